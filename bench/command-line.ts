@@ -1,0 +1,78 @@
+import { nearestName } from '../src/support/nearest.ts';
+import { STORE_KINDS, type StoreKind, type Suite } from './suite.ts';
+
+export interface Command {
+  readonly suite: Suite;
+  readonly quick: boolean;
+  readonly json: boolean;
+  readonly stores: readonly StoreKind[];
+  readonly only: string;
+}
+
+/** Something on the command line that is not known. The message says what is. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+const FLAGS = ['--quick', '--json', '--store', '--case'] as const;
+
+/** Nothing when no suite is named. */
+export function parseCommandLine(
+  args: readonly string[],
+  suites: readonly Suite[],
+): Command | undefined {
+  const names = args.filter((arg) => !arg.startsWith('-'));
+  const flags = new Map(args.filter((arg) => arg.startsWith('-')).map(parseFlag));
+  const [name, ...more] = names;
+  if (name === undefined) return undefined;
+  if (more.length > 0) throw new UsageError(`One suite at a time; got ${names.join(', ')}.`);
+  const suite = suites.find((each) => each.name === name);
+  if (suite === undefined) {
+    throw unknown('suite', name, [...suites.map((each) => each.name)]);
+  }
+  return {
+    suite,
+    quick: flags.has('--quick'),
+    json: flags.has('--json'),
+    stores: parseStores(flags.get('--store')),
+    only: flags.get('--case') ?? '',
+  };
+}
+
+export function usage(suites: readonly Suite[]): string {
+  const width = Math.max(...suites.map((suite) => suite.name.length));
+  return [
+    'npm run bench -- <suite> [--quick] [--json] [--store=<store>,…] [--case=<part of its name>]',
+    '',
+    'Suites:',
+    ...suites.map((suite) => `  ${suite.name.padEnd(width)}  ${suite.summary}`),
+    '',
+    `Stores: ${STORE_KINDS.join(', ')}; all of them unless some are named.`,
+    '--quick takes less than a minute; --json prints one object per line.',
+  ].join('\n');
+}
+
+function parseFlag(arg: string): [string, string] {
+  const [flag = '', ...rest] = arg.split('=');
+  if (!(FLAGS as readonly string[]).includes(flag)) throw unknown('flag', flag, FLAGS);
+  const takesValue = flag === '--store' || flag === '--case';
+  if (takesValue !== rest.length > 0) {
+    throw new UsageError(
+      takesValue ? `${flag} needs a value: ${flag}=…` : `${flag} takes no value.`,
+    );
+  }
+  return [flag, rest.join('=')];
+}
+
+function parseStores(value: string | undefined): readonly StoreKind[] {
+  const named = value?.split(',') ?? STORE_KINDS;
+  const wrong = named.find((name) => !(STORE_KINDS as readonly string[]).includes(name));
+  if (wrong !== undefined) throw unknown('store', wrong, STORE_KINDS);
+  return STORE_KINDS.filter((kind) => named.includes(kind));
+}
+
+function unknown(what: string, written: string, known: readonly string[]): UsageError {
+  const nearest = nearestName(written, known);
+  const hint = nearest === undefined ? '' : ` Did you mean "${nearest}"?`;
+  return new UsageError(`There is no ${what} "${written}".${hint} Known: ${known.join(', ')}.`);
+}

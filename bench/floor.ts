@@ -1,0 +1,115 @@
+// The raw floor: what the machine and the bare store do at best, with the same durability, driver
+// and concurrency as what is measured beside it, and nothing of ours in between.
+
+import { randomBytes } from 'node:crypto';
+import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import pg from 'pg';
+import type { Settings } from './report.ts';
+
+export interface Floor {
+  /** Read back from what is measured, after checking that a commit is on the disk. */
+  readonly settings: Settings;
+  /** One durable commit of one row that carries `bytes` random bytes. */
+  commit(worker: number, bytes: number): unknown;
+  close(): Promise<void>;
+}
+
+/** One row per worker: commits of different workers need not wait for each other. */
+const ROWS = 64;
+
+const BLOCK_BYTES = 8_192;
+
+/** Overwrites one block of a file and flushes it: no commit can be faster than one of these. */
+export function openDiskFloor(folder: string): Floor {
+  const file = openSync(join(folder, 'floor.bin'), 'w');
+  const block = randomBytes(BLOCK_BYTES);
+  writeSync(file, block, 0, BLOCK_BYTES, 0);
+  return {
+    settings: { call: 'write and fdatasync', blockBytes: BLOCK_BYTES },
+    commit: () => {
+      writeSync(file, block, 0, BLOCK_BYTES, 0);
+      fdatasyncSync(file);
+    },
+    close: async () => closeSync(file),
+  };
+}
+
+export function openSqliteFloor(folder: string): Floor {
+  const database = new DatabaseSync(join(folder, 'floor.db'));
+  database.exec('pragma journal_mode = wal; pragma synchronous = full');
+  const settings = {
+    journal_mode: pragma(database, 'journal_mode'),
+    synchronous: pragma(database, 'synchronous') === '2' ? 'FULL' : 'less than FULL',
+  };
+  demand(settings, { journal_mode: 'wal', synchronous: 'FULL' });
+  database.exec('create table floor (id integer primary key, number integer, bytes blob)');
+  const insert = database.prepare('insert into floor values (?, 0, null)');
+  for (let id = 0; id < ROWS; id += 1) insert.run(id);
+  const begin = database.prepare('begin immediate');
+  const commit = database.prepare('commit');
+  const update = database.prepare(
+    'update floor set number = number + 1, bytes = :bytes where id = :id',
+  );
+  return {
+    settings,
+    commit: (worker, bytes) => {
+      begin.run();
+      update.run({ id: worker, bytes: randomPayload(bytes) });
+      commit.run();
+    },
+    close: async () => database.close(),
+  };
+}
+
+/** A pool, as the store beside it has one; with one in flight it uses one connection. */
+export async function openPostgresFloor(url: string, connections: number): Promise<Floor> {
+  const pool = new pg.Pool({ connectionString: url, max: connections });
+  const { rows } = await pool.query<{ name: string; setting: string }>(
+    `select name, setting
+       from pg_settings
+      where name in ('fsync', 'synchronous_commit', 'full_page_writes', 'wal_sync_method', 'server_version')`,
+  );
+  const settings = Object.fromEntries(rows.map(({ name, setting }) => [name, setting]));
+  demand(settings, { fsync: 'on', synchronous_commit: 'on', full_page_writes: 'on' });
+  await pool.query(
+    `create table floor (id integer primary key, number bigint, bytes bytea) with (fillfactor = 50);
+     insert into floor select id, 0, null from generate_series(0, ${ROWS - 1}) as id`,
+  );
+  return {
+    settings: { ...settings, connections },
+    commit: (worker, bytes) =>
+      pool.query({
+        name: 'floor',
+        text: 'update floor set number = number + 1, bytes = $2 where id = $1',
+        values: [worker, randomPayload(bytes)],
+      }),
+    close: () => pool.end(),
+  };
+}
+
+const payloads: Map<number, Buffer> = new Map();
+
+/** The same bytes each time; random, because stores compress what can be compressed. */
+export function randomPayload(bytes: number): Buffer {
+  let payload = payloads.get(bytes);
+  if (payload === undefined) {
+    payload = randomBytes(bytes);
+    payloads.set(bytes, payload);
+  }
+  return payload;
+}
+
+/** A bench of a store that does not flush measures nothing we promise. */
+function demand(settings: Settings, wanted: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(wanted)) {
+    if (settings[name] !== value) {
+      throw new Error(`Not measured: ${name} is "${settings[name]}" and must be "${value}".`);
+    }
+  }
+}
+
+function pragma(database: DatabaseSync, name: string): string {
+  return String(database.prepare(`pragma ${name}`).get()?.[name]);
+}

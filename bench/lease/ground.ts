@@ -1,0 +1,82 @@
+// A store to measure, with the raw floor of the same machine beside it.
+
+import { join } from 'node:path';
+import type { KernelStore } from '../../src/lease/port.ts';
+import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { openPostgresStore } from '../../src/store/postgres/open.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { startPostgres } from '../../test/services/postgres.ts';
+import { type Floor, openPostgresFloor, openSqliteFloor } from '../floor.ts';
+import type { Settings } from '../report.ts';
+import type { StoreKind } from '../suite.ts';
+
+export interface Ground {
+  readonly store: KernelStore;
+  /** Absent for the memory store, which commits nothing. */
+  readonly floor?: Floor;
+  readonly settings: Settings;
+  close(): Promise<void>;
+}
+
+/** What the store takes by default; the floor gets as many. */
+const CONNECTIONS = 10;
+
+export async function openGround(kind: StoreKind, folder: string): Promise<Ground> {
+  switch (kind) {
+    case 'memory':
+      return memoryGround();
+    case 'sqlite':
+      return sqliteGround(folder);
+    case 'postgres':
+      return postgresGround();
+  }
+}
+
+function memoryGround(): Ground {
+  const store = openMemoryStore();
+  return { store, settings: { durability: store.durability }, close: () => store.close() };
+}
+
+async function sqliteGround(folder: string): Promise<Ground> {
+  const floor = openSqliteFloor(folder);
+  const store = await openSqliteStore({ file: join(folder, 'store.db') });
+  demandDurable(store, 'synchronous=FULL');
+  return {
+    store,
+    floor,
+    settings: floor.settings,
+    close: async () => {
+      await store.close();
+      await floor.close();
+    },
+  };
+}
+
+async function postgresGround(): Promise<Ground> {
+  const server = await startPostgres();
+  try {
+    const floor = await openPostgresFloor(server.url, CONNECTIONS);
+    const store = await openPostgresStore({ url: server.url, connectionsMax: CONNECTIONS });
+    demandDurable(store, 'fsync on, synchronous_commit on');
+    return {
+      store,
+      floor,
+      settings: floor.settings,
+      close: async () => {
+        await store.close();
+        await floor.close();
+        await server.stop();
+      },
+    };
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+}
+
+/** The floor was checked on its own connection; this is what the store found on its own. */
+function demandDurable(store: KernelStore, words: string): void {
+  if (!store.durability.includes(words)) {
+    throw new Error(`Not measured: the ${store.kind} store survives only ${store.durability}.`);
+  }
+}

@@ -1,0 +1,62 @@
+// npm run bench -- <suite> [--quick] [--json] [--store=…] [--case=…]
+
+import { availableParallelism, cpus } from 'node:os';
+import { type Command, parseCommandLine, UsageError, usage } from './command-line.ts';
+import { jsonLine, type Result, sharedSettings, table } from './report.ts';
+import { SUITES } from './suites.ts';
+
+async function main(args: readonly string[]): Promise<void> {
+  const command = parseCommandLine(args, SUITES);
+  if (command === undefined) {
+    console.log(usage(SUITES));
+    return;
+  }
+  const results = command.suite.run({ ...command, progress });
+  if (command.json) {
+    for await (const result of results) console.log(jsonLine(result));
+  } else {
+    await printTables(command, results);
+  }
+  progress('');
+}
+
+/** A table per store, as soon as the store is done. */
+async function printTables(command: Command, results: AsyncIterable<Result>): Promise<void> {
+  const startedAt = performance.now();
+  let ofStore: Result[] = [];
+  for await (const result of results) {
+    if (ofStore.length > 0 && ofStore[0]?.store !== result.store) {
+      printTable(ofStore);
+      ofStore = [];
+    }
+    ofStore.push(result);
+  }
+  if (ofStore.length === 0) {
+    throw new UsageError(`No case of "${command.suite.name}" has "${command.only}" in its name.`);
+  }
+  printTable(ofStore);
+  const seconds = ((performance.now() - startedAt) / 1_000).toFixed(0);
+  const machine = `${availableParallelism()} × ${cpus()[0]?.model ?? process.arch}`;
+  const form = command.quick ? 'quick form: for a look, not for decisions' : 'full form';
+  console.log(command.suite.legend.join('\n'));
+  console.log(`Node ${process.versions.node} on ${machine}; ${form}; ${seconds} s.`);
+}
+
+function printTable(results: readonly Result[]): void {
+  progress('');
+  console.log(`${results[0]?.store ?? ''}: ${sharedSettings(results)}\n`);
+  console.log(`${table(results)}\n`);
+}
+
+/** One line that is overwritten; nothing when nobody watches. */
+function progress(what: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${what}`);
+}
+
+try {
+  await main(process.argv.slice(2));
+} catch (error) {
+  if (!(error instanceof UsageError)) throw error;
+  console.error(error.message);
+  process.exitCode = 2;
+}

@@ -1,0 +1,86 @@
+// What a bench says: a table for people, or one JSON object per line for programs.
+
+export type Settings = Readonly<Record<string, string | number | boolean>>;
+
+export interface Result {
+  readonly suite: string;
+  readonly case: string;
+  readonly store: string;
+  /** What `value` is: `rate`, `of raw`, `of port`, … One column of the table each. */
+  readonly metric: string;
+  readonly value: number;
+  readonly unit: string;
+  /** Of one operation; absent where it makes no sense, such as in a ratio. */
+  readonly p50Ms?: number;
+  readonly p99Ms?: number;
+  /** Everything somebody would need to measure it again. */
+  readonly settings: Settings;
+}
+
+/** Every field is there in every line; what makes no sense is null. */
+export function jsonLine(result: Result): string {
+  const { suite, store, metric, value, unit, p50Ms, p99Ms, settings } = result;
+  return JSON.stringify({
+    suite,
+    case: result.case,
+    store,
+    metric,
+    value: rounded(value),
+    unit,
+    p50Ms: p50Ms === undefined ? null : rounded(p50Ms),
+    p99Ms: p99Ms === undefined ? null : rounded(p99Ms),
+    settings,
+  });
+}
+
+/** One row per case, one column per metric. */
+export function table(results: readonly Result[]): string {
+  const metrics = [...new Map(results.map((result) => [result.metric, result.unit]))];
+  const cases = [...Map.groupBy(results, (result) => result.case)];
+  const head = ['', ...metrics.map(([metric, unit]) => `${metric} ${unit}`), 'p50 ms', 'p99 ms'];
+  const rows = cases.map(([name, ofCase]) => [
+    name,
+    ...metrics.map(([metric]) => shown(ofCase.find((result) => result.metric === metric)?.value)),
+    shown(ofCase.find((result) => result.p50Ms !== undefined)?.p50Ms),
+    shown(ofCase.find((result) => result.p99Ms !== undefined)?.p99Ms),
+  ]);
+  return aligned([head, ...rows]);
+}
+
+/** The settings that all of these share, as a person would write them down. */
+export function sharedSettings(results: readonly Result[]): string {
+  const [first, ...others] = results;
+  return Object.entries(first?.settings ?? {})
+    .filter(([name, value]) => others.every((other) => other.settings[name] === value))
+    .map(([name, value]) => `${name}=${value}`)
+    .join(', ');
+}
+
+/** The first column to the left, numbers to the right. */
+function aligned(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
+  );
+  const lines = rows.map((row) =>
+    row
+      .map((cell, column) => {
+        const width = widths[column] ?? 0;
+        return column === 0 ? cell.padEnd(width) : cell.padStart(width);
+      })
+      .join('   ')
+      .trimEnd(),
+  );
+  const rule = '─'.repeat(Math.max(...lines.map((line) => line.length)));
+  return [lines[0] ?? '', rule, ...lines.slice(1)].join('\n');
+}
+
+function shown(value: number | undefined): string {
+  if (value === undefined) return '';
+  if (value >= 100) return Math.round(value).toLocaleString('en-GB');
+  return value.toFixed(value >= 10 ? 1 : value >= 0.1 ? 2 : 3);
+}
+
+/** Four significant digits: the noise is larger than what is cut. */
+function rounded(value: number): number {
+  return Number(value.toPrecision(4));
+}

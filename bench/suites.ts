@@ -1,0 +1,4 @@
+import { leaseSuite } from './lease/suite.ts';
+import type { Suite } from './suite.ts';
+
+export const SUITES: readonly Suite[] = [leaseSuite];

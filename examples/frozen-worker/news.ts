@@ -1,0 +1,41 @@
+// What a worker tells the narrator, and how it is started.
+
+import type { Exit } from '../../src/index.ts';
+import type { PaymentAnswer } from './ledger.ts';
+
+export const KEY = 'payroll';
+export const TTL_MS = 2_000;
+/** The last part of it: lapsed, not yet expired. Long, so that a reader sees both. */
+export const GRACE_MS = 800;
+export const INVOICES = 6;
+/** Worker A is frozen on the way to paying this one. */
+export const FATAL_INVOICE = 4;
+
+export interface WorkerOrder {
+  readonly name: 'A' | 'B';
+  readonly storeFile: string;
+  readonly ledgerFile: string;
+  readonly checksFences: boolean;
+}
+
+export type News =
+  | { readonly kind: 'ready' }
+  | {
+      readonly kind: 'acquired';
+      readonly fence: number;
+      readonly exit: Exit;
+      readonly paid: number;
+      readonly intents: readonly string[];
+    }
+  | { readonly kind: 'reconciled'; readonly effect: string; readonly wasPaid: boolean }
+  | { readonly kind: 'paid'; readonly invoice: number }
+  | { readonly kind: 'calculating'; readonly invoice: number }
+  | {
+      readonly kind: 'late';
+      readonly ledger: PaymentAnswer;
+      readonly store: string | undefined;
+      readonly library: string | undefined;
+    }
+  | { readonly kind: 'finished' };
+
+export type NewsOf<Kind extends News['kind']> = Extract<News, { kind: Kind }>;

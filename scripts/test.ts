@@ -1,0 +1,78 @@
+// The one test command: format and lint, types, then every test, with the services they need.
+//
+//   npm test                              everything
+//   npm test -- test/tidy src/lease       only the tests in these files and folders
+//   npm test -- --without=postgres        leaves a backend out, by name
+//   npm run test:long                     also the cases that take minutes
+//   npm run check:quick                   no services: lint, types, tidy, unit, contract
+
+import { type PrivatePostgres, startPostgres } from '../test/services/postgres.ts';
+import { checkSources } from './test/check-sources.ts';
+import { type Plan, parseCommandLine } from './test/command-line.ts';
+import { runTests } from './test/run-tests.ts';
+import { type SelectedFiles, selectFiles } from './test/select-files.ts';
+import { addTallies, type Tally, tallyLine, tallyOf } from './test/tally.ts';
+
+const OTHER_TIME_ZONE = 'Pacific/Chatham';
+
+/** Adds to `tallies` as it goes, so that what already ran is counted even when a later part throws. */
+async function main(plan: Plan, tallies: Tally[]): Promise<void> {
+  const files = selectFiles(plan);
+  if (plan.filters.length === 0) {
+    tallies.push(...(await checkSources()));
+  }
+  const needsPostgres = files.usingPostgres && !plan.without.includes('postgres');
+  const postgres = needsPostgres ? await providePostgres() : undefined;
+  try {
+    const env = { ...process.env, ...planEnvironment(plan) };
+    if (postgres !== undefined) {
+      env['HOLDFAST_TEST_POSTGRES_URL'] = postgres.url;
+    }
+    tallies.push(...(await runAll(files, env)));
+  } finally {
+    await postgres?.stop();
+  }
+}
+
+async function runAll(files: SelectedFiles, env: NodeJS.ProcessEnv): Promise<readonly Tally[]> {
+  const tallies = [await runTests('tests', files.all, env)];
+  if (files.forOtherTimeZone.length > 0) {
+    const elsewhere = { ...env, TZ: OTHER_TIME_ZONE, HOLDFAST_TEST_WITHOUT: 'postgres' };
+    const title = `contract tests in the time zone ${OTHER_TIME_ZONE}`;
+    tallies.push(await runTests(title, files.forOtherTimeZone, elsewhere));
+  }
+  const { passed, failed } = addTallies(tallies);
+  if (passed + failed === 0) {
+    throw new Error('No test ran, which counts as a failure. Check the paths on the command line.');
+  }
+  return tallies;
+}
+
+function planEnvironment(plan: Plan): NodeJS.ProcessEnv {
+  return {
+    // Always set: a backend is left out on the command line, not by a variable left in a shell.
+    HOLDFAST_TEST_WITHOUT: plan.without.join(','),
+    ...(plan.long && { HOLDFAST_TEST_LONG: '1' }),
+  };
+}
+
+async function providePostgres(): Promise<PrivatePostgres | undefined> {
+  if (process.env['HOLDFAST_TEST_POSTGRES_URL'] !== undefined) {
+    console.log('• PostgreSQL: the one named by HOLDFAST_TEST_POSTGRES_URL');
+    return undefined;
+  }
+  const postgres = await startPostgres();
+  console.log(`• PostgreSQL ${postgres.version} (${postgres.source}: ${postgres.binDirectory})`);
+  return postgres;
+}
+
+const tallies: Tally[] = [];
+try {
+  await main(parseCommandLine(process.argv.slice(2)), tallies);
+} catch (error) {
+  console.error(`\n${error instanceof Error ? error.message : String(error)}\n`);
+  tallies.push(tallyOf(false));
+}
+const total = addTallies(tallies);
+console.log(tallyLine(total));
+process.exitCode = total.failed === 0 ? 0 : 1;

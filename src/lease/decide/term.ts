@@ -1,0 +1,226 @@
+// What a holder may do in its term. Pure. Every write needs the newest fence, the session that was
+// granted it, and authority now; which of them is missing is what the refusal says.
+
+import { type Instant, laterBy } from '../../support/clock.ts';
+import type { Fence } from '../fence.ts';
+import type { Intent, LeaseRecord, Reservation, TermEnd } from '../lease.ts';
+import { termEnd } from '../lease.ts';
+import type { LeaseKey, SessionId } from '../names.ts';
+import type { LeasePolicy } from '../policy.ts';
+import type { BeginIntent, Release, SaveCheckpoint, SettleIntent, Tenure } from '../port.ts';
+import type { TermRefusal, WriteRefusal } from '../refusal.ts';
+import { chainState, type SessionChain } from '../session.ts';
+
+export interface TermView {
+  readonly lease: LeaseRecord | undefined;
+  readonly holder: SessionChain;
+  /** The greatest fence this store has issued. */
+  readonly lastIssued: number;
+}
+
+type Refuse = {
+  readonly kind: 'refuse';
+  readonly refusal: TermRefusal | WriteRefusal;
+};
+type RefuseTerm = { readonly kind: 'refuse'; readonly refusal: TermRefusal };
+type Change<Extra = object> = { readonly kind: 'apply'; readonly lease: LeaseRecord } & Extra;
+type Replay = { readonly kind: 'replay' };
+
+export function decideCheckpoint(
+  view: TermView,
+  request: SaveCheckpoint,
+  context: { readonly policy: LeasePolicy; readonly now: Instant },
+): Change | Replay | Refuse {
+  const { policy, now } = context;
+  if (request.bytes.byteLength > policy.checkpointBytesMax) {
+    const bytes = request.bytes.byteLength;
+    const bytesMax = policy.checkpointBytesMax;
+    return { kind: 'refuse', refusal: { why: 'checkpoint-too-large', bytes, bytesMax } };
+  }
+  const held = requireHeld(view, request, now);
+  if (held.kind === 'refuse') return held;
+  const stored = held.lease.checkpoint;
+  if (stored !== undefined && request.seq <= stored.seq) {
+    return decideRepeatedSeq(held.lease, request);
+  }
+  const checkpoint = {
+    seq: request.seq,
+    bytes: request.bytes,
+    digest: request.digest,
+    fence: request.fence,
+    at: now,
+    ...(request.type === undefined ? {} : { type: request.type }),
+  };
+  const lease: LeaseRecord = {
+    ...held.lease,
+    rev: held.lease.rev + 1,
+    checkpoint,
+    ...(stored === undefined ? {} : { checkpointBefore: stored }),
+    lossesSinceCheckpoint: 0,
+  };
+  return { kind: 'apply', lease };
+}
+
+/** K-2: the same write again is done already; anything else with an old seq never goes back. */
+function decideRepeatedSeq(lease: LeaseRecord, request: SaveCheckpoint): Replay | Refuse {
+  const stored = lease.checkpoint;
+  if (stored === undefined || request.seq < stored.seq) {
+    const storedSeq = stored?.seq ?? 0;
+    return { kind: 'refuse', refusal: { why: 'seq-superseded', key: request.key, storedSeq } };
+  }
+  if (stored.fence === request.fence && stored.digest === request.digest) return { kind: 'replay' };
+  return { kind: 'refuse', refusal: { why: 'seq-conflict', key: request.key, seq: request.seq } };
+}
+
+export function decideBeginIntent(
+  view: TermView,
+  request: BeginIntent,
+  context: { readonly policy: LeasePolicy; readonly now: Instant },
+): Change | Replay | Refuse {
+  const { policy, now } = context;
+  const held = requireHeld(view, request, now);
+  if (held.kind === 'refuse') return held;
+  const { lease } = held;
+  const open = lease.intents.find((intent) => intent.effect === request.effect);
+  if (open !== undefined) {
+    if (open.fence === request.fence) return { kind: 'replay' };
+    const refusal = { why: 'intent-open', effect: request.effect, fence: open.fence } as const;
+    return { kind: 'refuse', refusal };
+  }
+  if (lease.intents.length >= policy.intentsMax) {
+    const refusal = { why: 'intents-full', key: lease.key, intentsMax: policy.intentsMax } as const;
+    return { kind: 'refuse', refusal };
+  }
+  const intent: Intent = {
+    effect: request.effect,
+    fence: request.fence,
+    begunAt: now,
+    ...(request.note === undefined ? {} : { note: request.note }),
+  };
+  const changed = { ...lease, rev: lease.rev + 1, intents: [...lease.intents, intent] };
+  return { kind: 'apply', lease: changed };
+}
+
+export function decideSettleIntent(
+  view: TermView,
+  request: SettleIntent,
+  now: Instant,
+): Change | Replay | RefuseTerm {
+  const held = requireHeld(view, request, now);
+  if (held.kind === 'refuse') return held;
+  const { lease } = held;
+  const intents = lease.intents.filter((intent) => intent.effect !== request.effect);
+  if (intents.length === lease.intents.length) return { kind: 'replay' };
+  return { kind: 'apply', lease: { ...lease, rev: lease.rev + 1, intents } };
+}
+
+export function decideRelease(
+  view: TermView,
+  request: Release,
+  context: { readonly policy: LeasePolicy; readonly now: Instant },
+): Change | Replay | RefuseTerm {
+  const { policy, now } = context;
+  // L-2: repeating a release that was done succeeds and changes nothing, also when it was the end
+  // of the session that did it and no sweep has written that down yet.
+  const { lease } = view;
+  if (isTermOf(lease, request) && termEnd(lease, view.holder, now)?.exit === request.exit) {
+    return { kind: 'replay' };
+  }
+  const held = requireHeld(view, request, now);
+  if (held.kind === 'refuse') return held;
+  const end: TermEnd = {
+    at: now,
+    exit: request.exit,
+    ...(request.cause === undefined ? {} : { cause: request.cause }),
+  };
+  return { kind: 'apply', lease: endedLease(held.lease, end, policy) };
+}
+
+export function decideVerify(
+  view: TermView,
+  request: { readonly key: LeaseKey; readonly fence: Fence },
+  now: Instant,
+): { readonly kind: 'current' } | RefuseTerm {
+  const held = requireHeld(view, request, now);
+  return held.kind === 'refuse' ? held : { kind: 'current' };
+}
+
+/** The record once its term has ended; a yield to a named successor leaves a reservation. */
+export function endedLease(lease: LeaseRecord, end: TermEnd, policy: LeasePolicy): LeaseRecord {
+  const reservation = reservationAfter(lease, end, policy);
+  return {
+    ...lease,
+    rev: lease.rev + 1,
+    end,
+    ...(reservation === undefined ? {} : { reservation }),
+  };
+}
+
+/** V-5: for whom a yield keeps the key, whether or not the end is in the lease's own row yet. */
+export function reservationAfter(
+  lease: LeaseRecord,
+  end: TermEnd,
+  policy: LeasePolicy,
+): Reservation | undefined {
+  if (lease.end !== undefined) return lease.reservation;
+  const successor = end.exit === 'yielded' ? lease.drain?.successor : undefined;
+  if (successor === undefined) return undefined;
+  return { for: successor, until: laterBy(end.at, policy.reservationMs) };
+}
+
+/** Newest fence, right session (when one is given), not ended, not expired, not lapsed. */
+export function requireHeld(
+  view: TermView,
+  request: { readonly key: LeaseKey; readonly fence: Fence; readonly session?: SessionId },
+  now: Instant,
+): { readonly kind: 'held'; readonly lease: LeaseRecord } | RefuseTerm {
+  const newest = requireNewest(view, request);
+  if (newest.kind === 'refuse') return newest;
+  const { lease } = newest;
+  const { key, fence } = request;
+  if (request.session !== undefined && lease.session !== request.session) {
+    return { kind: 'refuse', refusal: { why: 'not-yours', key, owner: lease.owner } };
+  }
+  const end = termEnd(lease, view.holder, now);
+  if (end !== undefined) return { kind: 'refuse', refusal: endRefusal(request, end) };
+  const state = chainState(view.holder, now);
+  if (state === 'alive') return { kind: 'held', lease };
+  const why = state === 'lapsed' ? 'lapsed' : 'expired';
+  return { kind: 'refuse', refusal: { why, key, fence } };
+}
+
+/** The fence is that of the newest grant; whether it still holds is another question. */
+export function requireNewest(
+  view: TermView,
+  request: { readonly key: LeaseKey; readonly fence: Fence },
+): { readonly kind: 'newest'; readonly lease: LeaseRecord } | RefuseTerm {
+  const { key, fence } = request;
+  if (fence > view.lastIssued) {
+    return { kind: 'refuse', refusal: { why: 'fence-ahead', key, fence } };
+  }
+  const { lease } = view;
+  if (lease === undefined) return { kind: 'refuse', refusal: { why: 'key-unknown', key } };
+  if (lease.fence === fence) return { kind: 'newest', lease };
+  const refusal = {
+    why: 'superseded',
+    key,
+    fence,
+    newest: lease.fence,
+    holder: lease.owner,
+  } as const;
+  return { kind: 'refuse', refusal };
+}
+
+export function endRefusal(
+  request: { readonly key: LeaseKey; readonly fence: Fence },
+  end: TermEnd,
+): TermRefusal {
+  const { key, fence } = request;
+  if (end.exit === 'expired') return { why: 'expired', key, fence };
+  const cause = end.cause === undefined ? {} : { cause: end.cause };
+  return { why: 'ended', key, fence, exit: end.exit, ...cause };
+}
+
+function isTermOf(lease: LeaseRecord | undefined, tenure: Tenure): lease is LeaseRecord {
+  return lease !== undefined && lease.fence === tenure.fence && lease.session === tenure.session;
+}

@@ -1,0 +1,73 @@
+// What a store tells watchers. Events are written in the transaction that makes them true, have one
+// order per store and can be read again from any point (O-1). Heartbeats and checkpoints are not
+// events: they are the hot path.
+
+import type { Instant } from '../support/clock.ts';
+import type { Exit } from './exit.ts';
+import type { Fence } from './fence.ts';
+import type { LeaseKey, Owner, SessionId } from './names.ts';
+
+/** Where a reader stands. Every event's seq is greater than that of those before it. */
+export type EventSeq = number;
+
+interface EventBase {
+  readonly seq: EventSeq;
+  readonly at: Instant;
+}
+
+interface TermEvent extends EventBase {
+  readonly key: LeaseKey;
+  readonly fence: Fence;
+  readonly rev: number;
+  readonly session: SessionId;
+  readonly owner: Owner;
+}
+
+interface SessionEvent extends EventBase {
+  readonly session: SessionId;
+  readonly owner: Owner;
+}
+
+export type LeaseEvent =
+  | (TermEvent & { readonly kind: 'acquired' })
+  | (TermEvent & {
+      readonly kind: 'ended';
+      readonly exit: Exit;
+      readonly cause?: string;
+      readonly actor?: string;
+    })
+  | (TermEvent & {
+      readonly kind: 'drain-requested';
+      readonly actor: string;
+      readonly cause: string;
+      readonly deadlineAt: Instant;
+    })
+  | (SessionEvent & { readonly kind: 'session-opened' | 'session-rejoined' })
+  | (SessionEvent & {
+      readonly kind: 'session-ended';
+      readonly exit: Exit;
+      readonly cause?: string;
+      readonly actor?: string;
+    })
+  | (EventBase & {
+      readonly kind: 'alarm';
+      readonly alarm: Alarm;
+      readonly cause: string;
+    })
+  | (EventBase & {
+      readonly kind: 'epoch-raised';
+      readonly actor: string;
+      readonly cause: string;
+    });
+
+/** `fence-ahead`: somebody showed a fence this store never issued. `mass-expiry`: reclaim paused. */
+export type Alarm = 'fence-ahead' | 'mass-expiry';
+
+export type EventKind = LeaseEvent['kind'];
+
+/** What a store appends; it adds the seq itself. */
+export type NewEvent = LeaseEvent extends infer Each
+  ? Each extends LeaseEvent
+    ? Omit<Each, 'seq'>
+    : never
+  : never;

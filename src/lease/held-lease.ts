@@ -1,0 +1,303 @@
+// A lease as its holder has it. Authority is checked synchronously with `assertHeld`; the signal is
+// a courtesy for code that waits. Once authority was withdrawn a handle is finished (C-6): `rejoin`
+// answers with a new one for the same term, when nobody has taken over.
+
+import { digestOf } from '../support/digest.ts';
+import { InvalidInput } from '../support/fault.ts';
+import { rejectUnknownOptions, wholeNumber } from '../support/options.ts';
+import { jittered } from '../support/random.ts';
+import { Authority, type Moment, momentOf } from './authority.ts';
+import { DECLARED_EXITS, type DeclaredExit } from './exit.ts';
+import type { Fence } from './fence.ts';
+import type { Checkpoint, Drain, Intent, Predecessor } from './lease.ts';
+import { type LeaseKey, parseEffectId, parseText } from './names.ts';
+import { type LeaseNotHeld, notHeld, type WithdrawnBy } from './not-held.ts';
+import type { LeaseOperation } from './observer.ts';
+import type {
+  CheckpointAnswer,
+  Grant,
+  IntentBegun,
+  IntentSettled,
+  Released,
+  Tenure,
+  Verified,
+} from './port.ts';
+import type { TermRefusal } from './refusal.ts';
+import type { SessionCore } from './session-core.ts';
+import { isUnanswered, type Unanswered } from './store-call.ts';
+
+export type NotHeld = { readonly kind: 'not-held'; readonly reason: LeaseNotHeld };
+
+export interface HeldLease {
+  readonly key: LeaseKey;
+  /** Put it into every write to a resource that can check it. */
+  readonly fence: Fence;
+  readonly predecessor: Predecessor;
+  /** The last checkpoint saved, by this term or an earlier one. */
+  readonly restored: Checkpoint | undefined;
+  /** Effects that earlier terms began and did not settle: they may have happened. */
+  readonly intents: readonly Intent[];
+  readonly lossesSinceCheckpoint: number;
+  /** Aborts, with a LeaseNotHeld as its reason, when authority is known to have ended. */
+  readonly signal: AbortSignal;
+  /** Somebody asks this holder to stop; it may checkpoint and go on until the deadline. */
+  readonly drain: Drain | undefined;
+  /** Milliseconds of authority left, at most; zero or less when there is none. */
+  remainingMs(): number;
+  /** Throws LeaseNotHeld unless authority lasts at least `marginMs` longer. Synchronous. */
+  assertHeld(marginMs: number): void;
+  /** Saves progress. Calls are sent in order; a late one never replaces a newer one (K-2). */
+  checkpoint(
+    bytes: Uint8Array | string,
+    options?: { readonly type?: string },
+  ): Promise<CheckpointAnswer | NotHeld | Unanswered>;
+  /** Before an external effect. Do it only after the answer `begun` (K-6). */
+  intent(effect: string, note?: string): Promise<IntentBegun | NotHeld | Unanswered>;
+  /** After the effect, or once it is known what became of it. */
+  settle(effect: string): Promise<IntentSettled | NotHeld | Unanswered>;
+  /** Ends the term. Authority ends when this is called, not when it is confirmed (L-5). */
+  release(
+    exit: DeclaredExit,
+    options?: { readonly cause?: string },
+  ): Promise<Released | NotHeld | Unanswered>;
+  /** After a lapse: the same term with new authority, if the store still has it so (G-3). */
+  rejoin(): Promise<RejoinOutcome>;
+  onDrain(listener: (drain: Drain) => void): () => void;
+}
+
+export type RejoinOutcome =
+  | { readonly kind: 'rejoined'; readonly lease: HeldLease }
+  | ({ readonly kind: 'refused' } & TermRefusal)
+  | NotHeld
+  | Unanswered;
+
+/** How long `release` goes on trying before it answers that it does not know. */
+const RELEASE_MS_MAX = 5_000;
+const RETRY_MS = 50;
+
+export class LeaseHandle implements HeldLease {
+  readonly key: LeaseKey;
+  readonly fence: Fence;
+  readonly predecessor: Predecessor;
+  readonly intents: readonly Intent[];
+  readonly lossesSinceCheckpoint: number;
+  readonly #core: SessionCore;
+  readonly #abort: AbortController = new AbortController();
+  readonly #drainListeners: Set<(drain: Drain) => void> = new Set();
+  #restored: Checkpoint | undefined;
+  #drain: Drain | undefined;
+  #deadline: Authority | undefined;
+  /** The last checkpoint under way; the next one waits for it. */
+  #saving: Promise<unknown> = Promise.resolve();
+
+  constructor(core: SessionCore, grant: Grant, sentAt: Moment) {
+    this.#core = core;
+    this.key = grant.key;
+    this.fence = grant.fence;
+    this.predecessor = grant.predecessor;
+    this.#restored = grant.checkpoint;
+    this.intents = grant.intents;
+    this.lossesSinceCheckpoint = grant.lossesSinceCheckpoint;
+    if (grant.deadlineInMs !== undefined) this.setDeadline(grant.deadlineInMs, sentAt);
+  }
+
+  get restored(): Checkpoint | undefined {
+    return this.#restored;
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  get drain(): Drain | undefined {
+    return this.#drain;
+  }
+
+  remainingMs(): number {
+    return this.#abort.signal.aborted ? 0 : this.#authorityMs();
+  }
+
+  #authorityMs(): number {
+    const own = this.#deadline?.remainingMs() ?? Number.POSITIVE_INFINITY;
+    const remaining = Math.min(own, this.#core.remainingMs());
+    // C-5: whoever looks first finds out; no timer has to have fired.
+    if (remaining <= 0) this.withdraw(own <= 0 ? 'deadline' : 'lapsed');
+    return remaining;
+  }
+
+  assertHeld(marginMs: number): void {
+    wholeNumber('marginMs', marginMs, { min: 0, max: Number.MAX_SAFE_INTEGER });
+    const remaining = this.remainingMs();
+    if (this.#abort.signal.aborted) throw this.#abort.signal.reason;
+    if (remaining < marginMs) {
+      throw notHeld(
+        this.key,
+        'too-little-left',
+        `${marginMs} ms asked, ${Math.floor(remaining)} ms left.`,
+      );
+    }
+  }
+
+  checkpoint(
+    bytes: Uint8Array | string,
+    options: { readonly type?: string } = {},
+  ): Promise<CheckpointAnswer | NotHeld | Unanswered> {
+    rejectUnknownOptions('checkpoint', options, ['type']);
+    const { aborted, reason } = this.signal;
+    if (aborted) return Promise.resolve({ kind: 'not-held', reason });
+    const type = options.type === undefined ? {} : { type: parseText('type', options.type) };
+    const copy = typeof bytes === 'string' ? Buffer.from(bytes) : Uint8Array.from(bytes);
+    const saving = this.#saving.then(() => this.#save(copy, type));
+    this.#saving = saving.catch(() => undefined);
+    return saving;
+  }
+
+  async #save(
+    bytes: Uint8Array,
+    type: { readonly type?: string },
+  ): Promise<CheckpointAnswer | NotHeld | Unanswered> {
+    const seq = (this.#restored?.seq ?? 0) + 1;
+    const digest = digestOf(bytes);
+    const request = { ...this.#tenure(), seq, bytes, digest, ...type };
+    const answer = await this.#untilAnswered('checkpoint', bytes.byteLength, () =>
+      this.#core.leases.checkpoint(request),
+    );
+    if (answer.kind === 'saved') {
+      const at = this.#core.storeTime();
+      this.#restored = { seq, bytes, digest, fence: this.fence, at, ...type };
+    }
+    return answer;
+  }
+
+  async intent(effect: string, note?: string): Promise<IntentBegun | NotHeld | Unanswered> {
+    const request = {
+      ...this.#tenure(),
+      effect: parseEffectId(effect),
+      ...(note === undefined ? {} : { note: parseText('note', note) }),
+    };
+    if (this.signal.aborted) return { kind: 'not-held', reason: this.signal.reason };
+    return this.#untilAnswered('begin-intent', 0, () => this.#core.leases.beginIntent(request));
+  }
+
+  async settle(effect: string): Promise<IntentSettled | NotHeld | Unanswered> {
+    const request = { ...this.#tenure(), effect: parseEffectId(effect) };
+    if (this.signal.aborted) return { kind: 'not-held', reason: this.signal.reason };
+    return this.#untilAnswered('settle-intent', 0, () => this.#core.leases.settleIntent(request));
+  }
+
+  async release(
+    exit: DeclaredExit,
+    options: { readonly cause?: string } = {},
+  ): Promise<Released | NotHeld | Unanswered> {
+    rejectUnknownOptions('release', options, ['cause']);
+    if (!DECLARED_EXITS.includes(exit)) {
+      throw new InvalidInput(`exit must be one of ${DECLARED_EXITS.join(', ')}; got "${exit}".`);
+    }
+    const cause = options.cause === undefined ? {} : { cause: parseText('cause', options.cause) };
+    this.remainingMs();
+    if (this.#abort.signal.aborted) return { kind: 'not-held', reason: this.#abort.signal.reason };
+    this.withdraw('released');
+    await this.#saving;
+    const request = { ...this.#tenure(), exit, ...cause };
+    return this.#core.retry('release', {
+      key: this.key,
+      fence: this.fence,
+      withinMs: RELEASE_MS_MAX,
+      call: () => this.#core.leases.release(request),
+    });
+  }
+
+  async rejoin(): Promise<RejoinOutcome> {
+    const reason: LeaseNotHeld | undefined = this.#abort.signal.reason;
+    if (reason === undefined) return { kind: 'rejoined', lease: this };
+    if (reason.by !== 'lapsed') return { kind: 'not-held', reason };
+    await this.#core.aliveAgain();
+    if (this.#core.remainingMs() <= 0) return { kind: 'not-held', reason };
+    const sentAt = momentOf(this.#core.config.clock);
+    const { key, fence } = this;
+    const answer = await this.#core.retry<Verified>('acquire', {
+      key,
+      fence,
+      withinMs: this.#core.remainingMs(),
+      call: () => this.#core.leases.verify({ key, fence }),
+    });
+    if (answer.kind !== 'current') return answer;
+    const lease = this.#again(sentAt);
+    this.#core.carry(lease);
+    return { kind: 'rejoined', lease };
+  }
+
+  onDrain(listener: (drain: Drain) => void): () => void {
+    this.#drainListeners.add(listener);
+    return () => this.#drainListeners.delete(listener);
+  }
+
+  /** For the session that carries this lease: authority has ended. Idempotent. */
+  withdraw(by: WithdrawnBy, detail?: string): void {
+    if (this.#abort.signal.aborted) return;
+    this.#core.drop(this);
+    this.#abort.abort(notHeld(this.key, by, detail));
+  }
+
+  /** For the session: the store told of a deadline, of a drain or of the greatest tenure. */
+  setDeadline(deadlineInMs: number, sentAt: Moment): void {
+    const { clock, caution } = this.#core.config;
+    this.#deadline = new Authority(clock, { sentAt, grantedMs: deadlineInMs }, caution);
+  }
+
+  /** For the session: a drain was requested. */
+  noteDrain(drain: Drain): void {
+    if (this.#drain !== undefined) return;
+    this.#drain = drain;
+    for (const listener of this.#drainListeners) {
+      this.#core.config.timers.soon(() => listener(drain));
+    }
+  }
+
+  #again(sentAt: Moment): LeaseHandle {
+    const handle = new LeaseHandle(
+      this.#core,
+      {
+        key: this.key,
+        fence: this.fence,
+        grantedAt: this.#core.storeTime(),
+        authorityMs: 0,
+        intents: this.intents,
+        predecessor: this.predecessor,
+        lossesSinceCheckpoint: this.lossesSinceCheckpoint,
+        ...(this.#restored === undefined ? {} : { checkpoint: this.#restored }),
+      },
+      sentAt,
+    );
+    handle.#deadline = this.#deadline;
+    if (this.#drain !== undefined) handle.noteDrain(this.#drain);
+    return handle;
+  }
+
+  #tenure(): Tenure {
+    return { key: this.key, fence: this.fence, session: this.#core.id };
+  }
+
+  /** Repeats while the outcome is unknown and authority lasts; each call is safe to repeat (U-1). */
+  async #untilAnswered<Answer extends { readonly kind: string }>(
+    operation: LeaseOperation,
+    bytes: number,
+    call: () => Promise<Answer>,
+  ): Promise<Answer | NotHeld | Unanswered> {
+    let last: Unanswered | undefined;
+    for (;;) {
+      // L-7: a release that was called meanwhile waits for this write, which came before it.
+      const { aborted, reason } = this.signal;
+      const ended = aborted && reason.by !== 'released';
+      if (ended || this.#authorityMs() <= 0) {
+        return last ?? { kind: 'not-held', reason: this.signal.reason };
+      }
+      const { key, fence } = this;
+      const answer = await this.#core.call(operation, { key, fence, bytes, call });
+      if (!isUnanswered(answer)) return answer;
+      last = answer;
+      const { timers, random } = this.#core.config;
+      await timers.pause(jittered(random, RETRY_MS, 0.5));
+    }
+  }
+}

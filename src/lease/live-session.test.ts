@@ -1,0 +1,291 @@
+// Sessions and leases as a process has them, over a store that can be made to misbehave, in time
+// that stands still until moved.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { openMemoryStore } from '../store/memory/open.ts';
+import { seededRandom } from '../support/random.ts';
+import { type FaultyStore, faultyStore } from '../testing/faulty-store.ts';
+import { ManualClock } from '../testing/manual-clock.ts';
+import type { HeldLease } from './held-lease.ts';
+import { openSession, type Session } from './live-session.ts';
+import { parseLeaseKey, parseRequestId } from './names.ts';
+import { LeaseNotHeld } from './not-held.ts';
+import type { LeaseReport } from './observer.ts';
+
+const TTL_MS = 9_000;
+const GRACE_MS = 3_000;
+const KEY = parseLeaseKey('invoice/7');
+
+interface World {
+  readonly clock: ManualClock;
+  readonly faulty: FaultyStore;
+  readonly reports: LeaseReport[];
+  open(owner: string): Promise<Session>;
+}
+
+function makeWorld(): World {
+  const clock = new ManualClock();
+  const faulty = faultyStore(openMemoryStore({ clock }));
+  const reports: LeaseReport[] = [];
+  const open = (owner: string): Promise<Session> =>
+    openSession({
+      store: faulty.store,
+      owner,
+      ttlMs: TTL_MS,
+      graceMs: GRACE_MS,
+      guardMs: 0,
+      driftPpm: 0,
+      clock,
+      timers: clock.timers,
+      random: seededRandom(7),
+      observer: { report: (report) => reports.push(report) },
+    });
+  return { clock, faulty, reports, open };
+}
+
+async function mustAcquire(session: Session): Promise<HeldLease> {
+  const got = await session.acquire(KEY);
+  assert.equal(got.kind, 'acquired');
+  assert.ok(got.kind === 'acquired');
+  return got.lease;
+}
+
+test('R-4: heartbeats keep a lease held far beyond its ttl', async () => {
+  const world = makeWorld();
+  const lease = await mustAcquire(await world.open('ann'));
+  await world.clock.advance(20 * TTL_MS);
+  lease.assertHeld(1_000);
+  const beats = world.faulty.calls.get('sessions.heartbeat') ?? 0;
+  assert.ok(beats >= 55 && beats <= 70, `about three heartbeats a ttl, got ${beats} in 20`);
+});
+
+test('R-3: an unknown heartbeat neither extends nor ends anything', async () => {
+  const world = makeWorld();
+  const session = await world.open('ann');
+  const lease = await mustAcquire(session);
+  const before = session.remainingMs();
+  world.faulty.fail('sessions.heartbeat', 'lost-answer');
+  const answer = await session.heartbeat();
+  assert.equal(answer.kind, 'unknown');
+  assert.equal(session.remainingMs(), before);
+  assert.equal(lease.signal.aborted, false);
+});
+
+test('R-5: a heartbeat that hangs does not hold up the next one', async () => {
+  const world = makeWorld();
+  const lease = await mustAcquire(await world.open('ann'));
+  world.faulty.fail('sessions.heartbeat', 'hung-before');
+  await world.clock.advance(3 * TTL_MS);
+  lease.assertHeld(1_000);
+  assert.equal(lease.signal.aborted, false);
+});
+
+test('C-5: assertHeld refuses at the deadline although no timer has fired', async () => {
+  const world = makeWorld();
+  const lease = await mustAcquire(await world.open('ann'));
+  world.clock.suspend(TTL_MS);
+  assert.throws(
+    () => lease.assertHeld(0),
+    (fault: unknown) => fault instanceof LeaseNotHeld && fault.by === 'lapsed',
+  );
+  assert.equal(lease.signal.aborted, true, 'whoever looks first finds out');
+});
+
+test('C-5: assertHeld refuses an effect that is longer than what is left, and the lease goes on', async () => {
+  const world = makeWorld();
+  const lease = await mustAcquire(await world.open('ann'));
+  assert.throws(
+    () => lease.assertHeld(TTL_MS),
+    (fault: unknown) => fault instanceof LeaseNotHeld && fault.by === 'too-little-left',
+  );
+  assert.equal(lease.signal.aborted, false);
+});
+
+test('C-3: authority ends before the store would let another in, when the store is out of reach', async () => {
+  const world = makeWorld();
+  const lease = await mustAcquire(await world.open('ann'));
+  world.faulty.failAll('unavailable');
+  await world.clock.advance(TTL_MS - GRACE_MS - 1);
+  assert.equal(lease.signal.aborted, false);
+  await world.clock.advance(1);
+  assert.equal(lease.signal.aborted, true);
+  assert.equal(lease.remainingMs(), 0);
+});
+
+test('C-6: a heartbeat answered after the deadline does not restore the handle', async () => {
+  const world = makeWorld();
+  const session = await world.open('ann');
+  const lease = await mustAcquire(session);
+  world.faulty.failAll('unavailable');
+  await world.clock.advance(TTL_MS - GRACE_MS);
+  world.faulty.heal();
+  await session.heartbeat();
+  assert.ok(session.remainingMs() > 0, 'the session has rejoined');
+  assert.equal(lease.signal.aborted, true, 'the handle stays finished');
+  assert.throws(() => lease.assertHeld(0), LeaseNotHeld);
+});
+
+test('C-6: a late answer counts from when it was sent', async () => {
+  const world = makeWorld();
+  const session = await world.open('ann');
+  world.faulty.failAll('unavailable');
+  await world.clock.advance(1_000);
+  world.faulty.fail('sessions.heartbeat', 'hung-after');
+  const beating = session.heartbeat();
+  await world.clock.advance(4_000);
+  assert.equal(Math.round(session.remainingMs()), TTL_MS - GRACE_MS - 5_000);
+  world.faulty.unhang();
+  await beating;
+  await world.clock.settle();
+  assert.equal(Math.round(session.remainingMs()), TTL_MS - GRACE_MS - 4_000);
+});
+
+test('G-3: after a lapse the same term rejoins, with a new handle and the same fence', async () => {
+  const world = makeWorld();
+  const session = await world.open('ann');
+  const lease = await mustAcquire(session);
+  world.faulty.failAll('unavailable');
+  await world.clock.advance(TTL_MS - GRACE_MS);
+  const rejoining = lease.rejoin();
+  world.faulty.heal();
+  await world.clock.advance(1_000);
+  const outcome = await rejoining;
+  assert.ok(outcome.kind === 'rejoined');
+  assert.equal(outcome.lease.fence, lease.fence);
+  outcome.lease.assertHeld(100);
+  assert.ok(world.reports.some((report) => report.kind === 'lapsed'));
+  assert.ok(world.reports.some((report) => report.kind === 'rejoined'));
+});
+
+test('G-3: after expiry there is nothing to rejoin', async () => {
+  const world = makeWorld();
+  const session = await world.open('ann');
+  const lease = await mustAcquire(session);
+  world.faulty.failAll('unavailable');
+  await world.clock.advance(TTL_MS + 1);
+  const rejoining = lease.rejoin();
+  world.faulty.heal();
+  await world.clock.advance(1_000);
+  assert.equal((await rejoining).kind, 'not-held');
+  assert.equal(session.signal.aborted, true);
+});
+
+test('S-2: the loss of a session is reported once and reaches every lease', async () => {
+  const world = makeWorld();
+  const session = await world.open('ann');
+  const lease = await mustAcquire(session);
+  const by = { kind: 'operator', actor: 'olga', reason: 'host is being replaced' } as const;
+  await world.faulty.store.sessions.end({ id: session.id, by });
+  await session.heartbeat();
+  assert.equal(session.signal.aborted, true);
+  assert.equal(lease.signal.reason.by, 'lost');
+  await world.clock.settle();
+  assert.equal(world.reports.filter((report) => report.kind === 'lost').length, 1);
+});
+
+test('V-1: a holder learns of a drain with its next heartbeat and keeps authority to the deadline only', async () => {
+  const world = makeWorld();
+  const session = await world.open('ann');
+  const lease = await mustAcquire(session);
+  const heard: string[] = [];
+  lease.onDrain((drain) => heard.push(drain.reason));
+  const drained = await world.faulty.store.leases.requestDrain({
+    key: KEY,
+    fence: lease.fence,
+    request: parseRequestId('00000000-0000-4000-8000-000000000001'),
+    by: 'olga',
+    reason: 'rebalance',
+    deadlineMs: 20_000,
+  });
+  assert.ok(drained.kind === 'draining');
+  await session.heartbeat();
+  await world.clock.settle();
+  assert.deepEqual(heard, ['rebalance']);
+  await world.clock.advance(19_999);
+  assert.equal(lease.signal.aborted, false);
+  await world.clock.advance(1);
+  assert.equal(lease.remainingMs(), 0);
+  assert.equal(lease.signal.reason.by, 'deadline');
+  assert.equal(session.signal.aborted, false, 'the session goes on');
+});
+
+test('V-3: a revoked lease is gone for its holder after the next heartbeat, the session goes on', async () => {
+  const world = makeWorld();
+  const session = await world.open('ann');
+  const lease = await mustAcquire(session);
+  await world.faulty.store.leases.revoke({
+    key: KEY,
+    fence: lease.fence,
+    request: parseRequestId('00000000-0000-4000-8000-000000000002'),
+    actor: 'olga',
+    reason: 'stuck',
+  });
+  await session.heartbeat();
+  assert.equal(lease.signal.reason.by, 'lost');
+  assert.ok(session.remainingMs() > 0);
+});
+
+test('V-1: authority is not extended while it is unknown what a notice was about', async () => {
+  const world = makeWorld();
+  const session = await world.open('ann');
+  const lease = await mustAcquire(session);
+  await world.faulty.store.leases.requestDrain({
+    key: KEY,
+    fence: lease.fence,
+    request: parseRequestId('00000000-0000-4000-8000-000000000003'),
+    by: 'olga',
+    reason: 'rebalance',
+    deadlineMs: 0,
+  });
+  const before = session.remainingMs();
+  world.faulty.fail('sessions.leases', 'unavailable');
+  await session.heartbeat();
+  assert.equal(session.remainingMs(), before);
+});
+
+test('L-5: authority ends when release is called, not when it is confirmed', async () => {
+  const world = makeWorld();
+  const lease = await mustAcquire(await world.open('ann'));
+  world.faulty.fail('leases.release', 'hung-before');
+  const releasing = lease.release('finished');
+  assert.throws(
+    () => lease.assertHeld(0),
+    (fault: unknown) => fault instanceof LeaseNotHeld && fault.by === 'released',
+  );
+  await world.clock.advance(10_000);
+  assert.equal((await releasing).kind, 'released');
+});
+
+test('L-8: a heartbeat under way when the session closes changes nothing afterwards', async () => {
+  const world = makeWorld();
+  const session = await world.open('ann');
+  const lease = await mustAcquire(session);
+  world.faulty.fail('sessions.heartbeat', 'hung-after');
+  const beating = session.heartbeat();
+  await world.clock.settle();
+  assert.equal((await session.close('yielded')).kind, 'ended');
+  world.faulty.unhang();
+  await world.clock.advance(TTL_MS);
+  await beating;
+  assert.equal(lease.signal.reason.by, 'released');
+  assert.equal(world.reports.filter((report) => report.kind === 'lost').length, 0);
+});
+
+test('O-4: an observer that throws reaches nobody', async () => {
+  const clock = new ManualClock();
+  const session = await openSession({
+    store: openMemoryStore({ clock }),
+    owner: 'ann',
+    clock,
+    timers: clock.timers,
+    observer: {
+      report() {
+        throw new Error('metrics are down');
+      },
+    },
+  });
+  await clock.advance(60_000);
+  assert.ok(session.remainingMs() > 0);
+  await session.close();
+});

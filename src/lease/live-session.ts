@@ -1,0 +1,170 @@
+// A session as its process has it: opened once, kept alive by its keeper, carrying any number of
+// leases, ended once. `signal` aborts when it is over for good; a lapse is not that.
+
+import { Fault, StoreUnavailable } from '../support/fault.ts';
+import { type AcquireOptions, type AcquireOutcome, acquireLease } from './acquire-lease.ts';
+import { momentOf } from './authority.ts';
+import type { DeclaredExit } from './exit.ts';
+import type { HeldLease } from './held-lease.ts';
+import { Keeper } from './keeper.ts';
+import { type Owner, parseSessionId, type SessionId } from './names.ts';
+import type { HeartbeatAnswer, SessionEnded } from './port.ts';
+import { describeRefusal, type SessionRefusal } from './refusal.ts';
+import { SessionCore } from './session-core.ts';
+import { resolveSessionOptions, type SessionOptions } from './session-options.ts';
+import { isUnanswered, type Unanswered } from './store-call.ts';
+
+export interface Session {
+  readonly id: SessionId;
+  readonly owner: Owner;
+  /** As the store granted it; it may clamp what was asked (A-6). */
+  readonly ttlMs: number;
+  /** Aborts when the session has ended, expired or been closed. */
+  readonly signal: AbortSignal;
+  /** Milliseconds in which its leases have authority, at most. */
+  remainingMs(): number;
+  readonly leases: readonly HeldLease[];
+  acquire(key: string, options?: AcquireOptions): Promise<AcquireOutcome>;
+  /** A session that ends with this one, however it ends. */
+  openChild(options: Omit<SessionOptions, 'store'>): Promise<Session>;
+  /** A heartbeat now, besides those that come by themselves. */
+  heartbeat(): Promise<HeartbeatAnswer | Unanswered>;
+  /** Ends the session and all its leases with this exit. */
+  close(exit?: DeclaredExit): Promise<SessionEnded | Unanswered>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** The session could not be opened, for a reason that trying again does not change. */
+export class SessionRefused extends Fault {
+  override readonly name = 'SessionRefused';
+  readonly refusal: SessionRefusal;
+
+  constructor(refusal: SessionRefusal) {
+    super('session-refused', describeRefusal(refusal));
+    this.refusal = refusal;
+  }
+}
+
+const OPEN_MS_MAX = 10_000;
+const CLOSE_MS_MAX = 5_000;
+
+/** Opens a session and keeps it alive until it is closed. Throws when the store cannot be reached. */
+export async function openSession(options: SessionOptions): Promise<Session> {
+  return openUnder(undefined, options);
+}
+
+async function openUnder(
+  parent: SessionId | undefined,
+  options: SessionOptions,
+): Promise<LiveSession> {
+  const config = resolveSessionOptions(options);
+  const id = parseSessionId(config.random.uuid());
+  const core = new SessionCore(id, config);
+  const { owner, ttlMs, graceMs, metadata } = config;
+  const request = { id, owner, ttlMs, graceMs, metadata, ...(parent && { parent }) };
+  let sentAt = momentOf(config.clock);
+  const answer = await core.retry('open-session', {
+    withinMs: OPEN_MS_MAX,
+    call: () => {
+      sentAt = momentOf(config.clock);
+      return core.sessions.open(request);
+    },
+  });
+  if (isUnanswered(answer)) {
+    throw new StoreUnavailable(`The session could not be opened. ${answer.fault.message}`, {
+      cause: answer.fault,
+    });
+  }
+  if (answer.kind === 'refused') throw new SessionRefused(answer);
+  return new LiveSession(core, answer, sentAt);
+}
+
+class LiveSession implements Session {
+  readonly ttlMs: number;
+  readonly #core: SessionCore;
+  readonly #keeper: Keeper;
+  readonly #over: AbortController = new AbortController();
+  #closing: Promise<SessionEnded | Unanswered> | undefined;
+
+  constructor(
+    core: SessionCore,
+    opened: { readonly ttlMs: number; readonly authorityMs: number; readonly notices: number },
+    sentAt: ReturnType<typeof momentOf>,
+  ) {
+    this.#core = core;
+    this.ttlMs = opened.ttlMs;
+    this.#keeper = new Keeper(core, opened, { lost: (refusal) => this.#lose(refusal) });
+    this.#keeper.start(opened.authorityMs, sentAt);
+  }
+
+  get id(): SessionId {
+    return this.#core.id;
+  }
+
+  get owner(): Owner {
+    return this.#core.config.owner;
+  }
+
+  get signal(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  get leases(): readonly HeldLease[] {
+    return [...this.#core.handles.values()];
+  }
+
+  remainingMs(): number {
+    return this.#core.remainingMs();
+  }
+
+  acquire(key: string, options: AcquireOptions = {}): Promise<AcquireOutcome> {
+    return acquireLease(this.#core, { key, options, over: this.#over.signal });
+  }
+
+  openChild(options: Omit<SessionOptions, 'store'>): Promise<Session> {
+    return openUnder(this.id, { ...options, store: this.#core.config.store });
+  }
+
+  heartbeat(): Promise<HeartbeatAnswer | Unanswered> {
+    return this.#keeper.beat();
+  }
+
+  close(exit: DeclaredExit = 'finished'): Promise<SessionEnded | Unanswered> {
+    this.#closing ??= this.#close(exit);
+    return this.#closing;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  async #close(exit: DeclaredExit): Promise<SessionEnded | Unanswered> {
+    const wasOver = this.#over.signal.aborted;
+    this.#end('released', 'The session was closed.');
+    await this.#keeper.stop();
+    if (wasOver) return { kind: 'ended', replayed: true };
+    const { id, config, sessions } = this.#core;
+    const by = { kind: 'owner', owner: config.owner, exit } as const;
+    return this.#core.retry('end-session', {
+      withinMs: CLOSE_MS_MAX,
+      call: () => sessions.end({ id, by }),
+    });
+  }
+
+  #lose(refusal: SessionRefusal): void {
+    if (this.#over.signal.aborted) return;
+    const cause = describeRefusal(refusal);
+    const { relay, handles, id } = this.#core;
+    relay.report({ kind: 'lost', session: id, leases: handles.size, cause });
+    this.#end('lost', cause);
+    void this.#keeper.stop();
+  }
+
+  /** S-2: once for the session, then for each lease it carried. */
+  #end(by: 'lost' | 'released', detail: string): void {
+    this.#core.authority = undefined;
+    this.#over.abort(new Fault('session-over', detail));
+    this.#core.settleWaiting();
+    for (const handle of [...this.#core.handles.values()]) handle.withdraw(by, detail);
+  }
+}

@@ -1,0 +1,200 @@
+// Refusals: every expected no of the kernel, with what its reader needs to act on it. They are
+// values. `describeRefusal` turns one into a sentence that says what, why, and what to do next.
+
+import { unreachable } from '../support/assert.ts';
+import { formatInstant, type Instant } from '../support/clock.ts';
+import type { Exit } from './exit.ts';
+import { type Fence, formatFence } from './fence.ts';
+import type { LeaseState } from './lease.ts';
+import type { EffectId, LeaseKey, Owner, SessionId } from './names.ts';
+
+/** Who is in the way. */
+export interface Holder {
+  readonly owner: Owner;
+  readonly session: SessionId;
+  readonly fence: Fence;
+  readonly since: Instant;
+  readonly state: LeaseState;
+  /** When nobody renews, the key can be taken after this long at most. */
+  readonly freeInMs: number;
+}
+
+export type SessionRefusal =
+  | { readonly why: 'session-duplicate'; readonly session: SessionId }
+  | { readonly why: 'session-unknown'; readonly session: SessionId }
+  | { readonly why: 'session-not-yours'; readonly session: SessionId; readonly owner: Owner }
+  | { readonly why: 'session-lapsed'; readonly session: SessionId }
+  | { readonly why: 'session-expired'; readonly session: SessionId }
+  | { readonly why: 'session-ended'; readonly session: SessionId; readonly exit: Exit }
+  | { readonly why: 'session-too-deep'; readonly depthMax: number }
+  | { readonly why: 'would-shorten'; readonly session: SessionId; readonly remainingMs: number };
+
+export type EntryRefusal =
+  | { readonly why: 'held'; readonly key: LeaseKey; readonly holder: Holder }
+  | { readonly why: 'retired'; readonly key: LeaseKey; readonly fence: Fence }
+  | {
+      readonly why: 'reserved';
+      readonly key: LeaseKey;
+      readonly for: Owner;
+      readonly freeInMs: number;
+    }
+  | { readonly why: 'attempt-used'; readonly key: LeaseKey; readonly fence: Fence }
+  | { readonly why: 'damped'; readonly key: LeaseKey; readonly freeInMs: number }
+  | { readonly why: 'behind-others'; readonly key: LeaseKey; readonly ahead: number }
+  | { readonly why: 'reclaim-paused'; readonly key: LeaseKey; readonly holder: Holder }
+  | { readonly why: 'halted'; readonly presented: Fence };
+
+export type TermRefusal =
+  | { readonly why: 'key-unknown'; readonly key: LeaseKey }
+  | {
+      readonly why: 'superseded';
+      readonly key: LeaseKey;
+      readonly fence: Fence;
+      readonly newest: Fence;
+      readonly holder: Owner;
+    }
+  | { readonly why: 'fence-ahead'; readonly key: LeaseKey; readonly fence: Fence }
+  | { readonly why: 'not-yours'; readonly key: LeaseKey; readonly owner: Owner }
+  | { readonly why: 'lapsed'; readonly key: LeaseKey; readonly fence: Fence }
+  | { readonly why: 'expired'; readonly key: LeaseKey; readonly fence: Fence }
+  | {
+      readonly why: 'ended';
+      readonly key: LeaseKey;
+      readonly fence: Fence;
+      readonly exit: Exit;
+      readonly cause?: string;
+    };
+
+export type WriteRefusal =
+  | { readonly why: 'seq-superseded'; readonly key: LeaseKey; readonly storedSeq: number }
+  | { readonly why: 'seq-conflict'; readonly key: LeaseKey; readonly seq: number }
+  | { readonly why: 'checkpoint-too-large'; readonly bytes: number; readonly bytesMax: number }
+  | { readonly why: 'intent-open'; readonly effect: EffectId; readonly fence: Fence }
+  | { readonly why: 'intents-full'; readonly key: LeaseKey; readonly intentsMax: number }
+  | { readonly why: 'already-draining'; readonly key: LeaseKey; readonly deadlineInMs: number };
+
+export type Refusal = SessionRefusal | EntryRefusal | TermRefusal | WriteRefusal;
+
+/** What happened, why, and what to do next. */
+export function describeRefusal(refusal: Refusal): string {
+  switch (refusal.why) {
+    case 'session-duplicate':
+    case 'session-unknown':
+    case 'session-not-yours':
+    case 'session-lapsed':
+    case 'session-expired':
+    case 'session-ended':
+    case 'session-too-deep':
+    case 'would-shorten':
+      return describeSession(refusal);
+    case 'held':
+    case 'retired':
+    case 'reserved':
+    case 'attempt-used':
+    case 'damped':
+    case 'behind-others':
+    case 'reclaim-paused':
+    case 'halted':
+      return describeEntry(refusal);
+    case 'key-unknown':
+    case 'superseded':
+    case 'fence-ahead':
+    case 'not-yours':
+    case 'lapsed':
+    case 'expired':
+    case 'ended':
+      return describeTerm(refusal);
+    default:
+      return describeWrite(refusal);
+  }
+}
+
+function describeSession(refusal: SessionRefusal): string {
+  switch (refusal.why) {
+    case 'session-duplicate':
+      return `Session ${refusal.session} exists already with other settings. Open one with a new id.`;
+    case 'session-unknown':
+      return `Session ${refusal.session} is not known to this store. Open a session first; if it was open, this is another store or an older copy of it.`;
+    case 'session-not-yours':
+      return `Session ${refusal.session} belongs to "${refusal.owner}". Use your own session.`;
+    case 'session-lapsed':
+      return `Session ${refusal.session} has lapsed: no heartbeat arrived in time. It may still rejoin; send a heartbeat and continue only after it is answered.`;
+    case 'session-expired':
+      return `Session ${refusal.session} has expired: no heartbeat arrived within its ttl. Stop its work, open a new session and acquire again.`;
+    case 'session-ended':
+      return `Session ${refusal.session} has ended (${refusal.exit}). Stop its work, open a new session and acquire again.`;
+    case 'session-too-deep':
+      return `Sessions may be nested ${refusal.depthMax} deep at most. Open this one under an ancestor nearer the root.`;
+    case 'would-shorten':
+      return `This heartbeat would shorten session ${refusal.session}, which has ${refusal.remainingMs} ms left; a heartbeat only extends. Send it with a longer ttl, or later.`;
+    default:
+      return unreachable(refusal);
+  }
+}
+
+function describeEntry(refusal: EntryRefusal): string {
+  switch (refusal.why) {
+    case 'held':
+      return `"${refusal.key}" is ${refusal.holder.state} by ${who(refusal.holder)}. It can be taken in at most ${refusal.holder.freeInMs} ms unless renewed. Wait for it, or ask the holder to drain.`;
+    case 'retired':
+      return `"${refusal.key}" was retired under fence ${formatFence(refusal.fence)}: its work is done for good. Acquire it with reopen if it must be done again.`;
+    case 'reserved':
+      return `"${refusal.key}" is reserved for "${refusal.for}" for ${refusal.freeInMs} ms more. Try again then.`;
+    case 'attempt-used':
+      return `This attempt was granted "${refusal.key}" under fence ${formatFence(refusal.fence)}, and that term has ended. Acquire again with a new attempt.`;
+    case 'damped':
+      return `This owner lost "${refusal.key}" by expiry too often and is kept from it for ${refusal.freeInMs} ms; others may take it. Look for pauses or a ttl that is too short.`;
+    case 'behind-others':
+      return `${refusal.ahead} others wait for "${refusal.key}" before you. Acquire with wait to join the queue.`;
+    case 'reclaim-paused':
+      return `"${refusal.key}" was held by ${who(refusal.holder)}, which has not been heard of; after an outage, or when too many sessions stop at once, nobody is expired before a fair chance to renew (${refusal.holder.freeInMs} ms more at most). Check the network and the store; the pause ends by itself.`;
+    case 'halted':
+      return `Grants are halted: fence ${formatFence(refusal.presented)} was presented, which this store never issued, so it may be an older copy of itself. Find out which, then raise the epoch to go on.`;
+    default:
+      return unreachable(refusal);
+  }
+}
+
+function describeTerm(refusal: TermRefusal): string {
+  switch (refusal.why) {
+    case 'key-unknown':
+      return `"${refusal.key}" was never acquired in this store. Check the key and which store this is.`;
+    case 'superseded':
+      return `Fence ${formatFence(refusal.fence)} of "${refusal.key}" is stale: "${refusal.holder}" holds ${formatFence(refusal.newest)}. Stop; the successor goes on from the last checkpoint.`;
+    case 'fence-ahead':
+      return `Fence ${formatFence(refusal.fence)} of "${refusal.key}" was never issued by this store. Grants are halted until the epoch is raised.`;
+    case 'not-yours':
+      return `"${refusal.key}" is held by another session, of "${refusal.owner}". Use the session that acquired it.`;
+    case 'lapsed':
+      return `"${refusal.key}" has lapsed under fence ${formatFence(refusal.fence)}: authority ended, nobody has taken over. Rejoin by a heartbeat before you write.`;
+    case 'expired':
+      return `"${refusal.key}" has expired under fence ${formatFence(refusal.fence)}. Nothing was changed. Stop and acquire again; what was not checkpointed is the successor's to redo.`;
+    case 'ended':
+      return `"${refusal.key}" ended under fence ${formatFence(refusal.fence)} (${refusal.exit}${refusal.cause === undefined ? '' : `: ${refusal.cause}`}). Nothing was changed. Acquire again to continue.`;
+    default:
+      return unreachable(refusal);
+  }
+}
+
+function describeWrite(refusal: WriteRefusal): string {
+  switch (refusal.why) {
+    case 'seq-superseded':
+      return `A later checkpoint of "${refusal.key}" (seq ${refusal.storedSeq}) is stored already; this one was dropped.`;
+    case 'seq-conflict':
+      return `Checkpoint seq ${refusal.seq} of "${refusal.key}" is stored with other content. Use the next seq.`;
+    case 'checkpoint-too-large':
+      return `The checkpoint has ${refusal.bytes} bytes; this store keeps ${refusal.bytesMax} at most. Store the data elsewhere and checkpoint a reference.`;
+    case 'intent-open':
+      return `Effect "${refusal.effect}" was begun under fence ${formatFence(refusal.fence)} and may have happened. Find out and settle it before you begin it again.`;
+    case 'intents-full':
+      return `"${refusal.key}" has ${refusal.intentsMax} open intents, the most this store keeps. Settle some first.`;
+    case 'already-draining':
+      return `"${refusal.key}" is draining already, with ${refusal.deadlineInMs} ms left. Wait, or revoke it.`;
+    default:
+      return unreachable(refusal);
+  }
+}
+
+function who(holder: Holder): string {
+  return `"${holder.owner}" (fence ${formatFence(holder.fence)}, since ${formatInstant(holder.since)})`;
+}

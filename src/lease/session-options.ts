@@ -1,0 +1,114 @@
+// What a person writes to open a session, and what the inner code sees.
+
+import { type Clock, systemClock } from '../support/clock.ts';
+import { InvalidInput } from '../support/fault.ts';
+import { boundedText, rejectUnknownOptions, wholeNumber } from '../support/options.ts';
+import { type Random, systemRandom } from '../support/random.ts';
+import { systemTimers, type Timers } from '../support/timer.ts';
+import { type Caution, DRIFT_PPM_DEFAULT } from './authority.ts';
+import { NAME_BYTES_MAX, type Owner, parseOwner, TEXT_BYTES_MAX } from './names.ts';
+import type { LeaseObserver } from './observer.ts';
+import type { KernelStore } from './port.ts';
+import type { SessionMetadata } from './session.ts';
+
+export interface SessionOptions {
+  readonly store: KernelStore;
+  /** Who a person would say this is: `billing-worker@host-3`. */
+  readonly owner: string;
+  /** Without a heartbeat for this long the session expires. Default 15 s. */
+  readonly ttlMs?: number;
+  /** The last part of the ttl, without authority, in which the session may rejoin. Default ttl / 5. */
+  readonly graceMs?: number;
+  readonly metadata?: SessionMetadata;
+  readonly observer?: LeaseObserver;
+  /** Kept back from every grant for what clocks do not show. Default ttl / 100, at least 5 ms. */
+  readonly guardMs?: number;
+  /** How far clock rates may differ. Default 500. */
+  readonly driftPpm?: number;
+  readonly clock?: Clock;
+  readonly timers?: Timers;
+  readonly random?: Random;
+}
+
+export interface SessionConfig {
+  readonly store: KernelStore;
+  readonly owner: Owner;
+  readonly ttlMs: number;
+  readonly graceMs: number;
+  readonly metadata: SessionMetadata;
+  readonly observer: LeaseObserver | undefined;
+  readonly caution: Caution;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+}
+
+const NAMES: readonly (keyof SessionOptions)[] = [
+  'store',
+  'owner',
+  'ttlMs',
+  'graceMs',
+  'metadata',
+  'observer',
+  'guardMs',
+  'driftPpm',
+  'clock',
+  'timers',
+  'random',
+];
+
+export const TTL_MS_DEFAULT = 15_000;
+
+export function resolveSessionOptions(options: SessionOptions): SessionConfig {
+  rejectUnknownOptions('openSession', options, NAMES);
+  const { policy } = options.store;
+  const ttlMs = wholeNumber('ttlMs', options.ttlMs ?? TTL_MS_DEFAULT, {
+    min: policy.ttlMsMin,
+    max: policy.ttlMsMax,
+  });
+  const graceMs = wholeNumber('graceMs', options.graceMs ?? Math.floor(ttlMs / 5), {
+    min: 0,
+    max: Math.floor(ttlMs / 2),
+  });
+  const guardMs = wholeNumber('guardMs', options.guardMs ?? Math.max(5, Math.floor(ttlMs / 100)), {
+    min: 0,
+    max: ttlMs,
+  });
+  const driftPpm = wholeNumber('driftPpm', options.driftPpm ?? DRIFT_PPM_DEFAULT, {
+    min: 0,
+    max: 100_000,
+  });
+  if (guardMs >= (ttlMs - graceMs) / 2) {
+    throw new InvalidInput(
+      `guardMs (${guardMs}) leaves no time to act: it must be less than half of ttlMs − graceMs (${ttlMs - graceMs}).`,
+    );
+  }
+  return Object.freeze({
+    store: options.store,
+    owner: parseOwner(options.owner),
+    ttlMs,
+    graceMs,
+    metadata: checkedMetadata(options.metadata ?? {}),
+    observer: options.observer,
+    caution: { driftPpm, guardMs },
+    clock: options.clock ?? systemClock,
+    timers: options.timers ?? systemTimers,
+    random: options.random ?? systemRandom,
+  });
+}
+
+const METADATA_ENTRIES_MAX = 64;
+
+function checkedMetadata(metadata: SessionMetadata): SessionMetadata {
+  const entries = Object.entries(metadata);
+  if (entries.length > METADATA_ENTRIES_MAX) {
+    throw new InvalidInput(
+      `metadata may have ${METADATA_ENTRIES_MAX} entries at most; got ${entries.length}.`,
+    );
+  }
+  for (const [name, value] of entries) {
+    boundedText('A metadata name', name, NAME_BYTES_MAX);
+    if (value !== '') boundedText(`metadata.${name}`, value, TEXT_BYTES_MAX);
+  }
+  return Object.freeze({ ...metadata });
+}

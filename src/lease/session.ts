@@ -1,0 +1,82 @@
+// Sessions
+//
+// A session is a lease on being alive: one process, one heartbeat, any number of leases. It ends
+// by expiry, by its owner, or by an operator, and ends once. While a parent is not alive, none of
+// its descendants is, so ending a parent is one write (H-1).
+//
+//          heartbeat                 heartbeat = rejoin
+//          ┌───────┐                 ┌──────────────┐
+//   open ─▶│ alive │── lapse ──▶ lapsed ── expiry ──▶ overdue ── reclaim ──▶ ended
+//          └───────┘  authority ends   nobody enters   still nobody enters
+//
+// Overdue is what the clock says; ended is a stored fact. Only the stored fact lets a successor
+// in, because a fact cannot race with a heartbeat and a comparison of clocks can (S-3).
+
+import type { Instant } from '../support/clock.ts';
+import type { Exit } from './exit.ts';
+import type { Owner, SessionId } from './names.ts';
+
+export interface SessionRecord {
+  readonly id: SessionId;
+  readonly owner: Owner;
+  /** All ancestors from the root, then this session itself. Never changes. */
+  readonly path: readonly SessionId[];
+  readonly ttlMs: number;
+  /** The last part of the ttl, in which the session may rejoin but has no authority. */
+  readonly graceMs: number;
+  readonly metadata: SessionMetadata;
+  readonly openedAt: Instant;
+  readonly beatAt: Instant;
+  readonly expiresAt: Instant;
+  /** The fair chance after an outage was given and no heartbeat has come since (E-6). */
+  readonly extended: boolean;
+  /** Rises when something happened to a lease of this session that its holder must look at. */
+  readonly notices: number;
+  readonly end?: SessionEnd;
+}
+
+export type SessionMetadata = Readonly<Record<string, string>>;
+
+export interface SessionEnd {
+  readonly at: Instant;
+  readonly exit: Exit;
+  readonly cause?: string;
+  /** The operator who forced it; absent when the owner or the clock ended it. */
+  readonly actor?: string;
+}
+
+/** A session with all its ancestors, from the root to itself. */
+export type SessionChain = readonly SessionRecord[];
+
+export type SessionState = 'alive' | 'lapsed' | 'overdue' | 'ended';
+
+export function lapsesAt(session: SessionRecord): Instant {
+  return (session.expiresAt - session.graceMs) as Instant;
+}
+
+/** The state of a chain is that of its worst member. */
+export function chainState(chain: SessionChain, now: Instant): SessionState {
+  if (chain.length === 0 || chain.some((session) => session.end !== undefined)) return 'ended';
+  if (chain.some((session) => session.expiresAt <= now)) return 'overdue';
+  if (chain.some((session) => lapsesAt(session) <= now)) return 'lapsed';
+  return 'alive';
+}
+
+/** How long the chain has authority, at most; zero or less when it has none (H-2). */
+export function authorityMs(chain: SessionChain, now: Instant): number {
+  return Math.min(...chain.map((session) => lapsesAt(session) - now));
+}
+
+/** How long the chain may still rejoin, at most. */
+export function remainingMs(chain: SessionChain, now: Instant): number {
+  return Math.min(...chain.map((session) => session.expiresAt - now));
+}
+
+/** The end that counts for the whole chain: the earliest, and of equals the one nearest the root. */
+export function chainEnd(chain: SessionChain): SessionEnd | undefined {
+  let first: SessionEnd | undefined;
+  for (const { end } of chain) {
+    if (end !== undefined && (first === undefined || end.at < first.at)) first = end;
+  }
+  return first;
+}

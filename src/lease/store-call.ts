@@ -1,0 +1,45 @@
+// One call to a store, bounded in time. Faults become values here, once: `unavailable` is known not
+// to have been done, `unknown` may have been. A call that hangs is answered `unknown` and goes on
+// by itself; it never blocks the next one (R-5).
+
+import { OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
+import type { Timers } from '../support/timer.ts';
+
+export type Unanswered =
+  | { readonly kind: 'unknown'; readonly fault: OutcomeUnknown }
+  | { readonly kind: 'unavailable'; readonly fault: StoreUnavailable };
+
+export async function callStore<Answer>(
+  call: () => Promise<Answer>,
+  timeoutMs: number,
+  timers: Timers,
+): Promise<Answer | Unanswered> {
+  let cancel = (): void => undefined;
+  const timeout = new Promise<Unanswered>((resolve) => {
+    cancel = timers.after(timeoutMs, () => {
+      const fault = new OutcomeUnknown(
+        `The store did not answer within ${Math.round(timeoutMs)} ms; it may still do what it was asked.`,
+      );
+      resolve({ kind: 'unknown', fault });
+    });
+  });
+  try {
+    return await Promise.race([answer(call), timeout]);
+  } finally {
+    cancel();
+  }
+}
+
+async function answer<Answer>(call: () => Promise<Answer>): Promise<Answer | Unanswered> {
+  try {
+    return await call();
+  } catch (fault) {
+    if (fault instanceof StoreUnavailable) return { kind: 'unavailable', fault };
+    if (fault instanceof OutcomeUnknown) return { kind: 'unknown', fault };
+    throw fault;
+  }
+}
+
+export function isUnanswered(answer: { readonly kind: string }): answer is Unanswered {
+  return answer.kind === 'unknown' || answer.kind === 'unavailable';
+}

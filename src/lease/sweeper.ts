@@ -1,0 +1,80 @@
+// The sweeper announces what the clock has already decided: it expires overdue sessions, records the
+// ends that follow, and deletes what is old. Takeover does not depend on it; any acquire reclaims
+// what it needs. Any number may run on one store.
+
+import { whenAborted } from '../support/abort.ts';
+import { type Clock, systemClock } from '../support/clock.ts';
+import { rejectUnknownOptions, wholeNumber } from '../support/options.ts';
+import { jittered, type Random, systemRandom } from '../support/random.ts';
+import { systemTimers, type Timers } from '../support/timer.ts';
+import { elapsedMs, momentOf } from './authority.ts';
+import type { KernelStore, Swept } from './port.ts';
+import { callStore, isUnanswered, type Unanswered } from './store-call.ts';
+
+export interface SweeperOptions {
+  readonly store: KernelStore;
+  /** Default 5000. */
+  readonly everyMs?: number;
+  readonly limit?: number;
+  readonly onSwept?: (swept: Swept) => void;
+  readonly clock?: Clock;
+  readonly timers?: Timers;
+  readonly random?: Random;
+}
+
+export interface Sweeper {
+  /** One sweep now. */
+  tick(): Promise<Swept | Unanswered>;
+  stop(): Promise<void>;
+}
+
+const SWEEP_MS_MAX = 30_000;
+
+export function startSweeper(options: SweeperOptions): Sweeper {
+  rejectUnknownOptions('startSweeper', options, [
+    'store',
+    'everyMs',
+    'limit',
+    'onSwept',
+    'clock',
+    'timers',
+    'random',
+  ]);
+  const everyMs = wholeNumber('everyMs', options.everyMs ?? 5_000, { min: 10, max: 3_600_000 });
+  const limit = wholeNumber('limit', options.limit ?? 500, { min: 1, max: 100_000 });
+  const { store, clock = systemClock, timers = systemTimers, random = systemRandom } = options;
+  const stop = new AbortController();
+  const tick = async (): Promise<Swept | Unanswered> => {
+    const swept = await callStore(() => sweepOnce(store, limit), SWEEP_MS_MAX, timers);
+    if (isUnanswered(swept)) return swept;
+    options.onSwept?.(swept.swept);
+    return swept.swept;
+  };
+  const run = async (): Promise<void> => {
+    while (!stop.signal.aborted) {
+      const pauseMs = jittered(random, everyMs, 0.1);
+      const from = momentOf(clock);
+      await timers.pause(pauseMs, stop.signal);
+      // E-7: after a stall of its own it does not trust its view; holders were stalled with it and
+      // get one more interval.
+      const stalled = elapsedMs(from, momentOf(clock)) > pauseMs + everyMs;
+      if (stop.signal.aborted || stalled) continue;
+      await Promise.race([tick().catch(() => undefined), whenAborted(stop.signal)]);
+    }
+  };
+  const running = run();
+  return {
+    tick,
+    stop: async () => {
+      stop.abort();
+      await running;
+    },
+  };
+}
+
+async function sweepOnce(
+  store: KernelStore,
+  limit: number,
+): Promise<{ readonly kind: 'swept'; readonly swept: Swept }> {
+  return { kind: 'swept', swept: await store.sessions.sweep({ limit }) };
+}

@@ -1,0 +1,123 @@
+import {
+  type AcquireView,
+  answerGrant,
+  decideAcquire,
+  flapAfterGrant,
+  grantLease,
+} from '../../lease/decide/acquire.ts';
+import { type LeaseRecord, termEnd } from '../../lease/lease.ts';
+import type { Acquire, AcquireAnswer } from '../../lease/port.ts';
+import type { EntryRefusal } from '../../lease/refusal.ts';
+import { type Instant, laterBy } from '../../support/clock.ts';
+import { isDamped, waits } from './line.ts';
+import { reclaim } from './reclaim.ts';
+import { flapKey, type MemoryState } from './state.ts';
+import { appendEnded } from './sweep.ts';
+import { withdraw } from './withdraw.ts';
+
+export function acquire(state: MemoryState, request: Acquire): AcquireAnswer {
+  const now = state.now();
+  const view = viewOf(state, request, now);
+  const decision = decideAcquire(view, request, now);
+  switch (decision.kind) {
+    case 'refuse-session':
+      return { kind: 'refused', ...decision.refusal };
+    case 'replay':
+      return granted(decision.lease, { view, now, replayed: true });
+    case 'grant':
+      return grant(state, request, { view, now });
+    case 'refuse':
+      return decision.mayWait && request.wait === true
+        ? enqueue(state, request, { refusal: decision.refusal, now })
+        : { kind: 'refused', ...decision.refusal };
+    case 'reclaim':
+      // Expired or held back, the overdue sessions are no longer overdue: this ends.
+      reclaim(state, decision.sessions);
+      return acquire(state, request);
+  }
+}
+
+function grant(
+  state: MemoryState,
+  request: Acquire,
+  context: { readonly view: AcquireView; readonly now: Instant },
+): AcquireAnswer {
+  const { view, now } = context;
+  const lease = grantLease(view, request, { fence: state.mintFence(), now });
+  const before = view.lease;
+  if (before !== undefined && before.end === undefined) {
+    const end = termEnd(before, view.holder, now);
+    if (end !== undefined) appendEnded(state, before, { end, at: now });
+  }
+  const { owner, exit } = lease.predecessor;
+  if (owner !== undefined && exit === 'expired') {
+    const flap = flapKey(request.key, owner);
+    const until = flapAfterGrant(lease.predecessor, state.flaps.get(flap), {
+      policy: state.policy,
+      now,
+    });
+    if (until !== undefined) state.flaps.set(flap, until);
+  }
+  state.leases.set(request.key, lease);
+  withdraw(state, request);
+  state.append({
+    kind: 'acquired',
+    at: now,
+    key: lease.key,
+    fence: lease.fence,
+    rev: lease.rev,
+    session: lease.session,
+    owner: lease.owner,
+  });
+  return granted(lease, { view, now, replayed: false });
+}
+
+/** K-3: a copy, so that the caller cannot reach into what is stored. */
+function granted(
+  lease: LeaseRecord,
+  context: { readonly view: AcquireView; readonly now: Instant; readonly replayed: boolean },
+): AcquireAnswer {
+  const { view, now, replayed } = context;
+  return structuredClone({ kind: 'granted', replayed, ...answerGrant(lease, view.own, now) });
+}
+
+function enqueue(
+  state: MemoryState,
+  request: Acquire,
+  context: { readonly refusal: EntryRefusal; readonly now: Instant },
+): AcquireAnswer {
+  const tickets = state.tickets.get(request.key) ?? [];
+  const { attempt, session } = request;
+  const ticket = { attempt, session, expiresAt: laterBy(context.now, state.policy.ticketMs) };
+  const place = tickets.findIndex((each) => each.attempt === attempt);
+  if (place === -1) tickets.push(ticket);
+  else tickets[place] = ticket;
+  state.tickets.set(request.key, tickets);
+  const ahead = countAhead(state, request, context.now);
+  return { kind: 'queued', ahead, refusal: context.refusal };
+}
+
+function viewOf(state: MemoryState, request: Acquire, now: Instant): AcquireView {
+  const own = state.chain(request.session);
+  const lease = state.leases.get(request.key);
+  const owner = own.at(-1)?.owner;
+  return {
+    own,
+    lease,
+    holder: state.chain(lease?.session),
+    ahead: countAhead(state, request, now),
+    flapUntil: owner === undefined ? undefined : state.flaps.get(flapKey(request.key, owner)),
+    halted: state.halted,
+    policy: state.policy,
+  };
+}
+
+/** Tickets of the living before this attempt's own; all of them when it has none. */
+function countAhead(state: MemoryState, request: Acquire, now: Instant): number {
+  const tickets = state.tickets.get(request.key) ?? [];
+  const own = tickets.findIndex((ticket) => ticket.attempt === request.attempt);
+  return tickets
+    .slice(0, own === -1 ? tickets.length : own)
+    .filter((ticket) => waits(state, ticket, now))
+    .filter((ticket) => !isDamped(state, request.key, { ticket, now })).length;
+}

@@ -1,0 +1,17 @@
+import { decideBeginIntent } from '../../lease/decide/term.ts';
+import type { BeginIntent, IntentBegun } from '../../lease/port.ts';
+import type { MemoryState } from './state.ts';
+
+export function beginIntent(state: MemoryState, request: BeginIntent): IntentBegun {
+  const now = state.now();
+  const decision = decideBeginIntent(state.termView(request.key), request, {
+    policy: state.policy,
+    now,
+  });
+  if (decision.kind === 'refuse') {
+    if (decision.refusal.why === 'fence-ahead') state.haltFor(request.fence, now);
+    return { kind: 'refused', ...decision.refusal };
+  }
+  if (decision.kind === 'apply') state.leases.set(request.key, decision.lease);
+  return { kind: 'begun', replayed: decision.kind === 'replay' };
+}

@@ -1,0 +1,19 @@
+import { decideCheckpoint } from '../../lease/decide/term.ts';
+import type { CheckpointAnswer, SaveCheckpoint } from '../../lease/port.ts';
+import type { MemoryState } from './state.ts';
+
+export function checkpoint(state: MemoryState, request: SaveCheckpoint): CheckpointAnswer {
+  const now = state.now();
+  // K-3: what the caller does to its bytes afterwards cannot reach what is stored.
+  const own = { ...request, bytes: Uint8Array.from(request.bytes) };
+  const decision = decideCheckpoint(state.termView(request.key), own, {
+    policy: state.policy,
+    now,
+  });
+  if (decision.kind === 'refuse') {
+    if (decision.refusal.why === 'fence-ahead') state.haltFor(request.fence, now);
+    return { kind: 'refused', ...decision.refusal };
+  }
+  if (decision.kind === 'apply') state.leases.set(request.key, decision.lease);
+  return { kind: 'saved', replayed: decision.kind === 'replay' };
+}

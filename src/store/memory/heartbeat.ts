@@ -1,0 +1,20 @@
+import { decideHeartbeat, lifeOf } from '../../lease/decide/session.ts';
+import type { Heartbeat, HeartbeatAnswer } from '../../lease/port.ts';
+import type { MemoryState } from './state.ts';
+
+export function heartbeat(state: MemoryState, request: Heartbeat): HeartbeatAnswer {
+  const now = state.now();
+  const decision = decideHeartbeat(state.chain(request.id), request, { policy: state.policy, now });
+  if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
+  const { session, rejoined } = decision;
+  state.sessions.set(session.id, session);
+  if (rejoined) {
+    state.append({
+      kind: 'session-rejoined',
+      at: now,
+      session: session.id,
+      owner: session.owner,
+    });
+  }
+  return { kind: 'alive', rejoined, ...lifeOf(state.chain(session.id), now) };
+}

@@ -1,0 +1,21 @@
+import { freeInMs } from '../../lease/decide/acquire.ts';
+import { leaseState } from '../../lease/lease.ts';
+import type { LeaseKey } from '../../lease/names.ts';
+import type { LeaseInspection } from '../../lease/port.ts';
+import { waits } from './line.ts';
+import type { MemoryState } from './state.ts';
+
+export function inspectLease(state: MemoryState, key: LeaseKey): LeaseInspection {
+  const now = state.now();
+  const record = state.leases.get(key);
+  const holder = state.chain(record?.session);
+  const tickets = state.tickets.get(key) ?? [];
+  const waiting = tickets.filter((ticket) => waits(state, ticket, now)).length;
+  return {
+    key,
+    state: leaseState(record, holder, now),
+    freeInMs: record === undefined ? 0 : freeInMs(record, holder, now),
+    waiting,
+    ...(record === undefined ? {} : { record: structuredClone(record) }),
+  };
+}

@@ -1,0 +1,20 @@
+import type { SessionId } from '../../lease/names.ts';
+import type { SessionInspection } from '../../lease/port.ts';
+import { authorityMs, chainState, remainingMs, type SessionChain } from '../../lease/session.ts';
+import type { Instant } from '../../support/clock.ts';
+import type { MemoryState } from './state.ts';
+
+export function inspectSession(state: MemoryState, id: SessionId): SessionInspection | undefined {
+  return inspection(state.chain(id), state.now());
+}
+
+export function inspection(chain: SessionChain, now: Instant): SessionInspection | undefined {
+  const session = chain.at(-1);
+  if (session === undefined) return undefined;
+  return {
+    session: structuredClone(session),
+    state: chainState(chain, now),
+    authorityMs: Math.max(0, authorityMs(chain, now)),
+    remainingMs: Math.max(0, remainingMs(chain, now)),
+  };
+}

@@ -1,0 +1,24 @@
+// Who stands in line for a key.
+
+import { dampedForMs } from '../../lease/flap.ts';
+import type { LeaseKey } from '../../lease/names.ts';
+import { chainState } from '../../lease/session.ts';
+import type { Instant } from '../../support/clock.ts';
+import { flapKey, type MemoryState, type Ticket } from './state.ts';
+
+/** its session lives and it has asked lately; a waiter that is gone does not block the line. */
+export function waits(state: MemoryState, ticket: Ticket, now: Instant): boolean {
+  const waiter = chainState(state.chain(ticket.session), now);
+  return (waiter === 'alive' || waiter === 'lapsed') && ticket.expiresAt > now;
+}
+
+/** G-4: kept from the key for losing it too often, it does not keep others waiting. */
+export function isDamped(
+  state: MemoryState,
+  key: LeaseKey,
+  standing: { readonly ticket: Ticket; readonly now: Instant },
+): boolean {
+  const owner = state.sessions.get(standing.ticket.session)?.owner;
+  const until = owner === undefined ? undefined : state.flaps.get(flapKey(key, owner));
+  return dampedForMs(until, state.policy, standing.now) > 0;
+}

@@ -1,0 +1,10 @@
+import type { EventPage, ReadEvents } from '../../lease/port.ts';
+import type { MemoryState } from './state.ts';
+
+export function readEvents(state: MemoryState, query: ReadEvents): EventPage {
+  const oldest = state.events[0]?.seq ?? state.eventSeq + 1;
+  if (query.after + 1 < oldest) return { kind: 'truncated', oldest: oldest - 1 };
+  const start = query.after + 1 - oldest;
+  const events = state.events.slice(start, start + query.limit);
+  return { kind: 'events', events, next: events.at(-1)?.seq ?? query.after };
+}

@@ -1,0 +1,16 @@
+import type { Recovered } from '../../lease/port.ts';
+import { fairChanceUntil } from '../../lease/reclaim.ts';
+import type { MemoryState } from './state.ts';
+
+/** E-6: at most once per heartbeat received, so that repeated outages cannot extend for ever. */
+export function recover(state: MemoryState): Recovered {
+  const now = state.now();
+  let extended = 0;
+  for (const session of state.sessions.values()) {
+    const expiresAt = fairChanceUntil(session.ttlMs, state.policy, now);
+    if (session.end !== undefined || session.extended || session.expiresAt >= expiresAt) continue;
+    state.sessions.set(session.id, { ...session, expiresAt, extended: true });
+    extended += 1;
+  }
+  return { extended };
+}

@@ -1,0 +1,32 @@
+import { decideDrain } from '../../lease/decide/operate.ts';
+import type { DrainAnswer, RequestDrain } from '../../lease/port.ts';
+import type { MemoryState } from './state.ts';
+
+export function requestDrain(state: MemoryState, request: RequestDrain): DrainAnswer {
+  const now = state.now();
+  const decision = decideDrain(state.termView(request.key), request, now);
+  if (decision.kind === 'refuse') {
+    if (decision.refusal.why === 'fence-ahead') state.haltFor(request.fence, now);
+    return { kind: 'refused', ...decision.refusal };
+  }
+  const { drain } = decision;
+  if (decision.kind === 'apply') {
+    const { lease } = decision;
+    state.leases.set(request.key, lease);
+    state.notify(lease.session);
+    state.append({
+      kind: 'drain-requested',
+      at: now,
+      key: lease.key,
+      fence: lease.fence,
+      rev: lease.rev,
+      session: lease.session,
+      owner: lease.owner,
+      actor: drain.by,
+      cause: drain.reason,
+      deadlineAt: drain.deadlineAt,
+    });
+  }
+  const deadlineInMs = drain.deadlineAt - now;
+  return { kind: 'draining', deadlineInMs, replayed: decision.kind === 'replay' };
+}

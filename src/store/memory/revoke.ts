@@ -1,0 +1,24 @@
+import { decideRevoke } from '../../lease/decide/operate.ts';
+import type { Revoke, Revoked } from '../../lease/port.ts';
+import type { MemoryState } from './state.ts';
+import { appendEnded } from './sweep.ts';
+
+export function revoke(state: MemoryState, request: Revoke): Revoked {
+  const now = state.now();
+  const decision = decideRevoke(state.termView(request.key), request, {
+    policy: state.policy,
+    now,
+  });
+  if (decision.kind === 'refuse') {
+    if (decision.refusal.why === 'fence-ahead') state.haltFor(request.fence, now);
+    return { kind: 'refused', ...decision.refusal };
+  }
+  if (decision.kind === 'apply') {
+    const { lease } = decision;
+    state.leases.set(request.key, lease);
+    if (lease.end !== undefined) appendEnded(state, lease, { end: lease.end, at: now });
+    state.notify(lease.session);
+    state.hint(request.key);
+  }
+  return { kind: 'revoked', replayed: decision.kind === 'replay' };
+}

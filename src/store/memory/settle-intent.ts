@@ -1,0 +1,14 @@
+import { decideSettleIntent } from '../../lease/decide/term.ts';
+import type { IntentSettled, SettleIntent } from '../../lease/port.ts';
+import type { MemoryState } from './state.ts';
+
+export function settleIntent(state: MemoryState, request: SettleIntent): IntentSettled {
+  const now = state.now();
+  const decision = decideSettleIntent(state.termView(request.key), request, now);
+  if (decision.kind === 'refuse') {
+    if (decision.refusal.why === 'fence-ahead') state.haltFor(request.fence, now);
+    return { kind: 'refused', ...decision.refusal };
+  }
+  if (decision.kind === 'apply') state.leases.set(request.key, decision.lease);
+  return { kind: 'settled', wasOpen: decision.kind === 'apply' };
+}

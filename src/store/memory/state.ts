@@ -1,0 +1,104 @@
+// What the memory store remembers. It is the reference: every verb looks up a view, asks the pure
+// decision, and writes the result down in the same turn of the event loop, which is what makes it
+// atomic. It is durable for as long as the process lives.
+
+import type { TermView } from '../../lease/decide/term.ts';
+import type { LeaseEvent, NewEvent } from '../../lease/event.ts';
+import { FENCE_ORIGIN, type Fence, isIssuable, toFence } from '../../lease/fence.ts';
+import type { LeaseRecord } from '../../lease/lease.ts';
+import type { AttemptId, LeaseKey, Owner, SessionId } from '../../lease/names.ts';
+import type { LeasePolicy } from '../../lease/policy.ts';
+import type { SessionChain, SessionRecord } from '../../lease/session.ts';
+import { type Clock, type Instant, toInstant } from '../../support/clock.ts';
+
+export interface Ticket {
+  /** Moved on whenever its waiter asks again. */
+  readonly expiresAt: Instant;
+  readonly attempt: AttemptId;
+  readonly session: SessionId;
+}
+
+export class MemoryState {
+  readonly policy: LeasePolicy;
+  readonly sessions: Map<SessionId, SessionRecord> = new Map();
+  readonly leases: Map<LeaseKey, LeaseRecord> = new Map();
+  readonly tickets: Map<LeaseKey, Ticket[]> = new Map();
+  readonly flaps: Map<string, Instant> = new Map();
+  readonly events: LeaseEvent[] = [];
+  readonly hints: Set<(key: LeaseKey) => void> = new Set();
+  lastIssued: number = FENCE_ORIGIN;
+  halted: Fence | undefined;
+
+  readonly #clock: Clock;
+  #latest = 0;
+  #eventSeq = 0;
+
+  constructor(clock: Clock, policy: LeasePolicy) {
+    this.#clock = clock;
+    this.policy = policy;
+  }
+
+  /** Store time never goes back (C-2). */
+  now(): Instant {
+    this.#latest = Math.max(this.#latest, this.#clock.wallMs());
+    return toInstant(this.#latest);
+  }
+
+  /** T-2, T-3: one counter for the whole store, never wound back. */
+  mintFence(): Fence {
+    this.lastIssued += 1;
+    return toFence(this.lastIssued);
+  }
+
+  /** Root first; empty when the session is not known. */
+  chain(id: SessionId | undefined): SessionChain {
+    const self = id === undefined ? undefined : this.sessions.get(id);
+    if (self === undefined) return [];
+    return self.path.map((each) => this.sessions.get(each)).filter((each) => each !== undefined);
+  }
+
+  termView(key: LeaseKey): TermView {
+    const lease = this.leases.get(key);
+    return { lease, holder: this.chain(lease?.session), lastIssued: this.lastIssued };
+  }
+
+  append(event: NewEvent): void {
+    this.#eventSeq += 1;
+    this.events.push({ ...event, seq: this.#eventSeq } as LeaseEvent);
+  }
+
+  get eventSeq(): number {
+    return this.#eventSeq;
+  }
+
+  notify(session: SessionId): void {
+    const record = this.sessions.get(session);
+    if (record !== undefined) {
+      this.sessions.set(session, { ...record, notices: record.notices + 1 });
+    }
+  }
+
+  /** Somebody showed a fence that was never issued: stop granting until a person looks (T-4). */
+  haltFor(fence: Fence, now: Instant): void {
+    if (!isIssuable(fence)) return;
+    const wasHalted = this.halted !== undefined;
+    // The epoch must rise above the highest fence presented, not above the first.
+    this.halted = toFence(Math.max(this.halted ?? 0, fence));
+    if (wasHalted) return;
+    this.append({ kind: 'alarm', at: now, alarm: 'fence-ahead', cause: `fence ${fence}` });
+  }
+
+  hint(key: LeaseKey): void {
+    for (const listener of this.hints) {
+      try {
+        listener(key);
+      } catch {
+        // A hint is a courtesy: a listener's failure is not the failure of who released the key (O-4).
+      }
+    }
+  }
+}
+
+export function flapKey(key: LeaseKey, owner: Owner): string {
+  return `${key}\0${owner}`;
+}

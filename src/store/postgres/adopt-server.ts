@@ -1,0 +1,69 @@
+// What a restart, a failover or a restore of the server means for us.
+//
+// Grants and heartbeats are conditioned on the server being the one last seen, in the same run
+// (`SAME_SERVER`), so whatever happened to it, this runs before the first of them: everybody alive
+// gets the fair chance (E-6), and when the data directory or its timeline is another one, grants
+// may have been forgotten, so the epoch rises (T-4). No hook on connections is needed, which a
+// pooler in between would make useless.
+
+import type { LeasePolicy } from '../../lease/policy.ts';
+import { type Database, type Queries, statement } from './database.ts';
+import { SAME_SERVER } from './predicates.ts';
+import { liftFences } from './raise-epoch.ts';
+import { extendLiving } from './recover.ts';
+
+const IS_SAME = statement(`select coalesce(${SAME_SERVER}, false) as same`);
+
+const LAST_SEEN = statement(`
+  select m.started_at = pg_postmaster_start_time() as same, m.system_id, m.timeline
+    from hf.meta m
+   where m.id = 1
+     for update`);
+
+// Only the primary has a current write position; its file name starts with the timeline.
+const IDENTITY = statement(`
+  select case when has_function_privilege('pg_catalog.pg_control_system()', 'execute')
+              then (select c.system_identifier::text from pg_control_system() c) end as system_id,
+         ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::integer as timeline`);
+
+const ADOPT = statement(`
+  insert into hf.meta (id, started_at, system_id, timeline)
+  values (1, pg_postmaster_start_time(), $1, $2)
+      on conflict (id) do update
+     set started_at = excluded.started_at,
+         system_id  = excluded.system_id,
+         timeline   = excluded.timeline`);
+
+interface Identity {
+  readonly system_id: string | null;
+  readonly timeline: number | null;
+}
+
+/** True when there was something to adopt. Safe to call at any time, from many processes at once. */
+export async function adoptServer(database: Database, policy: LeasePolicy): Promise<boolean> {
+  const [known] = await database.rows<{ same: boolean }>(IS_SAME, []);
+  if (known?.same === true) return false;
+  return database.transaction((queries) => adopt(queries, policy));
+}
+
+export async function adopt(queries: Queries, policy: LeasePolicy): Promise<boolean> {
+  const [seen] = await queries.rows<Identity & { same: boolean }>(LAST_SEEN, []);
+  if (seen?.same === true) return false;
+  const [identity] = await queries.rows<Identity>(IDENTITY, []);
+  const { system_id = null, timeline = null } = identity ?? {};
+  if (seen !== undefined) {
+    const moved = differs(seen.system_id, system_id) || differs(seen.timeline, timeline);
+    if (moved) {
+      const reason = `server identity changed from ${seen.system_id}/${seen.timeline} to ${system_id}/${timeline}`;
+      await liftFences(queries, { actor: 'holdfast', reason, endHalt: false });
+    }
+    await extendLiving(queries, policy);
+  }
+  await queries.rows(ADOPT, [system_id, timeline]);
+  return true;
+}
+
+/** What could not be read on either side proves nothing. */
+function differs(before: string | number | null, after: string | number | null): boolean {
+  return before !== null && after !== null && before !== after;
+}

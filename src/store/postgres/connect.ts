@@ -1,0 +1,113 @@
+// Options of the PostgreSQL store, and how they become connections.
+
+import type { Client, Pool, PoolConfig } from 'pg';
+import type { LeasePolicy } from '../../lease/policy.ts';
+import { Fault, InvalidInput, StoreUnavailable } from '../../support/fault.ts';
+import { wholeNumber } from '../../support/options.ts';
+import { numbersForBigints } from './database.ts';
+
+export interface PostgresStoreOptions {
+  readonly url: string;
+  /** For LISTEN, when `url` goes through a pooler in transaction mode. Without it, polling only. */
+  readonly directUrl?: string;
+  /** Holdfast's own schema; created when it is not there. */
+  readonly schema?: string;
+  readonly policy?: Partial<LeasePolicy>;
+  readonly connectionsMax?: number;
+  /** `url` goes through a pooler in transaction mode: nothing is asked of a connection at its start. */
+  readonly pooler?: boolean;
+  /** Off for poolers that do not track prepared statements. Default: on. */
+  readonly prepare?: boolean;
+  readonly connectTimeoutMs?: number;
+  /** A statement that takes longer is cut off by the server, so it is known not done. */
+  readonly statementTimeoutMs?: number;
+  /** SQL for store time in whole milliseconds, for tests that move it. Leave it alone otherwise. */
+  readonly nowSql?: string;
+}
+
+export const OPTION_NAMES: readonly (keyof PostgresStoreOptions)[] = [
+  'url',
+  'directUrl',
+  'schema',
+  'policy',
+  'connectionsMax',
+  'pooler',
+  'prepare',
+  'connectTimeoutMs',
+  'statementTimeoutMs',
+  'nowSql',
+];
+
+export type Driver = Pick<typeof import('pg'), 'Client' | 'Pool' | 'types'>;
+
+export async function loadDriver(): Promise<Driver> {
+  try {
+    const { default: pg } = await import('pg');
+    return pg;
+  } catch (cause) {
+    throw new Fault(
+      'driver-missing',
+      'The PostgreSQL store needs the package "pg". Install it beside holdfast: npm install pg',
+      { cause },
+    );
+  }
+}
+
+export function poolConfig(options: PostgresStoreOptions, pg: Driver): PoolConfig {
+  const max = wholeNumber('connectionsMax', options.connectionsMax ?? 10, { min: 1, max: 1_000 });
+  const types = numbersForBigints(pg.types);
+  return {
+    ...connection(options.url, options),
+    max,
+    idleTimeoutMillis: 30_000,
+    allowExitOnIdle: false,
+    ...(types === undefined ? {} : { types }),
+  };
+}
+
+/**
+ * Every statement of ours has an index for what it looks up. Without statistics, or with old ones, the
+ * planner thinks a young table small, scans it, and keeps that plan while the table grows.
+ */
+const INDEXES_ONLY =
+  '-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off';
+
+function connection(url: string, options: PostgresStoreOptions): PoolConfig {
+  if (!/^postgres(ql)?:\/\//.test(url)) {
+    throw new InvalidInput(`url must be a postgres:// URL; got ${JSON.stringify(url)}.`);
+  }
+  const range = { min: 10, max: 600_000 };
+  const connectMs = wholeNumber('connectTimeoutMs', options.connectTimeoutMs ?? 5_000, range);
+  const cutMs = wholeNumber('statementTimeoutMs', options.statementTimeoutMs ?? 10_000, range);
+  return {
+    connectionString: url,
+    connectionTimeoutMillis: connectMs,
+    // The server cuts first, so that the outcome is known; the client gives up only on silence.
+    query_timeout: cutMs + connectMs,
+    ...(options.pooler === true ? {} : { statement_timeout: cutMs, options: INDEXES_ONLY }),
+    keepAlive: true,
+    application_name: 'holdfast',
+  };
+}
+
+export async function connectDirectly(options: PostgresStoreOptions, pg: Driver): Promise<Client> {
+  const client = new pg.Client(connection(options.directUrl ?? options.url, options));
+  await client.connect();
+  return client;
+}
+
+/** Said as it is: a "done" is worth what the server's settings make it. */
+export async function describeDurability(pool: Pool): Promise<string> {
+  const { rows } = await pool.query<{ version: number; fsync: string; commit: string }>(
+    `select current_setting('server_version_num')::integer as version,
+            current_setting('fsync') as fsync,
+            current_setting('synchronous_commit') as commit`,
+  );
+  const [row] = rows;
+  if (row === undefined) throw new StoreUnavailable('PostgreSQL did not say how it is set up.');
+  if (row.version < 140_000) {
+    throw new Fault('server-too-old', `PostgreSQL 14 or newer is needed; this is ${row.version}.`);
+  }
+  const safe = row.fsync === 'on' && row.commit !== 'off';
+  return `${safe ? 'the loss of the machine' : 'the end of a process, not the loss of the machine'} (fsync ${row.fsync}, synchronous_commit ${row.commit})`;
+}

@@ -1,0 +1,168 @@
+// The thin layer over `pg`: statements with the schema and the clock filled in, and the
+// translation of driver errors into the three faults a store may throw.
+
+import { createHash } from 'node:crypto';
+import type { Client, ClientBase, Pool, PoolConfig, QueryResultRow } from 'pg';
+import { Fault, OutcomeUnknown, StoreUnavailable } from '../../support/fault.ts';
+
+/** One SQL text, prepared once per connection. Written with `hf.` for the schema and `hf_now()`. */
+export interface Statement {
+  readonly name: string;
+  readonly text: string;
+}
+
+export function statement(text: string): Statement {
+  return { name: `hf_${createHash('sha256').update(text).digest('hex').slice(0, 24)}`, text };
+}
+
+export interface DatabaseConfig {
+  readonly schema: string;
+  /** SQL for store time in whole milliseconds. Tests bring a clock that they can move. */
+  readonly nowSql: string;
+  /** Off behind a pooler in transaction mode that does not track prepared statements. */
+  readonly prepare: boolean;
+}
+
+/** Truncated to milliseconds; clock_timestamp(), because now() stands still in a transaction (C-1). */
+export const STORE_NOW_SQL = '(floor(extract(epoch from clock_timestamp()) * 1000)::bigint)';
+
+export interface Queries {
+  rows<Row extends QueryResultRow>(
+    statement: Statement,
+    values: readonly unknown[],
+  ): Promise<readonly Row[]>;
+}
+
+export class Database implements Queries {
+  readonly #pool: Pool;
+  readonly #config: DatabaseConfig;
+  readonly #texts: Map<Statement, { readonly name: string; readonly text: string }> = new Map();
+
+  constructor(pool: Pool, config: DatabaseConfig) {
+    this.#pool = pool;
+    this.#config = config;
+  }
+
+  async rows<Row extends QueryResultRow>(
+    statement: Statement,
+    values: readonly unknown[],
+  ): Promise<readonly Row[]> {
+    return this.#run<Row>(this.#pool, statement, values);
+  }
+
+  /** One transaction on one connection; rolls back when `body` throws. */
+  async transaction<Result>(body: (queries: Queries) => Promise<Result>): Promise<Result> {
+    const client = await this.#pool.connect().catch((cause: unknown) => {
+      throw notSent(cause);
+    });
+    try {
+      await client.query('begin');
+      const result = await body({ rows: (text, values) => this.#run(client, text, values) });
+      await client.query('commit');
+      client.release();
+      return result;
+    } catch (cause) {
+      // A connection in an unclear state is not given back; dropping it rolls back.
+      client.release(true);
+      throw toFault(cause);
+    }
+  }
+
+  /** Several statements in one text, without values: migrations only. */
+  async script(queries: ClientBase, text: string): Promise<void> {
+    await queries.query(this.fill(text));
+  }
+
+  fill(text: string): string {
+    return text
+      .replaceAll('hf_now()', this.#config.nowSql)
+      .replaceAll(/\bhf\./g, `${quoteIdentifier(this.#config.schema)}.`);
+  }
+
+  async #run<Row extends QueryResultRow>(
+    queries: Pool | ClientBase,
+    statement: Statement,
+    values: readonly unknown[],
+  ): Promise<readonly Row[]> {
+    const { name, text } = this.#prepared(statement);
+    const config = { text, values: [...values], ...(this.#config.prepare ? { name } : {}) };
+    try {
+      return (await queries.query<Row>(config)).rows;
+    } catch (cause) {
+      throw toFault(cause);
+    }
+  }
+
+  /** The name carries schema and clock, since two stores may share a pooled server connection. */
+  #prepared(statement: Statement): { readonly name: string; readonly text: string } {
+    let prepared = this.#texts.get(statement);
+    if (prepared === undefined) {
+      const text = this.fill(statement.text);
+      const { name } = this.#config.prepare ? statementNamed(text) : statement;
+      prepared = { name, text };
+      this.#texts.set(statement, prepared);
+    }
+    return prepared;
+  }
+}
+
+function statementNamed(text: string): Statement {
+  return statement(text);
+}
+
+/** Eight-byte integers are times, counters and fences: all are safe integers. */
+export function numbersForBigints(types: typeof import('pg').types): PoolConfig['types'] {
+  return {
+    getTypeParser(oid: number, format?: string) {
+      if (oid === types.builtins.INT8) return Number;
+      return types.getTypeParser(oid, format as 'text');
+    },
+  } as PoolConfig['types'];
+}
+
+export function quoteIdentifier(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** What a driver error means for the caller: was it done, or not, or is that unknown? */
+export function toFault(cause: unknown): Fault {
+  if (cause instanceof Fault) return cause;
+  const error = cause as Partial<Error & { code: string; severity: string; syscall: string }>;
+  const what = error.message ?? String(cause);
+  if (error.syscall === 'connect' || isNeverSent(what)) return notSent(cause);
+  const state = error.code ?? '';
+  if (error.severity === 'ERROR') {
+    // The server answered with an error, so the statement and its transaction did not happen.
+    return /^(40|53|55|57|58|25006|08)/.test(state)
+      ? new StoreUnavailable(`PostgreSQL refused for now (${state}): ${what}`, { cause })
+      : new Fault('store-rejected', `PostgreSQL rejected a statement (${state}): ${what}`, {
+          cause,
+        });
+  }
+  if (error.severity === 'FATAL' && /^(28|3D|53|57P03)/.test(state)) return notSent(cause);
+  return new OutcomeUnknown(
+    `The connection to PostgreSQL failed before it answered (${what}); the change may or may not have been made.`,
+    { cause },
+  );
+}
+
+/** Messages of `pg` for requests that it never put on the wire. */
+function isNeverSent(message: string): boolean {
+  return (
+    message.includes('timeout exceeded when trying to connect') ||
+    message.includes('Cannot use a pool after calling end') ||
+    message.includes('Connection terminated due to connection timeout') ||
+    message.includes('Client was closed and is not queryable') ||
+    message.includes('Client has encountered a connection error and is not queryable')
+  );
+}
+
+function notSent(cause: unknown): StoreUnavailable {
+  const what = cause instanceof Error ? cause.message : String(cause);
+  return new StoreUnavailable(
+    `PostgreSQL cannot be reached (${what}). Nothing was changed. Check the URL, the server and its connection limit.`,
+    { cause },
+  );
+}
+
+export type { Client };

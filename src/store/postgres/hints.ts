@@ -1,0 +1,72 @@
+// Hints that a key may have become free. In this process they are direct; to other processes they
+// go by NOTIFY, after the commit and only when somebody waits, because a NOTIFY inside the
+// transaction would serialise commits. A hint may be lost: whoever waits polls as well.
+
+import type { Client } from 'pg';
+import type { LeaseKey } from '../../lease/names.ts';
+import { type Database, statement } from './database.ts';
+
+const RING = statement('select pg_notify($1, $2)');
+
+export class Hints {
+  readonly #database: Database;
+  readonly #channel: string;
+  readonly #connect: () => Promise<Client>;
+  readonly #listeners: Set<(key: LeaseKey) => void> = new Set();
+  #listening: Promise<Client | undefined> | undefined;
+
+  constructor(database: Database, channel: string, connect: () => Promise<Client>) {
+    this.#database = database;
+    this.#channel = channel;
+    this.#connect = connect;
+  }
+
+  /** After a commit that ended a term somebody waits for. Never fails the caller. */
+  async ring(key: LeaseKey): Promise<void> {
+    this.#call(key);
+    await this.#database.rows(RING, [this.#channel, key]).catch(() => undefined);
+  }
+
+  listen(listener: (key: LeaseKey) => void): () => void {
+    this.#listeners.add(listener);
+    this.#listening ??= this.#open();
+    return () => {
+      this.#listeners.delete(listener);
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#listeners.clear();
+    const client = await this.#listening;
+    this.#listening = undefined;
+    await client?.end().catch(() => undefined);
+  }
+
+  #call(key: LeaseKey): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(key);
+      } catch {
+        // A hint is a courtesy: a listener's failure is not the failure of who released the key (O-4).
+      }
+    }
+  }
+
+  /** Without a connection of its own there are no hints from elsewhere, and polling goes on. */
+  async #open(): Promise<Client | undefined> {
+    try {
+      const client = await this.#connect();
+      client.on('notification', (message) => {
+        if (message.channel === this.#channel) this.#call((message.payload ?? '') as LeaseKey);
+      });
+      client.on('error', () => {
+        this.#listening = undefined;
+      });
+      await client.query(`listen "${this.#channel}"`);
+      return client;
+    } catch {
+      this.#listening = undefined;
+      return undefined;
+    }
+  }
+}

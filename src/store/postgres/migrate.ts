@@ -1,0 +1,131 @@
+// Numbered SQL files, each applied once, in order, under a lock that ends with its transaction; ten
+// processes may start at once. A file is never edited after release: its checksum is kept. The
+// first line of a file says whether builds that do not know it may still run.
+
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import type { Pool, PoolClient } from 'pg';
+import { Fault } from '../../support/fault.ts';
+import { type Database, quoteIdentifier, toFault } from './database.ts';
+
+export interface Migration {
+  readonly name: string;
+  readonly text: string;
+  readonly checksum: string;
+  readonly olderBuildsMayRun: boolean;
+}
+
+const FOLDER = new URL('./migrations/', import.meta.url);
+
+export function knownMigrations(): readonly Migration[] {
+  return readdirSync(FOLDER)
+    .filter((name) => name.endsWith('.sql'))
+    .sort()
+    .map((name) => {
+      const text = readFileSync(new URL(name, FOLDER), 'utf8');
+      return {
+        name: name.replace(/\.sql$/, ''),
+        text,
+        checksum: createHash('sha256').update(text).digest('hex'),
+        olderBuildsMayRun: text.startsWith('-- older builds may run: yes'),
+      };
+    });
+}
+
+interface AppliedRow {
+  readonly name: string;
+  readonly checksum: string;
+  readonly older_builds_may_run: boolean;
+}
+
+export async function migrate(
+  pool: Pool,
+  database: Database,
+  target: { readonly schema: string; readonly migrations: readonly Migration[] },
+): Promise<void> {
+  const client = await pool.connect().catch((cause: unknown) => {
+    throw toFault(cause);
+  });
+  try {
+    if (await isCurrent(client, target)) return client.release();
+    await client.query('begin');
+    await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [
+      `holdfast:${target.schema}`,
+    ]);
+    await applyMissing(client, database, target);
+    await client.query('commit');
+    client.release();
+  } catch (cause) {
+    client.release(true);
+    throw toFault(cause);
+  }
+}
+
+/** Most starts find everything done: no lock, no write, no right to create anything needed. */
+async function isCurrent(
+  client: PoolClient,
+  target: { readonly schema: string; readonly migrations: readonly Migration[] },
+): Promise<boolean> {
+  const { rows } = await client.query<{ there: boolean }>(
+    'select to_regclass($1) is not null as there',
+    [`${quoteIdentifier(target.schema)}.migration`],
+  );
+  if (rows[0]?.there !== true) return false;
+  const applied = await readApplied(client, target.schema);
+  refuseUnknown(applied, target);
+  return target.migrations.every(({ name }) => applied.some((row) => row.name === name));
+}
+
+async function applyMissing(
+  client: PoolClient,
+  database: Database,
+  target: { readonly schema: string; readonly migrations: readonly Migration[] },
+): Promise<void> {
+  const schema = quoteIdentifier(target.schema);
+  await client.query(`create schema if not exists ${schema}`);
+  await client.query(`
+    create table if not exists ${schema}.migration (
+      name                 text primary key,
+      checksum             text not null,
+      older_builds_may_run boolean not null,
+      applied_at           timestamptz not null default now()
+    )`);
+  const applied = await readApplied(client, target.schema);
+  refuseUnknown(applied, target);
+  for (const migration of target.migrations) {
+    if (applied.some((row) => row.name === migration.name)) continue;
+    await client.query(database.fill(migration.text));
+    await client.query(
+      `insert into ${schema}.migration (name, checksum, older_builds_may_run) values ($1, $2, $3)`,
+      [migration.name, migration.checksum, migration.olderBuildsMayRun],
+    );
+  }
+}
+
+async function readApplied(client: PoolClient, schema: string): Promise<readonly AppliedRow[]> {
+  const { rows } = await client.query<AppliedRow>(
+    `select m.name, m.checksum, m.older_builds_may_run from ${quoteIdentifier(schema)}.migration m`,
+  );
+  return rows;
+}
+
+function refuseUnknown(
+  applied: readonly AppliedRow[],
+  target: { readonly schema: string; readonly migrations: readonly Migration[] },
+): void {
+  for (const row of applied) {
+    const known = target.migrations.find(({ name }) => name === row.name);
+    if (known === undefined && !row.older_builds_may_run) {
+      throw new Fault(
+        'schema-too-new',
+        `Schema "${target.schema}" was migrated by a newer build (${row.name}), which says that older ones must not run. Upgrade this process.`,
+      );
+    }
+    if (known !== undefined && known.checksum !== row.checksum) {
+      throw new Fault(
+        'schema-differs',
+        `Migration ${row.name} of schema "${target.schema}" was applied with other content than this build has. Use the build that made the schema, or another schema.`,
+      );
+    }
+  }
+}

@@ -1,0 +1,131 @@
+// The PostgreSQL store (14 or newer): any number of processes on one database, a schema of its own.
+
+import type { Pool } from 'pg';
+import { type LeasePolicy, resolvePolicy } from '../../lease/policy.ts';
+import type { KernelStore, LeaseStore, SessionStore } from '../../lease/port.ts';
+import { boundedText, rejectUnknownOptions } from '../../support/options.ts';
+import { acquire } from './acquire.ts';
+import { adopt } from './adopt-server.ts';
+import { beginIntent } from './begin-intent.ts';
+import { checkpoint } from './checkpoint.ts';
+import {
+  connectDirectly,
+  describeDurability,
+  loadDriver,
+  OPTION_NAMES,
+  type PostgresStoreOptions,
+  poolConfig,
+} from './connect.ts';
+import { Database, STORE_NOW_SQL } from './database.ts';
+import { endSession } from './end-session.ts';
+import { heartbeat } from './heartbeat.ts';
+import { Hints } from './hints.ts';
+import { inspectLease } from './inspect-lease.ts';
+import { inspectSession } from './inspect-session.ts';
+import { listCarried } from './list-carried.ts';
+import { listSessions } from './list-sessions.ts';
+import { knownMigrations, migrate } from './migrate.ts';
+import { openSession } from './open-session.ts';
+import { raiseEpoch } from './raise-epoch.ts';
+import { type Gaps, readEvents } from './read-events.ts';
+import { recover } from './recover.ts';
+import { release } from './release.ts';
+import { requestDrain } from './request-drain.ts';
+import { revoke } from './revoke.ts';
+import { settleIntent } from './settle-intent.ts';
+import { sweep } from './sweep.ts';
+import { verify } from './verify.ts';
+import { withdraw } from './withdraw.ts';
+
+export type { PostgresStoreOptions } from './connect.ts';
+
+interface Parts {
+  readonly pool: Pool;
+  readonly database: Database;
+  readonly policy: LeasePolicy;
+  readonly hints: Hints;
+  readonly gaps: Gaps;
+}
+
+export async function openPostgresStore(options: PostgresStoreOptions): Promise<KernelStore> {
+  rejectUnknownOptions('openPostgresStore', options, OPTION_NAMES);
+  const policy = resolvePolicy(options.policy);
+  const schema = boundedText('schema', options.schema ?? 'holdfast', 48);
+  const pg = await loadDriver();
+  const pool = new pg.Pool(poolConfig(options, pg));
+  // An idle connection that breaks is replaced by the pool; whoever uses one next is told then.
+  pool.on('error', () => undefined);
+  const database = new Database(pool, {
+    schema,
+    nowSql: options.nowSql ?? STORE_NOW_SQL,
+    prepare: options.prepare ?? true,
+  });
+  try {
+    await migrate(pool, database, { schema, migrations: knownMigrations() });
+    await database.transaction((queries) => adopt(queries, policy));
+    const durability = await describeDurability(pool);
+    const hints = new Hints(database, `hf_${schema}`, () => connectDirectly(options, pg));
+    return storeOf({ pool, database, policy, hints, gaps: new Map() }, durability);
+  } catch (fault) {
+    await pool.end();
+    throw fault;
+  }
+}
+
+function storeOf(parts: Parts, durability: string): KernelStore {
+  let closing: Promise<void> | undefined;
+  const close = async (): Promise<void> => {
+    await parts.hints.close();
+    await parts.pool.end();
+  };
+  return {
+    kind: 'postgres',
+    policy: parts.policy,
+    durability,
+    sessions: sessionsOf(parts),
+    leases: leasesOf(parts),
+    onHint: (listener) => parts.hints.listen(listener),
+    close: () => {
+      closing ??= close();
+      return closing;
+    },
+  };
+}
+
+function sessionsOf({ database, policy }: Parts): SessionStore {
+  return {
+    open: (request) => openSession(database, policy, request),
+    heartbeat: (request) => heartbeat(database, policy, request),
+    end: (request) => endSession(database, request),
+    inspect: (id) => inspectSession(database, id),
+    list: (query) => listSessions(database, query),
+    leases: (id) => listCarried(database, id),
+    sweep: (request) => sweep(database, policy, request),
+    recover: () => recover(database, policy),
+  };
+}
+
+function leasesOf({ database, policy, hints, gaps }: Parts): LeaseStore {
+  return {
+    acquire: (request) => acquire(database, policy, request),
+    withdraw: (request) => withdraw(database, request),
+    checkpoint: (request) => checkpoint(database, policy, request),
+    beginIntent: (request) => beginIntent(database, policy, request),
+    settleIntent: (request) => settleIntent(database, request),
+    release: async (request) => {
+      const { answer, awaited } = await release(database, policy, request);
+      if (awaited) await hints.ring(request.key);
+      return answer;
+    },
+    requestDrain: (request) => requestDrain(database, request),
+    revoke: async (request) => {
+      const { answer, awaited } = await revoke(database, policy, request);
+      if (awaited) await hints.ring(request.key);
+      return answer;
+    },
+    inspect: (key) => inspectLease(database, key),
+    verify: (request) => verify(database, request),
+    events: (query) => readEvents(database, gaps, query),
+    raiseEpoch: (request) => raiseEpoch(database, request),
+  };
+}

@@ -1,0 +1,44 @@
+import { epochOf, raisedOrigin } from '../../lease/fence.ts';
+import type { EpochRaised, RaiseEpoch } from '../../lease/port.ts';
+import { type Database, type Queries, statement } from './database.ts';
+
+// A statement of its own: the sequence must be read after the lock is had, or two that raise at once
+// would both lift it to the same place and fences would be issued twice (T-3).
+const TAKE_TURNS = statement('select m.halted from hf.meta m where m.id = 1 for update');
+
+const LAST_ISSUED = statement(`
+  select case when f.is_called then f.last_value else f.last_value - 1 end as last_issued
+    from hf.fence f`);
+
+// Not transactional, and need not be: a sequence that was lifted in vain only has a larger gap.
+// Grants that are minted meanwhile stay within the epoch that ends (T-3).
+const LIFT = statement(`select setval('hf.fence', $1::bigint, true)`);
+
+const RECORD = statement(`
+  with resumed as (
+    update hf.meta m
+       set halted = case when $3 then null else m.halted end
+     where m.id = 1
+  )
+  insert into hf.event (at, kind, detail)
+  values (hf_now(), 'epoch-raised', jsonb_build_object('actor', $1::text, 'cause', $2::text))`);
+
+export async function raiseEpoch(database: Database, request: RaiseEpoch): Promise<EpochRaised> {
+  return database.transaction(async (queries) => {
+    const epoch = await liftFences(queries, { ...request, endHalt: true });
+    return { kind: 'raised', epoch };
+  });
+}
+
+/** Inside a transaction: the row of hf.meta is locked, so that two do not lift at once. */
+export async function liftFences(
+  queries: Queries,
+  request: RaiseEpoch & { readonly endHalt: boolean },
+): Promise<number> {
+  const [meta] = await queries.rows<{ halted: number | null }>(TAKE_TURNS, []);
+  const [sequence] = await queries.rows<{ last_issued: number }>(LAST_ISSUED, []);
+  const origin = raisedOrigin(sequence?.last_issued ?? 0, meta?.halted ?? 0);
+  await queries.rows(LIFT, [origin]);
+  await queries.rows(RECORD, [request.actor, request.reason, request.endHalt]);
+  return epochOf(origin);
+}

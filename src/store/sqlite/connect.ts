@@ -1,0 +1,59 @@
+// How a file becomes a connection that is durable and has our tables.
+
+import { stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { InvalidInput, StoreUnavailable } from '../../support/fault.ts';
+import { jittered } from '../../support/random.ts';
+import { Connection, type Durability, isBusy, toFault } from './connection.ts';
+import type { DatabaseConfig } from './database.ts';
+import { loadMigrations, migrate } from './migrate.ts';
+
+export interface StoreFile {
+  readonly file: string;
+  readonly durability: Durability;
+}
+
+const LOCKED_PAUSE_MS = 10;
+
+/** Others may be opening the same new file: each step can find it locked, and is tried again. */
+export async function connect(
+  { file, durability }: StoreFile,
+  config: DatabaseConfig,
+): Promise<Connection> {
+  await checkPlace(file);
+  const migrations = await loadMigrations();
+  for (let waitedMs = 0; ; ) {
+    let connection: Connection | undefined;
+    try {
+      connection = new Connection(file);
+      connection.configure(durability);
+      migrate(connection, file, migrations);
+      return connection;
+    } catch (error) {
+      connection?.close();
+      if (!isBusy(error)) throw toFault(error);
+      if (waitedMs >= config.busyTimeoutMs) {
+        const message = `"${file}" was kept locked by another process for ${Math.round(waitedMs)} ms.`;
+        throw new StoreUnavailable(message, { cause: error });
+      }
+    }
+    const pauseMs = jittered(config.random, LOCKED_PAUSE_MS, 0.5);
+    await config.timers.pause(pauseMs);
+    waitedMs += pauseMs;
+  }
+}
+
+/** SQLite says "unable to open database file" to all of these. */
+async function checkPlace(file: string): Promise<void> {
+  const isFolder = async (path: string): Promise<boolean> =>
+    stat(path).then(
+      (found) => found.isDirectory(),
+      () => false,
+    );
+  if (await isFolder(file)) {
+    throw new InvalidInput(`"${file}" is a folder. Name a file in it.`);
+  }
+  if (!file.startsWith('file:') && !(await isFolder(dirname(file)))) {
+    throw new InvalidInput(`The folder of "${file}" does not exist. Make it first.`);
+  }
+}

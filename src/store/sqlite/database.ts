@@ -1,0 +1,305 @@
+// The open database: group commit for writes, snapshots for reads.
+//
+//   verbs ──▶ queue ──▶ flush: begin immediate · read the clock · every queued operation · commit ──▶ answers
+//                ▲                     │ lock taken by another process: wait, without blocking, and again
+//                └─────────────────────┘
+//
+//   - An answer leaves only after its COMMIT succeeded (P3).
+//   - No waiting window: a flush takes what is there; what comes meanwhile is the next flush.
+//   - An operation that throws is undone and rejected alone. The first pass has no savepoints, since
+//     throwing is a bug or a failing disk; after a throw the flush is repeated with one per operation.
+
+import type { LeaseKey } from '../../lease/names.ts';
+import type { LeasePolicy } from '../../lease/policy.ts';
+import { assert } from '../../support/assert.ts';
+import type { Clock, Instant } from '../../support/clock.ts';
+import { OutcomeUnknown, StoreCorrupt, StoreUnavailable } from '../../support/fault.ts';
+import { jittered, type Random } from '../../support/random.ts';
+import type { Timers } from '../../support/timer.ts';
+import { type Connection, isBusy, toFault } from './connection.ts';
+import { StoreClock } from './store-clock.ts';
+import { type ReadTransaction, Transaction } from './transaction.ts';
+
+export interface DatabaseConfig {
+  readonly policy: LeasePolicy;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly busyTimeoutMs: number;
+}
+
+/** Bounds how long one flush keeps the lock and the event loop. */
+const FLUSH_OPERATIONS_MAX = 1_000;
+
+/** Longer ones let a process that flushes without pause starve the others. */
+const BUSY_PAUSE_MS_MAX = 3;
+
+interface Queued {
+  perform(transaction: Transaction): void;
+  succeed(): void;
+  fail(reason: unknown): void;
+  waitedMs: number;
+}
+
+const READ_CLOCK = 'select clock_at from meta where id = 1';
+
+const KEEP_CLOCK = `
+  update meta
+     set clock_at = :now
+   where id = 1
+     and clock_at < :now`;
+
+export class Database {
+  readonly hints: Set<(key: LeaseKey) => void> = new Set();
+  readonly #connection: Connection;
+  readonly #config: DatabaseConfig;
+  readonly #clock: StoreClock;
+  #queue: Queued[] = [];
+  #isScheduled = false;
+  /** The next flush undoes and rejects operations one by one. */
+  #isolates = false;
+  #closing: Promise<void> | undefined;
+  #idle: (() => void) | undefined;
+
+  constructor(connection: Connection, config: DatabaseConfig) {
+    this.#connection = connection;
+    this.#config = config;
+    this.#clock = new StoreClock(config.clock);
+  }
+
+  /** Runs a whole transition in the next flush. It may be run again: it must only use its transaction. */
+  write<Answer>(operation: (transaction: Transaction) => Answer): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      if (this.#closing !== undefined) return reject(closedFault());
+      let answer: { readonly value: Answer } | undefined;
+      this.#queue.push({
+        perform(transaction) {
+          answer = { value: operation(transaction) };
+        },
+        succeed() {
+          assert(answer !== undefined, 'a committed operation has an answer');
+          resolve(answer.value);
+        },
+        fail: reject,
+        waitedMs: 0,
+      });
+      this.#schedule();
+    });
+  }
+
+  /** Runs at once on a snapshot of what is committed, by whichever process. */
+  async read<Answer>(operation: (transaction: ReadTransaction) => Answer): Promise<Answer> {
+    for (let waitedMs = 0, tries = 1; ; tries += 1) {
+      if (this.#closing !== undefined) throw closedFault();
+      try {
+        return this.#snapshot(operation);
+      } catch (error) {
+        if (!isBusy(error)) throw toFault(error);
+        if (waitedMs >= this.#config.busyTimeoutMs) throw busyFault(error, waitedMs);
+      }
+      waitedMs += await this.#pauseAfter(tries);
+    }
+  }
+
+  /** Waits until everything queued is answered. */
+  close(): Promise<void> {
+    this.#closing ??= this.#drain().then(() => {
+      this.hints.clear();
+      this.#connection.close();
+    });
+    return this.#closing;
+  }
+
+  async #drain(): Promise<void> {
+    if (!this.#isScheduled) return;
+    await new Promise<void>((resolve) => {
+      this.#idle = resolve;
+    });
+  }
+
+  #snapshot<Answer>(operation: (transaction: ReadTransaction) => Answer): Answer {
+    this.#connection.run('begin');
+    try {
+      const now = this.#clock.read(this.#readClock());
+      return operation(new Transaction(this.#connection, this.#config.policy, now));
+    } finally {
+      if (this.#connection.isInTransaction) this.#connection.run('rollback');
+    }
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    this.#config.timers.soon(() => this.#flush(1));
+  }
+
+  #flush(tries: number): void {
+    try {
+      this.#connection.run('begin immediate');
+    } catch (error) {
+      if (isBusy(error)) this.#waitForLock(error, tries);
+      else this.#failAll(this.#take(), error);
+      return;
+    }
+    const batch = this.#take();
+    try {
+      this.#commit(batch);
+    } catch (error) {
+      if (this.#connection.isInTransaction) this.#connection.run('rollback');
+      this.#failAll(batch, error);
+      return;
+    }
+    this.#goOn();
+  }
+
+  /** For what is known not to have been applied. */
+  #failAll(batch: readonly Queued[], error: unknown): void {
+    for (const queued of batch) queued.fail(toFault(error));
+    this.#goOn();
+  }
+
+  #goOn(): void {
+    this.#isScheduled = false;
+    if (this.#queue.length > 0) this.#schedule();
+    else this.#idle?.();
+  }
+
+  #take(): readonly Queued[] {
+    if (this.#queue.length > FLUSH_OPERATIONS_MAX)
+      return this.#queue.splice(0, FLUSH_OPERATIONS_MAX);
+    const all = this.#queue;
+    this.#queue = [];
+    return all;
+  }
+
+  /** In a transaction that has just begun; leaves none behind. */
+  #commit(batch: readonly Queued[]): void {
+    const transaction = new Transaction(this.#connection, this.#config.policy, this.#tick());
+    const performed = this.#isolates
+      ? this.#performIsolated(batch, transaction)
+      : this.#performTogether(batch, transaction);
+    if (performed === undefined) return;
+    const hints = this.hints.size === 0 ? [] : transaction.hints();
+    try {
+      this.#connection.run('commit');
+    } catch (error) {
+      const fault = this.#afterFailedCommit(error);
+      for (const queued of performed) queued.fail(fault);
+      return;
+    }
+    for (const queued of performed) queued.succeed();
+    this.#ring(hints);
+  }
+
+  /** Undefined when one threw: everything is undone and queued again, to be performed one by one. */
+  #performTogether(
+    batch: readonly Queued[],
+    transaction: Transaction,
+  ): readonly Queued[] | undefined {
+    try {
+      for (const queued of batch) queued.perform(transaction);
+      return batch;
+    } catch {
+      if (this.#connection.isInTransaction) this.#connection.run('rollback');
+      this.#queue = [...batch, ...this.#queue];
+      this.#isolates = true;
+      return undefined;
+    }
+  }
+
+  #performIsolated(batch: readonly Queued[], transaction: Transaction): readonly Queued[] {
+    this.#isolates = false;
+    return batch.filter((queued) => {
+      this.#connection.run('savepoint operation');
+      try {
+        queued.perform(transaction);
+        this.#connection.run('release operation');
+        return true;
+      } catch (error) {
+        // A failing disk may have made SQLite undo the whole transaction: then all have failed.
+        if (!this.#connection.isInTransaction) throw error;
+        this.#connection.run('rollback to operation');
+        this.#connection.run('release operation');
+        queued.fail(toFault(error));
+        return false;
+      }
+    });
+  }
+
+  /** Still in the transaction: it was not applied. Otherwise its last frame may be on the disk. */
+  #afterFailedCommit(error: unknown): unknown {
+    if (this.#connection.isInTransaction) {
+      this.#connection.run('rollback');
+      return toFault(error);
+    }
+    return new OutcomeUnknown('SQLite failed while committing; it may or may not be on the disk.', {
+      cause: error,
+    });
+  }
+
+  #ring(keys: readonly LeaseKey[]): void {
+    for (const key of keys) {
+      for (const listener of this.hints) {
+        try {
+          listener(key);
+        } catch {
+          // A hint is a courtesy (O-4): what is committed stays answered, and the others are rung.
+        }
+      }
+    }
+  }
+
+  #waitForLock(error: unknown, tries: number): void {
+    this.#pauseAfter(tries).then((pausedMs) => {
+      const waiting: Queued[] = [];
+      for (const queued of this.#queue) {
+        if (queued.waitedMs >= this.#config.busyTimeoutMs) {
+          queued.fail(busyFault(error, queued.waitedMs));
+        } else {
+          queued.waitedMs += pausedMs;
+          waiting.push(queued);
+        }
+      }
+      this.#queue = waiting;
+      if (waiting.length === 0) this.#goOn();
+      else this.#flush(tries + 1);
+    }, unreachableRejection);
+  }
+
+  /** Short and jittered, so that processes that wait for each other do not keep step. */
+  async #pauseAfter(tries: number): Promise<number> {
+    const ms = Math.max(1, jittered(this.#config.random, Math.min(tries, BUSY_PAUSE_MS_MAX), 0.5));
+    await this.#config.timers.pause(ms);
+    return ms;
+  }
+
+  /** The time of this transaction, kept in it (C-2). */
+  #tick(): Instant {
+    const highWater = this.#readClock();
+    const now = this.#clock.read(highWater);
+    if (now > highWater) this.#connection.run(KEEP_CLOCK, { now });
+    return now;
+  }
+
+  #readClock(): number {
+    const row = this.#connection.get<{ clock_at: number }>(READ_CLOCK);
+    if (row === undefined) throw new StoreCorrupt('The row of table "meta" is missing.');
+    return row.clock_at;
+  }
+}
+
+function closedFault(): StoreUnavailable {
+  return new StoreUnavailable('The SQLite store is closed. Nothing was done; open it again.');
+}
+
+function busyFault(cause: unknown, waitedMs: number): StoreUnavailable {
+  return new StoreUnavailable(
+    `Another process kept the SQLite file locked for ${Math.round(waitedMs)} ms. Nothing was done; try again.`,
+    { cause },
+  );
+}
+
+/** `Timers.pause` never rejects. */
+function unreachableRejection(reason: unknown): never {
+  throw reason;
+}

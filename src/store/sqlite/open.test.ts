@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { parseAttemptId, parseLeaseKey, parseOwner, parseSessionId } from '../../lease/names.ts';
+import type { KernelStore } from '../../lease/port.ts';
+import { InvalidInput, StoreCorrupt, StoreUnavailable } from '../../support/fault.ts';
+import { systemRandom } from '../../support/random.ts';
+import { openSqliteStore, type SqliteStoreOptions } from './open.ts';
+
+let folder = '';
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'holdfast-sqlite-'));
+});
+
+after(() => rm(folder, { recursive: true, force: true }));
+
+const OPEN_AND_ACQUIRE = `
+  const { openSqliteStore } = await import(process.argv[1]);
+  const store = await openSqliteStore({ file: process.argv[2] });
+  const session = crypto.randomUUID();
+  await store.sessions.open({ id: session, owner: 'racer', ttlMs: 60_000, graceMs: 0, metadata: {} });
+  const fences = [];
+  for (let turn = 0; turn < 20; turn += 1) {
+    const attempt = crypto.randomUUID();
+    const answer = await store.leases.acquire({ key: session + turn, session, attempt });
+    fences.push(answer.fence);
+  }
+  await store.close();
+  console.log(JSON.stringify(fences));`;
+
+test('T-3: ten processes open a new file at once and get different fences', async () => {
+  const file = join(folder, 'raced.db');
+  const script = fileURLToPath(new URL('./open.ts', import.meta.url));
+  const run = promisify(execFile);
+  const args = ['--input-type=module', '--eval', OPEN_AND_ACQUIRE, script, file];
+  const racers = Array.from({ length: 10 }, () => run(process.execPath, args));
+  const fences = (await Promise.all(racers)).flatMap(
+    ({ stdout }) => JSON.parse(stdout) as number[],
+  );
+  assert.equal(fences.length, 200);
+  assert.equal(new Set(fences).size, 200);
+});
+
+test('what was answered is there after closing and opening again (P3)', async () => {
+  const file = join(folder, 'reopened.db');
+  const first = await openSqliteStore({ file });
+  const { key, fence } = await acquireSomething(first);
+  await first.close();
+  const second = await openSqliteStore({ file });
+  assert.equal((await second.leases.inspect(key)).record?.fence, fence);
+  assert.ok((await acquireSomething(second)).fence > fence);
+  await second.close();
+});
+
+async function acquireSomething(store: KernelStore) {
+  const session = parseSessionId(systemRandom.uuid());
+  const key = parseLeaseKey(systemRandom.uuid());
+  const attempt = parseAttemptId(systemRandom.uuid());
+  const owner = parseOwner('somebody');
+  await store.sessions.open({ id: session, owner, ttlMs: 10_000, graceMs: 0, metadata: {} });
+  const answer = await store.leases.acquire({ key, session, attempt });
+  assert.equal(answer.kind, 'granted');
+  return { key, fence: answer.fence };
+}
+
+test('says what a "done" survives', async () => {
+  const full = await openSqliteStore({ file: join(folder, 'full.db') });
+  assert.match(full.durability, /synchronous=FULL/);
+  const normal = await openSqliteStore({ file: join(folder, 'normal.db'), durability: 'normal' });
+  assert.match(normal.durability, /may take back the last answers/);
+  await Promise.all([full.close(), normal.close()]);
+});
+
+test('a file of a newer build is refused and left alone', async () => {
+  const file = join(folder, 'newer.db');
+  await (await openSqliteStore({ file })).close();
+  const other = new DatabaseSync(file);
+  other.exec('pragma user_version = 1000');
+  other.close();
+  await assert.rejects(openSqliteStore({ file }), { code: 'store-too-new' });
+});
+
+test('a database of another program is refused and left alone', async () => {
+  const file = join(folder, 'foreign.db');
+  const other = new DatabaseSync(file);
+  other.exec('create table theirs (id integer)');
+  await assert.rejects(openSqliteStore({ file }), /another program/);
+  const tables = other.prepare('select name from sqlite_schema').all();
+  assert.deepEqual(
+    tables.map((table) => table['name']),
+    ['theirs'],
+  );
+  other.close();
+});
+
+test('places where no database can be are named', async () => {
+  const notes = join(folder, 'notes.txt');
+  await writeFile(
+    notes,
+    'not a database, and long enough that nobody takes it for an empty one\n'.repeat(20),
+  );
+  await (await openSqliteStore({ file: join(folder, 'frozen.db') })).close();
+  const cases: readonly [string, new (message: string) => Error, RegExp][] = [
+    [join(folder, 'no', 'such', 'folder.db'), InvalidInput, /does not exist/],
+    [folder, InvalidInput, /is a folder/],
+    [':memory:', InvalidInput, /openMemoryStore/],
+    ['', InvalidInput, /must not be empty/],
+    [notes, StoreCorrupt, /not a database/],
+    [`file:${join(folder, 'frozen.db')}?mode=ro`, StoreUnavailable, /cannot be written/],
+  ];
+  for (const [file, fault, message] of cases) {
+    await assert.rejects(openSqliteStore({ file }), (error: unknown) => {
+      assert.ok(error instanceof fault, `${file}: ${String(error)}`);
+      assert.match(error.message, message);
+      return true;
+    });
+  }
+});
+
+test('options that do not exist or cannot work are refused', async () => {
+  const file = join(folder, 'options.db');
+  const misspelt = { file, durabilty: 'full' } as SqliteStoreOptions;
+  await assert.rejects(openSqliteStore(misspelt), /Did you mean "durability"/);
+  const unknown = { file, durability: 'off' } as unknown as SqliteStoreOptions;
+  await assert.rejects(openSqliteStore(unknown), /"full" or "normal"/);
+  await assert.rejects(openSqliteStore({ file, busyTimeoutMs: 0.5 }), InvalidInput);
+});

@@ -1,0 +1,19 @@
+import { epochOf, raisedOrigin } from '../../lease/fence.ts';
+import type { EpochRaised, RaiseEpoch } from '../../lease/port.ts';
+import { loadMeta } from './load-view.ts';
+import type { Transaction } from './transaction.ts';
+
+const RAISE = `
+  update meta
+     set fence = :origin,
+         halted = null
+   where id = 1`;
+
+/** T-3, T-4: above everything issued or presented. */
+export function raiseEpoch(tx: Transaction, request: RaiseEpoch): EpochRaised {
+  const { fence, halted } = loadMeta(tx);
+  const origin = raisedOrigin(fence, halted ?? 0);
+  tx.run(RAISE, { origin });
+  tx.append({ kind: 'epoch-raised', at: tx.now, actor: request.actor, cause: request.reason });
+  return { kind: 'raised', epoch: epochOf(origin) };
+}

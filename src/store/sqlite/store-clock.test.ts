@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { StoreClock } from './store-clock.ts';
+
+function hostClock(wallMs: number): {
+  wall: number;
+  tick: number;
+  wallMs(): number;
+  monotonicMs(): number;
+} {
+  return {
+    wall: wallMs,
+    tick: 0,
+    wallMs() {
+      return this.wall;
+    },
+    monotonicMs() {
+      return this.tick;
+    },
+  };
+}
+
+test('C-2: store time is the wall clock while nothing is ahead of it', () => {
+  const host = hostClock(1_000);
+  const clock = new StoreClock(host);
+  assert.equal(clock.read(0), 1_000);
+  host.wall += 250;
+  host.tick += 250;
+  assert.equal(clock.read(0), 1_250);
+});
+
+test('C-2: store time stands still while both clocks stand still', () => {
+  const clock = new StoreClock(hostClock(1_000));
+  assert.deepEqual([clock.read(0), clock.read(0), clock.read(1_000)], [1_000, 1_000, 1_000]);
+});
+
+test('C-2: a wall clock that is set back neither takes time back nor stops it', () => {
+  const host = hostClock(1_000_000);
+  const clock = new StoreClock(host);
+  clock.read(0);
+  host.wall -= 900_000;
+  assert.equal(clock.read(0), 1_000_000);
+  host.tick += 40;
+  host.wall += 40;
+  assert.equal(clock.read(0), 1_000_040);
+});
+
+test('C-2: a wall clock that goes ahead is followed, also after a suspend', () => {
+  const host = hostClock(1_000);
+  const clock = new StoreClock(host);
+  clock.read(0);
+  host.wall += 60_000;
+  assert.equal(clock.read(0), 61_000);
+});
+
+test('C-2: the high-water mark of another process or an earlier life is the least there is', () => {
+  const host = hostClock(1_000);
+  const clock = new StoreClock(host);
+  assert.equal(clock.read(5_000), 5_000);
+  host.tick += 10;
+  host.wall += 10;
+  assert.equal(clock.read(5_000), 5_010);
+  assert.equal(clock.read(9_000), 9_000);
+});
+
+test('C-2: many small steps add up to what passed, without rounding away', () => {
+  const host = hostClock(1_893_456_000_000);
+  const clock = new StoreClock(host);
+  clock.read(0);
+  host.wall = 0;
+  for (let step = 0; step < 100_000; step += 1) {
+    host.tick += 0.000_1;
+    clock.read(0);
+  }
+  host.tick = 10;
+  assert.equal(clock.read(0), 1_893_456_000_010);
+});

@@ -1,0 +1,103 @@
+// What an operation sees of the store. All operations of one transaction share one `now`, read
+// after the write lock was taken, so that a wait for the lock cannot make a decision stale (C-1).
+
+import type { NewEvent } from '../../lease/event.ts';
+import { type Fence, isIssuable } from '../../lease/fence.ts';
+import type { LeaseKey, SessionId } from '../../lease/names.ts';
+import type { LeasePolicy } from '../../lease/policy.ts';
+import type { Instant } from '../../support/clock.ts';
+import { fromEvent } from '../lease-rows.ts';
+import type { Connection, Parameters } from './connection.ts';
+
+const APPEND_EVENT = `
+  insert into event (at, kind, key, fence, rev, session_id, owner, detail)
+  values (:at, :kind, :key, :fence, :rev, :session_id, :owner, :detail)`;
+
+const NOTIFY = `
+  update session
+     set notices = notices + 1
+   where id = :session`;
+
+// One alarm is enough; but the epoch must rise above the highest fence presented (T-4).
+const HALT = `
+  update meta
+     set halted = :fence
+   where true
+     and halted is null -- guard: halted
+`;
+
+const HALT_HIGHER = `
+  update meta
+     set halted = max(halted, :fence)`;
+
+const WAITING_KEYS = 'select distinct key from ticket';
+
+/** For operations that change nothing. */
+export interface ReadTransaction {
+  readonly now: Instant;
+  readonly policy: LeasePolicy;
+  get<Row>(sql: string, parameters?: Parameters): Row | undefined;
+  all<Row>(sql: string, parameters?: Parameters): readonly Row[];
+}
+
+export class Transaction implements ReadTransaction {
+  readonly now: Instant;
+  readonly policy: LeasePolicy;
+  readonly #connection: Connection;
+  readonly #hints: Set<LeaseKey> = new Set();
+  #hintsWaiting = false;
+
+  constructor(connection: Connection, policy: LeasePolicy, now: Instant) {
+    this.#connection = connection;
+    this.policy = policy;
+    this.now = now;
+  }
+
+  get<Row>(sql: string, parameters?: Parameters): Row | undefined {
+    return this.#connection.get<Row>(sql, parameters);
+  }
+
+  all<Row>(sql: string, parameters?: Parameters): readonly Row[] {
+    return this.#connection.all<Row>(sql, parameters);
+  }
+
+  run(sql: string, parameters?: Parameters): number {
+    return this.#connection.run(sql, parameters);
+  }
+
+  append(event: NewEvent): void {
+    this.run(APPEND_EVENT, { ...fromEvent(event) });
+  }
+
+  /** Its holder must look at its leases before it trusts the next heartbeat's answer. */
+  notify(session: SessionId): void {
+    this.run(NOTIFY, { session });
+  }
+
+  /** Somebody showed a fence that was never issued: stop granting until a person looks (T-4). */
+  haltFor(fence: Fence): void {
+    if (!isIssuable(fence)) return;
+    if (this.run(HALT, { fence }) === 0) {
+      this.run(HALT_HIGHER, { fence });
+      return;
+    }
+    this.append({ kind: 'alarm', at: this.now, alarm: 'fence-ahead', cause: `fence ${fence}` });
+  }
+
+  hint(key: LeaseKey): void {
+    this.#hints.add(key);
+  }
+
+  /** A session ended: any key that somebody waits for may have become free. */
+  hintWaiting(): void {
+    this.#hintsWaiting = true;
+  }
+
+  /** What to ring for once this is committed. */
+  hints(): readonly LeaseKey[] {
+    if (this.#hintsWaiting) {
+      for (const { key } of this.all<{ key: LeaseKey }>(WAITING_KEYS)) this.#hints.add(key);
+    }
+    return [...this.#hints];
+  }
+}

@@ -1,0 +1,14 @@
+/** Assertions stay on in production. The message starts with the invariant that would be broken. */
+export function assert(condition: boolean, message: string): asserts condition {
+  if (!condition) throw new AssertionFault(message);
+}
+
+/** For the branch that the types say cannot be reached. */
+export function unreachable(value: never): never {
+  throw new AssertionFault(`unreachable: ${JSON.stringify(value)}`);
+}
+
+export class AssertionFault extends Error {
+  override readonly name = 'AssertionFault';
+  readonly code = 'assertion-failed';
+}

@@ -1,0 +1,37 @@
+// Time has two kinds here and they never mix.
+//
+// An Instant is store time: whole milliseconds since 1970 in UTC. It may cross processes, and
+// only a store compares it with "now". A Tick is local monotonic time: it means something only
+// inside the process that read it. Both are branded, so comparing them does not compile.
+//
+// This file is the only reader of the process's clocks.
+
+import type { Brand } from './brand.ts';
+
+export type Instant = Brand<number, 'Instant'>;
+export type Tick = Brand<number, 'Tick'>;
+
+export interface Clock {
+  /** Milliseconds since 1970 UTC by the host's clock; may jump either way. */
+  wallMs(): number;
+  /** Milliseconds that never go back; on Linux they stand still while the machine is suspended. */
+  monotonicMs(): number;
+}
+
+export const systemClock: Clock = {
+  wallMs: () => Date.now(),
+  monotonicMs: () => performance.now(),
+};
+
+export function toInstant(ms: number): Instant {
+  return Math.trunc(ms) as Instant;
+}
+
+export function laterBy(instant: Instant, ms: number): Instant {
+  return (instant + ms) as Instant;
+}
+
+/** The one way an Instant is shown to people: ISO 8601, UTC. */
+export function formatInstant(instant: Instant): string {
+  return new Date(instant).toISOString();
+}

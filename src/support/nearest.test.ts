@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { nearestName } from './nearest.ts';
+
+const known = ['ttlMs', 'graceMs', 'metadata', 'parent'];
+
+test('a slip finds the name that was meant', () => {
+  assert.equal(nearestName('ttlms', known), 'ttlMs');
+  assert.equal(nearestName('gracMs', known), 'graceMs');
+  assert.equal(nearestName('metdaata', known), 'metadata');
+  assert.equal(nearestName('PARENT', known), 'parent');
+});
+
+test('a name like no other finds none', () => {
+  assert.equal(nearestName('temperature', known), undefined);
+  assert.equal(nearestName('x', ['metadata']), undefined);
+  assert.equal(nearestName('anything', []), undefined);
+});
+
+test('of several the nearest is taken', () => {
+  assert.equal(nearestName('limits', ['limited', 'limit', 'lists']), 'limit');
+});

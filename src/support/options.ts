@@ -1,0 +1,60 @@
+// Options are checked once, at the edge. A bad value is an error that names itself; it is never
+// replaced by a default, and an unknown name is never ignored.
+
+import { InvalidInput } from './fault.ts';
+import { nearestName } from './nearest.ts';
+
+/** Refuses names that are not known, and says which known one was probably meant. */
+export function rejectUnknownOptions(
+  what: string,
+  options: object,
+  known: readonly string[],
+): void {
+  for (const name of Object.keys(options)) {
+    if (known.includes(name)) continue;
+    const nearest = nearestName(name, known);
+    const hint =
+      nearest === undefined ? `Known options: ${known.join(', ')}.` : `Did you mean "${nearest}"?`;
+    throw new InvalidInput(`${what}: there is no option "${name}". ${hint}`);
+  }
+}
+
+/** A whole number of milliseconds, bytes or things within stated limits. */
+export function wholeNumber(
+  what: string,
+  value: unknown,
+  range: { readonly min: number; readonly max: number },
+): number {
+  if (typeof value !== 'number' || !Number.isSafeInteger(value)) {
+    throw new InvalidInput(`${what} must be a whole number; got ${shown(value)}.`);
+  }
+  if (value < range.min || value > range.max) {
+    throw new InvalidInput(`${what} must be between ${range.min} and ${range.max}; got ${value}.`);
+  }
+  return value;
+}
+
+/** Text that is not empty and at most `bytesMax` bytes of UTF-8. */
+export function boundedText(what: string, value: unknown, bytesMax: number): string {
+  if (typeof value !== 'string') {
+    throw new InvalidInput(`${what} must be a string; got ${shown(value)}.`);
+  }
+  if (value.length === 0) throw new InvalidInput(`${what} must not be empty.`);
+  if (value.includes('\0')) {
+    throw new InvalidInput(`${what} must not contain the NUL character.`);
+  }
+  if (!value.isWellFormed()) {
+    throw new InvalidInput(`${what} must be well-formed text; it has half of a surrogate pair.`);
+  }
+  const bytes = Buffer.byteLength(value);
+  if (bytes > bytesMax) {
+    throw new InvalidInput(`${what} must be at most ${bytesMax} bytes of UTF-8; got ${bytes}.`);
+  }
+  return value;
+}
+
+export function shown(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value);
+  if (typeof value === 'bigint' || typeof value === 'symbol') return value.toString();
+  return `${value === null ? 'null' : typeof value} ${JSON.stringify(value) ?? ''}`.trim();
+}

@@ -1,0 +1,35 @@
+// The only place that sets timers. Everything that waits takes a Timers, so that tests and the
+// simulator decide when time passes.
+
+import { setTimeout as wait } from 'node:timers/promises';
+
+export interface Timers {
+  /** Calls back once, after at least `ms`. The answer cancels it; cancelling twice is harmless. */
+  after(ms: number, callback: () => void): () => void;
+  /** Resolves after at least `ms`, or at once when the signal aborts. Never rejects. */
+  pause(ms: number, signal?: AbortSignal): Promise<void>;
+  /** Calls back after the current turn of the event loop. */
+  soon(callback: () => void): void;
+}
+
+/** setTimeout fires at once for anything longer; a wait that long is cut, never turned into 1 ms. */
+const TIMEOUT_MS_MAX = 2 ** 31 - 1;
+
+export const systemTimers: Timers = {
+  after(ms, callback) {
+    const timer = setTimeout(callback, Math.min(ms, TIMEOUT_MS_MAX));
+    return () => clearTimeout(timer);
+  },
+  async pause(ms, signal) {
+    await wait(
+      Math.min(ms, TIMEOUT_MS_MAX),
+      undefined,
+      signal === undefined ? {} : { signal },
+    ).catch((reason: unknown) => {
+      if (signal?.aborted !== true) throw reason;
+    });
+  },
+  soon(callback) {
+    setImmediate(callback);
+  },
+};

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import type { ContractCase } from '../contract-case.ts';
+import { expectKind, expectUnchanged } from '../expect.ts';
+import { asking, KEY, mustAcquire, mustBeat, someone } from '../someone.ts';
+
+export const clockCases: readonly ContractCase[] = [
+  {
+    upholds: 'C-2',
+    needs: 'host-clock',
+    name: 'setting the clock back gives nobody more time',
+    async run({ store, advance }) {
+      const ann = await someone(store, 'ann');
+      const bob = await someone(store, 'bob', { ttlMs: 60_000 });
+      await mustAcquire(store, ann);
+      await advance(9_000);
+      await mustBeat(store, bob);
+      await advance(-8_000);
+      assert.equal((await store.leases.inspect(KEY)).freeInMs, 1_000);
+      assert.equal(expectKind(await store.sessions.heartbeat(bob), 'alive').remainingMs, 60_000);
+      await advance(9_000);
+      assert.equal((await mustAcquire(store, bob)).predecessor.exit, 'expired');
+    },
+  },
+  {
+    upholds: 'C-2',
+    needs: 'host-clock',
+    name: 'a session that was overdue before the clock was set back is overdue after it',
+    async run({ store, advance }) {
+      const ann = await someone(store, 'ann');
+      await advance(10_000);
+      await someone(store, 'bob');
+      await advance(-9_000);
+      await expectUnchanged(store, 'session-expired', () => store.sessions.heartbeat(ann));
+    },
+  },
+  {
+    upholds: 'C-1',
+    name: 'time that stands still ends nothing, however often anybody asks',
+    async run({ store, advance }) {
+      const ann = await someone(store, 'ann');
+      const bob = await someone(store, 'bob', { ttlMs: 60_000 });
+      const held = await mustAcquire(store, ann);
+      await advance(9_999);
+      for (let time = 0; time < 10; time += 1) {
+        expectKind(await store.leases.acquire(asking(bob)), 'refused');
+        assert.deepEqual((await store.sessions.sweep({ limit: 10 })).expired, []);
+      }
+      await mustBeat(store, ann);
+      assert.equal((await store.leases.verify(held)).kind, 'current');
+    },
+  },
+  {
+    upholds: 'C-1',
+    name: 'a leap of the clock over years expires who was silent and breaks nothing',
+    async run({ store, advance }) {
+      const ann = await someone(store, 'ann');
+      await mustAcquire(store, ann);
+      await advance(20 * 31_536_000_000);
+      const bob = await someone(store, 'bob');
+      assert.equal((await mustAcquire(store, bob)).predecessor.exit, 'expired');
+    },
+  },
+];

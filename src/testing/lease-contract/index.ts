@@ -1,0 +1,24 @@
+// The contract of a kernel store. Register every case with your test runner:
+//
+//   for (const each of leaseContract) test(`${each.upholds}: ${each.name}`, () => runCase(each, backend));
+
+import { authorityCases } from './authority/index.ts';
+import type { ContractCase } from './contract-case.ts';
+import { sessionCases } from './sessions/index.ts';
+import { termCases } from './terms/index.ts';
+
+export {
+  type ContractBackend,
+  type ContractCase,
+  type KernelHarness,
+  type Need,
+  type OpenHarness,
+  runCase,
+  skipReason,
+} from './contract-case.ts';
+
+export const leaseContract: readonly ContractCase[] = [
+  ...sessionCases,
+  ...termCases,
+  ...authorityCases,
+];

@@ -1,0 +1,30 @@
+import type { ContractCase } from '../contract-case.ts';
+import { acquireCases } from './acquire.ts';
+import { checkpointCases } from './checkpoint.ts';
+import { drainCases } from './drain.ts';
+import { flapCases } from './flap.ts';
+import { guardCases } from './guards.ts';
+import { intentCases } from './intents.ts';
+import { lineCases } from './line.ts';
+import { predecessorCases } from './predecessor.ts';
+import { queueCases } from './queue.ts';
+import { releaseCases } from './release.ts';
+import { replayCases } from './replay.ts';
+import { reservationCases } from './reservation.ts';
+import { revokeCases } from './revoke.ts';
+
+export const termCases: readonly ContractCase[] = [
+  ...acquireCases,
+  ...predecessorCases,
+  ...replayCases,
+  ...queueCases,
+  ...lineCases,
+  ...checkpointCases,
+  ...intentCases,
+  ...releaseCases,
+  ...drainCases,
+  ...reservationCases,
+  ...revokeCases,
+  ...flapCases,
+  ...guardCases,
+];

@@ -1,0 +1,20 @@
+import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { toInstant } from '../../src/support/clock.ts';
+import { type ContractBackend, ManualClock } from '../../src/testing/index.ts';
+
+/** Clients of a memory store share the one object; there is nothing to open again. */
+export const memoryBackend: ContractBackend = {
+  offers: ['two-clients', 'host-clock'],
+  async open(policy) {
+    const clock = new ManualClock();
+    const store = openMemoryStore({ clock, policy });
+    return {
+      store,
+      another: async () => store,
+      reopen: () => Promise.reject(new Error('a memory store cannot be opened again')),
+      advance: async (ms) => clock.jumpWall(ms),
+      now: () => toInstant(clock.wallMs()),
+      close: () => store.close(),
+    };
+  },
+};

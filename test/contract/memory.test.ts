@@ -1,0 +1,4 @@
+import { memoryBackend } from './memory-backend.ts';
+import { registerLeaseContract } from './register.ts';
+
+registerLeaseContract(memoryBackend);

@@ -1,0 +1,92 @@
+// Every TypeScript block of the README and the guide is compiled against the sources, under the names
+// that a user imports. A block is a whole module: what it shows is what a reader can paste.
+
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+
+interface Snippet {
+  readonly from: string;
+  readonly line: number;
+  readonly code: string;
+}
+
+test('every TypeScript block in README and guide compiles', async () => {
+  const snippets = (await Promise.all((await pages()).map(snippetsOf))).flat();
+  assert.ok(snippets.length > 0, 'no snippet was found: has the README lost its example?');
+  const report = await compile(snippets);
+  assert.equal(report, '');
+});
+
+test('a block that does not compile is found and named', async () => {
+  const bad = { from: 'made-up.md', line: 12, code: "import { openSesion } from 'holdfast';" };
+  const report = await compile([bad]);
+  assert.match(report, /made-up\.md-12/);
+  assert.match(report, /openSesion/);
+});
+
+async function pages(): Promise<readonly string[]> {
+  const guide = await readdir(join(ROOT, 'docs', 'guide')).catch(() => []);
+  const guidePages = guide.filter((name) => name.endsWith('.md'));
+  return ['README.md', ...guidePages.map((name) => join('docs', 'guide', name))];
+}
+
+async function snippetsOf(page: string): Promise<readonly Snippet[]> {
+  const text = await readFile(join(ROOT, page), 'utf8');
+  return [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map((match) => ({
+    from: page.replaceAll(/[\\/]/g, '-'),
+    line: text.slice(0, match.index).split('\n').length,
+    code: match[1] ?? '',
+  }));
+}
+
+/** What the compiler says; empty when all is well. */
+async function compile(snippets: readonly Snippet[]): Promise<string> {
+  // Inside the project, so that packages resolve as they do for the sources.
+  const cache = join(ROOT, '.cache');
+  await mkdir(cache, { recursive: true });
+  const folder = await mkdtemp(join(cache, 'snippets-'));
+  try {
+    for (const { from, line, code } of snippets) {
+      await writeFile(join(folder, `${from}-${line}.ts`), `${code}\nexport {};\n`);
+    }
+    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(await configFor()));
+    const compiler = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
+    return await promisify(execFile)(process.execPath, [compiler, '-p', folder]).then(
+      () => '',
+      (failure: { stdout?: string }) => failure.stdout ?? String(failure),
+    );
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** The names of the package's entry points, mapped to their sources. */
+async function configFor(): Promise<object> {
+  const { exports } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as {
+    exports: Record<string, string | { default: string }>;
+  };
+  const paths = Object.fromEntries(
+    Object.entries(exports).flatMap(([entry, target]) => {
+      if (typeof target === 'string') return [];
+      const source = target.default.replace('./dist/', './src/').replace(/\.js$/, '.ts');
+      return [[`holdfast${entry.slice(1)}`, [join(ROOT, source)]]];
+    }),
+  );
+  return {
+    extends: join(ROOT, 'tsconfig.json'),
+    compilerOptions: {
+      paths,
+      noUnusedLocals: false,
+      isolatedDeclarations: false,
+      declaration: false,
+    },
+    include: ['*.ts'],
+  };
+}

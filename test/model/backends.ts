@@ -1,0 +1,56 @@
+// The stores of the contract suite, set up to answer fast: what survives a power cut is tested
+// elsewhere, and here a second is worth the programs that run in it.
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { toInstant } from '../../src/support/clock.ts';
+import { type ContractBackend, ManualClock } from '../../src/testing/index.ts';
+import { durableHarness } from '../contract/durable-harness.ts';
+import { memoryBackend } from '../contract/memory-backend.ts';
+import { postgresForTests } from '../services/postgres.ts';
+import { fastPostgres } from './fast-postgres.ts';
+
+export const STORES = ['memory', 'sqlite', 'postgres'] as const;
+export type StoreName = (typeof STORES)[number];
+
+export interface OpenBackend {
+  readonly backend: ContractBackend;
+  release(): Promise<void>;
+}
+
+export async function openBackend(name: StoreName): Promise<OpenBackend> {
+  switch (name) {
+    case 'memory':
+      return { backend: memoryBackend, release: async () => undefined };
+    case 'sqlite':
+      return { backend: fastSqlite, release: async () => undefined };
+    case 'postgres': {
+      const database = await postgresForTests();
+      const backend = fastPostgres(database.url);
+      return {
+        backend,
+        async release() {
+          await backend.end();
+          await database.release();
+        },
+      };
+    }
+  }
+}
+
+const fastSqlite: ContractBackend = {
+  offers: ['durable', 'two-clients', 'host-clock'],
+  async open(policy) {
+    const folder = await mkdtemp(join(tmpdir(), 'holdfast-model-'));
+    const file = join(folder, 'store.db');
+    const clock = new ManualClock();
+    return durableHarness({
+      openClient: () => openSqliteStore({ file, clock, policy, durability: 'normal' }),
+      advance: async (ms) => clock.jumpWall(ms),
+      now: () => toInstant(clock.wallMs()),
+      dispose: () => rm(folder, { recursive: true, force: true }),
+    });
+  },
+};

@@ -1,0 +1,99 @@
+// A model that explains everything the store has answered so far. After commands sent at once there
+// can be several, one for each order that would have given the same answers.
+
+import { isDeepStrictEqual } from 'node:util';
+import type { EventSeq, LeaseEvent } from '../../src/lease/event.ts';
+import type { LeaseKey } from '../../src/lease/names.ts';
+import type { LeasePolicy } from '../../src/lease/policy.ts';
+import type { KernelStore } from '../../src/lease/port.ts';
+import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { ManualClock } from '../../src/testing/index.ts';
+import { type Command, perform, withFence } from './command.ts';
+import { bySubject, eventsAfter, type Observed, observe } from './observe.ts';
+import { Renaming } from './renaming.ts';
+import { difference } from './show.ts';
+import { newFence } from './world.ts';
+
+/** What the store said to a batch, and what could be seen of it afterwards. */
+export interface Evidence {
+  readonly commands: readonly Command[];
+  readonly answers: readonly unknown[];
+  readonly events: readonly LeaseEvent[];
+  readonly observed: Observed;
+}
+
+export interface ModelStart {
+  readonly policy: Partial<LeasePolicy>;
+  readonly startMs: number;
+  readonly keys: readonly LeaseKey[];
+}
+
+export class Candidate {
+  readonly #start: ModelStart;
+  readonly #clock: ManualClock;
+  readonly #model: KernelStore;
+  readonly #renaming: Renaming;
+  /** In the model's own fences: what to do to get here again. */
+  readonly #log: Command[] = [];
+  #eventSeq: EventSeq = 0;
+
+  constructor(start: ModelStart, renaming: Renaming = new Renaming()) {
+    this.#start = start;
+    this.#clock = new ManualClock(start.startMs);
+    this.#model = openMemoryStore({ clock: this.#clock, policy: start.policy });
+    this.#renaming = renaming;
+  }
+
+  /** Another model in the same state, got there by the same commands. */
+  async fork(): Promise<Candidate> {
+    const copy = new Candidate(this.#start, new Renaming(this.#renaming));
+    for (const command of this.#log) await copy.#do(command);
+    copy.#eventSeq = this.#eventSeq;
+    return copy;
+  }
+
+  /** Does the batch in this order; what the store's evidence contradicts, or nothing. */
+  async explain(evidence: Evidence, order: readonly number[]): Promise<string | undefined> {
+    for (const index of order) {
+      const command = evidence.commands[index];
+      if (command === undefined) continue;
+      const problem = await this.#explainOne(command, evidence.answers[index], order.length > 1);
+      if (problem !== undefined) return problem;
+    }
+    const { events, next } = await eventsAfter(this.#model, this.#eventSeq);
+    this.#eventSeq = next;
+    const told = this.#renaming.answer(bySubject(events));
+    const seen = this.#renaming.answer(await observe(this.#model, this.#start.keys));
+    return (
+      unlike('events', told, bySubject(evidence.events)) ??
+      unlike('state afterwards', seen, evidence.observed)
+    );
+  }
+
+  async #explainOne(
+    command: Command,
+    answer: unknown,
+    isAmongOthers: boolean,
+  ): Promise<string | undefined> {
+    const expected = await this.#do(withFence(command, this.#renaming.toModel));
+    const [model, store] = [newFence(expected), newFence(answer)];
+    if (model !== undefined && store !== undefined) {
+      const problem = this.#renaming.pair(model, store);
+      if (problem !== undefined) return problem;
+    }
+    // Its parts are transactions of their own, between which others come: only what is left counts.
+    if (command.verb === 'sweep' && isAmongOthers) return undefined;
+    return unlike(`answer to ${command.verb}`, this.#renaming.answer(expected), answer);
+  }
+
+  async #do(command: Command): Promise<unknown> {
+    this.#log.push(command);
+    if (command.verb === 'advance') this.#clock.jumpWall(command.ms);
+    return perform(this.#model, command);
+  }
+}
+
+function unlike(what: string, expected: unknown, actual: unknown): string | undefined {
+  if (isDeepStrictEqual(expected, actual)) return undefined;
+  return `${what}:\n${difference(expected, actual)}`;
+}

@@ -1,0 +1,90 @@
+// PostgreSQL for thousands of programs: clients, and with them connections and prepared statements,
+// are kept from one program to the next, and only the rows go.
+
+import pg from 'pg';
+import type { LeasePolicy } from '../../src/lease/policy.ts';
+import type { KernelStore } from '../../src/lease/port.ts';
+import { openPostgresStore } from '../../src/store/postgres/open.ts';
+import { toInstant } from '../../src/support/clock.ts';
+import type { ContractBackend } from '../../src/testing/index.ts';
+
+const START_MS = Date.UTC(2030, 0, 1);
+
+const SCHEMA = 'model';
+const NOW_SQL = '(select ms from public.clock)';
+
+export function fastPostgres(serverUrl: string): ContractBackend & { end(): Promise<void> } {
+  const url = new URL(serverUrl);
+  url.searchParams.set('options', '-c synchronous_commit=off');
+  const admin = new pg.Pool({ connectionString: url.href, max: 1 });
+  // The database may go before the last connection to it has closed.
+  admin.on('error', () => undefined);
+  const clients = new Clients(url.href);
+  let nowMs = START_MS;
+  const moveClock = (): Promise<unknown> => admin.query('update public.clock set ms = $1', [nowMs]);
+  return {
+    offers: ['durable', 'two-clients'],
+    async open(policy) {
+      nowMs = START_MS;
+      await admin.query(`create table if not exists public.clock as select ${nowMs}::bigint as ms`);
+      await moveClock();
+      const store = await clients.open(policy, 0);
+      await admin.query(EMPTY);
+      return {
+        store,
+        another: () => clients.open(policy, 1),
+        async reopen() {
+          await clients.close();
+          return clients.open(policy, 0);
+        },
+        async advance(ms) {
+          nowMs += ms;
+          await moveClock();
+        },
+        now: () => toInstant(nowMs),
+        close: async () => undefined,
+      };
+    },
+    async end() {
+      await clients.close();
+      await admin.end();
+    },
+  };
+}
+
+/** Kept by their policy; all of them see the same rows, but only one program runs at a time. */
+class Clients {
+  readonly #url: string;
+  readonly #open: Map<string, KernelStore> = new Map();
+
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  async open(policy: Partial<LeasePolicy>, number: number): Promise<KernelStore> {
+    const name = `${number} ${JSON.stringify(policy)}`;
+    const known = this.#open.get(name);
+    if (known !== undefined) return known;
+    const client = await openPostgresStore({
+      ...{ url: this.#url, schema: SCHEMA, policy, nowSql: NOW_SQL, connectionsMax: 3 },
+    });
+    this.#open.set(name, client);
+    return client;
+  }
+
+  async close(): Promise<void> {
+    const clients = [...this.#open.values()];
+    this.#open.clear();
+    for (const client of clients) await client.close();
+  }
+}
+
+/** As new, but for what belongs to the server. */
+const EMPTY = [
+  ...['session', 'lease', 'ticket', 'flap', 'event'].map(
+    (table) => `delete from ${SCHEMA}.${table}`,
+  ),
+  `update ${SCHEMA}.meta set halted = null, events_deleted = 0`,
+  `alter sequence ${SCHEMA}.fence restart`,
+  `alter sequence ${SCHEMA}.event_seq restart`,
+].join(';\n');

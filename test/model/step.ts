@@ -1,0 +1,135 @@
+// A program of the model test: what to do, in words that do not depend on the store that does it.
+// "The newest fence of the second key" is a step; the number it stands for is looked up when the
+// step's turn comes. Programs are plain data, so that one that failed can be kept as JSON.
+
+import type { DeclaredExit } from '../../src/lease/exit.ts';
+
+/** Which of the keys, and which of the seats: people who open one session after another. */
+export type KeyIndex = number;
+export type Seat = number;
+
+export const KEYS = 3;
+export const SEATS = 4;
+
+export type FenceChoice =
+  | 'newest'
+  | 'older'
+  | 'of-another-key'
+  | 'ancient'
+  /** Never issued, of the epoch that is current. */
+  | 'ahead'
+  /** Never issued, of an epoch that has not come. */
+  | 'far-ahead';
+
+export interface TenancyStep {
+  readonly key: KeyIndex;
+  readonly fence: FenceChoice;
+  /** Whose session is shown; the holder's unless somebody else tries. */
+  readonly as: 'holder' | Seat;
+}
+
+export type Step =
+  | {
+      readonly verb: 'open';
+      readonly seat: Seat;
+      /** A new session, or the last one again. */
+      readonly fresh: 'always' | 'if-dead' | 'never';
+      readonly parent?: Seat;
+      readonly ttlMs: number;
+      readonly graceMs: number;
+    }
+  /** A heartbeat; or a new session, when the last one is over. */
+  | { readonly verb: 'live'; readonly seat: Seat }
+  | {
+      readonly verb: 'heartbeat';
+      readonly seat: Seat;
+      readonly asOwnerOf: Seat;
+      readonly ttlMs?: number;
+    }
+  | {
+      readonly verb: 'end';
+      readonly seat: Seat;
+      readonly by: { readonly asOwnerOf: Seat; readonly exit: DeclaredExit } | 'operator';
+    }
+  | {
+      readonly verb: 'acquire';
+      readonly seat: Seat;
+      readonly key: KeyIndex;
+      /** A new one, the last of this seat on this key, or the last of anybody. */
+      readonly attempt: 'new' | 'own' | 'last';
+      readonly wait?: true;
+      readonly reopen?: true;
+      readonly fromCheckpointBefore?: true;
+      readonly tenureMsMax?: number;
+    }
+  | { readonly verb: 'withdraw'; readonly seat: Seat; readonly key: KeyIndex }
+  | ({
+      readonly verb: 'checkpoint';
+      readonly seq: 'next' | 'skip' | 'same' | 'lower';
+      readonly text: string;
+      readonly type?: string;
+    } & TenancyStep)
+  | ({
+      readonly verb: 'beginIntent';
+      readonly effect: number;
+      readonly note?: string;
+    } & TenancyStep)
+  | ({ readonly verb: 'settleIntent'; readonly effect: number } & TenancyStep)
+  | ({
+      readonly verb: 'release';
+      readonly exit: DeclaredExit;
+      readonly cause?: string;
+    } & TenancyStep)
+  | {
+      readonly verb: 'requestDrain';
+      readonly key: KeyIndex;
+      readonly fence: FenceChoice;
+      readonly request: 'new' | 'last';
+      readonly deadlineMs: number;
+      readonly successor?: Seat;
+    }
+  | {
+      readonly verb: 'revoke';
+      readonly key: KeyIndex;
+      readonly fence: FenceChoice;
+      readonly request: 'new' | 'last';
+    }
+  | { readonly verb: 'verify'; readonly key: KeyIndex; readonly fence: FenceChoice }
+  | { readonly verb: 'sweep'; readonly limit: number }
+  | { readonly verb: 'recover' }
+  | { readonly verb: 'raiseEpoch' }
+  /** To a moment at which something changes, or just before or after it; or by so much. */
+  | { readonly verb: 'advance'; readonly moment: number; readonly offsetMs: -1 | 0 | 1 }
+  /** To the expiry of this seat's session. */
+  | { readonly verb: 'outlive'; readonly seat: Seat; readonly offsetMs: -1 | 0 | 1 }
+  | { readonly verb: 'pass'; readonly ms: number };
+
+/** Steps of one batch are sent at once, by clients that do not know of each other. */
+export type Batch = readonly Step[];
+
+export interface Program {
+  readonly policy: PolicyName;
+  /** So many more sessions than seats: the breaker looks only at ten or more. */
+  readonly crowd: number;
+  readonly batches: readonly Batch[];
+}
+
+/** Small enough that every bound is met often. */
+export const POLICIES = {
+  tight: {
+    ttlMsMin: 100,
+    ttlMsMax: 60_000,
+    checkpointBytesMax: 8,
+    intentsMax: 2,
+    sessionDepthMax: 3,
+    recoveryGraceMs: 1_500,
+    reservationMs: 700,
+    flapUnitMs: 20_000,
+    breakerWindowMs: 3_000,
+    breakerHoldMs: 1_200,
+    retentionMs: 20_000,
+  },
+  loose: { flapUnitMs: 0, recoveryGraceMs: 4_000, retentionMs: 5_000, breakerSharePercent: 20 },
+} as const;
+
+export type PolicyName = keyof typeof POLICIES;

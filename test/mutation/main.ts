@@ -1,0 +1,68 @@
+// npm run mutation [-- --store=sqlite|postgres] [--only=<part of an id>] [--json] [--update]
+
+import { parseArgs } from 'node:util';
+import { isExcluded } from '../services/excluded.ts';
+import { startPostgres } from '../services/postgres.ts';
+import {
+  allMutants,
+  allowedSurvivors,
+  describeVerdict,
+  type Examined,
+  examine,
+  staleSurvivors,
+} from './examine.ts';
+import { listLocks } from './locks.ts';
+import { MUTATED_STORES } from './mutants.ts';
+import { readKillers, writeKillers } from './verdict.ts';
+
+const { values } = parseArgs({
+  options: {
+    store: { type: 'string' },
+    only: { type: 'string', default: '' },
+    json: { type: 'boolean', default: false },
+    /** Remembers which case killed which mutant. */
+    update: { type: 'boolean', default: false },
+  },
+});
+
+const stores = MUTATED_STORES.filter(
+  (store) => (values.store === undefined || values.store === store) && !isExcluded(store),
+);
+const mutants = allMutants(stores).filter(({ id }) => id.includes(values.only));
+const needsPostgres = mutants.some(({ store }) => store === 'postgres');
+const postgres = needsPostgres ? await startPostgres() : undefined;
+const killers = readKillers();
+const say = (line: string): void => {
+  if (!values.json) console.log(line);
+};
+
+try {
+  const examined = await examine(mutants, killers, {
+    ...(postgres === undefined ? {} : { postgresUrl: postgres.url }),
+    onExamined: (each) => say(describeVerdict(each)),
+  });
+  report(examined);
+} finally {
+  await postgres?.stop();
+}
+
+function report(examined: readonly Examined[]): void {
+  if (values.update) {
+    const found = examined.flatMap(({ mutant, verdict }) =>
+      verdict.kind === 'killed' ? [[mutant.id, verdict.by] as const] : [],
+    );
+    writeKillers({ ...killers, ...Object.fromEntries(found) });
+  }
+  const problems = [
+    ...examined.flatMap(({ mutant, problem }) =>
+      problem === undefined ? [] : [`${mutant.id} ${problem}`],
+    ),
+    ...staleSurvivors().map((id) => `${id} is in survivors.json and does not exist`),
+  ];
+  if (values.json) console.log(JSON.stringify({ examined, problems }, null, 2));
+  for (const [id, reason] of Object.entries(allowedSurvivors())) say(`- ${id}: ${reason}`);
+  for (const store of stores) for (const lock of listLocks(store)) say(`- ${lock}`);
+  say(`${examined.length} mutants, ${problems.length} problems`);
+  for (const problem of problems) say(`  ${problem}`);
+  process.exitCode = problems.length === 0 && examined.length > 0 ? 0 : 1;
+}

@@ -1,0 +1,91 @@
+// Mutants of the SQL stores. A guard is a condition on a line of its own that ends with
+// `-- guard: <name>`; the mutants of a guard are the statement without it, and the statement with
+// one of its bounds moved by one. Each must make some case of the contract fail.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export const MUTATED_STORES = ['sqlite', 'postgres'] as const;
+export type MutatedStore = (typeof MUTATED_STORES)[number];
+
+export interface Mutant {
+  /** `sqlite/checkpoint.ts:fence`, or with `<1` when the first comparison of the guard is moved. */
+  readonly id: string;
+  readonly store: MutatedStore;
+  /** Below src/store. */
+  readonly file: string;
+  /** Counted from one. */
+  readonly line: number;
+  readonly before: string;
+  readonly text: string;
+}
+
+export const STORES_FOLDER: string = join(import.meta.dirname, '../../src/store');
+
+export function listMutants(store: MutatedStore): readonly Mutant[] {
+  return readdirSync(join(STORES_FOLDER, store))
+    .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
+    .sort()
+    .flatMap((name) => {
+      const file = `${store}/${name}`;
+      const mutants = mutantsOf(readFileSync(join(STORES_FOLDER, file), 'utf8'));
+      return mutants.map((mutant) => ({ ...mutant, id: `${file}:${mutant.id}`, store, file }));
+    });
+}
+
+type TextMutant = Pick<Mutant, 'id' | 'line' | 'before' | 'text'>;
+
+export function mutantsOf(source: string): readonly TextMutant[] {
+  const seen = new Map<string, number>();
+  return source.split('\n').flatMap((line, index): readonly TextMutant[] => {
+    const guard = parseGuard(line);
+    if (guard === undefined) return [];
+    const count = (seen.get(guard.name) ?? 0) + 1;
+    seen.set(guard.name, count);
+    const name = count === 1 ? guard.name : `${guard.name}#${count}`;
+    const place = { line: index + 1, before: line };
+    return [
+      { id: name, ...place, text: withoutGuard(guard) },
+      ...movedBounds(guard).map((text, nth) => ({ id: `${name}<${nth + 1}`, ...place, text })),
+    ];
+  });
+}
+
+interface Guard {
+  readonly name: string;
+  readonly word: string;
+  readonly condition: string;
+  /** What follows the comment: the end of the template, on its last line. */
+  readonly rest: string;
+}
+
+function parseGuard(line: string): Guard | undefined {
+  const match = /^\s*(?:(and|or|where)\s+)(.*?)\s*-- guard: ([\w-]+)(.*)$/.exec(line);
+  const [, word, condition, name, rest] = match ?? [];
+  if (word === undefined || condition === undefined || name === undefined) {
+    if (line.includes('-- guard:')) throw new Error(`not a guard on a line of its own: ${line}`);
+    return undefined;
+  }
+  return { name, word, condition, rest: rest ?? '' };
+}
+
+/**
+ * As if the line were not there. The condition stays where it is evaluated no more, since a server
+ * must still be able to tell the type of every parameter.
+ */
+function withoutGuard({ word, condition, rest }: Guard): string {
+  return word === 'or'
+    ? `or (false and (${condition}))${rest}`
+    : `${word} (true or (${condition}))${rest}`;
+}
+
+const MOVED: Readonly<Record<string, string>> = { '<': '<=', '<=': '<', '>': '>=', '>=': '>' };
+
+function movedBounds({ word, condition, rest }: Guard): readonly string[] {
+  return [...condition.matchAll(/ (<=|>=|<|>) /g)].map((match) => {
+    const operator = match[1] ?? '';
+    const before = condition.slice(0, match.index);
+    const after = condition.slice(match.index + match[0].length);
+    return `${word} (${before} ${MOVED[operator] ?? operator} ${after})${rest}`;
+  });
+}

@@ -1,0 +1,59 @@
+// What became of a mutant, found out in a process of its own.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import type { Mutant } from './mutants.ts';
+
+export type Verdict =
+  | { readonly kind: 'killed'; readonly by: string; readonly message: string }
+  | { readonly kind: 'survived'; readonly cases: number }
+  /** It does not even run, so that it is rejected says nothing. */
+  | { readonly kind: 'broken'; readonly message: string };
+
+/** Which case killed each mutant the last time; only a hint where to look first. */
+const KILLERS_FILE = join(import.meta.dirname, 'killers.json');
+
+export type Killers = Readonly<Record<string, string>>;
+
+export function readKillers(): Killers {
+  return JSON.parse(readFileSync(KILLERS_FILE, 'utf8')) as Killers;
+}
+
+export function writeKillers(killers: Killers): void {
+  const sorted = Object.fromEntries(Object.entries(killers).sort(([a], [b]) => (a < b ? -1 : 1)));
+  writeFileSync(KILLERS_FILE, `${JSON.stringify(sorted, null, 2)}\n`);
+}
+
+/** `postgresUrl` is of a database that no other mutant uses at the same time. */
+export async function judge(
+  mutant: Mutant,
+  killers: Killers,
+  postgresUrl: string | undefined,
+): Promise<Verdict> {
+  const known = killers[mutant.id];
+  const hook = join(import.meta.dirname, 'load-mutant.ts');
+  const child = spawn(
+    process.execPath,
+    ['--import', hook, join(import.meta.dirname, 'run-cases.ts')],
+    {
+      env: {
+        ...process.env,
+        HOLDFAST_MUTANT: JSON.stringify(mutant),
+        HOLDFAST_FIRST_CASES: JSON.stringify(known === undefined ? [] : [known]),
+        ...(postgresUrl === undefined ? {} : { HOLDFAST_TEST_POSTGRES_URL: postgresUrl }),
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
+  const [out, errors] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'exit'),
+  ]);
+  const last = out.trimEnd().split('\n').at(-1) ?? '';
+  if (!last.startsWith('{')) return { kind: 'broken', message: errors.slice(0, 2_000) };
+  return JSON.parse(last) as Verdict;
+}

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { runCommand } from '../services/run-command.ts';
+import { type InstalledPackage, installPackage } from './installed-package.ts';
+
+const COMPILER = join(import.meta.dirname, '../../node_modules/.bin/tsc');
+/** Subpaths that need an optional peer, and which. */
+const PEERS: Readonly<Record<string, string>> = { './store/postgres': 'pg' };
+
+let installed: InstalledPackage;
+
+before(async () => {
+  installed = await installPackage();
+});
+
+after(async () => {
+  await installed?.remove();
+});
+
+function specifiers(): readonly string[] {
+  return Object.keys(installed.manifest.exports)
+    .filter((subpath) => subpath !== './package.json')
+    .map((subpath) => subpath.replace(/^\./, 'holdfast'));
+}
+
+async function importWith(specifier: string): Promise<void> {
+  const program = `await import(${JSON.stringify(specifier)});`;
+  await runCommand(process.execPath, ['--input-type=module', '-e', program], {
+    cwd: installed.project,
+  });
+}
+
+test('the package holds no tests and no leftovers of source specifiers', () => {
+  const files = globSync('**/*', { cwd: installed.folder });
+  assert.deepEqual(
+    files.filter((path) => /\.test\./.test(path)),
+    [],
+  );
+  const compiled = files.filter((path) => /^dist\/.*\.js$/.test(path.replaceAll('\\', '/')));
+  assert.ok(compiled.length > 0, 'the package must hold compiled files');
+  for (const path of compiled) {
+    const text = readFileSync(join(installed.folder, path), 'utf8');
+    assert.doesNotMatch(text, /(?:from|import)\s*\(?\s*['"]\.[^'"]*\.ts['"]/, path);
+  }
+});
+
+test('the package carries its license', () => {
+  assert.ok(globSync('LICENSE', { cwd: installed.folder }).length === 1);
+});
+
+test('every subpath without a peer imports with nothing else installed', async () => {
+  for (const [subpath] of Object.entries(installed.manifest.exports)) {
+    if (subpath !== './package.json' && PEERS[subpath] === undefined) {
+      await importWith(subpath.replace(/^\./, 'holdfast'));
+    }
+  }
+});
+
+test('subpaths that need a peer import once it is there, and every subpath has types', async () => {
+  for (const name of new Set(Object.values(PEERS))) {
+    await installed.addPeer(name);
+    await installed.addPeer(`@types/${name}`);
+  }
+  await installed.addPeer('@types/node');
+  for (const specifier of specifiers()) {
+    await importWith(specifier);
+  }
+  const uses = specifiers().map((specifier, index) => `export * as m${index} from '${specifier}';`);
+  await writeFile(join(installed.project, 'uses.ts'), `${uses.join('\n')}\n`);
+  await runCommand(
+    COMPILER,
+    ['--noEmit', '--strict', '--module', 'nodenext', '--types', 'node', 'uses.ts'],
+    { cwd: installed.project },
+  );
+});

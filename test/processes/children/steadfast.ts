@@ -1,0 +1,96 @@
+// Holds a key of its own through whatever happens to the store: checkpoints a counter again and
+// again, goes on after a lapse by rejoining, and tells of all it was told. Now and then it takes a
+// key that everybody shares, to see new fences.
+
+import { setTimeout as pause } from 'node:timers/promises';
+import type { HeldLease, Session } from '../../../src/index.ts';
+import { openSession } from '../../../src/index.ts';
+import { openStoreAt, type StoreAddress } from '../stage/store-address.ts';
+import { emit, serveCalls } from './serve-calls.ts';
+
+export interface Steadfast {
+  readonly store: StoreAddress;
+  readonly key: string;
+  readonly ttlMs: number;
+}
+
+export type Told =
+  | { readonly kind: 'saved'; readonly number: number; readonly fence: number }
+  | { readonly kind: 'granted'; readonly fence: number }
+  | { readonly kind: 'rejoined'; readonly fence: number }
+  | { readonly kind: 'lost'; readonly detail: string };
+
+export interface SteadfastApi {
+  /** Answers with the fence of its own key; goes on until the process is ended. */
+  hold(input: Steadfast): Promise<number>;
+}
+
+const SHARED_KEY = 'shared';
+const BETWEEN_ROUNDS_MS = 5;
+
+async function told(detail: Told): Promise<void> {
+  await emit('told', detail);
+}
+
+/** The next handle to go on with, or nothing when the term is over. */
+async function saveOnce(lease: HeldLease, number: number): Promise<HeldLease | undefined> {
+  const answer = await lease.checkpoint(String(number));
+  switch (answer.kind) {
+    case 'saved':
+      await told({ kind: 'saved', number, fence: lease.fence });
+      return lease;
+    case 'unknown':
+    case 'unavailable':
+      return lease;
+    case 'not-held':
+      return rejoined(lease);
+    default:
+      await told({ kind: 'lost', detail: `checkpoint: ${answer.why}` });
+      return undefined;
+  }
+}
+
+async function rejoined(lease: HeldLease): Promise<HeldLease | undefined> {
+  const outcome = await lease.rejoin();
+  if (outcome.kind === 'rejoined') {
+    await told({ kind: 'rejoined', fence: outcome.lease.fence });
+    return outcome.lease;
+  }
+  // The store was away again before it could say: ask again.
+  if (outcome.kind === 'unknown' || outcome.kind === 'unavailable') return lease;
+  const detail = outcome.kind === 'refused' ? outcome.why : outcome.reason.message;
+  await told({ kind: 'lost', detail: `rejoin: ${detail}` });
+  return undefined;
+}
+
+async function holdOn(first: HeldLease): Promise<void> {
+  let lease: HeldLease | undefined = first;
+  while (lease !== undefined) {
+    const before = Number(Buffer.from(lease.restored?.bytes ?? []).toString());
+    lease = await saveOnce(lease, before + 1);
+    await pause(BETWEEN_ROUNDS_MS);
+  }
+}
+
+async function takeShared(session: Session): Promise<void> {
+  while (!session.signal.aborted) {
+    const outcome = await session.acquire(SHARED_KEY);
+    if (outcome.kind === 'acquired') {
+      await told({ kind: 'granted', fence: outcome.lease.fence });
+      await outcome.lease.release('finished');
+    }
+    await pause(BETWEEN_ROUNDS_MS);
+  }
+}
+
+serveCalls<SteadfastApi>({
+  async hold({ store: address, key, ttlMs }) {
+    const store = await openStoreAt(address);
+    const session = await openSession({ store, owner: `holder of ${key}`, ttlMs });
+    const outcome = await session.acquire(key);
+    if (outcome.kind !== 'acquired') throw new Error(`acquire: ${outcome.kind}`);
+    void holdOn(outcome.lease);
+    void takeShared(session);
+    return outcome.lease.fence;
+  },
+});

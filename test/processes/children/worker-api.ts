@@ -1,0 +1,60 @@
+// What a worker process can be told to do with its one session. Answers are plain data.
+
+import type { DeclaredExit, Exit } from '../../../src/index.ts';
+import type { OracleAnswer } from '../oracle/record.ts';
+import type { StoreAddress } from '../stage/store-address.ts';
+
+export interface OpenWorker {
+  readonly store: StoreAddress;
+  readonly owner: string;
+  readonly ttlMs: number;
+  readonly graceMs?: number;
+}
+
+export interface TakeLease {
+  readonly key: string;
+  readonly wait?: boolean;
+}
+
+/** What became of an acquire; the fields after `kind` are there when it is `acquired`. */
+export interface Taken {
+  readonly kind: string;
+  readonly fence: number;
+  readonly exit: Exit;
+  readonly restored: string | undefined;
+  readonly intents: readonly string[];
+}
+
+/** `why` of a refusal, `by` of a lease that is not held. */
+export interface Brief {
+  readonly kind: string;
+  readonly why?: string;
+}
+
+export interface OfKey {
+  readonly key: string;
+}
+
+export interface WorkerApi {
+  open(input: OpenWorker): Promise<void>;
+  heartbeat(input: null): Promise<Brief>;
+  acquire(input: TakeLease): Promise<Taken>;
+  /** Throws nothing: answers whether `assertHeld` did. */
+  assertHeld(input: OfKey): Promise<Brief>;
+  /**
+   * Emits `spinning`, then stays in one synchronous loop until it notices that it was frozen for
+   * `frozenMs`; the next thing it does, with no turn of the event loop in between, is `assertHeld`.
+   */
+  spinUntilThawed(input: OfKey & { readonly frozenMs: number }): Promise<Brief>;
+  checkpoint(input: OfKey & { readonly text: string }): Promise<Brief>;
+  intent(input: OfKey & { readonly effect: string }): Promise<Brief>;
+  release(input: OfKey & { readonly exit: DeclaredExit }): Promise<Brief>;
+  rejoin(input: OfKey): Promise<Brief & { readonly fence?: number }>;
+  /** Past the library and its checks, as a process with a bug or without a clock would. */
+  checkpointAtStore(input: OfKey & { readonly seq: number; readonly text: string }): Promise<Brief>;
+  intentAtStore(input: OfKey & { readonly effect: string }): Promise<Brief>;
+  releaseAtStore(input: OfKey): Promise<Brief>;
+  /** Under the fence of its last term, without asking whether it is still held. */
+  write(input: OfKey & { readonly port: number; readonly effect: string }): Promise<OracleAnswer>;
+  close(input: null): Promise<Brief>;
+}

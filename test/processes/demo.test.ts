@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+
+const MAIN = join(import.meta.dirname, '../../examples/frozen-worker/main.ts');
+
+/** In the order in which a reader sees them. */
+const TOLD: readonly RegExp[] = [
+  /worker A .*acquired "payroll" with fence 1\.1/,
+  /SIGSTOP/,
+  /the lease has lapsed/,
+  /the session of worker A has expired/,
+  /worker B .*acquired "payroll" with fence 1\.2/,
+  /learns how A ended: expired/,
+  /finds A's checkpoint \(3 paid\) and its open intent "pay-invoice-4"/,
+  /SIGCONT/,
+  /ledger .*REFUSED: I have seen fence 1\.2/,
+  /store .*REFUSED: Fence 1\.1 of "payroll" is stale/,
+  /6 invoices, 6 payments: correct/,
+  /ledger .*ACCEPTED/,
+  /6 {2}1\.1 {4}A .*paid twice/,
+  /6 invoices, 7 payments: CORRUPTED/,
+  /Read next: README\.md, then docs\/spec\/lease\.md/,
+];
+
+test('P1: `npm start` tells the story of a frozen worker, with and without the check, and it comes out as told', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-demo-'));
+  const { FORCE_COLOR: _, ...env } = process.env;
+  const demo = spawn(process.execPath, [MAIN], {
+    env: { ...env, TMPDIR: folder },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  try {
+    let output = '';
+    demo.stdout.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+    const [code] = await once(demo, 'close');
+    assert.equal(code, 0, output);
+    assert.ok(!output.includes('\u001b'), 'no colour without a terminal');
+    let from = 0;
+    for (const line of TOLD) {
+      const found = output.slice(from).search(line);
+      assert.ok(found >= 0, `${line} is missing, or comes too early:\n${output}`);
+      from += found;
+    }
+    assert.deepEqual(await readdir(folder), [], 'it cleans up after itself');
+  } finally {
+    demo.kill();
+    await rm(folder, { recursive: true, force: true });
+  }
+});

@@ -1,0 +1,4 @@
+import { registerFirstOpen } from './first-open.ts';
+import { sqliteBackend } from './stage/backend.ts';
+
+registerFirstOpen(sqliteBackend());

@@ -1,0 +1,4 @@
+import { registerFreeze } from './freeze.ts';
+import { sqliteBackend } from './stage/backend.ts';
+
+registerFreeze(sqliteBackend());

@@ -1,0 +1,34 @@
+// The oracle: an append-only resource in a process of its own, which shares nothing with any store
+// of ours. When it checks, it refuses a fence lower than the highest it has seen; when it does not,
+// it takes everything. Either way it writes down what came, in the order in which it came.
+
+import { appendFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { createInterface } from 'node:readline';
+import type { OracleAnswer, OracleRecord, OracleWrite } from './record.ts';
+
+const [mode, file] = process.argv.slice(2);
+if ((mode !== 'checked' && mode !== 'unchecked') || file === undefined) {
+  throw new Error('usage: node server.ts checked|unchecked <file>');
+}
+
+let newest = 0;
+
+function take(write: OracleWrite, to: string): OracleAnswer {
+  const accepted = mode === 'unchecked' || write.fence >= newest;
+  newest = Math.max(newest, write.fence);
+  const record: OracleRecord = { ...write, wallMs: Date.now(), accepted };
+  appendFileSync(to, `${JSON.stringify(record)}\n`);
+  return accepted ? { kind: 'accepted' } : { kind: 'refused', newest };
+}
+
+const server = createServer({ noDelay: true }, (socket) => {
+  socket.on('error', () => undefined);
+  createInterface({ input: socket }).on('line', (line) => {
+    socket.write(`${JSON.stringify(take(JSON.parse(line), file))}\n`);
+  });
+});
+server.listen(0, '127.0.0.1', () => {
+  process.send?.({ kind: 'event', name: 'listening', detail: server.address() });
+});
+process.once('disconnect', () => process.exit(0));

@@ -1,0 +1,4 @@
+import { registerRace } from './race.ts';
+import { sqliteBackend } from './stage/backend.ts';
+
+registerRace(sqliteBackend());

@@ -1,0 +1,50 @@
+// The stores that every theme runs on. A fresh address is a store that nobody has opened yet.
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { StoreAddress } from './store-address.ts';
+
+export interface Backend {
+  readonly name: string;
+  fresh(): Promise<StoreAddress>;
+  end(): Promise<void>;
+}
+
+export function sqliteBackend(): Backend {
+  let folder: Promise<string> | undefined;
+  let count = 0;
+  return {
+    name: 'sqlite',
+    async fresh() {
+      folder ??= mkdtemp(join(tmpdir(), 'holdfast-processes-'));
+      count += 1;
+      return { kind: 'sqlite', file: join(await folder, `store-${count}.db`) };
+    },
+    async end() {
+      if (folder !== undefined) await rm(await folder, { recursive: true, force: true });
+    },
+  };
+}
+
+interface Database {
+  readonly url: string;
+  release(): Promise<void>;
+}
+
+/** One database for the file, one schema for each store. */
+export function postgresBackend(provide: () => Promise<Database>): Backend {
+  let database: Promise<Database> | undefined;
+  let count = 0;
+  return {
+    name: 'postgres',
+    async fresh() {
+      database ??= provide();
+      count += 1;
+      return { kind: 'postgres', url: (await database).url, schema: `holdfast_${count}` };
+    },
+    async end() {
+      await (await database)?.release();
+    },
+  };
+}

@@ -1,0 +1,15 @@
+import { setTimeout as pause } from 'node:timers/promises';
+
+const LOOK_EVERY_MS = 10;
+const GIVE_UP_AFTER_MS = 20_000;
+
+/** Looks until it is so. For facts that nobody announces, such as what time has made of a lease. */
+export async function until(what: string, isSo: () => Promise<boolean> | boolean): Promise<void> {
+  const startedAt = performance.now();
+  while (!(await isSo())) {
+    if (performance.now() - startedAt > GIVE_UP_AFTER_MS) {
+      throw new Error(`${GIVE_UP_AFTER_MS} ms were not enough until ${what}`);
+    }
+    await pause(LOOK_EVERY_MS);
+  }
+}

@@ -1,0 +1,99 @@
+import { chown, cp, mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { type PostgresBinaries, postgresEnvironment } from './postgres-binaries.ts';
+import { runCommand } from './run-command.ts';
+import { type User, unprivilegedUser } from './unprivileged-user.ts';
+
+export interface PostgresCluster {
+  /** Everything the cluster has on disk; removing it removes the cluster. */
+  readonly folder: string;
+  readonly dataDirectory: string;
+  readonly binaries: PostgresBinaries;
+  readonly settings: Readonly<Record<string, string>>;
+  readonly spawnOptions: SpawnOptions;
+}
+
+export interface SpawnOptions {
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
+/** Durable as by default: benches and crash tests measure what a real server would do. */
+const DURABLE: Readonly<Record<string, string>> = { fsync: 'on', synchronous_commit: 'on' };
+
+/** An initialised data directory in a new temporary folder, owned by whoever will run the server. */
+export async function createCluster(
+  found: PostgresBinaries,
+  settings: Readonly<Record<string, string>>,
+): Promise<PostgresCluster> {
+  const folder = await mkdtemp(join(await realpath(tmpdir()), 'holdfast-postgres-'));
+  try {
+    const user = await unprivilegedUser();
+    if (user !== undefined) {
+      await chown(folder, user.uid, user.gid);
+    }
+    const binaries = await reachableBinaries(found, folder, user);
+    const spawnOptions = { cwd: folder, env: postgresEnvironment(binaries), ...user };
+    const dataDirectory = join(folder, 'data');
+    await runCommand(
+      join(binaries.directory, 'initdb'),
+      [
+        ...['-D', dataDirectory, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale'],
+        // Only the making of the cluster goes unsynced; the server itself syncs as usual.
+        '--no-sync',
+      ],
+      spawnOptions,
+    );
+    const allSettings = {
+      listen_addresses: '127.0.0.1',
+      unix_socket_directories: folder,
+      max_connections: '200',
+      ...DURABLE,
+      ...settings,
+    };
+    return { folder, dataDirectory, binaries, settings: allSettings, spawnOptions };
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/** A user without rights cannot enter, say, a project below root's home; a copy helps there. */
+async function reachableBinaries(
+  binaries: PostgresBinaries,
+  folder: string,
+  user: User | undefined,
+): Promise<PostgresBinaries> {
+  if (user === undefined) {
+    return binaries;
+  }
+  try {
+    const env = postgresEnvironment(binaries);
+    const postgres = join(binaries.directory, 'postgres');
+    await runCommand(postgres, ['--version'], { cwd: folder, env, ...user });
+    return binaries;
+  } catch (error) {
+    if (binaries.movableRoot === undefined) {
+      throw error;
+    }
+    return await copyBinaries(binaries, binaries.movableRoot, join(folder, 'binaries'));
+  }
+}
+
+async function copyBinaries(
+  binaries: PostgresBinaries,
+  from: string,
+  to: string,
+): Promise<PostgresBinaries> {
+  await cp(from, to, { recursive: true, verbatimSymlinks: true });
+  const moved = (path: string) => join(to, relative(from, path));
+  return {
+    source: binaries.source,
+    directory: moved(binaries.directory),
+    movableRoot: to,
+    libraryDirectories: binaries.libraryDirectories.map(moved),
+  };
+}

@@ -1,0 +1,33 @@
+import { type ExecFileOptions, execFile } from 'node:child_process';
+
+export interface CommandOptions {
+  readonly cwd?: string;
+  readonly env?: NodeJS.ProcessEnv;
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
+/** Runs a program to its end and returns its output; a failure carries what the program said. */
+export function runCommand(
+  program: string,
+  args: readonly string[],
+  options: CommandOptions = {},
+): Promise<string> {
+  const execOptions: ExecFileOptions = { ...options, maxBuffer: 64 * 1024 * 1024 };
+  return new Promise((resolve, reject) => {
+    execFile(program, [...args], execOptions, (error, stdout, stderr) => {
+      if (error === null) {
+        resolve(stdout.toString());
+        return;
+      }
+      const said = `${stdout}\n${stderr}`.trim().split('\n').slice(-15).join('\n');
+      reject(
+        new Error(
+          `\`${program} ${args.join(' ')}\` failed (${error.code ?? error.signal ?? error.message}).` +
+            (said === '' ? '' : ` It said:\n${said}`),
+          { cause: error },
+        ),
+      );
+    });
+  });
+}

@@ -1,0 +1,77 @@
+import type { ProjectFile } from './project-files.ts';
+import { lineAt, viewOf } from './source-view.ts';
+
+const ID = /\b[A-Z]{1,2}-\d{1,2}\b/g;
+/** A definition: a heading that begins with the id, or the id in bold. */
+const DEFINITION = /^#{1,6}\s+([A-Z]{1,2}-\d{1,2})\b|\*\*([A-Z]{1,2}-\d{1,2})\b/gm;
+const NO_CASE = /\(no case: \S[^)]*\)/;
+
+export interface InvariantSources {
+  /** docs/spec: where invariants are defined. */
+  readonly spec: readonly ProjectFile[];
+  /** What upholds them: sources and SQL, without tests. */
+  readonly sources: readonly ProjectFile[];
+  /** What proves them: test titles and the `upholds` of contract cases. */
+  readonly tests: readonly ProjectFile[];
+}
+
+/** Ids cited without a definition, and definitions no test names and that give no reason for it. */
+export function invariantProblems({ spec, sources, tests }: InvariantSources): readonly string[] {
+  const defined = definitions(spec);
+  const tested = new Set(tests.flatMap((file) => idsIn(viewOf(file.text, 'string'))));
+  const undefinedIds = [...citations(sources)]
+    .filter(([id]) => !defined.has(id))
+    .map(([id, place]) => `${place}: cites ${id}, which no file in docs/spec defines`);
+  const untested = [...defined.values()]
+    .filter(({ id, waived }) => !waived && !tested.has(id))
+    .map(({ id, place }) => `${place}: no test names ${id}, nor does it say (no case: reason)`);
+  return [...undefinedIds, ...untested];
+}
+
+interface Definition {
+  readonly id: string;
+  readonly place: string;
+  readonly waived: boolean;
+}
+
+function definitions(spec: readonly ProjectFile[]): ReadonlyMap<string, Definition> {
+  const found = new Map<string, Definition>();
+  for (const { path, text } of spec) {
+    const matches = [...text.matchAll(DEFINITION)];
+    for (const [index, match] of matches.entries()) {
+      const id = match[1] ?? match[2] ?? '';
+      const end = matches[index + 1]?.index ?? text.length;
+      const [paragraph = ''] = text.slice(match.index, end).split(/\n\s*\n/);
+      const waived = NO_CASE.test(paragraph) || (found.get(id)?.waived ?? false);
+      found.set(id, { id, place: `${path}:${lineAt(text, match.index)}`, waived });
+    }
+  }
+  return found;
+}
+
+/** The first place of each id cited in a comment, whether of TypeScript or of SQL. */
+function citations(sources: readonly ProjectFile[]): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  for (const { path, text } of sources) {
+    const isSql = path.endsWith('.sql');
+    const comments = [
+      isSql ? '' : viewOf(text, 'comment'),
+      sqlComments(isSql ? text : viewOf(text, 'string')),
+    ];
+    for (const comment of comments) {
+      for (const { index, 0: id } of comment.matchAll(ID)) {
+        found.set(id, found.get(id) ?? `${path}:${lineAt(comment, index)}`);
+      }
+    }
+  }
+  return found;
+}
+
+function sqlComments(sql: string): string {
+  const lines = sql.split('\n').map((line) => /--.*$/.exec(line)?.[0] ?? '');
+  return lines.join('\n');
+}
+
+function idsIn(text: string): readonly string[] {
+  return [...text.matchAll(ID)].map(([id]) => id);
+}

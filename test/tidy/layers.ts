@@ -1,0 +1,76 @@
+import { importsOf, resolveImport } from './imports.ts';
+import type { ProjectFile } from './project-files.ts';
+
+const ADAPTERS = ['store/memory', 'store/sqlite', 'store/postgres', 'store/redis', 'store/etcd'];
+const PROTOCOLS = ['protocol/rest', 'protocol/grpc', 'protocol/sqs'];
+const KERNEL = ['support', 'lease'];
+const MODEL = [...KERNEL, 'execution'];
+const PORTS = [...MODEL, 'store/contract'];
+const LIBRARY = [...PORTS, ...ADAPTERS, 'engine', 'recipes', 'guards', 'observe'];
+const WIRE = ['protocol/messages', ...PROTOCOLS];
+
+/** Each folder of src/ and the folders it may import beside itself. The rest is forbidden. */
+export const LAYERS: Readonly<Record<string, readonly string[]>> = {
+  support: [],
+  lease: ['support'],
+  execution: KERNEL,
+  'store/contract': MODEL,
+  'store/memory': PORTS,
+  'store/sqlite': PORTS,
+  'store/postgres': PORTS,
+  'store/redis': PORTS,
+  'store/etcd': PORTS,
+  engine: PORTS,
+  recipes: KERNEL,
+  guards: KERNEL,
+  observe: MODEL,
+  'protocol/messages': MODEL,
+  'protocol/rest': [...MODEL, 'engine', 'protocol/messages'],
+  'protocol/grpc': [...MODEL, 'engine', 'protocol/messages'],
+  'protocol/sqs': [...MODEL, 'engine', 'protocol/messages'],
+  worker: [...KERNEL, 'protocol/messages'],
+  server: [...LIBRARY, ...WIRE],
+  cli: ['support', 'server', 'protocol/messages'],
+  testing: [...LIBRARY, ...WIRE, 'worker', 'server'],
+  index: [...LIBRARY, 'worker'],
+};
+
+/** Folders whose children are layers; files directly in one belong to the layer named here. */
+const PARENTS: Readonly<Record<string, string>> = {
+  store: 'store/contract',
+  protocol: 'protocol/messages',
+};
+
+/** The layer of a path below src/, known or not. */
+export function layerOf(path: string): string {
+  const [first = '', second, third] = path.replace(/^src\//, '').split('/');
+  if (second === undefined) {
+    return first.replace(/\.ts$/, '');
+  }
+  const parentLayer = PARENTS[first];
+  if (parentLayer === undefined) {
+    return first;
+  }
+  return third === undefined ? parentLayer : `${first}/${second}`;
+}
+
+/** Imports that leave the table above. Type-only imports count: they couple just as much. */
+export function layerViolations(files: readonly ProjectFile[]): readonly string[] {
+  return files.flatMap((file) => {
+    const layer = layerOf(file.path);
+    const allowed = LAYERS[layer];
+    if (allowed === undefined) {
+      return [`${file.path}: folder "${layer}" is not in the table of test/tidy/layers.ts`];
+    }
+    return importsOf(file.text).flatMap(({ specifier, line }) => {
+      const target = resolveImport(file, specifier);
+      if (target === undefined) {
+        return [];
+      }
+      const targetLayer = target.startsWith('src/') ? layerOf(target) : target;
+      return targetLayer === layer || allowed.includes(targetLayer)
+        ? []
+        : [`${file.path}:${line}: "${layer}" may not import "${targetLayer}" (${specifier})`];
+    });
+  });
+}

@@ -1,0 +1,17 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { nameProblems } from './names.ts';
+import { projectPaths } from './project-files.ts';
+
+test('files and folders have telling names in kebab-case', () => {
+  const paths = projectPaths('{src,test,scripts,bench,examples,console,docs,api,proto}/**/*');
+  assert.deepEqual(nameProblems(paths), []);
+});
+
+test('the rule bites', () => {
+  assert.deepEqual(nameProblems(['src/lease/keeper.test.ts', 'docs/adr/0001-use-sql.md']), []);
+  assert.deepEqual(nameProblems(['examples/first/README.md', 'src/.gitkeep']), []);
+  for (const path of ['src/utils.ts', 'src/lib/a.ts', 'src/LeaseKeeper.ts', 'src/a_b.ts']) {
+    assert.equal(nameProblems([path]).length, 1, path);
+  }
+});

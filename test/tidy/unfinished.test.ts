@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { projectFiles } from './project-files.ts';
+import { leftoverNotes, sleepingTests } from './unfinished.ts';
+
+test('no test is skipped, singled out or left to do', () => {
+  assert.deepEqual(sleepingTests(projectFiles('{src,test,console}/**/*.{ts,tsx}')), []);
+});
+
+test('no leftover notes in what runs', () => {
+  assert.deepEqual(
+    leftoverNotes(projectFiles('{src,scripts,examples,bench}/**/*.{ts,tsx,sql}')),
+    [],
+  );
+});
+
+test('the rules bite', () => {
+  const file = (text: string) => [{ path: 'src/a.test.ts', text }];
+  for (const text of ["test.skip('x', f);", "test.only('x', f);", "t.todo('later');"]) {
+    assert.equal(sleepingTests(file(text)).length, 1, text);
+  }
+  assert.equal(sleepingTests(file("test('says .skip( in its title', f);")).length, 0);
+  assert.equal(leftoverNotes(file('// TODO: later')).length, 1);
+});
