@@ -182,3 +182,35 @@ test('L-7: release waits for the checkpoint under way, so the successor finds it
   assert.equal(record?.checkpoint?.seq, 1);
   assert.equal(record?.end?.exit, 'finished');
 });
+
+test('U-1: a release that finds the store away and the session lapsed is done when it is back', async () => {
+  const world = makeWorld();
+  const ann = await world.open('ann');
+  const got = await ann.acquire(KEY);
+  assert.ok(got.kind === 'acquired');
+  world.faulty.failAll('unavailable');
+  const releasing = got.lease.release('finished');
+  await world.clock.advance(13_000);
+  assert.equal((await releasing).kind, 'unavailable');
+  world.faulty.heal();
+  await world.clock.advance(1_500);
+  const after = await world.faulty.store.leases.inspect(KEY);
+  assert.equal(after.state, 'free');
+  assert.equal(after.record?.end?.exit, 'finished');
+  assert.ok(ann.remainingMs() > 0, 'the session goes on');
+});
+
+test('U-1: after a lapse a term that is not rejoined can be given up, so that others get the key', async () => {
+  const world = makeWorld();
+  const ann = await world.open('ann');
+  const bob = await world.open('bob');
+  const got = await ann.acquire(KEY);
+  assert.ok(got.kind === 'acquired');
+  world.faulty.fail('sessions.heartbeat', 'unavailable', 40);
+  await world.clock.advance(12_500);
+  assert.equal(got.lease.signal.reason.by, 'lapsed');
+  assert.equal((await got.lease.release('abandoned')).kind, 'not-held');
+  world.faulty.heal();
+  await world.clock.advance(6_000);
+  assert.equal((await bob.acquire(KEY)).kind, 'acquired');
+});

@@ -16,7 +16,7 @@ export interface AcquireOptions {
   readonly timeoutMs?: number;
   /** Gives up waiting, and the place in the queue. */
   readonly signal?: AbortSignal;
-  /** How often a waiter asks without a hint. Default 500. */
+  /** How often a waiter asks without a hint, at least. Default 500; 5000 where hints reach everybody. */
   readonly pollMs?: number;
   /** Take a retired key again. */
   readonly reopen?: boolean;
@@ -49,6 +49,8 @@ const NAMES: readonly (keyof AcquireOptions)[] = [
 ];
 
 const POLL_MS_DEFAULT = 500;
+/** Where hints reach everybody, the poll is for hints that got lost and for holders that died. */
+const POLL_MS_HINTED = 5_000;
 const RETRY_MS = 50;
 /** Without a time limit of the caller's: how long an unanswered acquire is asked again. */
 const UNANSWERED_MS_MAX = 5_000;
@@ -141,7 +143,8 @@ async function untilWorthAsking(
     if (key === attempt.request.key) hinted.abort();
   });
   // Asking is also what keeps the place in the line.
-  const pollMs = Math.min(attempt.options.pollMs ?? POLL_MS_DEFAULT, store.policy.ticketMs / 3);
+  const often = store.hintsReach === 'all-processes' ? POLL_MS_HINTED : POLL_MS_DEFAULT;
+  const pollMs = Math.min(attempt.options.pollMs ?? often, store.policy.ticketMs / 3);
   const poll = jittered(random, pollMs, 0.25);
   const free = freeIn(refusal);
   const left = timeLeftMs(core, attempt);

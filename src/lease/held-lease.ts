@@ -23,7 +23,7 @@ import type {
   Verified,
 } from './port.ts';
 import type { TermRefusal } from './refusal.ts';
-import type { SessionCore } from './session-core.ts';
+import type { SessionCore, StoreCall } from './session-core.ts';
 import { isUnanswered, type Unanswered } from './store-call.ts';
 
 export type NotHeld = { readonly kind: 'not-held'; readonly reason: LeaseNotHeld };
@@ -55,7 +55,11 @@ export interface HeldLease {
   intent(effect: string, note?: string): Promise<IntentBegun | NotHeld | Unanswered>;
   /** After the effect, or once it is known what became of it. */
   settle(effect: string): Promise<IntentSettled | NotHeld | Unanswered>;
-  /** Ends the term. Authority ends when this is called, not when it is confirmed (L-5). */
+  /**
+   * Ends the term. Authority ends when this is called, not when it is confirmed (L-5). After a lapse it
+   * lets others have the key, as soon as the session is heard of again. When no answer comes, the
+   * keeper goes on trying for as long as the session lives.
+   */
   release(
     exit: DeclaredExit,
     options?: { readonly cause?: string },
@@ -71,8 +75,6 @@ export type RejoinOutcome =
   | NotHeld
   | Unanswered;
 
-/** How long `release` goes on trying before it answers that it does not know. */
-const RELEASE_MS_MAX = 5_000;
 const RETRY_MS = 50;
 
 export class LeaseHandle implements HeldLease {
@@ -87,6 +89,8 @@ export class LeaseHandle implements HeldLease {
   #restored: Checkpoint | undefined;
   #drain: Drain | undefined;
   #deadline: Authority | undefined;
+  /** What becomes of the term is no longer this handle's business: rejoined, or being released. */
+  #goesOn = false;
   /** The last checkpoint under way; the next one waits for it. */
   #saving: Promise<unknown> = Promise.resolve();
 
@@ -159,7 +163,8 @@ export class LeaseHandle implements HeldLease {
     const seq = (this.#restored?.seq ?? 0) + 1;
     const digest = digestOf(bytes);
     const request = { ...this.#tenure(), seq, bytes, digest, ...type };
-    const answer = await this.#untilAnswered('checkpoint', bytes.byteLength, () =>
+    const told = { bytes: bytes.byteLength, saves: { seq, digest } };
+    const answer = await this.#untilAnswered('checkpoint', told, () =>
       this.#core.leases.checkpoint(request),
     );
     if (answer.kind === 'saved') {
@@ -176,13 +181,13 @@ export class LeaseHandle implements HeldLease {
       ...(note === undefined ? {} : { note: parseText('note', note) }),
     };
     if (this.signal.aborted) return { kind: 'not-held', reason: this.signal.reason };
-    return this.#untilAnswered('begin-intent', 0, () => this.#core.leases.beginIntent(request));
+    return this.#untilAnswered('begin-intent', {}, () => this.#core.leases.beginIntent(request));
   }
 
   async settle(effect: string): Promise<IntentSettled | NotHeld | Unanswered> {
     const request = { ...this.#tenure(), effect: parseEffectId(effect) };
     if (this.signal.aborted) return { kind: 'not-held', reason: this.signal.reason };
-    return this.#untilAnswered('settle-intent', 0, () => this.#core.leases.settleIntent(request));
+    return this.#untilAnswered('settle-intent', {}, () => this.#core.leases.settleIntent(request));
   }
 
   async release(
@@ -195,22 +200,20 @@ export class LeaseHandle implements HeldLease {
     }
     const cause = options.cause === undefined ? {} : { cause: parseText('cause', options.cause) };
     this.remainingMs();
-    if (this.#abort.signal.aborted) return { kind: 'not-held', reason: this.#abort.signal.reason };
+    const reason: LeaseNotHeld | undefined = this.signal.reason;
+    // A lapsed term is still carried by the session: unless it is given up, nobody else gets the key.
+    const lapsed = reason?.by === 'lapsed' && !this.#goesOn;
+    if (reason !== undefined && !lapsed) return { kind: 'not-held', reason };
+    this.#goesOn = true;
     this.withdraw('released');
     await this.#saving;
-    const request = { ...this.#tenure(), exit, ...cause };
-    return this.#core.retry('release', {
-      key: this.key,
-      fence: this.fence,
-      withinMs: RELEASE_MS_MAX,
-      call: () => this.#core.leases.release(request),
-    });
+    return this.#core.giveBack({ ...this.#tenure(), exit, ...cause }, reason);
   }
 
   async rejoin(): Promise<RejoinOutcome> {
     const reason: LeaseNotHeld | undefined = this.#abort.signal.reason;
     if (reason === undefined) return { kind: 'rejoined', lease: this };
-    if (reason.by !== 'lapsed') return { kind: 'not-held', reason };
+    if (reason.by !== 'lapsed' || this.#goesOn) return { kind: 'not-held', reason };
     await this.#core.aliveAgain();
     if (this.#core.remainingMs() <= 0) return { kind: 'not-held', reason };
     const sentAt = momentOf(this.#core.config.clock);
@@ -223,6 +226,7 @@ export class LeaseHandle implements HeldLease {
     });
     if (answer.kind !== 'current') return answer;
     const lease = this.#again(sentAt);
+    this.#goesOn = true;
     this.#core.carry(lease);
     return { kind: 'rejoined', lease };
   }
@@ -281,7 +285,7 @@ export class LeaseHandle implements HeldLease {
   /** Repeats while the outcome is unknown and authority lasts; each call is safe to repeat (U-1). */
   async #untilAnswered<Answer extends { readonly kind: string }>(
     operation: LeaseOperation,
-    bytes: number,
+    told: Pick<StoreCall<Answer>, 'bytes' | 'saves'>,
     call: () => Promise<Answer>,
   ): Promise<Answer | NotHeld | Unanswered> {
     let last: Unanswered | undefined;
@@ -293,7 +297,7 @@ export class LeaseHandle implements HeldLease {
         return last ?? { kind: 'not-held', reason: this.signal.reason };
       }
       const { key, fence } = this;
-      const answer = await this.#core.call(operation, { key, fence, bytes, call });
+      const answer = await this.#core.call(operation, { key, fence, ...told, call });
       if (!isUnanswered(answer)) return answer;
       last = answer;
       const { timers, random } = this.#core.config;

@@ -8,7 +8,6 @@
 //   V-1  When the store has a notice for this session, its leases are looked at *before* authority
 //        is extended, so that nobody is promised time that a drain has taken away.
 
-import { whenAborted } from '../support/abort.ts';
 import { jittered } from '../support/random.ts';
 import { Authority, type Moment, momentOf } from './authority.ts';
 import type { HeartbeatAnswer } from './port.ts';
@@ -20,6 +19,15 @@ export interface KeeperEvents {
   readonly lost: (refusal: SessionRefusal) => void;
 }
 
+/** Somebody else who sends the heartbeats, such as a thread that a busy event loop cannot hold up. */
+export interface HeartbeatSource {
+  /** Begins. Every answer is delivered with the moment at which its request left. */
+  start(deliver: (answer: HeartbeatAnswer, sentAt: Moment) => void): void;
+  /** What it knows to be left although it was not delivered yet, if that notice is still the last. */
+  remainingMs(notices: number): number;
+  stop(): Promise<void>;
+}
+
 const BEATS_PER_TTL = 3;
 const JITTER = 0.1;
 /** After no answer: try again this soon. */
@@ -28,18 +36,22 @@ const RETRIES_PER_TTL = 20;
 export class Keeper {
   readonly #core: SessionCore;
   readonly #events: KeeperEvents;
+  readonly #source: HeartbeatSource | undefined;
   readonly #stop: AbortController = new AbortController();
   #notices: number;
   #ttlMs: number;
+  #attempt = 0;
   #cancelLapse: () => void = () => undefined;
   #running: Promise<void> | undefined;
+  #beating = false;
 
   constructor(
     core: SessionCore,
-    opened: { readonly ttlMs: number; readonly notices: number },
+    opened: { readonly ttlMs: number; readonly notices: number; readonly source?: HeartbeatSource },
     events: KeeperEvents,
   ) {
     this.#core = core;
+    this.#source = opened.source;
     this.#events = events;
     this.#ttlMs = opened.ttlMs;
     this.#notices = opened.notices;
@@ -48,13 +60,34 @@ export class Keeper {
   /** The first answer about this session's time, counted from when it was asked. */
   start(grantedMs: number, sentAt: Moment): void {
     this.#extend(grantedMs, sentAt);
-    this.#running = this.#run();
+    if (!this.#core.relay.idle) this.#core.lag.start();
+    this.#reportSettings();
+    const source = this.#source;
+    if (source === undefined) {
+      this.#running = this.#run();
+      return;
+    }
+    this.#core.undelivered = () => source.remainingMs(this.#notices);
+    source.start((answer, sent) => {
+      this.#take(answer, sent)
+        .then(() => this.#core.disowned.settle(this.#core))
+        .catch((fault: unknown) => this.#report('troubled', String(fault)));
+    });
   }
 
   async stop(): Promise<void> {
-    this.#stop.abort();
     this.#cancelLapse();
-    await this.#running;
+    await this.stopBeating();
+  }
+
+  /** No more heartbeats; what was promised runs out by itself, and the lapse is still announced. */
+  async stopBeating(): Promise<void> {
+    this.#stop.abort();
+    this.#core.lag.stop();
+    this.#core.undelivered = () => 0;
+    await this.#source?.stop();
+    // L-8: nobody waits for a heartbeat that is under way; its answer is dropped.
+    if (!this.#beating) await this.#running;
   }
 
   async #run(): Promise<void> {
@@ -62,9 +95,9 @@ export class Keeper {
     const { signal } = this.#stop;
     await timers.pause(jittered(random, this.#ttlMs / BEATS_PER_TTL / 2, 0.9), signal);
     while (!signal.aborted) {
-      // L-8: once stopped, nothing waits for a heartbeat that is under way, and its answer is dropped.
-      const answered = await Promise.race([this.#beatSafely(), whenAborted(signal)]);
-      const parts = answered ? BEATS_PER_TTL : RETRIES_PER_TTL;
+      this.#beating = true;
+      const parts = (await this.#beatSafely()) ? BEATS_PER_TTL : RETRIES_PER_TTL;
+      this.#beating = false;
       await timers.pause(jittered(random, this.#ttlMs / parts, JITTER), signal);
     }
   }
@@ -87,7 +120,9 @@ export class Keeper {
   async beat(): Promise<HeartbeatAnswer | Unanswered> {
     const { config, id, sessions } = this.#core;
     const sentAt = momentOf(config.clock);
+    this.#attempt += 1;
     return this.#core.call('heartbeat', {
+      attempt: this.#attempt,
       call: async () => {
         const answer = await sessions.heartbeat({ id, owner: config.owner });
         // Inside the call, not after it: an answer that comes after the time-out still counts.
@@ -103,7 +138,10 @@ export class Keeper {
       if (answer.why !== 'would-shorten') this.#events.lost(answer);
       return;
     }
+    this.#attempt = 0;
+    const changed = this.#ttlMs !== answer.ttlMs;
     this.#ttlMs = answer.ttlMs;
+    if (changed) this.#reportSettings();
     if (answer.notices !== this.#notices && !(await this.#reconcile(answer.notices))) return;
     if (!this.#stop.signal.aborted) this.#extend(answer.authorityMs, sentAt);
   }
@@ -156,6 +194,22 @@ export class Keeper {
     }
     this.#report('lapsed');
     for (const handle of [...this.#core.handles.values()]) handle.withdraw('lapsed');
+  }
+
+  #reportSettings(): void {
+    const { config, id, relay } = this.#core;
+    relay.report({
+      kind: 'settings',
+      session: id,
+      owner: config.owner,
+      ttlMs: this.#ttlMs,
+      // The store cuts the grace to half the ttl (G-1).
+      graceMs: Math.min(config.graceMs, Math.floor(this.#ttlMs / 2)),
+      ...config.caution,
+      heartbeatMs: this.#ttlMs / BEATS_PER_TTL,
+      retryMs: this.#ttlMs / RETRIES_PER_TTL,
+      lagEveryMs: this.#core.lag.everyMs,
+    });
   }
 
   #report(kind: 'lapsed' | 'rejoined' | 'troubled', cause?: string): void {

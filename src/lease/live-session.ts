@@ -6,9 +6,9 @@ import { type AcquireOptions, type AcquireOutcome, acquireLease } from './acquir
 import { momentOf } from './authority.ts';
 import type { DeclaredExit } from './exit.ts';
 import type { HeldLease } from './held-lease.ts';
-import { Keeper } from './keeper.ts';
+import { type HeartbeatSource, Keeper } from './keeper.ts';
 import { type Owner, parseSessionId, type SessionId } from './names.ts';
-import type { HeartbeatAnswer, SessionEnded } from './port.ts';
+import type { HeartbeatAnswer, SessionEnded, SessionLife } from './port.ts';
 import { describeRefusal, type SessionRefusal } from './refusal.ts';
 import { SessionCore } from './session-core.ts';
 import { resolveSessionOptions, type SessionOptions } from './session-options.ts';
@@ -29,6 +29,11 @@ export interface Session {
   openChild(options: Omit<SessionOptions, 'store'>): Promise<Session>;
   /** A heartbeat now, besides those that come by themselves. */
   heartbeat(): Promise<HeartbeatAnswer | Unanswered>;
+  /**
+   * Stops renewing without ending anything: for when its work cannot be stopped. The leases lapse and
+   * expire by themselves, so that nobody enters while the work may still run (L-7).
+   */
+  orphan(): Promise<void>;
   /** Ends the session and all its leases with this exit. */
   close(exit?: DeclaredExit): Promise<SessionEnded | Unanswered>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -50,13 +55,20 @@ const CLOSE_MS_MAX = 5_000;
 
 /** Opens a session and keeps it alive until it is closed. Throws when the store cannot be reached. */
 export async function openSession(options: SessionOptions): Promise<Session> {
-  return openUnder(undefined, options);
+  return openUnder({}, options);
 }
 
-async function openUnder(
-  parent: SessionId | undefined,
+/** What an opened session is kept alive by, when not by its own event loop. */
+export type SourceOf = (opened: {
+  readonly id: SessionId;
+  readonly ttlMs: number;
+}) => HeartbeatSource;
+
+export async function openUnder(
+  seam: { readonly parent?: SessionId; readonly sourceOf?: SourceOf },
   options: SessionOptions,
-): Promise<LiveSession> {
+): Promise<Session> {
+  const { parent, sourceOf } = seam;
   const config = resolveSessionOptions(options);
   const id = parseSessionId(config.random.uuid());
   const core = new SessionCore(id, config);
@@ -76,7 +88,8 @@ async function openUnder(
     });
   }
   if (answer.kind === 'refused') throw new SessionRefused(answer);
-  return new LiveSession(core, answer, sentAt);
+  const source = sourceOf?.({ id, ttlMs: answer.ttlMs });
+  return new LiveSession(core, { ...answer, ...(source && { source }) }, sentAt);
 }
 
 class LiveSession implements Session {
@@ -88,7 +101,7 @@ class LiveSession implements Session {
 
   constructor(
     core: SessionCore,
-    opened: { readonly ttlMs: number; readonly authorityMs: number; readonly notices: number },
+    opened: SessionLife & { readonly source?: HeartbeatSource },
     sentAt: ReturnType<typeof momentOf>,
   ) {
     this.#core = core;
@@ -122,11 +135,15 @@ class LiveSession implements Session {
   }
 
   openChild(options: Omit<SessionOptions, 'store'>): Promise<Session> {
-    return openUnder(this.id, { ...options, store: this.#core.config.store });
+    return openUnder({ parent: this.id }, { ...options, store: this.#core.config.store });
   }
 
   heartbeat(): Promise<HeartbeatAnswer | Unanswered> {
     return this.#keeper.beat();
+  }
+
+  async orphan(): Promise<void> {
+    await this.#keeper.stopBeating();
   }
 
   close(exit: DeclaredExit = 'finished'): Promise<SessionEnded | Unanswered> {

@@ -1,10 +1,12 @@
 // What the library tells whoever watches it. The interface has no dependency; adapters for metrics
 // and traces live elsewhere. Observers cannot throw into, delay or re-enter the kernel (O-4): they
-// are called after the current turn, from a bounded buffer that drops, and counts what it dropped.
+// are called after the current turn, from a bounded buffer that drops, and says how many it dropped.
 
+import type { Clock } from '../support/clock.ts';
 import type { Timers } from '../support/timer.ts';
+import type { Exit } from './exit.ts';
 import type { Fence } from './fence.ts';
-import type { LeaseKey, SessionId } from './names.ts';
+import type { LeaseKey, Owner, SessionId } from './names.ts';
 
 export type LeaseOperation =
   | 'open-session'
@@ -37,10 +39,46 @@ export interface OperationReport {
   readonly remainingAtSendMs: number;
   readonly remainingAtReplyMs: number;
   readonly session: SessionId;
+  /** The longest that the event loop was late since the report before this one. */
+  readonly loopLagMs: number;
+  /** By how much the wall clock outran the monotonic one since then: a suspend, or a set clock. */
+  readonly suspendedMs: number;
+  /** Which try of this renewal it was; 1 when the one before succeeded. */
+  readonly attempt?: number;
   readonly key?: LeaseKey;
   readonly fence?: Fence;
   readonly bytes?: number;
   readonly cause?: string;
+  /** Of a checkpoint: what was saved, and how long after the one before it, or after the grant. */
+  readonly saved?: SavedCheckpoint;
+  /** Of a grant: what the successor learned. */
+  readonly granted?: GrantReport;
+}
+
+export interface SavedCheckpoint {
+  readonly seq: number;
+  readonly digest: string;
+  readonly sinceLastMs?: number;
+}
+
+export interface GrantReport {
+  readonly predecessor: { readonly exit: Exit; readonly fence?: Fence };
+  readonly restored?: { readonly seq: number; readonly digest: string; readonly fence: Fence };
+}
+
+/** What a session lives by, told once when it was opened and again when the store changed it. */
+export interface SettingsReport {
+  readonly kind: 'settings';
+  readonly session: SessionId;
+  readonly owner: Owner;
+  readonly ttlMs: number;
+  readonly graceMs: number;
+  readonly guardMs: number;
+  readonly driftPpm: number;
+  readonly heartbeatMs: number;
+  readonly retryMs: number;
+  /** How finely the event loop is watched: a lag may have been this much longer than reported. */
+  readonly lagEveryMs: number;
 }
 
 export interface LossReport {
@@ -51,7 +89,30 @@ export interface LossReport {
   readonly cause?: string;
 }
 
-export type LeaseReport = OperationReport | LossReport;
+/** Authority had ended and the work went on for this long: told by whoever runs the work. */
+export interface OverrunReport {
+  readonly kind: 'overrun';
+  readonly session: SessionId;
+  readonly key: LeaseKey;
+  readonly fence: Fence;
+  readonly overrunMs: number;
+}
+
+/** The observer was too slow, and this many reports before this one were not kept for it. */
+export interface DroppedReport {
+  readonly kind: 'dropped';
+  readonly count: number;
+}
+
+export type NewReport =
+  | OperationReport
+  | SettingsReport
+  | LossReport
+  | OverrunReport
+  | DroppedReport;
+
+/** `at`: the holder's wall clock when it happened, for people and for lengths of time. */
+export type LeaseReport = NewReport & { readonly at: number };
 
 export interface LeaseObserver {
   report(report: LeaseReport): void;
@@ -61,38 +122,53 @@ const BUFFER_MAX = 1_024;
 
 export class ObserverRelay {
   readonly #observer: LeaseObserver | undefined;
+  readonly #clock: Clock;
   readonly #timers: Timers;
   #buffer: LeaseReport[] = [];
   #dropped = 0;
+  #droppedUntold = 0;
 
-  constructor(observer: LeaseObserver | undefined, timers: Timers) {
+  constructor(observer: LeaseObserver | undefined, clock: Clock, timers: Timers) {
     this.#observer = observer;
+    this.#clock = clock;
     this.#timers = timers;
+  }
+
+  /** Nobody watches: whatever is only measured to be told need not be. */
+  get idle(): boolean {
+    return this.#observer === undefined;
   }
 
   get dropped(): number {
     return this.#dropped;
   }
 
-  report(report: LeaseReport): void {
+  report(report: NewReport): void {
     if (this.#observer === undefined) return;
     if (this.#buffer.length >= BUFFER_MAX) {
       this.#dropped += 1;
+      this.#droppedUntold += 1;
       return;
     }
-    this.#buffer.push(report);
+    this.#buffer.push({ ...report, at: this.#clock.wallMs() });
     if (this.#buffer.length === 1) this.#timers.soon(() => this.#deliver());
   }
 
   #deliver(): void {
     const reports = this.#buffer;
     this.#buffer = [];
-    for (const report of reports) {
-      try {
-        this.#observer?.report(report);
-      } catch {
-        // An observer's fault is its own; the lease is not worth losing over a metric.
-      }
+    for (const report of reports) this.#tell(report);
+    if (this.#droppedUntold === 0) return;
+    const count = this.#droppedUntold;
+    this.#droppedUntold = 0;
+    this.#tell({ kind: 'dropped', count, at: this.#clock.wallMs() });
+  }
+
+  #tell(report: LeaseReport): void {
+    try {
+      this.#observer?.report(report);
+    } catch {
+      // An observer's fault is its own; the lease is not worth losing over a metric.
     }
   }
 }

@@ -5,7 +5,7 @@
 
 import type { Instant } from '../support/clock.ts';
 import type { EventSeq, LeaseEvent } from './event.ts';
-import type { DeclaredExit } from './exit.ts';
+import type { DeclaredExit, Exit } from './exit.ts';
 import type { Fence } from './fence.ts';
 import type { Checkpoint, Drain, Intent, LeaseRecord, LeaseState, Predecessor } from './lease.ts';
 import type { AttemptId, EffectId, LeaseKey, Owner, RequestId, SessionId } from './names.ts';
@@ -19,11 +19,24 @@ export interface KernelStore {
   readonly policy: LeasePolicy;
   /** What a "done" survives, in words. */
   readonly durability: string;
+  /** How another thread of this process opens the same store; absent where that is not possible. */
+  readonly address?: StoreAddress;
   readonly sessions: SessionStore;
   readonly leases: LeaseStore;
+  /** Whom hints reach. Where they reach only this process, waiters poll more often. */
+  readonly hintsReach: 'this-process' | 'all-processes';
+  /** Lifts the fences above everything issued or presented, and ends a halt. */
+  raiseEpoch(request: RaiseEpoch): Promise<EpochRaised>;
   /** Calls back when a key may have become free. A hint: it may be lost, late or wrong. */
   onHint(listener: (key: LeaseKey) => void): () => void;
   close(): Promise<void>;
+}
+
+/** `(await import(module))[open](options)`, with options that can be sent to a thread. */
+export interface StoreAddress {
+  readonly module: string;
+  readonly open: string;
+  readonly options: object;
 }
 
 export interface SessionStore {
@@ -53,8 +66,8 @@ export interface LeaseStore {
   inspect(key: LeaseKey): Promise<LeaseInspection>;
   verify(request: Verify): Promise<Verified>;
   events(query: ReadEvents): Promise<EventPage>;
-  /** Lifts the fences above everything issued or presented, and ends a halt. */
-  raiseEpoch(request: RaiseEpoch): Promise<EpochRaised>;
+  /** Leases by key, in the order of its bytes; without the bytes of their checkpoints. */
+  list(query: ListLeases): Promise<readonly ListedLease[]>;
 }
 
 type Refused<Why> = { readonly kind: 'refused' } & Why;
@@ -278,6 +291,25 @@ export interface LeaseInspection {
   readonly freeInMs: number;
   readonly waiting: number;
   readonly record?: LeaseRecord;
+}
+
+export interface ListLeases {
+  /** Only keys that start with this. */
+  readonly prefix?: string;
+  readonly after?: LeaseKey;
+  readonly limit: number;
+}
+
+export interface ListedLease {
+  readonly key: LeaseKey;
+  readonly state: LeaseState;
+  readonly fence: Fence;
+  readonly session: SessionId;
+  readonly owner: Owner;
+  readonly since: Instant;
+  readonly freeInMs: number;
+  /** How the last term ended, when it has. */
+  readonly exit?: Exit;
 }
 
 export interface Verify {

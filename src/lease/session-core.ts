@@ -2,14 +2,22 @@
 // and reports, the session's authority, and the list of handles. It has no loop of its own.
 
 import { type Instant, toInstant } from '../support/clock.ts';
+import { EventLoopLag } from '../support/event-loop-lag.ts';
 import { jittered } from '../support/random.ts';
-import { type Authority, elapsedMs, momentOf } from './authority.ts';
+import { type Authority, elapsedMs, type Moment, momentOf } from './authority.ts';
 import { Disowned } from './disowned.ts';
 import type { Fence } from './fence.ts';
-import type { LeaseHandle } from './held-lease.ts';
+import type { LeaseHandle, NotHeld } from './held-lease.ts';
 import type { LeaseKey, SessionId } from './names.ts';
-import { type LeaseOperation, ObserverRelay, type OutcomeClass } from './observer.ts';
-import type { LeaseStore, SessionStore } from './port.ts';
+import type { LeaseNotHeld } from './not-held.ts';
+import {
+  type GrantReport,
+  type LeaseOperation,
+  ObserverRelay,
+  type OutcomeClass,
+  type SavedCheckpoint,
+} from './observer.ts';
+import type { AcquireAnswer, LeaseStore, Release, Released, SessionStore } from './port.ts';
 import type { SessionConfig } from './session-options.ts';
 import { callStore, isUnanswered, type Unanswered } from './store-call.ts';
 
@@ -18,26 +26,44 @@ export interface StoreCall<Answer> {
   readonly key?: LeaseKey;
   readonly fence?: Fence;
   readonly bytes?: number;
+  /** Of a heartbeat: which try of this renewal it is. */
+  readonly attempt?: number;
+  /** Of a checkpoint: what it saves. */
+  readonly saves?: { readonly seq: number; readonly digest: string };
 }
+
+/** How finely the event loop is watched: fine enough for a ttl, coarse enough to cost nothing. */
+const LAG_LOOKS_PER_TTL = 50;
+const LAG_LOOK_MS = { min: 20, max: 1_000 } as const;
 
 /** A try is given up, and counts as unknown, after half of what is left; never sooner than this. */
 const TRY_MS_MIN = 25;
 const RETRY_MS = 50;
+/** How long a release is tried before the answer is that nobody knows. */
+const RELEASE_MS_MAX = 5_000;
 
 export class SessionCore {
   readonly id: SessionId;
   readonly config: SessionConfig;
   readonly handles: Map<LeaseKey, LeaseHandle> = new Map();
   readonly relay: ObserverRelay;
+  readonly lag: EventLoopLag;
   readonly disowned: Disowned = new Disowned();
   /** The session's authority as last answered; absent before the first answer and after the end. */
   authority: Authority | undefined;
+  /** Authority that another thread has obtained and this one has not been told of yet. */
+  undelivered: () => number = () => 0;
   #waiting: (() => void)[] = [];
+  /** When each key was granted or last saved, for the report of its next checkpoint. */
+  readonly #savedAt: Map<LeaseKey, Moment> = new Map();
 
   constructor(id: SessionId, config: SessionConfig) {
     this.id = id;
     this.config = config;
-    this.relay = new ObserverRelay(config.observer, config.timers);
+    const { observer, clock, timers, ttlMs } = config;
+    this.relay = new ObserverRelay(observer, clock, timers);
+    const lookMs = Math.min(Math.max(ttlMs / LAG_LOOKS_PER_TTL, LAG_LOOK_MS.min), LAG_LOOK_MS.max);
+    this.lag = new EventLoopLag(clock, timers, lookMs);
   }
 
   get sessions(): SessionStore {
@@ -49,7 +75,8 @@ export class SessionCore {
   }
 
   remainingMs(): number {
-    return this.authority?.remainingMs() ?? 0;
+    if (this.authority === undefined) return 0;
+    return Math.max(this.authority.remainingMs(), this.undelivered());
   }
 
   /** The holder's idea of the time, for display only; nothing is compared with it (C-1). */
@@ -62,7 +89,9 @@ export class SessionCore {
   }
 
   drop(handle: LeaseHandle): void {
-    if (this.handles.get(handle.key) === handle) this.handles.delete(handle.key);
+    if (this.handles.get(handle.key) !== handle) return;
+    this.handles.delete(handle.key);
+    this.#savedAt.delete(handle.key);
   }
 
   /** Resolves when the session has authority again, or can never have it again. */
@@ -77,6 +106,27 @@ export class SessionCore {
     for (const resolve of waiting) resolve();
   }
 
+  /** Releases a term; what cannot be released now is left to the keeper (U-1). */
+  async giveBack(
+    request: Release,
+    lapsed: LeaseNotHeld | undefined,
+  ): Promise<Released | NotHeld | Unanswered> {
+    const { key, fence } = request;
+    if (lapsed !== undefined && this.remainingMs() <= 0) {
+      this.disowned.addTerm(request);
+      return { kind: 'not-held', reason: lapsed };
+    }
+    const answer = await this.retry<Released>('release', {
+      key,
+      fence,
+      withinMs: RELEASE_MS_MAX,
+      call: () => this.leases.release(request),
+    });
+    const lapsedMeanwhile = answer.kind === 'refused' && answer.why === 'lapsed';
+    if (isUnanswered(answer) || lapsedMeanwhile) this.disowned.addTerm(request);
+    return answer;
+  }
+
   /** One bounded, reported call. */
   async call<Answer extends { readonly kind: string }>(
     operation: LeaseOperation,
@@ -87,20 +137,55 @@ export class SessionCore {
     const remainingAtSendMs = this.remainingMs();
     const base = remainingAtSendMs > 0 ? remainingAtSendMs : ttlMs;
     const answer = await callStore(request.call, Math.max(TRY_MS_MIN, base / 2), timers);
+    this.#report(operation, request, { answer, sentAt, remainingAtSendMs });
+    return answer;
+  }
+
+  #report<Answer extends { readonly kind: string }>(
+    operation: LeaseOperation,
+    request: StoreCall<Answer>,
+    done: {
+      readonly answer: Answer | Unanswered;
+      readonly sentAt: Moment;
+      readonly remainingAtSendMs: number;
+    },
+  ): void {
+    if (this.relay.idle) return;
+    const { answer, sentAt, remainingAtSendMs } = done;
+    const outcome = outcomeClass(answer);
+    const granted = isGrant(answer) ? answer : undefined;
+    if (granted !== undefined) this.#savedAt.set(granted.key, sentAt);
+    const { lagMs, suspendedMs } = this.lag.take();
+    const fence = granted?.fence ?? request.fence;
+    const saved = this.#saved(request, outcome === 'ok' ? sentAt : undefined);
     this.relay.report({
       kind: 'operation',
       operation,
-      outcome: outcomeClass(answer),
-      latencyMs: elapsedMs(sentAt, momentOf(clock)),
+      outcome,
+      latencyMs: elapsedMs(sentAt, momentOf(this.config.clock)),
       remainingAtSendMs,
       remainingAtReplyMs: this.remainingMs(),
       session: this.id,
+      loopLagMs: lagMs,
+      suspendedMs,
+      ...(request.attempt === undefined ? {} : { attempt: request.attempt }),
       ...(request.key === undefined ? {} : { key: request.key }),
-      ...(request.fence === undefined ? {} : { fence: request.fence }),
+      ...(fence === undefined ? {} : { fence }),
       ...(request.bytes === undefined ? {} : { bytes: request.bytes }),
       ...(isUnanswered(answer) ? { cause: answer.fault.message } : {}),
+      ...(saved === undefined ? {} : { saved }),
+      ...(granted === undefined ? {} : { granted: grantReport(granted) }),
     });
-    return answer;
+  }
+
+  #saved(request: StoreCall<unknown>, savedAt: Moment | undefined): SavedCheckpoint | undefined {
+    const { saves, key } = request;
+    if (saves === undefined || key === undefined) return undefined;
+    const last = this.#savedAt.get(key);
+    const now = savedAt ?? momentOf(this.config.clock);
+    // Nothing is kept for a key that was released while this was under way.
+    if (savedAt !== undefined && this.handles.has(key)) this.#savedAt.set(key, savedAt);
+    return { ...saves, ...(last === undefined ? {} : { sinceLastMs: elapsedMs(last, now) }) };
   }
 
   /** Repeats a call that is safe to repeat until it is answered or the time is up. */
@@ -117,6 +202,25 @@ export class SessionCore {
       await timers.pause(jittered(random, RETRY_MS, 0.5));
     }
   }
+}
+
+type Granted = Extract<AcquireAnswer, { kind: 'granted' }>;
+
+function isGrant(answer: { readonly kind: string }): answer is Granted {
+  return answer.kind === 'granted';
+}
+
+function grantReport({ predecessor, checkpoint }: Granted): GrantReport {
+  const { exit, fence } = predecessor;
+  const restored = checkpoint && {
+    seq: checkpoint.seq,
+    digest: checkpoint.digest,
+    fence: checkpoint.fence,
+  };
+  return {
+    predecessor: { exit, ...(fence === undefined ? {} : { fence }) },
+    ...(restored === undefined ? {} : { restored }),
+  };
 }
 
 const OK_KINDS: ReadonlySet<string> = new Set([

@@ -2,7 +2,6 @@
 // ends that follow, and deletes what is old. Takeover does not depend on it; any acquire reclaims
 // what it needs. Any number may run on one store.
 
-import { whenAborted } from '../support/abort.ts';
 import { type Clock, systemClock } from '../support/clock.ts';
 import { rejectUnknownOptions, wholeNumber } from '../support/options.ts';
 import { jittered, type Random, systemRandom } from '../support/random.ts';
@@ -50,6 +49,7 @@ export function startSweeper(options: SweeperOptions): Sweeper {
     options.onSwept?.(swept.swept);
     return swept.swept;
   };
+  let sweeping = false;
   const run = async (): Promise<void> => {
     while (!stop.signal.aborted) {
       const pauseMs = jittered(random, everyMs, 0.1);
@@ -59,7 +59,9 @@ export function startSweeper(options: SweeperOptions): Sweeper {
       // get one more interval.
       const stalled = elapsedMs(from, momentOf(clock)) > pauseMs + everyMs;
       if (stop.signal.aborted || stalled) continue;
-      await Promise.race([tick().catch(() => undefined), whenAborted(stop.signal)]);
+      sweeping = true;
+      await tick().catch(() => undefined);
+      sweeping = false;
     }
   };
   const running = run();
@@ -67,7 +69,8 @@ export function startSweeper(options: SweeperOptions): Sweeper {
     tick,
     stop: async () => {
       stop.abort();
-      await running;
+      // A sweep that is under way ends by itself, within its time limit.
+      if (!sweeping) await running;
     },
   };
 }

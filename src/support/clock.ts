@@ -14,13 +14,19 @@ export type Tick = Brand<number, 'Tick'>;
 export interface Clock {
   /** Milliseconds since 1970 UTC by the host's clock; may jump either way. */
   wallMs(): number;
-  /** Milliseconds that never go back; on Linux they stand still while the machine is suspended. */
+  /**
+   * Milliseconds that never go back, the same for all threads of the process; on Linux they stand
+   * still while the machine is suspended.
+   */
   monotonicMs(): number;
 }
 
 export const systemClock: Clock = {
   wallMs: () => Date.now(),
-  monotonicMs: () => performance.now(),
+  monotonicMs: () => {
+    const [seconds, nanoseconds] = process.hrtime();
+    return seconds * 1_000 + nanoseconds / 1_000_000;
+  },
 };
 
 export function toInstant(ms: number): Instant {

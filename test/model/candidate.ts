@@ -22,6 +22,12 @@ export interface Evidence {
   readonly observed: Observed;
 }
 
+/**
+ * Comes after commands sent at once, on both sides. Whoever wants a key writes down what is overdue or
+ * over, also when it is refused in the end; then nobody can tell any more who did.
+ */
+export const TIDY_UP: Command = { verb: 'sweep', request: { limit: 100 } };
+
 export interface ModelStart {
   readonly policy: Partial<LeasePolicy>;
   readonly startMs: number;
@@ -60,6 +66,7 @@ export class Candidate {
       const problem = await this.#explainOne(command, evidence.answers[index], order.length > 1);
       if (problem !== undefined) return problem;
     }
+    if (order.length > 1) await this.#do(TIDY_UP);
     const { events, next } = await eventsAfter(this.#model, this.#eventSeq);
     this.#eventSeq = next;
     const told = this.#renaming.answer(bySubject(events));
@@ -81,8 +88,7 @@ export class Candidate {
       const problem = this.#renaming.pair(model, store);
       if (problem !== undefined) return problem;
     }
-    // Its parts are transactions of their own, between which others come: only what is left counts.
-    if (command.verb === 'sweep' && isAmongOthers) return undefined;
+    if (isAmongOthers && isOfSeveralMoments(command, expected, answer)) return undefined;
     return unlike(`answer to ${command.verb}`, this.#renaming.answer(expected), answer);
   }
 
@@ -91,6 +97,18 @@ export class Candidate {
     if (command.verb === 'advance') this.#clock.jumpWall(command.ms);
     return perform(this.#model, command);
   }
+}
+
+/**
+ * The parts of a sweep are transactions of their own, between which others come; and who is told that
+ * it waits is told why by one look and its place by a later one. Only what is left of them counts.
+ */
+function isOfSeveralMoments(command: Command, expected: unknown, answer: unknown): boolean {
+  return command.verb === 'sweep' || (isQueued(expected) && isQueued(answer));
+}
+
+function isQueued(answer: unknown): boolean {
+  return (answer as { readonly kind?: string } | undefined)?.kind === 'queued';
 }
 
 function unlike(what: string, expected: unknown, actual: unknown): string | undefined {

@@ -85,7 +85,7 @@ function send(store: KernelStore, command: Command): Promise<unknown> {
     case 'verify':
       return leases.verify(command.request);
     case 'raiseEpoch':
-      return leases.raiseEpoch(command.request);
+      return store.raiseEpoch(command.request);
     case 'advance':
       return Promise.resolve(undefined);
   }

@@ -13,13 +13,11 @@ const START_MS = Date.UTC(2030, 0, 1);
 const SCHEMA = 'model';
 const NOW_SQL = '(select ms from public.clock)';
 
-export function fastPostgres(serverUrl: string): ContractBackend & { end(): Promise<void> } {
-  const url = new URL(serverUrl);
-  url.searchParams.set('options', '-c synchronous_commit=off');
-  const admin = new pg.Pool({ connectionString: url.href, max: 1 });
+export function fastPostgres(url: string): ContractBackend & { end(): Promise<void> } {
+  const admin = new pg.Pool({ connectionString: url, max: 1 });
   // The database may go before the last connection to it has closed.
   admin.on('error', () => undefined);
-  const clients = new Clients(url.href);
+  const clients = new Clients(url);
   let nowMs = START_MS;
   const moveClock = (): Promise<unknown> => admin.query('update public.clock set ms = $1', [nowMs]);
   return {

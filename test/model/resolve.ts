@@ -88,13 +88,12 @@ function sessionCommand(world: World, step: StepOf<'heartbeat'> | StepOf<'end'>)
 }
 
 function acquireCommand(world: World, step: StepOf<'acquire'>): Command {
-  const { verb, seat, key: index, attempt: choice, ...options } = step;
+  const { verb, seat, key: index, attempt: choice, wait = false, ...options } = step;
   const key = world.key(index);
   const session = world.session(seat);
-  return {
-    verb,
-    request: { key, session, attempt: world.attempt(seat, key, choice), ...options },
-  };
+  const attempt = world.attempt(seat, key, choice);
+  const waiting = world.waits(attempt, wait) ? { wait: true } : {};
+  return { verb, request: { key, session, attempt, ...waiting, ...options } };
 }
 
 function holderCommand(

@@ -5,7 +5,7 @@ import { resolvePolicy } from '../../src/lease/policy.ts';
 import type { Grant, KernelStore } from '../../src/lease/port.ts';
 import type { ContractBackend, OpenHarness } from '../../src/testing/index.ts';
 import { ownerOf, sessionIdOf } from '../../src/testing/lease-contract/someone.ts';
-import { Candidate, type Evidence } from './candidate.ts';
+import { Candidate, type Evidence, TIDY_UP } from './candidate.ts';
 import { type Command, perform } from './command.ts';
 import { eventsAfter, observe } from './observe.ts';
 import { resolve } from './resolve.ts';
@@ -65,6 +65,7 @@ class Run {
   async #check(commands: readonly Command[]): Promise<void> {
     const before = this.#world.observed;
     const answers = await this.#send(commands);
+    if (commands.length > 1) await this.#send([TIDY_UP]);
     const evidence = await this.#look(commands, answers);
     this.#note(evidence);
     this.#fail(this.#watch.events(evidence.events));

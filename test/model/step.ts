@@ -114,9 +114,13 @@ export interface Program {
   readonly batches: readonly Batch[];
 }
 
-/** Small enough that every bound is met often. */
+/**
+ * Small enough that every bound is met often; but a place in line never runs out, since a store may
+ * write down less often than it is asked that somebody still waits.
+ */
 export const POLICIES = {
   tight: {
+    ticketMs: 3_600_000,
     ttlMsMin: 100,
     ttlMsMax: 60_000,
     checkpointBytesMax: 8,
@@ -129,7 +133,13 @@ export const POLICIES = {
     breakerHoldMs: 1_200,
     retentionMs: 20_000,
   },
-  loose: { flapUnitMs: 0, recoveryGraceMs: 4_000, retentionMs: 5_000, breakerSharePercent: 20 },
+  loose: {
+    ticketMs: 3_600_000,
+    flapUnitMs: 0,
+    recoveryGraceMs: 4_000,
+    retentionMs: 5_000,
+    breakerSharePercent: 20,
+  },
 } as const;
 
 export type PolicyName = keyof typeof POLICIES;

@@ -35,6 +35,7 @@ export class World {
   readonly #terms: Map<LeaseKey, Term[]> = new Map();
   readonly #generations: Map<Seat, number> = new Map();
   readonly #attempts: Map<string, AttemptId> = new Map();
+  readonly #waiting: Map<AttemptId, boolean> = new Map();
   readonly #requests: Map<LeaseKey, RequestId> = new Map();
   /** Moments that answers told of and that no record shows. */
   #told: readonly number[] = [];
@@ -91,6 +92,13 @@ export class World {
     this.#attempts.set(key, attempt);
     this.#attempts.set(`${key} ${seat}`, attempt);
     return attempt;
+  }
+
+  /** An attempt that is sent again is the same call: it waits if it did. */
+  waits(attempt: AttemptId, wants: boolean): boolean {
+    const known = this.#waiting.get(attempt) ?? wants;
+    this.#waiting.set(attempt, known);
+    return known;
   }
 
   request(key: LeaseKey, choice: 'new' | 'last'): RequestId {

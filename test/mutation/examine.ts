@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { listMutants, MUTATED_STORES, type Mutant, type MutatedStore } from './mutants.ts';
-import { judge, type Killers, type Verdict } from './verdict.ts';
+import { judge, judgeOriginal, type Killers, type Verdict } from './verdict.ts';
 
 export interface Examined {
   readonly mutant: Mutant;
@@ -46,6 +46,27 @@ export async function examine(
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
   return done;
+}
+
+/** A case that fails without any mutation has killed nothing. */
+export async function falseKills(
+  examined: readonly Examined[],
+  postgresUrl: string | undefined,
+): Promise<readonly string[]> {
+  const problems: string[] = [];
+  for (const store of MUTATED_STORES) {
+    const titles = new Set(
+      examined.flatMap(({ mutant, verdict }) =>
+        mutant.store === store && verdict.kind === 'killed' ? [verdict.by] : [],
+      ),
+    );
+    if (titles.size === 0) continue;
+    const verdict = await judgeOriginal(store, [...titles], postgresUrl);
+    if (verdict.kind === 'survived') continue;
+    const what = verdict.kind === 'killed' ? `${verdict.by}: ${verdict.message}` : verdict.message;
+    problems.push(`${store} fails without any mutation, so no kill counts: ${what}`);
+  }
+  return problems;
 }
 
 function problemOf(verdict: Verdict, allowed: string | undefined): string | undefined {

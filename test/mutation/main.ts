@@ -9,6 +9,7 @@ import {
   describeVerdict,
   type Examined,
   examine,
+  falseKills,
   staleSurvivors,
 } from './examine.ts';
 import { listLocks } from './locks.ts';
@@ -41,19 +42,20 @@ try {
     ...(postgres === undefined ? {} : { postgresUrl: postgres.url }),
     onExamined: (each) => say(describeVerdict(each)),
   });
-  report(examined);
+  report(examined, await falseKills(examined, postgres?.url));
 } finally {
   await postgres?.stop();
 }
 
-function report(examined: readonly Examined[]): void {
-  if (values.update) {
+function report(examined: readonly Examined[], inVain: readonly string[]): void {
+  if (values.update && inVain.length === 0) {
     const found = examined.flatMap(({ mutant, verdict }) =>
       verdict.kind === 'killed' ? [[mutant.id, verdict.by] as const] : [],
     );
     writeKillers({ ...killers, ...Object.fromEntries(found) });
   }
   const problems = [
+    ...inVain,
     ...examined.flatMap(({ mutant, problem }) =>
       problem === undefined ? [] : [`${mutant.id} ${problem}`],
     ),

@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import { test } from 'node:test';
 import { isExcluded, isLongRun } from '../services/excluded.ts';
 import { startPostgres } from '../services/postgres.ts';
-import { allMutants, describeVerdict, examine, staleSurvivors } from './examine.ts';
+import { allMutants, describeVerdict, examine, falseKills, staleSurvivors } from './examine.ts';
 import { MUTATED_STORES, type Mutant, mutantsOf } from './mutants.ts';
 import { readKillers } from './verdict.ts';
 
@@ -43,6 +43,7 @@ test('a guard that is dropped or moved makes a case of the contract fail', async
     [],
     'mutants that no case noticed; see test/mutation',
   );
+  assert.deepEqual(await falseKills(examined, postgresUrl), []);
 });
 
 /** The same seed picks the same mutants. */

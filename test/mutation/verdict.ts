@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import type { Mutant } from './mutants.ts';
+import type { Mutant, MutatedStore } from './mutants.ts';
 
 export type Verdict =
   | { readonly kind: 'killed'; readonly by: string; readonly message: string }
@@ -27,7 +27,7 @@ export function writeKillers(killers: Killers): void {
   writeFileSync(KILLERS_FILE, `${JSON.stringify(sorted, null, 2)}\n`);
 }
 
-/** `postgresUrl` is of a database that no other mutant uses at the same time. */
+/** `postgresUrl` is of a server; each child makes a database of its own. */
 export async function judge(
   mutant: Mutant,
   killers: Killers,
@@ -35,19 +35,32 @@ export async function judge(
 ): Promise<Verdict> {
   const known = killers[mutant.id];
   const hook = join(import.meta.dirname, 'load-mutant.ts');
-  const child = spawn(
-    process.execPath,
-    ['--import', hook, join(import.meta.dirname, 'run-cases.ts')],
-    {
-      env: {
-        ...process.env,
-        HOLDFAST_MUTANT: JSON.stringify(mutant),
-        HOLDFAST_FIRST_CASES: JSON.stringify(known === undefined ? [] : [known]),
-        ...(postgresUrl === undefined ? {} : { HOLDFAST_TEST_POSTGRES_URL: postgresUrl }),
-      },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    },
-  );
+  return runCases(['--import', hook], {
+    HOLDFAST_MUTATED_STORE: mutant.store,
+    HOLDFAST_MUTANT: JSON.stringify(mutant),
+    HOLDFAST_FIRST_CASES: JSON.stringify(known === undefined ? [] : [known]),
+    ...(postgresUrl === undefined ? {} : { HOLDFAST_TEST_POSTGRES_URL: postgresUrl }),
+  });
+}
+
+/** The same cases without any mutation: whatever fails then has not killed anything. */
+export async function judgeOriginal(
+  store: MutatedStore,
+  titles: readonly string[],
+  postgresUrl: string | undefined,
+): Promise<Verdict> {
+  return runCases([], {
+    HOLDFAST_MUTATED_STORE: store,
+    HOLDFAST_FIRST_CASES: JSON.stringify(titles),
+    ...(postgresUrl === undefined ? {} : { HOLDFAST_TEST_POSTGRES_URL: postgresUrl }),
+  });
+}
+
+async function runCases(flags: readonly string[], env: NodeJS.ProcessEnv): Promise<Verdict> {
+  const child = spawn(process.execPath, [...flags, join(import.meta.dirname, 'run-cases.ts')], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const [out, errors] = await Promise.all([
     text(child.stdout),
     text(child.stderr),

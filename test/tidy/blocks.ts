@@ -14,7 +14,7 @@ export function opensFunction(code: string, open: number): boolean {
     return !NOT_A_FUNCTION.test(before.slice(0, matchingParenthesis(before)));
   }
   const statement = before.slice(Math.max(0, before.length - 600));
-  return RETURN_TYPE.test(statement) && !/\bcase\b[^;{}]*$/.test(statement);
+  return RETURN_TYPE.test(statement) && !/\b(?:case|class)\b[^;{}]*$/.test(statement);
 }
 
 /** Whether the brace at `open` begins a branch, a loop or a guarded part; `else` adds no level. */

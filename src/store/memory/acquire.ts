@@ -5,6 +5,7 @@ import {
   flapAfterGrant,
   grantLease,
 } from '../../lease/decide/acquire.ts';
+import { endedLease } from '../../lease/decide/term.ts';
 import { type LeaseRecord, termEnd } from '../../lease/lease.ts';
 import type { Acquire, AcquireAnswer } from '../../lease/port.ts';
 import type { EntryRefusal } from '../../lease/refusal.ts';
@@ -42,13 +43,9 @@ function grant(
   request: Acquire,
   context: { readonly view: AcquireView; readonly now: Instant },
 ): AcquireAnswer {
-  const { view, now } = context;
+  const { now } = context;
+  const view = withEndRecorded(state, context.view, now);
   const lease = grantLease(view, request, { fence: state.mintFence(), now });
-  const before = view.lease;
-  if (before !== undefined && before.end === undefined) {
-    const end = termEnd(before, view.holder, now);
-    if (end !== undefined) appendEnded(state, before, { end, at: now });
-  }
   const { owner, exit } = lease.predecessor;
   if (owner !== undefined && exit === 'expired') {
     const flap = flapKey(request.key, owner);
@@ -72,6 +69,17 @@ function grant(
   return granted(lease, { view, now, replayed: false });
 }
 
+/** E-3: an end that nobody has written down gets its event now, as a sweep would have written it. */
+function withEndRecorded(state: MemoryState, view: AcquireView, now: Instant): AcquireView {
+  const before = view.lease;
+  if (before === undefined || before.end !== undefined) return view;
+  const end = termEnd(before, view.holder, now);
+  if (end === undefined) return view;
+  const lease = endedLease(before, end, state.policy);
+  appendEnded(state, lease, { end, at: now });
+  return { ...view, lease };
+}
+
 /** K-3: a copy, so that the caller cannot reach into what is stored. */
 function granted(
   lease: LeaseRecord,
@@ -88,10 +96,12 @@ function enqueue(
 ): AcquireAnswer {
   const tickets = state.tickets.get(request.key) ?? [];
   const { attempt, session } = request;
-  const ticket = { attempt, session, expiresAt: laterBy(context.now, state.policy.ticketMs) };
+  const expiresAt = laterBy(context.now, state.policy.ticketMs);
   const place = tickets.findIndex((each) => each.attempt === attempt);
-  if (place === -1) tickets.push(ticket);
-  else tickets[place] = ticket;
+  const taken = tickets[place];
+  // The place is whose it was: another session that shows the same attempt does not get it.
+  if (taken === undefined) tickets.push({ attempt, session, expiresAt });
+  else tickets[place] = { ...taken, expiresAt };
   state.tickets.set(request.key, tickets);
   const ahead = countAhead(state, request, context.now);
   return { kind: 'queued', ahead, refusal: context.refusal };

@@ -13,6 +13,7 @@ import { heartbeat } from './heartbeat.ts';
 import { inspectLease } from './inspect-lease.ts';
 import { inspectSession } from './inspect-session.ts';
 import { listCarried } from './list-carried.ts';
+import { listLeases } from './list-leases.ts';
 import { listSessions } from './list-sessions.ts';
 import { openSession } from './open-session.ts';
 import { raiseEpoch } from './raise-epoch.ts';
@@ -41,8 +42,10 @@ export function openMemoryStore(options: MemoryStoreOptions = {}): KernelStore {
     kind: 'memory',
     policy,
     durability: 'until the process ends',
+    hintsReach: 'all-processes',
     sessions: sessionsOf(state),
     leases: leasesOf(state),
+    raiseEpoch: async (request) => raiseEpoch(state, request),
     onHint(listener) {
       state.hints.add(listener);
       return () => state.hints.delete(listener);
@@ -77,6 +80,6 @@ function leasesOf(state: MemoryState): LeaseStore {
     inspect: async (key) => inspectLease(state, key),
     verify: async (request) => verify(state, request),
     events: async (query) => readEvents(state, query),
-    raiseEpoch: async (request) => raiseEpoch(state, request),
+    list: async (query) => listLeases(state, query),
   };
 }

@@ -6,9 +6,9 @@ import { adoptServer } from './adopt-server.ts';
 import { type Database, statement } from './database.ts';
 import { grantLease } from './grant-lease.ts';
 import { type EntryView, loadEntry } from './load-view.ts';
-import { waiterDamped, waiterLives } from './predicates.ts';
 import { reclaim } from './reclaim.ts';
 import { recordEnd } from './record-end.ts';
+import { withdraw } from './withdraw.ts';
 
 // Asking again keeps the place; it is written only when half of its time is gone.
 const TAKE_TICKET = statement(`
@@ -18,13 +18,6 @@ const TAKE_TICKET = statement(`
      set expires_at = excluded.expires_at
    where t.expires_at < hf_now() + $4 / 2`);
 
-// Tickets that do not count make the statement that grants say no, so they go. A waiter that is kept
-// out by its losses is told so when it asks again.
-const CLEAR_LINE = statement(`
-  delete from hf.ticket t
-   where t.key = $1
-     and (not (${waiterLives('t')}) or ${waiterDamped('t')})`);
-
 /** Each round either answers or follows a change that somebody made; this many in a row is a bug. */
 const ROUNDS_MAX = 64;
 
@@ -33,11 +26,19 @@ export async function acquire(
   policy: LeasePolicy,
   request: Acquire,
 ): Promise<AcquireAnswer> {
+  // Nobody in line up to here counts: they are dead, or kept out by their losses (A-7, G-4). They
+  // keep their places, for they may count again.
+  let lineSeen = 0;
   for (let round = 1; round <= ROUNDS_MAX; round += 1) {
-    const granted = await grantLease(database, policy, request);
-    if (granted !== undefined) return granted;
+    const granted = await grantLease(database, policy, { request, lineSeen });
+    if (granted !== undefined) {
+      // A copy of this request may have taken its place in line too late for the grant to see it.
+      if (request.wait === true) await withdraw(database, request);
+      return granted;
+    }
     const view = await loadEntry(database, request);
     const decision = decideAcquire({ ...view, policy }, request, view.now);
+    if (decision.kind === 'grant') lineSeen = view.lineEnd;
     const answer = await answerOrPrepare(database, policy, { request, view, decision });
     if (answer !== undefined) return answer;
   }
@@ -75,7 +76,6 @@ async function answerOrPrepare(
     case 'grant':
       await adoptServer(database, policy);
       await recordEnd(database, policy, request.key);
-      await database.rows(CLEAR_LINE, [request.key]);
       return undefined;
   }
 }
@@ -84,10 +84,14 @@ async function enqueue(
   database: Database,
   request: Acquire,
   context: { readonly policy: LeasePolicy; readonly refusal: EntryRefusal },
-): Promise<AcquireAnswer> {
+): Promise<AcquireAnswer | undefined> {
   const { policy, refusal } = context;
   const { key, attempt, session } = request;
   await database.rows(TAKE_TICKET, [key, attempt, session, policy.ticketMs]);
-  const { ahead } = await loadEntry(database, request);
-  return { kind: 'queued', ahead, refusal };
+  const { ahead, lease } = await loadEntry(database, request);
+  const isGranted = lease?.attempt === attempt && lease.session === session;
+  if (!isGranted) return { kind: 'queued', ahead, refusal };
+  // A copy of this request was granted meanwhile: nobody would ever come for the place in line.
+  await withdraw(database, request);
+  return undefined;
 }

@@ -24,6 +24,7 @@ const LAST_SEEN = statement(`
 const IDENTITY = statement(`
   select case when has_function_privilege('pg_catalog.pg_control_system()', 'execute')
               then (select c.system_identifier::text from pg_control_system() c) end as system_id,
+         current_setting('fsync') = 'off' as forgetful,
          ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::integer as timeline`);
 
 const ADOPT = statement(`
@@ -49,12 +50,14 @@ export async function adoptServer(database: Database, policy: LeasePolicy): Prom
 export async function adopt(queries: Queries, policy: LeasePolicy): Promise<boolean> {
   const [seen] = await queries.rows<Identity & { same: boolean }>(LAST_SEEN, []);
   if (seen?.same === true) return false;
-  const [identity] = await queries.rows<Identity>(IDENTITY, []);
-  const { system_id = null, timeline = null } = identity ?? {};
+  const [identity] = await queries.rows<Identity & { forgetful: boolean }>(IDENTITY, []);
+  const { system_id = null, timeline = null, forgetful = false } = identity ?? {};
   if (seen !== undefined) {
-    const moved = differs(seen.system_id, system_id) || differs(seen.timeline, timeline);
+    // Without fsync, the crash of a machine may have taken back grants whatever the identity says.
+    const moved =
+      forgetful || differs(seen.system_id, system_id) || differs(seen.timeline, timeline);
     if (moved) {
-      const reason = `server identity changed from ${seen.system_id}/${seen.timeline} to ${system_id}/${timeline}`;
+      const reason = `server started anew, from ${seen.system_id}/${seen.timeline} to ${system_id}/${timeline}`;
       await liftFences(queries, { actor: 'holdfast', reason, endHalt: false });
     }
     await extendLiving(queries, policy);

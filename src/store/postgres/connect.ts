@@ -68,9 +68,10 @@ export function poolConfig(options: PostgresStoreOptions, pg: Driver): PoolConfi
 /**
  * Every statement of ours has an index for what it looks up. Without statistics, or with old ones, the
  * planner thinks a young table small, scans it, and keeps that plan while the table grows.
+ * And a grant that was answered must not be forgotten by a crash, or its fence is issued again (T-3).
  */
-const INDEXES_ONLY =
-  '-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off';
+const SETTINGS =
+  '-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off -c synchronous_commit=on';
 
 function connection(url: string, options: PostgresStoreOptions): PoolConfig {
   if (!/^postgres(ql)?:\/\//.test(url)) {
@@ -84,7 +85,7 @@ function connection(url: string, options: PostgresStoreOptions): PoolConfig {
     connectionTimeoutMillis: connectMs,
     // The server cuts first, so that the outcome is known; the client gives up only on silence.
     query_timeout: cutMs + connectMs,
-    ...(options.pooler === true ? {} : { statement_timeout: cutMs, options: INDEXES_ONLY }),
+    ...(options.pooler === true ? {} : { statement_timeout: cutMs, options: SETTINGS }),
     keepAlive: true,
     application_name: 'holdfast',
   };
@@ -108,6 +109,12 @@ export async function describeDurability(pool: Pool): Promise<string> {
   if (row.version < 140_000) {
     throw new Fault('server-too-old', `PostgreSQL 14 or newer is needed; this is ${row.version}.`);
   }
-  const safe = row.fsync === 'on' && row.commit !== 'off';
+  if (row.commit === 'off') {
+    throw new Fault(
+      'not-durable',
+      'synchronous_commit is off for this role, and behind a pooler it cannot be set per connection. A crash could then take back grants, and their fences would be issued again. Set it: alter role … set synchronous_commit = on',
+    );
+  }
+  const safe = row.fsync === 'on';
   return `${safe ? 'the loss of the machine' : 'the end of a process, not the loss of the machine'} (fsync ${row.fsync}, synchronous_commit ${row.commit})`;
 }

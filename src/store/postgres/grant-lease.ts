@@ -9,8 +9,8 @@ import { chainIsWhole, liveChain, SAME_SERVER } from './predicates.ts';
 // (T-2: `set` is evaluated, and evaluated again, under it), captures the predecessor (A-2), and
 // returns checkpoint and intents from the locked row. It is kept small, because starting a large
 // plan costs more than running it: an end that is not in the lease's own row, or a dead waiter in
-// the line, makes it say no, and whoever explains that writes the end down, or removes the waiter,
-// and tries again.
+// the line, makes it say no, and whoever explains that writes the end down, or passes by those in
+// the line whom it has looked at, and tries again.
 const GRANT = statement(`
   with ${liveChain('$2')},
   granted as (
@@ -22,7 +22,7 @@ const GRANT = statement(`
        and (select m.halted is null from hf.meta m where m.id = 1) -- guard: halted
        and ${SAME_SERVER} -- guard: server
        and not exists (select from hf.flap f where f.key = $1 and f.owner = s.owner and f.until - hf_now() > 2 * $7::bigint and $7 > 0) -- guard: damped
-       and (not exists (select from hf.ticket t where t.key = $1 and t.id < coalesce((select mine.id from hf.ticket mine where mine.key = $1 and mine.attempt_id = $3), 9223372036854775807)) or exists (select from hf.lease r where r.key = $1 and r.reserved_for = s.owner and r.reserved_until > hf_now())) -- guard: queue
+       and (not exists (select from hf.ticket t where t.key = $1 and t.id > $8 and t.id < coalesce((select mine.id from hf.ticket mine where mine.key = $1 and mine.attempt_id = $3), 9223372036854775807)) or exists (select from hf.lease r where r.key = $1 and r.reserved_for = s.owner and r.reserved_until > hf_now())) -- guard: queue
         on conflict (key) do update
        set fence                   = nextval('hf.fence'),
            session_id              = excluded.session_id,
@@ -98,8 +98,9 @@ type GrantRow = LeaseRow & { readonly authority_ms: number };
 export async function grantLease(
   queries: Queries,
   policy: LeasePolicy,
-  request: Acquire,
+  asked: { readonly request: Acquire; readonly lineSeen: number },
 ): Promise<AcquireAnswer | undefined> {
+  const { request, lineSeen } = asked;
   const [row] = await queries.rows<GrantRow>(GRANT, [
     request.key,
     request.session,
@@ -108,6 +109,7 @@ export async function grantLease(
     request.fromCheckpointBefore === true,
     request.tenureMsMax ?? null,
     policy.flapUnitMs,
+    lineSeen,
   ]);
   return row === undefined ? undefined : { kind: 'granted', replayed: false, ...toGrant(row) };
 }

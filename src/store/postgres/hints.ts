@@ -11,11 +11,11 @@ const RING = statement('select pg_notify($1, $2)');
 export class Hints {
   readonly #database: Database;
   readonly #channel: string;
-  readonly #connect: () => Promise<Client>;
+  readonly #connect: (() => Promise<Client>) | undefined;
   readonly #listeners: Set<(key: LeaseKey) => void> = new Set();
   #listening: Promise<Client | undefined> | undefined;
 
-  constructor(database: Database, channel: string, connect: () => Promise<Client>) {
+  constructor(database: Database, channel: string, connect: (() => Promise<Client>) | undefined) {
     this.#database = database;
     this.#channel = channel;
     this.#connect = connect;
@@ -54,6 +54,7 @@ export class Hints {
 
   /** Without a connection of its own there are no hints from elsewhere, and polling goes on. */
   async #open(): Promise<Client | undefined> {
+    if (this.#connect === undefined) return undefined;
     try {
       const client = await this.#connect();
       client.on('notification', (message) => {

@@ -22,7 +22,13 @@ export const LEASE_COLUMNS = `
   l.before_type, l.losses_since_checkpoint, l.intents::text as intents,
   l.reserved_for, l.reserved_until`;
 
-function chainOf(session: string): string {
+/** The same without the bytes of checkpoints, which are read as empty. */
+export const LEASE_HEAD: string = LEASE_COLUMNS.replace(
+  'l.checkpoint_bytes',
+  "''::bytea as checkpoint_bytes",
+).replace('l.before_bytes', "''::bytea as before_bytes");
+
+export function chainOf(session: string): string {
   return `(select json_agg(a order by cardinality(a.path)) from hf.session s join hf.session a on a.id = any (s.path) where s.id = ${session})`;
 }
 
@@ -82,6 +88,7 @@ const ENTRY = statement(`
              and t.id < coalesce((select mine.id from hf.ticket mine where mine.key = $1 and mine.attempt_id = $3), 9223372036854775807)
              and ${waiterLives('t')}
              and not ${waiterDamped('t')}) as ahead,
+         (select max(t.id) from hf.ticket t where t.key = $1) as line_end,
          (select f.until
             from hf.flap f
            where f.key = $1
@@ -96,6 +103,7 @@ type EntryRow = Partial<LeaseRow> & {
   readonly own: SessionJson[] | null;
   readonly holder: SessionJson[] | null;
   readonly ahead: number;
+  readonly line_end: number | null;
   readonly flap_until: number | null;
   readonly halted: number | null;
 };
@@ -106,6 +114,8 @@ export interface EntryView {
   readonly lease: TermView['lease'];
   readonly holder: SessionChain;
   readonly ahead: number;
+  /** The last ticket that `ahead` has looked at. */
+  readonly lineEnd: number;
   readonly flapUntil: Instant | undefined;
   readonly halted: Fence | undefined;
 }
@@ -122,6 +132,7 @@ export async function loadEntry(queries: Queries, request: Acquire): Promise<Ent
     lease: leaseIn(row),
     holder: toChain(row?.holder ?? null),
     ahead: row?.ahead ?? 0,
+    lineEnd: row?.line_end ?? 0,
     flapUntil: flapUntil as Instant | undefined,
     halted: halted === undefined ? undefined : toFence(halted),
   };

@@ -82,7 +82,12 @@ async function applyMissing(
   target: { readonly schema: string; readonly migrations: readonly Migration[] },
 ): Promise<void> {
   const schema = quoteIdentifier(target.schema);
-  await client.query(`create schema if not exists ${schema}`);
+  // `if not exists` would need the right to create schemas even where there is nothing to create.
+  const { rows } = await client.query<{ missing: boolean }>(
+    'select to_regnamespace($1) is null as missing',
+    [schema],
+  );
+  if (rows[0]?.missing === true) await client.query(`create schema ${schema}`);
   await client.query(`
     create table if not exists ${schema}.migration (
       name                 text primary key,

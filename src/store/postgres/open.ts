@@ -23,6 +23,7 @@ import { Hints } from './hints.ts';
 import { inspectLease } from './inspect-lease.ts';
 import { inspectSession } from './inspect-session.ts';
 import { listCarried } from './list-carried.ts';
+import { listLeases } from './list-leases.ts';
 import { listSessions } from './list-sessions.ts';
 import { knownMigrations, migrate } from './migrate.ts';
 import { openSession } from './open-session.ts';
@@ -64,15 +65,24 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     await migrate(pool, database, { schema, migrations: knownMigrations() });
     await database.transaction((queries) => adopt(queries, policy));
     const durability = await describeDurability(pool);
-    const hints = new Hints(database, `hf_${schema}`, () => connectDirectly(options, pg));
-    return storeOf({ pool, database, policy, hints, gaps: new Map() }, durability);
+    // Through a pooler that shares connections nobody can listen; hints then stay in this process.
+    const canListen = options.pooler !== true || options.directUrl !== undefined;
+    const connect = canListen ? () => connectDirectly(options, pg) : undefined;
+    const hints = new Hints(database, `hf_${schema}`, connect);
+    const parts = { pool, database, policy, hints, gaps: new Map() };
+    const address = { module: import.meta.url, open: 'openPostgresStore', options };
+    const hintsReach = canListen ? 'all-processes' : 'this-process';
+    return storeOf(parts, { durability, address, hintsReach });
   } catch (fault) {
     await pool.end();
     throw fault;
   }
 }
 
-function storeOf(parts: Parts, durability: string): KernelStore {
+function storeOf(
+  parts: Parts,
+  about: Required<Pick<KernelStore, 'durability' | 'address' | 'hintsReach'>>,
+): KernelStore {
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     await parts.hints.close();
@@ -81,9 +91,10 @@ function storeOf(parts: Parts, durability: string): KernelStore {
   return {
     kind: 'postgres',
     policy: parts.policy,
-    durability,
+    ...about,
     sessions: sessionsOf(parts),
     leases: leasesOf(parts),
+    raiseEpoch: (request) => raiseEpoch(parts.database, request),
     onHint: (listener) => parts.hints.listen(listener),
     close: () => {
       closing ??= close();
@@ -126,6 +137,6 @@ function leasesOf({ database, policy, hints, gaps }: Parts): LeaseStore {
     inspect: (key) => inspectLease(database, key),
     verify: (request) => verify(database, request),
     events: (query) => readEvents(database, gaps, query),
-    raiseEpoch: (request) => raiseEpoch(database, request),
+    list: (query) => listLeases(database, query),
   };
 }

@@ -4,7 +4,7 @@ import {
   decideAcquire,
   flapAfterGrant,
 } from '../../lease/decide/acquire.ts';
-import { reservationAfter } from '../../lease/decide/term.ts';
+import { endedLease } from '../../lease/decide/term.ts';
 import { toFence } from '../../lease/fence.ts';
 import { type LeaseRecord, termEnd } from '../../lease/lease.ts';
 import type { LeaseKey, Owner } from '../../lease/names.ts';
@@ -84,9 +84,9 @@ function recordImpliedEnd(tx: Transaction, view: AcquireView): void {
     lease !== undefined && lease.end === undefined && end !== undefined,
     'A-1: only an end that is not written down yet may keep a free key from being granted',
   );
-  const reservation = reservationAfter(lease, end, tx.policy);
-  recordEnd(tx, { ...lease, end, ...(reservation === undefined ? {} : { reservation }) });
-  appendEnded(tx, lease, end);
+  const ended = endedLease(lease, end, tx.policy);
+  recordEnd(tx, ended);
+  appendEnded(tx, ended, end);
 }
 
 function granted(tx: Transaction, request: Acquire, lease: LeaseRecord): AcquireAnswer {

@@ -132,3 +132,18 @@ test('options that do not exist or cannot work are refused', async () => {
   await assert.rejects(openSqliteStore(unknown), /"full" or "normal"/);
   await assert.rejects(openSqliteStore({ file, busyTimeoutMs: 0.5 }), InvalidInput);
 });
+
+test('T-3: a file ever opened without FULL skips fences at every open, since the disk may forget', async () => {
+  const file = join(folder, 'lossy.db');
+  const grantOnce = async (durability: 'full' | 'normal'): Promise<number> => {
+    const store = await openSqliteStore({ file, durability });
+    const { fence } = await acquireSomething(store);
+    await store.close();
+    return fence;
+  };
+  const [first, second] = [await grantOnce('full'), await grantOnce('full')];
+  assert.equal(second, first + 1);
+  const lossy = await grantOnce('normal');
+  assert.ok(lossy > second + 1_000_000);
+  assert.ok((await grantOnce('full')) > lossy + 1_000_000);
+});

@@ -18,6 +18,7 @@ import { heartbeat } from './heartbeat.ts';
 import { inspectLease } from './inspect-lease.ts';
 import { inspectSession } from './inspect-session.ts';
 import { listCarried } from './list-carried.ts';
+import { listLeases } from './list-leases.ts';
 import { listSessions } from './list-sessions.ts';
 import { openSession } from './open-session.ts';
 import { raiseEpoch } from './raise-epoch.ts';
@@ -61,14 +62,23 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Kern
     kind: 'sqlite',
     policy: config.policy,
     durability: DURABILITY[durability],
+    hintsReach: 'this-process',
+    ...addressOf(options),
     sessions: sessionsOf(database),
     leases: leasesOf(database),
+    raiseEpoch: (request) => database.write((tx) => raiseEpoch(tx, request)),
     onHint(listener) {
       database.hints.add(listener);
       return () => database.hints.delete(listener);
     },
     close: () => database.close(),
   };
+}
+
+/** A clock, timers or dice of the caller's cannot be sent to another thread. */
+function addressOf(options: SqliteStoreOptions): Pick<KernelStore, 'address'> {
+  if (options.clock ?? options.timers ?? options.random) return {};
+  return { address: { module: import.meta.url, open: 'openSqliteStore', options } };
 }
 
 function resolve(options: SqliteStoreOptions): StoreFile & DatabaseConfig {
@@ -128,6 +138,6 @@ function leasesOf(database: Database): LeaseStore {
     inspect: (key) => database.read((tx) => inspectLease(tx, key)),
     verify: (request) => verify(database, request),
     events: (query) => database.read((tx) => readEvents(tx, query)),
-    raiseEpoch: (request) => database.write((tx) => raiseEpoch(tx, request)),
+    list: (query) => database.read((tx) => listLeases(tx, query)),
   };
 }

@@ -77,9 +77,21 @@ async function takeShared(session: Session): Promise<void> {
     const outcome = await session.acquire(SHARED_KEY);
     if (outcome.kind === 'acquired') {
       await told({ kind: 'granted', fence: outcome.lease.fence });
-      await outcome.lease.release('finished');
+      await letGo(outcome.lease);
     }
     await pause(BETWEEN_ROUNDS_MS);
+  }
+}
+
+/** Who has lapsed must rejoin before it releases (L-4): its session carries the lease on. */
+async function letGo(first: HeldLease): Promise<void> {
+  let lease = first;
+  for (;;) {
+    const released = await lease.release('finished');
+    if (released.kind !== 'not-held') return;
+    const outcome = await lease.rejoin();
+    if (outcome.kind === 'refused' || outcome.kind === 'not-held') return;
+    if (outcome.kind === 'rejoined') lease = outcome.lease;
   }
 }
 

@@ -43,7 +43,8 @@ create index session_live on hf.session (id) where ended_at is null;
 create index session_ended on hf.session (ended_at) where ended_at is not null;
 
 create table hf.lease (
-  key                     text primary key,
+  -- By bytes, so that a prefix is a range whatever the database's locale.
+  key                     text collate "C" primary key,
   fence                   bigint not null,
   session_id              uuid not null,
   owner                   text not null,

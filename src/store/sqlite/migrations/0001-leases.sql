@@ -6,7 +6,9 @@ create table meta (
   id       integer primary key check (id = 1),
   fence    integer not null,
   halted   integer,
-  clock_at integer not null
+  clock_at integer not null,
+  -- Opened without FULL once: a power cut may have taken back grants, so every open skips fences.
+  lossy    integer not null default 0
 ) strict;
 
 insert into meta (id, fence, halted, clock_at) values (1, 1099511627776, null, 0);

@@ -122,7 +122,7 @@ export const durabilityCases: readonly ContractCase[] = [
       await store.leases.verify({ key: KEY, fence: ahead });
       const halted = await reopen();
       expectRefusal(await halted.leases.acquire(asking(ann)), 'halted');
-      await halted.leases.raiseEpoch({ actor: 'olga', reason: 'checked' });
+      await halted.raiseEpoch({ actor: 'olga', reason: 'checked' });
       const raised = await reopen();
       assert.ok((await mustAcquire(raised, ann)).fence > ahead);
     },

@@ -96,7 +96,7 @@ export const fenceCases: readonly ContractCase[] = [
     async run({ store }) {
       const ann = await someone(store, 'ann');
       const before = await mustAcquire(store, ann);
-      assert.deepEqual(await store.leases.raiseEpoch(reason), { kind: 'raised', epoch: 2 });
+      assert.deepEqual(await store.raiseEpoch(reason), { kind: 'raised', epoch: 2 });
       const after = await mustAcquire(store, ann, { key: OTHER_KEY });
       assert.ok(after.fence > before.fence);
       assert.equal(epochOf(after.fence), 2);
@@ -110,7 +110,7 @@ export const fenceCases: readonly ContractCase[] = [
     async run({ store }) {
       const ann = await someone(store, 'ann');
       const { tenure } = await mustAcquire(store, ann);
-      await store.leases.raiseEpoch(reason);
+      await store.raiseEpoch(reason);
       await mustSave(store, tenure, 1);
       assert.equal((await store.leases.verify(tenure)).kind, 'current');
       await mustRelease(store, tenure);
@@ -123,7 +123,7 @@ export const fenceCases: readonly ContractCase[] = [
     async run({ store, another }) {
       const other = await another();
       const raised = await Promise.all(
-        [store, other, store, other].map((client) => client.leases.raiseEpoch(reason)),
+        [store, other, store, other].map((client) => client.raiseEpoch(reason)),
       );
       assert.deepEqual(raised.map(({ epoch }) => epoch).sort(), [2, 3, 4, 5]);
     },

@@ -103,7 +103,7 @@ export const haltingCases: readonly ContractCase[] = [
     async run({ store }) {
       const ann = await someone(store, 'ann');
       await store.leases.verify({ key: KEY, fence: ahead });
-      assert.deepEqual(await store.leases.raiseEpoch(reason), { kind: 'raised', epoch: 4 });
+      assert.deepEqual(await store.raiseEpoch(reason), { kind: 'raised', epoch: 4 });
       assert.ok((await mustAcquire(store, ann)).fence > ahead);
     },
   },
@@ -116,7 +116,7 @@ export const haltingCases: readonly ContractCase[] = [
       for (const fence of [ahead, highest, toFence(5 * COUNTERS_PER_EPOCH)]) {
         await store.leases.verify({ key: KEY, fence });
       }
-      await store.leases.raiseEpoch(reason);
+      await store.raiseEpoch(reason);
       assert.ok((await mustAcquire(store, ann)).fence > highest);
     },
   },
@@ -127,7 +127,7 @@ export const haltingCases: readonly ContractCase[] = [
       const ann = await someone(store, 'ann');
       const { key } = await mustAcquire(store, ann);
       await store.leases.verify({ key, fence: ahead });
-      await store.leases.raiseEpoch(reason);
+      await store.raiseEpoch(reason);
       expectRefusal(await store.leases.verify({ key, fence: ahead }), 'superseded');
       await mustAcquire(store, ann, { key: OTHER_KEY });
     },
@@ -158,7 +158,7 @@ export const haltingCases: readonly ContractCase[] = [
       const ann = await someone(store, 'ann');
       await store.leases.verify({ key: KEY, fence: ahead });
       expectRefusal(await other.leases.acquire(asking(ann)), 'halted');
-      await other.leases.raiseEpoch(reason);
+      await other.raiseEpoch(reason);
       expectKind(await store.leases.acquire(asking(ann)), 'granted');
     },
   },

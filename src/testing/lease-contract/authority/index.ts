@@ -6,6 +6,7 @@ import { eventCases } from './events.ts';
 import { fenceCases } from './fences.ts';
 import { haltingCases } from './halting.ts';
 import { inspectCases } from './inspect.ts';
+import { listCases } from './list.ts';
 import { raceCases } from './races.ts';
 import { verifyCases } from './verify.ts';
 
@@ -14,6 +15,7 @@ export const authorityCases: readonly ContractCase[] = [
   ...haltingCases,
   ...verifyCases,
   ...inspectCases,
+  ...listCases,
   ...eventCases,
   ...clockCases,
   ...durabilityCases,

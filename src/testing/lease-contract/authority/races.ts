@@ -162,8 +162,8 @@ export const raceCases: readonly ContractCase[] = [
               asking(ann, { key: keyOf(`part ${round} ${number}`) }),
             ),
           ),
-          store.leases.raiseEpoch(reason),
-          other.leases.raiseEpoch(reason),
+          store.raiseEpoch(reason),
+          other.raiseEpoch(reason),
         ]);
         fences.push(...answers.flatMap((each) => (each.kind === 'granted' ? [each.fence] : [])));
       }

@@ -19,6 +19,19 @@ export const sessionGuardCases: readonly ContractCase[] = [
     },
   },
   {
+    upholds: 'H-2, L-4',
+    name: 'a child’s owner may not say how it ended from the millisecond its parent expires',
+    async run({ store, advance }) {
+      const parent = await someone(store, 'parent');
+      const child = await someone(store, 'child', { parent: parent.id, ttlMs: 60_000 });
+      const by = { kind: 'owner', owner: child.owner, exit: 'finished' } as const;
+      await advance(10_000);
+      await expectUnchanged(store, 'session-expired', () =>
+        store.sessions.end({ id: child.id, by }),
+      );
+    },
+  },
+  {
     upholds: 'E-8, E-6',
     name: 'the breaker holds back only those who have not had their chance: the others expire meanwhile',
     async run({ store, advance }) {

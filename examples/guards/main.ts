@@ -1,0 +1,50 @@
+// The smallest story a guard can tell: a holder is replaced, and its late write is refused by the
+// user's own database, before the new holder has written anything. Needs no service.
+//
+//   node examples/guards/main.ts
+
+import { DatabaseSync } from 'node:sqlite';
+import { SqliteGuard, StaleFence } from '../../src/guards/sqlite.ts';
+import { formatFence, type HeldLease, openSession } from '../../src/index.ts';
+import { openMemoryStore } from '../../src/store/memory/open.ts';
+
+const store = openMemoryStore();
+const guard = new SqliteGuard();
+const ledger = new DatabaseSync(':memory:');
+ledger.exec(`${guard.createTable}; create table payment (invoice integer, worker text)`);
+
+async function acquireAs(owner: string): Promise<{ lease: HeldLease; stop(): Promise<unknown> }> {
+  const session = await openSession({ store, owner, ttlMs: 15_000 });
+  const got = await session.acquire('ledger', { wait: true });
+  if (got.kind !== 'acquired') throw new Error(`${owner} was not granted the ledger: ${got.kind}`);
+  // Before anything is read or written: from here on every earlier holder is shut out.
+  guard.admit(ledger, got.lease);
+  console.log(`${owner} holds the ledger with fence ${formatFence(got.lease.fence)}`);
+  return { lease: got.lease, stop: () => session.close() };
+}
+
+function pay(worker: string, lease: HeldLease, invoice: number): void {
+  ledger.exec('begin immediate');
+  try {
+    ledger.prepare('insert into payment values (?, ?)').run(invoice, worker);
+    guard.require(ledger, lease);
+    ledger.exec('commit');
+    console.log(`${worker} paid invoice ${invoice}`);
+  } catch (error) {
+    ledger.exec('rollback');
+    if (!(error instanceof StaleFence)) throw error;
+    console.log(`${worker} was REFUSED: ${error.message}`);
+  }
+}
+
+const a = await acquireAs('A');
+pay('A', a.lease, 1);
+await a.stop();
+const b = await acquireAs('B');
+pay('A', a.lease, 2); // A has not noticed yet; B has not written yet
+pay('B', b.lease, 2);
+await b.stop();
+await store.close();
+
+const payments = ledger.prepare('select invoice, worker from payment').all();
+console.log(payments.map((row) => `invoice ${row['invoice']} by ${row['worker']}`).join(', '));

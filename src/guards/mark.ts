@@ -1,0 +1,78 @@
+// What every guard does with a fence.
+//
+// A guard keeps one number per resource, its mark: the highest fence that it was shown. A lower
+// fence is refused, an equal one passes (one term, many writes), a higher one passes and raises the
+// mark. A guard validates and never grants: nothing but a higher fence changes a mark, so a holder
+// that was replaced can neither lower it nor begin it anew. A resource without a mark has the mark 0.
+//
+// The mark must rise when a successor is granted, not at its first write (T-7): a new holder calls
+// `admit` before it reads or writes the resource. From then on everything that it sees is final.
+
+import { type Fence, formatFence, isIssuable, parseFence } from '../lease/fence.ts';
+import { parseLeaseKey } from '../lease/names.ts';
+import { Fault, InvalidInput, StoreCorrupt } from '../support/fault.ts';
+import { shown } from '../support/options.ts';
+
+/** A resource, by the key of the lease that guards it, and the fence of a grant. A held lease is one. */
+export interface Fenced {
+  readonly key: string;
+  readonly fence: Fence;
+}
+
+export interface Stale {
+  readonly kind: 'stale';
+  readonly resource: string;
+  readonly presented: Fence;
+  /** The highest fence that the resource was shown. */
+  readonly newest: Fence;
+}
+
+export type GuardAnswer = { readonly kind: 'current' } | Stale;
+
+export const CURRENT: GuardAnswer = { kind: 'current' };
+
+/** Somebody else was granted the resource. Thrown to leave, and so to undo, a transaction. */
+export class StaleFence extends Fault {
+  override readonly name = 'StaleFence';
+  readonly stale: Stale;
+
+  constructor(stale: Stale) {
+    super('stale-fence', describeStale(stale));
+    this.stale = stale;
+  }
+}
+
+export function describeStale({ resource, presented, newest }: Stale): string {
+  return (
+    `Fence ${formatFence(presented)} of "${resource}" is stale: fence ${formatFence(newest)} was ` +
+    'granted after it, so another holder owns the resource now. Nothing was written. ' +
+    'Stop this work; acquire the lease again to continue it.'
+  );
+}
+
+export function requireCurrent(answer: GuardAnswer): void {
+  if (answer.kind === 'stale') throw new StaleFence(answer);
+}
+
+/** Checks what a caller presents, before anything is sent. */
+export function parseFenced(fenced: Fenced): Fenced {
+  const fence = parseFence(fenced.fence);
+  // Such a fence could never be outrun, and a mark as high would close the resource for good.
+  if (!isIssuable(fence)) {
+    throw new InvalidInput(`No store issues fence ${formatFence(fence)}; it was not made by one.`);
+  }
+  return { key: parseLeaseKey(fenced.key), fence };
+}
+
+/** A mark as it is kept: a number, or the decimal digits that drivers make of a bigint. */
+export function parseMark(resource: string, value: unknown): Fence {
+  try {
+    return parseFence(typeof value === 'bigint' ? value.toString() : value);
+  } catch (error) {
+    throw new StoreCorrupt(
+      `The mark of "${resource}" is no fence: ${shown(value)}. Guards never write that; ` +
+        'set it to the fence of the lease that is held now, or delete it while nobody writes.',
+      { cause: error },
+    );
+  }
+}

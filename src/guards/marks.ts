@@ -1,0 +1,147 @@
+// Marks for resources that are written while a request is handled, where no transaction joins the
+// check and the write. A request enters under its fence and leaves when its effect is done; a higher
+// fence raises the mark at once, which refuses all lower ones, and enters once those inside have left.
+
+import type { Fence } from '../lease/fence.ts';
+import { assert } from '../support/assert.ts';
+import { rejectUnknownOptions, wholeNumber } from '../support/options.ts';
+import { systemTimers, type Timers } from '../support/timer.ts';
+import { type Fenced, type GuardAnswer, parseFenced, type Stale } from './mark.ts';
+
+export interface Marks {
+  /** While somebody is inside, no higher fence is. */
+  enter(fenced: Fenced): Promise<EnterAnswer>;
+}
+
+export type EnterAnswer = Entered | Stale | Busy;
+
+export interface Entered {
+  readonly kind: 'entered';
+  /** Once, when the effect is done or will not be done. */
+  leave(): Promise<void>;
+}
+
+/** Requests of an earlier holder were still at work when patience ended. The mark is raised. */
+export interface Busy {
+  readonly kind: 'busy';
+  readonly resource: string;
+}
+
+export interface MemoryMarksOptions {
+  /** How long a new holder waits for requests of the one before it. Default 10 s. */
+  readonly patienceMs?: number;
+  /**
+   * Raises a mark that outlives this process, such as the `admit` of another guard. Without it a
+   * restart forgets all marks, and a stale fence passes until a newer one is shown.
+   */
+  readonly keep?: (fenced: Fenced) => Promise<GuardAnswer> | GuardAnswer;
+  readonly timers?: Timers;
+}
+
+const OPTIONS: readonly string[] = ['patienceMs', 'keep', 'timers'];
+export const PATIENCE_MS = 10_000;
+export const PATIENCE_MS_MAX = 3_600_000;
+
+/** Marks of one process: every request for the resource must come through it. */
+export function memoryMarks(options: MemoryMarksOptions = {}): Marks {
+  rejectUnknownOptions('memoryMarks', options, OPTIONS);
+  const range = { min: 0, max: PATIENCE_MS_MAX };
+  const patienceMs = wholeNumber('patienceMs', options.patienceMs ?? PATIENCE_MS, range);
+  return new MemoryMarks({ ...options, patienceMs, timers: options.timers ?? systemTimers });
+}
+
+type Config = MemoryMarksOptions & { readonly patienceMs: number; readonly timers: Timers };
+
+class MemoryMarks implements Marks {
+  readonly #config: Config;
+  /** Never forgotten: a mark that is gone would let every stale fence pass. */
+  readonly #entrances: Map<string, Entrance> = new Map();
+
+  constructor(config: Config) {
+    this.#config = config;
+  }
+
+  async enter(fenced: Fenced): Promise<EnterAnswer> {
+    const presented = parseFenced(fenced);
+    const { key, fence } = presented;
+    const entrance = this.#entranceOf(key);
+    const isFree = entrance.raise(fence) && (await this.#untilFree(entrance, fence));
+    if (fence < entrance.newest) return staleAt(presented, entrance.newest);
+    if (!isFree) return { kind: 'busy', resource: key };
+    // Inside before the mark is kept: a higher fence that comes meanwhile waits for this one.
+    const leave = entrance.step(fence);
+    try {
+      const kept = (await this.#config.keep?.(presented)) ?? { kind: 'current' };
+      if (kept.kind === 'current') return { kind: 'entered', leave: async () => leave() };
+      entrance.raise(kept.newest);
+      leave();
+      return kept;
+    } catch (error) {
+      leave();
+      throw error;
+    }
+  }
+
+  #entranceOf(key: string): Entrance {
+    const found = this.#entrances.get(key) ?? new Entrance();
+    this.#entrances.set(key, found);
+    return found;
+  }
+
+  async #untilFree(entrance: Entrance, fence: Fence): Promise<boolean> {
+    if (!entrance.holdsBelow(fence)) return true;
+    return await new Promise<boolean>((resolve) => {
+      const cancel = this.#config.timers.after(this.#config.patienceMs, () => done(false));
+      const stopListening = entrance.onLeave(() => {
+        if (!entrance.holdsBelow(fence)) done(true);
+      });
+      const done = (isFree: boolean) => {
+        cancel();
+        stopListening();
+        resolve(isFree);
+      };
+    });
+  }
+}
+
+/** Who is inside one resource, and the highest fence that has asked. */
+class Entrance {
+  newest = 0;
+  readonly #inside: Map<Fence, number> = new Map();
+  readonly #listeners: Set<() => void> = new Set();
+
+  /** False when a higher fence was shown before. */
+  raise(fence: Fence): boolean {
+    if (fence < this.newest) return false;
+    this.newest = fence;
+    return true;
+  }
+
+  holdsBelow(fence: Fence): boolean {
+    return [...this.#inside.keys()].some((other) => other < fence);
+  }
+
+  /** The answer ends the stay; ending it twice is harmless. */
+  step(fence: Fence): () => void {
+    this.#inside.set(fence, (this.#inside.get(fence) ?? 0) + 1);
+    let isInside = true;
+    return () => {
+      if (!isInside) return;
+      isInside = false;
+      const others = (this.#inside.get(fence) ?? 0) - 1;
+      assert(others >= 0, 'who leaves has entered');
+      if (others === 0) this.#inside.delete(fence);
+      else this.#inside.set(fence, others);
+      for (const listener of [...this.#listeners]) listener();
+    };
+  }
+
+  onLeave(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+}
+
+function staleAt({ key, fence }: Fenced, newest: number): Stale {
+  return { kind: 'stale', resource: key, presented: fence, newest: newest as Fence };
+}

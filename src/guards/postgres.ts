@@ -1,0 +1,122 @@
+// The fence in the user's own PostgreSQL transaction, on the user's own connection.
+//
+// Safe at every isolation level. The statement that checks also locks the mark (or the user's row)
+// until the user's commit, so a successor's `admit` waits for the transaction that passed before it,
+// and a transaction that comes later sees the raised mark. READ COMMITTED re-reads a row that it
+// waited for; REPEATABLE READ and SERIALIZABLE fail with 40001 instead, and the retry is refused.
+
+import { rejectUnknownOptions } from '../support/options.ts';
+import {
+  CURRENT,
+  type Fenced,
+  type GuardAnswer,
+  parseFenced,
+  parseMark,
+  requireCurrent,
+} from './mark.ts';
+import {
+  assertTransaction,
+  fenceIn,
+  type PostgresConnection,
+  type PostgresTransaction,
+} from './postgres-connection.ts';
+import {
+  DEFAULT_TABLE,
+  DOLLAR,
+  type MarkStatements,
+  markStatements,
+  type RowAnswer,
+  type RowChange,
+  type RowGuardOptions,
+  rowMark,
+  rowUpdate,
+  type Where,
+} from './sql.ts';
+
+export { type Fenced, type GuardAnswer, type Stale, StaleFence } from './mark.ts';
+export type {
+  PostgresConnection,
+  PostgresPool,
+  PostgresPoolClient,
+  PostgresTransaction,
+} from './postgres-connection.ts';
+export { type PostgresMarksOptions, postgresMarks } from './postgres-marks.ts';
+export type { RowAnswer, RowChange, RowGuardOptions, Where } from './sql.ts';
+
+export interface PostgresGuardOptions {
+  /** Where marks are kept, as written in SQL. Default `holdfast_fence`. */
+  readonly table?: string;
+}
+
+/** One mark per resource in a table of its own: for any write in the same database. */
+export class PostgresGuard {
+  /** Run it once, in your migrations. */
+  readonly createTable: string;
+  readonly #sql: MarkStatements;
+
+  constructor(options: PostgresGuardOptions = {}) {
+    rejectUnknownOptions('PostgresGuard', options, ['table']);
+    this.#sql = markStatements(options.table ?? DEFAULT_TABLE, DOLLAR);
+    this.createTable = this.#sql.createTable;
+  }
+
+  /**
+   * Shuts out every earlier holder. Call it right after the grant, before the first read or write,
+   * and outside of a transaction: it must be committed to count.
+   */
+  async admit(connection: PostgresConnection, fenced: Fenced): Promise<GuardAnswer> {
+    const { key, fence } = parseFenced(fenced);
+    const raised = await connection.query(this.#sql.raise, [key, fence]);
+    if (raised.rows.length > 0) return CURRENT;
+    // A statement of its own: it sees what the first one waited for, which its snapshot may not.
+    const { rows } = await connection.query(this.#sql.read, [key]);
+    const newest = parseMark(key, fenceIn(rows));
+    return { kind: 'stale', resource: key, presented: fence, newest };
+  }
+
+  /** In your transaction, before or after its writes: `current` holds until it ends. */
+  async check(transaction: PostgresTransaction, fenced: Fenced): Promise<GuardAnswer> {
+    assertTransaction(transaction);
+    return await this.admit(transaction, fenced);
+  }
+
+  /** Like `check`, but throws StaleFence, so that the transaction is left and rolled back. */
+  async require(transaction: PostgresTransaction, fenced: Fenced): Promise<void> {
+    requireCurrent(await this.check(transaction, fenced));
+  }
+}
+
+/** The mark in a column of the user's own row: no second table, one statement, rows that exist. */
+export class PostgresRowGuard {
+  readonly #options: RowGuardOptions;
+
+  constructor(options: RowGuardOptions) {
+    rejectUnknownOptions('PostgresRowGuard', options, ['table', 'column']);
+    this.#options = options;
+  }
+
+  /** Shuts out every earlier holder of these rows. Call it right after the grant. */
+  async admit(
+    connection: PostgresConnection,
+    fenced: Fenced,
+    where: Where<unknown>,
+  ): Promise<RowAnswer> {
+    return await this.update(connection, fenced, { set: {}, where });
+  }
+
+  /** Safe alone and in a transaction. Rows with a higher mark are left as they are. */
+  async update(
+    connection: PostgresConnection,
+    fenced: Fenced,
+    change: RowChange<unknown>,
+  ): Promise<RowAnswer> {
+    const { key, fence } = parseFenced(fenced);
+    const { text, values } = rowUpdate<unknown>(this.#options, DOLLAR, { ...change, fence });
+    const { rowCount } = await connection.query(text, values);
+    if (rowCount !== null && rowCount > 0) return { kind: 'written', rows: rowCount };
+    const read = rowMark(this.#options, DOLLAR, change.where);
+    const mark = fenceIn((await connection.query(read.text, read.values)).rows);
+    if (mark === null || Number(mark) <= fence) return { kind: 'missing' };
+    return { kind: 'stale', resource: key, presented: fence, newest: parseMark(key, mark) };
+  }
+}

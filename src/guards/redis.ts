@@ -1,0 +1,123 @@
+// The fence in Redis: one script compares, raises and writes, and nothing runs beside a script.
+//
+// Lua numbers are doubles. Every fence is below 2^53, so they compare exactly; the mark is kept as
+// the digits that came, since Lua would print a large number as 1.1e+12.
+
+import { InvalidInput, StoreCorrupt } from '../support/fault.ts';
+import { rejectUnknownOptions, shown } from '../support/options.ts';
+import {
+  CURRENT,
+  type Fenced,
+  type GuardAnswer,
+  parseFenced,
+  parseMark,
+  type Stale,
+} from './mark.ts';
+
+export { type Fenced, type GuardAnswer, type Stale, StaleFence } from './mark.ts';
+
+/** Runs a script: the one thing that a guard needs of a Redis client. */
+export type RedisEval = (
+  script: string,
+  keys: readonly string[],
+  args: readonly string[],
+) => Promise<unknown>;
+
+/** A command as Redis reads it: name, key, arguments. `['set', 'invoice/7', 'paid']` */
+export type RedisCommand = readonly [name: string, key: string, ...args: string[]];
+
+export type RedisWritten =
+  /** What Redis answered to each command, in order. */
+  { readonly kind: 'written'; readonly replies: readonly unknown[] } | Stale;
+
+export interface RedisGuardOptions {
+  /**
+   * The key that holds a resource's mark. Default `holdfast:fence:<resource>`. In a cluster it must
+   * share a slot with the keys written, so put the same {tag} into both.
+   */
+  readonly markKey?: (resource: string) => string;
+}
+
+/** KEYS: mark, then the keys written. ARGV: fence, then for each command its length and its words. */
+const SCRIPT = `
+local mark = redis.call('get', KEYS[1])
+local newest = mark and tonumber(mark)
+local fence = tonumber(ARGV[1])
+if mark and not newest then return { 'corrupt', mark } end
+if newest and newest > fence then return { 'stale', mark } end
+if not newest or newest < fence then redis.call('set', KEYS[1], ARGV[1]) end
+local answer = { 'written' }
+local at = 2
+while at <= #ARGV do
+  local last = at + tonumber(ARGV[at])
+  local reply = redis.call(unpack(ARGV, at + 1, last))
+  answer[#answer + 1] = reply == nil and false or reply
+  at = last + 1
+end
+return answer
+`;
+
+export class RedisGuard {
+  readonly #evaluate: RedisEval;
+  readonly #markKey: (resource: string) => string;
+
+  constructor(evaluate: RedisEval, options: RedisGuardOptions = {}) {
+    rejectUnknownOptions('RedisGuard', options, ['markKey']);
+    this.#evaluate = evaluate;
+    this.#markKey = options.markKey ?? ((resource) => `holdfast:fence:${resource}`);
+  }
+
+  /** Shuts out every earlier holder. Right after the grant, before the first read or write. */
+  async admit(fenced: Fenced): Promise<GuardAnswer> {
+    const answer = await this.write(fenced, []);
+    return answer.kind === 'stale' ? answer : CURRENT;
+  }
+
+  /**
+   * Runs the commands, in order and with nothing between them, unless the fence is stale. As in
+   * every script, what ran before a command that fails stays done.
+   */
+  async write(fenced: Fenced, commands: readonly RedisCommand[]): Promise<RedisWritten> {
+    const { key, fence } = parseFenced(fenced);
+    for (const command of commands) assertCommand(command);
+    const keys = [this.#markKey(key), ...new Set(commands.map(([, written]) => written))];
+    const words = commands.flatMap((command) => [String(command.length), ...command]);
+    const reply = await this.#evaluate(SCRIPT, keys, [String(fence), ...words]);
+    const [kind, ...rest] = Array.isArray(reply) ? reply : [];
+    if (text(kind) === 'written') return { kind: 'written', replies: rest };
+    if (text(kind) === 'stale' || text(kind) === 'corrupt') {
+      const newest = parseMark(key, text(rest[0]));
+      return { kind: 'stale', resource: key, presented: fence, newest };
+    }
+    throw new StoreCorrupt(
+      `The guard's script for "${key}" answered ${shown(reply)}. ` +
+        'Check that the function given to RedisGuard returns what EVAL returns.',
+    );
+  }
+}
+
+function assertCommand(command: RedisCommand): void {
+  if (command.length >= 2 && command.every((word) => typeof word === 'string')) return;
+  throw new InvalidInput(
+    `A command is its name, its key and its arguments, all strings; got ${shown(command)}.`,
+  );
+}
+
+/** Some clients are set to answer with buffers. */
+function text(value: unknown): unknown {
+  return value instanceof Uint8Array ? Buffer.from(value).toString() : value;
+}
+
+/** For clients of `redis` (node-redis). */
+export function nodeRedis(client: {
+  eval(script: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
+}): RedisEval {
+  return (script, keys, args) => client.eval(script, { keys: [...keys], arguments: [...args] });
+}
+
+/** For clients of `ioredis`. */
+export function ioredis(client: {
+  eval(script: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>;
+}): RedisEval {
+  return (script, keys, args) => client.eval(script, keys.length, ...keys, ...args);
+}

@@ -1,0 +1,108 @@
+// The fence in the user's own SQLite transaction, on the user's own connection.
+//
+// SQLite lets one transaction write at a time. The statement that checks is a write, so from then on
+// until the user's commit nobody else writes the file, marks included. A transaction that began with
+// a read and whose snapshot is out of date fails with SQLITE_BUSY instead: roll back and begin again.
+
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import { InvalidInput } from '../support/fault.ts';
+import { rejectUnknownOptions } from '../support/options.ts';
+import {
+  CURRENT,
+  type Fenced,
+  type GuardAnswer,
+  parseFenced,
+  parseMark,
+  requireCurrent,
+} from './mark.ts';
+import {
+  DEFAULT_TABLE,
+  type MarkStatements,
+  markStatements,
+  QUESTION,
+  type RowAnswer,
+  type RowChange,
+  type RowGuardOptions,
+  rowMark,
+  rowUpdate,
+  type Where,
+} from './sql.ts';
+
+export { type Fenced, type GuardAnswer, type Stale, StaleFence } from './mark.ts';
+export type { RowAnswer, RowChange, RowGuardOptions, Where } from './sql.ts';
+
+export interface SqliteGuardOptions {
+  /** Where marks are kept, as written in SQL. Default `holdfast_fence`. */
+  readonly table?: string;
+}
+
+/** One mark per resource in a table of its own: for any write to the same file. */
+export class SqliteGuard {
+  /** Run it once, in your migrations. */
+  readonly createTable: string;
+  readonly #sql: MarkStatements;
+
+  constructor(options: SqliteGuardOptions = {}) {
+    rejectUnknownOptions('SqliteGuard', options, ['table']);
+    this.#sql = markStatements(options.table ?? DEFAULT_TABLE, QUESTION);
+    this.createTable = this.#sql.createTable;
+  }
+
+  /**
+   * Shuts out every earlier holder. Call it right after the grant, before the first read or write,
+   * and outside of a transaction: it must be committed to count.
+   */
+  admit(database: DatabaseSync, fenced: Fenced): GuardAnswer {
+    const { key, fence } = parseFenced(fenced);
+    if (database.prepare(this.#sql.raise).get(key, fence) !== undefined) return CURRENT;
+    const row = database.prepare(this.#sql.read).get(key);
+    const newest = parseMark(key, row?.['fence']);
+    return { kind: 'stale', resource: key, presented: fence, newest };
+  }
+
+  /** In your transaction, before or after its writes: `current` holds until it ends. */
+  check(database: DatabaseSync, fenced: Fenced): GuardAnswer {
+    if (!database.isTransaction) {
+      throw new InvalidInput(
+        'A check is worth something only in the transaction of the write, and none is open. ' +
+          "Call exec('begin immediate') first.",
+      );
+    }
+    return this.admit(database, fenced);
+  }
+
+  /** Like `check`, but throws StaleFence, so that the transaction is left and rolled back. */
+  require(database: DatabaseSync, fenced: Fenced): void {
+    requireCurrent(this.check(database, fenced));
+  }
+}
+
+/** The mark in a column of the user's own row: no second table, one statement, rows that exist. */
+export class SqliteRowGuard {
+  readonly #options: RowGuardOptions;
+
+  constructor(options: RowGuardOptions) {
+    rejectUnknownOptions('SqliteRowGuard', options, ['table', 'column']);
+    this.#options = options;
+  }
+
+  /** Shuts out every earlier holder of these rows. Call it right after the grant. */
+  admit(database: DatabaseSync, fenced: Fenced, where: Where<SQLInputValue>): RowAnswer {
+    return this.update(database, fenced, { set: {}, where });
+  }
+
+  /** Safe alone and in a transaction. Rows with a higher mark are left as they are. */
+  update(database: DatabaseSync, fenced: Fenced, change: RowChange<SQLInputValue>): RowAnswer {
+    const { key, fence } = parseFenced(fenced);
+    const { text, values } = rowUpdate<SQLInputValue>(this.#options, QUESTION, {
+      ...change,
+      fence,
+    });
+    const rows = Number(database.prepare(text).run(...values).changes);
+    if (rows > 0) return { kind: 'written', rows };
+    const read = rowMark(this.#options, QUESTION, change.where);
+    const mark = database.prepare(read.text).get(...read.values)?.['fence'] ?? null;
+    if (mark === null || Number(mark) <= fence) return { kind: 'missing' };
+    return { kind: 'stale', resource: key, presented: fence, newest: parseMark(key, mark) };
+  }
+}

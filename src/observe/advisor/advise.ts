@@ -1,0 +1,117 @@
+// The advisor: from what was recorded and what is wanted to ttl, heartbeat, grace and checkpoint
+// interval, with what they would lead to and how sure that is; or what is missing to say so.
+
+import { type Candidate, type Constraint, judge } from './candidate.ts';
+import { type MissingEvidence, missingAtAll, missingFor, REGRET_MAX } from './evidence.ts';
+import type { Goals } from './goals.ts';
+import { type LeaseModel, modelOf } from './model.ts';
+import type { Observations } from './observations.ts';
+import type { Prediction } from './predict.ts';
+import { SPREAD_MAX, spreadOf } from './rate.ts';
+import { type Found, search } from './search.ts';
+import { type LeaseSettings, sameSettings } from './settings.ts';
+import { conflictReasons, reasonsFor } from './words.ts';
+
+export interface Recommendation {
+  readonly kind: 'recommendation';
+  /** `keep`: what there is is as good, within what is known. The settings are then the current ones. */
+  readonly verdict: 'change' | 'keep';
+  readonly ttlMs: number;
+  readonly heartbeatMs: number;
+  readonly graceMs: number;
+  readonly guardMs: number;
+  /** Absent when the log has no checkpoint to learn their cost from. */
+  readonly checkpointMs?: number;
+  readonly predicted: Prediction;
+  readonly current: { readonly settings: LeaseSettings; readonly predicted: Prediction };
+  /** The limit without which something cheaper could be had; absent when the prices decide. */
+  readonly binding?: Constraint;
+  /** `medium`: some rate is known only roughly, but the advice does not depend on it. */
+  readonly confidence: 'high' | 'medium';
+  /** How much cheaper than the current settings, by the prices. */
+  readonly gainShare: number;
+  readonly reasons: readonly string[];
+  /** Everything that was looked at, for drawing. */
+  readonly candidates: readonly Candidate[];
+}
+
+export type Advice =
+  | Recommendation
+  | { readonly kind: 'not-enough-evidence'; readonly missing: readonly MissingEvidence[] }
+  /** No settings keep every limit; the reasons say which ones stand against each other. */
+  | {
+      readonly kind: 'goals-conflict';
+      readonly between: readonly Constraint[];
+      readonly reasons: readonly string[];
+    };
+
+export function advise(observations: Observations, goals: Goals): Advice {
+  const model = modelOf(observations);
+  const { current } = observations;
+  const missing = missingAtAll(model, current !== undefined);
+  if (current === undefined || missing.length > 0) return { kind: 'not-enough-evidence', missing };
+  const found = search(model, goals);
+  if (found.kind === 'conflict') {
+    const { between } = found;
+    return { kind: 'goals-conflict', between, reasons: conflictReasons(found.all, goals) };
+  }
+  const gaps = missingFor(model, goals, found.best.settings);
+  if (gaps.length > 0) return { kind: 'not-enough-evidence', missing: gaps };
+  return recommend({ model, goals, current: judge(model, goals, current), found });
+}
+
+interface Choice {
+  readonly model: LeaseModel;
+  readonly goals: Goals;
+  readonly current: Candidate;
+  readonly found: Extract<Found, { kind: 'found' }>;
+}
+
+function recommend(choice: Choice): Recommendation {
+  const { model, current, found } = choice;
+  const { best, binding } = found;
+  const gainShare = 1 - best.cost / current.cost;
+  const keep = current.broken.length === 0 && !isWorthwhile(choice, gainShare);
+  const chosen = keep ? current : best;
+  const { ttlMs, heartbeatMs, graceMs, guardMs, checkpointMs } = chosen.settings;
+  return {
+    kind: 'recommendation',
+    verdict: keep ? 'keep' : 'change',
+    ttlMs,
+    heartbeatMs: Math.round(heartbeatMs),
+    graceMs,
+    guardMs,
+    ...(checkpointMs === undefined ? {} : { checkpointMs }),
+    predicted: chosen.predicted,
+    current: { settings: current.settings, predicted: current.predicted },
+    ...(binding === undefined ? {} : { binding }),
+    confidence: confidenceIn(model, chosen),
+    gainShare,
+    reasons: reasonsFor({ ...choice, chosen, keep, gainShare }),
+    candidates: found.all,
+  };
+}
+
+/** A tenth cheaper, and cheaper at both ends of what is uncertain. */
+function isWorthwhile({ model, goals, current, found }: Choice, gainShare: number): boolean {
+  if (gainShare <= REGRET_MAX || sameSettings(current.settings, found.best.settings)) return false;
+  return (['low', 'high'] as const).every((end) => {
+    const world = atEnd(model, end);
+    const costs = [found.best, current].map(({ settings }) => judge(world, goals, settings).cost);
+    return (costs[0] ?? 0) < (costs[1] ?? 0);
+  });
+}
+
+function atEnd(model: LeaseModel, end: 'low' | 'high'): LeaseModel {
+  const at = (estimate: { readonly low: number; readonly high: number }) => {
+    const value = estimate[end];
+    return { mean: value, low: value, high: value };
+  };
+  return { ...model, failure: at(model.failure), crashesPerHour: at(model.crashesPerHour) };
+}
+
+function confidenceIn(model: LeaseModel, chosen: Candidate): 'high' | 'medium' {
+  const { falseLossesPer1000LeaseDays: losses } = chosen.predicted;
+  const spreads = [spreadOf(model.crashesPerHour), spreadOf(losses)];
+  return spreads.every((spread) => spread <= SPREAD_MAX) ? 'high' : 'medium';
+}

@@ -1,0 +1,75 @@
+// Is there enough to advise on? A number whose interval is wide is only a gap when the advice depends
+// on it: the choice is made again at both ends, and what the choice at hand would cost there is
+// compared with the best that could be had.
+
+import { judge } from './candidate.ts';
+import type { Goals } from './goals.ts';
+import type { LeaseModel } from './model.ts';
+import { EVENTS_ENOUGH, exactly, SPREAD_MAX, spreadOf } from './rate.ts';
+import { search } from './search.ts';
+import type { LeaseSettings } from './settings.ts';
+
+export interface MissingEvidence {
+  readonly what: 'settings' | 'renewals' | 'crashes' | 'pauses' | 'checkpoints';
+  readonly have: string;
+  readonly need: string;
+  /** How much longer to record, with as many sessions as now; absent when that does not help. */
+  readonly recordHours?: number;
+}
+
+export const RENEWALS_MIN = 500;
+/** A choice that costs no more than this above the best is as good as it. */
+export const REGRET_MAX = 0.1;
+
+/** Without these nothing can be said. */
+export function missingAtAll(model: LeaseModel, hasSettings: boolean): readonly MissingEvidence[] {
+  const missing: MissingEvidence[] = [];
+  if (!hasSettings) {
+    missing.push({
+      what: 'settings',
+      have: 'no report of a session’s settings',
+      need: 'a log from `recordLeases` given to `openSession` as its observer',
+    });
+  }
+  if (model.renewals < RENEWALS_MIN) {
+    const perHour = model.sessionHours > 0 ? model.renewals / model.sessionHours : 0;
+    missing.push({
+      what: 'renewals',
+      have: `${model.renewals} renewals`,
+      need: `${RENEWALS_MIN}, to know how late one in a thousand is`,
+      ...(perHour > 0 ? { recordHours: (RENEWALS_MIN - model.renewals) / perHour } : {}),
+    });
+  }
+  return missing;
+}
+
+/** What is known too vaguely for this choice; `model` at either end of what is uncertain. */
+export function missingFor(
+  model: LeaseModel,
+  goals: Goals,
+  chosen: LeaseSettings,
+): readonly MissingEvidence[] {
+  const { crashesPerHour, crashes, sessionHours } = model;
+  if (spreadOf(crashesPerHour) <= SPREAD_MAX) return [];
+  const ends = [crashesPerHour.low, crashesPerHour.high].map((rate) => ({
+    ...model,
+    crashesPerHour: exactly(rate),
+  }));
+  const regret = Math.max(...ends.map((end) => regretOf(end, goals, chosen)));
+  if (regret <= REGRET_MAX) return [];
+  return [
+    {
+      what: 'crashes',
+      have: `${crashes} crashes in ${sessionHours.toPrecision(3)} hours of sessions`,
+      need: `${EVENTS_ENOUGH}: the advice depends on how often holders die, and would cost up to ${Math.round(regret * 100)} % more than the best`,
+      recordHours: Math.max(0, EVENTS_ENOUGH / crashesPerHour.mean - sessionHours),
+    },
+  ];
+}
+
+/** By how much this choice is dearer than the best, if the world is like this model. */
+function regretOf(model: LeaseModel, goals: Goals, chosen: LeaseSettings): number {
+  const found = search(model, goals);
+  if (found.kind === 'conflict') return 0;
+  return judge(model, goals, chosen).cost / found.best.cost - 1;
+}

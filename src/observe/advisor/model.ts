@@ -1,0 +1,101 @@
+// The numbers that predictions are made from: measured, each with how sure it is.
+
+import { Histogram } from './histogram.ts';
+import type { Observations } from './observations.ts';
+import { PauseLaw } from './pause-law.ts';
+import { type Estimate, rateOf } from './rate.ts';
+import type { RecordedSession } from './session-tally.ts';
+
+export interface LeaseModel {
+  readonly renewals: number;
+  /** How often one heartbeat fails on its own. */
+  readonly failure: Estimate;
+  readonly roundTripMs: number;
+  readonly roundTripTailMs: number;
+  readonly roundTripVarianceMs2: number;
+  /** How long a failed try takes, at this ttl: time limits grow with the ttl, refusals do not. */
+  failedTripMs(ttlMs: number): number;
+  readonly pauses: PauseLaw;
+  readonly crashesPerHour: Estimate;
+  readonly crashes: number;
+  /** From the expiry to the successor's grant. */
+  readonly takeoverDelayMs: number;
+  readonly checkpointCostMs: number | undefined;
+  /** Work goes on for this long after authority has ended, at most. */
+  readonly overrunMs: number | undefined;
+  readonly leasesPerSession: number;
+  readonly driftPpm: number;
+  readonly sessionHours: number;
+}
+
+export function modelOf(observations: Observations): LeaseModel {
+  const { sessions, sessionHours } = observations;
+  const latency = merged(sessions, (session) => session.latency);
+  const failed = merged(sessions, (session) => session.failedLatency);
+  const answered = total(sessions, (session) => session.answered);
+  const rows = sessions.flatMap((session) => session.failures);
+  // The first try of each renewal counts: in an outage the others fail because the first did.
+  const failure = capped(rateOf(rows.length, Math.max(1, answered)));
+  const outage = outageTries(failure.mean, answered);
+  const outages = rows.filter((row) => row.tries >= outage).map((row) => row.lastedMs);
+  const tries = rows.reduce((sum, row) => sum + row.tries, 0);
+  const unknown = rows.reduce((sum, row) => sum + row.unknown, 0);
+  const failedMs = failed.count > 0 ? failed.quantile(0.5) : latency.quantile(0.5);
+  const ttlMs = observations.current?.ttlMs ?? 0;
+  const pauses = [...sessions.flatMap((session) => session.pauses), ...outages];
+  const hours = Math.max(sessionHours, Number.MIN_VALUE);
+  const { takeoverDelay, acquireLatency, overrun, checkpointLatency, losses } = observations;
+  return {
+    renewals: latency.count,
+    failure,
+    roundTripMs: latency.quantile(0.5),
+    roundTripTailMs: latency.quantile(0.999),
+    roundTripVarianceMs2: ((latency.quantile(0.99) - latency.quantile(0.5)) / 2.33) ** 2,
+    failedTripMs: (wanted) =>
+      unknown * 2 > tries && ttlMs > 0 ? (failedMs * wanted) / ttlMs : failedMs,
+    pauses: new PauseLaw(pauses, hours),
+    crashes: losses.crashed,
+    crashesPerHour: rateOf(losses.crashed, hours),
+    takeoverDelayMs:
+      takeoverDelay.count > 0 ? takeoverDelay.quantile(0.5) : 1 + acquireLatency.quantile(0.5),
+    checkpointCostMs: checkpointLatency.count > 0 ? checkpointLatency.mean : undefined,
+    overrunMs: overrun.count > 0 ? overrun.quantile(0.999) : undefined,
+    leasesPerSession:
+      sessionHours > 0 && observations.leaseHours > 0
+        ? Math.max(1, observations.leaseHours / sessionHours)
+        : 1,
+    driftPpm: observations.current?.driftPpm ?? 500,
+    sessionHours,
+  };
+}
+
+/** A row of failures this long is not chance in so many renewals: the store was away. */
+function outageTries(failure: number, renewals: number): number {
+  const chance = 0.01 / Math.max(1, renewals);
+  return Math.max(3, Math.ceil(Math.log(chance) / Math.log(failure)));
+}
+
+function capped(probability: Estimate): Estimate {
+  const within = (value: number): number => Math.min(value, 0.99);
+  return {
+    mean: within(probability.mean),
+    low: within(probability.low),
+    high: within(probability.high),
+  };
+}
+
+function total(
+  sessions: readonly RecordedSession[],
+  count: (session: RecordedSession) => number,
+): number {
+  return sessions.reduce((sum, session) => sum + count(session), 0);
+}
+
+function merged(
+  sessions: readonly RecordedSession[],
+  part: (session: RecordedSession) => Histogram,
+): Histogram {
+  const all = new Histogram();
+  for (const session of sessions) all.merge(part(session));
+  return all;
+}

@@ -1,0 +1,207 @@
+// What lease logs say about how a fleet lives: renewals, pauses, losses, takeovers, checkpoints.
+// Reports of one session are looked at together; the store's events say how each of them ended.
+
+import type { LeaseEvent } from '../../lease/event.ts';
+import type { LeaseReport } from '../../lease/observer.ts';
+import type { LogEntry } from '../lease-log/entry.ts';
+import { HOUR_MS } from './false-loss.ts';
+import { Histogram } from './histogram.ts';
+import { type RecordedSession, SessionTally } from './session-tally.ts';
+import type { LeaseSettings } from './settings.ts';
+
+export interface Observations {
+  readonly sessions: readonly RecordedSession[];
+  /** Hours in which sessions were seen to live, added up: the exposure of every rate. */
+  readonly sessionHours: number;
+  readonly leaseHours: number;
+  readonly current: (LeaseSettings & { readonly driftPpm: number }) | undefined;
+  readonly losses: {
+    /** Sessions that expired and were never heard of again. */
+    readonly crashed: number;
+    /** Sessions that expired while their process lived. */
+    readonly falselyLost: number;
+    readonly lapsed: number;
+    readonly rejoined: number;
+    /** Sessions that expired and whose process kept no log. */
+    readonly unattributed: number;
+  };
+  /** From an expiry to the grant of the key to somebody who was waiting for it. */
+  readonly takeoverDelay: Histogram;
+  readonly checkpointLatency: Histogram;
+  readonly checkpointBytes: Histogram;
+  readonly sinceCheckpoint: Histogram;
+  /** Work since the last checkpoint when a lease was lost: what had to be done again. */
+  readonly rework: Histogram;
+  readonly overrun: Histogram;
+  readonly acquireLatency: Histogram;
+  readonly fenceRejections: number;
+  readonly hasEvents: boolean;
+}
+
+export function observationsOf(entries: Iterable<LogEntry>): Observations {
+  const collector = new ObservationCollector();
+  for (const entry of entries) collector.add(entry);
+  return collector.observations();
+}
+
+interface OpenTerm {
+  readonly session: string;
+  readonly at: number;
+}
+
+export class ObservationCollector {
+  readonly #tallies: Map<string, SessionTally> = new Map();
+  readonly #terms: Map<string, OpenTerm> = new Map();
+  readonly #expiredAt: Map<string, number> = new Map();
+  readonly #endedSessions: Map<string, { readonly at: number; readonly exit: string }> = new Map();
+  readonly #takeovers: { readonly waiter: string; readonly delayMs: number }[] = [];
+  readonly #checkpointLatency: Histogram = new Histogram();
+  readonly #checkpointBytes: Histogram = new Histogram();
+  readonly #sinceCheckpoint: Histogram = new Histogram();
+  readonly #overrun: Histogram = new Histogram();
+  readonly #acquireLatency: Histogram = new Histogram();
+  readonly #waitedFor: Set<string> = new Set();
+  readonly #seen: Set<number> = new Set();
+  #leaseMs = 0;
+  #fenceRejections = 0;
+  #lastEventAt = 0;
+
+  add(entry: LogEntry): void {
+    if (entry.kind === 'report') this.#addReport(entry.report);
+    if (entry.kind === 'event' && !this.#seen.has(entry.event.seq)) {
+      this.#seen.add(entry.event.seq);
+      this.#addEvent(entry.event);
+    }
+  }
+
+  #addReport(report: LeaseReport): void {
+    if (report.kind === 'dropped') return;
+    if (report.kind === 'overrun') this.#overrun.add(report.overrunMs);
+    if (report.kind === 'operation') {
+      if (report.outcome === 'fenced') this.#fenceRejections += 1;
+      if (report.operation === 'checkpoint' && report.outcome === 'ok') {
+        this.#checkpointLatency.add(report.latencyMs);
+        this.#checkpointBytes.add(report.bytes ?? 0);
+        if (report.saved?.sinceLastMs !== undefined) {
+          this.#sinceCheckpoint.add(report.saved.sinceLastMs);
+        }
+      }
+      if (report.operation === 'acquire') {
+        if (report.outcome === 'ok') this.#acquireLatency.add(report.latencyMs);
+        if (report.outcome === 'contended') this.#waitedFor.add(`${report.session} ${report.key}`);
+      }
+    }
+    let tally = this.#tallies.get(report.session);
+    if (tally === undefined) {
+      tally = new SessionTally(report.session);
+      this.#tallies.set(report.session, tally);
+    }
+    tally.add(report);
+  }
+
+  #addEvent(event: LeaseEvent): void {
+    this.#lastEventAt = Math.max(this.#lastEventAt, event.at);
+    if (event.kind === 'session-ended') {
+      this.#endedSessions.set(event.session, { at: event.at, exit: event.exit });
+    }
+    if (event.kind === 'acquired') {
+      const expiredAt = this.#expiredAt.get(event.key);
+      if (expiredAt !== undefined) {
+        const waiter = `${event.session} ${event.key}`;
+        this.#takeovers.push({ waiter, delayMs: event.at - expiredAt });
+      }
+      this.#expiredAt.delete(event.key);
+      this.#terms.set(event.key, { session: event.session, at: event.at });
+    }
+    if (event.kind === 'ended') {
+      const term = this.#terms.get(event.key);
+      if (term !== undefined) this.#leaseMs += event.at - term.at;
+      this.#terms.delete(event.key);
+      if (event.exit === 'expired') this.#expiredAt.set(event.key, event.at);
+    }
+  }
+
+  observations(): Observations {
+    const sessions = [...this.#tallies.values()].map((tally) => tally.recorded());
+    const sessionMs = sessions.reduce((total, session) => total + session.livedMs, 0);
+    const openMs = [...this.#terms.values()].reduce(
+      (total, term) => total + Math.max(0, this.#lastEventAt - term.at),
+      0,
+    );
+    const takeoverDelay = new Histogram();
+    // Whoever came later says nothing about how soon the key could be had. Logs come in any order, so
+    // that who waited is known only now.
+    for (const { waiter, delayMs } of this.#takeovers) {
+      if (this.#waitedFor.has(waiter)) takeoverDelay.add(delayMs);
+    }
+    const rework = new Histogram();
+    const losses = this.#losses(sessions, rework);
+    return {
+      sessions,
+      sessionHours: sessionMs / HOUR_MS,
+      leaseHours: (this.#leaseMs + openMs) / HOUR_MS,
+      current: currentSettings(sessions, this.#sinceCheckpoint),
+      losses,
+      takeoverDelay,
+      checkpointLatency: this.#checkpointLatency,
+      checkpointBytes: this.#checkpointBytes,
+      sinceCheckpoint: this.#sinceCheckpoint,
+      rework,
+      overrun: this.#overrun,
+      acquireLatency: this.#acquireLatency,
+      fenceRejections: this.#fenceRejections,
+      hasEvents: this.#seen.size > 0,
+    };
+  }
+
+  #losses(sessions: readonly RecordedSession[], rework: Histogram): Observations['losses'] {
+    let crashed = 0;
+    let falselyLost = 0;
+    for (const session of sessions) {
+      const end = this.#endedSessions.get(session.id);
+      const expired = end?.exit === 'expired';
+      const heardAfter = end !== undefined && session.lastAt > end.at;
+      const toldSo = session.lost && end === undefined;
+      if (toldSo || (expired && (session.lost || heardAfter))) falselyLost += 1;
+      else if (expired) crashed += 1;
+      else continue;
+      if (end !== undefined && session.savedAt !== undefined) rework.add(end.at - session.savedAt);
+    }
+    const known = new Set(sessions.map((session) => session.id));
+    const unattributed = [...this.#endedSessions].filter(
+      ([id, { exit }]) => exit === 'expired' && !known.has(id),
+    ).length;
+    const lapsed = sessions.reduce((total, session) => total + session.lapsed, 0);
+    const rejoined = sessions.reduce((total, session) => total + session.rejoined, 0);
+    return { crashed, falselyLost, lapsed, rejoined, unattributed };
+  }
+}
+
+/** The settings that most of the recorded time was lived under. */
+function currentSettings(
+  sessions: readonly RecordedSession[],
+  sinceCheckpoint: Histogram,
+): Observations['current'] {
+  const lived = new Map<string, number>();
+  const shown = new Map<string, RecordedSession>();
+  for (const session of sessions) {
+    if (session.settings === undefined) continue;
+    const { ttlMs, graceMs, heartbeatMs } = session.settings;
+    const name = `${ttlMs} ${graceMs} ${heartbeatMs}`;
+    lived.set(name, (lived.get(name) ?? 0) + session.livedMs + 1);
+    shown.set(name, session);
+  }
+  const [most] = [...lived].sort(([, a], [, b]) => b - a);
+  const settings = most && shown.get(most[0])?.settings;
+  if (settings === undefined) return undefined;
+  const { ttlMs, heartbeatMs, graceMs, guardMs, driftPpm } = settings;
+  const checkpointMs = sinceCheckpoint.count > 0 ? sinceCheckpoint.quantile(0.5) : undefined;
+  return {
+    ttlMs,
+    heartbeatMs,
+    graceMs,
+    guardMs,
+    driftPpm,
+    ...(checkpointMs === undefined ? {} : { checkpointMs }),
+  };
+}

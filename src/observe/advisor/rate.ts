@@ -1,0 +1,46 @@
+// A rate that was seen k times in t hours. With few events the number itself says little, so it
+// travels with the interval that it lies in nine times out of ten: the gamma posterior of k + ½.
+
+import { gammaQuantile } from './special-functions.ts';
+
+export interface Estimate {
+  readonly mean: number;
+  /** Nine times out of ten it lies between these. */
+  readonly low: number;
+  readonly high: number;
+}
+
+export function rateOf(events: number, exposure: number): Estimate {
+  const shape = events + 0.5;
+  return {
+    mean: shape / exposure,
+    low: gammaQuantile(shape, 0.05) / exposure,
+    high: gammaQuantile(shape, 0.95) / exposure,
+  };
+}
+
+/** Beyond this factor between the ends of an interval a number is no evidence. */
+export const SPREAD_MAX = 4;
+
+export function spreadOf({ low, high }: Estimate): number {
+  return high === low ? 1 : high / low;
+}
+
+/** Events needed before the interval is narrow enough. */
+export const EVENTS_ENOUGH = 6;
+
+export function exactly(value: number): Estimate {
+  return { mean: value, low: value, high: value };
+}
+
+export function scaled(estimate: Estimate, factor: number): Estimate {
+  return {
+    mean: estimate.mean * factor,
+    low: estimate.low * factor,
+    high: estimate.high * factor,
+  };
+}
+
+export function sum(a: Estimate, b: Estimate): Estimate {
+  return { mean: a.mean + b.mean, low: a.low + b.low, high: a.high + b.high };
+}

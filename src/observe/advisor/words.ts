@@ -1,0 +1,120 @@
+// The advice in sentences: what it follows from, what it trades, and what stands in the way.
+
+import type { Candidate, Constraint } from './candidate.ts';
+import type { Goals } from './goals.ts';
+import { longestHeartbeat } from './heartbeat-quality.ts';
+import type { LeaseModel } from './model.ts';
+import type { Estimate } from './rate.ts';
+
+const DAY_MS = 86_400_000;
+
+export const CONSTRAINT_WORDS: Readonly<Record<Constraint, string>> = {
+  attempts: 'at least three tries of a renewal must fit into the authority',
+  pauses: 'the authority must outlast the pause that meets one heartbeat in ten thousand',
+  'longest-effect': 'the longest effect must fit between two heartbeats',
+  takeover: 'the takeover p99 must stay within its limit',
+  'false-losses': 'false losses must stay within their limit',
+};
+
+export function showMs(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 120_000) return `${Number((ms / 1_000).toPrecision(3))} s`;
+  return `${Number((ms / 60_000).toPrecision(3))} min`;
+}
+
+export function showEstimate({ mean, low, high }: Estimate): string {
+  const show = (value: number): string => {
+    if (value === 0) return '0';
+    if (value < 0.01) return '< 0.01';
+    return String(Number(value.toPrecision(2)));
+  };
+  return `${show(mean)} (${show(low)} to ${show(high)})`;
+}
+
+export function reasonsFor(advice: {
+  readonly model: LeaseModel;
+  readonly goals: Goals;
+  readonly chosen: Candidate;
+  readonly current: Candidate;
+  readonly keep: boolean;
+  readonly gainShare: number;
+  readonly found: { readonly binding: Constraint | undefined };
+}): readonly string[] {
+  const { model, chosen, current, keep, gainShare, found } = advice;
+  const percent = Math.round(gainShare * 100);
+  const verdict = keep
+    ? `Keep what you have: the best found is ${Math.max(0, percent)} % cheaper, which is less than 10 % or less than what is uncertain.`
+    : current.broken.length > 0
+      ? `The current settings break a limit: ${current.broken.map((name) => CONSTRAINT_WORDS[name]).join('; ')}.`
+      : `This is ${percent} % cheaper than the current settings, by the prices given.`;
+  const binding =
+    found.binding === undefined
+      ? 'No limit binds: the prices of takeover, false loss and writes balance here.'
+      : `What binds is that ${CONSTRAINT_WORDS[found.binding]}; without that, a cheaper setting exists.`;
+  return [
+    verdict,
+    binding,
+    `Takeover is ttl − heartbeat/2 + ${showMs(model.takeoverDelayMs)} at the median, since a holder dies at any moment between two heartbeats.`,
+    `${chosen.predicted.attemptsThatFit} tries of a renewal fit; each fails on its own with probability ${model.failure.mean.toPrecision(2)}.`,
+    `${model.pauses.count} pauses were seen in ${model.sessionHours.toPrecision(3)} hours of sessions; the tail beyond them is ${tailWords(model)}.`,
+    ...heartbeatWords(advice),
+    ...checkpointWords(model, chosen),
+  ];
+}
+
+function tailWords(model: LeaseModel): string {
+  const { tail } = model.pauses;
+  if (tail === undefined) return 'not known: none was seen';
+  return tail.kind === 'pareto'
+    ? 'a generalised Pareto law fitted to the longest of them'
+    : 'bounded by Cantelli’s inequality, for want of more of them';
+}
+
+/** What the theory of failure detectors says about the heartbeat, for whoever sends them one by one. */
+function heartbeatWords(advice: {
+  readonly model: LeaseModel;
+  readonly goals: Goals;
+  readonly chosen: Candidate;
+}): readonly string[] {
+  const { model, goals, chosen } = advice;
+  const { ttlMs, heartbeatMs } = chosen.settings;
+  const longest = longestHeartbeat({
+    detectionMs: ttlMs,
+    betweenMistakesMs: (1_000 * DAY_MS) / goals.falseLossesPer1000LeaseDaysMax,
+    mistakeMs: ttlMs,
+    lossProbability: model.failure.mean,
+    delayVarianceMs2: model.roundTripVarianceMs2,
+  });
+  if (longest >= heartbeatMs) return [];
+  return [
+    `By Chen, Toueg and Aguilera a heartbeat of at most ${showMs(longest)} would be needed here if failed ones were not tried again sooner; the keeper does, every ttl / 20.`,
+  ];
+}
+
+function checkpointWords(model: LeaseModel, chosen: Candidate): readonly string[] {
+  const { checkpointMs } = chosen.settings;
+  if (checkpointMs === undefined || model.checkpointCostMs === undefined) {
+    return ['No checkpoint was recorded, so nothing is said about how often to save.'];
+  }
+  return [
+    `A checkpoint takes ${showMs(model.checkpointCostMs)}; √(2·cost/losses) gives ${showMs(checkpointMs)} of work between two, saved at the first end of a step after that. Half or twice as much costs a quarter more.`,
+  ];
+}
+
+export function conflictReasons(all: readonly Candidate[], goals: Goals): readonly string[] {
+  const shortEnough = all.filter(({ broken }) => !broken.includes('takeover')).at(-1);
+  const safeEnough = all.find(({ broken }) => broken.every((name) => name === 'takeover'));
+  const reasons: string[] = [];
+  if (shortEnough !== undefined) {
+    reasons.push(
+      `A takeover p99 of ${showMs(goals.takeoverP99MsMax)} needs a ttl of at most ${showMs(shortEnough.settings.ttlMs)}; ` +
+        `there, ${shortEnough.broken.map((name) => CONSTRAINT_WORDS[name]).join('; ')}, and does not.`,
+    );
+  }
+  reasons.push(
+    safeEnough === undefined
+      ? `No ttl up to ${showMs(goals.ttlMsMax)} keeps the other limits: holders pause too long or too often. Look at what blocks them first.`
+      : `The other limits need a ttl of at least ${showMs(safeEnough.settings.ttlMs)}, with a takeover p99 of ${showMs(safeEnough.predicted.takeoverP99Ms)}.`,
+  );
+  return reasons;
+}

@@ -1,0 +1,131 @@
+// What each kind of entry must hold. A log comes from a disk that others can write to: nothing in it
+// is believed before it was looked at here.
+
+import { EXIT_ADVICE } from '../../lease/exit.ts';
+import type { LeaseOperation, OutcomeClass } from '../../lease/observer.ts';
+import { LOG_VERSION, type LogEntry } from './entry.ts';
+import {
+  type Check,
+  number,
+  object,
+  oneOf,
+  optional,
+  type Shape,
+  tagged,
+  text,
+  whole,
+} from './shape.ts';
+
+const OPERATIONS: Readonly<Record<LeaseOperation, true>> = {
+  'open-session': true,
+  heartbeat: true,
+  'end-session': true,
+  acquire: true,
+  withdraw: true,
+  checkpoint: true,
+  'begin-intent': true,
+  'settle-intent': true,
+  release: true,
+};
+
+const OUTCOMES: Readonly<Record<OutcomeClass, true>> = {
+  ok: true,
+  contended: true,
+  fenced: true,
+  expired: true,
+  revoked: true,
+  refused: true,
+  unknown: true,
+  unavailable: true,
+};
+
+const exit = oneOf(Object.keys(EXIT_ADVICE));
+const loss: Shape = { session: text, leases: whole, cause: optional(text), at: number };
+
+const report: Check = tagged({
+  operation: {
+    operation: oneOf(Object.keys(OPERATIONS)),
+    outcome: oneOf(Object.keys(OUTCOMES)),
+    latencyMs: number,
+    remainingAtSendMs: number,
+    remainingAtReplyMs: number,
+    session: text,
+    loopLagMs: number,
+    suspendedMs: number,
+    attempt: optional(whole),
+    key: optional(text),
+    fence: optional(whole),
+    bytes: optional(whole),
+    cause: optional(text),
+    saved: optional(object({ seq: whole, digest: text, sinceLastMs: optional(number) })),
+    granted: optional(
+      object({
+        predecessor: object({ exit, fence: optional(whole) }),
+        restored: optional(object({ seq: whole, digest: text, fence: whole })),
+      }),
+    ),
+    at: number,
+  },
+  settings: {
+    session: text,
+    owner: text,
+    ttlMs: number,
+    graceMs: number,
+    guardMs: number,
+    driftPpm: number,
+    heartbeatMs: number,
+    retryMs: number,
+    lagEveryMs: number,
+    at: number,
+  },
+  lapsed: loss,
+  rejoined: loss,
+  lost: loss,
+  troubled: loss,
+  overrun: { session: text, key: text, fence: whole, overrunMs: number, at: number },
+  dropped: { count: whole, at: number },
+});
+
+const base: Shape = { seq: whole, at: whole };
+const forced: Shape = { cause: optional(text), actor: optional(text) };
+const term: Shape = { ...base, key: text, fence: whole, rev: whole, session: text, owner: text };
+const session: Shape = { ...base, session: text, owner: text };
+
+const event: Check = tagged({
+  acquired: term,
+  ended: { ...term, exit, ...forced },
+  'drain-requested': { ...term, actor: text, cause: text, deadlineAt: whole },
+  'session-opened': session,
+  'session-rejoined': session,
+  'session-ended': { ...session, exit, ...forced },
+  alarm: { ...base, alarm: text, cause: text },
+  'epoch-raised': { ...base, actor: text, cause: text },
+});
+
+const version: Check = (value, path) =>
+  value === LOG_VERSION
+    ? undefined
+    : `${path} is ${JSON.stringify(value)}; this build reads version ${LOG_VERSION}`;
+
+const entry: Check = tagged({
+  header: { version, at: number },
+  report: { report },
+  event: { event },
+  dropped: { at: number, count: whole },
+});
+
+export type ParsedLine =
+  | { readonly kind: 'entry'; readonly entry: LogEntry }
+  | { readonly kind: 'malformed'; readonly problem: string };
+
+export function parseLine(line: string): ParsedLine {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    return { kind: 'malformed', problem: 'this is not JSON: was the line cut short?' };
+  }
+  const problem = entry(value, '');
+  if (problem !== undefined) return { kind: 'malformed', problem };
+  return { kind: 'entry', entry: value as LogEntry };
+}

@@ -1,0 +1,55 @@
+// The lease log: one JSON object per line. A log holds what one process reported, what a store
+// recorded, or both; `verify-log` and `advise` read any number of them together.
+//
+//   {"kind":"header", …}   every file, and every time a process goes on writing to one, starts so
+//   {"kind":"report", …}   what the library told its observer
+//   {"kind":"event", …}    what the store recorded, in the store's order
+//   {"kind":"dropped", …}  this many entries before this line could not be kept
+
+import type { LeaseEvent } from '../../lease/event.ts';
+import type { LeaseReport } from '../../lease/observer.ts';
+
+export const LOG_VERSION = 1;
+
+export interface HeaderEntry {
+  readonly kind: 'header';
+  readonly version: number;
+  /** The writer's wall clock. */
+  readonly at: number;
+}
+
+export interface ReportEntry {
+  readonly kind: 'report';
+  readonly report: LeaseReport;
+}
+
+export interface EventEntry {
+  readonly kind: 'event';
+  readonly event: LeaseEvent;
+}
+
+export interface DroppedEntry {
+  readonly kind: 'dropped';
+  readonly at: number;
+  readonly count: number;
+}
+
+export type LogEntry = HeaderEntry | ReportEntry | EventEntry | DroppedEntry;
+
+/** Where an entry stands, for whoever has to look at it. */
+export interface Place {
+  readonly log: string;
+  readonly line: number;
+}
+
+export type LocatedEntry = LogEntry & { readonly place: Place };
+
+export interface MalformedLine {
+  readonly kind: 'malformed';
+  readonly place: Place;
+  readonly problem: string;
+}
+
+export function showPlace({ log, line }: Place): string {
+  return `${log}:${line}`;
+}

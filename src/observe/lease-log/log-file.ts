@@ -1,0 +1,131 @@
+// The file a log is written to: appended in batches, one write at a time, so that whoever reports
+// never waits for a disk. What comes faster than the disk takes it is dropped and counted.
+
+import { open, rename, stat } from 'node:fs/promises';
+import type { LogEntry } from './entry.ts';
+
+export interface LogFileOptions {
+  readonly file: string;
+  /** Starts a new file, and keeps the old one as `<file>.1`, beyond this size; never by default. */
+  readonly bytesMax?: number;
+  /** How many old files are kept. Default 4. */
+  readonly filesMax?: number;
+}
+
+const WAITING_MAX = 10_000;
+const FILES_MAX_DEFAULT = 4;
+
+export class LogFile {
+  readonly #options: LogFileOptions;
+  readonly #header: () => LogEntry;
+  readonly #wallMs: () => number;
+  #waiting: string[] = [];
+  #dropped = 0;
+  #droppedUntold = 0;
+  #bytes: number | undefined;
+  #writing: Promise<void> | undefined;
+  #failure: unknown;
+
+  constructor(
+    options: LogFileOptions,
+    clock: { readonly header: () => LogEntry; readonly wallMs: () => number },
+  ) {
+    this.#options = options;
+    this.#header = clock.header;
+    this.#wallMs = clock.wallMs;
+  }
+
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  /** The first write that failed, if one did; nothing is written after it. */
+  get failure(): unknown {
+    return this.#failure;
+  }
+
+  append(entry: LogEntry): void {
+    if (this.#failure !== undefined || this.#waiting.length >= WAITING_MAX) {
+      this.#dropped += 1;
+      this.#droppedUntold += 1;
+      return;
+    }
+    this.#waiting.push(`${JSON.stringify(entry)}\n`);
+    this.#writing ??= this.#write();
+  }
+
+  /** Resolves when everything appended so far is in the file. Rejects when it could not be. */
+  async flush(): Promise<void> {
+    while (this.#writing !== undefined) await this.#writing;
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  async #write(): Promise<void> {
+    try {
+      while (this.#waiting.length > 0) await this.#writeBatch();
+    } catch (fault) {
+      this.#failure = fault;
+      this.#dropped += this.#waiting.length;
+      this.#waiting = [];
+    } finally {
+      this.#writing = undefined;
+    }
+  }
+
+  async #writeBatch(): Promise<void> {
+    const lines = this.#waiting;
+    this.#waiting = [];
+    if (this.#droppedUntold > 0) {
+      const gap: LogEntry = { kind: 'dropped', at: this.#wallMs(), count: this.#droppedUntold };
+      this.#droppedUntold = 0;
+      lines.push(`${JSON.stringify(gap)}\n`);
+    }
+    const batch = lines.join('');
+    const { file, bytesMax } = this.#options;
+    const started = this.#bytes !== undefined;
+    const full = bytesMax !== undefined && (this.#bytes ?? 0) + batch.length > bytesMax;
+    if (started && full) await this.#rotate();
+    const before = this.#bytes === undefined || this.#bytes === 0 ? await this.#opening() : '';
+    const handle = await open(file, 'a');
+    try {
+      const text = before + batch;
+      await handle.appendFile(text);
+      this.#bytes = (this.#bytes ?? 0) + Buffer.byteLength(text);
+    } finally {
+      await handle.close();
+    }
+  }
+
+  /** A header; after a line that a killed process left unfinished it starts on a line of its own. */
+  async #opening(): Promise<string> {
+    const header = `${JSON.stringify(this.#header())}\n`;
+    const { file } = this.#options;
+    const size = await stat(file).then(
+      (found) => found.size,
+      () => 0,
+    );
+    this.#bytes = size;
+    if (size === 0) return header;
+    const handle = await open(file, 'r');
+    try {
+      const last = Buffer.alloc(1);
+      await handle.read(last, 0, 1, size - 1);
+      return last.toString() === '\n' ? header : `\n${header}`;
+    } finally {
+      await handle.close();
+    }
+  }
+
+  async #rotate(): Promise<void> {
+    const { file, filesMax = FILES_MAX_DEFAULT } = this.#options;
+    for (let number = filesMax - 1; number >= 1; number -= 1) {
+      await rename(`${file}.${number}`, `${file}.${number + 1}`).catch(ignoreAbsent);
+    }
+    await rename(file, `${file}.1`);
+    this.#bytes = 0;
+  }
+}
+
+function ignoreAbsent(fault: NodeJS.ErrnoException): void {
+  if (fault.code !== 'ENOENT') throw fault;
+}

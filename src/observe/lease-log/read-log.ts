@@ -1,0 +1,56 @@
+// Reading a log, strictly: every line is an entry or is named with what is wrong with it. The one
+// thing forgiven is a last line that a killed process could not finish, at the end of the file or
+// just before the header of whoever went on with it.
+
+import { createReadStream } from 'node:fs';
+import { createInterface } from 'node:readline';
+import type { LocatedEntry, MalformedLine } from './entry.ts';
+import { type ParsedLine, parseLine } from './entry-shape.ts';
+
+export interface ReadOptions {
+  /** Called now and then with how many bytes of this file were read. */
+  readonly onProgress?: (bytes: number) => void;
+}
+
+const PROGRESS_LINES = 10_000;
+
+interface Line {
+  readonly number: number;
+  readonly parsed: ParsedLine;
+  readonly isHeader: boolean;
+}
+
+export async function* readLeaseLog(
+  file: string,
+  options: ReadOptions = {},
+): AsyncGenerator<LocatedEntry | MalformedLine, void, void> {
+  const stream = createReadStream(file, { encoding: 'utf8' });
+  const lines = createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY });
+  let number = 0;
+  let held: Line | undefined;
+  for await (const text of lines) {
+    number += 1;
+    if (number % PROGRESS_LINES === 0) options.onProgress?.(stream.bytesRead);
+    if (text === '') continue;
+    const parsed = parseLine(text);
+    const isHeader = parsed.kind === 'entry' && parsed.entry.kind === 'header';
+    if (held !== undefined && !isTorn(held, isHeader)) yield located(file, held);
+    held = { number, parsed, isHeader };
+  }
+  options.onProgress?.(stream.bytesRead);
+  if (held !== undefined && !isTorn(held, true)) yield located(file, held);
+}
+
+/** A line that is not even JSON, where a writer may have been killed. */
+function isTorn(line: Line, writerEndedHere: boolean): boolean {
+  return (
+    writerEndedHere && line.parsed.kind === 'malformed' && /not JSON/.test(line.parsed.problem)
+  );
+}
+
+function located(log: string, { number, parsed }: Line): LocatedEntry | MalformedLine {
+  const place = { log, line: number };
+  return parsed.kind === 'entry'
+    ? { ...parsed.entry, place }
+    : { kind: 'malformed', place, problem: parsed.problem };
+}

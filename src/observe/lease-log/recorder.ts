@@ -1,0 +1,142 @@
+// The recorder: an observer that keeps what it is told in a lease log, and with it, if asked, what
+// the store recorded. One per process and file; several processes write several files.
+
+import type { EventSeq } from '../../lease/event.ts';
+import type { LeaseObserver, LeaseReport } from '../../lease/observer.ts';
+import type { KernelStore } from '../../lease/port.ts';
+import { watchLeases } from '../../lease/watch.ts';
+import { type Clock, systemClock } from '../../support/clock.ts';
+import { boundedText, rejectUnknownOptions, wholeNumber } from '../../support/options.ts';
+import { systemTimers, type Timers } from '../../support/timer.ts';
+import { LOG_VERSION } from './entry.ts';
+import { LogFile, type LogFileOptions } from './log-file.ts';
+
+export interface RecorderOptions extends LogFileOptions {
+  readonly clock?: Clock;
+  readonly timers?: Timers;
+}
+
+export interface RecordEventsOptions {
+  /** Where to go on. Default 0: the oldest event that the store keeps. */
+  readonly after?: EventSeq;
+  readonly pollMs?: number;
+}
+
+export interface LeaseRecorder extends LeaseObserver {
+  /** Entries that the disk was too slow for; the log says where. */
+  readonly dropped: number;
+  /** Also keeps the store's events, until the recorder is closed. One process of a fleet is enough. */
+  recordEvents(store: KernelStore, options?: RecordEventsOptions): void;
+  /** Reads the store's events up to now, and resolves when all is in the file. */
+  flush(): Promise<void>;
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** `file` is made when it does not exist and appended to when it does. */
+export function recordLeases(options: RecorderOptions): LeaseRecorder {
+  rejectUnknownOptions('recordLeases', options, [
+    ...['file', 'bytesMax', 'filesMax', 'clock', 'timers'],
+  ]);
+  boundedText('file', options.file, 4_096);
+  const range = { min: 1, max: Number.MAX_SAFE_INTEGER };
+  if (options.bytesMax !== undefined) wholeNumber('bytesMax', options.bytesMax, range);
+  if (options.filesMax !== undefined) wholeNumber('filesMax', options.filesMax, range);
+  return new Recorder(options);
+}
+
+interface Followed {
+  readonly store: KernelStore;
+  after: EventSeq;
+  running: Promise<void>;
+}
+
+const EVENTS_PAGE = 500;
+
+class Recorder implements LeaseRecorder {
+  readonly #file: LogFile;
+  readonly #timers: Timers;
+  readonly #stop: AbortController = new AbortController();
+  readonly #followed: Followed[] = [];
+
+  constructor(options: RecorderOptions) {
+    const clock = options.clock ?? systemClock;
+    this.#timers = options.timers ?? systemTimers;
+    this.#file = new LogFile(options, {
+      header: () => ({ kind: 'header', version: LOG_VERSION, at: clock.wallMs() }),
+      wallMs: () => clock.wallMs(),
+    });
+  }
+
+  get dropped(): number {
+    return this.#file.dropped;
+  }
+
+  report(report: LeaseReport): void {
+    this.#file.append({ kind: 'report', report });
+  }
+
+  recordEvents(store: KernelStore, options: RecordEventsOptions = {}): void {
+    rejectUnknownOptions('recordEvents', options, ['after', 'pollMs']);
+    const followed: Followed = { store, after: options.after ?? 0, running: Promise.resolve() };
+    followed.running = this.#follow(followed, options.pollMs);
+    this.#followed.push(followed);
+  }
+
+  async flush(): Promise<void> {
+    for (const followed of this.#followed) await this.#catchUp(followed);
+    await this.#file.flush();
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    for (const { running } of this.#followed) await running;
+    await this.flush();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  async #follow(followed: Followed, pollMs: number | undefined): Promise<void> {
+    const options = {
+      signal: this.#stop.signal,
+      timers: this.#timers,
+      ...(pollMs === undefined ? {} : { pollMs }),
+    };
+    while (!this.#stop.signal.aborted) {
+      try {
+        for await (const event of watchLeases(followed.store, {
+          ...options,
+          after: followed.after,
+        })) {
+          if (event.kind !== 'truncated' && event.seq > followed.after) {
+            this.#file.append({ kind: 'event', event });
+          }
+          followed.after = Math.max(followed.after, event.seq);
+        }
+      } catch {
+        // The store is out of reach for now. Events wait in it; the log goes on where it stopped.
+        await this.#timers.pause(pollMs ?? 1_000, this.#stop.signal);
+      }
+    }
+  }
+
+  async #catchUp(followed: Followed): Promise<void> {
+    for (;;) {
+      const page = await followed.store.leases.events({
+        after: followed.after,
+        limit: EVENTS_PAGE,
+      });
+      if (page.kind === 'truncated') {
+        followed.after = Math.max(followed.after, page.oldest);
+        continue;
+      }
+      for (const event of page.events) {
+        if (event.seq > followed.after) this.#file.append({ kind: 'event', event });
+        followed.after = Math.max(followed.after, event.seq);
+      }
+      if (page.events.length < EVENTS_PAGE) return;
+    }
+  }
+}

@@ -1,0 +1,112 @@
+// Checks recorded lease logs after the fact: exclusive tenure, fence order, one end for each term,
+// checkpoint lineage, the chain of predecessors, and that nothing was accepted from the replaced.
+
+import { rejectUnknownOptions, wholeNumber } from '../../support/options.ts';
+import type { LocatedEntry, MalformedLine } from '../lease-log/entry.ts';
+import { readLeaseLog } from '../lease-log/read-log.ts';
+import { FactCollector, type Facts } from './facts.ts';
+import { checkFenceOrder } from './fence-order.ts';
+import { checkLateWrites } from './late-writes.ts';
+import { checkLineage } from './lineage.ts';
+import { checkTenure } from './tenure.ts';
+import type { Violation } from './violation.ts';
+
+export interface VerifyOptions {
+  /** By how much clocks of holders and store may differ before it counts. Default 1000. */
+  readonly skewMs?: number;
+  readonly onProgress?: (log: string, bytes: number) => void;
+}
+
+export interface Checked {
+  readonly events: number;
+  readonly operations: number;
+  readonly keys: number;
+  readonly terms: number;
+  /** Terms that ended by expiry and were taken over: where things go wrong if they do. */
+  readonly takeovers: number;
+  readonly checkpoints: number;
+  /** What a reader should know about how much was checked. */
+  readonly notes: readonly string[];
+}
+
+export type VerifiedLog =
+  | { readonly kind: 'clean'; readonly checked: Checked }
+  | {
+      readonly kind: 'violated';
+      readonly checked: Checked;
+      readonly violations: readonly Violation[];
+    }
+  /** Lines that are no entries of a lease log: nothing can be said before they are explained. */
+  | { readonly kind: 'unreadable'; readonly lines: readonly MalformedLine[] };
+
+const SKEW_MS_DEFAULT = 1_000;
+const MALFORMED_MAX = 20;
+
+export async function verifyLeaseLogs(
+  files: readonly string[],
+  options: VerifyOptions = {},
+): Promise<VerifiedLog> {
+  rejectUnknownOptions('verifyLeaseLogs', options, ['skewMs', 'onProgress']);
+  const entries: LocatedEntry[] = [];
+  const malformed: MalformedLine[] = [];
+  for (const file of files) {
+    const onProgress = (bytes: number): void => options.onProgress?.(file, bytes);
+    for await (const read of readLeaseLog(file, { onProgress })) {
+      if (read.kind !== 'malformed') entries.push(read);
+      else if (malformed.length < MALFORMED_MAX) malformed.push(read);
+    }
+  }
+  if (malformed.length > 0) return { kind: 'unreadable', lines: malformed };
+  return verifyEntries(entries, options);
+}
+
+/** The same for entries that were read already. */
+export function verifyEntries(
+  entries: Iterable<LocatedEntry>,
+  options: Pick<VerifyOptions, 'skewMs'> = {},
+): Exclude<VerifiedLog, { kind: 'unreadable' }> {
+  const skewMs = wholeNumber('skewMs', options.skewMs ?? SKEW_MS_DEFAULT, {
+    min: 0,
+    max: 86_400_000,
+  });
+  const collector = new FactCollector();
+  for (const entry of entries) collector.add(entry);
+  const facts = collector.facts();
+  const violations = [
+    ...facts.conflicts,
+    ...checkTenure(facts),
+    ...checkFenceOrder(facts),
+    ...checkLineage(facts),
+    ...checkLateWrites(facts, skewMs),
+  ];
+  const checked = checkedOf(facts);
+  return violations.length === 0
+    ? { kind: 'clean', checked }
+    : { kind: 'violated', checked, violations };
+}
+
+function checkedOf(facts: Facts): Checked {
+  const terms = [...facts.termOf.values()];
+  const notes: string[] = [];
+  if (facts.events.length === 0) {
+    notes.push('No events of the store: tenure and fence order could not be checked.');
+  }
+  if (facts.operations.length === 0) {
+    notes.push('No reports of holders: lineage and late writes could not be checked.');
+  }
+  if (facts.startsLate) notes.push('The log starts after the first event of the store.');
+  if (facts.dropped > 0) notes.push(`${facts.dropped} entries were not recorded.`);
+  return {
+    events: facts.events.length,
+    operations: facts.operations.length,
+    keys: facts.terms.size,
+    terms: terms.length,
+    takeovers: terms.filter(
+      ({ ended, successor }) => ended?.exit === 'expired' && successor !== undefined,
+    ).length,
+    checkpoints: facts.operations.filter(
+      ({ operation, outcome }) => operation === 'checkpoint' && outcome === 'ok',
+    ).length,
+    notes,
+  };
+}

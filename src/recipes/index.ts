@@ -1,0 +1,20 @@
+// The recipes: what most people want from leases, ready made. Explicit exports only.
+
+export { type Election, type ElectionState, type ElectOptions, elect } from './elect.ts';
+export { type Pool, type PoolOptions, type PoolTerm, pool } from './pool.ts';
+export {
+  openProvedSession,
+  type ProvedSession,
+  type ProvedSessionOptions,
+} from './proved-session.ts';
+export {
+  type Member,
+  type MemberChange,
+  type MemberState,
+  type Registry,
+  type RegistryOptions,
+  registry,
+} from './registry.ts';
+export { type RevokePrefixOptions, type RevokeProgress, revokePrefix } from './revoke-prefix.ts';
+export type { Overrun, Term, TermOptions } from './run-term.ts';
+export { type WithLeaseOptions, type WithLeaseOutcome, withLease } from './with-lease.ts';

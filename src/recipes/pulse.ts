@@ -1,0 +1,65 @@
+// What a session's thread and the main thread tell each other without waiting for each other: one
+// small piece of shared memory.
+//
+//   main → thread   when its event loop last turned; until when it said it would be busy
+//   thread → main   until when there is authority, on both clocks, and under which notice
+//
+// The four numbers of the thread are written together under a version that is odd while they change,
+// so that a reader never mixes two answers.
+
+import type { Moment } from '../lease/authority.ts';
+
+const TURNED_AT = 0;
+const BUSY_UNTIL = 1;
+const UNTIL_MONOTONIC = 2;
+const UNTIL_WALL = 3;
+const NOTICES = 4;
+const NUMBERS = 5;
+const VERSION_AT = NUMBERS * Float64Array.BYTES_PER_ELEMENT;
+
+export class Pulse {
+  readonly memory: SharedArrayBuffer;
+  readonly #numbers: Float64Array;
+  readonly #version: Int32Array;
+
+  constructor(memory: SharedArrayBuffer = new SharedArrayBuffer(VERSION_AT + 8)) {
+    this.memory = memory;
+    this.#numbers = new Float64Array(memory, 0, NUMBERS);
+    this.#version = new Int32Array(memory, VERSION_AT, 1);
+  }
+
+  /** The event loop turned. */
+  turn(monotonicMs: number): void {
+    this.#numbers[TURNED_AT] = monotonicMs;
+  }
+
+  /** The main thread is about to be busy, and says for how long at most. */
+  busyUntil(monotonicMs: number): void {
+    this.#numbers[BUSY_UNTIL] = monotonicMs;
+  }
+
+  /** the main thread has turned lately, or is within the time that it asked for. */
+  isProved(monotonicMs: number, stallMs: number): boolean {
+    const turnedAt = this.#numbers[TURNED_AT] ?? 0;
+    const busyUntil = this.#numbers[BUSY_UNTIL] ?? 0;
+    return monotonicMs - turnedAt <= stallMs || monotonicMs <= busyUntil;
+  }
+
+  publish(sentAt: Moment, usableMs: number, notices: number): void {
+    Atomics.add(this.#version, 0, 1);
+    this.#numbers[UNTIL_MONOTONIC] = sentAt.monotonicMs + usableMs;
+    this.#numbers[UNTIL_WALL] = sentAt.wallMs + usableMs;
+    this.#numbers[NOTICES] = notices;
+    Atomics.add(this.#version, 0, 1);
+  }
+
+  /** What is left of the authority published under this notice; nothing under any other. */
+  remainingMs(now: Moment, notices: number): number {
+    const before = Atomics.load(this.#version, 0);
+    const byMonotonic = (this.#numbers[UNTIL_MONOTONIC] ?? 0) - now.monotonicMs;
+    const byWall = (this.#numbers[UNTIL_WALL] ?? 0) - now.wallMs;
+    const under = this.#numbers[NOTICES];
+    const torn = before % 2 !== 0 || Atomics.load(this.#version, 0) !== before;
+    return torn || under !== notices ? 0 : Math.min(byMonotonic, byWall);
+  }
+}

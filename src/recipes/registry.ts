@@ -1,0 +1,144 @@
+// registry: who is alive. A member is a session with a service in its metadata; its heartbeat is the
+// session's. Members that are late are suspect before they are gone, and when most go silent at once
+// the store's breaker keeps them suspect for a bounded while: self-preservation that always ends.
+
+import { openSession, type Session } from '../lease/live-session.ts';
+import { type Owner, parseText, type SessionId } from '../lease/names.ts';
+import type { KernelStore, SessionInspection } from '../lease/port.ts';
+import type { SessionMetadata } from '../lease/session.ts';
+import type { SessionOptions } from '../lease/session-options.ts';
+import { StoreUnavailable } from '../support/fault.ts';
+import { wholeNumber } from '../support/options.ts';
+import { jittered, type Random, systemRandom } from '../support/random.ts';
+import { systemTimers, type Timers } from '../support/timer.ts';
+import { SERVICE_METADATA, sessionsWith } from './members.ts';
+
+/** How many sessions one look of a watcher ends at most. */
+const SWEEP_LIMIT = 100;
+
+export interface RegistryOptions {
+  readonly store: KernelStore;
+  readonly service: string;
+  readonly timers?: Timers;
+  readonly random?: Random;
+}
+
+export type MemberState = 'live' | 'suspect' | 'gone';
+
+export interface Member {
+  readonly session: SessionId;
+  readonly owner: Owner;
+  readonly state: MemberState;
+  readonly metadata: SessionMetadata;
+  /** How long until it is gone, if nothing is heard of it. */
+  readonly remainingMs: number;
+}
+
+export interface MemberChange {
+  readonly kind: 'joined' | 'suspect' | 'recovered' | 'gone';
+  readonly member: Member;
+}
+
+export interface Registry {
+  /** This process becomes a member until the session is closed. */
+  register(options: Omit<SessionOptions, 'store'>): Promise<Session>;
+  /**
+   * Members by owner. Those that are gone are listed for as long as the store keeps ended sessions.
+   * It only reads: a dead member stays suspect until a watcher, a sweeper or an acquire ends it.
+   */
+  list(options?: { readonly gone?: boolean }): Promise<readonly Member[]>;
+  /**
+   * Changes from now on, after one `joined` for each member there is. It ends members whose time is
+   * up. While the store cannot be reached nothing is known to change, so nothing is told.
+   */
+  watch(options?: {
+    readonly signal?: AbortSignal;
+    readonly pollMs?: number;
+  }): AsyncGenerator<MemberChange, void, void>;
+}
+
+export function registry(options: RegistryOptions): Registry {
+  const { store } = options;
+  const service = parseText('service', options.service);
+  const list: Registry['list'] = async ({ gone = false } = {}) => {
+    const sessions = await sessionsWith(store, {
+      name: SERVICE_METADATA,
+      value: service,
+      all: gone,
+    });
+    const members = sessions.map(toMember).filter(({ state }) => gone || state !== 'gone');
+    return members.sort((a, b) => (a.owner < b.owner ? -1 : 1));
+  };
+  return {
+    register: (session) =>
+      openSession({
+        ...session,
+        store,
+        metadata: { ...session.metadata, [SERVICE_METADATA]: service },
+      }),
+    list,
+    watch: (watching = {}) => watch(list, options, watching),
+  };
+}
+
+async function* watch(
+  list: Registry['list'],
+  options: RegistryOptions,
+  watching: { readonly signal?: AbortSignal; readonly pollMs?: number },
+): AsyncGenerator<MemberChange, void, void> {
+  const { timers = systemTimers, random = systemRandom } = options;
+  const pollMs = wholeNumber('pollMs', watching.pollMs ?? 1_000, { min: 10, max: 3_600_000 });
+  let known: ReadonlyMap<SessionId, Member> | undefined;
+  while (watching.signal?.aborted !== true) {
+    const members = await look(list, options.store).catch((fault: unknown) => {
+      if (known === undefined || !(fault instanceof StoreUnavailable)) throw fault;
+      return [...known.values()];
+    });
+    const seen = new Map(members.map((member) => [member.session, member]));
+    yield* changesBetween(known ?? new Map(), seen);
+    known = seen;
+    await timers.pause(jittered(random, pollMs, 0.1), watching.signal);
+  }
+}
+
+/** E-4: members whose time is up are ended here, so that no sweeper is needed for them to be gone. */
+async function look(list: Registry['list'], store: KernelStore): Promise<readonly Member[]> {
+  const members = await list();
+  if (members.every(({ remainingMs }) => remainingMs > 0)) return members;
+  await store.sessions.sweep({ limit: SWEEP_LIMIT });
+  return list();
+}
+
+/** What happened between two lists. A member that is no longer listed has ended. */
+export function* changesBetween(
+  before: ReadonlyMap<SessionId, Member>,
+  after: ReadonlyMap<SessionId, Member>,
+): Generator<MemberChange, void, void> {
+  for (const [id, member] of after) {
+    const was = before.get(id)?.state;
+    if (was === undefined) yield { kind: 'joined', member };
+    if (was !== 'suspect' && member.state === 'suspect') yield { kind: 'suspect', member };
+    if (was === 'suspect' && member.state === 'live') yield { kind: 'recovered', member };
+  }
+  for (const [id, member] of before) {
+    if (!after.has(id))
+      yield { kind: 'gone', member: { ...member, state: 'gone', remainingMs: 0 } };
+  }
+}
+
+function toMember(inspection: SessionInspection): Member {
+  const { session, state, remainingMs } = inspection;
+  const { [SERVICE_METADATA]: _, ...metadata } = session.metadata;
+  return {
+    session: session.id,
+    owner: session.owner,
+    state: memberState(inspection),
+    metadata,
+    remainingMs: state === 'ended' ? 0 : remainingMs,
+  };
+}
+
+function memberState({ session, state }: SessionInspection): MemberState {
+  if (state === 'ended') return 'gone';
+  return state === 'alive' && !session.extended ? 'live' : 'suspect';
+}

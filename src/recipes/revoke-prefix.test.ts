@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { openSession } from '../lease/live-session.ts';
+import { openMemoryStore } from '../store/memory/open.ts';
+import { ManualClock } from '../testing/manual-clock.ts';
+import { type RevokeProgress, revokePrefix } from './revoke-prefix.ts';
+
+const act = { prefix: 'tenant-7/', actor: 'olga', reason: 'contract ended' };
+
+test('H-3: everything under a prefix is revoked page by page, and can be taken up where it stopped', async () => {
+  const clock = new ManualClock();
+  const store = openMemoryStore({ clock });
+  const session = await openSession({ store, owner: 'ann', clock, timers: clock.timers });
+  for (let number = 10; number < 35; number += 1) await session.acquire(`tenant-7/${number}`);
+  await session.acquire('tenant-8/1');
+
+  let heard: RevokeProgress | undefined;
+  for await (const progress of revokePrefix({ ...act, store, pageSize: 10 })) {
+    heard = progress;
+    break;
+  }
+  assert.equal(heard?.ended, 10);
+  const pages: RevokeProgress[] = [];
+  const after = heard?.after ?? '';
+  for await (const page of revokePrefix({ ...act, store, pageSize: 10, after })) pages.push(page);
+  assert.deepEqual(
+    pages.map(({ ended }) => ended),
+    [10, 15],
+  );
+  const left = (await store.leases.list({ limit: 100 })).filter(({ state }) => state === 'held');
+  assert.deepEqual(
+    left.map(({ key }) => key),
+    ['tenant-8/1'],
+  );
+  await session.close();
+});
+
+test('H-3: with drainMs holders are asked instead', async () => {
+  const clock = new ManualClock();
+  const store = openMemoryStore({ clock });
+  const session = await openSession({ store, owner: 'ann', clock, timers: clock.timers });
+  await session.acquire('tenant-7/1');
+  for await (const { ended } of revokePrefix({ ...act, store, drainMs: 60_000 })) {
+    assert.equal(ended, 1);
+  }
+  assert.equal((await store.leases.list({ limit: 1 }))[0]?.state, 'draining');
+  await session.close();
+});

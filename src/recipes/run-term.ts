@@ -1,0 +1,126 @@
+// One term of work under a lease: run the work, tell it when to stop, wait until it really has, and
+// only then give the lease back (L-7). How long work went on after its authority had ended is the
+// overrun; it is measured, reported, and can be made to end the process.
+
+import { elapsedMs, momentOf } from '../lease/authority.ts';
+import type { DeclaredExit } from '../lease/exit.ts';
+import type { HeldLease } from '../lease/held-lease.ts';
+import { LeaseNotHeld } from '../lease/not-held.ts';
+import { whenAborted } from '../support/abort.ts';
+import { type Clock, systemClock } from '../support/clock.ts';
+import { hardExit } from '../support/hard-exit.ts';
+import { systemTimers, type Timers } from '../support/timer.ts';
+
+/** What the work gets. */
+export interface Term {
+  readonly lease: HeldLease;
+  /** Aborts when the work should stop: authority ended, a drain was requested, or the recipe stops. */
+  readonly signal: AbortSignal;
+}
+
+export interface TermOptions {
+  /** How long work may take to stop once it was told. Default 5000. */
+  readonly settleMs?: number;
+  /** End the process when work that has lost its authority does not stop within `settleMs`. */
+  readonly exitOnOverrun?: boolean;
+  /** Told how long work went on after its authority had ended; also when it never stopped. */
+  readonly onOverrun?: (overrun: Overrun) => void;
+  readonly clock?: Clock;
+  readonly timers?: Timers;
+}
+
+export interface Overrun {
+  readonly key: string;
+  readonly ms: number;
+  /** False when it was still running when waiting for it ended. */
+  readonly settled: boolean;
+}
+
+export type TermOutcome<Value> =
+  | { readonly kind: 'returned'; readonly value: Value }
+  | { readonly kind: 'threw'; readonly error: unknown }
+  /** It was told to stop and did not, within `settleMs`. `over` resolves when it does. */
+  | { readonly kind: 'still-running'; readonly over: Promise<void> };
+
+export const SETTLE_MS_DEFAULT = 5_000;
+
+/** Runs the work to its end, or to the end of patience. Does not release the lease. */
+export async function runTerm<Value>(
+  lease: HeldLease,
+  work: (term: Term) => Promise<Value>,
+  options: TermOptions & { readonly stop?: AbortSignal },
+): Promise<TermOutcome<Value>> {
+  const { timers = systemTimers, settleMs = SETTLE_MS_DEFAULT } = options;
+  const drained = new AbortController();
+  const undrain = lease.onDrain((drain) => drained.abort(drain));
+  if (lease.drain !== undefined) drained.abort(lease.drain);
+  const signals = [lease.signal, drained.signal, ...(options.stop ? [options.stop] : [])];
+  const signal = AbortSignal.any(signals);
+  const overrun = measureOverrun(lease, options);
+
+  const working = settled(() => work({ lease, signal }));
+  // Work that is over needs no patience: a timer left behind would keep the process alive.
+  const decided = new AbortController();
+  const told = whenAborted(AbortSignal.any([signal, decided.signal]));
+  const patience = told.then(() => timers.pause(settleMs, decided.signal));
+  const over = working.then(() => undefined);
+  const giveUp = patience.then(() => ({ kind: 'still-running', over }) as const);
+  const outcome = await Promise.race([working, giveUp]);
+  decided.abort();
+  undrain();
+  overrun(outcome.kind !== 'still-running');
+  if (outcome.kind === 'still-running' && lostAuthority(lease) && options.exitOnOverrun === true) {
+    hardExit();
+  }
+  return outcome;
+}
+
+async function settled<Value>(run: () => Promise<Value>): Promise<TermOutcome<Value>> {
+  try {
+    return { kind: 'returned', value: await run() };
+  } catch (error) {
+    return { kind: 'threw', error };
+  }
+}
+
+/** Starts counting when authority ends; the function it returns is called when the work is over. */
+function measureOverrun(lease: HeldLease, options: TermOptions): (settled: boolean) => void {
+  const { clock = systemClock } = options;
+  let endedAt: ReturnType<typeof momentOf> | undefined;
+  const note = (): void => {
+    endedAt = momentOf(clock);
+  };
+  lease.signal.addEventListener('abort', note, { once: true });
+  return (settled) => {
+    lease.signal.removeEventListener('abort', note);
+    if (endedAt === undefined || !lostAuthority(lease)) return;
+    const ms = elapsedMs(endedAt, momentOf(clock));
+    options.onOverrun?.({ key: lease.key, ms, settled });
+  };
+}
+
+export function lostAuthority(lease: HeldLease): boolean {
+  // C-5: whoever looks first finds out; work that held up the event loop is over before any timer.
+  lease.remainingMs();
+  const { aborted, reason } = lease.signal;
+  return aborted && reason instanceof LeaseNotHeld && reason.by !== 'released';
+}
+
+/** How a term that ended by itself is told to the successor. */
+export function exitOf(
+  lease: HeldLease,
+  outcome: TermOutcome<unknown>,
+  stopped: boolean,
+): { readonly exit: DeclaredExit; readonly cause?: string } {
+  // It stopped because it had to, wherever it was: neither finished nor at a safe point.
+  if (lostAuthority(lease)) return { exit: 'abandoned', cause: 'authority ended before the work' };
+  if (outcome.kind === 'threw') return { exit: 'failed', cause: causeOf(outcome.error) };
+  return { exit: stopped ? 'yielded' : 'finished' };
+}
+
+const CAUSE_CHARACTERS_MAX = 500;
+
+export function causeOf(error: unknown): string {
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return text.toWellFormed().replaceAll('\0', '').slice(0, CAUSE_CHARACTERS_MAX) || 'no message';
+}

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { after, before, type TestContext, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { createClient } from 'redis';
+import { ioredis, nodeRedis, RedisGuard } from '../../src/guards/redis.ts';
+import { isExcluded } from '../services/excluded.ts';
+import { type PrivateRedis, startRedis } from '../services/redis.ts';
+import { FIRST, SECOND, THIRD } from './fences.ts';
+import { type OpenResource, testGuard } from './register.ts';
+import type { Holder, Resource } from './schedules.ts';
+
+const skip = isExcluded('redis') && 'Redis was excluded by name';
+const TURNS = 10;
+
+let redis: PrivateRedis | undefined;
+
+before(async () => {
+  // Flushing each write to the disk is for power failures, which are not what is tested here.
+  if (skip === false) redis = await startRedis({ appendfsync: 'no' });
+});
+
+after(async () => {
+  await redis?.stop();
+});
+
+type Client = ReturnType<typeof createClient>;
+
+async function connect(): Promise<Client> {
+  const client: Client = createClient({ socket: { path: redis?.socket ?? '', tls: false } });
+  await client.connect();
+  return client;
+}
+
+class RedisResource implements Resource {
+  readonly #clients: readonly Client[];
+  readonly #guards: readonly RedisGuard[];
+
+  constructor(clients: readonly Client[]) {
+    this.#clients = clients;
+    this.#guards = clients.map((client) => new RedisGuard(nodeRedis(client)));
+  }
+
+  async admit({ index, fenced, mode }: Holder): Promise<boolean> {
+    if (mode === 'unguarded') return true;
+    return (await this.#guards[index]?.admit(fenced))?.kind === 'current';
+  }
+
+  async write(holder: Holder): Promise<boolean> {
+    const { index, fenced, mode } = holder;
+    const list = `effects:${fenced.key}`;
+    if (mode === 'read-first') {
+      const mark = await this.#clients[index]?.get(`holdfast:fence:${fenced.key}`);
+      if (Number(mark ?? 0) > fenced.fence) return false;
+    }
+    await holder.pause();
+    holder.sending();
+    if (mode !== 'guarded') {
+      await this.#clients[index]?.rPush(list, String(fenced.fence));
+      return true;
+    }
+    const answer = await this.#guards[index]?.write(fenced, [
+      ['rpush', list, String(fenced.fence)],
+      ['hset', `account:${fenced.key}`, 'fence', String(fenced.fence)],
+    ]);
+    return answer?.kind === 'written';
+  }
+
+  async effects(key: string): Promise<readonly number[]> {
+    const found = await this.#clients[0]?.lRange(`effects:${key}`, 0, -1);
+    return (found ?? []).map(Number);
+  }
+
+  async breathe(): Promise<void> {
+    for (let turns = 0; turns < TURNS; turns += 1) await nextTurn();
+  }
+}
+
+async function openRedis(): Promise<OpenResource> {
+  const clients: Client[] = [];
+  return {
+    async resource() {
+      const own = await Promise.all([0, 1, 2].map(connect));
+      clients.push(...own);
+      return new RedisResource(own);
+    },
+    async close() {
+      await clients[0]?.flushAll();
+      for (const client of clients) client.destroy();
+    },
+  };
+}
+
+testGuard({ name: 'Redis guard', open: openRedis, lanes: 4, skip });
+
+async function open(t: TestContext): Promise<{ client: Client; guard: RedisGuard }> {
+  const client = await connect();
+  t.after(() => client.destroy());
+  await client.flushAll();
+  return { client, guard: new RedisGuard(nodeRedis(client)) };
+}
+
+test('a lower fence is refused, an equal one passes, a higher one raises', { skip }, async (t) => {
+  const { guard, client } = await open(t);
+  const stale = { kind: 'stale', resource: 'a', presented: FIRST, newest: SECOND };
+  assert.deepEqual(await guard.admit({ key: 'a', fence: SECOND }), { kind: 'current' });
+  assert.deepEqual(await guard.admit({ key: 'a', fence: SECOND }), { kind: 'current' });
+  assert.deepEqual(await guard.write({ key: 'a', fence: FIRST }, [['set', 'x', 'old']]), stale);
+  assert.equal(await client.get('x'), null, 'a stale write does nothing');
+  assert.deepEqual(await guard.admit({ key: 'a', fence: FIRST }), stale, 'never lowered');
+  assert.deepEqual(await guard.admit({ key: 'b', fence: FIRST }), { kind: 'current' });
+  assert.deepEqual(await guard.admit({ key: 'a', fence: THIRD }), { kind: 'current' });
+  assert.equal(await client.get('holdfast:fence:a'), String(THIRD), 'every digit is kept');
+});
+
+test('commands run in order, with their replies, nothing lost on the way', { skip }, async (t) => {
+  const { guard } = await open(t);
+  const answer = await guard.write({ key: 'ключ', fence: FIRST }, [
+    ['get', 'none'],
+    ['set', 'x', 'grüße "\n'],
+    ['get', 'x'],
+    ['hset', 'h', 'f', '1', 'g', '2'],
+  ]);
+  assert.deepEqual(answer, { kind: 'written', replies: [null, 'OK', 'grüße "\n', 2] });
+});
+
+test('fences that differ in the last digit below 2^53 are told apart', { skip }, async (t) => {
+  const { guard } = await open(t);
+  const high = (2 ** 13 - 2) * 2 ** 40 + 2 ** 40 - 1;
+  const [lower, upper] = [high - 1, high].map((fence) => ({
+    key: 'a',
+    fence: fence as typeof FIRST,
+  }));
+  assert.ok(lower !== undefined && upper !== undefined);
+  assert.equal((await guard.admit(upper)).kind, 'current');
+  assert.equal((await guard.admit(lower)).kind, 'stale');
+});
+
+test('a mark that no guard wrote, or a command that is none, is a fault', { skip }, async (t) => {
+  const { guard, client } = await open(t);
+  const fenced = { key: 'a', fence: FIRST };
+  await client.set('holdfast:fence:a', 'x');
+  await assert.rejects(guard.admit(fenced), /no fence/);
+  // @ts-expect-error a command has a key
+  await assert.rejects(guard.write(fenced, [['flushall']]), /its name, its key/);
+  const deaf = new RedisGuard(async () => 'OK');
+  await assert.rejects(deaf.admit(fenced), /what EVAL returns/);
+});
+
+test('the adapters call EVAL as the clients want it', { skip }, async () => {
+  const calls: unknown[] = [];
+  const evaluate = ioredis({
+    async eval(...args) {
+      calls.push(args);
+      return ['written'];
+    },
+  });
+  const guard = new RedisGuard(evaluate, { markKey: (resource) => `{${resource}}:fence` });
+  await guard.write({ key: 'a', fence: FIRST }, [['set', '{a}:x', '1']]);
+  assert.deepEqual(
+    calls.map((call) => (Array.isArray(call) ? call.slice(1) : call)),
+    [[2, '{a}:fence', '{a}:x', String(FIRST), '3', 'set', '{a}:x', '1']],
+  );
+});

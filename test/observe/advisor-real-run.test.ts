@@ -1,0 +1,159 @@
+// The advisor's predictions against real processes on SQLite. Two things are predicted from recorded
+// logs and then measured: how long keys of killed processes stay without a holder, and how often
+// processes that stall lose their leases under a ttl that was not the recorded one.
+
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { type KernelStore, openSession } from '../../src/index.ts';
+import { HOUR_MS } from '../../src/observe/advisor/false-loss.ts';
+import { type LeaseModel, modelOf } from '../../src/observe/advisor/model.ts';
+import { observationsOf } from '../../src/observe/advisor/observations.ts';
+import { predict } from '../../src/observe/advisor/predict.ts';
+import type { LeaseSettings } from '../../src/observe/advisor/settings.ts';
+import { seededRandom } from '../../src/support/random.ts';
+import { systemTimers } from '../../src/support/timer.ts';
+import { Child } from '../processes/stage/child.ts';
+import type { HolderApi } from './children/holder-api.ts';
+import { openTrialStore } from './children/open-store.ts';
+import { readEntries } from './recorded-takeover.ts';
+
+let folder = '';
+const children: Child<HolderApi>[] = [];
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'holdfast-real-run-'));
+});
+
+after(async () => {
+  await Promise.all(children.map((child) => child.kill()));
+  await rm(folder, { recursive: true, force: true });
+});
+
+interface Crew {
+  readonly name: string;
+  readonly processes: number;
+  readonly keysEach: number;
+  readonly ttlMs: number;
+}
+
+interface Holder {
+  readonly child: Child<HolderApi>;
+  readonly keys: readonly string[];
+  readonly log: string;
+}
+
+async function startCrew(crew: Crew, storeFile: string): Promise<readonly Holder[]> {
+  return Promise.all(
+    Array.from({ length: crew.processes }, async (_, number): Promise<Holder> => {
+      const child = new Child<HolderApi>('../observe/children/holder.ts');
+      children.push(child);
+      const log = join(folder, `${crew.name}-${number}.jsonl`);
+      const keys = Array.from(
+        { length: crew.keysEach },
+        (_each, key) => `${crew.name}/${number}/${key}`,
+      );
+      await child.call('hold', { storeFile, log, ttlMs: crew.ttlMs, keys });
+      return { child, keys, log };
+    }),
+  );
+}
+
+async function modelFrom(holders: readonly Holder[]): Promise<LeaseModel> {
+  await Promise.all(holders.map(({ child }) => child.call('flush', null)));
+  const entries = await readEntries(holders.map(({ log }) => log));
+  return modelOf(observationsOf(entries));
+}
+
+/** As the library sets them when only the ttl is given. */
+function defaults(ttlMs: number): LeaseSettings {
+  return { ttlMs, heartbeatMs: ttlMs / 3, graceMs: Math.floor(ttlMs / 5), guardMs: 10 };
+}
+
+const KILL_TTL_MS = 1_200;
+/** They all wait in this process; its one session outlives the whole run. */
+const HEIR_TTL_MS = 60_000;
+
+test('takeover p50 after 64 kills is within 10 % of what was predicted before them', async (context) => {
+  const storeFile = join(folder, 'kills.db');
+  const store = await openTrialStore(storeFile);
+  const crew = { name: 'kill', processes: 8, keysEach: 8, ttlMs: KILL_TTL_MS };
+  const holders = await startCrew(crew, storeFile);
+  const random = seededRandom(3);
+  await systemTimers.pause(2 * KILL_TTL_MS);
+  const predicted = predict(await modelFrom(holders), defaults(KILL_TTL_MS));
+  const takeovers = (await killAll(holders, store, () => random.next())).sort((a, b) => a - b);
+  await store.close();
+
+  const p50 = median(takeovers);
+  context.diagnostic(
+    `ttl ${KILL_TTL_MS}: takeover p50 ${Math.round(predicted.takeoverP50Ms)} ms predicted, ${Math.round(p50)} ms ` +
+      `measured over ${takeovers.length} kills; p99 ${Math.round(predicted.takeoverP99Ms)} predicted, ` +
+      `most ${Math.round(takeovers.at(-1) ?? 0)}`,
+  );
+  assert.ok(
+    Math.abs(p50 - predicted.takeoverP50Ms) <= 0.1 * predicted.takeoverP50Ms,
+    `predicted ${predicted.takeoverP50Ms} ms, measured ${p50} ms`,
+  );
+});
+
+/** Milliseconds from each kill until the key had a holder again. */
+async function killAll(
+  holders: readonly Holder[],
+  store: KernelStore,
+  next: () => number,
+): Promise<number[]> {
+  const heir = await openSession({ store, owner: 'heir', ttlMs: HEIR_TTL_MS });
+  const takeovers = await Promise.all(
+    holders.map(async ({ child, keys }) => {
+      const granted = keys.map(async (key) => {
+        const got = await heir.acquire(key, { wait: true });
+        assert.equal(got.kind, 'acquired');
+        return performance.now();
+      });
+      // Any moment of the heartbeat is as likely as any other.
+      await systemTimers.pause(KILL_TTL_MS * (0.5 + next()));
+      const killedAt = performance.now();
+      await child.kill();
+      return (await Promise.all(granted)).map((at) => at - killedAt);
+    }),
+  );
+  await heir.close();
+  return takeovers.flat();
+}
+
+function median(sorted: readonly number[]): number {
+  return sorted[Math.floor(sorted.length / 2)] ?? 0;
+}
+
+const STALLS = { forMs: 12_000, meanGapMs: 900, meanStallMs: 350 };
+
+test('false losses of processes that stall are within a factor of 2 of what another ttl predicted', async (context) => {
+  const storeFile = join(folder, 'stalls.db');
+  const crews = [
+    { name: 'recorded', processes: 6, keysEach: 2, ttlMs: 1_500 },
+    { name: 'predicted', processes: 12, keysEach: 2, ttlMs: 900 },
+  ] as const;
+  const [recorded = [], predicted = []] = await Promise.all(
+    crews.map((crew) => startCrew(crew, storeFile)),
+  );
+  const stalled = (holders: readonly Holder[], seed: number) =>
+    Promise.all(
+      holders.map(({ child }, index) => child.call('stall', { ...STALLS, seed: seed + index })),
+    );
+  const [, lived] = await Promise.all([stalled(recorded, 10), stalled(predicted, 50)]);
+  const model = await modelFrom(recorded);
+  const perHour =
+    predict(model, defaults(crews[1].ttlMs)).falseLossesPer1000LeaseDays.mean / 24_000;
+  const heldMs = lived.reduce((sum, each) => sum + each.heldMs, 0);
+  const expected = (perHour * heldMs) / HOUR_MS;
+  const lost = lived.reduce((sum, each) => sum + each.lost, 0);
+  context.diagnostic(
+    `recorded at ttl ${crews[0].ttlMs} (${model.pauses.count} pauses); at ttl ${crews[1].ttlMs}: ` +
+      `${expected.toFixed(1)} losses predicted, ${lost} measured in ${Math.round(heldMs / 1_000)} s of holding`,
+  );
+  assert.ok(lost >= 10, `only ${lost} losses: nothing to compare with`);
+  assert.ok(expected / lost < 2 && lost / expected < 2, `${expected} predicted, ${lost} measured`);
+});

@@ -1,0 +1,106 @@
+// What the PostgreSQL store makes of the server it is given: its settings, its restarts, its rights.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import pg from 'pg';
+import {
+  type Fence,
+  type KernelStore,
+  openSession,
+  parseLeaseKey,
+  watchLeases,
+} from '../../src/index.ts';
+import { openPostgresStore } from '../../src/store/postgres/open.ts';
+import { startPostgres } from '../services/postgres.ts';
+
+const KEY = parseLeaseKey('invoice/1');
+
+let server: Awaited<ReturnType<typeof startPostgres>>;
+
+before(async () => {
+  server = await startPostgres({ settings: { synchronous_commit: 'off' } });
+});
+
+after(() => server.stop());
+
+async function fenceOf(store: KernelStore): Promise<Fence> {
+  const session = await openSession({ store, owner: 'ann' });
+  const got = await session.acquire(KEY);
+  assert.ok(got.kind === 'acquired');
+  await got.lease.release('finished');
+  await session.close();
+  return got.lease.fence;
+}
+
+async function asRoot(sql: string): Promise<void> {
+  const client = new pg.Client(server.url);
+  await client.connect();
+  await client.query(sql);
+  await client.end();
+}
+
+test('T-3: grants wait for the disk although the server says they need not', async () => {
+  const store = await openPostgresStore({ url: server.url, schema: 'commit_off' });
+  assert.match(store.durability, /^the loss of the machine .*synchronous_commit on/);
+  await store.close();
+});
+
+test('T-3: behind a pooler, where it cannot be set, a server that does not wait is refused', async () => {
+  const opening = openPostgresStore({ url: server.url, schema: 'commit_off', pooler: true });
+  await assert.rejects(opening, /alter role … set synchronous_commit = on/);
+});
+
+test('T-4: another timeline or system raises the epoch before the next grant', async () => {
+  const options = { url: server.url, schema: 'moved' };
+  const store = await openPostgresStore(options);
+  const before = await fenceOf(store);
+  await asRoot("update moved.meta set timeline = timeline - 1, started_at = 'epoch'");
+  const after = await fenceOf(store);
+  assert.ok(after > before + 2 ** 39, `${after} is in the next epoch after ${before}`);
+  const kinds: string[] = [];
+  const stop = new AbortController();
+  for await (const event of watchLeases(store, { signal: stop.signal, pollMs: 10 })) {
+    kinds.push(event.kind);
+    if (event.kind === 'epoch-raised') stop.abort();
+  }
+  assert.ok(kinds.includes('epoch-raised'));
+  await store.close();
+});
+
+test('an ordinary role that owns its schema is enough', async () => {
+  await asRoot(
+    'create role plain login; create schema plain authorization plain; grant connect on database postgres to plain',
+  );
+  const url = new URL(server.url);
+  url.username = 'plain';
+  const store = await openPostgresStore({ url: url.href, schema: 'plain' });
+  const [first, second] = [await fenceOf(store), await fenceOf(store)];
+  assert.ok(second > first);
+  await store.close();
+});
+
+test('a schema that a newer build has migrated is refused, with what to do', async () => {
+  const options = { url: server.url, schema: 'newer' };
+  await (await openPostgresStore(options)).close();
+  await asRoot(
+    "insert into newer.migration (name, checksum, older_builds_may_run) values ('9999-future', 'x', false)",
+  );
+  await assert.rejects(openPostgresStore(options), /newer build \(9999-future\).*Upgrade/);
+  await asRoot("update newer.migration set older_builds_may_run = true where name = '9999-future'");
+  await (await openPostgresStore(options)).close();
+  await asRoot("update newer.migration set checksum = 'edited' where name = '0001-leases'");
+  await assert.rejects(openPostgresStore(options), /other content than this build/);
+});
+
+test('E-5: a lease whose session row is gone is stale, not immortal', async () => {
+  const store = await openPostgresStore({ url: server.url, schema: 'orphaned' });
+  const session = await openSession({ store, owner: 'ann' });
+  await session.acquire(KEY);
+  await asRoot('delete from orphaned.session');
+  await store.sessions.sweep({ limit: 10 });
+  const { state, record } = await store.leases.inspect(KEY);
+  assert.deepEqual([state, record?.end?.exit], ['free', 'expired']);
+  assert.ok((await fenceOf(store)) > 0);
+  await session.close();
+  await store.close();
+});

@@ -1,0 +1,68 @@
+// A node of a service: registers, and says what it sees of the others when it is asked to watch.
+
+import { DEFAULT_POLICY, type KernelStore, type Session } from '../../../src/index.ts';
+import { registry } from '../../../src/recipes/index.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
+import { emit, serveCalls } from '../../processes/children/serve-calls.ts';
+
+export interface Connect {
+  readonly file: string;
+  readonly breakerHoldMs?: number;
+}
+
+export interface Register {
+  readonly owner: string;
+  readonly ttlMs: number;
+  readonly graceMs: number;
+  readonly metadata?: Readonly<Record<string, string>>;
+}
+
+/** Told with the event `change`. */
+export interface Change {
+  readonly kind: string;
+  readonly owner: string;
+  readonly zone: string | undefined;
+}
+
+export interface NodeApi {
+  connect(input: Connect): Promise<void>;
+  register(input: Register): Promise<void>;
+  /** Answers at once; every change is told as it is seen. */
+  watch(input: null): Promise<void>;
+  list(input: { readonly gone: boolean }): Promise<readonly string[]>;
+  leave(input: null): Promise<void>;
+}
+
+const POLL_MS = 25;
+
+let store: KernelStore | undefined;
+const sessions: Session[] = [];
+
+function nodes() {
+  if (store === undefined) throw new Error('connect first');
+  return registry({ store, service: 'nodes' });
+}
+
+async function watch(): Promise<void> {
+  for await (const { kind, member } of nodes().watch({ pollMs: POLL_MS })) {
+    const { owner, metadata } = member;
+    await emit('change', { kind, owner, zone: metadata['zone'] } satisfies Change);
+  }
+}
+
+serveCalls<NodeApi>({
+  async connect({ file, breakerHoldMs = DEFAULT_POLICY.breakerHoldMs }) {
+    store = await openSqliteStore({ file, policy: { breakerHoldMs } });
+  },
+  async register(options) {
+    sessions.push(await nodes().register(options));
+  },
+  watch: () => void watch(),
+  async list(options) {
+    const members = await nodes().list(options);
+    return members.map(({ owner, state }) => `${owner} ${state}`);
+  },
+  async leave() {
+    for (const session of sessions) await session.close();
+  },
+});
