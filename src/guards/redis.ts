@@ -1,7 +1,7 @@
 // The fence in Redis: one script compares, raises and writes, and nothing runs beside a script.
 //
-// Lua numbers are doubles. Every fence is below 2^53, so they compare exactly; the mark is kept as
-// the digits that came, since Lua would print a large number as 1.1e+12.
+// Lua numbers are doubles, and every fence is below 2^53, so they compare exactly. The mark is kept
+// as the digits that came: no number is ever printed by Lua, which rounds after 14 of them.
 
 import { InvalidInput, StoreCorrupt } from '../support/fault.ts';
 import { rejectUnknownOptions, shown } from '../support/options.ts';

@@ -9,7 +9,7 @@ import { openUnder, type Session } from '../lease/live-session.ts';
 import type { HeartbeatAnswer, StoreAddress } from '../lease/port.ts';
 import { resolveSessionOptions, type SessionOptions } from '../lease/session-options.ts';
 import { systemClock } from '../support/clock.ts';
-import { InvalidInput } from '../support/fault.ts';
+import { InvalidInput, StoreUnavailable } from '../support/fault.ts';
 import { wholeNumber } from '../support/options.ts';
 import { systemTimers } from '../support/timer.ts';
 import { Pulse } from './pulse.ts';
@@ -43,6 +43,7 @@ export interface ThreadNews {
 
 /** How often the event loop shows that it turns, for each stretch it may stand still. */
 const TURNS_PER_STALL = 4;
+const BEATS_PER_TTL = 3;
 
 export async function openProvedSession(options: ProvedSessionOptions): Promise<ProvedSession> {
   const { stallMs: asked, ...rest } = options;
@@ -58,8 +59,9 @@ export async function openProvedSession(options: ProvedSessionOptions): Promise<
     max: config.ttlMs * 100,
   });
   const pulse = new Pulse();
-  const sourceOf = (opened: { readonly id: string; readonly ttlMs: number }): ThreadSource =>
-    new ThreadSource(pulse, {
+  const threads: ThreadSource[] = [];
+  const sourceOf = (opened: { readonly id: string; readonly ttlMs: number }): ThreadSource => {
+    const thread = new ThreadSource(pulse, {
       address,
       id: opened.id,
       owner: config.owner,
@@ -68,7 +70,11 @@ export async function openProvedSession(options: ProvedSessionOptions): Promise<
       ...config.caution,
       memory: pulse.memory,
     });
+    threads.push(thread);
+    return thread;
+  };
   const session = await openUnder({ sourceOf }, rest);
+  for (const thread of threads) await untilHeard(session, thread);
   let announcedUntil = 0;
   return Object.assign(session, {
     busy<Result>(ms: number, work: () => Result): Result {
@@ -88,15 +94,48 @@ export async function openProvedSession(options: ProvedSessionOptions): Promise<
   });
 }
 
+/**
+ * A thread takes a while to load, longer than a short ttl on a busy machine: until its first heartbeat
+ * was answered the event loop sends them. A thread that cannot do its work is found out here.
+ */
+async function untilHeard(session: Session, thread: ThreadSource): Promise<void> {
+  const heard = new AbortController();
+  const beat = async (): Promise<void> => {
+    while (!heard.signal.aborted) {
+      await session.heartbeat().catch(() => undefined);
+      await systemTimers.pause(session.ttlMs / BEATS_PER_TTL, heard.signal);
+    }
+  };
+  const beating = beat();
+  try {
+    await thread.heard;
+  } catch (cause) {
+    await session.close('abandoned');
+    throw new StoreUnavailable('The thread of the proved session cannot reach the store.', {
+      cause,
+    });
+  } finally {
+    heard.abort();
+    await beating;
+  }
+}
+
 class ThreadSource implements HeartbeatSource {
   readonly #pulse: Pulse;
   readonly #orders: ThreadOrders;
+  readonly #heard: PromiseWithResolvers<void> = Promise.withResolvers();
   #worker: Worker | undefined;
   #cancelTurn: () => void = () => undefined;
 
   constructor(pulse: Pulse, orders: ThreadOrders) {
     this.#pulse = pulse;
     this.#orders = orders;
+    this.#heard.promise.catch(() => undefined);
+  }
+
+  /** Settles with the first answer that came through the thread, or with what ended it before. */
+  get heard(): Promise<void> {
+    return this.#heard.promise;
   }
 
   start(deliver: (answer: HeartbeatAnswer, sentAt: Moment) => void): void {
@@ -104,9 +143,13 @@ class ThreadSource implements HeartbeatSource {
     const file = new URL(`./keeper-thread.${extension}`, import.meta.url);
     this.#turn();
     this.#worker = new Worker(file, { workerData: this.#orders });
-    this.#worker.on('message', (news: ThreadNews) => deliver(news.answer, news.sentAt));
-    // A thread that dies sends nothing more: authority runs out by itself, as with any silence.
-    this.#worker.on('error', () => undefined);
+    this.#worker.on('message', (news: ThreadNews) => {
+      deliver(news.answer, news.sentAt);
+      this.#heard.resolve();
+    });
+    // A thread that dies later sends nothing more: authority runs out by itself, as with any silence.
+    this.#worker.on('error', (error) => this.#heard.reject(error));
+    this.#worker.once('exit', () => this.#heard.reject(new Error('the thread has ended')));
     this.#worker.unref();
   }
 

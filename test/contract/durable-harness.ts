@@ -6,6 +6,7 @@ export interface DurableParts {
   openClient(): Promise<KernelStore>;
   advance(ms: number): Promise<void>;
   now(): Instant;
+  restarted?(how: 'in-place' | 'elsewhere'): Promise<void>;
   /** Called last, when every client is closed. */
   dispose(): Promise<void>;
 }
@@ -23,7 +24,7 @@ export async function durableHarness(parts: DurableParts): Promise<OpenHarness> 
     clients = [];
     for (const client of open) await client.close();
   };
-  const { advance, now } = parts;
+  const { advance, now, restarted } = parts;
   return {
     store: await another().catch(async (fault: unknown) => {
       await parts.dispose();
@@ -36,6 +37,7 @@ export async function durableHarness(parts: DurableParts): Promise<OpenHarness> 
     },
     advance,
     now,
+    ...(restarted === undefined ? {} : { restarted }),
     async close() {
       await closeAll();
       await parts.dispose();

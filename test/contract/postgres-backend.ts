@@ -14,7 +14,7 @@ export function postgresBackend(url: string): ContractBackend & { end(): Promise
   const admin = new pg.Pool({ connectionString: url, max: 1 });
   let schemas = 0;
   return {
-    offers: ['durable', 'two-clients'],
+    offers: ['durable', 'two-clients', 'server'],
     async open(policy) {
       schemas += 1;
       const schema = `case_${schemas}`;
@@ -28,6 +28,12 @@ export function postgresBackend(url: string): ContractBackend & { end(): Promise
           await admin.query(`update public.${schema}_clock set ms = $1`, [nowMs]);
         },
         now: () => toInstant(nowMs),
+        // To the store a server that was started anew is one with another start time, and one that
+        // took over or was restored has another timeline too.
+        async restarted(how) {
+          const moved = how === 'elsewhere' ? ', timeline = timeline - 1' : '';
+          await admin.query(`update ${schema}.meta set started_at = 'epoch'${moved}`);
+        },
         async dispose() {
           await admin.query(`drop schema if exists ${schema} cascade`);
           await admin.query(`drop table public.${schema}_clock`);

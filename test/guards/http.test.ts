@@ -9,7 +9,7 @@ const SERVERS = [
 ] as const;
 
 /** Of each server; they share one guard. */
-const SCHEDULES = 1_000;
+const SCHEDULES = 800;
 
 for (const { name, start } of SERVERS) {
   const open = () => openHttp(start, memoryMarks());

@@ -24,10 +24,11 @@ const SCHEDULES = 2_000;
 const CONTROLS: readonly Mode[] = ['unguarded', 'read-first'];
 /** The controls only have to show that the schedules bite, which takes a part of them. */
 const CONTROL_SHARE = 1 / 8;
+const CONTROL_MIN = 100;
 
 export function testGuard(guard: GuardUnderTest): void {
   const all = (guard.schedules ?? SCHEDULES) * (isLongRun() ? 10 : 1);
-  const some = all * CONTROL_SHARE;
+  const some = Math.max(CONTROL_MIN, all * CONTROL_SHARE);
   const options = { skip: guard.skip ?? false };
   const count = async (mode: Mode, schedules: number) => {
     const opened = await guard.open();

@@ -117,7 +117,7 @@ class Schedule {
       await holder.pause();
       if (!(await resource.admit(holder))) return;
       this.#newest = Math.max(this.#newest, fence);
-      const writes = 1 + this.#below(3);
+      const writes = 1 + this.#below(2);
       for (let count = 0; count < writes; count += 1) {
         await holder.pause();
         if (!(await resource.write(holder))) {

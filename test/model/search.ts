@@ -33,7 +33,7 @@ export interface Found {
 }
 
 /** One seed makes so many programs; then comes the next seed. */
-const PROGRAMS_PER_SEED = 20;
+const PROGRAMS_PER_SEED = 5;
 /** Making a program smaller takes its time, but not for ever. */
 const SHRINK_MS_MAX = 60_000;
 

@@ -3,7 +3,14 @@ import { randomInt } from 'node:crypto';
 import { test } from 'node:test';
 import { isExcluded, isLongRun } from '../services/excluded.ts';
 import { startPostgres } from '../services/postgres.ts';
-import { allMutants, describeVerdict, examine, falseKills, staleSurvivors } from './examine.ts';
+import {
+  allMutants,
+  allowedSurvivors,
+  describeVerdict,
+  examine,
+  falseKills,
+  staleSurvivors,
+} from './examine.ts';
 import { MUTATED_STORES, type Mutant, mutantsOf } from './mutants.ts';
 import { readKillers } from './verdict.ts';
 
@@ -46,9 +53,10 @@ test('a guard that is dropped or moved makes a case of the contract fail', async
   assert.deepEqual(await falseKills(examined, postgresUrl), []);
 });
 
-/** The same seed picks the same mutants. */
+/** The same seed picks the same mutants. Those that are known to survive take too long here. */
 function sample(all: readonly Mutant[], seed: number): readonly Mutant[] {
-  const rest = [...all];
+  const allowed = allowedSurvivors();
+  const rest = all.filter(({ id }) => allowed[id] === undefined);
   const picked: Mutant[] = [];
   for (let state = seed; picked.length < SAMPLE && rest.length > 0; ) {
     state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;

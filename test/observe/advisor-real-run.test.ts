@@ -8,17 +8,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { type KernelStore, openSession } from '../../src/index.ts';
-import { HOUR_MS } from '../../src/observe/advisor/false-loss.ts';
-import { type LeaseModel, modelOf } from '../../src/observe/advisor/model.ts';
-import { observationsOf } from '../../src/observe/advisor/observations.ts';
-import { predict } from '../../src/observe/advisor/predict.ts';
-import type { LeaseSettings } from '../../src/observe/advisor/settings.ts';
+import {
+  type LeaseModel,
+  type LeaseSettings,
+  modelOf,
+  observationsOf,
+  predict,
+} from '../../src/observe/index.ts';
 import { seededRandom } from '../../src/support/random.ts';
 import { systemTimers } from '../../src/support/timer.ts';
 import { Child } from '../processes/stage/child.ts';
 import type { HolderApi } from './children/holder-api.ts';
 import { openTrialStore } from './children/open-store.ts';
 import { readEntries } from './recorded-takeover.ts';
+
+const HOUR_MS = 3_600_000;
 
 let folder = '';
 const children: Child<HolderApi>[] = [];
@@ -45,20 +49,26 @@ interface Holder {
   readonly log: string;
 }
 
+/** A few at a time: starting them all at once is a pause of its own for those that already hold. */
+const STARTED_AT_ONCE = 3;
+
 async function startCrew(crew: Crew, storeFile: string): Promise<readonly Holder[]> {
-  return Promise.all(
-    Array.from({ length: crew.processes }, async (_, number): Promise<Holder> => {
-      const child = new Child<HolderApi>('../observe/children/holder.ts');
-      children.push(child);
-      const log = join(folder, `${crew.name}-${number}.jsonl`);
-      const keys = Array.from(
-        { length: crew.keysEach },
-        (_each, key) => `${crew.name}/${number}/${key}`,
-      );
-      await child.call('hold', { storeFile, log, ttlMs: crew.ttlMs, keys });
-      return { child, keys, log };
-    }),
-  );
+  const started: Holder[] = [];
+  while (started.length < crew.processes) {
+    const count = Math.min(STARTED_AT_ONCE, crew.processes - started.length);
+    const numbers = Array.from({ length: count }, (_, index) => started.length + index);
+    started.push(...(await Promise.all(numbers.map((number) => start(crew, number, storeFile)))));
+  }
+  return started;
+}
+
+async function start(crew: Crew, number: number, storeFile: string): Promise<Holder> {
+  const child = new Child<HolderApi>('../observe/children/holder.ts');
+  children.push(child);
+  const log = join(folder, `${crew.name}-${number}.jsonl`);
+  const keys = Array.from({ length: crew.keysEach }, (_, key) => `${crew.name}/${number}/${key}`);
+  await child.call('hold', { storeFile, log, ttlMs: crew.ttlMs, keys });
+  return { child, keys, log };
 }
 
 async function modelFrom(holders: readonly Holder[]): Promise<LeaseModel> {
@@ -76,16 +86,22 @@ const KILL_TTL_MS = 1_200;
 /** They all wait in this process; its one session outlives the whole run. */
 const HEIR_TTL_MS = 60_000;
 
-test('takeover p50 after 64 kills is within 10 % of what was predicted before them', async (context) => {
+test('takeover p50 after 112 kills is within 10 % of what was predicted before them', async (context) => {
   const storeFile = join(folder, 'kills.db');
   const store = await openTrialStore(storeFile);
-  const crew = { name: 'kill', processes: 8, keysEach: 8, ttlMs: KILL_TTL_MS };
+  const crew = { name: 'kill', processes: 8, keysEach: 14, ttlMs: KILL_TTL_MS };
   const holders = await startCrew(crew, storeFile);
   const random = seededRandom(3);
   await systemTimers.pause(2 * KILL_TTL_MS);
   const predicted = predict(await modelFrom(holders), defaults(KILL_TTL_MS));
-  const takeovers = (await killAll(holders, store, () => random.next())).sort((a, b) => a - b);
+  const measured = await killAll(holders, store, () => random.next());
   await store.close();
+  // A key that was taken over before the kill was lost to a busy machine, which is not what is measured.
+  const takeovers = measured.filter((ms) => ms > 0).sort((a, b) => a - b);
+  assert.ok(
+    takeovers.length >= 0.75 * measured.length,
+    `only ${takeovers.length} were held until then`,
+  );
 
   const p50 = median(takeovers);
   context.diagnostic(
@@ -136,9 +152,8 @@ test('false losses of processes that stall are within a factor of 2 of what anot
     { name: 'recorded', processes: 6, keysEach: 2, ttlMs: 1_500 },
     { name: 'predicted', processes: 12, keysEach: 2, ttlMs: 900 },
   ] as const;
-  const [recorded = [], predicted = []] = await Promise.all(
-    crews.map((crew) => startCrew(crew, storeFile)),
-  );
+  const recorded = await startCrew(crews[0], storeFile);
+  const predicted = await startCrew(crews[1], storeFile);
   const stalled = (holders: readonly Holder[], seed: number) =>
     Promise.all(
       holders.map(({ child }, index) => child.call('stall', { ...STALLS, seed: seed + index })),

@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { modelOf } from '../../src/observe/advisor/model.ts';
 import { observationsOf } from '../../src/observe/advisor/observations.ts';
 import { predict } from '../../src/observe/advisor/predict.ts';
+import { replay } from '../../src/observe/advisor/replay.ts';
 import type { LeaseSettings } from '../../src/observe/advisor/settings.ts';
 import { seededRandom } from '../../src/support/random.ts';
 import { exponential, heavyTailed, SimulatedHolder, type World } from './simulated-holder.ts';
@@ -17,45 +18,51 @@ function settings(ttlMs: number, beats: number = 3): LeaseSettings {
 const CALM = { failure: 0.01, medianLatencyMs: 8, driftPpm: 500 };
 
 /** Each is recorded under the first setting; the others are predicted from that. */
-const WORLDS: Readonly<Record<string, { world: Omit<World, 'random'>; trials: LeaseSettings[] }>> =
-  {
-    'short pauses, often': {
-      world: { ...CALM, pausesPerHour: 30, pauseMs: exponential(1_500) },
-      trials: [settings(15_000), settings(10_000), settings(12_000, 5), settings(8_000)],
+const WORLDS: Readonly<
+  Record<string, { world: Omit<World, 'random'>; trials: LeaseSettings[]; hours?: Hours }>
+> = {
+  'short pauses, often': {
+    world: { ...CALM, pausesPerHour: 30, pauseMs: exponential(1_500) },
+    trials: [settings(15_000), settings(10_000), settings(12_000, 5), settings(8_000)],
+  },
+  'long pauses, seldom': {
+    world: { ...CALM, pausesPerHour: 3, pauseMs: exponential(12_000) },
+    trials: [settings(30_000), settings(20_000), settings(45_000), settings(60_000, 4)],
+  },
+  'a heavy tail': {
+    world: { ...CALM, pausesPerHour: 60, pauseMs: heavyTailed(300, 1.6) },
+    trials: [settings(15_000), settings(10_000), settings(30_000), settings(60_000)],
+  },
+  'a network that loses half of everything': {
+    world: {
+      failure: 0.5,
+      medianLatencyMs: 30,
+      driftPpm: 500,
+      pausesPerHour: 0.001,
+      pauseMs: () => 30,
     },
-    'long pauses, seldom': {
-      world: { ...CALM, pausesPerHour: 3, pauseMs: exponential(12_000) },
-      trials: [settings(30_000), settings(20_000), settings(45_000), settings(60_000, 4)],
-    },
-    'a heavy tail': {
-      world: { ...CALM, pausesPerHour: 60, pauseMs: heavyTailed(300, 1.6) },
-      trials: [settings(15_000), settings(10_000), settings(30_000), settings(60_000)],
-    },
-    'a network that loses half of everything': {
-      world: {
-        failure: 0.5,
-        medianLatencyMs: 30,
-        driftPpm: 500,
-        pausesPerHour: 0.001,
-        pauseMs: () => 30,
-      },
-      trials: [settings(5_000), settings(4_000), settings(8_000), settings(6_000, 4)],
-    },
-  };
+    trials: [settings(5_000), settings(4_000), settings(8_000), settings(6_000, 4)],
+    hours: { recorded: 20, lived: 400 },
+  },
+};
+
+interface Hours {
+  readonly recorded: number;
+  readonly lived: number;
+}
 
 /** A day of twenty leases: enough to have seen what is rare. */
-const RECORDED_HOURS = 500;
-const LIVED_HOURS = 1_500;
+const HOURS: Hours = { recorded: 500, lived: 1_500 };
 
-for (const [name, { world, trials }] of Object.entries(WORLDS)) {
+for (const [name, { world, trials, hours = HOURS }] of Object.entries(WORLDS)) {
   test(`false losses are predicted within a factor of 2: ${name}`, (context) => {
     const [recorded] = trials;
     assert.ok(recorded !== undefined);
     const log = new SimulatedHolder({ ...world, random: seededRandom(11) }, recorded, true);
-    const model = modelOf(observationsOf(log.live(RECORDED_HOURS).log));
+    const model = modelOf(observationsOf(log.live(hours.recorded).log));
     for (const [index, trial] of trials.entries()) {
       const random = seededRandom(100 + index);
-      const lived = new SimulatedHolder({ ...world, random }, trial, false).live(LIVED_HOURS);
+      const lived = new SimulatedHolder({ ...world, random }, trial, false).live(hours.lived);
       const predicted = predict(model, trial).falseLossesPer1000LeaseDays.mean / 24_000;
       const seen = lived.losses / lived.hours;
       const lapses = predict(model, trial).falseLapsesPer1000LeaseDays.mean / 24_000;
@@ -69,6 +76,26 @@ for (const [name, { world, trials }] of Object.entries(WORLDS)) {
     }
   });
 }
+
+test('a replay of one recorded life has the losses that another life under those settings has', (context) => {
+  const world = { ...CALM, pausesPerHour: 30, pauseMs: exponential(3_000) };
+  const holder = new SimulatedHolder(
+    { ...world, random: seededRandom(21) },
+    settings(15_000),
+    true,
+  );
+  const observations = observationsOf(holder.live(400).log);
+  for (const ttlMs of [8_000, 10_000, 15_000, 20_000]) {
+    const { replayed } = replay(observations, settings(ttlMs));
+    const other = { ...world, random: seededRandom(77) };
+    const lived = new SimulatedHolder(other, settings(ttlMs), false).live(400);
+    context.diagnostic(
+      `ttl ${ttlMs}: ${Math.round(replayed.losses)} replayed, ${lived.losses} lived`,
+    );
+    const ratio = replayed.losses / lived.losses;
+    assert.ok(ratio > 0.7 && ratio < 1.4, `${replayed.losses} replayed, ${lived.losses} lived`);
+  }
+});
 
 test('takeover p50 is predicted within 10 % and p99 as well', (context) => {
   const world: World = {

@@ -8,7 +8,11 @@ import { type InstalledPackage, installPackage } from './installed-package.ts';
 
 const COMPILER = join(import.meta.dirname, '../../node_modules/.bin/tsc');
 /** Subpaths that need an optional peer, and which. */
-const PEERS: Readonly<Record<string, string>> = { './store/postgres': 'pg' };
+const PEERS: Readonly<Record<string, string>> = {
+  './store/postgres': 'pg',
+  './observe/opentelemetry': '@opentelemetry/api',
+  './observe/prometheus': 'prom-client',
+};
 
 let installed: InstalledPackage;
 

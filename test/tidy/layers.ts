@@ -30,7 +30,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'protocol/sqs': [...MODEL, 'engine', 'protocol/messages'],
   worker: [...KERNEL, 'protocol/messages'],
   server: [...LIBRARY, ...WIRE],
-  cli: ['support', 'server', 'protocol/messages'],
+  cli: [...KERNEL, 'observe', 'server', 'protocol/messages'],
   testing: [...LIBRARY, ...WIRE, 'worker', 'server'],
   index: [...LIBRARY, 'worker'],
 };

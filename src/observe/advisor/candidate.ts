@@ -1,6 +1,6 @@
 // One choice of settings with what it costs and which limits it breaks.
 
-import { youngInterval } from './checkpoint-interval.ts';
+import { dalyInterval } from './checkpoint-interval.ts';
 import { HOUR_MS } from './false-loss.ts';
 import type { Goals } from './goals.ts';
 import type { LeaseModel } from './model.ts';
@@ -70,7 +70,7 @@ function checkpointFor(
   const { storeWrite, reworkSecond } = goals.prices;
   // Saving costs the holder its time, at the price of work, and the store one write.
   const costMs = checkpointCostMs + (1_000 * storeWrite) / reworkSecond;
-  const interval = youngInterval(costMs, lossesPerMs);
+  const interval = dalyInterval(costMs, lossesPerMs);
   return Math.round(Math.min(Math.max(interval, CHECKPOINT_MS.min), CHECKPOINT_MS.max));
 }
 

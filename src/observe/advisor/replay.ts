@@ -1,14 +1,15 @@
-// A recorded log under other settings: every renewal that was recorded is looked at again, with the
-// time it came late by, and asked whether the lease would have lapsed or been lost.
+// A recorded log under other settings: every renewal that was recorded is lived through again, with the
+// pause and the failures it had, and asked whether the lease would have lapsed or been lost.
 
 import type { Observations } from './observations.ts';
-import { authorityMs, type LeaseSettings } from './settings.ts';
+import type { Renewal } from './session-tally.ts';
+import { authorityMs, type LeaseSettings, RETRIES_PER_TTL } from './settings.ts';
 
 export interface Replay {
   readonly renewals: number;
   readonly sessionDays: number;
   readonly recorded: { readonly lapses: number; readonly losses: number };
-  /** With the other settings, in the same time. */
+  /** With the other settings, in the same time. Not whole where it depends on when a pause had begun. */
   readonly replayed: { readonly lapses: number; readonly losses: number };
   readonly crashes: number;
   /** How much later, or sooner if less than zero, each key of a crashed holder had been taken over. */
@@ -16,24 +17,21 @@ export interface Replay {
 }
 
 export function replay(observations: Observations, settings: LeaseSettings): Replay {
-  const driftPpm = observations.current?.driftPpm ?? 500;
-  const authority = authorityMs(settings, driftPpm);
+  const authority = authorityMs(settings, observations.current?.driftPpm ?? 500);
+  const recorded = { lapses: 0, losses: 0 };
+  const replayed = { lapses: 0, losses: 0 };
   let renewals = 0;
-  let lapses = 0;
-  let losses = 0;
-  const before = { lapses: 0, losses: 0 };
   for (const session of observations.sessions) {
     const was = session.settings;
     if (was === undefined) continue;
     const wasAuthority = authorityMs(was, was.driftPpm);
-    for (const { gapMs, lost } of session.renewals) {
+    for (const renewal of session.renewals) {
       renewals += 1;
-      if (lost) before.losses += 1;
-      if (lost || gapMs > wasAuthority) before.lapses += 1;
-      // What a renewal was late by would have been the same; only when it was due is another time.
-      const gap = settings.heartbeatMs + (gapMs - was.heartbeatMs);
-      if (gap > settings.ttlMs) losses += 1;
-      if (gap > authority) lapses += 1;
+      recorded.losses += renewal.lost ? 1 : 0;
+      recorded.lapses += renewal.lost || renewal.gapMs > wasAuthority ? 1 : 0;
+      const gap = gapUnder(settings, renewal, was.heartbeatMs);
+      replayed.losses += chanceBeyond(gap, settings.ttlMs);
+      replayed.lapses += chanceBeyond(gap, authority);
     }
   }
   const { current } = observations;
@@ -41,21 +39,54 @@ export function replay(observations: Observations, settings: LeaseSettings): Rep
   return {
     renewals,
     sessionDays: observations.sessionHours / 24,
-    recorded: before,
-    replayed: { lapses, losses },
+    recorded,
+    replayed,
     crashes: observations.losses.crashed,
     takeoverLaterMs: current === undefined ? 0 : median(settings) - median(current),
   };
 }
 
-/** "2 fewer false losses and 41 s more takeover time", for people. */
-export function describeReplay(replayed: Replay): string {
-  const difference = replayed.replayed.losses - replayed.recorded.losses;
+/** The gap lies anywhere between these with the same chance. */
+interface Gap {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** That many failures in a row are one outage, which lasts as long as it lasts. */
+const OUTAGE_TRIES = 3;
+
+function gapUnder(settings: LeaseSettings, renewal: Renewal, wasHeartbeatMs: number): Gap {
+  const { ttlMs, heartbeatMs } = settings;
+  const { gapMs, pauseMs, failedTries, failingMs } = renewal;
+  // Retries follow the ttl; an outage of the store does not.
+  const failing = failedTries < OUTAGE_TRIES ? failedTries * (ttlMs / RETRIES_PER_TTL) : failingMs;
+  const least = heartbeatMs + failing;
+  if (pauseMs === 0) return { from: least, to: least };
+  const begunAt = gapMs - pauseMs - failingMs;
+  if (begunAt <= wasHeartbeatMs) {
+    // It held the renewal up, so that when it had begun is known, as a share of the heartbeat.
+    const share = Math.max(0, begunAt / wasHeartbeatMs);
+    const gap = Math.max(least, share * heartbeatMs + pauseMs + failing);
+    return { from: gap, to: gap };
+  }
+  return { from: pauseMs + failing, to: heartbeatMs + pauseMs + failing };
+}
+
+function chanceBeyond({ from, to }: Gap, limit: number): number {
+  if (from >= limit) return from > limit ? 1 : 0;
+  return to <= limit ? 0 : (to - limit) / (to - from);
+}
+
+/** "2 fewer false losses and 41 s more time to take over", for people. */
+export function describeReplay(replay: Replay): string {
+  const was = replay.recorded.losses;
+  const would = Math.round(replay.replayed.losses);
+  const difference = would - was;
   const losses =
     difference === 0
       ? 'as many false losses'
       : `${Math.abs(difference)} ${difference < 0 ? 'fewer' : 'more'} false losses`;
-  const seconds = Math.abs(replayed.takeoverLaterMs / 1_000).toFixed(1);
-  const takeover = `${seconds} s ${replayed.takeoverLaterMs < 0 ? 'less' : 'more'} time to take over`;
-  return `With these settings the recorded time would have had ${losses} (${replayed.replayed.losses} instead of ${replayed.recorded.losses}) and ${takeover}.`;
+  const seconds = Math.abs(replay.takeoverLaterMs / 1_000).toFixed(1);
+  const takeover = `${seconds} s ${replay.takeoverLaterMs < 0 ? 'less' : 'more'} time to take over`;
+  return `With these settings the recorded time would have had ${losses} (${would} instead of ${was}) and ${takeover}.`;
 }

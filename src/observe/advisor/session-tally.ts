@@ -9,6 +9,11 @@ export interface Renewal {
   readonly gapMs: number;
   /** It found the session gone. */
   readonly lost: boolean;
+  /** The longest pause in between. */
+  readonly pauseMs: number;
+  /** Tries that failed before it, and how long that lasted. */
+  readonly failedTries: number;
+  readonly failingMs: number;
 }
 
 export interface FailureRow {
@@ -56,6 +61,7 @@ export class SessionTally {
   #firstAt: number | undefined;
   #lastAt = 0;
   #goodSentAt: number | undefined;
+  #pauseMs = 0;
   #failing: OperationReport[] = [];
   #failingSince = 0;
   #answered = 0;
@@ -85,9 +91,12 @@ export class SessionTally {
   }
 
   #addPause(report: OperationReport): void {
-    const pause = report.loopLagMs + report.suspendedMs;
+    const seen = report.loopLagMs + report.suspendedMs;
+    if (seen < PAUSE_MS_MIN) return;
     // A pause begins between two looks at the loop: half of that was not seen.
-    if (pause >= PAUSE_MS_MIN) this.#pauses.push(pause + (this.#settings?.lagEveryMs ?? 0) / 2);
+    const pause = seen + (this.#settings?.lagEveryMs ?? 0) / 2;
+    this.#pauses.push(pause);
+    this.#pauseMs = Math.max(this.#pauseMs, pause);
   }
 
   #addHeartbeat(report: OperationReport & { readonly at: number }, sentAt: number): void {
@@ -97,11 +106,19 @@ export class SessionTally {
       return;
     }
     this.#answered += 1;
-    this.#endFailing(sentAt);
     const lost = report.outcome !== 'ok';
     if (this.#goodSentAt !== undefined) {
-      this.#renewals.push({ gapMs: report.at - this.#goodSentAt, lost });
+      const failedTries = this.#failing.length;
+      this.#renewals.push({
+        gapMs: report.at - this.#goodSentAt,
+        lost,
+        pauseMs: this.#pauseMs,
+        failedTries,
+        failingMs: failedTries === 0 ? 0 : sentAt - this.#failingSince,
+      });
     }
+    this.#pauseMs = 0;
+    this.#endFailing(sentAt);
     if (lost) return;
     this.#latency.add(report.latencyMs);
     this.#slack.add(report.remainingAtSendMs - report.latencyMs);

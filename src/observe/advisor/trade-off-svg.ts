@@ -42,14 +42,14 @@ export function tradeOffSvg(advice: Recommendation): string {
       y,
       colour: '#b45309',
       label: `now: ttl ${showMs(advice.current.settings.ttlMs)}`,
-      below: true,
+      row: 1,
     }),
     mark(advice.predicted, {
       x,
       y,
       colour: '#15803d',
       label: `${advice.verdict === 'keep' ? 'kept' : 'advised'}: ttl ${showMs(advice.ttlMs)}`,
-      below: false,
+      row: 0,
     }),
     `<text x="${(LEFT + WIDTH - RIGHT) / 2}" y="${HEIGHT - 16}" text-anchor="middle" fill="#1c2430">takeover, median</text>`,
     `<text transform="translate(20 ${(TOP + HEIGHT - BOTTOM) / 2}) rotate(-90)" text-anchor="middle" fill="#1c2430">false losses per 1,000 lease-days</text>`,
@@ -126,14 +126,15 @@ function mark(
     readonly y: Axis;
     readonly colour: string;
     readonly label: string;
-    readonly below: boolean;
+    readonly row: number;
   },
 ): string {
   const x = style.x.at(takeover(predicted));
   const y = style.y.at(losses(predicted));
   const anchor = x > (LEFT + WIDTH - RIGHT) / 2 ? 'end' : 'start';
   const textX = anchor === 'end' ? x - 10 : x + 10;
-  const textY = style.below ? Math.min(y + 18, HEIGHT - BOTTOM - 6) : Math.max(y - 10, TOP + 12);
+  // One above the other, so that they can be read also where the points are close.
+  const textY = Math.max(y - 10 - 16 * style.row, TOP + 12 + 16 * style.row);
   return (
     `<circle cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="6" fill="${style.colour}"/>` +
     `<text x="${textX.toFixed(1)}" y="${textY.toFixed(1)}" text-anchor="${anchor}" font-weight="600" fill="${style.colour}">${style.label}</text>`

@@ -4,7 +4,7 @@
 import type { EventSeq } from '../../lease/event.ts';
 import type { LeaseObserver, LeaseReport } from '../../lease/observer.ts';
 import type { KernelStore } from '../../lease/port.ts';
-import { watchLeases } from '../../lease/watch.ts';
+import { type Watched, watchLeases } from '../../lease/watch.ts';
 import { type Clock, systemClock } from '../../support/clock.ts';
 import { boundedText, rejectUnknownOptions, wholeNumber } from '../../support/options.ts';
 import { systemTimers, type Timers } from '../../support/timer.ts';
@@ -106,20 +106,21 @@ class Recorder implements LeaseRecorder {
     };
     while (!this.#stop.signal.aborted) {
       try {
-        for await (const event of watchLeases(followed.store, {
-          ...options,
-          after: followed.after,
-        })) {
-          if (event.kind !== 'truncated' && event.seq > followed.after) {
-            this.#file.append({ kind: 'event', event });
-          }
-          followed.after = Math.max(followed.after, event.seq);
-        }
+        const watched = watchLeases(followed.store, { ...options, after: followed.after });
+        for await (const event of watched) this.#keep(followed, event);
       } catch {
         // The store is out of reach for now. Events wait in it; the log goes on where it stopped.
         await this.#timers.pause(pollMs ?? 1_000, this.#stop.signal);
       }
     }
+  }
+
+  /** Once each: following and catching up may meet the same event. */
+  #keep(followed: Followed, event: Watched): void {
+    if (event.kind !== 'truncated' && event.seq > followed.after) {
+      this.#file.append({ kind: 'event', event });
+    }
+    followed.after = Math.max(followed.after, event.seq);
   }
 
   async #catchUp(followed: Followed): Promise<void> {
@@ -132,10 +133,7 @@ class Recorder implements LeaseRecorder {
         followed.after = Math.max(followed.after, page.oldest);
         continue;
       }
-      for (const event of page.events) {
-        if (event.seq > followed.after) this.#file.append({ kind: 'event', event });
-        followed.after = Math.max(followed.after, event.seq);
-      }
+      for (const event of page.events) this.#keep(followed, event);
       if (page.events.length < EVENTS_PAGE) return;
     }
   }

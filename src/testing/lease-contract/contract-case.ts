@@ -8,8 +8,9 @@ import type { Instant } from '../../support/clock.ts';
 /**
  * What not every store can offer. `durable`: it can be closed and opened again. `two-clients`:
  * several clients share its data. `host-clock`: its time is the host's, which people set back.
+ * `server`: it is a server of its own, which is restarted, or restored elsewhere, beside its clients.
  */
-export type Need = 'durable' | 'two-clients' | 'host-clock';
+export type Need = 'durable' | 'two-clients' | 'host-clock' | 'server';
 
 export interface ContractCase {
   /** Ids of the rules, such as `A-3, U-2`. */
@@ -32,6 +33,11 @@ export interface KernelHarness {
   /** Moves the store's clock; a store with `host-clock` is also moved back. */
   advance(ms: number): Promise<void>;
   now(): Instant;
+  /**
+   * The server was started anew while its clients went on; `elsewhere` when it is no longer the same
+   * one: a standby that took over, a copy that was restored. Only where `server` is offered.
+   */
+  restarted?(how: 'in-place' | 'elsewhere'): Promise<void>;
 }
 
 /** A harness that its runner must take down. */

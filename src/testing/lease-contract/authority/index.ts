@@ -8,6 +8,7 @@ import { haltingCases } from './halting.ts';
 import { inspectCases } from './inspect.ts';
 import { listCases } from './list.ts';
 import { raceCases } from './races.ts';
+import { serverCases } from './server.ts';
 import { verifyCases } from './verify.ts';
 
 export const authorityCases: readonly ContractCase[] = [
@@ -21,4 +22,5 @@ export const authorityCases: readonly ContractCase[] = [
   ...durabilityCases,
   ...adversarialCases,
   ...raceCases,
+  ...serverCases,
 ];

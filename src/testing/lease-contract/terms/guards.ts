@@ -11,6 +11,7 @@ import {
   draining,
   mustAcquire,
   mustRelease,
+  ownerOf,
   requestOf,
   revoking,
   type Someone,
@@ -196,6 +197,35 @@ const entryCases: readonly ContractCase[] = [
       expectKind(await store.leases.acquire(asking(cid, { wait: true })), 'queued');
       await mustRelease(store, tenure, 'yielded');
       await advance(5_000);
+      expectRefusal(await store.leases.acquire(asking(bob)), 'behind-others');
+    },
+  },
+  {
+    upholds: 'G-4, A-7',
+    policy: { flapUnitMs: 1_000 },
+    name: 'a waiter that is kept out by its losses blocks the line again from the millisecond they are forgiven',
+    async run({ store, advance }) {
+      const bob = await someone(store, 'bob', { ttlMs: 600_000 });
+      const brief = { owner: ownerOf('ann'), ttlMs: 100, graceMs: 0 };
+      const taken = async () => {
+        const { tenure } = await mustAcquire(store, bob);
+        await mustRelease(store, tenure);
+      };
+      for (const life of [1, 2]) {
+        await mustAcquire(store, await someone(store, `ann ${life}`, brief));
+        await advance(100);
+        await taken();
+      }
+      await mustAcquire(store, await someone(store, 'ann 3', brief));
+      const waiter = await someone(store, 'ann waits', brief);
+      expectKind(await store.leases.acquire(asking(waiter, { wait: true })), 'queued');
+      await advance(100);
+      await taken();
+      await store.sessions.recover({ cause: 'outage' });
+      expectKind(await store.sessions.heartbeat({ ...waiter, ttlMs: 600_000 }), 'alive');
+      await advance(799);
+      await taken();
+      await advance(1);
       expectRefusal(await store.leases.acquire(asking(bob)), 'behind-others');
     },
   },

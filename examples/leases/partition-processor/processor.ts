@@ -1,0 +1,61 @@
+// One of several processes that share the partitions of a stream. Each partition is read from its
+// last checkpoint on; every few records there is another one.
+
+import { type PoolTerm, pool } from '../../../src/recipes/index.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
+import { Journal } from '../journal.ts';
+import { askedToStop, briefly, ordered, tell } from '../telling.ts';
+
+export interface ProcessorOrder {
+  readonly name: string;
+  readonly storeFile: string;
+  readonly journalFile: string;
+}
+
+export type ProcessorNews =
+  | {
+      readonly kind: 'took';
+      readonly partition: string;
+      readonly exit: string;
+      readonly offset: number;
+    }
+  | { readonly kind: 'left'; readonly partition: string };
+
+/** One record of one partition was processed. */
+export interface Processed {
+  readonly partition: string;
+  readonly offset: number;
+  readonly by: string;
+}
+
+const PARTITIONS: readonly string[] = ['p0', 'p1', 'p2', 'p3', 'p4', 'p5'];
+const RECORDS_PER_CHECKPOINT = 5;
+const TTL_MS = 2_000;
+const RECORD_MS = 20;
+
+async function consume(term: PoolTerm, order: ProcessorOrder): Promise<void> {
+  const { key: partition, lease, signal } = term;
+  const journal = new Journal<Processed>(order.journalFile);
+  let offset = Number(Buffer.from(lease.restored?.bytes ?? []).toString());
+  const { exit } = lease.predecessor;
+  await tell<ProcessorNews>({ kind: 'took', partition, exit, offset });
+  while (!signal.aborted) {
+    offset += 1;
+    lease.assertHeld(100);
+    journal.append({ partition, offset, by: order.name });
+    if (offset % RECORDS_PER_CHECKPOINT === 0) await lease.checkpoint(String(offset));
+    await briefly(RECORD_MS, signal);
+  }
+  // Asked to stop: what was done is saved, so that the next one repeats nothing.
+  await lease.checkpoint(String(offset));
+  await tell<ProcessorNews>({ kind: 'left', partition });
+}
+
+const order = await ordered<ProcessorOrder>();
+const store = await openSqliteStore({ file: order.storeFile });
+const options = { store, owner: order.name, name: 'orders', keys: PARTITIONS, ttlMs: TTL_MS };
+const member = pool(options, (term) => consume(term, order));
+await askedToStop();
+await member.stop();
+await store.close();
+process.disconnect();

@@ -1,0 +1,85 @@
+// A node monitor. Three nodes register; one leaves, one is frozen for a moment, one is killed. The
+// monitor prints what it sees: live, suspect, recovered, gone.
+//
+//   node examples/leases/service-registry/main.ts
+
+import { join } from 'node:path';
+import { type MemberChange, type Registry, registry } from '../../../src/recipes/index.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
+import { Story } from '../story.ts';
+import type { NodeNews } from './node.ts';
+
+const NODE = join(import.meta.dirname, 'node.ts');
+const EXPECTED: Readonly<Record<string, readonly string[]>> = {
+  'node-a': ['joined', 'gone'],
+  'node-b': ['joined', 'suspect', 'recovered'],
+  'node-c': ['joined', 'suspect', 'gone'],
+};
+
+const story = new Story();
+const storeFile = join(story.folder, 'leases.db');
+
+/** Prints every change, and lets others wait for one. */
+class Monitor {
+  readonly #seen: MemberChange[] = [];
+  #wake: () => void = () => undefined;
+
+  async watch(nodes: Registry): Promise<never> {
+    for await (const change of nodes.watch({ pollMs: 50 })) {
+      const { owner, state, metadata } = change.member;
+      const where = `zone ${metadata['zone']}, ${metadata['address']}`;
+      story.say('monitor', `${owner} ${change.kind.padEnd(9)} now ${state} (${where})`);
+      this.#seen.push(change);
+      this.#wake();
+    }
+    throw new Error('nobody told the monitor to stop');
+  }
+
+  of(owner: string): readonly string[] {
+    return this.#seen.filter(({ member }) => member.owner === owner).map(({ kind }) => kind);
+  }
+
+  async sees(owner: string, kind: string): Promise<void> {
+    while (!this.of(owner).includes(kind)) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+}
+
+async function plot(nodes: Registry, monitor: Monitor): Promise<void> {
+  const start = (name: string, zone: string) =>
+    story.start<NodeNews>(NODE, name, { storeFile, zone });
+  const [a, b, c] = [start('node-a', 'north'), start('node-b', 'north'), start('node-c', 'south')];
+  for (const node of [a, b, c]) await monitor.sees(node.name, 'joined');
+
+  story.say('system', 'node-a is asked to stop');
+  await a.stop();
+  await monitor.sees('node-a', 'gone');
+
+  story.say('system', 'SIGSTOP: node-b stands still');
+  b.freeze();
+  await monitor.sees('node-b', 'suspect');
+  b.thaw();
+  story.say('system', 'SIGCONT: node-b runs again, in time');
+  await monitor.sees('node-b', 'recovered');
+
+  story.say('system', 'SIGKILL: node-c is gone');
+  await c.kill();
+  await monitor.sees('node-c', 'gone');
+
+  const left = await nodes.list();
+  story.say('monitor', `live now: ${left.map(({ owner }) => owner).join()}`);
+  story.mustBe(left.length === 1 && left[0]?.owner === 'node-b', 'one node is left');
+  for (const [owner, expected] of Object.entries(EXPECTED)) {
+    story.mustBe(monitor.of(owner).join() === expected.join(), `${owner}: ${expected.join()}`);
+  }
+}
+
+await story.tell('Who is alive', async () => {
+  const store = await openSqliteStore({ file: storeFile });
+  const nodes = registry({ store, service: 'search' });
+  const monitor = new Monitor();
+  await Promise.race([monitor.watch(nodes), plot(nodes, monitor)]);
+});

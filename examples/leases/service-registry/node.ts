@@ -1,0 +1,29 @@
+// A node of the service: registers with what others need to reach it, and lives.
+
+import { registry } from '../../../src/recipes/index.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
+import { askedToStop, ordered, tell } from '../telling.ts';
+
+export interface NodeOrder {
+  readonly name: string;
+  readonly storeFile: string;
+  readonly zone: string;
+}
+
+export type NodeNews = { readonly kind: 'registered' };
+
+const LIFE = { ttlMs: 2_000, graceMs: 1_000 };
+
+const order = await ordered<NodeOrder>();
+const store = await openSqliteStore({ file: order.storeFile });
+const nodes = registry({ store, service: 'search' });
+const session = await nodes.register({
+  ...LIFE,
+  owner: order.name,
+  metadata: { zone: order.zone, address: `${order.name}.internal:7700` },
+});
+await tell<NodeNews>({ kind: 'registered' });
+await askedToStop();
+await session.close();
+await store.close();
+process.disconnect();

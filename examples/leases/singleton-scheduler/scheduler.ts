@@ -1,0 +1,56 @@
+// One of several processes that could run the schedule. `elect` sees to it that one does.
+
+import { elect, type Term } from '../../../src/recipes/index.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
+import { Journal } from '../journal.ts';
+import { askedToStop, briefly, ordered, tell } from '../telling.ts';
+
+export interface SchedulerOrder {
+  readonly name: string;
+  readonly storeFile: string;
+  readonly journalFile: string;
+}
+
+export type SchedulerNews =
+  | { readonly kind: 'stands' }
+  | {
+      readonly kind: 'leads';
+      readonly fence: number;
+      readonly exit: string;
+      readonly slot: number;
+    };
+
+/** One slot of the schedule was run. */
+export interface Slot {
+  readonly slot: number;
+  readonly by: string;
+  readonly fence: number;
+}
+
+const TTL_MS = 1_200;
+const EVERY_MS = 50;
+
+/** Goes on where the last leader stopped. A slot is marked before it is run: at most once each. */
+async function runSchedule({ lease, signal }: Term, order: SchedulerOrder): Promise<void> {
+  const journal = new Journal<Slot>(order.journalFile);
+  let slot = Number(Buffer.from(lease.restored?.bytes ?? []).toString()) + 1;
+  const { fence, predecessor } = lease;
+  await tell<SchedulerNews>({ kind: 'leads', fence, exit: predecessor.exit, slot });
+  while (!signal.aborted) {
+    if ((await lease.checkpoint(String(slot))).kind !== 'saved') return;
+    lease.assertHeld(100);
+    journal.append({ slot, by: order.name, fence });
+    slot += 1;
+    await briefly(EVERY_MS, signal);
+  }
+}
+
+const order = await ordered<SchedulerOrder>();
+const store = await openSqliteStore({ file: order.storeFile });
+const options = { store, owner: order.name, name: 'scheduler', ttlMs: TTL_MS };
+const election = elect(options, (term) => runSchedule(term, order));
+await tell<SchedulerNews>({ kind: 'stands' });
+await askedToStop();
+await election.stop();
+await store.close();
+process.disconnect();

@@ -1,0 +1,136 @@
+// What the examples beside this file share: a temporary folder, processes that are gone afterwards,
+// and lines that tell what happens. Exits with 0 only if the story came out as it is told.
+
+import { type ChildProcess, fork } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const STORY_MS_MAX = 30_000;
+
+/** A process of the story. It tells what it does; see `telling.ts` for its side. */
+export class Actor<News extends { readonly kind: string }> {
+  readonly name: string;
+  readonly heard: News[] = [];
+  readonly #process: ChildProcess;
+  readonly #exit: Promise<void>;
+  #wake: (() => void)[] = [];
+  #ended = false;
+
+  constructor(entry: string, name: string, order: object) {
+    this.name = name;
+    this.#process = fork(entry, {
+      execPath: process.execPath,
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    });
+    this.#process.on('message', (news) => this.#note(news as News));
+    this.#exit = new Promise((resolve) => {
+      this.#process.once('exit', () => {
+        this.#ended = true;
+        this.#note(undefined);
+        resolve();
+      });
+    });
+    this.#process.send({ name, ...order });
+  }
+
+  get pid(): number {
+    return this.#process.pid ?? 0;
+  }
+
+  /** The first news of this kind, told already or to come. */
+  async told<Kind extends News['kind']>(kind: Kind): Promise<Extract<News, { kind: Kind }>> {
+    type Wanted = Extract<News, { kind: Kind }>;
+    for (;;) {
+      const found = this.heard.find((news): news is Wanted => news.kind === kind);
+      if (found !== undefined) return found;
+      await this.more(`"${kind}"`);
+    }
+  }
+
+  /** Resolves when it has told something more. */
+  async more(what: string): Promise<void> {
+    if (this.#ended) throw new Error(`${this.name} ended before it told ${what}`);
+    await new Promise<void>((resolve) => this.#wake.push(resolve));
+  }
+
+  /** Asks it to stop what it does, and waits until it has. */
+  async stop(): Promise<void> {
+    this.#process.send('stop');
+    await this.#exit;
+  }
+
+  async kill(): Promise<void> {
+    this.killNow();
+    await this.#exit;
+  }
+
+  killNow(): void {
+    this.#process.kill('SIGKILL');
+  }
+
+  freeze(): void {
+    this.#process.kill('SIGSTOP');
+  }
+
+  thaw(): void {
+    this.#process.kill('SIGCONT');
+  }
+
+  #note(news: News | undefined): void {
+    if (news !== undefined) this.heard.push(news);
+    const wake = this.#wake;
+    this.#wake = [];
+    for (const resolve of wake) resolve();
+  }
+}
+
+export class Story {
+  readonly folder: string = mkdtempSync(join(tmpdir(), 'holdfast-story-'));
+  readonly #actors: { killNow(): void }[] = [];
+  readonly #startedAt = performance.now();
+
+  /** `order` is what the process is started with, besides its name. */
+  start<News extends { readonly kind: string }>(
+    entry: string,
+    name: string,
+    order: object,
+  ): Actor<News> {
+    const actor = new Actor<News>(entry, name, order);
+    this.#actors.push(actor);
+    return actor;
+  }
+
+  say(who: string, text: string): void {
+    const seconds = ((performance.now() - this.#startedAt) / 1_000).toFixed(2).padStart(6);
+    process.stdout.write(`${seconds} s  ${who.padEnd(12)} ${text}\n`);
+  }
+
+  mustBe(isSo: boolean, what: string): void {
+    if (!isSo) throw new Error(`The story did not come out as told: ${what}.`);
+  }
+
+  /** Tells it and ends the process: 0 when it came out, 1 when not. Nothing is left behind. */
+  async tell(title: string, plot: () => Promise<void>): Promise<never> {
+    process.once('exit', () => {
+      for (const actor of this.#actors) actor.killNow();
+      rmSync(this.folder, { recursive: true, force: true });
+    });
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      process.once(signal, () => process.exit(1));
+    }
+    setTimeout(() => this.#fail('The story took too long.'), STORY_MS_MAX).unref();
+    process.stdout.write(`\n${title}\n\n`);
+    try {
+      await plot();
+    } catch (error) {
+      this.#fail(error instanceof Error ? error.message : String(error));
+    }
+    process.exit(0);
+  }
+
+  #fail(why: string): never {
+    process.stderr.write(`${why}\n`);
+    process.exit(1);
+  }
+}

@@ -1,0 +1,60 @@
+// A subscription is cancelled in three steps. The process that does it is killed right after the
+// provider has refunded the customer and before that is written down. The next process goes on
+// without a second refund.
+//
+//   node examples/leases/subscription-cancellation/main.ts
+
+import { join } from 'node:path';
+import { parseLeaseKey } from '../../../src/index.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
+import { Story } from '../story.ts';
+import { Provider } from './provider.ts';
+import { STEPS, SUBSCRIPTION, type WorkerNews } from './worker.ts';
+
+const WORKER = join(import.meta.dirname, 'worker.ts');
+const FATAL_STEP = 'refund-rest';
+
+const story = new Story();
+const storeFile = join(story.folder, 'leases.db');
+const providerFile = join(story.folder, 'provider.jsonl');
+
+async function killInTheMiddle(): Promise<void> {
+  const order = { storeFile, providerFile, haltAfter: FATAL_STEP };
+  const first = story.start<WorkerNews>(WORKER, 'worker-1', order);
+  await first.told('began');
+  story.say('worker-1', `has "${SUBSCRIPTION}" and begins`);
+  await first.told('halted');
+  story.say('worker-1', `the provider did: stop-renewal, ${FATAL_STEP}`);
+  await first.kill();
+  story.say('system', `SIGKILL: worker-1 is gone before it wrote down "${FATAL_STEP}"`);
+}
+
+async function goOn(): Promise<void> {
+  const second = story.start<WorkerNews>(WORKER, 'worker-2', { storeFile, providerFile });
+  story.say('worker-2', 'starts, and waits until the session of worker-1 has expired');
+  const { exit, done, open } = await second.told('began');
+  story.say(
+    'worker-2',
+    `learns: exit "${exit}", done: ${done.join()}, open intent: ${open.join()}`,
+  );
+  story.mustBe(exit === 'expired', 'the predecessor expired');
+  story.mustBe(done.join() === 'stop-renewal', 'only the first step was checkpointed');
+  story.mustBe(open.join() === `${SUBSCRIPTION}/${FATAL_STEP}`, 'one intent is open');
+  const { step, happened } = await second.told('found');
+  story.say('worker-2', `asks the provider by idempotency key: did "${step}" happen? ${happened}`);
+  story.mustBe(happened, 'the provider knows of the refund');
+  await second.told('finished');
+  story.say('worker-2', 'does the last step and retires the key: it is never to be done again');
+}
+
+await story.tell('A cancellation that is resumed without a second refund', async () => {
+  await killInTheMiddle();
+  await goOn();
+  const calls = new Provider(providerFile).calls().map(({ action }) => action);
+  story.say('provider', `was called ${calls.length} times: ${calls.join(', ')}`);
+  story.mustBe(calls.join() === STEPS.join(), 'each step reached the provider once, in order');
+  const store = await openSqliteStore({ file: storeFile });
+  const { state, record } = await store.leases.inspect(parseLeaseKey(SUBSCRIPTION));
+  await store.close();
+  story.mustBe(state === 'retired' && record?.intents.length === 0, 'nothing is left open');
+});

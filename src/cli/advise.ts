@@ -1,0 +1,168 @@
+// holdfast advise: which ttl, heartbeat, grace and checkpoint interval, from what was recorded.
+
+import { writeFile } from 'node:fs/promises';
+import {
+  type Advice,
+  advise,
+  describeReplay,
+  type Goals,
+  goalsOf,
+  type LeaseSettings,
+  ObservationCollector,
+  type Observations,
+  type Prediction,
+  type Recommendation,
+  readLeaseLog,
+  replay,
+  showEstimate,
+  showMs,
+  showPlace,
+  tradeOffSvg,
+} from '../observe/index.ts';
+import { InvalidInput } from '../support/fault.ts';
+import { type CommandSpec, type ExitCode, type Typed, UsageProblem, wholeText } from './command.ts';
+import { print, printJson, printProblem, progressOf, table } from './screen.ts';
+
+const PRESET_DEFAULT = 'batch';
+
+export const adviseCommand: CommandSpec = {
+  name: 'advise',
+  usage:
+    'holdfast advise <log> [<log> …] [--preset batch|interactive|money] [--effect-ms 0] [--replay-ttl-ms 20000] [--svg out.svg] [--json]',
+  summary: 'recommends ttl, heartbeat, grace and checkpoint interval from recorded logs',
+  flags: {
+    preset: { type: 'string', what: 'what matters: batch (default), interactive, money' },
+    'effect-ms': { type: 'string', what: 'the longest effect that is begun under assertHeld' },
+    'replay-ttl-ms': {
+      type: 'string',
+      what: 'what the recorded time would have been like with this ttl',
+    },
+    svg: { type: 'string', what: 'writes a picture of the trade-off' },
+    json: { type: 'boolean', what: 'for programs' },
+  },
+  execute,
+};
+
+async function execute(typed: Typed): Promise<ExitCode> {
+  if (typed.files.length === 0) throw new UsageProblem(`Which log? ${adviseCommand.usage}`);
+  const goals = goalsFrom(typed);
+  const replayTtlMs = wholeText('replay-ttl-ms', typed.text('replay-ttl-ms'));
+  const observations = await observed(typed.files);
+  if (observations === undefined) return 2;
+  const advice = advise(observations, goals);
+  const replayed =
+    replayTtlMs === undefined ? undefined : replay(observations, defaults(replayTtlMs));
+  if (typed.isSet('json')) {
+    const { candidates: _, ...told } = { candidates: [], ...advice };
+    printJson(replayed === undefined ? told : { ...told, replay: replayed });
+  } else {
+    showAdvice(advice);
+    if (replayed !== undefined) print(`\n${describeReplay(replayed)}`);
+  }
+  const svg = typed.text('svg');
+  if (svg !== undefined && advice.kind === 'recommendation') {
+    await writeFile(svg, tradeOffSvg(advice));
+    if (!typed.isSet('json')) print(`\nThe trade-off is drawn in ${svg}.`);
+  }
+  return advice.kind === 'recommendation' ? 0 : 1;
+}
+
+function goalsFrom(typed: Typed): Goals {
+  const effectMs = wholeText('effect-ms', typed.text('effect-ms'));
+  try {
+    return goalsOf(
+      typed.text('preset') ?? PRESET_DEFAULT,
+      effectMs === undefined ? {} : { longestEffectMs: effectMs },
+    );
+  } catch (fault) {
+    if (fault instanceof InvalidInput) throw new UsageProblem(fault.message);
+    throw fault;
+  }
+}
+
+async function observed(files: readonly string[]): Promise<Observations | undefined> {
+  const collector = new ObservationCollector();
+  let malformed = 0;
+  for (const file of files) {
+    for await (const line of readLeaseLog(file, { onProgress: progressOf(file) })) {
+      if (line.kind !== 'malformed') {
+        collector.add(line);
+        continue;
+      }
+      malformed += 1;
+      printProblem(`${showPlace(line.place)}: ${line.problem}`);
+      if (malformed >= 20) return undefined;
+    }
+  }
+  if (malformed > 0) {
+    printProblem('Nothing is advised: these lines are no entries of a lease log.');
+    return undefined;
+  }
+  return collector.observations();
+}
+
+/** What the library does when only the ttl is given. */
+function defaults(ttlMs: number): LeaseSettings {
+  return {
+    ttlMs,
+    heartbeatMs: ttlMs / 3,
+    graceMs: Math.floor(ttlMs / 5),
+    guardMs: Math.max(5, Math.floor(ttlMs / 100)),
+  };
+}
+
+function showAdvice(advice: Advice): void {
+  if (advice.kind === 'recommendation') {
+    print(recommendationTable(advice));
+    for (const reason of advice.reasons) print(`• ${reason}`);
+    return;
+  }
+  if (advice.kind === 'goals-conflict') {
+    print(`No settings keep every limit; against each other stand: ${advice.between.join(', ')}.`);
+    for (const reason of advice.reasons) print(`• ${reason}`);
+    return;
+  }
+  print('Not enough evidence:');
+  for (const { what, have, need, recordHours } of advice.missing) {
+    const more = recordHours === undefined ? '' : `; record about ${showHours(recordHours)} more`;
+    print(`• ${what}: ${have}; needed: ${need}${more}`);
+  }
+}
+
+function showHours(hours: number): string {
+  return hours < 48
+    ? `${Math.ceil(hours)} h of sessions`
+    : `${Math.ceil(hours / 24)} days of sessions`;
+}
+
+function recommendationTable(advice: Recommendation): string {
+  const { current } = advice;
+  const ms = (value: number | undefined): string => (value === undefined ? '–' : showMs(value));
+  const both = (name: string, show: (predicted: Prediction) => string): readonly string[] => [
+    name,
+    show(current.predicted),
+    show(advice.predicted),
+  ];
+  const rows = [
+    ['', 'now', advice.verdict === 'keep' ? 'keep' : 'advised'],
+    ['ttl', ms(current.settings.ttlMs), ms(advice.ttlMs)],
+    ['heartbeat', ms(current.settings.heartbeatMs), ms(advice.heartbeatMs)],
+    ['grace', ms(current.settings.graceMs), ms(advice.graceMs)],
+    ['work between checkpoints', ms(current.settings.checkpointMs), ms(advice.checkpointMs)],
+    both('takeover p50', ({ takeoverP50Ms }) => showMs(takeoverP50Ms)),
+    both('takeover p99', ({ takeoverP99Ms }) => showMs(takeoverP99Ms)),
+    both('false losses per 1,000 lease-days', (each) =>
+      showEstimate(each.falseLossesPer1000LeaseDays),
+    ),
+    both('lapses per 1,000 lease-days', (each) => showEstimate(each.falseLapsesPer1000LeaseDays)),
+    both('crashes per 1,000 lease-days', (each) => showEstimate(each.crashesPer1000LeaseDays)),
+    both(
+      'rework per lease-day',
+      (each) => `${Number(each.reworkSecondsPerLeaseDay.toPrecision(2))} s`,
+    ),
+    both('store writes per second and session', (each) => each.storeWritesPerSecond.toPrecision(2)),
+    ['binding limit', '', advice.binding ?? 'none'],
+    ['confidence', '', advice.confidence],
+  ];
+  return `${table(rows)}\n`;
+}

@@ -1,0 +1,80 @@
+// What a command is, and how what was typed is matched with what it takes.
+
+import { parseArgs } from 'node:util';
+import { nearestName } from '../support/nearest.ts';
+
+export interface CommandSpec {
+  readonly name: string;
+  readonly usage: string;
+  readonly summary: string;
+  readonly flags: Readonly<Record<string, Flag>>;
+  /** The exit code: 0 all is well, 1 the answer is no, 2 it was not asked rightly. */
+  execute(typed: Typed): Promise<ExitCode>;
+}
+
+export type ExitCode = 0 | 1 | 2;
+
+export interface Flag {
+  readonly type: 'boolean' | 'string';
+  readonly what: string;
+}
+
+export interface Typed {
+  readonly files: readonly string[];
+  text(flag: string): string | undefined;
+  isSet(flag: string): boolean;
+}
+
+/** Something typed wrong: told to the person, with what was probably meant. */
+export class UsageProblem extends Error {
+  override readonly name = 'UsageProblem';
+}
+
+export function parseTyped(spec: CommandSpec, words: readonly string[]): Typed {
+  const flags: Readonly<Record<string, Flag>> = {
+    ...spec.flags,
+    help: { type: 'boolean', what: 'this' },
+  };
+  const { values, positionals, tokens } = parseArgs({
+    args: [...words],
+    options: Object.fromEntries(Object.entries(flags).map(([name, { type }]) => [name, { type }])),
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  });
+  for (const token of tokens) {
+    if (token.kind !== 'option') continue;
+    if (!Object.hasOwn(flags, token.name)) throw unknown('flag', token.rawName, flagNames(flags));
+    const takesText = flags[token.name]?.type === 'string';
+    if (takesText && token.value === undefined) {
+      throw new UsageProblem(`${token.rawName} needs a value after it: ${spec.usage}`);
+    }
+    if (!takesText && token.value !== undefined) {
+      throw new UsageProblem(`${token.rawName} takes no value; "${token.value}" is one too many.`);
+    }
+  }
+  return {
+    files: positionals,
+    text: (flag) => (typeof values[flag] === 'string' ? values[flag] : undefined),
+    isSet: (flag) => values[flag] === true,
+  };
+}
+
+function flagNames(flags: Readonly<Record<string, Flag>>): readonly string[] {
+  return Object.keys(flags).map((name) => `--${name}`);
+}
+
+export function unknown(what: string, typed: string, known: readonly string[]): UsageProblem {
+  const nearest = nearestName(typed, known);
+  const hint = nearest === undefined ? `Known: ${known.join(', ')}.` : `Did you mean "${nearest}"?`;
+  return new UsageProblem(`There is no ${what} "${typed}". ${hint}`);
+}
+
+/** A whole number of at least zero, as text on a command line. */
+export function wholeText(flag: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (!/^\d{1,12}$/.test(text)) {
+    throw new UsageProblem(`--${flag} takes a whole number; got "${text}".`);
+  }
+  return Number(text);
+}

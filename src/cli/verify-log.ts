@@ -1,0 +1,65 @@
+// holdfast verify-log: was everything in this log as it must be?
+
+import { formatFence } from '../lease/fence.ts';
+import type { Checked, Violation } from '../observe/index.ts';
+import { showPlace, verifyLeaseLogs } from '../observe/index.ts';
+import { type CommandSpec, type ExitCode, type Typed, UsageProblem, wholeText } from './command.ts';
+import { print, printJson, printProblem, progressOf, table } from './screen.ts';
+
+export const verifyLogCommand: CommandSpec = {
+  name: 'verify-log',
+  usage: 'holdfast verify-log <log> [<log> …] [--skew-ms 1000] [--json]',
+  summary: 'checks recorded logs: exclusive tenure, fence order, checkpoint lineage',
+  flags: {
+    'skew-ms': { type: 'string', what: 'by how much clocks may differ before it counts' },
+    json: { type: 'boolean', what: 'for programs' },
+  },
+  execute,
+};
+
+async function execute(typed: Typed): Promise<ExitCode> {
+  if (typed.files.length === 0) {
+    throw new UsageProblem(`Which log? ${verifyLogCommand.usage}`);
+  }
+  const skewMs = wholeText('skew-ms', typed.text('skew-ms'));
+  const progress = new Map(typed.files.map((file) => [file, progressOf(file)]));
+  const verified = await verifyLeaseLogs(typed.files, {
+    ...(skewMs === undefined ? {} : { skewMs }),
+    onProgress: (file, bytes) => progress.get(file)?.(bytes),
+  });
+  if (typed.isSet('json')) printJson(verified);
+  if (verified.kind === 'unreadable') {
+    if (!typed.isSet('json')) {
+      for (const { place, problem } of verified.lines) {
+        printProblem(`${showPlace(place)}: ${problem}`);
+      }
+      printProblem('Nothing was checked: these lines are no entries of a lease log.');
+    }
+    return 2;
+  }
+  if (!typed.isSet('json')) {
+    const violations = verified.kind === 'violated' ? verified.violations : [];
+    for (const violation of violations) print(describe(violation));
+    print(summary(verified.checked, violations.length));
+  }
+  return verified.kind === 'clean' ? 0 : 1;
+}
+
+function describe({ rule, what, place, against, fence }: Violation): string {
+  const also = against === undefined ? '' : `\n    against ${showPlace(against)}`;
+  const shown = fence === undefined ? '' : ` [fence ${formatFence(fence)}]`;
+  return `${showPlace(place)}: ${rule}${shown}\n    ${what}${also}\n`;
+}
+
+function summary(checked: Checked, violations: number): string {
+  const rows = [
+    ['events of the store', String(checked.events)],
+    ['operations of holders', String(checked.operations)],
+    ['keys', String(checked.keys)],
+    ['terms', String(checked.terms)],
+    ['takeovers after expiry', String(checked.takeovers)],
+    ['checkpoints', String(checked.checkpoints)],
+    ['violations', String(violations)],
+  ];
+  return [table(rows), ...checked.notes.map((note) => `note: ${note}`)].join('\n');
+}

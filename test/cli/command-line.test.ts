@@ -1,0 +1,137 @@
+// The command line, spawned for real from its sources.
+
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { recordTakeover } from '../observe/recorded-takeover.ts';
+import { fleetLog, settingsFor } from '../observe/simulated-fleet.ts';
+
+const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
+
+interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly problems: string;
+}
+
+function holdfast(...words: readonly string[]): Promise<Ran> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [MAIN, ...words], (failure, out, problems) => {
+      const code = failure === null ? 0 : Number(failure.code);
+      resolve({ code, out, problems });
+    });
+  });
+}
+
+let folder = '';
+let takeover: readonly string[] = [];
+let fleet = '';
+let short = '';
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'holdfast-cli-'));
+  takeover = await recordTakeover(folder);
+  const ofFleet = { settings: settingsFor(60_000), crashes: 12, checkpointEveryMs: 10_000 };
+  fleet = join(folder, 'fleet.jsonl');
+  short = join(folder, 'short.jsonl');
+  const lines = (hours: number): string =>
+    fleetLog({ ...ofFleet, hours })
+      .map((entry) => `${JSON.stringify(entry)}\n`)
+      .join('');
+  await writeFile(fleet, lines(300));
+  await writeFile(short, lines(1));
+});
+
+after(() => rm(folder, { recursive: true, force: true }));
+
+test('help says what there is; help for a command says what it takes', async () => {
+  for (const words of [[], ['help'], ['--help']]) {
+    const { code, out } = await holdfast(...words);
+    assert.equal(code, 0);
+    assert.match(out, /advise[\s\S]*verify-log[\s\S]*Exit codes: 0/);
+  }
+  assert.match((await holdfast('help', 'advise')).out, /--preset/);
+  assert.match((await holdfast('verify-log', '--help')).out, /--skew-ms/);
+});
+
+test('a slip of the pen is answered with what was meant, on stderr, with code 2', async () => {
+  const slips: readonly (readonly [readonly string[], RegExp])[] = [
+    [['advice'], /no command "advice". Did you mean "advise"\?/],
+    [['advise', fleet, '--jsno'], /no flag "--jsno". Did you mean "--json"\?/],
+    [['advise', fleet, '--preset', 'mony'], /no preset "mony". Did you mean "money"\?/],
+    [['advise', fleet, '--preset'], /--preset needs a value/],
+    [['advise'], /Which log\?/],
+    [['verify-log', '--json=yes', fleet], /--json takes no value/],
+    [['verify-log', fleet, '--skew-ms', 'soon'], /--skew-ms takes a whole number; got "soon"/],
+    [
+      ['verify-log', join(folder, 'nothing.jsonl')],
+      /nothing\.jsonl cannot be read or written \(ENOENT\)/,
+    ],
+  ];
+  for (const [words, problem] of slips) {
+    const { code, out, problems } = await holdfast(...words);
+    assert.deepEqual({ code, out }, { code: 2, out: '' }, words.join(' '));
+    assert.match(problems, problem);
+  }
+});
+
+test('verify-log: a clean log is 0, a violation is 1 and is shown with its line', async () => {
+  const clean = await holdfast('verify-log', ...takeover);
+  assert.deepEqual({ code: clean.code, problems: clean.problems }, { code: 0, problems: '' });
+  assert.match(clean.out, /takeovers after expiry\s+1\n[\s\S]*violations\s+0/);
+
+  const [heir = '', holder = ''] = takeover;
+  const bad = join(folder, 'bad.jsonl');
+  const text = await readFile(heir, 'utf8');
+  await writeFile(bad, text.replace(/^.*"kind":"ended".*\n/m, ''));
+  const violated = await holdfast('verify-log', bad, holder);
+  assert.equal(violated.code, 1);
+  assert.match(violated.out, /bad\.jsonl:\d+: overlapping-tenure \[fence 1\.\d+\]/);
+  assert.match(violated.out, /against .*bad\.jsonl:\d+/);
+
+  const json = JSON.parse((await holdfast('verify-log', bad, holder, '--json')).out);
+  assert.equal(json.kind, 'violated');
+  assert.equal(json.violations[0].rule, 'overlapping-tenure');
+});
+
+test('verify-log: what is no lease log is 2, with the line and its problem', async () => {
+  const other = join(folder, 'other.jsonl');
+  await writeFile(other, '{"level":30}\n{"level":40}\n');
+  const { code, problems } = await holdfast('verify-log', other);
+  assert.equal(code, 2);
+  assert.match(problems, /other\.jsonl:1: kind must be one of/);
+});
+
+test('advise: a table for people, JSON for programs, a picture on request', async () => {
+  const svg = join(folder, 'trade-off.svg');
+  const words = ['advise', fleet, '--preset', 'interactive', '--replay-ttl-ms', '10000'];
+  const people = await holdfast(...words, '--svg', svg);
+  assert.equal(people.code, 0, people.problems);
+  assert.match(people.out, /ttl\s+60 s\s+[\d.]+ s\n/);
+  assert.match(
+    people.out,
+    /takeover p50[\s\S]*false losses per 1,000 lease-days[\s\S]*binding limit/,
+  );
+  assert.match(people.out, /With these settings the recorded time would have had/);
+  assert.match(await readFile(svg, 'utf8'), /^<svg /);
+
+  const json = JSON.parse((await holdfast(...words, '--json')).out);
+  assert.equal(json.kind, 'recommendation');
+  assert.ok(
+    json.ttlMs < 60_000 && json.heartbeatMs > 0 && json.graceMs > 0 && json.checkpointMs > 0,
+  );
+  assert.ok(json.predicted.takeoverP50Ms > 0 && json.replay.renewals > 0);
+  assert.equal(json.candidates, undefined);
+});
+
+test('advise: not enough evidence is 1 and says what is missing', async () => {
+  const { code, out } = await holdfast('advise', short);
+  assert.equal(code, 1);
+  assert.match(
+    out,
+    /Not enough evidence:\n• renewals: \d+ renewals; needed: 500[^\n]*; record about \d+ h/,
+  );
+});

@@ -1,0 +1,85 @@
+// A process with a proved session that is told to block its event loop, announced or not.
+
+import { LeaseNotHeld } from '../../../src/index.ts';
+import {
+  type Overrun,
+  openProvedSession,
+  type ProvedSession,
+  withLease,
+} from '../../../src/recipes/index.ts';
+import { emit, serveCalls } from '../../processes/children/serve-calls.ts';
+import { openStoreAt, type StoreAddress } from '../../processes/stage/store-address.ts';
+
+export interface OpenProver {
+  readonly store: StoreAddress;
+  readonly ttlMs: number;
+}
+
+export interface Block {
+  readonly key: string;
+  /** How long it really blocks. */
+  readonly ms: number;
+  /** How long it announces to be busy; nothing when it does not. */
+  readonly announcedMs?: number;
+}
+
+export interface Stubborn {
+  readonly key: string;
+  readonly settleMs: number;
+  readonly exitOnOverrun: boolean;
+}
+
+export interface ProverApi {
+  open(input: OpenProver): Promise<void>;
+  /** Acquires, emits `blocking`, blocks, and says what `assertHeld` did in the next line. */
+  block(input: Block): Promise<string>;
+  release(input: { readonly key: string }): Promise<string>;
+  /** Work that does not stop when it is told. Emits `working`, and `overrun` when that is reported. */
+  beStubborn(input: Stubborn): Promise<string>;
+}
+
+let open: ProvedSession | undefined;
+
+function session(): ProvedSession {
+  if (open === undefined) throw new Error('open first');
+  return open;
+}
+
+function blockFor(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
+serveCalls<ProverApi>({
+  async open({ store: address, ttlMs }) {
+    const store = await openStoreAt(address);
+    open = await openProvedSession({ store, owner: 'prover', ttlMs });
+  },
+  async block({ key, ms, announcedMs }) {
+    const outcome = await session().acquire(key);
+    if (outcome.kind !== 'acquired') throw new Error(JSON.stringify(outcome));
+    await emit('blocking');
+    if (announcedMs === undefined) blockFor(ms);
+    else session().busy(announcedMs, () => blockFor(ms));
+    try {
+      outcome.lease.assertHeld(0);
+      return 'held';
+    } catch (error) {
+      if (!(error instanceof LeaseNotHeld)) throw error;
+      return error.by;
+    }
+  },
+  async release({ key }) {
+    const lease = session().leases.find((each) => each.key === key);
+    if (lease === undefined) throw new Error(`"${key}" is not held`);
+    return (await lease.release('finished')).kind;
+  },
+  async beStubborn({ key, settleMs, exitOnOverrun }) {
+    const onOverrun = (overrun: Overrun): void => void emit('overrun', overrun);
+    const options = { session: session(), key, settleMs, exitOnOverrun, onOverrun };
+    const outcome = await withLease(options, async () => {
+      await emit('working');
+      await new Promise(() => undefined);
+    });
+    return outcome.kind;
+  },
+});
