@@ -67,6 +67,8 @@ export interface HeldLease {
   /** After a lapse: the same term with new authority, if the store still has it so (G-3). */
   rejoin(): Promise<RejoinOutcome>;
   onDrain(listener: (drain: Drain) => void): () => void;
+  /** For whoever runs the work: it went on for this long after authority had ended. Told to the observer. */
+  reportOverrun(overrunMs: number): void;
 }
 
 export type RejoinOutcome =
@@ -234,6 +236,11 @@ export class LeaseHandle implements HeldLease {
   onDrain(listener: (drain: Drain) => void): () => void {
     this.#drainListeners.add(listener);
     return () => this.#drainListeners.delete(listener);
+  }
+
+  reportOverrun(overrunMs: number): void {
+    const { key, fence } = this;
+    this.#core.relay.report({ kind: 'overrun', session: this.#core.id, key, fence, overrunMs });
   }
 
   /** For the session that carries this lease: authority has ended. Idempotent. */

@@ -125,3 +125,40 @@ test('a permanent error drops a key for everybody; another error does not', asyn
   assert.equal(ann.held.length + bob.held.length >= 8, true);
   await stopAll(world, [ann, bob]);
 });
+
+test('L-7: of two keys whose work does not stop, the one that still does not is never handed on', async () => {
+  const world = makeWorld();
+  const finish = new Map<string, () => void>();
+  const ann = world.join('ann', ({ key }) => new Promise((resolve) => finish.set(key, resolve)));
+  await world.clock.advance(1_000);
+  ann.setKeys(KEYS.slice(2));
+  // A look that tells them to stop, and the patience with them.
+  await world.clock.advance(10_000);
+  finish.get('partition-0')?.();
+  for (const key of KEYS.slice(2)) finish.get(key)?.();
+  await world.clock.advance(100);
+  const stopping = ann.stop();
+  await world.clock.advance(6_000);
+  for (const end of finish.values()) if (end !== finish.get('partition-1')) end();
+  await world.clock.advance(6_000);
+  await stopping;
+  const { state } = await world.faulty.store.leases.inspect(parseLeaseKey('orders/partition-1'));
+  assert.notEqual(state, 'free');
+  assert.notEqual(state, 'retired');
+});
+
+test('L-7: a key that is acquired while the pool stops is stopped and given up with the others', async () => {
+  const world = makeWorld();
+  world.faulty.fail('leases.acquire', 'hung-after');
+  const ann = world.join('ann');
+  await world.clock.advance(100);
+  let isStopped = false;
+  const stopping = ann.stop().then(() => {
+    isStopped = true;
+  });
+  world.faulty.unhang();
+  await world.clock.advance(1_000);
+  assert.ok(isStopped, 'stop waits for work that nobody told to stop');
+  await stopping;
+  assert.deepEqual(ann.held, []);
+});

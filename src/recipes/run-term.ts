@@ -95,6 +95,7 @@ function measureOverrun(lease: HeldLease, options: TermOptions): (settled: boole
     lease.signal.removeEventListener('abort', note);
     if (endedAt === undefined || !lostAuthority(lease)) return;
     const ms = elapsedMs(endedAt, momentOf(clock));
+    lease.reportOverrun(ms);
     options.onOverrun?.({ key: lease.key, ms, settled });
   };
 }

@@ -14,15 +14,25 @@ const TTL_MS = 10_000;
 interface World {
   readonly clock: ManualClock;
   readonly faulty: FaultyStore;
+  /** What the observer was told. */
+  readonly kinds: readonly string[];
   open(owner: string): Promise<Session>;
 }
 
 function makeWorld(): World {
   const clock = new ManualClock();
   const faulty = faultyStore(openMemoryStore({ clock }));
+  const kinds: string[] = [];
   const open = (owner: string): Promise<Session> =>
-    openSession({ store: faulty.store, owner, ttlMs: TTL_MS, clock, timers: clock.timers });
-  return { clock, faulty, open };
+    openSession({
+      store: faulty.store,
+      owner,
+      ttlMs: TTL_MS,
+      clock,
+      timers: clock.timers,
+      observer: { report: ({ kind }) => kinds.push(kind) },
+    });
+  return { clock, faulty, kinds, open };
 }
 
 test('A-2: what one leaves is the start of the next: exit, checkpoint, unsettled intents', async () => {
@@ -107,6 +117,8 @@ test('overrun is measured from the end of authority to the end of the work', asy
     overruns.map(({ ms, settled }) => [Math.round(ms), settled]),
     [[1_500, true]],
   );
+  await world.clock.settle();
+  assert.ok(world.kinds.includes('overrun'), 'the observer is told too');
 });
 
 test('work that does not stop is reported as still running, and when it ends', async () => {

@@ -89,7 +89,7 @@ const HEIR_TTL_MS = 60_000;
 test('takeover p50 after 112 kills is within 10 % of what was predicted before them', async (context) => {
   const storeFile = join(folder, 'kills.db');
   const store = await openTrialStore(storeFile);
-  const crew = { name: 'kill', processes: 8, keysEach: 14, ttlMs: KILL_TTL_MS };
+  const crew = { name: 'kill', processes: 16, keysEach: 7, ttlMs: KILL_TTL_MS };
   const holders = await startCrew(crew, storeFile);
   const random = seededRandom(3);
   await systemTimers.pause(2 * KILL_TTL_MS);
@@ -123,14 +123,15 @@ async function killAll(
 ): Promise<number[]> {
   const heir = await openSession({ store, owner: 'heir', ttlMs: HEIR_TTL_MS });
   const takeovers = await Promise.all(
-    holders.map(async ({ child, keys }) => {
+    holders.map(async ({ child, keys }, index) => {
       const granted = keys.map(async (key) => {
         const got = await heir.acquire(key, { wait: true });
         assert.equal(got.kind, 'acquired');
         return performance.now();
       });
-      // Any moment of the heartbeat is as likely as any other.
-      await systemTimers.pause(KILL_TTL_MS * (0.5 + next()));
+      // Any moment of the heartbeat is as likely as any other: the kills are spread over one ttl, which
+      // is three of them, each at random within its own stretch.
+      await systemTimers.pause(KILL_TTL_MS * (0.5 + (index + next()) / holders.length));
       const killedAt = performance.now();
       await child.kill();
       return (await Promise.all(granted)).map((at) => at - killedAt);

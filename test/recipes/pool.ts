@@ -94,8 +94,12 @@ async function killAndJoin(backend: Backend): Promise<void> {
   await cat.child.kill();
   await leaveFor(scene.oracle, cat);
   await untilBalanced([ann, bob], KEYS);
-  const taken = [...ann.entered.all, ...bob.entered.all].filter(({ exit }) => exit === 'expired');
-  assert.deepEqual(taken.map(({ key }) => key).sort(), [...left].sort());
+  const taken = (): readonly string[] =>
+    [...ann.entered.all, ...bob.entered.all]
+      .filter(({ exit }) => exit === 'expired')
+      .map(({ key }) => key);
+  await until('work on each has begun', () => taken().length >= left.length);
+  assert.deepEqual([...taken()].sort(), [...left].sort());
   const enters = (await scene.oracle.records()).filter(
     ({ effect, wallMs }) => effect.endsWith(' enter') && wallMs >= killedAt,
   );
@@ -104,12 +108,13 @@ async function killAndJoin(backend: Backend): Promise<void> {
 
   const dan = await join(scene, 'dan');
   await untilBalanced([ann, bob, dan], KEYS);
-  assert.equal(dan.entered.all.length, 4, 'no key moved more often than it had to');
+  await until('work on each has begun', () => dan.entered.all.length >= 4);
   for (const { key, exit, fenceBefore, checkpointFence } of dan.entered.all) {
     assert.equal(exit, 'yielded', `${key} was not given up`);
     assert.equal(checkpointFence, fenceBefore, `${key} was not checkpointed before it moved`);
   }
   await Promise.all([ann, bob, dan].map(({ child }) => child.call('stop', null)));
+  assert.equal(dan.entered.all.length, 4, 'no key moved more often than it had to');
   await assertOneWorkerPerKey(scene.oracle);
 }
 

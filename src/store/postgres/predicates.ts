@@ -17,6 +17,19 @@ export function liveChain(session: string): string {
   )`;
 }
 
+/**
+ * The session that carries the lease of key $1 and its ancestors, as far as they have not ended, locked
+ * as above: without the lock an operator's act could still land on a term that others already know to
+ * have ended with its session. Overdue is not ended.
+ */
+export const CARRYING_CHAIN = `chain as materialized (
+    select a.id
+      from hf.session a
+     where a.id = any ((select s.path from hf.lease l join hf.session s on s.id = l.session_id where l.key = $1)::uuid[])
+       and a.ended_at is null -- guard: carrier-ended
+       for key share of a
+  )`;
+
 /** True when all of the chain was found alive; null, so false, for a session that is not known. */
 export function chainIsWhole(session: string): string {
   return `(select count(*) from chain) = (select cardinality(s.path) from hf.session s where s.id = ${session})`;

@@ -3,17 +3,20 @@ import type { DrainAnswer, RequestDrain } from '../../lease/port.ts';
 import { type Database, statement } from './database.ts';
 import { haltIfAhead } from './halt.ts';
 import { loadTerm } from './load-view.ts';
-import { termEnded } from './predicates.ts';
+import { CARRYING_CHAIN, chainIsWhole } from './predicates.ts';
 
 // The session's row is written too: its expiry is read under that lock, and a heartbeat that comes
 // later sees the new notice, so the holder is never promised more than the deadline (V-1).
 const DRAIN = statement(`
-  with target as (
+  with ${CARRYING_CHAIN},
+  target as (
     select l.key, l.session_id
       from hf.lease l
      where l.key = $1
        and l.fence = $2 -- guard: fence
-       and not ${termEnded('l')} -- guard: ended
+       and l.ended_at is null -- guard: ended
+       and coalesce(l.hard_deadline_at > hf_now(), true) -- guard: hard-deadline
+       and ${chainIsWhole('l.session_id')} -- guard: carried
        and l.drain_request_id is null -- guard: draining
        for no key update of l
   ),
@@ -22,7 +25,7 @@ const DRAIN = statement(`
        set notices = s.notices + 1
       from target
      where s.id = target.session_id
-       and not exists (select from hf.session a where a.id = any (s.path) and (a.ended_at is not null or a.expires_at <= hf_now())) -- guard: expiry
+       and not exists (select from hf.session a where a.id = any (s.path) and a.expires_at <= hf_now()) -- guard: expiry
     returning s.id, s.expires_at
   ),
   drained as (

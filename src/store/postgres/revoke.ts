@@ -4,10 +4,11 @@ import type { Revoke, Revoked } from '../../lease/port.ts';
 import { type Database, statement } from './database.ts';
 import { haltIfAhead } from './halt.ts';
 import { loadTerm } from './load-view.ts';
-import { termEnded } from './predicates.ts';
+import { CARRYING_CHAIN, chainIsWhole } from './predicates.ts';
 
 const REVOKE = statement(`
-  with revoked as (
+  with ${CARRYING_CHAIN},
+  revoked as (
     update hf.lease l
        set rev            = l.rev + 1,
            ended_at       = hf_now(),
@@ -17,7 +18,10 @@ const REVOKE = statement(`
            end_request_id = $3
      where l.key = $1
        and l.fence = $2 -- guard: fence
-       and not ${termEnded('l')} -- guard: ended
+       and l.ended_at is null -- guard: ended
+       and coalesce(l.drain_deadline_at > hf_now(), true) -- guard: drain-deadline
+       and coalesce(l.hard_deadline_at > hf_now(), true) -- guard: hard-deadline
+       and ${chainIsWhole('l.session_id')} -- guard: carried
     returning l.key, l.fence, l.rev, l.session_id, l.owner
   ),
   noticed as (
