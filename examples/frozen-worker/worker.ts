@@ -81,9 +81,11 @@ async function payFrom(first: number, work: Work): Promise<void> {
     if (order.name === 'B' && invoice === PAUSE_BEFORE_INVOICE) await goOn();
     must(await lease.intent(effectOf(invoice)), 'begun');
     if (order.name === 'A' && invoice === FATAL_INVOICE) {
-      await tell({ kind: 'calculating', invoice });
-      calculateUntilInterrupted();
-      return payLate(invoice, work);
+      // Not awaited first: it may be frozen as soon as this was said, and must notice that it was.
+      const startedAt = performance.now();
+      const telling = tell({ kind: 'calculating', invoice });
+      calculateUntilInterrupted(startedAt);
+      return Promise.all([telling, payLate(invoice, work)]).then(() => undefined);
     }
     must(ledger.pay({ fence: lease.fence, worker: order.name, invoice }), 'paid');
     must(await lease.settle(effectOf(invoice)), 'settled');
@@ -104,8 +106,7 @@ async function reconcile({ lease, ledger }: Work): Promise<void> {
 }
 
 /** Synchronous, as a big parse or a garbage collection would be: no timer fires, no answer arrives. */
-function calculateUntilInterrupted(): void {
-  const startedAt = performance.now();
+function calculateUntilInterrupted(startedAt: number): void {
   let last = startedAt;
   for (;;) {
     const now = performance.now();

@@ -214,3 +214,20 @@ test('U-1: after a lapse a term that is not rejoined can be given up, so that ot
   await world.clock.advance(6_000);
   assert.equal((await bob.acquire(KEY)).kind, 'acquired');
 });
+
+test('K-3: what is not a string or bytes is refused, not stored as nothing', async () => {
+  const world = makeWorld();
+  const got = await (await world.open('ann')).acquire(KEY);
+  assert.ok(got.kind === 'acquired');
+  const { lease } = got;
+  const object = { paid: 3 } as unknown as string;
+  assert.throws(() => lease.checkpoint(object), /JSON.stringify it first/);
+});
+
+test('L-2: a lease that is released again, as in a finally, is released', async () => {
+  const world = makeWorld();
+  const got = await (await world.open('ann')).acquire(KEY);
+  assert.ok(got.kind === 'acquired');
+  assert.deepEqual(await got.lease.release('finished'), { kind: 'released', replayed: false });
+  assert.deepEqual(await got.lease.release('abandoned'), { kind: 'released', replayed: true });
+});

@@ -1,6 +1,7 @@
 // Acquire, as a user has it: fail-fast by default, waiting on request, safe when answers get lost.
 
-import { rejectUnknownOptions, wholeNumber } from '../support/options.ts';
+import { InvalidInput } from '../support/fault.ts';
+import { rejectUnknownOptions, shown, wholeNumber } from '../support/options.ts';
 import { jittered } from '../support/random.ts';
 import { elapsedMs, type Moment, momentOf } from './authority.ts';
 import { type HeldLease, LeaseHandle } from './held-lease.ts';
@@ -210,6 +211,13 @@ function requestOf(
 function checkOptions(wanted: Wanted): LeaseKey {
   const { options } = wanted;
   rejectUnknownOptions('acquire', options, NAMES);
+  for (const name of ['wait', 'reopen', 'fromCheckpointBefore'] as const) {
+    if (options[name] !== undefined && typeof options[name] !== 'boolean') {
+      throw new InvalidInput(
+        `${name} must be true or false; got ${shown(options[name])}. To bound a wait, give timeoutMs too.`,
+      );
+    }
+  }
   for (const name of ['timeoutMs', 'pollMs', 'tenureMsMax', 'authorityMsMin'] as const) {
     const value = options[name];
     if (value !== undefined) {

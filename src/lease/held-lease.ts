@@ -79,6 +79,19 @@ export type RejoinOutcome =
 
 const RETRY_MS = 50;
 
+function repeated(answer: Released | NotHeld | Unanswered): Released | NotHeld | Unanswered {
+  return answer.kind === 'released' ? { ...answer, replayed: true } : answer;
+}
+
+/** A copy; anything else would be stored as nothing, and answered as saved. */
+function bytesOf(bytes: Uint8Array | string): Uint8Array {
+  if (typeof bytes === 'string') return Buffer.from(bytes);
+  if (bytes instanceof Uint8Array) return Uint8Array.from(bytes);
+  throw new InvalidInput(
+    `A checkpoint must be a string or a Uint8Array; got ${typeof bytes}. JSON.stringify it first.`,
+  );
+}
+
 export class LeaseHandle implements HeldLease {
   readonly key: LeaseKey;
   readonly fence: Fence;
@@ -93,6 +106,7 @@ export class LeaseHandle implements HeldLease {
   #deadline: Authority | undefined;
   /** What becomes of the term is no longer this handle's business: rejoined, or being released. */
   #goesOn = false;
+  #releasing: Promise<Released | NotHeld | Unanswered> | undefined;
   /** The last checkpoint under way; the next one waits for it. */
   #saving: Promise<unknown> = Promise.resolve();
 
@@ -152,7 +166,7 @@ export class LeaseHandle implements HeldLease {
     const { aborted, reason } = this.signal;
     if (aborted) return Promise.resolve({ kind: 'not-held', reason });
     const type = options.type === undefined ? {} : { type: parseText('type', options.type) };
-    const copy = typeof bytes === 'string' ? Buffer.from(bytes) : Uint8Array.from(bytes);
+    const copy = bytesOf(bytes);
     const saving = this.#saving.then(() => this.#save(copy, type));
     this.#saving = saving.catch(() => undefined);
     return saving;
@@ -205,11 +219,21 @@ export class LeaseHandle implements HeldLease {
     const reason: LeaseNotHeld | undefined = this.signal.reason;
     // A lapsed term is still carried by the session: unless it is given up, nobody else gets the key.
     const lapsed = reason?.by === 'lapsed' && !this.#goesOn;
+    // L-2: released again, as in a `finally`, it is released.
+    if (this.#releasing !== undefined) return repeated(await this.#releasing);
     if (reason !== undefined && !lapsed) return { kind: 'not-held', reason };
     this.#goesOn = true;
     this.withdraw('released');
+    this.#releasing = this.#giveBack({ exit, ...cause }, reason);
+    return this.#releasing;
+  }
+
+  async #giveBack(
+    end: { readonly exit: DeclaredExit; readonly cause?: string },
+    lapsed: LeaseNotHeld | undefined,
+  ): Promise<Released | NotHeld | Unanswered> {
     await this.#saving;
-    return this.#core.giveBack({ ...this.#tenure(), exit, ...cause }, reason);
+    return this.#core.giveBack({ ...this.#tenure(), ...end }, lapsed);
   }
 
   async rejoin(): Promise<RejoinOutcome> {

@@ -34,7 +34,7 @@ export interface Session {
    * expire by themselves, so that nobody enters while the work may still run (L-7).
    */
   orphan(): Promise<void>;
-  /** Ends the session and all its leases with this exit. */
+  /** Ends the session and all its leases with this exit; `finished` unless said otherwise. */
   close(exit?: DeclaredExit): Promise<SessionEnded | Unanswered>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -53,7 +53,10 @@ export class SessionRefused extends Fault {
 const OPEN_MS_MAX = 10_000;
 const CLOSE_MS_MAX = 5_000;
 
-/** Opens a session and keeps it alive until it is closed. Throws when the store cannot be reached. */
+/**
+ * Opens a session and keeps it alive until it is closed; until then its heartbeats keep the process
+ * running. `await using` closes it at the end of its block. Throws when the store cannot be reached.
+ */
 export async function openSession(options: SessionOptions): Promise<Session> {
   return openUnder({}, options);
 }

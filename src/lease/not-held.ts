@@ -27,7 +27,7 @@ export function notHeld(key: LeaseKey, by: WithdrawnBy, detail?: string): LeaseN
 
 const TEXTS: Readonly<Record<WithdrawnBy, string>> = {
   lapsed:
-    'the lease lapsed: its session was not renewed in time. Stop; then rejoin() to go on in the same term, or release() so that others get it.',
+    'the lease lapsed: its session was not renewed in time. Stop. If nobody has taken over, rejoin() goes on in the same term; release() lets others have it.',
   lost: 'the lease was lost. Stop; acquire again to go on.',
   released: 'the lease was released. Acquire again to go on.',
   deadline:

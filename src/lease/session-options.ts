@@ -61,15 +61,24 @@ export const TTL_MS_DEFAULT = 15_000;
 
 export function resolveSessionOptions(options: SessionOptions): SessionConfig {
   rejectUnknownOptions('openSession', options, NAMES);
+  if (options.store?.policy === undefined) {
+    throw new InvalidInput(
+      'openSession: store is missing. Open one first, such as await openSqliteStore({ file }), and pass it.',
+    );
+  }
   const { policy } = options.store;
-  const ttlMs = wholeNumber('ttlMs', options.ttlMs ?? TTL_MS_DEFAULT, {
+  const ttlMs = wholeNumber('ttlMs (milliseconds)', options.ttlMs ?? TTL_MS_DEFAULT, {
     min: policy.ttlMsMin,
     max: policy.ttlMsMax,
   });
-  const graceMs = wholeNumber('graceMs', options.graceMs ?? Math.floor(ttlMs / 5), {
-    min: 0,
-    max: Math.floor(ttlMs / 2),
-  });
+  const graceMs = wholeNumber(
+    'graceMs (at most half of ttlMs)',
+    options.graceMs ?? Math.floor(ttlMs / 5),
+    {
+      min: 0,
+      max: Math.floor(ttlMs / 2),
+    },
+  );
   const guardMs = wholeNumber('guardMs', options.guardMs ?? Math.max(5, Math.floor(ttlMs / 100)), {
     min: 0,
     max: ttlMs,

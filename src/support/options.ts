@@ -10,6 +10,11 @@ export function rejectUnknownOptions(
   options: object,
   known: readonly string[],
 ): void {
+  if (typeof options !== 'object' || options === null) {
+    throw new InvalidInput(
+      `${what}: options are an object, such as { ${known[0] ?? ''}: … }; got ${shown(options)}.`,
+    );
+  }
   for (const name of Object.keys(options)) {
     if (known.includes(name)) continue;
     const nearest = nearestName(name, known);
