@@ -160,6 +160,8 @@ async function untilWorthAsking(
 function freeIn(refusal: EntryRefusal): number {
   if (refusal.why === 'held' || refusal.why === 'reclaim-paused')
     return refusal.holder.freeInMs + 1;
+  // P4: the key is free for whoever is ahead. Soon it is held, and only then is it known for how long.
+  if (refusal.why === 'behind-others') return POLL_MS_DEFAULT;
   return refusal.why === 'reserved' ? refusal.freeInMs + 1 : Number.POSITIVE_INFINITY;
 }
 

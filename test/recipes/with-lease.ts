@@ -39,7 +39,9 @@ async function killAndResume(
   await halted;
   await first.kill();
 
-  const happened = (await oracle.records()).map(({ effect }) => effect);
+  // The oracle has no file before its first write.
+  const isUntouched = haltAt.step === 1 && haltAt.moment === 'before-effect';
+  const happened = isUntouched ? [] : (await oracle.records()).map(({ effect }) => effect);
   const second = stage.start<CancellerApi>('../recipes/children/canceller.ts');
   const done = await second.call('cancel', { ...order, owner: 'second', happened });
   const doneBefore = haltAt.moment === 'after-effect' ? haltAt.step : haltAt.step - 1;

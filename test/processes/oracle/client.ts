@@ -15,7 +15,9 @@ export class OracleClient {
 
   private constructor(socket: Socket) {
     this.#socket = socket;
-    createInterface({ input: socket }).on('line', (line) => {
+    const lines = createInterface({ input: socket });
+    lines.on('error', () => undefined);
+    lines.on('line', (line) => {
       this.#pending.shift()?.resolve(JSON.parse(line));
     });
     socket.on('error', () => undefined);

@@ -24,7 +24,10 @@ function take(write: OracleWrite, to: string): OracleAnswer {
 
 const server = createServer({ noDelay: true }, (socket) => {
   socket.on('error', () => undefined);
-  createInterface({ input: socket }).on('line', (line) => {
+  const lines = createInterface({ input: socket });
+  // A writer that was killed resets its connection, and the reader of lines says so again.
+  lines.on('error', () => undefined);
+  lines.on('line', (line) => {
     socket.write(`${JSON.stringify(take(JSON.parse(line), file))}\n`);
   });
 });

@@ -19,7 +19,8 @@ export function sqliteBackend(): Backend {
     async fresh() {
       folder ??= mkdtemp(join(tmpdir(), 'holdfast-processes-'));
       count += 1;
-      return { kind: 'sqlite', file: join(await folder, `store-${count}.db`) };
+      const name = `store-${count}.db`;
+      return { kind: 'sqlite', file: join(await folder, name) };
     },
     async end() {
       if (folder !== undefined) await rm(await folder, { recursive: true, force: true });
@@ -41,7 +42,8 @@ export function postgresBackend(provide: () => Promise<Database>): Backend {
     async fresh() {
       database ??= provide();
       count += 1;
-      return { kind: 'postgres', url: (await database).url, schema: `holdfast_${count}` };
+      const schema = `holdfast_${count}`;
+      return { kind: 'postgres', url: (await database).url, schema };
     },
     async end() {
       await (await database)?.release();
