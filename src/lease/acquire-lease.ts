@@ -5,6 +5,7 @@ import { rejectUnknownOptions, shown, wholeNumber } from '../support/options.ts'
 import { jittered } from '../support/random.ts';
 import { elapsedMs, type Moment, momentOf } from './authority.ts';
 import { type HeldLease, LeaseHandle } from './held-lease.ts';
+import { lookUp } from './look-up.ts';
 import { type AttemptId, type LeaseKey, parseAttemptId, parseLeaseKey } from './names.ts';
 import type { Acquire, AcquireAnswer } from './port.ts';
 import type { EntryRefusal, SessionRefusal } from './refusal.ts';
@@ -90,20 +91,24 @@ export async function acquireLease(core: SessionCore, wanted: Wanted): Promise<A
       return giveUp(core, started, { kind: 'timed-out', refusal });
     }
     const sentAt = momentOf(core.config.clock);
+    const { notices } = core;
     const answer = await core.call<AcquireAnswer>('acquire', {
       key,
       call: () => core.leases.acquire(started.request),
     });
-    if (answer.kind === 'granted') return takeGrant(core, started, { answer, sentAt });
+    if (answer.kind === 'granted') return takeGrant(core, started, { answer, sentAt, notices });
     if (answer.kind === 'refused') {
-      if (answer.why !== 'session-lapsed' || options.wait !== true) return answer;
+      if (answer.why !== 'session-lapsed' || options.wait !== true) {
+        core.disowned.givenUp(started.request);
+        return answer;
+      }
       // Waiting goes on through a lapse: the keeper is rejoining, and the place in the queue is kept.
       await core.config.timers.pause(jittered(core.config.random, RETRY_MS, 0.5), cancelled);
       continue;
     }
     if (isUnanswered(answer)) {
       // Whatever this try still does, now or after the term it may have got has ended, is looked after.
-      core.disowned.add(started.request, sentAt);
+      core.disowned.watch(started.request, sentAt);
       if (isOverdue(core, started)) return giveUp(core, started, answer);
       await core.config.timers.pause(jittered(core.config.random, RETRY_MS, 0.5), cancelled);
       continue;
@@ -120,15 +125,20 @@ async function takeGrant(
   granted: {
     readonly answer: Extract<AcquireAnswer, { kind: 'granted' }>;
     readonly sentAt: Moment;
+    readonly notices: number;
   },
 ): Promise<AcquireOutcome> {
   const handle = new LeaseHandle(core, granted.answer, granted.sentAt);
   core.carry(handle);
+  core.disowned.taken(attempt.request, handle.fence);
+  // A notice that was looked at while the answer was on its way may have been about this lease.
+  const isKnown = core.notices === granted.notices || (await lookUp(core, [handle]));
   const least = attempt.options.authorityMsMin ?? Math.floor(core.config.ttlMs / 10);
-  if (handle.remainingMs() >= least && !attempt.cancelled.aborted) {
+  if (isKnown && handle.remainingMs() >= least && !attempt.cancelled.aborted) {
     return { kind: 'acquired', lease: handle };
   }
-  if (handle.remainingMs() > 0) await handle.release('abandoned', { cause: 'granted too late' });
+  // Whatever is left: also a grant that met a lapse is carried by the session until it is given back.
+  await handle.release('abandoned', { cause: 'granted too late' });
   return attempt.cancelled.aborted ? { kind: 'cancelled' } : { kind: 'granted-too-late' };
 }
 
@@ -176,6 +186,7 @@ async function giveUp(
 ): Promise<AcquireOutcome> {
   const { key, attempt: id } = attempt.request;
   await core.call('withdraw', { key, call: () => core.leases.withdraw({ key, attempt: id }) });
+  core.disowned.givenUp(attempt.request);
   if (isUnanswered(outcome)) await core.disowned.settle(core);
   return outcome;
 }

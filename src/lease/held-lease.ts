@@ -10,6 +10,7 @@ import { Authority, type Moment, momentOf } from './authority.ts';
 import { DECLARED_EXITS, type DeclaredExit } from './exit.ts';
 import type { Fence } from './fence.ts';
 import type { Checkpoint, Drain, Intent, Predecessor } from './lease.ts';
+import { lookUp } from './look-up.ts';
 import { type LeaseKey, parseEffectId, parseText } from './names.ts';
 import { type LeaseNotHeld, notHeld, type WithdrawnBy } from './not-held.ts';
 import type { LeaseOperation } from './observer.ts';
@@ -107,6 +108,8 @@ export class LeaseHandle implements HeldLease {
   /** What becomes of the term is no longer this handle's business: rejoined, or being released. */
   #goesOn = false;
   #releasing: Promise<Released | NotHeld | Unanswered> | undefined;
+  #rejoining: Promise<RejoinOutcome> | undefined;
+  #successor: RejoinOutcome | undefined;
   /** The last checkpoint under way; the next one waits for it. */
   #saving: Promise<unknown> = Promise.resolve();
 
@@ -236,12 +239,22 @@ export class LeaseHandle implements HeldLease {
     return this.#core.giveBack({ ...this.#tenure(), ...end }, lapsed);
   }
 
-  async rejoin(): Promise<RejoinOutcome> {
-    const reason: LeaseNotHeld | undefined = this.#abort.signal.reason;
-    if (reason === undefined) return { kind: 'rejoined', lease: this };
-    if (reason.by !== 'lapsed' || this.#goesOn) return { kind: 'not-held', reason };
+  rejoin(): Promise<RejoinOutcome> {
+    const reason: LeaseNotHeld | undefined = this.signal.reason;
+    if (reason === undefined) return Promise.resolve({ kind: 'rejoined', lease: this });
+    if (reason.by !== 'lapsed') return Promise.resolve({ kind: 'not-held', reason });
+    this.#rejoining ??= this.#rejoin(reason).finally(() => {
+      this.#rejoining = undefined;
+    });
+    return this.#rejoining;
+  }
+
+  /** After every wait: a release that came meanwhile has the last word. */
+  async #rejoin(reason: LeaseNotHeld): Promise<RejoinOutcome> {
+    const over = { kind: 'not-held', reason } as const;
+    if (this.#goesOn) return this.#successor ?? over;
     await this.#core.aliveAgain();
-    if (this.#core.remainingMs() <= 0) return { kind: 'not-held', reason };
+    if (this.#goesOn || this.#core.remainingMs() <= 0) return over;
     const sentAt = momentOf(this.#core.config.clock);
     const { key, fence } = this;
     const answer = await this.#core.retry<Verified>('acquire', {
@@ -250,11 +263,19 @@ export class LeaseHandle implements HeldLease {
       withinMs: this.#core.remainingMs(),
       call: () => this.#core.leases.verify({ key, fence }),
     });
+    if (this.#goesOn) return over;
     if (answer.kind !== 'current') return answer;
     const lease = this.#again(sentAt);
-    this.#goesOn = true;
+    // Carried first: whatever notice comes from now on is about this handle too.
     this.#core.carry(lease);
-    return { kind: 'rejoined', lease };
+    const known = await lookUp(this.#core, [lease]);
+    if (this.#goesOn || !known || lease.signal.aborted) {
+      lease.withdraw('lapsed');
+      return over;
+    }
+    this.#goesOn = true;
+    this.#successor = { kind: 'rejoined', lease };
+    return this.#successor;
   }
 
   onDrain(listener: (drain: Drain) => void): () => void {

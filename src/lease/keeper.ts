@@ -10,10 +10,11 @@
 
 import { jittered } from '../support/random.ts';
 import { Authority, type Moment, momentOf } from './authority.ts';
+import { lookUp } from './look-up.ts';
 import type { HeartbeatAnswer } from './port.ts';
 import type { SessionRefusal } from './refusal.ts';
 import type { SessionCore } from './session-core.ts';
-import { callStore, isUnanswered, type Unanswered } from './store-call.ts';
+import { isUnanswered, type Unanswered } from './store-call.ts';
 
 export interface KeeperEvents {
   readonly lost: (refusal: SessionRefusal) => void;
@@ -30,6 +31,8 @@ export interface HeartbeatSource {
 
 const BEATS_PER_TTL = 3;
 const JITTER = 0.1;
+/** How often leases granted during a look at the others make it look again. */
+const LOOKS_MAX = 5;
 /** After no answer: try again this soon. */
 const RETRIES_PER_TTL = 20;
 
@@ -38,7 +41,6 @@ export class Keeper {
   readonly #events: KeeperEvents;
   readonly #source: HeartbeatSource | undefined;
   readonly #stop: AbortController = new AbortController();
-  #notices: number;
   #ttlMs: number;
   #attempt = 0;
   #cancelLapse: () => void = () => undefined;
@@ -54,7 +56,7 @@ export class Keeper {
     this.#source = opened.source;
     this.#events = events;
     this.#ttlMs = opened.ttlMs;
-    this.#notices = opened.notices;
+    core.notices = opened.notices;
   }
 
   /** The first answer about this session's time, counted from when it was asked. */
@@ -67,10 +69,10 @@ export class Keeper {
       this.#running = this.#run();
       return;
     }
-    this.#core.undelivered = () => source.remainingMs(this.#notices);
+    this.#core.undelivered = () => source.remainingMs(this.#core.notices);
     source.start((answer, sent) => {
       this.#take(answer, sent)
-        .then(() => this.#core.disowned.settle(this.#core))
+        .then(() => this.#lookAfterDisowned())
         .catch((fault: unknown) => this.#report('troubled', String(fault)));
     });
   }
@@ -107,13 +109,19 @@ export class Keeper {
     try {
       const answer = await this.beat();
       if (isUnanswered(answer)) return false;
-      await this.#core.disowned.settle(this.#core);
+      this.#lookAfterDisowned();
       return true;
     } catch (fault) {
       const cause = fault instanceof Error ? fault.message : String(fault);
       this.#report('troubled', cause);
       return false;
     }
+  }
+
+  /** Beside the heartbeats, never before the next one. */
+  #lookAfterDisowned(): void {
+    const { disowned } = this.#core;
+    disowned.settle(this.#core).catch((fault: unknown) => this.#report('troubled', String(fault)));
   }
 
   /** One heartbeat now. Also for tests and for whoever wants fresh authority before a long effect. */
@@ -142,33 +150,22 @@ export class Keeper {
     const changed = this.#ttlMs !== answer.ttlMs;
     this.#ttlMs = answer.ttlMs;
     if (changed) this.#reportSettings();
-    if (answer.notices !== this.#notices && !(await this.#reconcile(answer.notices))) return;
+    if (answer.notices !== this.#core.notices && !(await this.#reconcile(answer.notices))) return;
     if (!this.#stop.signal.aborted) this.#extend(answer.authorityMs, sentAt);
   }
 
-  /** Looks at every lease the session carries; what is missing is lost, what drains has a deadline. */
+  /** Looks at every lease the session carries, those that were granted meanwhile too. */
   async #reconcile(notices: number): Promise<boolean> {
-    const { config, id, sessions, handles } = this.#core;
-    const before = [...handles.values()];
-    const sentAt = momentOf(config.clock);
-    const carried = await callStore(
-      async () => ({ kind: 'carried', leases: await sessions.leases(id) }) as const,
-      this.#ttlMs / BEATS_PER_TTL,
-      config.timers,
-    );
-    if (isUnanswered(carried)) return false;
-    const byKey = new Map(carried.leases.map((lease) => [lease.key, lease]));
-    for (const handle of before) {
-      const lease = byKey.get(handle.key);
-      if (lease === undefined || lease.fence !== handle.fence) {
-        handle.withdraw('lost', 'It was ended by somebody else.');
-        continue;
+    const { handles } = this.#core;
+    for (let round = 1; round <= LOOKS_MAX; round += 1) {
+      const looked = new Set(handles.values());
+      if (!(await lookUp(this.#core, [...looked]))) return false;
+      if ([...handles.values()].every((handle) => looked.has(handle))) {
+        this.#core.notices = notices;
+        return true;
       }
-      if (lease.deadlineInMs !== undefined) handle.setDeadline(lease.deadlineInMs, sentAt);
-      if (lease.drain !== undefined) handle.noteDrain(lease.drain);
     }
-    this.#notices = notices;
-    return true;
+    return false;
   }
 
   #extend(grantedMs: number, sentAt: Moment): void {

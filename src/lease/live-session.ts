@@ -1,10 +1,10 @@
 // A session as its process has it: opened once, kept alive by its keeper, carrying any number of
 // leases, ended once. `signal` aborts when it is over for good; a lapse is not that.
 
-import { Fault, StoreUnavailable } from '../support/fault.ts';
+import { Fault, InvalidInput, StoreUnavailable } from '../support/fault.ts';
 import { type AcquireOptions, type AcquireOutcome, acquireLease } from './acquire-lease.ts';
 import { momentOf } from './authority.ts';
-import type { DeclaredExit } from './exit.ts';
+import { DECLARED_EXITS, type DeclaredExit } from './exit.ts';
 import type { HeldLease } from './held-lease.ts';
 import { type HeartbeatSource, Keeper } from './keeper.ts';
 import { type Owner, parseSessionId, type SessionId } from './names.ts';
@@ -150,6 +150,9 @@ class LiveSession implements Session {
   }
 
   close(exit: DeclaredExit = 'finished'): Promise<SessionEnded | Unanswered> {
+    if (!DECLARED_EXITS.includes(exit)) {
+      throw new InvalidInput(`exit must be one of ${DECLARED_EXITS.join(', ')}; got "${exit}".`);
+    }
     this.#closing ??= this.#close(exit);
     return this.#closing;
   }

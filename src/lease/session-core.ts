@@ -49,6 +49,8 @@ export class SessionCore {
   readonly relay: ObserverRelay;
   readonly lag: EventLoopLag;
   readonly disowned: Disowned = new Disowned();
+  /** The last notice of the store that was looked at. */
+  notices = 0;
   /** The session's authority as last answered; absent before the first answer and after the end. */
   authority: Authority | undefined;
   /** Authority that another thread has obtained and this one has not been told of yet. */

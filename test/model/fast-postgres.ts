@@ -21,7 +21,7 @@ export function fastPostgres(url: string): ContractBackend & { end(): Promise<vo
   let nowMs = START_MS;
   const moveClock = (): Promise<unknown> => admin.query('update public.clock set ms = $1', [nowMs]);
   return {
-    offers: ['durable', 'two-clients'],
+    offers: ['durable', 'two-clients', 'server'],
     async open(policy) {
       nowMs = START_MS;
       await admin.query(`create table if not exists public.clock as select ${nowMs}::bigint as ms`);
@@ -40,6 +40,10 @@ export function fastPostgres(url: string): ContractBackend & { end(): Promise<vo
           await moveClock();
         },
         now: () => toInstant(nowMs),
+        async restarted(how) {
+          const moved = how === 'elsewhere' ? ', timeline = timeline - 1' : '';
+          await admin.query(`update ${SCHEMA}.meta set started_at = 'epoch'${moved}`);
+        },
         close: async () => undefined,
       };
     },
@@ -77,12 +81,14 @@ class Clients {
   }
 }
 
+const TIMELINE = "('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::integer";
+
 /** As new, but for what belongs to the server. */
 const EMPTY = [
   ...['session', 'lease', 'ticket', 'flap', 'event'].map(
     (table) => `delete from ${SCHEMA}.${table}`,
   ),
-  `update ${SCHEMA}.meta set halted = null, events_deleted = 0`,
+  `update ${SCHEMA}.meta set halted = null, events_deleted = 0, started_at = pg_postmaster_start_time(), timeline = ${TIMELINE}`,
   `alter sequence ${SCHEMA}.fence restart`,
   `alter sequence ${SCHEMA}.event_seq restart`,
 ].join(';\n');

@@ -104,3 +104,56 @@ test('E-5: a lease whose session row is gone is stale, not immortal', async () =
   await session.close();
   await store.close();
 });
+
+test('O-1: an event whose number is lower than one already seen is not skipped', async () => {
+  const store = await openPostgresStore({ url: server.url, schema: 'gaps' });
+  const [early, late] = [new pg.Client(server.url), new pg.Client(server.url)];
+  await Promise.all([early.connect(), late.connect()]);
+  const insert =
+    "insert into gaps.event (at, kind, detail) values (1, 'epoch-raised', '{}') returning seq";
+  for (const client of [early, late]) await client.query('begin; select pg_current_xact_id()');
+  await late.query(insert);
+  await early.query(insert);
+  await early.query('commit');
+  const before = await store.leases.events({ after: 0, limit: 100 });
+  assert.ok(before.kind === 'events');
+  assert.deepEqual(before.events, [], 'the later number waits for the earlier one');
+  await late.query('commit');
+  const after = await store.leases.events({ after: before.next, limit: 100 });
+  assert.ok(after.kind === 'events');
+  assert.deepEqual(
+    after.events.map(({ seq }) => seq),
+    [1, 2],
+  );
+  await Promise.all([early.end(), late.end()]);
+  await store.close();
+});
+
+test('T-3: tables restored from a dump into the same server raise the epoch', async () => {
+  const store = await openPostgresStore({ url: server.url, schema: 'copied' });
+  const before = await fenceOf(store);
+  await asRoot(
+    'alter sequence copied.fence rename to old; create sequence copied.fence as bigint start 1099511627777 minvalue 1099511627777',
+  );
+  assert.ok((await fenceOf(store)) > before + 2 ** 39);
+  await store.close();
+});
+
+test('E-5: a key whose session row is gone can be taken without waiting for a sweep', async () => {
+  const store = await openPostgresStore({ url: server.url, schema: 'taken' });
+  const session = await openSession({ store, owner: 'ann' });
+  await session.acquire(KEY);
+  await asRoot('delete from taken.session');
+  assert.ok((await fenceOf(store)) > 0);
+  await session.close();
+  await store.close();
+});
+
+test('a schema name is a plain word, and a closed store opens no connection', async () => {
+  for (const schema of ['a"; create table public.pwned(); --', 'sc$&x', "q'x", 'Upper']) {
+    await assert.rejects(openPostgresStore({ url: server.url, schema }), /lower-case letters/);
+  }
+  const store = await openPostgresStore({ url: server.url, schema: 'shut' });
+  await store.close();
+  store.onHint(() => undefined)();
+});

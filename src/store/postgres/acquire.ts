@@ -2,12 +2,13 @@ import { type AcquireDecision, answerGrant, decideAcquire } from '../../lease/de
 import type { LeasePolicy } from '../../lease/policy.ts';
 import type { Acquire, AcquireAnswer } from '../../lease/port.ts';
 import type { EntryRefusal } from '../../lease/refusal.ts';
+import { AssertionFault } from '../../support/assert.ts';
 import { adoptServer } from './adopt-server.ts';
 import { type Database, statement } from './database.ts';
 import { grantLease } from './grant-lease.ts';
 import { type EntryView, loadEntry } from './load-view.ts';
 import { reclaim } from './reclaim.ts';
-import { recordEnd } from './record-end.ts';
+import { recordEnd, recordOrphan } from './record-end.ts';
 import { withdraw } from './withdraw.ts';
 
 // Asking again keeps the place; it is written only when half of its time is gone.
@@ -33,7 +34,8 @@ export async function acquire(
     const granted = await grantLease(database, policy, { request, lineSeen });
     if (granted !== undefined) {
       // A copy of this request may have taken its place in line too late for the grant to see it.
-      if (request.wait === true) await withdraw(database, request);
+      // The grant stands whether or not that can be tidied up now.
+      if (request.wait === true) await withdraw(database, request).catch(() => undefined);
       return granted;
     }
     const view = await loadEntry(database, request);
@@ -42,7 +44,9 @@ export async function acquire(
     const answer = await answerOrPrepare(database, policy, { request, view, decision });
     if (answer !== undefined) return answer;
   }
-  throw new Error(`acquire of "${request.key}" found the key free ${ROUNDS_MAX} times in vain`);
+  throw new AssertionFault(
+    `A-1: acquire of "${request.key}" found the key free ${ROUNDS_MAX} times in vain`,
+  );
 }
 
 interface Explained {
@@ -75,7 +79,8 @@ async function answerOrPrepare(
       return undefined;
     case 'grant':
       await adoptServer(database, policy);
-      await recordEnd(database, policy, request.key);
+      if (view.holder.length > 0) await recordEnd(database, policy, request.key);
+      else await database.transaction((queries) => recordOrphan(queries, request.key));
       return undefined;
   }
 }

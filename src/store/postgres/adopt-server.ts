@@ -15,7 +15,8 @@ import { extendLiving } from './recover.ts';
 const IS_SAME = statement(`select coalesce(${SAME_SERVER}, false) as same`);
 
 const LAST_SEEN = statement(`
-  select m.started_at = pg_postmaster_start_time() as same, m.system_id, m.timeline
+  select m.started_at = pg_postmaster_start_time() and m.home = 'hf.fence'::regclass::oid as same,
+         m.home = 'hf.fence'::regclass::oid as home, m.system_id, m.timeline
     from hf.meta m
    where m.id = 1
      for update`);
@@ -28,10 +29,11 @@ const IDENTITY = statement(`
          ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::integer as timeline`);
 
 const ADOPT = statement(`
-  insert into hf.meta (id, started_at, system_id, timeline)
-  values (1, pg_postmaster_start_time(), $1, $2)
+  insert into hf.meta (id, started_at, home, system_id, timeline)
+  values (1, pg_postmaster_start_time(), 'hf.fence'::regclass::oid, $1, $2)
       on conflict (id) do update
      set started_at = excluded.started_at,
+         home       = excluded.home,
          system_id  = excluded.system_id,
          timeline   = excluded.timeline`);
 
@@ -48,14 +50,17 @@ export async function adoptServer(database: Database, policy: LeasePolicy): Prom
 }
 
 export async function adopt(queries: Queries, policy: LeasePolicy): Promise<boolean> {
-  const [seen] = await queries.rows<Identity & { same: boolean }>(LAST_SEEN, []);
+  const [seen] = await queries.rows<Identity & { same: boolean; home: boolean }>(LAST_SEEN, []);
   if (seen?.same === true) return false;
   const [identity] = await queries.rows<Identity & { forgetful: boolean }>(IDENTITY, []);
   const { system_id = null, timeline = null, forgetful = false } = identity ?? {};
   if (seen !== undefined) {
     // Without fsync, the crash of a machine may have taken back grants whatever the identity says.
     const moved =
-      forgetful || differs(seen.system_id, system_id) || differs(seen.timeline, timeline);
+      forgetful ||
+      !seen.home ||
+      differs(seen.system_id, system_id) ||
+      differs(seen.timeline, timeline);
     if (moved) {
       const reason = `server started anew, from ${seen.system_id}/${seen.timeline} to ${system_id}/${timeline}`;
       await liftFences(queries, { actor: 'holdfast', reason, endHalt: false });

@@ -75,8 +75,8 @@ export class Database implements Queries {
 
   fill(text: string): string {
     return text
-      .replaceAll('hf_now()', this.#config.nowSql)
-      .replaceAll(/\bhf\./g, `${quoteIdentifier(this.#config.schema)}.`);
+      .replaceAll(/\bhf\./g, () => `${quoteIdentifier(this.#config.schema)}.`)
+      .replaceAll('hf_now()', () => this.#config.nowSql);
   }
 
   async #run<Row extends QueryResultRow>(

@@ -1,10 +1,16 @@
 // The deletions of a sweep: what nobody can refer to any more, after the retention has passed.
 
 import type { LeasePolicy } from '../../lease/policy.ts';
-import { type Queries, statement } from './database.ts';
+import { type Database, statement } from './database.ts';
 
-// L-6: only retired keys go. A grant that is under way now cannot have minted its fence before this
-// row was retired, since statements are cut off long before the retention has passed (T-3).
+const HAS_RETIRED = statement(`
+  select exists (select from hf.lease l where l.exit = 'retired' and l.ended_at <= hf_now() - $1::bigint) as some`);
+
+// A grant of a key that has no row mints its fence before there is one to lock. This lock waits for all
+// grants under way, so that none of them still has a fence from before a row that goes now (T-2).
+const ALONE = statement('lock table hf.lease in share row exclusive mode');
+
+// L-6: only retired keys go.
 const DELETE_RETIRED = statement(`
   with old as (
     select l.key
@@ -54,16 +60,29 @@ const DELETE_FLAPS = statement('delete from hf.flap f where f.until <= hf_now()'
 
 /** How many rows went; at most `limit`. */
 export async function deleteOld(
-  queries: Queries,
+  database: Database,
   policy: LeasePolicy,
   limit: number,
 ): Promise<number> {
-  let deleted = 0;
-  for (const each of [DELETE_RETIRED, DELETE_SESSIONS, DELETE_EVENTS]) {
+  let deleted = await deleteRetired(database, policy, limit);
+  for (const each of [DELETE_SESSIONS, DELETE_EVENTS]) {
     if (deleted < limit) {
-      deleted += (await queries.rows(each, [policy.retentionMs, limit - deleted])).length;
+      deleted += (await database.rows(each, [policy.retentionMs, limit - deleted])).length;
     }
   }
-  await queries.rows(DELETE_FLAPS, []);
+  await database.rows(DELETE_FLAPS, []);
   return deleted;
+}
+
+async function deleteRetired(
+  database: Database,
+  policy: LeasePolicy,
+  limit: number,
+): Promise<number> {
+  const [found] = await database.rows<{ some: boolean }>(HAS_RETIRED, [policy.retentionMs]);
+  if (found?.some !== true) return 0;
+  return database.transaction(async (queries) => {
+    await queries.rows(ALONE, []);
+    return (await queries.rows(DELETE_RETIRED, [policy.retentionMs, limit])).length;
+  });
 }

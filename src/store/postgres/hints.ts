@@ -4,7 +4,7 @@
 
 import type { Client } from 'pg';
 import type { LeaseKey } from '../../lease/names.ts';
-import { type Database, statement } from './database.ts';
+import { type Database, quoteIdentifier, statement } from './database.ts';
 
 const RING = statement('select pg_notify($1, $2)');
 
@@ -14,6 +14,7 @@ export class Hints {
   readonly #connect: (() => Promise<Client>) | undefined;
   readonly #listeners: Set<(key: LeaseKey) => void> = new Set();
   #listening: Promise<Client | undefined> | undefined;
+  #closed = false;
 
   constructor(database: Database, channel: string, connect: (() => Promise<Client>) | undefined) {
     this.#database = database;
@@ -28,6 +29,7 @@ export class Hints {
   }
 
   listen(listener: (key: LeaseKey) => void): () => void {
+    if (this.#closed) return () => undefined;
     this.#listeners.add(listener);
     this.#listening ??= this.#open();
     return () => {
@@ -36,6 +38,7 @@ export class Hints {
   }
 
   async close(): Promise<void> {
+    this.#closed = true;
     this.#listeners.clear();
     const client = await this.#listening;
     this.#listening = undefined;
@@ -63,8 +66,10 @@ export class Hints {
       client.on('error', () => {
         this.#listening = undefined;
       });
-      await client.query(`listen "${this.#channel}"`);
-      return client;
+      await client.query(`listen ${quoteIdentifier(this.#channel)}`);
+      if (!this.#closed) return client;
+      await client.end();
+      return undefined;
     } catch {
       this.#listening = undefined;
       return undefined;

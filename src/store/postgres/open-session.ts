@@ -1,6 +1,7 @@
 import { decideOpen, graceWithin, lifeOf } from '../../lease/decide/session.ts';
 import { clampTtl, type LeasePolicy } from '../../lease/policy.ts';
 import type { OpenSession, SessionOpened } from '../../lease/port.ts';
+import { OutcomeUnknown, StoreUnavailable } from '../../support/fault.ts';
 import { type Database, statement } from './database.ts';
 import { loadChains } from './load-view.ts';
 
@@ -45,7 +46,13 @@ export async function openSession(
     JSON.stringify(request.metadata),
     policy.sessionDepthMax,
   ]);
-  const { now, chains } = await loadChains(database, [request.id, request.parent]);
+  const { now, chains } = await loadChains(database, [request.id, request.parent]).catch(
+    (fault: unknown) => {
+      // By now it may be open: "known not done" would be wrong.
+      const unclear = opened.length > 0 && fault instanceof StoreUnavailable;
+      throw unclear ? new OutcomeUnknown(fault.message, { cause: fault }) : fault;
+    },
+  );
   const [existing = [], parent = []] = chains;
   if (opened.length === 0) {
     const decision = decideOpen({ existing, parent, policy }, request, now);

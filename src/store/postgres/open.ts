@@ -3,6 +3,7 @@
 import type { Pool } from 'pg';
 import { type LeasePolicy, resolvePolicy } from '../../lease/policy.ts';
 import type { KernelStore, LeaseStore, SessionStore } from '../../lease/port.ts';
+import { InvalidInput } from '../../support/fault.ts';
 import { boundedText, rejectUnknownOptions } from '../../support/options.ts';
 import { acquire } from './acquire.ts';
 import { adopt } from './adopt-server.ts';
@@ -52,6 +53,11 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   rejectUnknownOptions('openPostgresStore', options, OPTION_NAMES);
   const policy = resolvePolicy(options.policy);
   const schema = boundedText('schema', options.schema ?? 'holdfast', 48);
+  if (!/^[a-z_][a-z0-9_]*$/.test(schema)) {
+    throw new InvalidInput(
+      `schema must be lower-case letters, digits and underscores, not starting with a digit; got ${JSON.stringify(schema)}.`,
+    );
+  }
   const pg = await loadDriver();
   const pool = new pg.Pool(poolConfig(options, pg));
   // An idle connection that breaks is replaced by the pool; whoever uses one next is told then.

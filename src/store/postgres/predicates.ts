@@ -98,6 +98,9 @@ export function waiterLives(ticket: string): string {
   ) and exists (select from hf.session s where s.id = ${ticket}.session_id) and ${ticket}.expires_at > hf_now()`;
 }
 
-/** The server is the one that was last seen, in the same run; else its fair chance comes first. */
+/**
+ * The server is the one that was last seen, in the same run, and these tables are the same ones: not a
+ * copy that was restored from a dump. Else the fair chance, or a new epoch, comes first.
+ */
 export const SAME_SERVER =
-  '(select m.started_at from hf.meta m where m.id = 1) = pg_postmaster_start_time()';
+  "(select m.started_at = pg_postmaster_start_time() and m.home = 'hf.fence'::regclass::oid from hf.meta m where m.id = 1)";

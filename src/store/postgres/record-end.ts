@@ -79,6 +79,7 @@ const LOCK_ORPHANS = statement(`
   select l.key
     from hf.lease l
    where l.ended_at is null
+     and ($2::text is null or l.key = $2)
      and not exists (select from hf.session s where s.id = l.session_id)
    order by l.key
    limit $1
@@ -113,15 +114,21 @@ export async function recordEnds(
   limit: number,
 ): Promise<readonly EndedTerm[]> {
   const ended = await database.rows<EndedTerm & object>(RECORD_MANY, [limit, policy.reservationMs]);
-  const orphans = await database.transaction((queries) => recordOrphans(queries, limit));
+  const orphans = await database.transaction((queries) => recordOrphans(queries, { limit }));
   return [...ended, ...orphans];
 }
 
-export async function recordOrphans(
+/** The same for one key, whose session is not known. */
+export async function recordOrphan(queries: Queries, key: LeaseKey): Promise<void> {
+  await recordOrphans(queries, { limit: 1, key });
+}
+
+async function recordOrphans(
   queries: Queries,
-  limit: number,
+  wanted: { readonly limit: number; readonly key?: LeaseKey },
 ): Promise<readonly EndedTerm[]> {
-  const orphans = await queries.rows<{ key: LeaseKey }>(LOCK_ORPHANS, [limit]);
+  const values = [wanted.limit, wanted.key ?? null];
+  const orphans = await queries.rows<{ key: LeaseKey }>(LOCK_ORPHANS, values);
   if (orphans.length === 0) return [];
   return queries.rows<EndedTerm & object>(RECORD_ORPHANS, [orphans.map(({ key }) => key)]);
 }

@@ -25,6 +25,8 @@ const DRAIN = statement(`
        set notices = s.notices + 1
       from target
      where s.id = target.session_id
+       and s.ended_at is null -- guard: session-ended
+       and s.expires_at > hf_now() -- guard: session-expiry
        and not exists (select from hf.session a where a.id = any (s.path) and a.expires_at <= hf_now()) -- guard: expiry
     returning s.id, s.expires_at
   ),

@@ -7,6 +7,8 @@ create table hf.meta (
   -- Which run of which server this was last seen on; a change starts the fair chance (E-6), and a
   -- change of system or timeline raises the epoch (T-4).
   started_at      timestamptz not null,
+  -- The sequence of fences as this database knows it; a copy that was restored has another.
+  home            oid not null,
   system_id       text,
   timeline        integer,
   -- A fence that was presented and never issued: grants are halted until the epoch is raised.

@@ -1,10 +1,11 @@
 // Everything that may be asked of a term, against every way in which a term can be over. Each pair is
 // a condition of its own in a store that decides by predicates, and each can be forgotten.
 
+import assert from 'node:assert/strict';
 import type { KernelStore, Tenure } from '../../../lease/port.ts';
 import type { Refusal } from '../../../lease/refusal.ts';
 import type { ContractCase, KernelHarness } from '../contract-case.ts';
-import { expectKind, expectRefusal, expectUnchanged } from '../expect.ts';
+import { eventsOfKind, expectKind, expectRefusal, expectUnchanged } from '../expect.ts';
 import {
   asking,
   beginning,
@@ -168,6 +169,7 @@ const entryCases: readonly ContractCase[] = [
         expectKind(await store.sessions.end({ id: who.id, by }), 'ended');
       }
       await mustAcquire(store, ann);
+      assert.equal((await eventsOfKind(store, 'ended')).length, 1, 'the term before ended once');
     },
   },
   {

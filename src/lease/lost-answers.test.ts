@@ -1,0 +1,196 @@
+// Answers that are lost, late or overtaken. Each of these once let two holders believe at the same time,
+// or kept a key from everybody (docs/bugs.md).
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { openMemoryStore } from '../store/memory/open.ts';
+import { OutcomeUnknown } from '../support/fault.ts';
+import { systemRandom } from '../support/random.ts';
+import { type FaultyStore, faultyStore } from '../testing/faulty-store.ts';
+import { ManualClock } from '../testing/manual-clock.ts';
+import type { HeldLease } from './held-lease.ts';
+import { openSession, type Session } from './live-session.ts';
+import { parseLeaseKey, parseRequestId } from './names.ts';
+import type { KernelStore, LeaseStore } from './port.ts';
+
+const KEY = parseLeaseKey('k');
+const REQUEST = parseRequestId('00000000-0000-4000-8000-00000000000a');
+
+interface World {
+  readonly clock: ManualClock;
+  readonly base: KernelStore;
+  readonly faulty: FaultyStore;
+  open(owner: string, store?: KernelStore): Promise<Session>;
+}
+
+function makeWorld(ttlMs = 10_000): World {
+  const clock = new ManualClock();
+  const base = openMemoryStore({ clock });
+  const faulty = faultyStore(base);
+  const open: World['open'] = (owner, store = faulty.store) =>
+    openSession({
+      store,
+      owner,
+      ttlMs,
+      graceMs: ttlMs * 0.4,
+      clock,
+      timers: clock.timers,
+      random: { ...systemRandom, next: () => 0.5 },
+    });
+  return { clock, base, faulty, open };
+}
+
+/** The base store with another way to acquire. */
+function acquiring(world: World, acquire: LeaseStore['acquire']): KernelStore {
+  return { ...world.base, leases: { ...world.base.leases, acquire } };
+}
+
+async function drain(world: World, deadlineMs: number): Promise<void> {
+  const { record } = await world.base.leases.inspect(KEY);
+  assert.ok(record !== undefined);
+  const by = { by: 'olga', reason: 'move', request: REQUEST };
+  await world.base.leases.requestDrain({ key: KEY, fence: record.fence, deadlineMs, ...by });
+}
+
+async function mustAcquire(session: Session): Promise<HeldLease> {
+  const got = await session.acquire(KEY);
+  assert.ok(got.kind === 'acquired', got.kind);
+  return got.lease;
+}
+
+/** Ann holds the key and lapses, the store comes back, and she has not rejoined yet. */
+async function lapsed(world: World): Promise<HeldLease> {
+  const lease = await mustAcquire(await world.open('ann'));
+  await world.clock.advance(2_000);
+  world.faulty.failAll('unavailable');
+  await world.clock.advance(7_500);
+  assert.equal(lease.signal.reason.by, 'lapsed');
+  return lease;
+}
+
+test('U-1: a term whose first answer was lost is not given back while its second is on the way', async () => {
+  const world = makeWorld();
+  let tries = 0;
+  const store = acquiring(world, async (request) => {
+    tries += 1;
+    const answer = await world.base.leases.acquire(request);
+    if (tries === 1) throw new OutcomeUnknown('connection reset');
+    // Shorter than a try may take, and long enough for the first heartbeat to fall into it.
+    await world.clock.timers.pause(2_500);
+    return answer;
+  });
+  const ann = await world.open('ann', store);
+  const acquired = ann.acquire(KEY);
+  await world.clock.advance(4_000);
+  const got = await acquired;
+  assert.ok(got.kind === 'acquired');
+  assert.equal((await world.base.leases.inspect(KEY)).state, 'held');
+  await world.clock.advance(70_000);
+  got.lease.assertHeld(100);
+  assert.equal((await (await world.open('bob')).acquire(KEY)).kind, 'refused');
+});
+
+test('V-1: a drain requested during a lapse is known to the holder when it has rejoined', async () => {
+  const world = makeWorld();
+  const lease = await lapsed(world);
+  await drain(world, 3_000);
+  world.faulty.heal();
+  const rejoining = lease.rejoin();
+  await world.clock.advance(1_000);
+  const again = await rejoining;
+  assert.ok(again.kind === 'rejoined');
+  assert.equal(again.lease.drain?.reason, 'move');
+  await world.clock.advance(8_000);
+  const bob = await world.open('bob');
+  assert.equal((await bob.acquire(KEY)).kind, 'acquired');
+  assert.throws(() => again.lease.assertHeld(0), /deadline has passed/);
+});
+
+test('V-1: a drain between a grant and its answer is known when the lease is handed out', async () => {
+  const world = makeWorld();
+  const store = acquiring(world, async (request) => {
+    const answer = await world.base.leases.acquire(request);
+    await world.clock.timers.pause(1_000);
+    return answer;
+  });
+  const ann = await world.open('ann', store);
+  const acquired = ann.acquire(KEY);
+  await world.clock.settle();
+  await drain(world, 3_000);
+  await ann.heartbeat();
+  await world.clock.advance(1_500);
+  const got = await acquired;
+  assert.ok(got.kind === 'acquired');
+  assert.equal(got.lease.drain?.reason, 'move');
+  await world.clock.advance(12_000);
+  assert.ok(got.lease.remainingMs() <= 0);
+});
+
+test('G-3: rejoining twice at once is rejoining once', async () => {
+  const world = makeWorld();
+  const lease = await lapsed(world);
+  world.faulty.heal();
+  const both = Promise.all([lease.rejoin(), lease.rejoin()]);
+  await world.clock.advance(1_000);
+  const [one, two] = await both;
+  assert.ok(one.kind === 'rejoined' && two.kind === 'rejoined');
+  assert.equal(one.lease, two.lease);
+});
+
+test('G-3: a release while rejoining has the last word', async () => {
+  const world = makeWorld();
+  const lease = await lapsed(world);
+  world.faulty.heal();
+  world.faulty.fail('leases.verify', 'hung-after');
+  const rejoining = lease.rejoin();
+  await world.clock.advance(1_000);
+  const releasing = lease.release('finished');
+  world.faulty.unhang();
+  await world.clock.advance(5_000);
+  assert.equal((await rejoining).kind, 'not-held');
+  await releasing;
+  assert.equal((await world.base.leases.inspect(KEY)).state, 'free');
+});
+
+test('A-5: a grant that arrives during a lapse is given back', async () => {
+  const world = makeWorld();
+  let jump = true;
+  const store = acquiring(world, async (request) => {
+    const answer = await world.base.leases.acquire(request);
+    if (jump) world.clock.suspend(6_500);
+    jump = false;
+    return answer;
+  });
+  const ann = await world.open('ann', store);
+  assert.equal((await ann.acquire(KEY)).kind, 'granted-too-late');
+  await world.clock.advance(10_000);
+  assert.equal((await world.base.leases.inspect(KEY)).state, 'free');
+  assert.ok(ann.remainingMs() > 0, 'the session goes on');
+});
+
+test('R-5: calls about leases that hang do not hold up heartbeats', async () => {
+  const world = makeWorld();
+  const ann = await world.open('ann');
+  const good = await mustAcquire(ann);
+  for (const verb of ['acquire', 'inspect', 'release', 'withdraw']) {
+    world.faulty.fail(`leases.${verb}`, 'hung-before', 1_000);
+  }
+  const hopeless = [1, 2, 3, 4].map((number) => ann.acquire(`other ${number}`));
+  await world.clock.advance(90_000);
+  good.assertHeld(1_000);
+  await Promise.all(hopeless);
+});
+
+test('U-1: a lost grant is given back also when beats are rare and the first look fails', async () => {
+  const world = makeWorld(600_000);
+  const ann = await world.open('ann');
+  world.faulty.fail('leases.acquire', 'lost-answer', 1_000);
+  world.faulty.fail('leases.inspect', 'unavailable', 1);
+  world.faulty.fail('leases.release', 'unavailable', 1);
+  const acquired = ann.acquire(KEY);
+  await world.clock.advance(10_000);
+  assert.equal((await acquired).kind, 'unknown');
+  world.faulty.heal();
+  await world.clock.advance(1_200_000);
+  assert.equal((await world.base.leases.inspect(KEY)).state, 'free');
+});
