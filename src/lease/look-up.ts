@@ -3,7 +3,7 @@
 // is handed out, and before a term is rejoined (V-1).
 
 import { momentOf } from './authority.ts';
-import type { LeaseHandle } from './held-lease.ts';
+import type { LeaseHandle } from './lease-handle.ts';
 import type { SessionCore } from './session-core.ts';
 import { callStore, isUnanswered } from './store-call.ts';
 

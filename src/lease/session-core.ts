@@ -7,7 +7,8 @@ import { jittered } from '../support/random.ts';
 import { type Authority, elapsedMs, type Moment, momentOf } from './authority.ts';
 import { Disowned } from './disowned.ts';
 import type { Fence } from './fence.ts';
-import type { LeaseHandle, NotHeld } from './held-lease.ts';
+import type { NotHeld } from './held-lease.ts';
+import type { LeaseHandle } from './lease-handle.ts';
 import type { LeaseKey, SessionId } from './names.ts';
 import type { LeaseNotHeld } from './not-held.ts';
 import {
@@ -195,14 +196,20 @@ export class SessionCore {
     operation: LeaseOperation,
     request: StoreCall<Answer> & { readonly withinMs: number },
   ): Promise<Answer | Unanswered> {
-    const { clock, timers, random } = this.config;
+    const { clock } = this.config;
     const startedAt = momentOf(clock);
     for (;;) {
       const answer = await this.call(operation, request);
       if (!isUnanswered(answer)) return answer;
       if (elapsedMs(startedAt, momentOf(clock)) >= request.withinMs) return answer;
-      await timers.pause(jittered(random, RETRY_MS, 0.5));
+      await this.pauseBriefly();
     }
+  }
+
+  /** Before a call that was not answered is repeated. */
+  pauseBriefly(): Promise<void> {
+    const { timers, random } = this.config;
+    return timers.pause(jittered(random, RETRY_MS, 0.5));
   }
 }
 

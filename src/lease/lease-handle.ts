@@ -1,0 +1,302 @@
+// The handle behind a HeldLease: what it is asked, it asks of the store, under its authority.
+
+import { digestOf } from '../support/digest.ts';
+import { InvalidInput } from '../support/fault.ts';
+import { rejectUnknownOptions, wholeNumber } from '../support/options.ts';
+import { Authority, type Moment, momentOf } from './authority.ts';
+import { DECLARED_EXITS, type DeclaredExit } from './exit.ts';
+import type { Fence } from './fence.ts';
+import type { HeldLease, NotHeld, RejoinOutcome } from './held-lease.ts';
+import type { Checkpoint, Drain, Intent, Predecessor } from './lease.ts';
+import { lookUp } from './look-up.ts';
+import { type LeaseKey, parseEffectId, parseText } from './names.ts';
+import { type LeaseNotHeld, notHeld, type WithdrawnBy } from './not-held.ts';
+import type { LeaseOperation } from './observer.ts';
+import type {
+  CheckpointAnswer,
+  Grant,
+  IntentBegun,
+  IntentSettled,
+  Released,
+  Tenure,
+  Verified,
+} from './port.ts';
+import type { SessionCore, StoreCall } from './session-core.ts';
+import { isUnanswered, type Unanswered } from './store-call.ts';
+
+function repeated(answer: Released | NotHeld | Unanswered): Released | NotHeld | Unanswered {
+  return answer.kind === 'released' ? { ...answer, replayed: true } : answer;
+}
+
+/** A copy; anything else would be stored as nothing, and answered as saved. */
+function bytesOf(bytes: Uint8Array | string): Uint8Array {
+  if (typeof bytes === 'string') return Buffer.from(bytes);
+  if (bytes instanceof Uint8Array) return Uint8Array.from(bytes);
+  throw new InvalidInput(
+    `A checkpoint must be a string or a Uint8Array; got ${typeof bytes}. JSON.stringify it first.`,
+  );
+}
+
+export class LeaseHandle implements HeldLease {
+  readonly key: LeaseKey;
+  readonly fence: Fence;
+  readonly predecessor: Predecessor;
+  readonly intents: readonly Intent[];
+  readonly lossesSinceCheckpoint: number;
+  readonly #core: SessionCore;
+  readonly #abort: AbortController = new AbortController();
+  readonly #drainListeners: Set<(drain: Drain) => void> = new Set();
+  #restored: Checkpoint | undefined;
+  #drain: Drain | undefined;
+  #deadline: Authority | undefined;
+  /** What becomes of the term is no longer this handle's business: rejoined, or being released. */
+  #goesOn = false;
+  #releasing: Promise<Released | NotHeld | Unanswered> | undefined;
+  #rejoining: Promise<RejoinOutcome> | undefined;
+  #successor: RejoinOutcome | undefined;
+  /** The last checkpoint under way; the next one waits for it. */
+  #saving: Promise<unknown> = Promise.resolve();
+
+  constructor(core: SessionCore, grant: Grant, sentAt: Moment) {
+    this.#core = core;
+    this.key = grant.key;
+    this.fence = grant.fence;
+    this.predecessor = grant.predecessor;
+    this.#restored = grant.checkpoint;
+    this.intents = grant.intents;
+    this.lossesSinceCheckpoint = grant.lossesSinceCheckpoint;
+    if (grant.deadlineInMs !== undefined) this.setDeadline(grant.deadlineInMs, sentAt);
+  }
+
+  get restored(): Checkpoint | undefined {
+    return this.#restored;
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  get drain(): Drain | undefined {
+    return this.#drain;
+  }
+
+  remainingMs(): number {
+    return this.#abort.signal.aborted ? 0 : this.#authorityMs();
+  }
+
+  #authorityMs(): number {
+    const own = this.#deadline?.remainingMs() ?? Number.POSITIVE_INFINITY;
+    const remaining = Math.min(own, this.#core.remainingMs());
+    // C-5: whoever looks first finds out; no timer has to have fired.
+    if (remaining <= 0) this.withdraw(own <= 0 ? 'deadline' : 'lapsed');
+    return remaining;
+  }
+
+  assertHeld(marginMs: number): void {
+    wholeNumber('marginMs', marginMs, { min: 0, max: Number.MAX_SAFE_INTEGER });
+    const remaining = this.remainingMs();
+    if (this.#abort.signal.aborted) throw this.#abort.signal.reason;
+    if (remaining < marginMs) {
+      throw notHeld(
+        this.key,
+        'too-little-left',
+        `${marginMs} ms asked, ${Math.floor(remaining)} ms left.`,
+      );
+    }
+  }
+
+  checkpoint(
+    bytes: Uint8Array | string,
+    options: { readonly type?: string } = {},
+  ): Promise<CheckpointAnswer | NotHeld | Unanswered> {
+    rejectUnknownOptions('checkpoint', options, ['type']);
+    const { aborted, reason } = this.signal;
+    if (aborted) return Promise.resolve({ kind: 'not-held', reason });
+    const type = options.type === undefined ? {} : { type: parseText('type', options.type) };
+    const copy = bytesOf(bytes);
+    const saving = this.#saving.then(() => this.#save(copy, type));
+    this.#saving = saving.catch(() => undefined);
+    return saving;
+  }
+
+  async #save(
+    bytes: Uint8Array,
+    type: { readonly type?: string },
+  ): Promise<CheckpointAnswer | NotHeld | Unanswered> {
+    const seq = (this.#restored?.seq ?? 0) + 1;
+    const digest = digestOf(bytes);
+    const request = { ...this.#tenure(), seq, bytes, digest, ...type };
+    const told = { bytes: bytes.byteLength, saves: { seq, digest } };
+    const answer = await this.#untilAnswered('checkpoint', told, () =>
+      this.#core.leases.checkpoint(request),
+    );
+    if (answer.kind === 'saved') {
+      const at = this.#core.storeTime();
+      this.#restored = { seq, bytes, digest, fence: this.fence, at, ...type };
+    }
+    return answer;
+  }
+
+  async intent(effect: string, note?: string): Promise<IntentBegun | NotHeld | Unanswered> {
+    const request = {
+      ...this.#tenure(),
+      effect: parseEffectId(effect),
+      ...(note === undefined ? {} : { note: parseText('note', note) }),
+    };
+    if (this.signal.aborted) return { kind: 'not-held', reason: this.signal.reason };
+    return this.#untilAnswered('begin-intent', {}, () => this.#core.leases.beginIntent(request));
+  }
+
+  async settle(effect: string): Promise<IntentSettled | NotHeld | Unanswered> {
+    const request = { ...this.#tenure(), effect: parseEffectId(effect) };
+    if (this.signal.aborted) return { kind: 'not-held', reason: this.signal.reason };
+    return this.#untilAnswered('settle-intent', {}, () => this.#core.leases.settleIntent(request));
+  }
+
+  async release(
+    exit: DeclaredExit,
+    options: { readonly cause?: string } = {},
+  ): Promise<Released | NotHeld | Unanswered> {
+    rejectUnknownOptions('release', options, ['cause']);
+    if (!DECLARED_EXITS.includes(exit)) {
+      throw new InvalidInput(`exit must be one of ${DECLARED_EXITS.join(', ')}; got "${exit}".`);
+    }
+    const cause = options.cause === undefined ? {} : { cause: parseText('cause', options.cause) };
+    this.remainingMs();
+    const reason: LeaseNotHeld | undefined = this.signal.reason;
+    // A lapsed term is still carried by the session: unless it is given up, nobody else gets the key.
+    const lapsed = reason?.by === 'lapsed' && !this.#goesOn;
+    // L-2: released again, as in a `finally`, it is released.
+    if (this.#releasing !== undefined) return repeated(await this.#releasing);
+    if (reason !== undefined && !lapsed) return { kind: 'not-held', reason };
+    this.#goesOn = true;
+    this.withdraw('released');
+    this.#releasing = this.#giveBack({ exit, ...cause }, reason);
+    return this.#releasing;
+  }
+
+  async #giveBack(
+    end: { readonly exit: DeclaredExit; readonly cause?: string },
+    lapsed: LeaseNotHeld | undefined,
+  ): Promise<Released | NotHeld | Unanswered> {
+    await this.#saving;
+    return this.#core.giveBack({ ...this.#tenure(), ...end }, lapsed);
+  }
+
+  rejoin(): Promise<RejoinOutcome> {
+    const reason: LeaseNotHeld | undefined = this.signal.reason;
+    if (reason === undefined) return Promise.resolve({ kind: 'rejoined', lease: this });
+    if (reason.by !== 'lapsed') return Promise.resolve({ kind: 'not-held', reason });
+    this.#rejoining ??= this.#rejoin(reason).finally(() => {
+      this.#rejoining = undefined;
+    });
+    return this.#rejoining;
+  }
+
+  /** After every wait: a release that came meanwhile has the last word. */
+  async #rejoin(reason: LeaseNotHeld): Promise<RejoinOutcome> {
+    const over = { kind: 'not-held', reason } as const;
+    if (this.#goesOn) return this.#successor ?? over;
+    await this.#core.aliveAgain();
+    if (this.#goesOn || this.#core.remainingMs() <= 0) return over;
+    const sentAt = momentOf(this.#core.config.clock);
+    const { key, fence } = this;
+    const answer = await this.#core.retry<Verified>('acquire', {
+      key,
+      fence,
+      withinMs: this.#core.remainingMs(),
+      call: () => this.#core.leases.verify({ key, fence }),
+    });
+    if (this.#goesOn) return over;
+    if (answer.kind !== 'current') return answer;
+    const lease = this.#again(sentAt);
+    // Carried first: whatever notice comes from now on is about this handle too.
+    this.#core.carry(lease);
+    const known = await lookUp(this.#core, [lease]);
+    if (this.#goesOn || !known || lease.signal.aborted) {
+      lease.withdraw('lapsed');
+      return over;
+    }
+    this.#goesOn = true;
+    this.#successor = { kind: 'rejoined', lease };
+    return this.#successor;
+  }
+
+  onDrain(listener: (drain: Drain) => void): () => void {
+    this.#drainListeners.add(listener);
+    return () => this.#drainListeners.delete(listener);
+  }
+
+  reportOverrun(overrunMs: number): void {
+    const { key, fence } = this;
+    this.#core.relay.report({ kind: 'overrun', session: this.#core.id, key, fence, overrunMs });
+  }
+
+  /** For the session that carries this lease: authority has ended. Idempotent. */
+  withdraw(by: WithdrawnBy, detail?: string): void {
+    if (this.#abort.signal.aborted) return;
+    this.#core.drop(this);
+    this.#abort.abort(notHeld(this.key, by, detail));
+  }
+
+  /** For the session: the store told of a deadline, of a drain or of the greatest tenure. */
+  setDeadline(deadlineInMs: number, sentAt: Moment): void {
+    const { clock, caution } = this.#core.config;
+    this.#deadline = new Authority(clock, { sentAt, grantedMs: deadlineInMs }, caution);
+  }
+
+  /** For the session: a drain was requested. */
+  noteDrain(drain: Drain): void {
+    if (this.#drain !== undefined) return;
+    this.#drain = drain;
+    for (const listener of this.#drainListeners) {
+      this.#core.config.timers.soon(() => listener(drain));
+    }
+  }
+
+  #again(sentAt: Moment): LeaseHandle {
+    const handle = new LeaseHandle(
+      this.#core,
+      {
+        key: this.key,
+        fence: this.fence,
+        grantedAt: this.#core.storeTime(),
+        authorityMs: 0,
+        intents: this.intents,
+        predecessor: this.predecessor,
+        lossesSinceCheckpoint: this.lossesSinceCheckpoint,
+        ...(this.#restored === undefined ? {} : { checkpoint: this.#restored }),
+      },
+      sentAt,
+    );
+    handle.#deadline = this.#deadline;
+    if (this.#drain !== undefined) handle.noteDrain(this.#drain);
+    return handle;
+  }
+
+  #tenure(): Tenure {
+    return { key: this.key, fence: this.fence, session: this.#core.id };
+  }
+
+  /** Repeats while the outcome is unknown and authority lasts; each call is safe to repeat (U-1). */
+  async #untilAnswered<Answer extends { readonly kind: string }>(
+    operation: LeaseOperation,
+    told: Pick<StoreCall<Answer>, 'bytes' | 'saves'>,
+    call: () => Promise<Answer>,
+  ): Promise<Answer | NotHeld | Unanswered> {
+    let last: Unanswered | undefined;
+    for (;;) {
+      // L-7: a release that was called meanwhile waits for this write, which came before it.
+      const { aborted, reason } = this.signal;
+      const ended = aborted && reason.by !== 'released';
+      if (ended || this.#authorityMs() <= 0) {
+        return last ?? { kind: 'not-held', reason: this.signal.reason };
+      }
+      const { key, fence } = this;
+      const answer = await this.#core.call(operation, { key, fence, ...told, call });
+      if (!isUnanswered(answer)) return answer;
+      last = answer;
+      await this.#core.pauseBriefly();
+    }
+  }
+}
