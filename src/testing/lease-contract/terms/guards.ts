@@ -2,6 +2,7 @@
 // a condition of its own in a store that decides by predicates, and each can be forgotten.
 
 import assert from 'node:assert/strict';
+import type { LeaseKey } from '../../../lease/names.ts';
 import type { KernelStore, Tenure } from '../../../lease/port.ts';
 import type { Refusal } from '../../../lease/refusal.ts';
 import type { ContractCase, KernelHarness } from '../contract-case.ts';
@@ -10,6 +11,7 @@ import {
   asking,
   beginning,
   draining,
+  keyOf,
   mustAcquire,
   mustRelease,
   ownerOf,
@@ -229,6 +231,31 @@ const entryCases: readonly ContractCase[] = [
       await taken();
       await advance(1);
       expectRefusal(await store.leases.acquire(asking(bob)), 'behind-others');
+    },
+  },
+  {
+    upholds: 'L-6',
+    policy: { retentionMs: 60_000 },
+    name: 'the sweep that deletes an old retired key leaves a younger one, and one that only ended, alone',
+    async run({ store, advance }) {
+      const ann = await someone(store, 'ann', { ttlMs: 600_000 });
+      const [old, ended, young] = ['old', 'ended', 'young'].map(keyOf);
+      const exitAs = async (key: LeaseKey | undefined, exit: 'retired' | 'finished') => {
+        assert(key !== undefined);
+        const { tenure } = await mustAcquire(store, ann, { key });
+        await mustRelease(store, tenure, exit);
+        return key;
+      };
+      const keys = [await exitAs(old, 'retired'), await exitAs(ended, 'finished')];
+      await advance(1);
+      keys.push(await exitAs(young, 'retired'));
+      await advance(59_999);
+      await store.sessions.sweep({ limit: 100 });
+      const left = await Promise.all(keys.map((key) => store.leases.inspect(key)));
+      assert.deepEqual(
+        left.map(({ record }) => record?.end?.exit),
+        [undefined, 'finished', 'retired'],
+      );
     },
   },
 ];
