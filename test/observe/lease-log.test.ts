@@ -66,7 +66,7 @@ test('what a session did and what the store recorded are in one log, every line 
     report.kind === 'operation' && report.saved ? [report.saved] : [],
   );
   assert.deepEqual(
-    saves.map(({ seq, sinceLastMs }) => [seq, Math.round(sinceLastMs)]),
+    saves.map(({ seq, sinceLastMs }) => [seq, Math.round(sinceLastMs ?? -1)]),
     [
       [1, 0],
       [2, 9_000],
