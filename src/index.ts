@@ -27,6 +27,12 @@ export {
 } from './lease/names.ts';
 export { LeaseNotHeld, type WithdrawnBy } from './lease/not-held.ts';
 export type { LeaseObserver, LeaseReport } from './lease/observer.ts';
+export {
+  type DrainOptions,
+  drainLease,
+  type OperateOptions,
+  revokeLease,
+} from './lease/operate.ts';
 export { DEFAULT_POLICY, type LeasePolicy } from './lease/policy.ts';
 export type { KernelStore, LeaseStore, SessionStore } from './lease/port.ts';
 export { describeRefusal, type Holder, type Refusal } from './lease/refusal.ts';
