@@ -289,3 +289,13 @@ test('O-4: an observer that throws reaches nobody', async () => {
   assert.ok(session.remainingMs() > 0);
   await session.close();
 });
+
+test('L-4: an owner cannot close its session with an exit that only the store may say', async () => {
+  const world = makeWorld();
+  const session = await world.open('ann');
+  for (const exit of ['revoked', 'expired', 'none', 'bogus', {}]) {
+    assert.throws(() => session.close(exit as 'finished'), /exit must be one of finished/);
+  }
+  assert.ok(session.remainingMs() > 0, 'it goes on');
+  assert.equal((await session.close('yielded')).kind, 'ended');
+});
