@@ -1,0 +1,128 @@
+// Executions
+//
+// An execution is one run of a pipeline's code for one input, from submit to its end. Its row is the
+// projection of its history, and at the same time the row of a lease: a claim is a fence and a session
+// in it (design: a claim is a lease whose row is the execution's row).
+//
+//     submit              claim
+//    ───────▶ queued ──────────────▶ running ──▶ completed* failed* cancelled* quarantined*
+//               ▲  ▲                 │ │
+//     wake      │  └── give back ────┘ │
+//             waiting ◀──── park ──────┘          (* terminal: never changes again)
+//
+//   X-1  Only the newest fence writes. A claim mints it; nothing else raises it.
+//   X-2  A terminal execution never changes.
+//   X-3  `readyAt` is set exactly while a worker may claim the execution at that time, `hold` apart.
+//   X-4  History is appended in the transaction that changes the row; seq has no gaps.
+//   X-5  Outsiders never touch a running execution's row but for its inbox: every arrival raises `news`,
+//        and an owner that has not seen the newest news cannot park.
+
+import type { Fence } from '../lease/fence.ts';
+import type { SessionId } from '../lease/names.ts';
+import type { Instant } from '../support/clock.ts';
+import type { CallKey, ExecutionId, Payload, PipelineName, ProjectName } from './names.ts';
+
+export type Status =
+  | 'queued'
+  | 'running'
+  | 'waiting'
+  | 'completed'
+  | 'failed'
+  | 'cancelled'
+  | 'quarantined';
+
+export type TerminalStatus = 'completed' | 'failed' | 'cancelled' | 'quarantined';
+
+export const TERMINAL: ReadonlySet<Status> = new Set<Status>([
+  'completed',
+  'failed',
+  'cancelled',
+  'quarantined',
+]);
+
+export function isTerminal(status: Status): status is TerminalStatus {
+  return TERMINAL.has(status);
+}
+
+/** A priority class. Interactive goes first; batch is never starved. */
+export type Lane = 'interactive' | 'batch';
+
+export const LANES: readonly Lane[] = ['interactive', 'batch'];
+
+/** Why an execution that is ready is kept from workers. They add up; all must be gone. */
+export type Hold = 'paused' | 'blocked' | 'behind-key';
+
+/** At most `limit` executions of a key are open and started at once, within a project. */
+export interface ConcurrencyKey {
+  readonly key: string;
+  readonly limit: number;
+}
+
+/** At most `limit` executions of a key start in any `perMs`, within a project. */
+export interface RateKey {
+  readonly key: string;
+  readonly limit: number;
+  readonly perMs: number;
+}
+
+/** Which execution started this one, and by which call in its code. */
+export interface Parent {
+  readonly id: ExecutionId;
+  readonly call: CallKey;
+}
+
+/** What never changes after submit. */
+export interface Submission {
+  readonly id: ExecutionId;
+  readonly project: ProjectName;
+  readonly pipeline: PipelineName;
+  readonly lane: Lane;
+  readonly input: Payload;
+  /** The first of a chain of continuations and re-drives; idempotency keys are made from it. */
+  readonly lineage: ExecutionId;
+  /** Same key, same intent: the same execution. */
+  readonly key?: string;
+  /** Digest of everything the caller asked for under `key`. */
+  readonly intent?: string;
+  readonly parent?: Parent;
+  readonly template?: { readonly id: string; readonly version: number };
+  readonly submittedBy?: string;
+  readonly concurrency?: ConcurrencyKey;
+  readonly rate?: RateKey;
+  /** The overall deadline, counted from submit. */
+  readonly deadlineMs?: number;
+  readonly tags: readonly string[];
+  readonly attributes: Attributes;
+  readonly traceparent?: string;
+}
+
+/** Typed search attributes: indexed, filterable by equality and, for numbers, by range. */
+export type Attributes = Readonly<Record<string, string | number | boolean>>;
+
+export interface ExecutionRecord extends Submission {
+  readonly status: Status;
+  readonly submittedAt: Instant;
+  readonly deadlineAt?: Instant;
+  /** X-3. For a waiting execution: when its timer is due, if it has one. */
+  readonly readyAt?: Instant;
+  readonly holds: readonly Hold[];
+  /** Has keys whose limits it has not passed yet; the first claim that finds it ready sees to it. */
+  readonly gated: boolean;
+  /** Holds one of the places of its concurrency key until it ends. */
+  readonly hasPlace: boolean;
+  /** Of the last claim; kept when the claim has ended, so that it can be told from a newer one. */
+  readonly fence?: Fence;
+  /** Of the claim, while running. */
+  readonly session?: SessionId;
+  readonly claimedAt?: Instant;
+  /** Claims in a row under which nothing was recorded (the poison cap counts these). */
+  readonly fruitlessClaims: number;
+  /** Seq of the last event when the row was last written; exact unless running. */
+  readonly seq: number;
+  /** How many messages its inbox has had. */
+  readonly news: number;
+  /** While waiting: how many children must end before it wakes. Zero: the next arrival wakes it. */
+  readonly wakeAfter: number;
+  readonly endedAt?: Instant;
+  readonly progress?: Payload;
+}

@@ -1,0 +1,58 @@
+// History: what happened to one execution, in order, append-only. The engine writes and reads the
+// bodies; stores keep them as they are.
+
+import type { Fence } from '../lease/fence.ts';
+import type { Instant } from '../support/clock.ts';
+import type { Payload } from './names.ts';
+
+export type EventKind =
+  // The life of the execution.
+  | 'submitted'
+  | 'claimed'
+  | 'parked'
+  | 'given-back'
+  | 'paused'
+  | 'resumed'
+  | 'blocked'
+  | 'unblocked'
+  | 'completed'
+  | 'failed'
+  | 'cancelled'
+  | 'quarantined'
+  // What its code did.
+  | 'step-completed'
+  | 'step-failed'
+  | 'timer-set'
+  | 'timer-fired'
+  | 'child-spawned'
+  | 'child-ended'
+  | 'signal-received'
+  | 'cancel-requested'
+  | 'checkpointed'
+  | 'attached'
+  | 'progressed';
+
+/** What a writer appends. The store adds seq, time and fence. */
+export interface NewEvent {
+  readonly kind: EventKind;
+  /** What people call it: the name of the step, timer, child, signal, document. */
+  readonly name?: string;
+  readonly body?: Payload;
+}
+
+export interface HistoryEvent extends NewEvent {
+  readonly seq: number;
+  readonly at: Instant;
+  /** Of the claim that wrote it; absent for what outsiders did while nobody owned it. */
+  readonly fence?: Fence;
+}
+
+/** What outsiders tell an execution. It becomes history when its owner takes notice. */
+export interface InboxMessage {
+  /** Counts from 1 within the execution, without gaps. */
+  readonly n: number;
+  readonly kind: 'child-ended' | 'signal' | 'cancel' | 'pause';
+  readonly name?: string;
+  readonly body?: Payload;
+  readonly at: Instant;
+}

@@ -1,0 +1,37 @@
+// What executions and their parts are called. Each is a brand, made by the parse function that checks it.
+
+import type { Brand } from '../support/brand.ts';
+import { InvalidInput } from '../support/fault.ts';
+import { boundedText, shown } from '../support/options.ts';
+
+/** A UUID of version 7: ids that are made later sort later. Made by whoever submits. */
+export type ExecutionId = Brand<string, 'ExecutionId'>;
+/** A tenant. Nothing of one project is seen by another. */
+export type ProjectName = Brand<string, 'ProjectName'>;
+/** The name of the code. Workers claim by it. */
+export type PipelineName = Brand<string, 'PipelineName'>;
+/** Which call in the code: kind, name and occurrence, `step:charge#1`. Stable over replays. */
+export type CallKey = Brand<string, 'CallKey'>;
+/** A value as it is stored: JSON text, after codec and claim check. Stores never look inside. */
+export type Payload = Brand<string, 'Payload'>;
+
+export const NAME_BYTES_MAX = 256;
+
+export const DEFAULT_PROJECT: ProjectName = 'default' as ProjectName;
+
+export function parseExecutionId(value: unknown): ExecutionId {
+  if (typeof value !== 'string' || !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value)) {
+    throw new InvalidInput(
+      `An execution id is the UUID that submit answered with; got ${shown(value)}.`,
+    );
+  }
+  return value as ExecutionId;
+}
+
+export function parseProject(value: unknown): ProjectName {
+  return boundedText('A project', value, NAME_BYTES_MAX) as ProjectName;
+}
+
+export function parsePipelineName(value: unknown): PipelineName {
+  return boundedText('The name of a pipeline', value, NAME_BYTES_MAX) as PipelineName;
+}

@@ -1,0 +1,84 @@
+// Refusals of execution verbs: every expected no, with what its reader needs to act on it.
+
+import { type Fence, formatFence } from '../lease/fence.ts';
+import { unreachable } from '../support/assert.ts';
+import type { Status } from './execution.ts';
+import type { ExecutionId } from './names.ts';
+
+export type OwnerRefusal =
+  | { readonly why: 'execution-unknown'; readonly id: ExecutionId }
+  | {
+      /** A newer claim exists, or the execution has left this one. */
+      readonly why: 'superseded';
+      readonly id: ExecutionId;
+      readonly fence: Fence;
+      readonly newest: Fence;
+      readonly status: Status;
+    }
+  | { readonly why: 'not-running'; readonly id: ExecutionId; readonly status: Status }
+  | { readonly why: 'claim-ended'; readonly id: ExecutionId; readonly fence: Fence }
+  | { readonly why: 'fence-ahead'; readonly id: ExecutionId; readonly fence: Fence }
+  | {
+      /** Another event stands at this seq: the writer's view of history is wrong. */
+      readonly why: 'seq-taken';
+      readonly id: ExecutionId;
+      readonly seq: number;
+    };
+
+/** Only for park: something arrived that the owner has not seen. */
+export interface NewsRefusal {
+  readonly why: 'unseen-news';
+  readonly id: ExecutionId;
+  readonly news: number;
+}
+
+export type SubmitRefusal =
+  | { readonly why: 'key-conflict'; readonly key: string; readonly id: ExecutionId }
+  | { readonly why: 'id-taken'; readonly id: ExecutionId };
+
+export type CommandRefusal =
+  | { readonly why: 'execution-unknown'; readonly id: ExecutionId }
+  | { readonly why: 'already-ended'; readonly id: ExecutionId; readonly status: Status };
+
+export type ClaimRefusal =
+  | { readonly why: 'session-not-live' }
+  | { readonly why: 'halted'; readonly presented: Fence };
+
+export type ExecutionRefusal =
+  | OwnerRefusal
+  | NewsRefusal
+  | SubmitRefusal
+  | CommandRefusal
+  | ClaimRefusal;
+
+/** What happened, why, and what to do next. */
+export function describeExecutionRefusal(refusal: ExecutionRefusal): string {
+  switch (refusal.why) {
+    case 'execution-unknown':
+      return `Execution ${refusal.id} is not known to this store. Check the id and which store this is.`;
+    case 'superseded':
+      return `Fence ${formatFence(refusal.fence)} of execution ${refusal.id} is stale: it was claimed again under ${formatFence(refusal.newest)} and is ${refusal.status}. Stop; nothing was written.`;
+    case 'not-running':
+      return `Execution ${refusal.id} is ${refusal.status}; only a running one can be written to. Nothing was written.`;
+    case 'claim-ended':
+      return `The session that carried fence ${formatFence(refusal.fence)} of execution ${refusal.id} has ended. Stop; nothing was written, another worker goes on from what is recorded.`;
+    case 'fence-ahead':
+      return `Fence ${formatFence(refusal.fence)} of execution ${refusal.id} was never issued by this store. Grants are halted until the epoch is raised.`;
+    case 'seq-taken':
+      return `Event ${refusal.seq} of execution ${refusal.id} is stored already with other content. Read its history again before writing.`;
+    case 'unseen-news':
+      return `Execution ${refusal.id} has messages that its owner has not read. Read its inbox, then park again.`;
+    case 'key-conflict':
+      return `Key ${JSON.stringify(refusal.key)} was used for execution ${refusal.id} with another input or other options. Use the same ones to get that execution, or another key.`;
+    case 'id-taken':
+      return `Execution ${refusal.id} exists already and is another one. Submit with a new id.`;
+    case 'already-ended':
+      return `Execution ${refusal.id} is ${refusal.status} and never changes again.`;
+    case 'session-not-live':
+      return 'The session of this worker is not alive in the store. Open a new session and claim with it.';
+    case 'halted':
+      return `Claims are halted: fence ${formatFence(refusal.presented)} was presented, which this store never issued, so it may be an older copy of itself. Find out which, then raise the epoch to go on.`;
+    default:
+      return unreachable(refusal);
+  }
+}

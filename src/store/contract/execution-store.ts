@@ -1,0 +1,297 @@
+// The port for executions. Every verb is a whole transition in one transaction with its guard in the
+// predicate; history is part of it. Verbs of owners carry the fence of their claim. They take one item
+// and are made for batches: a store gathers what is asked for while a flush is under way into the next
+// one (group commit), so ten thousand calls cost a few transactions.
+//
+// Like the kernel's ports, a store answers with unions and throws only StoreUnavailable (known not
+// applied), OutcomeUnknown (may have been applied; the same call may be repeated, and is answered as
+// if it were the first) and StoreCorrupt.
+
+import type {
+  ExecutionRecord,
+  Lane,
+  Status,
+  Submission,
+  TerminalStatus,
+} from '../../execution/execution.ts';
+import type { HistoryEvent, InboxMessage, NewEvent } from '../../execution/history.ts';
+import type { ExecutionId, Payload, PipelineName, ProjectName } from '../../execution/names.ts';
+import type {
+  ClaimRefusal,
+  CommandRefusal,
+  NewsRefusal,
+  OwnerRefusal,
+  SubmitRefusal,
+} from '../../execution/refusal.ts';
+import type { Fence } from '../../lease/fence.ts';
+import type { SessionId } from '../../lease/names.ts';
+import type { KernelStore } from '../../lease/port.ts';
+import type { Instant } from '../../support/clock.ts';
+
+/** A store that keeps executions too: memory, SQLite and PostgreSQL. */
+export interface CoordinatorStore extends KernelStore {
+  readonly executions: ExecutionStore;
+}
+
+export interface ExecutionStore {
+  submit(request: Submit): Promise<SubmitAnswer>;
+
+  // Workers.
+  claim(request: Claim): Promise<ClaimAnswer>;
+  /** Appends to the history of a running execution, which stays with its owner. */
+  record(request: OwnerWrite): Promise<Recorded>;
+  /** As `record`, together with writes of the user's own in the same transaction. */
+  transact<Result>(request: Transact<Result>): Promise<Transacted<Result>>;
+  /** The execution ends for good. */
+  finish(request: Finish): Promise<Finished>;
+  /** The execution waits for time, children or messages; nobody owns it meanwhile. */
+  park(request: Park): Promise<Parked>;
+  /** The owner lets go; the execution is queued again, now or later, or blocked until somebody acts. */
+  giveBack(request: GiveBack): Promise<GivenBack>;
+  /** Messages after `after`, in order. */
+  inbox(query: ReadInbox): Promise<readonly InboxMessage[]>;
+
+  // Everybody else.
+  cancel(request: Command): Promise<CommandAnswer>;
+  pause(request: Command): Promise<CommandAnswer>;
+  /** Takes away `paused`, and `blocked` too. */
+  resume(request: Command): Promise<CommandAnswer>;
+  signal(request: Signal): Promise<CommandAnswer>;
+  /** Ends what is past its deadline, passes on cancellation to children; a page at a time. */
+  maintain(request: Maintain): Promise<Maintained>;
+
+  // Reads.
+  read(id: ExecutionId): Promise<ExecutionRecord | undefined>;
+  /** How executions ended: those of `ids` that have. */
+  outcomes(ids: readonly ExecutionId[]): Promise<readonly Outcome[]>;
+  history(query: ReadHistory): Promise<readonly HistoryEvent[]>;
+  list(query: ListExecutions): Promise<readonly ExecutionRecord[]>;
+  children(query: ListChildren): Promise<readonly ChildSummary[]>;
+  attachment(query: ReadAttachment): Promise<Attachment | undefined>;
+  attachments(id: ExecutionId): Promise<readonly AttachmentSummary[]>;
+
+  /** Values too large for a row: written before anything refers to them, under their digest. */
+  putBlob(blob: Blob): Promise<void>;
+  getBlob(digest: string): Promise<Uint8Array | undefined>;
+
+  /** Calls back when something may have become ready or may have ended. It may be lost, late or wrong. */
+  onRing(listener: () => void): () => void;
+}
+
+type Refused<Why> = { readonly kind: 'refused' } & Why;
+
+// Submitting -------------------------------------------------------------------------------------
+
+export interface Submit extends Submission {
+  /** Not before this long from now. */
+  readonly delayMs?: number;
+  /** What the `submitted` event says. */
+  readonly body?: Payload;
+}
+
+export type SubmitAnswer =
+  /** `existing` when the same id or key was submitted before with the same intent. */
+  | { readonly kind: 'submitted'; readonly id: ExecutionId; readonly existing: boolean }
+  | Refused<SubmitRefusal>;
+
+// Owning -----------------------------------------------------------------------------------------
+
+export interface Claim {
+  readonly session: SessionId;
+  readonly pipelines: readonly PipelineName[];
+  /** How many of each lane at most. Projects share them fairly. */
+  readonly shares: readonly { readonly lane: Lane; readonly limit: number }[];
+}
+
+export type ClaimAnswer =
+  | {
+      readonly kind: 'claimed';
+      readonly claims: readonly Claimed[];
+      /** There may be more that is ready: claim again without waiting for a ring. */
+      readonly more: boolean;
+      /** When the next execution of these pipelines becomes ready, if one will by itself. */
+      readonly nextReadyInMs?: number;
+      /** Sessions are overdue: a sweep would find their work. */
+      readonly overdue: boolean;
+    }
+  | Refused<ClaimRefusal>;
+
+export interface Claimed {
+  readonly execution: ExecutionRecord;
+  readonly fence: Fence;
+  /** How the claim before this one ended. `lost`: its session did, and what it was doing is not known. */
+  readonly previous: 'none' | 'parked' | 'given-back' | 'lost';
+  readonly claimedAt: Instant;
+}
+
+/** What every write of an owner carries. */
+export interface OwnerWrite {
+  readonly id: ExecutionId;
+  readonly fence: Fence;
+  readonly session: SessionId;
+  /** Seq of the first of `events`; they follow each other. Repeating a write with the same is safe. */
+  readonly seq: number;
+  readonly events: readonly NewEvent[];
+  readonly children?: readonly Submit[];
+  readonly attachments?: readonly Attachment[];
+  readonly progress?: Payload;
+}
+
+export type Recorded =
+  | {
+      readonly kind: 'recorded';
+      /** When this differs from what the owner knows, it must read the inbox. */
+      readonly news: number;
+      readonly at: Instant;
+    }
+  | Refused<OwnerRefusal>;
+
+export interface Transact<Result> extends Omit<OwnerWrite, 'events'> {
+  /** Sees the store's own connection, inside the transaction: synchronous on SQLite. */
+  work(connection: unknown): Result | Promise<Result>;
+  events(result: Result): readonly NewEvent[];
+}
+
+export type Transacted<Result> =
+  | {
+      readonly kind: 'recorded';
+      readonly news: number;
+      readonly at: Instant;
+      readonly result: Result;
+    }
+  /** `work` threw; nothing was written. */
+  | { readonly kind: 'threw'; readonly error: unknown }
+  | Refused<OwnerRefusal>;
+
+export interface Finish extends OwnerWrite {
+  readonly status: TerminalStatus;
+  /** For the parent, when there is one: what `child-ended` says. */
+  readonly outcome?: Payload;
+  /** Continued under the same key and concurrency place by this one. */
+  readonly successor?: Submit;
+}
+
+export type Finished = { readonly kind: 'finished'; readonly at: Instant } | Refused<OwnerRefusal>;
+
+export interface Park extends OwnerWrite {
+  /** Wakes by itself after this long. */
+  readonly wakeInMs?: number;
+  /** How many children must end before they wake it; zero when it waits for none, or for any. */
+  readonly wakeAfter: number;
+  /** Refused when more has arrived (X-5). */
+  readonly newsSeen: number;
+}
+
+export type Parked = { readonly kind: 'parked' } | Refused<OwnerRefusal> | Refused<NewsRefusal>;
+
+export interface GiveBack extends OwnerWrite {
+  readonly delayMs?: number;
+  /** Open, explained, and left alone until it is resumed. */
+  readonly blocked?: boolean;
+  readonly paused?: boolean;
+}
+
+export type GivenBack = { readonly kind: 'given-back' } | Refused<OwnerRefusal>;
+
+export interface ReadInbox {
+  readonly id: ExecutionId;
+  readonly after: number;
+  readonly limit: number;
+}
+
+// Commanding -------------------------------------------------------------------------------------
+
+export interface Command {
+  readonly id: ExecutionId;
+  readonly project: ProjectName;
+  /** Who and why, as the event and the inbox message say it. */
+  readonly body: Payload;
+}
+
+export type CommandAnswer =
+  /** `passed-on` to the owner, who has not taken notice yet. */
+  | { readonly kind: 'done' | 'passed-on' | 'no-change'; readonly status: Status }
+  | Refused<CommandRefusal>;
+
+export interface Signal extends Command {
+  readonly name: string;
+}
+
+export interface Maintain {
+  readonly limit: number;
+}
+
+export interface Maintained {
+  readonly overdue: readonly ExecutionId[];
+  readonly cancelled: number;
+  readonly more: boolean;
+}
+
+// Reading ----------------------------------------------------------------------------------------
+
+export interface Outcome {
+  readonly id: ExecutionId;
+  readonly status: TerminalStatus;
+  readonly endedAt: Instant;
+  /** The event that ended it. */
+  readonly event: HistoryEvent;
+}
+
+export interface ReadHistory {
+  readonly id: ExecutionId;
+  readonly after: number;
+  readonly limit: number;
+}
+
+export interface ListExecutions {
+  readonly project: ProjectName;
+  readonly status?: readonly Status[];
+  readonly pipeline?: PipelineName;
+  readonly tag?: string;
+  readonly attribute?: AttributeFilter;
+  /** Newest first; goes on below this id. */
+  readonly before?: ExecutionId;
+  readonly limit: number;
+}
+
+export interface AttributeFilter {
+  readonly name: string;
+  readonly equals?: string | number | boolean;
+  readonly min?: number;
+  readonly max?: number;
+}
+
+export interface ListChildren {
+  readonly parent: ExecutionId;
+  readonly after?: ExecutionId;
+  readonly limit: number;
+}
+
+export interface ChildSummary {
+  readonly id: ExecutionId;
+  readonly pipeline: PipelineName;
+  readonly status: Status;
+}
+
+export interface ReadAttachment {
+  readonly id: ExecutionId;
+  readonly name: string;
+}
+
+export interface AttachmentSummary {
+  readonly name: string;
+  readonly type: string;
+  readonly bytes: number;
+  readonly at: Instant;
+}
+
+export interface Attachment {
+  readonly name: string;
+  readonly type: string;
+  readonly bytes: Uint8Array;
+}
+
+export interface Blob {
+  readonly digest: string;
+  readonly bytes: Uint8Array;
+}

@@ -1,0 +1,229 @@
+// How the SQL stores write executions: one shape of row for both. Codes are small because every claim
+// and every end writes them; what nobody filters by is one JSON text, `about`, null when there is nothing
+// to say.
+
+import type { ExecutionRecord, Hold, Lane, Status, Submission } from '../execution/execution.ts';
+import type { HistoryEvent, InboxMessage } from '../execution/history.ts';
+import type { ExecutionId, ProjectName } from '../execution/names.ts';
+import { toFence } from '../lease/fence.ts';
+import type { SessionId } from '../lease/names.ts';
+import { assert } from '../support/assert.ts';
+import { type Instant, laterBy, toInstant } from '../support/clock.ts';
+import type { Submit } from './contract/execution-store.ts';
+
+export const STATUS_CODES: Readonly<Record<Status, number>> = {
+  queued: 0,
+  running: 1,
+  waiting: 2,
+  completed: 10,
+  failed: 11,
+  cancelled: 12,
+  quarantined: 13,
+};
+
+/** Codes from here on are terminal. */
+export const TERMINAL_FROM = 10;
+
+const STATUSES: ReadonlyMap<number, Status> = new Map(
+  (Object.keys(STATUS_CODES) as Status[]).map((status) => [STATUS_CODES[status], status]),
+);
+
+export const LANE_CODES: Readonly<Record<Lane, number>> = { interactive: 0, batch: 1 };
+
+/** A bit each. */
+export const HOLD_BITS: Readonly<Record<Hold, number>> = { paused: 1, blocked: 2, 'behind-key': 4 };
+
+/** How the last claim ended, as the next one is told. Lost is not stored: it follows from the session. */
+export const PREVIOUS_CODES = { none: 0, parked: 1, 'given-back': 2 } as const;
+
+export interface ExecutionRow {
+  readonly id: string;
+  readonly project: string;
+  readonly pipeline: string;
+  readonly lane: number;
+  readonly status: number;
+  readonly hold: number;
+  readonly gated: number | boolean;
+  readonly has_place: number | boolean;
+  readonly ready_at: number | null;
+  readonly fence: number | null;
+  readonly session_id: string | null;
+  readonly claimed_at: number | null;
+  /** Seq of the `claimed` event of the newest claim. */
+  readonly claimed_seq: number;
+  readonly previous: number;
+  readonly fruitless: number;
+  readonly seq: number;
+  readonly news: number;
+  readonly wake_after: number;
+  readonly submitted_at: number;
+  readonly deadline_at: number | null;
+  readonly ended_at: number | null;
+  readonly input: string;
+  readonly about: string | null;
+  readonly key: string | null;
+  readonly intent: string | null;
+  readonly parent_id: string | null;
+  readonly parent_call: string | null;
+  readonly place_key: string | null;
+  readonly rate_key: string | null;
+  readonly progress: string | null;
+}
+
+/** The part of a submission that only people and the engine read. */
+type About = Pick<
+  Submission,
+  'template' | 'submittedBy' | 'concurrency' | 'rate' | 'deadlineMs' | 'traceparent'
+> & {
+  readonly lineage?: ExecutionId;
+  readonly tags?: readonly string[];
+  readonly attributes?: Submission['attributes'];
+};
+
+export function aboutOf(submission: Submission): string | null {
+  const { id, lineage, template, submittedBy, concurrency, rate, deadlineMs, traceparent } =
+    submission;
+  const about: About = {
+    ...(lineage === id ? {} : { lineage }),
+    ...(template === undefined ? {} : { template }),
+    ...(submittedBy === undefined ? {} : { submittedBy }),
+    ...(concurrency === undefined ? {} : { concurrency }),
+    ...(rate === undefined ? {} : { rate }),
+    ...(deadlineMs === undefined ? {} : { deadlineMs }),
+    ...(traceparent === undefined ? {} : { traceparent }),
+    ...(submission.tags.length === 0 ? {} : { tags: submission.tags }),
+    ...(Object.keys(submission.attributes).length === 0
+      ? {}
+      : { attributes: submission.attributes }),
+  };
+  return Object.keys(about).length === 0 ? null : JSON.stringify(about);
+}
+
+const NOTHING: readonly string[] = Object.freeze([]);
+const NO_HOLDS: readonly Hold[] = Object.freeze([]);
+const NO_ATTRIBUTES: Submission['attributes'] = Object.freeze({});
+
+export function toExecution(row: ExecutionRow): ExecutionRecord {
+  const status = STATUSES.get(row.status);
+  assert(status !== undefined, `X-2: ${row.status} is not the code of a status`);
+  const { lineage, tags, attributes, ...about }: About =
+    row.about === null ? {} : (JSON.parse(row.about) as About);
+  const id = row.id as ExecutionId;
+  return {
+    id,
+    project: row.project as ProjectName,
+    pipeline: row.pipeline as ExecutionRecord['pipeline'],
+    lane: row.lane === LANE_CODES.interactive ? 'interactive' : 'batch',
+    status,
+    input: row.input as ExecutionRecord['input'],
+    lineage: lineage ?? id,
+    tags: tags ?? NOTHING,
+    attributes: attributes ?? NO_ATTRIBUTES,
+    ...about,
+    ...(row.key === null ? {} : { key: row.key }),
+    ...(row.intent === null ? {} : { intent: row.intent }),
+    ...(row.parent_id === null || row.parent_call === null
+      ? {}
+      : {
+          parent: {
+            id: row.parent_id as ExecutionId,
+            call: row.parent_call as NonNullable<Submission['parent']>['call'],
+          },
+        }),
+    submittedAt: row.submitted_at as Instant,
+    ...(row.deadline_at === null ? {} : { deadlineAt: row.deadline_at as Instant }),
+    ...(row.ready_at === null ? {} : { readyAt: row.ready_at as Instant }),
+    holds: toHolds(row.hold),
+    gated: Boolean(row.gated),
+    hasPlace: Boolean(row.has_place),
+    ...(row.fence === null ? {} : { fence: toFence(row.fence) }),
+    ...(row.session_id === null ? {} : { session: row.session_id as SessionId }),
+    ...(row.claimed_at === null ? {} : { claimedAt: row.claimed_at as Instant }),
+    fruitlessClaims: row.fruitless,
+    seq: row.seq,
+    news: row.news,
+    wakeAfter: row.wake_after,
+    ...(row.ended_at === null ? {} : { endedAt: row.ended_at as Instant }),
+    ...(row.progress === null
+      ? {}
+      : { progress: row.progress as NonNullable<ExecutionRecord['progress']> }),
+  };
+}
+
+function toHolds(bits: number): readonly Hold[] {
+  if (bits === 0) return NO_HOLDS;
+  return (Object.keys(HOLD_BITS) as Hold[]).filter((hold) => (bits & HOLD_BITS[hold]) !== 0);
+}
+
+/** What a submit becomes, but for what only the store knows: whether its key is exhausted. */
+export function fromSubmit(
+  request: Submit,
+  now: Instant,
+): Omit<ExecutionRow, 'fence' | 'session_id' | 'claimed_at' | 'ended_at' | 'progress'> {
+  const gated = request.concurrency !== undefined || request.rate !== undefined;
+  return {
+    id: request.id,
+    project: request.project,
+    pipeline: request.pipeline,
+    lane: LANE_CODES[request.lane],
+    status: STATUS_CODES.queued,
+    hold: 0,
+    gated: gated ? 1 : 0,
+    has_place: 0,
+    ready_at: laterBy(now, request.delayMs ?? 0),
+    claimed_seq: 0,
+    previous: PREVIOUS_CODES.none,
+    fruitless: 0,
+    seq: 1,
+    news: 0,
+    wake_after: 0,
+    submitted_at: now,
+    deadline_at: request.deadlineMs === undefined ? null : now + request.deadlineMs,
+    input: request.input,
+    about: aboutOf(request),
+    key: request.key ?? null,
+    intent: request.intent ?? null,
+    parent_id: request.parent?.id ?? null,
+    parent_call: request.parent?.call ?? null,
+    place_key: request.concurrency?.key ?? null,
+    rate_key: request.rate?.key ?? null,
+  };
+}
+
+export interface HistoryRow {
+  readonly seq: number;
+  readonly at: number;
+  readonly fence: number | null;
+  readonly kind: string;
+  readonly name: string | null;
+  readonly body: string | null;
+}
+
+export function toHistoryEvent(row: HistoryRow): HistoryEvent {
+  return {
+    seq: row.seq,
+    at: toInstant(row.at),
+    kind: row.kind as HistoryEvent['kind'],
+    ...(row.fence === null ? {} : { fence: toFence(row.fence) }),
+    ...(row.name === null ? {} : { name: row.name }),
+    ...(row.body === null ? {} : { body: row.body as NonNullable<HistoryEvent['body']> }),
+  };
+}
+
+export interface InboxRow {
+  readonly n: number;
+  readonly at: number;
+  readonly kind: string;
+  readonly name: string | null;
+  readonly body: string | null;
+}
+
+export function toInboxMessage(row: InboxRow): InboxMessage {
+  return {
+    n: row.n,
+    at: toInstant(row.at),
+    kind: row.kind as InboxMessage['kind'],
+    ...(row.name === null ? {} : { name: row.name }),
+    ...(row.body === null ? {} : { body: row.body as NonNullable<InboxMessage['body']> }),
+  };
+}
