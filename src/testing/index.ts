@@ -1,6 +1,14 @@
 // holdfast/testing: time that tests move, and the contract that every store keeps.
 
 export {
+  type ExecutionBackend,
+  type ExecutionCase,
+  type ExecutionHarness,
+  executionContract,
+  type OpenExecutionHarness,
+  runExecutionCase,
+} from './execution-contract/index.ts';
+export {
   type ContractBackend,
   type ContractCase,
   type KernelHarness,
@@ -11,3 +19,8 @@ export {
   skipReason,
 } from './lease-contract/index.ts';
 export { ManualClock } from './manual-clock.ts';
+export {
+  openTestHoldfast,
+  type TestHoldfast,
+  type TestHoldfastOptions,
+} from './test-holdfast.ts';

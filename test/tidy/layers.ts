@@ -31,8 +31,9 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   worker: [...KERNEL, 'protocol/messages'],
   server: [...LIBRARY, ...WIRE],
   cli: [...KERNEL, 'observe', 'server', 'protocol/messages'],
-  testing: [...LIBRARY, ...WIRE, 'worker', 'server'],
-  index: [...LIBRARY, 'worker'],
+  testing: [...LIBRARY, 'embedded', ...WIRE, 'worker', 'server'],
+  embedded: LIBRARY,
+  index: [...LIBRARY, 'embedded', 'worker'],
 };
 
 /** Folders whose children are layers; files directly in one belong to the layer named here. */

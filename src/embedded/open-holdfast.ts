@@ -1,0 +1,46 @@
+// `openHoldfast`: the embedded engine on a store that is already open, on a file, or on a URL.
+
+import { Holdfast } from '../engine/holdfast.ts';
+import type { HoldfastOptions } from '../engine/holdfast-options.ts';
+import type { CoordinatorStore } from '../store/contract/execution-store.ts';
+import { InvalidInput } from '../support/fault.ts';
+import { shown } from '../support/options.ts';
+
+export interface OpenHoldfastOptions extends Omit<HoldfastOptions, 'store'> {
+  /** An open store, `postgres://…`, or the path of a SQLite file, such as `./holdfast.db`. */
+  readonly store: CoordinatorStore | string;
+}
+
+/** A store that is given as text is opened here, and closed with `close`. */
+export async function openHoldfast(options: OpenHoldfastOptions): Promise<Holdfast> {
+  const { store } = options;
+  if (typeof store !== 'string') return new Holdfast({ ...options, store });
+  const opened = await openStore(store);
+  try {
+    return new OwningHoldfast({ ...options, store: opened });
+  } catch (fault) {
+    await opened.close();
+    throw fault;
+  }
+}
+
+class OwningHoldfast extends Holdfast {
+  override async close(): Promise<void> {
+    await super.close();
+    await this.store.close();
+  }
+}
+
+async function openStore(place: string): Promise<CoordinatorStore> {
+  if (/^postgres(ql)?:\/\//.test(place)) {
+    const { openPostgresStore } = await import('../store/postgres/open.ts');
+    return openPostgresStore({ url: place });
+  }
+  if (place === '' || /^[a-z][a-z0-9+.-]+:\/\//i.test(place)) {
+    throw new InvalidInput(
+      `openHoldfast: store is an open store, a URL that starts with postgres://, or the path of a SQLite file; got ${shown(place)}.`,
+    );
+  }
+  const { openSqliteStore } = await import('../store/sqlite/open.ts');
+  return openSqliteStore({ file: place });
+}

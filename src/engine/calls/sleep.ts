@@ -1,0 +1,82 @@
+// A sleep: its end is fixed when it is first asked for, and passes while nobody runs the execution.
+
+import type { CallKey, Payload } from '../../execution/names.ts';
+import type { Instant } from '../../support/clock.ts';
+import type { CallBody, Opening, Settlement } from '../ledger.ts';
+import type { Call, Run, Wait } from '../run.ts';
+
+export interface SleepPlan {
+  readonly key: CallKey;
+  readonly name: string;
+  /** For so long from now, or until then. */
+  readonly span: { readonly ms: number } | { readonly until: number };
+}
+
+export class SleepCall implements Call {
+  waits?: Wait;
+  readonly #run: Run;
+  readonly #plan: SleepPlan;
+  readonly #resolve: () => void;
+  readonly #reject: (error: Error) => void;
+  #cancelTimer: (() => void) | undefined;
+
+  constructor(run: Run, plan: SleepPlan, promise: { resolve(): void; reject(error: Error): void }) {
+    this.#run = run;
+    this.#plan = plan;
+    this.#resolve = promise.resolve;
+    this.#reject = promise.reject;
+  }
+
+  get key(): CallKey {
+    return this.#plan.key;
+  }
+
+  start(opening: Opening | undefined): void {
+    if (opening?.dueAt !== undefined) {
+      this.#waitUntil(opening.dueAt);
+      return;
+    }
+    const { key, name, span } = this.#plan;
+    const due = 'until' in span ? span.until : this.#run.storeNow() + span.ms;
+    this.#waitUntil(due as Instant);
+    // Goes with the parking; when the execution stays here, as soon as it is at rest.
+    const body: CallBody = { key, ...span };
+    this.#run.journal.append({
+      event: { kind: 'timer-set', name, body: JSON.stringify(body) as Payload },
+      stored: () => undefined,
+    });
+  }
+
+  settle(_settlement: Settlement): void {
+    this.#cancelTimer?.();
+    this.#resolve();
+  }
+
+  reject(error: Error): void {
+    this.#cancelTimer?.();
+    this.#reject(error);
+  }
+
+  #waitUntil(dueAt: Instant): void {
+    this.waits = { dueAt };
+    const delayMs = Math.max(0, dueAt - this.#run.storeNow());
+    this.#cancelTimer = this.#run.config.timers.after(delayMs, () => this.#fire(dueAt));
+    this.#run.rest();
+  }
+
+  #fire(dueAt: Instant): void {
+    if (this.#run.isOver || this.#run.cancelled !== undefined) return;
+    // A timer of the process may be early, or cut short when the wait is very long.
+    if (dueAt > this.#run.storeNow()) {
+      this.#waitUntil(dueAt);
+      return;
+    }
+    delete this.waits;
+    const { key, name } = this.#plan;
+    const body: CallBody = { key };
+    this.#run.journal.record({
+      event: { kind: 'timer-fired', name, body: JSON.stringify(body) as Payload },
+      stored: (at) => this.#run.settle({ kind: 'timer-fired', body, at, seq: 0 }),
+    });
+  }
+}

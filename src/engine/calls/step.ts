@@ -1,0 +1,259 @@
+// A step: runs the user's function until it succeeds or is given up, and records which. A failed attempt
+// is recorded before the next, so that budgets survive a crash.
+
+import type { Failure } from '../../execution/failure.ts';
+import type { CallKey, Payload } from '../../execution/names.ts';
+import { decideRetry } from '../../execution/retry.ts';
+import type { Fence } from '../../lease/fence.ts';
+import type { Instant } from '../../support/clock.ts';
+import type { StepContext } from '../context.ts';
+import { failureOf, retryAfterOf, StepFailed } from '../failures.ts';
+import type { CallBody, Opening, Settlement } from '../ledger.ts';
+import { tell } from '../observer.ts';
+import { type ResolvedRetry, ruleFor } from '../retry-options.ts';
+import type { Call, Run, Wait } from '../run.ts';
+
+export interface StepPlan<Output> {
+  readonly key: CallKey;
+  readonly name: string;
+  readonly fn: (step: StepContext) => Output | Promise<Output>;
+  readonly retry: ResolvedRetry;
+  readonly timeoutMs: number | undefined;
+}
+
+export class StepTimedOut extends Error {
+  override readonly name = 'TimeoutError';
+  readonly code = 'step-timed-out';
+
+  constructor(step: string, timeoutMs: number) {
+    super(`Step "${step}" did not finish within ${timeoutMs} ms; it may still have its effect.`);
+  }
+}
+
+export class StepCall<Output> implements Call {
+  waits?: Wait;
+  readonly #run: Run;
+  readonly #plan: StepPlan<Output>;
+  readonly #resolve: (output: Output) => void;
+  readonly #reject: (error: Error) => void;
+  #failed = 0;
+  #denied = 0;
+  #cancelTimer: (() => void) | undefined;
+
+  constructor(
+    run: Run,
+    plan: StepPlan<Output>,
+    promise: { resolve(output: Output): void; reject(error: Error): void },
+  ) {
+    this.#run = run;
+    this.#plan = plan;
+    this.#resolve = promise.resolve;
+    this.#reject = promise.reject;
+  }
+
+  get key(): CallKey {
+    return this.#plan.key;
+  }
+
+  start(opening: Opening | undefined): void {
+    if (opening === undefined) {
+      this.#attempt();
+      return;
+    }
+    this.#failed = opening.failed;
+    this.#denied = opening.denied;
+    this.#attemptAt(opening.dueAt);
+  }
+
+  settle(settlement: Settlement): void {
+    this.#cancelTimer?.();
+    if (settlement.kind === 'step-failed') {
+      this.#reject(new StepFailed(this.#plan.name, settlement.body.failure as Failure));
+      return;
+    }
+    if (settlement.live !== undefined) {
+      this.#resolve(settlement.live.value as Output);
+      return;
+    }
+    const value = this.#run.config.payloads.decodeEnvelope(settlement.body.out ?? {});
+    if (value instanceof Promise) value.then(this.#resolve, this.#reject);
+    else this.#resolve(value as Output);
+  }
+
+  reject(error: Error): void {
+    this.#cancelTimer?.();
+    this.#reject(error);
+  }
+
+  #attemptAt(dueAt: Instant | undefined): void {
+    const delayMs = dueAt === undefined ? 0 : dueAt - this.#run.storeNow();
+    if (dueAt === undefined || delayMs <= 0) {
+      this.#attempt();
+      return;
+    }
+    this.waits = { dueAt };
+    this.#cancelTimer = this.#run.config.timers.after(delayMs, () => this.#attempt());
+    this.#run.rest();
+  }
+
+  #attempt(): void {
+    if (this.#run.isOver || this.#run.isHeld || this.#run.cancelled !== undefined) return;
+    delete this.waits;
+    this.#run.active(1);
+    const attempt = new Attempt(this.#run, this.#plan, this.#failed + 1);
+    const startedAt = this.#run.config.clock.monotonicMs();
+    attempt.run().then(
+      (output) => this.#succeeded(output, startedAt),
+      (error: unknown) => this.#failedWith(error, startedAt),
+    );
+  }
+
+  #succeeded(output: Output, startedAt: number): void {
+    let payload: Payload | Promise<Payload>;
+    try {
+      payload = this.#run.config.payloads.encode(`The output of step "${this.#plan.name}"`, output);
+    } catch (error) {
+      this.#failedWith(error, startedAt);
+      return;
+    }
+    if (!(payload instanceof Promise)) {
+      this.#record(output, payload, startedAt);
+      return;
+    }
+    payload.then(
+      (encoded) => this.#record(output, encoded, startedAt),
+      (error: unknown) => this.#failedWith(error, startedAt),
+    );
+  }
+
+  #record(output: Output, payload: Payload, startedAt: number): void {
+    const run = this.#run;
+    if (run.isOver || run.cancelled !== undefined) return;
+    const { key, name } = this.#plan;
+    const { mayHaveRun } = run;
+    const attempts = this.#failed === 0 ? '' : `,"attempt":${this.#failed + 1}`;
+    const again = mayHaveRun ? ',"again":true' : '';
+    const isSoft = run.isSoft();
+    const soft = isSoft ? ',"soft":true' : '';
+    const text = `{"key":${JSON.stringify(key)},"out":${payload}${attempts}${again}${soft}}`;
+    const event = { kind: 'step-completed', name, body: text as Payload } as const;
+    const settlement = {
+      kind: event.kind,
+      body: { key },
+      seq: 0,
+      live: { value: output },
+    } as const;
+    this.#tell(startedAt);
+    if (isSoft) {
+      run.journal.append({ event, stored: () => undefined });
+      run.softened();
+      run.settle({ ...settlement, body: { key, soft: true }, at: run.now });
+      run.active(-1);
+      return;
+    }
+    run.journal.record({
+      event,
+      stored: (at) => {
+        run.mayHaveRun = false;
+        run.settle({ ...settlement, at });
+        run.active(-1);
+      },
+    });
+  }
+
+  #failedWith(error: unknown, startedAt: number): void {
+    const run = this.#run;
+    if (run.isOver || run.cancelled !== undefined) return;
+    const { key, name, retry } = this.#plan;
+    const rule = ruleFor(retry, error);
+    const failure: Failure = {
+      ...failureOf(error, key),
+      ...(rule === undefined ? {} : { category: rule.do === 'fail' ? 'permanent' : 'retryable' }),
+    };
+    const isDenied = failure.category === 'denied';
+    this.#tell(startedAt, failure);
+    if (isDenied) this.#denied += 1;
+    else this.#failed += 1;
+    const afterMs = rule?.afterMs ?? retryAfterOf(error);
+    const decision = decideRetry(
+      retry.policy,
+      { failed: this.#failed, denied: this.#denied },
+      { failure, dice: run.config.random.next(), ...(afterMs === undefined ? {} : { afterMs }) },
+    );
+    const body: CallBody = {
+      key,
+      failure,
+      attempt: this.#failed + this.#denied,
+      ...(isDenied ? { denied: true } : {}),
+      ...(decision.kind === 'retry' ? { retryInMs: decision.delayMs } : {}),
+    };
+    run.journal.record({
+      event: { kind: 'step-failed', name, body: JSON.stringify(body) as Payload },
+      stored: (at) => {
+        run.mayHaveRun = false;
+        if (decision.kind === 'retry') this.#attemptAt((at + decision.delayMs) as Instant);
+        else run.settle({ kind: 'step-failed', body, at, seq: 0 });
+        run.active(-1);
+      },
+    });
+  }
+
+  #tell(startedAt: number, failure?: Failure): void {
+    const { config, claimed, pipeline, mayHaveRun } = this.#run;
+    if (config.observer === undefined) return;
+    tell(config.observer, {
+      kind: 'step',
+      execution: claimed.execution.id,
+      pipeline: pipeline.name,
+      fence: claimed.fence,
+      step: this.#plan.name,
+      attempt: this.#failed + 1,
+      tookMs: config.clock.monotonicMs() - startedAt,
+      mayHaveRun,
+      ...(failure === undefined ? {} : { failure }),
+    });
+  }
+}
+
+/** One try. Its signal is made only when somebody looks at it. */
+class Attempt<Output> implements StepContext {
+  readonly attempt: number;
+  readonly #run: Run;
+  readonly #plan: StepPlan<Output>;
+  #controller: AbortController | undefined;
+
+  constructor(run: Run, plan: StepPlan<Output>, attempt: number) {
+    this.#run = run;
+    this.#plan = plan;
+    this.attempt = attempt;
+  }
+
+  get idempotencyKey(): string {
+    return this.#run.idempotencyKey(this.#plan.key);
+  }
+
+  get fence(): Fence {
+    return this.#run.claimed.fence;
+  }
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    return AbortSignal.any([this.#controller.signal, this.#run.stop.signal]);
+  }
+
+  async run(): Promise<Output> {
+    const { timeoutMs, name } = this.#plan;
+    if (timeoutMs === undefined) return this.#plan.fn(this);
+    const { promise, reject } = Promise.withResolvers<never>();
+    const cancel = this.#run.config.timers.after(timeoutMs, () => {
+      const timedOut = new StepTimedOut(name, timeoutMs);
+      reject(timedOut);
+      this.#controller?.abort(timedOut);
+    });
+    try {
+      return await Promise.race([this.#plan.fn(this), promise]);
+    } finally {
+      cancel();
+    }
+  }
+}

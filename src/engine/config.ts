@@ -1,0 +1,27 @@
+// What every part of the engine is given. Resolved once, when Holdfast is opened.
+
+import type { CoordinatorStore, Outcome } from '../store/contract/execution-store.ts';
+import type { Clock } from '../support/clock.ts';
+import type { Random } from '../support/random.ts';
+import type { Timers } from '../support/timer.ts';
+import type { ExecutionIds } from './ids.ts';
+import type { ExecutionObserver } from './observer.ts';
+import type { Payloads } from './payloads.ts';
+
+export interface EngineConfig {
+  readonly store: CoordinatorStore;
+  readonly payloads: Payloads;
+  readonly observer: ExecutionObserver | undefined;
+  /** An execution ended in this process. */
+  readonly ended: (outcome: Outcome) => void;
+  readonly ids: ExecutionIds;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  /** Waits that are shorter stay in memory; longer ones are parked. */
+  readonly parkAfterMs: number;
+  /** How long the code may take to ask for what history has next before that is called drift. */
+  readonly driftGraceMs: number;
+  /** Claims in a row without progress before an execution is quarantined. */
+  readonly fruitlessClaimsMax: number;
+}

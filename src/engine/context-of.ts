@@ -1,0 +1,227 @@
+// Makes the `ctx` of a run: names each call, checks its arguments, and hands it to the run.
+
+import type { CallKey, Payload } from '../execution/names.ts';
+import { InvalidInput } from '../support/fault.ts';
+import { boundedText, rejectUnknownOptions, shown, wholeNumber } from '../support/options.ts';
+import { AttachCall } from './calls/attach.ts';
+import { checkpoint } from './calls/checkpoint.ts';
+import { ReceiveCall } from './calls/receive.ts';
+import { SleepCall, type SleepPlan } from './calls/sleep.ts';
+import { StepCall } from './calls/step.ts';
+import { TransactionCall } from './calls/transaction.ts';
+import type {
+  Child,
+  Children,
+  Context,
+  MapOptions,
+  SpawnOptions,
+  StepContext,
+  StepOptions,
+} from './context.ts';
+import { ContinueAsNew } from './continue-as-new.ts';
+import { derivedUuid } from './ids.ts';
+import { tell } from './observer.ts';
+import type { Pipeline } from './pipeline.ts';
+import { resolveRetry } from './retry-options.ts';
+import type { Call, Run } from './run.ts';
+import { fanOut, spawn } from './spawning.ts';
+
+const NAME_BYTES_MAX = 256;
+const SLEEP_MS_MAX = 10 * 366 * 86_400_000;
+const STEP_OPTIONS: readonly (keyof StepOptions)[] = ['retry', 'timeoutMs'];
+const MAP_OPTIONS: readonly string[] = ['run', 'concurrency', ...STEP_OPTIONS];
+const NO_OPTIONS: StepOptions = Object.freeze({});
+
+export class RunContext implements Context {
+  readonly #run: Run;
+  /** Restored state, already decoded. */
+  readonly restored: unknown;
+  readonly #counts: Map<string, number> = new Map();
+  #draws = 0;
+  #uuids = 0;
+
+  constructor(run: Run, restored: unknown) {
+    this.#run = run;
+    this.restored = restored;
+  }
+
+  get id(): Context['id'] {
+    return this.#run.claimed.execution.id;
+  }
+
+  get pipeline(): string {
+    return this.#run.pipeline.name;
+  }
+
+  get signal(): AbortSignal {
+    return this.#run.stop.signal;
+  }
+
+  step<Output>(
+    name: string,
+    fn: (step: StepContext) => Output | Promise<Output>,
+    options: StepOptions = NO_OPTIONS,
+  ): Promise<Output> {
+    if (options !== NO_OPTIONS) rejectUnknownOptions('ctx.step', options, STEP_OPTIONS);
+    if (typeof fn !== 'function') {
+      throw new InvalidInput(
+        `ctx.step("${name}"): the second argument is a function; got ${shown(fn)}.`,
+      );
+    }
+    const plan = {
+      key: this.nextKey('step', name),
+      name,
+      fn,
+      retry: resolveRetry(options.retry ?? this.#run.pipeline.retry),
+      timeoutMs: options.timeoutMs,
+    };
+    return this.enter((promise) => new StepCall<Output>(this.#run, plan, promise));
+  }
+
+  async map<Item, Output>(
+    name: string,
+    items: readonly Item[],
+    over: {
+      readonly run: (item: Item, step: StepContext) => Output | Promise<Output>;
+    } & MapOptions,
+  ): Promise<readonly Output[]> {
+    rejectUnknownOptions('ctx.map', over, MAP_OPTIONS);
+    const { run, concurrency = 16, ...options } = over;
+    wholeNumber('concurrency', concurrency, { min: 1, max: 10_000 });
+    const outputs = new Array<Output>(items.length);
+    let next = 0;
+    const lane = async (): Promise<void> => {
+      while (next < items.length) {
+        const index = next;
+        next += 1;
+        outputs[index] = await this.step(name, (step) => run(items[index] as Item, step), options);
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(concurrency, items.length) }, lane));
+    return outputs;
+  }
+
+  transaction<Output>(
+    name: string,
+    fn: (connection: never) => Output | Promise<Output>,
+  ): Promise<Output> {
+    const plan = { key: this.nextKey('step', name), name, fn };
+    return this.enter((promise) => new TransactionCall<Output>(this.#run, plan, promise));
+  }
+
+  sleep(ms: number, name = 'sleep'): Promise<void> {
+    wholeNumber('ctx.sleep', ms, { min: 0, max: SLEEP_MS_MAX });
+    return this.#sleep(name, { ms });
+  }
+
+  sleepUntil(time: Date, name = 'sleep'): Promise<void> {
+    if (!(time instanceof Date) || Number.isNaN(time.getTime())) {
+      throw new InvalidInput(`ctx.sleepUntil needs a valid Date; got ${shown(time)}.`);
+    }
+    return this.#sleep(name, { until: time.getTime() });
+  }
+
+  spawn<Input, Output>(
+    pipeline: Pipeline<Input, Output> | string,
+    input: Input,
+    options: SpawnOptions = {},
+  ): Promise<Child<Output>> {
+    return spawn(this, this.#run, { pipeline, input, options });
+  }
+
+  fanOut<Input, Output>(
+    pipeline: Pipeline<Input, Output> | string,
+    inputs: readonly Input[],
+    options: SpawnOptions = {},
+  ): Promise<Children<Output>> {
+    return fanOut(this, this.#run, { pipeline, inputs, options });
+  }
+
+  receive<Value = unknown>(name: string): Promise<Value> {
+    const plan = { key: this.nextKey('signal', name), name };
+    return this.enter((promise) => new ReceiveCall<Value>(this.#run, plan, promise));
+  }
+
+  async checkpoint(state: unknown): Promise<void> {
+    await checkpoint(this.#run, state);
+    this.#counts.clear();
+    this.#draws = 0;
+    this.#uuids = 0;
+  }
+
+  attach(name: string, content: Uint8Array | string, type?: string): Promise<void> {
+    const bytes = typeof content === 'string' ? Buffer.from(content) : Uint8Array.from(content);
+    const attachment = {
+      name: boundedText('The name of an attachment', name, NAME_BYTES_MAX),
+      type: type ?? (typeof content === 'string' ? 'text/plain' : 'application/octet-stream'),
+      bytes,
+    };
+    const plan = { key: this.nextKey('attach', name), attachment };
+    return this.enter((promise) => new AttachCall(this.#run, plan, promise));
+  }
+
+  continueAsNew(input: unknown): never {
+    throw new ContinueAsNew(input);
+  }
+
+  now(): Date {
+    return new Date(this.#run.now);
+  }
+
+  random(): number {
+    this.#draws += 1;
+    const uuid = derivedUuid(`${this.#run.idempotencyKey('random' as CallKey)}#${this.#draws}`);
+    return Number.parseInt(uuid.slice(0, 8), 16) / 2 ** 32;
+  }
+
+  uuid(): string {
+    this.#uuids += 1;
+    return derivedUuid(`${this.#run.idempotencyKey('uuid' as CallKey)}#${this.#uuids}`);
+  }
+
+  log(message: string, data?: unknown): void {
+    const { claimed, config, pipeline, isReplaying } = this.#run;
+    if (isReplaying) return;
+    tell(config.observer, {
+      kind: 'log',
+      execution: claimed.execution.id,
+      pipeline: pipeline.name,
+      fence: claimed.fence,
+      message,
+      ...(data === undefined ? {} : { data }),
+    });
+  }
+
+  progress(value: unknown): void {
+    if (this.#run.isReplaying) return;
+    const payload = this.#run.config.payloads.encodeInline('Progress', value);
+    this.#run.reportProgress(payload as Payload);
+  }
+
+  /** Kind, name and occurrence: the same in every run of the same code. */
+  nextKey(kind: string, name: string): CallKey {
+    const call = `${kind}:${boundedText('The name of a call', name, NAME_BYTES_MAX)}`;
+    const count = (this.#counts.get(call) ?? 0) + 1;
+    this.#counts.set(call, count);
+    return `${call}#${count}` as CallKey;
+  }
+
+  enter<Result>(
+    make: (promise: { resolve(result: Result): void; reject(error: Error): void }) => Call,
+  ): Promise<Result> {
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    // Code may leave a call behind; that it fails then must not stop the process.
+    promise.catch(ignored);
+    this.#run.enter(make({ resolve, reject }));
+    return promise;
+  }
+
+  #sleep(name: string, span: SleepPlan['span']): Promise<void> {
+    const plan = { key: this.nextKey('sleep', name), name, span };
+    return this.enter<void>((promise) => new SleepCall(this.#run, plan, promise));
+  }
+}
+
+function ignored(): void {
+  // Whoever awaits the call is told.
+}

@@ -1,0 +1,143 @@
+// What the code of a pipeline sees. Every call is a durable point: its result is recorded and given
+// back in the same order when the code is run again after a crash, a wait or a deploy.
+
+import type { Lane } from '../execution/execution.ts';
+import type { Failure } from '../execution/failure.ts';
+import type { ExecutionId } from '../execution/names.ts';
+import type { RetryPolicy } from '../execution/retry.ts';
+import type { Fence } from '../lease/fence.ts';
+import type { Pipeline } from './pipeline.ts';
+
+export interface StepContext {
+  /** Stable over attempts, takeovers and re-drives: hand it to whoever can recognise a repeat. */
+  readonly idempotencyKey: string;
+  /** Orders what owners of this execution do: hand it to a guard of what only this execution writes. */
+  readonly fence: Fence;
+  /** Aborts when the attempt timed out, the execution was cancelled, or another worker took over. */
+  readonly signal: AbortSignal;
+  /** 1 for the first try. */
+  readonly attempt: number;
+}
+
+export interface StepOptions {
+  readonly retry?: RetryOptions;
+  /** How long one attempt may take; none unless said. */
+  readonly timeoutMs?: number;
+}
+
+export interface RetryOptions extends Partial<RetryPolicy> {
+  /** The first rule that matches decides; without one the category of the failure does. */
+  readonly rules?: readonly RetryRule[];
+}
+
+export interface RetryRule {
+  /** The error's `code` or name, or a function of what was thrown. */
+  readonly when: string | ((error: unknown) => boolean);
+  readonly do: 'retry' | 'fail';
+  readonly afterMs?: number;
+}
+
+export interface MapOptions extends StepOptions {
+  /** How many run at once. Default 16. */
+  readonly concurrency?: number;
+}
+
+export interface SpawnOptions {
+  /** What people call it in the history; the pipeline's name unless said. */
+  readonly name?: string;
+  readonly key?: string;
+  readonly lane?: Lane;
+  readonly delayMs?: number;
+  readonly deadlineMs?: number;
+  readonly tags?: readonly string[];
+  readonly concurrency?: { readonly key: string; readonly limit: number };
+}
+
+export interface Child<Output> {
+  readonly id: ExecutionId;
+  /** Its output; throws ChildFailed when it did not complete. */
+  result(): Promise<Output>;
+}
+
+export type ChildOutcome<Output> =
+  | { readonly status: 'completed'; readonly id: ExecutionId; readonly output: Output }
+  | {
+      readonly status: 'failed' | 'cancelled' | 'quarantined';
+      readonly id: ExecutionId;
+      readonly failure?: Failure;
+    };
+
+export interface Children<Output> {
+  readonly ids: readonly ExecutionId[];
+  /** All outputs in the order of the inputs; throws ChildFailed for the first that did not complete. */
+  results(): Promise<readonly Output[]>;
+  /** How each ended, in the order of the inputs; never throws for a child's failure. */
+  outcomes(): Promise<readonly ChildOutcome<Output>[]>;
+}
+
+export interface Context {
+  readonly id: ExecutionId;
+  readonly pipeline: string;
+  /** Aborts on cancellation and when another worker took over. */
+  readonly signal: AbortSignal;
+  /** What the last `checkpoint` saved, after a recovery; undefined in a fresh run. */
+  readonly restored: unknown;
+
+  /**
+   * Runs `fn` until it succeeds, and never again once its result is recorded. Between the effect and
+   * the record a crash makes it run again: use `idempotencyKey` and `fence` where that matters.
+   */
+  step<Output>(
+    name: string,
+    fn: (step: StepContext) => Output | Promise<Output>,
+    options?: StepOptions,
+  ): Promise<Output>;
+  /** One step per item, at most `concurrency` at once; outputs in the order of the items. */
+  map<Item, Output>(
+    name: string,
+    items: readonly Item[],
+    over: {
+      readonly run: (item: Item, step: StepContext) => Output | Promise<Output>;
+    } & MapOptions,
+  ): Promise<readonly Output[]>;
+  /**
+   * A step whose writes and whose record commit together: exactly once. `fn` gets the store's own
+   * connection. On SQLite it must be synchronous; the memory store has none.
+   */
+  transaction<Output>(
+    name: string,
+    fn: (connection: never) => Output | Promise<Output>,
+  ): Promise<Output>;
+
+  sleep(ms: number, name?: string): Promise<void>;
+  sleepUntil(time: Date, name?: string): Promise<void>;
+  spawn<Input, Output>(
+    pipeline: Pipeline<Input, Output> | string,
+    input: Input,
+    options?: SpawnOptions,
+  ): Promise<Child<Output>>;
+  /** Many children in a few commits. */
+  fanOut<Input, Output>(
+    pipeline: Pipeline<Input, Output> | string,
+    inputs: readonly Input[],
+    options?: SpawnOptions,
+  ): Promise<Children<Output>>;
+  /** The next signal of that name, in the order in which they were sent. */
+  receive<Value = unknown>(name: string): Promise<Value>;
+
+  /** Saves `state` and forgets what came before it: after a recovery the code starts with `restored`. */
+  checkpoint(state: unknown): Promise<void>;
+  attach(name: string, content: Uint8Array | string, type?: string): Promise<void>;
+  /** Ends this execution and starts a fresh one in its place, without its history. */
+  continueAsNew(input: unknown): never;
+
+  /** The time of the last thing that happened here; the same in every replay. */
+  now(): Date;
+  random(): number;
+  uuid(): string;
+
+  /** Told to the observer once, not in replays. */
+  log(message: string, data?: unknown): void;
+  /** What people see of a long execution; kept with it, at most once a second. */
+  progress(value: unknown): void;
+}

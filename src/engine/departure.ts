@@ -1,0 +1,182 @@
+// The writes with which an owner leaves an execution: it ends, waits, or goes back. Each takes along
+// what the journal still has, in one transaction, and happens once.
+
+import type { TerminalStatus } from '../execution/execution.ts';
+import type { Failure } from '../execution/failure.ts';
+import type { EventKind } from '../execution/history.ts';
+import type { Payload } from '../execution/names.ts';
+import type { OwnerWrite, Parked, Submit } from '../store/contract/execution-store.ts';
+import type { Instant } from '../support/clock.ts';
+import { tell } from './observer.ts';
+import type { Drift, Run } from './run.ts';
+
+export interface End {
+  readonly status: TerminalStatus;
+  /** A field of the last event and of what the parent is told: `"out":…` or `"failure":…`. */
+  readonly field: string;
+  readonly failure?: Failure;
+}
+
+export class Departure {
+  readonly #run: Run;
+  readonly #left: () => void;
+  readonly #troubled: (error: unknown) => void;
+  #isLeaving = false;
+
+  constructor(
+    run: Run,
+    events: { readonly left: () => void; readonly troubled: (error: unknown) => void },
+  ) {
+    this.#run = run;
+    this.#left = events.left;
+    this.#troubled = events.troubled;
+  }
+
+  get isLeaving(): boolean {
+    return this.#isLeaving;
+  }
+
+  finish({ status, field, failure }: End): void {
+    const { execution } = this.#run.claimed;
+    const outcome = `{"id":"${execution.id}","status":"${status}",${field}}` as Payload;
+    this.#leave({
+      kind: status,
+      body: `{${field}}`,
+      write: (base) =>
+        this.#executions.finish({
+          ...base,
+          status,
+          ...(execution.parent === undefined ? {} : { outcome }),
+        }),
+      told: (at) => {
+        this.#endedHere({ status, at, body: `{${field}}` });
+        this.#tell({ kind: 'ended', status, ...(failure === undefined ? {} : { failure }) });
+      },
+    });
+  }
+
+  continueAs(input: Payload): void {
+    const id = this.#run.config.ids.next();
+    const { project, pipeline, lane, lineage, tags, attributes, ...same } =
+      this.#run.claimed.execution;
+    const successor: Submit = {
+      ...{ id, project, pipeline, lane, input, lineage, tags, attributes },
+      ...(same.key === undefined ? {} : { key: same.key }),
+      ...(same.intent === undefined ? {} : { intent: same.intent }),
+      ...(same.parent === undefined ? {} : { parent: same.parent }),
+      ...(same.concurrency === undefined ? {} : { concurrency: same.concurrency }),
+      ...(same.rate === undefined ? {} : { rate: same.rate }),
+      ...(same.template === undefined ? {} : { template: same.template }),
+      ...(same.submittedBy === undefined ? {} : { submittedBy: same.submittedBy }),
+      ...(same.traceparent === undefined ? {} : { traceparent: same.traceparent }),
+    };
+    const body = JSON.stringify({ continuedAs: id });
+    this.#leave({
+      kind: 'completed',
+      body,
+      write: (base) => this.#executions.finish({ ...base, status: 'completed', successor }),
+      told: (at) => {
+        this.#endedHere({ status: 'completed', at, body });
+        this.#tell({ kind: 'ended', status: 'completed' });
+      },
+    });
+  }
+
+  block(drift: Drift): void {
+    const why = `History has ${drift.expected} at event ${drift.seq}; the code asked for ${drift.found} instead. Deploy code that asks for the same, then resume the execution.`;
+    this.#leave({
+      kind: 'blocked',
+      body: JSON.stringify({ why, ...drift }),
+      write: (base) => this.#executions.giveBack({ ...base, blocked: true }),
+      told: () => this.#tell({ kind: 'blocked', why }),
+    });
+  }
+
+  giveBack(why: 'stopping' | 'paused'): void {
+    const paused = why === 'paused';
+    this.#leave({
+      kind: paused ? 'paused' : 'given-back',
+      body: JSON.stringify({ why, ...(paused ? { taken: this.#run.inbox.pauses } : {}) }),
+      write: (base) => this.#executions.giveBack({ ...base, ...(paused ? { paused } : {}) }),
+      told: () => this.#tell({ kind: 'given-back', why }),
+    });
+  }
+
+  /** Not over before it is done: something may have arrived, and then it stays. */
+  park(wake: { readonly inMs: number | undefined; readonly afterChildren: number }): void {
+    if (this.#isLeaving) return;
+    this.#isLeaving = true;
+    const run = this.#run;
+    const body = JSON.stringify({ for: [...run.calls.keys()].slice(0, 10) }) as Payload;
+    run.journal
+      .leave({ kind: 'parked', body }, (base) =>
+        this.#executions.park({
+          ...base,
+          newsSeen: run.inbox.seen,
+          wakeAfter: wake.afterChildren,
+          ...(wake.inMs === undefined ? {} : { wakeInMs: Math.max(0, Math.ceil(wake.inMs)) }),
+        }),
+      )
+      .then((answer) => this.#parked(answer))
+      .catch(this.#troubled);
+  }
+
+  #parked(answer: Parked | undefined): void {
+    if (answer?.kind === 'refused') {
+      this.#isLeaving = false;
+      if (answer.why === 'unseen-news') this.#run.inbox.notice(answer.news);
+      this.#run.rest();
+      return;
+    }
+    this.#run.over();
+    if (answer !== undefined) this.#tell({ kind: 'parked' });
+    this.#left();
+  }
+
+  #leave(how: {
+    readonly kind: EventKind;
+    readonly body: string;
+    readonly write: (base: OwnerWrite) => Promise<{ readonly kind: string; readonly at?: Instant }>;
+    readonly told: (at: Instant) => void;
+  }): void {
+    if (this.#isLeaving) return;
+    this.#isLeaving = true;
+    this.#run.over();
+    this.#run.journal
+      .leave({ kind: how.kind, body: how.body as Payload }, how.write)
+      .then((answer) => {
+        if (answer !== undefined) how.told(answer.at ?? this.#run.storeNow());
+        this.#left();
+      })
+      .catch(this.#troubled);
+  }
+
+  #endedHere(end: {
+    readonly status: TerminalStatus;
+    readonly at: Instant;
+    readonly body: string;
+  }): void {
+    const { config, claimed } = this.#run;
+    const { status, at } = end;
+    const { fence } = claimed;
+    const { id } = claimed.execution;
+    const event = { seq: 0, at, fence, kind: status, body: end.body as Payload };
+    config.ended({ id, status, endedAt: at, event });
+  }
+
+  get #executions(): Run['config']['store']['executions'] {
+    return this.#run.config.store.executions;
+  }
+
+  #tell(
+    report:
+      | { readonly kind: 'parked' }
+      | { readonly kind: 'given-back' | 'blocked'; readonly why: string }
+      | { readonly kind: 'ended'; readonly status: TerminalStatus; readonly failure?: Failure },
+  ): void {
+    const { config, claimed, pipeline } = this.#run;
+    if (config.observer === undefined) return;
+    const about = { execution: claimed.execution.id, fence: claimed.fence };
+    tell(config.observer, { ...about, pipeline: pipeline.name, ...report });
+  }
+}

@@ -1,0 +1,273 @@
+// Drives one claimed execution from its claim to its leaving this worker: reads its history, runs its
+// code, and decides with which write it leaves.
+
+import type { Failure } from '../execution/failure.ts';
+import type { HistoryEvent } from '../execution/history.ts';
+import type { SessionId } from '../lease/names.ts';
+import type { Claimed } from '../store/contract/execution-store.ts';
+import { Fault, OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
+import type { EngineConfig } from './config.ts';
+import { RunContext } from './context-of.ts';
+import { ContinueAsNew } from './continue-as-new.ts';
+import { Departure } from './departure.ts';
+import { failureOf } from './failures.ts';
+import { Ledger } from './ledger.ts';
+import { tell } from './observer.ts';
+import type { AnyPipeline } from './pipeline.ts';
+import { Run } from './run.ts';
+import { validated } from './schema.ts';
+
+export interface Assignment {
+  readonly claimed: Claimed;
+  readonly pipeline: AnyPipeline;
+  readonly session: SessionId;
+  /** Aborts when the session is over. */
+  readonly over: AbortSignal;
+}
+
+const HISTORY_PAGE = 2_000;
+const RETRY_MS = 200;
+
+export class Drive {
+  readonly #config: EngineConfig;
+  readonly #assignment: Assignment;
+  readonly #left: () => void;
+  #isGone = false;
+  #run: Run | undefined;
+  #departure: Departure | undefined;
+  #isStopping = false;
+  #cancelDeadline: (() => void) | undefined;
+
+  /** `left` is called once, when the execution has left this worker, however it did. */
+  constructor(config: EngineConfig, assignment: Assignment, left: () => void) {
+    this.#config = config;
+    this.#assignment = assignment;
+    this.#left = left;
+  }
+
+  start(): void {
+    this.#begin().catch((error: unknown) => this.#troubled(error));
+  }
+
+  /** Lets what runs finish and starts nothing new; then the execution is given back. */
+  yield(): void {
+    this.#isStopping = true;
+    this.#run?.hold();
+  }
+
+  /** Gives the execution back although steps of it still run; what they write is refused from then on. */
+  abandon(): void {
+    this.#isStopping = true;
+    this.#run?.stop.abort(new Fault('worker-stopping', 'The worker stops and its time is up.'));
+    this.#departure?.giveBack('stopping');
+  }
+
+  /** Somebody may have left a message: look without waiting for the next write. */
+  lookAtInbox(): void {
+    this.#run?.inbox.look();
+  }
+
+  /** The session is over: nothing can be written any more. */
+  sessionOver(): void {
+    this.#run?.lose(new Fault('session-over', 'The session of this worker is over.'));
+    this.#gone();
+  }
+
+  async #begin(): Promise<void> {
+    const { claimed } = this.#assignment;
+    this.#tellClaimed();
+    const history = claimed.previous === 'none' ? [] : await this.#readHistory();
+    if (this.#isGone) return;
+    const run = this.#runOf(history);
+    const departure = new Departure(run, {
+      left: () => this.#gone(),
+      troubled: (error) => this.#troubled(error),
+    });
+    this.#run = run;
+    this.#departure = departure;
+    if (claimed.execution.fruitlessClaims >= this.#config.fruitlessClaimsMax) {
+      departure.finish({ status: 'quarantined', ...failed(poisonOf(claimed)) });
+      return;
+    }
+    if (claimed.execution.news > 0) await run.inbox.readAtStart(claimed.execution.news);
+    if (this.#isStopping) run.hold();
+    this.#watchDeadline(run);
+    await this.#runCode(run, departure);
+  }
+
+  #runOf(history: readonly HistoryEvent[]): Run {
+    const { claimed, pipeline, session, over } = this.#assignment;
+    const ledger = new Ledger(history, claimed.execution.submittedAt);
+    return new Run(
+      this.#config,
+      { claimed, pipeline, ledger, session, over },
+      {
+        idle: () => this.#idle(),
+        drifted: (drift) => this.#departure?.block(drift),
+        lost: (reason) => this.#lost(reason),
+      },
+    );
+  }
+
+  async #runCode(run: Run, departure: Departure): Promise<void> {
+    const { pipeline, claimed } = this.#assignment;
+    const { payloads } = this.#config;
+    try {
+      const stored = payloads.decode(claimed.execution.input);
+      let input = stored instanceof Promise ? await stored : stored;
+      if (pipeline.input !== undefined) {
+        const checked = validated(`The input of "${pipeline.name}"`, pipeline.input, input);
+        input = checked instanceof Promise ? await checked : checked;
+      }
+      const saved = run.ledger.restored;
+      const restored = saved === undefined ? undefined : await payloads.decodeEnvelope(saved);
+      let output: unknown = await pipeline.run(new RunContext(run, restored), input as never);
+      if (run.isOver || !usedUp(run, departure)) return;
+      if (pipeline.output !== undefined) {
+        output = await validated(`The output of "${pipeline.name}"`, pipeline.output, output);
+      }
+      const encoded = payloads.encode(`The output of "${pipeline.name}"`, output);
+      const payload = encoded instanceof Promise ? await encoded : encoded;
+      departure.finish({ status: 'completed', field: `"out":${payload}` });
+    } catch (error) {
+      if (!run.isOver) await this.#threw(run, departure, error);
+    }
+  }
+
+  async #threw(run: Run, departure: Departure, error: unknown): Promise<void> {
+    if (run.cancelled !== undefined) {
+      departure.finish({ status: 'cancelled', ...failed(failureOf(run.cancelled)) });
+      return;
+    }
+    if (!usedUp(run, departure)) return;
+    if (!(error instanceof ContinueAsNew)) {
+      departure.finish({ status: 'failed', ...failed(failureOf(error)) });
+      return;
+    }
+    const { name } = this.#assignment.pipeline;
+    try {
+      departure.continueAs(
+        await this.#config.payloads.encode(`The input of "${name}"`, error.input),
+      );
+    } catch (unfit) {
+      departure.finish({ status: 'failed', ...failed(failureOf(unfit)) });
+    }
+  }
+
+  /** Nothing runs here: either it leaves, or what it waits for is near. */
+  #idle(): void {
+    const run = this.#run;
+    const departure = this.#departure;
+    if (run === undefined || departure === undefined) return;
+    if (departure.isLeaving || run.inbox.isReading || run.journal.isWriting) return;
+    if (run.isHeld) {
+      departure.giveBack(this.#isStopping ? 'stopping' : 'paused');
+      return;
+    }
+    const waits = [...run.calls.values()].map((call) => call.waits);
+    const dues = waits.flatMap((wait) => (wait?.dueAt === undefined ? [] : [wait.dueAt]));
+    const inMs = dues.length === 0 ? undefined : Math.min(...dues) - run.storeNow();
+    if (inMs !== undefined && inMs <= this.#config.parkAfterMs) {
+      run.journal.flush();
+      return;
+    }
+    const children = waits.flatMap((wait) => (wait?.children === undefined ? [] : [wait.children]));
+    const afterChildren = children.length === 0 ? 0 : Math.min(...children);
+    departure.park({ inMs, afterChildren });
+  }
+
+  #watchDeadline(run: Run): void {
+    const { deadlineAt } = this.#assignment.claimed.execution;
+    if (deadlineAt === undefined) return;
+    const delayMs = Math.max(0, deadlineAt - run.storeNow());
+    this.#cancelDeadline = this.#config.timers.after(delayMs, () => {
+      if (run.isOver) return;
+      // A timer of the process may be early, or cut short when the wait is very long.
+      if (deadlineAt > run.storeNow()) {
+        this.#watchDeadline(run);
+        return;
+      }
+      const passed = new Fault('deadline-passed', 'The overall deadline has passed.');
+      run.stop.abort(passed);
+      this.#departure?.finish({ status: 'failed', ...failed(failureOf(passed)) });
+    });
+  }
+
+  async #readHistory(): Promise<readonly HistoryEvent[]> {
+    const { id, seq } = this.#assignment.claimed.execution;
+    const events: HistoryEvent[] = [];
+    for (let after = 0; after < seq && !this.#isGone; ) {
+      try {
+        const query = { id, after, limit: HISTORY_PAGE };
+        const page = await this.#config.store.executions.history(query);
+        events.push(...page);
+        after = page.at(-1)?.seq ?? seq;
+      } catch (fault) {
+        if (!(fault instanceof StoreUnavailable) && !(fault instanceof OutcomeUnknown)) throw fault;
+        await this.#config.timers.pause(RETRY_MS, this.#assignment.over);
+      }
+    }
+    return events;
+  }
+
+  #lost(reason: Fault): void {
+    this.#tell({ kind: 'lost', why: reason.message });
+    this.#gone();
+  }
+
+  /** A mistake of ours: the worker goes on, and the execution is found again when its session ends. */
+  #troubled(error: unknown): void {
+    const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    tell(this.#config.observer, { kind: 'trouble', what: 'An execution could not be run', cause });
+    this.#run?.over();
+    this.#gone();
+  }
+
+  #gone(): void {
+    if (this.#isGone) return;
+    this.#isGone = true;
+    this.#cancelDeadline?.();
+    this.#left();
+  }
+
+  #tellClaimed(): void {
+    if (this.#config.observer === undefined) return;
+    const { previous, execution, claimedAt } = this.#assignment.claimed;
+    const since = previous === 'none' ? execution.submittedAt : claimedAt;
+    this.#tell({ kind: 'claimed', previous, waitedMs: Math.max(0, claimedAt - since) });
+  }
+
+  #tell(
+    report:
+      | {
+          readonly kind: 'claimed';
+          readonly previous: Claimed['previous'];
+          readonly waitedMs: number;
+        }
+      | { readonly kind: 'lost'; readonly why: string },
+  ): void {
+    const { claimed, pipeline } = this.#assignment;
+    const about = { execution: claimed.execution.id, fence: claimed.fence };
+    tell(this.#config.observer, { ...about, pipeline: pipeline.name, ...report });
+  }
+}
+
+/** False when history has something that the code did not ask for: then it is blocked. */
+function usedUp(run: Run, departure: Departure): boolean {
+  const { unasked } = run;
+  if (unasked === undefined) return true;
+  departure.block({ expected: unasked.body.key, found: 'its end', seq: unasked.seq });
+  return false;
+}
+
+function failed(failure: Failure): { readonly field: string; readonly failure: Failure } {
+  return { field: `"failure":${JSON.stringify(failure)}`, failure };
+}
+
+function poisonOf({ execution }: Claimed): Failure {
+  return {
+    category: 'permanent',
+    code: 'poison',
+    message: `It was claimed ${execution.fruitlessClaims} times in a row and nothing was recorded: whoever ran it died or was lost each time.`,
+  };
+}

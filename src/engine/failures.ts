@@ -1,0 +1,137 @@
+// Errors of user code ↔ failures that can be stored. What user code catches is the same class in the
+// first run and in every replay, made from the stored failure.
+
+import type { TerminalStatus } from '../execution/execution.ts';
+import type { Failure, FailureCategory } from '../execution/failure.ts';
+import type { ExecutionId } from '../execution/names.ts';
+import { Fault, InvalidInput } from '../support/fault.ts';
+
+const CATEGORIES: readonly FailureCategory[] = ['retryable', 'permanent', 'denied', 'unknown'];
+const MESSAGE_MAX = 4_096;
+const STACK_MAX = 8_192;
+
+/** Throw it from a step to say what kind of failure it is, and when to try again. */
+export class StepError extends Error {
+  override readonly name = 'StepError';
+  readonly category: FailureCategory;
+  readonly code: string;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(
+    message: string,
+    options: ErrorOptions & {
+      readonly category: FailureCategory;
+      readonly code?: string;
+      readonly retryAfterMs?: number;
+    },
+  ) {
+    super(message, options);
+    this.category = options.category;
+    this.code = options.code ?? 'step-error';
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}
+
+/** A step has failed for good: what the pipeline's code may catch. */
+export class StepFailed extends Fault {
+  override readonly name = 'StepFailed';
+  readonly failure: Failure;
+
+  constructor(step: string, failure: Failure) {
+    super('step-failed', `Step "${step}" failed: ${failure.message}`);
+    this.failure = failure;
+  }
+}
+
+/** A child did not complete. */
+export class ChildFailed extends Fault {
+  override readonly name = 'ChildFailed';
+  readonly id: ExecutionId;
+  readonly status: TerminalStatus;
+  readonly failure: Failure | undefined;
+
+  constructor(ended: {
+    readonly id: ExecutionId;
+    readonly status: TerminalStatus;
+    readonly failure?: Failure;
+  }) {
+    super(
+      'child-failed',
+      `Child ${ended.id} is ${ended.status}${ended.failure === undefined ? '' : `: ${ended.failure.message}`}`,
+    );
+    this.id = ended.id;
+    this.status = ended.status;
+    this.failure = ended.failure;
+  }
+}
+
+/** Somebody cancelled the execution. Its calls are refused from then on; clean up without them. */
+export class ExecutionCancelled extends Fault {
+  override readonly name = 'ExecutionCancelled';
+
+  constructor(reason: string) {
+    super('execution-cancelled', `The execution was cancelled: ${reason}`);
+  }
+}
+
+/** What `result` throws when the execution did not complete. */
+export class ExecutionFailed extends Fault {
+  override readonly name = 'ExecutionFailed';
+  readonly id: ExecutionId;
+  readonly status: TerminalStatus;
+  readonly failure: Failure | undefined;
+
+  constructor(ended: {
+    readonly id: ExecutionId;
+    readonly status: TerminalStatus;
+    readonly failure?: Failure;
+  }) {
+    super(
+      'execution-failed',
+      `Execution ${ended.id} is ${ended.status}${ended.failure === undefined ? '' : `: ${ended.failure.message}`}`,
+    );
+    this.id = ended.id;
+    this.status = ended.status;
+    this.failure = ended.failure;
+  }
+}
+
+export function failureOf(error: unknown, at?: string): Failure {
+  const where = at === undefined ? {} : { at };
+  if (error instanceof StepFailed) return { ...error.failure, ...where };
+  if (!(error instanceof Error)) {
+    return { category: 'retryable', code: 'thrown', message: shortened(String(error)), ...where };
+  }
+  const { code, category } = error as { code?: unknown; category?: unknown };
+  return {
+    category: isCategory(category) ? category : categoryOf(error),
+    code: typeof code === 'string' ? code : error.name,
+    message: shortened(error.message),
+    ...(error.stack === undefined ? {} : { stack: error.stack.slice(0, STACK_MAX) }),
+    ...where,
+  };
+}
+
+/** What the error asks for: `retryAfterMs`, or `retryAfter` in seconds as HTTP says it. */
+export function retryAfterOf(error: unknown): number | undefined {
+  if (typeof error !== 'object' || error === null) return undefined;
+  const { retryAfterMs, retryAfter } = error as { retryAfterMs?: unknown; retryAfter?: unknown };
+  if (typeof retryAfterMs === 'number' && retryAfterMs >= 0) return retryAfterMs;
+  if (typeof retryAfter === 'number' && retryAfter >= 0) return retryAfter * 1_000;
+  return undefined;
+}
+
+function isCategory(value: unknown): value is FailureCategory {
+  return CATEGORIES.includes(value as FailureCategory);
+}
+
+/** What cannot be stored now cannot be stored later; mistakes in code neither. Time-outs may have acted. */
+function categoryOf(error: Error): FailureCategory {
+  if (error instanceof InvalidInput || error.name === 'PayloadTooLarge') return 'permanent';
+  if (error instanceof ChildFailed) return 'permanent';
+  return error.name === 'TimeoutError' ? 'unknown' : 'retryable';
+}
+
+function shortened(message: string): string {
+  return message.length <= MESSAGE_MAX ? message : `${message.slice(0, MESSAGE_MAX)}…`;
+}

@@ -1,0 +1,239 @@
+// Holdfast, embedded: submit, run and look after executions on one store.
+
+import type { ExecutionRecord, Status } from '../execution/execution.ts';
+import type { Failure } from '../execution/failure.ts';
+import type { HistoryEvent } from '../execution/history.ts';
+import {
+  type ExecutionId,
+  type Payload,
+  parseExecutionId,
+  parsePipelineName,
+} from '../execution/names.ts';
+import { describeExecutionRefusal, type SubmitRefusal } from '../execution/refusal.ts';
+import type {
+  AttachmentSummary,
+  AttributeFilter,
+  Command,
+  CommandAnswer,
+  CoordinatorStore,
+  Outcome,
+} from '../store/contract/execution-store.ts';
+import { Fault } from '../support/fault.ts';
+import { boundedText, rejectUnknownOptions, wholeNumber } from '../support/options.ts';
+import type { EngineConfig } from './config.ts';
+import { ExecutionFailed } from './failures.ts';
+import { type HoldfastOptions, resolveOptions } from './holdfast-options.ts';
+import type { Pipeline } from './pipeline.ts';
+import { Results } from './results.ts';
+import { projectOf, type SubmitOptions, submissionOf } from './submission.ts';
+import { LiveWorker, type Worker } from './worker.ts';
+import { resolveWorkerOptions, type WorkerOptions } from './worker-options.ts';
+
+/** An execution that was submitted. */
+export interface Handle<Output> {
+  readonly id: ExecutionId;
+  /** It had been submitted before, with the same key and the same intent. */
+  readonly existing: boolean;
+  /** Its output, when it completes; throws ExecutionFailed when it ends otherwise. */
+  result(options?: { readonly signal?: AbortSignal }): Promise<Output>;
+}
+
+export interface Acting {
+  readonly project?: string;
+  readonly by?: string;
+  readonly reason?: string;
+}
+
+export interface ListOptions {
+  readonly project?: string;
+  readonly status?: Status | readonly Status[];
+  readonly pipeline?: string;
+  readonly tag?: string;
+  readonly attribute?: AttributeFilter;
+  /** Goes on after this page. */
+  readonly cursor?: string;
+  readonly limit?: number;
+}
+
+export interface Page<Item> {
+  readonly items: readonly Item[];
+  /** For the next page; absent on the last. */
+  readonly cursor?: string;
+}
+
+/** The submission was refused: nothing was written. */
+export class SubmitRefused extends Fault {
+  override readonly name = 'SubmitRefused';
+  readonly refusal: SubmitRefusal;
+
+  constructor(refusal: SubmitRefusal) {
+    super('submit-refused', describeExecutionRefusal(refusal));
+    this.refusal = refusal;
+  }
+}
+
+const HISTORY_PAGE_MAX = 10_000;
+
+export class Holdfast {
+  readonly store: CoordinatorStore;
+  readonly #config: EngineConfig;
+  readonly #results: Results;
+  readonly #workers: Set<Worker> = new Set();
+  #closing: Promise<void> | undefined;
+
+  constructor(options: HoldfastOptions) {
+    this.store = options.store;
+    this.#config = resolveOptions(options, (outcome) => this.#results.endedHere(outcome));
+    this.#results = new Results(this.#config);
+  }
+
+  async submit<Input, Output>(
+    pipeline: Pipeline<Input, Output> | string,
+    input: Input,
+    options: SubmitOptions = {},
+  ): Promise<Handle<Output>> {
+    const asked = { input, options };
+    const submission = await submissionOf(
+      this.#config,
+      pipeline as Pipeline<Input, unknown>,
+      asked,
+    );
+    const answer = await this.store.executions.submit(submission);
+    if (answer.kind === 'refused') throw new SubmitRefused(answer);
+    const { id, existing } = answer;
+    return { id, existing, result: (waiting = {}) => this.result<Output>(id, waiting) };
+  }
+
+  /** Runs pipelines in this process until it is stopped. */
+  async worker(options: WorkerOptions): Promise<Worker> {
+    const settings = resolveWorkerOptions(options, this.#config);
+    const worker = await LiveWorker.open(this.#config, settings);
+    this.#workers.add(worker);
+    return worker;
+  }
+
+  /** The output of an execution, when it completes; throws ExecutionFailed when it ends otherwise. */
+  async result<Output = unknown>(
+    id: string,
+    options: { readonly signal?: AbortSignal } = {},
+  ): Promise<Output> {
+    let outcome = await this.#results.ended(parseExecutionId(id), options.signal);
+    for (;;) {
+      const body = bodyOf(outcome);
+      if (body.continuedAs === undefined) return this.#outputOf<Output>(outcome, body);
+      outcome = await this.#results.ended(body.continuedAs, options.signal);
+    }
+  }
+
+  /** Undefined when it is not known. */
+  async read(id: string): Promise<ExecutionRecord | undefined> {
+    return this.store.executions.read(parseExecutionId(id));
+  }
+
+  /** `passed-on` when it runs: its owner stops it as soon as it takes notice. */
+  cancel(id: string, acting: Acting = {}): Promise<CommandAnswer> {
+    return this.store.executions.cancel(commandOf(id, acting));
+  }
+
+  pause(id: string, acting: Acting = {}): Promise<CommandAnswer> {
+    return this.store.executions.pause(commandOf(id, acting));
+  }
+
+  /** Also for one that drift has blocked, once the code is right again. */
+  resume(id: string, acting: Acting = {}): Promise<CommandAnswer> {
+    return this.store.executions.resume(commandOf(id, acting));
+  }
+
+  /** A message to the execution's code, which gets it by `ctx.receive(name)`; kept until it asks. */
+  async signal(
+    id: string,
+    message: { readonly name: string; readonly value?: unknown } & Acting,
+  ): Promise<CommandAnswer> {
+    const name = boundedText('The name of a signal', message.name, 256);
+    const out = await this.#config.payloads.encode(`Signal "${name}"`, message.value);
+    const { by } = message;
+    const body =
+      `{"out":${out}${by === undefined ? '' : `,"by":${JSON.stringify(by)}`}}` as Payload;
+    return this.store.executions.signal({ ...commandOf(id, message), name, body });
+  }
+
+  /** Newest first. */
+  async list(options: ListOptions = {}): Promise<Page<ExecutionRecord>> {
+    rejectUnknownOptions('list', options, [
+      ...['project', 'status', 'pipeline', 'tag', 'attribute', 'cursor', 'limit'],
+    ]);
+    const { project, status, pipeline, tag, attribute, cursor } = options;
+    const limit = wholeNumber('limit', options.limit ?? 100, { min: 1, max: 10_000 });
+    const items = await this.store.executions.list({
+      project: projectOf(project),
+      limit,
+      ...(status === undefined ? {} : { status: [status].flat() }),
+      ...(pipeline === undefined ? {} : { pipeline: parsePipelineName(pipeline) }),
+      ...(tag === undefined ? {} : { tag }),
+      ...(attribute === undefined ? {} : { attribute }),
+      ...(cursor === undefined ? {} : { before: parseExecutionId(cursor) }),
+    });
+    const last = items.at(-1);
+    return { items, ...(items.length < limit || last === undefined ? {} : { cursor: last.id }) };
+  }
+
+  /** What happened, in order. */
+  async history(
+    id: string,
+    page: { readonly after?: number; readonly limit?: number } = {},
+  ): Promise<readonly HistoryEvent[]> {
+    const after = wholeNumber('after', page.after ?? 0, { min: 0, max: Number.MAX_SAFE_INTEGER });
+    const limit = wholeNumber('limit', page.limit ?? 1_000, { min: 1, max: HISTORY_PAGE_MAX });
+    return this.store.executions.history({ id: parseExecutionId(id), after, limit });
+  }
+
+  attachments(id: string): Promise<readonly AttachmentSummary[]> {
+    return this.store.executions.attachments(parseExecutionId(id));
+  }
+
+  async attachment(id: string, name: string): Promise<Uint8Array | undefined> {
+    return (await this.store.executions.attachment({ id: parseExecutionId(id), name }))?.bytes;
+  }
+
+  /** Stops its workers. The store stays open: whoever opened it closes it. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  async #close(): Promise<void> {
+    await Promise.all([...this.#workers].map((worker) => worker.stop()));
+    this.#results.close();
+  }
+
+  async #outputOf<Output>(outcome: Outcome, body: EndBody): Promise<Output> {
+    const { id, status } = outcome;
+    if (status !== 'completed') {
+      const { failure } = body;
+      throw new ExecutionFailed({ id, status, ...(failure === undefined ? {} : { failure }) });
+    }
+    return (await this.#config.payloads.decodeEnvelope(body.out ?? {})) as Output;
+  }
+}
+
+interface EndBody {
+  readonly out?: object;
+  readonly failure?: Failure;
+  readonly continuedAs?: ExecutionId;
+}
+
+function bodyOf(outcome: Outcome): EndBody {
+  return JSON.parse(outcome.event.body ?? '{}') as EndBody;
+}
+
+function commandOf(id: string, { project, by, reason }: Acting): Command {
+  return {
+    id: parseExecutionId(id),
+    project: projectOf(project),
+    body: JSON.stringify({ by: by ?? 'unknown', reason: reason ?? '' }) as Payload,
+  };
+}

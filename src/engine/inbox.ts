@@ -1,0 +1,155 @@
+// What outsiders told a running execution. Messages become history before the code hears of them:
+// children that ended and cancellation at once, signals when the code asks for one.
+
+import type { InboxMessage } from '../execution/history.ts';
+import type { CallKey, Payload } from '../execution/names.ts';
+import { OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
+import type { CallBody, Settlement } from './ledger.ts';
+import type { Run } from './run.ts';
+
+const PAGE = 1_000;
+const RETRY_MS = 200;
+
+export class Inbox {
+  /** Requests to pause, by their number. */
+  readonly pauses: number[] = [];
+  readonly #run: Run;
+  /** Children that ended, by the key of their call. */
+  readonly #ended: Map<CallKey, Settlement> = new Map();
+  readonly #endedListeners: Set<(call: CallKey) => void> = new Set();
+  /** Signals that nobody has asked for yet, in order. */
+  readonly #signals: InboxMessage[] = [];
+  readonly #signalCalls: { readonly name: string; readonly key: CallKey }[] = [];
+  #announced = 0;
+  #seen = 0;
+  #reading: Promise<void> | undefined;
+
+  constructor(run: Run) {
+    this.#run = run;
+    // What is history already and nothing before it is missing need not be read again.
+    while (run.ledger.taken.has(this.#seen + 1)) this.#seen += 1;
+  }
+
+  /** Up to where everything was read: what `park` must know. */
+  get seen(): number {
+    return this.#seen;
+  }
+
+  get isReading(): boolean {
+    return this.#reading !== undefined;
+  }
+
+  /** Before the code starts: it must not overtake what was there before it. */
+  async readAtStart(news: number): Promise<void> {
+    this.notice(news);
+    await this.#reading;
+  }
+
+  notice(news: number): void {
+    if (news <= this.#announced && news <= this.#seen) return;
+    this.#announced = Math.max(this.#announced, news);
+    if (this.#announced > this.#seen) this.#reading ??= this.#read();
+  }
+
+  /** Somebody may have written: the store says how much there is. */
+  look(): void {
+    this.notice(this.#seen + 1);
+  }
+
+  childEnded(settlement: Settlement): void {
+    this.#ended.set(settlement.body.key, settlement);
+    for (const listener of [...this.#endedListeners]) listener(settlement.body.key);
+  }
+
+  outcomeOf(call: CallKey): Settlement | undefined {
+    return this.#ended.get(call);
+  }
+
+  onEnded(listener: (call: CallKey) => void): () => void {
+    this.#endedListeners.add(listener);
+    return () => this.#endedListeners.delete(listener);
+  }
+
+  /** The next signal of that name becomes the settlement of this call, now or when it comes. */
+  receive(name: string, key: CallKey): void {
+    const index = this.#signals.findIndex((message) => message.name === name);
+    const message = this.#signals[index];
+    if (message === undefined) {
+      this.#signalCalls.push({ name, key });
+      return;
+    }
+    this.#signals.splice(index, 1);
+    this.#deliverSignal(message, key);
+  }
+
+  async #read(): Promise<void> {
+    const { config, claimed } = this.#run;
+    const { id } = claimed.execution;
+    while (!this.#run.isOver && this.#announced > this.#seen) {
+      try {
+        const after = this.#seen;
+        const page = await config.store.executions.inbox({ id, after, limit: PAGE });
+        for (const message of page) this.#take(message);
+        if (page.length === 0) this.#announced = this.#seen;
+      } catch (fault) {
+        if (!(fault instanceof StoreUnavailable) && !(fault instanceof OutcomeUnknown)) throw fault;
+        await config.timers.pause(RETRY_MS, this.#run.stop.signal);
+      }
+    }
+    this.#reading = undefined;
+    this.#run.goOn();
+  }
+
+  #take(message: InboxMessage): void {
+    this.#seen = Math.max(this.#seen, message.n);
+    if (this.#run.ledger.taken.has(message.n)) return;
+    switch (message.kind) {
+      case 'child-ended':
+        this.#record('child-ended', message, { key: message.name as CallKey, n: message.n });
+        return;
+      case 'cancel':
+        this.#record('cancel-requested', message, { key: '' as CallKey, n: message.n });
+        return;
+      case 'pause':
+        // It is history when the execution is given back as paused.
+        this.pauses.push(message.n);
+        this.#run.hold();
+        return;
+      default:
+        this.#signal(message);
+    }
+  }
+
+  #signal(message: InboxMessage): void {
+    const index = this.#signalCalls.findIndex(({ name }) => name === message.name);
+    const call = this.#signalCalls[index];
+    if (call === undefined) {
+      this.#signals.push(message);
+      return;
+    }
+    this.#signalCalls.splice(index, 1);
+    this.#deliverSignal(message, call.key);
+  }
+
+  #deliverSignal(message: InboxMessage, key: CallKey): void {
+    this.#record('signal-received', message, { key, n: message.n });
+  }
+
+  #record(
+    kind: 'child-ended' | 'signal-received' | 'cancel-requested',
+    message: InboxMessage,
+    own: CallBody,
+  ): void {
+    const told = message.body === undefined ? {} : (JSON.parse(message.body) as object);
+    const body: CallBody = { ...told, ...own };
+    this.#run.ledger.taken.add(message.n);
+    this.#run.journal.record({
+      event: {
+        kind,
+        ...(message.name === undefined ? {} : { name: message.name }),
+        body: JSON.stringify(body) as Payload,
+      },
+      stored: (at) => this.#run.settle({ kind, body, at, seq: 0 }),
+    });
+  }
+}

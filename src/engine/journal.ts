@@ -1,0 +1,288 @@
+// The journal of one claimed execution: puts events into its history, in order, one write at a time.
+// Entries that come while a write is under way go together into the next. What it was told is durable
+// when `stored` is called, never before.
+//
+//   - A refusal means that the claim is over: the run is lost, once, and nothing is written any more.
+//   - A fault means that the store is away or has not answered: the same write is repeated until it is
+//     answered or the session is over. Repeating is safe (X-4).
+
+import type { HistoryEvent, NewEvent } from '../execution/history.ts';
+import type { Payload } from '../execution/names.ts';
+import { describeExecutionRefusal, type ExecutionRefusal } from '../execution/refusal.ts';
+import type {
+  Attachment,
+  Claimed,
+  ExecutionStore,
+  OwnerWrite,
+  Submit,
+  Transact,
+  Transacted,
+} from '../store/contract/execution-store.ts';
+import type { Instant } from '../support/clock.ts';
+import { Fault, OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
+import { jittered } from '../support/random.ts';
+import type { EngineConfig } from './config.ts';
+
+export interface Entry {
+  readonly event: NewEvent;
+  readonly children?: readonly Submit[];
+  readonly attachment?: Attachment;
+  /** After it is durable. */
+  stored(at: Instant): void;
+}
+
+/** What was asked for is in history. */
+export interface Already {
+  readonly kind: 'already';
+  readonly event: HistoryEvent;
+}
+
+export interface JournalEvents {
+  /** Another owner, an ended session, or a store that can never take what it was given. */
+  lost(reason: Fault): void;
+  /** The inbox has messages up to this one. */
+  news(news: number): void;
+}
+
+const RETRY_MS = { first: 20, max: 2_000 } as const;
+
+export class ClaimLost extends Fault {
+  override readonly name = 'ClaimLost';
+
+  constructor(refusal: ExecutionRefusal) {
+    super('claim-lost', describeExecutionRefusal(refusal));
+  }
+}
+
+export class Journal {
+  readonly #config: EngineConfig;
+  readonly #claim: Pick<OwnerWrite, 'id' | 'fence' | 'session'>;
+  readonly #over: AbortSignal;
+  readonly #events: JournalEvents;
+  #next: number;
+  #entries: Entry[] = [];
+  #progress: Payload | undefined;
+  #writing: Promise<void> | undefined;
+  #isScheduled = false;
+  #writesAgain = false;
+  #isClosed = false;
+
+  constructor(
+    config: EngineConfig,
+    claimed: Claimed,
+    carried: {
+      readonly session: OwnerWrite['session'];
+      readonly over: AbortSignal;
+      readonly events: JournalEvents;
+    },
+  ) {
+    this.#config = config;
+    const { execution, fence } = claimed;
+    this.#claim = { id: execution.id, fence, session: carried.session };
+    this.#next = execution.seq + 1;
+    this.#over = carried.over;
+    this.#events = carried.events;
+  }
+
+  get isIdle(): boolean {
+    return this.#writing === undefined && this.#entries.length === 0;
+  }
+
+  get isWriting(): boolean {
+    return this.#writing !== undefined;
+  }
+
+  /** How many entries wait to be written. */
+  get waiting(): number {
+    return this.#entries.length;
+  }
+
+  /** Written with what comes next, or by `flush`. */
+  append(entry: Entry): void {
+    if (!this.#isClosed) this.#entries.push(entry);
+  }
+
+  /** Written now, together with what else comes in this turn. */
+  record(entry: Entry): void {
+    this.append(entry);
+    this.flush();
+  }
+
+  report(progress: Payload): void {
+    this.#progress = progress;
+  }
+
+  flush(): void {
+    if (this.#isScheduled || this.#isClosed) return;
+    if (this.#writing !== undefined) {
+      this.#writesAgain = true;
+      return;
+    }
+    this.#isScheduled = true;
+    queueMicrotask(() => {
+      this.#isScheduled = false;
+      if (this.#writing !== undefined || this.#isClosed) return;
+      if (this.#entries.length === 0 && this.#progress === undefined) return;
+      this.#writing = this.#write();
+    });
+  }
+
+  /**
+   * The write with which the owner leaves: everything that waits goes with it, in the same transaction.
+   * Undefined when the claim was lost.
+   */
+  async leave<Answer extends { readonly kind: string }>(
+    event: NewEvent,
+    write: (base: OwnerWrite) => Promise<Answer>,
+  ): Promise<Answer | undefined> {
+    while (this.#writing !== undefined) await this.#writing;
+    if (this.#isClosed) return undefined;
+    const entries = this.#take();
+    const base = this.#base([...entries.map((entry) => entry.event), event], entries);
+    const answer = await this.#untilAnswered(() => write(base));
+    if (answer === undefined) return undefined;
+    if (answer.kind === 'refused') {
+      if ((answer as { why?: string }).why === 'unseen-news') {
+        // Nothing was written: the entries are still to be.
+        this.#entries = [...entries, ...this.#entries];
+        return answer;
+      }
+      this.#lose(answer as unknown as ExecutionRefusal);
+      return undefined;
+    }
+    this.#isClosed = true;
+    return answer;
+  }
+
+  /** A write of the user's own, with its event, in one transaction. */
+  async transact<Result>(
+    transact: Pick<Transact<Result>, 'work' | 'events'>,
+  ): Promise<Exclude<Transacted<Result>, { kind: 'refused' }> | Already | undefined> {
+    while (this.#writing !== undefined || this.#entries.length > 0) {
+      this.flush();
+      await (this.#writing ?? Promise.resolve());
+    }
+    if (this.#isClosed) return undefined;
+    const done = Promise.withResolvers<void>();
+    this.#writing = done.promise;
+    try {
+      const request = { ...this.#claim, seq: this.#next, ...transact };
+      // Not repeated on a fault: the user's work is not ours to run twice. The step's retry does it.
+      const answer = await this.#executions.transact(request);
+      if (answer.kind === 'refused') return await this.#afterRefusedTransact(answer);
+      if (answer.kind === 'recorded') {
+        this.#next += 1;
+        this.#events.news(answer.news);
+      }
+      return answer;
+    } finally {
+      this.#writing = undefined;
+      done.resolve();
+      this.#goOn();
+    }
+  }
+
+  /** Taken by this very claim: a try whose answer was lost had been done after all. */
+  async #afterRefusedTransact(refusal: ExecutionRefusal): Promise<Already | undefined> {
+    if (refusal.why === 'seq-taken') {
+      const { id, fence } = this.#claim;
+      const [event] = await this.#executions.history({ id, after: this.#next - 1, limit: 1 });
+      if (event?.fence === fence) {
+        this.#next += 1;
+        return { kind: 'already', event };
+      }
+    }
+    this.#lose(refusal);
+    return undefined;
+  }
+
+  /** Nothing is written from here on. */
+  close(): void {
+    this.#isClosed = true;
+    this.#entries = [];
+  }
+
+  get #executions(): ExecutionStore {
+    return this.#config.store.executions;
+  }
+
+  #take(): readonly Entry[] {
+    const entries = this.#entries;
+    this.#entries = [];
+    return entries;
+  }
+
+  #base(events: readonly NewEvent[], entries: readonly Entry[]): OwnerWrite {
+    const { id, fence, session } = this.#claim;
+    const progress = this.#progress;
+    this.#progress = undefined;
+    let children: readonly Submit[] | undefined;
+    let attachments: readonly Attachment[] | undefined;
+    for (const entry of entries) {
+      if (entry.children !== undefined) children = [...(children ?? []), ...entry.children];
+      if (entry.attachment !== undefined) attachments = [...(attachments ?? []), entry.attachment];
+    }
+    return {
+      id,
+      fence,
+      session,
+      seq: this.#next,
+      events,
+      ...(children && { children }),
+      ...(attachments && { attachments }),
+      ...(progress && { progress }),
+    };
+  }
+
+  async #write(): Promise<void> {
+    const entries = this.#take();
+    const base = this.#base(
+      entries.map((entry) => entry.event),
+      entries,
+    );
+    const answer = await this.#untilAnswered(() => this.#executions.record(base));
+    this.#writing = undefined;
+    if (answer === undefined || this.#isClosed) return;
+    if (answer.kind === 'refused') {
+      this.#lose(answer);
+      return;
+    }
+    this.#next += entries.length;
+    // First what others said: code does not run past a cancellation that came with this answer.
+    this.#events.news(answer.news);
+    for (const entry of entries) entry.stored(answer.at);
+    this.#goOn();
+  }
+
+  /** What was only appended waits on: a checkpoint policy decides when it is written. */
+  #goOn(): void {
+    if (!this.#writesAgain) return;
+    this.#writesAgain = false;
+    this.flush();
+  }
+
+  #lose(refusal: ExecutionRefusal): void {
+    if (this.#isClosed) return;
+    this.close();
+    this.#events.lost(new ClaimLost(refusal));
+  }
+
+  /** Undefined when the session is over before the store has answered. */
+  async #untilAnswered<Answer>(call: () => Promise<Answer>): Promise<Answer | undefined> {
+    for (let pauseMs: number = RETRY_MS.first; ; pauseMs = Math.min(pauseMs * 2, RETRY_MS.max)) {
+      try {
+        return await call();
+      } catch (fault) {
+        if (!(fault instanceof StoreUnavailable) && !(fault instanceof OutcomeUnknown)) {
+          this.close();
+          this.#events.lost(fault instanceof Fault ? fault : new Fault('engine', String(fault)));
+          return undefined;
+        }
+      }
+      if (this.#over.aborted) return undefined;
+      const { timers, random } = this.#config;
+      await timers.pause(jittered(random, pauseMs, 0.3), this.#over);
+      if (this.#over.aborted) return undefined;
+    }
+  }
+}

@@ -1,0 +1,48 @@
+// What the engine tells whoever watches it. No dependency; an observer cannot throw into the engine.
+
+import type { Status } from '../execution/execution.ts';
+import type { Failure } from '../execution/failure.ts';
+import type { ExecutionId, PipelineName } from '../execution/names.ts';
+import type { Fence } from '../lease/fence.ts';
+
+interface About {
+  readonly execution: ExecutionId;
+  readonly pipeline: PipelineName;
+  readonly fence: Fence;
+}
+
+export type ExecutionReport =
+  | (About & {
+      readonly kind: 'claimed';
+      readonly previous: 'none' | 'parked' | 'given-back' | 'lost';
+      /** From ready to claimed. */
+      readonly waitedMs: number;
+    })
+  | (About & {
+      readonly kind: 'step';
+      readonly step: string;
+      readonly attempt: number;
+      readonly tookMs: number;
+      readonly failure?: Failure;
+      /** It may have run before: an owner was lost while it could have been running. */
+      readonly mayHaveRun: boolean;
+    })
+  | (About & { readonly kind: 'parked' | 'given-back' | 'blocked'; readonly why?: string })
+  | (About & { readonly kind: 'ended'; readonly status: Status; readonly failure?: Failure })
+  /** The claim is over without the engine having ended it; whatever it still does is refused. */
+  | (About & { readonly kind: 'lost'; readonly why: string })
+  | (About & { readonly kind: 'log'; readonly message: string; readonly data?: unknown })
+  | { readonly kind: 'trouble'; readonly what: string; readonly cause: string };
+
+export interface ExecutionObserver {
+  report(report: ExecutionReport): void;
+}
+
+export function tell(observer: ExecutionObserver | undefined, report: ExecutionReport): void {
+  if (observer === undefined) return;
+  try {
+    observer.report(report);
+  } catch {
+    // An observer's fault is its own; no execution is worth losing over a metric.
+  }
+}

@@ -1,0 +1,133 @@
+// Waiting for executions to end. All who wait in one process share one query at a time; a ring makes it
+// look at once, and it polls because rings may be lost.
+
+import type { ExecutionId } from '../execution/names.ts';
+import type { Outcome } from '../store/contract/execution-store.ts';
+import { OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
+import type { EngineConfig } from './config.ts';
+
+const POLL_MS = 1_000;
+const BATCH = 1_000;
+/** With more who wait than this, rings are answered together, this often at most. */
+const FEW = 100;
+const MANY_PAUSE_MS = 100;
+
+interface Waiting {
+  resolve(outcome: Outcome): void;
+  reject(error: unknown): void;
+}
+
+export class Results {
+  readonly #config: EngineConfig;
+  readonly #waiting: Map<ExecutionId, Set<Waiting>> = new Map();
+  readonly #unlisten: () => void;
+  #isLooking = false;
+  #looksAgain = false;
+  #isRung = false;
+  #cancelPoll: (() => void) | undefined;
+
+  constructor(config: EngineConfig) {
+    this.#config = config;
+    this.#unlisten = config.store.executions.onRing(() => this.#ring());
+  }
+
+  /** It ended in this process: nobody needs to ask the store. */
+  endedHere(outcome: Outcome): void {
+    if (this.#waiting.size > 0) this.#settle(outcome);
+  }
+
+  /** How it ended. Rejects when the signal aborts first. */
+  ended(id: ExecutionId, signal?: AbortSignal): Promise<Outcome> {
+    return new Promise((resolve, reject) => {
+      const waiting: Waiting = {
+        resolve: (outcome) => {
+          signal?.removeEventListener('abort', abort);
+          resolve(outcome);
+        },
+        reject,
+      };
+      const abort = (): void => {
+        this.#forget(id, waiting);
+        reject(signal?.reason);
+      };
+      if (signal?.aborted === true) return reject(signal.reason);
+      signal?.addEventListener('abort', abort, { once: true });
+      const all = this.#waiting.get(id) ?? new Set();
+      all.add(waiting);
+      this.#waiting.set(id, all);
+      this.#look();
+    });
+  }
+
+  close(): void {
+    this.#unlisten();
+    this.#cancelPoll?.();
+    const closed = new StoreUnavailable('Holdfast was closed; the execution goes on elsewhere.');
+    for (const all of this.#waiting.values()) for (const each of all) each.reject(closed);
+    this.#waiting.clear();
+  }
+
+  #forget(id: ExecutionId, waiting: Waiting): void {
+    const all = this.#waiting.get(id);
+    all?.delete(waiting);
+    if (all?.size === 0) this.#waiting.delete(id);
+  }
+
+  /** After this turn: who ended here has been told by then. */
+  #ring(): void {
+    if (this.#waiting.size === 0 || this.#isRung) return;
+    this.#isRung = true;
+    const look = (): void => {
+      this.#isRung = false;
+      this.#look();
+    };
+    const { timers } = this.#config;
+    if (this.#waiting.size <= FEW) timers.soon(look);
+    else timers.after(MANY_PAUSE_MS, look);
+  }
+
+  #look(): void {
+    if (this.#waiting.size === 0) return;
+    if (this.#isLooking) {
+      this.#looksAgain = true;
+      return;
+    }
+    this.#isLooking = true;
+    this.#cancelPoll?.();
+    this.#ask().then(
+      () => this.#looked(),
+      () => this.#looked(),
+    );
+  }
+
+  #looked(): void {
+    this.#isLooking = false;
+    if (this.#looksAgain) {
+      this.#looksAgain = false;
+      this.#config.timers.soon(() => this.#look());
+    } else if (this.#waiting.size > 0) {
+      this.#cancelPoll = this.#config.timers.after(POLL_MS, () => this.#look());
+    }
+  }
+
+  async #ask(): Promise<void> {
+    const ids = [...this.#waiting.keys()];
+    for (let from = 0; from < ids.length; from += BATCH) {
+      try {
+        const batch = ids.slice(from, from + BATCH);
+        const outcomes = await this.#config.store.executions.outcomes(batch);
+        for (const outcome of outcomes) this.#settle(outcome);
+      } catch (fault) {
+        if (fault instanceof StoreUnavailable || fault instanceof OutcomeUnknown) return;
+        for (const all of this.#waiting.values()) for (const each of all) each.reject(fault);
+        this.#waiting.clear();
+      }
+    }
+  }
+
+  #settle(outcome: Outcome): void {
+    const all = this.#waiting.get(outcome.id);
+    this.#waiting.delete(outcome.id);
+    for (const each of all ?? []) each.resolve(outcome);
+  }
+}

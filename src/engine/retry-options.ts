@@ -1,0 +1,70 @@
+// What a person writes about retries, checked and completed once.
+
+import { DEFAULT_RETRY, type RetryPolicy } from '../execution/retry.ts';
+import { InvalidInput } from '../support/fault.ts';
+import { rejectUnknownOptions, shown, wholeNumber } from '../support/options.ts';
+import type { RetryOptions, RetryRule } from './context.ts';
+
+export interface ResolvedRetry {
+  readonly policy: RetryPolicy;
+  readonly rules: readonly RetryRule[];
+}
+
+const NAMES: readonly (keyof RetryOptions)[] = [
+  'attempts',
+  'initialMs',
+  'factor',
+  'maxMs',
+  'jitter',
+  'rules',
+];
+
+const DEFAULT: ResolvedRetry = Object.freeze({ policy: DEFAULT_RETRY, rules: [] });
+
+const resolved: WeakMap<RetryOptions, ResolvedRetry> = new WeakMap();
+
+/** Options objects are usually constants, so each is checked once. */
+export function resolveRetry(options: RetryOptions | undefined): ResolvedRetry {
+  if (options === undefined) return DEFAULT;
+  let known = resolved.get(options);
+  if (known === undefined) {
+    known = check(options);
+    resolved.set(options, known);
+  }
+  return known;
+}
+
+function check(options: RetryOptions): ResolvedRetry {
+  rejectUnknownOptions('retry', options, NAMES);
+  const { rules = [], ...given } = options;
+  const policy = { ...DEFAULT_RETRY, ...given };
+  wholeNumber('retry.attempts', policy.attempts, { min: 1, max: 1_000_000 });
+  wholeNumber('retry.initialMs', policy.initialMs, { min: 0, max: 86_400_000 });
+  wholeNumber('retry.maxMs', policy.maxMs, { min: 0, max: 30 * 86_400_000 });
+  between('retry.factor', policy.factor, [1, 100]);
+  between('retry.jitter', policy.jitter, [0, 1]);
+  return { policy, rules };
+}
+
+function between(what: string, value: unknown, [min, max]: readonly [number, number]): void {
+  if (typeof value !== 'number' || !(value >= min && value <= max)) {
+    throw new InvalidInput(`${what} must be between ${min} and ${max}; got ${shown(value)}.`);
+  }
+}
+
+export function ruleFor(retry: ResolvedRetry, error: unknown): RetryRule | undefined {
+  return retry.rules.find(({ when }) => {
+    if (typeof when === 'function') return matches(when, error);
+    const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
+    return code === when || name === when;
+  });
+}
+
+/** A rule that throws matches nothing: the category decides. */
+function matches(when: (error: unknown) => boolean, error: unknown): boolean {
+  try {
+    return when(error);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,346 @@
+// One claimed execution in this process: runs the pipeline's code, gives it back what history has, and
+// records what is new, until the execution ends, waits, or leaves this worker.
+//
+//   code ──▶ call ──▶ recorded? ──yes──▶ settle, in the order of history ──▶ code goes on
+//                        │no
+//                        └──▶ start ──▶ journal (durable) ──▶ settle ──▶ code goes on
+//
+//   - Settlements reach the code one at a time, and the code comes to rest before the next: the first
+//     run and every replay see the same order, also where calls race each other.
+//   - While history is not used up nothing new is started. Code that asks for something else than what
+//     history has next has drifted: the execution is blocked and says so; nothing is guessed.
+
+import type { CallKey, Payload } from '../execution/names.ts';
+import type { Claimed } from '../store/contract/execution-store.ts';
+import { type Instant, toInstant } from '../support/clock.ts';
+import type { Fault } from '../support/fault.ts';
+import type { EngineConfig } from './config.ts';
+import { ExecutionCancelled } from './failures.ts';
+import { Inbox } from './inbox.ts';
+import { Journal } from './journal.ts';
+import type { Ledger, Opening, Settlement } from './ledger.ts';
+import type { AnyPipeline } from './pipeline.ts';
+
+/** A call that the code has made and that is not settled. */
+export interface Call {
+  readonly key: CallKey;
+  /** Begins what is not recorded, or goes on with what was begun. */
+  start(opening: Opening | undefined): void;
+  settle(settlement: Settlement): void;
+  reject(error: Error): void;
+  /** What it waits for when nothing of it runs here; undefined while something does. */
+  readonly waits?: Wait | undefined;
+  /** For calls that are settled by what others recorded: it may leave by itself. */
+  look?(): void;
+}
+
+/** `due`: by itself at this store time. `children`: until so many have ended. */
+export interface Wait {
+  readonly dueAt?: Instant;
+  readonly children?: number;
+}
+
+export interface Drift {
+  readonly expected: string;
+  readonly found: string;
+  readonly seq: number;
+}
+
+/** How a run ends, for its worker to act on. */
+export interface RunEvents {
+  /** Nothing runs and everything waits: the execution can be parked. */
+  idle(): void;
+  drifted(drift: Drift): void;
+  lost(reason: Fault): void;
+}
+
+const PROGRESS_MS = 1_000;
+
+export class Run {
+  readonly config: EngineConfig;
+  readonly claimed: Claimed;
+  readonly pipeline: AnyPipeline;
+  readonly journal: Journal;
+  readonly inbox: Inbox;
+  readonly ledger: Ledger;
+  readonly calls: Map<CallKey, Call> = new Map();
+  /** Aborts when the claim is over or the execution is cancelled. */
+  readonly stop: AbortController = new AbortController();
+  /** The execution's own time: of the last settlement that reached the code. */
+  now: Instant;
+  /** Steps were begun under a claim that was lost, so the first ones now may have run before. */
+  mayHaveRun: boolean;
+  /** The code has returned or thrown, or the claim is over: nothing is delivered any more. */
+  isOver = false;
+  /** Nothing new is started: the worker is stopping, or the execution is to be paused. */
+  isHeld = false;
+  cancelled: ExecutionCancelled | undefined;
+
+  readonly #events: RunEvents;
+  readonly #claimedTick: number;
+  readonly #known: Set<CallKey>;
+  #cursor = 0;
+  #deferred: Call[] = [];
+  #active = 0;
+  #activity = 0;
+  #isResting = false;
+  #restScheduled = false;
+  #cancelDrift: (() => void) | undefined;
+  #cancelFlush: (() => void) | undefined;
+  #cancelProgress: (() => void) | undefined;
+
+  constructor(
+    config: EngineConfig,
+    claim: {
+      readonly claimed: Claimed;
+      readonly pipeline: AnyPipeline;
+      readonly ledger: Ledger;
+      readonly session: NonNullable<Claimed['execution']['session']>;
+      readonly over: AbortSignal;
+    },
+    events: RunEvents,
+  ) {
+    this.config = config;
+    this.claimed = claim.claimed;
+    this.pipeline = claim.pipeline;
+    this.ledger = claim.ledger;
+    this.now = claim.ledger.now;
+    this.mayHaveRun = claim.claimed.previous === 'lost';
+    this.#events = events;
+    this.#claimedTick = config.clock.monotonicMs();
+    this.#known = new Set(claim.ledger.settlements.map(({ body }) => body.key));
+    this.journal = new Journal(config, claim.claimed, {
+      session: claim.session,
+      over: claim.over,
+      events: {
+        lost: (reason) => this.lose(reason),
+        news: (news) => this.inbox.notice(news),
+      },
+    });
+    this.inbox = new Inbox(this);
+  }
+
+  get isReplaying(): boolean {
+    return this.#cursor < this.ledger.settlements.length;
+  }
+
+  /** Everything of history that the code has asked for was given to it; the rest nobody asked for. */
+  get unasked(): Settlement | undefined {
+    if (this.cancelled !== undefined) return undefined;
+    return this.ledger.settlements
+      .slice(this.#cursor)
+      .find(({ kind, body }) => needsCall(kind) && !this.calls.has(body.key));
+  }
+
+  get activeSteps(): number {
+    return this.#active;
+  }
+
+  /** Store time as far as this process can tell; for waits only, nothing is decided by it. */
+  storeNow(): Instant {
+    const elapsed = this.config.clock.monotonicMs() - this.#claimedTick;
+    return toInstant(this.claimed.claimedAt + elapsed);
+  }
+
+  enter(call: Call): void {
+    this.#activity += 1;
+    if (this.cancelled !== undefined) {
+      call.reject(this.cancelled);
+      return;
+    }
+    this.calls.set(call.key, call);
+    if (this.isOver) return;
+    call.look?.();
+    if (!this.calls.has(call.key)) return;
+    if (this.#known.has(call.key)) {
+      this.#pump();
+    } else if (this.isReplaying || this.isHeld) {
+      this.#deferred.push(call);
+      this.#watchForDrift();
+    } else {
+      call.start(this.ledger.openings.get(call.key));
+    }
+  }
+
+  /** Something durable has happened that lets the code go on. */
+  settle(settlement: Settlement): void {
+    if (this.isOver || this.cancelled !== undefined) return;
+    this.ledger.settlements.push(settlement);
+    this.#pump();
+  }
+
+  /** Stable over attempts, takeovers and re-drives. */
+  idempotencyKey(key: CallKey): string {
+    return `${this.claimed.execution.lineage}/${this.ledger.era}/${key}`;
+  }
+
+  /** Results reach the code before they are durable: the checkpoint policy says when they become so. */
+  isSoft(): boolean {
+    return this.pipeline.checkpoint.every !== 'step';
+  }
+
+  /** A checkpoint is durable: calls are counted anew from here. */
+  beginEra(at: Instant): void {
+    this.ledger.era += 1;
+    this.now = at;
+    this.mayHaveRun = false;
+  }
+
+  /** Kept with the next write, or by itself after a second. */
+  reportProgress(progress: Payload): void {
+    this.journal.report(progress);
+    this.#cancelProgress ??= this.config.timers.after(PROGRESS_MS, () => {
+      this.#cancelProgress = undefined;
+      this.journal.flush();
+    });
+  }
+
+  softened(): void {
+    const policy = this.pipeline.checkpoint;
+    if (policy.every === 'steps' && this.journal.waiting >= policy.steps) this.journal.flush();
+    if (policy.every !== 'time' || this.#cancelFlush !== undefined) return;
+    this.#cancelFlush = this.config.timers.after(policy.ms, () => {
+      this.#cancelFlush = undefined;
+      this.journal.flush();
+    });
+  }
+
+  /** A piece of user code begins or ends; while any runs the execution stays here. */
+  active(change: 1 | -1): void {
+    this.#active += change;
+    this.#activity += 1;
+    if (change === -1) this.rest();
+  }
+
+  /** The inbox has been read: what waited for that goes on. */
+  goOn(): void {
+    this.#pump();
+    this.rest();
+  }
+
+  /** Looks, once the code has come to rest, whether there is anything left to do here. */
+  rest(): void {
+    if (this.#restScheduled || this.isOver) return;
+    this.#restScheduled = true;
+    const { timers } = this.config;
+    timers.soon(() => {
+      const before = this.#activity;
+      timers.soon(() => {
+        this.#restScheduled = false;
+        if (this.isOver) return;
+        if (before !== this.#activity) this.rest();
+        else this.#atRest();
+      });
+    });
+  }
+
+  /** From here on nothing new is started; what runs may finish. */
+  hold(): void {
+    this.isHeld = true;
+    this.rest();
+  }
+
+  cancel(reason: string): void {
+    if (this.cancelled !== undefined) return;
+    this.cancelled = new ExecutionCancelled(reason);
+    this.stop.abort(this.cancelled);
+    const calls = [...this.calls.values()];
+    this.calls.clear();
+    this.#deferred = [];
+    for (const call of calls) call.reject(this.cancelled);
+  }
+
+  lose(reason: Fault): void {
+    if (this.isOver) return;
+    this.over();
+    this.stop.abort(reason);
+    this.#events.lost(reason);
+  }
+
+  /** The code is done, or nobody listens to it any more. */
+  over(): void {
+    this.isOver = true;
+    this.#cancelDrift?.();
+    this.#cancelFlush?.();
+    this.#cancelProgress?.();
+  }
+
+  #atRest(): void {
+    if (this.#active > 0 || this.isReplaying) return;
+    const isWaiting =
+      this.calls.size > 0 && [...this.calls.values()].every((call) => call.waits !== undefined);
+    if (isWaiting || this.isHeld) this.#events.idle();
+    else this.journal.flush();
+  }
+
+  #pump(): void {
+    if (this.#isResting || this.isOver || this.inbox.isReading) return;
+    const { settlements } = this.ledger;
+    const settlement = settlements[this.#cursor];
+    if (settlement === undefined) return;
+    const call = this.calls.get(settlement.body.key);
+    if (call === undefined && needsCall(settlement.kind)) {
+      this.#watchForDrift();
+      return;
+    }
+    this.#cursor += 1;
+    this.#activity += 1;
+    this.#cancelDrift?.();
+    this.#known.delete(settlement.body.key);
+    if (settlement.body.soft !== true) this.now = settlement.at;
+    if (call !== undefined && settlement.kind !== 'child-ended') this.calls.delete(call.key);
+    if (settlement.kind === 'cancel-requested') this.cancel(settlement.body.reason ?? '');
+    else if (settlement.kind === 'child-ended') this.inbox.childEnded(settlement);
+    else call?.settle(settlement);
+    if (this.#cursor < settlements.length) {
+      this.#pumpLater();
+      return;
+    }
+    // Used up: what was delivered is not kept, or a long execution would hold all its results.
+    settlements.length = 0;
+    this.#cursor = 0;
+    this.#startDeferred();
+  }
+
+  /** The code reacts to one settlement before it gets the next. */
+  #pumpLater(): void {
+    const next = this.ledger.settlements[this.#cursor];
+    // Nothing to wait for: the code has to ask first, and asking pumps.
+    if (next !== undefined && needsCall(next.kind) && !this.calls.has(next.body.key)) {
+      this.#watchForDrift();
+      return;
+    }
+    this.#isResting = true;
+    this.config.timers.soon(() => {
+      this.#isResting = false;
+      this.#pump();
+    });
+  }
+
+  #startDeferred(): void {
+    if (this.isHeld) return;
+    const deferred = this.#deferred;
+    this.#deferred = [];
+    for (const call of deferred) {
+      if (this.calls.get(call.key) === call) call.start(this.ledger.openings.get(call.key));
+    }
+  }
+
+  /** Only code that has asked for something new while history has something else can have drifted. */
+  #watchForDrift(): void {
+    this.#cancelDrift?.();
+    if (this.#deferred.length === 0 || !this.isReplaying) return;
+    this.#cancelDrift = this.config.timers.after(this.config.driftGraceMs, () => {
+      const next = this.ledger.settlements[this.#cursor];
+      const asked = this.#deferred.find((call) => this.calls.get(call.key) === call);
+      if (next === undefined || asked === undefined || this.isOver || this.isHeld) return;
+      if (!needsCall(next.kind) || this.calls.has(next.body.key)) return;
+      this.#events.drifted({ expected: next.body.key, found: asked.key, seq: next.seq });
+    });
+  }
+}
+
+/** Children end and operators cancel whether or not the code has asked. */
+function needsCall(kind: Settlement['kind']): boolean {
+  return kind !== 'child-ended' && kind !== 'cancel-requested';
+}

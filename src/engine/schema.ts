@@ -1,0 +1,44 @@
+// Schemas are any Standard Schema (zod, valibot, arktype, TypeBox adapters …): one method, no dependency.
+
+import { InvalidInput } from '../support/fault.ts';
+
+export interface Schema<Output = unknown> {
+  readonly '~standard': {
+    readonly version: 1;
+    readonly vendor: string;
+    validate(value: unknown): SchemaResult<Output> | Promise<SchemaResult<Output>>;
+  };
+}
+
+type SchemaResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly SchemaIssue[] };
+
+interface SchemaIssue {
+  readonly message: string;
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+}
+
+/** The value as the schema gives it back; throws with every path that is wrong. */
+export function validated<Output>(
+  what: string,
+  schema: Schema<Output>,
+  value: unknown,
+): Output | Promise<Output> {
+  const result = schema['~standard'].validate(value);
+  return result instanceof Promise
+    ? result.then((settled) => accepted(what, settled))
+    : accepted(what, result);
+}
+
+function accepted<Output>(what: string, result: SchemaResult<Output>): Output {
+  if (result.issues === undefined) return result.value;
+  const issues = result.issues.map(({ message, path }) => `${pathText(path)}${message}`);
+  throw new InvalidInput(`${what} is not valid: ${issues.join('; ')}`);
+}
+
+function pathText(path: SchemaIssue['path']): string {
+  if (path === undefined || path.length === 0) return '';
+  const parts = path.map((part) => String(typeof part === 'object' ? part.key : part));
+  return `${parts.join('.')}: `;
+}

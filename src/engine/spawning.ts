@@ -1,0 +1,135 @@
+// `ctx.spawn` and `ctx.fanOut`: what the code asked for, as submissions of children.
+
+import { LANES } from '../execution/execution.ts';
+import { type CallKey, type ExecutionId, parsePipelineName } from '../execution/names.ts';
+import type { Submit } from '../store/contract/execution-store.ts';
+import { InvalidInput } from '../support/fault.ts';
+import { rejectUnknownOptions, shown } from '../support/options.ts';
+import { ChildrenCall } from './calls/children.ts';
+import { childCall, SpawnCall } from './calls/spawn.ts';
+import type { Child, ChildOutcome, Children, SpawnOptions } from './context.ts';
+import type { RunContext } from './context-of.ts';
+import { ChildFailed } from './failures.ts';
+import type { Pipeline } from './pipeline.ts';
+import type { Run } from './run.ts';
+import { validated } from './schema.ts';
+
+const OPTION_NAMES: readonly (keyof SpawnOptions)[] = [
+  ...(['name', 'key', 'lane', 'delayMs', 'deadlineMs', 'tags', 'concurrency'] as const),
+];
+
+interface Asked<Input, Output> {
+  readonly pipeline: Pipeline<Input, Output> | string;
+  readonly options: SpawnOptions;
+}
+
+export async function spawn<Input, Output>(
+  ctx: RunContext,
+  run: Run,
+  asked: Asked<Input, Output> & { readonly input: Input },
+): Promise<Child<Output>> {
+  const { key, ids } = await begin(ctx, run, { ...asked, inputs: [asked.input], kind: 'child' });
+  const id = ids[0] as ExecutionId;
+  return {
+    id,
+    result: async () => {
+      const [outcome] = await ended<Output>(ctx, run, { key, ids });
+      return outputOf(outcome as ChildOutcome<Output>);
+    },
+  };
+}
+
+export async function fanOut<Input, Output>(
+  ctx: RunContext,
+  run: Run,
+  asked: Asked<Input, Output> & { readonly inputs: readonly Input[] },
+): Promise<Children<Output>> {
+  const { key, ids } = await begin(ctx, run, { ...asked, kind: 'children' });
+  return {
+    ids,
+    outcomes: () => ended<Output>(ctx, run, { key, ids }),
+    results: async () => (await ended<Output>(ctx, run, { key, ids })).map(outputOf),
+  };
+}
+
+async function begin<Input, Output>(
+  ctx: RunContext,
+  run: Run,
+  asked: Asked<Input, Output> & { readonly inputs: readonly Input[]; readonly kind: string },
+): Promise<{ readonly key: CallKey; readonly ids: readonly ExecutionId[] }> {
+  const { pipeline, inputs, options } = asked;
+  rejectUnknownOptions('ctx.spawn', options, OPTION_NAMES);
+  if (options.lane !== undefined && !LANES.includes(options.lane)) {
+    throw new InvalidInput(`lane must be one of ${LANES.join(', ')}; got ${shown(options.lane)}.`);
+  }
+  const name = options.name ?? (typeof pipeline === 'string' ? pipeline : pipeline.name);
+  const key = ctx.nextKey(asked.kind, name);
+  const plan = {
+    key,
+    name,
+    count: inputs.length,
+    childAt: (index: number, id: ExecutionId) =>
+      childOf(run, {
+        pipeline,
+        options,
+        input: inputs[index] as Input,
+        id,
+        call: childCall(key, index),
+      }),
+  };
+  if (inputs.length === 0) return { key, ids: [] };
+  const ids = await ctx.enter<readonly ExecutionId[]>(
+    (promise) => new SpawnCall(run, plan, promise),
+  );
+  return { key, ids };
+}
+
+async function childOf<Input, Output>(
+  run: Run,
+  asked: Asked<Input, Output> & {
+    readonly input: Input;
+    readonly id: ExecutionId;
+    readonly call: CallKey;
+  },
+): Promise<Submit> {
+  const { pipeline, options, id, call } = asked;
+  const { execution } = run.claimed;
+  const schema = typeof pipeline === 'string' ? undefined : pipeline.input;
+  const name = parsePipelineName(typeof pipeline === 'string' ? pipeline : pipeline.name);
+  const input =
+    schema === undefined
+      ? asked.input
+      : await validated(`The input of "${name}"`, schema, asked.input);
+  const { key, lane, delayMs, deadlineMs, tags = [], concurrency } = options;
+  return {
+    id,
+    project: execution.project,
+    pipeline: name,
+    lane: lane ?? execution.lane,
+    input: await run.config.payloads.encode(`The input of "${name}"`, input),
+    lineage: id,
+    parent: { id: execution.id, call },
+    tags,
+    attributes: {},
+    intent: call,
+    ...(key === undefined ? {} : { key }),
+    ...(delayMs === undefined ? {} : { delayMs }),
+    ...(deadlineMs === undefined ? {} : { deadlineMs }),
+    ...(concurrency === undefined ? {} : { concurrency }),
+    ...(execution.traceparent === undefined ? {} : { traceparent: execution.traceparent }),
+  };
+}
+
+function ended<Output>(
+  ctx: RunContext,
+  run: Run,
+  spawned: { readonly key: CallKey; readonly ids: readonly ExecutionId[] },
+): Promise<readonly ChildOutcome<Output>[]> {
+  const key = ctx.nextKey('result', spawned.key);
+  return ctx.enter((promise) => new ChildrenCall<Output>(run, { key, spawned }, promise));
+}
+
+function outputOf<Output>(outcome: ChildOutcome<Output>): Output {
+  if (outcome.status === 'completed') return outcome.output;
+  throw new ChildFailed(outcome);
+}

@@ -1,0 +1,173 @@
+// What a caller asks for, checked and turned into a submission.
+
+import { type Attributes, LANES, type Lane } from '../execution/execution.ts';
+import {
+  DEFAULT_PROJECT,
+  type ExecutionId,
+  type ProjectName,
+  parsePipelineName,
+  parseProject,
+} from '../execution/names.ts';
+import type { Submit } from '../store/contract/execution-store.ts';
+import { digestOf } from '../support/digest.ts';
+import { InvalidInput } from '../support/fault.ts';
+import { boundedText, rejectUnknownOptions, shown, wholeNumber } from '../support/options.ts';
+import type { EngineConfig } from './config.ts';
+import type { Pipeline } from './pipeline.ts';
+import { validated } from './schema.ts';
+
+export interface SubmitOptions {
+  /** Same key and same intent: the same execution. Same key, another input or other options: refused. */
+  readonly key?: string;
+  readonly project?: string;
+  readonly lane?: Lane;
+  /** Not before this long from now. */
+  readonly delayMs?: number;
+  /** The overall deadline, from now. */
+  readonly deadlineMs?: number;
+  /** At most `limit` executions of this key are open and started at once. */
+  readonly concurrency?: { readonly key: string; readonly limit: number };
+  /** At most `limit` executions of this key start in any `perMs`. */
+  readonly rate?: { readonly key: string; readonly limit: number; readonly perMs: number };
+  readonly tags?: readonly string[];
+  readonly attributes?: Attributes;
+  /** Who submits, for people to see. */
+  readonly by?: string;
+  readonly traceparent?: string;
+}
+
+const NAMES: readonly (keyof SubmitOptions)[] = [
+  'key',
+  'project',
+  'lane',
+  'delayMs',
+  'deadlineMs',
+  'concurrency',
+  'rate',
+  'tags',
+  'attributes',
+  'by',
+  'traceparent',
+];
+
+const TIME_MS_MAX = 10 * 366 * 86_400_000;
+const NAME_BYTES_MAX = 256;
+const TAGS_MAX = 64;
+const NO_TAGS: readonly string[] = Object.freeze([]);
+const NO_ATTRIBUTES: Attributes = Object.freeze({});
+
+export interface Template {
+  readonly id: string;
+  readonly version: number;
+}
+
+export async function submissionOf<Input>(
+  config: EngineConfig,
+  pipeline: Pipeline<Input, unknown> | string,
+  asked: { readonly input: Input; readonly options: SubmitOptions; readonly template?: Template },
+): Promise<Submit> {
+  const { options, template } = asked;
+  checkOptions(options);
+  const name = parsePipelineName(typeof pipeline === 'string' ? pipeline : pipeline.name);
+  let input: unknown = asked.input;
+  if (typeof pipeline !== 'string' && pipeline.input !== undefined) {
+    const checked = validated(`The input of "${name}"`, pipeline.input, input);
+    input = checked instanceof Promise ? await checked : checked;
+  }
+  const encoded = config.payloads.encode(`The input of "${name}"`, input);
+  const payload = encoded instanceof Promise ? await encoded : encoded;
+  const id = config.ids.next();
+  return {
+    id,
+    project: projectOf(options.project),
+    pipeline: name,
+    lane: options.lane ?? 'interactive',
+    input: payload,
+    lineage: id,
+    tags: options.tags ?? NO_TAGS,
+    attributes: options.attributes ?? NO_ATTRIBUTES,
+    ...keyOf(options, { name, input, id }),
+    ...(options.delayMs === undefined ? {} : { delayMs: options.delayMs }),
+    ...(options.deadlineMs === undefined ? {} : { deadlineMs: options.deadlineMs }),
+    ...(options.concurrency === undefined ? {} : { concurrency: options.concurrency }),
+    ...(options.rate === undefined ? {} : { rate: options.rate }),
+    ...(options.by === undefined ? {} : { submittedBy: options.by }),
+    ...(options.traceparent === undefined ? {} : { traceparent: options.traceparent }),
+    ...(template === undefined ? {} : { template }),
+  };
+}
+
+/** The intent is what the caller asked for, before any codec: encryption never gives the same bytes twice. */
+function keyOf(
+  { key, ...rest }: SubmitOptions,
+  asked: { readonly name: string; readonly input: unknown; readonly id: ExecutionId },
+): Pick<Submit, 'key' | 'intent'> {
+  // Without a key only a repeat of this very call has this id, and it has the same intent.
+  if (key === undefined) return {};
+  const { by: _by, traceparent: _traceparent, ...intent } = rest;
+  const text = JSON.stringify([asked.name, asked.input ?? null, canonical(intent)]);
+  return { key, intent: digestOf(Buffer.from(text)) };
+}
+
+function canonical(value: object): unknown {
+  return Object.entries(value)
+    .filter(([, each]) => each !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+export function projectOf(project: string | undefined): ProjectName {
+  return project === undefined ? DEFAULT_PROJECT : parseProject(project);
+}
+
+function checkOptions(options: SubmitOptions): void {
+  rejectUnknownOptions('submit', options, NAMES);
+  const { key, lane, delayMs, deadlineMs, concurrency, rate, tags, by } = options;
+  if (key !== undefined) boundedText('key', key, NAME_BYTES_MAX);
+  if (by !== undefined) boundedText('by', by, NAME_BYTES_MAX);
+  if (lane !== undefined && !LANES.includes(lane)) {
+    throw new InvalidInput(`lane must be one of ${LANES.join(', ')}; got ${shown(lane)}.`);
+  }
+  if (delayMs !== undefined) wholeNumber('delayMs', delayMs, { min: 0, max: TIME_MS_MAX });
+  if (deadlineMs !== undefined) wholeNumber('deadlineMs', deadlineMs, { min: 1, max: TIME_MS_MAX });
+  if (concurrency !== undefined) {
+    boundedText('concurrency.key', concurrency.key, NAME_BYTES_MAX);
+    wholeNumber('concurrency.limit', concurrency.limit, { min: 1, max: 1_000_000 });
+  }
+  if (rate !== undefined) {
+    boundedText('rate.key', rate.key, NAME_BYTES_MAX);
+    wholeNumber('rate.limit', rate.limit, { min: 1, max: 1_000_000 });
+    wholeNumber('rate.perMs', rate.perMs, { min: 1, max: 86_400_000 });
+  }
+  if (tags !== undefined) checkTags(tags);
+  if (options.attributes !== undefined) checkAttributes(options.attributes);
+}
+
+function checkTags(tags: readonly string[]): void {
+  if (!Array.isArray(tags) || tags.length > TAGS_MAX) {
+    throw new InvalidInput(
+      `tags must be an array of at most ${TAGS_MAX} texts; got ${shown(tags)}.`,
+    );
+  }
+  for (const tag of tags) boundedText('A tag', tag, NAME_BYTES_MAX);
+}
+
+function checkAttributes(attributes: Attributes): void {
+  const entries = Object.entries(attributes);
+  if (entries.length > TAGS_MAX) {
+    throw new InvalidInput(
+      `attributes may have ${TAGS_MAX} entries at most; got ${entries.length}.`,
+    );
+  }
+  for (const [name, value] of entries) {
+    boundedText('The name of an attribute', name, NAME_BYTES_MAX);
+    const isFit =
+      typeof value === 'boolean' ||
+      (typeof value === 'number' && Number.isFinite(value)) ||
+      (typeof value === 'string' && Buffer.byteLength(value) <= NAME_BYTES_MAX);
+    if (!isFit) {
+      throw new InvalidInput(
+        `attributes.${name} must be a boolean, a finite number or text of at most ${NAME_BYTES_MAX} bytes; got ${shown(value)}.`,
+      );
+    }
+  }
+}

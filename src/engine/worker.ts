@@ -1,0 +1,237 @@
+// A worker: claims what is ready for its pipelines, in batches, and drives it. One session, one
+// heartbeat, however many executions it has. It is woken by rings and by the next due time, and polls
+// because rings may be lost.
+
+import type { Lane } from '../execution/execution.ts';
+import type { PipelineName } from '../execution/names.ts';
+import { describeExecutionRefusal } from '../execution/refusal.ts';
+import type { Session } from '../lease/live-session.ts';
+import type { SessionId } from '../lease/names.ts';
+import type { Claimed } from '../store/contract/execution-store.ts';
+import { jittered } from '../support/random.ts';
+import type { EngineConfig } from './config.ts';
+import { Drive } from './drive.ts';
+import { quietLanes, sharesOf } from './lane-shares.ts';
+import { tell } from './observer.ts';
+import type { AnyPipeline } from './pipeline.ts';
+import { openWorkerSession } from './worker-session.ts';
+
+export interface WorkerSettings {
+  readonly pipelines: ReadonlyMap<PipelineName, AnyPipeline>;
+  readonly owner: string;
+  readonly ttlMs: number | undefined;
+  /** How many executions at once. */
+  readonly concurrency: number;
+  readonly pollMs: number;
+  /** How long `stop` lets running steps finish. */
+  readonly stopGraceMs: number;
+}
+
+export interface Worker {
+  /** The session that carries its claims now. */
+  readonly session: SessionId;
+  /** How many executions it has now. */
+  readonly running: number;
+  /** Yields its executions, ends its session; resolves when nothing of it is left. */
+  stop(): Promise<void>;
+  /** For tests: as if the process had died. Nothing is written, nothing is given back. */
+  crash(): void;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** A claim takes this many at most: a batch, not a stall. */
+const CLAIM_MAX = 1_000;
+const TROUBLE_PAUSE_MS = 500;
+const MAINTAIN_MS = 10_000;
+
+export class LiveWorker implements Worker {
+  readonly #config: EngineConfig;
+  readonly #settings: WorkerSettings;
+  readonly #names: readonly PipelineName[];
+  readonly #stop: AbortController = new AbortController();
+  readonly #unlisten: () => void;
+  #session: Session;
+  #drives: Set<Drive> = new Set();
+  #turn = 0;
+  #quiet: ReadonlySet<Lane> = new Set();
+  #isAwake = false;
+  #wake: (() => void) | undefined;
+  #emptied: (() => void) | undefined;
+  #running: Promise<void>;
+  #maintainedAt: number;
+  #stopping: Promise<void> | undefined;
+
+  constructor(config: EngineConfig, settings: WorkerSettings, session: Session) {
+    this.#config = config;
+    this.#settings = settings;
+    this.#names = [...settings.pipelines.keys()];
+    this.#session = session;
+    this.#maintainedAt = config.clock.monotonicMs();
+    this.#unlisten = config.store.executions.onRing(() => this.#ring());
+    this.#running = this.#run();
+  }
+
+  static async open(config: EngineConfig, settings: WorkerSettings): Promise<LiveWorker> {
+    let worker: LiveWorker | undefined;
+    const session = await openWorkerSession(config, settings, () => worker?.lookAtInboxes());
+    worker = new LiveWorker(config, settings, session);
+    return worker;
+  }
+
+  get session(): SessionId {
+    return this.#session.id;
+  }
+
+  get running(): number {
+    return this.#drives.size;
+  }
+
+  /** The store has a notice for this session: a message for one of its executions. */
+  lookAtInboxes(): void {
+    for (const drive of this.#drives) drive.lookAtInbox();
+  }
+
+  stop(): Promise<void> {
+    this.#stopping ??= this.#shutDown();
+    return this.#stopping;
+  }
+
+  crash(): void {
+    this.#stop.abort();
+    this.#unlisten();
+    this.#ring();
+    for (const drive of [...this.#drives]) drive.sessionOver();
+    this.#stopping ??= this.#session.orphan();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+
+  async #shutDown(): Promise<void> {
+    this.#stop.abort();
+    this.#unlisten();
+    this.#ring();
+    await this.#running;
+    const { timers } = this.#config;
+    for (const drive of this.#drives) drive.yield();
+    const graceOver = new AbortController();
+    const cancel = timers.after(this.#settings.stopGraceMs, () => {
+      graceOver.abort();
+      for (const drive of this.#drives) drive.abandon();
+    });
+    await this.#empty();
+    cancel();
+    await this.#session.close();
+  }
+
+  #empty(): Promise<void> {
+    if (this.#drives.size === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#emptied = resolve;
+    });
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      let pauseMs: number;
+      try {
+        pauseMs = await this.#round();
+      } catch (fault) {
+        this.#trouble('Nothing could be claimed', fault);
+        pauseMs = TROUBLE_PAUSE_MS;
+      }
+      if (!signal.aborted && pauseMs > 0) await this.#rest(pauseMs);
+    }
+  }
+
+  /** One round; answers how long to wait for a ring at most. */
+  async #round(): Promise<number> {
+    if (this.#session.signal.aborted) await this.#reopen();
+    await this.#maintainWhenDue();
+    const free = this.#settings.concurrency - this.#drives.size;
+    const { pollMs } = this.#settings;
+    // Half empty before it asks again: batches stay batches under load.
+    if (free <= 0 || free < this.#settings.concurrency / 2) return pollMs;
+    this.#isAwake = false;
+    this.#turn += 1;
+    const shares = sharesOf(Math.min(free, CLAIM_MAX), this.#turn, this.#quiet);
+    const { id: session } = this.#session;
+    const request = { session, pipelines: this.#names, shares };
+    const answer = await this.#config.store.executions.claim(request);
+    if (answer.kind === 'refused') {
+      this.#trouble('Nothing could be claimed', new Error(describeExecutionRefusal(answer)));
+      if (answer.why === 'session-not-live') await this.#session.heartbeat();
+      return TROUBLE_PAUSE_MS;
+    }
+    for (const claimed of answer.claims) this.#drive(claimed);
+    this.#quiet = quietLanes(shares, answer.claims);
+    if (answer.overdue) await this.#config.store.sessions.sweep({ limit: 100 });
+    if (answer.overdue || (answer.more && answer.claims.length > 0)) return 0;
+    const nextMs = Math.min(pollMs, answer.nextReadyInMs ?? pollMs);
+    return Math.max(1, nextMs);
+  }
+
+  #drive(claimed: Claimed): void {
+    const pipeline = this.#settings.pipelines.get(claimed.execution.pipeline);
+    // A store answers with what it was asked for.
+    if (pipeline === undefined) return;
+    const { id, signal } = this.#session;
+    const drive = new Drive(this.#config, { claimed, pipeline, session: id, over: signal }, () =>
+      this.#left(drive),
+    );
+    this.#drives.add(drive);
+    drive.start();
+  }
+
+  #left(drive: Drive): void {
+    this.#drives.delete(drive);
+    const free = this.#settings.concurrency - this.#drives.size;
+    if (free >= this.#settings.concurrency / 2) this.#ring();
+    if (this.#drives.size === 0) this.#emptied?.();
+  }
+
+  /** The session was lost: everything claimed with it is lost, and a new life begins. */
+  async #reopen(): Promise<void> {
+    for (const drive of [...this.#drives]) drive.sessionOver();
+    this.#session = await openWorkerSession(this.#config, this.#settings, () =>
+      this.lookAtInboxes(),
+    );
+  }
+
+  async #maintainWhenDue(): Promise<void> {
+    const now = this.#config.clock.monotonicMs();
+    if (now - this.#maintainedAt < MAINTAIN_MS) return;
+    this.#maintainedAt = now;
+    const { more } = await this.#config.store.executions.maintain({ limit: 500 });
+    if (more) this.#maintainedAt = 0;
+  }
+
+  #ring(): void {
+    this.#isAwake = true;
+    this.#wake?.();
+  }
+
+  async #rest(ms: number): Promise<void> {
+    if (this.#isAwake) {
+      this.#isAwake = false;
+      return;
+    }
+    const { timers, random } = this.#config;
+    await new Promise<void>((resolve) => {
+      const cancel = timers.after(jittered(random, ms, 0.05), resolve);
+      this.#wake = () => {
+        cancel();
+        resolve();
+      };
+    });
+    this.#wake = undefined;
+    this.#isAwake = false;
+  }
+
+  #trouble(what: string, fault: unknown): void {
+    const cause = fault instanceof Error ? fault.message : String(fault);
+    tell(this.#config.observer, { kind: 'trouble', what, cause });
+  }
+}

@@ -1,0 +1,133 @@
+// What everybody else may ask of an execution: cancel, pause, resume, signal (X-17 to X-19). Pure.
+
+import type { Instant } from '../../support/clock.ts';
+import { type ExecutionRecord, isTerminal } from '../execution.ts';
+import type { EventKind, HistoryEvent, InboxMessage } from '../history.ts';
+import type { ExecutionId, Payload, ProjectName } from '../names.ts';
+import type { CommandRefusal } from '../refusal.ts';
+import { type Delivery, deliver } from './deliver.ts';
+import { endedExecution, historyEvent, withHold, withoutHolds } from './record.ts';
+
+export interface CommandView {
+  readonly execution: ExecutionRecord | undefined;
+  /** A cancel is in its inbox, seen or not. */
+  readonly cancelAsked: boolean;
+}
+
+export interface CommandRequest {
+  readonly id: ExecutionId;
+  readonly project: ProjectName;
+  readonly body: Payload;
+}
+
+/** What `child-ended` tells the parent of a cancelled execution. */
+export const CANCELLED_OUTCOME: Payload = '{"status":"cancelled"}' as Payload;
+
+type Refuse = { readonly kind: 'refuse'; readonly refusal: CommandRefusal };
+type NoChange = { readonly kind: 'no-change'; readonly execution: ExecutionRecord };
+type Change<Kind extends string> = {
+  readonly kind: Kind;
+  readonly execution: ExecutionRecord;
+  readonly event: HistoryEvent;
+};
+/** Into the inbox; of a running execution, whose session gets a notice, when `toOwner`. */
+type PassOn = { readonly kind: 'pass-on'; readonly toOwner: boolean } & Delivery;
+
+export type CommandDecision = Change<'apply'> | Change<'end'> | PassOn | NoChange | Refuse;
+
+export function decideCancel(
+  view: CommandView,
+  request: CommandRequest,
+  now: Instant,
+): Change<'end'> | PassOn | NoChange | Refuse {
+  const open = requireOpen(view, request);
+  if (open.kind === 'refuse') return open;
+  const { execution } = open;
+  if (execution.status === 'running') {
+    // The owner that knows of one cancel has nothing to learn from a second.
+    if (view.cancelAsked) return { kind: 'no-change', execution };
+    return passOn(execution, { kind: 'cancel', body: request.body }, now);
+  }
+  const event = eventOf(execution, 'cancelled', { ...request, now });
+  const ended = endedExecution(execution, { status: 'cancelled', now, seq: event.seq });
+  return { kind: 'end', execution: ended, event };
+}
+
+export function decidePause(
+  view: CommandView,
+  request: CommandRequest,
+  now: Instant,
+): Change<'apply'> | PassOn | NoChange | Refuse {
+  const open = requireOpen(view, request);
+  if (open.kind === 'refuse') return open;
+  const { execution } = open;
+  if (execution.status === 'running') {
+    return passOn(execution, { kind: 'pause', body: request.body }, now);
+  }
+  if (execution.holds.includes('paused')) return { kind: 'no-change', execution };
+  const event = eventOf(execution, 'paused', { ...request, now });
+  const paused = { ...withHold(execution, 'paused'), seq: event.seq };
+  return { kind: 'apply', execution: paused, event };
+}
+
+export function decideResume(
+  view: CommandView,
+  request: CommandRequest,
+  now: Instant,
+): Change<'apply'> | NoChange | Refuse {
+  const open = requireOpen(view, request);
+  if (open.kind === 'refuse') return open;
+  const { execution } = open;
+  if (!execution.holds.includes('paused') && !execution.holds.includes('blocked')) {
+    return { kind: 'no-change', execution };
+  }
+  const event = eventOf(execution, 'resumed', { ...request, now });
+  // X-12: places were handed on past it, so it must ask for itself.
+  const resumed = withoutHolds(execution, 'paused', 'blocked', 'behind-key');
+  return { kind: 'apply', execution: { ...resumed, seq: event.seq }, event };
+}
+
+export function decideSignal(
+  view: CommandView,
+  request: CommandRequest & { readonly name: string },
+  now: Instant,
+): PassOn | Refuse {
+  const open = requireOpen(view, request);
+  if (open.kind === 'refuse') return open;
+  const { name, body } = request;
+  return passOn(open.execution, { kind: 'signal', name, body }, now);
+}
+
+/** X-2 and X-21: what has ended, or belongs to others, is out of reach. */
+function requireOpen(
+  view: CommandView,
+  request: CommandRequest,
+): { readonly kind: 'open'; readonly execution: ExecutionRecord } | Refuse {
+  const { id } = request;
+  const { execution } = view;
+  if (execution === undefined || execution.project !== request.project) {
+    return { kind: 'refuse', refusal: { why: 'execution-unknown', id } };
+  }
+  const { status } = execution;
+  if (isTerminal(status)) return { kind: 'refuse', refusal: { why: 'already-ended', id, status } };
+  return { kind: 'open', execution };
+}
+
+function passOn(
+  execution: ExecutionRecord,
+  message: Pick<InboxMessage, 'kind' | 'name' | 'body'>,
+  now: Instant,
+): PassOn {
+  const toOwner = execution.status === 'running';
+  return { kind: 'pass-on', toOwner, ...deliver(execution, message, now) };
+}
+
+/** The row's seq is exact unless running, and running ones are not written to by outsiders (X-5). */
+function eventOf(
+  execution: ExecutionRecord,
+  kind: EventKind,
+  said: { readonly body: Payload; readonly now: Instant },
+): HistoryEvent {
+  const seq = execution.seq + 1;
+  return historyEvent({ kind, body: said.body }, { seq, at: said.now });
+}

@@ -1,0 +1,48 @@
+// What outsiders tell an execution, and whether that wakes it. Pure.
+
+import type { Instant } from '../../support/clock.ts';
+import type { ExecutionRecord } from '../execution.ts';
+import type { InboxMessage } from '../history.ts';
+import { queuedAt } from './record.ts';
+
+export type NewMessage = Pick<InboxMessage, 'kind' | 'name' | 'body'>;
+
+export interface Delivery {
+  readonly execution: ExecutionRecord;
+  readonly message: InboxMessage;
+}
+
+/** To an open execution. */
+export function deliver(
+  execution: ExecutionRecord,
+  { kind, name, body }: NewMessage,
+  now: Instant,
+): Delivery {
+  const n = execution.news + 1;
+  const message: InboxMessage = {
+    n,
+    kind,
+    at: now,
+    ...(name === undefined ? {} : { name }),
+    ...(body === undefined ? {} : { body }),
+  };
+  return { execution: afterArrival({ ...execution, news: n }, kind, now), message };
+}
+
+function afterArrival(
+  execution: ExecutionRecord,
+  kind: InboxMessage['kind'],
+  now: Instant,
+): ExecutionRecord {
+  if (execution.status !== 'waiting') return execution;
+  if (kind !== 'child-ended') return wake(execution, now);
+  const wakeAfter = Math.max(0, execution.wakeAfter - 1);
+  const counted = { ...execution, wakeAfter };
+  return wakeAfter === 0 ? wake(counted, now) : counted;
+}
+
+/** A timer that is due already is left alone: it says how long the execution has been ready. */
+function wake(execution: ExecutionRecord, now: Instant): ExecutionRecord {
+  const { readyAt } = execution;
+  return queuedAt(execution, readyAt === undefined || readyAt > now ? now : readyAt);
+}

@@ -1,0 +1,38 @@
+// Executions whose time is up (X-20). Pure.
+
+import { formatInstant, type Instant } from '../../support/clock.ts';
+import type { ExecutionRecord } from '../execution.ts';
+import type { Failure } from '../failure.ts';
+import type { HistoryEvent } from '../history.ts';
+import type { Payload } from '../names.ts';
+import { endedExecution, historyEvent } from './record.ts';
+
+/** Why `maintain` cancels the open children of an execution that has ended. */
+export const PARENT_ENDED: Payload = '{"by":"holdfast","reason":"parent-ended"}' as Payload;
+
+export interface OverdueEnd {
+  readonly execution: ExecutionRecord;
+  readonly event: HistoryEvent;
+  /** For the parent. */
+  readonly outcome: Payload;
+}
+
+/** A running execution is its owner's to end; it knows the deadline. */
+export function decideOverdue(execution: ExecutionRecord, now: Instant): OverdueEnd | undefined {
+  const { status, deadlineAt } = execution;
+  if (status !== 'queued' && status !== 'waiting') return undefined;
+  if (deadlineAt === undefined || deadlineAt > now) return undefined;
+  const failure: Failure = {
+    category: 'permanent',
+    code: 'deadline-passed',
+    message: `Not ended by its deadline, ${formatInstant(deadlineAt)}.`,
+  };
+  const seq = execution.seq + 1;
+  const body = JSON.stringify({ failure }) as Payload;
+  const event = historyEvent({ kind: 'failed', body }, { seq, at: now });
+  return {
+    execution: endedExecution(execution, { status: 'failed', now, seq }),
+    event,
+    outcome: JSON.stringify({ status: 'failed', failure }) as Payload,
+  };
+}

@@ -1,0 +1,192 @@
+// What the owner of a claim may write. Pure.
+
+import type { Fence } from '../../lease/fence.ts';
+import type { SessionId } from '../../lease/names.ts';
+import { chainEnd, type SessionChain } from '../../lease/session.ts';
+import { type Instant, laterBy } from '../../support/clock.ts';
+import type { ExecutionRecord, TerminalStatus } from '../execution.ts';
+import type { HistoryEvent, NewEvent } from '../history.ts';
+import type { ExecutionId, Payload } from '../names.ts';
+import type { NewsRefusal, OwnerRefusal } from '../refusal.ts';
+import { endedExecution, historyEvents, queuedAfter, unset, withHold } from './record.ts';
+
+export interface OwnerView {
+  readonly execution: ExecutionRecord | undefined;
+  /** The chain of the session of the newest claim; empty when nobody has it or it is forgotten. */
+  readonly holder: SessionChain;
+  /** The greatest fence this store has issued. */
+  readonly lastIssued: number;
+  /** Seq of the last event in history. */
+  readonly lastSeq: number;
+  /** What is stored from the seq of the request on, at least as many as it has events. */
+  readonly stored: readonly HistoryEvent[];
+}
+
+export interface OwnerRequest {
+  readonly id: ExecutionId;
+  readonly fence: Fence;
+  readonly session: SessionId;
+  readonly seq: number;
+  readonly events: readonly NewEvent[];
+  readonly progress?: Payload;
+}
+
+type Refuse<Why = OwnerRefusal> = { readonly kind: 'refuse'; readonly refusal: Why };
+type Replay = {
+  readonly kind: 'replay';
+  readonly execution: ExecutionRecord;
+  readonly at: Instant;
+};
+type Change = {
+  readonly kind: 'apply';
+  readonly execution: ExecutionRecord;
+  readonly events: readonly HistoryEvent[];
+};
+export type OwnerDecision = Change | Replay | Refuse;
+
+/** the row keeps its seq; history is what counts while it runs. */
+export function decideRecord(view: OwnerView, request: OwnerRequest, now: Instant): OwnerDecision {
+  return replayOf(view, request, () => true) ?? decideWrite(view, request, now);
+}
+
+/** whether the user's work may run at all. What it will append is not known yet. */
+export function refuseTransact(
+  view: OwnerView,
+  request: Omit<OwnerRequest, 'events'>,
+): OwnerRefusal | undefined {
+  const owned = requireOwner(view, request);
+  if (owned.kind === 'refuse') return owned.refusal;
+  return request.seq === view.lastSeq + 1 ? undefined : seqTaken(request);
+}
+
+/** The seq is of the last event; what else an end does, its store does in the same step. */
+export function decideFinish(
+  view: OwnerView,
+  request: OwnerRequest & { readonly status: TerminalStatus },
+  now: Instant,
+): OwnerDecision {
+  const replay = replayOf(view, request, ({ status }) => status === request.status);
+  const written = replay ?? decideWrite(view, request, now);
+  if (written.kind !== 'apply') return written;
+  const seq = lastSeqOf(view, written);
+  return { ...written, execution: endedExecution(written.execution, { ...request, now, seq }) };
+}
+
+/** */
+export function decidePark(
+  view: OwnerView,
+  request: OwnerRequest & {
+    readonly wakeInMs?: number;
+    readonly wakeAfter: number;
+    readonly newsSeen: number;
+  },
+  now: Instant,
+): OwnerDecision | Refuse<NewsRefusal> {
+  const written = replayOf(view, request, isOver(request)) ?? decideWrite(view, request, now);
+  if (written.kind !== 'apply') return written;
+  const { id, news } = written.execution;
+  if (news > request.newsSeen) {
+    return { kind: 'refuse', refusal: { why: 'unseen-news', id, news } };
+  }
+  const { wakeInMs, wakeAfter } = request;
+  const execution: ExecutionRecord = {
+    ...unset(written.execution, 'session', 'readyAt'),
+    status: 'waiting',
+    ...(wakeInMs === undefined ? {} : { readyAt: laterBy(now, wakeInMs) }),
+    wakeAfter,
+    seq: lastSeqOf(view, written),
+  };
+  return { ...written, execution };
+}
+
+/** */
+export function decideGiveBack(
+  view: OwnerView,
+  request: OwnerRequest & {
+    readonly delayMs?: number;
+    readonly blocked?: boolean;
+    readonly paused?: boolean;
+  },
+  now: Instant,
+): OwnerDecision {
+  const written = replayOf(view, request, isOver(request)) ?? decideWrite(view, request, now);
+  if (written.kind !== 'apply') return written;
+  const queued = queuedAfter(written.execution, now, request.delayMs);
+  const blocked = request.blocked === true ? withHold(queued, 'blocked') : queued;
+  const held = request.paused === true ? withHold(blocked, 'paused') : blocked;
+  return { ...written, execution: { ...held, seq: lastSeqOf(view, written) } };
+}
+
+function decideWrite(view: OwnerView, request: OwnerRequest, now: Instant): Change | Refuse {
+  const owned = requireOwner(view, request);
+  if (owned.kind === 'refuse') return owned;
+  const { seq, fence, events, progress } = request;
+  if (events.length > 0 && seq !== view.lastSeq + 1) {
+    return { kind: 'refuse', refusal: seqTaken(request) };
+  }
+  const execution = progress === undefined ? owned.execution : { ...owned.execution, progress };
+  return { kind: 'apply', execution, events: historyEvents(events, { seq, at: now, fence }) };
+}
+
+/** X-1, and why not, in the order that the rule gives. */
+function requireOwner(
+  view: OwnerView,
+  request: Pick<OwnerRequest, 'id' | 'fence' | 'session'>,
+): { readonly kind: 'owned'; readonly execution: ExecutionRecord } | Refuse {
+  const { id, fence } = request;
+  const { execution } = view;
+  const refuse = (refusal: OwnerRefusal): Refuse => ({ kind: 'refuse', refusal });
+  if (fence > view.lastIssued) return refuse({ why: 'fence-ahead', id, fence });
+  if (execution === undefined) return refuse({ why: 'execution-unknown', id });
+  const { status, fence: newest } = execution;
+  if (newest !== undefined && newest !== fence) {
+    return refuse({ why: 'superseded', id, fence, newest, status });
+  }
+  if (status !== 'running') return refuse({ why: 'not-running', id, status });
+  const isEnded = view.holder.length === 0 || chainEnd(view.holder) !== undefined;
+  if (isEnded || execution.session !== request.session) {
+    return refuse({ why: 'claim-ended', id, fence });
+  }
+  return { kind: 'owned', execution };
+}
+
+/** the whole write is stored, equal and under the same fence; and its effect is, too. */
+function replayOf(
+  view: OwnerView,
+  request: OwnerRequest,
+  hasHappened: (execution: ExecutionRecord) => boolean,
+): Replay | undefined {
+  const { execution, stored } = view;
+  const { events, fence } = request;
+  const first = stored[0];
+  if (execution === undefined || first === undefined || events.length === 0) return undefined;
+  const isStored = events.every((event, index) => isSame(stored[index], { ...event, fence }));
+  if (!isStored || !hasHappened(execution)) return undefined;
+  return { kind: 'replay', execution, at: first.at };
+}
+
+/** Its claim has ended: nobody runs it, or somebody else does. */
+function isOver(request: OwnerRequest): (execution: ExecutionRecord) => boolean {
+  return ({ status, fence }) => status !== 'running' || fence !== request.fence;
+}
+
+function isSame(
+  stored: HistoryEvent | undefined,
+  event: NewEvent & { readonly fence: Fence },
+): boolean {
+  return (
+    stored !== undefined &&
+    stored.fence === event.fence &&
+    stored.kind === event.kind &&
+    stored.name === event.name &&
+    stored.body === event.body
+  );
+}
+
+function lastSeqOf(view: OwnerView, change: Change): number {
+  return view.lastSeq + change.events.length;
+}
+
+function seqTaken({ id, seq }: Pick<OwnerRequest, 'id' | 'seq'>): OwnerRefusal {
+  return { why: 'seq-taken', id, seq };
+}

@@ -1,0 +1,107 @@
+// What a submit becomes. Pure.
+
+import { type Instant, laterBy } from '../../support/clock.ts';
+import type { ExecutionRecord, Submission } from '../execution.ts';
+import type { HistoryEvent } from '../history.ts';
+import type { ExecutionId, Payload } from '../names.ts';
+import type { SubmitRefusal } from '../refusal.ts';
+import { historyEvent, unset, withHold } from './record.ts';
+
+export interface SubmitView {
+  readonly byId: ExecutionRecord | undefined;
+  /** Whoever has the key in the project; undefined when the request has none. */
+  readonly byKey: ExecutionRecord | undefined;
+  /** No place of its concurrency key is free. */
+  readonly exhausted: boolean;
+}
+
+export interface SubmitRequest extends Submission {
+  readonly delayMs?: number;
+  readonly body?: Payload;
+}
+
+export interface Insertion {
+  readonly kind: 'insert';
+  readonly execution: ExecutionRecord;
+  readonly event: HistoryEvent;
+}
+
+export type SubmitDecision =
+  | Insertion
+  | { readonly kind: 'existing'; readonly id: ExecutionId }
+  | { readonly kind: 'refuse'; readonly refusal: SubmitRefusal };
+
+export function decideSubmit(
+  view: SubmitView,
+  request: SubmitRequest,
+  now: Instant,
+): SubmitDecision {
+  const { byId, byKey } = view;
+  if (byId !== undefined) {
+    return byId.intent === request.intent && byId.project === request.project
+      ? { kind: 'existing', id: byId.id }
+      : { kind: 'refuse', refusal: { why: 'id-taken', id: request.id } };
+  }
+  if (byKey !== undefined && request.key !== undefined) {
+    if (byKey.intent === request.intent) return { kind: 'existing', id: byKey.id };
+    const refusal = { why: 'key-conflict', key: request.key, id: byKey.id } as const;
+    return { kind: 'refuse', refusal };
+  }
+  const { execution, event } = insertion(request, now);
+  // who would find no place is not even looked at by claims.
+  return {
+    kind: 'insert',
+    execution: view.exhausted ? withHold(execution, 'behind-key') : execution,
+    event,
+  };
+}
+
+/** the successor continues under key and place of the one it follows. */
+export function decideSuccessor(
+  ended: ExecutionRecord,
+  request: SubmitRequest,
+  now: Instant,
+): Insertion {
+  const { execution, event } = insertion(request, now);
+  const { key, intent } = ended;
+  const bare = unset(execution, 'key', 'intent');
+  const keyed =
+    key === undefined ? bare : { ...bare, key, ...(intent === undefined ? {} : { intent }) };
+  const takesPlace = ended.hasPlace && sharesPlace(ended, execution);
+  return {
+    kind: 'insert',
+    execution: takesPlace ? { ...keyed, gated: false, hasPlace: true } : keyed,
+    event,
+  };
+}
+
+function sharesPlace(a: Submission, b: Submission): boolean {
+  return a.concurrency?.key === b.concurrency?.key && a.project === b.project;
+}
+
+function insertion(request: SubmitRequest, now: Instant): Insertion {
+  const { delayMs, body, ...submission } = request;
+  const event = historyEvent(
+    { kind: 'submitted', ...(body === undefined ? {} : { body }) },
+    {
+      seq: 1,
+      at: now,
+    },
+  );
+  const { deadlineMs } = submission;
+  const execution: ExecutionRecord = {
+    ...submission,
+    status: 'queued',
+    submittedAt: now,
+    ...(deadlineMs === undefined ? {} : { deadlineAt: laterBy(now, deadlineMs) }),
+    readyAt: laterBy(now, delayMs ?? 0),
+    holds: [],
+    gated: submission.concurrency !== undefined || submission.rate !== undefined,
+    hasPlace: false,
+    fruitlessClaims: 0,
+    seq: 1,
+    news: 0,
+    wakeAfter: 0,
+  };
+  return { kind: 'insert', execution, event };
+}

@@ -1,0 +1,58 @@
+// Time travel for the tests of pipelines: a Holdfast in memory whose clock stands still until the test
+// moves it. A pipeline that sleeps for thirty days is tested in milliseconds, with the same engine.
+
+import { Holdfast } from '../engine/holdfast.ts';
+import type { HoldfastOptions } from '../engine/holdfast-options.ts';
+import type { Worker } from '../engine/worker.ts';
+import type { WorkerOptions } from '../engine/worker-options.ts';
+import { openMemoryStore } from '../store/memory/open.ts';
+import { ManualClock } from './manual-clock.ts';
+
+export interface TestHoldfastOptions extends Omit<HoldfastOptions, 'store' | 'clock' | 'timers'> {
+  readonly pipelines: WorkerOptions['pipelines'];
+  /** Where time starts; 2030 unless said. */
+  readonly start?: Date;
+}
+
+export interface TestHoldfast {
+  readonly holdfast: Holdfast;
+  readonly clock: ManualClock;
+  /** Everything that is due in that time happens, in its order, and everything that follows from it. */
+  advance(ms: number): Promise<void>;
+  /** The process dies and another starts: nothing in memory survives, nothing recorded is lost. */
+  restart(): Promise<void>;
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** Nothing is polled and nobody dies by himself: only what the test does happens. */
+const POLL_MS = 31 * 86_400_000;
+const TTL_MS = 7 * 86_400_000;
+
+export async function openTestHoldfast(options: TestHoldfastOptions): Promise<TestHoldfast> {
+  const { pipelines, start, ...rest } = options;
+  const clock = new ManualClock(start?.getTime());
+  const store = openMemoryStore({ clock, policy: { ttlMsMax: TTL_MS } });
+  const holdfast = new Holdfast({ ...rest, store, clock, timers: clock.timers });
+  const work = (): Promise<Worker> =>
+    holdfast.worker({ pipelines, ttlMs: TTL_MS, pollMs: POLL_MS });
+  let worker = await work();
+  const close = async (): Promise<void> => {
+    await holdfast.close();
+    await store.close();
+  };
+  return {
+    holdfast,
+    clock,
+    advance: (ms) => clock.advance(ms),
+    async restart() {
+      worker.crash();
+      const by = { kind: 'operator', actor: 'test', reason: 'restart' } as const;
+      await store.sessions.end({ id: worker.session, by });
+      worker = await work();
+      await clock.settle();
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { pipeline } from '../../../src/engine/pipeline.ts';
+import type { Behaviour } from '../stage.ts';
+
+export const CANCELLING: readonly Behaviour[] = [
+  {
+    name: 'what is queued or waiting is cancelled at once',
+    async run(stage) {
+      const waiting = pipeline({ name: 'waiting', run: (ctx) => ctx.receive('never') });
+      const holdfast = stage.holdfast();
+      const queued = await holdfast.submit(waiting, undefined);
+      assert.equal((await holdfast.cancel(queued.id)).kind, 'done');
+      await assert.rejects(queued.result(), { name: 'ExecutionFailed', status: 'cancelled' });
+      await stage.worker(holdfast, [waiting]);
+      const parked = await holdfast.submit(waiting, undefined);
+      await stage.until(holdfast, parked.id, ({ status }) => status === 'waiting');
+      assert.equal((await holdfast.cancel(parked.id, { by: 'olga', reason: 'typo' })).kind, 'done');
+      await assert.rejects(parked.result(), { name: 'ExecutionFailed', status: 'cancelled' });
+      const again = await holdfast.cancel(parked.id);
+      assert.equal(again.kind, 'refused');
+    },
+  },
+  {
+    name: 'a running execution is told, its steps abort, and it ends as cancelled',
+    async run(stage) {
+      let wasAborted = false;
+      const working = pipeline({
+        name: 'working',
+        run: (ctx) =>
+          ctx.step(
+            'long',
+            ({ signal }) =>
+              new Promise<void>((_, reject) => {
+                signal.addEventListener('abort', () => {
+                  wasAborted = true;
+                  reject(signal.reason);
+                });
+              }),
+          ),
+      });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [working], { ttlMs: 600 });
+      const handle = await holdfast.submit(working, undefined);
+      await stage.until(holdfast, handle.id, ({ status }) => status === 'running');
+      assert.equal((await holdfast.cancel(handle.id)).kind, 'passed-on');
+      await assert.rejects(handle.result(), { name: 'ExecutionFailed', status: 'cancelled' });
+      assert.ok(wasAborted);
+    },
+  },
+  {
+    name: 'cancelling a parent cancels its children',
+    async run(stage) {
+      const child = pipeline({ name: 'child', run: (ctx) => ctx.receive('never') });
+      const parent = pipeline({
+        name: 'parent',
+        async run(ctx) {
+          const children = await ctx.fanOut(child, [1, 2, 3]);
+          return children.results();
+        },
+      });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [parent, child]);
+      const handle = await holdfast.submit(parent, undefined);
+      await stage.until(holdfast, handle.id, ({ status }) => status === 'waiting');
+      const children = await stage.store.executions.children({ parent: handle.id, limit: 10 });
+      for (const { id } of children) {
+        await stage.until(holdfast, id, ({ status }) => status === 'waiting');
+      }
+      await holdfast.cancel(handle.id);
+      await stage.store.executions.maintain({ limit: 100 });
+      for (const { id } of children) {
+        await stage.until(holdfast, id, ({ status }) => status === 'cancelled');
+      }
+    },
+  },
+];

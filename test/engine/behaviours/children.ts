@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { pipeline } from '../../../src/engine/pipeline.ts';
+import type { Behaviour } from '../stage.ts';
+
+const doubling = pipeline({
+  name: 'doubling',
+  run: (ctx, n: number) =>
+    ctx.step('double', () => {
+      if (n === 13) throw Object.assign(new Error('unlucky'), { category: 'permanent' });
+      return n * 2;
+    }),
+});
+
+export const CHILDREN: readonly Behaviour[] = [
+  {
+    name: 'a child runs on its own and its parent gets its output',
+    async run(stage) {
+      const parent = pipeline({
+        name: 'parent',
+        async run(ctx, n: number) {
+          const child = await ctx.spawn(doubling, n);
+          return { id: child.id, output: await child.result() };
+        },
+      });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [parent, doubling]);
+      const handle = await holdfast.submit(parent, 21);
+      const { id, output } = await handle.result();
+      assert.equal(output, 42);
+      const child = await holdfast.read(id);
+      assert.equal(child?.parent?.id, handle.id);
+      assert.equal(child?.status, 'completed');
+    },
+  },
+  {
+    name: 'a failed child is an error that the parent may catch, or an outcome',
+    async run(stage) {
+      const parent = pipeline({
+        name: 'parent',
+        async run(ctx) {
+          const bad = await ctx.spawn(doubling, 13);
+          const caught = await bad.result().catch((error: Error) => error.name);
+          const many = await ctx.fanOut(doubling, [1, 13, 3]);
+          const outcomes = await many.outcomes();
+          return { caught, statuses: outcomes.map(({ status }) => status) };
+        },
+      });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [parent, doubling]);
+      const handle = await holdfast.submit(parent, undefined);
+      assert.deepEqual(await handle.result(), {
+        caught: 'ChildFailed',
+        statuses: ['completed', 'failed', 'completed'],
+      });
+    },
+  },
+  {
+    name: 'a fan-out of hundreds comes back in order, and wakes its parent a few times at most',
+    async run(stage) {
+      const inputs = Array.from({ length: 500 }, (_, index) => index + 100);
+      const parent = pipeline({
+        name: 'parent',
+        async run(ctx) {
+          const children = await ctx.fanOut(doubling, inputs);
+          return children.results();
+        },
+      });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [parent, doubling]);
+      const handle = await holdfast.submit(parent, undefined);
+      assert.deepEqual(
+        await handle.result(),
+        inputs.map((n) => n * 2),
+      );
+      const history = await holdfast.history(handle.id);
+      const claims = history.filter(({ kind }) => kind === 'claimed').length;
+      assert.ok(claims <= 10, `it was claimed ${claims} times`);
+    },
+  },
+  {
+    name: 'a parent that is recovered does not spawn its children again',
+    async run(stage) {
+      const parent = pipeline({
+        name: 'parent',
+        async run(ctx) {
+          const child = await ctx.spawn(doubling, 4);
+          await ctx.receive('go');
+          return child.result();
+        },
+      });
+      const holdfast = stage.holdfast();
+      const first = await stage.worker(holdfast, [parent]);
+      const handle = await holdfast.submit(parent, undefined);
+      await stage.until(holdfast, handle.id, ({ status }) => status === 'waiting');
+      await stage.crash(first);
+      await stage.worker(holdfast, [parent, doubling]);
+      await holdfast.signal(handle.id, { name: 'go' });
+      assert.equal(await handle.result(), 8);
+      const children = await stage.store.executions.children({ parent: handle.id, limit: 10 });
+      assert.equal(children.length, 1);
+    },
+  },
+];

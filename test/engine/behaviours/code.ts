@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict';
+import { pipeline } from '../../../src/engine/pipeline.ts';
+import type { Behaviour } from '../stage.ts';
+
+export const CODE: readonly Behaviour[] = [
+  {
+    name: 'time, dice and ids are the same in every replay',
+    async run(stage) {
+      const seen: string[][] = [];
+      const steady = pipeline({
+        name: 'steady',
+        async run(ctx) {
+          await ctx.step('one', () => 1);
+          seen.push([ctx.now().toISOString(), String(ctx.random()), ctx.uuid(), ctx.uuid()]);
+          await ctx.receive('go');
+        },
+      });
+      const holdfast = stage.holdfast();
+      const first = await stage.worker(holdfast, [steady]);
+      const handle = await holdfast.submit(steady, undefined);
+      await stage.until(holdfast, handle.id, ({ status }) => status === 'waiting');
+      await stage.crash(first);
+      await stage.worker(holdfast, [steady]);
+      await holdfast.signal(handle.id, { name: 'go' });
+      await handle.result();
+      assert.equal(seen.length, 2);
+      assert.deepEqual(seen[0], seen[1]);
+      assert.notEqual(seen[0]?.[2], seen[0]?.[3]);
+    },
+  },
+  {
+    name: 'continueAsNew goes on in a fresh execution, and result follows it',
+    async run(stage) {
+      const loop = pipeline({
+        name: 'loop',
+        async run(ctx, n: number) {
+          await ctx.step('tick', () => n);
+          if (n < 3) ctx.continueAsNew(n + 1);
+          return { id: ctx.id, n };
+        },
+      });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [loop]);
+      const handle = await holdfast.submit(loop, 1, { key: 'only' });
+      const { id, n } = (await handle.result()) as { id: string; n: number };
+      assert.equal(n, 3);
+      assert.notEqual(id, handle.id);
+      assert.equal((await holdfast.read(id))?.lineage, handle.id);
+      // The key belongs to the newest of the chain.
+      const again = await holdfast.submit(loop, 1, { key: 'only' });
+      assert.equal(again.existing, true);
+      assert.equal(again.id, id);
+    },
+  },
+  {
+    name: 'documents, progress and logs',
+    async run(stage) {
+      const documented = pipeline({
+        name: 'documented',
+        async run(ctx) {
+          ctx.log('hello', { n: 1 });
+          ctx.progress({ done: 1, of: 2 });
+          await ctx.attach('report.txt', 'all is well');
+          await ctx.attach('raw', new Uint8Array([1, 2, 3]));
+          await ctx.receive('go');
+        },
+      });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [documented]);
+      const handle = await holdfast.submit(documented, undefined);
+      const waiting = await stage.until(holdfast, handle.id, ({ status }) => status === 'waiting');
+      assert.equal(waiting.progress, '{"v":{"done":1,"of":2}}');
+      const text = await holdfast.attachment(handle.id, 'report.txt');
+      assert.equal(Buffer.from(text ?? []).toString(), 'all is well');
+      const names = (await holdfast.attachments(handle.id)).map(({ name, type }) => [name, type]);
+      assert.deepEqual(names.sort(), [
+        ['raw', 'application/octet-stream'],
+        ['report.txt', 'text/plain'],
+      ]);
+      await holdfast.signal(handle.id, { name: 'go' });
+      await handle.result();
+      const logs = stage.reports.filter(({ kind }) => kind === 'log');
+      assert.equal(logs.length, 1, 'a log line is told once, however often the code runs');
+    },
+  },
+  {
+    name: 'input and output are checked against their schemas',
+    async run(stage) {
+      const positive = {
+        '~standard': {
+          version: 1,
+          vendor: 'test',
+          validate: (value: unknown) =>
+            typeof value === 'number' && value > 0
+              ? { value }
+              : { issues: [{ message: 'must be positive', path: ['n'] }] },
+        },
+      } as const;
+      const checked = pipeline<number, number>({
+        name: 'checked',
+        input: positive,
+        output: positive,
+        run: (_ctx, n) => 10 - n,
+      });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [checked]);
+      await assert.rejects(holdfast.submit(checked, -1), {
+        message: /input .* n: must be positive/,
+      });
+      assert.equal(await (await holdfast.submit(checked, 3)).result(), 7);
+      const wrong = await holdfast.submit(checked, 30);
+      await assert.rejects(wrong.result(), { message: /output .* must be positive/ });
+    },
+  },
+  {
+    name: 'a write of the user and the record of its step commit together',
+    without: { memory: 'the memory store has no connection to write to' },
+    async run(stage) {
+      const moved = pipeline({
+        name: 'moved',
+        async run(ctx) {
+          const failed = await ctx
+            .transaction('refused', ((connection: Writer) => {
+              write(stage.kind, connection, 'insert into account_test values (99)');
+              throw new Error('changed my mind');
+            }) as never)
+            .catch((error: Error) => error.name);
+          await ctx.transaction('booked', ((connection: Writer) =>
+            write(stage.kind, connection, 'insert into account_test values (1)')) as never);
+          return failed;
+        },
+      });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [moved, setUp(stage.kind)]);
+      await (await holdfast.submit('set up', undefined)).result();
+      const handle = await holdfast.submit(moved, undefined);
+      assert.equal(await handle.result(), 'StepFailed');
+      const counted = await holdfast.submit('set up', 'count');
+      assert.deepEqual(await counted.result(), 1);
+    },
+  },
+];
+
+/** What both connections have in common is that they can do this, each in its own way. */
+type Writer = {
+  prepare(sql: string): { run(): unknown; get(): unknown };
+  query(sql: string): Promise<{ rows: readonly { n: number }[] }>;
+};
+
+function write(kind: string, connection: Writer, sql: string): unknown {
+  if (kind !== 'sqlite') return connection.query(sql).then(() => null);
+  connection.prepare(sql).run();
+  return null;
+}
+
+function setUp(kind: string) {
+  return pipeline<unknown, unknown>({
+    name: 'set up',
+    run: (ctx, what) =>
+      ctx.transaction('sql', ((connection: Writer) => {
+        if (what !== 'count')
+          return write(kind, connection, 'create table account_test (n integer)');
+        const sql = 'select count(*) as n from account_test';
+        return kind === 'sqlite'
+          ? (connection.prepare(sql).get() as { n: number }).n
+          : connection.query(sql).then(({ rows }) => Number(rows[0]?.n));
+      }) as never),
+  });
+}

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import type { Context } from '../../../src/engine/context.ts';
+import { pipeline } from '../../../src/engine/pipeline.ts';
+import type { Behaviour, Stage } from '../stage.ts';
+
+type Code = (ctx: Context) => Promise<unknown>;
+
+let deploys = 0;
+
+/** Runs `before` to its wait, replaces the code by `after`, and answers with the execution's id. */
+async function deploy(
+  stage: Stage,
+  before: Code,
+  after: Code,
+): Promise<{ id: string; fix(code: Code): Promise<void>; result(): Promise<unknown> }> {
+  const holdfast = stage.holdfast();
+  deploys += 1;
+  const name = `changing ${deploys}`;
+  const old = await stage.worker(holdfast, [pipeline({ name, run: before })]);
+  const handle = await holdfast.submit(name, undefined);
+  await stage.until(holdfast, handle.id, ({ status }) => status === 'waiting');
+  await old.stop();
+  let worker = await stage.worker(holdfast, [pipeline({ name, run: after })]);
+  await holdfast.signal(handle.id, { name: 'go' });
+  return {
+    id: handle.id,
+    result: () => handle.result(),
+    async fix(code) {
+      await worker.stop();
+      worker = await stage.worker(holdfast, [pipeline({ name, run: code })]);
+      await holdfast.resume(handle.id);
+    },
+  };
+}
+
+const original: Code = async (ctx) => {
+  await ctx.step('charge', () => 1);
+  await ctx.receive('go');
+  return ctx.step('ship', () => 'shipped');
+};
+
+export const DRIFT: readonly Behaviour[] = [
+  {
+    name: 'a renamed step blocks the execution and names both; the right code goes on',
+    async run(stage) {
+      const changed = await deploy(stage, original, async (ctx) => {
+        await ctx.step('bill', () => 1);
+        await ctx.receive('go');
+        return 'never';
+      });
+      const holdfast = stage.holdfast();
+      const blocked = await stage.until(holdfast, changed.id, ({ holds }) =>
+        holds.includes('blocked'),
+      );
+      assert.equal(blocked.status, 'queued');
+      const last = (await holdfast.history(changed.id)).at(-1);
+      assert.equal(last?.kind, 'blocked');
+      assert.match(last?.body ?? '', /step:charge#1.*step:bill#1/);
+      await changed.fix(original);
+      assert.equal(await changed.result(), 'shipped');
+    },
+  },
+  {
+    name: 'a removed step blocks it, also when the code fails early',
+    async run(stage) {
+      const removed = await deploy(stage, original, async () => 'too early');
+      const holdfast = stage.holdfast();
+      await stage.until(holdfast, removed.id, ({ holds }) => holds.includes('blocked'));
+      const failing = await deploy(stage, original, async () => {
+        throw new Error('a bad deploy');
+      });
+      await stage.until(holdfast, failing.id, ({ holds }) => holds.includes('blocked'));
+      await failing.fix(original);
+      assert.equal(await failing.result(), 'shipped');
+    },
+  },
+  {
+    name: 'a step that was added after what is recorded is fine',
+    async run(stage) {
+      const added = await deploy(stage, original, async (ctx) => {
+        await ctx.step('charge', () => 1);
+        await ctx.receive('go');
+        await ctx.step('new', () => 2);
+        return ctx.step('ship', () => 'shipped anew');
+      });
+      assert.equal(await added.result(), 'shipped anew');
+    },
+  },
+];

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { pipeline } from '../../../src/engine/pipeline.ts';
+import type { Behaviour } from '../stage.ts';
+
+export const QUEUEING: readonly Behaviour[] = [
+  {
+    name: 'same key and same intent is the same execution, another intent is refused',
+    async run(stage) {
+      const keyed = pipeline<{ readonly n: number }, number>({
+        name: 'keyed',
+        run: (_ctx, { n }) => n,
+      });
+      const holdfast = stage.holdfast();
+      const first = await holdfast.submit(keyed, { n: 1 }, { key: 'order-1', tags: ['a'] });
+      const again = await holdfast.submit(keyed, { n: 1 }, { key: 'order-1', tags: ['a'] });
+      assert.deepEqual([first.existing, again.existing, again.id], [false, true, first.id]);
+      await assert.rejects(holdfast.submit(keyed, { n: 2 }, { key: 'order-1', tags: ['a'] }), {
+        name: 'SubmitRefused',
+      });
+      await assert.rejects(holdfast.submit(keyed, { n: 1 }, { key: 'order-1' }), {
+        name: 'SubmitRefused',
+      });
+      const elsewhere = await holdfast.submit(keyed, { n: 2 }, { key: 'order-1', project: 'p2' });
+      assert.equal(elsewhere.existing, false);
+      // At the same moment, from many callers: one execution.
+      const many = await Promise.all(
+        Array.from({ length: 50 }, () => holdfast.submit(keyed, { n: 3 }, { key: 'storm' })),
+      );
+      assert.equal(new Set(many.map(({ id }) => id)).size, 1);
+      assert.equal(many.filter(({ existing }) => !existing).length, 1);
+    },
+  },
+  {
+    name: 'a concurrency key runs its executions so many at a time, in their order',
+    async run(stage) {
+      const order: number[] = [];
+      let running = 0;
+      let most = 0;
+      const serial = pipeline({
+        name: 'serial',
+        run: (ctx, n: number) =>
+          ctx.step('work', async () => {
+            running += 1;
+            most = Math.max(most, running);
+            order.push(n);
+            await new Promise((resolve) => setTimeout(resolve, 5));
+            running -= 1;
+          }),
+      });
+      const holdfast = stage.holdfast();
+      const handles = [];
+      for (let n = 0; n < 6; n += 1) {
+        handles.push(
+          await holdfast.submit(serial, n, { concurrency: { key: 'customer-7', limit: 1 } }),
+        );
+      }
+      await stage.worker(holdfast, [serial]);
+      await Promise.all(handles.map((handle) => handle.result()));
+      assert.equal(most, 1);
+      assert.deepEqual(order, [0, 1, 2, 3, 4, 5]);
+    },
+  },
+  {
+    name: 'a delayed execution is not started before its time',
+    async run(stage) {
+      const delayed = pipeline({ name: 'delayed', run: () => 'started' });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [delayed]);
+      const handle = await holdfast.submit(delayed, undefined, { delayMs: 120 });
+      assert.equal(await handle.result(), 'started');
+      const record = await holdfast.read(handle.id);
+      const [, claimed] = await holdfast.history(handle.id);
+      assert.ok((claimed?.at ?? 0) - (record?.submittedAt ?? 0) >= 120);
+    },
+  },
+  {
+    name: 'lists by status, pipeline, tag and attribute, page by page',
+    async run(stage) {
+      const done = pipeline({ name: 'done', run: () => 1 });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [done]);
+      const tagged = [];
+      for (let n = 0; n < 5; n += 1) {
+        const options = { tags: ['vip'], attributes: { amount: n * 10, city: 'Bern' } };
+        tagged.push(await holdfast.submit(done, undefined, options));
+      }
+      await Promise.all(tagged.map((handle) => handle.result()));
+      await holdfast.submit('other', undefined);
+      assert.equal((await holdfast.list()).items.length, 6);
+      assert.equal((await holdfast.list({ status: 'completed' })).items.length, 5);
+      assert.equal((await holdfast.list({ status: ['queued', 'failed'] })).items.length, 1);
+      assert.equal((await holdfast.list({ pipeline: 'other' })).items.length, 1);
+      assert.equal((await holdfast.list({ tag: 'vip' })).items.length, 5);
+      assert.equal(
+        (await holdfast.list({ attribute: { name: 'amount', min: 20 } })).items.length,
+        3,
+      );
+      assert.equal(
+        (await holdfast.list({ attribute: { name: 'city', equals: 'Bern' } })).items.length,
+        5,
+      );
+      assert.equal((await holdfast.list({ project: 'other' })).items.length, 0);
+      const pages: string[] = [];
+      let cursor: string | undefined;
+      do {
+        const page = await holdfast.list({ limit: 2, ...(cursor === undefined ? {} : { cursor }) });
+        pages.push(...page.items.map(({ id }) => id));
+        cursor = page.cursor;
+      } while (cursor !== undefined);
+      assert.equal(new Set(pages).size, 6);
+      assert.deepEqual(pages, [...pages].sort().reverse());
+    },
+  },
+  {
+    name: 'interactive goes first and batch is not starved',
+    async run(stage) {
+      const order: string[] = [];
+      const noted = pipeline({
+        name: 'noted',
+        run: (ctx, lane: string) =>
+          ctx.step('note', () => {
+            order.push(lane);
+          }),
+      });
+      const holdfast = stage.holdfast();
+      const handles = [];
+      for (const lane of ['batch', 'interactive'] as const) {
+        for (let n = 0; n < 20; n += 1) handles.push(await holdfast.submit(noted, lane, { lane }));
+      }
+      await stage.worker(holdfast, [noted], { concurrency: 10 });
+      await Promise.all(handles.map((handle) => handle.result()));
+      const firstHalf = order.slice(0, 20);
+      const interactive = firstHalf.filter((lane) => lane === 'interactive').length;
+      assert.ok(interactive > 10, `${interactive} of the first 20 were interactive`);
+      assert.ok(interactive < 20, 'some of the first 20 were batch');
+    },
+  },
+];

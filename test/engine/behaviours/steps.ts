@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import { pipeline } from '../../../src/engine/pipeline.ts';
+import type { Behaviour } from '../stage.ts';
+import { door } from '../stage.ts';
+
+export const STEPS: readonly Behaviour[] = [
+  {
+    name: 'runs each step once and hands its result on',
+    async run(stage) {
+      let calls = 0;
+      const sum = pipeline({
+        name: 'sum',
+        async run(ctx, input: { readonly a: number; readonly b: number }) {
+          const doubled = await ctx.step('double', () => {
+            calls += 1;
+            return input.a * 2;
+          });
+          return ctx.step('add', async () => doubled + input.b);
+        },
+      });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [sum]);
+      const handle = await holdfast.submit(sum, { a: 2, b: 3 });
+      assert.equal(await handle.result(), 7);
+      assert.equal(calls, 1);
+      const kinds = (await holdfast.history(handle.id)).map(({ kind, name }) =>
+        `${kind} ${name ?? ''}`.trim(),
+      );
+      assert.deepEqual(kinds, [
+        'submitted',
+        'claimed',
+        'step-completed double',
+        'step-completed add',
+        'completed',
+      ]);
+    },
+  },
+  {
+    name: 'runs steps at the same time, and map at most so many',
+    async run(stage) {
+      let running = 0;
+      let most = 0;
+      const wide = pipeline({
+        name: 'wide',
+        async run(ctx, items: readonly number[]) {
+          const [left, right] = await Promise.all([
+            ctx.step('left', () => 'l'),
+            ctx.step('right', () => 'r'),
+          ]);
+          const squares = await ctx.map('square', items, {
+            concurrency: 3,
+            run: async (item) => {
+              running += 1;
+              most = Math.max(most, running);
+              await new Promise((resolve) => setImmediate(resolve));
+              running -= 1;
+              return item * item;
+            },
+          });
+          return { left, right, squares };
+        },
+      });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [wide]);
+      const handle = await holdfast.submit(wide, [1, 2, 3, 4, 5, 6, 7]);
+      assert.deepEqual(await handle.result(), {
+        left: 'l',
+        right: 'r',
+        squares: [1, 4, 9, 16, 25, 36, 49],
+      });
+      assert.equal(most, 3);
+    },
+  },
+  {
+    name: 'gives the step a stable key, its fence, its attempt and a signal',
+    async run(stage) {
+      const seen: { key: string; fence: number; attempt: number }[] = [];
+      const keyed = pipeline({
+        name: 'keyed',
+        async run(ctx) {
+          await ctx.step(
+            'charge',
+            ({ idempotencyKey, fence, attempt, signal }) => {
+              assert.equal(signal.aborted, false);
+              seen.push({ key: idempotencyKey, fence, attempt });
+              if (attempt === 1) throw new Error('once more');
+            },
+            { retry: { initialMs: 1 } },
+          );
+          await ctx.step('charge', ({ idempotencyKey, fence, attempt }) => {
+            seen.push({ key: idempotencyKey, fence, attempt });
+          });
+        },
+      });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [keyed]);
+      const handle = await holdfast.submit(keyed, undefined);
+      await handle.result();
+      assert.deepEqual(
+        seen.map(({ key, attempt }) => [key, attempt]),
+        [
+          [`${handle.id}/0/step:charge#1`, 1],
+          [`${handle.id}/0/step:charge#1`, 2],
+          [`${handle.id}/0/step:charge#2`, 1],
+        ],
+      );
+      assert.equal(new Set(seen.map(({ fence }) => fence)).size, 1);
+    },
+  },
+  {
+    name: 'an exception of one execution never stops the worker, awaited or not',
+    async run(stage) {
+      const bad = pipeline({
+        name: 'bad',
+        async run(ctx) {
+          // Left behind on purpose.
+          void ctx.step('floating', () => Promise.reject(new Error('nobody awaits me')), {
+            retry: { attempts: 1 },
+          });
+          await ctx.step('other', () => 1);
+          throw new TypeError('a mistake');
+        },
+      });
+      const good = pipeline({ name: 'good', run: async (ctx) => ctx.step('fine', () => 'fine') });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [bad, good]);
+      const failing = await holdfast.submit(bad, undefined);
+      await assert.rejects(failing.result(), { name: 'ExecutionFailed', message: /a mistake/ });
+      const fine = await holdfast.submit(good, undefined);
+      assert.equal(await fine.result(), 'fine');
+    },
+  },
+  {
+    name: 'a race is decided the same way in every replay',
+    async run(stage) {
+      const order: string[] = [];
+      const gate = door();
+      const racing = pipeline({
+        name: 'racing',
+        async run(ctx) {
+          const winner = await Promise.race([
+            ctx.step('slow', async () => {
+              await new Promise((resolve) => setTimeout(resolve, 30));
+              return 'slow';
+            }),
+            ctx.step('quick', async () => 'quick'),
+          ]);
+          order.push(winner);
+          // Both are recorded before the worker dies.
+          await ctx.step('wait for both', async () => {
+            await new Promise((resolve) => setTimeout(resolve, 60));
+          });
+          await ctx.step('gate', () => gate.passed);
+          return winner;
+        },
+      });
+      const holdfast = stage.holdfast();
+      const first = await stage.worker(holdfast, [racing]);
+      const handle = await holdfast.submit(racing, undefined);
+      await stage.until(holdfast, handle.id, () => order.length === 1);
+      await stage.untilHistory(holdfast, handle.id, (events) =>
+        events.some(({ name }) => name === 'wait for both'),
+      );
+      await stage.crash(first);
+      gate.open();
+      await stage.worker(holdfast, [racing]);
+      assert.equal(await handle.result(), 'quick');
+      assert.deepEqual(order, ['quick', 'quick']);
+    },
+  },
+];

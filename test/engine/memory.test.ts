@@ -1,0 +1,10 @@
+import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { registerBehaviours } from './register.ts';
+
+registerBehaviours({
+  kind: 'memory',
+  async open() {
+    const store = openMemoryStore();
+    return { store, close: () => store.close() };
+  },
+});

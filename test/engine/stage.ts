@@ -1,0 +1,94 @@
+// What a case of the engine's behaviour gets: a Holdfast on some store, workers that can be stopped and
+// crashed, and things to wait for. Cases never sleep to be right: they wait for what they need to see.
+
+import { Holdfast } from '../../src/engine/holdfast.ts';
+import type { HoldfastOptions } from '../../src/engine/holdfast-options.ts';
+import type { ExecutionReport } from '../../src/engine/observer.ts';
+import type { Worker } from '../../src/engine/worker.ts';
+import type { WorkerOptions } from '../../src/engine/worker-options.ts';
+import type { ExecutionRecord } from '../../src/execution/execution.ts';
+import type { HistoryEvent } from '../../src/execution/history.ts';
+import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
+
+export interface Behaviour {
+  readonly name: string;
+  /** Left out for a store kind, with the reason. */
+  readonly without?: Readonly<Record<string, string>>;
+  run(stage: Stage): Promise<void>;
+}
+
+export class Stage {
+  readonly store: CoordinatorStore;
+  readonly reports: ExecutionReport[] = [];
+  readonly #options: Omit<HoldfastOptions, 'store'>;
+  #holdfasts: Holdfast[] = [];
+
+  constructor(store: CoordinatorStore, options: Omit<HoldfastOptions, 'store'> = {}) {
+    this.store = store;
+    this.#options = options;
+  }
+
+  get kind(): string {
+    return this.store.kind;
+  }
+
+  holdfast(options: Omit<HoldfastOptions, 'store'> = {}): Holdfast {
+    const holdfast = new Holdfast({
+      store: this.store,
+      observer: { report: (report) => this.reports.push(report) },
+      ...this.#options,
+      ...options,
+    });
+    this.#holdfasts.push(holdfast);
+    return holdfast;
+  }
+
+  worker(
+    holdfast: Holdfast,
+    pipelines: WorkerOptions['pipelines'],
+    options: Omit<WorkerOptions, 'pipelines'> = {},
+  ): Promise<Worker> {
+    return holdfast.worker({ pipelines, pollMs: 50, ...options });
+  }
+
+  /** The worker's process dies and the store finds out. */
+  async crash(worker: Worker): Promise<void> {
+    worker.crash();
+    const by = { kind: 'operator', actor: 'test', reason: 'crash' } as const;
+    await this.store.sessions.end({ id: worker.session, by });
+  }
+
+  async until(
+    holdfast: Holdfast,
+    id: string,
+    isReached: (execution: ExecutionRecord) => boolean,
+  ): Promise<ExecutionRecord> {
+    for (;;) {
+      const execution = await holdfast.read(id);
+      if (execution !== undefined && isReached(execution)) return execution;
+      await pause(5);
+    }
+  }
+
+  async untilHistory(
+    holdfast: Holdfast,
+    id: string,
+    isReached: (events: readonly HistoryEvent[]) => boolean,
+  ): Promise<void> {
+    while (!isReached(await holdfast.history(id))) await pause(5);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#holdfasts.map((each) => each.close()));
+  }
+}
+
+/** A door that a step waits at until the case opens it. */
+export function door(): { readonly passed: Promise<void>; open(): void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { passed: promise, open: () => resolve() };
+}
+
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
