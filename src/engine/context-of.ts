@@ -210,9 +210,15 @@ export class RunContext implements Context {
     make: (promise: { resolve(result: Result): void; reject(error: Error): void }) => Call,
   ): Promise<Result> {
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
-    // Code may leave a call behind; that it fails then must not stop the process.
-    promise.catch(ignored);
-    this.#run.enter(make({ resolve, reject }));
+    const settle = {
+      resolve,
+      reject(error: Error): void {
+        // Code may leave a call behind; that it fails then must not stop the process.
+        promise.catch(ignored);
+        reject(error);
+      },
+    };
+    this.#run.enter(make(settle));
     return promise;
   }
 

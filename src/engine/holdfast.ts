@@ -157,6 +157,33 @@ export class Holdfast {
     return this.store.executions.signal({ ...commandOf(id, message), name, body });
   }
 
+  /**
+   * Submits under `key`, and signals the execution that has the key: the new one, or the one that was
+   * there, whatever its input. Refused when that one has ended.
+   */
+  async submitOrSignal<Input, Output>(
+    pipeline: Pipeline<Input, Output> | string,
+    input: Input,
+    options: SubmitOptions & {
+      readonly key: string;
+      readonly signal: { readonly name: string; readonly value?: unknown };
+    },
+  ): Promise<{ readonly id: ExecutionId; readonly signalled: CommandAnswer }> {
+    const { signal, ...submit } = options;
+    const id = await this.submit(pipeline, input, submit).then(
+      (handle) => handle.id,
+      (error: unknown) => {
+        if (error instanceof SubmitRefused && error.refusal.why === 'key-conflict') {
+          return error.refusal.id;
+        }
+        throw error;
+      },
+    );
+    const { project, by } = submit;
+    const acting = { ...(project && { project }), ...(by && { by }) };
+    return { id, signalled: await this.signal(id, { ...signal, ...acting }) };
+  }
+
   /** Newest first. */
   async list(options: ListOptions = {}): Promise<Page<ExecutionRecord>> {
     rejectUnknownOptions('list', options, [

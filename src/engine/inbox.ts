@@ -15,8 +15,8 @@ export class Inbox {
   readonly pauses: number[] = [];
   readonly #run: Run;
   /** Children that ended, by the key of their call. */
-  readonly #ended: Map<CallKey, Settlement> = new Map();
-  readonly #endedListeners: Set<(call: CallKey) => void> = new Set();
+  #ended: Map<CallKey, Settlement> | undefined;
+  #endedListeners: Set<(call: CallKey) => void> | undefined;
   /** Signals that nobody has asked for yet, in order. */
   readonly #signals: InboxMessage[] = [];
   readonly #signalCalls: { readonly name: string; readonly key: CallKey }[] = [];
@@ -57,17 +57,19 @@ export class Inbox {
   }
 
   childEnded(settlement: Settlement): void {
+    this.#ended ??= new Map();
     this.#ended.set(settlement.body.key, settlement);
-    for (const listener of [...this.#endedListeners]) listener(settlement.body.key);
+    for (const listener of [...(this.#endedListeners ?? [])]) listener(settlement.body.key);
   }
 
   outcomeOf(call: CallKey): Settlement | undefined {
-    return this.#ended.get(call);
+    return this.#ended?.get(call);
   }
 
   onEnded(listener: (call: CallKey) => void): () => void {
-    this.#endedListeners.add(listener);
-    return () => this.#endedListeners.delete(listener);
+    this.#endedListeners ??= new Set();
+    const listeners = this.#endedListeners.add(listener);
+    return () => listeners.delete(listener);
   }
 
   /** The next signal of that name becomes the settlement of this call, now or when it comes. */

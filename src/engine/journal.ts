@@ -14,6 +14,7 @@ import type {
   Claimed,
   ExecutionStore,
   OwnerWrite,
+  Recorded,
   Submit,
   Transact,
   Transacted,
@@ -42,6 +43,8 @@ export interface JournalEvents {
   lost(reason: Fault): void;
   /** The inbox has messages up to this one. */
   news(news: number): void;
+  /** A write is done: whoever waited for the journal may look again. */
+  written(): void;
 }
 
 const RETRY_MS = { first: 20, max: 2_000 } as const;
@@ -123,7 +126,7 @@ export class Journal {
       this.#isScheduled = false;
       if (this.#writing !== undefined || this.#isClosed) return;
       if (this.#entries.length === 0 && this.#progress === undefined) return;
-      this.#writing = this.#write();
+      this.#write();
     });
   }
 
@@ -179,6 +182,7 @@ export class Journal {
       this.#writing = undefined;
       done.resolve();
       this.#goOn();
+      this.#events.written();
     }
   }
 
@@ -234,15 +238,31 @@ export class Journal {
     };
   }
 
-  async #write(): Promise<void> {
+  /** The first try without ceremony, since it is nearly always the only one. */
+  #write(): void {
     const entries = this.#take();
-    const base = this.#base(
-      entries.map((entry) => entry.event),
-      entries,
+    const events = entries.map((entry) => entry.event);
+    const base = this.#base(events, entries);
+    this.#writing = this.#executions.record(base).then(
+      (answer) => this.#recorded(entries, answer),
+      (fault: unknown) => this.#recordAgain(entries, base, fault),
     );
-    const answer = await this.#untilAnswered(() => this.#executions.record(base));
+  }
+
+  async #recordAgain(entries: readonly Entry[], base: OwnerWrite, fault: unknown): Promise<void> {
+    let isFirst = true;
+    const answer = await this.#untilAnswered(() => {
+      if (!isFirst) return this.#executions.record(base);
+      isFirst = false;
+      return Promise.reject(fault);
+    });
+    if (answer === undefined) this.#writing = undefined;
+    else this.#recorded(entries, answer);
+  }
+
+  #recorded(entries: readonly Entry[], answer: Recorded): void {
     this.#writing = undefined;
-    if (answer === undefined || this.#isClosed) return;
+    if (this.#isClosed) return;
     if (answer.kind === 'refused') {
       this.#lose(answer);
       return;
@@ -252,6 +272,7 @@ export class Journal {
     this.#events.news(answer.news);
     for (const entry of entries) entry.stored(answer.at);
     this.#goOn();
+    this.#events.written();
   }
 
   /** What was only appended waits on: a checkpoint policy decides when it is written. */

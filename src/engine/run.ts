@@ -18,6 +18,7 @@ import type { EngineConfig } from './config.ts';
 import { ExecutionCancelled } from './failures.ts';
 import { Inbox } from './inbox.ts';
 import { Journal } from './journal.ts';
+import { LazyAbort } from './lazy-abort.ts';
 import type { Ledger, Opening, Settlement } from './ledger.ts';
 import type { AnyPipeline } from './pipeline.ts';
 
@@ -65,7 +66,7 @@ export class Run {
   readonly ledger: Ledger;
   readonly calls: Map<CallKey, Call> = new Map();
   /** Aborts when the claim is over or the execution is cancelled. */
-  readonly stop: AbortController = new AbortController();
+  readonly stop: LazyAbort = new LazyAbort();
   /** The execution's own time: of the last settlement that reached the code. */
   now: Instant;
   /** Steps were begun under a claim that was lost, so the first ones now may have run before. */
@@ -78,7 +79,8 @@ export class Run {
 
   readonly #events: RunEvents;
   readonly #claimedTick: number;
-  readonly #known: Set<CallKey>;
+  /** Calls that history settles and that were not given to the code yet. */
+  readonly #known: Set<CallKey> | undefined;
   #cursor = 0;
   #deferred: Call[] = [];
   #active = 0;
@@ -108,13 +110,16 @@ export class Run {
     this.mayHaveRun = claim.claimed.previous === 'lost';
     this.#events = events;
     this.#claimedTick = config.clock.monotonicMs();
-    this.#known = new Set(claim.ledger.settlements.map(({ body }) => body.key));
+    const { settlements } = claim.ledger;
+    this.#known =
+      settlements.length === 0 ? undefined : new Set(settlements.map(({ body }) => body.key));
     this.journal = new Journal(config, claim.claimed, {
       session: claim.session,
       over: claim.over,
       events: {
         lost: (reason) => this.lose(reason),
         news: (news) => this.inbox.notice(news),
+        written: () => this.#restIfWaiting(),
       },
     });
     this.inbox = new Inbox(this);
@@ -152,7 +157,7 @@ export class Run {
     if (this.isOver) return;
     call.look?.();
     if (!this.calls.has(call.key)) return;
-    if (this.#known.has(call.key)) {
+    if (this.#known?.has(call.key) === true) {
       this.#pump();
     } else if (this.isReplaying || this.isHeld) {
       this.#deferred.push(call);
@@ -209,7 +214,12 @@ export class Run {
   active(change: 1 | -1): void {
     this.#active += change;
     this.#activity += 1;
-    if (change === -1) this.rest();
+    if (change === -1) this.#restIfWaiting();
+  }
+
+  /** Without a call that waits there is nothing to park for. */
+  #restIfWaiting(): void {
+    if (this.calls.size > 0 || this.isHeld) this.rest();
   }
 
   /** The inbox has been read: what waited for that goes on. */
@@ -286,7 +296,7 @@ export class Run {
     this.#cursor += 1;
     this.#activity += 1;
     this.#cancelDrift?.();
-    this.#known.delete(settlement.body.key);
+    this.#known?.delete(settlement.body.key);
     if (settlement.body.soft !== true) this.now = settlement.at;
     if (call !== undefined && settlement.kind !== 'child-ended') this.calls.delete(call.key);
     if (settlement.kind === 'cancel-requested') this.cancel(settlement.body.reason ?? '');

@@ -48,7 +48,7 @@ export class Stage {
     pipelines: WorkerOptions['pipelines'],
     options: Omit<WorkerOptions, 'pipelines'> = {},
   ): Promise<Worker> {
-    return holdfast.worker({ pipelines, pollMs: 50, ...options });
+    return holdfast.worker({ pipelines, pollMs: 50, ttlMs: 3_000, ...options });
   }
 
   /** The worker's process dies and the store finds out. */

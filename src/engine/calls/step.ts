@@ -101,11 +101,25 @@ export class StepCall<Output> implements Call {
     delete this.waits;
     this.#run.active(1);
     const attempt = new Attempt(this.#run, this.#plan, this.#failed + 1);
-    const startedAt = this.#run.config.clock.monotonicMs();
-    attempt.run().then(
-      (output) => this.#succeeded(output, startedAt),
-      (error: unknown) => this.#failedWith(error, startedAt),
-    );
+    const startedAt = this.#startedAt();
+    try {
+      const output = attempt.run();
+      if (!isPromise(output)) this.#succeeded(output, startedAt);
+      else {
+        output.then(
+          (value) => this.#succeeded(value, startedAt),
+          (error: unknown) => this.#failedWith(error, startedAt),
+        );
+      }
+    } catch (error) {
+      this.#failedWith(error, startedAt);
+    }
+  }
+
+  /** Only who watches wants to know how long it took. */
+  #startedAt(): number {
+    const { observer, clock } = this.#run.config;
+    return observer === undefined ? 0 : clock.monotonicMs();
   }
 
   #succeeded(output: Output, startedAt: number): void {
@@ -241,12 +255,15 @@ class Attempt<Output> implements StepContext {
     return AbortSignal.any([this.#controller.signal, this.#run.stop.signal]);
   }
 
-  async run(): Promise<Output> {
-    const { timeoutMs, name } = this.#plan;
-    if (timeoutMs === undefined) return this.#plan.fn(this);
+  run(): Output | Promise<Output> {
+    const { timeoutMs, fn } = this.#plan;
+    return timeoutMs === undefined ? fn(this) : this.#runWithin(timeoutMs);
+  }
+
+  async #runWithin(timeoutMs: number): Promise<Output> {
     const { promise, reject } = Promise.withResolvers<never>();
     const cancel = this.#run.config.timers.after(timeoutMs, () => {
-      const timedOut = new StepTimedOut(name, timeoutMs);
+      const timedOut = new StepTimedOut(this.#plan.name, timeoutMs);
       reject(timedOut);
       this.#controller?.abort(timedOut);
     });
@@ -256,4 +273,8 @@ class Attempt<Output> implements StepContext {
       cancel();
     }
   }
+}
+
+function isPromise<Value>(value: Value | Promise<Value>): value is Promise<Value> {
+  return typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
 }

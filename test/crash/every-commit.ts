@@ -1,0 +1,170 @@
+// P3, X-4: a real process is killed at every commit of an execution, before it and after it, and another
+// goes on. However it was killed, the execution ends as it does when nobody dies.
+
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { Holdfast } from '../../src/engine/holdfast.ts';
+import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
+import type { Effect } from './pipelines.ts';
+import type { VictimArgs } from './victim.ts';
+
+export interface CrashBackend {
+  readonly kind: 'sqlite' | 'postgres';
+  /** A fresh place for one execution; what a victim is told, and how the test looks at it. */
+  place(folder: string): Promise<string>;
+  open(place: string): Promise<CoordinatorStore>;
+}
+
+interface Ending {
+  readonly wasKilled: boolean;
+  readonly commits: number;
+}
+
+interface Final {
+  readonly output: unknown;
+  readonly children: readonly string[];
+  /** What the code did, without when and by whom. */
+  readonly facts: readonly string[];
+  readonly attachments: readonly string[];
+}
+
+/** Submit, claims, steps, parkings and ends cannot be fewer. */
+const COMMITS_MIN = 15;
+const LIVES_MAX = 5;
+
+export function registerEveryCommit(backend: CrashBackend): void {
+  test(`${backend.kind}: P3, X-24: killed at every commit, it ends as if nobody had died`, async (t) => {
+    const calm = await live(backend, undefined);
+    const deaths = await Promise.all([
+      killEach(backend, 'before', calm.final),
+      killEach(backend, 'after', calm.final),
+    ]);
+    t.diagnostic(`${calm.commits} commits when calm, ${deaths.join(' + ')} deaths`);
+  });
+}
+
+/**
+ * Kills at the first commit, the second and so on, until a life has fewer commits than that: so every
+ * commit that the store counted in it was somebody's last. Answers with how many that were.
+ */
+async function killEach(
+  backend: CrashBackend,
+  phase: 'before' | 'after',
+  calm: Final,
+): Promise<number> {
+  for (let n = 1; ; n += 1) {
+    const when = `killed ${phase} commit ${n}`;
+    const told = await live(backend, { phase, n });
+    assert.deepEqual(told.final, calm, when);
+    checkEffects(told.effects, when);
+    if (told.wasKilled) continue;
+    assert.ok(told.commits < n, `${when}: it counted ${told.commits} commits and was not killed`);
+    assert.ok(n > COMMITS_MIN, `${when}: only ${told.commits} commits were counted`);
+    return n - 1;
+  }
+}
+
+/** One life of the execution, with one death at most, and what is left at the end. */
+async function live(
+  backend: CrashBackend,
+  dieAt: VictimArgs['dieAt'],
+): Promise<Ending & { readonly final: Final; readonly effects: readonly Effect[] }> {
+  const folder = await mkdtemp(join(tmpdir(), 'hf-crash-'));
+  try {
+    const place = await backend.place(folder);
+    const effects = join(folder, 'effects.jsonl');
+    await writeFile(effects, '');
+    const args: VictimArgs = { store: { kind: backend.kind, place }, effects };
+    let ending = await runVictim({ ...args, ...(dieAt === undefined ? {} : { dieAt }) });
+    const { wasKilled } = ending;
+    for (let tries = 1; ending.wasKilled && tries < LIVES_MAX; tries += 1) {
+      ending = await runVictim(args);
+    }
+    const lines = (await readFile(effects, 'utf8')).split('\n').filter((line) => line !== '');
+    return {
+      wasKilled,
+      commits: ending.commits,
+      final: await finalState(backend, place),
+      effects: lines.map((line) => JSON.parse(line) as Effect),
+    };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function runVictim(args: VictimArgs): Promise<Ending> {
+  const file = join(import.meta.dirname, 'victim.ts');
+  return new Promise((resolve, reject) => {
+    execFile(
+      process.execPath,
+      [file, JSON.stringify(args)],
+      { timeout: 60_000 },
+      (error, stdout, stderr) => {
+        if (error === null) resolve({ wasKilled: false, ...JSON.parse(stdout) });
+        else if (error.signal === 'SIGKILL') resolve({ wasKilled: true, commits: 0 });
+        else
+          reject(
+            new Error(`The victim failed (${error.signal ?? error.code}): ${stdout}\n${stderr}`),
+          );
+      },
+    );
+  });
+}
+
+async function finalState(backend: CrashBackend, place: string): Promise<Final> {
+  const store = await backend.open(place);
+  try {
+    const holdfast = new Holdfast({ store });
+    const { items } = await holdfast.list();
+    const [order, ...others] = items.filter(({ parent }) => parent === undefined);
+    assert.equal(others.length, 0, 'the order was submitted once');
+    assert.ok(order !== undefined);
+    const children = items.filter(({ parent }) => parent?.id === order.id);
+    const history = await holdfast.history(order.id);
+    assert.deepEqual(
+      history.map(({ seq }) => seq),
+      history.map((_, index) => index + 1),
+      'X-4: history has no gaps',
+    );
+    const attachments = await holdfast.attachments(order.id);
+    const output = await holdfast.result(order.id);
+    await holdfast.close();
+    return {
+      output,
+      children: children.map(({ status, input }) => `${input} ${status}`).sort(),
+      facts: history
+        .filter(({ kind }) => FACTS.has(kind))
+        .map(({ kind, name }) => `${kind} ${name ?? ''}`)
+        .sort(),
+      attachments: attachments.map(({ name, bytes }) => `${name} ${bytes}`),
+    };
+  } finally {
+    await store.close();
+  }
+}
+
+/** Events that say what the code did; claims and parkings depend on who died. */
+const FACTS: ReadonlySet<string> = new Set([
+  ...['step-completed', 'timer-fired', 'child-spawned', 'child-ended', 'attached', 'completed'],
+]);
+
+/** P1: of one effect, later tries have higher fences; and one death runs at most one step again. */
+function checkEffects(effects: readonly Effect[], when: string): void {
+  const fences = new Map<string, number>();
+  for (const { key, fence } of effects) {
+    assert.ok(
+      fence > (fences.get(key) ?? 0),
+      `${when}: ${key} ran again under a fence that is not higher`,
+    );
+    fences.set(key, fence);
+  }
+  assert.equal(fences.size, 7, `${when}: all seven effects happened`);
+  assert.ok(
+    effects.length <= 8,
+    `${when}: ${effects.length - 7} effects were repeated by one death`,
+  );
+}

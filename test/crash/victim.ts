@@ -1,0 +1,50 @@
+// A process that submits the order, works on it, and says how it ended. When told so it kills itself at
+// one commit: before it is sent, or after it is durable and before anybody was told.
+
+import { Holdfast } from '../../src/engine/holdfast.ts';
+import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
+import { crashPipelines } from './pipelines.ts';
+
+export interface VictimArgs {
+  readonly store: { readonly kind: 'sqlite' | 'postgres'; readonly place: string };
+  readonly effects: string;
+  /** Which commit; never when absent. */
+  readonly dieAt?: { readonly phase: 'before' | 'after'; readonly n: number };
+}
+
+const args = JSON.parse(process.argv[2] ?? '{}') as VictimArgs;
+let commits = 0;
+
+const store = await open();
+const { order, item } = crashPipelines(args.effects);
+const holdfast = new Holdfast({ store, parkAfterMs: 20 });
+await holdfast.worker({ pipelines: [order, item], concurrency: 1, ttlMs: 300, pollMs: 100 });
+const handle = await holdfast.submit(order, 4, { key: 'the order' });
+const output = await handle.result();
+await holdfast.close();
+await store.close();
+console.log(JSON.stringify({ id: handle.id, output, commits }));
+
+function onBoundary(phase: 'before' | 'after', n: number): void {
+  commits = n;
+  const { dieAt } = args;
+  if (dieAt !== undefined && dieAt.phase === phase && dieAt.n === n) {
+    process.kill(process.pid, 'SIGKILL');
+    // The signal is on its way; nothing may happen before it arrives.
+    for (;;);
+  }
+}
+
+async function open(): Promise<CoordinatorStore> {
+  const { kind, place } = args.store;
+  const policy = { ttlMsMin: 100 };
+  if (kind === 'sqlite') {
+    const { openSqliteStore } = await import('../../src/store/sqlite/open.ts');
+    return openSqliteStore({ file: place, policy, onBoundary });
+  }
+  const { openPostgresStore } = await import('../../src/store/postgres/open.ts');
+  const url = new URL(place);
+  const schema = url.hash.slice(1);
+  url.hash = '';
+  return openPostgresStore({ url: url.href, schema, policy, onBoundary, connectionsMax: 4 });
+}
