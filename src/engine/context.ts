@@ -17,6 +17,11 @@ export interface StepContext {
   readonly signal: AbortSignal;
   /** 1 for the first try. */
   readonly attempt: number;
+  /**
+   * Throws unless the worker has authority for `marginMs` more. Call it right before an effect that takes
+   * at most that long, and no two owners act at once (P2).
+   */
+  assertHeld(marginMs?: number): void;
 }
 
 export interface StepOptions {

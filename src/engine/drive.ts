@@ -3,7 +3,7 @@
 
 import type { Failure } from '../execution/failure.ts';
 import type { HistoryEvent } from '../execution/history.ts';
-import type { SessionId } from '../lease/names.ts';
+import type { Session } from '../lease/live-session.ts';
 import type { Claimed } from '../store/contract/execution-store.ts';
 import { Fault, OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
 import type { EngineConfig } from './config.ts';
@@ -20,9 +20,7 @@ import { validated } from './schema.ts';
 export interface Assignment {
   readonly claimed: Claimed;
   readonly pipeline: AnyPipeline;
-  readonly session: SessionId;
-  /** Aborts when the session is over. */
-  readonly over: AbortSignal;
+  readonly session: Session;
 }
 
 const HISTORY_PAGE = 2_000;
@@ -96,11 +94,11 @@ export class Drive {
   }
 
   #runOf(history: readonly HistoryEvent[]): Run {
-    const { claimed, pipeline, session, over } = this.#assignment;
+    const { claimed, pipeline, session } = this.#assignment;
     const ledger = new Ledger(history, claimed.execution.submittedAt);
     return new Run(
       this.#config,
-      { claimed, pipeline, ledger, session, over },
+      { claimed, pipeline, ledger, session },
       {
         idle: () => this.#idle(),
         drifted: (drift) => this.#departure?.block(drift),
@@ -204,7 +202,7 @@ export class Drive {
         after = page.at(-1)?.seq ?? seq;
       } catch (fault) {
         if (!(fault instanceof StoreUnavailable) && !(fault instanceof OutcomeUnknown)) throw fault;
-        await this.#config.timers.pause(RETRY_MS, this.#assignment.over);
+        await this.#config.timers.pause(RETRY_MS, this.#assignment.session.signal);
       }
     }
     return events;

@@ -11,9 +11,10 @@
 //     history has next has drifted: the execution is blocked and says so; nothing is guessed.
 
 import type { CallKey, Payload } from '../execution/names.ts';
+import type { Session } from '../lease/live-session.ts';
 import type { Claimed } from '../store/contract/execution-store.ts';
 import { type Instant, toInstant } from '../support/clock.ts';
-import type { Fault } from '../support/fault.ts';
+import { Fault } from '../support/fault.ts';
 import type { EngineConfig } from './config.ts';
 import { ExecutionCancelled } from './failures.ts';
 import { Inbox } from './inbox.ts';
@@ -60,6 +61,7 @@ const PROGRESS_MS = 1_000;
 export class Run {
   readonly config: EngineConfig;
   readonly claimed: Claimed;
+  readonly session: Session;
   readonly pipeline: AnyPipeline;
   readonly journal: Journal;
   readonly inbox: Inbox;
@@ -97,13 +99,13 @@ export class Run {
       readonly claimed: Claimed;
       readonly pipeline: AnyPipeline;
       readonly ledger: Ledger;
-      readonly session: NonNullable<Claimed['execution']['session']>;
-      readonly over: AbortSignal;
+      readonly session: Session;
     },
     events: RunEvents,
   ) {
     this.config = config;
     this.claimed = claim.claimed;
+    this.session = claim.session;
     this.pipeline = claim.pipeline;
     this.ledger = claim.ledger;
     this.now = claim.ledger.now;
@@ -114,8 +116,8 @@ export class Run {
     this.#known =
       settlements.length === 0 ? undefined : new Set(settlements.map(({ body }) => body.key));
     this.journal = new Journal(config, claim.claimed, {
-      session: claim.session,
-      over: claim.over,
+      session: claim.session.id,
+      over: claim.session.signal,
       events: {
         lost: (reason) => this.lose(reason),
         news: (news) => this.inbox.notice(news),
@@ -177,6 +179,16 @@ export class Run {
   /** Stable over attempts, takeovers and re-drives. */
   idempotencyKey(key: CallKey): string {
     return `${this.claimed.execution.lineage}/${this.ledger.era}/${key}`;
+  }
+
+  /** P2: throws unless this worker has authority for that much longer; say it before an effect. */
+  assertHeld(marginMs: number): void {
+    const leftMs = this.isOver ? 0 : this.session.remainingMs();
+    if (leftMs > marginMs) return;
+    throw new Fault(
+      'claim-not-held',
+      `This worker is sure of the execution for ${Math.max(0, Math.floor(leftMs))} ms more, not for ${marginMs} ms. Stop here; the step is tried again by whoever owns it then.`,
+    );
   }
 
   /** Results reach the code before they are durable: the checkpoint policy says when they become so. */

@@ -43,6 +43,7 @@ export interface Worker {
 const CLAIM_MAX = 1_000;
 const TROUBLE_PAUSE_MS = 500;
 const MAINTAIN_MS = 10_000;
+const GIVE_BACK_MS_MAX = 5_000;
 
 export class LiveWorker implements Worker {
   readonly #config: EngineConfig;
@@ -68,6 +69,7 @@ export class LiveWorker implements Worker {
     this.#session = session;
     this.#maintainedAt = config.clock.monotonicMs();
     this.#unlisten = config.store.executions.onRing(() => this.#ring());
+    this.#watch(session);
     this.#running = this.#run();
   }
 
@@ -115,13 +117,18 @@ export class LiveWorker implements Worker {
     await this.#running;
     const { timers } = this.#config;
     for (const drive of this.#drives) drive.yield();
-    const graceOver = new AbortController();
-    const cancel = timers.after(this.#settings.stopGraceMs, () => {
-      graceOver.abort();
-      for (const drive of this.#drives) drive.abandon();
-    });
+    const { stopGraceMs } = this.#settings;
+    const cancels = [
+      timers.after(stopGraceMs, () => {
+        for (const drive of this.#drives) drive.abandon();
+      }),
+      // The store does not answer: what is left is found by others when the session has expired.
+      timers.after(stopGraceMs + GIVE_BACK_MS_MAX, () => {
+        for (const drive of [...this.#drives]) drive.sessionOver();
+      }),
+    ];
     await this.#empty();
-    cancel();
+    for (const cancel of cancels) cancel();
     await this.#session.close();
   }
 
@@ -169,16 +176,16 @@ export class LiveWorker implements Worker {
     this.#quiet = quietLanes(shares, answer.claims);
     if (answer.overdue) await this.#config.store.sessions.sweep({ limit: 100 });
     if (answer.overdue || (answer.more && answer.claims.length > 0)) return 0;
-    const nextMs = Math.min(pollMs, answer.nextReadyInMs ?? pollMs);
-    return Math.max(1, nextMs);
+    // Polls are spread; what is due at a known time is looked for at that time.
+    const spreadMs = jittered(this.#config.random, pollMs, 0.05);
+    return Math.max(1, Math.min(spreadMs, answer.nextReadyInMs ?? spreadMs));
   }
 
   #drive(claimed: Claimed): void {
     const pipeline = this.#settings.pipelines.get(claimed.execution.pipeline);
     // A store answers with what it was asked for.
     if (pipeline === undefined) return;
-    const { id, signal } = this.#session;
-    const drive = new Drive(this.#config, { claimed, pipeline, session: id, over: signal }, () =>
+    const drive = new Drive(this.#config, { claimed, pipeline, session: this.#session }, () =>
       this.#left(drive),
     );
     this.#drives.add(drive);
@@ -192,12 +199,20 @@ export class LiveWorker implements Worker {
     if (this.#drives.size === 0) this.#emptied?.();
   }
 
-  /** The session was lost: everything claimed with it is lost, and a new life begins. */
+  /** When the session is lost everything claimed with it is: steps are told at once. */
+  #watch(session: Session): void {
+    const lost = (): void => {
+      for (const drive of [...this.#drives]) drive.sessionOver();
+      this.#ring();
+    };
+    session.signal.addEventListener('abort', lost, { once: true });
+  }
+
+  /** A new life after a lost session. */
   async #reopen(): Promise<void> {
-    for (const drive of [...this.#drives]) drive.sessionOver();
-    this.#session = await openWorkerSession(this.#config, this.#settings, () =>
-      this.lookAtInboxes(),
-    );
+    const notice = (): void => this.lookAtInboxes();
+    this.#session = await openWorkerSession(this.#config, this.#settings, notice);
+    this.#watch(this.#session);
   }
 
   async #maintainWhenDue(): Promise<void> {
@@ -218,9 +233,8 @@ export class LiveWorker implements Worker {
       this.#isAwake = false;
       return;
     }
-    const { timers, random } = this.#config;
     await new Promise<void>((resolve) => {
-      const cancel = timers.after(jittered(random, ms, 0.05), resolve);
+      const cancel = this.#config.timers.after(ms, resolve);
       this.#wake = () => {
         cancel();
         resolve();

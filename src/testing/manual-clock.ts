@@ -87,7 +87,8 @@ export class ManualClock implements Clock {
   }
 
   #after(ms: number, callback: () => void): () => void {
-    const timer: DueTimer = { dueMs: this.#monotonicMs + ms, callback };
+    // Whole milliseconds, as stores count them: nothing is due a fraction after a test has looked.
+    const timer: DueTimer = { dueMs: this.#monotonicMs + Math.ceil(ms), callback };
     this.#due.add(timer);
     return () => this.#due.delete(timer);
   }

@@ -255,6 +255,10 @@ class Attempt<Output> implements StepContext {
     return AbortSignal.any([this.#controller.signal, this.#run.stop.signal]);
   }
 
+  assertHeld(marginMs = 0): void {
+    this.#run.assertHeld(marginMs);
+  }
+
   run(): Output | Promise<Output> {
     const { timeoutMs, fn } = this.#plan;
     return timeoutMs === undefined ? fn(this) : this.#runWithin(timeoutMs);

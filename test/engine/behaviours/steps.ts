@@ -80,8 +80,11 @@ export const STEPS: readonly Behaviour[] = [
         async run(ctx) {
           await ctx.step(
             'charge',
-            ({ idempotencyKey, fence, attempt, signal }) => {
+            (step) => {
+              const { idempotencyKey, fence, attempt, signal } = step;
               assert.equal(signal.aborted, false);
+              step.assertHeld(100);
+              assert.throws(() => step.assertHeld(3_600_000), { code: 'claim-not-held' });
               seen.push({ key: idempotencyKey, fence, attempt });
               if (attempt === 1) throw new Error('once more');
             },

@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseExecutionId } from '../execution/names.ts';
+import { type Clock, toInstant } from '../support/clock.ts';
+import { seededRandom } from '../support/random.ts';
+import { childId, derivedUuid, ExecutionIds } from './ids.ts';
+
+test('ids rise within a millisecond, over its counter, and when the clock is set back', () => {
+  let ms = Date.UTC(2026, 0, 1);
+  const clock: Clock = { wallMs: () => ms, monotonicMs: () => 0 };
+  const ids = new ExecutionIds(clock, seededRandom(1));
+  const made = Array.from({ length: 10_000 }, () => ids.next());
+  ms -= 5_000;
+  made.push(ids.next());
+  ms += 60_000;
+  made.push(ids.next());
+  assert.deepEqual(made, [...made].sort());
+  assert.equal(new Set(made).size, made.length);
+  for (const id of made) parseExecutionId(id);
+});
+
+test('the id of a child is the same whenever it is made, and sorts by when it was asked for', () => {
+  const early = toInstant(Date.UTC(2026, 0, 1));
+  const later = toInstant(Date.UTC(2026, 0, 2));
+  assert.equal(childId('a', early), childId('a', early));
+  assert.ok(childId('z', early) < childId('a', later));
+  assert.notEqual(derivedUuid('a'), derivedUuid('b'));
+  parseExecutionId(childId('a', early));
+});

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { toJson } from './value.ts';
+
+test('plain values become their JSON', () => {
+  assert.equal(toJson('It', { a: [1, 'x', null, true], b: undefined }), '{"a":[1,"x",null,true]}');
+  assert.equal(toJson('It', undefined), undefined);
+  assert.equal(toJson('It', Object.assign(Object.create(null), { a: 1 })), '{"a":1}');
+});
+
+test('what would come back as something else is refused with its path', () => {
+  class Money {
+    readonly cents = 5;
+  }
+  const cases: readonly (readonly [unknown, RegExp])[] = [
+    [{ a: { b: [0, new Map()] } }, /value\.a\.b\[1\] is a Map/],
+    [new Money(), /it is a Money/],
+    [{ 'a b': Symbol('x') }, /value\["a b"\] is a symbol/],
+    [Number.POSITIVE_INFINITY, /it is Infinity/],
+    [[undefined], /value\[0\] is undefined/],
+    [{ f: () => 1 }, /value\.f is a function/],
+  ];
+  for (const [value, message] of cases) assert.throws(() => toJson('The input', value), message);
+});
+
+test('a value that refers to itself is refused, not followed for ever', () => {
+  const loop: Record<string, unknown> = {};
+  loop['self'] = loop;
+  assert.throws(() => toJson('It', loop), /nested more than 200 deep/);
+});

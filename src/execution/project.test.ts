@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { toFence } from '../lease/fence.ts';
+import { toInstant } from '../support/clock.ts';
+import type { HistoryEvent, NewEvent } from './history.ts';
+import type { Payload } from './names.ts';
+import { projectHistory } from './project.ts';
+
+const fence = toFence(2 ** 40 + 1);
+
+function claimed(previous: string): NewEvent {
+  const body = JSON.stringify({ session: 's', owner: 'ann', previous }) as Payload;
+  return { kind: 'claimed', body };
+}
+
+function historyOf(...events: readonly (NewEvent & { readonly by?: 'outsider' })[]) {
+  return events.map(({ by, ...event }, index): HistoryEvent => {
+    const own = by === 'outsider' || index === 0 ? {} : { fence };
+    return { ...event, seq: index + 1, at: toInstant(index), ...own };
+  });
+}
+
+test('X-4: nothing has happened yet', () => {
+  const { status, seq, holds, previous } = projectHistory([]);
+  assert.deepEqual([status, seq, holds, previous], ['queued', 0, [], 'none']);
+});
+
+test('X-4: a life, step by step', () => {
+  const events = historyOf(
+    { kind: 'submitted' },
+    claimed('none'),
+    { kind: 'step-completed' },
+    { kind: 'parked' },
+    { kind: 'paused', by: 'outsider' },
+    { kind: 'resumed', by: 'outsider' },
+    claimed('parked'),
+    { kind: 'blocked' },
+    { kind: 'paused', by: 'outsider' },
+    { kind: 'resumed', by: 'outsider' },
+    claimed('given-back'),
+    { kind: 'completed' },
+  );
+  const states = events.map((_, index) => {
+    const { status, holds, session } = projectHistory(events.slice(0, index + 1));
+    return [status, holds.join('+'), session ?? ''].join(' ').trim();
+  });
+  assert.deepEqual(states, [
+    'queued',
+    'running  s',
+    'running  s',
+    'waiting',
+    'waiting paused',
+    'waiting',
+    'running  s',
+    'queued blocked',
+    'queued paused+blocked',
+    'queued',
+    'running  s',
+    'completed',
+  ]);
+});
+
+test('X-7: fruitless claims are counted as claims count them', () => {
+  const counts = (...events: readonly NewEvent[]) =>
+    projectHistory(historyOf({ kind: 'submitted' }, ...events)).fruitlessClaims;
+  const step: NewEvent = { kind: 'step-completed' };
+  assert.equal(counts(claimed('none')), 0);
+  assert.equal(counts(claimed('none'), claimed('lost'), claimed('lost')), 2);
+  assert.equal(counts(claimed('none'), claimed('lost'), step, claimed('lost')), 1);
+  assert.equal(counts(claimed('none'), claimed('lost'), { kind: 'parked' }, claimed('parked')), 0);
+});

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { pipeline } from '../../src/engine/pipeline.ts';
+import { openTestHoldfast } from '../../src/testing/index.ts';
+
+const DAY_MS = 86_400_000;
+
+test('a pipeline that sleeps for thirty days is tested in no time', async () => {
+  const told: string[] = [];
+  const reminder = pipeline({
+    name: 'reminder',
+    async run(ctx, name: string) {
+      await ctx.step('welcome', () => {
+        told.push(`welcome ${name}`);
+      });
+      await ctx.sleep(30 * DAY_MS, 'trial');
+      await ctx.step('remind', () => {
+        told.push(`remind ${name}`);
+      });
+      return ctx.now().toISOString();
+    },
+  });
+  await using stage = await openTestHoldfast({
+    pipelines: [reminder],
+    start: new Date('2026-01-01T00:00:00Z'),
+  });
+  const handle = await stage.holdfast.submit(reminder, 'Ada');
+  await stage.advance(29 * DAY_MS);
+  assert.deepEqual(told, ['welcome Ada']);
+  await stage.advance(DAY_MS);
+  assert.deepEqual(told, ['welcome Ada', 'remind Ada']);
+  assert.equal((await handle.result()).slice(0, 19), '2026-01-31T00:00:00');
+});
+
+test('a restart in the middle loses nothing that was recorded', async () => {
+  let calls = 0;
+  const long = pipeline({
+    name: 'long',
+    async run(ctx) {
+      await ctx.step('once', () => {
+        calls += 1;
+      });
+      await ctx.sleep(DAY_MS);
+      return ctx.step('later', () => calls);
+    },
+  });
+  await using stage = await openTestHoldfast({ pipelines: [long] });
+  const handle = await stage.holdfast.submit(long, undefined);
+  await stage.advance(1_000);
+  await stage.restart();
+  await stage.advance(DAY_MS);
+  assert.equal(await handle.result(), 1);
+});
+
+test('retries with a long backoff happen at their time', async () => {
+  const tries: string[] = [];
+  const slow = pipeline({
+    name: 'slow',
+    run: (ctx) =>
+      ctx.step(
+        'call',
+        () => {
+          tries.push(new Date(stageClock()).toISOString().slice(11, 16));
+          if (tries.length < 3) throw new Error('not yet');
+          return tries;
+        },
+        { retry: { initialMs: 3_600_000, factor: 2, maxMs: DAY_MS, jitter: 0 } },
+      ),
+  });
+  await using stage = await openTestHoldfast({ pipelines: [slow], start: new Date('2026-01-01') });
+  const stageClock = (): number => stage.clock.wallMs();
+  const handle = await stage.holdfast.submit(slow, undefined);
+  await stage.advance(5 * 3_600_000);
+  assert.deepEqual(await handle.result(), ['00:00', '01:00', '03:00']);
+});
