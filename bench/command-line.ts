@@ -7,6 +7,7 @@ export interface Command {
   readonly json: boolean;
   readonly stores: readonly StoreKind[];
   readonly only: string;
+  readonly spikes: string | undefined;
 }
 
 /** Something on the command line that is not known. The message says what is. */
@@ -14,7 +15,11 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-const FLAGS = ['--quick', '--json', '--store', '--case'] as const;
+const WITH_VALUE = ['--store', '--case', '--spikes'] as const;
+const FLAGS = ['--quick', '--json', ...WITH_VALUE] as const;
+
+/** For who always has them in the same place. */
+const SPIKES_VARIABLE = 'HOLDFAST_SPIKES';
 
 /** Nothing when no suite is named. */
 export function parseCommandLine(
@@ -36,26 +41,28 @@ export function parseCommandLine(
     json: flags.has('--json'),
     stores: parseStores(flags.get('--store')),
     only: flags.get('--case') ?? '',
+    spikes: flags.get('--spikes') ?? process.env[SPIKES_VARIABLE],
   };
 }
 
 export function usage(suites: readonly Suite[]): string {
   const width = Math.max(...suites.map((suite) => suite.name.length));
   return [
-    'npm run bench -- <suite> [--quick] [--json] [--store=<store>,…] [--case=<part of its name>]',
+    'npm run bench -- <suite> [--quick] [--json] [--store=<store>,…] [--case=<part of its name>] [--spikes=<folder>]',
     '',
     'Suites:',
     ...suites.map((suite) => `  ${suite.name.padEnd(width)}  ${suite.summary}`),
     '',
     `Stores: ${STORE_KINDS.join(', ')}; all of them unless some are named.`,
-    '--quick takes less than a minute; --json prints one object per line.',
+    '--quick is for a look while working; --json prints one object per line.',
+    `--spikes: what executions are measured beside; else ${SPIKES_VARIABLE}, else ../shared/spikes if it is there.`,
   ].join('\n');
 }
 
 function parseFlag(arg: string): [string, string] {
   const [flag = '', ...rest] = arg.split('=');
   if (!(FLAGS as readonly string[]).includes(flag)) throw unknown('flag', flag, FLAGS);
-  const takesValue = flag === '--store' || flag === '--case';
+  const takesValue = (WITH_VALUE as readonly string[]).includes(flag);
   if (takesValue !== rest.length > 0) {
     throw new UsageError(
       takesValue ? `${flag} needs a value: ${flag}=…` : `${flag} takes no value.`,

@@ -66,12 +66,7 @@ export function openSqliteFloor(folder: string): Floor {
 /** A pool, as the store beside it has one; with one in flight it uses one connection. */
 export async function openPostgresFloor(url: string, connections: number): Promise<Floor> {
   const pool = new pg.Pool({ connectionString: url, max: connections });
-  const { rows } = await pool.query<{ name: string; setting: string }>(
-    `select name, setting
-       from pg_settings
-      where name in ('fsync', 'synchronous_commit', 'full_page_writes', 'wal_sync_method', 'server_version')`,
-  );
-  const settings = Object.fromEntries(rows.map(({ name, setting }) => [name, setting]));
+  const settings = await readPostgresSettings(pool);
   demand(settings, { fsync: 'on', synchronous_commit: 'on', full_page_writes: 'on' });
   await pool.query(
     `create table floor (id integer primary key, number bigint, bytes bytea) with (fillfactor = 50);
@@ -89,6 +84,16 @@ export async function openPostgresFloor(url: string, connections: number): Promi
   };
 }
 
+/** Those that say what a commit is worth, as this connection sees them. */
+export async function readPostgresSettings(pool: pg.Pool): Promise<Settings> {
+  const { rows } = await pool.query<{ name: string; setting: string }>(
+    `select name, setting
+       from pg_settings
+      where name in ('fsync', 'synchronous_commit', 'full_page_writes', 'wal_sync_method', 'server_version')`,
+  );
+  return Object.fromEntries(rows.map(({ name, setting }) => [name, setting]));
+}
+
 const payloads: Map<number, Buffer> = new Map();
 
 /** The same bytes each time; random, because stores compress what can be compressed. */
@@ -102,7 +107,7 @@ export function randomPayload(bytes: number): Buffer {
 }
 
 /** A bench of a store that does not flush measures nothing we promise. */
-function demand(settings: Settings, wanted: Readonly<Record<string, string>>): void {
+export function demand(settings: Settings, wanted: Settings): void {
   for (const [name, value] of Object.entries(wanted)) {
     if (settings[name] !== value) {
       throw new Error(`Not measured: ${name} is "${settings[name]}" and must be "${value}".`);

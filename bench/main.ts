@@ -1,4 +1,4 @@
-// npm run bench -- <suite> [--quick] [--json] [--store=…] [--case=…]
+// npm run bench -- <suite> [--quick] [--json] [--store=…] [--case=…] [--spikes=…]
 
 import { availableParallelism, cpus } from 'node:os';
 import { type Command, parseCommandLine, UsageError, usage } from './command-line.ts';
@@ -20,21 +20,22 @@ async function main(args: readonly string[]): Promise<void> {
   progress('');
 }
 
-/** A table per store, as soon as the store is done. */
+/** A table per store, or several, each as soon as it is done. */
 async function printTables(command: Command, results: AsyncIterable<Result>): Promise<void> {
   const startedAt = performance.now();
-  let ofStore: Result[] = [];
+  let ofTable: Result[] = [];
   for await (const result of results) {
-    if (ofStore.length > 0 && ofStore[0]?.store !== result.store) {
-      printTable(ofStore);
-      ofStore = [];
+    const [first] = ofTable;
+    if (first !== undefined && (first.store !== result.store || first.table !== result.table)) {
+      printTable(ofTable);
+      ofTable = [];
     }
-    ofStore.push(result);
+    ofTable.push(result);
   }
-  if (ofStore.length === 0) {
+  if (ofTable.length === 0) {
     throw new UsageError(`No case of "${command.suite.name}" has "${command.only}" in its name.`);
   }
-  printTable(ofStore);
+  printTable(ofTable);
   const seconds = ((performance.now() - startedAt) / 1_000).toFixed(0);
   const machine = `${availableParallelism()} × ${cpus()[0]?.model ?? process.arch}`;
   const form = command.quick ? 'quick form: for a look, not for decisions' : 'full form';

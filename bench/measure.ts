@@ -49,14 +49,25 @@ export function medianRound(rounds: readonly Round[]): Round {
 
 /** The median of the rates' ratios, each taken within one round. */
 export function medianRatio(rounds: readonly Round[], reference: readonly Round[]): number {
-  return median(
-    pairs(rounds, reference).map(([round, beside]) => round.perSecond / beside.perSecond),
-  );
+  return median(ratios(rounds, reference));
+}
+
+/** Of the rates, round by round. */
+export function ratios(rounds: readonly Round[], reference: readonly Round[]): readonly number[] {
+  return pairs(rounds, reference).map(([round, beside]) => round.perSecond / beside.perSecond);
+}
+
+/** Of the typical latencies, round by round. */
+export function slowdowns(
+  rounds: readonly Round[],
+  reference: readonly Round[],
+): readonly number[] {
+  return pairs(rounds, reference).map(([round, beside]) => round.p50Ms / beside.p50Ms);
 }
 
 /** The same by typical latency: with one in flight, pauses of the machine do not blur it. */
 export function medianSlowdown(rounds: readonly Round[], reference: readonly Round[]): number {
-  return median(pairs(rounds, reference).map(([round, beside]) => round.p50Ms / beside.p50Ms));
+  return median(slowdowns(rounds, reference));
 }
 
 function pairs(
@@ -83,10 +94,13 @@ async function drive({ inFlight, operation }: Contestant, forMs: number): Promis
     }
   };
   await Promise.all(Array.from({ length: inFlight }, (_, worker) => work(worker)));
-  const elapsedMs = performance.now() - startedAt;
-  const sorted = Float64Array.from(latencies).sort();
+  return roundOf(latencies, performance.now() - startedAt);
+}
+
+export function roundOf(latenciesMs: readonly number[], elapsedMs: number): Round {
+  const sorted = Float64Array.from(latenciesMs).sort();
   return {
-    perSecond: (latencies.length / elapsedMs) * 1_000,
+    perSecond: (sorted.length / elapsedMs) * 1_000,
     p50Ms: percentile(sorted, 50),
     p99Ms: percentile(sorted, 99),
   };

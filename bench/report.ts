@@ -13,6 +13,8 @@ export interface Result {
   /** Of one operation; absent where it makes no sense, such as in a ratio. */
   readonly p50Ms?: number;
   readonly p99Ms?: number;
+  /** Printed as a table of its own; all of a store are one table unless said. */
+  readonly table?: string;
   /** Everything somebody would need to measure it again. */
   readonly settings: Settings;
 }

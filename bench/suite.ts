@@ -9,6 +9,8 @@ export interface Plan {
   readonly stores: readonly StoreKind[];
   /** Only cases whose name contains this. */
   readonly only: string;
+  /** Where the spikes are, if somebody said; suites that use none ignore it. */
+  readonly spikes: string | undefined;
   /** What is being measured now, for whoever watches. */
   readonly progress: (what: string) => void;
 }

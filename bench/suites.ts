@@ -1,4 +1,5 @@
+import { executionsSuite } from './executions/suite.ts';
 import { leaseSuite } from './lease/suite.ts';
 import type { Suite } from './suite.ts';
 
-export const SUITES: readonly Suite[] = [leaseSuite];
+export const SUITES: readonly Suite[] = [leaseSuite, executionsSuite];

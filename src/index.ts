@@ -1,6 +1,73 @@
 // The public map of the package. Explicit exports only, no logic. Stores have entry points of their
-// own, so that nobody loads a driver they do not use.
+// own, so that nobody loads a driver they do not use; `openHoldfast` loads the one it is asked for.
 
+export { type OpenHoldfastOptions, openHoldfast } from './embedded/open-holdfast.ts';
+export { aesCodec, type CodecKey } from './engine/aes-codec.ts';
+export type {
+  Child,
+  ChildOutcome,
+  Children,
+  Context,
+  MapOptions,
+  RetryOptions,
+  RetryRule,
+  SpawnOptions,
+  StepContext,
+  StepOptions,
+} from './engine/context.ts';
+export {
+  ChildFailed,
+  ExecutionCancelled,
+  ExecutionFailed,
+  StepError,
+  StepFailed,
+  SubmitRefused,
+} from './engine/failures.ts';
+export { Holdfast } from './engine/holdfast.ts';
+export type { HoldfastOptions } from './engine/holdfast-options.ts';
+export type { Acting, Handle, ListOptions, Page } from './engine/holdfast-types.ts';
+export type { ExecutionObserver, ExecutionReport } from './engine/observer.ts';
+export {
+  type EncodedPayload,
+  type PayloadCodec,
+  type PayloadLimits,
+  PayloadTooLarge,
+} from './engine/payloads.ts';
+export {
+  type CheckpointPolicy,
+  type Pipeline,
+  type PipelineOptions,
+  pipeline,
+} from './engine/pipeline.ts';
+export type { Schema } from './engine/schema.ts';
+export type { SubmitOptions } from './engine/submission.ts';
+export type { Worker } from './engine/worker.ts';
+export type { WorkerOptions } from './engine/worker-options.ts';
+export {
+  type Attributes,
+  type ExecutionRecord,
+  type Hold,
+  isTerminal,
+  type Lane,
+  type Status,
+  type TerminalStatus,
+} from './execution/execution.ts';
+export type { Failure, FailureCategory } from './execution/failure.ts';
+export type { EventKind as HistoryEventKind, HistoryEvent } from './execution/history.ts';
+export {
+  type ExecutionId,
+  type Payload,
+  type PipelineName,
+  type ProjectName,
+  parseExecutionId,
+} from './execution/names.ts';
+export {
+  type CommandRefusal,
+  describeExecutionRefusal,
+  type ExecutionRefusal,
+  type SubmitRefusal,
+} from './execution/refusal.ts';
+export { DEFAULT_RETRY, type RetryPolicy } from './execution/retry.ts';
 export type { AcquireOptions, AcquireOutcome } from './lease/acquire-lease.ts';
 export type { Alarm, EventKind, EventSeq, LeaseEvent } from './lease/event.ts';
 export { type DeclaredExit, EXIT_ADVICE, type Exit } from './lease/exit.ts';
@@ -41,6 +108,12 @@ export type { SessionOptions } from './lease/session-options.ts';
 export type { Unanswered } from './lease/store-call.ts';
 export { type Sweeper, type SweeperOptions, startSweeper } from './lease/sweeper.ts';
 export { type Watched, type WatchOptions, watchLeases } from './lease/watch.ts';
+export type {
+  AttachmentSummary,
+  AttributeFilter,
+  CommandAnswer,
+  CoordinatorStore,
+} from './store/contract/execution-store.ts';
 export { formatInstant, type Instant } from './support/clock.ts';
 export {
   Fault,

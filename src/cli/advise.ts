@@ -10,6 +10,7 @@ import {
   type LeaseSettings,
   ObservationCollector,
   type Observations,
+  orderLeaseLogs,
   type Prediction,
   type Recommendation,
   readLeaseLog,
@@ -20,10 +21,19 @@ import {
   tradeOffSvg,
 } from '../observe/index.ts';
 import { InvalidInput } from '../support/fault.ts';
-import { type CommandSpec, type ExitCode, type Typed, UsageProblem, wholeText } from './command.ts';
+import {
+  type CommandSpec,
+  type ExitCode,
+  logsOf,
+  type Typed,
+  UsageProblem,
+  wholeText,
+} from './command.ts';
 import { print, printJson, printProblem, progressOf, table } from './screen.ts';
 
 const PRESET_DEFAULT = 'batch';
+/** The least that any store takes. */
+const TTL_MS_MIN = 10;
 
 export const adviseCommand: CommandSpec = {
   name: 'advise',
@@ -44,10 +54,10 @@ export const adviseCommand: CommandSpec = {
 };
 
 async function execute(typed: Typed): Promise<ExitCode> {
-  if (typed.files.length === 0) throw new UsageProblem(`Which log? ${adviseCommand.usage}`);
+  const files = logsOf(adviseCommand, typed);
   const goals = goalsFrom(typed);
-  const replayTtlMs = wholeText('replay-ttl-ms', typed.text('replay-ttl-ms'));
-  const observations = await observed(typed.files);
+  const replayTtlMs = wholeText('replay-ttl-ms', typed.text('replay-ttl-ms'), TTL_MS_MIN);
+  const observations = await observed(await orderLeaseLogs(files));
   if (observations === undefined) return 2;
   const advice = advise(observations, goals);
   const replayed =

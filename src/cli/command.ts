@@ -1,5 +1,6 @@
 // What a command is, and how what was typed is matched with what it takes.
 
+import { statSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { nearestName } from '../support/nearest.ts';
 
@@ -70,11 +71,25 @@ export function unknown(what: string, typed: string, known: readonly string[]): 
   return new UsageProblem(`There is no ${what} "${typed}". ${hint}`);
 }
 
-/** A whole number of at least zero, as text on a command line. */
-export function wholeText(flag: string, text: string | undefined): number | undefined {
+/** A whole number of at least zero, or of at least `min`, as text on a command line. */
+export function wholeText(flag: string, text: string | undefined, min = 0): number | undefined {
   if (text === undefined) return undefined;
   if (!/^\d{1,12}$/.test(text)) {
     throw new UsageProblem(`--${flag} takes a whole number; got "${text}".`);
   }
+  if (Number(text) < min) {
+    throw new UsageProblem(`--${flag} takes a number of at least ${min}; got "${text}".`);
+  }
   return Number(text);
+}
+
+/** The logs that were named. What is not there is found out when it is opened. */
+export function logsOf(spec: CommandSpec, typed: Typed): readonly string[] {
+  if (typed.files.length === 0) throw new UsageProblem(`Which log? ${spec.usage}`);
+  for (const file of typed.files) {
+    if (statSync(file, { throwIfNoEntry: false })?.isDirectory() === true) {
+      throw new UsageProblem(`${file} is a folder; name the logs in it.`);
+    }
+  }
+  return typed.files;
 }

@@ -4,7 +4,7 @@ import type { CommandSpec } from './command.ts';
 import { table } from './screen.ts';
 
 const EXIT_CODES =
-  'Exit codes: 0 all is well; 1 the answer is no (a violation, not enough evidence, goals in conflict); 2 wrong usage, or a file that cannot be read.';
+  'Exit codes: 0 all is well; 1 the answer is no (a violation, not enough evidence, goals in conflict); 2 wrong usage, a file that cannot be read, or nothing in it to check.';
 
 export function helpText(commands: readonly CommandSpec[]): string {
   const rows = [

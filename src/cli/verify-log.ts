@@ -3,7 +3,7 @@
 import { formatFence } from '../lease/fence.ts';
 import type { Checked, Violation } from '../observe/index.ts';
 import { showPlace, verifyLeaseLogs } from '../observe/index.ts';
-import { type CommandSpec, type ExitCode, type Typed, UsageProblem, wholeText } from './command.ts';
+import { type CommandSpec, type ExitCode, logsOf, type Typed, wholeText } from './command.ts';
 import { print, printJson, printProblem, progressOf, table } from './screen.ts';
 
 export const verifyLogCommand: CommandSpec = {
@@ -18,12 +18,10 @@ export const verifyLogCommand: CommandSpec = {
 };
 
 async function execute(typed: Typed): Promise<ExitCode> {
-  if (typed.files.length === 0) {
-    throw new UsageProblem(`Which log? ${verifyLogCommand.usage}`);
-  }
+  const files = logsOf(verifyLogCommand, typed);
   const skewMs = wholeText('skew-ms', typed.text('skew-ms'));
-  const progress = new Map(typed.files.map((file) => [file, progressOf(file)]));
-  const verified = await verifyLeaseLogs(typed.files, {
+  const progress = new Map(files.map((file) => [file, progressOf(file)]));
+  const verified = await verifyLeaseLogs(files, {
     ...(skewMs === undefined ? {} : { skewMs }),
     onProgress: (file, bytes) => progress.get(file)?.(bytes),
   });
@@ -41,6 +39,10 @@ async function execute(typed: Typed): Promise<ExitCode> {
     const violations = verified.kind === 'violated' ? verified.violations : [];
     for (const violation of violations) print(describe(violation));
     print(summary(verified.checked, violations.length));
+  }
+  if (verified.kind === 'empty') {
+    printProblem('Nothing was checked: there is not one report and not one event in it.');
+    return 2;
   }
   return verified.kind === 'clean' ? 0 : 1;
 }

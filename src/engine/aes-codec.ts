@@ -1,9 +1,10 @@
 // A ready codec: AES-256-GCM, a fresh nonce for every value, key ids for rotation. New values use the
 // first key; all keys read.
 
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv } from 'node:crypto';
 import { Fault, InvalidInput } from '../support/fault.ts';
 import { boundedText } from '../support/options.ts';
+import { secureBytes } from '../support/random.ts';
 import type { PayloadCodec } from './payloads.ts';
 
 export interface CodecKey {
@@ -24,7 +25,7 @@ export function aesCodec(keys: readonly CodecKey[]): PayloadCodec {
   if (byId.size !== keys.length) throw new InvalidInput('aesCodec: two keys have the same id.');
   return {
     encode(bytes) {
-      const nonce = randomBytes(NONCE_BYTES);
+      const nonce = secureBytes(NONCE_BYTES);
       const by = named(current.id);
       const cipher = createCipheriv(ALGORITHM, current.key, nonce).setAAD(Buffer.from(by));
       const body = Buffer.concat([cipher.update(bytes), cipher.final()]);

@@ -1,14 +1,18 @@
 // Makes the `ctx` of a run: names each call, checks its arguments, and hands it to the run.
 
 import type { CallKey, Payload } from '../execution/names.ts';
+import { dateOf } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
 import { boundedText, rejectUnknownOptions, shown, wholeNumber } from '../support/options.ts';
-import { AttachCall } from './calls/attach.ts';
-import { checkpoint } from './calls/checkpoint.ts';
-import { ReceiveCall } from './calls/receive.ts';
-import { SleepCall, type SleepPlan } from './calls/sleep.ts';
-import { StepCall } from './calls/step.ts';
-import { TransactionCall } from './calls/transaction.ts';
+import {
+  AttachCall,
+  checkpoint,
+  ReceiveCall,
+  SleepCall,
+  type SleepPlan,
+  StepCall,
+  TransactionCall,
+} from './calls/index.ts';
 import type {
   Child,
   Children,
@@ -165,7 +169,7 @@ export class RunContext implements Context {
   }
 
   now(): Date {
-    return new Date(this.#run.now);
+    return dateOf(this.#run.now);
   }
 
   random(): number {

@@ -4,6 +4,7 @@
 import type { TerminalStatus } from '../execution/execution.ts';
 import type { Failure, FailureCategory } from '../execution/failure.ts';
 import type { ExecutionId } from '../execution/names.ts';
+import { describeExecutionRefusal, type SubmitRefusal } from '../execution/refusal.ts';
 import { Fault, InvalidInput } from '../support/fault.ts';
 
 const CATEGORIES: readonly FailureCategory[] = ['retryable', 'permanent', 'denied', 'unknown'];
@@ -93,6 +94,17 @@ export class ExecutionFailed extends Fault {
     this.id = ended.id;
     this.status = ended.status;
     this.failure = ended.failure;
+  }
+}
+
+/** The submission was refused: nothing was written. */
+export class SubmitRefused extends Fault {
+  override readonly name = 'SubmitRefused';
+  readonly refusal: SubmitRefusal;
+
+  constructor(refusal: SubmitRefusal) {
+    super('submit-refused', describeExecutionRefusal(refusal));
+    this.refusal = refusal;
   }
 }
 

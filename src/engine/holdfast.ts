@@ -1,6 +1,6 @@
 // Holdfast, embedded: submit, run and look after executions on one store.
 
-import type { ExecutionRecord, Status } from '../execution/execution.ts';
+import type { ExecutionRecord } from '../execution/execution.ts';
 import type { Failure } from '../execution/failure.ts';
 import type { HistoryEvent } from '../execution/history.ts';
 import {
@@ -9,68 +9,23 @@ import {
   parseExecutionId,
   parsePipelineName,
 } from '../execution/names.ts';
-import { describeExecutionRefusal, type SubmitRefusal } from '../execution/refusal.ts';
 import type {
   AttachmentSummary,
-  AttributeFilter,
   Command,
   CommandAnswer,
   CoordinatorStore,
   Outcome,
 } from '../store/contract/execution-store.ts';
-import { Fault } from '../support/fault.ts';
 import { boundedText, rejectUnknownOptions, wholeNumber } from '../support/options.ts';
 import type { EngineConfig } from './config.ts';
-import { ExecutionFailed } from './failures.ts';
+import { ExecutionFailed, SubmitRefused } from './failures.ts';
 import { type HoldfastOptions, resolveOptions } from './holdfast-options.ts';
+import type { Acting, Handle, ListOptions, Page } from './holdfast-types.ts';
 import type { Pipeline } from './pipeline.ts';
 import { Results } from './results.ts';
 import { projectOf, type SubmitOptions, submissionOf } from './submission.ts';
 import { LiveWorker, type Worker } from './worker.ts';
 import { resolveWorkerOptions, type WorkerOptions } from './worker-options.ts';
-
-/** An execution that was submitted. */
-export interface Handle<Output> {
-  readonly id: ExecutionId;
-  /** It had been submitted before, with the same key and the same intent. */
-  readonly existing: boolean;
-  /** Its output, when it completes; throws ExecutionFailed when it ends otherwise. */
-  result(options?: { readonly signal?: AbortSignal }): Promise<Output>;
-}
-
-export interface Acting {
-  readonly project?: string;
-  readonly by?: string;
-  readonly reason?: string;
-}
-
-export interface ListOptions {
-  readonly project?: string;
-  readonly status?: Status | readonly Status[];
-  readonly pipeline?: string;
-  readonly tag?: string;
-  readonly attribute?: AttributeFilter;
-  /** Goes on after this page. */
-  readonly cursor?: string;
-  readonly limit?: number;
-}
-
-export interface Page<Item> {
-  readonly items: readonly Item[];
-  /** For the next page; absent on the last. */
-  readonly cursor?: string;
-}
-
-/** The submission was refused: nothing was written. */
-export class SubmitRefused extends Fault {
-  override readonly name = 'SubmitRefused';
-  readonly refusal: SubmitRefusal;
-
-  constructor(refusal: SubmitRefusal) {
-    super('submit-refused', describeExecutionRefusal(refusal));
-    this.refusal = refusal;
-  }
-}
 
 const HISTORY_PAGE_MAX = 10_000;
 

@@ -22,6 +22,7 @@ import type {
 import type { Instant } from '../support/clock.ts';
 import { Fault, OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
 import { jittered } from '../support/random.ts';
+import { atEndOfTurn } from '../support/timer.ts';
 import type { EngineConfig } from './config.ts';
 
 export interface Entry {
@@ -122,13 +123,16 @@ export class Journal {
       return;
     }
     this.#isScheduled = true;
-    queueMicrotask(() => {
-      this.#isScheduled = false;
-      if (this.#writing !== undefined || this.#isClosed) return;
-      if (this.#entries.length === 0 && this.#progress === undefined) return;
-      this.#write();
-    });
+    atEndOfTurn(this.#flushNow);
   }
+
+  /** One function for all flushes: they are the hot path. */
+  readonly #flushNow = (): void => {
+    this.#isScheduled = false;
+    if (this.#isClosed) return;
+    if (this.#writing !== undefined) this.#writesAgain = true;
+    else if (this.#entries.length > 0 || this.#progress !== undefined) this.#write();
+  };
 
   /**
    * The write with which the owner leaves: everything that waits goes with it, in the same transaction.
@@ -140,20 +144,26 @@ export class Journal {
   ): Promise<Answer | undefined> {
     while (this.#writing !== undefined) await this.#writing;
     if (this.#isClosed) return undefined;
+    // What comes meanwhile waits: two writes at once would race for one seq.
+    const done = Promise.withResolvers<void>();
+    this.#writing = done.promise;
     const entries = this.#take();
     const base = this.#base([...entries.map((entry) => entry.event), event], entries);
     const answer = await this.#untilAnswered(() => write(base));
+    this.#writing = undefined;
+    done.resolve();
     if (answer === undefined) return undefined;
-    if (answer.kind === 'refused') {
-      if ((answer as { why?: string }).why === 'unseen-news') {
-        // Nothing was written: the entries are still to be.
-        this.#entries = [...entries, ...this.#entries];
-        return answer;
-      }
+    if (answer.kind !== 'refused') {
+      this.#isClosed = true;
+      return answer;
+    }
+    if ((answer as { why?: string }).why !== 'unseen-news') {
       this.#lose(answer as unknown as ExecutionRefusal);
       return undefined;
     }
-    this.#isClosed = true;
+    // Nothing was written: the entries are still to be.
+    this.#entries = [...entries, ...this.#entries];
+    this.#goOn();
     return answer;
   }
 
@@ -218,23 +228,18 @@ export class Journal {
 
   #base(events: readonly NewEvent[], entries: readonly Entry[]): OwnerWrite {
     const { id, fence, session } = this.#claim;
+    const plain = { id, fence, session, seq: this.#next, events };
+    const isPlain = entries.every(({ children, attachment }) => children === attachment);
+    if (isPlain && this.#progress === undefined) return plain;
     const progress = this.#progress;
     this.#progress = undefined;
-    let children: readonly Submit[] | undefined;
-    let attachments: readonly Attachment[] | undefined;
-    for (const entry of entries) {
-      if (entry.children !== undefined) children = [...(children ?? []), ...entry.children];
-      if (entry.attachment !== undefined) attachments = [...(attachments ?? []), entry.attachment];
-    }
+    const children = entries.flatMap((entry) => entry.children ?? []);
+    const attachments = entries.flatMap((entry) => entry.attachment ?? []);
     return {
-      id,
-      fence,
-      session,
-      seq: this.#next,
-      events,
-      ...(children && { children }),
-      ...(attachments && { attachments }),
-      ...(progress && { progress }),
+      ...plain,
+      ...(children.length > 0 ? { children } : {}),
+      ...(attachments.length > 0 ? { attachments } : {}),
+      ...(progress === undefined ? {} : { progress }),
     };
   }
 

@@ -3,7 +3,7 @@
 // it, and its digest is checked when it is read (claim check).
 
 import type { Payload } from '../execution/names.ts';
-import type { ExecutionStore } from '../store/contract/execution-store.ts';
+import type { PayloadStore } from '../store/contract/execution-store.ts';
 import { digestOf } from '../support/digest.ts';
 import { Fault, StoreCorrupt } from '../support/fault.ts';
 import { toJson } from './value.ts';
@@ -55,15 +55,11 @@ export class PayloadTooLarge extends Fault {
 }
 
 export class Payloads {
-  readonly #store: Pick<ExecutionStore, 'putBlob' | 'getBlob'>;
+  readonly #store: PayloadStore;
   readonly #limits: PayloadLimits;
   readonly #codec: PayloadCodec | undefined;
 
-  constructor(
-    store: Pick<ExecutionStore, 'putBlob' | 'getBlob'>,
-    limits: PayloadLimits,
-    codec: PayloadCodec | undefined,
-  ) {
+  constructor(store: PayloadStore, limits: PayloadLimits, codec: PayloadCodec | undefined) {
     this.#store = store;
     this.#limits = limits;
     this.#codec = codec;

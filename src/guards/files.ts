@@ -5,11 +5,16 @@
 // process dies, however it dies, and keeps it while a process is merely frozen: a successor then
 // waits, instead of breaking in on somebody who would wake up in the middle of a write.
 
-import { open, rename } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { constants } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { InvalidInput } from '../support/fault.ts';
 import { rejectUnknownOptions, wholeNumber } from '../support/options.ts';
 import { systemTimers, type Timers } from '../support/timer.ts';
+import { needFunction, refuse } from './arguments.ts';
+import { assertOneName, trueFile } from './file-path.ts';
 import { type Fenced, type GuardAnswer, parseFenced, parseMark, type Stale } from './mark.ts';
 import { type Busy, PATIENCE_MS, PATIENCE_MS_MAX } from './marks.ts';
 import { DEFAULT_TABLE, markStatements, QUESTION } from './sql.ts';
@@ -34,7 +39,18 @@ const SQL = markStatements(DEFAULT_TABLE, QUESTION);
 const SQLITE_BUSY = 5;
 const RETRY_MS_MAX = 20;
 
+/** An effect at work, and the one around it. */
+interface Stay {
+  readonly path: string;
+  readonly around: Stay | undefined;
+  isOver: boolean;
+}
+
+/** Which effects the calling code is part of. */
+const stays: AsyncLocalStorage<Stay> = new AsyncLocalStorage();
+
 export class FileGuard {
+  /** Without symbolic links: the file that the given path led to when the guard was made. */
   readonly path: string;
   readonly #database: DatabaseSync;
   readonly #patienceMs: number;
@@ -47,7 +63,7 @@ export class FileGuard {
     const range = { min: 0, max: PATIENCE_MS_MAX };
     this.#patienceMs = wholeNumber('patienceMs', options.patienceMs ?? PATIENCE_MS, range);
     this.#timers = options.timers ?? systemTimers;
-    this.path = resolve(path);
+    this.path = trueFile(path);
     // Zero: a wait inside SQLite would stop the event loop, heartbeats included.
     this.#database = new DatabaseSync(`${this.path}.fence`, { timeout: 0 });
     // A raised mark must survive a power failure; with a rollback journal that takes EXTRA.
@@ -62,49 +78,85 @@ export class FileGuard {
 
   /** Adds to the end of the file, which is made if need be, and flushes it to the disk. */
   async append(fenced: Fenced, bytes: Uint8Array | string): Promise<FileAnswer<void>> {
-    return await this.within(fenced, () => writeFlushed(this.path, 'a', bytes));
+    checkBytes(bytes, 'append');
+    return await this.within(fenced, () => writeFlushed(this.path, { flags: APPEND, bytes }));
   }
 
-  /** Replaces the whole file: readers see the old content or the new, also after a crash. */
+  /**
+   * Replaces the whole file: readers see the old content or the new, also after a crash. Its
+   * permissions stay; its owner becomes who writes.
+   */
   async replace(fenced: Fenced, bytes: Uint8Array | string): Promise<FileAnswer<void>> {
+    checkBytes(bytes, 'replace');
     return await this.within(fenced, async () => {
+      const mode = await assertOneName(this.path);
       const folder = dirname(this.path);
-      // One name is enough: nobody else is inside. What a crash left is overwritten by the next.
+      // One name is enough: nobody else is inside. What a crash left is in the way.
       const draft = join(folder, `.${basename(this.path)}.draft`);
-      await writeFlushed(draft, 'w', bytes);
+      await rm(draft, { force: true });
+      await writeFlushed(draft, { flags: DRAFT, bytes, mode });
       await rename(draft, this.path);
       await flushFolder(folder);
     });
   }
 
-  /** Any effect that this file stands for. No other writer is inside until it settles. */
+  /**
+   * Any effect that this file stands for. No other writer is inside until it settles, so it cannot
+   * use a guard of the same file itself.
+   */
   async within<Result>(
     fenced: Fenced,
     effect: () => Result | Promise<Result>,
   ): Promise<FileAnswer<Result>> {
-    const turn = this.#turn.then(() => this.#inside(parseFenced(fenced), effect));
-    this.#turn = turn.catch(() => undefined);
-    return await turn;
+    const presented = parseFenced(fenced);
+    const what = 'The second argument does the effect';
+    needFunction(effect, { what, pass: 'guard.within(lease, async () => { … })' });
+    this.#assertOutside();
+    const patience = new Patience(this.#patienceMs, this.#timers);
+    const turn = Promise.withResolvers<void>();
+    const before = this.#turn;
+    this.#turn = before.then(() => turn.promise);
+    try {
+      const isMine = await Promise.race([before.then(() => true), patience.over.then(() => false)]);
+      if (!isMine) return { kind: 'busy', resource: presented.key };
+      return await this.#inside(presented, effect, patience);
+    } finally {
+      patience.stop();
+      turn.resolve();
+    }
   }
 
   /** Waits for writes under way. The mark stays. */
   async close(): Promise<void> {
+    this.#assertOutside();
     await this.#turn;
     if (this.#database.isOpen) this.#database.close();
+  }
+
+  /** Who waits for the effect that it is part of would wait for ever, and everybody after it. */
+  #assertOutside(): void {
+    for (let stay = stays.getStore(); stay !== undefined; stay = stay.around) {
+      if (stay.path !== this.path || stay.isOver) continue;
+      throw new InvalidInput(
+        `This is called from inside an effect on "${this.path}", which would wait for itself. ` +
+          'Write to the file directly there, or call this after the effect.',
+      );
+    }
   }
 
   async #inside<Result>(
     { key, fence }: Fenced,
     effect: () => Result | Promise<Result>,
+    patience: Patience,
   ): Promise<FileAnswer<Result>> {
-    while (await this.#begin()) {
+    while (await this.#begin(patience)) {
       try {
         const mark = this.#readMark(key);
         if (mark > fence) {
           const newest = parseMark(key, mark);
           return { kind: 'stale', resource: key, presented: fence, newest };
         }
-        if (mark === fence) return { kind: 'written', result: await effect() };
+        if (mark === fence) return { kind: 'written', result: await this.#perform(effect) };
         // On the disk before the effect, and so in a transaction of its own: a crash in the middle
         // of the effect must not lower the mark again.
         this.#database.prepare(SQL.raise).get(key, fence);
@@ -116,25 +168,57 @@ export class FileGuard {
     return { kind: 'busy', resource: key };
   }
 
+  async #perform<Result>(effect: () => Result | Promise<Result>): Promise<Result> {
+    await assertOneName(this.path);
+    const stay: Stay = { path: this.path, around: stays.getStore(), isOver: false };
+    try {
+      return await stays.run(stay, effect);
+    } finally {
+      stay.isOver = true;
+    }
+  }
+
   #readMark(key: string): number {
     this.#database.exec(SQL.createTable);
     const row = this.#database.prepare(SQL.read).get(key);
     return row === undefined ? 0 : parseMark(key, row['fence']);
   }
 
-  async #begin(): Promise<boolean> {
-    for (let waitedMs = 0, pauseMs = 1; ; waitedMs += pauseMs) {
+  async #begin(patience: Patience): Promise<boolean> {
+    for (let pauseMs = 1; ; pauseMs = Math.min(2 * pauseMs, RETRY_MS_MAX)) {
       try {
         this.#database.exec('begin immediate');
         return true;
       } catch (error) {
         if (!isBusy(error)) throw error;
       }
-      if (waitedMs >= this.#patienceMs) return false;
-      pauseMs = Math.min(2 * pauseMs, RETRY_MS_MAX);
+      if (patience.isOver) return false;
       await this.#timers.pause(pauseMs);
     }
   }
+}
+
+/** One for all waits of a call: for its turn in this process, then for other processes. */
+class Patience {
+  isOver: boolean;
+  readonly over: Promise<void>;
+  readonly stop: () => void;
+
+  constructor(patienceMs: number, timers: Timers) {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.over = promise;
+    this.isOver = patienceMs === 0;
+    this.stop = timers.after(patienceMs, () => {
+      this.isOver = true;
+      resolve();
+    });
+  }
+}
+
+function checkBytes(bytes: Uint8Array | string, method: 'append' | 'replace'): void {
+  if (typeof bytes === 'string' || bytes instanceof Uint8Array) return;
+  const what = 'The second argument is what to write, a string or a Uint8Array';
+  refuse(bytes, { what, pass: `guard.${method}(lease, 'one line\\n')` });
 }
 
 /** The lower byte is the code; the others only say more about it. */
@@ -143,13 +227,23 @@ function isBusy(error: unknown): boolean {
   return typeof error.errcode === 'number' && (error.errcode & 0xff) === SQLITE_BUSY;
 }
 
-async function writeFlushed(
-  path: string,
-  flags: 'a' | 'w',
-  bytes: Uint8Array | string,
-): Promise<void> {
-  const file = await open(path, flags);
+/** A link that appears at the last moment is not followed. */
+const WRITE = constants.O_WRONLY | constants.O_CREAT | constants.O_NOFOLLOW;
+const APPEND = WRITE | constants.O_APPEND;
+const DRAFT = WRITE | constants.O_EXCL;
+
+interface Write {
+  readonly flags: number;
+  readonly bytes: Uint8Array | string;
+  /** The permissions that the file is to have; those of a new file by default. */
+  readonly mode?: number | undefined;
+}
+
+async function writeFlushed(path: string, { flags, bytes, mode }: Write): Promise<void> {
+  // Never more open than it will be, not even before it is.
+  const file = await open(path, flags, mode === undefined ? 0o666 : mode & 0o600);
   try {
+    if (mode !== undefined) await file.chmod(mode);
     await file.writeFile(bytes);
     await file.sync();
   } finally {

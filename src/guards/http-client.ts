@@ -2,6 +2,7 @@
 
 import { parseFence } from '../lease/fence.ts';
 import { StoreUnavailable } from '../support/fault.ts';
+import { needFunction, refuse } from './arguments.ts';
 import { fenceHeaders } from './http-headers.ts';
 import { CURRENT, type Fenced, type GuardAnswer, type Stale } from './mark.ts';
 import type { Busy } from './marks.ts';
@@ -11,6 +12,8 @@ export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promi
 /** A fetch that presents the lease with every request. `readStale` tells a refusal from others. */
 export function fencedFetch(fenced: Fenced, send: Fetch = fetch): Fetch {
   const own = fenceHeaders(fenced);
+  const what = 'The second argument, if any, sends requests as fetch does';
+  needFunction(send, { what, pass: 'fencedFetch(lease, send)' });
   return (input, init) => {
     const given = init?.headers ?? (input instanceof Request ? input.headers : undefined);
     const headers = new Headers(given);
@@ -28,6 +31,10 @@ export async function admitAt(
   fenced: Fenced,
   send: Fetch = fetch,
 ): Promise<GuardAnswer | Busy> {
+  if (typeof address !== 'string' && !(address instanceof URL)) {
+    const what = 'The first argument is the address that admits';
+    refuse(address, { what, pass: 'admitAt(address, lease)' });
+  }
   const response = await fencedFetch(fenced, send)(address, { method: 'POST' });
   if (response.ok) {
     await response.body?.cancel();

@@ -2,6 +2,7 @@
 
 import { formatFence } from '../lease/fence.ts';
 import { rejectUnknownOptions } from '../support/options.ts';
+import { needFunction, needMethod, refuse } from './arguments.ts';
 import { FENCE_HEADER, type HeadersLike, RESOURCE_HEADER, readFenced } from './http-headers.ts';
 import { describeStale, type Fenced } from './mark.ts';
 import type { Marks } from './marks.ts';
@@ -18,7 +19,7 @@ export interface HttpGuardOptions<Request> {
 export interface Problem {
   readonly type: string;
   readonly title: string;
-  readonly status: 400 | 409 | 503;
+  readonly status: 400 | 409 | 500 | 503;
   readonly code: ProblemCode;
   readonly detail: string;
   readonly resource?: string;
@@ -31,14 +32,26 @@ export type ProblemCode =
   | 'fence-malformed'
   | 'wrong-resource'
   | 'stale-fence'
-  | 'fence-busy';
+  | 'fence-busy'
+  | 'place-lost';
 
 export const PROBLEM_TYPE = 'application/problem+json';
 
-export type Verdict =
-  /** `leave` when the effect is done: until then no later holder enters. */
-  | { readonly kind: 'passed'; leave(): Promise<void> }
-  | { readonly kind: 'refused'; readonly problem: Problem };
+export type Verdict = Passed | { readonly kind: 'refused'; readonly problem: Problem };
+
+/** A request at work. */
+export interface Passed {
+  readonly kind: 'passed';
+  /** Empty for a request that was let pass without a fence. */
+  readonly resource?: string;
+  /** Aborts when later holders are no longer kept out, though this request is at work. */
+  readonly lost?: AbortSignal;
+  /**
+   * When the effect is done: until then no later holder enters. Calling it twice is harmless.
+   * Rejects with PlaceLost when `lost` came first.
+   */
+  leave(): Promise<void>;
+}
 
 const TITLES: Readonly<Record<ProblemCode, string>> = {
   'fence-missing': 'The request carries no fence',
@@ -46,14 +59,26 @@ const TITLES: Readonly<Record<ProblemCode, string>> = {
   'wrong-resource': 'The fence is one of another resource',
   'stale-fence': 'Another holder owns the resource now',
   'fence-busy': 'Requests of an earlier holder are still at work',
+  'place-lost': 'A later holder may have entered while this request was at work',
 };
 
 const UNCHECKED: Verdict = { kind: 'passed', leave: async () => undefined };
+
+const places: WeakMap<object, Passed> = new WeakMap();
+
+/**
+ * For handlers: the place of a guarded request. Look at `lost` before an effect that comes late; call
+ * `leave` when the request is done with and its response will never be ended.
+ */
+export function placeOf(request: object): Passed | undefined {
+  return places.get(request);
+}
 
 export async function verifyFence<Request extends { readonly headers: HeadersLike }>(
   request: Request,
   options: HttpGuardOptions<Request>,
 ): Promise<Verdict> {
+  checkOptions('verifyFence', options);
   const presented = readFenced(request.headers);
   if (presented.kind === 'malformed') return refused('fence-malformed', presented.why);
   if (presented.kind === 'absent') {
@@ -66,12 +91,17 @@ export async function verifyFence<Request extends { readonly headers: HeadersLik
     const why = `This request is about "${expected}", but the fence is one of "${fenced.key}".`;
     return refused('wrong-resource', why);
   }
-  return await enter(options.marks, fenced);
+  const verdict = await enter(options.marks, fenced);
+  if (verdict.kind === 'passed') places.set(request, verdict);
+  return verdict;
 }
 
 async function enter(marks: Marks, fenced: Fenced): Promise<Verdict> {
   const answer = await marks.enter(fenced);
-  if (answer.kind === 'entered') return { kind: 'passed', leave: () => answer.leave() };
+  if (answer.kind === 'entered') {
+    const lost = answer.lost === undefined ? {} : { lost: answer.lost };
+    return { kind: 'passed', resource: fenced.key, ...lost, leave: () => answer.leave() };
+  }
   if (answer.kind === 'busy') {
     const why =
       `Fence ${formatFence(fenced.fence)} of "${fenced.key}" has shut out the earlier holder, ` +
@@ -88,16 +118,26 @@ const STATUS: Readonly<Record<ProblemCode, Problem['status']>> = {
   'wrong-resource': 400,
   'stale-fence': 409,
   'fence-busy': 503,
+  'place-lost': 500,
 };
 
-function refused(
-  code: ProblemCode,
-  detail: string,
-  more: Pick<Problem, 'resource' | 'presented' | 'newest'> = {},
-): Verdict {
+type About = Pick<Problem, 'resource' | 'presented' | 'newest'>;
+
+function refused(code: ProblemCode, detail: string, about: About = {}): Verdict {
+  return { kind: 'refused', problem: problemOf(code, detail, about) };
+}
+
+/** Instead of the answer of a request that was no longer alone when it was done. */
+export function placeLost({ resource = '' }: Passed): Problem {
+  const detail =
+    `What kept later holders of "${resource}" out broke while this request was at work. Its effect ` +
+    'may have been done, beside those of a later holder. Find out before going on.';
+  return problemOf('place-lost', detail, { resource });
+}
+
+function problemOf(code: ProblemCode, detail: string, about: About): Problem {
   const type = `urn:holdfast:problem:${code}`;
-  const problem = { type, title: TITLES[code], status: STATUS[code], code, detail, ...more };
-  return { kind: 'refused', problem };
+  return { type, title: TITLES[code], status: STATUS[code], code, detail, ...about };
 }
 
 /** What goes with a problem: 503 says when to come back. */
@@ -106,6 +146,26 @@ export function problemHeaders(problem: Problem): Record<string, string> {
   return { 'content-type': PROBLEM_TYPE, ...retry };
 }
 
-export function checkOptions(what: string, options: object): void {
+export function checkOptions(
+  what: string,
+  options: Omit<HttpGuardOptions<never>, 'resourceOf'> & { readonly resourceOf?: unknown },
+): void {
   rejectUnknownOptions(what, options, ['marks', 'required', 'resourceOf']);
+  const { marks, required = true, resourceOf } = options;
+  needMethod(marks, 'enter', {
+    what: `${what}: \`marks\` keeps the highest fence of each resource`,
+    pass: '{ marks: memoryMarks() }, or { marks: postgresMarks(pool) } for several processes',
+  });
+  if (typeof required !== 'boolean') {
+    const pass = 'required: false to let requests without a fence pass, unchecked';
+    refuse(required, { what: `${what}: \`required\` is true or false`, pass });
+  }
+  if (resourceOf === undefined) return;
+  const pass = "resourceOf: (request) => 'account/' + request.params.id";
+  needFunction(resourceOf, { what: `${what}: \`resourceOf\` is a function`, pass });
+}
+
+export function checkHandler(what: string, handler: unknown): void {
+  const need = `${what}: the first argument is the handler that is guarded`;
+  needFunction(handler, { what: need, pass: `${what}(handler, { marks })` });
 }

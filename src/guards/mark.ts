@@ -12,6 +12,7 @@ import { type Fence, formatFence, isIssuable, parseFence } from '../lease/fence.
 import { parseLeaseKey } from '../lease/names.ts';
 import { Fault, InvalidInput, StoreCorrupt } from '../support/fault.ts';
 import { shown } from '../support/options.ts';
+import { isObject, refuse } from './arguments.ts';
 
 /** A resource, by the key of the lease that guards it, and the fence of a grant. A held lease is one. */
 export interface Fenced {
@@ -56,6 +57,10 @@ export function requireCurrent(answer: GuardAnswer): void {
 
 /** Checks what a caller presents, before anything is sent. */
 export function parseFenced(fenced: Fenced): Fenced {
+  if (!isObject(fenced) || !('key' in fenced || 'fence' in fenced)) {
+    const what = 'A guard is shown the key and the fence of a grant';
+    refuse(fenced, { what, pass: "a held lease, or { key: 'ledger', fence: lease.fence }" });
+  }
   const fence = parseFence(fenced.fence);
   // Such a fence could never be outrun, and a mark as high would close the resource for good.
   if (!isIssuable(fence)) {

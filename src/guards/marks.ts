@@ -4,9 +4,12 @@
 
 import type { Fence } from '../lease/fence.ts';
 import { assert } from '../support/assert.ts';
-import { rejectUnknownOptions, wholeNumber } from '../support/options.ts';
+import { Fault, InvalidInput, StoreUnavailable } from '../support/fault.ts';
+import { rejectUnknownOptions, shown, wholeNumber } from '../support/options.ts';
 import { systemTimers, type Timers } from '../support/timer.ts';
-import { type Fenced, type GuardAnswer, parseFenced, type Stale } from './mark.ts';
+import { needFunction } from './arguments.ts';
+import { type Fenced, type GuardAnswer, parseFenced, parseMark, type Stale } from './mark.ts';
+import type { RowAnswer } from './sql.ts';
 
 export interface Marks {
   /** While somebody is inside, no higher fence is. */
@@ -17,8 +20,24 @@ export type EnterAnswer = Entered | Stale | Busy;
 
 export interface Entered {
   readonly kind: 'entered';
-  /** Once, when the effect is done or will not be done. */
+  /** Aborts when the place is lost before it is left: from then on a later holder may be inside. */
+  readonly lost?: AbortSignal;
+  /** Once, when the effect is done or will not be done. Rejects when the place was lost before. */
   leave(): Promise<void>;
+}
+
+/** Somebody was inside, and what kept later holders out meanwhile is gone. */
+export class PlaceLost extends Fault {
+  override readonly name = 'PlaceLost';
+
+  constructor(resource: string, options?: ErrorOptions) {
+    super(
+      'place-lost',
+      `The connection that kept later holders out of "${resource}" broke while a request was at ` +
+        'work: a later holder may have entered. Stop; find out what was done before going on.',
+      options,
+    );
+  }
 }
 
 /** Requests of an earlier holder were still at work when patience ended. The mark is raised. */
@@ -34,9 +53,12 @@ export interface MemoryMarksOptions {
    * Raises a mark that outlives this process, such as the `admit` of another guard. Without it a
    * restart forgets all marks, and a stale fence passes until a newer one is shown.
    */
-  readonly keep?: (fenced: Fenced) => Promise<GuardAnswer> | GuardAnswer;
+  readonly keep?: (fenced: Fenced) => Promise<KeepAnswer> | KeepAnswer;
   readonly timers?: Timers;
 }
+
+/** What the `admit` of any guard answers. */
+export type KeepAnswer = GuardAnswer | RowAnswer | Busy;
 
 const OPTIONS: readonly string[] = ['patienceMs', 'keep', 'timers'];
 export const PATIENCE_MS = 10_000;
@@ -45,6 +67,10 @@ export const PATIENCE_MS_MAX = 3_600_000;
 /** Marks of one process: every request for the resource must come through it. */
 export function memoryMarks(options: MemoryMarksOptions = {}): Marks {
   rejectUnknownOptions('memoryMarks', options, OPTIONS);
+  if (options.keep !== undefined) {
+    const what = 'memoryMarks: `keep` is a function that raises a lasting mark';
+    needFunction(options.keep, { what, pass: 'keep: (fenced) => guard.admit(pool, fenced)' });
+  }
   const range = { min: 0, max: PATIENCE_MS_MAX };
   const patienceMs = wholeNumber('patienceMs', options.patienceMs ?? PATIENCE_MS, range);
   return new MemoryMarks({ ...options, patienceMs, timers: options.timers ?? systemTimers });
@@ -71,14 +97,36 @@ class MemoryMarks implements Marks {
     // Inside before the mark is kept: a higher fence that comes meanwhile waits for this one.
     const leave = entrance.step(fence);
     try {
-      const kept = (await this.#config.keep?.(presented)) ?? { kind: 'current' };
-      if (kept.kind === 'current') return { kind: 'entered', leave: async () => leave() };
-      entrance.raise(kept.newest);
+      const refusal = await this.#keep(presented, entrance);
+      if (refusal === undefined) return { kind: 'entered', leave: async () => leave() };
       leave();
-      return kept;
+      return refusal;
     } catch (error) {
       leave();
       throw error;
+    }
+  }
+
+  async #keep(fenced: Fenced, entrance: Entrance): Promise<Stale | Busy | undefined> {
+    if (this.#config.keep === undefined) return undefined;
+    const kept = await this.#config.keep(fenced);
+    switch (kept?.kind) {
+      case 'current':
+      case 'written':
+        return undefined;
+      case 'stale':
+        entrance.raise(parseMark(fenced.key, kept.newest));
+        return staleAt(fenced, entrance.newest);
+      case 'busy':
+        return { kind: 'busy', resource: fenced.key };
+      case 'missing':
+        throw new StoreUnavailable(
+          `\`keep\` found no row that could hold the mark of "${fenced.key}". Insert the row first.`,
+        );
+      default:
+        throw new InvalidInput(
+          `\`keep\` answers what the \`admit\` of a guard answers; got ${shown(kept)}.`,
+        );
     }
   }
 

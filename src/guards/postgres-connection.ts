@@ -1,6 +1,7 @@
 // What the guards need of a PostgreSQL driver. `pg` has it; nothing is imported from it.
 
 import { InvalidInput } from '../support/fault.ts';
+import { isObject, needMethod, refuse } from './arguments.ts';
 
 /** A client or a pool of `pg`, or anything that answers alike. */
 export interface PostgresConnection {
@@ -25,8 +26,25 @@ export interface PostgresPoolClient extends PostgresConnection {
   off(event: 'error', listener: (error: Error) => void): unknown;
 }
 
+/** `call` is how it should read: `guard.admit(pool, lease)`. */
+export function checkConnection(connection: PostgresConnection, call: string): void {
+  const what = 'The first argument is a pool or a client of pg';
+  needMethod(connection, 'query', { what, pass: call });
+}
+
+/** A client can connect too, but only once. */
+export function checkPool(what: string, pool: PostgresPool): void {
+  const need = {
+    what: `${what} takes a connection for each request, and so a pool of pg`,
+    pass: `${what}(pool), with a pool from new pg.Pool(…)`,
+  };
+  needMethod(pool, 'connect', need);
+  if (isObject(pool) && 'escapeIdentifier' in pool) refuse(pool, need);
+}
+
 /** Without one, the mark is free again before the write is made, and the check says nothing. */
-export function assertTransaction(connection: PostgresConnection): void {
+export function assertTransaction(connection: PostgresConnection, call: string): void {
+  checkConnection(connection, call);
   const isPool = 'totalCount' in connection;
   const isIdle =
     'getTransactionStatus' in connection &&

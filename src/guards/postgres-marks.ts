@@ -1,129 +1,278 @@
-// Marks for an HTTP server of several processes. A request under the newest fence holds its mark
-// with FOR SHARE until it leaves: requests of one term pass side by side, and a raise, by whichever
-// process, waits until the requests under lower fences have left.
+// Marks for an HTTP server of several processes: two rows per resource.
+//
+// `wanted` is the mark: the highest fence that has asked. It is raised and committed at once, and
+// nobody ever holds a lock on it, so from then on every lower fence is refused.
+// `entered` is the highest fence before which all have left. A request holds it with FOR SHARE until
+// it leaves: requests of one term are inside side by side, and the raise of `entered`, by whichever
+// process, waits for those of the terms before. Since `wanted` is up by then, no new ones join them.
+//
+// Who raises `entered` waits for its row, so only one at a time may try: a second request of the same
+// term would wait for the first one, which is inside by then, instead of joining it.
+//
+// A request looks at `wanted` again once it has its lock. Either it sees a later holder and goes, or
+// that holder raised `wanted` afterwards, and so will wait for this lock.
 
+import { type Clock, systemClock } from '../support/clock.ts';
+import { StoreUnavailable } from '../support/fault.ts';
 import { rejectUnknownOptions, wholeNumber } from '../support/options.ts';
-import { type Fenced, parseFenced, parseMark, type Stale } from './mark.ts';
-import { type EnterAnswer, type Marks, PATIENCE_MS, PATIENCE_MS_MAX } from './marks.ts';
+import { systemTimers, type Timers } from '../support/timer.ts';
+import { type Fenced, parseFenced, parseMark } from './mark.ts';
+import { type Busy, type EnterAnswer, type Marks, PATIENCE_MS, PATIENCE_MS_MAX } from './marks.ts';
 import {
+  checkPool,
   fenceIn,
   type PostgresConnection,
   type PostgresPool,
-  type PostgresPoolClient,
 } from './postgres-connection.ts';
-import { DEFAULT_TABLE, DOLLAR, type MarkStatements, markStatements } from './sql.ts';
+import { connectWithin, Place } from './postgres-place.ts';
+import { tableName, withNextStep } from './sql.ts';
 
 export interface PostgresMarksOptions {
-  /** The table of a PostgresGuard. Default `holdfast_fence`. */
+  /** Where the marks are kept; not the table of a PostgresGuard. Default `holdfast_place`. */
   readonly table?: string;
   /** How long a new holder waits for requests of the one before it. Default 10 s. */
   readonly patienceMs?: number;
+  readonly timers?: Timers;
+  readonly clock?: Clock;
 }
 
-/** SQLSTATE of a wait that `lock_timeout` ended. */
-const LOCK_NOT_AVAILABLE = '55P03';
+export interface PostgresMarks extends Marks {
+  /** Run it once, in your migrations. */
+  readonly createTable: string;
+}
+
+const OPTIONS: readonly string[] = ['table', 'patienceMs', 'timers', 'clock'];
+
+/** SQLSTATE of a wait that `lock_timeout` or `statement_timeout` ended. */
+const TIMEOUTS: ReadonlySet<unknown> = new Set(['55P03', '57014']);
+/** For work beside the waiting: of a statement, or to open a connection. */
+const WORK_MS = 2_000;
 
 /** Takes one connection of the pool for each request that is inside. */
-export function postgresMarks(pool: PostgresPool, options: PostgresMarksOptions = {}): Marks {
-  rejectUnknownOptions('postgresMarks', options, ['table', 'patienceMs']);
+export function postgresMarks(
+  pool: PostgresPool,
+  options: PostgresMarksOptions = {},
+): PostgresMarks {
+  checkPool('postgresMarks', pool);
+  rejectUnknownOptions('postgresMarks', options, OPTIONS);
   const range = { min: 1, max: PATIENCE_MS_MAX };
   const patienceMs = wholeNumber('patienceMs', options.patienceMs ?? PATIENCE_MS, range);
-  const sql = markStatements(options.table ?? DEFAULT_TABLE, DOLLAR);
+  const { table = 'holdfast_place', timers = systemTimers, clock = systemClock } = options;
+  const sql = statementsFor(tableName(table));
   return {
+    createTable: sql.createTable,
     async enter(fenced) {
       const presented = parseFenced(fenced);
-      const client = await pool.connect();
-      // A connection that breaks while nobody queries it must not end the process.
-      client.on('error', ignoreBrokenConnection);
+      const until = clock.monotonicMs() + patienceMs;
+      const remainingMs = () => Math.max(1, Math.ceil(until - clock.monotonicMs()));
+      const client = await connectWithin(pool, patienceMs + WORK_MS, timers);
+      const place = new Place(client, presented.key);
       try {
-        const answer = await enterWith(client, presented, { sql, patienceMs });
-        if (answer.kind === 'entered') {
-          return { kind: 'entered', leave: once(() => leaveWith(client)) };
-        }
-        giveBack(client, false);
+        const visit: Visit = { client, presented, sql, remainingMs, isBroken: false };
+        const answer = await enterWith(visit);
+        if (answer === 'entered') return place.entered();
+        place.giveBack(visit.isBroken);
         return answer;
       } catch (error) {
-        giveBack(client, true);
-        throw error;
+        place.giveBack(true);
+        throw withNextStep(error, { table, owner: 'marks' });
       }
     },
   };
 }
 
-interface Terms {
-  readonly sql: MarkStatements;
-  readonly patienceMs: number;
+interface Statements {
+  readonly createTable: string;
+  readonly look: string;
+  readonly want: string;
+  readonly queue: string;
+  readonly begin: string;
+  readonly raise: string;
+  readonly hold: string;
+  readonly lookAgain: string;
 }
 
-type Outcome = Exclude<EnterAnswer, { kind: 'entered' }> | { readonly kind: 'entered' };
+function statementsFor(table: string): Statements {
+  return {
+    createTable: `
+create table if not exists ${table} (
+  resource text,
+  part     text check (part in ('wanted', 'entered')),
+  fence    bigint not null,
+  primary key (resource, part)
+)`,
+    look: `
+select (select fence from ${table} where resource = $1 and part = 'wanted') as wanted,
+       (select fence from ${table} where resource = $1 and part = 'entered') as entered`,
+    want: `
+insert into ${table} as kept (resource, part, fence)
+values ($1, 'wanted', $2)
+on conflict (resource, part) do update
+   set fence = excluded.fence
+ where kept.fence < excluded.fence`,
+    queue: `select pg_advisory_xact_lock(hashtextextended('${table.replaceAll("'", "''")}/' || $1, 0))`,
+    begin: `
+insert into ${table} (resource, part, fence)
+values ($1, 'entered', $2)
+on conflict (resource, part) do nothing`,
+    raise: `
+update ${table} set fence = $2
+ where resource = $1 and part = 'entered' and fence < $2`,
+    hold: `select fence from ${table} where resource = $1 and part = 'entered' for share`,
+    // The limit was for the waiting; what the request does afterwards takes as long as it takes.
+    lookAgain: `
+select fence, set_config('statement_timeout', '0', true)
+  from ${table} where resource = $1 and part = 'wanted'`,
+  };
+}
 
+interface Visit {
+  readonly client: PostgresConnection;
+  readonly presented: Fenced;
+  readonly sql: Statements;
+  /** Of the patience, for all waits together. */
+  remainingMs(): number;
+  /** The answer is known all the same, but the connection is of no more use. */
+  isBroken: boolean;
+}
+
+/** Every turn ends it or raises something that is never lowered; the next turn finds it raised. */
 async function enterWith(
-  client: PostgresConnection,
-  { key, fence }: Fenced,
-  { sql, patienceMs }: Terms,
-): Promise<Outcome> {
+  visit: Visit,
+): Promise<Exclude<EnterAnswer, { kind: 'entered' }> | 'entered'> {
+  const { key, fence } = visit.presented;
+  const busy: Busy = { kind: 'busy', resource: key };
   for (;;) {
-    await client.query('begin isolation level read committed', []);
-    const shared = await client.query(`${sql.read} for share`, [key]);
-    const mark = shared.rows.length === 0 ? 0 : parseMark(key, fenceIn(shared.rows));
-    if (mark === fence) return { kind: 'entered' };
-    // Given up before the raise: two that hold a share and want to raise would wait for each other.
-    await client.query('rollback', []);
-    if (mark !== 0 && mark > fence) return stale({ key, fence }, mark);
-    if (!(await raise(client, { key, fence }, { sql, patienceMs }))) {
-      return { kind: 'busy', resource: key };
+    const { wanted, entered } = await look(visit);
+    if (wanted > fence) {
+      return { kind: 'stale', resource: key, presented: fence, newest: parseMark(key, wanted) };
+    }
+    if (wanted < fence) {
+      await announce(visit);
+    } else if (entered < fence) {
+      if (!(await clear(visit))) return busy;
+    } else {
+      const taken = await take(visit);
+      if (taken !== 'again') return taken === 'entered' ? taken : busy;
     }
   }
 }
 
-/** False when patience ended. A raise that found a higher mark is seen by the next look at it. */
-async function raise(
-  client: PostgresConnection,
-  { key, fence }: Fenced,
-  { sql, patienceMs }: Terms,
-): Promise<boolean> {
-  await client.query('begin isolation level read committed', []);
-  try {
-    await client.query("select set_config('lock_timeout', $1, true)", [String(patienceMs)]);
+async function look({ client, presented: { key }, sql }: Visit): Promise<Seen> {
+  const { rows } = await client.query(sql.look, [key]);
+  const row = { ...(rows[0] as Readonly<Record<string, unknown>> | undefined) };
+  const markOf = (value: unknown) => (value === null ? 0 : parseMark(key, value));
+  return { wanted: markOf(row['wanted']), entered: markOf(row['entered']) };
+}
+
+interface Seen {
+  readonly wanted: number;
+  readonly entered: number;
+}
+
+/** Nobody holds a lock on `wanted`, so this is not what patience is for. */
+async function announce(visit: Visit): Promise<void> {
+  const { client, presented, sql } = visit;
+  const isRaised = await committed(visit, WORK_MS, async () => {
+    await client.query(sql.want, [presented.key, presented.fence]);
+  });
+  if (isRaised) return;
+  throw new StoreUnavailable(
+    `The mark of "${presented.key}" could not be raised: its row is locked by something that is ` +
+      'no guard. Nothing was done; look for it in pg_locks, then try again.',
+  );
+}
+
+/** Waits until all requests under lower fences have left. False when patience ended. */
+async function clear(visit: Visit): Promise<boolean> {
+  const { client, presented, sql } = visit;
+  const { key, fence } = presented;
+  return await committed(visit, visit.remainingMs(), async () => {
+    await client.query(sql.queue, [key]);
+    await client.query(limits(visit.remainingMs()), []);
+    await client.query(sql.begin, [key, fence]);
     await client.query(sql.raise, [key, fence]);
-    await client.query('commit', []);
-    return true;
-  } catch (error) {
-    await client.query('rollback', []);
-    if (isLockTimeout(error)) return false;
-    throw error;
-  }
+  });
 }
 
-function isLockTimeout(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === LOCK_NOT_AVAILABLE;
+/** False when the time was over. A raise that found a higher mark is seen by the next look at it. */
+async function committed(
+  visit: Visit,
+  waitMs: number,
+  work: () => Promise<void>,
+): Promise<boolean> {
+  await visit.client.query(begin(waitMs), []);
+  return await unlessTimedOut(
+    visit,
+    async () => {
+      await work();
+      await visit.client.query('commit', []);
+      return true;
+    },
+    false,
+  );
 }
 
-function stale({ key, fence }: Fenced, newest: Stale['newest']): Stale {
-  return { kind: 'stale', resource: key, presented: fence, newest };
+async function take(visit: Visit): Promise<'entered' | 'busy' | 'again'> {
+  const {
+    client,
+    presented: { key, fence },
+    sql,
+  } = visit;
+  await client.query(begin(visit.remainingMs()), []);
+  return await unlessTimedOut<'entered' | 'busy' | 'again'>(
+    visit,
+    async () => {
+      const held = await client.query(sql.hold, [key]);
+      const wanted = await client.query(sql.lookAgain, [key]);
+      const marks = [held, wanted].map(({ rows }) => Number(fenceIn(rows)));
+      if (marks.every((mark) => mark === fence)) return 'entered';
+      await client.query('rollback', []);
+      return 'again';
+    },
+    'busy',
+  );
 }
 
-async function leaveWith(client: PostgresPoolClient): Promise<void> {
+async function unlessTimedOut<Result>(
+  visit: Visit,
+  work: () => Promise<Result>,
+  timedOut: Result,
+): Promise<Result> {
   try {
-    await client.query('commit', []);
-    giveBack(client, false);
-  } catch {
-    // Without a connection nothing is held any more, which is what leaving is for.
-    giveBack(client, true);
+    return await work();
+  } catch (error) {
+    if (!isTimeout(error)) throw error;
+    // A transaction that failed has the connection's own limits again, and may not live to see this.
+    await visit.client.query('rollback', []).catch(() => {
+      visit.isBroken = true;
+    });
+    return timedOut;
   }
 }
 
-function giveBack(client: PostgresPoolClient, destroy: boolean): void {
-  client.off('error', ignoreBrokenConnection);
-  client.release(destroy);
+function isTimeout(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && TIMEOUTS.has(error.code);
 }
 
-function ignoreBrokenConnection(): void {}
+/**
+ * One message, so that no limit of the connection's own can end the transaction in between: a place
+ * is held for as long as its request is at work. A raised mark must survive a crash.
+ */
+function begin(waitMs: number): string {
+  return `
+begin isolation level read committed read write;
+set local idle_in_transaction_session_timeout = 0;
+select set_config('transaction_timeout', '0', true)
+ where current_setting('transaction_timeout', true) is not null;
+select set_config('synchronous_commit', 'on', true)
+ where current_setting('synchronous_commit') = 'off';
+${limits(waitMs)}`;
+}
 
-function once(action: () => Promise<void>): () => Promise<void> {
-  let done: Promise<void> | undefined;
-  return () => {
-    done ??= action();
-    return done;
-  };
+/** `lock_timeout` counts each wait of a statement by itself; `statement_timeout` counts them together. */
+function limits(waitMs: number): string {
+  return `
+set local lock_timeout = ${waitMs};
+set local statement_timeout = ${waitMs + WORK_MS}`;
 }

@@ -16,31 +16,37 @@ import {
 } from './mark.ts';
 import {
   assertTransaction,
+  checkConnection,
   fenceIn,
   type PostgresConnection,
   type PostgresTransaction,
 } from './postgres-connection.ts';
 import {
+  checkChange,
   DEFAULT_TABLE,
   DOLLAR,
   type MarkStatements,
   markStatements,
+  parseRowOptions,
   type RowAnswer,
   type RowChange,
+  type RowGuardConfig,
   type RowGuardOptions,
   rowMark,
   rowUpdate,
   type Where,
+  withNextStep,
 } from './sql.ts';
 
 export { type Fenced, type GuardAnswer, type Stale, StaleFence } from './mark.ts';
+export { PlaceLost } from './marks.ts';
 export type {
   PostgresConnection,
   PostgresPool,
   PostgresPoolClient,
   PostgresTransaction,
 } from './postgres-connection.ts';
-export { type PostgresMarksOptions, postgresMarks } from './postgres-marks.ts';
+export { type PostgresMarks, type PostgresMarksOptions, postgresMarks } from './postgres-marks.ts';
 export type { RowAnswer, RowChange, RowGuardOptions, Where } from './sql.ts';
 
 export interface PostgresGuardOptions {
@@ -52,11 +58,14 @@ export interface PostgresGuardOptions {
 export class PostgresGuard {
   /** Run it once, in your migrations. */
   readonly createTable: string;
+  readonly #table: string;
   readonly #sql: MarkStatements;
 
   constructor(options: PostgresGuardOptions = {}) {
     rejectUnknownOptions('PostgresGuard', options, ['table']);
-    this.#sql = markStatements(options.table ?? DEFAULT_TABLE, DOLLAR);
+    const { table = DEFAULT_TABLE } = options;
+    this.#table = table;
+    this.#sql = markStatements(table, DOLLAR);
     this.createTable = this.#sql.createTable;
   }
 
@@ -65,34 +74,43 @@ export class PostgresGuard {
    * and outside of a transaction: it must be committed to count.
    */
   async admit(connection: PostgresConnection, fenced: Fenced): Promise<GuardAnswer> {
-    const { key, fence } = parseFenced(fenced);
-    const raised = await connection.query(this.#sql.raise, [key, fence]);
-    if (raised.rows.length > 0) return CURRENT;
-    // A statement of its own: it sees what the first one waited for, which its snapshot may not.
-    const { rows } = await connection.query(this.#sql.read, [key]);
-    const newest = parseMark(key, fenceIn(rows));
-    return { kind: 'stale', resource: key, presented: fence, newest };
+    checkConnection(connection, 'guard.admit(pool, lease)');
+    return await this.#raise(connection, fenced);
   }
 
   /** In your transaction, before or after its writes: `current` holds until it ends. */
   async check(transaction: PostgresTransaction, fenced: Fenced): Promise<GuardAnswer> {
-    assertTransaction(transaction);
-    return await this.admit(transaction, fenced);
+    assertTransaction(transaction, 'guard.check(client, lease)');
+    return await this.#raise(transaction, fenced);
   }
 
   /** Like `check`, but throws StaleFence, so that the transaction is left and rolled back. */
   async require(transaction: PostgresTransaction, fenced: Fenced): Promise<void> {
-    requireCurrent(await this.check(transaction, fenced));
+    assertTransaction(transaction, 'guard.require(client, lease)');
+    requireCurrent(await this.#raise(transaction, fenced));
+  }
+
+  async #raise(connection: PostgresConnection, fenced: Fenced): Promise<GuardAnswer> {
+    const { key, fence } = parseFenced(fenced);
+    try {
+      const raised = await connection.query(this.#sql.raise, [key, fence]);
+      if (raised.rows.length > 0) return CURRENT;
+      // A statement of its own: it sees what the first one waited for, which its snapshot may not.
+      const { rows } = await connection.query(this.#sql.read, [key]);
+      const newest = parseMark(key, fenceIn(rows));
+      return { kind: 'stale', resource: key, presented: fence, newest };
+    } catch (error) {
+      throw withNextStep(error, { table: this.#table, owner: 'guard' });
+    }
   }
 }
 
 /** The mark in a column of the user's own row: no second table, one statement, rows that exist. */
 export class PostgresRowGuard {
-  readonly #options: RowGuardOptions;
+  readonly #config: RowGuardConfig;
 
   constructor(options: RowGuardOptions) {
-    rejectUnknownOptions('PostgresRowGuard', options, ['table', 'column']);
-    this.#options = options;
+    this.#config = parseRowOptions('PostgresRowGuard', options);
   }
 
   /** Shuts out every earlier holder of these rows. Call it right after the grant. */
@@ -101,7 +119,8 @@ export class PostgresRowGuard {
     fenced: Fenced,
     where: Where<unknown>,
   ): Promise<RowAnswer> {
-    return await this.update(connection, fenced, { set: {}, where });
+    checkConnection(connection, 'guard.admit(pool, lease, { id })');
+    return await this.#write(connection, fenced, { set: {}, where });
   }
 
   /** Safe alone and in a transaction. Rows with a higher mark are left as they are. */
@@ -110,11 +129,21 @@ export class PostgresRowGuard {
     fenced: Fenced,
     change: RowChange<unknown>,
   ): Promise<RowAnswer> {
+    checkConnection(connection, 'guard.update(pool, lease, { set, where })');
+    checkChange('PostgresRowGuard.update', change);
+    return await this.#write(connection, fenced, change);
+  }
+
+  async #write(
+    connection: PostgresConnection,
+    fenced: Fenced,
+    change: RowChange<unknown>,
+  ): Promise<RowAnswer> {
     const { key, fence } = parseFenced(fenced);
-    const { text, values } = rowUpdate<unknown>(this.#options, DOLLAR, { ...change, fence });
+    const { text, values } = rowUpdate<unknown>(this.#config, DOLLAR, { ...change, fence });
     const { rowCount } = await connection.query(text, values);
     if (rowCount !== null && rowCount > 0) return { kind: 'written', rows: rowCount };
-    const read = rowMark(this.#options, DOLLAR, change.where);
+    const read = rowMark(this.#config, DOLLAR, change.where);
     const mark = fenceIn((await connection.query(read.text, read.values)).rows);
     if (mark === null || Number(mark) <= fence) return { kind: 'missing' };
     return { kind: 'stale', resource: key, presented: fence, newest: parseMark(key, mark) };

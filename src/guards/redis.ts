@@ -5,6 +5,7 @@
 
 import { InvalidInput, StoreCorrupt } from '../support/fault.ts';
 import { rejectUnknownOptions, shown } from '../support/options.ts';
+import { needFunction, needMethod, refuse } from './arguments.ts';
 import {
   CURRENT,
   type Fenced,
@@ -38,33 +39,61 @@ export interface RedisGuardOptions {
   readonly markKey?: (resource: string) => string;
 }
 
-/** KEYS: mark, then the keys written. ARGV: fence, then for each command its length and its words. */
+/**
+ * KEYS: mark, then the keys written. ARGV: fence, then for each command its length and its words.
+ * Whatever the commands did, and where they failed, the mark is as it has to be at the end.
+ */
 const SCRIPT = `
 local mark = redis.call('get', KEYS[1])
+if mark and not string.match(mark, '^%d+$') then return { 'corrupt', mark } end
 local newest = mark and tonumber(mark)
 local fence = tonumber(ARGV[1])
-if mark and not newest then return { 'corrupt', mark } end
 if newest and newest > fence then return { 'stale', mark } end
 if not newest or newest < fence then redis.call('set', KEYS[1], ARGV[1]) end
 local answer = { 'written' }
 local at = 2
 while at <= #ARGV do
   local last = at + tonumber(ARGV[at])
-  local reply = redis.call(unpack(ARGV, at + 1, last))
+  local reply = redis.pcall(unpack(ARGV, at + 1, last))
+  if type(reply) == 'table' and reply.err then
+    answer = reply
+    break
+  end
   answer[#answer + 1] = reply == nil and false or reply
   at = last + 1
+end
+if redis.pcall('get', KEYS[1]) ~= ARGV[1] or redis.call('pttl', KEYS[1]) ~= -1 then
+  redis.call('set', KEYS[1], ARGV[1])
 end
 return answer
 `;
 
+const MARK_PREFIX = 'holdfast:fence:';
+/** Lua puts the words of a command on a stack of 8,000. */
+const WORDS_MAX = 7_000;
+
 export class RedisGuard {
   readonly #evaluate: RedisEval;
   readonly #markKey: (resource: string) => string;
+  /** What all marks begin with, as far as it is known. */
+  readonly #markPrefix: string | undefined;
 
   constructor(evaluate: RedisEval, options: RedisGuardOptions = {}) {
+    needFunction(evaluate, {
+      what: 'RedisGuard needs a function that runs a script',
+      pass: 'new RedisGuard(nodeRedis(client)), or ioredis(client) for a client of ioredis',
+    });
     rejectUnknownOptions('RedisGuard', options, ['markKey']);
+    if (options.markKey !== undefined) {
+      const what = 'RedisGuard: `markKey` makes a key of a resource';
+      needFunction(options.markKey, {
+        what,
+        pass: "markKey: (resource) => '{tag}:fence:' + resource",
+      });
+    }
     this.#evaluate = evaluate;
-    this.#markKey = options.markKey ?? ((resource) => `holdfast:fence:${resource}`);
+    this.#markKey = options.markKey ?? ((resource) => `${MARK_PREFIX}${resource}`);
+    this.#markPrefix = options.markKey === undefined ? MARK_PREFIX : undefined;
   }
 
   /** Shuts out every earlier holder. Right after the grant, before the first read or write. */
@@ -79,8 +108,16 @@ export class RedisGuard {
    */
   async write(fenced: Fenced, commands: readonly RedisCommand[]): Promise<RedisWritten> {
     const { key, fence } = parseFenced(fenced);
-    for (const command of commands) assertCommand(command);
-    const keys = [this.#markKey(key), ...new Set(commands.map(([, written]) => written))];
+    if (!Array.isArray(commands)) {
+      const what = 'The second argument is a list of commands';
+      refuse(commands, { what, pass: "guard.write(lease, [['set', 'invoice/7', 'paid']])" });
+    }
+    const mark = this.#markKey(key);
+    for (const command of commands) {
+      assertCommand(command);
+      this.#assertNoMark(command[1], mark);
+    }
+    const keys = [mark, ...new Set(commands.map(([, written]) => written))];
     const words = commands.flatMap((command) => [String(command.length), ...command]);
     const reply = await this.#evaluate(SCRIPT, keys, [String(fence), ...words]);
     const [kind, ...rest] = Array.isArray(reply) ? reply : [];
@@ -94,13 +131,30 @@ export class RedisGuard {
         'Check that the function given to RedisGuard returns what EVAL returns.',
     );
   }
+
+  #assertNoMark(written: string, mark: string): void {
+    const isOther = this.#markPrefix !== undefined && written.startsWith(this.#markPrefix);
+    if (written !== mark && !isOther) return;
+    throw new InvalidInput(
+      `"${written}" is where a mark is kept, and only guards write marks. Nothing was sent; ` +
+        'use another key, or say with `markKey` where marks are to be kept.',
+    );
+  }
 }
 
 function assertCommand(command: RedisCommand): void {
-  if (command.length >= 2 && command.every((word) => typeof word === 'string')) return;
-  throw new InvalidInput(
-    `A command is its name, its key and its arguments, all strings; got ${shown(command)}.`,
-  );
+  const isCommand = Array.isArray(command) && command.length >= 2;
+  if (!isCommand || !command.every((word) => typeof word === 'string')) {
+    throw new InvalidInput(
+      `A command is its name, its key and its arguments, all strings; got ${shown(command)}.`,
+    );
+  }
+  if (command.length > WORDS_MAX) {
+    throw new InvalidInput(
+      `A command may have at most ${WORDS_MAX} words; "${command[0]}" on "${command[1]}" has ` +
+        `${command.length}. Nothing was sent; make several commands of it.`,
+    );
+  }
 }
 
 /** Some clients are set to answer with buffers. */
@@ -112,6 +166,11 @@ function text(value: unknown): unknown {
 export function nodeRedis(client: {
   eval(script: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
 }): RedisEval {
+  const what = 'nodeRedis makes a client of `redis` fit for a guard';
+  needMethod(client, 'eval', {
+    what,
+    pass: 'nodeRedis(client), with a client from createClient()',
+  });
   return (script, keys, args) => client.eval(script, { keys: [...keys], arguments: [...args] });
 }
 
@@ -119,5 +178,7 @@ export function nodeRedis(client: {
 export function ioredis(client: {
   eval(script: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>;
 }): RedisEval {
+  const what = 'ioredis makes a client of `ioredis` fit for a guard';
+  needMethod(client, 'eval', { what, pass: 'ioredis(client), with a client from new Redis()' });
   return (script, keys, args) => client.eval(script, keys.length, ...keys, ...args);
 }

@@ -1,8 +1,9 @@
 // The statements that the guards of PostgreSQL and SQLite share. Both databases lock what the
 // statement touched until the caller's transaction ends; that is what makes check and write one.
 
-import { InvalidInput } from '../support/fault.ts';
-import { shown } from '../support/options.ts';
+import { InvalidInput, StoreUnavailable } from '../support/fault.ts';
+import { rejectUnknownOptions, shown } from '../support/options.ts';
+import { isObject, refuse } from './arguments.ts';
 import type { Stale } from './mark.ts';
 
 /** A name as it is written in SQL: plain or in double quotes, with or without a schema. */
@@ -13,13 +14,18 @@ export const DEFAULT_TABLE = 'holdfast_fence';
 export const DEFAULT_COLUMN = 'fence';
 
 export function tableName(value: string): string {
-  if (QUALIFIED.test(value)) return value;
+  if (typeof value === 'string' && QUALIFIED.test(value)) return value;
   throw new InvalidInput(`A table is named as in SQL, such as app.invoice; got ${shown(value)}.`);
 }
 
 export function columnName(value: string): string {
-  if (IDENTIFIER.test(value)) return value;
+  if (typeof value === 'string' && IDENTIFIER.test(value)) return value;
   throw new InvalidInput(`A column is named as in SQL, such as paid_at; got ${shown(value)}.`);
+}
+
+/** Names that differ only in quotes or case may be one column, and are taken for one. */
+function bareName(column: string): string {
+  return column.replaceAll('"', '').toLowerCase();
 }
 
 /** How a dialect writes its n-th parameter. */
@@ -54,12 +60,43 @@ returning fence`,
   };
 }
 
+/** SQLSTATE of a table that is not there. */
+const UNDEFINED_TABLE = '42P01';
+
+/** What to throw instead of an error about a mark table: the next step, if the table is missing. */
+export function withNextStep(
+  error: unknown,
+  { table, owner }: { readonly table: string; readonly owner: 'guard' | 'marks' },
+): unknown {
+  const isMissing =
+    error instanceof Error &&
+    (('code' in error && error.code === UNDEFINED_TABLE) || /^no such table/.test(error.message));
+  if (!isMissing) return error;
+  return new StoreUnavailable(
+    `There is no table ${table} to keep marks in, so nothing was written. ` +
+      `Run ${owner}.createTable once, in your migration.`,
+    { cause: error },
+  );
+}
+
 /** Rows of the user's own that carry their mark in a column. */
 export interface RowGuardOptions {
   /** As written in SQL: `invoice`, `app.invoice`, `"Invoice"`. */
   readonly table: string;
   /** The column that holds the mark: `bigint not null default 0`. Default `fence`. */
   readonly column?: string;
+}
+
+export type RowGuardConfig = Required<RowGuardOptions>;
+
+export function parseRowOptions(what: string, options: RowGuardOptions): RowGuardConfig {
+  rejectUnknownOptions(what, options, ['table', 'column']);
+  const { table, column = DEFAULT_COLUMN } = options;
+  if (table === undefined) {
+    const need = `${what}: \`table\` names the table of your rows`;
+    refuse(table, { what: need, pass: `new ${what}({ table: 'invoice' })` });
+  }
+  return { table: tableName(table), column: columnName(column) };
 }
 
 /** Which rows: column = value, for every column given. The primary key, as a rule. */
@@ -75,43 +112,61 @@ export interface RowChange<Value> {
   readonly where: Where<Value>;
 }
 
+/** That `set` and `where` are there, and nothing else is. What is in them is for the statements. */
+export function checkChange(what: string, change: RowChange<unknown>): void {
+  rejectUnknownOptions(what, change, ['set', 'where']);
+  if (isObject(change.set)) return;
+  const need = `${what}: \`set\` has the new value of each column`;
+  refuse(change.set, { what: need, pass: "{ set: { state: 'paid' }, where: { id } }" });
+}
+
 /** `update invoice set state = $1, fence = $2 where id = $3 and fence <= $2` */
 export function rowUpdate<Value>(
-  { table, column = DEFAULT_COLUMN }: RowGuardOptions,
+  { table, column: mark }: RowGuardConfig,
   placeholder: Placeholder,
   { set, where, fence }: RowChange<Value> & { readonly fence: Value },
 ): RowStatement<Value> {
-  const mark = columnName(column);
   const values: Value[] = [];
   const bind = (value: Value) => placeholder(values.push(value));
-  const assignments = Object.entries(set).map(
-    ([name, value]) => `${columnName(name)} = ${bind(value)}`,
-  );
+  if (Object.keys(set).some((name) => bareName(name) === bareName(mark))) {
+    throw new InvalidInput(`${mark} holds the mark, and only the guard writes it.`);
+  }
+  const assignments = Object.entries(set).map(([name, value]) => {
+    if (value !== undefined) return `${columnName(name)} = ${bind(value)}`;
+    throw new InvalidInput(
+      `\`set.${name}\` is undefined. Nothing was sent; leave it out, or pass null to clear it.`,
+    );
+  });
   const bound = bind(fence);
   const text =
-    `update ${tableName(table)} set ${[...assignments, `${mark} = ${bound}`].join(', ')} ` +
+    `update ${table} set ${[...assignments, `${mark} = ${bound}`].join(', ')} ` +
     `where ${conditions(where, bind)} and ${mark} <= ${bound}`;
   return { text, values };
 }
 
 /** The highest mark of the rows, and none when there are no rows. */
 export function rowMark<Value>(
-  { table, column = DEFAULT_COLUMN }: RowGuardOptions,
+  { table, column }: RowGuardConfig,
   placeholder: Placeholder,
   where: Where<Value>,
 ): RowStatement<Value> {
   const values: Value[] = [];
   const bind = (value: Value) => placeholder(values.push(value));
-  const text =
-    `select max(${columnName(column)}) as fence from ${tableName(table)} ` +
-    `where ${conditions(where, bind)}`;
+  const text = `select max(${column}) as fence from ${table} where ${conditions(where, bind)}`;
   return { text, values };
 }
 
 function conditions<Value>(where: Where<Value>, bind: (value: Value) => string): string {
-  const found = Object.entries(where).map(
-    ([name, value]) => `${columnName(name)} = ${bind(value)}`,
-  );
+  if (!isObject(where)) {
+    const what = '`where` says which row, by the values of its columns';
+    refuse(where, { what, pass: "an object such as { id: 'invoice-7' }" });
+  }
+  const found = Object.entries(where).map(([name, value]) => {
+    if (value !== undefined && value !== null) return `${columnName(name)} = ${bind(value)}`;
+    throw new InvalidInput(
+      `\`where.${name}\` is ${value}, and no row equals that. Nothing was sent; pass a value.`,
+    );
+  });
   if (found.length === 0) {
     throw new InvalidInput('Say which row: `where` needs at least one column. Nothing was sent.');
   }

@@ -7,6 +7,7 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { InvalidInput } from '../support/fault.ts';
 import { rejectUnknownOptions } from '../support/options.ts';
+import { needMethod } from './arguments.ts';
 import {
   CURRENT,
   type Fenced,
@@ -16,16 +17,20 @@ import {
   requireCurrent,
 } from './mark.ts';
 import {
+  checkChange,
   DEFAULT_TABLE,
   type MarkStatements,
   markStatements,
+  parseRowOptions,
   QUESTION,
   type RowAnswer,
   type RowChange,
+  type RowGuardConfig,
   type RowGuardOptions,
   rowMark,
   rowUpdate,
   type Where,
+  withNextStep,
 } from './sql.ts';
 
 export { type Fenced, type GuardAnswer, type Stale, StaleFence } from './mark.ts';
@@ -40,11 +45,14 @@ export interface SqliteGuardOptions {
 export class SqliteGuard {
   /** Run it once, in your migrations. */
   readonly createTable: string;
+  readonly #table: string;
   readonly #sql: MarkStatements;
 
   constructor(options: SqliteGuardOptions = {}) {
     rejectUnknownOptions('SqliteGuard', options, ['table']);
-    this.#sql = markStatements(options.table ?? DEFAULT_TABLE, QUESTION);
+    const { table = DEFAULT_TABLE } = options;
+    this.#table = table;
+    this.#sql = markStatements(table, QUESTION);
     this.createTable = this.#sql.createTable;
   }
 
@@ -53,54 +61,80 @@ export class SqliteGuard {
    * and outside of a transaction: it must be committed to count.
    */
   admit(database: DatabaseSync, fenced: Fenced): GuardAnswer {
-    const { key, fence } = parseFenced(fenced);
-    if (database.prepare(this.#sql.raise).get(key, fence) !== undefined) return CURRENT;
-    const row = database.prepare(this.#sql.read).get(key);
-    const newest = parseMark(key, row?.['fence']);
-    return { kind: 'stale', resource: key, presented: fence, newest };
+    checkDatabase(database, 'guard.admit(database, lease)');
+    return this.#raise(database, fenced);
   }
 
   /** In your transaction, before or after its writes: `current` holds until it ends. */
   check(database: DatabaseSync, fenced: Fenced): GuardAnswer {
-    if (!database.isTransaction) {
-      throw new InvalidInput(
-        'A check is worth something only in the transaction of the write, and none is open. ' +
-          "Call exec('begin immediate') first.",
-      );
-    }
-    return this.admit(database, fenced);
+    assertTransaction(database, 'guard.check(database, lease)');
+    return this.#raise(database, fenced);
   }
 
   /** Like `check`, but throws StaleFence, so that the transaction is left and rolled back. */
   require(database: DatabaseSync, fenced: Fenced): void {
-    requireCurrent(this.check(database, fenced));
+    assertTransaction(database, 'guard.require(database, lease)');
+    requireCurrent(this.#raise(database, fenced));
   }
+
+  #raise(database: DatabaseSync, fenced: Fenced): GuardAnswer {
+    const { key, fence } = parseFenced(fenced);
+    try {
+      if (database.prepare(this.#sql.raise).get(key, fence) !== undefined) return CURRENT;
+      const row = database.prepare(this.#sql.read).get(key);
+      const newest = parseMark(key, row?.['fence']);
+      return { kind: 'stale', resource: key, presented: fence, newest };
+    } catch (error) {
+      throw withNextStep(error, { table: this.#table, owner: 'guard' });
+    }
+  }
+}
+
+/** `call` is how it should read: `guard.admit(database, lease)`. */
+function checkDatabase(database: DatabaseSync, call: string): void {
+  const what = 'The first argument is a DatabaseSync of node:sqlite';
+  needMethod(database, 'prepare', { what, pass: call });
+}
+
+function assertTransaction(database: DatabaseSync, call: string): void {
+  checkDatabase(database, call);
+  if (database.isTransaction) return;
+  throw new InvalidInput(
+    'A check is worth something only in the transaction of the write, and none is open. ' +
+      "Call exec('begin immediate') first.",
+  );
 }
 
 /** The mark in a column of the user's own row: no second table, one statement, rows that exist. */
 export class SqliteRowGuard {
-  readonly #options: RowGuardOptions;
+  readonly #config: RowGuardConfig;
 
   constructor(options: RowGuardOptions) {
-    rejectUnknownOptions('SqliteRowGuard', options, ['table', 'column']);
-    this.#options = options;
+    this.#config = parseRowOptions('SqliteRowGuard', options);
   }
 
   /** Shuts out every earlier holder of these rows. Call it right after the grant. */
   admit(database: DatabaseSync, fenced: Fenced, where: Where<SQLInputValue>): RowAnswer {
-    return this.update(database, fenced, { set: {}, where });
+    checkDatabase(database, 'guard.admit(database, lease, { id })');
+    return this.#write(database, fenced, { set: {}, where });
   }
 
   /** Safe alone and in a transaction. Rows with a higher mark are left as they are. */
   update(database: DatabaseSync, fenced: Fenced, change: RowChange<SQLInputValue>): RowAnswer {
+    checkDatabase(database, 'guard.update(database, lease, { set, where })');
+    checkChange('SqliteRowGuard.update', change);
+    return this.#write(database, fenced, change);
+  }
+
+  #write(database: DatabaseSync, fenced: Fenced, change: RowChange<SQLInputValue>): RowAnswer {
     const { key, fence } = parseFenced(fenced);
-    const { text, values } = rowUpdate<SQLInputValue>(this.#options, QUESTION, {
+    const { text, values } = rowUpdate<SQLInputValue>(this.#config, QUESTION, {
       ...change,
       fence,
     });
     const rows = Number(database.prepare(text).run(...values).changes);
     if (rows > 0) return { kind: 'written', rows };
-    const read = rowMark(this.#options, QUESTION, change.where);
+    const read = rowMark(this.#config, QUESTION, change.where);
     const mark = database.prepare(read.text).get(...read.values)?.['fence'] ?? null;
     if (mark === null || Number(mark) <= fence) return { kind: 'missing' };
     return { kind: 'stale', resource: key, presented: fence, newest: parseMark(key, mark) };

@@ -97,7 +97,7 @@ test('U-1: a grant that arrives after its caller gave up is given back', async (
   const world = makeWorld();
   const ann = await world.open('ann');
   world.faulty.fail('leases.acquire', 'hung-before', 99);
-  const acquiring = ann.acquire(KEY, { timeoutMs: 1_000 });
+  const acquiring = ann.acquire(KEY);
   await world.clock.advance(30_000);
   assert.equal((await acquiring).kind, 'unknown');
   world.faulty.heal();
@@ -136,6 +136,7 @@ test('A-8: bad keys and options are refused before anything is sent', async () =
   const slip = { timoutMs: 5 } as object;
   await assert.rejects(() => ann.acquire(KEY, slip), /Did you mean "timeoutMs"/);
   await assert.rejects(() => ann.acquire(KEY, { tenureMsMax: -1 }), /between 0 and/);
+  await assert.rejects(() => ann.acquire(KEY, { timeoutMs: 5 }), /give wait: true too/);
   assert.equal(world.faulty.calls.get('leases.acquire') ?? 0, before);
 });
 

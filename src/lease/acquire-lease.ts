@@ -40,7 +40,7 @@ export type AcquireOutcome =
   | { readonly kind: 'cancelled' }
   | Unanswered;
 
-const NAMES: readonly (keyof AcquireOptions)[] = [
+export const ACQUIRE_OPTION_NAMES: readonly (keyof AcquireOptions)[] = [
   'wait',
   'timeoutMs',
   'signal',
@@ -224,7 +224,12 @@ function requestOf(
 
 function checkOptions(wanted: Wanted): LeaseKey {
   const { options } = wanted;
-  rejectUnknownOptions('acquire', options, NAMES);
+  rejectUnknownOptions('acquire', options, ACQUIRE_OPTION_NAMES);
+  if (options.timeoutMs !== undefined && options.wait !== true) {
+    throw new InvalidInput(
+      'timeoutMs bounds a wait: give wait: true too. Without it acquire answers at once.',
+    );
+  }
   for (const name of ['wait', 'reopen', 'fromCheckpointBefore'] as const) {
     if (options[name] !== undefined && typeof options[name] !== 'boolean') {
       throw new InvalidInput(

@@ -52,8 +52,11 @@ export interface HeldLease {
   /** After a lapse: the same term with new authority, if the store still has it so (G-3). */
   rejoin(): Promise<RejoinOutcome>;
   onDrain(listener: (drain: Drain) => void): () => void;
-  /** For whoever runs the work: it went on for this long after authority had ended. Told to the observer. */
-  reportOverrun(overrunMs: number): void;
+  /**
+   * For whoever runs the work: it went on for this long after authority had ended, and has stopped, or
+   * has not (`settled` false). Told to the observer.
+   */
+  reportOverrun(overrunMs: number, settled?: boolean): void;
 }
 
 export type RejoinOutcome =

@@ -11,22 +11,27 @@
 import { jittered } from '../support/random.ts';
 import { Authority, type Moment, momentOf } from './authority.ts';
 import { lookUp } from './look-up.ts';
+import { causeOf } from './observer.ts';
 import type { HeartbeatAnswer } from './port.ts';
-import type { SessionRefusal } from './refusal.ts';
 import type { SessionCore } from './session-core.ts';
 import { isUnanswered, type Unanswered } from './store-call.ts';
 
-export interface KeeperEvents {
-  readonly lost: (refusal: SessionRefusal) => void;
-}
-
 /** Somebody else who sends the heartbeats, such as a thread that a busy event loop cannot hold up. */
 export interface HeartbeatSource {
-  /** Begins. Every answer is delivered with the moment at which its request left. */
-  start(deliver: (answer: HeartbeatAnswer, sentAt: Moment) => void): void;
+  start(listener: HeartbeatListener): void;
   /** What it knows to be left although it was not delivered yet, if that notice is still the last. */
   remainingMs(notices: number): number;
   stop(): Promise<void>;
+}
+
+/** What a source tells, each from the event loop. */
+export interface HeartbeatListener {
+  /** Every answer, with the moment at which its request left. */
+  answered(answer: HeartbeatAnswer, sentAt: Moment): void;
+  /** A heartbeat failed in a way no store should; the source goes on. */
+  troubled(cause: string): void;
+  /** It has ended without being stopped, and sends nothing more. */
+  ended(cause: string): void;
 }
 
 const BEATS_PER_TTL = 3;
@@ -38,7 +43,6 @@ const RETRIES_PER_TTL = 20;
 
 export class Keeper {
   readonly #core: SessionCore;
-  readonly #events: KeeperEvents;
   readonly #source: HeartbeatSource | undefined;
   readonly #stop: AbortController = new AbortController();
   #ttlMs: number;
@@ -46,17 +50,17 @@ export class Keeper {
   #cancelLapse: () => void = () => undefined;
   #running: Promise<void> | undefined;
   #beating = false;
+  #hasLapsed = false;
 
   constructor(
     core: SessionCore,
     opened: { readonly ttlMs: number; readonly notices: number; readonly source?: HeartbeatSource },
-    events: KeeperEvents,
   ) {
     this.#core = core;
     this.#source = opened.source;
-    this.#events = events;
     this.#ttlMs = opened.ttlMs;
     core.notices = opened.notices;
+    core.changedAbove = () => this.#lookAbove();
   }
 
   /** The first answer about this session's time, counted from when it was asked. */
@@ -70,11 +74,23 @@ export class Keeper {
       return;
     }
     this.#core.undelivered = () => source.remainingMs(this.#core.notices);
-    source.start((answer, sent) => {
-      this.#take(answer, sent)
-        .then(() => this.#lookAfterDisowned())
-        .catch((fault: unknown) => this.#report('troubled', String(fault)));
+    source.start({
+      answered: (answer, sent) => {
+        this.#take(answer, sent)
+          .then(() => this.#lookAfterDisowned())
+          .catch((fault: unknown) => this.#core.trouble(causeOf(fault)));
+      },
+      troubled: (cause) => this.#core.trouble(cause),
+      ended: (cause) => this.#takeOver(cause),
     });
+  }
+
+  /** Without its source the session is kept like any other, by its own event loop. */
+  #takeOver(cause: string): void {
+    if (this.#stop.signal.aborted) return;
+    this.#core.undelivered = () => 0;
+    this.#core.trouble(cause);
+    this.#running = this.#run();
   }
 
   async stop(): Promise<void> {
@@ -85,7 +101,9 @@ export class Keeper {
   /** No more heartbeats; what was promised runs out by itself, and the lapse is still announced. */
   async stopBeating(): Promise<void> {
     this.#stop.abort();
-    this.#core.lag.stop();
+    const { lag, config } = this.#core;
+    // Not before the heartbeat that found the session lost was reported, with the pause that lost it.
+    config.timers.soon(() => lag.stop());
     this.#core.undelivered = () => 0;
     await this.#source?.stop();
     // L-8: nobody waits for a heartbeat that is under way; its answer is dropped.
@@ -111,9 +129,8 @@ export class Keeper {
       if (isUnanswered(answer)) return false;
       this.#lookAfterDisowned();
       return true;
-    } catch (fault) {
-      const cause = fault instanceof Error ? fault.message : String(fault);
-      this.#report('troubled', cause);
+    } catch {
+      // Told by the call itself.
       return false;
     }
   }
@@ -121,7 +138,7 @@ export class Keeper {
   /** Beside the heartbeats, never before the next one. */
   #lookAfterDisowned(): void {
     const { disowned } = this.#core;
-    disowned.settle(this.#core).catch((fault: unknown) => this.#report('troubled', String(fault)));
+    disowned.settle(this.#core).catch((fault: unknown) => this.#core.trouble(causeOf(fault)));
   }
 
   /** One heartbeat now. Also for tests and for whoever wants fresh authority before a long effect. */
@@ -143,7 +160,7 @@ export class Keeper {
   async #take(answer: HeartbeatAnswer, sentAt: Moment): Promise<void> {
     if (this.#stop.signal.aborted) return;
     if (answer.kind === 'refused') {
-      if (answer.why !== 'would-shorten') this.#events.lost(answer);
+      if (answer.why !== 'would-shorten') this.#core.lost(answer);
       return;
     }
     this.#attempt = 0;
@@ -172,25 +189,45 @@ export class Keeper {
     const { clock, caution, timers } = this.#core.config;
     const authority = new Authority(clock, { sentAt, grantedMs }, caution);
     const remaining = authority.remainingMs();
-    const current = this.#core.remainingMs();
-    if (remaining <= 0 || remaining < current) return;
-    const lapsedBefore = this.#core.authority !== undefined && current <= 0;
+    if (remaining <= 0 || remaining < this.#core.ownRemainingMs()) return;
+    this.#hasLapsed ||= this.#core.authority !== undefined && this.#core.remainingMs() <= 0;
     this.#core.authority = authority;
     this.#cancelLapse();
     this.#cancelLapse = timers.after(remaining, () => this.#lapse());
-    if (lapsedBefore) this.#report('rejoined');
+    this.#regain();
+  }
+
+  /** Authority was extended, here or above. */
+  #regain(): void {
+    if (this.#hasLapsed && this.#core.remainingMs() > 0) {
+      this.#hasLapsed = false;
+      this.#report('rejoined');
+    }
     this.#core.settleWaiting();
+    for (const child of [...this.#core.below]) child.changedAbove();
+  }
+
+  #lookAbove(): void {
+    const { authority, above } = this.#core;
+    if (authority === undefined || above === undefined) return;
+    if (above.remainingMs() <= 0) this.#lapse();
+    else if (this.#core.ownRemainingMs() > 0) this.#regain();
+    // G-3: there was no authority to have before; now there may be.
+    else if (!this.#stop.signal.aborted) void this.#beatSafely();
   }
 
   #lapse(): void {
     // Timers may be early by a millisecond; the clocks decide.
     const remaining = this.#core.remainingMs();
     if (remaining > 0) {
-      this.#cancelLapse = this.#core.config.timers.after(remaining, () => this.#lapse());
+      const againMs = Math.max(1, remaining);
+      this.#cancelLapse = this.#core.config.timers.after(againMs, () => this.#lapse());
       return;
     }
-    this.#report('lapsed');
+    if (!this.#hasLapsed) this.#report('lapsed');
+    this.#hasLapsed = true;
     for (const handle of [...this.#core.handles.values()]) handle.withdraw('lapsed');
+    for (const child of [...this.#core.below]) child.changedAbove();
   }
 
   #reportSettings(): void {
@@ -209,13 +246,8 @@ export class Keeper {
     });
   }
 
-  #report(kind: 'lapsed' | 'rejoined' | 'troubled', cause?: string): void {
+  #report(kind: 'lapsed' | 'rejoined'): void {
     const { id, relay, handles } = this.#core;
-    relay.report({
-      kind,
-      session: id,
-      leases: handles.size,
-      ...(cause === undefined ? {} : { cause }),
-    });
+    relay.report({ kind, session: id, leases: handles.size });
   }
 }

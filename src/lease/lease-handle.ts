@@ -10,8 +10,8 @@ import type { HeldLease, NotHeld, RejoinOutcome } from './held-lease.ts';
 import type { Checkpoint, Drain, Intent, Predecessor } from './lease.ts';
 import { lookUp } from './look-up.ts';
 import { type LeaseKey, parseEffectId, parseText } from './names.ts';
-import { type LeaseNotHeld, notHeld, type WithdrawnBy } from './not-held.ts';
-import type { LeaseOperation } from './observer.ts';
+import { type EndedBy, type LeaseNotHeld, notHeld, type WithdrawnBy } from './not-held.ts';
+import { callSafely, causeOf, type LeaseOperation } from './observer.ts';
 import type {
   CheckpointAnswer,
   Grant,
@@ -88,8 +88,17 @@ export class LeaseHandle implements HeldLease {
     const own = this.#deadline?.remainingMs() ?? Number.POSITIVE_INFINITY;
     const remaining = Math.min(own, this.#core.remainingMs());
     // C-5: whoever looks first finds out; no timer has to have fired.
-    if (remaining <= 0) this.withdraw(own <= 0 ? 'deadline' : 'lapsed');
+    const { over } = this.#core;
+    if (over !== undefined) this.withdraw(over.by, over.detail);
+    else if (own <= 0) this.withdraw('deadline', this.#askedToStop());
+    else if (remaining <= 0) this.withdraw('lapsed');
     return remaining;
+  }
+
+  /** Whose drain it was, if it was one. */
+  #askedToStop(): EndedBy | undefined {
+    if (this.#drain === undefined) return undefined;
+    return { exit: 'revoked', actor: this.#drain.by, cause: this.#drain.reason };
   }
 
   assertHeld(marginMs: number): void {
@@ -227,16 +236,18 @@ export class LeaseHandle implements HeldLease {
     return () => this.#drainListeners.delete(listener);
   }
 
-  reportOverrun(overrunMs: number): void {
+  reportOverrun(overrunMs: number, settled = true): void {
     const { key, fence } = this;
-    this.#core.relay.report({ kind: 'overrun', session: this.#core.id, key, fence, overrunMs });
+    const term = { session: this.#core.id, key, fence };
+    const still = settled ? {} : ({ stillRunning: true } as const);
+    this.#core.relay.report({ kind: 'overrun', ...term, overrunMs, ...still });
   }
 
   /** For the session that carries this lease: authority has ended. Idempotent. */
-  withdraw(by: WithdrawnBy, detail?: string): void {
+  withdraw(by: WithdrawnBy, told?: string | EndedBy): void {
     if (this.#abort.signal.aborted) return;
     this.#core.drop(this);
-    this.#abort.abort(notHeld(this.key, by, detail));
+    this.#abort.abort(notHeld(this.key, by, told));
   }
 
   /** For the session: the store told of a deadline, of a drain or of the greatest tenure. */
@@ -249,8 +260,9 @@ export class LeaseHandle implements HeldLease {
   noteDrain(drain: Drain): void {
     if (this.#drain !== undefined) return;
     this.#drain = drain;
+    const told = (error: unknown): void => this.#core.trouble(`onDrain: ${causeOf(error)}`);
     for (const listener of this.#drainListeners) {
-      this.#core.config.timers.soon(() => listener(drain));
+      this.#core.config.timers.soon(() => callSafely(() => listener(drain), told));
     }
   }
 

@@ -11,7 +11,11 @@ import { type Owner, parseSessionId, type SessionId } from './names.ts';
 import type { HeartbeatAnswer, SessionEnded, SessionLife } from './port.ts';
 import { describeRefusal, type SessionRefusal } from './refusal.ts';
 import { SessionCore } from './session-core.ts';
-import { resolveSessionOptions, type SessionOptions } from './session-options.ts';
+import {
+  resolveSessionOptions,
+  type SessionConfig,
+  type SessionOptions,
+} from './session-options.ts';
 import { isUnanswered, type Unanswered } from './store-call.ts';
 
 export interface Session {
@@ -34,6 +38,8 @@ export interface Session {
    * expire by themselves, so that nobody enters while the work may still run (L-7).
    */
   orphan(): Promise<void>;
+  /** For whoever runs work under it: something failed that ends nothing. Told to the observer. */
+  reportTrouble(cause: string): void;
   /** Ends the session and all its leases with this exit; `finished` unless said otherwise. */
   close(exit?: DeclaredExit): Promise<SessionEnded | Unanswered>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -52,6 +58,7 @@ export class SessionRefused extends Fault {
 
 const OPEN_MS_MAX = 10_000;
 const CLOSE_MS_MAX = 5_000;
+const OVER: SessionEnded = { kind: 'ended', replayed: true };
 
 /**
  * Opens a session and keeps it alive until it is closed; until then its heartbeats keep the process
@@ -61,22 +68,23 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   return openUnder({}, options);
 }
 
-/** What an opened session is kept alive by, when not by its own event loop. */
+/** What an opened session, and those below it, are kept alive by, when not by their own event loop. */
 export type SourceOf = (opened: {
   readonly id: SessionId;
   readonly ttlMs: number;
-}) => HeartbeatSource;
+  readonly config: SessionConfig;
+}) => HeartbeatSource | undefined;
 
 export async function openUnder(
-  seam: { readonly parent?: SessionId; readonly sourceOf?: SourceOf },
+  seam: { readonly parent?: SessionCore; readonly sourceOf?: SourceOf },
   options: SessionOptions,
 ): Promise<Session> {
   const { parent, sourceOf } = seam;
   const config = resolveSessionOptions(options);
   const id = parseSessionId(config.random.uuid());
-  const core = new SessionCore(id, config);
+  const core = new SessionCore(id, config, parent);
   const { owner, ttlMs, graceMs, metadata } = config;
-  const request = { id, owner, ttlMs, graceMs, metadata, ...(parent && { parent }) };
+  const request = { id, owner, ttlMs, graceMs, metadata, ...(parent && { parent: parent.id }) };
   let sentAt = momentOf(config.clock);
   const answer = await core.retry('open-session', {
     withinMs: OPEN_MS_MAX,
@@ -91,26 +99,36 @@ export async function openUnder(
     });
   }
   if (answer.kind === 'refused') throw new SessionRefused(answer);
-  const source = sourceOf?.({ id, ttlMs: answer.ttlMs });
-  return new LiveSession(core, { ...answer, ...(source && { source }) }, sentAt);
+  const source = sourceOf?.({ id, ttlMs: answer.ttlMs, config });
+  const kept = { ...(sourceOf && { sourceOf }), ...(source && { source }) };
+  return new LiveSession(core, { ...answer, ...kept }, sentAt);
 }
 
 class LiveSession implements Session {
   readonly ttlMs: number;
   readonly #core: SessionCore;
   readonly #keeper: Keeper;
+  readonly #sourceOf: SourceOf | undefined;
   readonly #over: AbortController = new AbortController();
-  #closing: Promise<SessionEnded | Unanswered> | undefined;
+  #wasEndedAbove = false;
 
   constructor(
     core: SessionCore,
-    opened: SessionLife & { readonly source?: HeartbeatSource },
+    opened: SessionLife & { readonly source?: HeartbeatSource; readonly sourceOf?: SourceOf },
     sentAt: ReturnType<typeof momentOf>,
   ) {
     this.#core = core;
     this.ttlMs = opened.ttlMs;
-    this.#keeper = new Keeper(core, opened, { lost: (refusal) => this.#lose(refusal) });
+    this.#sourceOf = opened.sourceOf;
+    core.lost = (refusal) => this.#lose(refusal);
+    this.#keeper = new Keeper(core, opened);
     this.#keeper.start(opened.authorityMs, sentAt);
+    core.endedAbove = (detail) => this.#loseWithParent(detail);
+    core.above?.below.add(core);
+    // It may have been closed while this one was being opened.
+    if (core.above !== undefined && core.above.authority === undefined) {
+      this.#loseWithParent('It was closed.');
+    }
   }
 
   get id(): SessionId {
@@ -134,11 +152,23 @@ class LiveSession implements Session {
   }
 
   acquire(key: string, options: AcquireOptions = {}): Promise<AcquireOutcome> {
-    return acquireLease(this.#core, { key, options, over: this.#over.signal });
+    const acquire = (): Promise<AcquireOutcome> =>
+      acquireLease(this.#core, { key, options, over: this.#over.signal });
+    return options.fromCheckpointBefore === true
+      ? this.#core.whileGoingBack(key, acquire)
+      : acquire();
   }
 
   openChild(options: Omit<SessionOptions, 'store'>): Promise<Session> {
-    return openUnder({ parent: this.id }, { ...options, store: this.#core.config.store });
+    const sourceOf = this.#sourceOf;
+    return openUnder(
+      { parent: this.#core, ...(sourceOf && { sourceOf }) },
+      { ...options, store: this.#core.config.store },
+    );
+  }
+
+  reportTrouble(cause: string): void {
+    this.#core.trouble(cause);
   }
 
   heartbeat(): Promise<HeartbeatAnswer | Unanswered> {
@@ -153,8 +183,8 @@ class LiveSession implements Session {
     if (!DECLARED_EXITS.includes(exit)) {
       throw new InvalidInput(`exit must be one of ${DECLARED_EXITS.join(', ')}; got "${exit}".`);
     }
-    this.#closing ??= this.#close(exit);
-    return this.#closing;
+    this.#core.closing ??= this.#close(exit);
+    return this.#core.closing;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -165,7 +195,8 @@ class LiveSession implements Session {
     const wasOver = this.#over.signal.aborted;
     this.#end('released', 'The session was closed.');
     await this.#keeper.stop();
-    if (wasOver) return { kind: 'ended', replayed: true };
+    if (this.#wasEndedAbove) return this.#core.above?.ending ?? OVER;
+    if (wasOver) return OVER;
     const { id, config, sessions } = this.#core;
     const by = { kind: 'owner', owner: config.owner, exit } as const;
     return this.#core.retry('end-session', {
@@ -175,17 +206,29 @@ class LiveSession implements Session {
   }
 
   #lose(refusal: SessionRefusal): void {
+    this.#loseFor(describeRefusal(refusal));
+  }
+
+  #loseWithParent(detail: string): void {
+    this.#wasEndedAbove = !this.#over.signal.aborted;
+    this.#loseFor(`The session above it is over. ${detail}`);
+  }
+
+  #loseFor(cause: string): void {
     if (this.#over.signal.aborted) return;
-    const cause = describeRefusal(refusal);
     const { relay, handles, id } = this.#core;
     relay.report({ kind: 'lost', session: id, leases: handles.size, cause });
     this.#end('lost', cause);
     void this.#keeper.stop();
   }
 
-  /** S-2: once for the session, then for each lease it carried. */
+  /** S-2: once for the session, then for each lease it carried; H-2: and for everything below it. */
   #end(by: 'lost' | 'released', detail: string): void {
+    const { above, below } = this.#core;
     this.#core.authority = undefined;
+    this.#core.over = { by, detail };
+    above?.below.delete(this.#core);
+    for (const child of [...below]) child.endedAbove(detail);
     this.#over.abort(new Fault('session-over', detail));
     this.#core.settleWaiting();
     for (const handle of [...this.#core.handles.values()]) handle.withdraw(by, detail);

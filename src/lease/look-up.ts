@@ -4,10 +4,15 @@
 
 import { momentOf } from './authority.ts';
 import type { LeaseHandle } from './lease-handle.ts';
+import type { EndedBy } from './not-held.ts';
 import type { SessionCore } from './session-core.ts';
 import { callStore, isUnanswered } from './store-call.ts';
 
 const PARTS_OF_TTL = 3;
+const PARTS_OF_TTL_WHY = 20;
+/** When a whole prefix was revoked at once, the store is not asked about every key of it. */
+const EXPLAINED_MAX = 16;
+const UNEXPLAINED = 'It was ended by somebody else.';
 
 /** What is missing is lost; what drains has a deadline. False when the store did not answer. */
 export async function lookUp(core: SessionCore, handles: readonly LeaseHandle[]): Promise<boolean> {
@@ -20,14 +25,38 @@ export async function lookUp(core: SessionCore, handles: readonly LeaseHandle[])
   );
   if (isUnanswered(carried)) return false;
   const byKey = new Map(carried.leases.map((lease) => [lease.key, lease]));
+  const missing: LeaseHandle[] = [];
   for (const handle of handles) {
     const lease = byKey.get(handle.key);
     if (lease === undefined || lease.fence !== handle.fence) {
-      handle.withdraw('lost', 'It was ended by somebody else.');
+      missing.push(handle);
       continue;
     }
     if (lease.deadlineInMs !== undefined) handle.setDeadline(lease.deadlineInMs, sentAt);
     if (lease.drain !== undefined) handle.noteDrain(lease.drain);
   }
+  for (const handle of missing.splice(EXPLAINED_MAX)) handle.withdraw('lost', UNEXPLAINED);
+  await Promise.all(
+    missing.map(async (handle) => {
+      handle.withdraw('lost', (await howEnded(core, handle)) ?? UNEXPLAINED);
+    }),
+  );
   return true;
+}
+
+/** O-5: who ended it, and why. Asked once and not for long: to stop is worth more than to know why. */
+async function howEnded(core: SessionCore, { key, fence }: LeaseHandle): Promise<EndedBy | undefined> {
+  const { ttlMs, timers } = core.config;
+  const inspected = await callStore(
+    async () => ({ kind: 'inspected', inspection: await core.leases.inspect(key) }) as const,
+    ttlMs / PARTS_OF_TTL_WHY,
+    timers,
+  ).catch(() => undefined);
+  if (inspected === undefined || isUnanswered(inspected)) return undefined;
+  const { record } = inspected.inspection;
+  const end = record?.fence === fence ? record.end : record?.predecessor;
+  const isOfTerm = record?.fence === fence || record?.predecessor.fence === fence;
+  if (end === undefined || !isOfTerm) return undefined;
+  const { exit, cause, actor } = end;
+  return { exit, ...(cause === undefined ? {} : { cause }), ...(actor === undefined ? {} : { actor }) };
 }

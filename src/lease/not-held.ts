@@ -1,4 +1,5 @@
 import { Fault } from '../support/fault.ts';
+import type { TermEnd } from './lease.ts';
 import type { LeaseKey } from './names.ts';
 
 /** Why a handle no longer holds. `lapsed` may rejoin; the others are final. */
@@ -9,20 +10,29 @@ export class LeaseNotHeld extends Fault {
   override readonly name = 'LeaseNotHeld';
   readonly key: LeaseKey;
   readonly by: WithdrawnBy;
+  /** When somebody else ended the term and the store said so: how, why, and who (O-5). */
+  readonly ended: EndedBy | undefined;
 
-  constructor(key: LeaseKey, by: WithdrawnBy, message: string) {
-    super('lease-not-held', message);
+  constructor(key: LeaseKey, by: WithdrawnBy, told: { message: string; ended?: EndedBy }) {
+    super('lease-not-held', told.message);
     this.key = key;
     this.by = by;
+    this.ended = told.ended;
   }
 }
 
-export function notHeld(key: LeaseKey, by: WithdrawnBy, detail?: string): LeaseNotHeld {
-  return new LeaseNotHeld(
-    key,
-    by,
-    `"${key}": ${TEXTS[by]}${detail === undefined ? '' : ` ${detail}`}`,
-  );
+export type EndedBy = Pick<TermEnd, 'exit' | 'cause' | 'actor'>;
+
+export function notHeld(key: LeaseKey, by: WithdrawnBy, told?: string | EndedBy): LeaseNotHeld {
+  const ended = typeof told === 'object' ? told : undefined;
+  const detail = typeof told === 'object' ? describeEnd(told) : told;
+  const message = `"${key}": ${TEXTS[by]}${detail === undefined ? '' : ` ${detail}`}`;
+  return new LeaseNotHeld(key, by, { message, ...(ended && { ended }) });
+}
+
+function describeEnd({ exit, cause, actor }: EndedBy): string {
+  const by = actor === undefined ? '' : ` by ${actor}`;
+  return `The term ended as ${exit}${by}${cause === undefined ? '' : `: ${cause}`}.`;
 }
 
 const TEXTS: Readonly<Record<WithdrawnBy, string>> = {

@@ -63,6 +63,8 @@ export interface SavedCheckpoint {
 
 export interface GrantReport {
   readonly predecessor: { readonly exit: Exit; readonly fence?: Fence };
+  /** It asked to go back to the checkpoint before the last (K-5). */
+  readonly wentBack?: true;
   readonly restored?: { readonly seq: number; readonly digest: string; readonly fence: Fence };
 }
 
@@ -82,20 +84,27 @@ export interface SettingsReport {
 }
 
 export interface LossReport {
-  /** `troubled`: a heartbeat failed in a way no store should; authority runs on until its end. */
+  /**
+   * `troubled`: something failed in a way it should not: a call to the store, or code of the user's
+   * that was called back. It ends nothing; authority runs on until its end.
+   */
   readonly kind: 'lapsed' | 'rejoined' | 'lost' | 'troubled';
   readonly session: SessionId;
   readonly leases: number;
   readonly cause?: string;
 }
 
-/** Authority had ended and the work went on for this long: told by whoever runs the work. */
+/**
+ * Authority had ended and the work went on for this long: told by whoever runs the work, when it has
+ * stopped, and before that, with `stillRunning`, when waiting for it has ended.
+ */
 export interface OverrunReport {
   readonly kind: 'overrun';
   readonly session: SessionId;
   readonly key: LeaseKey;
   readonly fence: Fence;
   readonly overrunMs: number;
+  readonly stillRunning?: true;
 }
 
 /** The observer was too slow, and this many reports before this one were not kept for it. */
@@ -116,6 +125,41 @@ export type LeaseReport = NewReport & { readonly at: number };
 
 export interface LeaseObserver {
   report(report: LeaseReport): void;
+}
+
+const CAUSE_CHARACTERS_MAX = 500;
+
+/** What went wrong, as text that every store takes; code of others may throw anything. */
+export function causeOf(error: unknown): string {
+  const text = wordsOf(error).replaceAll('\0', '').slice(0, CAUSE_CHARACTERS_MAX);
+  // After the cut: it may go through the middle of a character.
+  return text.toWellFormed() || 'no message';
+}
+
+function wordsOf(error: unknown): string {
+  try {
+    return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  } catch {
+    return 'something was thrown that cannot be shown';
+  }
+}
+
+/**
+ * Calls code that is not ours. What it throws, now or, if it answers with a promise, later, goes to
+ * `trouble` and nowhere else (O-4): nobody's lease is held up or lost over a callback.
+ */
+export function callSafely<Result>(
+  call: () => Result,
+  trouble: (error: unknown) => void,
+): Result | undefined {
+  try {
+    const result = call();
+    if (result instanceof Promise) result.catch(trouble);
+    return result;
+  } catch (error) {
+    trouble(error);
+    return undefined;
+  }
 }
 
 const BUFFER_MAX = 1_024;
@@ -165,10 +209,10 @@ export class ObserverRelay {
   }
 
   #tell(report: LeaseReport): void {
-    try {
-      this.#observer?.report(report);
-    } catch {
-      // An observer's fault is its own; the lease is not worth losing over a metric.
-    }
+    // An observer's fault is its own; the lease is not worth losing over a metric.
+    callSafely(
+      () => this.#observer?.report(report),
+      () => undefined,
+    );
   }
 }

@@ -10,15 +10,24 @@ import type { Fence } from './fence.ts';
 import type { NotHeld } from './held-lease.ts';
 import type { LeaseHandle } from './lease-handle.ts';
 import type { LeaseKey, SessionId } from './names.ts';
-import type { LeaseNotHeld } from './not-held.ts';
+import type { LeaseNotHeld, WithdrawnBy } from './not-held.ts';
 import {
+  causeOf,
   type GrantReport,
   type LeaseOperation,
   ObserverRelay,
   type OutcomeClass,
   type SavedCheckpoint,
 } from './observer.ts';
-import type { AcquireAnswer, LeaseStore, Release, Released, SessionStore } from './port.ts';
+import type {
+  AcquireAnswer,
+  LeaseStore,
+  Release,
+  Released,
+  SessionEnded,
+  SessionStore,
+} from './port.ts';
+import type { SessionRefusal } from './refusal.ts';
 import type { SessionConfig } from './session-options.ts';
 import { callStore, isUnanswered, type Unanswered } from './store-call.ts';
 
@@ -50,19 +59,35 @@ export class SessionCore {
   readonly relay: ObserverRelay;
   readonly lag: EventLoopLag;
   readonly disowned: Disowned = new Disowned();
+  /** The session it was opened under in this process, if any, and those opened under it. */
+  readonly above: SessionCore | undefined;
+  readonly below: Set<SessionCore> = new Set();
   /** The last notice of the store that was looked at. */
   notices = 0;
   /** The session's authority as last answered; absent before the first answer and after the end. */
   authority: Authority | undefined;
+  /** How it ended, once it has. */
+  over: { readonly by: WithdrawnBy; readonly detail: string } | undefined;
   /** Authority that another thread has obtained and this one has not been told of yet. */
   undelivered: () => number = () => 0;
+  /** For the session: an answer, to whatever call, says that it is over for good. */
+  lost: (refusal: SessionRefusal) => void = () => undefined;
+  /** For the session: one above it is over, and it with it (H-1). */
+  endedAbove: (detail: string) => void = () => undefined;
+  /** For the keeper: authority above it has lapsed or come back (H-2). */
+  changedAbove: () => void = () => undefined;
+  /** Set when the session is closed here: what the store says to that. */
+  closing: Promise<SessionEnded | Unanswered> | undefined;
   #waiting: (() => void)[] = [];
+  /** Keys that are being acquired with their checkpoint before the last (K-5), for the report. */
+  readonly #goingBack: string[] = [];
   /** When each key was granted or last saved, for the report of its next checkpoint. */
   readonly #savedAt: Map<LeaseKey, Moment> = new Map();
 
-  constructor(id: SessionId, config: SessionConfig) {
+  constructor(id: SessionId, config: SessionConfig, above?: SessionCore) {
     this.id = id;
     this.config = config;
+    this.above = above;
     const { observer, clock, timers, ttlMs } = config;
     this.relay = new ObserverRelay(observer, clock, timers);
     const lookMs = Math.min(Math.max(ttlMs / LAG_LOOKS_PER_TTL, LAG_LOOK_MS.min), LAG_LOOK_MS.max);
@@ -77,9 +102,19 @@ export class SessionCore {
     return this.config.store.leases;
   }
 
+  /** H-2: nobody has authority for longer than whoever is above it. */
   remainingMs(): number {
+    return Math.min(this.ownRemainingMs(), this.above?.remainingMs() ?? Number.POSITIVE_INFINITY);
+  }
+
+  ownRemainingMs(): number {
     if (this.authority === undefined) return 0;
     return Math.max(this.authority.remainingMs(), this.undelivered());
+  }
+
+  /** The end that was sent for it, or for the nearest above it. */
+  get ending(): Promise<SessionEnded | Unanswered> | undefined {
+    return this.closing ?? this.above?.ending;
   }
 
   /** The holder's idea of the time, for display only; nothing is compared with it (C-1). */
@@ -104,6 +139,7 @@ export class SessionCore {
   }
 
   settleWaiting(): void {
+    if (this.authority !== undefined && this.remainingMs() <= 0) return;
     const waiting = this.#waiting;
     this.#waiting = [];
     for (const resolve of waiting) resolve();
@@ -124,10 +160,19 @@ export class SessionCore {
       fence,
       withinMs: RELEASE_MS_MAX,
       call: () => this.leases.release(request),
+    }).catch((fault: unknown) => {
+      // Whatever it was: as long as the session lives, nobody else gets the key unless it is released.
+      this.disowned.addTerm(request);
+      throw fault;
     });
     const lapsedMeanwhile = answer.kind === 'refused' && answer.why === 'lapsed';
     if (isUnanswered(answer) || lapsedMeanwhile) this.disowned.addTerm(request);
     return answer;
+  }
+
+  /** Something failed in a way it should not; nothing ends because of it. */
+  trouble(cause: string): void {
+    this.relay.report({ kind: 'troubled', session: this.id, leases: this.handles.size, cause });
   }
 
   /** One bounded, reported call. */
@@ -139,9 +184,26 @@ export class SessionCore {
     const sentAt = momentOf(clock);
     const remainingAtSendMs = this.remainingMs();
     const base = remainingAtSendMs > 0 ? remainingAtSendMs : ttlMs;
-    const answer = await callStore(request.call, Math.max(TRY_MS_MIN, base / 2), timers);
+    const answer = await callStore(request.call, Math.max(TRY_MS_MIN, base / 2), timers).catch(
+      (fault: unknown) => {
+        this.trouble(`${operation}: ${causeOf(fault)}`);
+        throw fault;
+      },
+    );
     this.#report(operation, request, { answer, sentAt, remainingAtSendMs });
+    if (endsSession(answer)) this.lost(answer);
     return answer;
+  }
+
+  /** A grant of this key, as long as this goes on, is reported as one that went back. */
+  async whileGoingBack<Outcome>(key: string, acquire: () => Promise<Outcome>): Promise<Outcome> {
+    const named = String(key).normalize();
+    this.#goingBack.push(named);
+    try {
+      return await acquire();
+    } finally {
+      this.#goingBack.splice(this.#goingBack.indexOf(named), 1);
+    }
   }
 
   #report<Answer extends { readonly kind: string }>(
@@ -177,8 +239,22 @@ export class SessionCore {
       ...(request.bytes === undefined ? {} : { bytes: request.bytes }),
       ...(isUnanswered(answer) ? { cause: answer.fault.message } : {}),
       ...(saved === undefined ? {} : { saved }),
-      ...(granted === undefined ? {} : { granted: grantReport(granted) }),
+      ...(granted === undefined ? {} : { granted: this.#grantReport(granted) }),
     });
+  }
+
+  #grantReport({ key, predecessor, checkpoint }: Granted): GrantReport {
+    const { exit, fence } = predecessor;
+    const restored = checkpoint && {
+      seq: checkpoint.seq,
+      digest: checkpoint.digest,
+      fence: checkpoint.fence,
+    };
+    return {
+      predecessor: { exit, ...(fence === undefined ? {} : { fence }) },
+      ...(this.#goingBack.includes(key) ? { wentBack: true } : {}),
+      ...(restored === undefined ? {} : { restored }),
+    };
   }
 
   #saved(request: StoreCall<unknown>, savedAt: Moment | undefined): SavedCheckpoint | undefined {
@@ -219,17 +295,17 @@ function isGrant(answer: { readonly kind: string }): answer is Granted {
   return answer.kind === 'granted';
 }
 
-function grantReport({ predecessor, checkpoint }: Granted): GrantReport {
-  const { exit, fence } = predecessor;
-  const restored = checkpoint && {
-    seq: checkpoint.seq,
-    digest: checkpoint.digest,
-    fence: checkpoint.fence,
-  };
-  return {
-    predecessor: { exit, ...(fence === undefined ? {} : { fence }) },
-    ...(restored === undefined ? {} : { restored }),
-  };
+/**
+ * S-3: stored facts, which do not change back. Overdue is none: after an outage the store may still give
+ * it time (E-6), and the keeper is the one who finds out.
+ */
+const SESSION_OVER: ReadonlySet<string> = new Set(['session-unknown', 'session-ended']);
+
+function endsSession(answer: {
+  readonly kind: string;
+  readonly why?: string;
+}): answer is { readonly kind: 'refused' } & SessionRefusal {
+  return answer.kind === 'refused' && SESSION_OVER.has(answer.why ?? '');
 }
 
 const OK_KINDS: ReadonlySet<string> = new Set([

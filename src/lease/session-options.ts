@@ -2,7 +2,7 @@
 
 import { type Clock, systemClock } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
-import { boundedText, rejectUnknownOptions, wholeNumber } from '../support/options.ts';
+import { boundedText, rejectUnknownOptions, shown, wholeNumber } from '../support/options.ts';
 import { type Random, systemRandom } from '../support/random.ts';
 import { systemTimers, type Timers } from '../support/timer.ts';
 import { type Caution, DRIFT_PPM_DEFAULT } from './authority.ts';
@@ -43,7 +43,7 @@ export interface SessionConfig {
   readonly random: Random;
 }
 
-const NAMES: readonly (keyof SessionOptions)[] = [
+export const SESSION_OPTION_NAMES: readonly (keyof SessionOptions)[] = [
   'store',
   'owner',
   'ttlMs',
@@ -59,13 +59,25 @@ const NAMES: readonly (keyof SessionOptions)[] = [
 
 export const TTL_MS_DEFAULT = 15_000;
 
-export function resolveSessionOptions(options: SessionOptions): SessionConfig {
-  rejectUnknownOptions('openSession', options, NAMES);
-  if (options.store?.policy === undefined) {
-    throw new InvalidInput(
-      'openSession: store is missing. Open one first, such as await openSqliteStore({ file }), and pass it.',
-    );
-  }
+/** Something that opens no session itself needs an opened store too. */
+export function requireStore(what: string, store: unknown): asserts store is KernelStore {
+  const { policy, leases } = (store ?? {}) as Partial<KernelStore>;
+  if (policy !== undefined && leases !== undefined) return;
+  throw new InvalidInput(
+    store instanceof Promise
+      ? `${what}: store is a promise. Await the opening of the store before you pass it.`
+      : `${what}: store is missing. Open one first, such as await openSqliteStore({ file }), and pass it.`,
+  );
+}
+
+/** `what`: the function that the person called, which its messages name. */
+export function resolveSessionOptions(
+  options: SessionOptions,
+  what = 'openSession',
+): SessionConfig {
+  rejectUnknownOptions(what, options, SESSION_OPTION_NAMES);
+  requireStore(what, options.store);
+  requireObserver(what, options.observer);
   const { policy } = options.store;
   const ttlMs = wholeNumber('ttlMs (milliseconds)', options.ttlMs ?? TTL_MS_DEFAULT, {
     min: policy.ttlMsMin,
@@ -104,6 +116,15 @@ export function resolveSessionOptions(options: SessionOptions): SessionConfig {
     timers: options.timers ?? systemTimers,
     random: options.random ?? systemRandom,
   });
+}
+
+function requireObserver(what: string, observer: unknown): void {
+  if (observer === undefined) return;
+  const { report } = (observer ?? {}) as Partial<LeaseObserver>;
+  if (typeof report === 'function') return;
+  throw new InvalidInput(
+    `${what}: observer must be an object with a function report, such as { report: (report) => … }; got ${shown(observer)}.`,
+  );
 }
 
 const METADATA_ENTRIES_MAX = 64;

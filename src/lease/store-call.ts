@@ -40,6 +40,11 @@ async function answer<Answer>(call: () => Promise<Answer>): Promise<Answer | Una
   }
 }
 
+/** The store is away: expected now and then, waited out. */
+export function isOutage(fault: unknown): fault is StoreUnavailable | OutcomeUnknown {
+  return fault instanceof StoreUnavailable || fault instanceof OutcomeUnknown;
+}
+
 export function isUnanswered(answer: { readonly kind: string }): answer is Unanswered {
   return answer.kind === 'unknown' || answer.kind === 'unavailable';
 }

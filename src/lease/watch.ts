@@ -1,11 +1,15 @@
 // Watching a store: its events in order, from any point, without missing one (O-1). It polls; hints
 // only make it look sooner.
 
-import { rejectUnknownOptions, wholeNumber } from '../support/options.ts';
+import type { OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
+import { optionalFunctions, rejectUnknownOptions, wholeNumber } from '../support/options.ts';
 import { jittered, type Random, systemRandom } from '../support/random.ts';
 import { systemTimers, type Timers } from '../support/timer.ts';
 import type { EventSeq, LeaseEvent } from './event.ts';
-import type { KernelStore } from './port.ts';
+import { callSafely } from './observer.ts';
+import type { EventPage, KernelStore } from './port.ts';
+import { requireStore } from './session-options.ts';
+import { isOutage } from './store-call.ts';
 
 export interface WatchOptions {
   /** Where to go on: the `seq` of the last event seen. Default 0, the oldest kept. */
@@ -13,6 +17,8 @@ export interface WatchOptions {
   readonly signal?: AbortSignal;
   /** How often to look. Default 1000. */
   readonly pollMs?: number;
+  /** Told of each look that failed because the store could not be reached. It looks again. */
+  readonly onOutage?: (fault: StoreUnavailable | OutcomeUnknown) => void;
   readonly timers?: Timers;
   readonly random?: Random;
 }
@@ -22,16 +28,40 @@ export type Watched = LeaseEvent | { readonly kind: 'truncated'; readonly seq: E
 
 const PAGE = 500;
 
-export async function* watchLeases(
+const NAMES: readonly (keyof WatchOptions)[] = [
+  'after',
+  'signal',
+  'pollMs',
+  'onOutage',
+  'timers',
+  'random',
+];
+
+/** Ends when `signal` aborts, or with what is not an outage: those it waits out. */
+export function watchLeases(
   store: KernelStore,
   options: WatchOptions = {},
 ): AsyncGenerator<Watched, void, void> {
-  rejectUnknownOptions('watchLeases', options, ['after', 'signal', 'pollMs', 'timers', 'random']);
+  requireStore('watchLeases', store);
+  rejectUnknownOptions('watchLeases', options, NAMES);
+  optionalFunctions('watchLeases', { onOutage: options.onOutage });
   const pollMs = wholeNumber('pollMs', options.pollMs ?? 1_000, { min: 10, max: 3_600_000 });
-  const { timers = systemTimers, random = systemRandom, signal } = options;
-  let after = options.after ?? 0;
+  const after = wholeNumber('after', options.after ?? 0, { min: 0, max: Number.MAX_SAFE_INTEGER });
+  return watch(store, { ...options, pollMs, after });
+}
+
+async function* watch(
+  store: KernelStore,
+  options: WatchOptions & { readonly pollMs: number; readonly after: EventSeq },
+): AsyncGenerator<Watched, void, void> {
+  const { timers = systemTimers, random = systemRandom, signal, pollMs } = options;
+  let { after } = options;
   while (signal?.aborted !== true) {
-    const page = await store.leases.events({ after, limit: PAGE });
+    const page = await look(store, after, options);
+    if (page === undefined) {
+      await timers.pause(jittered(random, pollMs, 0.1), signal);
+      continue;
+    }
     if (page.kind === 'truncated') {
       after = page.oldest;
       yield { kind: 'truncated', seq: after };
@@ -41,6 +71,24 @@ export async function* watchLeases(
     yield* page.events;
     if (page.events.length < PAGE)
       await untilNextLook(store, { timers, signal, pollMs: jittered(random, pollMs, 0.1) });
+  }
+}
+
+/** Undefined when the store could not be reached; looking changes nothing, so it is done again. */
+async function look(
+  store: KernelStore,
+  after: EventSeq,
+  { onOutage }: WatchOptions,
+): Promise<EventPage | undefined> {
+  try {
+    return await store.leases.events({ after, limit: PAGE });
+  } catch (fault) {
+    if (!isOutage(fault)) throw fault;
+    callSafely(
+      () => onOutage?.(fault),
+      () => undefined,
+    );
+    return undefined;
   }
 }
 

@@ -18,7 +18,7 @@ export {
   type Observations,
   observationsOf,
 } from './advisor/observations.ts';
-export type { PauseLaw, Tail } from './advisor/pause-law.ts';
+export type { PauseLaw, PauseRates, Tail } from './advisor/pause-law.ts';
 export { type Prediction, predict } from './advisor/predict.ts';
 export type { Estimate } from './advisor/rate.ts';
 export { describeReplay, type Replay, replay } from './advisor/replay.ts';
@@ -33,10 +33,12 @@ export {
   type LocatedEntry,
   type LogEntry,
   type MalformedLine,
+  type MissedEntry,
   type Place,
   type ReportEntry,
   showPlace,
 } from './lease-log/entry.ts';
+export { orderLeaseLogs } from './lease-log/order-logs.ts';
 export { type ReadOptions, readLeaseLog } from './lease-log/read-log.ts';
 export {
   type LeaseRecorder,

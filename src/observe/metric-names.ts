@@ -64,7 +64,7 @@ export const METRICS: Readonly<Record<MetricName, Metric>> = {
   },
   holdfast_lease_session_changes_total: {
     kind: 'counter',
-    help: 'Sessions that lapsed, rejoined, were lost or were troubled.',
+    help: 'Sessions that lapsed, rejoined, were lost or troubled, or had work that did not stop.',
     unit: '',
     labels: ['change'],
   },

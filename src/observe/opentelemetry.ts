@@ -73,7 +73,9 @@ class Feed {
         return;
       }
       case 'overrun':
-        this.#record('holdfast_lease_overrun_seconds', report.overrunMs / 1_000);
+        if (report.stillRunning) {
+          this.#add('holdfast_lease_session_changes_total', 1, { change: 'overrunning' });
+        } else this.#record('holdfast_lease_overrun_seconds', report.overrunMs / 1_000);
         return;
       case 'dropped':
         this.#add('holdfast_lease_reports_dropped_total', report.count);

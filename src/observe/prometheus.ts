@@ -90,7 +90,8 @@ class Feed {
         this.#grace.set({ owner: report.owner }, report.graceMs / 1_000);
         return;
       case 'overrun':
-        this.#overrun.observe(report.overrunMs / 1_000);
+        if (report.stillRunning) this.#losses.inc({ change: 'overrunning' });
+        else this.#overrun.observe(report.overrunMs / 1_000);
         return;
       case 'dropped':
         this.#dropped.inc(report.count);

@@ -5,39 +5,74 @@
 import type { HeldLease } from '../lease/held-lease.ts';
 import type { Session } from '../lease/live-session.ts';
 import { parseLeaseKey } from '../lease/names.ts';
-import type { SessionOptions } from '../lease/session-options.ts';
+import { callSafely, causeOf } from '../lease/observer.ts';
+import { isOutage } from '../lease/store-call.ts';
 import { whenAborted } from '../support/abort.ts';
+import { optionalFunctions, rejectUnknownOptions, wholeNumber } from '../support/options.ts';
 import { jittered, systemRandom } from '../support/random.ts';
 import { systemTimers } from '../support/timer.ts';
-import { exitOf, runTerm, type Term, type TermOptions } from './run-term.ts';
-import { StandingSession } from './standing-session.ts';
+import {
+  checkTerm,
+  exitOf,
+  runTerm,
+  TERM_OPTION_NAMES,
+  type Term,
+  type TermOptions,
+} from './run-term.ts';
+import {
+  Backoff,
+  isHopeless,
+  STANDING_OPTION_NAMES,
+  type StandingOptions,
+  StandingSession,
+} from './standing-session.ts';
 
-export interface ElectOptions extends SessionOptions, Omit<TermOptions, 'clock' | 'timers'> {
+export interface ElectOptions extends StandingOptions, Omit<TermOptions, 'clock' | 'timers'> {
   /** What is led: all candidates of one election use the same name. */
   readonly name: string;
   /** After leading, or after a refusal: how long to let others go first. Default 1000. */
   readonly retryMs?: number;
   readonly onState?: (state: ElectionState) => void;
-  /** Told what the work threw; the lead was then given up as failed and this candidate stands again. */
+  /**
+   * Told what the work threw, and any fault of the store that is not an outage. Either way this
+   * candidate stands again, unless that cannot help: then its state is `failed`.
+   */
   readonly onError?: (error: unknown) => void;
 }
 
-export type ElectionState = 'standby' | 'leading' | 'stopped';
+/** `failed`: it will never stand again, for a reason that `onError` was told. */
+export type ElectionState = 'standby' | 'leading' | 'stopped' | 'failed';
 
 export interface Election {
   readonly state: ElectionState;
   /** The lease of the lead, while this candidate leads. */
   readonly lease: HeldLease | undefined;
-  /** Stops the work, waits for it, gives up the lead. */
+  /** Stops the work, waits for it, gives up the lead. Never rejects. */
   stop(): Promise<void>;
 }
 
 const RETRY_MS_DEFAULT = 1_000;
 
+/** How one try to lead ended: as it should, with a fault, for good, or with work that does not stop. */
+type Round = 'over' | 'faulty' | 'hopeless' | 'still-running';
+
 export function elect(options: ElectOptions, work: (term: Term) => Promise<void>): Election {
-  const candidate = new Candidate(options, work);
-  return candidate;
+  rejectUnknownOptions('elect', options, NAMES);
+  checkTerm('elect', options, work);
+  const { onState, onError, open, retryMs = RETRY_MS_DEFAULT } = options;
+  optionalFunctions('elect', { onState, onError, open });
+  wholeNumber('retryMs', retryMs, { min: 0, max: 3_600_000 });
+  return new Candidate(options, work);
 }
+
+const NAMES: readonly (keyof ElectOptions)[] = [
+  'name',
+  'retryMs',
+  'onState',
+  'onError',
+  ...TERM_OPTION_NAMES,
+  ...STANDING_OPTION_NAMES,
+];
 
 class Candidate implements Election {
   readonly #options: ElectOptions;
@@ -54,7 +89,7 @@ class Candidate implements Election {
     parseLeaseKey(name);
     this.#options = options;
     this.#work = work;
-    this.#standing = new StandingSession(session);
+    this.#standing = new StandingSession('elect', session, (fault) => this.#fault(fault));
     this.#running = this.#run();
   }
 
@@ -71,33 +106,53 @@ class Candidate implements Election {
     await this.#running;
   }
 
+  /** Never rejects: nobody waits for it before `stop` is called. */
   async #run(): Promise<void> {
     const { timers = systemTimers, random = systemRandom } = this.#options;
     const { signal } = this.#stop;
-    let running = false;
-    while (!signal.aborted && !running) {
-      const session = await this.#standing.current(signal);
-      if (session === undefined) break;
-      running = (await this.#stand(session)) === 'still-running';
+    const backoff = new Backoff(this.#options);
+    let round: Round = 'over';
+    while (!signal.aborted && (round === 'over' || round === 'faulty')) {
+      round = await this.#round();
+      if (round === 'faulty') await backoff.pause(signal);
+      if (round !== 'over') continue;
+      backoff.reset();
       const pauseMs = jittered(random, this.#options.retryMs ?? RETRY_MS_DEFAULT, 0.5);
       await timers.pause(pauseMs, signal);
     }
     // Work that did not stop may still act: its lease must expire by itself, not be handed on (L-7).
-    if (running) await this.#standing.orphan();
+    if (round === 'still-running') await this.#standing.orphan();
     else await this.#standing.close('yielded');
-    this.#become('stopped');
+    this.#become(round === 'hopeless' ? 'failed' : 'stopped');
+  }
+
+  async #round(): Promise<Round> {
+    try {
+      const session = await this.#standing.current(this.#stop.signal);
+      return session === undefined ? 'over' : await this.#stand(session);
+    } catch (fault) {
+      this.#lease = undefined;
+      this.#become('standby');
+      if (isHopeless(fault) || !isOutage(fault)) this.#fault(fault);
+      if (isHopeless(fault)) return 'hopeless';
+      // Nobody knows what this session still has, a place in the line or a grant: the next one has nothing.
+      await this.#standing.close('abandoned');
+      return 'faulty';
+    }
   }
 
   /** Waits for the lead and leads once. */
-  async #stand(session: Session): Promise<'over' | 'still-running'> {
+  async #stand(session: Session): Promise<Round> {
     const { signal } = this.#stop;
     const got = await session.acquire(this.#options.name, { wait: true, signal });
     if (got.kind !== 'acquired') return 'over';
     this.#lease = got.lease;
     this.#become('leading');
-    const outcome = await runTerm(got.lease, this.#work, { ...this.#options, stop: signal });
+    const trouble = (error: unknown): void => session.reportTrouble(causeOf(error));
+    const options = { ...this.#options, stop: signal, trouble };
+    const outcome = await runTerm(got.lease, this.#work, options);
     this.#lease = undefined;
-    if (outcome.kind === 'threw') this.#options.onError?.(outcome.error);
+    if (outcome.kind === 'threw') this.#fault(outcome.error);
     if (outcome.kind === 'still-running') {
       // Whoever stands again while its old work runs could lead twice at once.
       await Promise.race([outcome.over, whenAborted(signal)]);
@@ -116,6 +171,14 @@ class Candidate implements Election {
   #become(state: ElectionState): void {
     if (this.#state === state) return;
     this.#state = state;
-    this.#options.onState?.(state);
+    this.#call(() => this.#options.onState?.(state));
+  }
+
+  #fault(fault: unknown): void {
+    this.#call(() => this.#options.onError?.(fault));
+  }
+
+  #call(callback: () => void): void {
+    callSafely(callback, (error) => this.#standing.present?.reportTrouble(causeOf(error)));
   }
 }

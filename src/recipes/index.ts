@@ -1,7 +1,7 @@
 // The recipes: what most people want from leases, ready made. Explicit exports only.
 
 export { type Election, type ElectionState, type ElectOptions, elect } from './elect.ts';
-export { type Pool, type PoolOptions, type PoolTerm, pool } from './pool.ts';
+export { type Pool, type PoolOptions, type PoolState, type PoolTerm, pool } from './pool.ts';
 export {
   openProvedSession,
   type ProvedSession,
@@ -17,4 +17,5 @@ export {
 } from './registry.ts';
 export { type RevokePrefixOptions, type RevokeProgress, revokePrefix } from './revoke-prefix.ts';
 export type { Overrun, Term, TermOptions } from './run-term.ts';
+export type { StandingOptions } from './standing-session.ts';
 export { type WithLeaseOptions, type WithLeaseOutcome, withLease } from './with-lease.ts';

@@ -1,58 +1,99 @@
-// The thread of a proved session: opens the store for itself and sends the heartbeats, as long as the
-// main thread proves that it makes progress. Started by proved-session.ts, never imported.
+// The thread of a proved session: opens the store for itself and sends the heartbeats of that session
+// and of those below it, as long as the main thread proves that it makes progress. Nothing that goes
+// wrong with one heartbeat ends it. Started by keeper-source.ts, never imported.
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { momentOf } from '../lease/authority.ts';
 import { parseOwner, parseSessionId } from '../lease/names.ts';
-import type { HeartbeatAnswer, KernelStore } from '../lease/port.ts';
+import { causeOf } from '../lease/observer.ts';
+import type { KernelStore } from '../lease/port.ts';
 import { callStore, isUnanswered } from '../lease/store-call.ts';
 import { systemClock } from '../support/clock.ts';
+import { hardExit } from '../support/hard-exit.ts';
 import { jittered, systemRandom } from '../support/random.ts';
 import { systemTimers } from '../support/timer.ts';
-import type { ThreadNews, ThreadOrders } from './proved-session.ts';
+import type { ThreadNews, ThreadOrder, ThreadOrders } from './keeper-source.ts';
 import { Pulse } from './pulse.ts';
+import { Wedge } from './wedge.ts';
+
+type Keep = Extract<ThreadOrder, { kind: 'keep' }>;
 
 const BEATS_PER_TTL = 3;
 const RETRIES_PER_TTL = 20;
 const JITTER = 0.1;
+const LOOKS_PER_STALL = 4;
 
-const orders = workerData as ThreadOrders;
-const pulse = new Pulse(orders.memory);
+const { address, stallMs, memory } = workerData as ThreadOrders;
+const proof = new Pulse(memory);
+const kept = new Map<string, AbortController>();
 
-async function keep(store: KernelStore): Promise<void> {
-  for (;;) {
-    const pause = orders.ttlMs / ((await beatIfProved(store)) ? BEATS_PER_TTL : RETRIES_PER_TTL);
-    await systemTimers.pause(jittered(systemRandom, pause, JITTER));
+async function keep(store: KernelStore, order: Keep, dropped: AbortSignal): Promise<void> {
+  const pulse = new Pulse(order.memory);
+  while (!dropped.aborted) {
+    const parts = (await beatSafely(store, order, pulse)) ? BEATS_PER_TTL : RETRIES_PER_TTL;
+    await systemTimers.pause(jittered(systemRandom, order.ttlMs / parts, JITTER), dropped);
   }
 }
 
-/** False when it should be tried again soon: no answer, or no proof of progress. */
-async function beatIfProved(store: KernelStore): Promise<boolean> {
-  if (!pulse.isProved(systemClock.monotonicMs(), orders.stallMs)) return false;
+/** The last resort of a proved session: its main thread can neither stop its work nor be asked to. */
+async function endIfWedged(order: Keep, afterMs: number, dropped: AbortSignal): Promise<void> {
+  const pulse = new Pulse(order.memory);
+  const wedge = new Wedge(afterMs);
+  while (!dropped.aborted) {
+    await systemTimers.pause(stallMs / LOOKS_PER_STALL, dropped);
+    const now = momentOf(systemClock);
+    const isProved = proof.isProved(now.monotonicMs, stallMs);
+    if (wedge.look(isProved, pulse.overForMs(now)) && !dropped.aborted) hardExit();
+  }
+}
+
+/** False when it should be tried again soon: no answer, no proof of progress, or a fault. */
+async function beatSafely(store: KernelStore, order: Keep, pulse: Pulse): Promise<boolean> {
+  try {
+    return await beatIfProved(store, order, pulse);
+  } catch (fault) {
+    tell({ kind: 'troubled', id: parseSessionId(order.id), cause: causeOf(fault) });
+    return false;
+  }
+}
+
+async function beatIfProved(store: KernelStore, order: Keep, pulse: Pulse): Promise<boolean> {
+  if (!proof.isProved(systemClock.monotonicMs(), stallMs)) return false;
   const sentAt = momentOf(systemClock);
-  const id = parseSessionId(orders.id);
-  const owner = parseOwner(orders.owner);
+  const id = parseSessionId(order.id);
+  const owner = parseOwner(order.owner);
   const answer = await callStore(
     () => store.sessions.heartbeat({ id, owner }),
-    orders.ttlMs / BEATS_PER_TTL,
+    order.ttlMs / BEATS_PER_TTL,
     systemTimers,
   );
   if (isUnanswered(answer)) return false;
   if (answer.kind === 'alive') {
-    const rho = orders.driftPpm / 1_000_000;
-    const usableMs = (answer.authorityMs * (1 - rho)) / (1 + rho) - orders.guardMs;
+    const rho = order.driftPpm / 1_000_000;
+    const usableMs = (answer.authorityMs * (1 - rho)) / (1 + rho) - order.guardMs;
     pulse.publish(sentAt, usableMs, answer.notices);
   }
-  tell({ answer, sentAt });
+  tell({ kind: 'answered', id, answer, sentAt });
   return true;
 }
 
-function tell(news: ThreadNews & { readonly answer: HeartbeatAnswer }): void {
+function tell(news: ThreadNews): void {
   parentPort?.postMessage(news);
 }
 
-const { module, open, options } = orders.address;
+const { module, open, options } = address;
 const opened: unknown = await import(module);
 const openStore = (opened as Record<string, (options: object) => Promise<KernelStore>>)[open];
 if (openStore === undefined) throw new Error(`${module} has no ${open}`);
-await keep(await openStore(options));
+const store = await openStore(options);
+parentPort?.on('message', (order: ThreadOrder) => {
+  kept.get(order.id)?.abort();
+  if (order.kind === 'drop') {
+    kept.delete(order.id);
+    return;
+  }
+  const dropped = new AbortController();
+  kept.set(order.id, dropped);
+  void keep(store, order, dropped.signal);
+  if (order.exitAfterMs !== undefined) void endIfWedged(order, order.exitAfterMs, dropped.signal);
+});

@@ -5,19 +5,39 @@
 
 import type { HeldLease } from '../lease/held-lease.ts';
 import type { Session } from '../lease/live-session.ts';
-import { parseLeaseKey } from '../lease/names.ts';
-import type { SessionOptions } from '../lease/session-options.ts';
+import { NAME_BYTES_MAX } from '../lease/names.ts';
+import { callSafely, causeOf } from '../lease/observer.ts';
+import { requireStore, TTL_MS_DEFAULT } from '../lease/session-options.ts';
+import { isOutage } from '../lease/store-call.ts';
 import { whenAborted } from '../support/abort.ts';
-import { wholeNumber } from '../support/options.ts';
+import { systemClock } from '../support/clock.ts';
+import {
+  boundedText,
+  optionalFunctions,
+  rejectUnknownOptions,
+  wholeNumber,
+} from '../support/options.ts';
 import { jittered, systemRandom } from '../support/random.ts';
 import { systemTimers } from '../support/timer.ts';
 import { POOL_METADATA, sessionsWith } from './members.ts';
-import { rotated, shareOf } from './pool-balance.ts';
-import { isTakeable, keyStates, leaseKeyOf } from './pool-keys.ts';
-import { causeOf, exitOf, runTerm, type Term, type TermOptions } from './run-term.ts';
-import { StandingSession } from './standing-session.ts';
+import { Leftovers, rotated, shareOf } from './pool-balance.ts';
+import { isTakeable, keyStates, leaseKeyOf, listOf, normalKeys } from './pool-keys.ts';
+import {
+  checkTerm,
+  exitOf,
+  runTerm,
+  TERM_OPTION_NAMES,
+  type Term,
+  type TermOptions,
+} from './run-term.ts';
+import {
+  isHopeless,
+  STANDING_OPTION_NAMES,
+  type StandingOptions,
+  StandingSession,
+} from './standing-session.ts';
 
-export interface PoolOptions extends SessionOptions, Omit<TermOptions, 'clock' | 'timers'> {
+export interface PoolOptions extends StandingOptions, Omit<TermOptions, 'clock' | 'timers'> {
   /** All members of one pool use the same name. */
   readonly name: string;
   readonly keys: readonly string[];
@@ -30,15 +50,23 @@ export interface PoolOptions extends SessionOptions, Omit<TermOptions, 'clock' |
   readonly movesMax?: number;
   /** Whether an error means that the key can never be worked on. It is then retired, for all members. */
   readonly isPermanent?: (error: unknown) => boolean;
-  readonly onError?: (key: string, error: unknown) => void;
+  /**
+   * Told what the work of a key threw, and, without a key, any fault of the store that is not an
+   * outage; the pool goes on, unless that cannot help: then its state is `failed`.
+   */
+  readonly onError?: (key: string | undefined, error: unknown) => void;
 }
 
+/** `failed`: it takes no more keys, for a reason that `onError` was told. */
+export type PoolState = 'running' | 'stopped' | 'failed';
+
 export interface PoolTerm extends Term {
-  /** As given in `keys`. */
+  /** As given in `keys`, in Unicode's composed form. */
   readonly key: string;
 }
 
 export interface Pool {
+  readonly state: PoolState;
   /** The keys this member works on now. */
   readonly held: readonly string[];
   /** Keys that a permanent error took out of the pool, here or at another member. */
@@ -47,12 +75,35 @@ export interface Pool {
   setKeys(keys: readonly string[]): void;
   /** One look at members and shares now. */
   balance(): Promise<void>;
-  /** Stops all work, waits for it, gives everything up. */
+  /** Stops all work, waits for it, gives everything up. Never rejects. */
   stop(): Promise<void>;
 }
 
 export function pool(options: PoolOptions, work: (term: PoolTerm) => Promise<void>): Pool {
+  checkOptions(options);
+  checkTerm('pool', options, work);
   return new Member(options, work);
+}
+
+const NAMES: readonly (keyof PoolOptions)[] = [
+  'name',
+  'keys',
+  'balanceMs',
+  'movesMax',
+  'isPermanent',
+  'onError',
+  ...TERM_OPTION_NAMES,
+  ...STANDING_OPTION_NAMES,
+];
+
+function checkOptions(options: PoolOptions): void {
+  rejectUnknownOptions('pool', options, NAMES);
+  const { name, balanceMs = 1, movesMax = 1, isPermanent, onError, open } = options;
+  boundedText('pool: name', name, NAME_BYTES_MAX);
+  wholeNumber('balanceMs', balanceMs, { min: 1, max: 3_600_000 });
+  wholeNumber('movesMax', movesMax, { min: 1, max: 10_000 });
+  optionalFunctions('pool', { isPermanent, onError, open });
+  requireStore('pool', options.store);
 }
 
 interface Running {
@@ -76,21 +127,33 @@ class Member implements Pool {
   readonly #resting: Map<string, () => void> = new Map();
   /** Keys whose work was told to stop and has not. */
   readonly #stuck: Set<string> = new Set();
+  readonly #leftovers: Leftovers;
+  readonly #everyMs: number;
+  readonly #name: string;
   readonly #loop: Promise<void>;
   #keys: readonly string[];
+  #state: PoolState = 'running';
   #balancing: Promise<void> | undefined;
   #lookInMs = Number.POSITIVE_INFINITY;
 
   constructor(options: PoolOptions, work: (term: PoolTerm) => Promise<void>) {
     this.#options = options;
     this.#work = work;
-    this.#keys = checkedKeys(options, options.keys);
-    wholeNumber('movesMax', options.movesMax ?? 1, { min: 1, max: 10_000 });
+    this.#name = options.name.normalize();
+    this.#keys = normalKeys(this.#name, listOf('pool', options.keys));
     const { name, keys, balanceMs, movesMax, isPermanent, onError, ...rest } = options;
     const { settleMs, exitOnOverrun, onOverrun, ...session } = rest;
-    const metadata = { ...session.metadata, [POOL_METADATA]: name };
-    this.#standing = new StandingSession({ ...session, metadata });
+    const { ttlMs = TTL_MS_DEFAULT, clock = systemClock, store } = session;
+    this.#everyMs = balanceMs ?? Math.floor(ttlMs / 3);
+    const metadata = { ...session.metadata, [POOL_METADATA]: this.#name };
+    const told = (fault: unknown): void => this.#fault(undefined, fault);
+    this.#standing = new StandingSession('pool', { ...session, metadata }, told);
+    this.#leftovers = new Leftovers(clock, this.#everyMs, store.policy.flapUnitMs);
     this.#loop = this.#run();
+  }
+
+  get state(): PoolState {
+    return this.#state;
   }
 
   get held(): readonly string[] {
@@ -102,7 +165,7 @@ class Member implements Pool {
   }
 
   setKeys(keys: readonly string[]): void {
-    this.#keys = checkedKeys(this.#options, keys);
+    this.#keys = normalKeys(this.#name, listOf('setKeys', keys));
   }
 
   balance(): Promise<void> {
@@ -119,16 +182,21 @@ class Member implements Pool {
     await Promise.all([...this.#running.values()].map(({ done }) => done));
     if (this.#stuck.size > 0) await this.#standing.orphan();
     else await this.#standing.close('yielded');
+    if (this.#state === 'running') this.#state = 'stopped';
   }
 
+  /** Never rejects. A store that cannot be reached now is asked again at the next look. */
   async #run(): Promise<void> {
-    const { timers = systemTimers, random = systemRandom, ttlMs = 15_000 } = this.#options;
-    const everyMs = this.#options.balanceMs ?? Math.floor(ttlMs / 3);
-    while (!this.#stop.signal.aborted) {
-      // A store that cannot be reached now is asked again at the next look.
-      await this.balance().catch(() => undefined);
-      const pauseMs = Math.min(jittered(random, everyMs, 0.2), this.#lookInMs);
-      await timers.pause(pauseMs, this.#stop.signal);
+    const { timers = systemTimers, random = systemRandom } = this.#options;
+    while (!this.#stop.signal.aborted && this.#state === 'running') {
+      try {
+        await this.balance();
+      } catch (fault) {
+        if (!isOutage(fault)) this.#fault(undefined, fault);
+        if (isHopeless(fault)) this.#state = 'failed';
+      }
+      const pauseMs = Math.min(jittered(random, this.#everyMs, 0.2), this.#lookInMs);
+      if (this.#state === 'running') await timers.pause(pauseMs, this.#stop.signal);
     }
   }
 
@@ -136,19 +204,19 @@ class Member implements Pool {
     this.#lookInMs = Number.POSITIVE_INFINITY;
     const session = await this.#standing.current(this.#stop.signal);
     if (session === undefined) return;
-    const { store, name } = this.#options;
     const ids = await this.#members(session);
-    const states = await keyStates(store, name);
-    for (const [key, state] of states) if (state === 'retired') this.#dropped.add(key);
+    const states = await keyStates(this.#options.store, this.#name);
+    for (const [key, { state }] of states) if (state === 'retired') this.#dropped.add(key);
     const wanted = this.#keys.filter((key) => !this.#dropped.has(key));
     for (const [key, { stop }] of this.#running) if (!wanted.includes(key)) stop.abort();
+    const start = Math.floor((ids.indexOf(session.id) * wanted.length) / ids.length);
+    const free = rotated(wanted, start).filter((key) => isTakeable(states.get(key)));
+    this.#leftovers.look(free.map((key) => ({ key, exit: states.get(key)?.exit })));
+    this.#lookInMs = Math.min(this.#lookInMs, this.#leftovers.dueInMs());
     const share = shareOf(session.id, ids, wanted.length);
-    if (this.#running.size > share) this.#giveUp(this.#running.size - share);
-    else if (this.#running.size < share) {
-      const start = Math.floor((ids.indexOf(session.id) * wanted.length) / ids.length);
-      const free = rotated(wanted, start).filter((key) => isTakeable(states.get(key)));
-      await this.#take(session, free, share);
-    }
+    const surplus = this.#running.size - share - this.#leftovers.extra(this.held);
+    if (surplus > 0) this.#giveUp(surplus);
+    else await this.#take(session, free, share);
   }
 
   /**
@@ -156,8 +224,8 @@ class Member implements Pool {
    * who have their share already would never touch its keys, which is how it gets marked.
    */
   async #members(session: Session): Promise<readonly string[]> {
-    const { store, name, random = systemRandom } = this.#options;
-    const listed = await sessionsWith(store, { name: POOL_METADATA, value: name });
+    const { store, random = systemRandom } = this.#options;
+    const listed = await sessionsWith(store, { name: POOL_METADATA, value: this.#name });
     const members = listed.filter(({ state }) => state === 'alive' || state === 'lapsed');
     const others = members.filter((member) => member.session.id !== session.id);
     const expiresInMs = Math.min(...others.map(({ remainingMs }) => remainingMs));
@@ -173,13 +241,18 @@ class Member implements Pool {
     for (const { stop } of last.slice(0, Math.max(0, moves))) stop.abort();
   }
 
+  /** Up to the share, and beyond it what nobody else takes. */
   async #take(session: Session, candidates: readonly string[], share: number): Promise<void> {
     for (const key of candidates) {
-      if (this.#running.size >= share || this.#stop.signal.aborted) return;
+      if (this.#stop.signal.aborted) return;
+      const isExtra = this.#running.size >= share;
+      if (isExtra && !this.#leftovers.isLeft(key)) continue;
       if (this.#running.has(key) || this.#resting.has(key)) continue;
-      const got = await session.acquire(leaseKeyOf(this.#options.name, key));
-      if (got.kind === 'acquired') this.#start(key, got.lease);
-      else if (got.kind === 'refused' && got.why === 'retired') this.#dropped.add(key);
+      const got = await session.acquire(leaseKeyOf(this.#name, key));
+      if (got.kind === 'acquired') {
+        if (isExtra) this.#leftovers.took(key);
+        this.#start(key, got.lease);
+      } else if (got.kind === 'refused' && got.why === 'retired') this.#dropped.add(key);
     }
   }
 
@@ -187,12 +260,14 @@ class Member implements Pool {
     const stop = new AbortController();
     // Also when the pool was stopped while this key was being acquired.
     const told = AbortSignal.any([stop.signal, this.#stop.signal]);
-    const done = this.#workOn(key, lease, told).finally(() => this.#running.delete(key));
+    const done = this.#workOn(key, lease, told)
+      .catch((fault: unknown) => this.#fault(undefined, fault))
+      .finally(() => this.#running.delete(key));
     this.#running.set(key, { lease, stop, done });
   }
 
   async #workOn(key: string, lease: HeldLease, stop: AbortSignal): Promise<void> {
-    const options = { ...this.#options, stop };
+    const options = { ...this.#options, stop, trouble: this.#trouble };
     const outcome = await runTerm(lease, (term) => this.#work({ ...term, key }), options);
     if (outcome.kind === 'still-running') {
       // Its key must not be handed on while it runs; if the pool stops first, it expires by itself.
@@ -201,10 +276,11 @@ class Member implements Pool {
       if (!(await Promise.race([over, whenAborted(this.#stop.signal)]))) return;
     }
     if (outcome.kind === 'threw') {
-      this.#options.onError?.(key, outcome.error);
-      if (this.#options.isPermanent?.(outcome.error) === true) {
+      const { error } = outcome;
+      this.#fault(key, error);
+      if (callSafely(() => this.#options.isPermanent?.(error), this.#trouble) === true) {
         this.#dropped.add(key);
-        await lease.release('retired', { cause: causeOf(outcome.error) });
+        await lease.release('retired', { cause: causeOf(error) });
         return;
       }
       this.#rest(key);
@@ -212,6 +288,14 @@ class Member implements Pool {
     const { exit, cause } = exitOf(lease, outcome, stop.aborted || lease.drain !== undefined);
     await lease.release(exit, cause === undefined ? {} : { cause });
   }
+
+  #fault(key: string | undefined, error: unknown): void {
+    callSafely(() => this.#options.onError?.(key, error), this.#trouble);
+  }
+
+  readonly #trouble = (error: unknown): void => {
+    this.#standing.present?.reportTrouble(causeOf(error));
+  };
 
   /** A key that failed is left to others first. */
   #rest(key: string): void {
@@ -221,9 +305,4 @@ class Member implements Pool {
     });
     this.#resting.set(key, rested);
   }
-}
-
-function checkedKeys(options: PoolOptions, keys: readonly string[]): readonly string[] {
-  for (const key of keys) parseLeaseKey(leaseKeyOf(options.name, key));
-  return [...new Set(keys)];
 }

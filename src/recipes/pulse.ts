@@ -53,6 +53,14 @@ export class Pulse {
     Atomics.add(this.#version, 0, 1);
   }
 
+  /** For how long there has been no authority; undefined before there was any, less than zero while there is. */
+  overForMs(now: Moment): number | undefined {
+    if (Atomics.load(this.#version, 0) === 0) return undefined;
+    const byMonotonic = now.monotonicMs - (this.#numbers[UNTIL_MONOTONIC] ?? 0);
+    const byWall = now.wallMs - (this.#numbers[UNTIL_WALL] ?? 0);
+    return Math.max(byMonotonic, byWall);
+  }
+
   /** What is left of the authority published under this notice; nothing under any other. */
   remainingMs(now: Moment, notices: number): number {
     const before = Atomics.load(this.#version, 0);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openMemoryStore } from '../store/memory/open.ts';
+import { faultyStore } from '../testing/faulty-store.ts';
 import { ManualClock } from '../testing/manual-clock.ts';
 import { type MemberChange, registry } from './registry.ts';
 
@@ -67,3 +68,25 @@ test('E-8: when most members go silent at once they stay suspect, and are gone a
   await store.sessions.sweep({ limit: 100 });
   assert.deepEqual(await nodes.list(), []);
 });
+
+for (const fault of ['unavailable', 'lost-answer'] as const) {
+  test(`a watch goes on when its own sweep is answered "${fault}"`, async () => {
+    const clock = new ManualClock();
+    const faulty = faultyStore(openMemoryStore({ clock }));
+    const nodes = registry({ store: faulty.store, service: 'nodes', timers: clock.timers });
+    const one = await nodes.register({ owner: 'one', ttlMs: TTL_MS, clock, timers: clock.timers });
+    const changes: string[] = [];
+    const stop = new AbortController();
+    const watching = (async () => {
+      for await (const { kind } of nodes.watch({ signal: stop.signal })) changes.push(kind);
+    })();
+    await clock.advance(100);
+    faulty.fail('sessions.sweep', fault);
+    await one.orphan();
+    await clock.advance(2 * TTL_MS);
+    assert.deepEqual(changes, ['joined', 'suspect', 'gone']);
+    stop.abort();
+    await clock.advance(10);
+    await watching;
+  });
+}

@@ -6,15 +6,21 @@ import { openSession, type Session } from '../lease/live-session.ts';
 import { type Owner, parseText, type SessionId } from '../lease/names.ts';
 import type { KernelStore, SessionInspection } from '../lease/port.ts';
 import type { SessionMetadata } from '../lease/session.ts';
-import type { SessionOptions } from '../lease/session-options.ts';
-import { StoreUnavailable } from '../support/fault.ts';
-import { wholeNumber } from '../support/options.ts';
+import {
+  requireStore,
+  SESSION_OPTION_NAMES,
+  type SessionOptions,
+} from '../lease/session-options.ts';
+import { isOutage } from '../lease/store-call.ts';
+import { optionalBooleans, rejectUnknownOptions, wholeNumber } from '../support/options.ts';
 import { jittered, type Random, systemRandom } from '../support/random.ts';
 import { systemTimers, type Timers } from '../support/timer.ts';
 import { SERVICE_METADATA, sessionsWith } from './members.ts';
 
 /** How many sessions one look of a watcher ends at most. */
 const SWEEP_LIMIT = 100;
+const POLL_MS_DEFAULT = 1_000;
+const REGISTER_NAMES = SESSION_OPTION_NAMES.filter((name) => name !== 'store');
 
 export interface RegistryOptions {
   readonly store: KernelStore;
@@ -58,9 +64,14 @@ export interface Registry {
 }
 
 export function registry(options: RegistryOptions): Registry {
+  rejectUnknownOptions('registry', options, ['store', 'service', 'timers', 'random']);
   const { store } = options;
+  requireStore('registry', store);
   const service = parseText('service', options.service);
-  const list: Registry['list'] = async ({ gone = false } = {}) => {
+  const list: Registry['list'] = async (listing = {}) => {
+    rejectUnknownOptions('list', listing, ['gone']);
+    optionalBooleans('list', listing);
+    const { gone = false } = listing;
     const sessions = await sessionsWith(store, {
       name: SERVICE_METADATA,
       value: service,
@@ -70,28 +81,36 @@ export function registry(options: RegistryOptions): Registry {
     return members.sort((a, b) => (a.owner < b.owner ? -1 : 1));
   };
   return {
-    register: (session) =>
-      openSession({
+    register: (session) => {
+      rejectUnknownOptions('register', session, REGISTER_NAMES);
+      return openSession({
         ...session,
         store,
         metadata: { ...session.metadata, [SERVICE_METADATA]: service },
-      }),
+      });
+    },
     list,
-    watch: (watching = {}) => watch(list, options, watching),
+    watch: (watching = {}) => {
+      rejectUnknownOptions('watch', watching, ['signal', 'pollMs']);
+      const { signal, pollMs = POLL_MS_DEFAULT } = watching;
+      wholeNumber('pollMs', pollMs, { min: 10, max: 3_600_000 });
+      return watch(list, options, { signal, pollMs });
+    },
   };
 }
 
 async function* watch(
   list: Registry['list'],
   options: RegistryOptions,
-  watching: { readonly signal?: AbortSignal; readonly pollMs?: number },
+  watching: { readonly signal: AbortSignal | undefined; readonly pollMs: number },
 ): AsyncGenerator<MemberChange, void, void> {
   const { timers = systemTimers, random = systemRandom } = options;
-  const pollMs = wholeNumber('pollMs', watching.pollMs ?? 1_000, { min: 10, max: 3_600_000 });
+  const { pollMs } = watching;
   let known: ReadonlyMap<SessionId, Member> | undefined;
   while (watching.signal?.aborted !== true) {
     const members = await look(list, options.store).catch((fault: unknown) => {
-      if (known === undefined || !(fault instanceof StoreUnavailable)) throw fault;
+      // Whether its sweep was done or not is seen at the next look.
+      if (known === undefined || !isOutage(fault)) throw fault;
       return [...known.values()];
     });
     const seen = new Map(members.map((member) => [member.session, member]));

@@ -40,8 +40,8 @@ test('H-3: with drainMs holders are asked instead', async () => {
   const store = openMemoryStore({ clock });
   const session = await openSession({ store, owner: 'ann', clock, timers: clock.timers });
   await session.acquire('tenant-7/1');
-  for await (const { ended } of revokePrefix({ ...act, store, drainMs: 60_000 })) {
-    assert.equal(ended, 1);
+  for await (const { ended, asked } of revokePrefix({ ...act, store, drainMs: 60_000 })) {
+    assert.deepEqual({ ended, asked }, { ended: 0, asked: 1 });
   }
   assert.equal((await store.leases.list({ limit: 1 }))[0]?.state, 'draining');
   await session.close();

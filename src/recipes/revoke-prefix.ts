@@ -5,6 +5,7 @@
 import { type LeaseKey, parseLeaseKey, parseRequestId, parseText } from '../lease/names.ts';
 import type { KernelStore, ListedLease } from '../lease/port.ts';
 import type { Refusal } from '../lease/refusal.ts';
+import { requireStore } from '../lease/session-options.ts';
 import { rejectUnknownOptions, wholeNumber } from '../support/options.ts';
 import { type Random, systemRandom } from '../support/random.ts';
 
@@ -24,9 +25,12 @@ export interface RevokePrefixOptions {
 /** One page is done. `after` is where to go on if this is the last thing that was heard. */
 export interface RevokeProgress {
   readonly after: LeaseKey;
+  /** Keys looked at, terms ended, and holders asked to stop, since this was called: with `after` from 0. */
   readonly looked: number;
   readonly ended: number;
-  /** What was not ended, and why: somebody else was faster, mostly. */
+  /** With `drainMs`: their terms go on until they stop, or until the deadline. */
+  readonly asked: number;
+  /** Of this page: what was neither ended nor asked, and why: somebody else was faster, mostly. */
   readonly refused: readonly { readonly key: LeaseKey; readonly refusal: Refusal }[];
 }
 
@@ -41,28 +45,49 @@ const OPTION_NAMES: readonly (keyof RevokePrefixOptions)[] = [
   'random',
 ];
 
-export async function* revokePrefix(
+const DRAIN_MS_MAX = 31_536_000_000;
+
+export function revokePrefix(
   options: RevokePrefixOptions,
 ): AsyncGenerator<RevokeProgress, void, void> {
   rejectUnknownOptions('revokePrefix', options, OPTION_NAMES);
-  const limit = wholeNumber('pageSize', options.pageSize ?? 100, { min: 1, max: 10_000 });
-  const prefix = parseText('prefix', options.prefix);
-  let after = options.after === undefined ? undefined : parseLeaseKey(options.after);
-  let [looked, ended] = [0, 0];
+  requireStore('revokePrefix', options.store);
+  const { drainMs, after } = options;
+  if (drainMs !== undefined) wholeNumber('drainMs', drainMs, { min: 0, max: DRAIN_MS_MAX });
+  return revokePages(
+    {
+      ...options,
+      prefix: parseText('prefix', options.prefix),
+      actor: parseText('actor', options.actor),
+      reason: parseText('reason', options.reason),
+      pageSize: wholeNumber('pageSize', options.pageSize ?? 100, { min: 1, max: 10_000 }),
+    },
+    after === undefined ? undefined : parseLeaseKey(after),
+  );
+}
+
+async function* revokePages(
+  options: RevokePrefixOptions & { readonly pageSize: number },
+  start: LeaseKey | undefined,
+): AsyncGenerator<RevokeProgress, void, void> {
+  const { store, prefix, pageSize, drainMs } = options;
+  let after = start;
+  let [looked, done] = [0, 0];
   for (;;) {
     const from = after === undefined ? {} : { after };
-    const page = await options.store.leases.list({ prefix, limit, ...from });
+    const page = await store.leases.list({ prefix, limit: pageSize, ...from });
     const last = page.at(-1);
     if (last === undefined) return;
     const refused: { key: LeaseKey; refusal: Refusal }[] = [];
     for (const lease of page.filter(isOpen)) {
       const refusal = await endTerm(options, lease);
-      if (refusal === undefined) ended += 1;
+      if (refusal === undefined) done += 1;
       else refused.push({ key: lease.key, refusal });
     }
     looked += page.length;
     after = last.key;
-    yield { after, looked, ended, refused };
+    const [ended, asked] = drainMs === undefined ? [done, 0] : [0, done];
+    yield { after, looked, ended, asked, refused };
   }
 }
 

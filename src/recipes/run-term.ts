@@ -6,9 +6,16 @@ import { elapsedMs, momentOf } from '../lease/authority.ts';
 import type { DeclaredExit } from '../lease/exit.ts';
 import type { HeldLease } from '../lease/held-lease.ts';
 import { LeaseNotHeld } from '../lease/not-held.ts';
+import { callSafely, causeOf } from '../lease/observer.ts';
 import { whenAborted } from '../support/abort.ts';
 import { type Clock, systemClock } from '../support/clock.ts';
 import { hardExit } from '../support/hard-exit.ts';
+import {
+  optionalBooleans,
+  optionalFunctions,
+  requireFunction,
+  wholeNumber,
+} from '../support/options.ts';
 import { systemTimers, type Timers } from '../support/timer.ts';
 
 /** What the work gets. */
@@ -23,16 +30,31 @@ export interface TermOptions {
   readonly settleMs?: number;
   /** End the process when work that has lost its authority does not stop within `settleMs`. */
   readonly exitOnOverrun?: boolean;
-  /** Told how long work went on after its authority had ended; also when it never stopped. */
+  /**
+   * Told how long work went on after its authority had ended: when it has stopped, and before that,
+   * with `settled` false, when it has not within `settleMs`.
+   */
   readonly onOverrun?: (overrun: Overrun) => void;
   readonly clock?: Clock;
   readonly timers?: Timers;
 }
 
+export const TERM_OPTION_NAMES = ['settleMs', 'exitOnOverrun', 'onOverrun'] as const;
+const SETTLE_MS_MAX = 86_400_000;
+
+/** `what`: the recipe that was called. */
+export function checkTerm(what: string, options: TermOptions, work: unknown): void {
+  const { settleMs, exitOnOverrun, onOverrun } = options;
+  requireFunction(`${what}: the work`, work);
+  wholeNumber('settleMs', settleMs ?? SETTLE_MS_DEFAULT, { min: 0, max: SETTLE_MS_MAX });
+  optionalBooleans(what, { exitOnOverrun });
+  optionalFunctions(what, { onOverrun });
+}
+
 export interface Overrun {
   readonly key: string;
   readonly ms: number;
-  /** False when it was still running when waiting for it ended. */
+  /** False when it was still running when waiting for it ended; it is told again when it stops. */
   readonly settled: boolean;
 }
 
@@ -44,11 +66,22 @@ export type TermOutcome<Value> =
 
 export const SETTLE_MS_DEFAULT = 5_000;
 
-/** Runs the work to its end, or to the end of patience. Does not release the lease. */
+/** What the recipe adds to what its user said. */
+export interface TermSeam {
+  /** Tells the work to stop. */
+  readonly stop?: AbortSignal;
+  /** Told what a callback of the user's threw. */
+  readonly trouble: (error: unknown) => void;
+}
+
+/**
+ * Runs the work to its end, or to the end of patience. Does not release the lease. Never throws:
+ * whoever called it has a lease to give back.
+ */
 export async function runTerm<Value>(
   lease: HeldLease,
   work: (term: Term) => Promise<Value>,
-  options: TermOptions & { readonly stop?: AbortSignal },
+  options: TermOptions & TermSeam,
 ): Promise<TermOutcome<Value>> {
   const { timers = systemTimers, settleMs = SETTLE_MS_DEFAULT } = options;
   const drained = new AbortController();
@@ -69,6 +102,7 @@ export async function runTerm<Value>(
   decided.abort();
   undrain();
   overrun(outcome.kind !== 'still-running');
+  if (outcome.kind === 'still-running') void over.then(() => overrun(true));
   if (outcome.kind === 'still-running' && lostAuthority(lease) && options.exitOnOverrun === true) {
     hardExit();
   }
@@ -83,20 +117,27 @@ async function settled<Value>(run: () => Promise<Value>): Promise<TermOutcome<Va
   }
 }
 
-/** Starts counting when authority ends; the function it returns is called when the work is over. */
-function measureOverrun(lease: HeldLease, options: TermOptions): (settled: boolean) => void {
-  const { clock = systemClock } = options;
+/**
+ * Starts counting when authority ends; the function it returns is called when the work is over, or
+ * waiting for it is, and then again when the work is.
+ */
+function measureOverrun(
+  lease: HeldLease,
+  options: TermOptions & TermSeam,
+): (settled: boolean) => void {
+  const { clock = systemClock, onOverrun, trouble } = options;
   let endedAt: ReturnType<typeof momentOf> | undefined;
   const note = (): void => {
     endedAt = momentOf(clock);
   };
   lease.signal.addEventListener('abort', note, { once: true });
   return (settled) => {
-    lease.signal.removeEventListener('abort', note);
-    if (endedAt === undefined || !lostAuthority(lease)) return;
+    const isLost = lostAuthority(lease);
+    if (settled) lease.signal.removeEventListener('abort', note);
+    if (endedAt === undefined || !isLost) return;
     const ms = elapsedMs(endedAt, momentOf(clock));
-    lease.reportOverrun(ms);
-    options.onOverrun?.({ key: lease.key, ms, settled });
+    lease.reportOverrun(ms, settled);
+    callSafely(() => onOverrun?.({ key: lease.key, ms, settled }), trouble);
   };
 }
 
@@ -117,11 +158,4 @@ export function exitOf(
   if (lostAuthority(lease)) return { exit: 'abandoned', cause: 'authority ended before the work' };
   if (outcome.kind === 'threw') return { exit: 'failed', cause: causeOf(outcome.error) };
   return { exit: stopped ? 'yielded' : 'finished' };
-}
-
-const CAUSE_CHARACTERS_MAX = 500;
-
-export function causeOf(error: unknown): string {
-  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  return text.toWellFormed().replaceAll('\0', '').slice(0, CAUSE_CHARACTERS_MAX) || 'no message';
 }

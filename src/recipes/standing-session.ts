@@ -1,24 +1,76 @@
 // A session that is opened again whenever it was lost: what long-running recipes stand on.
 
 import type { DeclaredExit } from '../lease/exit.ts';
-import { openSession, type Session } from '../lease/live-session.ts';
-import { resolveSessionOptions, type SessionOptions } from '../lease/session-options.ts';
-import { StoreUnavailable } from '../support/fault.ts';
+import { openSession, type Session, SessionRefused } from '../lease/live-session.ts';
+import {
+  resolveSessionOptions,
+  SESSION_OPTION_NAMES,
+  type SessionOptions,
+} from '../lease/session-options.ts';
+import { isOutage } from '../lease/store-call.ts';
+import { InvalidInput } from '../support/fault.ts';
 import { jittered, systemRandom } from '../support/random.ts';
 import { systemTimers } from '../support/timer.ts';
+
+export interface StandingOptions extends SessionOptions {
+  /**
+   * Opens its sessions, such as `openProvedSession`; it is given the other options of a session.
+   * Default `openSession`.
+   */
+  readonly open?: (options: SessionOptions) => Promise<Session>;
+}
+
+export const STANDING_OPTION_NAMES: readonly (keyof StandingOptions)[] = [
+  'open',
+  ...SESSION_OPTION_NAMES,
+];
 
 const BACKOFF_MS_MIN = 100;
 const BACKOFF_MS_MAX = 5_000;
 
+/** Trying again cannot help. */
+export function isHopeless(fault: unknown): boolean {
+  return fault instanceof InvalidInput || fault instanceof SessionRefused;
+}
+
+/** Waits longer each time, until something has worked. */
+export class Backoff {
+  readonly #options: SessionOptions;
+  #nextMs = BACKOFF_MS_MIN;
+
+  constructor(options: SessionOptions) {
+    this.#options = options;
+  }
+
+  async pause(stop: AbortSignal): Promise<void> {
+    const { timers = systemTimers, random = systemRandom } = this.#options;
+    const pauseMs = this.#nextMs;
+    this.#nextMs = Math.min(2 * pauseMs, BACKOFF_MS_MAX);
+    await timers.pause(jittered(random, pauseMs, 0.5), stop);
+  }
+
+  reset(): void {
+    this.#nextMs = BACKOFF_MS_MIN;
+  }
+}
+
 export class StandingSession {
   readonly #options: SessionOptions;
+  readonly #open: (options: SessionOptions) => Promise<Session>;
+  readonly #trouble: (fault: unknown) => void;
   #session: Session | undefined;
   #opening: Promise<Session | undefined> | undefined;
 
-  /** Options that cannot be meant are refused here and now, not in the background later. */
-  constructor(options: SessionOptions) {
-    resolveSessionOptions(options);
-    this.#options = options;
+  /**
+   * Options that cannot be meant are refused here and now, not in the background later. `trouble` is
+   * told of every fault that is not an outage; the session is then tried again. `what`: the recipe.
+   */
+  constructor(what: string, options: StandingOptions, trouble: (fault: unknown) => void) {
+    const { open = openSession, ...session } = options;
+    resolveSessionOptions(session, what);
+    this.#options = session;
+    this.#open = open;
+    this.#trouble = trouble;
   }
 
   /** The session there is, without opening one. */
@@ -26,35 +78,47 @@ export class StandingSession {
     return this.#session?.signal.aborted === true ? undefined : this.#session;
   }
 
-  /** A live session; waits for the store to come back if need be. Undefined when `stop` aborts. */
+  /**
+   * A live session; waits for the store to come back if need be. Undefined when `stop` aborts. Rejects
+   * only with what trying again cannot help.
+   */
   current(stop: AbortSignal): Promise<Session | undefined> {
     const { present } = this;
     if (present !== undefined) return Promise.resolve(present);
-    this.#opening ??= this.#open(stop).finally(() => {
+    this.#opening ??= this.#openAgain(stop).finally(() => {
       this.#opening = undefined;
     });
     return this.#opening;
   }
 
+  /** Ends what there is. When that fails it is not renewed any more, and expires by itself. */
   async close(exit: DeclaredExit): Promise<void> {
-    await this.#opening;
-    await this.#session?.close(exit);
+    await this.#end((session) => session.close(exit));
   }
 
   async orphan(): Promise<void> {
-    await this.#opening;
-    await this.#session?.orphan();
+    await this.#end((session) => session.orphan());
   }
 
-  async #open(stop: AbortSignal): Promise<Session | undefined> {
-    const { timers = systemTimers, random = systemRandom } = this.#options;
-    for (let backoffMs = BACKOFF_MS_MIN; !stop.aborted; backoffMs *= 2) {
+  async #end(how: (session: Session) => Promise<unknown>): Promise<void> {
+    try {
+      await this.#opening;
+      if (this.#session !== undefined) await how(this.#session);
+    } catch (fault) {
+      if (!isHopeless(fault)) this.#trouble(fault);
+    }
+  }
+
+  async #openAgain(stop: AbortSignal): Promise<Session | undefined> {
+    const backoff = new Backoff(this.#options);
+    while (!stop.aborted) {
       try {
-        this.#session = await openSession(this.#options);
+        this.#session = await this.#open(this.#options);
         return this.#session;
       } catch (fault) {
-        if (!(fault instanceof StoreUnavailable)) throw fault;
-        await timers.pause(jittered(random, Math.min(backoffMs, BACKOFF_MS_MAX), 0.5), stop);
+        if (isHopeless(fault)) throw fault;
+        if (!isOutage(fault)) this.#trouble(fault);
+        await backoff.pause(stop);
       }
     }
     return undefined;

@@ -124,9 +124,12 @@ test('overrun is measured from the end of authority to the end of the work', asy
 test('work that does not stop is reported as still running, and when it ends', async () => {
   const world = makeWorld();
   const ann = await world.open('ann');
+  const { clock } = world;
+  const overruns: Overrun[] = [];
+  const onOverrun = (overrun: Overrun): unknown => overruns.push(overrun);
   let finish = (): void => undefined;
   const running = withLease(
-    { session: ann, key: KEY, settleMs: 1_000, timers: world.clock.timers, clock: world.clock },
+    { session: ann, key: KEY, settleMs: 1_000, timers: clock.timers, clock, onOverrun },
     () =>
       new Promise<void>((resolve) => {
         finish = resolve;
@@ -137,8 +140,15 @@ test('work that does not stop is reported as still running, and when it ends', a
   await world.clock.advance(TTL_MS + 2_000);
   const outcome = await running;
   assert.ok(outcome.kind === 'lost' && outcome.running !== undefined);
+  await world.clock.advance(3_000);
   finish();
   await outcome.running;
+  await world.clock.settle();
+  const [first, last] = overruns;
+  assert.deepEqual([first?.settled, last?.settled, overruns.length], [false, true, 2]);
+  assert.equal(Math.round(first?.ms ?? 0), 1_000);
+  assert.ok((last?.ms ?? 0) >= 4_000, `until it stopped: ${last?.ms} ms`);
+  assert.equal(world.kinds.filter((kind) => kind === 'overrun').length, 2);
 });
 
 test('a key that is held is answered, not waited for, unless asked', async () => {

@@ -28,6 +28,12 @@ const STATUSES: ReadonlyMap<number, Status> = new Map(
   (Object.keys(STATUS_CODES) as Status[]).map((status) => [STATUS_CODES[status], status]),
 );
 
+export function toStatus(code: number): Status {
+  const status = STATUSES.get(code);
+  assert(status !== undefined, `X-2: ${code} is not the code of a status`);
+  return status;
+}
+
 export const LANE_CODES: Readonly<Record<Lane, number>> = { interactive: 0, batch: 1 };
 
 /** A bit each. */
@@ -104,8 +110,7 @@ const NO_HOLDS: readonly Hold[] = Object.freeze([]);
 const NO_ATTRIBUTES: Submission['attributes'] = Object.freeze({});
 
 export function toExecution(row: ExecutionRow): ExecutionRecord {
-  const status = STATUSES.get(row.status);
-  assert(status !== undefined, `X-2: ${row.status} is not the code of a status`);
+  const status = toStatus(row.status);
   const { lineage, tags, attributes, ...about }: About =
     row.about === null ? {} : (JSON.parse(row.about) as About);
   const id = row.id as ExecutionId;

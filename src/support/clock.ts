@@ -41,3 +41,8 @@ export function laterBy(instant: Instant, ms: number): Instant {
 export function formatInstant(instant: Instant): string {
   return new Date(instant).toISOString();
 }
+
+/** For code that is handed a time as its platform has it. */
+export function dateOf(instant: Instant): Date {
+  return new Date(instant);
+}

@@ -49,13 +49,20 @@ test('text is bounded in bytes of UTF-8, not in characters', () => {
 });
 
 test('any value can be shown in a message', () => {
-  assert.deepEqual(['a"b', 1, 2n, null, undefined, { a: 1 }, Symbol('s')].map(shown), [
+  const circular: { self?: object } = {};
+  circular.self = circular;
+  const values = ['a"b', 1, Number.NaN, 2n, true, null, undefined, { a: 1 }, circular, Symbol('s')];
+  assert.deepEqual(values.map(shown), [
     '"a\\"b"',
     'number 1',
+    'number NaN',
     '2',
-    'null null',
+    'true',
+    'null',
     'undefined',
     'object {"a":1}',
+    'object',
     'Symbol(s)',
   ]);
+  assert.ok(shown({ long: 'x'.repeat(1_000) }).length < 200);
 });

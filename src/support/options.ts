@@ -58,8 +58,41 @@ export function boundedText(what: string, value: unknown, bytesMax: number): str
   return value;
 }
 
+/** The work that a recipe is for, or a callback it cannot do without. */
+export function requireFunction(what: string, value: unknown): void {
+  if (typeof value === 'function') return;
+  throw new InvalidInput(`${what} must be a function; got ${shown(value)}.`);
+}
+
+export function optionalFunctions(what: string, named: Readonly<Record<string, unknown>>): void {
+  for (const [name, value] of Object.entries(named)) {
+    if (value !== undefined) requireFunction(`${what}: ${name}`, value);
+  }
+}
+
+export function optionalBooleans(what: string, named: Readonly<Record<string, unknown>>): void {
+  for (const [name, value] of Object.entries(named)) {
+    if (value === undefined || typeof value === 'boolean') continue;
+    throw new InvalidInput(`${what}: ${name} must be true or false; got ${shown(value)}.`);
+  }
+}
+
 export function shown(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value);
   if (typeof value === 'bigint' || typeof value === 'symbol') return value.toString();
-  return `${value === null ? 'null' : typeof value} ${JSON.stringify(value) ?? ''}`.trim();
+  if (typeof value === 'function') return 'a function';
+  if (typeof value === 'object' && value !== null) return `object ${shownObject(value)}`.trim();
+  // JSON has no words for numbers that are none.
+  return typeof value === 'number' ? `number ${value}` : String(value);
+}
+
+const SHOWN_CHARACTERS_MAX = 100;
+
+function shownObject(value: object): string {
+  try {
+    const text = JSON.stringify(value) ?? '';
+    return text.length > SHOWN_CHARACTERS_MAX ? `${text.slice(0, SHOWN_CHARACTERS_MAX)}…` : text;
+  } catch {
+    return '';
+  }
 }

@@ -1,6 +1,6 @@
 // The only source of randomness. `seededRandom` makes every run of a simulation repeatable.
 
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 
 export interface Random {
   /** Uniform in [0, 1). */
@@ -12,6 +12,11 @@ export const systemRandom: Random = {
   next: () => Math.random(),
   uuid: () => randomUUID(),
 };
+
+/** For secrets and nonces: never seeded. */
+export function secureBytes(count: number): Uint8Array {
+  return randomBytes(count);
+}
 
 /** mulberry32: small, fast, good enough to choose schedules; never for secrets. */
 export function seededRandom(seed: number): Random {

@@ -33,3 +33,8 @@ export const systemTimers: Timers = {
     setImmediate(callback);
   },
 };
+
+/** Calls back when the code that runs now has finished, before anything else does. */
+export function atEndOfTurn(callback: () => void): void {
+  queueMicrotask(callback);
+}

@@ -1,4 +1,5 @@
-// holdfast/testing: time that tests move, and the contract that every store keeps.
+// holdfast/testing: time that tests move, a store that misbehaves on request, and the contracts that
+// every store keeps.
 
 export {
   type ExecutionBackend,
@@ -8,6 +9,7 @@ export {
   type OpenExecutionHarness,
   runExecutionCase,
 } from './execution-contract/index.ts';
+export { type FaultyStore, faultyStore, type StoreFault } from './faulty-store.ts';
 export {
   type ContractBackend,
   type ContractCase,

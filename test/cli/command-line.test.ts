@@ -37,8 +37,9 @@ before(async () => {
   const ofFleet = { settings: settingsFor(60_000), crashes: 12, checkpointEveryMs: 10_000 };
   fleet = join(folder, 'fleet.jsonl');
   short = join(folder, 'short.jsonl');
+  const header = { kind: 'header', version: 1, at: 0 };
   const lines = (hours: number): string =>
-    fleetLog({ ...ofFleet, hours })
+    [header, ...fleetLog({ ...ofFleet, hours })]
       .map((entry) => `${JSON.stringify(entry)}\n`)
       .join('');
   await writeFile(fleet, lines(300));
@@ -66,6 +67,12 @@ test('a slip of the pen is answered with what was meant, on stderr, with code 2'
     [['advise'], /Which log\?/],
     [['verify-log', '--json=yes', fleet], /--json takes no value/],
     [['verify-log', fleet, '--skew-ms', 'soon'], /--skew-ms takes a whole number; got "soon"/],
+    [['verify-log', folder], /is a folder; name the logs in it/],
+    [['advise', folder], /is a folder; name the logs in it/],
+    [
+      ['advise', fleet, '--replay-ttl-ms', '0'],
+      /--replay-ttl-ms takes a number of at least 10; got "0"/,
+    ],
     [
       ['verify-log', join(folder, 'nothing.jsonl')],
       /nothing\.jsonl cannot be read or written \(ENOENT\)/,
@@ -103,6 +110,45 @@ test('verify-log: what is no lease log is 2, with the line and its problem', asy
   const { code, problems } = await holdfast('verify-log', other);
   assert.equal(code, 2);
   assert.match(problems, /other\.jsonl:1: kind must be one of/);
+});
+
+test('verify-log: what holds nothing to check is 2, and is not called clean', async () => {
+  const text = join(folder, 'note.txt');
+  const empty = join(folder, 'empty.jsonl');
+  const begun = join(folder, 'begun.jsonl');
+  await writeFile(text, 'hello');
+  await writeFile(empty, '');
+  await writeFile(begun, '{"kind":"header","version":1,"at":1}\n');
+  for (const [file, problem] of [
+    [text, /note\.txt:1: this is not JSON/],
+    [empty, /Nothing was checked: there is not one report/],
+    [begun, /Nothing was checked: there is not one report/],
+  ] as const) {
+    const { code, problems } = await holdfast('verify-log', file);
+    assert.equal(code, 2, file);
+    assert.match(problems, problem);
+  }
+});
+
+test('advise: rotated logs in any order and the same one twice give the same advice', async () => {
+  const text = await readFile(fleet, 'utf8');
+  const [, ...lines] = text.trimEnd().split('\n');
+  const half = Math.floor(lines.length / 2);
+  const parts = [lines.slice(0, half), lines.slice(half)].map((part, index) => ({
+    file: join(folder, `rotated-${1 - index}.jsonl`),
+    text: [JSON.stringify({ kind: 'header', version: 1, at: 1 + index }), ...part, ''].join('\n'),
+  }));
+  for (const part of parts) await writeFile(part.file, part.text);
+  const [older = '', newer = ''] = parts.map(({ file }) => file);
+  const expected = (await holdfast('advise', fleet, '--json')).out;
+  assert.match(expected, /"kind": "recommendation"/);
+  for (const files of [
+    [older, newer],
+    [newer, older],
+    [older, newer, older],
+  ]) {
+    assert.equal((await holdfast('advise', ...files, '--json')).out, expected);
+  }
 });
 
 test('advise: a table for people, JSON for programs, a picture on request', async () => {

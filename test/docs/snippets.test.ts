@@ -32,7 +32,7 @@ test('a block that does not compile is found and named', async () => {
 });
 
 async function pages(): Promise<readonly string[]> {
-  const guide = await readdir(join(ROOT, 'docs', 'guide')).catch(() => []);
+  const guide = await readdir(join(ROOT, 'docs', 'guide'), { recursive: true }).catch(() => []);
   const guidePages = guide.filter((name) => name.endsWith('.md'));
   return ['README.md', ...guidePages.map((name) => join('docs', 'guide', name))];
 }

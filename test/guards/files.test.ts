@@ -1,14 +1,26 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { appendFile, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { FileGuard } from '../../src/guards/files.ts';
+import { type FileAnswer, FileGuard } from '../../src/guards/files.ts';
 import { systemTimers, type Timers } from '../../src/support/timer.ts';
 import { FIRST, SECOND, THIRD } from './fences.ts';
 import { type OpenResource, testGuard } from './register.ts';
@@ -150,6 +162,134 @@ test('writers inside one process take turns', async (t) => {
   const guards = [guard, other, guard, other, guard];
   const answers = await Promise.all(guards.map((one) => one.within(fenced, effect)));
   assert.ok(answers.every(({ kind }) => kind === 'written'));
+});
+
+/** A folder in which `current` leads to `releases/42`. */
+function openLinked(t: TestContext): { path: string; guard(path: string): FileGuard } {
+  const { folder, remove } = temporaryFolder();
+  const guards: FileGuard[] = [];
+  t.after(async () => {
+    for (const guard of guards) await guard.close();
+    remove();
+  });
+  mkdirSync(join(folder, 'releases/42'), { recursive: true });
+  symlinkSync('releases/42', join(folder, 'current'));
+  return {
+    path: folder,
+    guard(path) {
+      const guard = new FileGuard(join(folder, path));
+      guards.push(guard);
+      return guard;
+    },
+  };
+}
+
+test('every path to a file leads to one mark', async (t) => {
+  const { path, guard } = openLinked(t);
+  symlinkSync('releases/42/log', join(path, 'link'));
+  symlinkSync('link', join(path, 'link-to-link'));
+  const late = { key: 'a', fence: SECOND };
+  // The file does not exist yet, and the links lead nowhere.
+  assert.equal((await guard('releases/42/log').admit(late)).kind, 'current');
+  const ways = ['current/log', 'link', 'link-to-link', 'releases/../current/log'];
+  const stale = { kind: 'stale', resource: 'a', presented: FIRST, newest: SECOND };
+  for (const way of ways) {
+    assert.deepEqual(await guard(way).append({ key: 'a', fence: FIRST }, 'old\n'), stale, way);
+  }
+  assert.equal((await guard('link').append(late, 'new\n')).kind, 'written');
+  for (const way of ways) {
+    assert.deepEqual(await guard(way).append({ key: 'a', fence: FIRST }, 'old\n'), stale, way);
+  }
+  assert.equal((await guard('link').replace(late, 'newer\n')).kind, 'written');
+  assert.ok(lstatSync(join(path, 'link')).isSymbolicLink(), 'the link stays');
+  assert.equal(readFileSync(join(path, 'releases/42/log'), 'utf8'), 'newer\n');
+});
+
+test('links that lead in a circle are refused', (t) => {
+  const { path, guard } = openLinked(t);
+  symlinkSync('there', join(path, 'here'));
+  symlinkSync('here', join(path, 'there'));
+  assert.throws(() => guard('here'), /without an end/);
+});
+
+test('a file that has got a second name, or became a link, is not written', async (t) => {
+  const { path, guard } = openLinked(t);
+  const fenced = { key: 'a', fence: FIRST };
+  const one = guard('one');
+  await one.append(fenced, 'content');
+  linkSync(join(path, 'one'), join(path, 'two'));
+  for (const refused of [one, guard('two')]) {
+    await assert.rejects(refused.append(fenced, 'more'), /has 2 names/);
+    await assert.rejects(refused.replace(fenced, 'other'), /has 2 names/);
+  }
+  rmSync(join(path, 'one'));
+  symlinkSync('two', join(path, 'one'));
+  await assert.rejects(one.append(fenced, 'more'), /has become a symbolic link/);
+  assert.equal(readFileSync(join(path, 'two'), 'utf8'), 'content');
+});
+
+test('a replaced file keeps its permissions', async (t) => {
+  const { path, guard } = openLinked(t);
+  for (const mode of [0o600, 0o640, 0o777]) {
+    const file = join(path, `mode-${mode}`);
+    writeFileSync(file, 'old');
+    chmodSync(file, mode);
+    // What an earlier version, or a crash, has left.
+    writeFileSync(join(path, `.mode-${mode}.draft`), 'half');
+    const answer = await guard(`mode-${mode}`).replace({ key: 'a', fence: FIRST }, 'new');
+    assert.equal(answer.kind, 'written');
+    assert.equal(statSync(file).mode & 0o7777, mode);
+    assert.equal(readFileSync(file, 'utf8'), 'new');
+  }
+});
+
+test('an effect that waits for its own file is told so, and wedges nobody', async (t) => {
+  const guard = openGuard(t);
+  const other = new FileGuard(guard.path);
+  const elsewhere = new FileGuard(`${guard.path}.other`);
+  t.after(async () => void (await Promise.all([other.close(), elsewhere.close()])));
+  const fenced = { key: 'a', fence: FIRST };
+  const nested: readonly (() => Promise<unknown>)[] = [
+    () => guard.append(fenced, 'x'),
+    () => guard.within({ key: 'b', fence: SECOND }, () => undefined),
+    () => guard.admit(fenced),
+    () => guard.close(),
+    () => other.replace(fenced, 'x'),
+    () => elsewhere.within(fenced, () => guard.append(fenced, 'x')),
+  ];
+  for (const effect of nested) {
+    await assert.rejects(guard.within(fenced, effect), /would wait for itself/);
+  }
+  let afterwards: Promise<FileAnswer<void>> | undefined;
+  const goOn = Promise.withResolvers<void>();
+  const written = await guard.within(fenced, async () => {
+    assert.equal((await elsewhere.append(fenced, 'x')).kind, 'written', 'another file is free');
+    // Begun by the effect, but not part of it any more.
+    afterwards = goOn.promise.then(() => guard.append(fenced, 'after'));
+  });
+  assert.equal(written.kind, 'written');
+  goOn.resolve();
+  assert.equal((await afterwards)?.kind, 'written');
+});
+
+test('patience covers the wait for writers of the same process', async (t) => {
+  const guard = openGuard(t, 0);
+  const fenced = { key: 'a', fence: FIRST };
+  const goOn = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  const inside = guard.within(fenced, () => {
+    begun.resolve();
+    return goOn.promise;
+  });
+  await begun.promise;
+  assert.deepEqual(await guard.append(fenced, 'x'), { kind: 'busy', resource: 'a' });
+  const patient = new FileGuard(guard.path);
+  t.after(() => patient.close());
+  const queue = [1, 2, 3].map((line) => patient.append(fenced, `${line}\n`));
+  goOn.resolve();
+  assert.equal((await inside).kind, 'written');
+  assert.ok((await Promise.all(queue)).every(({ kind }) => kind === 'written'));
+  assert.equal(readFileSync(guard.path, 'utf8'), '1\n2\n3\n', 'in turn');
 });
 
 /** A process that has entered under the first fence and stays inside until it is killed. */

@@ -4,6 +4,8 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { pipeline, Readable } from 'node:stream';
+import { pipeline as finishing } from 'node:stream/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import express from 'express';
 import fastify from 'fastify';
@@ -13,6 +15,7 @@ import {
   fastifyFence,
   fencedFetch,
   fencedHandler,
+  fencedRoute,
   type HttpGuardOptions,
   type Marks,
   memoryMarks,
@@ -32,33 +35,87 @@ export type Perform = (effect: string) => Promise<void>;
 export type StartServer = (marks: Marks, perform: Perform) => Promise<RunningServer>;
 
 const EFFECT_HEADER = 'x-effect';
+
+/** How a handler answers: by its promise, by a call later on, or by a stream that does the work. */
+const STYLES = ['promise', 'callback', 'stream'] as const;
+const HANGS_UP: readonly boolean[] = [true, false, false, false];
 const TURNS = 10;
 
 function effectOf(headers: Readonly<Record<string, unknown>>): string {
   return String(headers[EFFECT_HEADER]);
 }
 
+/** The effect is part of the answer, as with progress that is reported while work goes on. */
+function working(perform: Perform, effect: string): Readable {
+  async function* work() {
+    yield 'begun\n';
+    await perform(effect);
+    yield 'done\n';
+  }
+  return Readable.from(work());
+}
+
 export const startExpress: StartServer = async (marks, perform) => {
   const app = express();
-  const guard = expressFence({ marks });
-  app.post('/admit', guard, (_request, response) => {
+  app.use(expressFence({ marks }));
+  app.post('/admit', (_request, response) => {
     response.status(204).end();
   });
-  app.post('/effects', guard, async (request, response) => {
+  app.post('/promise', async (request, response) => {
     await perform(effectOf(request.headers));
     response.status(204).end();
+  });
+  app.post('/callback', (request, response) => {
+    void perform(effectOf(request.headers)).then(() => response.end());
+  });
+  app.post('/stream', (request, response) => {
+    pipeline(working(perform, effectOf(request.headers)), response, () => undefined);
   });
   return await listening(createServer(app));
 };
 
+export const startFencedRoutes: StartServer = async (marks, perform) => {
+  const app = express();
+  app.post('/admit', expressFence({ marks }), (_request, response) => {
+    response.status(204).end();
+  });
+  const byPromise = fencedRoute<express.Request, express.Response>(
+    async (request, response) => {
+      await perform(effectOf(request.headers));
+      response.status(204).end();
+    },
+    { marks },
+  );
+  app.post(['/promise', '/callback'], byPromise);
+  app.post(
+    '/stream',
+    fencedRoute<express.Request, express.Response>(
+      (request, response) => finishing(working(perform, effectOf(request.headers)), response),
+      { marks },
+    ),
+  );
+  // Errors here are those of answers that nobody is there to read.
+  app.set('env', 'test');
+  return await listening(createServer(app));
+};
+
 export const startFastify: StartServer = async (marks, perform) => {
-  const app = fastify();
+  const app = fastify({ forceCloseConnections: true });
   app.addHook('onRoute', fastifyFence({ marks }));
-  app.post('/admit', async (_request, reply) => reply.code(204).send());
-  app.post('/effects', async (request) => {
+  // At once and without a promise, as the simplest handlers do.
+  app.post('/admit', (_request, reply) => {
+    reply.code(204).send();
+  });
+  app.post('/promise', async (request) => {
     await perform(effectOf(request.headers));
     return 'done';
   });
+  app.post('/callback', (request, reply) => {
+    void perform(effectOf(request.headers)).then(() => reply.send('done'));
+  });
+  app.post('/stream', async (request, reply) =>
+    reply.send(working(perform, effectOf(request.headers))),
+  );
   const origin = await app.listen({ host: '127.0.0.1', port: 0 });
   return { origin, close: () => app.close() };
 };
@@ -66,7 +123,7 @@ export const startFastify: StartServer = async (marks, perform) => {
 export const startFetchHandler: StartServer = async (marks, perform) => {
   const options: HttpGuardOptions<Request> = { marks };
   const handler = fencedHandler(async (request) => {
-    if (new URL(request.url).pathname === '/effects') {
+    if (new URL(request.url).pathname !== '/admit') {
       await perform(request.headers.get(EFFECT_HEADER) ?? '');
     }
     return new Response(null, { status: 204 });
@@ -123,40 +180,54 @@ function forgetfulMarks(marks: Marks): Marks {
   };
 }
 
-class HttpResource implements Resource {
-  readonly #origins: Readonly<Record<Holder['mode'], string>>;
-  readonly #performing: Map<string, Holder>;
-  readonly #recorded: Map<string, number[]>;
+/** A request under way, as the server and its client see it. */
+interface Performance {
+  readonly holder: Holder;
+  readonly begun: PromiseWithResolvers<void>;
+  readonly done: PromiseWithResolvers<void>;
+}
 
-  constructor(
-    origins: Readonly<Record<Holder['mode'], string>>,
-    performing: Map<string, Holder>,
-    recorded: Map<string, number[]>,
-  ) {
-    this.#origins = origins;
-    this.#performing = performing;
-    this.#recorded = recorded;
+interface Stage {
+  readonly origins: Readonly<Record<Holder['mode'], string>>;
+  readonly performing: Map<string, Performance>;
+  readonly recorded: Map<string, number[]>;
+}
+
+class HttpResource implements Resource {
+  readonly #stage: Stage;
+
+  constructor(stage: Stage) {
+    this.#stage = stage;
   }
 
   async admit({ fenced, mode }: Holder): Promise<boolean> {
-    return (await admitAt(`${this.#origins[mode]}/admit`, fenced)).kind === 'current';
+    const { kind } = await admitAt(`${this.#stage.origins[mode]}/admit`, fenced);
+    if (kind === 'busy') throw new Error(`${fenced.key}: somebody is inside who has left`);
+    return kind === 'current';
   }
 
   async write(holder: Holder): Promise<boolean> {
     const effect = `${holder.fenced.key}/${holder.index}`;
-    this.#performing.set(effect, holder);
-    const response = await fencedFetch(holder.fenced)(`${this.#origins[holder.mode]}/effects`, {
+    const [begun, done] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    this.#stage.performing.set(effect, { holder, begun, done });
+    const client = new AbortController();
+    const address = `${this.#stage.origins[holder.mode]}/${holder.choose(STYLES)}`;
+    const sent = fencedFetch(holder.fenced)(address, {
       method: 'POST',
       headers: { [EFFECT_HEADER]: effect },
-    });
-    const stale = await readStale(response);
-    await response.body?.cancel();
-    if (stale === undefined && !response.ok) throw new Error(`answered ${response.status}`);
-    return stale === undefined;
+      signal: client.signal,
+    }).then(wasPerformed);
+    if (!holder.choose(HANGS_UP)) return await sent;
+    const refused = sent.then((performed) => !performed);
+    if (await Promise.race([refused, begun.promise.then(() => false)])) return false;
+    client.abort();
+    await sent.catch(() => undefined);
+    await done.promise;
+    return true;
   }
 
   async effects(key: string): Promise<readonly number[]> {
-    return this.#recorded.get(key) ?? [];
+    return this.#stage.recorded.get(key) ?? [];
   }
 
   async breathe(): Promise<void> {
@@ -164,16 +235,27 @@ class HttpResource implements Resource {
   }
 }
 
+/** False when refused as stale. The answer is read to its end: until then the work may go on. */
+async function wasPerformed(response: Response): Promise<boolean> {
+  const stale = await readStale(response);
+  await response.text();
+  if (stale === undefined && !response.ok) throw new Error(`answered ${response.status}`);
+  return stale === undefined;
+}
+
 export async function openHttp(start: StartServer, marks: Marks): Promise<OpenResource> {
-  const performing = new Map<string, Holder>();
-  const recorded = new Map<string, number[]>();
+  const performing: Stage['performing'] = new Map();
+  const recorded: Stage['recorded'] = new Map();
   const perform: Perform = async (effect) => {
-    const holder = performing.get(effect);
-    if (holder === undefined) throw new Error(`nobody asked for ${effect}`);
+    const performance = performing.get(effect);
+    if (performance === undefined) throw new Error(`nobody asked for ${effect}`);
+    const { holder, begun, done } = performance;
+    begun.resolve();
     await holder.pause();
     holder.sending();
     const { key, fence } = holder.fenced;
     recorded.set(key, [...(recorded.get(key) ?? []), fence]);
+    done.resolve();
   };
   const guarded = await start(marks, perform);
   const unguarded = await start(OPEN_MARKS, perform);
@@ -184,7 +266,7 @@ export async function openHttp(start: StartServer, marks: Marks): Promise<OpenRe
     'read-first': checking.origin,
   };
   return {
-    resource: () => new HttpResource(origins, performing, recorded),
+    resource: () => new HttpResource({ origins, performing, recorded }),
     async close() {
       await Promise.all([guarded.close(), unguarded.close(), checking.close()]);
     },

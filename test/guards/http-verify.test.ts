@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import { createServer, request as sendRaw } from 'node:http';
+import { once } from 'node:events';
+import { createServer, IncomingMessage, ServerResponse, request as sendRaw } from 'node:http';
+import { Socket } from 'node:net';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import express from 'express';
@@ -97,6 +99,43 @@ test('keys of any script survive the header', () => {
 test('a fence sent twice is malformed', () => {
   const headers = { 'holdfast-resource': 'a', 'holdfast-fence': [String(FIRST), String(SECOND)] };
   assert.equal(readFenced(headers).kind, 'malformed');
+});
+
+test('a resource sent twice is malformed, not another resource', async (t) => {
+  const app = express();
+  app.post('/', expressFence({ marks: memoryMarks() }), (_request, response) => {
+    response.end('done');
+  });
+  const origin = await startServer(t, app);
+  const statusOf = async (...headers: readonly string[]) => {
+    const sent = sendRaw(origin, { method: 'POST', headers: ['Host', 'server', ...headers] }).end();
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    response.resume();
+    return response.statusCode;
+  };
+  const resource = ['Holdfast-Resource', 'a'];
+  const fence = ['Holdfast-Fence', String(FIRST)];
+  assert.equal(await statusOf(...resource, 'Holdfast-Fence', String(SECOND)), 200);
+  assert.equal(await statusOf(...resource, ...fence), 409);
+  assert.equal(await statusOf(...resource, ...resource, ...fence), 400);
+  assert.equal(await statusOf(...resource, ...fence, ...fence), 400);
+  const twice = { 'holdfast-resource': ['a', 'a'], 'holdfast-fence': String(FIRST) };
+  assert.equal(readFenced(twice).kind, 'malformed');
+});
+
+test('a key is read however it was percent-encoded, and only then', () => {
+  const fence = String(FIRST);
+  const read = (resource: string) =>
+    readFenced({ 'holdfast-resource': resource, 'holdfast-fence': fence });
+  for (const resource of ['a(b)', 'a%28b%29', '%61%28b)']) {
+    assert.deepEqual(read(resource), {
+      kind: 'presented',
+      fenced: { key: 'a(b)', fence: FIRST },
+    });
+  }
+  for (const resource of ['a b', 'a,b', 'a/b', 'é', 'a%2', '']) {
+    assert.equal(read(resource).kind, 'malformed', resource);
+  }
 });
 
 test('the server may say which resource a request is about', async () => {
@@ -218,7 +257,7 @@ test('Express: a request whose client is gone is at work until its handler answe
 
 test('Express: marks that fail are an error of the request, which then goes no further', async () => {
   const marks: Marks = { enter: () => Promise.reject(new Error('no marks')) };
-  const response = { statusCode: 200, setHeader: () => undefined, end: () => undefined };
+  const response = new ServerResponse(new IncomingMessage(new Socket()));
   const request = {
     headers: { 'holdfast-resource': 'a', 'holdfast-fence': String(FIRST) },
   };

@@ -1,10 +1,17 @@
 import { memoryMarks } from '../../src/guards/http.ts';
-import { openHttp, startExpress, startFastify, startFetchHandler } from './http-resource.ts';
+import {
+  openHttp,
+  startExpress,
+  startFastify,
+  startFencedRoutes,
+  startFetchHandler,
+} from './http-resource.ts';
 import { testGuard } from './register.ts';
 
 const SERVERS = [
   { name: 'HTTP guard in Fastify', start: startFastify },
   { name: 'HTTP guard in Express', start: startExpress },
+  { name: 'HTTP guard of routes in Express', start: startFencedRoutes },
   { name: 'HTTP guard of a fetch handler', start: startFetchHandler },
 ] as const;
 

@@ -1,18 +1,12 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import pg from 'pg';
-import {
-  PostgresGuard,
-  PostgresRowGuard,
-  postgresMarks,
-  StaleFence,
-} from '../../src/guards/postgres.ts';
+import { PostgresGuard, PostgresRowGuard, StaleFence } from '../../src/guards/postgres.ts';
 import { isExcluded } from '../services/excluded.ts';
 import { postgresForTests } from '../services/postgres.ts';
 import { FIRST, SECOND, THIRD } from './fences.ts';
-import { openHttp, startFetchHandler } from './http-resource.ts';
 import { openPostgres, TABLES, throughRow, throughTable } from './postgres-resource.ts';
-import { type OpenResource, testGuard } from './register.ts';
+import { testGuard } from './register.ts';
 
 const skip = isExcluded('postgres') && 'PostgreSQL was excluded by name';
 const LANES = 8;
@@ -29,29 +23,6 @@ testGuard({
   lanes: LANES,
   skip,
 });
-
-testGuard({
-  name: 'HTTP guard with marks in PostgreSQL',
-  open: openHttpOverPostgres,
-  lanes: 4,
-  schedules: 160,
-  skip,
-});
-
-async function openHttpOverPostgres(): Promise<OpenResource> {
-  const database = await postgresForTests();
-  const pool = poolOf(database.url);
-  await pool.query(TABLES);
-  const http = await openHttp(startFetchHandler, postgresMarks(pool));
-  return {
-    resource: (lane) => http.resource(lane),
-    async close() {
-      await http.close();
-      await pool.end();
-      await database.release();
-    },
-  };
-}
 
 const guard = new PostgresGuard();
 
@@ -151,26 +122,6 @@ test('a row guard tells a stale row from a missing one', { skip }, async (t) => 
   assert.deepEqual(await rowGuard.update(pool, late, change), { kind: 'written', rows: 1 });
   const stale = { kind: 'stale', resource: 'a', presented: FIRST, newest: SECOND };
   assert.deepEqual(await rowGuard.update(pool, early, change), stale);
-});
-
-test('marks for several processes: a later holder enters when all earlier left', {
-  skip,
-}, async (t) => {
-  const pool = await openPool(t);
-  const here = postgresMarks(pool, { patienceMs: 50 });
-  const there = postgresMarks(pool);
-  const early = { key: 'a', fence: FIRST };
-  const late = { key: 'a', fence: SECOND };
-  const first = await here.enter(early);
-  const beside = await there.enter(early);
-  assert.ok(first.kind === 'entered' && beside.kind === 'entered', 'one term, side by side');
-  assert.deepEqual(await here.enter(late), { kind: 'busy', resource: 'a' });
-  await first.leave();
-  await first.leave();
-  const waiting = there.enter(late);
-  await beside.leave();
-  const entered = await waiting;
-  assert.ok(entered.kind === 'entered');
-  assert.equal((await here.enter(early)).kind, 'stale');
-  await entered.leave();
+  const lowering = rowGuard.update(pool, late, { set: { '"Fence"': 0 }, where });
+  await assert.rejects(lowering, /only the guard writes it/);
 });

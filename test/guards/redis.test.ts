@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createClient } from 'redis';
-import { ioredis, nodeRedis, RedisGuard } from '../../src/guards/redis.ts';
+import { ioredis, nodeRedis, type RedisCommand, RedisGuard } from '../../src/guards/redis.ts';
 import { isExcluded } from '../services/excluded.ts';
 import { type PrivateRedis, startRedis } from '../services/redis.ts';
 import { FIRST, SECOND, THIRD } from './fences.ts';
@@ -144,6 +144,81 @@ test('a mark that no guard wrote, or a command that is none, is a fault', { skip
   await assert.rejects(guard.write(fenced, [['flushall']]), /its name, its key/);
   const deaf = new RedisGuard(async () => 'OK');
   await assert.rejects(deaf.admit(fenced), /what EVAL returns/);
+});
+
+test('a mark that is no whole number lets nothing pass', { skip }, async (t) => {
+  const { guard, client } = await open(t);
+  for (const mark of ['nan', 'inf', '0x10', '1e3', '-1', '', ' 5', '5.5']) {
+    await client.set('holdfast:fence:a', mark);
+    const write = guard.write({ key: 'a', fence: FIRST }, [['set', 'x', '1']]);
+    await assert.rejects(write, /no fence/, mark);
+    assert.equal(await client.get('x'), null, mark);
+  }
+});
+
+test('commands on marks are refused before anything is sent', { skip }, async (t) => {
+  const { guard, client } = await open(t);
+  const late = { key: 'a', fence: SECOND };
+  await guard.admit(late);
+  for (const key of ['holdfast:fence:a', 'holdfast:fence:b']) {
+    const write = guard.write(late, [
+      ['set', 'x', '1'],
+      ['del', key],
+    ]);
+    await assert.rejects(write, /only guards write marks/);
+  }
+  const elsewhere = new RedisGuard(nodeRedis(client), { markKey: (resource) => `m:${resource}` });
+  await assert.rejects(elsewhere.write(late, [['del', 'm:a']]), /only guards write marks/);
+  assert.equal((await elsewhere.write(late, [['set', 'm', '1']])).kind, 'written');
+  assert.equal(await client.get('x'), null);
+});
+
+test('whatever commands do, the mark is there afterwards', { skip }, async (t) => {
+  const { guard, client } = await open(t);
+  const late = { key: 'a', fence: SECOND };
+  const mark = 'holdfast:fence:a';
+  const attacks: readonly (readonly RedisCommand[])[] = [
+    [['del', 'x', mark]],
+    [['mset', 'x', '1', mark, '0']],
+    [['flushall', 'sync']],
+    [
+      ['set', 'x', 'soon gone'],
+      ['rename', 'x', mark],
+    ],
+    [
+      ['rpush', 'l', '1'],
+      ['rename', 'l', mark],
+    ],
+    [
+      ['set', 'x', '0', 'px', '100000'],
+      ['copy', 'x', mark, 'replace'],
+    ],
+  ];
+  for (const commands of attacks) {
+    assert.equal((await guard.write(late, commands)).kind, 'written');
+    assert.equal((await guard.admit({ key: 'a', fence: FIRST })).kind, 'stale');
+    assert.equal(await client.pTTL(mark), -1);
+  }
+  const failing = guard.write(late, [
+    ['del', 'x', mark],
+    ['incr', 'x'],
+    ['rpush', 'x', '1'],
+  ]);
+  await assert.rejects(failing, /WRONGTYPE/);
+  assert.equal(await client.get(mark), String(SECOND));
+});
+
+test('commands of any length run or are refused as a whole', { skip }, async (t) => {
+  const { guard, client } = await open(t);
+  const fenced = { key: 'a', fence: FIRST };
+  const words = (count: number): RedisCommand[] => [
+    ['set', 'first', '1'],
+    ['rpush', 'l', ...Array<string>(count - 2).fill('x')],
+  ];
+  assert.equal((await guard.write(fenced, words(7_000))).kind, 'written');
+  await client.del('first');
+  await assert.rejects(guard.write(fenced, words(7_001)), /at most 7000 words/);
+  assert.equal(await client.get('first'), null);
 });
 
 test('the adapters call EVAL as the clients want it', { skip }, async () => {

@@ -61,6 +61,10 @@ function madeUp(): readonly LeaseReport[] {
   const key = parseLeaseKey('invoice/7');
   return [
     { kind: 'overrun', session, key, fence: parseFence(2 ** 40 + 1), overrunMs: 40, at: 1 },
+    {
+      ...{ kind: 'overrun', session, key, fence: parseFence(2 ** 40 + 2), overrunMs: 9, at: 1 },
+      stillRunning: true,
+    },
     { kind: 'dropped', count: 3, at: 1 },
   ];
 }
@@ -81,6 +85,8 @@ test('Prometheus: every metric of the table is registered and has seen something
     /holdfast_lease_operations_total\{operation="heartbeat",outcome="unavailable"\} 1/,
   );
   assert.match(text, /holdfast_lease_session_changes_total\{change="lost"\} 1/);
+  assert.match(text, /holdfast_lease_session_changes_total\{change="overrunning"\} 1/);
+  assert.match(text, /holdfast_lease_overrun_seconds_count 1/, 'only work that has stopped');
   assert.match(text, /holdfast_lease_grants_total\{predecessor="none"\} 1/);
   assert.match(text, /holdfast_lease_ttl_seconds\{owner="ann"\} 9\n/);
   assert.match(text, /holdfast_lease_reports_dropped_total 3/);

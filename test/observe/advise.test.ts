@@ -5,7 +5,7 @@ import { goalsOf } from '../../src/observe/advisor/goals.ts';
 import { observationsOf } from '../../src/observe/advisor/observations.ts';
 import { describeReplay, replay } from '../../src/observe/advisor/replay.ts';
 import { tradeOffSvg } from '../../src/observe/advisor/trade-off-svg.ts';
-import { FLEET_WORLD, type Fleet, fleetLog, settingsFor } from './simulated-fleet.ts';
+import { FLEET_WORLD, type Fleet, fleetLog, healthyLog, settingsFor } from './simulated-fleet.ts';
 import { exponential } from './simulated-holder.ts';
 
 const FLEET: Fleet = {
@@ -101,6 +101,59 @@ test('goals that cannot be had together are said to be so, with what each of the
   assert.ok(advice.kind === 'goals-conflict', advice.kind);
   assert.ok(advice.between.includes('takeover'));
   assert.match(advice.reasons.join(' '), /needs a ttl of at most .* need a ttl of at least/);
+});
+
+for (const preset of ['batch', 'interactive', 'money'] as const) {
+  for (const seen of [[], [8_000], [8_000, 8_000, 8_000], [8_000, 8_100]]) {
+    test(`${preset}: after ${seen.length} pauses in 30 hours pauses are what is missing, not blamed`, () => {
+      const advice = advise(observationsOf(healthyLog(30, seen)), goalsOf(preset));
+      assert.ok(advice.kind === 'not-enough-evidence', advice.kind);
+      const pauses = advice.missing.find(({ what }) => what === 'pauses');
+      assert.match(pauses?.have ?? '', new RegExp(`^${seen.length} pauses in 30`));
+      assert.ok((pauses?.recordHours ?? 0) > 10, `${pauses?.recordHours} hours more`);
+    });
+  }
+}
+
+test('without a pause in long enough a time there is advice, and it says how unsure it is', () => {
+  const advice = recommended(advise(observationsOf(healthyLog(600, [])), goalsOf('batch')));
+  assert.equal(advice.confidence, 'medium');
+  const { mean, high } = advice.predicted.falseLossesPer1000LeaseDays;
+  assert.ok(mean < 1 && high > 10 && high <= 100, `${mean}, at most ${high}`);
+  assert.match(advice.reasons.join(' '), /the tail beyond them is not known: none was seen/);
+});
+
+test('a log whose times stand still says so, and blames nobody', () => {
+  const still = healthyLog(30, []).map((entry) =>
+    entry.kind === 'report' ? { ...entry, report: { ...entry.report, at: 1 } } : entry,
+  );
+  const advice = advise(observationsOf(still), goalsOf('batch'));
+  assert.ok(advice.kind === 'not-enough-evidence', advice.kind);
+  assert.match(advice.missing[0]?.have ?? '', /in no time/);
+});
+
+test('goals that cannot be meant are refused by name, before anything is searched', () => {
+  const { prices } = goalsOf('batch');
+  const wrong: readonly (readonly [object, RegExp])[] = [
+    [{ ttlMsMin: 0 }, /ttlMsMin must be a number, at least 10/],
+    [{ ttlMsMin: 700_000 }, /ttlMsMax must be a number, at least 700000/],
+    [{ takeoverP99MsMax: Number.NaN }, /takeoverP99MsMax must be a number, greater than 0/],
+    [{ takeoverP99MsMax: Number.POSITIVE_INFINITY }, /takeoverP99MsMax must be a number/],
+    [{ falseLossesPer1000LeaseDaysMax: 0 }, /falseLossesPer1000LeaseDaysMax must be/],
+    [{ longestEffectMs: -5 }, /longestEffectMs must be a number, at least 0/],
+    [{ beatsPerTtl: [] }, /beatsPerTtl must be a list of at least one/],
+    [{ beatsPerTtl: [0] }, /beatsPerTtl must be a number, greater than 1/],
+    [{ beatsPerTtl: [3, 0.5] }, /beatsPerTtl must be a number, greater than 1/],
+    [{ prices: { storeWrite: 0.001 } }, /prices.downSecond must be a number/],
+    [{ prices: { ...prices, storeWrite: 0 } }, /prices.storeWrite must be a number, greater/],
+    [{ prices: { ...prices, falseLos: 1 } }, /Did you mean "falseLoss"\?/],
+  ];
+  const observations = observationsOf([]);
+  for (const [changes, problem] of wrong) {
+    assert.throws(() => goalsOf('batch', changes), problem);
+    const goals = { ...goalsOf('batch'), ...changes };
+    assert.throws(() => advise(observations, goals), problem);
+  }
 });
 
 test('a preset or goal with a slip of the pen is named', () => {

@@ -135,8 +135,25 @@ test('with few pauses Cantelli’s bound takes over, and holds', () => {
   const tail = fitTail(few);
   assert.equal(tail?.kind, 'cantelli');
   near(tail?.survival(1_000) ?? 0, 16_670 / (16_670 + 828 ** 2), 0.01);
-  assert.equal(fitTail([]), undefined);
-  assert.equal(new PauseLaw([], 10).perHour(100).mean, 0.05, 'half an event in all that time');
+  const none = new PauseLaw([], 10);
+  assert.equal(none.perHour(0).mean, 0.05, 'half an event in all that time');
+  assert.ok(none.perHour(10_000).mean < 0.05 / 10_000, 'and hardly one of ten seconds');
+  assert.equal(none.perHour(10_000).high, rateOf(0, 10).high, 'but nobody has seen that');
+});
+
+test('pauses that are alike, or none, do not make longer ones impossible', () => {
+  for (const pauses of [[], [8_000], [8_000, 8_000, 8_000]]) {
+    const law = new PauseLaw(pauses, 100);
+    let last = Number.POSITIVE_INFINITY;
+    for (const x of [0, 10, 100, 7_999, 8_001, 20_000, 1e6]) {
+      const { mean, low, high } = law.perHour(x);
+      assert.ok(mean > 0 && low <= mean && mean <= high, `${low}, ${mean}, ${high}`);
+      assert.ok(mean <= last, 'longer ones are rarer');
+      last = mean;
+    }
+    assert.equal(law.perHour(1e6).high, rateOf(0, 100).high);
+    assert.ok(law.lengthAt(0.001) < 1e9);
+  }
 });
 
 test('more slack, fewer losses by pauses', () => {

@@ -13,6 +13,8 @@ import {
 import { readLeaseLog } from '../../src/observe/lease-log/read-log.ts';
 import { recordLeases } from '../../src/observe/lease-log/recorder.ts';
 import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { seededRandom } from '../../src/support/random.ts';
+import { faultyStore } from '../../src/testing/faulty-store.ts';
 import { ManualClock } from '../../src/testing/manual-clock.ts';
 
 let folder = '';
@@ -94,7 +96,23 @@ test('attempts count up over a renewal and start again; a suspend is told once',
   );
 });
 
-async function observed() {
+test('the suspend that lost a session is told with the heartbeat that found out', async () => {
+  // Whether that heartbeat comes before the next look at the clocks depends on its jitter.
+  for (let seed = 1; seed <= 100; seed += 1) {
+    const { reports, world } = await observed(seed);
+    await world.clock.advance(9_000);
+    world.clock.suspend(20_000);
+    await world.clock.advance(9_000);
+    const suspended = reports.filter((report) => report.suspendedMs > 0);
+    assert.deepEqual(
+      suspended.map((report) => Math.round(report.suspendedMs)),
+      [20_000],
+      `seed ${seed}`,
+    );
+  }
+});
+
+async function observed(seed = 1) {
   const clock = new ManualClock();
   const store = openMemoryStore({ clock });
   const world = { clock, fail: 0 };
@@ -110,7 +128,8 @@ async function observed() {
       if (report.kind === 'operation') reports.push(report);
     },
   };
-  await openSession({ store, owner: 'ann', ttlMs: 9_000, clock, timers: clock.timers, observer });
+  const time = { clock, timers: clock.timers, random: seededRandom(seed) };
+  await openSession({ store, owner: 'ann', ttlMs: 9_000, observer, ...time });
   return { reports, world };
 }
 
@@ -120,7 +139,7 @@ test('a line that is no entry is named with its problem, wherever it is', async 
     ['{"kind":"dropped","at":"noon","count":3}', /at must be a number; got "noon"/],
     ['{"kind":"dropped","at":2}', /count must be a whole number/],
     ['{"kind":"dropped","at":2,"count":3,"more":1}', /unknown field "more"/],
-    ['{"kind":"gap"}', /kind must be one of header, report, event, dropped; got "gap"/],
+    ['{"kind":"gap"}', /kind must be one of header, report, event, dropped, missed; got "gap"/],
     [
       '{"kind":"report","report":{"kind":"lost","session":"s","leases":-1,"at":1}}',
       /report.leases must be/,
@@ -176,4 +195,56 @@ test('O-4: a recorder that cannot write says so when asked, and never throws at 
   await assert.rejects(recorder.flush(), /ENOENT/);
   recorder.report({ kind: 'dropped', count: 1, at: 1 });
   assert.equal(recorder.dropped, 1);
+});
+
+test('a file that does not begin with a header is no lease log, and a torn line before one is not forgiven', async () => {
+  const file = join(folder, 'other.txt');
+  for (const [text, problem] of [
+    ['hello\n', /not JSON/],
+    ['hello', /not JSON/],
+    [`${DROPPED}\n`, /begins with a header/],
+    [`hello\n${HEADER}\n`, /not JSON/],
+  ] as const) {
+    await writeFile(file, text);
+    const [first] = await readAll(file);
+    assert.ok(first?.kind === 'malformed', text);
+    assert.match(first.problem, problem);
+  }
+});
+
+test('O-1: a recorder that starts on a store with many events records each of them', async () => {
+  const clock = new ManualClock();
+  const file = join(folder, 'many.jsonl');
+  const store = openMemoryStore({ clock });
+  const time = { clock, timers: clock.timers };
+  const session = await openSession({ store, owner: 'ann', ...time });
+  for (let count = 0; count < 6_000; count += 1) {
+    const got = await session.acquire(`key/${count % 50}`);
+    assert.ok(got.kind === 'acquired');
+    await got.lease.release('finished');
+  }
+  const recorder = recordLeases({ file, ...time });
+  recorder.recordEvents(store);
+  await recorder.close();
+  assert.equal(recorder.dropped, 0);
+  const seqs = (await readAll(file)).flatMap((entry) =>
+    entry.kind === 'event' ? [entry.event.seq] : [],
+  );
+  assert.deepEqual(
+    seqs,
+    Array.from({ length: 12_001 }, (_, index) => index + 1),
+  );
+});
+
+test('close keeps what was reported, also when the store is away, and says that it is', async () => {
+  const clock = new ManualClock();
+  const file = join(folder, 'away.jsonl');
+  const faulty = faultyStore(openMemoryStore({ clock }));
+  const recorder = recordLeases({ file, clock, timers: clock.timers });
+  faulty.failAll('unavailable');
+  recorder.recordEvents(faulty.store);
+  recorder.report({ kind: 'dropped', count: 7, at: 5 });
+  await assert.rejects(recorder.close(), StoreUnavailable);
+  const kinds = (await readAll(file)).map((entry) => entry.kind);
+  assert.deepEqual(kinds, ['header', 'report']);
 });

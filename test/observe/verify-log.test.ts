@@ -167,6 +167,27 @@ const PLANTS: Readonly<Record<ViolatedRule, Plant>> = {
     const beat = { operation: 'heartbeat', outcome: 'ok', remainingAtReplyMs: 0 };
     return copy(log, known, { at, ...beat, fence: undefined, granted: undefined });
   },
+  'foreign-write-accepted': (log) => {
+    const save = find(log, isOperation('checkpoint', 0));
+    inner(save)['session'] = '00000000-0000-4000-8000-00000000000f';
+    return save;
+  },
+  'grant-not-recorded': (log) => {
+    const grant = find(log, isOperation('acquire', 0));
+    const fence = Number(inner(grant)['fence']) - 7;
+    const at = Number(inner(grant)['at']) - 10_000;
+    return copy(log, grant, { at, fence, granted: { predecessor: { exit: 'none' } } });
+  },
+  'granted-after-end': (log) => {
+    const end = inner(find(log, isEvent('session-ended', 0)));
+    const last = find(log, isEvent('acquired', 2));
+    const fence = Number(inner(last)['fence']) + 50;
+    const { session, owner } = end;
+    const later = { seq: seqAfterAll(log), at: Number(end['at']) + 5_000, key: 'another-key' };
+    return copy(log, last, { session, owner, fence, ...later });
+  },
+  'opened-twice': (log) =>
+    copy(log, find(log, isEvent('session-opened', 0)), { seq: seqAfterAll(log) }),
   'conflicting-event': (log) => copy(log, find(log, isEvent('acquired', 0)), { owner: 'another' }),
 };
 

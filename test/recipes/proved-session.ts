@@ -20,7 +20,10 @@ export function registerProvedSession(backend: Backend): void {
     after(() => backend.end());
 
     test('R-7: an event loop that is blocked for three ttls within a busy section keeps its lease', () =>
-      keepWhileAnnounced(backend));
+      keepWhileAnnounced(backend, false));
+
+    test('R-7: a lease of a session below it is kept through the busy section too', () =>
+      keepWhileAnnounced(backend, true));
 
     test('R-7: blocked without an announcement, it loses its lease', () =>
       loseTo(backend, { key: KEY, ms: 3 * TTL_MS }));
@@ -31,9 +34,18 @@ export function registerProvedSession(backend: Backend): void {
     test('R-7: blocked for longer than it announced, it loses its lease', () =>
       loseTo(backend, { key: KEY, ms: 4 * TTL_MS, announcedMs: TTL_MS }));
 
+    test('R-7: a lease of a session below it is lost with it', () =>
+      loseTo(backend, { key: KEY, ms: 3 * TTL_MS, below: true }));
+
     test('overrun: work that goes on without authority is reported', () => reportOverrun(backend));
 
     test('overrun: with exitOnOverrun the process ends, by SIGKILL', () => exitOnOverrun(backend));
+
+    test('overrun: with exitOnOverrun of the session its thread ends a process that is wedged', () =>
+      exitWhenWedged(backend));
+
+    test('overrun: within a busy section the thread ends nothing', () =>
+      keepWhileAnnounced(backend, false, true));
   });
 }
 
@@ -44,8 +56,12 @@ interface Scene {
 }
 
 /** A contender waits in line when the prover begins to block. */
-async function contend(stage: Stage, block: Block): Promise<Scene & { blocked: Promise<string> }> {
-  const prover = await openProver(stage);
+async function contend(
+  stage: Stage,
+  block: Block,
+  exits = false,
+): Promise<Scene & { blocked: Promise<string> }> {
+  const prover = await openProver(stage, exits);
   const contender = stage.start<WorkerApi>('children/worker.ts');
   await contender.call('open', { store: stage.address, owner: 'contender', ttlMs: TTL_MS });
   const blocking = prover.next('blocking');
@@ -59,9 +75,9 @@ async function contend(stage: Stage, block: Block): Promise<Scene & { blocked: P
   return { prover, blocked, taken: () => taken };
 }
 
-async function openProver(stage: Stage): Promise<Child<ProverApi>> {
+async function openProver(stage: Stage, exits = false): Promise<Child<ProverApi>> {
   const prover = stage.start<ProverApi>('../recipes/children/prover.ts');
-  await prover.call('open', { store: stage.address, ttlMs: TTL_MS });
+  await prover.call('open', { store: stage.address, ttlMs: TTL_MS, exitOnOverrun: exits });
   return prover;
 }
 
@@ -69,10 +85,14 @@ function inspect(stage: Stage) {
   return stage.store.leases.inspect(parseLeaseKey(KEY));
 }
 
-async function keepWhileAnnounced(backend: Backend): Promise<void> {
+async function keepWhileAnnounced(
+  backend: Backend,
+  below: boolean,
+  exits = false,
+): Promise<void> {
   await using stage = await Stage.on(backend);
-  const block = { key: KEY, ms: 3 * TTL_MS, announcedMs: 10 * TTL_MS };
-  const { prover, blocked, taken } = await contend(stage, block);
+  const block = { key: KEY, ms: 3 * TTL_MS, announcedMs: 10 * TTL_MS, below };
+  const { prover, blocked, taken } = await contend(stage, block, exits);
   assert.equal(await blocked, 'held', 'the first line after the block is still allowed to act');
   assert.equal(taken(), undefined, 'nobody else got it');
   assert.equal(await prover.call('release', { key: KEY }), 'released');
@@ -86,6 +106,16 @@ async function loseTo(backend: Backend, block: Block): Promise<void> {
   await until('the contender has it', () => taken() !== undefined);
   assert.equal(taken()?.exit, 'expired');
   assert.equal(await blocked, 'lapsed', 'the first line after the block finds out');
+}
+
+async function exitWhenWedged(backend: Backend): Promise<void> {
+  await using stage = await Stage.on(backend);
+  const block = { key: KEY, ms: 3_600_000 };
+  const { prover, blocked, taken } = await contend(stage, block, true);
+  blocked.catch(() => undefined);
+  assert.deepEqual(await prover.exit, { code: null, signal: 'SIGKILL' });
+  await until('the contender has it', () => taken() !== undefined);
+  assert.equal(taken()?.exit, 'expired');
 }
 
 async function startStubborn(stage: Stage, exitOnOverrun: boolean) {

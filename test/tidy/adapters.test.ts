@@ -4,7 +4,7 @@ import { ADAPTERS, adapterProblems } from './adapters.ts';
 import { projectPaths } from './project-files.ts';
 
 test('every adapter has the same operation files', () => {
-  const paths = projectPaths('src/store/*/*.ts');
+  const paths = projectPaths('src/store/*/**/*.ts');
   for (const adapter of ADAPTERS) {
     assert.ok(
       paths.includes(`src/store/${adapter}/open.ts`),
@@ -17,9 +17,36 @@ test('every adapter has the same operation files', () => {
 test('the rule bites', () => {
   const everywhere = (name: string) => ADAPTERS.map((adapter) => `src/store/${adapter}/${name}`);
   const extra = { sqlite: { 'migrate.ts': 'has tables' } };
+  const problems = (paths: readonly string[], extraFiles = {}, required: readonly string[] = []) =>
+    adapterProblems(paths, extraFiles, required);
   const good = [...everywhere('open.ts'), 'src/store/sqlite/migrate.ts'];
-  assert.deepEqual(adapterProblems(good, extra), []);
-  assert.equal(adapterProblems([...good, 'src/store/memory/renew.ts'], extra).length, 2);
-  assert.equal(adapterProblems(everywhere('open.ts'), extra).length, 1);
-  assert.deepEqual(adapterProblems([...good, 'src/store/memory/open.test.ts'], extra), []);
+  assert.deepEqual(problems(good, extra), []);
+  assert.equal(problems([...good, 'src/store/memory/renew.ts'], extra).length, 2);
+  assert.equal(problems(everywhere('open.ts'), extra).length, 1);
+  assert.deepEqual(problems([...good, 'src/store/memory/open.test.ts'], extra), []);
+});
+
+test('the rule bites in the folders of an adapter, whatever they are called', () => {
+  const everywhere = (name: string) => ADAPTERS.map((adapter) => `src/store/${adapter}/${name}`);
+  const claim = everywhere('executions/claim.ts');
+  assert.deepEqual(adapterProblems(claim, {}, []), []);
+  assert.equal(adapterProblems(claim.slice(1), {}, []).length, 1);
+  assert.equal(adapterProblems([...claim, 'src/store/memory/odd/place.ts'], {}, []).length, 2);
+  // A file of the same name elsewhere in the adapter is another file.
+  assert.equal(adapterProblems([...claim, 'src/store/memory/claim.ts'], {}, []).length, 2);
+  const state = { memory: { 'executions/state.ts': 'plain maps' } };
+  assert.deepEqual(
+    adapterProblems([...claim, 'src/store/memory/executions/state.ts'], state, []),
+    [],
+  );
+  assert.equal(adapterProblems(claim, state, []).length, 1);
+});
+
+test('what the port asks for is missed even when no adapter has it, and is no extra', () => {
+  const required = ['executions/claim.ts'];
+  assert.equal(adapterProblems([], {}, required).length, ADAPTERS.length);
+  const claim = ADAPTERS.map((adapter) => `src/store/${adapter}/executions/claim.ts`);
+  assert.deepEqual(adapterProblems(claim, {}, required), []);
+  const extra = { memory: { 'executions/claim.ts': 'has reasons' } };
+  assert.equal(adapterProblems(claim, extra, required).length, 1);
 });

@@ -1,11 +1,24 @@
-/** Folders of src/store that must answer every port with the same operation files. */
+/** Folders of src/store that must answer every port with the same operation files, below them too. */
 export const ADAPTERS: readonly string[] = ['memory', 'sqlite', 'postgres'];
+
+/** What the port for executions asks for: a file each, in every adapter, even if all of them forgot it. */
+export const EXECUTION_FILES: readonly string[] = [
+  ...['open', 'submit', 'claim', 'record', 'transact', 'finish', 'park', 'give-back', 'inbox'],
+  ...['cancel', 'pause', 'resume', 'signal', 'maintain', 'read-execution', 'outcomes', 'history'],
+  ...['list', 'children', 'attachments', 'blobs', 'deliver', 'gates'],
+].map((name) => `executions/${name}.ts`);
 
 /** Files an adapter has for itself, each with the reason. Everything else is an operation. */
 export const EXTRA_FILES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   memory: {
     'state.ts': 'holds in plain maps what the SQL stores hold in tables',
     'line.ts': 'who stands in line, which the SQL stores say in SQL',
+    'executions/state.ts': 'holds in plain maps what the SQL stores hold in tables',
+    'executions/heap.ts': 'what comes first by time, which the SQL stores say with an index',
+    'executions/ready.ts': 'what may be claimed, which the SQL stores say with an index',
+    'executions/owner.ts': 'what the verbs of owners share',
+    'executions/command.ts': 'what the four commands share',
+    'executions/end.ts': 'all that an end does, whoever brings it about',
   },
   sqlite: {
     'connect.ts': 'opens the file and checks that it is ours and durable',
@@ -17,6 +30,18 @@ export const EXTRA_FILES: Readonly<Record<string, Readonly<Record<string, string
     'grant-lease.ts': 'the statement of acquire, too long to share a file',
     'delete-old.ts': 'the deletions of sweep, too long to share a file',
     'migrate.ts': 'only SQL stores have tables',
+    'executions/append-outside.ts': 'the event of somebody who does not own the execution',
+    'executions/candidates.ts': 'which executions a claim may have, too long to share a file',
+    'executions/command-view.ts': 'what the four commands share',
+    'executions/end-execution.ts': 'all that an end does, whoever brings it about',
+    'executions/labels.ts': 'tags and attributes, by which executions are found',
+    'executions/lent-connection.ts': 'what user code sees of the connection',
+    'executions/let-go.ts': 'how park and giveBack let go',
+    'executions/load-execution.ts': 'rows of executions as arrays',
+    'executions/lost.ts': 'what dead sessions left, too long to share a file',
+    'executions/take-claims.ts': 'what a claim does to the executions that were chosen',
+    'executions/owner-view.ts': 'what refusals are explained from',
+    'executions/owner.ts': 'what the verbs of owners share',
   },
   postgres: {
     'connect.ts': 'options, driver and connections',
@@ -30,34 +55,65 @@ export const EXTRA_FILES: Readonly<Record<string, Readonly<Record<string, string
     'halt.ts': 'the one statement that stops grants',
     'hints.ts': 'LISTEN and NOTIFY between processes',
     'migrate.ts': 'only SQL stores have tables',
+    'committer.ts': 'group commit of what executions write: many operations, one statement',
+    'executions/arrays.ts': 'array literals, as unnest takes them',
+    'executions/bell.ts': 'LISTEN and NOTIFY between processes',
+    'executions/boundaries.ts': 'counts commits, so that a test can end the process at any of them',
+    'executions/claim-statement.ts': 'the statement of claim, too long to share a file',
+    'executions/command.ts': 'what the four commands share',
+    'executions/end-execution.ts': 'all that an end does, whoever brings it about',
+    'executions/finish-statement.ts': 'the statements of finish, too long to share a file',
+    'executions/insert-executions.ts': 'new executions: by submit, as children, as a successor',
+    'executions/ledger.ts': 'how far the histories of executions claimed here are known to go',
+    'executions/items.ts': 'what a flush of the writes of owners is made of',
+    'executions/let-go.ts': 'the statement that park and giveBack share',
+    'executions/owner-guards.ts': 'the guard that every statement of an owner has',
+    'executions/parts.ts': 'what every verb works with',
+    'executions/places.ts': 'the places of concurrency keys, locked',
+    'executions/rates.ts': 'the turns of rate keys, locked',
+    'executions/refuse-claim.ts': 'what refusals of claims are explained from',
+    'executions/rows.ts': 'executions as they are read and written whole',
+    'executions/strays.ts': 'claims whose answer was lost with the connection',
+    'executions/write.ts': 'the write of an owner in a transaction of its own',
   },
 };
 
 type ExtraFiles = typeof EXTRA_FILES;
 
+/** A file's name below its adapter's folder, such as `executions/claim.ts`; undefined for all others. */
+export function nameWithin(adapter: string, path: string): string | undefined {
+  const folder = `src/store/${adapter}/`;
+  return path.startsWith(folder) ? path.slice(folder.length) : undefined;
+}
+
 /** Adapters that lack an operation another one has, and extra files that no longer exist. */
 export function adapterProblems(
   paths: readonly string[],
   extraFiles: ExtraFiles = EXTRA_FILES,
+  required: readonly string[] = EXECUTION_FILES,
 ): readonly string[] {
   const filesOf = (adapter: string) =>
     paths
-      .filter((path) => path.startsWith(`src/store/${adapter}/`))
-      .map((path) => path.split('/')[3] ?? '')
+      .map((path) => nameWithin(adapter, path))
+      .filter((name) => name !== undefined)
       .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'));
-  const operations = new Set(
-    ADAPTERS.flatMap((adapter) =>
+  const operations = new Set([
+    ...required,
+    ...ADAPTERS.flatMap((adapter) =>
       filesOf(adapter).filter((name) => extraFiles[adapter]?.[name] === undefined),
     ),
-  );
+  ]);
   return ADAPTERS.flatMap((adapter) => {
     const files = filesOf(adapter);
     const missing = [...operations]
       .filter((name) => !files.includes(name))
-      .map((name) => `src/store/${adapter}/${name} is missing; another adapter has it`);
+      .map((name) => `src/store/${adapter}/${name} is missing; the port or another adapter has it`);
     const stale = Object.keys(extraFiles[adapter] ?? {})
       .filter((name) => !files.includes(name))
       .map((name) => `src/store/${adapter}/${name} is listed as extra but does not exist`);
-    return [...missing, ...stale];
+    const shadowed = Object.keys(extraFiles[adapter] ?? {})
+      .filter((name) => required.includes(name))
+      .map((name) => `src/store/${adapter}/${name} is an operation and may not be listed as extra`);
+    return [...missing, ...stale, ...shadowed];
   });
 }

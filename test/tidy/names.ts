@@ -4,6 +4,9 @@ const BANNED: readonly string[] = [
   ...['manager', 'base', 'misc'],
 ];
 
+/** What editors, merges and patches leave behind. */
+const LEFT_OVER = /(?:\.(?:orig|rej|bak|swp|tmp)|~)$/;
+
 const KEBAB = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 /** Documents that tools and readers look for by exactly these names. */
 const DOCUMENT = /^[A-Z]+(?:-[A-Z]+)*\.md$/;
@@ -21,6 +24,7 @@ export function nameProblems(paths: readonly string[]): readonly string[] {
 }
 
 function problemWith(name: string): readonly string[] {
+  if (LEFT_OVER.test(name)) return ['a left-over of a merge or an editor; delete it'];
   if (name.startsWith('.') || DOCUMENT.test(name)) {
     return [];
   }

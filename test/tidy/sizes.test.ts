@@ -17,6 +17,8 @@ test('the rule bites', () => {
   assert.equal(problemsOf('src/lease/a.test.ts', lines(600, '//')), 0);
   assert.equal(problemsOf('src/lease/a.test.ts', lines(601, '//')), 1);
   assert.equal(problemsOf('src/store/memory/renew-lease.ts', lines(151, '//')), 1);
+  assert.equal(problemsOf('src/store/memory/executions/claim.ts', lines(151, '//')), 1);
+  assert.equal(problemsOf('src/store/memory/executions/state.ts', lines(151, '//')), 0);
   assert.equal(problemsOf('src/lease/a.ts', lines(16, "import { a } from 'a';")), 1);
   assert.equal(problemsOf('src/lease/a.ts', `function f() {\n${lines(69, '  f();')}}\n`), 1);
   assert.equal(

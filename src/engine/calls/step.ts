@@ -2,16 +2,20 @@
 // is recorded before the next, so that budgets survive a crash.
 
 import type { Failure } from '../../execution/failure.ts';
+import type { NewEvent } from '../../execution/history.ts';
 import type { CallKey, Payload } from '../../execution/names.ts';
 import { decideRetry } from '../../execution/retry.ts';
 import type { Fence } from '../../lease/fence.ts';
 import type { Instant } from '../../support/clock.ts';
 import type { StepContext } from '../context.ts';
 import { failureOf, retryAfterOf, StepFailed } from '../failures.ts';
+import type { Entry } from '../journal.ts';
 import type { CallBody, Opening, Settlement } from '../ledger.ts';
 import { tell } from '../observer.ts';
 import { type ResolvedRetry, ruleFor } from '../retry-options.ts';
 import type { Call, Run, Wait } from '../run.ts';
+
+const NO_EVENT: NewEvent = { kind: 'step-completed' };
 
 export interface StepPlan<Output> {
   readonly key: CallKey;
@@ -30,8 +34,11 @@ export class StepTimedOut extends Error {
   }
 }
 
-export class StepCall<Output> implements Call {
+/** A call, and the entry of the journal that records its result: a step is made of as little as possible. */
+export class StepCall<Output> implements Call, Entry {
   waits?: Wait;
+  event: NewEvent = NO_EVENT;
+  #output: { readonly value: Output } | undefined;
   readonly #run: Run;
   readonly #plan: StepPlan<Output>;
   readonly #resolve: (output: Output) => void;
@@ -144,35 +151,43 @@ export class StepCall<Output> implements Call {
     const run = this.#run;
     if (run.isOver || run.cancelled !== undefined) return;
     const { key, name } = this.#plan;
-    const { mayHaveRun } = run;
     const attempts = this.#failed === 0 ? '' : `,"attempt":${this.#failed + 1}`;
-    const again = mayHaveRun ? ',"again":true' : '';
+    const again = run.mayHaveRun ? ',"again":true' : '';
     const isSoft = run.isSoft();
     const soft = isSoft ? ',"soft":true' : '';
     const text = `{"key":${JSON.stringify(key)},"out":${payload}${attempts}${again}${soft}}`;
-    const event = { kind: 'step-completed', name, body: text as Payload } as const;
-    const settlement = {
-      kind: event.kind,
-      body: { key },
-      seq: 0,
-      live: { value: output },
-    } as const;
+    this.event = { kind: 'step-completed', name, body: text as Payload };
+    this.#output = { value: output };
     this.#tell(startedAt);
-    if (isSoft) {
-      run.journal.append({ event, stored: () => undefined });
-      run.softened();
-      run.settle({ ...settlement, body: { key, soft: true }, at: run.now });
-      run.active(-1);
+    if (!isSoft) {
+      run.journal.record(this);
       return;
     }
-    run.journal.record({
-      event,
-      stored: (at) => {
-        run.mayHaveRun = false;
-        run.settle({ ...settlement, at });
-        run.active(-1);
-      },
+    run.journal.append({ event: this.event, stored: () => undefined });
+    run.softened();
+    run.settle({
+      kind: 'step-completed',
+      body: { key, soft: true },
+      at: run.now,
+      seq: 0,
+      live: this.#output,
     });
+    run.active(-1);
+  }
+
+  /** As an entry of the journal: its result is durable. */
+  stored(at: Instant): void {
+    const run = this.#run;
+    run.mayHaveRun = false;
+    const body = { key: this.#plan.key };
+    run.settle({
+      kind: 'step-completed',
+      body,
+      at,
+      seq: 0,
+      live: this.#output as { value: Output },
+    });
+    run.active(-1);
   }
 
   #failedWith(error: unknown, startedAt: number): void {

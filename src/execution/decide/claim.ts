@@ -24,8 +24,8 @@ export function refuseClaims(
 }
 
 /** X-7: only an end that is stored lets the next one in; `overdue` does not (S-3). */
-export function isLost(execution: ExecutionRecord, holder: SessionChain, now: Instant): boolean {
-  return execution.status === 'running' && chainState(holder, now) === 'ended';
+export function leavesWork(holder: SessionChain, now: Instant): boolean {
+  return chainState(holder, now) === 'ended';
 }
 
 /** X-11. X-3 makes the status of no account: running and terminal ones have no `readyAt`. */

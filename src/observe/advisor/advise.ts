@@ -2,8 +2,14 @@
 // interval, with what they would lead to and how sure that is; or what is missing to say so.
 
 import { type Candidate, type Constraint, judge } from './candidate.ts';
-import { type MissingEvidence, missingAtAll, missingFor, REGRET_MAX } from './evidence.ts';
-import type { Goals } from './goals.ts';
+import {
+  type MissingEvidence,
+  missingAtAll,
+  missingFor,
+  missingInConflict,
+  REGRET_MAX,
+} from './evidence.ts';
+import { checkedGoals, type Goals } from './goals.ts';
 import { type LeaseModel, modelOf } from './model.ts';
 import type { Observations } from './observations.ts';
 import type { Prediction } from './predict.ts';
@@ -45,7 +51,8 @@ export type Advice =
       readonly reasons: readonly string[];
     };
 
-export function advise(observations: Observations, goals: Goals): Advice {
+export function advise(observations: Observations, wanted: Goals): Advice {
+  const goals = checkedGoals(wanted);
   const model = modelOf(observations);
   const { current } = observations;
   const missing = missingAtAll(model, current !== undefined);
@@ -53,6 +60,8 @@ export function advise(observations: Observations, goals: Goals): Advice {
   const found = search(model, goals);
   if (found.kind === 'conflict') {
     const { between } = found;
+    const unseen = missingInConflict(model, goals);
+    if (unseen.length > 0) return { kind: 'not-enough-evidence', missing: unseen };
     return { kind: 'goals-conflict', between, reasons: conflictReasons(found.all, goals) };
   }
   const gaps = missingFor(model, goals, found.best.settings);
@@ -68,7 +77,7 @@ interface Choice {
 }
 
 function recommend(choice: Choice): Recommendation {
-  const { model, current, found } = choice;
+  const { current, found } = choice;
   const { best, binding } = found;
   const gainShare = 1 - best.cost / current.cost;
   const keep = current.broken.length === 0 && !isWorthwhile(choice, gainShare);
@@ -85,7 +94,7 @@ function recommend(choice: Choice): Recommendation {
     predicted: chosen.predicted,
     current: { settings: current.settings, predicted: current.predicted },
     ...(binding === undefined ? {} : { binding }),
-    confidence: confidenceIn(model, chosen),
+    confidence: confidenceIn(choice, chosen),
     gainShare,
     reasons: reasonsFor({ ...choice, chosen, keep, gainShare }),
     candidates: found.all,
@@ -110,8 +119,12 @@ function atEnd(model: LeaseModel, end: 'low' | 'high'): LeaseModel {
   return { ...model, failure: at(model.failure), crashesPerHour: at(model.crashesPerHour) };
 }
 
-function confidenceIn(model: LeaseModel, chosen: Candidate): 'high' | 'medium' {
+/** So far below its limit that it does not matter how far. */
+const NEGLIGIBLE_SHARE = 0.01;
+
+function confidenceIn({ model, goals }: Choice, chosen: Candidate): 'high' | 'medium' {
   const { falseLossesPer1000LeaseDays: losses } = chosen.predicted;
-  const spreads = [spreadOf(model.crashesPerHour), spreadOf(losses)];
-  return spreads.every((spread) => spread <= SPREAD_MAX) ? 'high' : 'medium';
+  const negligible = NEGLIGIBLE_SHARE * goals.falseLossesPer1000LeaseDaysMax;
+  const isKnown = spreadOf(losses) <= SPREAD_MAX || losses.high <= negligible;
+  return isKnown && spreadOf(model.crashesPerHour) <= SPREAD_MAX ? 'high' : 'medium';
 }

@@ -3,9 +3,12 @@
 // compared with the best that could be had.
 
 import { judge } from './candidate.ts';
+import { lossesByPauses } from './false-loss.ts';
 import type { Goals } from './goals.ts';
 import type { LeaseModel } from './model.ts';
-import { EVENTS_ENOUGH, exactly, SPREAD_MAX, spreadOf } from './rate.ts';
+import { TAIL_MIN } from './pause-law.ts';
+import { HOURS_PER_1000_DAYS, renewing } from './predict.ts';
+import { EVENTS_ENOUGH, exactly, rateOf, SPREAD_MAX, spreadOf } from './rate.ts';
 import { search } from './search.ts';
 import type { LeaseSettings } from './settings.ts';
 
@@ -40,11 +43,57 @@ export function missingAtAll(model: LeaseModel, hasSettings: boolean): readonly 
       ...(perHour > 0 ? { recordHours: (RENEWALS_MIN - model.renewals) / perHour } : {}),
     });
   }
+  if (model.renewals >= RENEWALS_MIN && model.sessionHours <= 0) {
+    missing.push({
+      what: 'renewals',
+      have: `${model.renewals} renewals, in no time`,
+      need: 'reports whose times go on: was the clock set back?',
+    });
+  }
   return missing;
 }
 
 /** What is known too vaguely for this choice; `model` at either end of what is uncertain. */
 export function missingFor(
+  model: LeaseModel,
+  goals: Goals,
+  chosen: LeaseSettings,
+): readonly MissingEvidence[] {
+  return [...missingCrashes(model, goals, chosen), ...missingPauses(model, goals, chosen)];
+}
+
+/** Whether goals that seem to conflict do so only because of pauses that nobody has seen. */
+export function missingInConflict(model: LeaseModel, goals: Goals): readonly MissingEvidence[] {
+  if (model.pauses.count >= TAIL_MIN) return [];
+  const found = search({ ...model, pauses: model.pauses.atLeast() }, goals);
+  return found.kind === 'found' ? [pausesNeeded(model, goals)] : [];
+}
+
+/** Too few pauses for a law: then only the time watched says that longer ones are rare enough. */
+function missingPauses(
+  model: LeaseModel,
+  goals: Goals,
+  chosen: LeaseSettings,
+): readonly MissingEvidence[] {
+  if (model.pauses.count >= TAIL_MIN) return [];
+  const { high } = lossesByPauses(renewing(model, chosen, chosen.ttlMs), model.pauses);
+  const isWithin = high * HOURS_PER_1000_DAYS <= goals.falseLossesPer1000LeaseDaysMax;
+  return isWithin ? [] : [pausesNeeded(model, goals)];
+}
+
+function pausesNeeded(model: LeaseModel, goals: Goals): MissingEvidence {
+  const { sessionHours, pauses } = model;
+  const limit = goals.falseLossesPer1000LeaseDaysMax;
+  const hours = (rateOf(pauses.count, 1).high * HOURS_PER_1000_DAYS) / limit;
+  return {
+    what: 'pauses',
+    have: `${pauses.count} pauses in ${sessionHours.toPrecision(3)} hours of sessions`,
+    need: `${TAIL_MIN} of them to know how long they get, or ${Math.ceil(hours)} hours without another: false losses must stay within ${limit} per 1,000 lease-days`,
+    ...(hours > sessionHours ? { recordHours: hours - sessionHours } : {}),
+  };
+}
+
+function missingCrashes(
   model: LeaseModel,
   goals: Goals,
   chosen: LeaseSettings,

@@ -1,7 +1,7 @@
 // How often a holder that is alive and well loses its lease: because its heartbeats got lost, or
 // because it stood still for longer than its slack.
 
-import type { PauseLaw } from './pause-law.ts';
+import type { PauseRates } from './pause-law.ts';
 import { type Estimate, scaled } from './rate.ts';
 
 export const HOUR_MS = 3_600_000;
@@ -61,7 +61,7 @@ const SLACK_POINTS = 33;
  * A pause begins at any moment between two renewals, so its slack is uniform between what is left just
  * before the next one is sent and what is left just after one was answered.
  */
-export function lossesByPauses(renewing: Renewing, pauses: PauseLaw): Estimate {
+export function lossesByPauses(renewing: Renewing, pauses: Pick<PauseRates, 'perHour'>): Estimate {
   const { lastsMs, heartbeatMs, roundTripMs } = renewing;
   const most = lastsMs - roundTripMs;
   const least = Math.max(0, most - heartbeatMs - roundTripMs);

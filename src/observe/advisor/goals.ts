@@ -3,7 +3,7 @@
 
 import { InvalidInput } from '../../support/fault.ts';
 import { nearestName } from '../../support/nearest.ts';
-import { rejectUnknownOptions } from '../../support/options.ts';
+import { rejectUnknownOptions, shown } from '../../support/options.ts';
 
 /** In any one currency; only their ratios matter. */
 export interface Prices {
@@ -73,6 +73,47 @@ export function goalsOf(preset: string, changes: Partial<Goals> = {}): Goals {
       nearest === undefined ? `Known: ${known.join(', ')}.` : `Did you mean "${nearest}"?`;
     throw new InvalidInput(`There is no preset "${preset}". ${hint}`);
   }
-  rejectUnknownOptions('goals', changes, Object.keys(goals));
-  return { ...goals, ...changes };
+  return checkedGoals({ ...goals, ...changes });
+}
+
+/** Goals that cannot be meant are refused with their name; a search for them would not end, or lie. */
+export function checkedGoals(goals: Goals): Goals {
+  rejectUnknownOptions('goals', goals, Object.keys(PRESETS.batch));
+  rejectUnknownOptions('prices', goals.prices, Object.keys(PRESETS.batch.prices));
+  const { storeWrite, downSecond, falseLoss, reworkSecond } = goals.prices;
+  within('prices.storeWrite', storeWrite, { above: 0 });
+  within('prices.downSecond', downSecond, { min: 0 });
+  within('prices.falseLoss', falseLoss, { min: 0 });
+  within('prices.reworkSecond', reworkSecond, { above: 0 });
+  within('takeoverP99MsMax', goals.takeoverP99MsMax, { above: 0 });
+  within('falseLossesPer1000LeaseDaysMax', goals.falseLossesPer1000LeaseDaysMax, { above: 0 });
+  within('longestEffectMs', goals.longestEffectMs, { min: 0 });
+  within('pollMs', goals.pollMs, { min: 0 });
+  within('ttlMsMin', goals.ttlMsMin, { min: TTL_MS.min, max: TTL_MS.max });
+  within('ttlMsMax', goals.ttlMsMax, { min: goals.ttlMsMin, max: TTL_MS.max });
+  if (!Array.isArray(goals.beatsPerTtl) || goals.beatsPerTtl.length === 0) {
+    throw new InvalidInput('beatsPerTtl must be a list of at least one number.');
+  }
+  // One a ttl comes too late, and more than are tried again after a failure make no sense.
+  for (const beats of goals.beatsPerTtl) within('beatsPerTtl', beats, { above: 1, max: 20 });
+  return goals;
+}
+
+/** What a store may be set to at all. */
+const TTL_MS = { min: 10, max: 604_800_000 } as const;
+
+function within(
+  name: string,
+  value: unknown,
+  range: { readonly min?: number; readonly above?: number; readonly max?: number },
+): void {
+  const { min = Number.NEGATIVE_INFINITY, above = Number.NEGATIVE_INFINITY } = range;
+  const { max = Number.MAX_VALUE } = range;
+  if (typeof value === 'number' && value >= min && value > above && value <= max) return;
+  const bounds = [
+    ...(range.min === undefined ? [] : [`at least ${range.min}`]),
+    ...(range.above === undefined ? [] : [`greater than ${range.above}`]),
+    ...(range.max === undefined ? [] : [`at most ${range.max}`]),
+  ];
+  throw new InvalidInput(`${name} must be a number, ${bounds.join(' and ')}; got ${shown(value)}.`);
 }

@@ -2,7 +2,7 @@
 
 import { Histogram } from './histogram.ts';
 import type { Observations } from './observations.ts';
-import { PauseLaw } from './pause-law.ts';
+import { PauseLaw, type PauseRates } from './pause-law.ts';
 import { type Estimate, rateOf } from './rate.ts';
 import type { RecordedSession } from './session-tally.ts';
 
@@ -15,7 +15,7 @@ export interface LeaseModel {
   readonly roundTripVarianceMs2: number;
   /** How long a failed try takes, at this ttl: time limits grow with the ttl, refusals do not. */
   failedTripMs(ttlMs: number): number;
-  readonly pauses: PauseLaw;
+  readonly pauses: PauseRates;
   readonly crashesPerHour: Estimate;
   readonly crashes: number;
   /** From the expiry to the successor's grant. */

@@ -68,6 +68,11 @@ export class ObservationCollector {
 
   add(entry: LogEntry): void {
     if (entry.kind === 'report') this.#addReport(entry.report);
+    // How what was open then ended, and when, is not known.
+    if (entry.kind === 'missed') {
+      this.#terms.clear();
+      this.#expiredAt.clear();
+    }
     if (entry.kind === 'event' && !this.#seen.has(entry.event.seq)) {
       this.#seen.add(entry.event.seq);
       this.#addEvent(entry.event);
@@ -76,7 +81,9 @@ export class ObservationCollector {
 
   #addReport(report: LeaseReport): void {
     if (report.kind === 'dropped') return;
-    if (report.kind === 'overrun') this.#overrun.add(report.overrunMs);
+    if (report.kind === 'overrun' && report.stillRunning !== true) {
+      this.#overrun.add(report.overrunMs);
+    }
     if (report.kind === 'operation') {
       if (report.outcome === 'fenced') this.#fenceRejections += 1;
       if (report.operation === 'checkpoint' && report.outcome === 'ok') {

@@ -2,11 +2,15 @@
 // stores that are away. Up to what was seen often the counts speak; beyond that a generalised Pareto
 // tail is fitted above a high threshold, and when there is too little for that, the one-sided
 // Chebyshev (Cantelli) bound takes its place, which holds for every law with that mean and variance.
+// A few pauses say little about their variance, and none says nothing: then it is taken to be that of
+// pauses as long as could be overlooked, and the interval stays as wide as the time watched makes it.
 
-import { type Estimate, rateOf } from './rate.ts';
+import { type Estimate, exactly, rateOf } from './rate.ts';
+import { PAUSE_MS_MIN } from './session-tally.ts';
 
 const TAIL_SHARE = 0.05;
-const TAIL_MIN = 20;
+/** With fewer than these, what is longer than all of them is a guess. */
+export const TAIL_MIN = 20;
 /** So many longer ones were seen that no law is needed. */
 const COUNT_ENOUGH = 10;
 /** With few points the shape is pulled towards this: a little heavier than exponential. */
@@ -17,12 +21,26 @@ export interface Tail {
   readonly threshold: number;
   /** Share of pauses longer than x, for x at or above the threshold. */
   survival(x: number): number;
+  /** The most that it may be, as far as a law says; absent where none does. */
+  survivalMost?(x: number): number;
 }
 
-export class PauseLaw {
+/** How often holders pause, for whoever predicts with it. */
+export interface PauseRates {
+  readonly count: number;
+  readonly tail: Tail;
+  /** Pauses longer than x, per hour of holding. */
+  perHour(x: number): Estimate;
+  /** The pause that is exceeded this often per hour. */
+  lengthAt(perHour: number): number;
+  /** The same, if what was not seen is as rare as it may be. */
+  atLeast(): PauseRates;
+}
+
+export class PauseLaw implements PauseRates {
   readonly observedHours: number;
   readonly #sorted: readonly number[];
-  readonly #tail: Tail | undefined;
+  readonly #tail: Tail;
 
   /** `pauses` in milliseconds, from `observedHours` of holding. */
   constructor(pauses: readonly number[], observedHours: number) {
@@ -35,37 +53,45 @@ export class PauseLaw {
     return this.#sorted.length;
   }
 
-  get tail(): Tail | undefined {
+  get tail(): Tail {
     return this.#tail;
   }
 
-  /** Pauses longer than x, per hour of holding. */
   perHour(x: number): Estimate {
     const seen = this.#countAbove(x);
     const counted = rateOf(seen, this.observedHours);
     const tail = this.#tail;
-    if (tail === undefined || x <= tail.threshold || seen >= COUNT_ENOUGH) return counted;
+    if (x <= tail.threshold || seen >= COUNT_ENOUGH) return counted;
     const above = rateOf(this.#countAbove(tail.threshold), this.observedHours);
     const share = tail.survival(x) / Math.max(tail.survival(tail.threshold), Number.MIN_VALUE);
+    // What was never seen in all that time bounds it from above as well; without a law nothing else does.
+    const fitted = above.high * (tail.survivalMost?.(x) ?? Number.POSITIVE_INFINITY) * 2;
     return {
       mean: above.mean * share,
       low: Math.min(above.low * share, counted.low),
-      // What was never seen in all that time bounds it from above as well.
-      high: Math.max(above.mean * share, Math.min(above.high * share * 2, counted.high)),
+      high: Math.max(above.mean * share, Math.min(fitted, counted.high)),
     };
   }
 
-  /** The pause that is exceeded this often per hour. */
+  atLeast(): PauseRates {
+    const { count, tail } = this;
+    const perHour = (x: number): Estimate => exactly(this.perHour(x).low);
+    const least: PauseRates = {
+      count,
+      tail,
+      perHour,
+      lengthAt: (wanted) => lengthAt(perHour, wanted, this.#longest),
+      atLeast: () => least,
+    };
+    return least;
+  }
+
+  get #longest(): number {
+    return this.#sorted.at(-1) ?? 1;
+  }
+
   lengthAt(perHour: number): number {
-    let low = 0;
-    let high = Math.max(1, this.#sorted.at(-1) ?? 1);
-    while (this.perHour(high).mean > perHour && high < 1e9) high *= 2;
-    for (let step = 0; step < 60; step += 1) {
-      const middle = (low + high) / 2;
-      if (this.perHour(middle).mean > perHour) low = middle;
-      else high = middle;
-    }
-    return high;
+    return lengthAt((x) => this.perHour(x), perHour, this.#longest);
   }
 
   #countAbove(x: number): number {
@@ -80,10 +106,22 @@ export class PauseLaw {
   }
 }
 
-export function fitTail(sorted: readonly number[]): Tail | undefined {
+function lengthAt(rate: (x: number) => Estimate, perHour: number, longest: number): number {
+  let low = 0;
+  let high = Math.max(1, longest);
+  while (rate(high).mean > perHour && high < 1e9) high *= 2;
+  for (let step = 0; step < 60; step += 1) {
+    const middle = (low + high) / 2;
+    if (rate(middle).mean > perHour) low = middle;
+    else high = middle;
+  }
+  return high;
+}
+
+export function fitTail(sorted: readonly number[]): Tail {
   const exceeding = Math.max(TAIL_MIN, Math.floor(sorted.length * TAIL_SHARE));
   const threshold = sorted[sorted.length - exceeding - 1];
-  if (threshold === undefined) return sorted.length === 0 ? undefined : cantelli(sorted);
+  if (threshold === undefined) return cantelli(sorted.length === 0 ? [PAUSE_MS_MIN] : sorted);
   const excess = sorted.slice(-exceeding).map((value) => value - threshold);
   return pareto(threshold, excess) ?? cantelli(sorted);
 }
@@ -105,14 +143,19 @@ function pareto(threshold: number, excess: readonly number[]): Tail | undefined 
     if (Math.abs(shape) < 1e-6) return Math.exp(-y);
     return Math.max(0, 1 + shape * y) ** (-1 / shape);
   };
-  return { kind: 'pareto', threshold, survival };
+  // A law that was fitted with an end does not prove that there is one.
+  const survivalMost = (x: number): number =>
+    Math.max(survival(x), Math.exp(-Math.max(0, x - threshold) / first));
+  return { kind: 'pareto', threshold, survival, survivalMost };
 }
 
 function cantelli(sorted: readonly number[]): Tail {
   const mean = sorted.reduce((total, value) => total + value, 0) / sorted.length;
-  const variance =
+  const spread =
     sorted.reduce((total, value) => total + (value - mean) ** 2, 0) /
     Math.max(1, sorted.length - 1);
+  // Pauses that happen to be alike do not make a longer one impossible.
+  const variance = Math.max(spread, mean ** 2 / sorted.length);
   return {
     kind: 'cantelli',
     threshold: mean,

@@ -64,7 +64,7 @@ export function reasonsFor(advice: {
 
 function tailWords(model: LeaseModel): string {
   const { tail } = model.pauses;
-  if (tail === undefined) return 'not known: none was seen';
+  if (model.pauses.count === 0) return 'not known: none was seen';
   return tail.kind === 'pareto'
     ? 'a generalised Pareto law fitted to the longest of them'
     : 'bounded by Cantelli’s inequality, for want of more of them';

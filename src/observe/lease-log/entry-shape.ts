@@ -39,6 +39,7 @@ const OUTCOMES: Readonly<Record<OutcomeClass, true>> = {
   unavailable: true,
 };
 
+const yes: Check = (value, path) => (value === true ? undefined : `${path} must be true`);
 const exit = oneOf(Object.keys(EXIT_ADVICE));
 const loss: Shape = { session: text, leases: whole, cause: optional(text), at: number };
 
@@ -61,6 +62,7 @@ const report: Check = tagged({
     granted: optional(
       object({
         predecessor: object({ exit, fence: optional(whole) }),
+        wentBack: optional(yes),
         restored: optional(object({ seq: whole, digest: text, fence: whole })),
       }),
     ),
@@ -82,7 +84,14 @@ const report: Check = tagged({
   rejoined: loss,
   lost: loss,
   troubled: loss,
-  overrun: { session: text, key: text, fence: whole, overrunMs: number, at: number },
+  overrun: {
+    session: text,
+    key: text,
+    fence: whole,
+    overrunMs: number,
+    stillRunning: optional(yes),
+    at: number,
+  },
   dropped: { count: whole, at: number },
 });
 
@@ -108,10 +117,11 @@ const version: Check = (value, path) =>
     : `${path} is ${JSON.stringify(value)}; this build reads version ${LOG_VERSION}`;
 
 const entry: Check = tagged({
-  header: { version, at: number },
+  header: { version, at: number, writer: optional(text), part: optional(whole) },
   report: { report },
   event: { event },
   dropped: { at: number, count: whole },
+  missed: { at: number, after: whole, until: whole },
 });
 
 export type ParsedLine =

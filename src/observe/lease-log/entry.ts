@@ -5,6 +5,7 @@
 //   {"kind":"report", …}   what the library told its observer
 //   {"kind":"event", …}    what the store recorded, in the store's order
 //   {"kind":"dropped", …}  this many entries before this line could not be kept
+//   {"kind":"missed", …}   these events of the store were gone before they could be recorded
 
 import type { LeaseEvent } from '../../lease/event.ts';
 import type { LeaseReport } from '../../lease/observer.ts';
@@ -16,6 +17,9 @@ export interface HeaderEntry {
   readonly version: number;
   /** The writer's wall clock. */
   readonly at: number;
+  /** Who writes, and which of its files this is the beginning of: logs are given in any order. */
+  readonly writer?: string;
+  readonly part?: number;
 }
 
 export interface ReportEntry {
@@ -34,7 +38,15 @@ export interface DroppedEntry {
   readonly count: number;
 }
 
-export type LogEntry = HeaderEntry | ReportEntry | EventEntry | DroppedEntry;
+/** After `after`, up to and with `until`: by retention, while nobody recorded. */
+export interface MissedEntry {
+  readonly kind: 'missed';
+  readonly at: number;
+  readonly after: number;
+  readonly until: number;
+}
+
+export type LogEntry = HeaderEntry | ReportEntry | EventEntry | DroppedEntry | MissedEntry;
 
 /** Where an entry stands, for whoever has to look at it. */
 export interface Place {

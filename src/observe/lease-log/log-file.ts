@@ -13,26 +13,29 @@ export interface LogFileOptions {
 }
 
 const WAITING_MAX = 10_000;
+/** What can be had again later waits before it takes the place of what cannot. */
+const OFFERED_MAX = 5_000;
 const FILES_MAX_DEFAULT = 4;
 
 export class LogFile {
   readonly #options: LogFileOptions;
-  readonly #header: () => LogEntry;
+  readonly #header: (part: number) => LogEntry;
   readonly #wallMs: () => number;
   #waiting: string[] = [];
   #dropped = 0;
   #droppedUntold = 0;
   #bytes: number | undefined;
+  #parts = 0;
   #writing: Promise<void> | undefined;
   #failure: unknown;
 
   constructor(
     options: LogFileOptions,
-    clock: { readonly header: () => LogEntry; readonly wallMs: () => number },
+    writer: { readonly header: (part: number) => LogEntry; readonly wallMs: () => number },
   ) {
     this.#options = options;
-    this.#header = clock.header;
-    this.#wallMs = clock.wallMs;
+    this.#header = writer.header;
+    this.#wallMs = writer.wallMs;
   }
 
   get dropped(): number {
@@ -50,6 +53,17 @@ export class LogFile {
       this.#droppedUntold += 1;
       return;
     }
+    this.#push(entry);
+  }
+
+  /** False when there is no room for it now: offer it again after `flush`. It does not count as dropped. */
+  offer(entry: LogEntry): boolean {
+    if (this.#failure !== undefined || this.#waiting.length >= OFFERED_MAX) return false;
+    this.#push(entry);
+    return true;
+  }
+
+  #push(entry: LogEntry): void {
     this.#waiting.push(`${JSON.stringify(entry)}\n`);
     this.#writing ??= this.#write();
   }
@@ -98,7 +112,8 @@ export class LogFile {
 
   /** A header; after a line that a killed process left unfinished it starts on a line of its own. */
   async #opening(): Promise<string> {
-    const header = `${JSON.stringify(this.#header())}\n`;
+    const header = `${JSON.stringify(this.#header(this.#parts))}\n`;
+    this.#parts += 1;
     const { file } = this.#options;
     const size = await stat(file).then(
       (found) => found.size,

@@ -1,6 +1,6 @@
-// Reading a log, strictly: every line is an entry or is named with what is wrong with it. The one
-// thing forgiven is a last line that a killed process could not finish, at the end of the file or
-// just before the header of whoever went on with it.
+// Reading a log, strictly: it begins with a header, and every line is an entry or is named with what is
+// wrong with it. The one thing forgiven is a last line that a killed process could not finish, at the
+// end of the file or just before the header of whoever went on with it.
 
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -18,6 +18,7 @@ interface Line {
   readonly number: number;
   readonly parsed: ParsedLine;
   readonly isHeader: boolean;
+  readonly isFirst: boolean;
 }
 
 export async function* readLeaseLog(
@@ -32,20 +33,29 @@ export async function* readLeaseLog(
     number += 1;
     if (number % PROGRESS_LINES === 0) options.onProgress?.(stream.bytesRead);
     if (text === '') continue;
-    const parsed = parseLine(text);
-    const isHeader = parsed.kind === 'entry' && parsed.entry.kind === 'header';
-    if (held !== undefined && !isTorn(held, isHeader)) yield located(file, held);
-    held = { number, parsed, isHeader };
+    const line = lineOf(number, text, held === undefined);
+    if (held !== undefined && !isTorn(held, line.isHeader)) yield located(file, held);
+    held = line;
   }
   options.onProgress?.(stream.bytesRead);
   if (held !== undefined && !isTorn(held, true)) yield located(file, held);
 }
 
+function lineOf(number: number, text: string, isFirst: boolean): Line {
+  const parsed = parseLine(text);
+  const isHeader = parsed.kind === 'entry' && parsed.entry.kind === 'header';
+  if (!isFirst || isHeader || parsed.kind === 'malformed') {
+    return { number, parsed, isHeader, isFirst };
+  }
+  const problem = 'a lease log begins with a header: is this the end of another file?';
+  return { number, parsed: { kind: 'malformed', problem }, isHeader, isFirst };
+}
+
 /** A line that is not even JSON, where a writer may have been killed. */
 function isTorn(line: Line, writerEndedHere: boolean): boolean {
-  return (
-    writerEndedHere && line.parsed.kind === 'malformed' && /not JSON/.test(line.parsed.problem)
-  );
+  const { parsed, isFirst } = line;
+  if (!writerEndedHere || isFirst) return false;
+  return parsed.kind === 'malformed' && /not JSON/.test(parsed.problem);
 }
 
 function located(log: string, { number, parsed }: Line): LocatedEntry | MalformedLine {

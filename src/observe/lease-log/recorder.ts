@@ -1,14 +1,15 @@
 // The recorder: an observer that keeps what it is told in a lease log, and with it, if asked, what
 // the store recorded. One per process and file; several processes write several files.
 
-import type { EventSeq } from '../../lease/event.ts';
+import type { EventSeq, LeaseEvent } from '../../lease/event.ts';
 import type { LeaseObserver, LeaseReport } from '../../lease/observer.ts';
 import type { KernelStore } from '../../lease/port.ts';
-import { type Watched, watchLeases } from '../../lease/watch.ts';
+import { watchLeases } from '../../lease/watch.ts';
 import { type Clock, systemClock } from '../../support/clock.ts';
 import { boundedText, rejectUnknownOptions, wholeNumber } from '../../support/options.ts';
+import { systemRandom } from '../../support/random.ts';
 import { systemTimers, type Timers } from '../../support/timer.ts';
-import { LOG_VERSION } from './entry.ts';
+import { LOG_VERSION, type LogEntry } from './entry.ts';
 import { LogFile, type LogFileOptions } from './log-file.ts';
 
 export interface RecorderOptions extends LogFileOptions {
@@ -23,12 +24,13 @@ export interface RecordEventsOptions {
 }
 
 export interface LeaseRecorder extends LeaseObserver {
-  /** Entries that the disk was too slow for; the log says where. */
+  /** Reports that the disk was too slow for; the log says where. Events wait, and are in the store. */
   readonly dropped: number;
   /** Also keeps the store's events, until the recorder is closed. One process of a fleet is enough. */
   recordEvents(store: KernelStore, options?: RecordEventsOptions): void;
   /** Reads the store's events up to now, and resolves when all is in the file. */
   flush(): Promise<void>;
+  /** The same, for the last time. What is known is in the file also when it rejects for the store. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -56,15 +58,24 @@ const EVENTS_PAGE = 500;
 class Recorder implements LeaseRecorder {
   readonly #file: LogFile;
   readonly #timers: Timers;
+  readonly #wallMs: () => number;
   readonly #stop: AbortController = new AbortController();
   readonly #followed: Followed[] = [];
 
   constructor(options: RecorderOptions) {
     const clock = options.clock ?? systemClock;
+    const writer = systemRandom.uuid();
+    this.#wallMs = () => clock.wallMs();
     this.#timers = options.timers ?? systemTimers;
     this.#file = new LogFile(options, {
-      header: () => ({ kind: 'header', version: LOG_VERSION, at: clock.wallMs() }),
-      wallMs: () => clock.wallMs(),
+      header: (part) => ({
+        kind: 'header',
+        version: LOG_VERSION,
+        at: clock.wallMs(),
+        writer,
+        part,
+      }),
+      wallMs: this.#wallMs,
     });
   }
 
@@ -84,8 +95,11 @@ class Recorder implements LeaseRecorder {
   }
 
   async flush(): Promise<void> {
-    for (const followed of this.#followed) await this.#catchUp(followed);
-    await this.#file.flush();
+    try {
+      for (const followed of this.#followed) await this.#catchUp(followed);
+    } finally {
+      await this.#file.flush();
+    }
   }
 
   async close(): Promise<void> {
@@ -104,10 +118,13 @@ class Recorder implements LeaseRecorder {
       timers: this.#timers,
       ...(pollMs === undefined ? {} : { pollMs }),
     };
-    while (!this.#stop.signal.aborted) {
+    while (!this.#stop.signal.aborted && this.#file.failure === undefined) {
       try {
         const watched = watchLeases(followed.store, { ...options, after: followed.after });
-        for await (const event of watched) this.#keep(followed, event);
+        for await (const event of watched) {
+          if (event.kind === 'truncated') await this.#skip(followed, event.seq);
+          else await this.#keep(followed, event);
+        }
       } catch {
         // The store is out of reach for now. Events wait in it; the log goes on where it stopped.
         await this.#timers.pause(pollMs ?? 1_000, this.#stop.signal);
@@ -116,11 +133,23 @@ class Recorder implements LeaseRecorder {
   }
 
   /** Once each: following and catching up may meet the same event. */
-  #keep(followed: Followed, event: Watched): void {
-    if (event.kind !== 'truncated' && event.seq > followed.after) {
-      this.#file.append({ kind: 'event', event });
+  async #keep(followed: Followed, event: LeaseEvent): Promise<void> {
+    await this.#keepUpTo(followed, event.seq, () => ({ kind: 'event', event }));
+  }
+
+  /** Retention was faster than the recorder: what happened up to here is not in the log. */
+  async #skip(followed: Followed, until: EventSeq): Promise<void> {
+    await this.#keepUpTo(followed, until, () => {
+      return { kind: 'missed', at: this.#wallMs(), after: followed.after, until };
+    });
+  }
+
+  /** An event stays in the store: one that the disk has no room for now is waited with, not dropped. */
+  async #keepUpTo(followed: Followed, seq: EventSeq, entry: () => LogEntry): Promise<void> {
+    while (seq > followed.after) {
+      if (this.#file.offer(entry())) followed.after = seq;
+      else await this.#file.flush();
     }
-    followed.after = Math.max(followed.after, event.seq);
   }
 
   async #catchUp(followed: Followed): Promise<void> {
@@ -130,10 +159,10 @@ class Recorder implements LeaseRecorder {
         limit: EVENTS_PAGE,
       });
       if (page.kind === 'truncated') {
-        followed.after = Math.max(followed.after, page.oldest);
+        await this.#skip(followed, page.oldest);
         continue;
       }
-      for (const event of page.events) this.#keep(followed, event);
+      for (const event of page.events) await this.#keep(followed, event);
       if (page.events.length < EVENTS_PAGE) return;
     }
   }

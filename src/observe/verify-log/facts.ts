@@ -1,20 +1,30 @@
 // The facts of one or more logs, in the order that counts: events as the store numbered them, reports
-// by the session that made them. Everything keeps its place.
+// as the process that made them wrote them. Everything keeps its place.
 
 import type { LeaseEvent } from '../../lease/event.ts';
 import type { Fence } from '../../lease/fence.ts';
-import type { OperationReport } from '../../lease/observer.ts';
+import type { LeaseKey } from '../../lease/names.ts';
+import type { GrantReport, OperationReport } from '../../lease/observer.ts';
 import type { LocatedEntry, Place } from '../lease-log/entry.ts';
+import { inWritingOrder, type Segment, Segments } from './segments.ts';
 import type { Violation } from './violation.ts';
 
 export type Located<Fact> = Fact & { readonly place: Place };
 export type EventOf<Kind extends LeaseEvent['kind']> = Located<Extract<LeaseEvent, { kind: Kind }>>;
 export type Operation = Located<OperationReport & { readonly at: number }>;
 
+/** A grant as its holder was told of it. */
+export type ToldGrant = Operation & {
+  readonly key: LeaseKey;
+  readonly fence: Fence;
+  readonly granted: GrantReport;
+};
+
 /** One term as the store recorded it. */
 export interface Term {
   readonly granted: EventOf<'acquired'>;
   readonly ended: EventOf<'ended'> | undefined;
+  /** Absent too when events between the two were missed. */
   readonly predecessor: EventOf<'acquired'> | undefined;
   readonly successor: EventOf<'acquired'> | undefined;
 }
@@ -25,27 +35,44 @@ export interface Facts {
   /** Terms of each key in the order of their grants. */
   readonly terms: ReadonlyMap<string, readonly Term[]>;
   readonly termOf: ReadonlyMap<Fence, Term>;
+  readonly told: readonly ToldGrant[];
+  /** The first that was told of each fence. */
+  readonly toldOf: ReadonlyMap<Fence, ToldGrant>;
   readonly conflicts: readonly Violation[];
   /** The log starts after the store's first event: what was before is not known. */
   readonly startsLate: boolean;
+  /** Events up to and with these, each after the one before it, may be missing from the record. */
+  readonly missedUntil: readonly number[];
   /** Entries that the recorder could not keep. */
   readonly dropped: number;
+  /** Up to this time of the store nothing can be missing from its record. */
+  readonly completeUntil: number;
+}
+
+/** How often events were missed before this one. What was known before that is no longer sure. */
+export function missesBefore({ missedUntil }: Pick<Facts, 'missedUntil'>, seq: number): number {
+  return missedUntil.filter((until) => until < seq).length;
 }
 
 export class FactCollector {
+  readonly #segments: Segments = new Segments();
   readonly #events: Map<number, Located<LeaseEvent>> = new Map();
-  readonly #operations: Operation[] = [];
+  readonly #operations: { readonly segment: Segment; readonly item: Operation }[] = [];
   readonly #conflicts: Violation[] = [];
+  readonly #missedUntil: Set<number> = new Set();
   #dropped = 0;
 
   add(entry: LocatedEntry): void {
+    const segment = this.#segments.segmentOf(entry);
+    if (segment === undefined) return;
     const { place } = entry;
     if (entry.kind === 'event') this.#addEvent({ ...entry.event, place });
     else if (entry.kind === 'dropped') this.#dropped += entry.count;
+    else if (entry.kind === 'missed') this.#missedUntil.add(entry.until);
     else if (entry.kind === 'report' && entry.report.kind === 'dropped') {
       this.#dropped += entry.report.count;
     } else if (entry.kind === 'report' && entry.report.kind === 'operation') {
-      this.#operations.push({ ...entry.report, place });
+      this.#operations.push({ segment, item: { ...entry.report, place } });
     }
   }
 
@@ -67,24 +94,53 @@ export class FactCollector {
 
   facts(): Facts {
     const events = [...this.#events.values()].sort((a, b) => a.seq - b.seq);
-    const terms = termsOf(events);
+    // Whoever has the last one that another recorder missed has recorded what came before it.
+    const missedUntil = [...this.#missedUntil].filter((until) => !this.#events.has(until));
+    const terms = termsOf(events, missedUntil);
     const termOf = new Map<Fence, Term>();
-    for (const ofKey of terms.values())
-      for (const term of ofKey) termOf.set(term.granted.fence, term);
+    for (const term of [...terms.values()].flat()) {
+      // Of a fence that was issued twice the first is the one that others are held against.
+      const known = termOf.get(term.granted.fence)?.granted.seq ?? Number.POSITIVE_INFINITY;
+      if (term.granted.seq < known) termOf.set(term.granted.fence, term);
+    }
+    const operations = inWritingOrder(this.#operations);
+    const told = operations.filter(isToldGrant);
+    const toldOf = new Map<Fence, ToldGrant>();
+    for (const grant of told) if (!toldOf.has(grant.fence)) toldOf.set(grant.fence, grant);
+    const startsLate = (events[0]?.seq ?? 1) > 1;
+    const isWhole = !startsLate && missedUntil.length === 0 && this.#dropped === 0;
     return {
       events,
-      operations: this.#operations,
+      operations,
       terms,
       termOf,
+      told,
+      toldOf,
       conflicts: this.#conflicts,
-      startsLate: (events[0]?.seq ?? 1) > 1,
+      startsLate,
+      missedUntil,
       dropped: this.#dropped,
+      completeUntil: isWhole ? latest(events) : Number.NEGATIVE_INFINITY,
     };
   }
 }
 
+function isToldGrant(operation: Operation): operation is ToldGrant {
+  const { granted, fence, key } = operation;
+  return granted !== undefined && fence !== undefined && key !== undefined;
+}
+
+function latest(events: readonly Located<LeaseEvent>[]): number {
+  let at = Number.NEGATIVE_INFINITY;
+  for (const event of events) at = Math.max(at, event.at);
+  return at;
+}
+
 /** Grants of each key with the first end recorded for them; wrong ends are found elsewhere. */
-function termsOf(events: readonly Located<LeaseEvent>[]): ReadonlyMap<string, readonly Term[]> {
+function termsOf(
+  events: readonly Located<LeaseEvent>[],
+  missedUntil: readonly number[],
+): ReadonlyMap<string, readonly Term[]> {
   const grants = new Map<string, EventOf<'acquired'>[]>();
   const ends = new Map<Fence, EventOf<'ended'>>();
   for (const event of events) {
@@ -94,14 +150,19 @@ function termsOf(events: readonly Located<LeaseEvent>[]): ReadonlyMap<string, re
     ofKey.push(event);
     grants.set(event.key, ofKey);
   }
+  const misses = ({ seq }: { readonly seq: number }): number => missesBefore({ missedUntil }, seq);
   const entries = [...grants].map(([key, ofKey]): [string, readonly Term[]] => [
     key,
-    ofKey.map((granted, index) => ({
-      granted,
-      ended: ends.get(granted.fence),
-      predecessor: ofKey[index - 1],
-      successor: ofKey[index + 1],
-    })),
+    ofKey.map((granted, index) => {
+      const before = ofKey[index - 1];
+      const isSure = before !== undefined && misses(before) === misses(granted);
+      return {
+        granted,
+        ended: ends.get(granted.fence),
+        predecessor: isSure ? before : undefined,
+        successor: ofKey[index + 1],
+      };
+    }),
   ]);
   return new Map(entries);
 }

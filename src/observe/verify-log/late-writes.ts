@@ -1,9 +1,11 @@
-// What holders report, against what the store recorded: a write that was sent after a successor had
-// been let in must not have been accepted, a session must not be renewed after its end, and no holder
-// may have believed in its authority when somebody else was let in. Holders and store have different
-// clocks; only what is out by more than `skewMs` counts.
+// What holders report, against what the store recorded: a write that was sent after its term had ended
+// must not have been accepted, nor one under a fence that was somebody else's; a session must not be
+// renewed after its end, and no holder may have believed in its authority when somebody else was let in.
+// Holders and store have different clocks; only what is out by more than `skewMs` counts.
 
-import { formatFence } from '../../lease/fence.ts';
+import { DECLARED_EXITS, type Exit } from '../../lease/exit.ts';
+import { type Fence, formatFence } from '../../lease/fence.ts';
+import type { LeaseKey } from '../../lease/names.ts';
 import type { LeaseOperation } from '../../lease/observer.ts';
 import type { EventOf, Facts, Operation, Term } from './facts.ts';
 import type { Violation } from './violation.ts';
@@ -21,7 +23,12 @@ export function checkLateWrites(facts: Facts, skewMs: number): readonly Violatio
     if (event.kind === 'session-ended') sessionEnds.set(event.session, event);
   }
   return [
-    ...facts.operations.flatMap((operation) => staleWrite(operation, facts, skewMs)),
+    ...facts.operations
+      .filter(isAcceptedWrite)
+      .flatMap((write) => [
+        ...staleWrite(write, facts, skewMs),
+        ...foreignWrite(write, facts, skewMs),
+      ]),
     ...facts.operations.flatMap((operation) => {
       const end = sessionEnds.get(operation.session);
       return end === undefined ? [] : renewedAfter(operation, end, skewMs);
@@ -34,24 +41,69 @@ function sentAt(operation: Operation): number {
   return operation.at - operation.latencyMs;
 }
 
-function staleWrite(operation: Operation, facts: Facts, skewMs: number): readonly Violation[] {
-  const { fence, key } = operation;
-  if (fence === undefined || key === undefined) return [];
-  if (!WRITES.has(operation.operation) || operation.outcome !== 'ok') return [];
-  const successor = facts.termOf.get(fence)?.successor;
-  if (successor === undefined) return [];
-  const lateMs = sentAt(operation) - successor.at;
+type Write = Operation & { readonly fence: Fence; readonly key: LeaseKey };
+
+function isAcceptedWrite(operation: Operation): operation is Write {
+  const { fence, key, outcome } = operation;
+  const isWrite = WRITES.has(operation.operation) && outcome === 'ok';
+  return isWrite && fence !== undefined && key !== undefined;
+}
+
+function staleWrite(write: Write, facts: Facts, skewMs: number): readonly Violation[] {
+  const { fence, key } = write;
+  const term = facts.termOf.get(fence);
+  const [over] = [endFor(write, term), term?.successor]
+    .filter((event) => event !== undefined)
+    .sort((a, b) => a.at - b.at);
+  if (over === undefined) return [];
+  const lateMs = sentAt(write) - over.at;
   if (lateMs <= skewMs) return [];
+  const how =
+    over.kind === 'ended'
+      ? `its term had ended as ${over.exit}`
+      : `"${key}" had gone to ${over.owner} with fence ${formatFence(over.fence)}`;
   return [
     {
       rule: 'stale-write-accepted',
-      what:
-        `a ${operation.operation} under fence ${formatFence(fence)} was accepted; it was sent ` +
-        `${Math.round(lateMs)} ms after "${key}" had gone to ${successor.owner} with fence ${formatFence(successor.fence)}`,
-      place: operation.place,
-      against: successor.place,
+      what: `a ${write.operation} under fence ${formatFence(fence)} was accepted; it was sent ${Math.round(lateMs)} ms after ${how}`,
+      place: write.place,
+      against: over.place,
       key,
       fence,
+    },
+  ];
+}
+
+/** The end of the term, unless it is the one that this write declared and may repeat (L-2). */
+function endFor(write: Write, term: Term | undefined): EventOf<'ended'> | undefined {
+  const ended = term?.ended;
+  const isOwn = write.operation === 'release' && ended !== undefined && isDeclared(ended.exit);
+  return isOwn ? undefined : ended;
+}
+
+function isDeclared(exit: Exit): boolean {
+  return (DECLARED_EXITS as readonly Exit[]).includes(exit);
+}
+
+/** T-6: whose fence it is, by what the store recorded or, failing that, by what holders were told. */
+function foreignWrite(write: Write, facts: Facts, skewMs: number): readonly Violation[] {
+  const { fence, key, session, place } = write;
+  const granted = facts.termOf.get(fence)?.granted ?? facts.toldOf.get(fence);
+  const isOurs = granted?.key === key && granted.session === session;
+  if (isOurs || (granted === undefined && write.at + skewMs >= facts.completeUntil)) return [];
+  const whose =
+    granted === undefined
+      ? 'nobody was granted it'
+      : `it was granted for "${granted.key}" to the session ${granted.session}`;
+  return [
+    {
+      rule: 'foreign-write-accepted',
+      what: `a ${write.operation} of "${key}" by the session ${session} was accepted under fence ${formatFence(fence)}, but ${whose}`,
+      place,
+      ...(granted === undefined ? {} : { against: granted.place }),
+      key,
+      fence,
+      session,
     },
   ];
 }

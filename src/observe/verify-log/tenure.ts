@@ -1,16 +1,21 @@
-// Exclusive tenure and exactly one end for each term, from the store's own record.
+// Exclusive tenure, and exactly one end for each term and one life for each session, from the store's own
+// record. Where events were missed, what was open before that may have ended and is forgotten.
 
 import type { Fence } from '../../lease/fence.ts';
 import { formatFence } from '../../lease/fence.ts';
-import type { EventOf, Facts } from './facts.ts';
+import { type EventOf, type Facts, missesBefore } from './facts.ts';
 import type { Violation } from './violation.ts';
 
 export function checkTenure(facts: Facts): readonly Violation[] {
   const violations: Violation[] = [];
-  const open = new Map<string, EventOf<'acquired'>>();
+  let open = new Map<string, EventOf<'acquired'>>();
+  let misses = 0;
   const granted = new Set<Fence>();
   const ended = new Map<Fence, EventOf<'ended'>>();
   for (const event of facts.events) {
+    const missed = missesBefore(facts, event.seq);
+    if (missed > misses) open = new Map();
+    misses = missed;
     if (event.kind === 'acquired') {
       const before = open.get(event.key);
       if (before !== undefined) violations.push(overlap(event, before));
@@ -18,12 +23,13 @@ export function checkTenure(facts: Facts): readonly Violation[] {
       granted.add(event.fence);
     }
     if (event.kind === 'ended') {
-      violations.push(...endProblems(event, { granted, ended, startsLate: facts.startsLate }));
+      const mayBeOlder = facts.startsLate || misses > 0;
+      violations.push(...endProblems(event, { granted, ended, mayBeOlder }));
       ended.set(event.fence, ended.get(event.fence) ?? event);
       if (open.get(event.key)?.fence === event.fence) open.delete(event.key);
     }
   }
-  return [...violations, ...sessionEnds(facts)];
+  return [...violations, ...sessionLives(facts)];
 }
 
 function overlap(event: EventOf<'acquired'>, before: EventOf<'acquired'>): Violation {
@@ -44,7 +50,8 @@ function endProblems(
   seen: {
     readonly granted: ReadonlySet<Fence>;
     readonly ended: ReadonlyMap<Fence, EventOf<'ended'>>;
-    readonly startsLate: boolean;
+    /** It may have been granted before what is recorded. */
+    readonly mayBeOlder: boolean;
   },
 ): readonly Violation[] {
   const { key, fence, place } = event;
@@ -53,25 +60,52 @@ function endProblems(
     const what = `the term ${formatFence(fence)} of "${key}" ended a second time, as ${event.exit}; the first was ${first.exit}`;
     return [{ rule: 'ended-twice', what, place, against: first.place, key, fence }];
   }
-  if (!seen.granted.has(fence) && !seen.startsLate) {
+  if (!seen.granted.has(fence) && !seen.mayBeOlder) {
     const what = `the term ${formatFence(fence)} of "${key}" ended, but nobody was granted it`;
     return [{ rule: 'end-without-grant', what, place, key, fence }];
   }
   return [];
 }
 
-function sessionEnds(facts: Facts): readonly Violation[] {
+/** S-4: a session is opened once and ends once, and is granted nothing after that. */
+function sessionLives(facts: Facts): readonly Violation[] {
   const violations: Violation[] = [];
+  const opened = new Map<string, EventOf<'session-opened' | 'session-rejoined'>>();
   const ended = new Map<string, EventOf<'session-ended'>>();
   for (const event of facts.events) {
-    if (event.kind !== 'session-ended') continue;
-    const { session, place } = event;
-    const first = ended.get(session);
-    if (first !== undefined) {
-      const what = `the session ${session} of ${event.owner} ended a second time`;
-      violations.push({ rule: 'ended-twice', what, place, against: first.place, session });
+    if (event.kind === 'session-ended') {
+      const first = ended.get(event.session);
+      if (first !== undefined) violations.push(again('ended-twice', event, first));
+      ended.set(event.session, first ?? event);
     }
-    ended.set(session, first ?? event);
+    if (event.kind === 'session-opened') {
+      const first = opened.get(event.session);
+      if (first !== undefined) violations.push(again('opened-twice', event, first));
+      opened.set(event.session, first ?? event);
+    }
+    const end = event.kind === 'acquired' ? ended.get(event.session) : undefined;
+    if (event.kind === 'acquired' && end !== undefined && event.at > end.at) {
+      violations.push(grantedAfter(event, end));
+    }
   }
   return violations;
+}
+
+function again(
+  rule: 'ended-twice' | 'opened-twice',
+  event: EventOf<'session-opened' | 'session-rejoined' | 'session-ended'>,
+  first: { readonly place: Violation['place'] },
+): Violation {
+  const { session, place } = event;
+  const did = rule === 'ended-twice' ? 'ended' : 'was opened';
+  const what = `the session ${session} of ${event.owner} ${did} a second time`;
+  return { rule, what, place, against: first.place, session };
+}
+
+function grantedAfter(event: EventOf<'acquired'>, end: EventOf<'session-ended'>): Violation {
+  const { key, fence, session, place } = event;
+  const what =
+    `"${key}" was granted with fence ${formatFence(fence)} to the session ${session} of ${event.owner}, ` +
+    `${event.at - end.at} ms after that session had ended as ${end.exit}`;
+  return { rule: 'granted-after-end', what, place, against: end.place, key, fence, session };
 }

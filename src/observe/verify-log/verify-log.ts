@@ -31,6 +31,8 @@ export interface Checked {
 
 export type VerifiedLog =
   | { readonly kind: 'clean'; readonly checked: Checked }
+  /** Not one report and not one event: nothing was checked. */
+  | { readonly kind: 'empty'; readonly checked: Checked }
   | {
       readonly kind: 'violated';
       readonly checked: Checked;
@@ -75,26 +77,34 @@ export function verifyEntries(
   const violations = [
     ...facts.conflicts,
     ...checkTenure(facts),
-    ...checkFenceOrder(facts),
+    ...checkFenceOrder(facts, skewMs),
     ...checkLineage(facts),
     ...checkLateWrites(facts, skewMs),
   ];
   const checked = checkedOf(facts);
-  return violations.length === 0
-    ? { kind: 'clean', checked }
-    : { kind: 'violated', checked, violations };
+  if (violations.length > 0) return { kind: 'violated', checked, violations };
+  const isEmpty = checked.events + checked.operations === 0;
+  return { kind: isEmpty ? 'empty' : 'clean', checked };
 }
 
 function checkedOf(facts: Facts): Checked {
   const terms = [...facts.termOf.values()];
   const notes: string[] = [];
   if (facts.events.length === 0) {
-    notes.push('No events of the store: tenure and fence order could not be checked.');
+    notes.push(
+      'No events of the store: tenure could not be checked, and fence order only in part.',
+    );
   }
   if (facts.operations.length === 0) {
     notes.push('No reports of holders: lineage and late writes could not be checked.');
   }
   if (facts.startsLate) notes.push('The log starts after the first event of the store.');
+  const missed = facts.missedUntil.length;
+  if (missed > 0) {
+    notes.push(
+      `Events of the store were deleted before they were recorded, ${missed === 1 ? 'once' : `${missed} times`}.`,
+    );
+  }
   if (facts.dropped > 0) notes.push(`${facts.dropped} entries were not recorded.`);
   return {
     events: facts.events.length,

@@ -33,10 +33,17 @@ export interface CoordinatorStore extends KernelStore {
   readonly executions: ExecutionStore;
 }
 
-export interface ExecutionStore {
-  submit(request: Submit): Promise<SubmitAnswer>;
+export interface ExecutionStore
+  extends ExecutionOwning,
+    ExecutionCommands,
+    ExecutionReads,
+    PayloadStore {
+  /** Calls back when something may have become ready or may have ended. It may be lost, late or wrong. */
+  onRing(listener: () => void): () => void;
+}
 
-  // Workers.
+/** What workers do. */
+export interface ExecutionOwning {
   claim(request: Claim): Promise<ClaimAnswer>;
   /** Appends to the history of a running execution, which stays with its owner. */
   record(request: OwnerWrite): Promise<Recorded>;
@@ -50,8 +57,11 @@ export interface ExecutionStore {
   giveBack(request: GiveBack): Promise<GivenBack>;
   /** Messages after `after`, in order. */
   inbox(query: ReadInbox): Promise<readonly InboxMessage[]>;
+}
 
-  // Everybody else.
+/** What everybody else does. */
+export interface ExecutionCommands {
+  submit(request: Submit): Promise<SubmitAnswer>;
   cancel(request: Command): Promise<CommandAnswer>;
   pause(request: Command): Promise<CommandAnswer>;
   /** Takes away `paused`, and `blocked` too. */
@@ -59,8 +69,9 @@ export interface ExecutionStore {
   signal(request: Signal): Promise<CommandAnswer>;
   /** Ends what is past its deadline, passes on cancellation to children; a page at a time. */
   maintain(request: Maintain): Promise<Maintained>;
+}
 
-  // Reads.
+export interface ExecutionReads {
   read(id: ExecutionId): Promise<ExecutionRecord | undefined>;
   /** How executions ended: those of `ids` that have. */
   outcomes(ids: readonly ExecutionId[]): Promise<readonly Outcome[]>;
@@ -69,13 +80,12 @@ export interface ExecutionStore {
   children(query: ListChildren): Promise<readonly ChildSummary[]>;
   attachment(query: ReadAttachment): Promise<Attachment | undefined>;
   attachments(id: ExecutionId): Promise<readonly AttachmentSummary[]>;
+}
 
-  /** Values too large for a row: written before anything refers to them, under their digest. */
+/** Values too large for a row: written before anything refers to them, under their digest. */
+export interface PayloadStore {
   putBlob(blob: Blob): Promise<void>;
   getBlob(digest: string): Promise<Uint8Array | undefined>;
-
-  /** Calls back when something may have become ready or may have ended. It may be lost, late or wrong. */
-  onRing(listener: () => void): () => void;
 }
 
 type Refused<Why> = { readonly kind: 'refused' } & Why;

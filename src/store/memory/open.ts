@@ -2,13 +2,15 @@
 // own parts. It refuses as often as the durable stores do.
 
 import { type LeasePolicy, resolvePolicy } from '../../lease/policy.ts';
-import type { KernelStore, LeaseStore, SessionStore } from '../../lease/port.ts';
+import type { LeaseStore, SessionStore } from '../../lease/port.ts';
 import { type Clock, systemClock } from '../../support/clock.ts';
 import { rejectUnknownOptions } from '../../support/options.ts';
+import type { CoordinatorStore } from '../contract/execution-store.ts';
 import { acquire } from './acquire.ts';
 import { beginIntent } from './begin-intent.ts';
 import { checkpoint } from './checkpoint.ts';
 import { endSession } from './end-session.ts';
+import { openExecutions } from './executions/open.ts';
 import { heartbeat } from './heartbeat.ts';
 import { inspectLease } from './inspect-lease.ts';
 import { inspectSession } from './inspect-session.ts';
@@ -34,10 +36,11 @@ export interface MemoryStoreOptions {
   readonly clock?: Clock;
 }
 
-export function openMemoryStore(options: MemoryStoreOptions = {}): KernelStore {
+export function openMemoryStore(options: MemoryStoreOptions = {}): CoordinatorStore {
   rejectUnknownOptions('openMemoryStore', options, ['policy', 'clock']);
   const policy = resolvePolicy(options.policy);
   const state = new MemoryState(options.clock ?? systemClock, policy);
+  const { executions, close } = openExecutions(state);
   return {
     kind: 'memory',
     policy,
@@ -45,12 +48,16 @@ export function openMemoryStore(options: MemoryStoreOptions = {}): KernelStore {
     hintsReach: 'all-processes',
     sessions: sessionsOf(state),
     leases: leasesOf(state),
+    executions,
     raiseEpoch: async (request) => raiseEpoch(state, request),
     onHint(listener) {
       state.hints.add(listener);
       return () => state.hints.delete(listener);
     },
-    close: async () => state.hints.clear(),
+    close: async () => {
+      state.hints.clear();
+      close();
+    },
   };
 }
 

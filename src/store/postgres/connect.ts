@@ -3,7 +3,7 @@
 import type { Client, Pool, PoolConfig } from 'pg';
 import type { LeasePolicy } from '../../lease/policy.ts';
 import { Fault, InvalidInput, StoreUnavailable } from '../../support/fault.ts';
-import { wholeNumber } from '../../support/options.ts';
+import { boundedText, wholeNumber } from '../../support/options.ts';
 import { numbersForBigints } from './database.ts';
 
 export interface PostgresStoreOptions {
@@ -23,6 +23,8 @@ export interface PostgresStoreOptions {
   readonly statementTimeoutMs?: number;
   /** SQL for store time in whole milliseconds, for tests that move it. Leave it alone otherwise. */
   readonly nowSql?: string;
+  /** For tests that end the process: called around every commit of an execution verb (X-24). */
+  readonly onBoundary?: (phase: 'before' | 'after', n: number) => void;
 }
 
 export const OPTION_NAMES: readonly (keyof PostgresStoreOptions)[] = [
@@ -36,7 +38,18 @@ export const OPTION_NAMES: readonly (keyof PostgresStoreOptions)[] = [
   'connectTimeoutMs',
   'statementTimeoutMs',
   'nowSql',
+  'onBoundary',
 ];
+
+export function schemaOf(options: PostgresStoreOptions): string {
+  const schema = boundedText('schema', options.schema ?? 'holdfast', 48);
+  if (!/^[a-z_][a-z0-9_]*$/.test(schema)) {
+    throw new InvalidInput(
+      `schema must be lower-case letters, digits and underscores, not starting with a digit; got ${JSON.stringify(schema)}.`,
+    );
+  }
+  return schema;
+}
 
 export type Driver = Pick<typeof import('pg'), 'Client' | 'Pool' | 'types'>;
 
@@ -67,11 +80,12 @@ export function poolConfig(options: PostgresStoreOptions, pg: Driver): PoolConfi
 
 /**
  * Every statement of ours has an index for what it looks up. Without statistics, or with old ones, the
- * planner thinks a young table small, scans it, and keeps that plan while the table grows.
+ * planner thinks a young table small, scans it, and keeps that plan while the table grows. A plan is made
+ * once: for a batch of one it would otherwise be made again each time, which costs more than running it.
  * And a grant that was answered must not be forgotten by a crash, or its fence is issued again (T-3).
  */
 const SETTINGS =
-  '-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off -c synchronous_commit=on';
+  '-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off -c plan_cache_mode=force_generic_plan -c synchronous_commit=on';
 
 function connection(url: string, options: PostgresStoreOptions): PoolConfig {
   if (!/^postgres(ql)?:\/\//.test(url)) {

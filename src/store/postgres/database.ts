@@ -2,8 +2,8 @@
 // translation of driver errors into the three faults a store may throw.
 
 import { createHash } from 'node:crypto';
-import type { Client, ClientBase, Pool, PoolConfig, QueryResultRow } from 'pg';
-import { Fault, OutcomeUnknown, StoreUnavailable } from '../../support/fault.ts';
+import type { Client, ClientBase, Pool, PoolClient, PoolConfig, QueryResultRow } from 'pg';
+import { Fault, InvalidInput, OutcomeUnknown, StoreUnavailable } from '../../support/fault.ts';
 
 /** One SQL text, prepared once per connection. Written with `hf.` for the schema and `hf_now()`. */
 export interface Statement {
@@ -33,6 +33,19 @@ export interface Queries {
   ): Promise<readonly Row[]>;
 }
 
+/** What a body of `attempt` decided: to commit or to roll back, and what to answer. */
+export interface Attempted<Result> {
+  readonly keep: boolean;
+  readonly result: Result;
+}
+
+/** What surrounds a commit; see executions/boundaries.ts. */
+export interface Committing {
+  around<Result>(commit: () => Promise<Result>): Promise<Result>;
+}
+
+const AT_ONCE: Committing = { around: (commit) => commit() };
+
 export class Database implements Queries {
   readonly #pool: Pool;
   readonly #config: DatabaseConfig;
@@ -52,9 +65,7 @@ export class Database implements Queries {
 
   /** One transaction on one connection; rolls back when `body` throws. */
   async transaction<Result>(body: (queries: Queries) => Promise<Result>): Promise<Result> {
-    const client = await this.#pool.connect().catch((cause: unknown) => {
-      throw notSent(cause);
-    });
+    const client = await this.#borrow();
     try {
       await client.query('begin');
       const result = await body({ rows: (text, values) => this.#run(client, text, values) });
@@ -66,6 +77,49 @@ export class Database implements Queries {
       client.release(true);
       throw toFault(cause);
     }
+  }
+
+  /**
+   * As `transaction`, for a body that may find that nothing is to be left behind. A connection that
+   * breaks before the commit was sent has changed nothing.
+   */
+  async attempt<Result>(
+    body: (queries: Queries, client: ClientBase) => Promise<Attempted<Result>>,
+    committing: Committing = AT_ONCE,
+  ): Promise<Result> {
+    const client = await this.#borrow();
+    let isCommitting = false;
+    try {
+      await client.query('begin');
+      const queries: Queries = { rows: (text, values) => this.#run(client, text, values) };
+      const { keep, result } = await body(queries, client);
+      if (keep) {
+        await committing.around(() => {
+          isCommitting = true;
+          return client.query('commit');
+        });
+      } else {
+        await client.query('rollback');
+      }
+      client.release();
+      return result;
+    } catch (cause) {
+      client.release(true);
+      const fault = toFault(cause);
+      throw fault instanceof OutcomeUnknown && !isCommitting ? notSent(cause) : fault;
+    }
+  }
+
+  /**
+   * A connection that breaks between two statements says so to nobody who waits; without a listener
+   * that would end the process. The next statement on it fails.
+   */
+  async #borrow(): Promise<PoolClient> {
+    const client = await this.#pool.connect().catch((cause: unknown) => {
+      throw notSent(cause);
+    });
+    if (client.listenerCount('error') === 0) client.on('error', () => undefined);
+    return client;
   }
 
   /** Several statements in one text, without values: migrations only. */
@@ -131,6 +185,11 @@ export function toFault(cause: unknown): Fault {
   const what = error.message ?? String(cause);
   if (error.syscall === 'connect' || isNeverSent(what)) return notSent(cause);
   const state = error.code ?? '';
+  if (state === '22021') {
+    return new InvalidInput(
+      'Text that is stored in PostgreSQL must not contain the character NUL.',
+    );
+  }
   if (error.severity === 'ERROR') {
     // The server answered with an error, so the statement and its transaction did not happen.
     return /^(40|53|55|57|58|25006|08)/.test(state)
@@ -163,6 +222,12 @@ function notSent(cause: unknown): StoreUnavailable {
     `PostgreSQL cannot be reached (${what}). Nothing was changed. Check the URL, the server and its connection limit.`,
     { cause },
   );
+}
+
+/** The SQLSTATE that PostgreSQL answered with, if it did. */
+export function stateOf(fault: unknown): string {
+  const { cause } = fault as { readonly cause?: { readonly code?: unknown } };
+  return typeof cause?.code === 'string' ? cause.code : '';
 }
 
 export type { Client };

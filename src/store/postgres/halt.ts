@@ -1,5 +1,4 @@
 import { type Fence, isIssuable } from '../../lease/fence.ts';
-import type { TermRefusal, WriteRefusal } from '../../lease/refusal.ts';
 import { type Database, statement } from './database.ts';
 
 // The alarm goes off once; the epoch must rise above the highest fence presented, not the first.
@@ -27,7 +26,7 @@ const HALT = statement(`
 export async function haltIfAhead(
   database: Database,
   fence: Fence,
-  refusal: TermRefusal | WriteRefusal,
+  refusal: { readonly why: string },
 ): Promise<void> {
   if (refusal.why === 'fence-ahead' && isIssuable(fence)) await database.rows(HALT, [fence]);
 }

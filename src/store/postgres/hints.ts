@@ -25,6 +25,13 @@ export class Hints {
   /** After a commit that ended a term somebody waits for. Never fails the caller. */
   async ring(key: LeaseKey): Promise<void> {
     this.#call(key);
+    await this.notify(key);
+  }
+
+  /** To other processes only. Never fails the caller. */
+  async notify(key: string): Promise<void> {
+    // A connection that was lost is opened again when something happens.
+    if (this.#listeners.size > 0) this.#listening ??= this.#open();
     await this.#database.rows(RING, [this.#channel, key]).catch(() => undefined);
   }
 

@@ -32,7 +32,7 @@ export function chainOf(session: string): string {
   return `(select json_agg(a order by cardinality(a.path)) from hf.session s join hf.session a on a.id = any (s.path) where s.id = ${session})`;
 }
 
-const LAST_ISSUED =
+export const LAST_ISSUED =
   '(select case when f.is_called then f.last_value else f.last_value - 1 end from hf.fence f)';
 
 const CHAINS = statement(`

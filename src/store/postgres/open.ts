@@ -2,9 +2,9 @@
 
 import type { Pool } from 'pg';
 import { type LeasePolicy, resolvePolicy } from '../../lease/policy.ts';
-import type { KernelStore, LeaseStore, SessionStore } from '../../lease/port.ts';
-import { InvalidInput } from '../../support/fault.ts';
-import { boundedText, rejectUnknownOptions } from '../../support/options.ts';
+import type { LeaseStore, SessionStore } from '../../lease/port.ts';
+import { rejectUnknownOptions } from '../../support/options.ts';
+import type { CoordinatorStore } from '../contract/execution-store.ts';
 import { acquire } from './acquire.ts';
 import { adopt } from './adopt-server.ts';
 import { beginIntent } from './begin-intent.ts';
@@ -16,9 +16,11 @@ import {
   OPTION_NAMES,
   type PostgresStoreOptions,
   poolConfig,
+  schemaOf,
 } from './connect.ts';
 import { Database, STORE_NOW_SQL } from './database.ts';
 import { endSession } from './end-session.ts';
+import { openExecutions } from './executions/open.ts';
 import { heartbeat } from './heartbeat.ts';
 import { Hints } from './hints.ts';
 import { inspectLease } from './inspect-lease.ts';
@@ -47,21 +49,16 @@ interface Parts {
   readonly policy: LeasePolicy;
   readonly hints: Hints;
   readonly gaps: Gaps;
+  readonly opened: ReturnType<typeof openExecutions>;
 }
 
-export async function openPostgresStore(options: PostgresStoreOptions): Promise<KernelStore> {
+export async function openPostgresStore(options: PostgresStoreOptions): Promise<CoordinatorStore> {
   rejectUnknownOptions('openPostgresStore', options, OPTION_NAMES);
   const policy = resolvePolicy(options.policy);
-  const schema = boundedText('schema', options.schema ?? 'holdfast', 48);
-  if (!/^[a-z_][a-z0-9_]*$/.test(schema)) {
-    throw new InvalidInput(
-      `schema must be lower-case letters, digits and underscores, not starting with a digit; got ${JSON.stringify(schema)}.`,
-    );
-  }
+  const schema = schemaOf(options);
   const pg = await loadDriver();
   const pool = new pg.Pool(poolConfig(options, pg));
-  // An idle connection that breaks is replaced by the pool; whoever uses one next is told then.
-  pool.on('error', () => undefined);
+  pool.on('error', () => undefined); // An idle connection that breaks is replaced by the pool.
   const database = new Database(pool, {
     schema,
     nowSql: options.nowSql ?? STORE_NOW_SQL,
@@ -75,9 +72,12 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     const canListen = options.pooler !== true || options.directUrl !== undefined;
     const connect = canListen ? () => connectDirectly(options, pg) : undefined;
     const hints = new Hints(database, `hf_${schema}`, connect);
-    const parts = { pool, database, policy, hints, gaps: new Map() };
-    const address = { module: import.meta.url, open: 'openPostgresStore', options };
+    const { onBoundary, ...sendable } = options; // A function cannot be sent to a thread.
+    const rings = new Hints(database, `hf_${schema}_ring`, connect);
+    const opened = openExecutions({ database, policy, hints: rings, onBoundary });
+    const address = { module: import.meta.url, open: 'openPostgresStore', options: sendable };
     const hintsReach = canListen ? 'all-processes' : 'this-process';
+    const parts = { pool, database, policy, hints, gaps: new Map(), opened };
     return storeOf(parts, { durability, address, hintsReach });
   } catch (fault) {
     await pool.end();
@@ -87,10 +87,11 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
 
 function storeOf(
   parts: Parts,
-  about: Required<Pick<KernelStore, 'durability' | 'address' | 'hintsReach'>>,
-): KernelStore {
+  about: Required<Pick<CoordinatorStore, 'durability' | 'address' | 'hintsReach'>>,
+): CoordinatorStore {
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
+    await parts.opened.close();
     await parts.hints.close();
     await parts.pool.end();
   };
@@ -100,6 +101,7 @@ function storeOf(
     ...about,
     sessions: sessionsOf(parts),
     leases: leasesOf(parts),
+    executions: parts.opened.executions,
     raiseEpoch: (request) => raiseEpoch(parts.database, request),
     onHint: (listener) => parts.hints.listen(listener),
     close: () => {

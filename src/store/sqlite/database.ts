@@ -11,7 +11,6 @@
 
 import type { LeaseKey } from '../../lease/names.ts';
 import type { LeasePolicy } from '../../lease/policy.ts';
-import { assert } from '../../support/assert.ts';
 import type { Clock, Instant } from '../../support/clock.ts';
 import { OutcomeUnknown, StoreCorrupt, StoreUnavailable } from '../../support/fault.ts';
 import { jittered, type Random } from '../../support/random.ts';
@@ -26,6 +25,8 @@ export interface DatabaseConfig {
   readonly timers: Timers;
   readonly random: Random;
   readonly busyTimeoutMs: number;
+  /** For tests that end the process: around every commit with an execution verb in it (X-24). */
+  readonly onBoundary?: (phase: 'before' | 'after', n: number) => void;
 }
 
 /** Bounds how long one flush keeps the lock and the event loop. */
@@ -34,10 +35,18 @@ const FLUSH_OPERATIONS_MAX = 1_000;
 /** Longer ones let a process that flushes without pause starve the others. */
 const BUSY_PAUSE_MS_MAX = 3;
 
+type Operation = (transaction: Transaction, request: unknown) => unknown;
+
+/** What an operation is for: commits with an execution verb in them are counted (X-24). */
+type Subject = 'leases' | 'executions';
+
 interface Queued {
-  perform(transaction: Transaction): void;
-  succeed(): void;
-  fail(reason: unknown): void;
+  readonly operation: Operation;
+  readonly request: unknown;
+  readonly subject: Subject;
+  readonly resolve: (answer: unknown) => void;
+  readonly reject: (reason: unknown) => void;
+  answer: unknown;
   waitedMs: number;
 }
 
@@ -51,6 +60,8 @@ const KEEP_CLOCK = `
 
 export class Database {
   readonly hints: Set<(key: LeaseKey) => void> = new Set();
+  /** Called once per flush in which something may have become ready, or has ended. */
+  readonly rings: Set<() => void> = new Set();
   readonly #connection: Connection;
   readonly #config: DatabaseConfig;
   readonly #clock: StoreClock;
@@ -58,6 +69,7 @@ export class Database {
   #isScheduled = false;
   /** The next flush undoes and rejects operations one by one. */
   #isolates = false;
+  #boundaries = 0;
   #closing: Promise<void> | undefined;
   #idle: (() => void) | undefined;
 
@@ -69,20 +81,23 @@ export class Database {
 
   /** Runs a whole transition in the next flush. It may be run again: it must only use its transaction. */
   write<Answer>(operation: (transaction: Transaction) => Answer): Promise<Answer> {
-    return new Promise((resolve, reject) => {
+    return this.#enqueue(operation as Operation, undefined, 'leases') as Promise<Answer>;
+  }
+
+  /** As `write`, for a verb of executions; the request is handed over as it is. */
+  perform<Request, Answer>(
+    verb: (transaction: Transaction, request: Request) => Answer,
+    request: Request,
+  ): Promise<Answer> {
+    return this.#enqueue(verb as Operation, request, 'executions') as Promise<Answer>;
+  }
+
+  #enqueue(operation: Operation, request: unknown, subject: Subject): Promise<unknown> {
+    return new Promise<unknown>((resolve, reject) => {
       if (this.#closing !== undefined) return reject(closedFault());
-      let answer: { readonly value: Answer } | undefined;
-      this.#queue.push({
-        perform(transaction) {
-          answer = { value: operation(transaction) };
-        },
-        succeed() {
-          assert(answer !== undefined, 'a committed operation has an answer');
-          resolve(answer.value);
-        },
-        fail: reject,
-        waitedMs: 0,
-      });
+      const answer = undefined;
+      const waitedMs = 0;
+      this.#queue.push({ operation, request, subject, resolve, reject, answer, waitedMs });
       this.#schedule();
     });
   }
@@ -105,6 +120,7 @@ export class Database {
   close(): Promise<void> {
     this.#closing ??= this.#drain().then(() => {
       this.hints.clear();
+      this.rings.clear();
       this.#connection.close();
     });
     return this.#closing;
@@ -145,7 +161,7 @@ export class Database {
     try {
       this.#commit(batch);
     } catch (error) {
-      if (this.#connection.isInTransaction) this.#connection.run('rollback');
+      this.#connection.undo();
       this.#failAll(batch, error);
       return;
     }
@@ -154,7 +170,7 @@ export class Database {
 
   /** For what is known not to have been applied. */
   #failAll(batch: readonly Queued[], error: unknown): void {
-    for (const queued of batch) queued.fail(toFault(error));
+    for (const queued of batch) queued.reject(toFault(error));
     this.#goOn();
   }
 
@@ -180,15 +196,19 @@ export class Database {
       : this.#performTogether(batch, transaction);
     if (performed === undefined) return;
     const hints = this.hints.size === 0 ? [] : transaction.hints();
+    const isBoundary = performed.some(({ subject }) => subject === 'executions');
+    if (isBoundary) this.#config.onBoundary?.('before', ++this.#boundaries);
     try {
       this.#connection.run('commit');
     } catch (error) {
       const fault = this.#afterFailedCommit(error);
-      for (const queued of performed) queued.fail(fault);
+      for (const queued of performed) queued.reject(fault);
       return;
     }
-    for (const queued of performed) queued.succeed();
+    if (isBoundary) this.#config.onBoundary?.('after', this.#boundaries);
+    for (const queued of performed) queued.resolve(queued.answer);
     this.#ring(hints);
+    if (transaction.rings) this.#ringAll();
   }
 
   /** Undefined when one threw: everything is undone and queued again, to be performed one by one. */
@@ -197,10 +217,10 @@ export class Database {
     transaction: Transaction,
   ): readonly Queued[] | undefined {
     try {
-      for (const queued of batch) queued.perform(transaction);
+      for (const queued of batch) queued.answer = queued.operation(transaction, queued.request);
       return batch;
     } catch {
-      if (this.#connection.isInTransaction) this.#connection.run('rollback');
+      this.#connection.undo();
       this.#queue = [...batch, ...this.#queue];
       this.#isolates = true;
       return undefined;
@@ -212,15 +232,15 @@ export class Database {
     return batch.filter((queued) => {
       this.#connection.run('savepoint operation');
       try {
-        queued.perform(transaction);
+        queued.answer = queued.operation(transaction, queued.request);
         this.#connection.run('release operation');
         return true;
       } catch (error) {
         // A failing disk may have made SQLite undo the whole transaction: then all have failed.
         if (!this.#connection.isInTransaction) throw error;
-        this.#connection.run('rollback to operation');
-        this.#connection.run('release operation');
-        queued.fail(toFault(error));
+        this.#connection.undo('operation');
+        transaction.forgetSessions();
+        queued.reject(toFault(error));
         return false;
       }
     });
@@ -228,10 +248,9 @@ export class Database {
 
   /** Still in the transaction: it was not applied. Otherwise its last frame may be on the disk. */
   #afterFailedCommit(error: unknown): unknown {
-    if (this.#connection.isInTransaction) {
-      this.#connection.run('rollback');
-      return toFault(error);
-    }
+    const isUndone = this.#connection.isInTransaction;
+    this.#connection.undo();
+    if (isUndone) return toFault(error);
     return new OutcomeUnknown('SQLite failed while committing; it may or may not be on the disk.', {
       cause: error,
     });
@@ -249,12 +268,22 @@ export class Database {
     }
   }
 
+  #ringAll(): void {
+    for (const listener of this.rings) {
+      try {
+        listener();
+      } catch {
+        // As above: whoever listens cannot undo what is committed.
+      }
+    }
+  }
+
   #waitForLock(error: unknown, tries: number): void {
     this.#pauseAfter(tries).then((pausedMs) => {
       const waiting: Queued[] = [];
       for (const queued of this.#queue) {
         if (queued.waitedMs >= this.#config.busyTimeoutMs) {
-          queued.fail(busyFault(error, queued.waitedMs));
+          queued.reject(busyFault(error, queued.waitedMs));
         } else {
           queued.waitedMs += pausedMs;
           waiting.push(queued);

@@ -70,4 +70,7 @@ export function announceEnd(
     ...(end.actor === undefined ? {} : { actor: end.actor }),
   });
   tx.hintWaiting();
+  tx.forgetSessions();
+  // what it was running can be claimed now.
+  tx.ring();
 }

@@ -22,6 +22,7 @@ export function openSession(tx: Transaction, request: OpenSession): SessionOpene
     case 'open': {
       const { session } = decision;
       insert(tx, session);
+      tx.forgetSessions();
       tx.append({ kind: 'session-opened', at: now, session: session.id, owner: session.owner });
       return { kind: 'opened', replayed: false, ...lifeOf([...parent, session], now) };
     }

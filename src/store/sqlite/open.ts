@@ -7,6 +7,7 @@ import { InvalidInput } from '../../support/fault.ts';
 import { boundedText, rejectUnknownOptions, shown, wholeNumber } from '../../support/options.ts';
 import { type Random, systemRandom } from '../../support/random.ts';
 import { systemTimers, type Timers } from '../../support/timer.ts';
+import type { CoordinatorStore } from '../contract/execution-store.ts';
 import { acquire } from './acquire.ts';
 import { beginIntent } from './begin-intent.ts';
 import { checkpoint } from './checkpoint.ts';
@@ -14,6 +15,7 @@ import { connect, type StoreFile } from './connect.ts';
 import type { Durability } from './connection.ts';
 import { Database, type DatabaseConfig } from './database.ts';
 import { endSession } from './end-session.ts';
+import { executionsOf } from './executions/open.ts';
 import { heartbeat } from './heartbeat.ts';
 import { inspectLease } from './inspect-lease.ts';
 import { inspectSession } from './inspect-session.ts';
@@ -44,6 +46,8 @@ export interface SqliteStoreOptions {
   readonly durability?: Durability;
   /** How long to wait while another process writes; 10 s unless said otherwise. */
   readonly busyTimeoutMs?: number;
+  /** For tests that end the process: called around every commit of an execution verb. */
+  readonly onBoundary?: (phase: 'before' | 'after', n: number) => void;
 }
 
 const BUSY_TIMEOUT_MS = 10_000;
@@ -55,7 +59,7 @@ const DURABILITY: Readonly<Record<Durability, string>> = {
 };
 
 /** Makes the file and its tables when they do not exist. */
-export async function openSqliteStore(options: SqliteStoreOptions): Promise<KernelStore> {
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<CoordinatorStore> {
   const { file, durability, ...config } = resolve(options);
   const database = new Database(await connect({ file, durability }, config), config);
   return {
@@ -66,6 +70,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Kern
     ...addressOf(options),
     sessions: sessionsOf(database),
     leases: leasesOf(database),
+    executions: executionsOf(database),
     raiseEpoch: (request) => database.write((tx) => raiseEpoch(tx, request)),
     onHint(listener) {
       database.hints.add(listener);
@@ -77,13 +82,13 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Kern
 
 /** A clock, timers or dice of the caller's cannot be sent to another thread. */
 function addressOf(options: SqliteStoreOptions): Pick<KernelStore, 'address'> {
-  if (options.clock ?? options.timers ?? options.random) return {};
+  if (options.clock ?? options.timers ?? options.random ?? options.onBoundary) return {};
   return { address: { module: import.meta.url, open: 'openSqliteStore', options } };
 }
 
 function resolve(options: SqliteStoreOptions): StoreFile & DatabaseConfig {
   rejectUnknownOptions('openSqliteStore', options, [
-    ...['file', 'policy', 'clock', 'timers', 'random', 'durability', 'busyTimeoutMs'],
+    ...['file', 'policy', 'clock', 'timers', 'random', 'durability', 'busyTimeoutMs', 'onBoundary'],
   ]);
   const file = boundedText('file', options.file, 4_096);
   if (file === ':memory:') {
@@ -102,6 +107,7 @@ function resolve(options: SqliteStoreOptions): StoreFile & DatabaseConfig {
     timers: options.timers ?? systemTimers,
     random: options.random ?? systemRandom,
     busyTimeoutMs: wholeNumber('busyTimeoutMs', busyTimeoutMs, { min: 0, max: 600_000 }),
+    ...(options.onBoundary === undefined ? {} : { onBoundary: options.onBoundary }),
   };
 }
 

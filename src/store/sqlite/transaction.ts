@@ -1,13 +1,14 @@
 // What an operation sees of the store. All operations of one transaction share one `now`, read
 // after the write lock was taken, so that a wait for the lock cannot make a decision stale (C-1).
 
+import type { StatementSync } from 'node:sqlite';
 import type { NewEvent } from '../../lease/event.ts';
 import { type Fence, isIssuable } from '../../lease/fence.ts';
 import type { LeaseKey, SessionId } from '../../lease/names.ts';
 import type { LeasePolicy } from '../../lease/policy.ts';
 import type { Instant } from '../../support/clock.ts';
 import { fromEvent } from '../lease-rows.ts';
-import type { Connection, Parameters } from './connection.ts';
+import type { Connection, Parameters, Told } from './connection.ts';
 
 const APPEND_EVENT = `
   insert into event (at, kind, key, fence, rev, session_id, owner, detail)
@@ -30,6 +31,18 @@ const HALT_HIGHER = `
   update meta
      set halted = max(halted, :fence)`;
 
+// X-1: itself and all above it are there and have not ended. What is missing was deleted as ended.
+const IS_OPEN = `
+  select 1 as open
+    from session as holder
+   where holder.id = :id
+     and not exists (
+           select 1
+             from json_each(holder.path) as step
+             left join session as member on member.id = step.value
+            where member.id is null
+               or member.ended_at is not null)`;
+
 const WAITING_KEYS = 'select distinct key from ticket';
 
 /** For operations that change nothing. */
@@ -38,6 +51,8 @@ export interface ReadTransaction {
   readonly policy: LeasePolicy;
   get<Row>(sql: string, parameters?: Parameters): Row | undefined;
   all<Row>(sql: string, parameters?: Parameters): readonly Row[];
+  /** Parameters by position, rows as arrays. */
+  arrays(sql: string): StatementSync;
 }
 
 export class Transaction implements ReadTransaction {
@@ -45,7 +60,9 @@ export class Transaction implements ReadTransaction {
   readonly policy: LeasePolicy;
   readonly #connection: Connection;
   readonly #hints: Set<LeaseKey> = new Set();
+  readonly #openSessions: Map<SessionId, boolean> = new Map();
   #hintsWaiting = false;
+  #rings = false;
 
   constructor(connection: Connection, policy: LeasePolicy, now: Instant) {
     this.#connection = connection;
@@ -63,6 +80,49 @@ export class Transaction implements ReadTransaction {
 
   run(sql: string, parameters?: Parameters): number {
     return this.#connection.run(sql, parameters);
+  }
+
+  /** Parameters by position. */
+  statement(sql: string): StatementSync {
+    return this.#connection.statement(sql);
+  }
+
+  arrays(sql: string): StatementSync {
+    return this.#connection.arrays(sql);
+  }
+
+  get told(): Readonly<Told> {
+    return this.#connection.told;
+  }
+
+  /** The connection itself, for what wraps user code in a savepoint. */
+  get connection(): Connection {
+    return this.#connection;
+  }
+
+  /**
+   * X-1: neither this session nor one above it has ended. Asked once per session and transaction, in
+   * which only an end can change it; whoever ends a session, or undoes that, calls `forgetSessions`.
+   */
+  isOpen(session: SessionId): boolean {
+    const known = this.#openSessions.get(session);
+    if (known !== undefined) return known;
+    const isOpen = this.get(IS_OPEN, { id: session }) !== undefined;
+    this.#openSessions.set(session, isOpen);
+    return isOpen;
+  }
+
+  forgetSessions(): void {
+    this.#openSessions.clear();
+  }
+
+  /** An execution may have become ready, or has ended. */
+  ring(): void {
+    this.#rings = true;
+  }
+
+  get rings(): boolean {
+    return this.#rings;
   }
 
   append(event: NewEvent): void {

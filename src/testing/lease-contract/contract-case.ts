@@ -52,7 +52,7 @@ export interface ContractBackend {
 
 /** Why this backend cannot run the case; undefined when it can. */
 export function skipReason(
-  contractCase: ContractCase,
+  contractCase: Pick<ContractCase, 'needs'>,
   backend: ContractBackend,
 ): string | undefined {
   const lacking = [contractCase.needs ?? []]

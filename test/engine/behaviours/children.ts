@@ -100,4 +100,30 @@ export const CHILDREN: readonly Behaviour[] = [
       assert.equal(children.length, 1);
     },
   },
+  {
+    name: 'X-14: a child that continues as new tells its parent once, when the last of them ends',
+    async run(stage) {
+      const looping = pipeline({
+        name: 'looping',
+        async run(ctx, n: number) {
+          await ctx.step('tick', () => n);
+          if (n < 3) ctx.continueAsNew(n + 1);
+          return `after ${n}`;
+        },
+      });
+      const parent = pipeline({
+        name: 'parent',
+        async run(ctx) {
+          const child = await ctx.spawn(looping, 1);
+          return child.result();
+        },
+      });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [parent, looping]);
+      const handle = await holdfast.submit(parent, undefined);
+      assert.equal(await handle.result(), 'after 3');
+      const told = (await holdfast.history(handle.id)).filter(({ kind }) => kind === 'child-ended');
+      assert.equal(told.length, 1);
+    },
+  },
 ];

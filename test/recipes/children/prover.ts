@@ -1,6 +1,6 @@
 // A process with a proved session that is told to block its event loop, announced or not.
 
-import { LeaseNotHeld } from '../../../src/index.ts';
+import { LeaseNotHeld, type Session } from '../../../src/index.ts';
 import {
   type Overrun,
   openProvedSession,
@@ -13,6 +13,8 @@ import { openStoreAt, type StoreAddress } from '../../processes/stage/store-addr
 export interface OpenProver {
   readonly store: StoreAddress;
   readonly ttlMs: number;
+  /** Of the session: the thread ends the process. */
+  readonly exitOnOverrun?: boolean;
 }
 
 export interface Block {
@@ -21,6 +23,8 @@ export interface Block {
   readonly ms: number;
   /** How long it announces to be busy; nothing when it does not. */
   readonly announcedMs?: number;
+  /** Under a session that was opened below the proved one. */
+  readonly below?: boolean;
 }
 
 export interface Stubborn {
@@ -39,6 +43,7 @@ export interface ProverApi {
 }
 
 let open: ProvedSession | undefined;
+let holder: Session | undefined;
 
 function session(): ProvedSession {
   if (open === undefined) throw new Error('open first');
@@ -50,12 +55,14 @@ function blockFor(ms: number): void {
 }
 
 serveCalls<ProverApi>({
-  async open({ store: address, ttlMs }) {
+  async open({ store: address, ttlMs, exitOnOverrun = false }) {
     const store = await openStoreAt(address);
-    open = await openProvedSession({ store, owner: 'prover', ttlMs });
+    open = await openProvedSession({ store, owner: 'prover', ttlMs, exitOnOverrun });
   },
-  async block({ key, ms, announcedMs }) {
-    const outcome = await session().acquire(key);
+  async block({ key, ms, announcedMs, below }) {
+    const child = { owner: 'child', ttlMs: session().ttlMs };
+    holder = below === true ? await session().openChild(child) : session();
+    const outcome = await holder.acquire(key);
     if (outcome.kind !== 'acquired') throw new Error(JSON.stringify(outcome));
     await emit('blocking');
     if (announcedMs === undefined) blockFor(ms);
@@ -69,7 +76,7 @@ serveCalls<ProverApi>({
     }
   },
   async release({ key }) {
-    const lease = session().leases.find((each) => each.key === key);
+    const lease = holder?.leases.find((each) => each.key === key);
     if (lease === undefined) throw new Error(`"${key}" is not held`);
     return (await lease.release('finished')).kind;
   },

@@ -1,0 +1,93 @@
+// The least that a durable engine must do on SQLite, and nothing more: claims that mint a fence, steps and
+// ends that hold only under it, a row of history for each, all that is asked for in one turn of the event
+// loop in one transaction.
+//
+//   node bench/executions/floor-sqlite.ts <executions> <in flight> <steps> FULL <file>
+
+import { DatabaseSync } from 'node:sqlite';
+import { demand } from '../floor.ts';
+import { type FloorStore, PAYLOAD, runFloor } from './floor-load.ts';
+
+const [, , executions, inFlight, steps, , file = ''] = process.argv;
+
+const database = new DatabaseSync(file);
+database.exec(`
+  pragma journal_mode = wal;
+  pragma synchronous = full;
+  create table execution (id integer primary key, state integer not null, fence integer, output blob);
+  create index execution_queued on execution (id) where state = 0;
+  create table event (execution integer not null, seq integer not null, at integer, body blob,
+                      primary key (execution, seq)) without rowid;
+`);
+demand(
+  { synchronous: Number(database.prepare('pragma synchronous').get()?.['synchronous']) },
+  { synchronous: 2 },
+);
+
+const begin = database.prepare('begin immediate');
+const commit = database.prepare('commit');
+const queue = database.prepare('insert into execution (id, state) values (?, 0)');
+const append = database.prepare(
+  `insert into event (execution, seq, at, body)
+   select id, ?, ?, ? from execution where id = ? and fence = ? and state = 1`,
+);
+const find = database.prepare('select id from execution where state = 0 order by id limit ?');
+const take = database.prepare('update execution set state = 1, fence = ? where id = ?');
+const end = database.prepare(
+  'update execution set state = 2, output = ? where id = ? and fence = ? and state = 1',
+);
+
+interface Asked {
+  readonly write: () => unknown;
+  readonly resolve: (answer: never) => void;
+}
+
+let asked: Asked[] = [];
+let fence = 0;
+
+function inNextFlush<Answer>(write: () => Answer): Promise<Answer> {
+  return new Promise((resolve) => {
+    if (asked.length === 0) setImmediate(flush);
+    asked.push({ write, resolve });
+  });
+}
+
+function flush(): void {
+  const batch = asked;
+  asked = [];
+  begin.run();
+  const answers = batch.map(({ write }) => write());
+  commit.run();
+  for (const [index, { resolve }] of batch.entries()) resolve(answers[index] as never);
+}
+
+const store: FloorStore = {
+  submit: async (count) => {
+    begin.run();
+    for (let id = 1; id <= count; id += 1) queue.run(id);
+    commit.run();
+  },
+  claim: (limit) =>
+    inNextFlush(() =>
+      find.all(limit).map((row) => {
+        const id = Number(row['id']);
+        fence += 1;
+        take.run(fence, id);
+        return { id, fence };
+      }),
+    ),
+  step: ({ id, fence: held }, seq) =>
+    inNextFlush(() => append.run(seq, Date.now(), PAYLOAD, id, held).changes === 1),
+  finish: ({ id, fence: held }, seq) =>
+    inNextFlush(() => {
+      append.run(seq, Date.now(), null, id, held);
+      return end.run(PAYLOAD, id, held).changes === 1;
+    }),
+  close: async () => database.close(),
+};
+
+await runFloor(store, {
+  executions: Number(executions),
+  inFlight: Number(inFlight),
+  steps: Number(steps),
+});

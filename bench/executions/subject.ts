@@ -1,0 +1,45 @@
+// A measured process: node bench/executions/subject.ts '{"measure":"throughput","place":…,"order":…}'
+// Prints what it found as one line of JSON. To profile it, run it by hand with --cpu-prof.
+
+import type { Place } from './place.ts';
+import { claimCost } from './subject/claim-cost.ts';
+import { fanOut } from './subject/fan-out.ts';
+import { idle } from './subject/idle.ts';
+import { inFlight } from './subject/in-flight.ts';
+import { oneAtATime } from './subject/one-at-a-time.ts';
+import { throughput } from './subject/throughput.ts';
+import { written } from './subject/written.ts';
+
+export interface Measurements {
+  readonly claimCost: typeof claimCost;
+  readonly fanOut: typeof fanOut;
+  readonly idle: typeof idle;
+  readonly inFlight: typeof inFlight;
+  readonly oneAtATime: typeof oneAtATime;
+  readonly throughput: typeof throughput;
+  readonly written: typeof written;
+}
+
+const MEASUREMENTS: Measurements = {
+  claimCost,
+  fanOut,
+  idle,
+  inFlight,
+  oneAtATime,
+  throughput,
+  written,
+};
+
+interface Request {
+  readonly measure: keyof Measurements;
+  readonly place: Place;
+  readonly order: never;
+  readonly limitMs?: number;
+}
+
+/** Whoever started it may be gone: it ends by itself. */
+const LIMIT_MS = 600_000;
+
+const { measure, place, order, limitMs } = JSON.parse(process.argv[2] ?? '{}') as Request;
+setTimeout(() => process.exit(3), limitMs ?? LIMIT_MS).unref();
+console.log(JSON.stringify(await MEASUREMENTS[measure](place, order)));

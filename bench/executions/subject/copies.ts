@@ -1,0 +1,111 @@
+// Many executions, straight into the tables: copies of one that the store itself has written, under new
+// ids. Columns are asked of the database, so that only the names of keys are known here.
+
+import { DatabaseSync } from 'node:sqlite';
+import pg from 'pg';
+import type { Place } from '../place.ts';
+import { fileOf, schemaOf } from './open-subject.ts';
+
+export interface Copied {
+  readonly place: Place;
+  readonly part: string;
+  readonly copies: number;
+}
+
+/** Rows per statement: bounds what one transaction holds. */
+const PAGE = 50_000;
+
+/** The first parts of the id stay, so that ids rise with their number. */
+const ID_KEPT = 24;
+
+interface Copy {
+  readonly table: string;
+  /** The column by which the original is found, and its value there. */
+  readonly where: string;
+  /** What a column of the copy numbered `n` has instead of what the original has. */
+  readonly instead: Readonly<Record<string, string>>;
+}
+
+export async function copyExecution(id: string, { place, part, copies }: Copied): Promise<void> {
+  switch (place.kind) {
+    case 'memory':
+      throw new Error('Not measured: the memory store has no tables.');
+    case 'sqlite':
+      return copyInSqlite(fileOf(place, part), id, copies);
+    case 'postgres':
+      return copyInPostgres(place.url, { schema: schemaOf(part), id, copies });
+  }
+}
+
+async function copyInSqlite(file: string, id: string, copies: number): Promise<void> {
+  const database = new DatabaseSync(file, { timeout: 60_000 });
+  const original = database.prepare('select row_id from execution where id = ?').get(id);
+  const last = database.prepare('select max(row_id) as n from execution').get();
+  const rowId = Number(original?.['row_id']);
+  const instead = { row_id: `${Number(last?.['n'])} + n` };
+  const newId = `substr(id, 1, ${ID_KEPT}) || printf('%012x', n)`;
+  const tables: readonly Copy[] = [
+    { table: 'execution', where: `row_id = ${rowId}`, instead: { ...instead, id: newId } },
+    { table: 'input', where: `row_id = ${rowId}`, instead },
+    { table: 'history', where: `row_id = ${rowId}`, instead },
+  ];
+  for (const [from, to] of pagesOf(copies)) {
+    database.exec('begin immediate');
+    for (const copy of tables) {
+      const columns = database
+        .prepare('select name from pragma_table_info(?)')
+        .all(copy.table)
+        .map(({ name }) => String(name));
+      database.exec(
+        `with recursive number(n) as (select ${from} union all select n + 1 from number where n < ${to})
+         ${copying(copy, columns)} cross join number where ${copy.where}`,
+      );
+    }
+    database.exec('commit');
+  }
+  database.close();
+}
+
+async function copyInPostgres(
+  url: string,
+  { schema, id, copies }: { readonly schema: string; readonly id: string; readonly copies: number },
+): Promise<void> {
+  const client = new pg.Client({ connectionString: url, options: `-c search_path=${schema}` });
+  await client.connect();
+  const newId = (column: string): string =>
+    `(left(${column}::text, ${ID_KEPT}) || lpad(to_hex(n), 12, '0'))::uuid`;
+  const tables: readonly Copy[] = [
+    { table: 'execution', where: `id = '${id}'`, instead: { id: newId('id') } },
+    {
+      table: 'history',
+      where: `execution_id = '${id}'`,
+      instead: { execution_id: newId('execution_id') },
+    },
+  ];
+  for (const [from, to] of pagesOf(copies)) {
+    for (const copy of tables) {
+      const { rows } = await client.query<{ name: string }>(
+        `select column_name::text as name from information_schema.columns
+          where table_schema = $1 and table_name = $2`,
+        [schema, copy.table],
+      );
+      const names = rows.map(({ name }) => name);
+      await client.query(
+        `${copying(copy, names)} cross join generate_series(${from}, ${to}) as number(n) where ${copy.where}`,
+      );
+    }
+  }
+  await client.end();
+}
+
+function copying({ table, instead }: Copy, columns: readonly string[]): string {
+  const values = columns.map((column) => instead[column] ?? column);
+  return `insert into ${table} (${columns.join(', ')}) select ${values.join(', ')} from ${table}`;
+}
+
+function pagesOf(copies: number): readonly (readonly [number, number])[] {
+  return Array.from({ length: Math.ceil(copies / PAGE) }, (_, page) => [
+    page * PAGE + 1,
+    Math.min(copies, (page + 1) * PAGE),
+  ]);
+}

@@ -1,0 +1,98 @@
+// What a store is asked to do, counted where it is done.
+
+import { type DatabaseSync, StatementSync } from 'node:sqlite';
+import pg from 'pg';
+import type { Place } from '../place.ts';
+import { onStoreConnection, openSubject, type Subject } from './open-subject.ts';
+
+export interface Counted {
+  /** Reads too. */
+  readonly transactions: number;
+  /** Inserted, updated and deleted. */
+  readonly rows: number;
+}
+
+/** All that happens in the place while `work` has it open, from the first connection to the last. */
+export async function counted(
+  place: Place,
+  work: (subject: Subject) => Promise<void>,
+): Promise<Counted> {
+  switch (place.kind) {
+    case 'memory':
+      throw new Error('Not measured: the memory store counts nothing.');
+    case 'sqlite':
+      return countedInSqlite(place, work);
+    case 'postgres':
+      return countedInPostgres(place, work);
+  }
+}
+
+async function countedInSqlite(
+  place: Place,
+  work: (subject: Subject) => Promise<void>,
+): Promise<Counted> {
+  let transactions = 0;
+  const { run } = StatementSync.prototype;
+  StatementSync.prototype.run = function (this: StatementSync, ...values) {
+    if (this.sourceSQL.startsWith('begin')) transactions += 1;
+    return Reflect.apply(run, this, values);
+  };
+  const subject = await openSubject(place);
+  await work(subject);
+  const rows = await onStoreConnection(
+    subject.holdfast,
+    (connection: Pick<DatabaseSync, 'prepare'>) =>
+      Number(connection.prepare('select total_changes() as n').get()?.['n']),
+  );
+  await subject.close();
+  return { transactions, rows };
+}
+
+/** Backends hand in what they counted when they end, at the latest. */
+async function countedInPostgres(
+  place: Extract<Place, { kind: 'postgres' }>,
+  work: (subject: Subject) => Promise<void>,
+): Promise<Counted> {
+  const subject = await openSubject(place);
+  await work(subject);
+  await subject.close();
+  const elsewhere = new URL(place.url);
+  const database = elsewhere.pathname.slice(1);
+  elsewhere.pathname = '/postgres';
+  const transactions = await withClient(elsewhere.href, async (client) => {
+    while (await number(client, CONNECTED, [database])) await pause(20);
+    return number(client, TRANSACTIONS, [database]);
+  });
+  const rows = await withClient(place.url, (client) => number(client, ROWS, []));
+  return { transactions, rows };
+}
+
+const CONNECTED = `
+  select count(*) as n from pg_stat_activity where datname = $1 and backend_type = 'client backend'`;
+
+const TRANSACTIONS = `
+  select xact_commit + xact_rollback as n from pg_stat_database where datname = $1`;
+
+const ROWS = 'select sum(n_tup_ins + n_tup_upd + n_tup_del) as n from pg_stat_user_tables';
+
+async function withClient<Answer>(
+  url: string,
+  use: (client: pg.Client) => Promise<Answer>,
+): Promise<Answer> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return await use(client);
+  } finally {
+    await client.end();
+  }
+}
+
+async function number(client: pg.Client, sql: string, values: unknown[]): Promise<number> {
+  const { rows } = await client.query<{ n: string | number }>(sql, values);
+  return Number(rows[0]?.n ?? 0);
+}
+
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,37 @@
+// What callers of Holdfast hand in and get back.
+
+import type { Status } from '../execution/execution.ts';
+import type { ExecutionId } from '../execution/names.ts';
+import type { AttributeFilter } from '../store/contract/execution-store.ts';
+
+/** An execution that was submitted. */
+export interface Handle<Output> {
+  readonly id: ExecutionId;
+  /** It had been submitted before, with the same key and the same intent. */
+  readonly existing: boolean;
+  /** Its output, when it completes; throws ExecutionFailed when it ends otherwise. */
+  result(options?: { readonly signal?: AbortSignal }): Promise<Output>;
+}
+
+export interface Acting {
+  readonly project?: string;
+  readonly by?: string;
+  readonly reason?: string;
+}
+
+export interface ListOptions {
+  readonly project?: string;
+  readonly status?: Status | readonly Status[];
+  readonly pipeline?: string;
+  readonly tag?: string;
+  readonly attribute?: AttributeFilter;
+  /** Goes on after this page. */
+  readonly cursor?: string;
+  readonly limit?: number;
+}
+
+export interface Page<Item> {
+  readonly items: readonly Item[];
+  /** For the next page; absent on the last. */
+  readonly cursor?: string;
+}

@@ -1,0 +1,163 @@
+// Every recipe refuses what cannot be meant by the name that was called, before anything is acquired.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { openSession } from '../lease/live-session.ts';
+import type { KernelStore } from '../lease/port.ts';
+import { openMemoryStore } from '../store/memory/open.ts';
+import { InvalidInput } from '../support/fault.ts';
+import { type FaultyStore, faultyStore } from '../testing/faulty-store.ts';
+import { ManualClock } from '../testing/manual-clock.ts';
+import { elect } from './elect.ts';
+import { pool } from './pool.ts';
+import { openProvedSession } from './proved-session.ts';
+import { registry } from './registry.ts';
+import { revokePrefix } from './revoke-prefix.ts';
+import { withLease } from './with-lease.ts';
+
+const work = (): Promise<void> => Promise.resolve();
+
+/** What somebody types who has no type checker. */
+function untyped<Wanted>(value: unknown): Wanted {
+  return value as Wanted;
+}
+
+interface World {
+  readonly faulty: FaultyStore;
+  readonly store: KernelStore;
+  readonly clock: ManualClock;
+}
+
+function makeWorld(): World {
+  const clock = new ManualClock();
+  const faulty = faultyStore(openMemoryStore({ clock }));
+  return { faulty, store: faulty.store, clock };
+}
+
+function refused(says: RegExp): (fault: unknown) => boolean {
+  return (fault) => {
+    assert.ok(fault instanceof InvalidInput, String(fault));
+    assert.match(fault.message, says);
+    return true;
+  };
+}
+
+test('A-8: withLease refuses what cannot be meant', async () => {
+  const { faulty, store, clock } = makeWorld();
+  const { timers } = clock;
+  const session = await openSession({ store, owner: 'ann', clock, timers });
+  const good = { session, key: 'k' };
+  const cases: readonly [unknown, unknown, RegExp][] = [
+    [undefined, work, /withLease: options are an object/],
+    [{ key: 'k' }, work, /withLease: session/],
+    [{ store, key: 'k' }, work, /withLease: there is no option "store"/],
+    [{ session }, work, /key/],
+    [good, undefined, /withLease: the work must be a function; got undefined/],
+    [{ ...good, setleMs: 1 }, work, /Did you mean "settleMs"/],
+    [{ ...good, settleMs: -1 }, work, /settleMs/],
+    [{ ...good, exitOnOverrun: 'yes' }, work, /withLease: exitOnOverrun must be true or false/],
+    [{ ...good, onOverrun: true }, work, /withLease: onOverrun must be a function/],
+    [{ ...good, exit: 'done' }, work, /exit must be one of/],
+    [{ ...good, timeoutMs: 10 }, work, /give wait: true too/],
+  ];
+  for (const [options, given, says] of cases) {
+    const called = withLease<void>(untyped(options), untyped(given));
+    await assert.rejects(called, refused(says));
+  }
+  assert.equal(faulty.calls.get('leases.acquire'), undefined, 'nothing was acquired');
+});
+
+test('A-8: elect refuses what cannot be meant', () => {
+  const { faulty, store } = makeWorld();
+  const good = { store, owner: 'ann', name: 'leader' };
+  const cases: readonly [unknown, unknown, RegExp][] = [
+    [undefined, work, /elect: options are an object/],
+    [{ session: {}, name: 'leader' }, work, /elect: there is no option "session"/],
+    [{ owner: 'ann', name: 'leader' }, work, /elect: store is missing/],
+    [good, undefined, /elect: the work must be a function/],
+    [{ ...good, name: '' }, work, /key|name/],
+    [{ ...good, retryMs: -5 }, work, /retryMs/],
+    [{ ...good, onstate: work }, work, /Did you mean "onState"/],
+    [{ ...good, onState: 1 }, work, /elect: onState must be a function/],
+    [{ ...good, onError: 'x' }, work, /elect: onError must be a function/],
+    [{ ...good, open: 'x' }, work, /elect: open must be a function/],
+    [{ ...good, observer: () => 1 }, work, /elect: observer must be an object with a function/],
+  ];
+  for (const [options, given, says] of cases) {
+    assert.throws(() => elect(untyped(options), untyped(given)), refused(says));
+  }
+  assert.equal(faulty.calls.size, 0, 'the store was not asked');
+});
+
+test('A-8: pool refuses what cannot be meant', async () => {
+  const { faulty, store, clock } = makeWorld();
+  const good = { store, owner: 'ann', name: 'queues', keys: ['a'], clock, timers: clock.timers };
+  const { keys: _, ...noKeys } = good;
+  const cases: readonly [unknown, unknown, RegExp][] = [
+    [undefined, work, /pool: options are an object/],
+    [{ ...good, bad: 1 }, work, /pool: there is no option "bad"/],
+    [noKeys, work, /pool: keys must be a list of strings; got undefined/],
+    [{ ...good, keys: 'abc' }, work, /pool: keys must be a list of strings; got "abc"/],
+    [{ ...good, keys: [1] }, work, /pool: keys must be a list of strings/],
+    [{ ...good, name: undefined }, work, /pool: name must be a string/],
+    [good, 'work', /pool: the work must be a function/],
+    [{ ...good, balanceMs: 0 }, work, /balanceMs/],
+    [{ ...good, movesMax: 0 }, work, /movesMax/],
+    [{ ...good, isPermanent: true }, work, /pool: isPermanent must be a function/],
+    [{ ...good, store: undefined }, work, /pool: store is missing/],
+  ];
+  for (const [options, given, says] of cases) {
+    assert.throws(() => pool(untyped(options), untyped(given)), refused(says));
+  }
+  assert.equal(faulty.calls.size, 0, 'the store was not asked');
+  const member = pool(good, work);
+  assert.throws(() => member.setKeys(untyped('xy')), refused(/setKeys: keys must be a list/));
+  const stopping = member.stop();
+  await clock.advance(1_000);
+  await stopping;
+});
+
+test('A-8: registry refuses what cannot be meant', async () => {
+  const { store } = makeWorld();
+  assert.throws(() => registry(untyped(undefined)), refused(/registry: options are an object/));
+  assert.throws(() => registry(untyped({ service: 's' })), refused(/registry: store is missing/));
+  assert.throws(() => registry(untyped({ store })), refused(/service must be a string/));
+  assert.throws(() => registry(untyped({ store, servce: 's' })), refused(/"service"/));
+  const nodes = registry({ store, service: 'nodes' });
+  await assert.rejects(nodes.list(untyped({ all: true })), refused(/list: there is no option "all"/));
+  assert.throws(() => nodes.watch(untyped({ pol: 1 })), refused(/watch: there is no option "pol"/));
+  assert.throws(() => nodes.watch({ pollMs: 0 }), refused(/pollMs/));
+  assert.throws(() => nodes.register(untyped(undefined)), refused(/register: options are/));
+  assert.throws(() => nodes.register(untyped({ store })), refused(/register: there is no option/));
+});
+
+test('A-8: revokePrefix refuses what cannot be meant, when it is called', () => {
+  const { faulty, store } = makeWorld();
+  const good = { store, prefix: 'a/', actor: 'olga', reason: 'drill' };
+  const cases: readonly [unknown, RegExp][] = [
+    [undefined, /revokePrefix: options are an object/],
+    [{ ...good, store: undefined }, /revokePrefix: store is missing/],
+    [{ ...good, actor: undefined }, /actor must be a string/],
+    [{ ...good, reason: undefined }, /reason must be a string/],
+    [{ ...good, drainMs: -1 }, /drainMs/],
+    [{ ...good, after: 3 }, /must be a string/],
+  ];
+  for (const [options, says] of cases) {
+    assert.throws(() => revokePrefix(untyped(options)), refused(says));
+  }
+  assert.equal(faulty.calls.size, 0);
+});
+
+test('A-8: openProvedSession refuses what cannot be meant by its own name', async () => {
+  const { store } = makeWorld();
+  const good = { store, owner: 'ann' };
+  await assert.rejects(openProvedSession(untyped(undefined)), refused(/openProvedSession: options/));
+  await assert.rejects(
+    openProvedSession(untyped({ ...good, stalMs: 1 })),
+    refused(/openProvedSession: there is no option "stalMs". Did you mean "stallMs"/),
+  );
+  await assert.rejects(
+    openProvedSession(untyped({ ...good, exitOnOverrun: 1 })),
+    refused(/openProvedSession: exitOnOverrun must be true or false/),
+  );
+});

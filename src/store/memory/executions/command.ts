@@ -1,0 +1,50 @@
+// What the four commands share: the view, and what becomes of their decisions.
+
+import {
+  CANCELLED_OUTCOME,
+  type CommandDecision,
+  type CommandView,
+} from '../../../execution/decide/command.ts';
+import type { ExecutionId } from '../../../execution/names.ts';
+import type { Instant } from '../../../support/clock.ts';
+import type { CommandAnswer } from '../../contract/execution-store.ts';
+import { putMessage } from './deliver.ts';
+import { endExecution } from './end.ts';
+import type { ExecutionState } from './state.ts';
+
+export function commandView(state: ExecutionState, id: ExecutionId): CommandView {
+  const entry = state.entries.get(id);
+  return {
+    execution: entry?.execution,
+    cancelAsked: entry?.inbox.some(({ kind }) => kind === 'cancel') ?? false,
+  };
+}
+
+export function obey(
+  state: ExecutionState,
+  decision: CommandDecision,
+  now: Instant,
+): CommandAnswer {
+  if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
+  const { status } = decision.execution;
+  const entry = state.entries.get(decision.execution.id);
+  if (entry === undefined) throw new Error('a decision is about an execution that exists');
+  if (decision.kind === 'no-change') return { kind: 'no-change', status };
+  if (decision.kind === 'pass-on') {
+    const { session } = decision.execution;
+    putMessage(state, entry, decision);
+    // The next heartbeat makes the holder look.
+    if (decision.toOwner && session !== undefined) state.kernel.notify(session);
+    return { kind: decision.toOwner ? 'passed-on' : 'done', status };
+  }
+  const { execution, event } = decision;
+  if (decision.kind === 'end') {
+    const end = { execution, events: [event], outcome: CANCELLED_OUTCOME };
+    endExecution(state, entry, { end, now });
+  } else {
+    state.append(entry, [event]);
+    state.put(entry, execution);
+    state.ring();
+  }
+  return { kind: 'done', status };
+}

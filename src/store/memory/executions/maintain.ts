@@ -1,0 +1,64 @@
+import { decideCancel } from '../../../execution/decide/command.ts';
+import { decideOverdue, PARENT_ENDED } from '../../../execution/decide/overdue.ts';
+import { isTerminal } from '../../../execution/execution.ts';
+import type { ExecutionId } from '../../../execution/names.ts';
+import type { Instant } from '../../../support/clock.ts';
+import type { Maintain, Maintained } from '../../contract/execution-store.ts';
+import { commandView, obey } from './command.ts';
+import { endExecution } from './end.ts';
+import type { ExecutionState } from './state.ts';
+
+export function maintain(state: ExecutionState, { limit }: Maintain): Maintained {
+  const now = state.kernel.now();
+  const overdue: ExecutionId[] = [];
+  for (let id = nextOverdue(state, now); id !== undefined; id = nextOverdue(state, now)) {
+    if (overdue.length >= limit) break;
+    failOverdue(state, id, now);
+    overdue.push(id);
+  }
+  let cancelled = 0;
+  for (let id = nextOrphan(state); id !== undefined; id = nextOrphan(state)) {
+    if (cancelled >= limit) break;
+    if (askToCancel(state, id, now)) cancelled += 1;
+  }
+  const more = nextOverdue(state, now) !== undefined || nextOrphan(state) !== undefined;
+  return { overdue, cancelled, more };
+}
+
+/** Drops what has ended, and what runs: that comes back into the heap when it is let go. */
+function nextOverdue(state: ExecutionState, now: Instant): ExecutionId | undefined {
+  const { deadlines } = state;
+  for (let due = deadlines.peek(); due !== undefined && due.at <= now; due = deadlines.peek()) {
+    const execution = state.entries.get(due.id)?.execution;
+    if (execution !== undefined && decideOverdue(execution, now) !== undefined) return due.id;
+    deadlines.pop();
+  }
+  return undefined;
+}
+
+function failOverdue(state: ExecutionState, id: ExecutionId, now: Instant): void {
+  const entry = state.entries.get(id);
+  const end = entry === undefined ? undefined : decideOverdue(entry.execution, now);
+  if (entry === undefined || end === undefined) return;
+  const { execution, event, outcome } = end;
+  endExecution(state, entry, { end: { execution, events: [event], outcome }, now });
+}
+
+function nextOrphan(state: ExecutionState): ExecutionId | undefined {
+  for (const id of state.orphans) {
+    const entry = state.entries.get(id);
+    if (entry !== undefined && !isTerminal(entry.execution.status)) return id;
+    state.orphans.delete(id);
+  }
+  return undefined;
+}
+
+/** Asked once: a running child that knows is left to its owner. */
+function askToCancel(state: ExecutionState, id: ExecutionId, now: Instant): boolean {
+  state.orphans.delete(id);
+  const view = commandView(state, id);
+  if (view.execution === undefined) return false;
+  const { project } = view.execution;
+  const answer = obey(state, decideCancel(view, { id, project, body: PARENT_ENDED }, now), now);
+  return answer.kind === 'done' || answer.kind === 'passed-on';
+}

@@ -1,0 +1,59 @@
+import type { ExecutionStore } from '../../contract/execution-store.ts';
+import type { MemoryState } from '../state.ts';
+import { attachment, attachments } from './attachments.ts';
+import { getBlob, putBlob } from './blobs.ts';
+import { cancel } from './cancel.ts';
+import { children } from './children.ts';
+import { claim } from './claim.ts';
+import { finish } from './finish.ts';
+import { giveBack } from './give-back.ts';
+import { history } from './history.ts';
+import { inbox } from './inbox.ts';
+import { list } from './list.ts';
+import { maintain } from './maintain.ts';
+import { outcomes } from './outcomes.ts';
+import { park } from './park.ts';
+import { pause } from './pause.ts';
+import { readExecution } from './read-execution.ts';
+import { record } from './record.ts';
+import { resume } from './resume.ts';
+import { signal } from './signal.ts';
+import { ExecutionState } from './state.ts';
+import { submit } from './submit.ts';
+import { transact } from './transact.ts';
+
+export function openExecutions(kernel: MemoryState): {
+  readonly executions: ExecutionStore;
+  close(): void;
+} {
+  const state = new ExecutionState(kernel);
+  const executions: ExecutionStore = {
+    submit: async (request) => submit(state, request),
+    claim: async (request) => claim(state, request),
+    record: async (request) => record(state, request),
+    transact: (request) => transact(state, request),
+    finish: async (request) => finish(state, request),
+    park: async (request) => park(state, request),
+    giveBack: async (request) => giveBack(state, request),
+    inbox: async (query) => inbox(state, query),
+    cancel: async (request) => cancel(state, request),
+    pause: async (request) => pause(state, request),
+    resume: async (request) => resume(state, request),
+    signal: async (request) => signal(state, request),
+    maintain: async (request) => maintain(state, request),
+    read: async (id) => readExecution(state, id),
+    outcomes: async (ids) => outcomes(state, ids),
+    history: async (query) => history(state, query),
+    list: async (query) => list(state, query),
+    children: async (query) => children(state, query),
+    attachment: async (query) => attachment(state, query),
+    attachments: async (id) => attachments(state, id),
+    putBlob: async (blob) => putBlob(state, blob),
+    getBlob: async (digest) => getBlob(state, digest),
+    onRing(listener) {
+      state.rings.add(listener);
+      return () => state.rings.delete(listener);
+    },
+  };
+  return { executions, close: () => state.rings.clear() };
+}

@@ -1,0 +1,9 @@
+import { decidePause } from '../../../execution/decide/command.ts';
+import type { Command, CommandAnswer } from '../../contract/execution-store.ts';
+import { commandView, obey } from './command.ts';
+import type { ExecutionState } from './state.ts';
+
+export function pause(state: ExecutionState, request: Command): CommandAnswer {
+  const now = state.kernel.now();
+  return obey(state, decidePause(commandView(state, request.id), request, now), now);
+}

@@ -1,0 +1,140 @@
+// What the memory store remembers of executions. Like the rest of it: every verb looks up a view, asks
+// the pure decision, and writes the result down in the same turn.
+
+import type { RateState } from '../../../execution/decide/gates.ts';
+import type { ExecutionRecord, Lane } from '../../../execution/execution.ts';
+import type { HistoryEvent, InboxMessage } from '../../../execution/history.ts';
+import type { ExecutionId, ProjectName } from '../../../execution/names.ts';
+import type { SessionId } from '../../../lease/names.ts';
+import type { Instant } from '../../../support/clock.ts';
+import type { Attachment } from '../../contract/execution-store.ts';
+import type { MemoryState } from '../state.ts';
+import { Heap } from './heap.ts';
+import { ReadyQueues } from './ready.ts';
+
+export interface Entry {
+  execution: ExecutionRecord;
+  /** How the last claim ended, unless it is lost. */
+  previous: 'none' | 'parked' | 'given-back';
+  claimedSeq: number;
+  /** Event n is at n - 1: seq has no gaps (X-4). */
+  readonly history: HistoryEvent[];
+  readonly inbox: InboxMessage[];
+  readonly attachments: Map<string, Attachment & { readonly at: Instant }>;
+}
+
+/** The places of one concurrency key, and who waits for one. */
+export interface PlaceBook {
+  limit: number;
+  taken: number;
+  readonly waiting: Readonly<Record<Lane, Heap>>;
+}
+
+export class ExecutionState {
+  readonly kernel: MemoryState;
+  readonly entries: Map<ExecutionId, Entry> = new Map();
+  /** By project and key. */
+  readonly keys: Map<string, ExecutionId> = new Map();
+  /** Sorted, which costs nothing when ids are made in order. */
+  readonly ids: Map<ProjectName, ExecutionId[]> = new Map();
+  readonly children: Map<ExecutionId, ExecutionId[]> = new Map();
+  readonly running: Map<SessionId, Set<ExecutionId>> = new Map();
+  readonly ready: ReadyQueues = new ReadyQueues((id) => this.entries.get(id)?.execution);
+  readonly deadlines: Heap = new Heap();
+  /** Open children of ended parents, for `maintain`, first come first served. */
+  readonly orphans: Set<ExecutionId> = new Set();
+  readonly places: Map<string, PlaceBook> = new Map();
+  readonly rates: Map<string, RateState> = new Map();
+  readonly blobs: Map<string, Uint8Array> = new Map();
+  readonly rings: Set<() => void> = new Set();
+
+  constructor(kernel: MemoryState) {
+    this.kernel = kernel;
+  }
+
+  insert(execution: ExecutionRecord, event: HistoryEvent): void {
+    const entry: Entry = {
+      execution: frozen(execution),
+      previous: 'none',
+      claimedSeq: 0,
+      history: [Object.freeze(event)],
+      inbox: [],
+      attachments: new Map(),
+    };
+    const { id, project, key, parent, deadlineAt } = execution;
+    this.entries.set(id, entry);
+    addSorted(this.ids, project, id);
+    if (key !== undefined) this.keys.set(inProject(project, key), id);
+    if (parent !== undefined) addSorted(this.children, parent.id, id);
+    if (deadlineAt !== undefined) this.deadlines.push({ at: deadlineAt, id });
+    if (execution.holds.length === 0) this.ready.add(execution);
+  }
+
+  /** The row changes, and every index with it. */
+  put(entry: Entry, execution: ExecutionRecord): void {
+    const before = entry.execution;
+    entry.execution = frozen(execution);
+    const { id, readyAt, holds, deadlineAt, session } = execution;
+    const isNewlyReady = readyAt !== before.readyAt || before.holds.length > 0;
+    if (readyAt !== undefined && holds.length === 0 && isNewlyReady) this.ready.add(execution);
+    if (before.session !== session) this.#move(id, before.session, session);
+    // While it ran its deadline was its owner's concern, and may have been dropped from the heap.
+    const isBack = before.status === 'running' && readyAtOrWaiting(execution);
+    if (deadlineAt !== undefined && isBack) this.deadlines.push({ at: deadlineAt, id });
+  }
+
+  append(entry: Entry, events: readonly HistoryEvent[]): void {
+    for (const event of events) entry.history.push(Object.freeze(event));
+  }
+
+  /** Something may be ready, or has ended. A listener's failure is nobody else's. */
+  ring(): void {
+    for (const listener of this.rings) {
+      const call = async (): Promise<void> => listener();
+      call().catch(() => undefined);
+    }
+  }
+
+  #move(id: ExecutionId, from: SessionId | undefined, to: SessionId | undefined): void {
+    const left = from === undefined ? undefined : this.running.get(from);
+    left?.delete(id);
+    if (from !== undefined && left?.size === 0) this.running.delete(from);
+    if (to === undefined) return;
+    const joined = this.running.get(to) ?? new Set();
+    this.running.set(to, joined.add(id));
+  }
+}
+
+export function inProject(project: ProjectName, name: string): string {
+  return `${project}\0${name}`;
+}
+
+function readyAtOrWaiting({ status }: ExecutionRecord): boolean {
+  return status === 'queued' || status === 'waiting';
+}
+
+/** Records are handed out as they are; nobody can reach into what is stored. */
+function frozen(execution: ExecutionRecord): ExecutionRecord {
+  for (const part of Object.values(execution)) {
+    if (typeof part === 'object') Object.freeze(part);
+  }
+  return Object.freeze(execution);
+}
+
+function addSorted<Key>(lists: Map<Key, ExecutionId[]>, key: Key, id: ExecutionId): void {
+  const list = lists.get(key) ?? [];
+  lists.set(key, list);
+  list.splice(firstFrom(list, id), 0, id);
+}
+
+/** The place of the first id that is not less. */
+export function firstFrom(sorted: readonly ExecutionId[], id: ExecutionId): number {
+  let [low, high] = [0, sorted.length];
+  if ((sorted[high - 1] ?? '') < id) return high;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((sorted[middle] ?? '') < id) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

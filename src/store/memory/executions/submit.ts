@@ -1,0 +1,43 @@
+import { decideSubmit } from '../../../execution/decide/submit.ts';
+import { isTerminal } from '../../../execution/execution.ts';
+import type { Instant } from '../../../support/clock.ts';
+import type { Submit, SubmitAnswer } from '../../contract/execution-store.ts';
+import { noteLimit, waitForPlace } from './gates.ts';
+import { type ExecutionState, inProject } from './state.ts';
+
+export function submit(state: ExecutionState, request: Submit): SubmitAnswer {
+  const answer = insertOne(state, request, state.kernel.now());
+  if (answer.kind === 'submitted' && !answer.existing) state.ring();
+  return answer;
+}
+
+/** children come with their parent's write; one that is there already is left alone. */
+export function insertChildren(
+  state: ExecutionState,
+  children: readonly Submit[],
+  now: Instant,
+): void {
+  for (const child of children) insertOne(state, child, now);
+}
+
+function insertOne(state: ExecutionState, request: Submit, now: Instant): SubmitAnswer {
+  const { project, key, parent } = request;
+  const holder = key === undefined ? undefined : state.keys.get(inProject(project, key));
+  const known = {
+    byId: state.entries.get(request.id)?.execution,
+    byKey: holder === undefined ? undefined : state.entries.get(holder)?.execution,
+  };
+  const isNew = known.byId === undefined && known.byKey === undefined;
+  const exhausted = isNew && noteLimit(state, request);
+  const decision = decideSubmit({ ...known, exhausted }, structuredClone(request), now);
+  if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
+  if (decision.kind === 'existing') {
+    return { kind: 'submitted', id: decision.id, existing: true };
+  }
+  const { execution, event } = decision;
+  state.insert(execution, event);
+  if (exhausted) waitForPlace(state, execution);
+  const above = parent === undefined ? undefined : state.entries.get(parent.id);
+  if (above !== undefined && isTerminal(above.execution.status)) state.orphans.add(execution.id);
+  return { kind: 'submitted', id: execution.id, existing: false };
+}

@@ -1,0 +1,83 @@
+// Rings when something may have become ready or may have ended. Listeners in this process are called
+// once per turn of the event loop; other processes hear of it by NOTIFY, in a statement of its own, off
+// the write path and seldom. A ring may be lost: whoever waits polls as well.
+
+import type { Timers } from '../../../support/timer.ts';
+import type { Hints } from '../hints.ts';
+
+const NOTIFY_EVERY_MS = 50;
+
+export class Bell {
+  readonly #hints: Hints;
+  readonly #timers: Timers;
+  /** Told apart from what comes back of this process's own. */
+  readonly #name: string;
+  readonly #listeners: Set<() => void> = new Set();
+  #unlisten: (() => void) | undefined;
+  #isRinging = false;
+  #isNotifying = false;
+  #hasMore = false;
+  #isClosed = false;
+
+  constructor(hints: Hints, timers: Timers, name: string) {
+    this.#hints = hints;
+    this.#timers = timers;
+    this.#name = name;
+  }
+
+  /** After a commit. Never fails, never waits. */
+  ring(): void {
+    if (this.#isClosed) return;
+    if (this.#listeners.size > 0 && !this.#isRinging) {
+      this.#isRinging = true;
+      this.#timers.soon(() => {
+        this.#isRinging = false;
+        this.#call();
+      });
+    }
+    this.#tellOthers();
+  }
+
+  listen(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    this.#unlisten ??= this.#hints.listen((from) => {
+      if (from !== this.#name) this.#call();
+    });
+    return () => {
+      this.#listeners.delete(listener);
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#listeners.clear();
+    this.#unlisten?.();
+    await this.#hints.close();
+  }
+
+  #call(): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener();
+      } catch {
+        // A ring is a courtesy: what a listener does with it is not the writer's failure.
+      }
+    }
+  }
+
+  #tellOthers(): void {
+    if (this.#isNotifying) {
+      this.#hasMore = true;
+      return;
+    }
+    this.#isNotifying = true;
+    this.#hasMore = false;
+    void this.#hints
+      .notify(this.#name)
+      .then(() => this.#timers.pause(NOTIFY_EVERY_MS))
+      .then(() => {
+        this.#isNotifying = false;
+        if (this.#hasMore && !this.#isClosed) this.#tellOthers();
+      });
+  }
+}

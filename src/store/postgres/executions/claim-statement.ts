@@ -1,0 +1,235 @@
+// The statement of claim. It must not depend on statistics, and costs the same whatever has ended, waits in
+// other pipelines or stands behind a key: all it reads are first entries of indexes.
+//
+//   carrier   the sessions that run something, one index probe each; `dead` are those that have ended
+//   spot      pipeline × lane × project with something in it, by loose index scans
+//   seen      the first of each spot, one more than its project's fair part, without locks
+//   allotted  how many of each spot, so that no more rows are locked than are taken; where there is one
+//             spot, which is the rule, it is not looked through first
+//   ready, lost   the locked rows, as they are now: what changed meanwhile was looked at again
+
+import { type Statement, statement } from '../database.ts';
+import { chainIsWhole, liveChain, SAME_SERVER } from '../predicates.ts';
+import { NOW } from './owner-guards.ts';
+
+/** Where a spot's entries are found. */
+const READY = 0;
+const GATED = 1;
+const LOST = 2;
+
+const isGated = (source: number): string => (source === GATED ? 'e.gated' : 'not e.gated');
+
+/** The first project of a spot, or the one after `above`. */
+function projectIn(source: number, above?: string): string {
+  const beyond = above === undefined ? '' : `and e.project > ${above}`;
+  const within =
+    source === LOST
+      ? 'e.status = 1 and e.session_id = s.left_by'
+      : `e.ready_at is not null and e.hold = 0 and ${isGated(source)}`;
+  return `(select e.project from hf.execution e where ${within} and e.pipeline = s.pipeline and e.lane = s.lane ${beyond} order by e.project limit 1)`;
+}
+
+/** When the first of a spot is or was ready, after `after` if given. */
+function firstIn(source: number, after = ''): string {
+  return `(select e.ready_at from hf.execution e where e.ready_at is not null and e.hold = 0 and ${isGated(source)} and e.pipeline = s.pipeline and e.lane = s.lane and e.project = s.project ${after} order by e.ready_at limit 1)`;
+}
+
+const IN_SPOT = 'e.pipeline = s.pipeline and e.lane = s.lane and e.project = s.project';
+const IS_READY = `e.ready_at is not null and e.ready_at <= (select now.at from now) and e.hold = 0 and not e.gated and ${IN_SPOT}`;
+const IS_LOST = `e.status = 1 and e.session_id = s.left_by and ${IN_SPOT}`;
+
+/** What is in spot `s`, without locks; one more than `most`. */
+function seenIn(most: string): string {
+  return `(select e.id, e.ready_at as at from hf.execution e where s.source = ${READY} and ${IS_READY} order by e.ready_at, e.id limit ${most} + 1)
+           union all
+           (select e.id, 0 from hf.execution e where s.source = ${LOST} and ${IS_LOST} limit ${most} + 1)`;
+}
+
+/** The chain of carrier `c`, one row for each session on its path; nulls for what is not known any more. */
+const CHAIN =
+  'hf.session h cross join lateral unnest(h.path) as p(id) left join hf.session a on a.id = p.id where h.id = c.id';
+
+/** A session that is not known has ended: sweeps delete no others. */
+const DEAD = `coalesce((select bool_or(a.id is null or a.ended_at is not null) from ${CHAIN}), true)`;
+const OVERDUE = `coalesce((select bool_or(a.expires_at <= (select now.at from now)) and bool_and(a.ended_at is null) from ${CHAIN}), false)`;
+
+/** Of the one spot of a lane: it was filled, or somebody else had rows of it locked. */
+const LEFT_OVER = `case when coalesce(t.n, 0) >= s.n then true
+           else (select count(*) from (${seenIn('s.n')}) r) > coalesce(t.n, 0) end`;
+
+/** $1 session, $2 pipelines, $3 lanes, $4 limits, $5 at least so many projects share, $6 gates were seen to. */
+const SPOTS = `
+  ${NOW},
+  ${liveChain('$1')},
+  me as materialized (
+    select s.id, s.owner
+      from hf.session s
+     where s.id = $1
+       and ${chainIsWhole('$1')} -- guard: alive
+       and (select m.halted is null from hf.meta m where m.id = 1) -- guard: halted
+       and ${SAME_SERVER} -- guard: server
+  ),
+  asked as materialized (
+    select p.pipeline, l.lane, l.most, l.projects
+      from me
+     cross join unnest($2::text[]) as p(pipeline)
+     cross join unnest($3::smallint[], $4::integer[], $5::integer[]) as l(lane, most, projects)
+  ),
+  carrier as (
+    select (select e.session_id from hf.execution e where e.status = 1 order by e.session_id limit 1) as id
+    union all
+    select (select e.session_id from hf.execution e where e.status = 1 and e.session_id > c.id order by e.session_id limit 1)
+      from carrier c
+     where c.id is not null
+  ),
+  dead as materialized (
+    select c.id
+      from carrier c
+     where c.id is not null
+       and ${DEAD} -- guard: lost
+  ),
+  spot as (
+    (select s.*, ${READY} as source, null::uuid as left_by, ${projectIn(READY)} as project from asked s
+     union all
+     select s.*, ${GATED}, null, ${projectIn(GATED)} from asked s
+     union all
+     select s.*, ${projectIn(LOST)} from (select a.*, ${LOST}, d.id as left_by from asked a cross join dead d) s)
+    union all
+    select s.pipeline, s.lane, s.most, s.projects, s.source, s.left_by,
+           case s.source when ${READY} then ${projectIn(READY, 's.project')} when ${GATED} then ${projectIn(GATED, 's.project')} else ${projectIn(LOST, 's.project')} end
+      from spot s
+     where s.project is not null
+  ),
+  found as materialized (
+    select s.*, case s.source when ${READY} then ${firstIn(READY)} when ${GATED} then ${firstIn(GATED)} else 0 end as first_at
+      from spot s
+     where s.project is not null
+  ),
+  gate as materialized (
+    select exists (select from found f where f.source = ${GATED} and f.first_at <= (select now.at from now)) as waits
+  ),
+  fair as materialized (
+    select f.lane, count(*) filter (where f.source <> ${GATED}) = 1 as is_one,
+           (f.most + greatest(count(distinct f.project), f.projects) - 1) / greatest(count(distinct f.project), f.projects) as part
+      from found f
+     where f.first_at <= (select now.at from now)
+     group by f.lane, f.most, f.projects
+  )`;
+
+export const CLAIM: Statement = statement(`
+  with recursive ${SPOTS},
+  seen as materialized (
+    select s.pipeline, s.lane, s.most, s.project, s.source, s.left_by, fair.part, r.id, r.at,
+           row_number() over (partition by s.lane, s.project order by r.at, r.id) as rank
+      from found s
+      join fair on fair.lane = s.lane
+     cross join lateral (
+           ${seenIn('fair.part')}
+           ) r
+     where ($6 or not (select g.waits from gate g)) -- guard: gate
+       and s.first_at <= (select now.at from now)
+       and not fair.is_one
+  ),
+  allotted as materialized (
+    select t.pipeline, t.lane, t.project, t.source, t.left_by, count(*) as n
+      from (
+        select s.*, row_number() over (partition by s.lane order by s.rank, s.at, s.id) as turn
+          from seen s
+         where s.rank <= s.part -- guard: fair
+      ) t
+     where t.turn <= t.most -- guard: limit
+     group by 1, 2, 3, 4, 5
+     union all
+    select s.pipeline, s.lane, s.project, s.source, s.left_by, fair.part
+      from found s
+      join fair on fair.lane = s.lane
+     where fair.is_one
+       and s.source <> ${GATED}
+       and s.first_at <= (select now.at from now)
+       and ($6 or not (select g.waits from gate g)) -- guard: gate-one
+  ),
+  ready as materialized (
+    select r.*
+      from allotted s
+     cross join lateral (
+           select e.id, e.fence, e.seq as last, 0 as fruitless, e.previous as was
+             from hf.execution e
+            where s.source = ${READY}
+              and ${IS_READY} -- guard: ready
+            order by e.ready_at, e.id
+            limit s.n
+              for no key update of e skip locked
+           ) r
+  ),
+  lost as materialized (
+    select r.*, (select h.seq from hf.history h where h.execution_id = r.id order by h.seq desc limit 1) as last
+      from allotted s
+     cross join lateral (
+           select e.id, e.fence, e.claimed_seq, e.fruitless
+             from hf.execution e
+            where s.source = ${LOST}
+              and ${IS_LOST} -- guard: carrier
+            limit s.n
+              for no key update of e skip locked
+           ) r
+  ),
+  claimed as (
+    update hf.execution e
+       set status      = 1,
+           fence       = nextval('hf.fence'),
+           session_id  = $1,
+           claimed_at  = (select now.at from now),
+           ready_at    = null,
+           wake_after  = 0,
+           seq         = t.last + 1,
+           claimed_seq = t.last + 1,
+           fruitless   = t.fruitless
+      from (select r.id, r.fence, r.last, r.fruitless, r.was from ready r
+             union all
+            select l.id, l.fence, l.last, case when l.last = l.claimed_seq then l.fruitless + 1 else 1 end, 3 from lost l) t
+     where e.id = t.id
+       and e.fence is not distinct from t.fence -- guard: fence
+    returning e.id, e.project, e.pipeline, e.lane, e.has_place, e.fence, e.claimed_at, e.fruitless, e.seq, e.news,
+              e.submitted_at, e.deadline_at, e.input, e.about, e.key, e.intent, e.parent_id, e.parent_call, e.progress, t.was
+  ),
+  told as (
+    insert into hf.history (execution_id, seq, at, fence, kind, body)
+    select c.id, c.seq, c.claimed_at, c.fence, 'claimed',
+           '{"session":"' || me.id || '","owner":' || to_json(me.owner)::text || ',"previous":"' || (array['none', 'parked', 'given-back', 'lost'])[c.was + 1] || '"}'
+      from claimed c
+     cross join me
+  ),
+  took as materialized (
+    select c.lane, count(*) as n
+      from claimed c
+     group by c.lane
+  ),
+  outlook as materialized (
+    select (select count(*) from me) > 0 as is_live,
+           (select g.waits from gate g) as gate,
+           (select count(*) from seen) > (select coalesce(sum(t.n), 0) from took t join fair f on f.lane = t.lane where not f.is_one)
+           or exists (select from allotted s join fair f on f.lane = s.lane left join took t on t.lane = s.lane where f.is_one and ${LEFT_OVER}) as more,
+           (select coalesce(bool_or(${OVERDUE}), false) from carrier c) as overdue,
+           (select min(case s.source when ${READY} then ${firstIn(READY, 'and e.ready_at > (select now.at from now)')} else s.first_at end)
+              from found s
+             where s.source <> ${LOST}) - (select now.at from now) as next_in_ms
+  )
+  select o.is_live, o.gate, o.more, o.overdue, o.next_in_ms, c.*
+    from outlook o
+    left join claimed c on true`);
+
+/** What a claim would look at, with what is gated, in the order in which it would. */
+export const CANDIDATES: Statement = statement(`
+  with recursive ${SPOTS}
+  select s.lane, s.project, fair.part, (select count(distinct f.project) from found f where f.lane = s.lane and f.first_at <= (select now.at from now)) as projects, r.id, r.gated, r.at
+    from found s
+    join fair on fair.lane = s.lane
+   cross join lateral (
+         (select e.id, e.gated, e.ready_at as at from hf.execution e where s.source = ${READY} and ${IS_READY} order by e.ready_at, e.id limit fair.part)
+         union all
+         (select e.id, e.gated, e.ready_at from hf.execution e where s.source = ${GATED} and ${IS_READY.replace('not e.gated', 'e.gated')} order by e.ready_at, e.id limit $6)
+         union all
+         (select e.id, false, 0 from hf.execution e where s.source = ${LOST} and ${IS_LOST} limit fair.part)
+         ) r
+   where s.first_at <= (select now.at from now)
+   order by s.lane, s.project, r.at, r.id`);

@@ -1,0 +1,146 @@
+import { toFence } from '../../../lease/fence.ts';
+import type { SessionId } from '../../../lease/names.ts';
+import { AssertionFault } from '../../../support/assert.ts';
+import type { Instant } from '../../../support/clock.ts';
+import { OutcomeUnknown } from '../../../support/fault.ts';
+import type { Claim, ClaimAnswer, Claimed } from '../../contract/execution-store.ts';
+import { type ExecutionRow, LANE_CODES, STATUS_CODES, toExecution } from '../../execution-rows.ts';
+import { isClash } from '../committer.ts';
+import { numbers, texts } from './arrays.ts';
+import { CLAIM } from './claim-statement.ts';
+import { admit } from './gates.ts';
+import type { Parts } from './parts.ts';
+import { refuseClaim } from './refuse-claim.ts';
+
+/** Each round follows a change that somebody made; this many in a row is a bug. */
+const ROUNDS_MAX = 100;
+
+/** How often gates are seen to within one call; what is left then is for the next. */
+const ADMISSIONS_MAX = 10;
+
+interface Outlook {
+  readonly is_live: boolean;
+  /** Something is ready and gated. */
+  readonly gate: boolean;
+  readonly more: boolean;
+  readonly overdue: boolean;
+  readonly next_in_ms: number | null;
+}
+
+type ClaimedRow = ExecutionRow & { readonly claimed_at: number; readonly was: number };
+type ClaimRow = Outlook & (ClaimedRow | { readonly id: null });
+
+/** As the statements take it: session, pipelines, lanes, limits, and how many projects share at least. */
+export type Asked = readonly [string, string, string, string, string];
+
+const WORDS = ['none', 'parked', 'given-back', 'lost'] as const;
+
+export async function claim(parts: Parts, request: Claim): Promise<ClaimAnswer> {
+  const { session } = request;
+  const strays = await parts.strays.find(parts.database, session);
+  if (strays.length > 0) {
+    noteAll(parts, strays);
+    return { kind: 'claimed', claims: strays, more: true, overdue: false };
+  }
+  const { highest } = parts.strays;
+  try {
+    return await claimNow(parts, request);
+  } catch (fault) {
+    if (fault instanceof OutcomeUnknown) parts.strays.suspect(session, highest);
+    throw fault;
+  }
+}
+
+async function claimNow(parts: Parts, request: Claim): Promise<ClaimAnswer> {
+  const { session } = request;
+  const shares = request.shares.filter(({ limit }) => limit > 0);
+  const lanes = shares.map(({ lane }) => LANE_CODES[lane]);
+  const asked: Asked = [
+    session,
+    texts([...new Set(request.pipelines)]),
+    numbers(lanes),
+    numbers(shares.map(({ limit }) => limit)),
+    numbers(lanes.map(() => 1)),
+  ];
+  for (let round = 1; round <= ROUNDS_MAX; round += 1) {
+    const open = await run(parts, asked, false);
+    const rows = open[0]?.gate === true ? await runGated(parts, asked, lanes) : open;
+    const [outlook] = rows;
+    if (outlook?.is_live === true) {
+      const claims = rows.flatMap((row) => (row.id === null ? [] : [toClaimed(row, session)]));
+      const fresh = parts.strays.answering(session, claims);
+      noteAll(parts, fresh);
+      return answerOf(fresh, outlook);
+    }
+    const refusal = await refuseClaim(parts, session);
+    if (refusal !== undefined) return refusal;
+  }
+  throw new AssertionFault(`X-6: a claim found nothing against it ${ROUNDS_MAX} times in vain`);
+}
+
+function noteAll({ ledger }: Parts, claims: readonly Claimed[]): void {
+  for (const { execution, fence } of claims) ledger.noteClaim(execution.id, fence, execution.seq);
+}
+
+/** What loses a race for a place in history sees the winner the next time. */
+async function run(parts: Parts, asked: Asked, gatesSeen: boolean): Promise<readonly ClaimRow[]> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await parts.boundaries.around(() =>
+        parts.database.rows<ClaimRow>(CLAIM, [...asked, gatesSeen]),
+      );
+    } catch (fault) {
+      if (!isClash(fault) || tries >= ROUNDS_MAX) throw fault;
+    }
+  }
+}
+
+/** X-12: first the gates, in the order in which the claim comes to them; then the claim. */
+async function runGated(
+  parts: Parts,
+  asked: Asked,
+  lanes: readonly number[],
+): Promise<readonly ClaimRow[]> {
+  let sharers = lanes.map(() => 1);
+  for (let admissions = 1; admissions <= ADMISSIONS_MAX; admissions += 1) {
+    const { projects, isMore } = await admit(parts, asked);
+    sharers = lanes.map((lane, nth) => Math.max(sharers[nth] ?? 1, projects.get(lane) ?? 1));
+    if (!isMore) break;
+  }
+  // Who was put behind a key counts among those who share, as when the call began.
+  const [session, pipelines, laneCodes, limits] = asked;
+  return run(parts, [session, pipelines, laneCodes, limits, numbers(sharers)], true);
+}
+
+function answerOf(claims: readonly Claimed[], outlook: Outlook): ClaimAnswer {
+  const more = outlook.more || outlook.gate;
+  const nextInMs = more ? 0 : outlook.next_in_ms;
+  return {
+    kind: 'claimed',
+    claims,
+    more,
+    overdue: outlook.overdue,
+    ...(nextInMs === null ? {} : { nextReadyInMs: Math.max(0, nextInMs) }),
+  };
+}
+
+/** What the statement does not return is what a claim always makes of it. */
+function toClaimed(row: ClaimedRow, session: SessionId): Claimed {
+  const previous = WORDS[row.was] ?? 'none';
+  const execution = toExecution({
+    ...row,
+    status: STATUS_CODES.running,
+    hold: 0,
+    gated: false,
+    ready_at: null,
+    session_id: session,
+    wake_after: 0,
+    ended_at: null,
+  });
+  return {
+    execution,
+    fence: toFence(row.fence ?? 0),
+    previous,
+    claimedAt: row.claimed_at as Instant,
+  };
+}

@@ -1,0 +1,94 @@
+// The statements of finish: for executions without a parent, and for those that have one.
+
+import type { Statement } from '../database.ts';
+import { wokenBy } from './deliver.ts';
+import {
+  APPEND_DONE,
+  aliveOf,
+  answersOf,
+  bothWays,
+  follows,
+  NOW,
+  ownedBy,
+} from './owner-guards.ts';
+
+// Items and their parents in one order, before anything is written. Who is a parent here as well is left
+// for a transaction of its own: a statement writes a row once.
+const KIN = `
+  above as materialized (
+    select distinct e.parent_id as id
+      from unnest($3::uuid[]) as u(id)
+      join hf.execution e on e.id = u.id
+     where e.parent_id is not null
+  ),
+  kin as materialized (
+    select k.id
+      from (select u.id from unnest($3::uuid[]) as u(id) union select a.id from above a order by 1) k
+     cross join lateral (select from hf.execution e where e.id = k.id for no key update of e) l
+  ),`;
+
+// The second lock gives the newest row, whose news count; `told` runs after all of `mail`, which it sums up.
+const TELL_PARENTS = `,
+  mail as materialized (
+    select d.parent_id, d.parent_call, d.outcome, p.news + row_number() over (partition by d.parent_id order by d.nth) as n
+      from done d
+     cross join lateral (
+           select p.news
+             from hf.execution p
+            where p.id = d.parent_id
+              and coalesce(p.status < 10, false) -- guard: parent-ended
+              for no key update of p
+           ) p
+  ),
+  woken as (
+    update hf.execution p
+       set ${wokenBy('m.n')}
+      from (select m.parent_id, count(*)::integer as n from mail m group by m.parent_id) m
+     cross join now
+     where p.id = m.parent_id
+  ),
+  posted as (
+    insert into hf.inbox (execution_id, n, at, kind, name, body)
+    select m.parent_id, m.n, (select now.at from now), 'child-ended', m.parent_call, m.outcome
+      from mail m
+  )`;
+
+function finishing(withParents: boolean, isKnown: boolean): string {
+  const alone = withParents
+    ? 'e.id not in (select a.id from above a) and (select count(*) from kin) >= 0'
+    : 'e.parent_id is null';
+  return `
+  with ${NOW},
+  ${aliveOf('$1::uuid[]')},${withParents ? KIN : ''}
+  done as (
+    update hf.execution e
+       set status     = coalesce(u.status, $15::smallint),
+           ended_at   = (select now.at from now),
+           seq        = u.first + coalesce(u.count, 1) - 1,
+           session_id = null,
+           ready_at   = null,
+           hold       = 0
+      from unnest($2::integer[], $3::uuid[], $4::bigint[], $5::integer[], $6::integer[], $7::text[], $8::text[], $9::text[], $10::text[], $13::smallint[], $14::text[])
+           with ordinality as u(session, id, fence, first, count, kind, name, body, earlier, status, outcome, nth)
+     where ${ownedBy('$1::uuid[]')}
+       ${follows(isKnown)}
+       and not e.has_place -- guard: place
+       and ${alone} -- guard: kin
+    returning u.nth, e.id, e.fence, e.seq, u.first, coalesce(u.kind, $11) as kind, coalesce(u.name, $12) as name, u.body, u.earlier, e.parent_id, e.parent_call, u.outcome
+  ),
+  ${APPEND_DONE},
+  noted as (
+    insert into hf.errand (parent_id)
+    select d.id
+      from done d
+     where exists (select from hf.execution c where c.parent_id = d.id)
+        on conflict (parent_id) do update set after_id = null
+  )${withParents ? TELL_PARENTS : ''}
+  select (select now.at from now) as at, ${answersOf('d', '$16::integer')}
+    from done d`;
+}
+
+type BothWays = (isKnown: boolean) => Statement;
+
+export const FINISH: BothWays = bothWays((isKnown) => finishing(false, isKnown));
+export const FINISH_CHILDREN: BothWays = bothWays((isKnown) => finishing(true, isKnown));

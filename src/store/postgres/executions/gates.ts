@@ -1,0 +1,134 @@
+// Admission (X-12): what is ready and gated is let through, put behind its key, or given a later turn,
+// in the order in which a claim would come to it, until that claim has enough.
+
+import { decideGate } from '../../../execution/decide/gates.ts';
+import type { ExecutionRecord } from '../../../execution/execution.ts';
+import type { Instant } from '../../../support/clock.ts';
+import { toExecution } from '../../execution-rows.ts';
+import { persistently } from '../committer.ts';
+import { type Queries, statement } from '../database.ts';
+import { numbers, uuids } from './arrays.ts';
+import type { Asked } from './claim.ts';
+import { CANDIDATES } from './claim-statement.ts';
+import type { Parts } from './parts.ts';
+import { lockPlaces, nameOf, type PlaceBook, savePlaces } from './places.ts';
+import { lockRates, type RateBook, rateNameOf, saveRates } from './rates.ts';
+import { EXECUTION_COLUMNS, holdsOf, type StoredRow } from './rows.ts';
+
+/** How many gated executions one round looks at, for each pipeline, lane and project. */
+const LOOK_AT = 250;
+
+interface Candidate {
+  readonly lane: number;
+  readonly project: string;
+  readonly part: number;
+  readonly projects: number;
+  readonly id: string;
+  readonly gated: boolean;
+}
+
+// Whoever has one of them locked decides about it; a claim that finds nothing is no proof.
+const LOCK = statement(`
+  select ${EXECUTION_COLUMNS}, hf_now() as now
+    from (select u.id from unnest($1::uuid[]) as u(id) order by u.id) u
+   cross join lateral (
+         select e.*
+           from hf.execution e
+          where e.id = u.id
+            and e.gated -- guard: gated
+            and e.hold = 0 -- guard: hold
+            and coalesce(e.ready_at <= hf_now(), false) -- guard: ready
+            for no key update of e skip locked
+         ) e`);
+
+const SAVE = statement(`
+  update hf.execution e
+     set hold      = u.hold,
+         gated     = u.gated,
+         has_place = u.has_place,
+         ready_at  = u.ready_at
+    from unnest($1::uuid[], $2::smallint[], $3::boolean[], $4::boolean[], $5::bigint[]) as u(id, hold, gated, has_place, ready_at)
+   where e.id = u.id`);
+
+export interface Admitted {
+  /** How many projects had something ready before the gates were seen to, by lane. */
+  readonly projects: ReadonlyMap<number, number>;
+  /** Somebody could have more, and not all that is gated was looked at. */
+  readonly isMore: boolean;
+}
+
+export function admit(parts: Parts, asked: Asked): Promise<Admitted> {
+  return persistently(parts.surroundings, () =>
+    parts.database.attempt(async (queries) => {
+      const candidates = await queries.rows<Candidate & object>(CANDIDATES, [...asked, LOOK_AT]);
+      const gated = candidates.filter((each) => each.gated).map(({ id }) => id);
+      const rows = await queries.rows<StoredRow>(LOCK, [uuids(gated)]);
+      const executions = rows.map(toExecution);
+      const gates: Gates = {
+        locked: new Map(executions.map((each) => [each.id as string, each])),
+        places: await lockPlaces(queries, executions),
+        rates: await lockRates(queries, executions),
+        changed: [],
+        now: (rows[0]?.now ?? 0) as Instant,
+      };
+      const isMore = goThrough(candidates, gates);
+      await saveAll(queries, gates);
+      const projects = new Map(candidates.map((each) => [each.lane, each.projects]));
+      return { keep: gates.changed.length > 0, result: { projects, isMore } };
+    }, parts.boundaries),
+  );
+}
+
+interface Gates {
+  readonly locked: ReadonlyMap<string, ExecutionRecord>;
+  readonly places: PlaceBook;
+  readonly rates: RateBook;
+  readonly changed: ExecutionRecord[];
+  readonly now: Instant;
+}
+
+/** As a claim would: in each lane and project until it has its part. Whether more might be found. */
+function goThrough(candidates: readonly Candidate[], gates: Gates): boolean {
+  const spots = new Map<string, { claimable: number; gated: number; part: number }>();
+  for (const { id, lane, project, part, gated } of candidates) {
+    const name = `${lane} ${project}`;
+    const spot = spots.get(name) ?? { claimable: 0, gated: 0, part };
+    spots.set(name, spot);
+    if (spot.claimable >= part) continue;
+    if (gated) spot.gated += 1;
+    const execution = gates.locked.get(id);
+    if (!gated || (execution !== undefined && passGate(execution, gates))) spot.claimable += 1;
+  }
+  return [...spots.values()].some((spot) => spot.claimable < spot.part && spot.gated >= LOOK_AT);
+}
+
+/** Whether it may be claimed now. */
+function passGate(execution: ExecutionRecord, gates: Gates): boolean {
+  const { places, rates, now } = gates;
+  const name = nameOf(execution);
+  const entry = execution.concurrency === undefined ? undefined : places.get(name);
+  const rate = rates.get(rateNameOf(execution));
+  const view = { execution, places: entry?.places, rate: rate?.state };
+  const decision = decideGate(view, now);
+  gates.changed.push(decision.execution);
+  if (decision.kind === 'behind') return false;
+  if (entry !== undefined) {
+    const { taken, limit } = entry.places;
+    places.set(name, { ...entry, places: { taken: taken + 1, limit } });
+  }
+  if (rate !== undefined) rates.set(rateNameOf(execution), { ...rate, state: decision.rate });
+  return (decision.execution.readyAt ?? now) <= now;
+}
+
+async function saveAll(queries: Queries, { changed, places, rates }: Gates): Promise<void> {
+  if (changed.length === 0) return;
+  await queries.rows(SAVE, [
+    uuids(changed.map(({ id }) => id)),
+    numbers(changed.map(holdsOf)),
+    `{${changed.map(({ gated }) => gated).join(',')}}`,
+    `{${changed.map(({ hasPlace }) => hasPlace).join(',')}}`,
+    numbers(changed.map(({ readyAt }) => readyAt ?? 0)),
+  ]);
+  await savePlaces(queries, places);
+  await saveRates(queries, rates);
+}

@@ -1,0 +1,178 @@
+// New executions, any number in one statement: by submit, as children, as a successor.
+//
+// What is not fresh in the statement's snapshot is left out, and whoever loses a race for an id or a key
+// hits the index: the whole statement is undone, and done again with a newer snapshot.
+
+import { hasFreePlace } from '../../../execution/decide/gates.ts';
+import type { Submit } from '../../contract/execution-store.ts';
+import { aboutOf, HOLD_BITS, LANE_CODES } from '../../execution-rows.ts';
+import { type Queries, statement } from '../database.ts';
+import { numbers, sparse, texts, uuids } from './arrays.ts';
+import { type AnswerRow, answersFrom, answersOf, NOW } from './owner-guards.ts';
+import { lockPlaces, nameOf, type PlaceBook, savePlaces } from './places.ts';
+
+// Tags and attributes are read from `about`, so that no column has to be joined to what was fresh.
+const INSERT = statement(`
+  with ${NOW},
+  fresh as materialized (
+    select u.*
+      from unnest($1::uuid[], $2::text[], $3::text[], $4::smallint[], $5::bigint[], $6::bigint[], $7::smallint[], $8::boolean[], $9::boolean[], $10::text[],
+                  $11::text[], $12::text[], $13::text[], $14::uuid[], $15::text[], $16::text[], $17::text[], $18::text[], $19::boolean[])
+           with ordinality as u(id, project, pipeline, lane, delay_ms, deadline_ms, hold, gated, has_place, input, about, key, intent, parent_id, parent_call, place_key, rate_key, body, labelled, nth)
+     where not exists (select from hf.execution e where e.id = u.id) -- guard: id
+       and (u.key is null or not exists (select from hf.execution e where e.project = u.project and e.key = u.key)) -- guard: key
+  ),
+  stored as (
+    insert into hf.execution (id, project, pipeline, lane, status, hold, gated, has_place, ready_at, seq, submitted_at, deadline_at,
+                              input, about, key, intent, parent_id, parent_call, place_key, rate_key)
+    select f.id, f.project, f.pipeline, f.lane, 0, coalesce(f.hold, 0), coalesce(f.gated, false), coalesce(f.has_place, false),
+           now.at + coalesce(f.delay_ms, 0), 1, now.at, now.at + f.deadline_ms,
+           f.input, f.about, f.key, f.intent, f.parent_id, f.parent_call, f.place_key, f.rate_key
+      from fresh f
+     cross join now
+  ),
+  told as (
+    insert into hf.history (execution_id, seq, at, kind, body)
+    select f.id, 1, now.at, 'submitted', f.body
+      from fresh f
+     cross join now
+  ),
+  tagged as (
+    insert into hf.label (execution_id, kind, project, name, value)
+    select distinct f.id, 0, f.project, '', t.tag
+      from fresh f
+     cross join lateral json_array_elements_text(f.about::json -> 'tags') as t(tag)
+     where f.labelled
+  ),
+  described as (
+    insert into hf.label (execution_id, kind, project, name, value, number)
+    select f.id,
+           case json_typeof(a.value) when 'number' then 2 when 'boolean' then 3 else 1 end,
+           f.project, a.name,
+           case when json_typeof(a.value) <> 'number' then a.value #>> '{}' end,
+           case when json_typeof(a.value) = 'number' then (a.value #>> '{}')::double precision end
+      from fresh f
+     cross join lateral json_each(f.about::json -> 'attributes') as a(name, value)
+     where f.labelled
+  ),
+  errand as (
+    insert into hf.errand (parent_id)
+    select distinct f.parent_id
+      from fresh f
+     where $20
+       and f.parent_id is not null
+        on conflict (parent_id) do update set after_id = null
+  )
+  select ${answersOf('f', '$21::integer')}
+    from fresh f`);
+
+export interface Insertable {
+  readonly submit: Submit;
+  readonly hold?: number;
+  readonly hasPlace?: boolean;
+  readonly gated?: boolean;
+}
+
+/** True for those that were inserted. Distinct ids and keys. */
+export async function insertExecutions(
+  queries: Queries,
+  inserts: readonly Insertable[],
+  byOwner: boolean,
+): Promise<readonly (true | undefined)[]> {
+  const submits = inserts.map(({ submit }) => submit);
+  const [row] = await queries.rows<AnswerRow & object>(INSERT, [
+    uuids(submits.map(({ id }) => id)),
+    texts(submits.map(({ project }) => project)),
+    texts(submits.map(({ pipeline }) => pipeline)),
+    numbers(submits.map(({ lane }) => LANE_CODES[lane])),
+    sparse(submits.map(({ delayMs }) => delayMs)),
+    sparse(submits.map(({ deadlineMs }) => deadlineMs)),
+    sparse(inserts.map(({ hold }) => hold)),
+    sparse(inserts.map(isGated)),
+    sparse(inserts.map(({ hasPlace }) => hasPlace)),
+    texts(submits.map(({ input }) => input)),
+    sparse(submits.map(aboutOf)),
+    sparse(submits.map(({ key }) => key)),
+    sparse(submits.map(({ intent }) => intent)),
+    sparse(submits.map(({ parent }) => parent?.id)),
+    sparse(submits.map(({ parent }) => parent?.call)),
+    sparse(submits.map(({ concurrency }) => concurrency?.key)),
+    sparse(submits.map(({ rate }) => rate?.key)),
+    sparse(submits.map(({ body }) => body)),
+    sparse(submits.map(isLabelled)),
+    // A parent that ends beside a child from elsewhere may not see it: it is looked after in any case.
+    !byOwner,
+    inserts.length,
+  ]);
+  return answersFrom<true>(row, inserts.length, true);
+}
+
+function isGated({ submit, gated }: Insertable): boolean | undefined {
+  if (gated !== undefined) return gated;
+  return submit.concurrency !== undefined || submit.rate !== undefined ? true : undefined;
+}
+
+function isLabelled({ tags, attributes }: Submit): true | undefined {
+  return tags.length > 0 || Object.keys(attributes).length > 0 ? true : undefined;
+}
+
+export function hasPlaces(submits: readonly Submit[]): boolean {
+  return submits.some(({ concurrency }) => concurrency !== undefined);
+}
+
+/** In a transaction: those whose key is exhausted are held back from the start (X-12). */
+export async function insertWithPlaces(
+  queries: Queries,
+  submits: readonly Submit[],
+  byOwner: boolean,
+): Promise<readonly (true | undefined)[]> {
+  const book = hasPlaces(submits) ? await lockPlaces(queries, submits) : new Map();
+  const inserts = submits.map((submit) => ({ submit, ...holdOf(submit, book) }));
+  const inserted = await insertExecutions(queries, inserts, byOwner);
+  for (const [nth, submit] of submits.entries()) if (inserted[nth]) noteLimit(submit, book);
+  await savePlaces(queries, book);
+  return inserted;
+}
+
+/** Whether its key is exhausted is asked with the limit that it brings. */
+function holdOf(submit: Submit, book: PlaceBook): { readonly hold?: number } {
+  const entry = book.get(nameOf(submit));
+  if (entry === undefined || submit.concurrency === undefined) return {};
+  const { limit } = submit.concurrency;
+  return hasFreePlace({ ...entry.places, limit }) ? {} : { hold: HOLD_BITS['behind-key'] };
+}
+
+/** X-12: the limit is that of the last submit. */
+export function noteLimit(submit: Submit, book: PlaceBook): void {
+  if (submit.concurrency === undefined) return;
+  const entry = book.get(nameOf(submit));
+  if (entry === undefined) return;
+  const places = { ...entry.places, limit: submit.concurrency.limit };
+  book.set(nameOf(submit), { ...entry, places });
+}
+
+/** X-13: in the transaction of their parent's write; what is there already is left out. */
+export async function insertChildren(queries: Queries, children: readonly Submit[]): Promise<void> {
+  for (const batch of withoutTwins(children)) await insertWithPlaces(queries, batch, true);
+}
+
+/** Batches in which no id and no key comes twice: a statement does not see what it inserts itself. */
+function withoutTwins(submits: readonly Submit[]): readonly (readonly Submit[])[] {
+  const batches: { readonly names: Set<string>; readonly submits: Submit[] }[] = [];
+  for (const submit of submits) {
+    const names = [namesOf(submit)].flat();
+    let batch = batches.find((each) => names.every((name) => !each.names.has(name)));
+    if (batch === undefined) {
+      batch = { names: new Set(), submits: [] };
+      batches.push(batch);
+    }
+    for (const name of names) batch.names.add(name);
+    batch.submits.push(submit);
+  }
+  return batches.map((batch) => batch.submits);
+}
+
+/** What no two executions share. */
+export function namesOf({ id, project, key }: Submit): string | readonly string[] {
+  return key === undefined ? id : [id, JSON.stringify([project, key])];
+}

@@ -1,0 +1,82 @@
+// What a flush of owners' writes is made of, as arrays for `unnest`.
+
+import type { NewEvent } from '../../../execution/history.ts';
+import type { OwnerWrite } from '../../contract/execution-store.ts';
+import { numbers, sparse, texts, uuids } from './arrays.ts';
+
+/** One entry per request. */
+export interface Owners {
+  /** The distinct sessions, and for each request the place of its own; null when there is one session. */
+  readonly sessions: string;
+  readonly sessionOf: string | null;
+  readonly ids: string;
+  readonly fences: string;
+  /** Seq of the first event. */
+  readonly firsts: string;
+}
+
+export function ownersOf(requests: readonly OwnerWrite[]): Owners {
+  const places = new Map<string, number>();
+  for (const { session } of requests) {
+    if (!places.has(session)) places.set(session, places.size + 1);
+  }
+  const isOne = places.size === 1;
+  return {
+    sessions: uuids([...places.keys()]),
+    sessionOf: isOne ? null : sparse(requests.map(({ session }) => places.get(session))),
+    ids: uuids(requests.map(({ id }) => id)),
+    fences: numbers(requests.map(({ fence }) => fence)),
+    firsts: numbers(requests.map(({ seq }) => seq)),
+  };
+}
+
+/** The columns of events: kind, name, body. */
+export function eventColumns(
+  events: readonly NewEvent[],
+): readonly [string, string | null, string | null] {
+  return [
+    texts(events.map(({ kind }) => kind)),
+    sparse(events.map(({ name }) => name)),
+    sparse(events.map(({ body }) => body)),
+  ];
+}
+
+/**
+ * How many events, the last one, and those before it as JSON: few writes have any. A column costs the
+ * server as much as a look into an index, so one that says the same for all is a single value.
+ */
+export function lastEventColumns(requests: readonly OwnerWrite[]): readonly unknown[] {
+  const lasts = requests.map(({ events }) => events.at(-1) as NewEvent);
+  const isOneEach = requests.every(({ events }) => events.length === 1);
+  const [kind] = same(lasts.map((event) => event.kind));
+  const [name] = same(lasts.map((event) => event.name ?? null));
+  return [
+    isOneEach ? null : numbers(requests.map(({ events }) => events.length)),
+    kind === undefined ? texts(lasts.map((event) => event.kind)) : null,
+    name === undefined ? sparse(lasts.map((event) => event.name)) : null,
+    sparse(lasts.map((event) => event.body)),
+    isOneEach ? null : sparse(requests.map(earlierOf)),
+    kind ?? null,
+    name ?? null,
+  ];
+}
+
+function earlierOf({ events }: OwnerWrite): string | null {
+  return events.length < 2 ? null : JSON.stringify(events.slice(0, -1));
+}
+
+/** The value that all have, if they all have the same. */
+export function same<Value>(values: readonly Value[]): readonly [Value] | readonly [] {
+  const [first] = values;
+  return first !== undefined && values.every((value) => value === first) ? [first] : [];
+}
+
+/** Carries nothing but events, of which there is one at least: what a flush can do. */
+export function isPlain(request: OwnerWrite): boolean {
+  return (
+    request.events.length > 0 &&
+    request.progress === undefined &&
+    (request.children === undefined || request.children.length === 0) &&
+    (request.attachments === undefined || request.attachments.length === 0)
+  );
+}

@@ -1,0 +1,85 @@
+// An owner lets go of a running execution, which stays open: park and giveBack, in one statement.
+
+import type { GiveBack, Park } from '../../contract/execution-store.ts';
+import { HOLD_BITS, PREVIOUS_CODES, STATUS_CODES } from '../../execution-rows.ts';
+import { numbers, sparse } from './arrays.ts';
+import { lastEventColumns, ownersOf } from './items.ts';
+import {
+  type AnswerRow,
+  APPEND_DONE,
+  aliveOf,
+  answersFrom,
+  answersOf,
+  bothWays,
+  follows,
+  NOW,
+  ownedBy,
+} from './owner-guards.ts';
+import type { Parts } from './parts.ts';
+
+// X-5: who has not seen all news does not park; for giveBack it is no matter (`seen` is null).
+const LET_GO = bothWays(
+  (isKnown) => `
+  with ${NOW},
+  ${aliveOf('$1::uuid[]')},
+  done as (
+    update hf.execution e
+       set status     = u.status,
+           seq        = u.first + coalesce(u.count, 1) - 1,
+           session_id = null,
+           ready_at   = (select now.at from now) + u.after_ms,
+           wake_after = u.wake_after,
+           hold       = e.hold | u.hold,
+           previous   = u.previous
+      from unnest($2::integer[], $3::uuid[], $4::bigint[], $5::integer[], $6::integer[], $7::text[], $8::text[], $9::text[], $10::text[],
+                  $13::smallint[], $14::bigint[], $15::integer[], $16::smallint[], $17::smallint[], $18::integer[])
+           with ordinality as u(session, id, fence, first, count, kind, name, body, earlier, status, after_ms, wake_after, hold, previous, seen, nth)
+     where ${ownedBy('$1::uuid[]')}
+       ${follows(isKnown)}
+       and (u.seen is null or e.news <= u.seen) -- guard: news
+    returning u.nth, e.id, e.fence, e.seq, u.first, coalesce(u.kind, $11) as kind, coalesce(u.name, $12) as name, u.body, u.earlier
+  ),
+  ${APPEND_DONE}
+  select ${answersOf('d', '$19::integer')}
+    from done d`,
+);
+
+type LetGo = Park | GiveBack;
+
+const isPark = (request: LetGo): request is Park => 'newsSeen' in request;
+
+function holdAsked(request: LetGo): number {
+  if (isPark(request)) return 0;
+  const blocked = request.blocked === true ? HOLD_BITS.blocked : 0;
+  return request.paused === true ? blocked | HOLD_BITS.paused : blocked;
+}
+
+/** `answer` for each that was let go. */
+export async function letGo<Answer>(
+  parts: Parts,
+  requests: readonly LetGo[],
+  answer: Answer,
+): Promise<readonly (Answer | undefined)[]> {
+  const { sessions, sessionOf, ids, fences, firsts } = ownersOf(requests);
+  const values = [
+    sessions,
+    sessionOf,
+    ids,
+    fences,
+    firsts,
+    ...lastEventColumns(requests),
+    numbers(requests.map((each) => STATUS_CODES[isPark(each) ? 'waiting' : 'queued'])),
+    sparse(requests.map((each) => (isPark(each) ? each.wakeInMs : (each.delayMs ?? 0)))),
+    numbers(requests.map((each) => (isPark(each) ? each.wakeAfter : 0))),
+    numbers(requests.map(holdAsked)),
+    numbers(requests.map((each) => PREVIOUS_CODES[isPark(each) ? 'parked' : 'given-back'])),
+    sparse(requests.map((each) => (isPark(each) ? each.newsSeen : null))),
+    requests.length,
+  ];
+  const isKnown = parts.ledger.begin(requests);
+  const [row] = await parts.boundaries.around(() =>
+    parts.database.rows<AnswerRow & object>(LET_GO(isKnown), values),
+  );
+  for (const request of requests) parts.ledger.forget(request);
+  return answersFrom(row, requests.length, answer);
+}

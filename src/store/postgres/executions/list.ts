@@ -1,0 +1,120 @@
+import type { ExecutionRecord } from '../../../execution/execution.ts';
+import type { AttributeFilter, ListExecutions } from '../../contract/execution-store.ts';
+import { type ExecutionRow, STATUS_CODES, toExecution } from '../../execution-rows.ts';
+import { type Database, type Statement, statement } from '../database.ts';
+import { numbers } from './arrays.ts';
+import { EXECUTION_COLUMNS } from './rows.ts';
+
+const LAST_ID = "'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid";
+
+// The collation is that of the index for lists; see the migration.
+const IN_PROJECT = 'e.project collate "POSIX" = $1';
+const PIPELINE = 'e.pipeline collate "POSIX"';
+
+// One index for all of these: pipelines by a loose scan, statuses one by one, the newest of each; and
+// what runs, by the index of what runs. `between` and the order by status leave the planner no other way:
+// by the primary key it would read all projects.
+// $1 project, $2 statuses, $3 pipeline, $4 before, $5 limit
+const LIST = statement(`
+  with recursive pipeline as (
+    select coalesce($3::text, (select e.pipeline from hf.execution e where ${IN_PROJECT} and e.status <> 1 order by ${PIPELINE} limit 1)) as name
+    union all
+    select (select e.pipeline from hf.execution e where ${IN_PROJECT} and e.status <> 1 and ${PIPELINE} > p.name collate "POSIX" order by ${PIPELINE} limit 1)
+      from pipeline p
+     where p.name is not null
+       and $3::text is null
+  ),
+  newest as materialized (
+    select r.id
+      from pipeline p
+     cross join unnest($2::smallint[]) as s(status)
+     cross join lateral (
+           select e.id
+             from hf.execution e
+            where ${IN_PROJECT}
+              and ${PIPELINE} = p.name collate "POSIX"
+              and e.status between s.status and s.status
+              and e.status <> 1
+              and e.id < coalesce($4, ${LAST_ID})
+            order by e.status desc, e.id desc
+            limit $5
+           ) r
+     where p.name is not null
+     union all
+    (select e.id
+       from hf.execution e
+      where e.status = 1
+        and 1 = any ($2::smallint[])
+        and e.project = $1
+        and ($3::text is null or e.pipeline = $3)
+        and e.id < coalesce($4, ${LAST_ID})
+      order by e.id desc
+      limit $5)
+     order by 1 desc
+     limit $5
+  )
+  select ${EXECUTION_COLUMNS}
+    from newest n
+    join hf.execution e on e.id = n.id
+   order by e.id desc`);
+
+const LABELLED = `select l.execution_id from hf.label l where l.project = $1 and l.execution_id < coalesce($4, ${LAST_ID})`;
+
+/** By what `labels` finds, in that order; then by the rest of the filter. $6 is a tag, if asked for, too. */
+function listBy(labels: string): Statement {
+  return statement(`
+  select ${EXECUTION_COLUMNS}
+    from (${labels} order by 1 desc offset 0) l(id)
+    join hf.execution e on e.id = l.id
+   where coalesce(e.status = any ($2::smallint[]), false)
+     and ($3::text is null or e.pipeline = $3)
+     and ($6::text is null or exists (select from hf.label t where t.project = $1 and t.kind = 0 and t.name = '' and t.value = $6 and t.execution_id = e.id))
+   order by l.id desc
+   limit $5`);
+}
+
+const BY_VALUE = listBy(`${LABELLED} and l.kind = $7 and l.name = $8 and l.value = $9`);
+const BY_NUMBER = listBy(`${LABELLED} and l.name = $7 and l.number between $8 and $9`);
+const BY_NAME = listBy(
+  `${LABELLED} and l.kind = any ('{1,3}') and l.name = $7 and l.value is not null union all ${LABELLED} and l.name = $7 and l.number is not null`,
+);
+
+const ALL_STATUSES = Object.values(STATUS_CODES);
+
+export async function listExecutions(
+  database: Database,
+  query: ListExecutions,
+): Promise<readonly ExecutionRecord[]> {
+  const { project, status, pipeline, before, limit } = query;
+  const statuses = status?.map((each) => STATUS_CODES[each]) ?? ALL_STATUSES;
+  const common = [project, numbers(statuses), pipeline ?? null, before ?? null, limit];
+  const { by, values } = indexFor(query);
+  const rows = await database.rows<ExecutionRow & object>(by, [...common, ...values]);
+  return rows.map(toExecution);
+}
+
+interface Index {
+  readonly by: Statement;
+  readonly values: readonly unknown[];
+}
+
+function indexFor({ tag, attribute }: ListExecutions): Index {
+  if (attribute !== undefined) return attributeIndex(attribute, tag ?? null);
+  return tag === undefined
+    ? { by: LIST, values: [] }
+    : { by: BY_VALUE, values: [null, 0, '', tag] };
+}
+
+/** Equal by value and type; a range is of numbers, both bounds included. */
+function attributeIndex({ name, equals, min, max }: AttributeFilter, tag: string | null): Index {
+  const isRange = min !== undefined || max !== undefined;
+  if (equals === undefined && !isRange) return { by: BY_NAME, values: [tag, name] };
+  if (equals !== undefined && typeof equals !== 'number') {
+    // No text and no boolean is within a range of numbers.
+    const kind = isRange ? -1 : typeof equals === 'boolean' ? 3 : 1;
+    return { by: BY_VALUE, values: [tag, kind, name, String(equals)] };
+  }
+  const low = Math.max(equals ?? -Infinity, min ?? -Infinity);
+  const high = Math.min(equals ?? Infinity, max ?? Infinity);
+  return { by: BY_NUMBER, values: [tag, name, low, high] };
+}

@@ -1,0 +1,123 @@
+import { decideCancel } from '../../../execution/decide/command.ts';
+import { decideOverdue, PARENT_ENDED } from '../../../execution/decide/overdue.ts';
+import type { ExecutionId, ProjectName } from '../../../execution/names.ts';
+import type { Instant } from '../../../support/clock.ts';
+import type { Maintain, Maintained } from '../../contract/execution-store.ts';
+import { toExecution } from '../../execution-rows.ts';
+import { persistently } from '../committer.ts';
+import { type Queries, statement } from '../database.ts';
+import { obey } from './command.ts';
+import { afterEnd } from './end-execution.ts';
+import type { Parts } from './parts.ts';
+import { appendEvents, lockExecution, saveExecution } from './rows.ts';
+
+// What is listed is looked at again under the lock.
+const OVERDUE = statement(`
+  select e.id
+    from hf.execution e
+   where e.deadline_at is not null
+     and (e.status = 0 or e.status = 2)
+     and e.deadline_at <= hf_now()
+   order by e.deadline_at
+   limit $1`);
+
+// Errands of parents that have not ended are those of children that came from elsewhere.
+const ERRAND = statement(`
+  select r.parent_id, r.after_id
+    from hf.errand r
+    join hf.execution p on p.id = r.parent_id
+   where coalesce(p.status >= 10, false)
+   order by r.parent_id
+   limit 1
+     for update of r skip locked`);
+
+// As in children.ts: only the index of parents fits.
+const OPEN_CHILDREN = statement(`
+  select e.id, e.project
+    from hf.execution e
+   where e.parent_id between $1 and $1
+     and e.id > coalesce($2, '00000000-0000-0000-0000-000000000000'::uuid)
+     and coalesce(e.status < 10, false)
+   order by e.parent_id, e.id
+   limit $3`);
+
+const MOVE_ON = statement('update hf.errand r set after_id = $2 where r.parent_id = $1');
+
+const DONE = statement('delete from hf.errand r where r.parent_id = $1');
+
+/** Bounds how many rows one transaction keeps locked. */
+const PAGE = 100;
+
+export async function maintain(parts: Parts, { limit }: Maintain): Promise<Maintained> {
+  const due = await parts.database.rows<{ id: ExecutionId }>(OVERDUE, [limit + 1]);
+  const overdue: ExecutionId[] = [];
+  for (const { id } of due.slice(0, limit)) {
+    if (await failOverdue(parts, id)) overdue.push(id);
+  }
+  let cancelled = 0;
+  let isMore = true;
+  while (isMore && cancelled < limit) {
+    const page = await cancelSome(parts, Math.min(PAGE, limit - cancelled));
+    cancelled += page.cancelled;
+    isMore = page.isMore;
+  }
+  if (overdue.length + cancelled > 0) parts.bell.ring();
+  return { overdue, cancelled, more: due.length > limit || isMore };
+}
+
+function failOverdue(parts: Parts, id: ExecutionId): Promise<boolean> {
+  return persistently(parts.surroundings, () =>
+    parts.database.attempt(async (queries) => {
+      const row = await lockExecution(queries, id);
+      const before = row === undefined ? undefined : toExecution(row);
+      const now = (row?.now ?? 0) as Instant;
+      const end = before === undefined ? undefined : decideOverdue(before, now);
+      if (before === undefined || end === undefined) return { keep: false, result: false };
+      await saveExecution(queries, end.execution);
+      await appendEvents(queries, id, [end.event]);
+      await afterEnd(queries, before, { now, outcome: end.outcome });
+      return { keep: true, result: true };
+    }, parts.boundaries),
+  );
+}
+
+interface Page {
+  readonly cancelled: number;
+  /** There may be more to do. */
+  readonly isMore: boolean;
+}
+
+/** Children of one parent that has ended; the errand remembers how far it got. */
+function cancelSome(parts: Parts, limit: number): Promise<Page> {
+  return persistently(parts.surroundings, () =>
+    parts.database.attempt<Page>(async (queries) => {
+      const [errand] = await queries.rows<{ parent_id: string; after_id: string | null }>(
+        ERRAND,
+        [],
+      );
+      if (errand === undefined) return { keep: false, result: { cancelled: 0, isMore: false } };
+      const { parent_id, after_id } = errand;
+      const values = [parent_id, after_id, limit];
+      const children = await queries.rows<{ id: ExecutionId; project: ProjectName }>(
+        OPEN_CHILDREN,
+        values,
+      );
+      let cancelled = 0;
+      for (const child of children) cancelled += await askToCancel(queries, child);
+      const last = children.at(-1);
+      if (last === undefined || children.length < limit) await queries.rows(DONE, [parent_id]);
+      else await queries.rows(MOVE_ON, [parent_id, last.id]);
+      return { keep: true, result: { cancelled, isMore: true } };
+    }, parts.boundaries),
+  );
+}
+
+/** Asked once: a running child that knows is left to its owner. */
+async function askToCancel(
+  queries: Queries,
+  child: { readonly id: ExecutionId; readonly project: ProjectName },
+): Promise<0 | 1> {
+  const asked = { ...child, body: PARENT_ENDED };
+  const answer = await obey(queries, child.id, (view, now) => decideCancel(view, asked, now));
+  return answer.kind === 'done' || answer.kind === 'passed-on' ? 1 : 0;
+}

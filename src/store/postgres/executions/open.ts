@@ -1,0 +1,112 @@
+// Executions on PostgreSQL: one file per verb. Verbs of owners and submit gather into flushes
+// (../committer.ts); commands and what a flush did not do are transactions of their own.
+
+import type { LeasePolicy } from '../../../lease/policy.ts';
+import { systemClock } from '../../../support/clock.ts';
+import { systemRandom } from '../../../support/random.ts';
+import { systemTimers } from '../../../support/timer.ts';
+import type { ExecutionStore } from '../../contract/execution-store.ts';
+import type { Surroundings } from '../committer.ts';
+import type { Database } from '../database.ts';
+import type { Hints } from '../hints.ts';
+import { listAttachments, readAttachment } from './attachments.ts';
+import { Bell } from './bell.ts';
+import { getBlob, putBlob } from './blobs.ts';
+import { Boundaries } from './boundaries.ts';
+import { cancel } from './cancel.ts';
+import { listChildren } from './children.ts';
+import { claim } from './claim.ts';
+import { finisher } from './finish.ts';
+import { giverBack } from './give-back.ts';
+import { readHistory } from './history.ts';
+import { readInbox } from './inbox.ts';
+import { Ledger } from './ledger.ts';
+import { listExecutions } from './list.ts';
+import { maintain } from './maintain.ts';
+import { readOutcomes } from './outcomes.ts';
+import { parker } from './park.ts';
+import type { Parts } from './parts.ts';
+import { pause } from './pause.ts';
+import { readExecution } from './read-execution.ts';
+import { recorder } from './record.ts';
+import { resume } from './resume.ts';
+import { signal } from './signal.ts';
+import { Strays } from './strays.ts';
+import { submitter } from './submit.ts';
+import { transact } from './transact.ts';
+
+const SURROUNDINGS: Surroundings = {
+  timers: systemTimers,
+  random: systemRandom,
+  clock: systemClock,
+};
+
+export interface ExecutionsConfig {
+  readonly database: Database;
+  readonly policy: LeasePolicy;
+  readonly hints: Hints;
+  readonly onBoundary: ((phase: 'before' | 'after', n: number) => void) | undefined;
+}
+
+export function openExecutions(
+  config: ExecutionsConfig,
+  surroundings: Surroundings = SURROUNDINGS,
+): {
+  readonly executions: ExecutionStore;
+  close(): Promise<void>;
+} {
+  const { database, policy } = config;
+  const { timers, random } = surroundings;
+  const bell = new Bell(config.hints, timers, random.uuid());
+  const boundaries = new Boundaries(config.onBoundary);
+  const parts: Parts = {
+    database,
+    policy,
+    surroundings,
+    boundaries,
+    bell,
+    ledger: new Ledger(),
+    strays: new Strays(surroundings.clock),
+  };
+  const flushing = [
+    submitter(parts),
+    recorder(parts),
+    finisher(parts),
+    parker(parts),
+    giverBack(parts),
+  ] as const;
+  const [{ submit }, { record }, { finish }, { park }, { giveBack }] = flushing;
+  return {
+    executions: { submit, record, finish, park, giveBack, ...othersOf(parts) },
+    async close() {
+      await Promise.all(flushing.map((each) => each.close()));
+      await bell.close();
+    },
+  };
+}
+
+type Flushing = 'submit' | 'record' | 'finish' | 'park' | 'giveBack';
+
+function othersOf(parts: Parts): Omit<ExecutionStore, Flushing> {
+  const { database, bell } = parts;
+  return {
+    claim: (request) => claim(parts, request),
+    transact: (request) => transact(parts, request),
+    inbox: (query) => readInbox(database, query),
+    cancel: (request) => cancel(parts, request),
+    pause: (request) => pause(parts, request),
+    resume: (request) => resume(parts, request),
+    signal: (request) => signal(parts, request),
+    maintain: (request) => maintain(parts, request),
+    read: (id) => readExecution(database, id),
+    outcomes: (ids) => readOutcomes(database, ids),
+    history: (query) => readHistory(database, query),
+    list: (query) => listExecutions(database, query),
+    children: (query) => listChildren(database, query),
+    attachment: (query) => readAttachment(database, query),
+    attachments: (id) => listAttachments(database, id),
+    putBlob: (blob) => putBlob(database, blob),
+    getBlob: (digest) => getBlob(database, digest),
+    onRing: (listener) => bell.listen(listener),
+  };
+}

@@ -1,0 +1,91 @@
+// The guards of X-1 and X-4, as every statement of an owner has them, and how such a statement answers.
+
+import { type Statement, statement } from '../database.ts';
+
+/** The statement's time, read once. */
+export const NOW = 'now as materialized (select hf_now() as at)';
+
+/**
+ * Which of the sessions in `sessions` have not ended, nor an ancestor of theirs; locked, so that none can
+ * be ended before this statement commits. Lapsed and overdue ones still write.
+ */
+export function aliveOf(sessions: string): string {
+  return `chain as materialized (
+    select a.id
+      from hf.session a
+     where a.id = any (array(select p.id from hf.session s cross join lateral unnest(s.path) as p(id) where s.id = any (${sessions})))
+       and a.ended_at is null -- guard: session-ended
+     order by a.id
+       for key share of a
+  ),
+  alive as materialized (
+    select array(select s.id from hf.session s where s.id = any (${sessions}) and cardinality(s.path) = (select count(*) from chain c where c.id = any (s.path))) as ids
+  )`;
+}
+
+/** `e` is the execution, `u` the item. Only the primary key fits: `coalesce` keeps other indexes away. */
+export function ownedBy(sessions: string): string {
+  return `e.id = u.id
+         and e.fence = u.fence -- guard: fence
+         and coalesce(e.status = 1, false) -- guard: running
+         and e.session_id is not distinct from (${sessions})[coalesce(u.session, 1)] -- guard: session
+         and coalesce(e.session_id = any ((select a.ids from alive a)::uuid[]), false) -- guard: alive`;
+}
+
+/**
+ * X-4: what is appended follows what is there. Whoever is overtaken meanwhile hits the primary key. What
+ * is known to follow (ledger.ts) is not looked up.
+ */
+export function follows(isKnown: boolean): string {
+  return isKnown ? '' : FOLLOWS;
+}
+
+const FOLLOWS = `
+       and (select h.seq from hf.history h where h.execution_id = u.id order by h.seq desc limit 1) = u.first - 1 -- guard: seq`;
+
+/**
+ * Which items of `from` were done, in one row, since a row each would cost more than the work: how many,
+ * and their places in the flush only when some are missing; `count` is how many there are.
+ */
+export function answersOf(from: string, count: string): string {
+  return `count(*)::integer as done, case when count(*) < ${count} then string_agg(${from}.nth::text, ',') end as which`;
+}
+
+export interface AnswerRow {
+  readonly done: number;
+  /** Counted from 1. */
+  readonly which: string | null;
+}
+
+/** The same statement for writes that are known to follow, and for all others. */
+export function bothWays(make: (isKnown: boolean) => string): (isKnown: boolean) => Statement {
+  const known = statement(make(true));
+  const unknown = statement(make(false));
+  return (isKnown) => (isKnown ? known : unknown);
+}
+
+/** One answer for each item; undefined for those that were not done. */
+export function answersFrom<Answer>(
+  row: AnswerRow | undefined,
+  count: number,
+  answer: Answer,
+): (Answer | undefined)[] {
+  const answers = new Array<Answer | undefined>(count);
+  if (row?.done === count) return answers.fill(answer);
+  for (const nth of row?.which?.split(',') ?? []) answers[Number(nth) - 1] = answer;
+  return answers;
+}
+
+/** The events of `done`: the last of each is in its own columns, those before it in JSON. */
+export const APPEND_DONE = `appended as (
+    insert into hf.history (execution_id, seq, at, fence, kind, name, body)
+    select d.id, d.seq, (select now.at from now), d.fence, d.kind, d.name, d.body
+      from done d
+  ),
+  before as (
+    insert into hf.history (execution_id, seq, at, fence, kind, name, body)
+    select d.id, d.first + b.nth - 1, (select now.at from now), d.fence, b.event ->> 'kind', b.event ->> 'name', b.event ->> 'body'
+      from done d
+     cross join lateral json_array_elements(d.earlier::json) with ordinality as b(event, nth)
+     where d.earlier is not null
+  )`;

@@ -1,0 +1,121 @@
+// The places of concurrency keys (X-12). Whoever changes one has its row locked; several are locked in the
+// order of project and key.
+
+import { letThrough, type Places } from '../../../execution/decide/gates.ts';
+import type { ExecutionRecord, Submission } from '../../../execution/execution.ts';
+import type { Instant } from '../../../support/clock.ts';
+import { type ExecutionRow, toExecution } from '../../execution-rows.ts';
+import { type Queries, statement } from '../database.ts';
+import { numbers, texts } from './arrays.ts';
+import { lockRates, rateNameOf, saveRates } from './rates.ts';
+import { EXECUTION_COLUMNS, saveExecution } from './rows.ts';
+
+const MAKE_PLACES = statement(`
+  insert into hf.place (project, key, slots)
+  select u.project, u.key, u.slots
+    from unnest($1::text[], $2::text[], $3::integer[]) as u(project, key, slots)
+      on conflict (project, key) do nothing`);
+
+const LOCK_PLACES = statement(`
+  select p.project, p.key, p.slots, p.taken
+    from (select u.project, u.key from unnest($1::text[], $2::text[]) as u(project, key) order by u.project collate "C", u.key collate "C") u
+   cross join lateral (
+         select p.*
+           from hf.place p
+          where p.project = u.project
+            and p.key = u.key
+            for no key update of p
+         ) p`);
+
+const SET_PLACES = statement(`
+  update hf.place p
+     set slots = u.slots,
+         taken = u.taken
+    from unnest($1::text[], $2::text[], $3::integer[], $4::integer[]) as u(project, key, slots, taken)
+   where p.project = u.project
+     and p.key = u.key`);
+
+export type PlaceBook = Map<string, { readonly places: Places; readonly of: readonly string[] }>;
+
+export function nameOf({ project, concurrency }: Submission): string {
+  return JSON.stringify([project, concurrency?.key]);
+}
+
+/** Of all these submissions that have a concurrency key. */
+export async function lockPlaces(
+  queries: Queries,
+  submissions: readonly Submission[],
+): Promise<PlaceBook> {
+  const keyed = new Map<string, { of: readonly [string, string]; slots: number }>();
+  for (const submission of submissions) {
+    const { project, concurrency } = submission;
+    if (concurrency === undefined) continue;
+    keyed.set(nameOf(submission), { of: [project, concurrency.key], slots: concurrency.limit });
+  }
+  const wanted = [...keyed.values()];
+  if (wanted.length === 0) return new Map();
+  const projects = texts(wanted.map(({ of }) => of[0]));
+  const keys = texts(wanted.map(({ of }) => of[1]));
+  await queries.rows(MAKE_PLACES, [projects, keys, numbers(wanted.map(({ slots }) => slots))]);
+  const rows = await queries.rows<{ project: string; key: string; slots: number; taken: number }>(
+    LOCK_PLACES,
+    [projects, keys],
+  );
+  return new Map(
+    rows.map(({ project, key, slots, taken }) => [
+      JSON.stringify([project, key]),
+      { places: { taken, limit: slots }, of: [project, key] },
+    ]),
+  );
+}
+
+export async function savePlaces(queries: Queries, book: PlaceBook): Promise<void> {
+  if (book.size === 0) return;
+  const all = [...book.values()];
+  await queries.rows(SET_PLACES, [
+    texts(all.map(({ of }) => of[0] ?? '')),
+    texts(all.map(({ of }) => of[1] ?? '')),
+    numbers(all.map(({ places }) => places.limit)),
+    numbers(all.map(({ places }) => places.taken)),
+  ]);
+}
+
+// Who waits for a place of this key and for nothing else: interactive first, then the longest.
+const NEXT = statement(`
+  select ${EXECUTION_COLUMNS}
+    from hf.execution e
+   where e.project = $1
+     and e.place_key = $2
+     and e.hold = 4 -- guard: behind
+   order by e.lane, e.ready_at, e.id
+   limit 1
+     for no key update of e`);
+
+/** An execution with a place has ended: the place goes on, unless the limit was lowered. */
+export async function freePlace(
+  queries: Queries,
+  ended: ExecutionRecord,
+  now: Instant,
+): Promise<void> {
+  if (!ended.hasPlace || ended.concurrency === undefined) return;
+  const book = await lockPlaces(queries, [ended]);
+  const [entry] = book.values();
+  if (entry === undefined) return;
+  let { taken } = entry.places;
+  const { limit } = entry.places;
+  taken -= 1;
+  while (taken < limit) {
+    const [row] = await queries.rows<ExecutionRow & object>(NEXT, entry.of);
+    if (row === undefined) break;
+    const next = toExecution(row);
+    const rates = await lockRates(queries, [next]);
+    const name = rateNameOf(next);
+    const rate = rates.get(name);
+    const handed = letThrough(next, rate?.state, now);
+    await saveExecution(queries, handed.execution);
+    if (rate !== undefined) rates.set(name, { ...rate, state: handed.rate });
+    await saveRates(queries, rates);
+    taken += 1;
+  }
+  await savePlaces(queries, new Map([['', { ...entry, places: { taken, limit } }]]));
+}

@@ -1,0 +1,97 @@
+import { decideRecord } from '../../../execution/decide/owner.ts';
+import type { Instant } from '../../../support/clock.ts';
+import type { OwnerWrite, Recorded } from '../../contract/execution-store.ts';
+import { Committer } from '../committer.ts';
+import { isPlain, lastEventColumns, ownersOf } from './items.ts';
+import {
+  type AnswerRow,
+  APPEND_DONE,
+  aliveOf,
+  answersFrom,
+  answersOf,
+  bothWays,
+  follows,
+  NOW,
+  ownedBy,
+} from './owner-guards.ts';
+import type { Parts } from './parts.ts';
+import { write } from './write.ts';
+
+// The row is locked, not written: that is all the fence needs (X-1), and history is what grows (X-13).
+const RECORD = bothWays(
+  (isKnown) => `
+  with ${NOW},
+  ${aliveOf('$1::uuid[]')},
+  done as materialized (
+    select u.nth, u.id, u.fence, u.first, u.first + coalesce(u.count, 1) - 1 as seq, coalesce(u.kind, $11) as kind, coalesce(u.name, $12) as name, u.body, u.earlier, e.news
+      from unnest($2::integer[], $3::uuid[], $4::bigint[], $5::integer[], $6::integer[], $7::text[], $8::text[], $9::text[], $10::text[])
+           with ordinality as u(session, id, fence, first, count, kind, name, body, earlier, nth)
+     cross join lateral (
+           select e.news
+             from hf.execution e
+            where ${ownedBy('$1::uuid[]')}
+              for no key update of e
+           ) e
+     where true
+       ${follows(isKnown)}
+  ),
+  ${APPEND_DONE}
+  select (select now.at from now) as at, ${answersOf('d', '$13::integer')},
+         string_agg(case when d.news > 0 then d.nth || ':' || d.news end, ',') as news
+    from done d`,
+);
+
+interface RecordedRow extends AnswerRow {
+  readonly at: number;
+  /** Of those that have any: their place, and how many. */
+  readonly news: string | null;
+}
+
+export function recorder(parts: Parts): {
+  record(request: OwnerWrite): Promise<Recorded>;
+  close(): Promise<void>;
+} {
+  const committer = new Committer<OwnerWrite, Recorded>(
+    {
+      lanes: 2,
+      keysOf: ({ id }) => id,
+      fits: isPlain,
+      flush: (requests) => flush(parts, requests),
+      settle: (request) => settle(parts, request),
+    },
+    parts.surroundings,
+  );
+  return { record: (request) => committer.push(request), close: () => committer.close() };
+}
+
+async function flush(
+  parts: Parts,
+  requests: readonly OwnerWrite[],
+): Promise<readonly (Recorded | undefined)[]> {
+  const { sessions, sessionOf, ids, fences, firsts } = ownersOf(requests);
+  const events = lastEventColumns(requests);
+  const values = [sessions, sessionOf, ids, fences, firsts, ...events, requests.length];
+  const isKnown = parts.ledger.begin(requests);
+  const [row] = await parts.boundaries.around(() =>
+    parts.database.rows<RecordedRow & object>(RECORD(isKnown), values),
+  );
+  const at = row?.at as Instant;
+  const answers = answersFrom<Recorded>(row, requests.length, { kind: 'recorded', news: 0, at });
+  for (const each of row?.news?.split(',') ?? []) {
+    const [nth, news] = each.split(':');
+    answers[Number(nth) - 1] = { kind: 'recorded', news: Number(news), at };
+  }
+  for (const [nth, request] of requests.entries()) {
+    if (answers[nth] !== undefined) parts.ledger.noteRecord(request);
+  }
+  return answers;
+}
+
+async function settle(parts: Parts, request: OwnerWrite): Promise<Recorded> {
+  const recorded = await write<OwnerWrite, Recorded>(parts, request, {
+    decide: decideRecord,
+    answer: ({ execution, at }) => ({ kind: 'recorded', news: execution.news, at }),
+  });
+  if (request.children !== undefined && recorded.kind === 'recorded') parts.bell.ring();
+  return recorded;
+}

@@ -1,0 +1,86 @@
+import { decideSubmit } from '../../../execution/decide/submit.ts';
+import type { Instant } from '../../../support/clock.ts';
+import type { Submit, SubmitAnswer } from '../../contract/execution-store.ts';
+import { toExecution } from '../../execution-rows.ts';
+import { Committer } from '../committer.ts';
+import { type Queries, statement } from '../database.ts';
+import { hasPlaces, insertExecutions, insertWithPlaces, namesOf } from './insert-executions.ts';
+import type { Parts } from './parts.ts';
+import { EXECUTION_COLUMNS, type StoredRow } from './rows.ts';
+
+const SAME = statement(`
+  select ${EXECUTION_COLUMNS}, hf_now() as now
+    from hf.execution e
+   where e.id = $1
+   union all
+  select ${EXECUTION_COLUMNS}, hf_now() as now
+    from hf.execution e
+   where e.project = $2
+     and e.key = $3
+     and e.id <> $1`);
+
+export function submitter(parts: Parts): {
+  submit(request: Submit): Promise<SubmitAnswer>;
+  close(): Promise<void>;
+} {
+  const committer = new Committer<Submit, SubmitAnswer>(
+    {
+      lanes: 2,
+      keysOf: namesOf,
+      fits: () => true,
+      flush: (requests) => flush(parts, requests),
+      settle: (request) => settle(parts, request),
+    },
+    parts.surroundings,
+  );
+  return { submit: (request) => committer.push(request), close: () => committer.close() };
+}
+
+async function flush(
+  parts: Parts,
+  requests: readonly Submit[],
+): Promise<readonly (SubmitAnswer | undefined)[]> {
+  const inserted = await insertAll(parts, requests);
+  parts.bell.ring();
+  return requests.map(({ id }, nth) =>
+    inserted[nth] ? { kind: 'submitted', id, existing: false } : undefined,
+  );
+}
+
+function insertAll(
+  parts: Parts,
+  requests: readonly Submit[],
+): Promise<readonly (true | undefined)[]> {
+  const { database, boundaries } = parts;
+  if (!hasPlaces(requests)) {
+    const inserts = requests.map((submit) => ({ submit }));
+    return boundaries.around(() => insertExecutions(database, inserts, false));
+  }
+  return database.attempt(
+    async (queries) => ({ keep: true, result: await insertWithPlaces(queries, requests, false) }),
+    boundaries,
+  );
+}
+
+/** X-10: who is there with this id or key. */
+async function settle(parts: Parts, request: Submit): Promise<SubmitAnswer> {
+  const decision = await decideByWhoIsThere(parts.database, request);
+  if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
+  if (decision.kind === 'existing') return { kind: 'submitted', id: decision.id, existing: true };
+  // Whoever was there is gone: its key went to a successor, or it was deleted.
+  const [answer] = await flush(parts, [request]);
+  return answer ?? settle(parts, request);
+}
+
+async function decideByWhoIsThere(
+  queries: Queries,
+  request: Submit,
+): Promise<ReturnType<typeof decideSubmit>> {
+  const { id, project, key } = request;
+  const rows = await queries.rows<StoredRow>(SAME, [id, project, key ?? null]);
+  const found = rows.map(toExecution);
+  const byId = found.find((execution) => execution.id === id);
+  const byKey = key === undefined ? undefined : found.find((execution) => execution.key === key);
+  const now = (rows[0]?.now ?? 0) as Instant;
+  return decideSubmit({ byId, byKey, exhausted: false }, request, now);
+}

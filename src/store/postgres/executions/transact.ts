@@ -1,0 +1,92 @@
+import type { ClientBase } from 'pg';
+import { refuseTransact } from '../../../execution/decide/owner.ts';
+import { historyEvents } from '../../../execution/decide/record.ts';
+import type { HistoryEvent } from '../../../execution/history.ts';
+import { Fault, InvalidInput } from '../../../support/fault.ts';
+import type { Transact, Transacted } from '../../contract/execution-store.ts';
+import { type Attempted, type Queries, statement } from '../database.ts';
+import { haltIfAhead } from '../halt.ts';
+import type { Parts } from './parts.ts';
+import { appendEvents, saveExecution } from './rows.ts';
+import { carryOut, type LockedView, lockForOwner } from './write.ts';
+
+/** the user's work runs on the connection whose transaction appends. */
+export async function transact<Result>(
+  parts: Parts,
+  request: Transact<Result>,
+): Promise<Transacted<Result>> {
+  const answer = await parts.database.attempt<Transacted<Result>>(async (queries, client) => {
+    const view = await lockForOwner(queries, request, 0);
+    const refusal = refuseTransact(view, request);
+    if (refusal !== undefined) return { keep: false, result: { kind: 'refused', ...refusal } };
+    return runWork(queries, { client, request, view });
+  }, parts.boundaries);
+  if (answer.kind === 'refused') await haltIfAhead(parts.database, request.fence, answer);
+  if (answer.kind === 'recorded' && request.children !== undefined) parts.bell.ring();
+  return answer;
+}
+
+interface Run<Result> {
+  readonly client: ClientBase;
+  readonly request: Transact<Result>;
+  readonly view: LockedView;
+}
+
+// To lock a row is to have a transaction id; it changes when the work ends the transaction by itself.
+const TRANSACTION = statement('select pg_current_xact_id_if_assigned()::text as id');
+
+async function runWork<Result>(
+  queries: Queries,
+  { client, request, view }: Run<Result>,
+): Promise<Attempted<Transacted<Result>>> {
+  const { now, execution } = view;
+  const { seq, fence, progress } = request;
+  const begun = await queries.rows<{ id: string | null }>(TRANSACTION, []);
+  const lent = lend(client);
+  let result: Result;
+  let events: readonly HistoryEvent[];
+  try {
+    result = await request.work(lent.connection);
+    events = historyEvents(request.events(result), { seq, at: now, fence });
+    // Throws, too, when the work caught an error of the server: such a transaction can only be undone.
+    const { rows } = (await lent.connection.query(TRANSACTION.text)) as { rows: typeof begun };
+    if (rows[0]?.id !== begun[0]?.id) {
+      throw new InvalidInput('The work ended the transaction that it runs in. Leave it open.');
+    }
+  } catch (error) {
+    return { keep: false, result: { kind: 'threw', error } };
+  } finally {
+    lent.end();
+  }
+  await appendEvents(queries, request.id, events);
+  if (progress !== undefined && execution !== undefined) {
+    await saveExecution(queries, { ...execution, progress });
+  }
+  await carryOut(queries, request, now);
+  const news = execution?.news ?? 0;
+  return { keep: true, result: { kind: 'recorded', news, at: now, result } };
+}
+
+export interface LentConnection {
+  query(text: string | object, values?: readonly unknown[]): Promise<unknown>;
+}
+
+/** Queries, and nothing else, and not after the transaction is over. */
+function lend(client: ClientBase): { readonly connection: LentConnection; end(): void } {
+  let isOver = false;
+  const query: LentConnection['query'] = async (text, values) => {
+    if (isOver) {
+      throw new Fault(
+        'transaction-over',
+        'The transaction of this step is over. Nothing was sent.',
+      );
+    }
+    return client.query(text as string, values as unknown[]);
+  };
+  return {
+    connection: { query },
+    end() {
+      isOver = true;
+    },
+  };
+}

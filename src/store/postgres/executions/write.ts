@@ -1,0 +1,131 @@
+// An owner's write in a transaction of its own: what a flush did not do, and what carries more than
+// events. It locks, reads, lets the pure decision of the verb decide, and does what that says.
+
+import type { OwnerDecision, OwnerView } from '../../../execution/decide/owner.ts';
+import type { ExecutionRecord } from '../../../execution/execution.ts';
+import type { NewsRefusal, OwnerRefusal } from '../../../execution/refusal.ts';
+import type { Instant } from '../../../support/clock.ts';
+import type { OwnerWrite } from '../../contract/execution-store.ts';
+import { type HistoryRow, toExecution, toHistoryEvent } from '../../execution-rows.ts';
+import { type Attempted, type Queries, statement } from '../database.ts';
+import { haltIfAhead } from '../halt.ts';
+import { chainOf, LAST_ISSUED, type SessionJson, toChain } from '../load-view.ts';
+import { saveAttachments } from './attachments.ts';
+import { insertChildren } from './insert-executions.ts';
+import { aliveOf } from './owner-guards.ts';
+import type { Parts } from './parts.ts';
+import { appendEvents, EXECUTION_COLUMNS, type StoredRow, saveExecution } from './rows.ts';
+
+// Sessions first, as in every write of an owner; the end of one waits for this transaction.
+const LOCK = statement(`
+  with ${aliveOf('array[$1::uuid]')}
+  select ${EXECUTION_COLUMNS}, hf_now() as now
+    from hf.execution e
+   where e.id = $2
+     and (select cardinality(a.ids) >= 0 from alive a)
+     for no key update of e`);
+
+// A statement of its own: what it sees was committed before the lock was had.
+const VIEW = statement(`
+  select hf_now() as now, ${LAST_ISSUED} as last_issued, ${chainOf('$2')} as holder,
+         coalesce((select h.seq from hf.history h where h.execution_id = $1 order by h.seq desc limit 1), 0) as last_seq,
+         (select json_agg(h order by h.seq)
+            from (select h.seq, h.at, h.fence, h.kind, h.name, h.body
+                    from hf.history h
+                   where h.execution_id = $1
+                     and h.seq >= $3
+                   order by h.seq
+                   limit $4) h) as stored`);
+
+interface ViewRow {
+  readonly now: number;
+  readonly last_issued: number;
+  readonly holder: SessionJson[] | null;
+  readonly last_seq: number;
+  readonly stored: readonly HistoryRow[] | null;
+}
+
+export interface LockedView extends OwnerView {
+  readonly now: Instant;
+}
+
+export async function lockForOwner(
+  queries: Queries,
+  request: Pick<OwnerWrite, 'id' | 'session' | 'seq'>,
+  eventCount: number,
+): Promise<LockedView> {
+  const [row] = await queries.rows<StoredRow>(LOCK, [request.session, request.id]);
+  const values = [request.id, row?.session_id ?? null, request.seq, eventCount];
+  const [view] = await queries.rows<ViewRow & object>(VIEW, values);
+  return {
+    now: (view?.now ?? 0) as Instant,
+    execution: row === undefined ? undefined : toExecution(row),
+    holder: toChain(view?.holder ?? null),
+    lastIssued: view?.last_issued ?? 0,
+    lastSeq: view?.last_seq ?? 0,
+    stored: (view?.stored ?? []).map(toHistoryEvent),
+  };
+}
+
+export interface Change {
+  readonly before: ExecutionRecord;
+  readonly after: ExecutionRecord;
+  readonly now: Instant;
+}
+
+export interface Deed<Request, Answer> {
+  decide(
+    view: OwnerView,
+    request: Request,
+    now: Instant,
+  ): OwnerDecision | { readonly kind: 'refuse'; readonly refusal: NewsRefusal };
+  answer(done: { readonly execution: ExecutionRecord; readonly at: Instant }): Answer;
+  /** What else the verb does, in the same transaction. */
+  also?(queries: Queries, change: Change): Promise<void>;
+  /** How the claim ends by it. */
+  readonly previous?: number;
+}
+
+type Refused = { readonly kind: 'refused' } & (OwnerRefusal | NewsRefusal);
+
+export async function write<Request extends OwnerWrite, Answer>(
+  parts: Parts,
+  request: Request,
+  deed: Deed<Request, Answer>,
+): Promise<Answer> {
+  const answer = await parts.database.attempt(async (queries): Promise<Attempted<unknown>> => {
+    const view = await lockForOwner(queries, request, request.events.length);
+    const { now } = view;
+    const decision = deed.decide(view, request, now);
+    if (decision.kind === 'refuse') {
+      return { keep: false, result: { kind: 'refused', ...decision.refusal } };
+    }
+    const { execution } = decision;
+    if (decision.kind === 'replay') {
+      return { keep: false, result: deed.answer({ execution, at: decision.at }) };
+    }
+    const before = view.execution as ExecutionRecord;
+    if (execution !== before) await saveExecution(queries, execution, deed.previous);
+    await appendEvents(queries, execution.id, decision.events);
+    await carryOut(queries, request, now);
+    await deed.also?.(queries, { before, after: execution, now });
+    return { keep: true, result: deed.answer({ execution, at: now }) };
+  }, parts.boundaries);
+  // Refused, or let go, or its next event known to be elsewhere: the row says what comes next.
+  parts.ledger.forget(request);
+  const refused = answer as Refused;
+  if (refused.kind === 'refused') await haltIfAhead(parts.database, request.fence, refused);
+  return answer as Answer;
+}
+
+/** What a write brings besides its events. */
+export async function carryOut(
+  queries: Queries,
+  request: Pick<OwnerWrite, 'id' | 'children' | 'attachments'>,
+  now: Instant,
+): Promise<void> {
+  if (request.children !== undefined) await insertChildren(queries, request.children);
+  if (request.attachments !== undefined) {
+    await saveAttachments(queries, { ...request, attachments: request.attachments, at: now });
+  }
+}

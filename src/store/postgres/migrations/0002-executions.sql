@@ -1,0 +1,130 @@
+-- older builds may run: yes
+--
+-- Executions. Codes of status, lane, hold and previous are those of src/store/execution-rows.ts.
+-- Every update of an execution is written to all indexes whose condition it fits, so there are few,
+-- and nearly all are partial.
+
+create table hf.execution (
+  id            uuid primary key,
+  ready_at      bigint,
+  fence         bigint,
+  claimed_at    bigint,
+  submitted_at  bigint not null,
+  deadline_at   bigint,
+  ended_at      bigint,
+  session_id    uuid,
+  parent_id     uuid,
+  claimed_seq   integer not null default 0,
+  fruitless     integer not null default 0,
+  seq           integer not null,
+  news          integer not null default 0,
+  wake_after    integer not null default 0,
+  status        smallint not null,
+  lane          smallint not null,
+  hold          smallint not null default 0,
+  previous      smallint not null default 0,
+  gated         boolean not null default false,
+  has_place     boolean not null default false,
+  project       text collate "C" not null,
+  pipeline      text collate "C" not null,
+  input         text not null,
+  about         text,
+  key           text collate "C",
+  intent        text,
+  parent_call   text,
+  place_key     text collate "C",
+  rate_key      text collate "C",
+  progress      text
+) with (fillfactor = 70);
+
+-- What a claim walks. Nothing that is held back, gated or over is in it.
+create index execution_ready on hf.execution (pipeline, lane, project, ready_at, id)
+  where ready_at is not null and hold = 0 and not gated;
+create index execution_gated on hf.execution (pipeline, lane, project, ready_at, id)
+  where ready_at is not null and hold = 0 and gated;
+-- Few distinct keys: what one session carries lies together, and what a dead one left is found at once.
+create index execution_running on hf.execution (session_id, pipeline, lane, project) where status = 1;
+-- Who waits for a place and for nothing else.
+create index execution_behind on hf.execution (project, place_key, lane, ready_at, id) where hold = 4;
+create index execution_deadline on hf.execution (deadline_at)
+  where deadline_at is not null and (status = 0 or status = 2);
+create unique index execution_key on hf.execution (project, key) where key is not null;
+create index execution_parent on hf.execution (parent_id, id) where parent_id is not null;
+-- One index for every list but those by label: pipelines and statuses are few and are gone through. What
+-- runs is left out: it is bounded by what workers can carry, and every claim would pay for it.
+-- "POSIX" orders as "C" does, but is another collation: no statement but those of lists fits this index,
+-- which a planner without statistics would prefer for a claim.
+create index execution_list on hf.execution (project collate "POSIX", pipeline collate "POSIX", status, id)
+  where status <> 1;
+
+create table hf.history (
+  execution_id  uuid not null,
+  at            bigint not null,
+  fence         bigint,
+  seq           integer not null,
+  kind          text not null,
+  name          text,
+  body          text,
+  primary key (execution_id, seq)
+);
+
+create table hf.inbox (
+  execution_id  uuid not null,
+  at            bigint not null,
+  n             integer not null,
+  kind          text not null,
+  name          text,
+  body          text,
+  primary key (execution_id, n)
+);
+
+-- A concurrency key. `taken` counts executions that have a place.
+create table hf.place (
+  project  text collate "C" not null,
+  key      text collate "C" not null,
+  slots    integer not null,
+  taken    integer not null default 0,
+  primary key (project, key)
+) with (fillfactor = 50);
+
+-- A rate key: the last turn given out, and how much of the burst is left after it.
+create table hf.rate (
+  last_at     bigint not null,
+  burst_left  integer not null,
+  project     text collate "C" not null,
+  key         text collate "C" not null,
+  primary key (project, key)
+) with (fillfactor = 50);
+
+-- Tags (kind 0), and attributes: text (1), number (2), boolean (3).
+create table hf.label (
+  execution_id  uuid not null,
+  number        double precision,
+  kind          smallint not null,
+  project       text collate "C" not null,
+  name          text collate "C" not null,
+  value         text collate "C"
+);
+create index label_value on hf.label (project, kind, name, value, execution_id) where value is not null;
+create index label_number on hf.label (project, name, number, execution_id) where number is not null;
+
+create table hf.attachment (
+  execution_id  uuid not null,
+  at            bigint not null,
+  name          text not null,
+  type          text not null,
+  bytes         bytea not null,
+  primary key (execution_id, name)
+);
+
+create table hf.blob (
+  digest  text primary key,
+  at      bigint not null,
+  bytes   bytea not null
+);
+
+-- Parents that have ended and may have open children; `after_id` is the last child looked at.
+create table hf.errand (
+  parent_id  uuid primary key,
+  after_id   uuid
+);

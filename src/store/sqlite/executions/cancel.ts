@@ -1,0 +1,8 @@
+import { decideCancel } from '../../../execution/decide/command.ts';
+import type { Command, CommandAnswer } from '../../contract/execution-store.ts';
+import type { Transaction } from '../transaction.ts';
+import { commandView, obey } from './command-view.ts';
+
+export function cancel(tx: Transaction, request: Command): CommandAnswer {
+  return obey(tx, decideCancel(commandView(tx, request.id), request, tx.now));
+}

@@ -1,0 +1,172 @@
+// Which executions a claim may have (X-11). Everything is found by seeks: what has ended, what others
+// want, what lies behind an exhausted key and what the living run costs nothing, however much it is.
+
+import { fairPart } from '../../../execution/decide/claim.ts';
+import type { SessionId } from '../../../lease/names.ts';
+import { positional } from '../connection.ts';
+import type { Transaction } from '../transaction.ts';
+import { passGate } from './gates.ts';
+import { type ChangingRow, COLUMNS, loadByRowId, loadRows } from './load-execution.ts';
+import { leftByDead } from './lost.ts';
+
+export interface Wanted {
+  readonly lane: number;
+  readonly limit: number;
+  readonly pipelines: readonly string[];
+  /** Sessions that have ended and left something. */
+  readonly dead: readonly SessionId[];
+}
+
+export interface Candidate {
+  readonly row: ChangingRow;
+  /** Its session has ended under it. */
+  readonly isLost: boolean;
+}
+
+// The first of the next project: a step over everything else that this one has.
+const NEXT_PROJECT = positional(
+  'pipeline lane after',
+  `
+  select project, ready_at, id
+    from execution indexed by execution_ready
+   where pipeline = :pipeline
+     and lane = :lane
+     and project > :after
+     and ready_at is not null
+     and hold = 0 -- guard: hold-project
+   order by project, ready_at, id
+   limit 1`,
+);
+
+const READY = positional(
+  'pipeline lane project now limit',
+  `
+  select ${COLUMNS}
+    from execution indexed by execution_ready
+   where pipeline = :pipeline
+     and lane = :lane
+     and project = :project
+     and ready_at is not null
+     and hold = 0            -- guard: hold
+     and ready_at <= :now    -- guard: due
+   order by ready_at, id
+   limit :limit`,
+);
+
+/** So many are let through or held back by gates in one call; `more` says that there are others. */
+const GATED_MAX = 1_000;
+
+interface Head {
+  readonly project: string;
+  readonly pipeline: string;
+  readonly readyAt: number;
+  readonly id: string;
+}
+
+/** At most `limit`, no project more than its fair part; those with lost work, then the longest ready. */
+export function chooseCandidates(tx: Transaction, wanted: Wanted): readonly Candidate[] {
+  const { limit, lane } = wanted;
+  const left = Map.groupBy(leftByDead(tx, wanted), ({ project }) => project);
+  const ready = readyPipelines(loadHeads(tx, wanted), tx.now);
+  const projects = new Set([...left.keys(), ...ready.keys()]);
+  const part = fairPart(limit, projects.size);
+  const chosen: Candidate[] = [];
+  for (const project of projects) {
+    const upTo = Math.min(limit, chosen.length + part);
+    const lost = (left.get(project) ?? []).slice(0, upTo - chosen.length);
+    const rowIds = lost.map(({ rowId }) => rowId);
+    for (const row of loadByRowId(tx, rowIds)) chosen.push({ row, isLost: true });
+    const pipelines = ready.get(project) ?? [];
+    takeReady(tx, chosen, { upTo, pipelines, lane, project });
+  }
+  return chosen;
+}
+
+/** Whoever is held back by a gate leaves the index, so that a look at the next page goes on. */
+function takeReady(
+  tx: Transaction,
+  chosen: Candidate[],
+  from: {
+    readonly upTo: number;
+    readonly pipelines: readonly string[];
+    readonly lane: number;
+    readonly project: string;
+  },
+): void {
+  const taken = new Set<string>();
+  let gated = 0;
+  while (chosen.length < from.upTo && gated < GATED_MAX) {
+    const missing = from.upTo - chosen.length;
+    const pages = from.pipelines.map((pipeline) =>
+      loadRows(tx, READY, pipeline, from.lane, from.project, tx.now, missing + taken.size),
+    );
+    const page = (pages.length === 1 ? (pages[0] ?? []) : pages.flat().sort(byReady)).filter(
+      ({ id }) => !taken.has(id),
+    );
+    if (page.length === 0) return;
+    for (const row of page.slice(0, missing)) {
+      if (row.gated) {
+        gated += 1;
+        if (!isLetThrough(tx, row)) continue;
+      }
+      chosen.push({ row, isLost: false });
+      taken.add(row.id);
+    }
+  }
+}
+
+function isLetThrough(tx: Transaction, row: ChangingRow): boolean {
+  const execution = passGate(tx, row);
+  if (execution === undefined) return false;
+  row.gated = 0;
+  row.has_place = execution.hasPlace ? 1 : 0;
+  return true;
+}
+
+/** What the claimer may wait for, once it has taken what it may have. */
+export function outlook(
+  tx: Transaction,
+  wanted: readonly Wanted[],
+): { readonly more: boolean; readonly nextReadyInMs?: number } {
+  const times = wanted.flatMap((each) => loadHeads(tx, each).map(({ readyAt }) => readyAt));
+  const isLostLeft = wanted.some((each) => leftByDead(tx, each).length > 0);
+  if (times.length === 0) return { more: isLostLeft };
+  const nextReadyInMs = Math.max(0, Math.min(...times) - tx.now);
+  return { more: isLostLeft || nextReadyInMs === 0, nextReadyInMs };
+}
+
+/** The first of every project and pipeline, whether it is ready already or not. */
+function loadHeads(tx: Transaction, { pipelines, lane }: Wanted): readonly Head[] {
+  const statement = tx.arrays(NEXT_PROJECT);
+  const heads: Head[] = [];
+  for (const pipeline of pipelines) {
+    for (let after: string | undefined = ''; after !== undefined; ) {
+      const found = statement.get(pipeline, lane, after) as unknown as
+        | readonly [project: string, readyAt: number, id: string]
+        | undefined;
+      if (found !== undefined) {
+        heads.push({ pipeline, project: found[0], readyAt: found[1], id: found[2] });
+      }
+      after = found?.[0];
+    }
+  }
+  return heads;
+}
+
+/** In which pipelines a project has something ready; projects by the longest ready first. */
+function readyPipelines(
+  heads: readonly Head[],
+  now: number,
+): ReadonlyMap<string, readonly string[]> {
+  const ready = heads
+    .filter(({ readyAt }) => readyAt <= now)
+    .sort((a, b) => a.readyAt - b.readyAt || (a.id < b.id ? -1 : 1));
+  const byProject = Map.groupBy(ready, ({ project }) => project);
+  return new Map(
+    [...byProject].map(([project, of]) => [project, of.map(({ pipeline }) => pipeline)]),
+  );
+}
+
+function byReady(a: ChangingRow, b: ChangingRow): number {
+  return (a.ready_at ?? 0) - (b.ready_at ?? 0) || (a.id < b.id ? -1 : 1);
+}

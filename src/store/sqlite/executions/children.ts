@@ -1,0 +1,25 @@
+import type { ExecutionId, PipelineName } from '../../../execution/names.ts';
+import type { ChildSummary, ListChildren } from '../../contract/execution-store.ts';
+import { toStatus } from '../../execution-rows.ts';
+import type { ReadTransaction } from '../transaction.ts';
+
+const PAGE = `
+  select id, pipeline, status
+    from execution indexed by execution_parent
+   where parent_id = :parent
+     and id > :after
+   order by id
+   limit :limit`;
+
+interface Row {
+  readonly id: ExecutionId;
+  readonly pipeline: PipelineName;
+  readonly status: number;
+}
+
+export function children(tx: ReadTransaction, query: ListChildren): readonly ChildSummary[] {
+  const { parent, after = '', limit } = query;
+  return tx
+    .all<Row>(PAGE, { parent, after, limit })
+    .map(({ id, pipeline, status }) => ({ id, pipeline, status: toStatus(status) }));
+}

@@ -1,0 +1,28 @@
+import { refuseClaims } from '../../../execution/decide/claim.ts';
+import { toFence } from '../../../lease/fence.ts';
+import { assert } from '../../../support/assert.ts';
+import type { Claim, ClaimAnswer } from '../../contract/execution-store.ts';
+import { LANE_CODES } from '../../execution-rows.ts';
+import { loadChain, loadMeta } from '../load-view.ts';
+import type { Transaction } from '../transaction.ts';
+import { chooseCandidates, outlook } from './candidates.ts';
+import { runningSessions } from './lost.ts';
+import { takeAll } from './take-claims.ts';
+
+export function claim(tx: Transaction, request: Claim): ClaimAnswer {
+  const own = loadChain(tx, request.session);
+  const { halted } = loadMeta(tx);
+  const view = { own, halted: halted === null ? undefined : toFence(halted) };
+  const refusal = refuseClaims(view, tx.now);
+  if (refusal !== undefined) return { kind: 'refused', ...refusal };
+  const self = own.at(-1);
+  assert(self !== undefined, 'X-6: a session that is alive is stored');
+  const { dead, isOverdue } = runningSessions(tx);
+  const pipelines = [...new Set(request.pipelines)];
+  const wanted = request.shares
+    .filter(({ limit }) => limit > 0)
+    .map(({ lane, limit }) => ({ lane: LANE_CODES[lane], limit, pipelines, dead }));
+  const chosen = wanted.flatMap((each) => chooseCandidates(tx, each));
+  const claims = takeAll(tx, chosen, self);
+  return { kind: 'claimed', claims, ...outlook(tx, wanted), overdue: isOverdue };
+}

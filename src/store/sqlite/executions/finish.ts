@@ -1,0 +1,47 @@
+import { decideFinish } from '../../../execution/decide/owner.ts';
+import { assert } from '../../../support/assert.ts';
+import type { Finish, Finished } from '../../contract/execution-store.ts';
+import { STATUS_CODES } from '../../execution-rows.ts';
+import { positional } from '../connection.ts';
+import type { Transaction } from '../transaction.ts';
+import { afterEnd } from './end-execution.ts';
+import { letGo } from './let-go.ts';
+import { loadRow } from './load-execution.ts';
+import { OWNED } from './owner.ts';
+import { ownerView, refused } from './owner-view.ts';
+
+// What a running execution does not have, holds and a time to be ready at, need not be taken from it:
+// indexes that are not written to cost nothing. Tells whom the end concerns: a parent, a place, children.
+const FINISH = positional(
+  'status now seq rowId fence session open',
+  `
+  update execution
+     set status = :status,
+         ended_at = :now,
+         session_id = null,
+         seq = :seq
+   where row_id = :rowId
+     ${OWNED}
+     and tell(row_id, news,
+              (parent_id is not null)
+              + has_place
+              + exists (select 1 from execution as child where child.parent_id = execution.id))`,
+);
+
+export function finish(tx: Transaction, request: Finish): Finished {
+  const { now } = tx;
+  const { id, status, children, successor } = request;
+  if (letGo(tx, request, { sql: FINISH, before: [STATUS_CODES[status], now] })) {
+    const isAlone = tx.told.concerns === 0 && children === undefined && successor === undefined;
+    const row = isAlone ? undefined : loadRow(tx, id);
+    if (row !== undefined) afterEnd(tx, row, request);
+    tx.ring();
+    return { kind: 'finished', at: now };
+  }
+  const view = ownerView(tx, request, request.events.length);
+  const decision = decideFinish(view, request, now);
+  assert(decision.kind !== 'apply', 'X-14: an owner that may finish was not let');
+  return decision.kind === 'replay'
+    ? { kind: 'finished', at: decision.execution.endedAt ?? decision.at }
+    : refused(tx, decision.refusal);
+}

@@ -1,0 +1,147 @@
+// Limits by key (X-12). There is one writer at a time, so the key's row needs no lock of its own.
+
+import {
+  decideGate,
+  hasFreePlace,
+  letThrough,
+  type Places,
+  type RateState,
+} from '../../../execution/decide/gates.ts';
+import type { ExecutionRecord, Submission } from '../../../execution/execution.ts';
+import type { Instant } from '../../../support/clock.ts';
+import { type ExecutionRow, toExecution } from '../../execution-rows.ts';
+import { positional } from '../connection.ts';
+import type { Transaction } from '../transaction.ts';
+import { COLUMNS, loadRows } from './load-execution.ts';
+
+const NOTE_LIMIT = `
+  insert into place (project, key, slots, taken)
+  values (:project, :key, :limit, 0)
+  on conflict (project, key) do update
+     set slots = excluded.slots
+  returning slots, taken`;
+
+const LOAD_PLACES = 'select slots, taken from place where project = :project and key = :key';
+
+const TAKE_PLACES = `
+  insert into place (project, key, slots, taken)
+  values (:project, :key, :limit, :change)
+  on conflict (project, key) do update
+     set taken = max(0, taken + :change)`;
+
+const LOAD_RATE = 'select last_at, burst from rate where project = :project and key = :key';
+
+const KEEP_RATE = `
+  insert into rate (project, key, last_at, burst)
+  values (:project, :key, :lastAt, :left)
+  on conflict (project, key) do update
+     set last_at = excluded.last_at,
+         burst = excluded.burst`;
+
+const HOLD_BACK = `
+  update execution
+     set hold = hold | 4
+   where id = :id`;
+
+const LET_THROUGH = `
+  update execution
+     set hold = 0,
+         gated = 0,
+         has_place = :hasPlace,
+         ready_at = :readyAt
+   where id = :id`;
+
+// The longest waiting for nothing but a place; interactive before batch.
+const NEXT_IN_LINE = positional(
+  'project key',
+  `
+  select ${COLUMNS}
+    from execution indexed by execution_behind
+   where project = :project
+     and place_key = :key
+     and hold >= 4
+     and hold = 4 -- guard: hold
+     and gated = 1
+   order by lane, ready_at, id
+   limit 1`,
+);
+
+type Keyed = Pick<Submission, 'project' | 'concurrency' | 'rate'>;
+
+/** The limit is that of the last submit; whether all places are taken. */
+export function noteLimit(tx: Transaction, { project, concurrency }: Keyed): boolean {
+  if (concurrency === undefined) return false;
+  const { key, limit } = concurrency;
+  const row = tx.get<PlaceRow>(NOTE_LIMIT, { project, key, limit });
+  return row !== undefined && !hasFreePlace(toPlaces(row));
+}
+
+/** Whether an execution that is ready and gated may be claimed now. Who may not is held or comes later. */
+export function passGate(tx: Transaction, row: ExecutionRow): ExecutionRecord | undefined {
+  const execution = toExecution(row);
+  const places = placesOf(tx, execution);
+  const decision = decideGate({ execution, places, rate: rateOf(tx, execution) }, tx.now);
+  if (decision.kind === 'behind') {
+    tx.run(HOLD_BACK, { id: row.id });
+    return undefined;
+  }
+  admit(tx, decision);
+  return (decision.execution.readyAt ?? tx.now) <= tx.now ? decision.execution : undefined;
+}
+
+/** The place of an execution that ended goes on. */
+export function freePlace(tx: Transaction, ended: ExecutionRow): void {
+  const { project, concurrency } = toExecution(ended);
+  if (concurrency === undefined) return;
+  const { key } = concurrency;
+  changeTaken(tx, { project, concurrency }, -1);
+  for (;;) {
+    const places = placesOf(tx, { project, concurrency });
+    if (places === undefined || !hasFreePlace(places)) return;
+    const next = loadRows(tx, NEXT_IN_LINE, project, key)[0];
+    if (next === undefined) return;
+    const execution = toExecution(next);
+    admit(tx, letThrough(execution, rateOf(tx, execution), tx.now));
+    tx.ring();
+  }
+}
+
+/** Writes down that it was let through: its place, its turn, and that it is gated no more. */
+function admit(
+  tx: Transaction,
+  { execution, rate }: { readonly execution: ExecutionRecord; readonly rate?: RateState },
+): void {
+  const { id, hasPlace, readyAt } = execution;
+  tx.run(LET_THROUGH, { id, hasPlace: hasPlace ? 1 : 0, readyAt: readyAt ?? tx.now });
+  if (hasPlace) changeTaken(tx, execution, 1);
+  if (execution.rate === undefined || rate === undefined) return;
+  const { project } = execution;
+  tx.run(KEEP_RATE, { project, key: execution.rate.key, lastAt: rate.lastAt, left: rate.left });
+}
+
+function changeTaken(tx: Transaction, { project, concurrency }: Keyed, change: 1 | -1): void {
+  if (concurrency === undefined) return;
+  const { key, limit } = concurrency;
+  tx.run(TAKE_PLACES, { project, key, limit, change });
+}
+
+interface PlaceRow {
+  readonly slots: number;
+  readonly taken: number;
+}
+
+function toPlaces({ slots, taken }: PlaceRow): Places {
+  return { limit: slots, taken };
+}
+
+function placesOf(tx: Transaction, { project, concurrency }: Keyed): Places | undefined {
+  if (concurrency === undefined) return undefined;
+  const row = tx.get<PlaceRow>(LOAD_PLACES, { project, key: concurrency.key });
+  return row === undefined ? { limit: concurrency.limit, taken: 0 } : toPlaces(row);
+}
+
+function rateOf(tx: Transaction, { project, rate }: Keyed): RateState | undefined {
+  if (rate === undefined) return undefined;
+  const row = tx.get<{ last_at: Instant; burst: number }>(LOAD_RATE, { project, key: rate.key });
+  return row === undefined ? undefined : { lastAt: row.last_at, left: row.burst };
+}

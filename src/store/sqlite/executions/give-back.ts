@@ -1,0 +1,37 @@
+import { decideGiveBack } from '../../../execution/decide/owner.ts';
+import { assert } from '../../../support/assert.ts';
+import type { GiveBack, GivenBack } from '../../contract/execution-store.ts';
+import { HOLD_BITS } from '../../execution-rows.ts';
+import { positional } from '../connection.ts';
+import type { Transaction } from '../transaction.ts';
+import { letGo } from './let-go.ts';
+import { OWNED } from './owner.ts';
+import { ownerView, refused } from './owner-view.ts';
+
+const GIVE_BACK = positional(
+  'readyAt hold seq rowId fence session open',
+  `
+  update execution
+     set status = 0,
+         session_id = null,
+         ready_at = :readyAt,
+         hold = :hold,
+         previous = 2,
+         seq = :seq
+   where row_id = :rowId
+     ${OWNED}`,
+);
+
+export function giveBack(tx: Transaction, request: GiveBack): GivenBack {
+  const { delayMs = 0, blocked, paused } = request;
+  const hold =
+    (blocked === true ? HOLD_BITS.blocked : 0) + (paused === true ? HOLD_BITS.paused : 0);
+  if (letGo(tx, request, { sql: GIVE_BACK, before: [tx.now + delayMs, hold] })) {
+    tx.ring();
+    return { kind: 'given-back' };
+  }
+  const view = ownerView(tx, request, request.events.length);
+  const decision = decideGiveBack(view, request, tx.now);
+  assert(decision.kind !== 'apply', 'X-15: an owner that may give back was not let');
+  return decision.kind === 'replay' ? { kind: 'given-back' } : refused(tx, decision.refusal);
+}

@@ -1,0 +1,55 @@
+// What user code sees of the connection, inside the transaction of a flush that it shares with others.
+
+import type { SQLInputValue, StatementSync } from 'node:sqlite';
+import { InvalidInput } from '../../../support/fault.ts';
+import type { Connection } from '../connection.ts';
+
+/** The statements of `node:sqlite`, as far as they are over when they return. */
+export interface LentConnection {
+  prepare(sql: string): LentStatement;
+}
+
+export type LentStatement = Pick<StatementSync, 'run' | 'get' | 'all'>;
+
+/** Would end, undo or change what does not belong to the caller alone. */
+const FORBIDDEN =
+  /^(?:\s|--[^\n]*\n|\/\*[\s\S]*?\*\/|;)*(begin|commit|end|rollback|savepoint|release|attach|detach|pragma|vacuum)\b/i;
+
+type Arguments = readonly (SQLInputValue | Record<string, SQLInputValue>)[];
+
+export function lend(connection: Connection): {
+  readonly lent: LentConnection;
+  takeBack(): void;
+} {
+  let isLent = true;
+  const use = <Answer>(action: () => Answer): Answer => {
+    if (!isLent) {
+      throw new InvalidInput(
+        'This connection was lent for one piece of work, which is over. Nothing was done.',
+      );
+    }
+    return action();
+  };
+  const lent: LentConnection = {
+    prepare(sql) {
+      const word = FORBIDDEN.exec(sql)?.[1];
+      if (word !== undefined) {
+        throw new InvalidInput(
+          `"${word}" cannot be used here: the transaction belongs to the store, which commits it together with the history.`,
+        );
+      }
+      const statement = use(() => connection.prepareOnce(sql));
+      const call =
+        (verb: 'run' | 'get' | 'all') =>
+        (...values: Arguments): never =>
+          use(() => statement[verb](...(values as SQLInputValue[]))) as never;
+      return { run: call('run'), get: call('get'), all: call('all') };
+    },
+  };
+  return {
+    lent,
+    takeBack() {
+      isLent = false;
+    },
+  };
+}

@@ -1,0 +1,132 @@
+// Newest first. One filter leads by its index, in the order of ids, and the others are checked on the
+// way; a range of an attribute leads by value and is sorted. Rows are read once it is known which.
+
+import type { ExecutionRecord, Status } from '../../../execution/execution.ts';
+import type { AttributeFilter, ListExecutions } from '../../contract/execution-store.ts';
+import { STATUS_CODES, toExecution } from '../../execution-rows.ts';
+import type { Parameters } from '../connection.ts';
+import type { ReadTransaction } from '../transaction.ts';
+import { LABEL_KINDS, labelKind, labelValue } from './labels.ts';
+import { loadByRowId } from './load-execution.ts';
+
+interface Found {
+  readonly row_id: number;
+  readonly id: string;
+}
+
+interface Lead {
+  readonly from: string;
+  readonly conditions: readonly string[];
+  readonly parameters?: Parameters;
+}
+
+const BY_LABEL = 'label cross join execution on execution.id = label.execution_id';
+const IN_LABEL = ['label.project = :project', 'label.execution_id < :before'];
+const IN_EXECUTION = ['execution.project = :project', 'execution.id < :before'];
+
+const HAS_TAG = `exists (
+           select 1
+             from label as tag
+            where tag.project = :project
+              and tag.kind = ${LABEL_KINDS.tag}
+              and tag.name = ''
+              and tag.value = :tag
+              and tag.execution_id = execution.id)`;
+
+/** Found by indexes of their own; what runs is as much as workers can carry. */
+const INDEXED: Readonly<Partial<Record<Status, string>>> = {
+  running: 'execution_running',
+  waiting: 'execution_status',
+  failed: 'execution_status',
+  cancelled: 'execution_status',
+  quarantined: 'execution_status',
+};
+
+/** Above every id. */
+const NO_ID = '~';
+
+export function list(tx: ReadTransaction, query: ListExecutions): readonly ExecutionRecord[] {
+  const { project, limit, pipeline, tag, status } = query;
+  const before = query.before ?? NO_ID;
+  const checks = [
+    ...(pipeline === undefined ? [] : ['execution.pipeline = :pipeline']),
+    ...(tag === undefined ? [] : [HAS_TAG]),
+    ...(status === undefined ? [] : [`execution.status in (${status.map(codeOf).join(', ')})`]),
+  ];
+  const common: Parameters = {
+    ...{ project, before, limit },
+    ...(pipeline === undefined ? {} : { pipeline }),
+    ...(tag === undefined ? {} : { tag }),
+  };
+  const rowIds = leadsOf(query)
+    .flatMap(({ from, conditions, parameters }) =>
+      tx.all<Found>(select(from, [...conditions, ...checks]), { ...common, ...parameters }),
+    )
+    .sort((a, b) => (a.id < b.id ? 1 : -1))
+    .slice(0, limit)
+    .map(({ row_id }) => row_id);
+  return loadByRowId(tx, rowIds).map(toExecution);
+}
+
+function select(from: string, conditions: readonly string[]): string {
+  const id = from === BY_LABEL ? 'label.execution_id' : 'execution.id';
+  return `
+  select execution.row_id, execution.id
+    from ${from}
+   where ${conditions.join('\n     and ')}
+   order by ${id} desc
+   limit :limit`;
+}
+
+/** Several are disjoint. */
+function leadsOf({ attribute, tag, status, pipeline }: ListExecutions): readonly Lead[] {
+  if (attribute !== undefined) return attributeLeads(attribute);
+  if (tag !== undefined)
+    return [labelLead(LABEL_KINDS.tag, ["label.name = ''", 'label.value = :tag'])];
+  if (status?.every((each) => INDEXED[each] !== undefined) === true) {
+    return [...new Set(status)].map(statusLead);
+  }
+  const index = pipeline === undefined ? 'execution_list' : 'execution_pipeline';
+  return [{ from: `execution indexed by ${index}`, conditions: IN_EXECUTION }];
+}
+
+function attributeLeads({ name, equals, min, max }: AttributeFilter): readonly Lead[] {
+  const named = 'label.name = :attribute';
+  const isRange = min !== undefined || max !== undefined;
+  const bounds = [
+    ...(min === undefined ? [] : ['label.value >= :min']),
+    ...(max === undefined ? [] : ['label.value <= :max']),
+  ];
+  const parameters: Parameters = {
+    attribute: name,
+    ...(equals === undefined ? {} : { equals: labelValue(equals) }),
+    ...(min === undefined ? {} : { min }),
+    ...(max === undefined ? {} : { max }),
+  };
+  if (equals !== undefined) {
+    // A range is of numbers, and of nothing else.
+    if (isRange && typeof equals !== 'number') return [];
+    const conditions = [named, 'label.value = :equals', ...bounds];
+    return [{ ...labelLead(labelKind(equals), conditions), parameters }];
+  }
+  const { string, number, boolean } = LABEL_KINDS;
+  const kinds = isRange ? [number] : [string, number, boolean];
+  return kinds.map((kind) => ({ ...labelLead(kind, [named, ...bounds]), parameters }));
+}
+
+function labelLead(kind: number, conditions: readonly string[]): Lead {
+  return { from: BY_LABEL, conditions: [...IN_LABEL, `label.kind = ${kind}`, ...conditions] };
+}
+
+function statusLead(status: Status): Lead {
+  const index = INDEXED[status] ?? 'execution_list';
+  // As the index says it, so that SQLite sees that it fits.
+  const fits =
+    index === 'execution_status' ? ['(execution.status = 2 or execution.status > 10)'] : [];
+  const conditions = [...IN_EXECUTION, `execution.status = ${codeOf(status)}`, ...fits];
+  return { from: `execution indexed by ${index}`, conditions };
+}
+
+function codeOf(status: Status): number {
+  return STATUS_CODES[status];
+}

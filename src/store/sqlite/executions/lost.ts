@@ -1,0 +1,98 @@
+// What dead sessions left (X-7). Who runs something is found by steps through the index, one for each
+// session: what the living run is not looked at.
+
+import type { SessionId } from '../../../lease/names.ts';
+import { positional } from '../connection.ts';
+import type { Transaction } from '../transaction.ts';
+
+const NEXT_RUNNING = positional(
+  'after',
+  `
+  select session_id
+    from execution indexed by execution_running
+   where status = 1
+     and session_id > :after
+   order by session_id
+   limit 1`,
+);
+
+const IS_OVERDUE = positional(
+  'id now',
+  `
+  select 1
+    from session as holder
+    join json_each(holder.path) as step
+    join session as member on member.id = step.value
+   where holder.id = :id
+     and member.expires_at <= :now
+   limit 1`,
+);
+
+// All that a dead session has left, without the rows themselves: it is not more than one process ran.
+const LEFT = positional(
+  'session',
+  `
+  select row_id, id, project, pipeline, lane, claimed_at
+    from execution indexed by execution_running
+   where status = 1
+     and session_id = :session`,
+);
+
+export interface RunningSessions {
+  /** They, or one above them, have ended as a stored fact. */
+  readonly dead: readonly SessionId[];
+  /** The clock says that one of the others should have: a sweep would find out. */
+  readonly isOverdue: boolean;
+}
+
+export function runningSessions(tx: Transaction): RunningSessions {
+  const dead: SessionId[] = [];
+  let isOverdue = false;
+  for (let id = nextRunning(tx, ''); id !== undefined; id = nextRunning(tx, id)) {
+    if (!tx.isOpen(id)) dead.push(id);
+    else isOverdue ||= tx.arrays(IS_OVERDUE).get(id, tx.now) !== undefined;
+  }
+  return { dead, isOverdue };
+}
+
+function nextRunning(tx: Transaction, after: string): SessionId | undefined {
+  const found = tx.arrays(NEXT_RUNNING).get(after) as unknown as readonly [SessionId] | undefined;
+  return found?.[0];
+}
+
+/** What is left of one execution's claim. */
+export interface Left {
+  readonly rowId: number;
+  readonly id: string;
+  readonly project: string;
+  readonly claimedAt: number;
+}
+
+/** The longest claimed first. */
+export function leftByDead(
+  tx: Transaction,
+  wanted: {
+    readonly dead: readonly SessionId[];
+    readonly pipelines: readonly string[];
+    readonly lane: number;
+  },
+): readonly Left[] {
+  const left: Left[] = [];
+  for (const session of wanted.dead) {
+    for (const values of tx.arrays(LEFT).all(session) as unknown as readonly LeftValues[]) {
+      const [rowId, id, project, pipeline, lane, claimedAt] = values;
+      if (lane !== wanted.lane || !wanted.pipelines.includes(pipeline)) continue;
+      left.push({ rowId, id, project, claimedAt });
+    }
+  }
+  return left.sort((a, b) => a.claimedAt - b.claimedAt || (a.id < b.id ? -1 : 1));
+}
+
+type LeftValues = readonly [
+  rowId: number,
+  id: string,
+  project: string,
+  pipeline: string,
+  lane: number,
+  claimedAt: number,
+];

@@ -1,0 +1,87 @@
+import { decideCancel } from '../../../execution/decide/command.ts';
+import { decideOverdue, PARENT_ENDED } from '../../../execution/decide/overdue.ts';
+import type { ExecutionId } from '../../../execution/names.ts';
+import type { Maintain, Maintained } from '../../contract/execution-store.ts';
+import { toExecution } from '../../execution-rows.ts';
+import { positional } from '../connection.ts';
+import type { Transaction } from '../transaction.ts';
+import { commandView, obey } from './command-view.ts';
+import { endWaiting } from './end-execution.ts';
+import { COLUMNS, loadRows } from './load-execution.ts';
+
+// What runs stays in the index: its owner knows the deadline.
+const OVERDUE = positional(
+  'now limit',
+  `
+  select ${COLUMNS}
+    from execution indexed by execution_deadline
+   where deadline_at is not null
+     and ended_at is null
+     and deadline_at <= :now
+     and (status = 0 or status = 2)
+   order by deadline_at, id
+   limit :limit`,
+);
+
+const FIRST_ERRAND = 'select parent_id, after_id from errand order by parent_id limit 1';
+
+const OPEN_CHILDREN = `
+  select id
+    from execution indexed by execution_parent
+   where parent_id = :parent
+     and id > :after
+     and ended_at is null
+   order by id
+   limit :limit`;
+
+const GO_ON = 'update errand set after_id = :after where parent_id = :parent';
+
+const DONE = 'delete from errand where parent_id = :parent';
+
+export function maintain(tx: Transaction, { limit }: Maintain): Maintained {
+  const rows = loadRows(tx, OVERDUE, tx.now, limit + 1);
+  const overdue = rows.slice(0, limit).flatMap((row): readonly ExecutionId[] => {
+    const end = decideOverdue(toExecution(row), tx.now);
+    if (end === undefined) return [];
+    endWaiting(tx, row, { status: 'failed', event: end.event, outcome: end.outcome });
+    return [row.id as ExecutionId];
+  });
+  const orphans = cancelOrphans(tx, limit);
+  return { overdue, cancelled: orphans.cancelled, more: rows.length > limit || orphans.more };
+}
+
+/** X-20: each open child of an ended parent is asked once; one that is gone needs no asking. */
+function cancelOrphans(
+  tx: Transaction,
+  limit: number,
+): { readonly cancelled: number; readonly more: boolean } {
+  let cancelled = 0;
+  for (;;) {
+    const errand = tx.get<{ parent_id: string; after_id: string }>(FIRST_ERRAND);
+    if (errand === undefined) return { cancelled, more: false };
+    const parent = errand.parent_id;
+    const missing = limit - cancelled;
+    const children = tx.all<{ id: ExecutionId }>(OPEN_CHILDREN, {
+      parent,
+      after: errand.after_id,
+      limit: missing + 1,
+    });
+    const asked = children.slice(0, missing);
+    for (const { id } of asked) if (askToCancel(tx, id)) cancelled += 1;
+    if (children.length <= missing) {
+      tx.run(DONE, { parent });
+    } else {
+      const after = asked.at(-1)?.id ?? errand.after_id;
+      tx.run(GO_ON, { parent, after });
+      if (cancelled >= limit) return { cancelled, more: true };
+    }
+  }
+}
+
+function askToCancel(tx: Transaction, id: ExecutionId): boolean {
+  const view = commandView(tx, id);
+  if (view.execution === undefined) return false;
+  const request = { id, project: view.execution.project, body: PARENT_ENDED };
+  const answer = obey(tx, decideCancel(view, request, tx.now));
+  return answer.kind === 'done' || answer.kind === 'passed-on';
+}

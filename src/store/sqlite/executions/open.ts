@@ -1,0 +1,64 @@
+import type { ExecutionStore, OwnerWrite } from '../../contract/execution-store.ts';
+import type { Database } from '../database.ts';
+import { attachment, attachments } from './attachments.ts';
+import { getBlob, putBlob } from './blobs.ts';
+import { cancel } from './cancel.ts';
+import { children } from './children.ts';
+import { claim } from './claim.ts';
+import { finish } from './finish.ts';
+import { giveBack } from './give-back.ts';
+import { history } from './history.ts';
+import { inbox } from './inbox.ts';
+import { list } from './list.ts';
+import { maintain } from './maintain.ts';
+import { outcomes } from './outcomes.ts';
+import { park } from './park.ts';
+import { pause } from './pause.ts';
+import { readExecution } from './read-execution.ts';
+import { record } from './record.ts';
+import { resume } from './resume.ts';
+import { signal } from './signal.ts';
+import { submit } from './submit.ts';
+import { transact } from './transact.ts';
+
+export function executionsOf(database: Database): ExecutionStore {
+  return {
+    submit: (request) => database.perform(submit, request),
+    claim: (request) => database.perform(claim, request),
+    record: (request) => database.perform(record, withOwnBytes(request)),
+    transact: (request) => database.perform(transact, withOwnBytes(request)),
+    finish: (request) => database.perform(finish, withOwnBytes(request)),
+    park: (request) => database.perform(park, withOwnBytes(request)),
+    giveBack: (request) => database.perform(giveBack, withOwnBytes(request)),
+    inbox: (query) => database.read((tx) => inbox(tx, query)),
+    cancel: (request) => database.perform(cancel, request),
+    pause: (request) => database.perform(pause, request),
+    resume: (request) => database.perform(resume, request),
+    signal: (request) => database.perform(signal, request),
+    maintain: (request) => database.perform(maintain, request),
+    read: (id) => database.read((tx) => readExecution(tx, id)),
+    outcomes: (ids) => database.read((tx) => outcomes(tx, ids)),
+    history: (query) => database.read((tx) => history(tx, query)),
+    list: (query) => database.read((tx) => list(tx, query)),
+    children: (query) => database.read((tx) => children(tx, query)),
+    attachment: (query) => database.read((tx) => attachment(tx, query)),
+    attachments: (id) => database.read((tx) => attachments(tx, id)),
+    putBlob: ({ digest, bytes }) =>
+      database.perform(putBlob, { digest, bytes: Uint8Array.from(bytes) }),
+    getBlob: (digest) => database.read((tx) => getBlob(tx, digest)),
+    onRing(listener) {
+      database.rings.add(listener);
+      return () => database.rings.delete(listener);
+    },
+  };
+}
+
+/** K-3: what the caller does to its bytes before the flush cannot reach what is stored. */
+function withOwnBytes<Request extends Pick<OwnerWrite, 'attachments'>>(request: Request): Request {
+  if (request.attachments === undefined) return request;
+  const attachments = request.attachments.map((each) => ({
+    ...each,
+    bytes: Uint8Array.from(each.bytes),
+  }));
+  return { ...request, attachments };
+}

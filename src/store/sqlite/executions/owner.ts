@@ -1,0 +1,174 @@
+// What the verbs of owners share: the guarded append, and what every write of an owner carries.
+
+import type { NewEvent } from '../../../execution/history.ts';
+import type { SessionId } from '../../../lease/names.ts';
+import { assert } from '../../../support/assert.ts';
+import type { Attachment, OwnerWrite } from '../../contract/execution-store.ts';
+import { positional, type Tail } from '../connection.ts';
+import type { Transaction } from '../transaction.ts';
+import { lastSeqOf } from './owner-view.ts';
+import { insertChildren } from './submit.ts';
+
+// X-1. `:open` is what the transaction knows of the session and those above it; asked once per
+// session and flush, since asking in SQL costs more than the append. No two executions ever have the
+// same fence, so where the row is known its id need not be compared; and only what runs has a session.
+export const OWNED = `
+     and fence = :fence           -- guard: fence
+     and session_id = :session    -- guard: session
+     and :open                    -- guard: ended`;
+
+// X-4: another event at this seq, and nothing is appended. The answer says how much news there is, so
+// that must be known, too: reading it in the same statement would cost a tenth of it.
+const APPEND_OWNED = positional(
+  'seq now kind name body rowId fence session open news',
+  `
+  insert into history (row_id, seq, at, fence, kind, name, body)
+  select row_id, :seq, :now, fence, :kind, :name, :body
+    from execution
+   where row_id = :rowId
+     ${OWNED}
+     and news = :news             -- guard: news
+  on conflict (row_id, seq) do nothing`,
+);
+
+// X-4, before an append of which this process does not know what it follows; X-23, before the user's
+// work. Not in APPEND_OWNED: a statement that reads what it inserts into is copied, and takes twice as long.
+const MAY_APPEND = positional(
+  'id fence session open seq',
+  `
+  update execution
+     set news = news
+   where id = :id
+     ${OWNED}
+     and exists (select 1 from history as before where before.row_id = execution.row_id and before.seq = :seq - 1)    -- guard: gap
+     and not exists (select 1 from history as taken where taken.row_id = execution.row_id and taken.seq = :seq)       -- guard: taken
+     and tell(row_id, news, 0)`,
+);
+
+// A write without events has no seq to look at.
+const MAY_WRITE = positional(
+  'id fence session open',
+  `
+  update execution
+     set news = news
+   where id = :id
+     ${OWNED}
+     and tell(row_id, news, 0)`,
+);
+
+const APPEND = positional(
+  'rowId seq now fence kind name body',
+  `
+  insert into history (row_id, seq, at, fence, kind, name, body)
+  values (:rowId, :seq, :now, :fence, :kind, :name, :body)`,
+);
+
+const KEEP_PROGRESS = positional(
+  'rowId progress',
+  `
+  update execution
+     set progress = :progress
+   where row_id = :rowId`,
+);
+
+const ATTACH = positional(
+  'id name type now bytes',
+  `
+  insert into attachment (execution_id, name, type, at, bytes)
+  values (:id, :name, :type, :now, :bytes)
+  on conflict (execution_id, name) do update
+     set type = excluded.type,
+         at = excluded.at,
+         bytes = excluded.bytes`,
+);
+
+/**
+ * The row of an execution that the request may write to, when it is its owner's (X-1) and its events come
+ * next (X-4). Without a look at it when this process appended the event before: then the guards of the
+ * statement that follows are all there is.
+ */
+export function ownedRow(tx: Transaction, request: OwnerWrite): number | undefined {
+  const { id, seq, events } = request;
+  const tail = tx.connection.tailOf(id);
+  if (tail !== undefined && tail.seq === seq - 1 && events.length > 0) return tail.rowId;
+  return mayWrite(tx, request) ? tx.told.rowId : undefined;
+}
+
+function mayWrite(tx: Transaction, request: OwnerWrite): boolean {
+  if (request.events.length > 0) return mayAppend(tx, request);
+  const { id, fence, session } = request;
+  return tx.statement(MAY_WRITE).run(id, fence, session, isOpen(tx, session)).changes === 1;
+}
+
+/** X-4, X-23: whether the owner may append at this seq. */
+export function mayAppend(tx: Transaction, request: Omit<OwnerWrite, 'events'>): boolean {
+  const { id, seq, fence, session } = request;
+  return tx.statement(MAY_APPEND).run(id, fence, session, isOpen(tx, session), seq).changes === 1;
+}
+
+/** As SQLite takes it. */
+export function isOpen(tx: Transaction, session: SessionId): 0 | 1 {
+  return tx.isOpen(session) ? 1 : 0;
+}
+
+/** Appends all events, the first of them under guard; the row stays as it is. Undefined when not let. */
+export function appendOwned(tx: Transaction, request: OwnerWrite): Tail | undefined {
+  const { id, seq, events } = request;
+  const known = tx.connection.tailOf(id);
+  if (known !== undefined && known.seq === seq - 1 && append(tx, request, known)) {
+    known.seq += events.length;
+    return known;
+  }
+  if (!mayWrite(tx, request)) return undefined;
+  const { rowId, news } = tx.told;
+  const tail = { rowId, news, seq: seq + events.length - 1 };
+  if (events.length === 0) return tail;
+  assert(append(tx, request, tail), 'X-1: what an owner may append was not appended');
+  tx.connection.keepTail(id, tail);
+  return tail;
+}
+
+function append(tx: Transaction, request: OwnerWrite, { rowId, news }: Tail): boolean {
+  const { seq, fence, session, events } = request;
+  const first = events[0];
+  if (first === undefined) return false;
+  const { kind, name = null, body = null } = first;
+  const { changes } = tx
+    .statement(APPEND_OWNED)
+    .run(seq, tx.now, kind, name, body, rowId, fence, session, isOpen(tx, session), news);
+  if (changes !== 1) return false;
+  if (events.length > 1) appendFrom(tx, request, { rowId, index: 1 });
+  return true;
+}
+
+/**
+ * Appends the events from `index` on, after a guarded statement. Should one be there already, by another
+ * process that has the same fence, this throws, and the flush is run again, by then without tails.
+ */
+export function appendFrom(
+  tx: Transaction,
+  { seq, fence, events }: OwnerWrite,
+  { rowId, index }: { readonly rowId: number; readonly index: number },
+): void {
+  for (let nth = index; nth < events.length; nth += 1) {
+    const { kind, name = null, body = null } = events[nth] as NewEvent;
+    tx.statement(APPEND).run(rowId, seq + nth, tx.now, fence, kind, name, body);
+  }
+}
+
+/** What a write carries beside its events. */
+export function carry(tx: Transaction, rowId: number, request: OwnerWrite): void {
+  const { id, progress, attachments, children } = request;
+  if (progress !== undefined) tx.statement(KEEP_PROGRESS).run(rowId, progress);
+  if (attachments !== undefined) for (const each of attachments) attach(tx, id, each);
+  if (children !== undefined && children.length > 0) insertChildren(tx, children);
+}
+
+function attach(tx: Transaction, id: string, { name, type, bytes }: Attachment): void {
+  tx.statement(ATTACH).run(id, name, type, tx.now, bytes);
+}
+
+/** Seq of the last event once the write is done. Without events the request does not say. */
+export function lastSeqAfter(tx: Transaction, { id, seq, events }: OwnerWrite): number {
+  return events.length > 0 ? seq + events.length - 1 : lastSeqOf(tx, id);
+}

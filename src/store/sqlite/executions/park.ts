@@ -1,0 +1,37 @@
+import { decidePark } from '../../../execution/decide/owner.ts';
+import { assert } from '../../../support/assert.ts';
+import type { Park, Parked } from '../../contract/execution-store.ts';
+import { positional } from '../connection.ts';
+import type { Transaction } from '../transaction.ts';
+import { letGo } from './let-go.ts';
+import { OWNED } from './owner.ts';
+import { ownerView, refused } from './owner-view.ts';
+
+const PARK = positional(
+  'readyAt wakeAfter seq rowId fence session open newsSeen',
+  `
+  update execution
+     set status = 2,
+         session_id = null,
+         ready_at = :readyAt,
+         wake_after = :wakeAfter,
+         previous = 1,
+         seq = :seq
+   where row_id = :rowId
+     ${OWNED}
+     and news <= :newsSeen    -- guard: news`,
+);
+
+export function park(tx: Transaction, request: Park): Parked {
+  const { wakeInMs, wakeAfter, newsSeen } = request;
+  const readyAt = wakeInMs === undefined ? null : tx.now + wakeInMs;
+  if (letGo(tx, request, { sql: PARK, before: [readyAt, wakeAfter], after: [newsSeen] })) {
+    // A timer may be sooner than what idle workers wait for.
+    if (wakeInMs !== undefined) tx.ring();
+    return { kind: 'parked' };
+  }
+  const view = ownerView(tx, request, request.events.length);
+  const decision = decidePark(view, request, tx.now);
+  assert(decision.kind !== 'apply', 'X-15: an owner that may park was not let');
+  return decision.kind === 'replay' ? { kind: 'parked' } : refused(tx, decision.refusal);
+}

@@ -1,0 +1,135 @@
+import { decideSubmit } from '../../../execution/decide/submit.ts';
+import type { ExecutionId } from '../../../execution/names.ts';
+import { assert } from '../../../support/assert.ts';
+import type { Submit, SubmitAnswer } from '../../contract/execution-store.ts';
+import { fromSubmit, HOLD_BITS } from '../../execution-rows.ts';
+import { positional } from '../connection.ts';
+import type { Transaction } from '../transaction.ts';
+import { noteLimit } from './gates.ts';
+import { addLabels } from './labels.ts';
+import { loadExecution } from './load-execution.ts';
+
+// X-10: an id and a key are taken once. What a new execution does not have yet is null or zero.
+const INSERT = positional(
+  'id readyAt hold lane gated hasPlace now deadlineAt project pipeline parentId parentCall key intent placeKey rateKey about',
+  `
+  insert into execution (id, status, news, seq, ready_at, hold, lane, gated, has_place,
+                         claimed_seq, previous, fruitless, wake_after, submitted_at, deadline_at,
+                         project, pipeline, parent_id, parent_call, key, intent,
+                         place_key, rate_key, about)
+  values (:id, 0, 0, 1, :readyAt, :hold, :lane, :gated, :hasPlace,
+          0, 0, 0, 0, :now, :deadlineAt,
+          :project, :pipeline, :parentId, :parentCall, :key, :intent,
+          :placeKey, :rateKey, :about)
+  on conflict do nothing`,
+);
+
+const INPUT = positional(
+  'rowId input',
+  'insert into input (row_id, input) values (:rowId, :input)',
+);
+
+const FIRST_EVENT = positional(
+  'rowId now body',
+  `
+  insert into history (row_id, seq, at, kind, body)
+  values (:rowId, 1, :now, 'submitted', :body)`,
+);
+
+const FIND_KEY = 'select id from execution where project = :project and key = :key';
+
+const IS_OVER = 'select 1 from execution where id = :id and status >= 10';
+
+const ADD_ERRAND = `
+  insert into errand (parent_id, after_id)
+  values (:id, '')
+  on conflict (parent_id) do update
+     set after_id = ''`;
+
+export function submit(tx: Transaction, request: Submit): SubmitAnswer {
+  if (insertOne(tx, request)) {
+    if (request.parent !== undefined) noteParent(tx, request.parent.id);
+    tx.ring();
+    return { kind: 'submitted', id: request.id, existing: false };
+  }
+  const { id, project, key } = request;
+  const keyed =
+    key === undefined ? undefined : tx.get<{ id: ExecutionId }>(FIND_KEY, { project, key });
+  const view = {
+    byId: loadExecution(tx, id),
+    byKey: keyed === undefined ? undefined : loadExecution(tx, keyed.id),
+    exhausted: false,
+  };
+  const decision = decideSubmit(view, request, tx.now);
+  assert(decision.kind !== 'insert', 'X-10: a submission that may be stored was not');
+  return decision.kind === 'existing'
+    ? { kind: 'submitted', id: decision.id, existing: true }
+    : { kind: 'refused', ...decision.refusal };
+}
+
+/** X-13: with their parent's write; one whose id or key is taken is left out. */
+export function insertChildren(tx: Transaction, children: readonly Submit[]): void {
+  for (const child of children) insertOne(tx, child);
+  const parents = new Set(children.map(({ parent }) => parent?.id));
+  for (const parent of parents) if (parent !== undefined) noteParent(tx, parent);
+  tx.ring();
+}
+
+function insertOne(tx: Transaction, request: Submit): boolean {
+  const row = fromSubmit(request, tx.now);
+  if (row.place_key === null) return insertRow(tx, row, request);
+  // X-12: who would find no place is not even looked at by claims.
+  const isInserted = insertRow(tx, row, request);
+  if (isInserted && noteLimit(tx, request)) tx.run(HOLD_BACK, { id: row.id });
+  return isInserted;
+}
+
+const HOLD_BACK = `
+  update execution
+     set hold = ${HOLD_BITS['behind-key']}
+   where id = :id`;
+
+/** With its first event and its labels. */
+export function insertRow(
+  tx: Transaction,
+  row: ReturnType<typeof fromSubmit>,
+  request: Submit,
+): boolean {
+  const { id } = row;
+  const { changes, lastInsertRowid } = tx
+    .statement(INSERT)
+    .run(
+      id,
+      row.ready_at,
+      row.hold,
+      row.lane,
+      row.gated as number,
+      row.has_place as number,
+      row.submitted_at,
+      row.deadline_at,
+      row.project,
+      row.pipeline,
+      row.parent_id,
+      row.parent_call,
+      row.key,
+      row.intent,
+      row.place_key,
+      row.rate_key,
+      row.about,
+    );
+  if (changes === 0) return false;
+  tx.statement(INPUT).run(lastInsertRowid, row.input);
+  tx.statement(FIRST_EVENT).run(lastInsertRowid, tx.now, request.body ?? null);
+  if (row.about !== null) addLabels(tx, request);
+  return true;
+}
+
+/** X-20: a parent that has ended already will not see to this child. */
+export function noteParent(tx: Transaction, id: string): void {
+  if (tx.get(IS_OVER, { id }) !== undefined) addErrand(tx, id);
+}
+
+/** Children of this ended parent may be open. */
+export function addErrand(tx: Transaction, id: string): void {
+  tx.run(ADD_ERRAND, { id });
+}

@@ -1,0 +1,142 @@
+// What a claim does to the executions that were chosen for it (X-11).
+
+import type { Previous } from '../../../execution/decide/claim.ts';
+import { toFence } from '../../../lease/fence.ts';
+import type { SessionId } from '../../../lease/names.ts';
+import type { SessionRecord } from '../../../lease/session.ts';
+import { assert } from '../../../support/assert.ts';
+import type { Claimed } from '../../contract/execution-store.ts';
+import { PREVIOUS_CODES, STATUS_CODES, toExecution } from '../../execution-rows.ts';
+import { positional } from '../connection.ts';
+import type { Transaction } from '../transaction.ts';
+import type { Candidate } from './candidates.ts';
+import type { ChangingRow } from './load-execution.ts';
+import { lastSeqOf } from './owner-view.ts';
+
+// T-2, X-6: as many fences as executions, from the store's one sequence.
+const MINT = `
+  update meta
+     set fence = fence + :count
+   where id = 1
+  returning fence`;
+
+// All at once: that is a quarter cheaper than one by one.
+const CLAIM = positional(
+  'base session now rows',
+  `
+  update execution
+     set status = 1,
+         fence = :base + pick.key,
+         session_id = :session,
+         claimed_at = :now,
+         claimed_seq = seq + 1,
+         seq = seq + 1,
+         ready_at = null,
+         fruitless = 0,
+         wake_after = 0
+    from json_each(:rows) as pick
+   where execution.row_id = pick.value`,
+);
+
+const CLAIMED = positional(
+  'now none parked givenBack rows',
+  `
+  insert into history (row_id, seq, at, fence, kind, body)
+  select execution.row_id, execution.seq, :now, execution.fence, 'claimed',
+         case execution.previous
+           when ${PREVIOUS_CODES.none} then :none
+           when ${PREVIOUS_CODES.parked} then :parked
+           else :givenBack
+         end
+    from json_each(:rows) as pick
+   cross join execution on execution.row_id = pick.value`,
+);
+
+// X-7: after the last event in history, whatever the row says.
+const CLAIM_LOST = positional(
+  'fence session now seq fruitless rowId',
+  `
+  update execution
+     set fence = :fence,
+         session_id = :session,
+         claimed_at = :now,
+         claimed_seq = :seq,
+         seq = :seq,
+         fruitless = :fruitless
+   where row_id = :rowId`,
+);
+
+const CLAIMED_LOST = positional(
+  'rowId seq now fence body',
+  `
+  insert into history (row_id, seq, at, fence, kind, body)
+  values (:rowId, :seq, :now, :fence, 'claimed', :body)`,
+);
+
+const PREVIOUS: readonly Exclude<Previous, 'lost'>[] = ['none', 'parked', 'given-back'];
+
+/** First those that are ready, in one step, then what the dead left, each by itself. */
+export function takeAll(
+  tx: Transaction,
+  chosen: readonly Candidate[],
+  self: SessionRecord,
+): readonly Claimed[] {
+  if (chosen.length === 0) return [];
+  const last = tx.get<{ fence: number }>(MINT, { count: chosen.length })?.fence;
+  assert(last !== undefined, 'T-2: the sequence has a row');
+  const bodyOf = (previous: Previous): string =>
+    JSON.stringify({ session: self.id, owner: self.owner, previous });
+  const ready = chosen.filter(({ isLost }) => !isLost);
+  const base = last - chosen.length + 1;
+  if (ready.length > 0) {
+    const rows = JSON.stringify(ready.map(({ row }) => row.row_id));
+    tx.statement(CLAIM).run(base, self.id, tx.now, rows);
+    const bodies = PREVIOUS.map(bodyOf);
+    tx.statement(CLAIMED).run(tx.now, ...bodies, rows);
+  }
+  let fence = base;
+  for (const { row } of ready) {
+    row.seq += 1;
+    row.fruitless = 0;
+    row.fence = fence++;
+  }
+  for (const { row, isLost } of chosen) {
+    if (isLost) takeLost(tx, row, { fence: fence++, session: self.id, body: bodyOf('lost') });
+  }
+  return chosen.map(({ row, isLost }) => claimedRow(tx, row, { isLost, session: self.id }));
+}
+
+function takeLost(
+  tx: Transaction,
+  row: ChangingRow,
+  claim: { readonly fence: number; readonly session: SessionId; readonly body: string },
+): void {
+  const { fence, session, body } = claim;
+  const lastSeq = lastSeqOf(tx, row.id);
+  row.fruitless = lastSeq === row.claimed_seq ? row.fruitless + 1 : 1;
+  row.seq = lastSeq + 1;
+  row.fence = fence;
+  tx.statement(CLAIM_LOST).run(fence, session, tx.now, row.seq, row.fruitless, row.row_id);
+  tx.statement(CLAIMED_LOST).run(row.row_id, row.seq, tx.now, fence, body);
+}
+
+/** What was claimed, without reading it again. */
+function claimedRow(
+  tx: Transaction,
+  row: ChangingRow,
+  { isLost, session }: { readonly isLost: boolean; readonly session: SessionId },
+): Claimed {
+  const { id, row_id: rowId, seq, news } = row;
+  tx.connection.keepTail(id, { rowId, seq, news });
+  row.status = STATUS_CODES.running;
+  row.session_id = session;
+  row.ready_at = null;
+  row.claimed_at = tx.now;
+  row.wake_after = 0;
+  return {
+    execution: toExecution(row),
+    fence: toFence(row.fence ?? 0),
+    previous: isLost ? 'lost' : (PREVIOUS[row.previous] ?? 'none'),
+    claimedAt: tx.now,
+  };
+}

@@ -1,0 +1,75 @@
+import { refuseTransact } from '../../../execution/decide/owner.ts';
+import type { NewEvent } from '../../../execution/history.ts';
+import { assert } from '../../../support/assert.ts';
+import { InvalidInput } from '../../../support/fault.ts';
+import type { Transact, Transacted } from '../../contract/execution-store.ts';
+import type { Transaction } from '../transaction.ts';
+import { lend } from './lent-connection.ts';
+import { appendOwned, carry, mayAppend } from './owner.ts';
+import { ownerView, refused } from './owner-view.ts';
+
+/**
+ * X-23: the work runs between the guard and the append, in a savepoint of its own, so that it can fail
+ * alone. When something else in the same flush fails, all of the flush is undone and run again: then the
+ * work is run a second time, and what it did the first time is gone.
+ */
+export function transact<Result>(
+  tx: Transaction,
+  request: Transact<Result>,
+): Transacted<Awaited<Result>> {
+  if (!mayAppend(tx, request)) {
+    const refusal = refuseTransact(ownerView(tx, request, 0), request);
+    assert(refusal !== undefined, 'X-23: an owner that may append was not let');
+    return refused(tx, refusal);
+  }
+  const { connection } = tx;
+  connection.run('savepoint work');
+  try {
+    const result = work(tx, request);
+    const events = request.events(result);
+    const news = append(tx, request, events);
+    connection.run('release work');
+    return { kind: 'recorded', news, at: tx.now, result: result as Awaited<Result> };
+  } catch (error) {
+    // A failing disk may have made SQLite undo the whole transaction: then the flush has failed.
+    if (!connection.isInTransaction) throw error;
+    connection.undo('work');
+    return { kind: 'threw', error };
+  }
+}
+
+function work<Result>(tx: Transaction, request: Transact<Result>): Result {
+  const { lent, takeBack } = lend(tx.connection);
+  try {
+    const result = request.work(lent);
+    if (!isThenable(result)) return result;
+    // Nobody will look at it: it must not end the process when it fails.
+    Promise.resolve(result).catch(() => undefined);
+    throw new InvalidInput(
+      'Work in a transaction of the SQLite store must be synchronous: other executions share the transaction. Do not return a promise; await what it needs before.',
+    );
+  } finally {
+    takeBack();
+  }
+}
+
+function append<Result>(
+  tx: Transaction,
+  request: Transact<Result>,
+  events: readonly NewEvent[],
+): number {
+  const write = { ...request, events };
+  const tail = appendOwned(tx, write);
+  assert(tail !== undefined, 'X-23: the work must not write to the tables of Holdfast');
+  carry(tx, tail.rowId, write);
+  return tail.news;
+}
+
+function isThenable<Result>(value: Result | Promise<Result>): value is Promise<Result> {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'then' in value &&
+    typeof value.then === 'function'
+  );
+}

@@ -1,0 +1,135 @@
+// What must hold at any time, whatever was done: the row agrees with its history (X-4), with its status
+// (X-3), and its inbox with its counter (X-5).
+
+import assert from 'node:assert/strict';
+import { type ExecutionRecord, isTerminal } from '../../execution/execution.ts';
+import type { HistoryEvent, InboxMessage } from '../../execution/history.ts';
+import type { ExecutionId } from '../../execution/names.ts';
+import { projectHistory } from '../../execution/project.ts';
+import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
+import { PROJECTS } from './worker.ts';
+
+const PAGE = 50;
+/** Small, so that histories have several pages. */
+const HISTORY_PAGE = 7;
+
+export async function checkEverything(store: CoordinatorStore): Promise<void> {
+  for (const execution of await allExecutions(store)) await checkExecution(store, execution);
+}
+
+/** Every execution of the projects that cases use, newest first. */
+export async function allExecutions(store: CoordinatorStore): Promise<readonly ExecutionRecord[]> {
+  const found: ExecutionRecord[] = [];
+  for (const project of PROJECTS) {
+    for (let before: ExecutionId | undefined; ; ) {
+      const cursor = before === undefined ? {} : { before };
+      const page = await store.executions.list({ project, limit: PAGE, ...cursor });
+      found.push(...page);
+      before = page.at(-1)?.id;
+      if (before === undefined || page.length < PAGE) break;
+    }
+  }
+  return found;
+}
+
+export async function allHistory(
+  store: CoordinatorStore,
+  id: ExecutionId,
+): Promise<readonly HistoryEvent[]> {
+  const events: HistoryEvent[] = [];
+  for (;;) {
+    const after = events.at(-1)?.seq ?? 0;
+    const page = await store.executions.history({ id, after, limit: HISTORY_PAGE });
+    if (page.length === 0) return events;
+    assert.ok(page.length <= HISTORY_PAGE, 'X-22: a page is no longer than asked for');
+    const seqs = page.map(({ seq }) => seq);
+    assert.deepEqual(seqs, follow(after, page), 'X-4: seq has no gaps');
+    events.push(...page);
+  }
+}
+
+export async function allMessages(
+  store: CoordinatorStore,
+  id: ExecutionId,
+): Promise<readonly InboxMessage[]> {
+  const messages: InboxMessage[] = [];
+  for (;;) {
+    const after = messages.at(-1)?.n ?? 0;
+    const page = await store.executions.inbox({ id, after, limit: PAGE });
+    if (page.length === 0) return messages;
+    const numbers = page.map(({ n }) => n);
+    assert.deepEqual(numbers, follow(after, page), 'X-5: messages have no gaps');
+    messages.push(...page);
+  }
+}
+
+/** What the entries of a page after this one are numbered. */
+function follow(after: number, page: readonly unknown[]): readonly number[] {
+  return page.map((_, index) => after + 1 + index);
+}
+
+async function checkExecution(store: CoordinatorStore, execution: ExecutionRecord): Promise<void> {
+  const { id } = execution;
+  const about = JSON.stringify(execution);
+  assert.deepEqual(await store.executions.read(id), execution, 'X-22: read and list agree');
+  const events = await allHistory(store, id);
+  assert.equal(events[0]?.kind, 'submitted', about);
+  for (const [index, { at }] of events.entries()) {
+    assert.ok(at >= (events[index - 1]?.at ?? 0), `time goes on: ${about}`);
+  }
+  checkRow(execution);
+  checkProjection(execution, events);
+  const messages = await allMessages(store, id);
+  assert.deepEqual(
+    messages.map(({ n }) => n),
+    Array.from({ length: execution.news }, (_, index) => index + 1),
+    `X-5: news counts the inbox: ${about}`,
+  );
+}
+
+/** X-3, X-14: what each status implies. */
+function checkRow(execution: ExecutionRecord): void {
+  const { status, readyAt, session, fence, endedAt, holds, wakeAfter } = execution;
+  const about = `${status}: ${JSON.stringify(execution)}`;
+  if (status === 'queued') assert.notEqual(readyAt, undefined, about);
+  if (status === 'running' || isTerminal(status)) {
+    assert.equal(readyAt, undefined, about);
+    assert.deepEqual(holds, [], about);
+  }
+  assert.equal(session !== undefined, status === 'running', about);
+  assert.equal(endedAt !== undefined, isTerminal(status), about);
+  if (status === 'running') assert.equal(wakeAfter, 0, about);
+  if (status === 'running' || status === 'waiting') assert.notEqual(fence, undefined, about);
+  if (isTerminal(status)) assert.equal(execution.hasPlace, false, about);
+  if (holds.includes('behind-key')) assert.equal(execution.hasPlace, false, about);
+}
+
+/** X-4: what follows from history is what the row says. */
+function checkProjection(execution: ExecutionRecord, events: readonly HistoryEvent[]): void {
+  const projected = projectHistory(events);
+  const about = `${JSON.stringify(execution)} from ${JSON.stringify(events)}`;
+  // A message wakes without an event (X-16).
+  const wasWoken = projected.status === 'waiting' && execution.status === 'queued';
+  if (!wasWoken) assert.equal(execution.status, projected.status, about);
+  if (execution.status !== 'running') assert.equal(execution.seq, projected.seq, about);
+  const isOwn = (hold: string): boolean => hold !== 'behind-key';
+  assert.deepEqual(
+    {
+      submittedAt: execution.submittedAt,
+      endedAt: execution.endedAt,
+      fence: execution.fence,
+      session: execution.session,
+      fruitlessClaims: execution.fruitlessClaims,
+      holds: execution.holds.filter(isOwn),
+    },
+    {
+      submittedAt: projected.submittedAt,
+      endedAt: projected.endedAt,
+      fence: projected.fence,
+      session: projected.session,
+      fruitlessClaims: projected.fruitlessClaims,
+      holds: projected.holds,
+    },
+    about,
+  );
+}

@@ -1,0 +1,23 @@
+// The contract of a store that keeps executions. Register every case with your test runner:
+//
+//   for (const each of executionContract)
+//     test(`${each.upholds}: ${each.name}`, () => runExecutionCase(each, backend));
+
+import type { ExecutionCase } from './contract-case.ts';
+import { ownershipCases } from './ownership/index.ts';
+import { readCases } from './reads/index.ts';
+import { verbCases } from './verbs/index.ts';
+
+export {
+  type ExecutionBackend,
+  type ExecutionCase,
+  type ExecutionHarness,
+  type OpenExecutionHarness,
+  runExecutionCase,
+} from './contract-case.ts';
+
+export const executionContract: readonly ExecutionCase[] = [
+  ...ownershipCases,
+  ...verbCases,
+  ...readCases,
+];

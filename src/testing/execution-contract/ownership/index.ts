@@ -1,0 +1,20 @@
+import type { ExecutionCase } from '../contract-case.ts';
+import { claimCases } from './claim.ts';
+import { fenceCases } from './fences.ts';
+import { haltingCases } from './halting.ts';
+import { lostCases } from './lost.ts';
+import { newsCases } from './news.ts';
+import { raceCases } from './races.ts';
+import { replayCases } from './replay.ts';
+import { terminalCases } from './terminal.ts';
+
+export const ownershipCases: readonly ExecutionCase[] = [
+  ...fenceCases,
+  ...terminalCases,
+  ...replayCases,
+  ...newsCases,
+  ...claimCases,
+  ...lostCases,
+  ...haltingCases,
+  ...raceCases,
+];

@@ -1,0 +1,28 @@
+import type { ExecutionCase } from '../contract-case.ts';
+import { cancelCases } from './cancel.ts';
+import { finishCases } from './finish.ts';
+import { maintainCases } from './maintain.ts';
+import { pauseCases } from './pause.ts';
+import { placeCases } from './places.ts';
+import { rateCases } from './rate.ts';
+import { recordCases } from './record.ts';
+import { shareCases } from './shares.ts';
+import { signalCases } from './signal.ts';
+import { submitCases } from './submit.ts';
+import { transactCases } from './transact.ts';
+import { wakingCases } from './waking.ts';
+
+export const verbCases: readonly ExecutionCase[] = [
+  ...submitCases,
+  ...shareCases,
+  ...placeCases,
+  ...rateCases,
+  ...recordCases,
+  ...transactCases,
+  ...finishCases,
+  ...wakingCases,
+  ...cancelCases,
+  ...pauseCases,
+  ...signalCases,
+  ...maintainCases,
+];

@@ -1,0 +1,29 @@
+import type { KernelStore } from '../../src/lease/port.ts';
+import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
+import type { ContractBackend, ExecutionBackend } from '../../src/testing/index.ts';
+
+/** The same fixtures as for leases, of a store that keeps executions too. */
+export function executionBackend(backend: ContractBackend): ExecutionBackend {
+  return {
+    offers: backend.offers,
+    async open(policy) {
+      const harness = await backend.open(policy);
+      try {
+        return {
+          ...harness,
+          store: coordinator(harness.store),
+          another: async () => coordinator(await harness.another()),
+          reopen: async () => coordinator(await harness.reopen()),
+        };
+      } catch (fault) {
+        await harness.close();
+        throw fault;
+      }
+    },
+  };
+}
+
+function coordinator(store: KernelStore): CoordinatorStore {
+  if ('executions' in store) return store as CoordinatorStore;
+  throw new Error(`the ${store.kind} store keeps no executions`);
+}

@@ -1,0 +1,4 @@
+import { memoryBackend } from './memory-backend.ts';
+import { registerExecutionContract } from './register-executions.ts';
+
+registerExecutionContract(memoryBackend);

@@ -1,0 +1,4 @@
+import { registerExecutionContract } from './register-executions.ts';
+import { sqliteBackend } from './sqlite-backend.ts';
+
+registerExecutionContract(sqliteBackend);

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+
+const EXAMPLES = join(import.meta.dirname, '../../examples/executions');
+
+/** What each must have told, in this order. */
+const STORIES: Readonly<Record<string, readonly RegExp[]>> = {
+  'image-pipeline.ts': [
+    /24 pictures, at most 4 at once/,
+    /24 pictures, 460800 pixels, [1-4] at once at most/,
+    /brightness +8/,
+    /24 thumbnails are attached/,
+  ],
+  'order-saga.ts': [
+    /clicks twice: the same execution/,
+    /worker-1 +did: reserve tent, book tent, charge tent\n/,
+    /SIGKILL: worker-1/,
+    /ran "charge" again/,
+    /recognised by its idempotency key: charge tent\n/,
+    /what happened: reserve tent, book tent, charge tent, ship tent\n/,
+    /the execution is failed: card-declined/,
+    /what happened: reserve stove, book stove, cancel stove, release stove\n/,
+    /nothing is left half done/,
+  ],
+};
+
+describe('examples of executions', () => {
+  test('every example is checked here', async () => {
+    const names = (await readdir(EXAMPLES)).sort();
+    const texts = await Promise.all(names.map((name) => readFile(join(EXAMPLES, name), 'utf8')));
+    const told = names.filter((_, index) => texts[index]?.includes('story.tell(') === true);
+    assert.deepEqual(told, Object.keys(STORIES));
+  });
+
+  for (const [name, told] of Object.entries(STORIES)) {
+    test(`${name} comes out as it is told, and leaves nothing behind`, () => play(name, told));
+  }
+});
+
+async function play(name: string, told: readonly RegExp[]): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-example-'));
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const example = spawn(process.execPath, [join(EXAMPLES, name)], {
+    env: { ...env, TMPDIR: folder },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  try {
+    let output = '';
+    for (const stream of [example.stdout, example.stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        output += text;
+      });
+    }
+    const [code] = await once(example, 'close');
+    assert.equal(code, 0, output);
+    let from = 0;
+    for (const line of told) {
+      const found = output.slice(from).search(line);
+      assert.ok(found >= 0, `${line} is missing, or comes too early:\n${output}`);
+      from += found;
+    }
+    assert.deepEqual(await readdir(folder), [], 'it cleans up after itself');
+  } finally {
+    example.kill();
+    await rm(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,33 @@
+// What the documents say is in holdfast/testing is exported by it.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as testing from '../../src/testing/index.ts';
+import { readProjectFile } from './project-files.ts';
+
+/** In the words of the documents. */
+const EXPORTS: Readonly<Record<string, readonly string[]>> = {
+  'time travel for pipelines': ['openTestHoldfast'],
+  'the contract suites as data': ['leaseContract', 'executionContract'],
+  'the contract suite as data': ['leaseContract', 'executionContract'],
+  'a manual clock': ['ManualClock'],
+  'a store that misbehaves on request': ['faultyStore'],
+};
+
+function promised(file: string, line: RegExp): readonly string[] {
+  const words = line.exec(readProjectFile(file).replaceAll('\n  ', ' '))?.[1];
+  assert.ok(words !== undefined, `${file} says what is in holdfast/testing`);
+  return words.split(',').map((each) => each.trim().toLowerCase().replace(/^and /, ''));
+}
+
+test('everything that is said to be in holdfast/testing is exported by it', () => {
+  const said = [
+    ...promised('README.md', /`holdfast\/testing` \| ([^|]+)\|/),
+    ...promised('ARCHITECTURE.md', /`testing\/`: shipped\. ([^.]+)\./),
+  ];
+  for (const words of said) {
+    const names = EXPORTS[words];
+    assert.ok(names !== undefined, `"${words}": say here what exports it`);
+    for (const name of names) assert.ok(name in testing, `${words}: ${name} is not exported`);
+  }
+});
