@@ -39,12 +39,18 @@ export function jsonLine(result: Result): string {
 export function table(results: readonly Result[]): string {
   const metrics = [...new Map(results.map((result) => [result.metric, result.unit]))];
   const cases = [...Map.groupBy(results, (result) => result.case)];
-  const head = ['', ...metrics.map(([metric, unit]) => `${metric} ${unit}`), 'p50 ms', 'p99 ms'];
+  const times = (['p50Ms', 'p99Ms'] as const).filter((time) =>
+    results.some((result) => result[time] !== undefined),
+  );
+  const head = [
+    '',
+    ...metrics.map(([metric, unit]) => `${metric} ${unit}`.trimEnd()),
+    ...times.map((time) => time.replace('Ms', ' ms')),
+  ];
   const rows = cases.map(([name, ofCase]) => [
     name,
     ...metrics.map(([metric]) => shown(ofCase.find((result) => result.metric === metric)?.value)),
-    shown(ofCase.find((result) => result.p50Ms !== undefined)?.p50Ms),
-    shown(ofCase.find((result) => result.p99Ms !== undefined)?.p99Ms),
+    ...times.map((time) => shown(ofCase.find((result) => result[time] !== undefined)?.[time])),
   ]);
   return aligned([head, ...rows]);
 }

@@ -32,6 +32,7 @@ export async function runFloor(store: FloorStore, load: Load): Promise<void> {
 function runAll(store: FloorStore, load: Load, latencies: number[]): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   let running = 0;
+  let queued = load.executions;
   let isClaiming = false;
   const runOne = async (held: Held): Promise<void> => {
     const claimedAt = performance.now();
@@ -46,11 +47,12 @@ function runAll(store: FloorStore, load: Load, latencies: number[]): Promise<voi
   };
   // Half empty before it asks again, as a worker does.
   const claimMore = async (): Promise<void> => {
-    if (isClaiming || running > load.inFlight / 2) return;
+    if (isClaiming || queued === 0 || running > load.inFlight / 2) return;
     isClaiming = true;
     const claims = await store.claim(load.inFlight - running);
     isClaiming = false;
     running += claims.length;
+    queued -= claims.length;
     for (const held of claims) runOne(held).catch(reject);
   };
   claimMore().catch(reject);

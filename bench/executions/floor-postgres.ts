@@ -29,7 +29,8 @@ const CLAIM = `
     from queued where e.id = queued.id
   returning e.id::integer, e.fence::integer`;
 
-const ASKED = 'unnest($1::bigint[], $2::bigint[], $3::integer[]) as a(id, fence, seq)';
+const ASKED =
+  'unnest($1::bigint[], $2::bigint[], $3::integer[], $4::bytea[]) as a(id, fence, seq, body)';
 
 /** The lock makes a claim by somebody else wait, or this statement see it. */
 const STEP = `
@@ -39,12 +40,12 @@ const STEP = `
      where e.state = 1 order by e.id for no key update of e
   )
   insert into event (execution, seq, body)
-  select a.id, a.seq, $4 from held join a using (id)
+  select a.id, a.seq, a.body from held join a using (id)
   returning execution::integer as id`;
 
 const FINISH = `
   with ended as (
-    update execution e set state = 2, output = $4 from ${ASKED}
+    update execution e set state = 2, output = a.body from ${ASKED}
      where e.id = a.id and e.fence = a.fence and e.state = 1
     returning e.id, a.seq
   )
@@ -81,7 +82,7 @@ function batched(name: string, text: string, flushes: number): FloorStore['step'
       batch.map(({ held }) => held.id),
       batch.map(({ held }) => held.fence),
       batch.map(({ seq }) => seq),
-      PAYLOAD,
+      batch.map(() => PAYLOAD),
     ];
     try {
       const { rows } = await pool.query<{ id: number }>({ name, text, values });

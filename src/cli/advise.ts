@@ -8,6 +8,7 @@ import {
   type Goals,
   goalsOf,
   type LeaseSettings,
+  type MalformedLine,
   ObservationCollector,
   type Observations,
   orderLeaseLogs,
@@ -34,19 +35,26 @@ import { print, printJson, printProblem, progressOf, table } from './screen.ts';
 const PRESET_DEFAULT = 'batch';
 /** The least that any store takes. */
 const TTL_MS_MIN = 10;
+const MALFORMED_MAX = 20;
 
 export const adviseCommand: CommandSpec = {
   name: 'advise',
   usage:
-    'holdfast advise <log> [<log> …] [--preset batch|interactive|money] [--effect-ms 0] [--replay-ttl-ms 20000] [--svg out.svg] [--json]',
+    'holdfast advise <log> [<log> …] [--preset batch|interactive|money] [--takeover-ms 15000] [--false-losses 500] [--effect-ms 0] [--replay-ttl-ms 20000 [--replay-grace-ms 4000]] [--svg out.svg] [--json]',
   summary: 'recommends ttl, heartbeat, grace and checkpoint interval from recorded logs',
   flags: {
     preset: { type: 'string', what: 'what matters: batch (default), interactive, money' },
+    'takeover-ms': { type: 'string', what: 'takeover p99, at most; instead of the preset’s' },
+    'false-losses': {
+      type: 'string',
+      what: 'false losses per 1,000 lease-days, at most; instead of the preset’s',
+    },
     'effect-ms': { type: 'string', what: 'the longest effect that is begun under assertHeld' },
     'replay-ttl-ms': {
       type: 'string',
       what: 'what the recorded time would have been like with this ttl',
     },
+    'replay-grace-ms': { type: 'string', what: 'and with this grace; default a fifth of that ttl' },
     svg: { type: 'string', what: 'writes a picture of the trade-off' },
     json: { type: 'boolean', what: 'for programs' },
   },
@@ -56,12 +64,11 @@ export const adviseCommand: CommandSpec = {
 async function execute(typed: Typed): Promise<ExitCode> {
   const files = logsOf(adviseCommand, typed);
   const goals = goalsFrom(typed);
-  const replayTtlMs = wholeText('replay-ttl-ms', typed.text('replay-ttl-ms'), TTL_MS_MIN);
+  const replaySettings = replaySettingsFrom(typed);
   const observations = await observed(await orderLeaseLogs(files));
-  if (observations === undefined) return 2;
+  if (Array.isArray(observations)) return unreadable(typed, observations);
   const advice = advise(observations, goals);
-  const replayed =
-    replayTtlMs === undefined ? undefined : replay(observations, defaults(replayTtlMs));
+  const replayed = replaySettings === undefined ? undefined : replay(observations, replaySettings);
   if (typed.isSet('json')) {
     const { candidates: _, ...told } = { candidates: [], ...advice };
     printJson(replayed === undefined ? told : { ...told, replay: replayed });
@@ -70,6 +77,9 @@ async function execute(typed: Typed): Promise<ExitCode> {
     if (replayed !== undefined) print(`\n${describeReplay(replayed)}`);
   }
   const svg = typed.text('svg');
+  if (svg !== undefined && advice.kind !== 'recommendation') {
+    printProblem(`${svg} was not written: there is no recommendation to draw.`);
+  }
   if (svg !== undefined && advice.kind === 'recommendation') {
     await writeFile(svg, tradeOffSvg(advice));
     if (!typed.isSet('json')) print(`\nThe trade-off is drawn in ${svg}.`);
@@ -78,45 +88,66 @@ async function execute(typed: Typed): Promise<ExitCode> {
 }
 
 function goalsFrom(typed: Typed): Goals {
-  const effectMs = wholeText('effect-ms', typed.text('effect-ms'));
+  const longestEffectMs = wholeText('effect-ms', typed.text('effect-ms'));
+  const takeoverP99MsMax = wholeText('takeover-ms', typed.text('takeover-ms'), 1);
+  const falseLosses = wholeText('false-losses', typed.text('false-losses'), 1);
   try {
-    return goalsOf(
-      typed.text('preset') ?? PRESET_DEFAULT,
-      effectMs === undefined ? {} : { longestEffectMs: effectMs },
-    );
+    return goalsOf(typed.text('preset') ?? PRESET_DEFAULT, {
+      ...(longestEffectMs === undefined ? {} : { longestEffectMs }),
+      ...(takeoverP99MsMax === undefined ? {} : { takeoverP99MsMax }),
+      ...(falseLosses === undefined ? {} : { falseLossesPer1000LeaseDaysMax: falseLosses }),
+    });
   } catch (fault) {
     if (fault instanceof InvalidInput) throw new UsageProblem(fault.message);
     throw fault;
   }
 }
 
-async function observed(files: readonly string[]): Promise<Observations | undefined> {
+/** What was recorded; or, if there are any, the lines that are no entries. */
+async function observed(files: readonly string[]): Promise<Observations | MalformedLine[]> {
   const collector = new ObservationCollector();
-  let malformed = 0;
+  const malformed: MalformedLine[] = [];
   for (const file of files) {
     for await (const line of readLeaseLog(file, { onProgress: progressOf(file) })) {
       if (line.kind !== 'malformed') {
         collector.add(line);
         continue;
       }
-      malformed += 1;
-      printProblem(`${showPlace(line.place)}: ${line.problem}`);
-      if (malformed >= 20) return undefined;
+      malformed.push(line);
+      // What does not even begin like a log is no log: its other lines would say nothing new.
+      if (line.place.line === 1) break;
+      if (malformed.length >= MALFORMED_MAX) return malformed;
     }
   }
-  if (malformed > 0) {
-    printProblem('Nothing is advised: these lines are no entries of a lease log.');
-    return undefined;
-  }
-  return collector.observations();
+  return malformed.length > 0 ? malformed : collector.observations();
 }
 
-/** What the library does when only the ttl is given. */
-function defaults(ttlMs: number): LeaseSettings {
+function unreadable(typed: Typed, lines: readonly MalformedLine[]): ExitCode {
+  if (typed.isSet('json')) {
+    printJson({ kind: 'unreadable', lines });
+    return 2;
+  }
+  for (const { place, problem } of lines) printProblem(`${showPlace(place)}: ${problem}`);
+  printProblem('Nothing is advised: these lines are no entries of a lease log.');
+  return 2;
+}
+
+/** What the library does when only the ttl, or only ttl and grace, are given. */
+function replaySettingsFrom(typed: Typed): LeaseSettings | undefined {
+  const ttlMs = wholeText('replay-ttl-ms', typed.text('replay-ttl-ms'), TTL_MS_MIN);
+  const asked = wholeText('replay-grace-ms', typed.text('replay-grace-ms'));
+  if (ttlMs === undefined) {
+    if (asked === undefined) return undefined;
+    throw new UsageProblem('--replay-grace-ms goes with --replay-ttl-ms: with which ttl?');
+  }
+  const graceMs = asked ?? Math.floor(ttlMs / 5);
+  if (graceMs > ttlMs / 2) {
+    throw new UsageProblem(`--replay-grace-ms may be half of the ttl at most; got "${graceMs}".`);
+  }
   return {
     ttlMs,
     heartbeatMs: ttlMs / 3,
-    graceMs: Math.floor(ttlMs / 5),
+    graceMs,
     guardMs: Math.max(5, Math.floor(ttlMs / 100)),
   };
 }
@@ -140,6 +171,7 @@ function showAdvice(advice: Advice): void {
 }
 
 function showHours(hours: number): string {
+  if (hours < 1) return `${Math.max(1, Math.ceil(hours * 60))} min of sessions`;
   return hours < 48
     ? `${Math.ceil(hours)} h of sessions`
     : `${Math.ceil(hours / 24)} days of sessions`;

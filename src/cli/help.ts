@@ -10,6 +10,7 @@ export function helpText(commands: readonly CommandSpec[]): string {
   const rows = [
     ...commands.map(({ name, summary }) => [`  ${name}`, summary]),
     ['  help [command]', 'this, or more about one'],
+    ['  version', 'which version this is'],
   ];
   return ['holdfast <command>', '', table(rows), '', EXIT_CODES].join('\n');
 }

@@ -1,11 +1,12 @@
 #!/usr/bin/env node
 // The command line. Results go to stdout, problems and progress to stderr.
 
+import { readFile } from 'node:fs/promises';
 import { Fault } from '../support/fault.ts';
 import { adviseCommand } from './advise.ts';
 import { type CommandSpec, type ExitCode, parseTyped, UsageProblem, unknown } from './command.ts';
 import { helpFor, helpText } from './help.ts';
-import { print, printProblem } from './screen.ts';
+import { print, printJson, printProblem } from './screen.ts';
 import { verifyLogCommand } from './verify-log.ts';
 
 const COMMANDS: readonly CommandSpec[] = [adviseCommand, verifyLogCommand];
@@ -13,7 +14,7 @@ const COMMANDS: readonly CommandSpec[] = [adviseCommand, verifyLogCommand];
 function commandNamed(name: string): CommandSpec {
   const found = COMMANDS.find((command) => command.name === name);
   if (found !== undefined) return found;
-  throw unknown('command', name, [...COMMANDS.map((command) => command.name), 'help']);
+  throw unknown('command', name, [...COMMANDS.map((command) => command.name), 'help', 'version']);
 }
 
 async function main(words: readonly string[]): Promise<ExitCode> {
@@ -23,6 +24,10 @@ async function main(words: readonly string[]): Promise<ExitCode> {
     print(about === undefined ? helpText(COMMANDS) : helpFor(commandNamed(about)));
     return 0;
   }
+  if (name === 'version' || name === '--version') {
+    print(await ownVersion());
+    return 0;
+  }
   const command = commandNamed(name);
   const typed = parseTyped(command, rest);
   if (typed.isSet('help')) {
@@ -30,6 +35,11 @@ async function main(words: readonly string[]): Promise<ExitCode> {
     return 0;
   }
   return command.execute(typed);
+}
+
+async function ownVersion(): Promise<string> {
+  const manifest = await readFile(new URL('../../package.json', import.meta.url), 'utf8');
+  return String(JSON.parse(manifest).version);
 }
 
 /** A file that is not there is a matter between a person and their shell; the rest is ours. */
@@ -49,6 +59,8 @@ process.stdout.on('error', (fault: NodeJS.ErrnoException) => {
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (fault) {
-  printProblem(explain(fault));
+  const problem = explain(fault);
+  printProblem(problem);
+  if (process.argv.includes('--json')) printJson({ kind: 'failed', problem });
   process.exitCode = 2;
 }

@@ -1,6 +1,6 @@
 // Makes the `ctx` of a run: names each call, checks its arguments, and hands it to the run.
 
-import type { CallKey, Payload } from '../execution/names.ts';
+import type { CallKey } from '../execution/names.ts';
 import { dateOf } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
 import { boundedText, rejectUnknownOptions, shown, wholeNumber } from '../support/options.ts';
@@ -67,6 +67,9 @@ export class RunContext implements Context {
     options: StepOptions = NO_OPTIONS,
   ): Promise<Output> {
     if (options !== NO_OPTIONS) rejectUnknownOptions('ctx.step', options, STEP_OPTIONS);
+    if (options.timeoutMs !== undefined) {
+      wholeNumber('timeoutMs', options.timeoutMs, { min: 1, max: SLEEP_MS_MAX });
+    }
     if (typeof fn !== 'function') {
       throw new InvalidInput(
         `ctx.step("${name}"): the second argument is a function; got ${shown(fn)}.`,
@@ -98,7 +101,14 @@ export class RunContext implements Context {
       while (next < items.length) {
         const index = next;
         next += 1;
-        outputs[index] = await this.step(name, (step) => run(items[index] as Item, step), options);
+        const item = items[index] as Item;
+        outputs[index] = await this.step(name, (step) => run(item, step), options).catch(
+          (error) => {
+            // One has failed for good: nothing more is begun.
+            next = items.length;
+            throw error;
+          },
+        );
       }
     };
     await Promise.all(Array.from({ length: Math.min(concurrency, items.length) }, lane));
@@ -109,6 +119,11 @@ export class RunContext implements Context {
     name: string,
     fn: (connection: never) => Output | Promise<Output>,
   ): Promise<Output> {
+    if (this.#run.config.store.kind === 'memory') {
+      throw new InvalidInput(
+        `ctx.transaction("${name}"): the memory store has no connection to write with. Use a SQLite file or PostgreSQL.`,
+      );
+    }
     const plan = { key: this.nextKey('step', name), name, fn };
     return this.enter((promise) => new TransactionCall<Output>(this.#run, plan, promise));
   }
@@ -198,8 +213,9 @@ export class RunContext implements Context {
 
   progress(value: unknown): void {
     if (this.#run.isReplaying) return;
-    const payload = this.#run.config.payloads.encodeInline('Progress', value);
-    this.#run.reportProgress(payload as Payload);
+    const payload = this.#run.config.payloads.encode('Progress', value);
+    if (!(payload instanceof Promise)) this.#run.reportProgress(payload);
+    else payload.then((encoded) => this.#run.reportProgress(encoded), ignored);
   }
 
   /** Kind, name and occurrence: the same in every run of the same code. */

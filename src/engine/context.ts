@@ -1,7 +1,7 @@
 // What the code of a pipeline sees. Every call is a durable point: its result is recorded and given
 // back in the same order when the code is run again after a crash, a wait or a deploy.
 
-import type { Lane } from '../execution/execution.ts';
+import type { Attributes, Lane } from '../execution/execution.ts';
 import type { Failure } from '../execution/failure.ts';
 import type { ExecutionId } from '../execution/names.ts';
 import type { RetryPolicy } from '../execution/retry.ts';
@@ -50,12 +50,13 @@ export interface MapOptions extends StepOptions {
 export interface SpawnOptions {
   /** What people call it in the history; the pipeline's name unless said. */
   readonly name?: string;
-  readonly key?: string;
   readonly lane?: Lane;
   readonly delayMs?: number;
   readonly deadlineMs?: number;
   readonly tags?: readonly string[];
+  readonly attributes?: Attributes;
   readonly concurrency?: { readonly key: string; readonly limit: number };
+  readonly rate?: { readonly key: string; readonly limit: number; readonly perMs: number };
 }
 
 export interface Child<Output> {

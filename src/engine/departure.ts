@@ -57,10 +57,15 @@ export class Departure {
 
   continueAs(input: Payload): void {
     const id = this.#run.config.ids.next();
-    const { project, pipeline, lane, lineage, tags, attributes, ...same } =
-      this.#run.claimed.execution;
+    const { project, pipeline, lane, tags, attributes, ...same } = this.#run.claimed.execution;
+    const { deadlineAt } = same;
     const successor: Submit = {
-      ...{ id, project, pipeline, lane, input, lineage, tags, attributes },
+      // Its steps are others, so their idempotency keys are: it begins a lineage.
+      ...{ id, project, pipeline, lane, input, lineage: id, tags, attributes },
+      // The overall deadline stays what it was.
+      ...(deadlineAt === undefined
+        ? {}
+        : { deadlineMs: Math.max(1, Math.ceil(deadlineAt - this.#run.storeNow())) }),
       ...(same.key === undefined ? {} : { key: same.key }),
       ...(same.intent === undefined ? {} : { intent: same.intent }),
       ...(same.parent === undefined ? {} : { parent: same.parent }),
@@ -92,11 +97,16 @@ export class Departure {
     });
   }
 
-  giveBack(why: 'stopping' | 'paused'): void {
+  /** `abandoned`: steps of it still run here, so they may be run twice. */
+  giveBack(why: 'stopping' | 'paused', abandoned = false): void {
     const paused = why === 'paused';
     this.#leave({
       kind: paused ? 'paused' : 'given-back',
-      body: JSON.stringify({ why, ...(paused ? { taken: this.#run.inbox.pauses } : {}) }),
+      body: JSON.stringify({
+        why,
+        ...(abandoned ? { abandoned } : {}),
+        ...(paused ? { taken: this.#run.inbox.pauses } : {}),
+      }),
       write: (base) => this.#executions.giveBack({ ...base, ...(paused ? { paused } : {}) }),
       told: () => this.#tell({ kind: 'given-back', why }),
     });

@@ -34,6 +34,8 @@ export class Drive {
   #run: Run | undefined;
   #departure: Departure | undefined;
   #isStopping = false;
+  /** A notice came before there was a run to look for it. */
+  #looksAtStart = false;
   #cancelDeadline: (() => void) | undefined;
 
   /** `left` is called once, when the execution has left this worker, however it did. */
@@ -57,12 +59,13 @@ export class Drive {
   abandon(): void {
     this.#isStopping = true;
     this.#run?.stop.abort(new Fault('worker-stopping', 'The worker stops and its time is up.'));
-    this.#departure?.giveBack('stopping');
+    this.#departure?.giveBack('stopping', (this.#run?.activeSteps ?? 0) > 0);
   }
 
   /** Somebody may have left a message: look without waiting for the next write. */
   lookAtInbox(): void {
-    this.#run?.inbox.look();
+    if (this.#run === undefined) this.#looksAtStart = true;
+    else this.#run.inbox.look();
   }
 
   /** The session is over: nothing can be written any more. */
@@ -87,7 +90,8 @@ export class Drive {
       departure.finish({ status: 'quarantined', ...failed(poisonOf(claimed)) });
       return;
     }
-    if (claimed.execution.news > 0) await run.inbox.readAtStart(claimed.execution.news);
+    const news = claimed.execution.news + (this.#looksAtStart ? 1 : 0);
+    if (news > 0) await run.inbox.readAtStart(news);
     if (this.#isStopping) run.hold();
     this.#watchDeadline(run);
     await this.#runCode(run, departure);
@@ -187,7 +191,8 @@ export class Drive {
       }
       const passed = new Fault('deadline-passed', 'The overall deadline has passed.');
       run.stop.abort(passed);
-      this.#departure?.finish({ status: 'failed', ...failed(failureOf(passed)) });
+      const failure: Failure = { ...failureOf(passed), category: 'permanent' };
+      this.#departure?.finish({ status: 'failed', ...failed(failure) });
     });
   }
 

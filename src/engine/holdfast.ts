@@ -1,31 +1,24 @@
 // Holdfast, embedded: submit, run and look after executions on one store.
 
 import type { ExecutionRecord } from '../execution/execution.ts';
-import type { Failure } from '../execution/failure.ts';
 import type { HistoryEvent } from '../execution/history.ts';
-import {
-  type ExecutionId,
-  type Payload,
-  parseExecutionId,
-  parsePipelineName,
-} from '../execution/names.ts';
+import { type ExecutionId, type Payload, parseExecutionId } from '../execution/names.ts';
 import type {
   AttachmentSummary,
-  Command,
   CommandAnswer,
   CoordinatorStore,
-  Outcome,
 } from '../store/contract/execution-store.ts';
-import { boundedText, rejectUnknownOptions, wholeNumber } from '../support/options.ts';
+import { boundedText, wholeNumber } from '../support/options.ts';
+import { commandOf } from './command-of.ts';
 import type { EngineConfig } from './config.ts';
-import { ExecutionFailed, SubmitRefused } from './failures.ts';
+import { SubmitRefused } from './failures.ts';
 import { type HoldfastOptions, resolveOptions } from './holdfast-options.ts';
 import type { Acting, Handle, ListOptions, Page } from './holdfast-types.ts';
+import { listQueryOf } from './list-query.ts';
 import type { Pipeline } from './pipeline.ts';
 import { Results } from './results.ts';
-import { projectOf, type SubmitOptions, submissionOf } from './submission.ts';
-import { LiveWorker, type Worker } from './worker.ts';
-import { resolveWorkerOptions, type WorkerOptions } from './worker-options.ts';
+import { type SubmitOptions, submissionOf } from './submission.ts';
+import { LiveWorker, type Worker, type WorkerOptions } from './worker.ts';
 
 const HISTORY_PAGE_MAX = 10_000;
 
@@ -56,13 +49,16 @@ export class Holdfast {
     const answer = await this.store.executions.submit(submission);
     if (answer.kind === 'refused') throw new SubmitRefused(answer);
     const { id, existing } = answer;
-    return { id, existing, result: (waiting = {}) => this.result<Output>(id, waiting) };
+    return {
+      id,
+      existing,
+      result: (waiting = {}) => this.#results.output<Output>(id, waiting.signal),
+    };
   }
 
   /** Runs pipelines in this process until it is stopped. */
   async worker(options: WorkerOptions): Promise<Worker> {
-    const settings = resolveWorkerOptions(options, this.#config);
-    const worker = await LiveWorker.open(this.#config, settings);
+    const worker = await LiveWorker.open(this.#config, options, () => this.#workers.delete(worker));
     this.#workers.add(worker);
     return worker;
   }
@@ -72,12 +68,15 @@ export class Holdfast {
     id: string,
     options: { readonly signal?: AbortSignal } = {},
   ): Promise<Output> {
-    let outcome = await this.#results.ended(parseExecutionId(id), options.signal);
-    for (;;) {
-      const body = bodyOf(outcome);
-      if (body.continuedAs === undefined) return this.#outputOf<Output>(outcome, body);
-      outcome = await this.#results.ended(body.continuedAs, options.signal);
-    }
+    const known = parseExecutionId(id);
+    await this.#results.requireKnown(known);
+    return this.#results.output<Output>(known, options.signal);
+  }
+
+  /** A value as it is stored: an input, a progress, what a history event has as `out`. */
+  async decode(payload: string | object): Promise<unknown> {
+    const envelope = typeof payload === 'string' ? (JSON.parse(payload) as object) : payload;
+    return this.#config.payloads.decodeEnvelope(envelope);
   }
 
   /** Undefined when it is not known. */
@@ -141,22 +140,11 @@ export class Holdfast {
 
   /** Newest first. */
   async list(options: ListOptions = {}): Promise<Page<ExecutionRecord>> {
-    rejectUnknownOptions('list', options, [
-      ...['project', 'status', 'pipeline', 'tag', 'attribute', 'cursor', 'limit'],
-    ]);
-    const { project, status, pipeline, tag, attribute, cursor } = options;
-    const limit = wholeNumber('limit', options.limit ?? 100, { min: 1, max: 10_000 });
-    const items = await this.store.executions.list({
-      project: projectOf(project),
-      limit,
-      ...(status === undefined ? {} : { status: [status].flat() }),
-      ...(pipeline === undefined ? {} : { pipeline: parsePipelineName(pipeline) }),
-      ...(tag === undefined ? {} : { tag }),
-      ...(attribute === undefined ? {} : { attribute }),
-      ...(cursor === undefined ? {} : { before: parseExecutionId(cursor) }),
-    });
+    const query = listQueryOf(options);
+    const items = await this.store.executions.list(query);
     const last = items.at(-1);
-    return { items, ...(items.length < limit || last === undefined ? {} : { cursor: last.id }) };
+    const isLast = items.length < query.limit || last === undefined;
+    return { items, ...(isLast ? {} : { cursor: last.id }) };
   }
 
   /** What happened, in order. */
@@ -191,31 +179,4 @@ export class Holdfast {
     await Promise.all([...this.#workers].map((worker) => worker.stop()));
     this.#results.close();
   }
-
-  async #outputOf<Output>(outcome: Outcome, body: EndBody): Promise<Output> {
-    const { id, status } = outcome;
-    if (status !== 'completed') {
-      const { failure } = body;
-      throw new ExecutionFailed({ id, status, ...(failure === undefined ? {} : { failure }) });
-    }
-    return (await this.#config.payloads.decodeEnvelope(body.out ?? {})) as Output;
-  }
-}
-
-interface EndBody {
-  readonly out?: object;
-  readonly failure?: Failure;
-  readonly continuedAs?: ExecutionId;
-}
-
-function bodyOf(outcome: Outcome): EndBody {
-  return JSON.parse(outcome.event.body ?? '{}') as EndBody;
-}
-
-function commandOf(id: string, { project, by, reason }: Acting): Command {
-  return {
-    id: parseExecutionId(id),
-    project: projectOf(project),
-    body: JSON.stringify({ by: by ?? 'unknown', reason: reason ?? '' }) as Payload,
-  };
 }

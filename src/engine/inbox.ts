@@ -143,7 +143,8 @@ export class Inbox {
     own: CallBody,
   ): void {
     const told = message.body === undefined ? {} : (JSON.parse(message.body) as object);
-    const body: CallBody = { ...told, ...own };
+    const others = this.#run.under(own.key);
+    const body: CallBody = { ...told, ...own, ...(others === undefined ? {} : { with: others }) };
     this.#run.ledger.taken.add(message.n);
     this.#run.journal.record({
       event: {

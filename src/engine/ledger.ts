@@ -26,6 +26,9 @@ export interface CallBody {
   /** Which message of the inbox became this event. */
   readonly n?: number;
   readonly taken?: readonly number[];
+  readonly abandoned?: boolean;
+  /** Other calls that were under way then and had not been named before. */
+  readonly with?: readonly CallKey[];
   readonly reason?: string;
   readonly state?: object;
   /** Delivered before it was durable (checkpoint policy): it did not move the execution's time. */
@@ -60,6 +63,10 @@ export class Ledger {
   /** How many checkpoints there were: calls are counted anew after each. */
   era = 0;
   restored: object | undefined;
+  /** The last owner that gave it back left steps running. */
+  wasAbandoned = false;
+  /** Calls that were under way when something else was settled: that they are not settled is no drift. */
+  readonly begun: Set<CallKey> = new Set();
   /** The execution's own time where this era begins. */
   now: Instant;
 
@@ -87,6 +94,9 @@ export class Ledger {
       case 'child-spawned':
         this.#spawned(event, bodyOf(event));
         return;
+      case 'given-back':
+        this.wasAbandoned = bodyOf(event).abandoned === true;
+        return;
       case 'paused':
         for (const n of bodyOf(event).taken ?? []) this.taken.add(n);
         return;
@@ -99,6 +109,7 @@ export class Ledger {
 
   #settle(event: HistoryEvent, body: CallBody): void {
     if (body.n !== undefined) this.taken.add(body.n);
+    for (const key of body.with ?? []) this.begun.add(key);
     this.openings.delete(body.key);
     this.settlements.push({ kind: event.kind, body, at: event.at, seq: event.seq });
   }
@@ -132,6 +143,7 @@ export class Ledger {
   #restart(event: HistoryEvent, body: CallBody): void {
     this.settlements.length = 0;
     this.openings.clear();
+    this.begun.clear();
     this.era += 1;
     this.restored = body.state ?? {};
     this.now = event.at;

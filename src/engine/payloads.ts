@@ -65,7 +65,7 @@ export class Payloads {
     this.#codec = codec;
   }
 
-  /** Synchronous for what is small and plain, which is nearly everything. */
+  /** Synchronous for what is small, which is nearly everything, unless the codec is not. */
   encode(what: string, value: unknown): Payload | Promise<Payload> {
     const json = toJson(what, value);
     if (json === undefined) return UNDEFINED;
@@ -73,18 +73,23 @@ export class Payloads {
     // Three bytes a character at most: the cheap bound first.
     const isSmall = json.length * 3 <= inlineBytesMax || Buffer.byteLength(json) <= inlineBytesMax;
     if (isSmall && this.#codec === undefined) return `{"v":${json}}` as Payload;
-    return this.#encodeApart(what, json);
+    const plain = Buffer.from(json);
+    const { bytesMax } = this.#limits;
+    if (plain.length > bytesMax) throw new PayloadTooLarge(what, plain.length, bytesMax);
+    const encoded = this.#codec?.encode(plain);
+    return encoded instanceof Promise
+      ? encoded.then((settled) => this.#wrap(plain, settled))
+      : this.#wrap(plain, encoded);
   }
 
-  /** For where nothing may be awaited: what is large or goes through a codec is refused. */
+  /** For where nothing may be awaited: inside a transaction of the user's. */
   encodeInline(what: string, value: unknown): Payload {
     const payload = this.encode(what, value);
     if (!(payload instanceof Promise)) return payload;
     payload.catch(() => undefined);
-    throw new PayloadTooLarge(
-      `${what} is made inside a transaction, where it must fit the row and pass no codec. It`,
-      Number.NaN,
-      this.#limits.inlineBytesMax,
+    throw new Fault(
+      'payload-not-inline',
+      `${what} is made inside a transaction, where nothing can be awaited: it must fit ${this.#limits.inlineBytesMax} bytes, and the codec must be synchronous. Return less, such as an id.`,
     );
   }
 
@@ -99,19 +104,15 @@ export class Payloads {
     return this.#decodeApart({ ...(enc && { enc }), ...(ref && { ref }), ...(by && { by }) });
   }
 
-  async #encodeApart(what: string, json: string): Promise<Payload> {
-    const plain = Buffer.from(json);
-    const { inlineBytesMax, bytesMax } = this.#limits;
-    if (plain.length > bytesMax) throw new PayloadTooLarge(what, plain.length, bytesMax);
-    const encoded = await this.#codec?.encode(plain);
+  #wrap(plain: Uint8Array, encoded: EncodedPayload | undefined): Payload | Promise<Payload> {
     const by = encoded === undefined ? '' : `,"by":${JSON.stringify(encoded.by)}`;
     const bytes = encoded?.bytes ?? plain;
-    if (bytes.length <= inlineBytesMax) {
+    if (bytes.length <= this.#limits.inlineBytesMax) {
       return `{"enc":"${Buffer.from(bytes).toString('base64')}"${by}}` as Payload;
     }
     const digest = digestOf(bytes);
-    await this.#store.putBlob({ digest, bytes });
-    return `{"ref":"${digest}","size":${bytes.length}${by}}` as Payload;
+    const payload = `{"ref":"${digest}","size":${bytes.length}${by}}` as Payload;
+    return this.#store.putBlob({ digest, bytes }).then(() => payload);
   }
 
   async #decodeApart(envelope: Envelope): Promise<unknown> {

@@ -4,6 +4,7 @@ import { type PipelineName, parsePipelineName } from '../execution/names.ts';
 import { InvalidInput } from '../support/fault.ts';
 import { rejectUnknownOptions, shown, wholeNumber } from '../support/options.ts';
 import type { Context, RetryOptions } from './context.ts';
+import { resolveRetry } from './retry-options.ts';
 import type { Schema } from './schema.ts';
 
 /**
@@ -67,6 +68,7 @@ export function pipeline<Input = unknown, Output = unknown>(
   }
   const checkpoint = options.checkpoint ?? EVERY_STEP;
   checkPolicy(checkpoint);
+  resolveRetry(options.retry);
   return Object.freeze({ ...options, name: parsePipelineName(options.name), checkpoint });
 }
 

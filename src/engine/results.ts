@@ -1,16 +1,26 @@
 // Waiting for executions to end. All who wait in one process share one query at a time; a ring makes it
 // look at once, and it polls because rings may be lost.
 
+import type { Failure } from '../execution/failure.ts';
 import type { ExecutionId } from '../execution/names.ts';
+import { describeExecutionRefusal } from '../execution/refusal.ts';
 import type { Outcome } from '../store/contract/execution-store.ts';
-import { OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
+import { Fault, OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
 import type { EngineConfig } from './config.ts';
+import { ExecutionFailed } from './failures.ts';
 
 const POLL_MS = 1_000;
 const BATCH = 1_000;
 /** With more who wait than this, rings are answered together, this often at most. */
 const FEW = 100;
 const MANY_PAUSE_MS = 100;
+
+/** What the event that ends an execution says. */
+interface EndBody {
+  readonly out?: object;
+  readonly failure?: Failure;
+  readonly continuedAs?: ExecutionId;
+}
 
 interface Waiting {
   resolve(outcome: Outcome): void;
@@ -34,6 +44,29 @@ export class Results {
   /** It ended in this process: nobody needs to ask the store. */
   endedHere(outcome: Outcome): void {
     if (this.#waiting.size > 0) this.#settle(outcome);
+  }
+
+  /** Its output, when it completes, or that of whoever it was continued as; throws ExecutionFailed. */
+  async output<Output>(first: ExecutionId, signal?: AbortSignal): Promise<Output> {
+    for (let id = first; ; ) {
+      const { status, event } = await this.ended(id, signal);
+      const body = JSON.parse(event.body ?? '{}') as EndBody;
+      const { failure, out, continuedAs } = body;
+      if (status !== 'completed') {
+        throw new ExecutionFailed({ id, status, ...(failure === undefined ? {} : { failure }) });
+      }
+      if (continuedAs === undefined) {
+        return (await this.#config.payloads.decodeEnvelope(out ?? {})) as Output;
+      }
+      id = continuedAs;
+    }
+  }
+
+  /** Nobody should wait for what was never submitted. */
+  async requireKnown(id: ExecutionId): Promise<void> {
+    if ((await this.#config.store.executions.read(id)) !== undefined) return;
+    const why = 'execution-unknown';
+    throw new Fault(why, describeExecutionRefusal({ why, id }));
   }
 
   /** How it ended. Rejects when the signal aborts first. */

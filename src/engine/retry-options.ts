@@ -43,7 +43,23 @@ function check(options: RetryOptions): ResolvedRetry {
   wholeNumber('retry.maxMs', policy.maxMs, { min: 0, max: 30 * 86_400_000 });
   between('retry.factor', policy.factor, [1, 100]);
   between('retry.jitter', policy.jitter, [0, 1]);
+  for (const rule of rules) checkRule(rule);
   return { policy, rules };
+}
+
+function checkRule(rule: RetryRule): void {
+  rejectUnknownOptions('retry.rules', rule, ['when', 'do', 'afterMs']);
+  if (typeof rule.when !== 'string' && typeof rule.when !== 'function') {
+    throw new InvalidInput(
+      `retry.rules: when must be a code, a name or a function; got ${shown(rule.when)}.`,
+    );
+  }
+  if (rule.do !== 'retry' && rule.do !== 'fail') {
+    throw new InvalidInput(`retry.rules: do must be "retry" or "fail"; got ${shown(rule.do)}.`);
+  }
+  if (rule.afterMs !== undefined) {
+    wholeNumber('retry.rules: afterMs', rule.afterMs, { min: 0, max: 30 * 86_400_000 });
+  }
 }
 
 function between(what: string, value: unknown, [min, max]: readonly [number, number]): void {

@@ -109,7 +109,9 @@ export class Run {
     this.pipeline = claim.pipeline;
     this.ledger = claim.ledger;
     this.now = claim.ledger.now;
-    this.mayHaveRun = claim.claimed.previous === 'lost';
+    const { previous } = claim.claimed;
+    this.mayHaveRun =
+      previous === 'lost' || (previous === 'given-back' && claim.ledger.wasAbandoned);
     this.#events = events;
     this.#claimedTick = config.clock.monotonicMs();
     const { settlements } = claim.ledger;
@@ -193,12 +195,31 @@ export class Run {
 
   /** Results reach the code before they are durable: the checkpoint policy says when they become so. */
   isSoft(): boolean {
-    return this.pipeline.checkpoint.every !== 'step';
+    const policy = this.pipeline.checkpoint;
+    // The step that fills the measure waits until all of them are durable.
+    if (policy.every === 'steps') return this.journal.waiting + 1 < policy.steps;
+    return policy.every !== 'step';
+  }
+
+  /**
+   * Which other calls are under way, for the event that settles this one; each is named once. Without it a
+   * replay could not tell a step that was cut off from one that history does not know.
+   */
+  under(key: CallKey): readonly CallKey[] | undefined {
+    if (this.calls.size <= 1) return undefined;
+    const others: CallKey[] = [];
+    for (const other of this.calls.keys()) {
+      if (other === key || this.ledger.begun.has(other)) continue;
+      this.ledger.begun.add(other);
+      others.push(other);
+    }
+    return others.length === 0 ? undefined : others;
   }
 
   /** A checkpoint is durable: calls are counted anew from here. */
   beginEra(at: Instant): void {
     this.ledger.era += 1;
+    this.ledger.begun.clear();
     this.now = at;
     this.mayHaveRun = false;
   }
@@ -214,12 +235,22 @@ export class Run {
 
   softened(): void {
     const policy = this.pipeline.checkpoint;
-    if (policy.every === 'steps' && this.journal.waiting >= policy.steps) this.journal.flush();
     if (policy.every !== 'time' || this.#cancelFlush !== undefined) return;
     this.#cancelFlush = this.config.timers.after(policy.ms, () => {
       this.#cancelFlush = undefined;
       this.journal.flush();
     });
+  }
+
+  /** The short way of `settle` for what nothing else stands before: true when the call may resolve now. */
+  settlesAtOnce(call: Call, at: Instant): boolean {
+    if (this.isOver || this.cancelled !== undefined || this.#isResting) return false;
+    if (this.ledger.settlements.length > 0 || this.inbox.isReading) return false;
+    if (!this.calls.delete(call.key)) return false;
+    this.#activity += 1;
+    this.now = at;
+    this.#comeToRest();
+    return true;
   }
 
   /** A piece of user code begins or ends; while any runs the execution stays here. */
@@ -314,30 +345,29 @@ export class Run {
     if (settlement.kind === 'cancel-requested') this.cancel(settlement.body.reason ?? '');
     else if (settlement.kind === 'child-ended') this.inbox.childEnded(settlement);
     else call?.settle(settlement);
-    if (this.#cursor < settlements.length) {
-      this.#pumpLater();
-      return;
+    if (this.#cursor === settlements.length) {
+      // Used up: what was delivered is not kept, or a long execution would hold all its results.
+      settlements.length = 0;
+      this.#cursor = 0;
     }
-    // Used up: what was delivered is not kept, or a long execution would hold all its results.
-    settlements.length = 0;
-    this.#cursor = 0;
-    this.#startDeferred();
+    this.#comeToRest();
   }
 
-  /** The code reacts to one settlement before it gets the next. */
-  #pumpLater(): void {
-    const next = this.ledger.settlements[this.#cursor];
-    // Nothing to wait for: the code has to ask first, and asking pumps.
-    if (next !== undefined && needsCall(next.kind) && !this.calls.has(next.body.key)) {
-      this.#watchForDrift();
-      return;
-    }
+  /**
+   * The code reacts to one settlement before it gets the next, in the first run as in every replay. When
+   * history is used up and no call is left, nothing can be settled before the code has asked again.
+   */
+  #comeToRest(): void {
+    if (this.calls.size === 0 && !this.isReplaying) return;
     this.#isResting = true;
-    this.config.timers.soon(() => {
-      this.#isResting = false;
-      this.#pump();
-    });
+    this.config.timers.soon(this.#rested);
   }
+
+  readonly #rested = (): void => {
+    this.#isResting = false;
+    if (this.isReplaying) this.#pump();
+    else this.#startDeferred();
+  };
 
   #startDeferred(): void {
     if (this.isHeld) return;
@@ -354,7 +384,9 @@ export class Run {
     if (this.#deferred.length === 0 || !this.isReplaying) return;
     this.#cancelDrift = this.config.timers.after(this.config.driftGraceMs, () => {
       const next = this.ledger.settlements[this.#cursor];
-      const asked = this.#deferred.find((call) => this.calls.get(call.key) === call);
+      const asked = this.#deferred.find(
+        (call) => this.calls.get(call.key) === call && !this.ledger.begun.has(call.key),
+      );
       if (next === undefined || asked === undefined || this.isOver || this.isHeld) return;
       if (!needsCall(next.kind) || this.calls.has(next.body.key)) return;
       this.#events.drifted({ expected: next.body.key, found: asked.key, seq: next.seq });

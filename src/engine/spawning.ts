@@ -1,10 +1,7 @@
 // `ctx.spawn` and `ctx.fanOut`: what the code asked for, as submissions of children.
 
-import { LANES } from '../execution/execution.ts';
 import { type CallKey, type ExecutionId, parsePipelineName } from '../execution/names.ts';
 import type { Submit } from '../store/contract/execution-store.ts';
-import { InvalidInput } from '../support/fault.ts';
-import { rejectUnknownOptions, shown } from '../support/options.ts';
 import { ChildrenCall } from './calls/children.ts';
 import { childCall, SpawnCall } from './calls/spawn.ts';
 import type { Child, ChildOutcome, Children, SpawnOptions } from './context.ts';
@@ -13,10 +10,7 @@ import { ChildFailed } from './failures.ts';
 import type { Pipeline } from './pipeline.ts';
 import type { Run } from './run.ts';
 import { validated } from './schema.ts';
-
-const OPTION_NAMES: readonly (keyof SpawnOptions)[] = [
-  ...(['name', 'key', 'lane', 'delayMs', 'deadlineMs', 'tags', 'concurrency'] as const),
-];
+import { checkPlacing } from './submission.ts';
 
 interface Asked<Input, Output> {
   readonly pipeline: Pipeline<Input, Output> | string;
@@ -58,11 +52,9 @@ async function begin<Input, Output>(
   asked: Asked<Input, Output> & { readonly inputs: readonly Input[]; readonly kind: string },
 ): Promise<{ readonly key: CallKey; readonly ids: readonly ExecutionId[] }> {
   const { pipeline, inputs, options } = asked;
-  rejectUnknownOptions('ctx.spawn', options, OPTION_NAMES);
-  if (options.lane !== undefined && !LANES.includes(options.lane)) {
-    throw new InvalidInput(`lane must be one of ${LANES.join(', ')}; got ${shown(options.lane)}.`);
-  }
-  const name = options.name ?? (typeof pipeline === 'string' ? pipeline : pipeline.name);
+  const { name: given, ...placing } = options;
+  checkPlacing('ctx.spawn', placing);
+  const name = given ?? (typeof pipeline === 'string' ? pipeline : pipeline.name);
   const key = ctx.nextKey(asked.kind, name);
   const plan = {
     key,
@@ -100,7 +92,7 @@ async function childOf<Input, Output>(
     schema === undefined
       ? asked.input
       : await validated(`The input of "${name}"`, schema, asked.input);
-  const { key, lane, delayMs, deadlineMs, tags = [], concurrency } = options;
+  const { lane, delayMs, deadlineMs, tags = [], attributes = {}, concurrency, rate } = options;
   return {
     id,
     project: execution.project,
@@ -110,12 +102,12 @@ async function childOf<Input, Output>(
     lineage: id,
     parent: { id: execution.id, call },
     tags,
-    attributes: {},
+    attributes,
     intent: call,
-    ...(key === undefined ? {} : { key }),
     ...(delayMs === undefined ? {} : { delayMs }),
     ...(deadlineMs === undefined ? {} : { deadlineMs }),
     ...(concurrency === undefined ? {} : { concurrency }),
+    ...(rate === undefined ? {} : { rate }),
     ...(execution.traceparent === undefined ? {} : { traceparent: execution.traceparent }),
   };
 }

@@ -36,9 +36,9 @@ export interface SubmitOptions {
   readonly traceparent?: string;
 }
 
-const NAMES: readonly (keyof SubmitOptions)[] = [
-  'key',
-  'project',
+type Placing = Omit<SubmitOptions, 'key' | 'project' | 'by' | 'traceparent'>;
+
+const PLACING_NAMES: readonly (keyof Placing)[] = [
   'lane',
   'delayMs',
   'deadlineMs',
@@ -46,6 +46,12 @@ const NAMES: readonly (keyof SubmitOptions)[] = [
   'rate',
   'tags',
   'attributes',
+];
+
+const NAMES: readonly (keyof SubmitOptions)[] = [
+  'key',
+  'project',
+  ...PLACING_NAMES,
   'by',
   'traceparent',
 ];
@@ -105,14 +111,18 @@ function keyOf(
   // Without a key only a repeat of this very call has this id, and it has the same intent.
   if (key === undefined) return {};
   const { by: _by, traceparent: _traceparent, ...intent } = rest;
-  const text = JSON.stringify([asked.name, asked.input ?? null, canonical(intent)]);
+  const text = JSON.stringify([asked.name, canonical(asked.input), canonical(intent)]);
   return { key, intent: digestOf(Buffer.from(text)) };
 }
 
-function canonical(value: object): unknown {
-  return Object.entries(value)
-    .filter(([, each]) => each !== undefined)
-    .sort(([a], [b]) => (a < b ? -1 : 1));
+/** The same whatever the order in which properties were written; absent ones do not count. */
+function canonical(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(canonical);
+  if (typeof value !== 'object' || value === null) return value ?? null;
+  const entries = Object.entries(value).filter(([, each]) => each !== undefined);
+  return entries
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, each]) => [name, canonical(each)]);
 }
 
 export function projectOf(project: string | undefined): ProjectName {
@@ -120,10 +130,18 @@ export function projectOf(project: string | undefined): ProjectName {
 }
 
 function checkOptions(options: SubmitOptions): void {
+  const { key, by, project: _project, traceparent, ...placing } = options;
   rejectUnknownOptions('submit', options, NAMES);
-  const { key, lane, delayMs, deadlineMs, concurrency, rate, tags, by } = options;
   if (key !== undefined) boundedText('key', key, NAME_BYTES_MAX);
   if (by !== undefined) boundedText('by', by, NAME_BYTES_MAX);
+  if (traceparent !== undefined) boundedText('traceparent', traceparent, NAME_BYTES_MAX);
+  checkPlacing('submit', placing);
+}
+
+/** What submit and spawn have in common: where in the queue, under which limits, how to be found. */
+export function checkPlacing(what: string, options: Placing): void {
+  rejectUnknownOptions(what, options, PLACING_NAMES);
+  const { lane, delayMs, deadlineMs, concurrency, rate, tags, attributes } = options;
   if (lane !== undefined && !LANES.includes(lane)) {
     throw new InvalidInput(`lane must be one of ${LANES.join(', ')}; got ${shown(lane)}.`);
   }
@@ -139,7 +157,7 @@ function checkOptions(options: SubmitOptions): void {
     wholeNumber('rate.perMs', rate.perMs, { min: 1, max: 86_400_000 });
   }
   if (tags !== undefined) checkTags(tags);
-  if (options.attributes !== undefined) checkAttributes(options.attributes);
+  if (attributes !== undefined) checkAttributes(attributes);
 }
 
 function checkTags(tags: readonly string[]): void {

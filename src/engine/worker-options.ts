@@ -2,9 +2,7 @@ import { hostname } from 'node:os';
 import type { PipelineName } from '../execution/names.ts';
 import { InvalidInput } from '../support/fault.ts';
 import { rejectUnknownOptions, shown, wholeNumber } from '../support/options.ts';
-import type { EngineConfig } from './config.ts';
 import type { AnyPipeline, Pipeline } from './pipeline.ts';
-import type { WorkerSettings } from './worker.ts';
 
 export interface WorkerOptions {
   // biome-ignore lint/suspicious/noExplicitAny: pipelines of any input and output, in one list
@@ -21,6 +19,17 @@ export interface WorkerOptions {
   readonly stopGraceMs?: number;
 }
 
+export interface WorkerSettings {
+  readonly pipelines: ReadonlyMap<PipelineName, AnyPipeline>;
+  readonly owner: string;
+  readonly ttlMs: number | undefined;
+  /** How many executions at once. */
+  readonly concurrency: number;
+  readonly pollMs: number;
+  /** How long `stop` lets running steps finish. */
+  readonly stopGraceMs: number;
+}
+
 const NAMES: readonly (keyof WorkerOptions)[] = [
   'pipelines',
   'concurrency',
@@ -30,10 +39,7 @@ const NAMES: readonly (keyof WorkerOptions)[] = [
   'stopGraceMs',
 ];
 
-export function resolveWorkerOptions(
-  options: WorkerOptions,
-  _config: EngineConfig,
-): WorkerSettings {
+export function resolveWorkerOptions(options: WorkerOptions): WorkerSettings {
   rejectUnknownOptions('worker', options, NAMES);
   const { pipelines, owner, ttlMs } = options;
   if (!Array.isArray(pipelines) || pipelines.length === 0) {

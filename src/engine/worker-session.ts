@@ -4,7 +4,7 @@
 import { openSession, type Session } from '../lease/live-session.ts';
 import type { KernelStore } from '../lease/port.ts';
 import type { EngineConfig } from './config.ts';
-import type { WorkerSettings } from './worker.ts';
+import type { WorkerSettings } from './worker-options.ts';
 
 export function openWorkerSession(
   config: EngineConfig,

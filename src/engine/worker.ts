@@ -13,19 +13,10 @@ import type { EngineConfig } from './config.ts';
 import { Drive } from './drive.ts';
 import { quietLanes, sharesOf } from './lane-shares.ts';
 import { tell } from './observer.ts';
-import type { AnyPipeline } from './pipeline.ts';
+import { resolveWorkerOptions, type WorkerOptions, type WorkerSettings } from './worker-options.ts';
 import { openWorkerSession } from './worker-session.ts';
 
-export interface WorkerSettings {
-  readonly pipelines: ReadonlyMap<PipelineName, AnyPipeline>;
-  readonly owner: string;
-  readonly ttlMs: number | undefined;
-  /** How many executions at once. */
-  readonly concurrency: number;
-  readonly pollMs: number;
-  /** How long `stop` lets running steps finish. */
-  readonly stopGraceMs: number;
-}
+export type { WorkerOptions } from './worker-options.ts';
 
 export interface Worker {
   /** The session that carries its claims now. */
@@ -61,6 +52,7 @@ export class LiveWorker implements Worker {
   #running: Promise<void>;
   #maintainedAt: number;
   #stopping: Promise<void> | undefined;
+  #stopped: () => void = () => undefined;
 
   constructor(config: EngineConfig, settings: WorkerSettings, session: Session) {
     this.#config = config;
@@ -73,10 +65,16 @@ export class LiveWorker implements Worker {
     this.#running = this.#run();
   }
 
-  static async open(config: EngineConfig, settings: WorkerSettings): Promise<LiveWorker> {
+  static async open(
+    config: EngineConfig,
+    options: WorkerOptions,
+    stopped: () => void,
+  ): Promise<LiveWorker> {
+    const settings = resolveWorkerOptions(options);
     let worker: LiveWorker | undefined;
     const session = await openWorkerSession(config, settings, () => worker?.lookAtInboxes());
     worker = new LiveWorker(config, settings, session);
+    worker.#stopped = stopped;
     return worker;
   }
 
@@ -130,6 +128,7 @@ export class LiveWorker implements Worker {
     await this.#empty();
     for (const cancel of cancels) cancel();
     await this.#session.close();
+    this.#stopped();
   }
 
   #empty(): Promise<void> {

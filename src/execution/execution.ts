@@ -33,6 +33,16 @@ export type Status =
 
 export type TerminalStatus = 'completed' | 'failed' | 'cancelled' | 'quarantined';
 
+export const STATUSES: readonly Status[] = [
+  'queued',
+  'running',
+  'waiting',
+  'completed',
+  'failed',
+  'cancelled',
+  'quarantined',
+];
+
 export const TERMINAL: ReadonlySet<Status> = new Set<Status>([
   'completed',
   'failed',
@@ -78,7 +88,7 @@ export interface Submission {
   readonly pipeline: PipelineName;
   readonly lane: Lane;
   readonly input: Payload;
-  /** The first of a chain of continuations and re-drives; idempotency keys are made from it. */
+  /** The first of a chain of re-drives; idempotency keys are made from it. */
   readonly lineage: ExecutionId;
   /** Same key, same intent: the same execution. */
   readonly key?: string;

@@ -102,7 +102,10 @@ test('H-2: a child that was renewed meanwhile stops when its parent lapses', asy
   await clock.advance(2_999);
   for (const lease of leases) lease.assertHeld(1);
   await clock.advance(1);
-  assert.ok(leases.every(({ signal }) => signal.aborted), 'nobody had to look');
+  assert.ok(
+    leases.every(({ signal }) => signal.aborted),
+    'nobody had to look',
+  );
   assertStopped(leases, 'lapsed');
   assert.equal(child.signal.aborted, false, 'a lapse is not an end');
   assert.equal(reports.filter(({ kind }) => kind === 'lapsed').length, 3);

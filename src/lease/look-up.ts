@@ -45,7 +45,10 @@ export async function lookUp(core: SessionCore, handles: readonly LeaseHandle[])
 }
 
 /** O-5: who ended it, and why. Asked once and not for long: to stop is worth more than to know why. */
-async function howEnded(core: SessionCore, { key, fence }: LeaseHandle): Promise<EndedBy | undefined> {
+async function howEnded(
+  core: SessionCore,
+  { key, fence }: LeaseHandle,
+): Promise<EndedBy | undefined> {
   const { ttlMs, timers } = core.config;
   const inspected = await callStore(
     async () => ({ kind: 'inspected', inspection: await core.leases.inspect(key) }) as const,
@@ -58,5 +61,9 @@ async function howEnded(core: SessionCore, { key, fence }: LeaseHandle): Promise
   const isOfTerm = record?.fence === fence || record?.predecessor.fence === fence;
   if (end === undefined || !isOfTerm) return undefined;
   const { exit, cause, actor } = end;
-  return { exit, ...(cause === undefined ? {} : { cause }), ...(actor === undefined ? {} : { actor }) };
+  return {
+    exit,
+    ...(cause === undefined ? {} : { cause }),
+    ...(actor === undefined ? {} : { actor }),
+  };
 }

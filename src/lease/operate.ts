@@ -6,6 +6,7 @@ import { systemRandom } from '../support/random.ts';
 import { parseFence } from './fence.ts';
 import { parseLeaseKey, parseOwner, parseRequestId, parseText } from './names.ts';
 import type { DrainAnswer, KernelStore, Revoked } from './port.ts';
+import { requireStore } from './session-options.ts';
 
 export interface OperateOptions {
   readonly store: KernelStore;
@@ -38,6 +39,7 @@ const DEADLINE_MS_MAX = 31_536_000_000;
 /** Asks the holder to stop by a deadline. */
 export async function drainLease(options: DrainOptions): Promise<DrainAnswer> {
   rejectUnknownOptions('drainLease', options, [...NAMES, 'deadlineMs', 'successor']);
+  requireStore('drainLease', options.store);
   const { actor, ...term } = checked(options);
   const range = { min: 0, max: DEADLINE_MS_MAX };
   return options.store.leases.requestDrain({
@@ -51,6 +53,7 @@ export async function drainLease(options: DrainOptions): Promise<DrainAnswer> {
 /** Ends the term now. Its holder learns of it with its next heartbeat; only fences order what it does. */
 export async function revokeLease(options: OperateOptions): Promise<Revoked> {
   rejectUnknownOptions('revokeLease', options, NAMES);
+  requireStore('revokeLease', options.store);
   return options.store.leases.revoke(checked(options));
 }
 

@@ -3,11 +3,12 @@
 // what it needs. Any number may run on one store.
 
 import { type Clock, systemClock } from '../support/clock.ts';
-import { rejectUnknownOptions, wholeNumber } from '../support/options.ts';
+import { optionalFunctions, rejectUnknownOptions, wholeNumber } from '../support/options.ts';
 import { jittered, type Random, systemRandom } from '../support/random.ts';
 import { systemTimers, type Timers } from '../support/timer.ts';
 import { elapsedMs, momentOf } from './authority.ts';
 import type { KernelStore, Swept } from './port.ts';
+import { requireStore } from './session-options.ts';
 import { callStore, isUnanswered, type Unanswered } from './store-call.ts';
 
 export interface SweeperOptions {
@@ -39,6 +40,8 @@ export function startSweeper(options: SweeperOptions): Sweeper {
     'timers',
     'random',
   ]);
+  requireStore('startSweeper', options.store);
+  optionalFunctions('startSweeper', { onSwept: options.onSwept });
   const everyMs = wholeNumber('everyMs', options.everyMs ?? 5_000, { min: 10, max: 3_600_000 });
   const limit = wholeNumber('limit', options.limit ?? 500, { min: 1, max: 100_000 });
   const { store, clock = systemClock, timers = systemTimers, random = systemRandom } = options;

@@ -55,7 +55,11 @@ test('O-5: also when a successor has the key already', async () => {
   const bob = await open('bob');
   assert.equal((await bob.acquire('k')).kind, 'acquired');
   await ann.heartbeat();
-  assert.deepEqual(reasonOf(lease).ended, { exit: 'revoked', actor: 'olga', cause: 'wrong region' });
+  assert.deepEqual(reasonOf(lease).ended, {
+    exit: 'revoked',
+    actor: 'olga',
+    cause: 'wrong region',
+  });
 });
 
 test('O-5: whose drain it was is told when its deadline has passed', async () => {

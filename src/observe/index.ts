@@ -46,6 +46,7 @@ export {
   type RecorderOptions,
   recordLeases,
 } from './lease-log/recorder.ts';
+export { observers } from './observers.ts';
 export {
   type Checked,
   type VerifiedLog,

@@ -124,7 +124,10 @@ test('A-8: registry refuses what cannot be meant', async () => {
   assert.throws(() => registry(untyped({ store })), refused(/service must be a string/));
   assert.throws(() => registry(untyped({ store, servce: 's' })), refused(/"service"/));
   const nodes = registry({ store, service: 'nodes' });
-  await assert.rejects(nodes.list(untyped({ all: true })), refused(/list: there is no option "all"/));
+  await assert.rejects(
+    nodes.list(untyped({ all: true })),
+    refused(/list: there is no option "all"/),
+  );
   assert.throws(() => nodes.watch(untyped({ pol: 1 })), refused(/watch: there is no option "pol"/));
   assert.throws(() => nodes.watch({ pollMs: 0 }), refused(/pollMs/));
   assert.throws(() => nodes.register(untyped(undefined)), refused(/register: options are/));
@@ -151,7 +154,10 @@ test('A-8: revokePrefix refuses what cannot be meant, when it is called', () => 
 test('A-8: openProvedSession refuses what cannot be meant by its own name', async () => {
   const { store } = makeWorld();
   const good = { store, owner: 'ann' };
-  await assert.rejects(openProvedSession(untyped(undefined)), refused(/openProvedSession: options/));
+  await assert.rejects(
+    openProvedSession(untyped(undefined)),
+    refused(/openProvedSession: options/),
+  );
   await assert.rejects(
     openProvedSession(untyped({ ...good, stalMs: 1 })),
     refused(/openProvedSession: there is no option "stalMs". Did you mean "stallMs"/),

@@ -5,57 +5,19 @@
 
 import type { HeldLease } from '../lease/held-lease.ts';
 import type { Session } from '../lease/live-session.ts';
-import { NAME_BYTES_MAX } from '../lease/names.ts';
 import { callSafely, causeOf } from '../lease/observer.ts';
-import { requireStore, TTL_MS_DEFAULT } from '../lease/session-options.ts';
+import { TTL_MS_DEFAULT } from '../lease/session-options.ts';
 import { isOutage } from '../lease/store-call.ts';
 import { whenAborted } from '../support/abort.ts';
 import { systemClock } from '../support/clock.ts';
-import {
-  boundedText,
-  optionalFunctions,
-  rejectUnknownOptions,
-  wholeNumber,
-} from '../support/options.ts';
 import { jittered, systemRandom } from '../support/random.ts';
 import { systemTimers } from '../support/timer.ts';
 import { POOL_METADATA, sessionsWith } from './members.ts';
 import { Leftovers, rotated, shareOf } from './pool-balance.ts';
 import { isTakeable, keyStates, leaseKeyOf, listOf, normalKeys } from './pool-keys.ts';
-import {
-  checkTerm,
-  exitOf,
-  runTerm,
-  TERM_OPTION_NAMES,
-  type Term,
-  type TermOptions,
-} from './run-term.ts';
-import {
-  isHopeless,
-  STANDING_OPTION_NAMES,
-  type StandingOptions,
-  StandingSession,
-} from './standing-session.ts';
-
-export interface PoolOptions extends StandingOptions, Omit<TermOptions, 'clock' | 'timers'> {
-  /** All members of one pool use the same name. */
-  readonly name: string;
-  readonly keys: readonly string[];
-  /**
-   * How often to look at members and shares, at least; a member that is about to expire is looked at
-   * when it does. Default a third of the ttl.
-   */
-  readonly balanceMs?: number;
-  /** How many keys one member gives up at a time. Default 1. */
-  readonly movesMax?: number;
-  /** Whether an error means that the key can never be worked on. It is then retired, for all members. */
-  readonly isPermanent?: (error: unknown) => boolean;
-  /**
-   * Told what the work of a key threw, and, without a key, any fault of the store that is not an
-   * outage; the pool goes on, unless that cannot help: then its state is `failed`.
-   */
-  readonly onError?: (key: string | undefined, error: unknown) => void;
-}
+import { checkPoolOptions, type PoolOptions } from './pool-options.ts';
+import { checkTerm, exitOf, runTerm, type Term } from './run-term.ts';
+import { isHopeless, StandingSession } from './standing-session.ts';
 
 /** `failed`: it takes no more keys, for a reason that `onError` was told. */
 export type PoolState = 'running' | 'stopped' | 'failed';
@@ -80,30 +42,9 @@ export interface Pool {
 }
 
 export function pool(options: PoolOptions, work: (term: PoolTerm) => Promise<void>): Pool {
-  checkOptions(options);
+  checkPoolOptions(options);
   checkTerm('pool', options, work);
   return new Member(options, work);
-}
-
-const NAMES: readonly (keyof PoolOptions)[] = [
-  'name',
-  'keys',
-  'balanceMs',
-  'movesMax',
-  'isPermanent',
-  'onError',
-  ...TERM_OPTION_NAMES,
-  ...STANDING_OPTION_NAMES,
-];
-
-function checkOptions(options: PoolOptions): void {
-  rejectUnknownOptions('pool', options, NAMES);
-  const { name, balanceMs = 1, movesMax = 1, isPermanent, onError, open } = options;
-  boundedText('pool: name', name, NAME_BYTES_MAX);
-  wholeNumber('balanceMs', balanceMs, { min: 1, max: 3_600_000 });
-  wholeNumber('movesMax', movesMax, { min: 1, max: 10_000 });
-  optionalFunctions('pool', { isPermanent, onError, open });
-  requireStore('pool', options.store);
 }
 
 interface Running {

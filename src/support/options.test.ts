@@ -24,6 +24,16 @@ test('an unknown option that is like no other is answered with the list', () => 
   );
 });
 
+test('a name that other libraries use is answered with the one it has here', () => {
+  const known = ['url', 'pooler', 'ttlMs'];
+  const says = (name: string, hint: RegExp): void =>
+    assert.throws(() => rejectUnknownOptions('openStore', { [name]: 1 }, known), hint);
+  says('connectionString', /Did you mean "url"\?/);
+  says('ttl', /Did you mean "ttlMs"\?/);
+  says('pool', /Known options: url, pooler, ttlMs\./);
+  says('filename', /Known options/);
+});
+
 test('a whole number within its range passes, both ends included', () => {
   for (const value of [1, 2, 3]) {
     assert.equal(wholeNumber('limit', value, { min: 1, max: 3 }), value);

@@ -17,11 +17,29 @@ export function rejectUnknownOptions(
   }
   for (const name of Object.keys(options)) {
     if (known.includes(name)) continue;
-    const nearest = nearestName(name, known);
+    const nearest = meantBy(name, known);
     const hint =
       nearest === undefined ? `Known options: ${known.join(', ')}.` : `Did you mean "${nearest}"?`;
     throw new InvalidInput(`${what}: there is no option "${name}". ${hint}`);
   }
+}
+
+/** What other libraries call it; a name that stands for something else here is no slip of the pen. */
+const ELSEWHERE: Readonly<Record<string, string | undefined>> = {
+  connectionString: 'url',
+  uri: 'url',
+  dsn: 'url',
+  pool: undefined,
+  path: 'file',
+  filename: 'file',
+  ttl: 'ttlMs',
+  timeout: 'timeoutMs',
+};
+
+function meantBy(name: string, known: readonly string[]): string | undefined {
+  if (!Object.hasOwn(ELSEWHERE, name)) return nearestName(name, known);
+  const meant = ELSEWHERE[name];
+  return meant !== undefined && known.includes(meant) ? meant : undefined;
 }
 
 /** A whole number of milliseconds, bytes or things within stated limits. */

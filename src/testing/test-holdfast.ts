@@ -44,7 +44,12 @@ export async function openTestHoldfast(options: TestHoldfastOptions): Promise<Te
   return {
     holdfast,
     clock,
-    advance: (ms) => clock.advance(ms),
+    async advance(ms) {
+      await clock.advance(ms);
+      // Deadlines of those that wait are a duty that is done now and then.
+      await store.executions.maintain({ limit: 1_000 });
+      await clock.settle();
+    },
     async restart() {
       worker.crash();
       const by = { kind: 'operator', actor: 'test', reason: 'restart' } as const;

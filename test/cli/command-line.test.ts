@@ -74,6 +74,12 @@ test('a slip of the pen is answered with what was meant, on stderr, with code 2'
       /--replay-ttl-ms takes a number of at least 10; got "0"/,
     ],
     [
+      ['advise', fleet, '--replay-grace-ms', '9', '--replay-ttl-ms', '10'],
+      /--replay-grace-ms may be half of the ttl at most/,
+    ],
+    [['advise', fleet, '--replay-grace-ms', '9'], /with which ttl\?/],
+    [['advise', fleet, '--takeover-ms', '0'], /--takeover-ms takes a number of at least 1/],
+    [
       ['verify-log', join(folder, 'nothing.jsonl')],
       /nothing\.jsonl cannot be read or written \(ENOENT\)/,
     ],
@@ -180,4 +186,46 @@ test('advise: not enough evidence is 1 and says what is missing', async () => {
     out,
     /Not enough evidence:\n• renewals: \d+ renewals; needed: 500[^\n]*; record about \d+ h/,
   );
+  const svg = join(folder, 'never.svg');
+  const asked = await holdfast('advise', short, '--svg', svg);
+  assert.match(asked.problems, /never\.svg was not written: there is no recommendation/);
+  await assert.rejects(readFile(svg), /ENOENT/);
+});
+
+test('advise: limits of your own replace those of the preset', async () => {
+  const words = ['advise', fleet, '--preset', 'interactive'];
+  const loose = JSON.parse((await holdfast(...words, '--takeover-ms', '60000', '--json')).out);
+  const tight = JSON.parse((await holdfast(...words, '--takeover-ms', '6000', '--json')).out);
+  assert.ok(loose.predicted.takeoverP99Ms > tight.predicted.takeoverP99Ms, 'the limit is heard');
+  assert.ok(tight.predicted.takeoverP99Ms <= 6_000);
+  const strict = await holdfast(...words, '--false-losses', '1', '--takeover-ms', '1', '--json');
+  assert.equal(strict.code, 1);
+});
+
+test('advise: what is no log is named once, also for programs, and is 2', async () => {
+  const binary = join(folder, 'binary.bin');
+  const bytes = Uint8Array.from({ length: 4_000 }, (_, index) => (index * 7_919) % 256);
+  await writeFile(binary, bytes);
+  const people = await holdfast('advise', binary);
+  assert.equal(people.code, 2);
+  assert.equal(people.problems.trim().split('\n').length, 2, people.problems);
+  const programs = await holdfast('advise', binary, '--json');
+  assert.equal(programs.code, 2);
+  assert.equal(JSON.parse(programs.out).kind, 'unreadable');
+  const absent = await holdfast('verify-log', join(folder, 'absent.jsonl'), '--json');
+  assert.equal(absent.code, 2);
+  assert.match(JSON.parse(absent.out).problem, /absent\.jsonl cannot be read/);
+});
+
+test('the version is that of the package', async () => {
+  const manifest = await readFile(join(import.meta.dirname, '../../package.json'), 'utf8');
+  assert.equal((await holdfast('--version')).out.trim(), JSON.parse(manifest).version);
+});
+
+test('the sample in the guide is what the command prints', async () => {
+  const { out } = await holdfast('advise', fleet, '--preset', 'interactive');
+  const guide = await readFile(join(import.meta.dirname, '../../docs/guide/advise.md'), 'utf8');
+  const sample = /^```\n( +now[\s\S]*?)^…$/m.exec(guide)?.[1] ?? '';
+  assert.equal(sample, out.slice(0, sample.length), out);
+  assert.ok(sample.split('\n').length > 5);
 });

@@ -175,6 +175,8 @@ test('replay: the same settings give what was recorded, a longer ttl fewer losse
     describeReplay(longer),
     /\d+ fewer false losses .* and 8\.3 s more time to take over/,
   );
+  const one = { ...longer, recorded: { lapses: 0, losses: 4 }, replayed: { lapses: 0, losses: 5 } };
+  assert.match(describeReplay(one), /1 more false loss \(5 instead of 4\)/);
 });
 
 test('the trade-off is one self-contained picture with both points in it', () => {

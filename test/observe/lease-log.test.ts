@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
@@ -190,11 +190,48 @@ test('beyond its size a log goes on in a new file and the oldest is let go', asy
 });
 
 test('O-4: a recorder that cannot write says so when asked, and never throws at the library', async () => {
-  const recorder = recordLeases({ file: join(folder, 'no-such-folder', 'a.jsonl') });
+  const gone = join(folder, 'gone');
+  await mkdir(gone);
+  const told: unknown[] = [];
+  const onError = (error: unknown): unknown => told.push(error);
+  const recorder = recordLeases({ file: join(gone, 'a.jsonl'), onError });
+  await rm(gone, { recursive: true });
   recorder.report({ kind: 'dropped', count: 1, at: 1 });
   await assert.rejects(recorder.flush(), /ENOENT/);
   recorder.report({ kind: 'dropped', count: 1, at: 1 });
   assert.equal(recorder.dropped, 1);
+  assert.match(String(told), /ENOENT/);
+  assert.equal(told.length, 1);
+});
+
+test('a path that cannot be written is refused at once', () => {
+  const file = join(folder, 'no-such-folder', 'a.jsonl');
+  assert.throws(() => recordLeases({ file }), /no-such-folder.* cannot be written .*ENOENT/);
+});
+
+test('every new file of a log says what the sessions that are still open live by', async () => {
+  const file = join(folder, 'long-lived.jsonl');
+  const clock = new ManualClock();
+  const time = { clock, timers: clock.timers };
+  const store = openMemoryStore({ clock });
+  const recorder = recordLeases({ file, bytesMax: 2_000, filesMax: 2, ...time });
+  const open = (owner: string) => openSession({ store, owner, observer: recorder, ...time });
+  const short = await open('short');
+  const long = await open('long');
+  await short.close();
+  for (let round = 0; round < 20; round += 1) {
+    await clock.advance(5_000);
+    await recorder.flush();
+  }
+  for (const name of [file, `${file}.1`, `${file}.2`]) {
+    const entries = await readAll(name);
+    const told = entries.flatMap((entry) =>
+      entry.kind === 'report' && entry.report.kind === 'settings' ? [entry.report.session] : [],
+    );
+    assert.deepEqual(told, [long.id], name);
+  }
+  await long.close();
+  await recorder.close();
 });
 
 test('a file that does not begin with a header is no lease log, and a torn line before one is not forgiven', async () => {

@@ -85,11 +85,7 @@ function inspect(stage: Stage) {
   return stage.store.leases.inspect(parseLeaseKey(KEY));
 }
 
-async function keepWhileAnnounced(
-  backend: Backend,
-  below: boolean,
-  exits = false,
-): Promise<void> {
+async function keepWhileAnnounced(backend: Backend, below: boolean, exits = false): Promise<void> {
   await using stage = await Stage.on(backend);
   const block = { key: KEY, ms: 3 * TTL_MS, announcedMs: 10 * TTL_MS, below };
   const { prover, blocked, taken } = await contend(stage, block, exits);

@@ -15,6 +15,9 @@ export interface InFlight {
 
 const REST_MS = 1_000;
 
+/** A worker asks for more only while half of its places are free. */
+const PLACES_PER_EXECUTION = 2;
+
 /** Resident memory of a worker whose executions are all inside a step that waits. */
 export async function inFlight(place: Place, { executions }: InFlightOrder): Promise<InFlight> {
   const { holdfast, watch, close } = await openSubject(place);
@@ -32,7 +35,8 @@ export async function inFlight(place: Place, { executions }: InFlightOrder): Pro
         return text;
       }),
   });
-  await holdfast.worker({ pipelines: [work], concurrency: executions });
+  const concurrency = executions * PLACES_PER_EXECUTION;
+  await holdfast.worker({ pipelines: [work], concurrency });
   await pause(REST_MS);
   const idleBytes = process.memoryUsage.rss();
   watch.expect(executions);

@@ -73,7 +73,8 @@ export class SleepCall implements Call {
     }
     delete this.waits;
     const { key, name } = this.#plan;
-    const body: CallBody = { key };
+    const others = this.#run.under(key);
+    const body: CallBody = { key, ...(others === undefined ? {} : { with: others }) };
     this.#run.journal.record({
       event: { kind: 'timer-fired', name, body: JSON.stringify(body) as Payload },
       stored: (at) => this.#run.settle({ kind: 'timer-fired', body, at, seq: 0 }),

@@ -10,6 +10,7 @@ import type { Instant } from '../../support/clock.ts';
 import type { StepContext } from '../context.ts';
 import { failureOf, retryAfterOf, StepFailed } from '../failures.ts';
 import type { Entry } from '../journal.ts';
+import { LazyAbort } from '../lazy-abort.ts';
 import type { CallBody, Opening, Settlement } from '../ledger.ts';
 import { tell } from '../observer.ts';
 import { type ResolvedRetry, ruleFor } from '../retry-options.ts';
@@ -45,6 +46,7 @@ export class StepCall<Output> implements Call, Entry {
   readonly #reject: (error: Error) => void;
   #failed = 0;
   #denied = 0;
+  #mayHaveRun = false;
   #cancelTimer: (() => void) | undefined;
 
   constructor(
@@ -63,6 +65,7 @@ export class StepCall<Output> implements Call, Entry {
   }
 
   start(opening: Opening | undefined): void {
+    this.#mayHaveRun = this.#run.mayHaveRun;
     if (opening === undefined) {
       this.#attempt();
       return;
@@ -152,10 +155,12 @@ export class StepCall<Output> implements Call, Entry {
     if (run.isOver || run.cancelled !== undefined) return;
     const { key, name } = this.#plan;
     const attempts = this.#failed === 0 ? '' : `,"attempt":${this.#failed + 1}`;
-    const again = run.mayHaveRun ? ',"again":true' : '';
+    const again = this.#mayHaveRun ? ',"again":true' : '';
+    const others = run.under(key);
+    const under = others === undefined ? '' : `,"with":${JSON.stringify(others)}`;
     const isSoft = run.isSoft();
     const soft = isSoft ? ',"soft":true' : '';
-    const text = `{"key":${JSON.stringify(key)},"out":${payload}${attempts}${again}${soft}}`;
+    const text = `{"key":${JSON.stringify(key)},"out":${payload}${attempts}${again}${under}${soft}}`;
     this.event = { kind: 'step-completed', name, body: text as Payload };
     this.#output = { value: output };
     this.#tell(startedAt);
@@ -178,15 +183,10 @@ export class StepCall<Output> implements Call, Entry {
   /** As an entry of the journal: its result is durable. */
   stored(at: Instant): void {
     const run = this.#run;
+    const live = this.#output as { value: Output };
     run.mayHaveRun = false;
-    const body = { key: this.#plan.key };
-    run.settle({
-      kind: 'step-completed',
-      body,
-      at,
-      seq: 0,
-      live: this.#output as { value: Output },
-    });
+    if (run.settlesAtOnce(this, at)) this.#resolve(live.value);
+    else run.settle({ kind: 'step-completed', body: { key: this.#plan.key }, at, seq: 0, live });
     run.active(-1);
   }
 
@@ -209,9 +209,11 @@ export class StepCall<Output> implements Call, Entry {
       { failed: this.#failed, denied: this.#denied },
       { failure, dice: run.config.random.next(), ...(afterMs === undefined ? {} : { afterMs }) },
     );
+    const others = run.under(key);
     const body: CallBody = {
       key,
       failure,
+      ...(others === undefined ? {} : { with: others }),
       attempt: this.#failed + this.#denied,
       ...(isDenied ? { denied: true } : {}),
       ...(decision.kind === 'retry' ? { retryInMs: decision.delayMs } : {}),
@@ -228,7 +230,7 @@ export class StepCall<Output> implements Call, Entry {
   }
 
   #tell(startedAt: number, failure?: Failure): void {
-    const { config, claimed, pipeline, mayHaveRun } = this.#run;
+    const { config, claimed, pipeline } = this.#run;
     if (config.observer === undefined) return;
     tell(config.observer, {
       kind: 'step',
@@ -238,7 +240,7 @@ export class StepCall<Output> implements Call, Entry {
       step: this.#plan.name,
       attempt: this.#failed + 1,
       tookMs: config.clock.monotonicMs() - startedAt,
-      mayHaveRun,
+      mayHaveRun: this.#mayHaveRun,
       ...(failure === undefined ? {} : { failure }),
     });
   }
@@ -249,7 +251,7 @@ class Attempt<Output> implements StepContext {
   readonly attempt: number;
   readonly #run: Run;
   readonly #plan: StepPlan<Output>;
-  #controller: AbortController | undefined;
+  #stop: LazyAbort | undefined;
 
   constructor(run: Run, plan: StepPlan<Output>, attempt: number) {
     this.#run = run;
@@ -266,8 +268,8 @@ class Attempt<Output> implements StepContext {
   }
 
   get signal(): AbortSignal {
-    this.#controller ??= new AbortController();
-    return AbortSignal.any([this.#controller.signal, this.#run.stop.signal]);
+    this.#stop ??= new LazyAbort();
+    return AbortSignal.any([this.#stop.signal, this.#run.stop.signal]);
   }
 
   assertHeld(marginMs = 0): void {
@@ -284,7 +286,8 @@ class Attempt<Output> implements StepContext {
     const cancel = this.#run.config.timers.after(timeoutMs, () => {
       const timedOut = new StepTimedOut(this.#plan.name, timeoutMs);
       reject(timedOut);
-      this.#controller?.abort(timedOut);
+      this.#stop ??= new LazyAbort();
+      this.#stop.abort(timedOut);
     });
     try {
       return await Promise.race([this.#plan.fn(this), promise]);

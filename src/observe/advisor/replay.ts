@@ -85,7 +85,7 @@ export function describeReplay(replay: Replay): string {
   const losses =
     difference === 0
       ? 'as many false losses'
-      : `${Math.abs(difference)} ${difference < 0 ? 'fewer' : 'more'} false losses`;
+      : `${Math.abs(difference)} ${difference < 0 ? 'fewer' : 'more'} false ${Math.abs(difference) === 1 ? 'loss' : 'losses'}`;
   const seconds = Math.abs(replay.takeoverLaterMs / 1_000).toFixed(1);
   const takeover = `${seconds} s ${replay.takeoverLaterMs < 0 ? 'less' : 'more'} time to take over`;
   return `With these settings the recorded time would have had ${losses} (${would} instead of ${was}) and ${takeover}.`;

@@ -2,6 +2,7 @@
 // never waits for a disk. What comes faster than the disk takes it is dropped and counted.
 
 import { open, rename, stat } from 'node:fs/promises';
+import { callSafely } from '../../lease/observer.ts';
 import type { LogEntry } from './entry.ts';
 
 export interface LogFileOptions {
@@ -10,6 +11,8 @@ export interface LogFileOptions {
   readonly bytesMax?: number;
   /** How many old files are kept. Default 4. */
   readonly filesMax?: number;
+  /** Told once, of the write that failed; nothing is written after it. */
+  readonly onError?: (error: unknown) => void;
 }
 
 const WAITING_MAX = 10_000;
@@ -19,7 +22,7 @@ const FILES_MAX_DEFAULT = 4;
 
 export class LogFile {
   readonly #options: LogFileOptions;
-  readonly #header: (part: number) => LogEntry;
+  readonly #head: (part: number) => readonly LogEntry[];
   readonly #wallMs: () => number;
   #waiting: string[] = [];
   #dropped = 0;
@@ -31,10 +34,14 @@ export class LogFile {
 
   constructor(
     options: LogFileOptions,
-    writer: { readonly header: (part: number) => LogEntry; readonly wallMs: () => number },
+    writer: {
+      /** What a file begins with. */
+      readonly head: (part: number) => readonly LogEntry[];
+      readonly wallMs: () => number;
+    },
   ) {
     this.#options = options;
-    this.#header = writer.header;
+    this.#head = writer.head;
     this.#wallMs = writer.wallMs;
   }
 
@@ -81,6 +88,10 @@ export class LogFile {
       this.#failure = fault;
       this.#dropped += this.#waiting.length;
       this.#waiting = [];
+      callSafely(
+        () => this.#options.onError?.(fault),
+        () => undefined,
+      );
     } finally {
       this.#writing = undefined;
     }
@@ -112,7 +123,8 @@ export class LogFile {
 
   /** A header; after a line that a killed process left unfinished it starts on a line of its own. */
   async #opening(): Promise<string> {
-    const header = `${JSON.stringify(this.#header(this.#parts))}\n`;
+    const head = this.#head(this.#parts);
+    const header = head.map((entry) => `${JSON.stringify(entry)}\n`).join('');
     this.#parts += 1;
     const { file } = this.#options;
     const size = await stat(file).then(

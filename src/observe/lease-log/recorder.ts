@@ -1,12 +1,25 @@
 // The recorder: an observer that keeps what it is told in a lease log, and with it, if asked, what
 // the store recorded. One per process and file; several processes write several files.
 
+import { closeSync, openSync } from 'node:fs';
 import type { EventSeq, LeaseEvent } from '../../lease/event.ts';
-import type { LeaseObserver, LeaseReport } from '../../lease/observer.ts';
+import type { SessionId } from '../../lease/names.ts';
+import {
+  causeOf,
+  type LeaseObserver,
+  type LeaseReport,
+  type SettingsReport,
+} from '../../lease/observer.ts';
 import type { KernelStore } from '../../lease/port.ts';
 import { watchLeases } from '../../lease/watch.ts';
 import { type Clock, systemClock } from '../../support/clock.ts';
-import { boundedText, rejectUnknownOptions, wholeNumber } from '../../support/options.ts';
+import { InvalidInput } from '../../support/fault.ts';
+import {
+  boundedText,
+  optionalFunctions,
+  rejectUnknownOptions,
+  wholeNumber,
+} from '../../support/options.ts';
 import { systemRandom } from '../../support/random.ts';
 import { systemTimers, type Timers } from '../../support/timer.ts';
 import { LOG_VERSION, type LogEntry } from './entry.ts';
@@ -35,16 +48,27 @@ export interface LeaseRecorder extends LeaseObserver {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** `file` is made when it does not exist and appended to when it does. */
+/** `file` is made when it does not exist and appended to when it does. Throws when it cannot be. */
 export function recordLeases(options: RecorderOptions): LeaseRecorder {
   rejectUnknownOptions('recordLeases', options, [
-    ...['file', 'bytesMax', 'filesMax', 'clock', 'timers'],
+    ...['file', 'bytesMax', 'filesMax', 'onError', 'clock', 'timers'],
   ]);
   boundedText('file', options.file, 4_096);
+  optionalFunctions('recordLeases', { onError: options.onError });
   const range = { min: 1, max: Number.MAX_SAFE_INTEGER };
   if (options.bytesMax !== undefined) wholeNumber('bytesMax', options.bytesMax, range);
   if (options.filesMax !== undefined) wholeNumber('filesMax', options.filesMax, range);
+  openOnce(options.file);
   return new Recorder(options);
+}
+
+/** Found out now, not when the recording is over and nothing of it is there. */
+function openOnce(file: string): void {
+  try {
+    closeSync(openSync(file, 'a'));
+  } catch (cause) {
+    throw new InvalidInput(`recordLeases: ${file} cannot be written (${causeOf(cause)}).`);
+  }
 }
 
 interface Followed {
@@ -61,6 +85,8 @@ class Recorder implements LeaseRecorder {
   readonly #wallMs: () => number;
   readonly #stop: AbortController = new AbortController();
   readonly #followed: Followed[] = [];
+  /** Of sessions that are open, with when they were last heard of: told again in every new file. */
+  readonly #settings: Map<SessionId, SettingsReport & { at: number }> = new Map();
 
   constructor(options: RecorderOptions) {
     const clock = options.clock ?? systemClock;
@@ -68,13 +94,10 @@ class Recorder implements LeaseRecorder {
     this.#wallMs = () => clock.wallMs();
     this.#timers = options.timers ?? systemTimers;
     this.#file = new LogFile(options, {
-      header: (part) => ({
-        kind: 'header',
-        version: LOG_VERSION,
-        at: clock.wallMs(),
-        writer,
-        part,
-      }),
+      head: (part) => [
+        { kind: 'header', version: LOG_VERSION, at: clock.wallMs(), writer, part },
+        ...(part === 0 ? [] : this.#stillOpen()),
+      ],
       wallMs: this.#wallMs,
     });
   }
@@ -84,7 +107,22 @@ class Recorder implements LeaseRecorder {
   }
 
   report(report: LeaseReport): void {
+    this.#note(report);
     this.#file.append({ kind: 'report', report });
+  }
+
+  /** Old files are let go of, and with them what a long session lives by. */
+  #stillOpen(): readonly LogEntry[] {
+    return [...this.#settings.values()].map((report) => ({ kind: 'report', report }));
+  }
+
+  #note(report: LeaseReport): void {
+    if (report.kind === 'dropped') return;
+    const { session } = report;
+    const isOver = report.kind === 'operation' && report.operation === 'end-session';
+    const known = report.kind === 'settings' ? report : this.#settings.get(session);
+    if (isOver || report.kind === 'lost') this.#settings.delete(session);
+    else if (known !== undefined) this.#settings.set(session, { ...known, at: report.at });
   }
 
   recordEvents(store: KernelStore, options: RecordEventsOptions = {}): void {

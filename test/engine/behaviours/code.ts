@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { aesCodec } from '../../../src/engine/aes-codec.ts';
 import { pipeline } from '../../../src/engine/pipeline.ts';
 import type { Behaviour } from '../stage.ts';
 
@@ -45,7 +46,7 @@ export const CODE: readonly Behaviour[] = [
       const { id, n } = (await handle.result()) as { id: string; n: number };
       assert.equal(n, 3);
       assert.notEqual(id, handle.id);
-      assert.equal((await holdfast.read(id))?.lineage, handle.id);
+      assert.equal((await holdfast.read(id))?.lineage, id, 'its steps have keys of their own');
       // The key belongs to the newest of the chain.
       const again = await holdfast.submit(loop, 1, { key: 'only' });
       assert.equal(again.existing, true);
@@ -137,6 +138,76 @@ export const CODE: readonly Behaviour[] = [
       assert.equal(await handle.result(), 'StepFailed');
       const counted = await holdfast.submit('set up', 'count');
       assert.deepEqual(await counted.result(), 1);
+    },
+  },
+  {
+    name: 'every round of continueAsNew has idempotency keys of its own, and the same deadline',
+    async run(stage) {
+      const keys: string[] = [];
+      const rounds = pipeline({
+        name: 'rounds',
+        async run(ctx, n: number) {
+          await ctx.step('charge', ({ idempotencyKey }) => {
+            keys.push(idempotencyKey);
+          });
+          keys.push(ctx.uuid());
+          if (n < 2) ctx.continueAsNew(n + 1);
+          return ctx.id;
+        },
+      });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [rounds]);
+      const handle = await holdfast.submit(rounds, 1, { deadlineMs: 60_000 });
+      const last = await holdfast.read(String(await handle.result()));
+      assert.equal(new Set(keys).size, 4);
+      const first = await holdfast.read(handle.id);
+      assert.ok(Math.abs((last?.deadlineAt ?? 0) - (first?.deadlineAt ?? 0)) < 5_000);
+    },
+  },
+  {
+    name: 'a synchronous codec is good for progress too',
+    async run(stage) {
+      const codec = aesCodec([{ id: 'k', key: new Uint8Array(32).fill(7) }]);
+      const holdfast = stage.holdfast({ codec });
+      const progressing = pipeline({
+        name: 'progressing',
+        async run(ctx) {
+          ctx.progress({ done: 1 });
+          await ctx.receive('go');
+        },
+      });
+      await stage.worker(holdfast, [progressing]);
+      const handle = await holdfast.submit(progressing, undefined);
+      const { progress } = await stage.until(
+        holdfast,
+        handle.id,
+        (each) => each.progress !== undefined,
+      );
+      assert.deepEqual(await holdfast.decode(progress ?? ''), { done: 1 });
+    },
+  },
+  {
+    name: 'what can never work is refused before anything is written',
+    async run(stage) {
+      const holdfast = stage.holdfast();
+      await assert.rejects(holdfast.result('01a1df57-e388-7033-a4ed-a184680e3465'), {
+        code: 'execution-unknown',
+      });
+      assert.throws(
+        () => pipeline({ name: 'x', retry: { attempts: 0 }, run: () => 1 }),
+        /attempts/,
+      );
+      await assert.rejects(holdfast.list({ status: 'done' as never }), /status must be one of/);
+      await assert.rejects(
+        holdfast.list({ attribute: { name: 'n', min: 'a' as never } }),
+        /numbers/,
+      );
+      await assert.rejects(
+        holdfast.submit('x', 1, { lane: 'fast' as never }),
+        /lane must be one of/,
+      );
+      const options = { concurency: { key: 'k', limit: 1 } } as never;
+      await assert.rejects(holdfast.submit('x', 1, options), /Did you mean "concurrency"/);
     },
   },
 ];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Context } from '../../../src/engine/context.ts';
 import { pipeline } from '../../../src/engine/pipeline.ts';
-import type { Behaviour, Stage } from '../stage.ts';
+import { type Behaviour, door, type Stage } from '../stage.ts';
 
 type Code = (ctx: Context) => Promise<unknown>;
 
@@ -84,6 +84,38 @@ export const DRIFT: readonly Behaviour[] = [
         return ctx.step('ship', () => 'shipped anew');
       });
       assert.equal(await added.result(), 'shipped anew');
+    },
+  },
+  {
+    name: 'a step that was cut off beside one that is recorded is no drift, however late the code asks',
+    async run(stage) {
+      const gate = door();
+      let slow = 0;
+      const branching = pipeline({
+        name: 'branching',
+        async run(ctx) {
+          const [first, second] = await Promise.all([
+            ctx.step('slow', async () => {
+              slow += 1;
+              if (slow === 1) await gate.passed;
+              return 'slow';
+            }),
+            // Longer than the grace after which the code is taken to have drifted.
+            new Promise((resolve) => setTimeout(resolve, 250)).then(() => ctx.step('b', () => 'b')),
+          ]);
+          return [first, second];
+        },
+      });
+      const holdfast = stage.holdfast();
+      const first = await stage.worker(holdfast, [branching]);
+      const handle = await holdfast.submit(branching, undefined);
+      await stage.untilHistory(holdfast, handle.id, (events) =>
+        events.some(({ name }) => name === 'b'),
+      );
+      await stage.crash(first);
+      await stage.worker(holdfast, [branching]);
+      assert.deepEqual(await handle.result(), ['slow', 'b']);
+      gate.open();
     },
   },
 ];

@@ -12,7 +12,8 @@ export const QUEUEING: readonly Behaviour[] = [
       });
       const holdfast = stage.holdfast();
       const first = await holdfast.submit(keyed, { n: 1 }, { key: 'order-1', tags: ['a'] });
-      const again = await holdfast.submit(keyed, { n: 1 }, { key: 'order-1', tags: ['a'] });
+      // However the properties were ordered.
+      const again = await holdfast.submit(keyed, { n: 1 }, { tags: ['a'], key: 'order-1' });
       assert.deepEqual([first.existing, again.existing, again.id], [false, true, first.id]);
       await assert.rejects(holdfast.submit(keyed, { n: 2 }, { key: 'order-1', tags: ['a'] }), {
         name: 'SubmitRefused',

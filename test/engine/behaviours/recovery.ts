@@ -201,4 +201,63 @@ export const RECOVERY: readonly Behaviour[] = [
       ]);
     },
   },
+  {
+    name: 'all steps that ran side by side when their owner was lost are marked',
+    async run(stage) {
+      const gate = door();
+      let begun = 0;
+      const side = pipeline({
+        name: 'side',
+        run: (ctx) =>
+          Promise.all(
+            ['a', 'b'].map((name) =>
+              ctx.step(name, async () => {
+                begun += 1;
+                if (begun <= 2) await gate.passed;
+                return name;
+              }),
+            ),
+          ),
+      });
+      const holdfast = stage.holdfast();
+      const first = await stage.worker(holdfast, [side]);
+      const handle = await holdfast.submit(side, undefined);
+      await stage.until(holdfast, handle.id, () => begun === 2);
+      await stage.crash(first);
+      await stage.worker(holdfast, [side]);
+      await handle.result();
+      const again = (await holdfast.history(handle.id)).filter(({ body }) =>
+        body?.includes('"again":true'),
+      );
+      assert.equal(again.length, 2);
+      gate.open();
+    },
+  },
+  {
+    name: 'a step that was left behind by a stop is marked when it runs again',
+    async run(stage) {
+      const gate = door();
+      let begun = 0;
+      const deaf = pipeline({
+        name: 'deaf',
+        run: (ctx) =>
+          ctx.step('work', async () => {
+            begun += 1;
+            if (begun === 1) await gate.passed;
+          }),
+      });
+      const holdfast = stage.holdfast();
+      const first = await stage.worker(holdfast, [deaf], { stopGraceMs: 10 });
+      const handle = await holdfast.submit(deaf, undefined);
+      await stage.until(holdfast, handle.id, () => begun === 1);
+      await first.stop();
+      await stage.worker(holdfast, [deaf]);
+      await handle.result();
+      const done = (await holdfast.history(handle.id)).find(
+        ({ kind }) => kind === 'step-completed',
+      );
+      assert.match(done?.body ?? '', /"again":true/);
+      gate.open();
+    },
+  },
 ];

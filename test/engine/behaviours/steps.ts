@@ -171,4 +171,60 @@ export const STEPS: readonly Behaviour[] = [
       assert.deepEqual(order, ['quick', 'quick']);
     },
   },
+  {
+    name: 'map begins nothing more once an item has failed for good',
+    async run(stage) {
+      const begun: number[] = [];
+      const failing = pipeline({
+        name: 'failing',
+        run: (ctx) =>
+          ctx.map('item', [0, 1, 2, 3, 4, 5], {
+            concurrency: 2,
+            retry: { attempts: 1 },
+            run: async (item) => {
+              begun.push(item);
+              await new Promise((resolve) => setTimeout(resolve, item === 0 ? 0 : 60));
+              if (item === 0) throw new Error('broken');
+            },
+          }),
+      });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [failing]);
+      const handle = await holdfast.submit(failing, undefined);
+      await assert.rejects(handle.result(), /broken/);
+      assert.deepEqual(begun, [0, 1]);
+    },
+  },
+  {
+    name: 'two results of one commit reach the code one after the other, first and in every replay',
+    async run(stage) {
+      const seen: boolean[] = [];
+      const together = pipeline({
+        name: 'together',
+        async run(ctx) {
+          const a = ctx.step('a', () => 'a');
+          const b = ctx.step('b', () => 'b');
+          let bIsDone = false;
+          const noted = b.then(() => {
+            bIsDone = true;
+          });
+          await a;
+          // A few turns of promises: enough for a second result that came with the first.
+          for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
+          seen.push(bIsDone);
+          await noted;
+          await ctx.receive('go');
+        },
+      });
+      const holdfast = stage.holdfast();
+      const first = await stage.worker(holdfast, [together]);
+      const handle = await holdfast.submit(together, undefined);
+      await stage.until(holdfast, handle.id, ({ status }) => status === 'waiting');
+      await stage.crash(first);
+      await stage.worker(holdfast, [together]);
+      await holdfast.signal(handle.id, { name: 'go' });
+      await handle.result();
+      assert.deepEqual(seen, [false, false]);
+    },
+  },
 ];

@@ -1,0 +1,23 @@
+// Several observers where one is asked for. Each is told everything; what one throws does not reach
+// the others, nor the library (O-4).
+
+import { callSafely, type LeaseObserver, type LeaseReport } from '../lease/observer.ts';
+import { InvalidInput } from '../support/fault.ts';
+import { shown } from '../support/options.ts';
+
+export function observers(...all: readonly LeaseObserver[]): LeaseObserver {
+  for (const each of all) {
+    if (typeof each?.report === 'function') continue;
+    throw new InvalidInput(`observers: each must have a function report; got ${shown(each)}.`);
+  }
+  return {
+    report(report: LeaseReport): void {
+      for (const each of all) {
+        callSafely(
+          () => each.report(report),
+          () => undefined,
+        );
+      }
+    },
+  };
+}

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { InvalidInput, type LeaseReport, openSession } from '../../src/index.ts';
+import { observers } from '../../src/observe/index.ts';
+import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { ManualClock } from '../../src/testing/manual-clock.ts';
+
+test('O-4: several observers are each told everything, whatever one of them throws', async () => {
+  const clock = new ManualClock();
+  const store = openMemoryStore({ clock });
+  const heard: LeaseReport[][] = [[], []];
+  const broken = {
+    report: () => {
+      throw new Error('broken');
+    },
+  };
+  const [one, two] = heard.map((list) => ({ report: (report: LeaseReport) => list.push(report) }));
+  assert.ok(one !== undefined && two !== undefined);
+  const observer = observers(one, broken, two);
+  const session = await openSession({ store, owner: 'ann', clock, timers: clock.timers, observer });
+  await session.close();
+  await clock.settle();
+  assert.ok((heard[0]?.length ?? 0) > 2);
+  assert.deepEqual(heard[0], heard[1]);
+});
+
+test('what is no observer is refused', () => {
+  const notOne = (() => 1) as unknown as { report: () => void };
+  assert.throws(() => observers(notOne), InvalidInput);
+});
