@@ -13,7 +13,7 @@ export interface WorkerOptions {
   readonly owner?: string;
   /** Without a heartbeat for this long its work is taken over. Default 15 s. */
   readonly ttlMs?: number;
-  /** How often it looks without being rung for. Default 1500. */
+  /** How often it looks without being rung for. Default 1700. */
   readonly pollMs?: number;
   /** How long `stop` lets running steps finish before they are left. Default 10 s. */
   readonly stopGraceMs?: number;
@@ -62,7 +62,7 @@ export function resolveWorkerOptions(options: WorkerOptions): WorkerSettings {
     owner: owner ?? `${hostname()}/${process.pid}`,
     ttlMs,
     concurrency: wholeNumber('concurrency', options.concurrency ?? 100, { min: 1, max: 100_000 }),
-    pollMs: wholeNumber('pollMs', options.pollMs ?? 1_500, { min: 10, max: 31 * 86_400_000 }),
+    pollMs: wholeNumber('pollMs', options.pollMs ?? 1_700, { min: 10, max: 31 * 86_400_000 }),
     stopGraceMs: wholeNumber('stopGraceMs', options.stopGraceMs ?? 10_000, {
       min: 0,
       max: 3_600_000,

@@ -8,7 +8,6 @@ import { describeExecutionRefusal } from '../execution/refusal.ts';
 import type { Session } from '../lease/live-session.ts';
 import type { SessionId } from '../lease/names.ts';
 import type { Claimed } from '../store/contract/execution-store.ts';
-import { jittered } from '../support/random.ts';
 import type { EngineConfig } from './config.ts';
 import { Drive } from './drive.ts';
 import { quietLanes, sharesOf } from './lane-shares.ts';
@@ -33,8 +32,10 @@ export interface Worker {
 /** A claim takes this many at most: a batch, not a stall. */
 const CLAIM_MAX = 1_000;
 const TROUBLE_PAUSE_MS = 500;
-const MAINTAIN_MS = 10_000;
+const MAINTAIN_MS = 20_000;
 const GIVE_BACK_MS_MAX = 5_000;
+/** How long a free place may wait for others to be claimed with it. */
+const FILL_MS = 50;
 
 export class LiveWorker implements Worker {
   readonly #config: EngineConfig;
@@ -45,6 +46,8 @@ export class LiveWorker implements Worker {
   #session: Session;
   #drives: Set<Drive> = new Set();
   #turn = 0;
+  #claimedAt = Number.NEGATIVE_INFINITY;
+  #cancelFill: (() => void) | undefined;
   #quiet: ReadonlySet<Lane> = new Set();
   #isAwake = false;
   #wake: (() => void) | undefined;
@@ -99,6 +102,7 @@ export class LiveWorker implements Worker {
   crash(): void {
     this.#stop.abort();
     this.#unlisten();
+    this.#cancelFill?.();
     this.#ring();
     for (const drive of [...this.#drives]) drive.sessionOver();
     this.#stopping ??= this.#session.orphan();
@@ -112,6 +116,7 @@ export class LiveWorker implements Worker {
     this.#stop.abort();
     this.#unlisten();
     this.#ring();
+    this.#cancelFill?.();
     await this.#running;
     const { timers } = this.#config;
     for (const drive of this.#drives) drive.yield();
@@ -156,10 +161,14 @@ export class LiveWorker implements Worker {
   async #round(): Promise<number> {
     if (this.#session.signal.aborted) await this.#reopen();
     await this.#maintainWhenDue();
-    const free = this.#settings.concurrency - this.#drives.size;
-    const { pollMs } = this.#settings;
-    // Half empty before it asks again: batches stay batches under load.
-    if (free <= 0 || free < this.#settings.concurrency / 2) return pollMs;
+    const { concurrency, pollMs } = this.#settings;
+    const free = concurrency - this.#drives.size;
+    if (free <= 0) return pollMs;
+    // Batches stay batches under load: it asks when it is half empty, or has waited for that long enough.
+    const now = this.#config.clock.monotonicMs();
+    const waitMs = this.#claimedAt + FILL_MS - now;
+    if (free < concurrency / 2 && waitMs > 0) return waitMs;
+    this.#claimedAt = now;
     this.#isAwake = false;
     this.#turn += 1;
     const shares = sharesOf(Math.min(free, CLAIM_MAX), this.#turn, this.#quiet);
@@ -175,8 +184,11 @@ export class LiveWorker implements Worker {
     this.#quiet = quietLanes(shares, answer.claims);
     if (answer.overdue) await this.#config.store.sessions.sweep({ limit: 100 });
     if (answer.overdue || (answer.more && answer.claims.length > 0)) return 0;
-    // Polls are spread; what is due at a known time is looked for at that time.
-    const spreadMs = jittered(this.#config.random, pollMs, 0.05);
+    // It was the other lane's turn, and that lane had nothing: the first lane was not asked at all.
+    if (answer.claims.length === 0 && shares[0]?.limit === 0) return 0;
+    // Polls are spread, never longer than asked for: they find what the dead left (P4). What is due at a
+    // known time is looked for at that time.
+    const spreadMs = pollMs * (1 - this.#config.random.next() / 10);
     return Math.max(1, Math.min(spreadMs, answer.nextReadyInMs ?? spreadMs));
   }
 
@@ -193,9 +205,16 @@ export class LiveWorker implements Worker {
 
   #left(drive: Drive): void {
     this.#drives.delete(drive);
-    const free = this.#settings.concurrency - this.#drives.size;
-    if (free >= this.#settings.concurrency / 2) this.#ring();
+    const { concurrency } = this.#settings;
+    if (concurrency - this.#drives.size >= concurrency / 2) this.#ring();
+    else this.#cancelFill ??= this.#config.timers.after(FILL_MS, () => this.#fill());
     if (this.#drives.size === 0) this.#emptied?.();
+  }
+
+  /** A place has been free for a while and it is still not half empty. */
+  #fill(): void {
+    this.#cancelFill = undefined;
+    this.#ring();
   }
 
   /** When the session is lost everything claimed with it is: steps are told at once. */

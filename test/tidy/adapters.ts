@@ -53,6 +53,7 @@ export const EXTRA_FILES: Readonly<Record<string, Readonly<Record<string, string
     'adopt-server.ts': 'only a server can restart, fail over or be restored beside us',
     'record-end.ts': 'how a term ended, written into its row before it is granted again',
     'halt.ts': 'the one statement that stops grants',
+    'lost-race.ts': 'statement and decision are two here, and the row may move in between',
     'hints.ts': 'LISTEN and NOTIFY between processes',
     'migrate.ts': 'only SQL stores have tables',
     'committer.ts': 'group commit of what executions write: many operations, one statement',

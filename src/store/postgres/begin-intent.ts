@@ -4,6 +4,7 @@ import type { BeginIntent, IntentBegun } from '../../lease/port.ts';
 import { type Database, statement } from './database.ts';
 import { haltIfAhead } from './halt.ts';
 import { loadTerm } from './load-view.ts';
+import { noteLostRace } from './lost-race.ts';
 import { chainIsWhole, liveChain } from './predicates.ts';
 
 const BEGIN = statement(`
@@ -39,7 +40,10 @@ export async function beginIntent(
   const { now, ...view } = await loadTerm(database, request.key);
   const decision = decideBeginIntent(view, request, { policy, now });
   if (decision.kind === 'replay') return { kind: 'begun', replayed: true };
-  if (decision.kind === 'apply') return beginIntent(database, policy, request);
+  if (decision.kind === 'apply') {
+    noteLostRace('beginIntent', request);
+    return beginIntent(database, policy, request);
+  }
   await haltIfAhead(database, request.fence, decision.refusal);
   return { kind: 'refused', ...decision.refusal };
 }

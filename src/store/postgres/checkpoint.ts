@@ -4,6 +4,7 @@ import type { CheckpointAnswer, SaveCheckpoint } from '../../lease/port.ts';
 import { type Database, statement } from './database.ts';
 import { haltIfAhead } from './halt.ts';
 import { loadTerm } from './load-view.ts';
+import { noteLostRace } from './lost-race.ts';
 import { chainIsWhole, liveChain } from './predicates.ts';
 
 const CHECKPOINT = statement(`
@@ -55,7 +56,10 @@ export async function checkpoint(
   const { now, ...view } = await loadTerm(database, request.key);
   const decision = decideCheckpoint(view, request, { policy, now });
   if (decision.kind === 'replay') return { kind: 'saved', replayed: true };
-  if (decision.kind === 'apply') return checkpoint(database, policy, request);
+  if (decision.kind === 'apply') {
+    noteLostRace('checkpoint', request);
+    return checkpoint(database, policy, request);
+  }
   await haltIfAhead(database, request.fence, decision.refusal);
   return { kind: 'refused', ...decision.refusal };
 }

@@ -2,6 +2,7 @@ import { decideEnd } from '../../lease/decide/session.ts';
 import type { EndSession, SessionEnded } from '../../lease/port.ts';
 import { type Database, statement } from './database.ts';
 import { loadChains } from './load-view.ts';
+import { noteLostRace } from './lost-race.ts';
 
 // One write ends every lease of the session and of its descendants (H-1). `for update` waits for
 // every write that is under way under this session, so none of them lands after the end.
@@ -45,5 +46,6 @@ export async function endSession(database: Database, request: EndSession): Promi
   const decision = decideEnd(chains[0] ?? [], request, now);
   if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
   if (decision.kind === 'replay') return { kind: 'ended', replayed: true };
+  noteLostRace('endSession', request);
   return endSession(database, request);
 }

@@ -4,6 +4,7 @@ import type { Heartbeat, HeartbeatAnswer } from '../../lease/port.ts';
 import { adoptServer } from './adopt-server.ts';
 import { type Database, statement } from './database.ts';
 import { loadChains } from './load-view.ts';
+import { noteLostRace } from './lost-race.ts';
 
 // One row, whatever the number of leases (S-1). `greatest` upholds R-2.
 const BEAT = statement(`
@@ -75,6 +76,9 @@ export async function heartbeat(
   const decision = decideHeartbeat(chains[0] ?? [], request, { policy, now });
   if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
   // The server was restarted, or another heartbeat moved the row: the answer is there now.
-  if (adopted || decision.kind === 'beat') return heartbeat(database, policy, request);
+  if (adopted || decision.kind === 'beat') {
+    noteLostRace('heartbeat', request);
+    return heartbeat(database, policy, request);
+  }
   return decision;
 }

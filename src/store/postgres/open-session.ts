@@ -4,6 +4,7 @@ import type { OpenSession, SessionOpened } from '../../lease/port.ts';
 import { OutcomeUnknown, StoreUnavailable } from '../../support/fault.ts';
 import { type Database, statement } from './database.ts';
 import { loadChains } from './load-view.ts';
+import { noteLostRace } from './lost-race.ts';
 
 // A child of a parent that is being ended at this moment is dead from the start, since validity
 // looks at all ancestors; so the parent need not be locked here.
@@ -57,7 +58,10 @@ export async function openSession(
   if (opened.length === 0) {
     const decision = decideOpen({ existing, parent, policy }, request, now);
     if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
-    if (decision.kind === 'open') return openSession(database, policy, request);
+    if (decision.kind === 'open') {
+      noteLostRace('openSession', request);
+      return openSession(database, policy, request);
+    }
   }
   return { kind: 'opened', replayed: opened.length === 0, ...lifeOf(existing, now) };
 }

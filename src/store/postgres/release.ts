@@ -4,6 +4,7 @@ import type { Release, Released } from '../../lease/port.ts';
 import { type Database, statement } from './database.ts';
 import { haltIfAhead } from './halt.ts';
 import { loadTerm } from './load-view.ts';
+import { noteLostRace } from './lost-race.ts';
 import { chainIsWhole, liveChain } from './predicates.ts';
 
 const RELEASE = statement(`
@@ -50,7 +51,10 @@ export async function release(
   if (row !== undefined) return { answer: { kind: 'released', replayed: false }, ...row };
   const { now, ...view } = await loadTerm(database, request.key);
   const decision = decideRelease(view, request, { policy, now });
-  if (decision.kind === 'apply') return release(database, policy, request);
+  if (decision.kind === 'apply') {
+    noteLostRace('release', request);
+    return release(database, policy, request);
+  }
   if (decision.kind === 'replay') {
     return { answer: { kind: 'released', replayed: true }, awaited: false };
   }

@@ -3,6 +3,7 @@ import type { DrainAnswer, RequestDrain } from '../../lease/port.ts';
 import { type Database, statement } from './database.ts';
 import { haltIfAhead } from './halt.ts';
 import { loadTerm } from './load-view.ts';
+import { noteLostRace } from './lost-race.ts';
 import { CARRYING_CHAIN, chainIsWhole } from './predicates.ts';
 
 // The session's row is written too: its expiry is read under that lock, and a heartbeat that comes
@@ -71,7 +72,10 @@ export async function requestDrain(
   }
   const { now, ...view } = await loadTerm(database, request.key);
   const decision = decideDrain(view, request, now);
-  if (decision.kind === 'apply') return requestDrain(database, request);
+  if (decision.kind === 'apply') {
+    noteLostRace('requestDrain', request);
+    return requestDrain(database, request);
+  }
   if (decision.kind === 'replay') {
     const deadlineInMs = decision.drain.deadlineAt - now;
     return { kind: 'draining', deadlineInMs, replayed: true };

@@ -4,6 +4,7 @@ import type { Revoke, Revoked } from '../../lease/port.ts';
 import { type Database, statement } from './database.ts';
 import { haltIfAhead } from './halt.ts';
 import { loadTerm } from './load-view.ts';
+import { noteLostRace } from './lost-race.ts';
 import { CARRYING_CHAIN, chainIsWhole } from './predicates.ts';
 
 const REVOKE = statement(`
@@ -50,7 +51,10 @@ export async function revoke(
   if (row !== undefined) return { answer: { kind: 'revoked', replayed: false }, ...row };
   const { now, ...view } = await loadTerm(database, key);
   const decision = decideRevoke(view, request, { policy, now });
-  if (decision.kind === 'apply') return revoke(database, policy, request);
+  if (decision.kind === 'apply') {
+    noteLostRace('revoke', request);
+    return revoke(database, policy, request);
+  }
   if (decision.kind === 'replay') {
     return { answer: { kind: 'revoked', replayed: true }, awaited: false };
   }

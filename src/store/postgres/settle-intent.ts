@@ -3,6 +3,7 @@ import type { IntentSettled, SettleIntent } from '../../lease/port.ts';
 import { type Database, statement } from './database.ts';
 import { haltIfAhead } from './halt.ts';
 import { loadTerm } from './load-view.ts';
+import { noteLostRace } from './lost-race.ts';
 import { chainIsWhole, liveChain } from './predicates.ts';
 
 const SETTLE = statement(`
@@ -34,7 +35,10 @@ export async function settleIntent(
   const { now, ...view } = await loadTerm(database, request.key);
   const decision = decideSettleIntent(view, request, now);
   if (decision.kind === 'replay') return { kind: 'settled', wasOpen: false };
-  if (decision.kind === 'apply') return settleIntent(database, request);
+  if (decision.kind === 'apply') {
+    noteLostRace('settleIntent', request);
+    return settleIntent(database, request);
+  }
   await haltIfAhead(database, request.fence, decision.refusal);
   return { kind: 'refused', ...decision.refusal };
 }

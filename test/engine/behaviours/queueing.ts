@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { pipeline } from '../../../src/engine/pipeline.ts';
-import type { Behaviour } from '../stage.ts';
+import { type Behaviour, door, pause } from '../stage.ts';
 
 export const QUEUEING: readonly Behaviour[] = [
   {
@@ -134,6 +134,42 @@ export const QUEUEING: readonly Behaviour[] = [
       const interactive = firstHalf.filter((lane) => lane === 'interactive').length;
       assert.ok(interactive > 10, `${interactive} of the first 20 were interactive`);
       assert.ok(interactive < 20, 'some of the first 20 were batch');
+    },
+  },
+  {
+    name: 'every free place is used, however long the others are taken',
+    async run(stage) {
+      const gate = door();
+      let begun = 0;
+      const long = pipeline({
+        name: 'long',
+        run: (ctx) =>
+          ctx.step('hold', async () => {
+            begun += 1;
+            await gate.passed;
+          }),
+      });
+      const holdfast = stage.holdfast();
+      const worker = await stage.worker(holdfast, [long], { concurrency: 10 });
+      const handles = [];
+      for (let n = 0; n < 30; n += 1) handles.push(await holdfast.submit(long, undefined));
+      while (begun < 10) await pause(5);
+      assert.equal(worker.running, 10);
+      gate.open();
+      await Promise.all(handles.map((handle) => handle.result()));
+    },
+  },
+  {
+    name: 'a worker with one place does not wait for polls between executions',
+    async run(stage) {
+      const quick = pipeline({ name: 'quick', run: (ctx, n: number) => ctx.step('s', () => n) });
+      const holdfast = stage.holdfast();
+      // So long that a single poll would be longer than the test may take.
+      await stage.worker(holdfast, [quick], { concurrency: 1, pollMs: 60_000 });
+      for (let n = 0; n < 12; n += 1) {
+        const handle = await holdfast.submit(quick, n);
+        assert.equal(await handle.result(), n);
+      }
     },
   },
 ];

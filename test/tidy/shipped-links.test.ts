@@ -1,0 +1,30 @@
+// What a page of the package links to is in the package.
+
+import assert from 'node:assert/strict';
+import { join } from 'node:path/posix';
+import { test } from 'node:test';
+import { projectPaths, readProjectFile } from './project-files.ts';
+
+const { files }: { files: readonly string[] } = JSON.parse(readProjectFile('package.json'));
+
+function isShipped(path: string): boolean {
+  const isLeftOut = /\.test\.ts$/.test(path);
+  return !isLeftOut && files.some((entry) => path === entry || path.startsWith(`${entry}/`));
+}
+
+/** Relative targets of Markdown links, from the repository's root. */
+function targetsOf(page: string): readonly string[] {
+  const found = [...readProjectFile(page).matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)];
+  const links = found.map((match) => match[1] ?? '').filter((link) => !/^[a-z]+:/.test(link));
+  return links.map((link) => join(page, '..', link).replace(/\/$/, ''));
+}
+
+test('what the README and the guide link to is shipped', () => {
+  const pages = ['README.md', ...projectPaths('docs/guide/**/*.md')];
+  const dead = pages.flatMap((page) =>
+    targetsOf(page)
+      .filter((target) => !isShipped(target))
+      .map((target) => `${page} → ${target}`),
+  );
+  assert.deepEqual(dead, []);
+});
