@@ -7,6 +7,8 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Holdfast } from '../../src/engine/holdfast.ts';
+import type { ExecutionRecord } from '../../src/execution/execution.ts';
+import type { ExecutionId } from '../../src/execution/names.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { openAddressed, type PlaceIn, type StorePlace } from './place.ts';
 import type { WorkerArgs } from './worker.ts';
@@ -42,12 +44,13 @@ export class Fleet {
   }
 
   /** Under a name that a predecessor may have had. */
-  async start(owner: string): Promise<void> {
+  async start(owner: string, options: { readonly stepMs?: number } = {}): Promise<void> {
     const args: WorkerArgs = {
       store: this.#place,
       effects: join(this.#folder, 'effects.jsonl'),
       owner,
       ttlMs: this.#ttlMs,
+      ...options,
     };
     const file = join(import.meta.dirname, 'worker.ts');
     const child = spawn(process.execPath, [file, JSON.stringify(args)], {
@@ -72,6 +75,24 @@ export class Fleet {
     for (let n = 0; n < count; n += 1) {
       const handle = await this.holdfast.submit('load', this.#results.length);
       this.#results.push(handle.result());
+    }
+  }
+
+  async submitWithoutWaiting(count: number): Promise<readonly ExecutionId[]> {
+    const ids: ExecutionId[] = [];
+    for (let n = 0; n < count; n += 1) ids.push((await this.holdfast.submit('load', n)).id);
+    return ids;
+  }
+
+  async untilAll(
+    ids: readonly ExecutionId[],
+    isReached: (execution: ExecutionRecord) => boolean,
+  ): Promise<void> {
+    for (const id of ids) {
+      for (let found = await this.holdfast.read(id); ; found = await this.holdfast.read(id)) {
+        if (found !== undefined && isReached(found)) break;
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
     }
   }
 

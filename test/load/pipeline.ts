@@ -1,14 +1,17 @@
 import { type Pipeline, pipeline } from '../../src/engine/pipeline.ts';
 
 /** Steps that take a few milliseconds, so that a restart always finds some of them half done. */
-export function loadPipeline(effect: (line: string) => void): Pipeline<number, number> {
+export function loadPipeline(
+  effect: (line: string) => void,
+  stepMs: number = 5,
+): Pipeline<number, number> {
   return pipeline({
     name: 'load',
     async run(ctx, n: number) {
       for (const name of ['one', 'two', 'three']) {
         await ctx.step(name, async ({ idempotencyKey, fence }) => {
           effect(JSON.stringify({ key: idempotencyKey, fence }));
-          await new Promise((resolve) => setTimeout(resolve, 5));
+          await new Promise((resolve) => setTimeout(resolve, stepMs));
         });
       }
       return n;

@@ -1,5 +1,6 @@
 import { after } from 'node:test';
 import { postgresForTests } from '../services/postgres.ts';
+import { registerBoundedRecovery } from './bounded-recovery.ts';
 import type { StorePlace } from './place.ts';
 import { registerRollingRestart } from './rolling-restart.ts';
 import { registerTakeoverRace } from './takeover-race.ts';
@@ -13,6 +14,7 @@ async function freshSchema(): Promise<StorePlace> {
 }
 
 registerRollingRestart('postgres', freshSchema);
+registerBoundedRecovery('postgres', freshSchema);
 registerTakeoverRace('postgres', freshSchema);
 
 after(async () => (await database).release());

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
+import { registerBoundedRecovery } from './bounded-recovery.ts';
 import type { PlaceIn } from './place.ts';
 import { registerRollingRestart } from './rolling-restart.ts';
 import { registerTakeoverRace } from './takeover-race.ts';
@@ -12,4 +13,5 @@ after(() => rm(folder, { recursive: true, force: true }));
 const inFolder: PlaceIn = (place) => ({ kind: 'sqlite', file: join(place, 'hf.db') });
 
 registerRollingRestart('sqlite', inFolder);
+registerBoundedRecovery('sqlite', inFolder);
 registerTakeoverRace('sqlite', () => inFolder(folder));

@@ -11,17 +11,18 @@ export interface WorkerArgs {
   readonly effects: string;
   readonly owner: string;
   readonly ttlMs: number;
+  /** How long each step takes; a few milliseconds unless said. */
+  readonly stepMs?: number;
 }
 
 const args = JSON.parse(process.argv[2] ?? '{}') as WorkerArgs;
 const store = await openAddressed(args.store);
 const holdfast = new Holdfast({ store });
 await holdfast.worker({
-  pipelines: [loadPipeline((line) => appendFileSync(args.effects, `${line}\n`))],
+  pipelines: [loadPipeline((line) => appendFileSync(args.effects, `${line}\n`), args.stepMs)],
   concurrency: 20,
   owner: args.owner,
   ttlMs: args.ttlMs,
-  pollMs: 200,
 });
 console.log('ready');
 
