@@ -22,6 +22,7 @@ export {
   StepError,
   StepFailed,
   SubmitRefused,
+  TemplateRefused,
 } from './engine/failures.ts';
 export { Holdfast } from './engine/holdfast.ts';
 export type { HoldfastOptions } from './engine/holdfast-options.ts';
@@ -41,6 +42,13 @@ export {
 } from './engine/pipeline.ts';
 export type { Schema } from './engine/schema.ts';
 export type { SubmitOptions } from './engine/submission.ts';
+export type {
+  PutTemplateOptions,
+  TemplateInfo,
+  TemplateListOptions,
+  TemplateRef,
+  Templates,
+} from './engine/templates.ts';
 export type { Worker } from './engine/worker.ts';
 export type { WorkerOptions } from './engine/worker-options.ts';
 export {
@@ -66,8 +74,10 @@ export {
   describeExecutionRefusal,
   type ExecutionRefusal,
   type SubmitRefusal,
+  type TemplateRefusal,
 } from './execution/refusal.ts';
 export { DEFAULT_RETRY, type RetryPolicy } from './execution/retry.ts';
+export type { Template, TemplateVersion } from './execution/template.ts';
 export type { AcquireOptions, AcquireOutcome } from './lease/acquire-lease.ts';
 export type { Alarm, EventKind, EventSeq, LeaseEvent } from './lease/event.ts';
 export { type DeclaredExit, EXIT_ADVICE, type Exit } from './lease/exit.ts';
@@ -92,7 +102,7 @@ export {
   type RequestId,
   type SessionId,
 } from './lease/names.ts';
-export { LeaseNotHeld, type WithdrawnBy } from './lease/not-held.ts';
+export { type EndedBy, LeaseNotHeld, type WithdrawnBy } from './lease/not-held.ts';
 export type { LeaseObserver, LeaseReport } from './lease/observer.ts';
 export {
   type DrainOptions,

@@ -4,7 +4,11 @@
 import type { TerminalStatus } from '../execution/execution.ts';
 import type { Failure, FailureCategory } from '../execution/failure.ts';
 import type { ExecutionId } from '../execution/names.ts';
-import { describeExecutionRefusal, type SubmitRefusal } from '../execution/refusal.ts';
+import {
+  describeExecutionRefusal,
+  type SubmitRefusal,
+  type TemplateRefusal,
+} from '../execution/refusal.ts';
 import { Fault, InvalidInput } from '../support/fault.ts';
 
 const CATEGORIES: readonly FailureCategory[] = ['retryable', 'permanent', 'denied', 'unknown'];
@@ -104,6 +108,17 @@ export class SubmitRefused extends Fault {
 
   constructor(refusal: SubmitRefusal) {
     super('submit-refused', describeExecutionRefusal(refusal));
+    this.refusal = refusal;
+  }
+}
+
+/** The version has other content, or there is no such template: nothing was written. */
+export class TemplateRefused extends Fault {
+  override readonly name = 'TemplateRefused';
+  readonly refusal: TemplateRefusal;
+
+  constructor(refusal: TemplateRefusal) {
+    super(refusal.why, describeExecutionRefusal(refusal));
     this.refusal = refusal;
   }
 }

@@ -18,12 +18,15 @@ import { listQueryOf } from './list-query.ts';
 import type { Pipeline } from './pipeline.ts';
 import { Results } from './results.ts';
 import { type SubmitOptions, submissionOf } from './submission.ts';
+import { isTemplateRef, submissionByTemplate, type TemplateRef, Templates } from './templates.ts';
 import { LiveWorker, type Worker, type WorkerOptions } from './worker.ts';
 
 const HISTORY_PAGE_MAX = 10_000;
 
 export class Holdfast {
   readonly store: CoordinatorStore;
+  /** What to submit, kept under names and versions. */
+  readonly templates: Templates;
   readonly #config: EngineConfig;
   readonly #results: Results;
   readonly #workers: Set<Worker> = new Set();
@@ -33,19 +36,19 @@ export class Holdfast {
     this.store = options.store;
     this.#config = resolveOptions(options, (outcome) => this.#results.endedHere(outcome));
     this.#results = new Results(this.#config);
+    this.templates = new Templates(this.#config);
   }
 
+  /** By a template, the input is laid over its default parameters, and options over its options. */
   async submit<Input, Output>(
-    pipeline: Pipeline<Input, Output> | string,
+    pipeline: Pipeline<Input, Output> | string | TemplateRef,
     input: Input,
     options: SubmitOptions = {},
   ): Promise<Handle<Output>> {
     const asked = { input, options };
-    const submission = await submissionOf(
-      this.#config,
-      pipeline as Pipeline<Input, unknown>,
-      asked,
-    );
+    const submission = isTemplateRef(pipeline)
+      ? await submissionByTemplate(this.#config, pipeline, asked)
+      : await submissionOf(this.#config, pipeline as Pipeline<Input, unknown>, asked);
     const answer = await this.store.executions.submit(submission);
     if (answer.kind === 'refused') throw new SubmitRefused(answer);
     const { id, existing } = answer;
@@ -116,7 +119,7 @@ export class Holdfast {
    * there, whatever its input. Refused when that one has ended.
    */
   async submitOrSignal<Input, Output>(
-    pipeline: Pipeline<Input, Output> | string,
+    pipeline: Pipeline<Input, Output> | string | TemplateRef,
     input: Input,
     options: SubmitOptions & {
       readonly key: string;

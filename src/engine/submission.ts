@@ -3,11 +3,11 @@
 import { type Attributes, LANES, type Lane } from '../execution/execution.ts';
 import {
   DEFAULT_PROJECT,
-  type ExecutionId,
   type ProjectName,
   parsePipelineName,
   parseProject,
 } from '../execution/names.ts';
+import type { TemplateVersion } from '../execution/template.ts';
 import type { Submit } from '../store/contract/execution-store.ts';
 import { digestOf } from '../support/digest.ts';
 import { InvalidInput } from '../support/fault.ts';
@@ -62,15 +62,17 @@ const TAGS_MAX = 64;
 const NO_TAGS: readonly string[] = Object.freeze([]);
 const NO_ATTRIBUTES: Attributes = Object.freeze({});
 
-export interface Template {
-  readonly id: string;
-  readonly version: number;
+export interface Asked<Input> {
+  readonly input: Input;
+  readonly options: SubmitOptions;
+  /** It came by this template, merged into the rest already. */
+  readonly template?: TemplateVersion;
 }
 
 export async function submissionOf<Input>(
   config: EngineConfig,
   pipeline: Pipeline<Input, unknown> | string,
-  asked: { readonly input: Input; readonly options: SubmitOptions; readonly template?: Template },
+  asked: Asked<Input>,
 ): Promise<Submit> {
   const { options, template } = asked;
   checkOptions(options);
@@ -92,7 +94,7 @@ export async function submissionOf<Input>(
     lineage: id,
     tags: options.tags ?? NO_TAGS,
     attributes: options.attributes ?? NO_ATTRIBUTES,
-    ...keyOf(options, { name, input, id }),
+    ...keyOf(options, { name, input, template }),
     ...(options.delayMs === undefined ? {} : { delayMs: options.delayMs }),
     ...(options.deadlineMs === undefined ? {} : { deadlineMs: options.deadlineMs }),
     ...(options.concurrency === undefined ? {} : { concurrency: options.concurrency }),
@@ -106,13 +108,22 @@ export async function submissionOf<Input>(
 /** The intent is what the caller asked for, before any codec: encryption never gives the same bytes twice. */
 function keyOf(
   { key, ...rest }: SubmitOptions,
-  asked: { readonly name: string; readonly input: unknown; readonly id: ExecutionId },
+  asked: Pick<Asked<unknown>, 'input'> & {
+    readonly name: string;
+    readonly template: TemplateVersion | undefined;
+  },
 ): Pick<Submit, 'key' | 'intent'> {
   // Without a key only a repeat of this very call has this id, and it has the same intent.
   if (key === undefined) return {};
   const { by: _by, traceparent: _traceparent, ...intent } = rest;
-  const text = JSON.stringify([asked.name, canonical(asked.input), canonical(intent)]);
-  return { key, intent: digestOf(Buffer.from(text)) };
+  const { name, input, template } = asked;
+  const parts = [name, input, intent, ...(template === undefined ? [] : [template])];
+  return { key, intent: canonicalDigest(parts) };
+}
+
+/** The same for what a caller would call the same. */
+export function canonicalDigest(value: unknown): string {
+  return digestOf(Buffer.from(JSON.stringify(canonical(value))));
 }
 
 /** The same whatever the order in which properties were written; absent ones do not count. */

@@ -44,12 +44,18 @@ export type ClaimRefusal =
   | { readonly why: 'session-not-live' }
   | { readonly why: 'halted'; readonly presented: Fence };
 
+export type TemplateRefusal =
+  /** This version exists with other content; a version never changes. */
+  | { readonly why: 'template-conflict'; readonly id: string; readonly version: number }
+  | { readonly why: 'template-unknown'; readonly id: string; readonly version?: number };
+
 export type ExecutionRefusal =
   | OwnerRefusal
   | NewsRefusal
   | SubmitRefusal
   | CommandRefusal
-  | ClaimRefusal;
+  | ClaimRefusal
+  | TemplateRefusal;
 
 /** What happened, why, and what to do next. */
 export function describeExecutionRefusal(refusal: ExecutionRefusal): string {
@@ -78,6 +84,10 @@ export function describeExecutionRefusal(refusal: ExecutionRefusal): string {
       return 'The session of this worker is not alive in the store. Open a new session and claim with it.';
     case 'halted':
       return `Claims are halted: fence ${formatFence(refusal.presented)} was presented, which this store never issued, so it may be an older copy of itself. Find out which, then raise the epoch to go on.`;
+    case 'template-conflict':
+      return `Version ${refusal.version} of template ${JSON.stringify(refusal.id)} exists with other content, and a version never changes. Put the new content under the next version.`;
+    case 'template-unknown':
+      return `There is no ${refusal.version === undefined ? '' : `version ${refusal.version} of `}template ${JSON.stringify(refusal.id)} in this project. Put it first, or check id, version and project.`;
     default:
       return unreachable(refusal);
   }

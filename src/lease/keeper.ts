@@ -228,6 +228,8 @@ export class Keeper {
     this.#hasLapsed = true;
     for (const handle of [...this.#core.handles.values()]) handle.withdraw('lapsed');
     for (const child of [...this.#core.below]) child.changedAbove();
+    // Orphaned: it never comes back, and whoever is above it may live long.
+    if (this.#stop.signal.aborted) this.#core.above?.below.delete(this.#core);
   }
 
   #reportSettings(): void {

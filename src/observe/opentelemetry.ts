@@ -13,6 +13,8 @@ import {
   type Tracer,
 } from '@opentelemetry/api';
 import type { LeaseObserver, LeaseReport, OperationReport } from '../lease/observer.ts';
+import { InvalidInput } from '../support/fault.ts';
+import { rejectUnknownOptions } from '../support/options.ts';
 import { METRICS, type MetricName } from './metric-names.ts';
 
 export interface OpenTelemetryOptions {
@@ -22,6 +24,12 @@ export interface OpenTelemetryOptions {
 }
 
 export function openTelemetryObserver(options: OpenTelemetryOptions): LeaseObserver {
+  rejectUnknownOptions('openTelemetryObserver', options, ['meter', 'tracer']);
+  if (typeof options.meter?.createCounter !== 'function') {
+    throw new InvalidInput(
+      'openTelemetryObserver: meter is missing; pass one, such as metrics.getMeter("holdfast").',
+    );
+  }
   const feed = new Feed(options);
   return { report: (report) => feed.take(report) };
 }

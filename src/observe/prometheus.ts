@@ -3,6 +3,8 @@
 
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { LeaseObserver, LeaseReport, OperationReport } from '../lease/observer.ts';
+import { InvalidInput } from '../support/fault.ts';
+import { rejectUnknownOptions } from '../support/options.ts';
 import { METRICS, type MetricName } from './metric-names.ts';
 
 const SECOND_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -16,7 +18,14 @@ export interface PrometheusOptions {
 }
 
 /** Registers the metrics and answers with the observer that feeds them. Once for each registry. */
-export function prometheusObserver({ registry }: PrometheusOptions): LeaseObserver {
+export function prometheusObserver(options: PrometheusOptions): LeaseObserver {
+  rejectUnknownOptions('prometheusObserver', options, ['registry']);
+  const { registry } = options;
+  if (typeof registry?.registerMetric !== 'function') {
+    throw new InvalidInput(
+      'prometheusObserver: registry is missing; pass a Registry of prom-client.',
+    );
+  }
   const feed = new Feed(registry);
   return { report: (report) => feed.take(report) };
 }

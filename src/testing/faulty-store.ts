@@ -1,7 +1,9 @@
 // A store that misbehaves on request: it hangs, loses answers after doing the work, or cannot be
 // reached. For tests of whatever uses a store, ours and yours.
 
+import type { SessionId } from '../lease/names.ts';
 import type { KernelStore } from '../lease/port.ts';
+import type { ClaimAnswer, ExecutionStore } from '../store/contract/execution-store.ts';
 import { OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
 
 /**
@@ -10,12 +12,14 @@ import { OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
  */
 export type StoreFault = 'unavailable' | 'lost-answer' | 'hung-before' | 'hung-after';
 
-export interface FaultyStore {
-  readonly store: KernelStore;
-  /** The next `times` calls of this verb misbehave. Verbs are named `sessions.heartbeat`, … */
+export interface FaultyStore<Store extends KernelStore = KernelStore> {
+  readonly store: Store;
+  /** The next `times` calls of this verb misbehave. Verbs: `sessions.heartbeat`, `executions.claim`, … */
   fail(verb: string, fault: StoreFault, times?: number): void;
   /** Every call from now on misbehaves this way, until `heal`. */
   failAll(fault: StoreFault): void;
+  /** From now on every call misbehaves as `choose` says, or not at all, until `heal`. */
+  failBy(choose: (verb: string) => StoreFault | undefined): void;
   heal(): void;
   /** How often each verb was called. */
   readonly calls: ReadonlyMap<string, number>;
@@ -23,15 +27,16 @@ export interface FaultyStore {
   unhang(): void;
 }
 
-export function faultyStore(inner: KernelStore): FaultyStore {
+/** A store that keeps executions has them misbehave too. */
+export function faultyStore<Store extends KernelStore>(inner: Store): FaultyStore<Store> {
   const planned = new Map<string, StoreFault[]>();
   const calls = new Map<string, number>();
-  let always: StoreFault | undefined;
+  let choose: (verb: string) => StoreFault | undefined = () => undefined;
   let hanging: (() => void)[] = [];
 
-  const misbehave = async <Answer>(verb: string, call: () => Promise<Answer>): Promise<Answer> => {
+  const misbehave: Misbehave = async (verb, call) => {
     calls.set(verb, (calls.get(verb) ?? 0) + 1);
-    const fault = planned.get(verb)?.shift() ?? always;
+    const fault = planned.get(verb)?.shift() ?? choose(verb);
     if (fault === 'unavailable') throw new StoreUnavailable('planned by the test: not done');
     const hang = (): Promise<void> => new Promise((resolve) => hanging.push(resolve));
     if (fault === 'hung-before') await hang();
@@ -41,20 +46,25 @@ export function faultyStore(inner: KernelStore): FaultyStore {
     return answer;
   };
 
+  const { executions } = inner as { readonly executions?: ExecutionStore };
   return {
     store: {
       ...inner,
       sessions: wrap('sessions', inner.sessions, misbehave),
       leases: wrap('leases', inner.leases, misbehave),
+      ...(executions && { executions: wrapExecutions(executions, misbehave) }),
     },
     fail: (verb, fault, times = 1) => {
       planned.set(verb, [...(planned.get(verb) ?? []), ...Array<StoreFault>(times).fill(fault)]);
     },
     failAll: (fault) => {
-      always = fault;
+      choose = () => fault;
+    },
+    failBy: (by) => {
+      choose = by;
     },
     heal: () => {
-      always = undefined;
+      choose = () => undefined;
       planned.clear();
     },
     calls,
@@ -67,15 +77,38 @@ export function faultyStore(inner: KernelStore): FaultyStore {
 }
 
 type Verb = (argument: never) => Promise<unknown>;
+type Misbehave = <Answer>(verb: string, call: () => Promise<Answer>) => Promise<Answer>;
 
-function wrap<Port extends object>(
-  name: string,
-  port: Port,
-  misbehave: (verb: string, call: () => Promise<unknown>) => Promise<unknown>,
-): Port {
+function wrap<Port extends object>(name: string, port: Port, misbehave: Misbehave): Port {
   const verbs = Object.entries(port as Record<string, Verb>).map(([verb, call]) => [
     verb,
     (argument: never) => misbehave(`${name}.${verb}`, () => call(argument)),
   ]);
   return Object.fromEntries(verbs) as Port;
+}
+
+/**
+ * As the port asks, a claim whose answer was lost is answered when its session claims again: nobody else
+ * can have what a living session carries. Listening is no verb; its answer is how to stop.
+ */
+function wrapExecutions(port: ExecutionStore, misbehave: Misbehave): ExecutionStore {
+  const untold = new Map<SessionId, ClaimAnswer>();
+  return {
+    ...wrap('executions', port, misbehave),
+    onRing: (listener) => port.onRing(listener),
+    claim: async (request) => {
+      const { session } = request;
+      let answer: ClaimAnswer | undefined;
+      try {
+        return await misbehave('executions.claim', async () => {
+          answer = untold.get(session) ?? (await port.claim(request));
+          untold.delete(session);
+          return answer;
+        });
+      } catch (fault) {
+        if (answer?.kind === 'claimed') untold.set(session, { ...answer, more: true });
+        throw fault;
+      }
+    },
+  };
 }

@@ -8,6 +8,7 @@ import { PAYLOADS } from './behaviours/payloads.ts';
 import { QUEUEING } from './behaviours/queueing.ts';
 import { RECOVERY } from './behaviours/recovery.ts';
 import { RETRIES } from './behaviours/retries.ts';
+import { SCHEDULING } from './behaviours/scheduling.ts';
 import { STEPS } from './behaviours/steps.ts';
 import { WAITING } from './behaviours/waiting.ts';
 import { type Behaviour, Stage } from './stage.ts';
@@ -23,6 +24,7 @@ export const BEHAVIOURS: readonly Behaviour[] = [
   ...CODE,
   ...PAYLOADS,
   ...QUEUEING,
+  ...SCHEDULING,
 ];
 
 export interface EngineBackend {

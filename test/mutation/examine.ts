@@ -1,8 +1,14 @@
-// Judges many mutants, two at a time, and says what to think of each.
+// Judges many mutants, two at a time unless told otherwise, and says what to think of each.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { listMutants, MUTATED_STORES, type Mutant, type MutatedStore } from './mutants.ts';
+import {
+  CONTRACTS,
+  listMutants,
+  MUTATED_STORES,
+  type Mutant,
+  type MutatedStore,
+} from './mutants.ts';
 import { judge, judgeOriginal, type Killers, type Verdict } from './verdict.ts';
 
 export interface Examined {
@@ -32,6 +38,7 @@ export async function examine(
   killers: Killers,
   options: {
     readonly postgresUrl?: string;
+    readonly atOnce?: number;
     readonly onExamined?: (examined: Examined) => void;
   } = {},
 ): Promise<readonly Examined[]> {
@@ -47,7 +54,7 @@ export async function examine(
       options.onExamined?.(examined);
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  await Promise.all(Array.from({ length: options.atOnce ?? AT_ONCE }, work));
   return done;
 }
 
@@ -57,20 +64,28 @@ export async function falseKills(
   postgresUrl: string | undefined,
 ): Promise<readonly string[]> {
   const problems: string[] = [];
-  for (const store of MUTATED_STORES) {
+  for (const original of ORIGINALS) {
     const titles = new Set(
       examined.flatMap(({ mutant, verdict }) =>
-        mutant.store === store && verdict.kind === 'killed' ? [verdict.by] : [],
+        mutant.store === original.store &&
+        mutant.contract === original.contract &&
+        verdict.kind === 'killed'
+          ? [verdict.by]
+          : [],
       ),
     );
     if (titles.size === 0) continue;
-    const verdict = await judgeOriginal(store, [...titles], postgresUrl);
+    const verdict = await judgeOriginal(original, [...titles], postgresUrl);
     if (verdict.kind === 'survived') continue;
     const what = verdict.kind === 'killed' ? `${verdict.by}: ${verdict.message}` : verdict.message;
-    problems.push(`${store} fails without any mutation, so no kill counts: ${what}`);
+    problems.push(`${original.store} fails without any mutation, so no kill counts: ${what}`);
   }
   return problems;
 }
+
+const ORIGINALS = MUTATED_STORES.flatMap((store) =>
+  CONTRACTS.map((contract) => ({ store, contract })),
+);
 
 function problemOf(verdict: Verdict, allowed: string | undefined): string | undefined {
   switch (verdict.kind) {

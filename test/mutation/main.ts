@@ -1,4 +1,4 @@
-// npm run mutation [-- --store=sqlite|postgres] [--only=<part of an id>] [--json] [--update]
+// npm run mutation [-- --store=sqlite|postgres] [--only=<part of an id>] [--at-once=2] [--json] [--update]
 
 import { parseArgs } from 'node:util';
 import { isExcluded } from '../services/excluded.ts';
@@ -20,6 +20,7 @@ const { values } = parseArgs({
   options: {
     store: { type: 'string' },
     only: { type: 'string', default: '' },
+    'at-once': { type: 'string', default: '2' },
     json: { type: 'boolean', default: false },
     /** Remembers which case killed which mutant. */
     update: { type: 'boolean', default: false },
@@ -40,6 +41,7 @@ const say = (line: string): void => {
 try {
   const examined = await examine(mutants, killers, {
     ...(postgres === undefined ? {} : { postgresUrl: postgres.url }),
+    atOnce: Number(values['at-once']),
     onExamined: (each) => say(describeVerdict(each)),
   });
   report(examined, await falseKills(examined, postgres?.url));

@@ -1,6 +1,7 @@
 // Mutants of the SQL stores. A guard is a condition on a line of its own that ends with
 // `-- guard: <name>`; the mutants of a guard are the statement without it, and the statement with
-// one of its bounds moved by one. Each must make some case of the contract fail.
+// one of its bounds moved by one. Each must make some case of the contract fail: of that of executions
+// where the guard stands in `executions/`, else of that of leases.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,10 +9,15 @@ import { join } from 'node:path';
 export const MUTATED_STORES = ['sqlite', 'postgres'] as const;
 export type MutatedStore = (typeof MUTATED_STORES)[number];
 
+/** Whose cases must notice it. */
+export const CONTRACTS = ['lease', 'execution'] as const;
+export type ContractName = (typeof CONTRACTS)[number];
+
 export interface Mutant {
   /** `sqlite/checkpoint.ts:fence`, or with `<1` when the first comparison of the guard is moved. */
   readonly id: string;
   readonly store: MutatedStore;
+  readonly contract: ContractName;
   /** Below src/store. */
   readonly file: string;
   /** Counted from one. */
@@ -22,15 +28,41 @@ export interface Mutant {
 
 export const STORES_FOLDER: string = join(import.meta.dirname, '../../src/store');
 
+const FOLDERS: readonly { readonly below: string; readonly contract: ContractName }[] = [
+  { below: '', contract: 'lease' },
+  { below: 'executions/', contract: 'execution' },
+];
+
+export interface StoreFile {
+  /** Below src/store. */
+  readonly file: string;
+  readonly contract: ContractName;
+  readonly source: string;
+}
+
+/** The files of a store that have statements, by name. */
+export function storeFiles(store: MutatedStore): readonly StoreFile[] {
+  return FOLDERS.flatMap(({ below, contract }) =>
+    readdirSync(join(STORES_FOLDER, store, below))
+      .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
+      .sort()
+      .map((name) => {
+        const file = `${store}/${below}${name}`;
+        return { file, contract, source: readFileSync(join(STORES_FOLDER, file), 'utf8') };
+      }),
+  );
+}
+
 export function listMutants(store: MutatedStore): readonly Mutant[] {
-  return readdirSync(join(STORES_FOLDER, store))
-    .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
-    .sort()
-    .flatMap((name) => {
-      const file = `${store}/${name}`;
-      const mutants = mutantsOf(readFileSync(join(STORES_FOLDER, file), 'utf8'));
-      return mutants.map((mutant) => ({ ...mutant, id: `${file}:${mutant.id}`, store, file }));
-    });
+  return storeFiles(store).flatMap(({ file, contract, source }) =>
+    mutantsOf(source).map((mutant) => ({
+      ...mutant,
+      id: `${file}:${mutant.id}`,
+      store,
+      contract,
+      file,
+    })),
+  );
 }
 
 type TextMutant = Pick<Mutant, 'id' | 'line' | 'before' | 'text'>;

@@ -1,21 +1,20 @@
 // The child process of one mutant: runs the contract until a case fails and says which.
 
 import { setTimeout } from 'node:timers/promises';
-import type { ContractCase } from '../../src/testing/index.ts';
-import { leaseContract, runCase, skipReason } from '../../src/testing/index.ts';
-import { openBackend } from '../model/backends.ts';
-import type { Mutant, MutatedStore } from './mutants.ts';
+import { openContract, type TitledCase } from './contracts.ts';
+import type { ContractName, Mutant, MutatedStore } from './mutants.ts';
 import type { Verdict } from './verdict.ts';
 
 /** Without a mutant only these are run, and must pass: a case that fails anyway kills nobody. */
 const store = process.env['HOLDFAST_MUTATED_STORE'] as MutatedStore;
+const contract = process.env['HOLDFAST_MUTATED_CONTRACT'] as ContractName;
 const mutant = JSON.parse(process.env['HOLDFAST_MUTANT'] ?? 'null') as Mutant | null;
 const firstTitles = JSON.parse(process.env['HOLDFAST_FIRST_CASES'] ?? '[]') as readonly string[];
 
 const HANGS = 'no answer';
 const CASE_MS_MAX = 20_000;
 
-const { backend, release } = await openBackend(store);
+const { cases, release } = await openContract(contract, store);
 const verdict = await judge();
 console.log(JSON.stringify(verdict));
 // What hangs cannot be closed; the database goes with its server.
@@ -26,19 +25,19 @@ async function judge(): Promise<Verdict> {
   if (mutant !== null && process.env['HOLDFAST_MUTANT_LOADED'] !== mutant.id) {
     return { kind: 'broken', message: 'the mutated file was not loaded' };
   }
-  const cases = ordered().filter((each) => skipReason(each, backend) === undefined);
-  for (const each of cases) {
+  const wanted = ordered();
+  for (const each of wanted) {
     const error = await Promise.race([errorOf(each), silence()]);
     if (error === undefined) continue;
     return /syntax error|incomplete input|could not determine data type/.test(error)
       ? { kind: 'broken', message: error }
-      : { kind: 'killed', by: titleOf(each), message: error.split('\n')[0] ?? '' };
+      : { kind: 'killed', by: each.title, message: error.split('\n')[0] ?? '' };
   }
-  return { kind: 'survived', cases: cases.length };
+  return { kind: 'survived', cases: wanted.length };
 }
 
-function errorOf(each: ContractCase): Promise<string | undefined> {
-  return runCase(each, backend).then(
+function errorOf(each: TitledCase): Promise<string | undefined> {
+  return each.run().then(
     () => undefined,
     (reason: unknown) => describe(reason),
   );
@@ -50,14 +49,10 @@ function silence(): Promise<string> {
 }
 
 /** What killed it before comes first. */
-function ordered(): readonly ContractCase[] {
-  const isFirst = (each: ContractCase): boolean => firstTitles.includes(titleOf(each));
-  const others = mutant === null ? [] : leaseContract.filter((each) => !isFirst(each));
-  return [...leaseContract.filter(isFirst), ...others];
-}
-
-function titleOf({ upholds, name }: ContractCase): string {
-  return `${upholds}: ${name}`;
+function ordered(): readonly TitledCase[] {
+  const isFirst = ({ title }: TitledCase): boolean => firstTitles.includes(title);
+  const others = mutant === null ? [] : cases.filter((each) => !isFirst(each));
+  return [...cases.filter(isFirst), ...others];
 }
 
 function describe(reason: unknown): string {

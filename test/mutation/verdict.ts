@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import type { Mutant, MutatedStore } from './mutants.ts';
+import type { ContractName, Mutant, MutatedStore } from './mutants.ts';
 
 export type Verdict =
   | { readonly kind: 'killed'; readonly by: string; readonly message: string }
@@ -37,6 +37,7 @@ export async function judge(
   const hook = join(import.meta.dirname, 'load-mutant.ts');
   return runCases(['--import', hook], {
     HOLDFAST_MUTATED_STORE: mutant.store,
+    HOLDFAST_MUTATED_CONTRACT: mutant.contract,
     HOLDFAST_MUTANT: JSON.stringify(mutant),
     HOLDFAST_FIRST_CASES: JSON.stringify(known === undefined ? [] : [known]),
     ...(postgresUrl === undefined ? {} : { HOLDFAST_TEST_POSTGRES_URL: postgresUrl }),
@@ -45,12 +46,13 @@ export async function judge(
 
 /** The same cases without any mutation: whatever fails then has not killed anything. */
 export async function judgeOriginal(
-  store: MutatedStore,
+  original: { readonly store: MutatedStore; readonly contract: ContractName },
   titles: readonly string[],
   postgresUrl: string | undefined,
 ): Promise<Verdict> {
   return runCases([], {
-    HOLDFAST_MUTATED_STORE: store,
+    HOLDFAST_MUTATED_STORE: original.store,
+    HOLDFAST_MUTATED_CONTRACT: original.contract,
     HOLDFAST_FIRST_CASES: JSON.stringify(titles),
     ...(postgresUrl === undefined ? {} : { HOLDFAST_TEST_POSTGRES_URL: postgresUrl }),
   });

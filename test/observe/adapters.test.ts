@@ -94,6 +94,14 @@ test('Prometheus: every metric of the table is registered and has seen something
   assert.doesNotMatch(text, /invoice|session=/, 'keys and sessions are no labels');
 });
 
+test('adapters refuse what cannot be meant, by name', () => {
+  const registry = new Registry();
+  const slip = { registri: registry } as unknown as { registry: Registry };
+  assert.throws(() => prometheusObserver(slip), /Did you mean "registry"\?/);
+  assert.throws(() => prometheusObserver({} as never), /registry is missing/);
+  assert.throws(() => openTelemetryObserver({} as never), /meter is missing/);
+});
+
 test('OpenTelemetry: the same metrics, and one span for each call with the times it had', async () => {
   const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
   const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 });

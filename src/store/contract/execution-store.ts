@@ -27,6 +27,7 @@ import type { Fence } from '../../lease/fence.ts';
 import type { SessionId } from '../../lease/names.ts';
 import type { KernelStore } from '../../lease/port.ts';
 import type { Instant } from '../../support/clock.ts';
+import type { TemplateStore } from './template-store.ts';
 
 /** A store that keeps executions too: memory, SQLite and PostgreSQL. */
 export interface CoordinatorStore extends KernelStore {
@@ -37,7 +38,8 @@ export interface ExecutionStore
   extends ExecutionOwning,
     ExecutionCommands,
     ExecutionReads,
-    PayloadStore {
+    PayloadStore,
+    TemplateStore {
   /** Calls back when something may have become ready or may have ended. It may be lost, late or wrong. */
   onRing(listener: () => void): () => void;
 }

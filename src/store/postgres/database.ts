@@ -183,7 +183,8 @@ export function toFault(cause: unknown): Fault {
   if (cause instanceof Fault) return cause;
   const error = cause as Partial<Error & { code: string; severity: string; syscall: string }>;
   const what = error.message ?? String(cause);
-  if (error.syscall === 'connect' || isNeverSent(what)) return notSent(cause);
+  if (/^(connect|getaddrinfo)/.test(error.syscall ?? '') || isNeverSent(what))
+    return notSent(cause);
   const state = error.code ?? '';
   if (state === '22021') {
     return new InvalidInput(
@@ -218,6 +219,13 @@ function isNeverSent(message: string): boolean {
 
 function notSent(cause: unknown): StoreUnavailable {
   const what = cause instanceof Error ? cause.message : String(cause);
+  const { code } = cause as { readonly code?: unknown };
+  if (typeof code === 'string' && /^(28|3D)/.test(code)) {
+    return new StoreUnavailable(
+      `PostgreSQL let nobody in (${what}). Nothing was changed. Check the role, the password and the database in the URL.`,
+      { cause },
+    );
+  }
   return new StoreUnavailable(
     `PostgreSQL cannot be reached (${what}). Nothing was changed. Check the URL, the server and its connection limit.`,
     { cause },

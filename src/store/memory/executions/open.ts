@@ -20,6 +20,7 @@ import { resume } from './resume.ts';
 import { signal } from './signal.ts';
 import { ExecutionState } from './state.ts';
 import { submit } from './submit.ts';
+import { putTemplate, template, templates } from './templates.ts';
 import { transact } from './transact.ts';
 
 export function openExecutions(kernel: MemoryState): {
@@ -50,6 +51,9 @@ export function openExecutions(kernel: MemoryState): {
     attachments: async (id) => attachments(state, id),
     putBlob: async (blob) => putBlob(state, blob),
     getBlob: async (digest) => getBlob(state, digest),
+    putTemplate: async (request) => putTemplate(state, request),
+    template: async (query) => template(state, query),
+    templates: async (query) => templates(state, query),
     onRing(listener) {
       state.rings.add(listener);
       return () => state.rings.delete(listener);

@@ -5,6 +5,7 @@ import type { RateState } from '../../../execution/decide/gates.ts';
 import type { ExecutionRecord, Lane } from '../../../execution/execution.ts';
 import type { HistoryEvent, InboxMessage } from '../../../execution/history.ts';
 import type { ExecutionId, ProjectName } from '../../../execution/names.ts';
+import type { Template } from '../../../execution/template.ts';
 import type { SessionId } from '../../../lease/names.ts';
 import type { Instant } from '../../../support/clock.ts';
 import type { Attachment } from '../../contract/execution-store.ts';
@@ -46,6 +47,8 @@ export class ExecutionState {
   readonly places: Map<string, PlaceBook> = new Map();
   readonly rates: Map<string, RateState> = new Map();
   readonly blobs: Map<string, Uint8Array> = new Map();
+  /** By project, id and version. */
+  readonly templates: Map<string, Template> = new Map();
   readonly rings: Set<() => void> = new Set();
 
   constructor(kernel: MemoryState) {
@@ -107,6 +110,11 @@ export class ExecutionState {
 
 export function inProject(project: ProjectName, name: string): string {
   return `${project}\0${name}`;
+}
+
+/** As the SQL stores order text; JavaScript's own order differs beyond the first 65,536 characters. */
+export function inByteOrder(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
 function readyAtOrWaiting({ status }: ExecutionRecord): boolean {

@@ -33,6 +33,7 @@ import { resume } from './resume.ts';
 import { signal } from './signal.ts';
 import { Strays } from './strays.ts';
 import { submitter } from './submit.ts';
+import { listTemplates, putTemplate, readTemplate } from './templates.ts';
 import { transact } from './transact.ts';
 
 const SURROUNDINGS: Surroundings = {
@@ -107,6 +108,9 @@ function othersOf(parts: Parts): Omit<ExecutionStore, Flushing> {
     attachments: (id) => listAttachments(database, id),
     putBlob: (blob) => putBlob(database, blob),
     getBlob: (digest) => getBlob(database, digest),
+    putTemplate: (request) => putTemplate(parts, request),
+    template: (query) => readTemplate(database, query),
+    templates: (query) => listTemplates(database, query),
     onRing: (listener) => bell.listen(listener),
   };
 }

@@ -128,3 +128,17 @@ create table hf.errand (
   parent_id  uuid primary key,
   after_id   uuid
 );
+
+-- A version never changes: rows are only inserted. `digest` is of the content before any codec; `about` is
+-- what only people and the engine read, as JSON.
+create table hf.template (
+  at        bigint not null,
+  version   integer not null,
+  project   text collate "C" not null,
+  id        text collate "C" not null,
+  pipeline  text not null,
+  digest    text not null,
+  defaults  text not null,
+  about     text,
+  primary key (project, id, version)
+);

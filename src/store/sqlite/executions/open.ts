@@ -19,6 +19,7 @@ import { record } from './record.ts';
 import { resume } from './resume.ts';
 import { signal } from './signal.ts';
 import { submit } from './submit.ts';
+import { putTemplate, template, templates } from './templates.ts';
 import { transact } from './transact.ts';
 
 export function executionsOf(database: Database): ExecutionStore {
@@ -46,6 +47,9 @@ export function executionsOf(database: Database): ExecutionStore {
     putBlob: ({ digest, bytes }) =>
       database.perform(putBlob, { digest, bytes: Uint8Array.from(bytes) }),
     getBlob: (digest) => database.read((tx) => getBlob(tx, digest)),
+    putTemplate: (request) => database.perform(putTemplate, request),
+    template: (query) => database.read((tx) => template(tx, query)),
+    templates: (query) => database.read((tx) => templates(tx, query)),
     onRing(listener) {
       database.rings.add(listener);
       return () => database.rings.delete(listener);

@@ -134,3 +134,17 @@ create table errand (
   parent_id text not null primary key,
   after_id  text not null
 ) strict, without rowid;
+
+-- A version never changes: rows are only inserted. `digest` is of the content before any codec; `about` is
+-- what only people and the engine read, as JSON.
+create table template (
+  project  text    not null,
+  id       text    not null,
+  version  integer not null,
+  at       integer not null,
+  pipeline text    not null,
+  digest   text    not null,
+  defaults text    not null,
+  about    text,
+  primary key (project, id, version)
+) strict;

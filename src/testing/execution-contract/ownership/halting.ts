@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { toFence } from '../../../lease/fence.ts';
+import { epochOf, toFence } from '../../../lease/fence.ts';
 import { expectKind } from '../../lease-contract/expect.ts';
 import { asking } from '../../lease-contract/someone.ts';
 import type { ExecutionCase } from '../contract-case.ts';
@@ -58,6 +58,22 @@ export const haltingCases: readonly ExecutionCase[] = [
       assert.ok(next.fence > forged);
       const lease = expectKind(await store.leases.acquire(asking(ann)), 'granted');
       assert.ok(lease.fence > next.fence, 'leases and claims share one sequence');
+    },
+  },
+  {
+    upholds: 'X-6, T-4',
+    needs: 'server',
+    name: 'a server that is no longer the same one raises the epoch before anything is claimed',
+    async run({ store, restarted }) {
+      assert(restarted !== undefined, 'a backend that offers a server says how it restarts');
+      const ann = await worker(store);
+      const first = await running(store, ann);
+      await restarted('elsewhere');
+      const second = await running(store, ann);
+      assert.equal(epochOf(second.fence), epochOf(first.fence) + 1);
+      await restarted('in-place');
+      const third = await running(store, ann);
+      assert.equal(epochOf(third.fence), epochOf(second.fence), 'a restart in place does not');
     },
   },
 ];

@@ -9,6 +9,7 @@ import { recordCases } from './record.ts';
 import { shareCases } from './shares.ts';
 import { signalCases } from './signal.ts';
 import { submitCases } from './submit.ts';
+import { templateCases } from './templates.ts';
 import { transactCases } from './transact.ts';
 import { wakingCases } from './waking.ts';
 
@@ -25,4 +26,5 @@ export const verbCases: readonly ExecutionCase[] = [
   ...pauseCases,
   ...signalCases,
   ...maintainCases,
+  ...templateCases,
 ];

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
+import { test } from 'node:test';
+import { Holdfast } from '../../src/engine/holdfast.ts';
+import { pipeline } from '../../src/engine/pipeline.ts';
+import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { OutcomeUnknown, StoreUnavailable } from '../../src/support/fault.ts';
+import { seededRandom } from '../../src/support/random.ts';
+import { faultyStore } from '../../src/testing/index.ts';
+
+/** To repeat a run, name its seed here: HOLDFAST_TEST_SEED=… npm test -- test/engine/faulty-store. */
+const SEED = Number(process.env['HOLDFAST_TEST_SEED'] ?? randomInt(2 ** 31));
+const EXECUTIONS = 40;
+
+/** As a caller would: a submit with a key can be repeated. */
+async function untilAnswered<Answer>(call: () => Promise<Answer>): Promise<Answer> {
+  for (;;) {
+    try {
+      return await call();
+    } catch (fault) {
+      if (!(fault instanceof StoreUnavailable) && !(fault instanceof OutcomeUnknown)) throw fault;
+    }
+  }
+}
+
+test('where answers of the store are lost at random every execution still ends exactly once', async (t) => {
+  t.diagnostic(`HOLDFAST_TEST_SEED=${SEED}`);
+  const random = seededRandom(SEED);
+  const memory = openMemoryStore();
+  const faulty = faultyStore(memory);
+  const effects: string[] = [];
+  const halving = pipeline({
+    name: 'halving',
+    run: (ctx, n: number) =>
+      ctx.step('halve', ({ idempotencyKey }) => {
+        effects.push(idempotencyKey);
+        return n / 2;
+      }),
+  });
+  const working = pipeline({
+    name: 'working',
+    async run(ctx, n: number) {
+      const work = (name: string): Promise<number> =>
+        ctx.step(name, ({ idempotencyKey }) => effects.push(idempotencyKey));
+      await Promise.all([work('a'), work('b')]);
+      await ctx.sleep(60);
+      const child = await ctx.spawn(halving, n * 2);
+      await work('c');
+      return (await child.result()) + (await ctx.receive<number>('more'));
+    },
+  });
+  const holdfast = new Holdfast({ store: faulty.store, parkAfterMs: 20, random });
+  await holdfast.worker({ pipelines: [working, halving], pollMs: 20, ttlMs: 60_000 });
+  faulty.failBy((verb) => {
+    if (!verb.startsWith('executions.')) return undefined;
+    const dice = random.next();
+    if (dice < 0.2) return 'lost-answer';
+    return dice < 0.3 ? 'unavailable' : undefined;
+  });
+
+  const outputs = await Promise.all(
+    Array.from({ length: EXECUTIONS }, async (_, n) => {
+      const submit = () => holdfast.submit(working, n, { key: `working/${n}` });
+      const { id, result } = await untilAnswered(submit);
+      // Left twice when its answer is lost; only the first is asked for.
+      await untilAnswered(() => holdfast.signal(id, { name: 'more', value: 1 }));
+      return result({ signal: AbortSignal.timeout(30_000) });
+    }),
+  );
+  faulty.heal();
+
+  assert.deepEqual(
+    outputs,
+    Array.from({ length: EXECUTIONS }, (_, n) => n + 1),
+  );
+  const { items } = await holdfast.list({ limit: 1_000 });
+  assert.equal(items.length, 2 * EXECUTIONS, 'nothing was submitted or spawned twice');
+  for (const { id, status } of items) {
+    assert.equal(status, 'completed');
+    const ends = (await holdfast.history(id)).filter(({ kind }) => kind === 'completed');
+    assert.equal(ends.length, 1);
+  }
+  assert.equal(effects.length, 4 * EXECUTIONS, 'nobody died, so no step ran twice');
+  assert.equal(new Set(effects).size, effects.length);
+  await holdfast.close();
+  await memory.close();
+});

@@ -1,0 +1,70 @@
+// The cases that a mutant must make fail, on the store that it is a mutant of.
+
+import {
+  executionContract,
+  leaseContract,
+  type Need,
+  runCase,
+  runExecutionCase,
+  skipReason,
+} from '../../src/testing/index.ts';
+import { executionBackend } from '../contract/execution-backend.ts';
+import { postgresBackend } from '../contract/postgres-backend.ts';
+import { type OpenBackend, openBackend } from '../model/backends.ts';
+import { postgresForTests } from '../services/postgres.ts';
+import type { ContractName, MutatedStore } from './mutants.ts';
+
+export interface TitledCase {
+  readonly title: string;
+  run(): Promise<void>;
+}
+
+export interface OpenContract {
+  readonly cases: readonly TitledCase[];
+  release(): Promise<void>;
+}
+
+export async function openContract(
+  contract: ContractName,
+  store: MutatedStore,
+): Promise<OpenContract> {
+  if (contract === 'lease') {
+    const { backend, release } = await openBackend(store);
+    return { release, cases: titled(leaseContract, backend, (each) => runCase(each, backend)) };
+  }
+  const { backend, release } = await openForExecutions(store);
+  const executions = executionBackend(backend);
+  const run = (each: (typeof executionContract)[number]): Promise<void> =>
+    runExecutionCase(each, executions);
+  return { release, cases: titled(executionContract, backend, run) };
+}
+
+/** On PostgreSQL a schema for each case: what the fast ones empty are the tables of leases. */
+async function openForExecutions(store: MutatedStore): Promise<OpenBackend> {
+  if (store === 'sqlite') return openBackend(store);
+  const database = await postgresForTests();
+  const backend = postgresBackend(database.url);
+  return {
+    backend,
+    async release() {
+      await backend.end();
+      await database.release();
+    },
+  };
+}
+
+interface AnyCase {
+  readonly upholds: string;
+  readonly name: string;
+  readonly needs?: Need | readonly Need[];
+}
+
+function titled<Case extends AnyCase>(
+  cases: readonly Case[],
+  backend: OpenBackend['backend'],
+  run: (each: Case) => Promise<void>,
+): readonly TitledCase[] {
+  return cases
+    .filter((each) => skipReason(each, backend) === undefined)
+    .map((each) => ({ title: `${each.upholds}: ${each.name}`, run: () => run(each) }));
+}

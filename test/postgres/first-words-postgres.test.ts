@@ -1,0 +1,26 @@
+// What somebody reads who has the URL wrong: known not done, and what to look at.
+
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { openPostgresStore } from '../../src/store/postgres/open.ts';
+import { postgresForTests } from '../services/postgres.ts';
+
+const database = postgresForTests();
+after(async () => (await database).release());
+
+test('a host that does not exist is "cannot be reached", never "may have been done"', async () => {
+  await assert.rejects(openPostgresStore({ url: 'postgres://nobody@nosuch.invalid/app' }), {
+    name: 'StoreUnavailable',
+    message: /cannot be reached .* Nothing was changed/,
+  });
+});
+
+test('a database or a role that does not exist is named as what it is', async () => {
+  const { url } = await database;
+  const elsewhere = new URL(url);
+  elsewhere.pathname = '/no_such_database';
+  await assert.rejects(openPostgresStore({ url: elsewhere.href }), {
+    name: 'StoreUnavailable',
+    message: /let nobody in .*no_such_database.* Check the role, the password and the database/,
+  });
+});
