@@ -7,6 +7,7 @@ import type { EventKind } from '../execution/history.ts';
 import type { Payload } from '../execution/names.ts';
 import type { OwnerWrite, Parked, Submit } from '../store/contract/execution-store.ts';
 import type { Instant } from '../support/clock.ts';
+import { failureOf } from './failures.ts';
 import { tell } from './observer.ts';
 import type { Drift, Run } from './run.ts';
 
@@ -22,6 +23,7 @@ export class Departure {
   readonly #left: () => void;
   readonly #troubled: (error: unknown) => void;
   #isLeaving = false;
+  #wasRejected = false;
 
   constructor(
     run: Run,
@@ -87,8 +89,14 @@ export class Departure {
     });
   }
 
-  block(drift: Drift): void {
-    const why = `History has ${drift.expected} at event ${drift.seq}; the code asked for ${drift.found} instead. Deploy code that asks for the same, then resume the execution.`;
+  drift(drift: Drift): void {
+    const { expected, found, seq } = drift;
+    const why = `History has ${expected} at event ${seq}; the code asked for ${found} instead. Deploy code that asks for the same, then resume the execution.`;
+    this.block(why, drift);
+  }
+
+  /** Open, explained, and left alone until somebody resumes it. */
+  block(why: string, drift?: Drift): void {
     this.#leave({
       kind: 'blocked',
       body: JSON.stringify({ why, ...drift }),
@@ -112,6 +120,18 @@ export class Departure {
     });
   }
 
+  /** What was to be written can never be stored: that is how the execution ends, if that can be stored. */
+  reject(fault: unknown): void {
+    if (this.#wasRejected) {
+      this.#troubled(fault);
+      return;
+    }
+    this.#wasRejected = true;
+    this.#isLeaving = false;
+    const failure: Failure = { ...failureOf(fault), category: 'permanent' };
+    this.finish({ status: 'failed', field: `"failure":${JSON.stringify(failure)}`, failure });
+  }
+
   /** Not over before it is done: something may have arrived, and then it stays. */
   park(wake: { readonly inMs: number | undefined; readonly afterChildren: number }): void {
     if (this.#isLeaving) return;
@@ -128,7 +148,7 @@ export class Departure {
         }),
       )
       .then((answer) => this.#parked(answer))
-      .catch(this.#troubled);
+      .catch((fault: unknown) => this.reject(fault));
   }
 
   #parked(answer: Parked | undefined): void {
@@ -158,7 +178,7 @@ export class Departure {
         if (answer !== undefined) how.told(answer.at ?? this.#run.storeNow());
         this.#left();
       })
-      .catch(this.#troubled);
+      .catch((fault: unknown) => this.reject(fault));
   }
 
   #endedHere(end: {

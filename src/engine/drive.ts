@@ -77,15 +77,19 @@ export class Drive {
   async #begin(): Promise<void> {
     const { claimed } = this.#assignment;
     this.#tellClaimed();
-    const history = claimed.previous === 'none' ? [] : await this.#readHistory();
+    const read = claimed.previous === 'none' ? [] : await this.#readHistory().catch(unreadable);
     if (this.#isGone) return;
-    const run = this.#runOf(history);
+    const run = this.#runOf(read instanceof Unreadable ? [] : read);
     const departure = new Departure(run, {
       left: () => this.#gone(),
       troubled: (error) => this.#troubled(error),
     });
     this.#run = run;
     this.#departure = departure;
+    if (read instanceof Unreadable) {
+      departure.block(`Its history cannot be read: ${read.why}`);
+      return;
+    }
     if (claimed.execution.fruitlessClaims >= this.#config.fruitlessClaimsMax) {
       departure.finish({ status: 'quarantined', ...failed(poisonOf(claimed)) });
       return;
@@ -105,8 +109,9 @@ export class Drive {
       { claimed, pipeline, ledger, session },
       {
         idle: () => this.#idle(),
-        drifted: (drift) => this.#departure?.block(drift),
+        drifted: (drift) => this.#departure?.drift(drift),
         lost: (reason) => this.#lost(reason),
+        rejected: (fault) => this.#departure?.reject(fault),
       },
     );
   }
@@ -218,12 +223,16 @@ export class Drive {
     this.#gone();
   }
 
-  /** A mistake of ours: the worker goes on, and the execution is found again when its session ends. */
+  /** A mistake of ours: the worker goes on, and the execution is left where people find it. */
   #troubled(error: unknown): void {
     const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
     tell(this.#config.observer, { kind: 'trouble', what: 'An execution could not be run', cause });
-    this.#run?.over();
-    this.#gone();
+    const canLeave = this.#departure !== undefined && !this.#departure.isLeaving;
+    if (canLeave) this.#departure?.block(`The engine failed: ${cause}`);
+    else {
+      this.#run?.over();
+      this.#gone();
+    }
   }
 
   #gone(): void {
@@ -255,11 +264,24 @@ export class Drive {
   }
 }
 
+/** In place of a history that the store could not give. */
+class Unreadable {
+  readonly why: string;
+
+  constructor(why: string) {
+    this.why = why;
+  }
+}
+
+function unreadable(fault: unknown): Unreadable {
+  return new Unreadable(fault instanceof Error ? fault.message : String(fault));
+}
+
 /** False when history has something that the code did not ask for: then it is blocked. */
 function usedUp(run: Run, departure: Departure): boolean {
   const { unasked } = run;
   if (unasked === undefined) return true;
-  departure.block({ expected: unasked.body.key, found: 'its end', seq: unasked.seq });
+  departure.drift({ expected: unasked.body.key, found: 'its end', seq: unasked.seq });
   return false;
 }
 

@@ -7,6 +7,7 @@ import { systemTimers, type Timers } from '../support/timer.ts';
 import type { EngineConfig } from './config.ts';
 import { ExecutionIds } from './ids.ts';
 import type { ExecutionObserver } from './observer.ts';
+import { patientBlobs } from './patient-blobs.ts';
 import { DEFAULT_LIMITS, type PayloadCodec, type PayloadLimits, Payloads } from './payloads.ts';
 
 export interface HoldfastOptions {
@@ -43,7 +44,8 @@ export function resolveOptions(
   ended: (outcome: Outcome) => void,
 ): EngineConfig {
   rejectUnknownOptions('openHoldfast', options, NAMES);
-  const { store, codec, observer, clock = systemClock, random = systemRandom } = options;
+  const { store, codec, observer } = options;
+  const { clock = systemClock, random = systemRandom, timers = systemTimers } = options;
   if (store?.executions === undefined) {
     throw new InvalidInput(
       'openHoldfast: store is missing or keeps no executions. Open one first, such as await openSqliteStore({ file }), and pass it.',
@@ -55,12 +57,12 @@ export function resolveOptions(
   wholeNumber('payloads.inlineBytesMax', limits.inlineBytesMax, { min: 256, max: bytesMax });
   return Object.freeze({
     store,
-    payloads: new Payloads(store.executions, limits, codec),
+    payloads: new Payloads(patientBlobs(store.executions, { timers, random }), limits, codec),
     observer,
     ended,
     ids: new ExecutionIds(clock, random),
     clock,
-    timers: options.timers ?? systemTimers,
+    timers,
     random,
     parkAfterMs: wholeNumber('parkAfterMs', options.parkAfterMs ?? 100, { min: 20, max: 60_000 }),
     driftGraceMs: DRIFT_GRACE_MS,

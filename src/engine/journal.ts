@@ -40,8 +40,10 @@ export interface Already {
 }
 
 export interface JournalEvents {
-  /** Another owner, an ended session, or a store that can never take what it was given. */
+  /** Another owner, or an ended session. */
   lost(reason: Fault): void;
+  /** The store can never take what it was given; the claim is still there. */
+  rejected(fault: unknown): void;
   /** The inbox has messages up to this one. */
   news(news: number): void;
   /** A write is done: whoever waited for the journal may look again. */
@@ -149,9 +151,10 @@ export class Journal {
     this.#writing = done.promise;
     const entries = this.#take();
     const base = this.#base([...entries.map((entry) => entry.event), event], entries);
-    const answer = await this.#untilAnswered(() => write(base));
-    this.#writing = undefined;
-    done.resolve();
+    const answer = await this.#untilAnswered(() => write(base)).finally(() => {
+      this.#writing = undefined;
+      done.resolve();
+    });
     if (answer === undefined) return undefined;
     if (answer.kind !== 'refused') {
       this.#isClosed = true;
@@ -256,13 +259,20 @@ export class Journal {
 
   async #recordAgain(entries: readonly Entry[], base: OwnerWrite, fault: unknown): Promise<void> {
     let isFirst = true;
-    const answer = await this.#untilAnswered(() => {
-      if (!isFirst) return this.#executions.record(base);
-      isFirst = false;
-      return Promise.reject(fault);
-    });
-    if (answer === undefined) this.#writing = undefined;
-    else this.#recorded(entries, answer);
+    try {
+      const answer = await this.#untilAnswered(() => {
+        if (!isFirst) return this.#executions.record(base);
+        isFirst = false;
+        return Promise.reject(fault);
+      });
+      if (answer === undefined) this.#writing = undefined;
+      else this.#recorded(entries, answer);
+    } catch (rejection) {
+      // Nothing of it was written, and nothing that follows from it may be.
+      this.#writing = undefined;
+      this.#entries = [];
+      this.#events.rejected(rejection);
+    }
   }
 
   #recorded(entries: readonly Entry[], answer: Recorded): void {
@@ -293,17 +303,13 @@ export class Journal {
     this.#events.lost(new ClaimLost(refusal));
   }
 
-  /** Undefined when the session is over before the store has answered. */
+  /** Undefined when the session is over before the store has answered. Throws what will never change. */
   async #untilAnswered<Answer>(call: () => Promise<Answer>): Promise<Answer | undefined> {
     for (let pauseMs: number = RETRY_MS.first; ; pauseMs = Math.min(pauseMs * 2, RETRY_MS.max)) {
       try {
         return await call();
       } catch (fault) {
-        if (!(fault instanceof StoreUnavailable) && !(fault instanceof OutcomeUnknown)) {
-          this.close();
-          this.#events.lost(fault instanceof Fault ? fault : new Fault('engine', String(fault)));
-          return undefined;
-        }
+        if (!(fault instanceof StoreUnavailable) && !(fault instanceof OutcomeUnknown)) throw fault;
       }
       if (this.#over.aborted) return undefined;
       const { timers, random } = this.#config;

@@ -54,6 +54,8 @@ export interface RunEvents {
   idle(): void;
   drifted(drift: Drift): void;
   lost(reason: Fault): void;
+  /** The store can never take what was to be recorded. */
+  rejected(fault: unknown): void;
 }
 
 const PROGRESS_MS = 1_000;
@@ -122,6 +124,7 @@ export class Run {
       over: claim.session.signal,
       events: {
         lost: (reason) => this.lose(reason),
+        rejected: (fault) => this.#events.rejected(fault),
         news: (news) => this.inbox.notice(news),
         written: () => this.#restIfWaiting(),
       },

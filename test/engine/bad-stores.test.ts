@@ -1,0 +1,127 @@
+// Stores on bad days: what they refuse for good, what is broken in them, what is away for a while. No
+// execution may be left running under a worker that has given it up.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Holdfast } from '../../src/engine/holdfast.ts';
+import type { HoldfastOptions } from '../../src/engine/holdfast-options.ts';
+import { type Pipeline, pipeline } from '../../src/engine/pipeline.ts';
+import type { ExecutionStore } from '../../src/store/contract/execution-store.ts';
+import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { Fault, StoreCorrupt, StoreUnavailable } from '../../src/support/fault.ts';
+import { pause } from './stage.ts';
+
+async function on(
+  change: (executions: ExecutionStore) => Partial<ExecutionStore>,
+  work: (
+    holdfast: Holdfast,
+    run: (code: Pipeline<unknown, unknown>) => Promise<string>,
+  ) => Promise<void>,
+  options: Omit<HoldfastOptions, 'store'> = {},
+): Promise<void> {
+  const memory = openMemoryStore();
+  const { executions } = memory;
+  const store = { ...memory, executions: { ...executions, ...change(executions) } };
+  const holdfast = new Holdfast({ store, ...options });
+  try {
+    await work(holdfast, async (code) => {
+      await holdfast.worker({ pipelines: [code], pollMs: 20, ttlMs: 3_000 });
+      return (await holdfast.submit(code, undefined)).id;
+    });
+  } finally {
+    await holdfast.close();
+    await store.close();
+  }
+}
+
+const SIGNAL = { signal: AbortSignal.timeout(10_000) };
+
+test('what the store can never take fails the execution, and says what', async () => {
+  await on(
+    (executions) => ({
+      record: async (request) => {
+        if (request.events.some(({ name }) => name === 'odd')) {
+          throw new Fault('store-rejected', 'This cannot be stored.');
+        }
+        return executions.record(request);
+      },
+    }),
+    async (holdfast, run) => {
+      const odd = pipeline({ name: 'odd', run: (ctx) => ctx.step('odd', () => 1) });
+      const id = await run(odd);
+      await assert.rejects(holdfast.result(id, SIGNAL), { message: /cannot be stored/ });
+    },
+  );
+});
+
+test('an output that the store cannot take fails the execution too', async () => {
+  await on(
+    (executions) => ({
+      finish: async (request) => {
+        if (request.status === 'completed') throw new Fault('store-rejected', 'Not this one.');
+        return executions.finish(request);
+      },
+    }),
+    async (holdfast, run) => {
+      const id = await run(pipeline({ name: 'plain', run: () => 1 }));
+      await assert.rejects(holdfast.result(id, SIGNAL), { message: /Not this one/ });
+    },
+  );
+});
+
+test('a history that cannot be read blocks the execution, and it can be resumed', async () => {
+  let isBroken = true;
+  await on(
+    (executions) => ({
+      history: async (query) => {
+        if (isBroken) throw new StoreCorrupt('The page is gone.');
+        return executions.history(query);
+      },
+    }),
+    async (holdfast, run) => {
+      const id = await run(
+        pipeline({
+          name: 'broken',
+          async run(ctx) {
+            await ctx.receive('go');
+            return 'read after all';
+          },
+        }),
+      );
+      while ((await holdfast.read(id))?.status !== 'waiting') await pause(5);
+      await holdfast.signal(id, { name: 'go' });
+      while ((await holdfast.read(id))?.holds.includes('blocked') !== true) await pause(5);
+      isBroken = false;
+      await holdfast.resume(id);
+      assert.equal(await holdfast.result(id, SIGNAL), 'read after all');
+    },
+  );
+});
+
+test('a store that is away when a large result is put aside does not make the step run again', async () => {
+  let failures = 3;
+  let ran = 0;
+  await on(
+    (executions) => ({
+      putBlob: async (blob) => {
+        failures -= 1;
+        if (failures >= 0) throw new StoreUnavailable('Away for a moment.');
+        await executions.putBlob(blob);
+      },
+    }),
+    async (holdfast, run) => {
+      const large = pipeline({
+        name: 'large',
+        run: (ctx) =>
+          ctx.step('make', () => {
+            ran += 1;
+            return 'x'.repeat(5_000);
+          }),
+      });
+      const id = await run(large);
+      assert.equal(String(await holdfast.result(id, SIGNAL)).length, 5_000);
+      assert.equal(ran, 1);
+    },
+    { payloads: { inlineBytesMax: 1_000 } },
+  );
+});
