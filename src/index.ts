@@ -40,6 +40,9 @@ export {
   type PipelineOptions,
   pipeline,
 } from './engine/pipeline.ts';
+export type { CatchUp, Overlap, PutScheduleOptions } from './engine/schedule-plan.ts';
+export type { When } from './engine/schedule-times.ts';
+export type { ScheduleInfo, Schedules } from './engine/schedules.ts';
 export type { Schema } from './engine/schema.ts';
 export type { SubmitOptions } from './engine/submission.ts';
 export type {
@@ -73,6 +76,7 @@ export {
   type CommandRefusal,
   describeExecutionRefusal,
   type ExecutionRefusal,
+  type ScheduleRefusal,
   type SubmitRefusal,
   type TemplateRefusal,
 } from './execution/refusal.ts';
@@ -124,6 +128,7 @@ export type {
   CommandAnswer,
   CoordinatorStore,
 } from './store/contract/execution-store.ts';
+export type { ScheduleAnswer } from './store/contract/schedule-store.ts';
 export { formatInstant, type Instant } from './support/clock.ts';
 export {
   Fault,

@@ -1,8 +1,9 @@
 // Who acts on an execution, and why, as it is recorded.
 
 import { type Payload, parseExecutionId } from '../execution/names.ts';
-import type { Command } from '../store/contract/execution-store.ts';
-import { rejectUnknownOptions } from '../support/options.ts';
+import type { Command, Signal } from '../store/contract/execution-store.ts';
+import { boundedText, rejectUnknownOptions } from '../support/options.ts';
+import type { EngineConfig } from './config.ts';
 import type { Acting } from './holdfast-types.ts';
 import { projectOf } from './submission.ts';
 
@@ -14,4 +15,16 @@ export function commandOf(id: string, acting: Acting): Command {
     project: projectOf(project),
     body: JSON.stringify({ by: by ?? 'unknown', reason: reason ?? '' }) as Payload,
   };
+}
+
+export async function signalOf(
+  config: EngineConfig,
+  id: string,
+  message: { readonly name: string; readonly value?: unknown } & Acting,
+): Promise<Signal> {
+  const name = boundedText('The name of a signal', message.name, 256);
+  const out = await config.payloads.encode(`Signal "${name}"`, message.value);
+  const { by } = message;
+  const body = `{"out":${out}${by === undefined ? '' : `,"by":${JSON.stringify(by)}`}}` as Payload;
+  return { ...commandOf(id, message), name, body };
 }

@@ -4,6 +4,8 @@ import type { Status } from '../execution/execution.ts';
 import type { ExecutionId } from '../execution/names.ts';
 import type { AttributeFilter } from '../store/contract/execution-store.ts';
 
+export type { SubmitOptions } from './submission.ts';
+
 /** An execution that was submitted. */
 export interface Handle<Output> {
   readonly id: ExecutionId;

@@ -2,34 +2,33 @@
 
 import type { ExecutionRecord } from '../execution/execution.ts';
 import type { HistoryEvent } from '../execution/history.ts';
-import { type ExecutionId, type Payload, parseExecutionId } from '../execution/names.ts';
+import { type ExecutionId, parseExecutionId } from '../execution/names.ts';
 import type {
   AttachmentSummary,
   CommandAnswer,
   CoordinatorStore,
 } from '../store/contract/execution-store.ts';
-import { boundedText, wholeNumber } from '../support/options.ts';
-import { commandOf } from './command-of.ts';
+import { commandOf, signalOf } from './command-of.ts';
 import type { EngineConfig } from './config.ts';
 import { SubmitRefused } from './failures.ts';
 import { type HoldfastOptions, resolveOptions } from './holdfast-options.ts';
-import type { Acting, Handle, ListOptions, Page } from './holdfast-types.ts';
-import { listQueryOf } from './list-query.ts';
+import type { Acting, Handle, ListOptions, Page, SubmitOptions } from './holdfast-types.ts';
+import { historyQueryOf, listQueryOf } from './list-query.ts';
 import type { Pipeline } from './pipeline.ts';
 import { Results } from './results.ts';
-import { type SubmitOptions, submissionOf } from './submission.ts';
-import { isTemplateRef, submissionByTemplate, type TemplateRef, Templates } from './templates.ts';
+import { Schedules } from './schedules.ts';
+import { submissionFor, type TemplateRef, Templates } from './templates.ts';
 import { LiveWorker, type Worker, type WorkerOptions } from './worker.ts';
-
-const HISTORY_PAGE_MAX = 10_000;
 
 export class Holdfast {
   readonly store: CoordinatorStore;
   /** What to submit, kept under names and versions. */
   readonly templates: Templates;
+  /** What is submitted by itself, at its times, while some worker runs. */
+  readonly schedules: Schedules;
   readonly #config: EngineConfig;
   readonly #results: Results;
-  readonly #workers: Set<Worker> = new Set();
+  readonly #workers: Set<LiveWorker> = new Set();
   #closing: Promise<void> | undefined;
 
   constructor(options: HoldfastOptions) {
@@ -37,6 +36,9 @@ export class Holdfast {
     this.#config = resolveOptions(options, (outcome) => this.#results.endedHere(outcome));
     this.#results = new Results(this.#config);
     this.templates = new Templates(this.#config);
+    this.schedules = new Schedules(this.#config, () => {
+      for (const worker of this.#workers) worker.lookAtSchedules();
+    });
   }
 
   /** By a template, the input is laid over its default parameters, and options over its options. */
@@ -46,9 +48,8 @@ export class Holdfast {
     options: SubmitOptions = {},
   ): Promise<Handle<Output>> {
     const asked = { input, options };
-    const submission = isTemplateRef(pipeline)
-      ? await submissionByTemplate(this.#config, pipeline, asked)
-      : await submissionOf(this.#config, pipeline as Pipeline<Input, unknown>, asked);
+    const target = pipeline as Pipeline<Input, unknown> | TemplateRef;
+    const submission = await submissionFor(this.#config, target, asked);
     const answer = await this.store.executions.submit(submission);
     if (answer.kind === 'refused') throw new SubmitRefused(answer);
     const { id, existing } = answer;
@@ -106,12 +107,7 @@ export class Holdfast {
     id: string,
     message: { readonly name: string; readonly value?: unknown } & Acting,
   ): Promise<CommandAnswer> {
-    const name = boundedText('The name of a signal', message.name, 256);
-    const out = await this.#config.payloads.encode(`Signal "${name}"`, message.value);
-    const { by } = message;
-    const body =
-      `{"out":${out}${by === undefined ? '' : `,"by":${JSON.stringify(by)}`}}` as Payload;
-    return this.store.executions.signal({ ...commandOf(id, message), name, body });
+    return this.store.executions.signal(await signalOf(this.#config, id, message));
   }
 
   /**
@@ -155,9 +151,7 @@ export class Holdfast {
     id: string,
     page: { readonly after?: number; readonly limit?: number } = {},
   ): Promise<readonly HistoryEvent[]> {
-    const after = wholeNumber('after', page.after ?? 0, { min: 0, max: Number.MAX_SAFE_INTEGER });
-    const limit = wholeNumber('limit', page.limit ?? 1_000, { min: 1, max: HISTORY_PAGE_MAX });
-    return this.store.executions.history({ id: parseExecutionId(id), after, limit });
+    return this.store.executions.history(historyQueryOf(id, page));
   }
 
   attachments(id: string): Promise<readonly AttachmentSummary[]> {

@@ -2,11 +2,24 @@
 
 import { STATUSES } from '../execution/execution.ts';
 import { parseExecutionId, parsePipelineName } from '../execution/names.ts';
-import type { ListExecutions } from '../store/contract/execution-store.ts';
+import type { ListExecutions, ReadHistory } from '../store/contract/execution-store.ts';
 import { InvalidInput } from '../support/fault.ts';
 import { boundedText, rejectUnknownOptions, shown, wholeNumber } from '../support/options.ts';
 import type { ListOptions } from './holdfast-types.ts';
 import { projectOf } from './submission.ts';
+
+const HISTORY_PAGE_MAX = 10_000;
+
+export function historyQueryOf(
+  id: string,
+  page: { readonly after?: number; readonly limit?: number },
+): ReadHistory {
+  return {
+    id: parseExecutionId(id),
+    after: wholeNumber('after', page.after ?? 0, { min: 0, max: Number.MAX_SAFE_INTEGER }),
+    limit: wholeNumber('limit', page.limit ?? 1_000, { min: 1, max: HISTORY_PAGE_MAX }),
+  };
+}
 
 export function listQueryOf(options: ListOptions): ListExecutions {
   rejectUnknownOptions('list', options, [

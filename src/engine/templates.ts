@@ -8,6 +8,7 @@ import { boundedText, rejectUnknownOptions, shown, wholeNumber } from '../suppor
 import type { EngineConfig } from './config.ts';
 import { TemplateRefused } from './failures.ts';
 import type { Page } from './holdfast-types.ts';
+import type { Pipeline } from './pipeline.ts';
 import {
   type Asked,
   canonicalDigest,
@@ -118,22 +119,28 @@ export class Templates {
   }
 }
 
-export function isTemplateRef(target: unknown): target is TemplateRef {
+/** What a pipeline or a template makes of what was asked for. */
+export function submissionFor<Input>(
+  config: EngineConfig,
+  target: Pipeline<Input, unknown> | string | TemplateRef,
+  asked: Asked<Input>,
+): Promise<Submit> {
+  return isTemplateRef(target)
+    ? submissionByTemplate(config, target, asked)
+    : submissionOf(config, target, asked);
+}
+
+function isTemplateRef(target: unknown): target is TemplateRef {
   return typeof target === 'object' && target !== null && 'template' in target;
 }
 
 /** X-31: parameters over the defaults, options over those of the template. */
-export async function submissionByTemplate<Input>(
+async function submissionByTemplate<Input>(
   config: EngineConfig,
   ref: TemplateRef,
   { input, options }: Asked<Input>,
 ): Promise<Submit> {
-  const template = await find(config, projectOf(options.project), ref);
-  if (template === undefined) {
-    const { version } = ref;
-    const which = { id: ref.template, ...(version === undefined ? {} : { version }) };
-    throw new TemplateRefused({ why: 'template-unknown', ...which });
-  }
+  const template = await requireTemplate(config, projectOf(options.project), ref);
   const { id, version, pipeline } = template;
   const defaults = await config.payloads.decode(template.defaults);
   return submissionOf(config, pipeline as string, {
@@ -141,6 +148,18 @@ export async function submissionByTemplate<Input>(
     options: { ...optionsOf(template), ...present(options) },
     template: { id, version },
   });
+}
+
+export async function requireTemplate(
+  config: EngineConfig,
+  project: ProjectName,
+  ref: TemplateRef,
+): Promise<Template> {
+  const template = await find(config, project, ref);
+  if (template !== undefined) return template;
+  const { template: id, version } = ref;
+  const which = { id, ...(version === undefined ? {} : { version }) };
+  throw new TemplateRefused({ why: 'template-unknown', ...which });
 }
 
 function find(
@@ -151,7 +170,7 @@ function find(
   return config.store.executions.template({ project, ...checkedRef(ref) });
 }
 
-export function checkedRef(ref: TemplateRef): Partial<TemplateVersion> & { readonly id: string } {
+function checkedRef(ref: TemplateRef): Partial<TemplateVersion> & { readonly id: string } {
   rejectUnknownOptions('template', ref, ['template', 'version']);
   const id = boundedText('The id of a template', ref.template, ID_BYTES_MAX);
   return { id, ...(ref.version === undefined ? {} : { version: checkedVersion(ref.version) }) };
@@ -176,7 +195,7 @@ function optionsOf(options: TemplateOptions): TemplateOptions {
 }
 
 /** What is undefined was not given. */
-function present<Given extends object>(given: Given): Partial<Given> {
+export function present<Given extends object>(given: Given): Partial<Given> {
   const entries = Object.entries(given).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as Partial<Given>;
 }

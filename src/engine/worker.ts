@@ -12,6 +12,7 @@ import type { EngineConfig } from './config.ts';
 import { Drive } from './drive.ts';
 import { quietLanes, sharesOf } from './lane-shares.ts';
 import { tell } from './observer.ts';
+import { Scheduler } from './scheduler.ts';
 import { resolveWorkerOptions, type WorkerOptions, type WorkerSettings } from './worker-options.ts';
 import { openWorkerSession } from './worker-session.ts';
 
@@ -43,6 +44,7 @@ export class LiveWorker implements Worker {
   readonly #names: readonly PipelineName[];
   readonly #stop: AbortController = new AbortController();
   readonly #unlisten: () => void;
+  readonly #scheduler: Scheduler;
   #session: Session;
   #drives: Set<Drive> = new Set();
   #turn = 0;
@@ -63,6 +65,7 @@ export class LiveWorker implements Worker {
     this.#names = [...settings.pipelines.keys()];
     this.#session = session;
     this.#maintainedAt = config.clock.monotonicMs();
+    this.#scheduler = new Scheduler(config);
     this.#unlisten = config.store.executions.onRing(() => this.#ring());
     this.#watch(session);
     this.#running = this.#run();
@@ -92,6 +95,12 @@ export class LiveWorker implements Worker {
   /** The store has a notice for this session: a message for one of its executions. */
   lookAtInboxes(): void {
     for (const drive of this.#drives) drive.lookAtInbox();
+  }
+
+  /** A schedule was put, resumed or removed in this process. */
+  lookAtSchedules(): void {
+    this.#scheduler.look();
+    this.#ring();
   }
 
   stop(): Promise<void> {
@@ -148,7 +157,8 @@ export class LiveWorker implements Worker {
     while (!signal.aborted) {
       let pauseMs: number;
       try {
-        pauseMs = await this.#round();
+        const roundMs = await this.#round();
+        pauseMs = Math.min(roundMs, this.#scheduler.dueInMs);
       } catch (fault) {
         this.#trouble('Nothing could be claimed', fault);
         pauseMs = TROUBLE_PAUSE_MS;
@@ -161,6 +171,7 @@ export class LiveWorker implements Worker {
   async #round(): Promise<number> {
     if (this.#session.signal.aborted) await this.#reopen();
     await this.#maintainWhenDue();
+    await this.#scheduler.fireWhenDue();
     const { concurrency, pollMs } = this.#settings;
     const free = concurrency - this.#drives.size;
     if (free <= 0) return pollMs;
@@ -237,7 +248,9 @@ export class LiveWorker implements Worker {
     const now = this.#config.clock.monotonicMs();
     if (now - this.#maintainedAt < MAINTAIN_MS) return;
     this.#maintainedAt = now;
-    const { more } = await this.#config.store.executions.maintain({ limit: 500 });
+    const answer = await this.#config.store.executions.maintain({ limit: 500 });
+    const { more, nextScheduleInMs } = answer;
+    this.#scheduler.heard(nextScheduleInMs);
     if (more) this.#maintainedAt = 0;
   }
 

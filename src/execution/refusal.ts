@@ -49,13 +49,19 @@ export type TemplateRefusal =
   | { readonly why: 'template-conflict'; readonly id: string; readonly version: number }
   | { readonly why: 'template-unknown'; readonly id: string; readonly version?: number };
 
+export interface ScheduleRefusal {
+  readonly why: 'schedule-unknown';
+  readonly id: string;
+}
+
 export type ExecutionRefusal =
   | OwnerRefusal
   | NewsRefusal
   | SubmitRefusal
   | CommandRefusal
   | ClaimRefusal
-  | TemplateRefusal;
+  | TemplateRefusal
+  | ScheduleRefusal;
 
 /** What happened, why, and what to do next. */
 export function describeExecutionRefusal(refusal: ExecutionRefusal): string {
@@ -88,6 +94,8 @@ export function describeExecutionRefusal(refusal: ExecutionRefusal): string {
       return `Version ${refusal.version} of template ${JSON.stringify(refusal.id)} exists with other content, and a version never changes. Put the new content under the next version.`;
     case 'template-unknown':
       return `There is no ${refusal.version === undefined ? '' : `version ${refusal.version} of `}template ${JSON.stringify(refusal.id)} in this project. Put it first, or check id, version and project.`;
+    case 'schedule-unknown':
+      return `There is no schedule ${JSON.stringify(refusal.id)} in this project. Check id and project.`;
     default:
       return unreachable(refusal);
   }

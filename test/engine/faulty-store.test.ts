@@ -7,6 +7,7 @@ import { openMemoryStore } from '../../src/store/memory/open.ts';
 import { OutcomeUnknown, StoreUnavailable } from '../../src/support/fault.ts';
 import { seededRandom } from '../../src/support/random.ts';
 import { faultyStore } from '../../src/testing/index.ts';
+import { pause } from './stage.ts';
 
 /** To repeat a run, name its seed here: HOLDFAST_TEST_SEED=… npm test -- test/engine/faulty-store. */
 const SEED = Number(process.env['HOLDFAST_TEST_SEED'] ?? randomInt(2 ** 31));
@@ -84,4 +85,30 @@ test('where answers of the store are lost at random every execution still ends e
   assert.equal(new Set(effects).size, effects.length);
   await holdfast.close();
   await memory.close();
+});
+
+test('X-17: a cancel that comes between claim and start is seen, though nothing is written', async (t) => {
+  const memory = openMemoryStore();
+  const { store, fail, unhang, calls } = faultyStore(memory);
+  const holdfast = new Holdfast({ store });
+  t.after(() => holdfast.close());
+  const waiting = pipeline({
+    name: 'waiting',
+    run: (ctx) => ctx.step('hang', () => new Promise<never>(() => undefined)),
+  });
+  const open = () => holdfast.worker({ pipelines: [waiting], pollMs: 20, ttlMs: 1_500 });
+  const first = await open();
+  const { id, result } = await holdfast.submit(waiting, undefined);
+  while (first.running === 0) await pause(5);
+  fail('executions.history', 'hung-before');
+  first.crash();
+  const by = { kind: 'operator', actor: 'test', reason: 'crash' } as const;
+  await memory.sessions.end({ id: first.session, by });
+  await open();
+  while (calls.get('executions.history') === undefined) await pause(5);
+  assert.equal((await holdfast.cancel(id)).kind, 'passed-on');
+  const heartbeats = calls.get('sessions.heartbeat') ?? 0;
+  while ((calls.get('sessions.heartbeat') ?? 0) < heartbeats + 2) await pause(5);
+  unhang();
+  await assert.rejects(result({ signal: AbortSignal.timeout(5_000) }), { status: 'cancelled' });
 });

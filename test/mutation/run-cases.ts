@@ -12,6 +12,8 @@ const mutant = JSON.parse(process.env['HOLDFAST_MUTANT'] ?? 'null') as Mutant | 
 const firstTitles = JSON.parse(process.env['HOLDFAST_FIRST_CASES'] ?? '[]') as readonly string[];
 
 const HANGS = 'no answer';
+/** What a server says of a statement that it cannot even plan. */
+const BROKEN = /syntax error|incomplete input|could not determine data type|no query solution/;
 const CASE_MS_MAX = 20_000;
 
 const { cases, release } = await openContract(contract, store);
@@ -29,7 +31,7 @@ async function judge(): Promise<Verdict> {
   for (const each of wanted) {
     const error = await Promise.race([errorOf(each), silence()]);
     if (error === undefined) continue;
-    return /syntax error|incomplete input|could not determine data type/.test(error)
+    return BROKEN.test(error)
       ? { kind: 'broken', message: error }
       : { kind: 'killed', by: each.title, message: error.split('\n')[0] ?? '' };
   }

@@ -5,7 +5,8 @@ export const ADAPTERS: readonly string[] = ['memory', 'sqlite', 'postgres'];
 export const EXECUTION_FILES: readonly string[] = [
   ...['open', 'submit', 'claim', 'record', 'transact', 'finish', 'park', 'give-back', 'inbox'],
   ...['cancel', 'pause', 'resume', 'signal', 'maintain', 'read-execution', 'outcomes', 'history'],
-  ...['list', 'children', 'attachments', 'blobs', 'deliver', 'gates', 'templates'],
+  ...['list', 'children', 'attachments', 'blobs', 'deliver', 'gates', 'templates', 'schedules'],
+  ...['fire-schedule'],
 ].map((name) => `executions/${name}.ts`);
 
 /** Files an adapter has for itself, each with the reason. Everything else is an operation. */

@@ -27,6 +27,7 @@ import type { Fence } from '../../lease/fence.ts';
 import type { SessionId } from '../../lease/names.ts';
 import type { KernelStore } from '../../lease/port.ts';
 import type { Instant } from '../../support/clock.ts';
+import type { ScheduleStore } from './schedule-store.ts';
 import type { TemplateStore } from './template-store.ts';
 
 /** A store that keeps executions too: memory, SQLite and PostgreSQL. */
@@ -39,7 +40,8 @@ export interface ExecutionStore
     ExecutionCommands,
     ExecutionReads,
     PayloadStore,
-    TemplateStore {
+    TemplateStore,
+    ScheduleStore {
   /** Calls back when something may have become ready or may have ended. It may be lost, late or wrong. */
   onRing(listener: () => void): () => void;
 }
@@ -237,6 +239,8 @@ export interface Maintained {
   readonly overdue: readonly ExecutionId[];
   readonly cancelled: number;
   readonly more: boolean;
+  /** Until the next schedule is due; zero when one is. */
+  readonly nextScheduleInMs?: number;
 }
 
 // Reading ----------------------------------------------------------------------------------------

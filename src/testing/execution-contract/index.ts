@@ -6,6 +6,7 @@
 import type { ExecutionCase } from './contract-case.ts';
 import { ownershipCases } from './ownership/index.ts';
 import { readCases } from './reads/index.ts';
+import { schedulingCases } from './scheduling/index.ts';
 import { verbCases } from './verbs/index.ts';
 
 export {
@@ -20,4 +21,5 @@ export const executionContract: readonly ExecutionCase[] = [
   ...ownershipCases,
   ...verbCases,
   ...readCases,
+  ...schedulingCases,
 ];

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import type { Holdfast } from '../../../src/engine/holdfast.ts';
 import { pipeline } from '../../../src/engine/pipeline.ts';
-import type { Behaviour } from '../stage.ts';
+import type { ExecutionRecord } from '../../../src/execution/execution.ts';
+import { type Behaviour, door, pause } from '../stage.ts';
 
 const INVOICE = {
   id: 'invoice',
@@ -9,7 +11,7 @@ const INVOICE = {
   defaults: { currency: 'CHF', days: 30 },
 };
 
-export const TEMPLATES: readonly Behaviour[] = [
+const TEMPLATES: readonly Behaviour[] = [
   {
     name: 'X-31: parameters are laid over the defaults and options over those of the template',
     async run(stage) {
@@ -86,4 +88,141 @@ export const TEMPLATES: readonly Behaviour[] = [
   },
 ];
 
-export const SCHEDULING: readonly Behaviour[] = [...TEMPLATES];
+/** Executions that a schedule has made, the oldest first. */
+async function madeBy(holdfast: Holdfast, schedule: string): Promise<readonly ExecutionRecord[]> {
+  const { items } = await holdfast.list({ attribute: { name: 'schedule', equals: schedule } });
+  return items.toReversed();
+}
+
+async function untilMade(holdfast: Holdfast, schedule: string, count: number): Promise<void> {
+  while ((await madeBy(holdfast, schedule)).length < count) await pause(10);
+}
+
+const SCHEDULES: readonly Behaviour[] = [
+  {
+    name: 'X-34: a schedule fires once for each time, however many processes have workers',
+    async run(stage) {
+      const inputs: unknown[] = [];
+      const tick = pipeline({
+        name: 'tick',
+        run: (ctx, input: object) => ctx.step('note', () => void inputs.push(input)),
+      });
+      const holdfasts = [stage.holdfast(), stage.holdfast(), stage.holdfast()];
+      const [holdfast] = holdfasts as [Holdfast];
+      for (const each of holdfasts) await stage.worker(each, [tick]);
+      const options = { lane: 'batch', tags: ['by time'] } as const;
+      const put = { id: 'ticks', every: 150, pipeline: tick, input: { n: 1 }, options } as const;
+      // All of them put it when they start.
+      await Promise.all(holdfasts.map((each) => each.schedules.put({ ...put, overlap: 'allow' })));
+      await untilMade(holdfast, 'ticks', 4);
+      assert.deepEqual(await holdfast.schedules.remove('ticks'), { kind: 'done' });
+      const made = await madeBy(holdfast, 'ticks');
+      const times = made.map(({ attributes }) => Number(attributes['scheduledAt']));
+      assert.equal(new Set(times).size, times.length);
+      for (const [nth, time] of times.entries()) {
+        assert.equal((time - (times[nth - 1] ?? time - 150)) % 150, 0);
+      }
+      const [first] = made as [ExecutionRecord];
+      assert.deepEqual(
+        [first.lane, first.tags, first.submittedBy, first.key],
+        [
+          'batch',
+          ['by time'],
+          'schedule ticks',
+          `schedule:ticks@${new Date(times[0] ?? 0).toISOString()}`,
+        ],
+      );
+      await holdfast.result(first.id);
+      assert.deepEqual(inputs[0], { n: 1 });
+    },
+  },
+  {
+    name: 'X-34: while the last execution is open times are skipped, and a template can be the target',
+    async run(stage) {
+      const gate = door();
+      const slow = pipeline({
+        name: 'slow',
+        async run(ctx, input: object) {
+          await ctx.step('wait', () => gate.passed);
+          return input;
+        },
+      });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [slow]);
+      await holdfast.templates.put({ id: 't', version: 3, pipeline: slow, defaults: { a: 1 } });
+      await holdfast.schedules.put({ id: 's', every: 100, template: 't', input: { b: 2 } });
+      const missing = holdfast.schedules.put({ id: 'm', every: 100, template: 'none' });
+      await assert.rejects(missing, { name: 'TemplateRefused' });
+      await untilMade(holdfast, 's', 1);
+      const [first] = (await madeBy(holdfast, 's')) as [ExecutionRecord];
+      assert.deepEqual(first.template, { id: 't', version: 3 });
+      // Two more times come and go.
+      const seen = (await holdfast.schedules.get('s'))?.nextTimes[0] ?? 0;
+      while (((await holdfast.schedules.get('s'))?.nextTimes[0] ?? 0) < seen + 200) await pause(10);
+      assert.equal((await madeBy(holdfast, 's')).length, 1);
+      gate.open();
+      assert.deepEqual(await holdfast.result(first.id), { a: 1, b: 2 });
+      await untilMade(holdfast, 's', 2);
+    },
+  },
+  {
+    name: 'X-33: schedules are shown with their next times, paused, resumed and removed',
+    async run(stage) {
+      const holdfast = stage.holdfast();
+      const cron = { cron: '0 9 * * 1-5', timeZone: 'Europe/Zurich' };
+      const put = { id: 'daily', ...cron, pipeline: 'report', input: 7, by: 'ann' } as const;
+      const info = await holdfast.schedules.put(put);
+      assert.deepEqual(
+        [info.when, info.target, info.input, info.overlap, info.catchUp, info.by, info.paused],
+        [cron, { pipeline: 'report' }, 7, 'skip', 'one', 'ann', false],
+      );
+      assert.equal(info.nextTimes.length, 5);
+      assert.deepEqual(await holdfast.schedules.put(put), info);
+      assert.deepEqual(await holdfast.schedules.pause('daily'), { kind: 'done' });
+      const paused = await holdfast.schedules.get('daily');
+      assert.deepEqual([paused?.paused, paused?.nextTimes], [true, []]);
+      assert.deepEqual(await holdfast.schedules.resume('daily'), { kind: 'done' });
+      await holdfast.schedules.put({ id: 'hourly', every: 3_600_000, pipeline: 'report' });
+      const page = await holdfast.schedules.list({ limit: 1 });
+      assert.deepEqual([page.items[0]?.id, page.items[0]?.nextTimes], ['daily', info.nextTimes]);
+      const rest = await holdfast.schedules.list({ cursor: page.cursor ?? '' });
+      assert.deepEqual(
+        rest.items.map(({ id }) => id),
+        ['hourly'],
+      );
+      assert.deepEqual(await holdfast.schedules.remove('daily'), { kind: 'done' });
+      assert.equal(await holdfast.schedules.get('daily'), undefined);
+      const unknown = { kind: 'refused', why: 'schedule-unknown', id: 'daily' };
+      assert.deepEqual(await holdfast.schedules.resume('daily'), unknown);
+    },
+  },
+  {
+    name: 'a schedule that makes no sense is refused by name',
+    async run(stage) {
+      const { schedules } = stage.holdfast();
+      const good = { id: 'x', every: 1_000, pipeline: 'p' } as const;
+      const bad: readonly Parameters<typeof schedules.put>[0][] = [
+        { id: 'x', pipeline: 'p' },
+        { ...good, cron: '* * * * *' },
+        { ...good, timeZone: 'UTC' },
+        { ...good, template: 't' },
+        { ...good, version: 1 },
+        { ...good, every: 1 },
+        { ...good, id: '' },
+        { id: 'x', every: 1_000 },
+        { id: 'x', pipeline: 'p', cron: 'daily' },
+        { id: 'x', pipeline: 'p', cron: '0 0 30 2 *' },
+        { id: 'x', pipeline: 'p', cron: '* * * * *', timeZone: 'Nowhere' },
+        { ...good, overlap: 'queue' as never },
+        { ...good, catchUp: 'some' as never },
+        { ...good, options: { key: 'k' } as never },
+      ];
+      for (const options of bad) {
+        const shown = JSON.stringify(options);
+        await assert.rejects(schedules.put(options), { name: 'InvalidInput' }, shown);
+      }
+    },
+  },
+];
+
+export const SCHEDULING: readonly Behaviour[] = [...TEMPLATES, ...SCHEDULES];

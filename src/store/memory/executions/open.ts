@@ -6,6 +6,7 @@ import { cancel } from './cancel.ts';
 import { children } from './children.ts';
 import { claim } from './claim.ts';
 import { finish } from './finish.ts';
+import { dueSchedules, fireSchedule } from './fire-schedule.ts';
 import { giveBack } from './give-back.ts';
 import { history } from './history.ts';
 import { inbox } from './inbox.ts';
@@ -17,6 +18,14 @@ import { pause } from './pause.ts';
 import { readExecution } from './read-execution.ts';
 import { record } from './record.ts';
 import { resume } from './resume.ts';
+import {
+  pauseSchedule,
+  putSchedule,
+  removeSchedule,
+  resumeSchedule,
+  schedule,
+  schedules,
+} from './schedules.ts';
 import { signal } from './signal.ts';
 import { ExecutionState } from './state.ts';
 import { submit } from './submit.ts';
@@ -54,6 +63,14 @@ export function openExecutions(kernel: MemoryState): {
     putTemplate: async (request) => putTemplate(state, request),
     template: async (query) => template(state, query),
     templates: async (query) => templates(state, query),
+    putSchedule: async (request) => putSchedule(state, request),
+    schedule: async (query) => schedule(state, query),
+    schedules: async (query) => schedules(state, query),
+    pauseSchedule: async (request) => pauseSchedule(state, request),
+    resumeSchedule: async (request) => resumeSchedule(state, request),
+    removeSchedule: async (request) => removeSchedule(state, request),
+    dueSchedules: async (query) => dueSchedules(state, query),
+    fireSchedule: async (request) => fireSchedule(state, request),
     onRing(listener) {
       state.rings.add(listener);
       return () => state.rings.delete(listener);

@@ -5,6 +5,7 @@ import type { RateState } from '../../../execution/decide/gates.ts';
 import type { ExecutionRecord, Lane } from '../../../execution/execution.ts';
 import type { HistoryEvent, InboxMessage } from '../../../execution/history.ts';
 import type { ExecutionId, ProjectName } from '../../../execution/names.ts';
+import type { Schedule } from '../../../execution/schedule.ts';
 import type { Template } from '../../../execution/template.ts';
 import type { SessionId } from '../../../lease/names.ts';
 import type { Instant } from '../../../support/clock.ts';
@@ -31,6 +32,12 @@ export interface PlaceBook {
   readonly waiting: Readonly<Record<Lane, Heap>>;
 }
 
+export interface ScheduleEntry {
+  schedule: Schedule;
+  /** The key of what the last fire submitted. */
+  lastKey: string | undefined;
+}
+
 export class ExecutionState {
   readonly kernel: MemoryState;
   readonly entries: Map<ExecutionId, Entry> = new Map();
@@ -49,6 +56,8 @@ export class ExecutionState {
   readonly blobs: Map<string, Uint8Array> = new Map();
   /** By project, id and version. */
   readonly templates: Map<string, Template> = new Map();
+  /** By project and id. */
+  readonly schedules: Map<string, ScheduleEntry> = new Map();
   readonly rings: Set<() => void> = new Set();
 
   constructor(kernel: MemoryState) {

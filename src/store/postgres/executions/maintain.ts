@@ -11,15 +11,26 @@ import { afterEnd } from './end-execution.ts';
 import type { Parts } from './parts.ts';
 import { appendEvents, lockExecution, saveExecution } from './rows.ts';
 
-// What is listed is looked at again under the lock.
-const OVERDUE = statement(`
-  select e.id
-    from hf.execution e
-   where e.deadline_at is not null
-     and (e.status = 0 or e.status = 2)
-     and e.deadline_at <= hf_now()
-   order by e.deadline_at
-   limit $1`);
+// What is listed is looked at again under the lock. With it comes when the next schedule is due: that is
+// asked for as often, and a statement of its own would cost every idle process.
+const DUE = statement(`
+  (select e.id, null::bigint as next_in_ms
+     from hf.execution e
+    where e.deadline_at is not null
+      and (e.status = 0 or e.status = 2)
+      and e.deadline_at <= hf_now()
+    order by e.deadline_at
+    limit $1)
+   union all
+  select null, greatest(min(s.next_at) - hf_now(), 0)
+    from hf.schedule s
+   where s.next_at is not null
+  having min(s.next_at) is not null`);
+
+interface DueRow {
+  readonly id: ExecutionId | null;
+  readonly next_in_ms: number | null;
+}
 
 // Errands of parents that have not ended are those of children that came from elsewhere.
 const ERRAND = statement(`
@@ -49,9 +60,11 @@ const DONE = statement('delete from hf.errand r where r.parent_id = $1');
 const PAGE = 100;
 
 export async function maintain(parts: Parts, { limit }: Maintain): Promise<Maintained> {
-  const due = await parts.database.rows<{ id: ExecutionId }>(OVERDUE, [limit + 1]);
+  const rows = await parts.database.rows<DueRow & object>(DUE, [limit + 1]);
+  const due = rows.flatMap(({ id }) => (id === null ? [] : [id]));
+  const next = rows.find(({ id }) => id === null)?.next_in_ms;
   const overdue: ExecutionId[] = [];
-  for (const { id } of due.slice(0, limit)) {
+  for (const id of due.slice(0, limit)) {
     if (await failOverdue(parts, id)) overdue.push(id);
   }
   let cancelled = 0;
@@ -62,7 +75,8 @@ export async function maintain(parts: Parts, { limit }: Maintain): Promise<Maint
     isMore = page.isMore;
   }
   if (overdue.length + cancelled > 0) parts.bell.ring();
-  return { overdue, cancelled, more: due.length > limit || isMore };
+  const more = due.length > limit || isMore;
+  return { overdue, cancelled, more, ...(next == null ? {} : { nextScheduleInMs: next }) };
 }
 
 function failOverdue(parts: Parts, id: ExecutionId): Promise<boolean> {

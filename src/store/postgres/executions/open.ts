@@ -17,6 +17,7 @@ import { cancel } from './cancel.ts';
 import { listChildren } from './children.ts';
 import { claim } from './claim.ts';
 import { finisher } from './finish.ts';
+import { dueSchedules, fireSchedule } from './fire-schedule.ts';
 import { giverBack } from './give-back.ts';
 import { readHistory } from './history.ts';
 import { readInbox } from './inbox.ts';
@@ -30,6 +31,14 @@ import { pause } from './pause.ts';
 import { readExecution } from './read-execution.ts';
 import { recorder } from './record.ts';
 import { resume } from './resume.ts';
+import {
+  pauseSchedule,
+  putSchedule,
+  removeSchedule,
+  resumeSchedule,
+  schedule,
+  schedules,
+} from './schedules.ts';
 import { signal } from './signal.ts';
 import { Strays } from './strays.ts';
 import { submitter } from './submit.ts';
@@ -111,6 +120,14 @@ function othersOf(parts: Parts): Omit<ExecutionStore, Flushing> {
     putTemplate: (request) => putTemplate(parts, request),
     template: (query) => readTemplate(database, query),
     templates: (query) => listTemplates(database, query),
+    putSchedule: (request) => putSchedule(parts, request),
+    schedule: (query) => schedule(database, query),
+    schedules: (query) => schedules(database, query),
+    pauseSchedule: (request) => pauseSchedule(parts, request),
+    resumeSchedule: (request) => resumeSchedule(parts, request),
+    removeSchedule: (request) => removeSchedule(parts, request),
+    dueSchedules: (query) => dueSchedules(database, query),
+    fireSchedule: (request) => fireSchedule(parts, request),
     onRing: (listener) => bell.listen(listener),
   };
 }

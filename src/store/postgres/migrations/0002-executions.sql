@@ -142,3 +142,22 @@ create table hf.template (
   about     text,
   primary key (project, id, version)
 );
+
+-- `next_at` is null while paused. `last_key` is the key of what the last fire submitted, by which its
+-- continuations are found too.
+create table hf.schedule (
+  at              bigint not null,
+  next_at         bigint,
+  fired_at        bigint,
+  last_execution  uuid,
+  paused          boolean not null default false,
+  project         text collate "C" not null,
+  id              text collate "C" not null,
+  last_key        text,
+  digest          text not null,
+  plan            text not null,
+  put_by          text,
+  primary key (project, id)
+);
+
+create index schedule_next on hf.schedule (next_at) where next_at is not null;

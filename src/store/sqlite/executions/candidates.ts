@@ -23,7 +23,8 @@ export interface Candidate {
   readonly isLost: boolean;
 }
 
-// The first of the next project: a step over everything else that this one has.
+// What is held back is not in the index, and SQLite refuses the statements below without `hold = 0`: it is
+// no guard that anybody could forget. The first of the next project: a step over all else that this one has.
 const NEXT_PROJECT = positional(
   'pipeline lane after',
   `
@@ -33,7 +34,7 @@ const NEXT_PROJECT = positional(
      and lane = :lane
      and project > :after
      and ready_at is not null
-     and hold = 0 -- guard: hold-project
+     and hold = 0
    order by project, ready_at, id
    limit 1`,
 );
@@ -47,8 +48,8 @@ const READY = positional(
      and lane = :lane
      and project = :project
      and ready_at is not null
-     and hold = 0            -- guard: hold
-     and ready_at <= :now    -- guard: due
+     and hold = 0
+     and ready_at <= :now -- guard: due
    order by ready_at, id
    limit :limit`,
 );

@@ -7,6 +7,7 @@ import { positional } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
 import { commandView, obey } from './command-view.ts';
 import { endWaiting } from './end-execution.ts';
+import { nextSchedule } from './fire-schedule.ts';
 import { COLUMNS, loadRows } from './load-execution.ts';
 
 // What runs stays in the index: its owner knows the deadline.
@@ -47,7 +48,8 @@ export function maintain(tx: Transaction, { limit }: Maintain): Maintained {
     return [row.id as ExecutionId];
   });
   const orphans = cancelOrphans(tx, limit);
-  return { overdue, cancelled: orphans.cancelled, more: rows.length > limit || orphans.more };
+  const more = rows.length > limit || orphans.more;
+  return { overdue, cancelled: orphans.cancelled, more, ...nextSchedule(tx) };
 }
 
 /** each open child of an ended parent is asked once; one that is gone needs no asking. */

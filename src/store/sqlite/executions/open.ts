@@ -6,6 +6,7 @@ import { cancel } from './cancel.ts';
 import { children } from './children.ts';
 import { claim } from './claim.ts';
 import { finish } from './finish.ts';
+import { dueSchedules, fireSchedule } from './fire-schedule.ts';
 import { giveBack } from './give-back.ts';
 import { history } from './history.ts';
 import { inbox } from './inbox.ts';
@@ -17,6 +18,14 @@ import { pause } from './pause.ts';
 import { readExecution } from './read-execution.ts';
 import { record } from './record.ts';
 import { resume } from './resume.ts';
+import {
+  pauseSchedule,
+  putSchedule,
+  removeSchedule,
+  resumeSchedule,
+  schedule,
+  schedules,
+} from './schedules.ts';
 import { signal } from './signal.ts';
 import { submit } from './submit.ts';
 import { putTemplate, template, templates } from './templates.ts';
@@ -50,6 +59,14 @@ export function executionsOf(database: Database): ExecutionStore {
     putTemplate: (request) => database.perform(putTemplate, request),
     template: (query) => database.read((tx) => template(tx, query)),
     templates: (query) => database.read((tx) => templates(tx, query)),
+    putSchedule: (request) => database.perform(putSchedule, request),
+    schedule: (query) => database.read((tx) => schedule(tx, query)),
+    schedules: (query) => database.read((tx) => schedules(tx, query)),
+    pauseSchedule: (request) => database.perform(pauseSchedule, request),
+    resumeSchedule: (request) => database.perform(resumeSchedule, request),
+    removeSchedule: (request) => database.perform(removeSchedule, request),
+    dueSchedules: (query) => database.read((tx) => dueSchedules(tx, query)),
+    fireSchedule: (request) => database.perform(fireSchedule, request),
     onRing(listener) {
       database.rings.add(listener);
       return () => database.rings.delete(listener);

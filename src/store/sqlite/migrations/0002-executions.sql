@@ -148,3 +148,22 @@ create table template (
   about    text,
   primary key (project, id, version)
 ) strict;
+
+-- `next_at` is null while paused. `last_key` is the key of what the last fire submitted, by which its
+-- continuations are found too.
+create table schedule (
+  project        text    not null,
+  id             text    not null,
+  at             integer not null,
+  paused         integer not null,
+  next_at        integer,
+  fired_at       integer,
+  last_execution text,
+  last_key       text,
+  digest         text    not null,
+  plan           text    not null,
+  put_by         text,
+  primary key (project, id)
+) strict;
+
+create index schedule_next on schedule (next_at) where next_at is not null;

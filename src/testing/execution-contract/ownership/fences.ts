@@ -225,4 +225,22 @@ export const fenceCases: readonly ExecutionCase[] = [
       assert.ok(next.fence > held.fence);
     },
   },
+  {
+    upholds: 'X-1',
+    name: 'another session that shows its fence is refused also where its owner writes at the same time',
+    async run({ store }) {
+      const [ann, bob] = [await worker(store), await worker(store, 'bob')];
+      const held: Held[] = [];
+      for (let nth = 0; nth < 8; nth += 1) held.push(await running(store, ann));
+      // Those that come together may share a commit, with both sessions in it.
+      const kinds = await Promise.all(
+        held.map(async (each, nth) => {
+          const shown = nth % 2 === 0 ? each : { ...each, session: bob.id };
+          return (await store.executions.record(writing(shown))).kind;
+        }),
+      );
+      const expected = held.map((_, nth) => (nth % 2 === 0 ? 'recorded' : 'refused'));
+      assert.deepEqual(kinds, expected);
+    },
+  },
 ];

@@ -10,12 +10,14 @@ import {
   claimIds,
   commanding,
   type Held,
+  heldOf,
   later,
   mustClaim,
   mustFinish,
   mustRead,
   mustSubmit,
   OTHER_PIPELINE,
+  payload,
   running,
   signalling,
   submitting,
@@ -78,24 +80,20 @@ export const terminalCases: readonly ExecutionCase[] = [
     async run({ store }) {
       const ann = await worker(store);
       const parent = await running(store, ann);
-      const child = childOf(parent.id, 'child:ship#1');
+      const children = ['child:ship#1', 'child:ship#2'].map((call) => childOf(parent.id, call));
       expectKind(
         await store.executions.record({
           ...writing(parent, { kind: 'child-spawned', name: 'ship' }),
-          children: [child],
+          children,
         }),
         'recorded',
       );
-      const [claimed] = await claimAll(store, ann, { pipelines: [OTHER_PIPELINE] });
-      assert(claimed !== undefined);
+      const [silent, telling] = await claimAll(store, ann, { pipelines: [OTHER_PIPELINE] });
+      assert(silent !== undefined && telling !== undefined);
       await mustFinish(store, later(parent));
       const before = await mustRead(store, parent.id);
-      await mustFinish(store, {
-        id: child.id,
-        fence: claimed.fence,
-        session: ann.id,
-        seq: claimed.execution.seq + 1,
-      });
+      await mustFinish(store, heldOf(silent, ann));
+      await mustFinish(store, heldOf(telling, ann), { outcome: payload({ status: 'completed' }) });
       assert.deepEqual(await mustRead(store, parent.id), before);
       assert.equal(before.news, 0);
     },

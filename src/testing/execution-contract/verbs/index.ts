@@ -9,7 +9,6 @@ import { recordCases } from './record.ts';
 import { shareCases } from './shares.ts';
 import { signalCases } from './signal.ts';
 import { submitCases } from './submit.ts';
-import { templateCases } from './templates.ts';
 import { transactCases } from './transact.ts';
 import { wakingCases } from './waking.ts';
 
@@ -26,5 +25,4 @@ export const verbCases: readonly ExecutionCase[] = [
   ...pauseCases,
   ...signalCases,
   ...maintainCases,
-  ...templateCases,
 ];

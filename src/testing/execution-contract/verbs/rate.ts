@@ -13,6 +13,7 @@ import {
   mustRead,
   mustSubmit,
   OTHER_PROJECT,
+  PROJECT,
   worker,
 } from '../worker.ts';
 
@@ -162,6 +163,19 @@ export const rateCases: readonly ExecutionCase[] = [
       assert.deepEqual(await claimIds(store, ann), [], 'its turn has not come');
       await advance(1_000);
       await mustClaim(store, ann, third);
+    },
+  },
+  {
+    upholds: 'X-12, X-11',
+    name: 'what has no gate is claimed in the call that sees to the gates of others, in one project or several',
+    async run({ store }) {
+      const ann = await worker(store);
+      for (const others of [[PROJECT], [PROJECT, OTHER_PROJECT]]) {
+        const submitted = [await mustSubmit(store, rate(9, 1_000))];
+        for (const project of others) submitted.push(await mustSubmit(store, { project }));
+        const { claims } = await claimOnce(store, claiming(ann, 9));
+        assert.deepEqual(claims.map(({ execution }) => execution.id).sort(), submitted);
+      }
     },
   },
 ];

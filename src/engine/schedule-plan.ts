@@ -1,0 +1,166 @@
+// What a schedule is: its options, checked, as a plan that is stored, and the submissions that follow.
+
+import { type Payload, type ProjectName, parsePipelineName } from '../execution/names.ts';
+import type { Schedule } from '../execution/schedule.ts';
+import type { Submit } from '../store/contract/execution-store.ts';
+import { formatInstant, type Instant } from '../support/clock.ts';
+import { InvalidInput } from '../support/fault.ts';
+import { boundedText, rejectUnknownOptions, shown, wholeNumber } from '../support/options.ts';
+import type { EngineConfig } from './config.ts';
+import type { SubmitOptions } from './holdfast-types.ts';
+import type { Pipeline } from './pipeline.ts';
+import type { When } from './schedule-times.ts';
+import { validated } from './schema.ts';
+import { canonicalDigest, checkPlacing, projectOf } from './submission.ts';
+import { present, requireTemplate, submissionFor, type TemplateRef } from './templates.ts';
+
+/** What happens at a time when what the last time submitted is still open. */
+export type Overlap = 'skip' | 'allow';
+/** What becomes of the times at which nobody was there. */
+export type CatchUp = 'none' | 'one' | 'all';
+
+export interface PutScheduleOptions<Input = unknown> {
+  readonly id: string;
+  readonly project?: string;
+  /** So many milliseconds apart, first after as many. This or `cron`. */
+  readonly every?: number;
+  /** Minute, hour, day of month, month, day of week. */
+  readonly cron?: string;
+  /** Of `cron`: an IANA name. Default UTC. */
+  readonly timeZone?: string;
+  /** What is submitted: this or `template`. */
+  readonly pipeline?: Pipeline<Input, unknown> | string;
+  readonly template?: string;
+  /** Of the template; without it, the newest at the time. */
+  readonly version?: number;
+  /** The input of the pipeline, or the parameters of the template. */
+  readonly input?: Input;
+  readonly options?: Pick<
+    SubmitOptions,
+    'lane' | 'deadlineMs' | 'concurrency' | 'rate' | 'tags' | 'attributes'
+  >;
+  /** Default `skip`. */
+  readonly overlap?: Overlap;
+  /** Default `one`. */
+  readonly catchUp?: CatchUp;
+  /** Who puts it there, for people to see. */
+  readonly by?: string;
+}
+
+export interface Plan {
+  readonly when: When;
+  readonly target: { readonly pipeline: string } | TemplateRef;
+  readonly input: Payload;
+  readonly options: NonNullable<PutScheduleOptions['options']>;
+  readonly overlap: Overlap;
+  readonly catchUp: CatchUp;
+}
+
+const NAMES: readonly (keyof PutScheduleOptions)[] = [
+  ...(['id', 'project', 'every', 'cron', 'timeZone', 'pipeline', 'template', 'version'] as const),
+  ...(['input', 'options', 'overlap', 'catchUp', 'by'] as const),
+];
+const OPTION_NAMES = ['lane', 'deadlineMs', 'concurrency', 'rate', 'tags', 'attributes'];
+const OVERLAPS: readonly Overlap[] = ['skip', 'allow'];
+const CATCH_UPS: readonly CatchUp[] = ['none', 'one', 'all'];
+const EVERY_MS_MIN = 100;
+const EVERY_MS_MAX = 10 * 366 * 86_400_000;
+/** With the time behind it, it is a key. */
+const ID_BYTES_MAX = 200;
+
+export function checkedScheduleId(id: unknown): string {
+  return boundedText('The id of a schedule', id, ID_BYTES_MAX);
+}
+
+/** With the digest of what was asked for. */
+export async function planOf<Input>(
+  config: EngineConfig,
+  options: PutScheduleOptions<Input>,
+): Promise<{ readonly plan: Plan; readonly digest: string }> {
+  rejectUnknownOptions('schedules.put', options, NAMES);
+  const { options: placing = {}, overlap = 'skip', catchUp = 'one' } = options;
+  rejectUnknownOptions('schedules.put options', placing, OPTION_NAMES);
+  checkPlacing('schedules.put', placing);
+  oneOf('overlap', overlap, OVERLAPS);
+  oneOf('catchUp', catchUp, CATCH_UPS);
+  const when = whenOf(options);
+  const target = await targetOf(config, projectOf(options.project), options);
+  const input = await inputOf(options);
+  const rest = { when, target, options: placing, overlap, catchUp };
+  const encoded = await config.payloads.encode(`The input of schedule "${options.id}"`, input);
+  return { plan: { ...rest, input: encoded }, digest: canonicalDigest([rest, input]) };
+}
+
+function whenOf(options: Pick<PutScheduleOptions, 'every' | 'cron' | 'timeZone'>): When {
+  const { every, cron, timeZone } = options;
+  if ((every === undefined) === (cron === undefined)) {
+    throw new InvalidInput('schedules.put: give either every, in milliseconds, or cron.');
+  }
+  if (cron !== undefined) {
+    const zone = boundedText('timeZone', timeZone ?? 'UTC', 256);
+    return { cron: boundedText('cron', cron, 256), timeZone: zone };
+  }
+  if (timeZone !== undefined) {
+    throw new InvalidInput('schedules.put: timeZone is for cron; every counts milliseconds.');
+  }
+  return { every: wholeNumber('every', every, { min: EVERY_MS_MIN, max: EVERY_MS_MAX }) };
+}
+
+async function targetOf(
+  config: EngineConfig,
+  project: ProjectName,
+  asked: Pick<PutScheduleOptions, 'template' | 'version'> & {
+    readonly pipeline?: { readonly name: string } | string;
+  },
+): Promise<Plan['target']> {
+  const { pipeline, template, version } = asked;
+  if ((pipeline === undefined) === (template === undefined)) {
+    throw new InvalidInput('schedules.put: give either pipeline or template.');
+  }
+  if (template === undefined) {
+    if (version !== undefined) throw new InvalidInput('schedules.put: version is of a template.');
+    return {
+      pipeline: parsePipelineName(typeof pipeline === 'string' ? pipeline : pipeline?.name),
+    };
+  }
+  const ref = { template, ...(version === undefined ? {} : { version }) };
+  await requireTemplate(config, project, ref);
+  return ref;
+}
+
+async function inputOf<Input>({ pipeline, input }: PutScheduleOptions<Input>): Promise<unknown> {
+  if (typeof pipeline !== 'object' || pipeline.input === undefined) return input;
+  return validated(`The input of "${pipeline.name}"`, pipeline.input, input);
+}
+
+function oneOf(what: string, value: string, known: readonly string[]): void {
+  if (known.includes(value)) return;
+  throw new InvalidInput(`${what} must be one of ${known.join(', ')}; got ${shown(value)}.`);
+}
+
+/** One for each time. What they have in common is made once. */
+export async function submitsFor(
+  config: EngineConfig,
+  schedule: Schedule,
+  times: readonly Instant[],
+): Promise<readonly Submit[]> {
+  if (times.length === 0) return [];
+  const { id, project } = schedule;
+  const plan = JSON.parse(schedule.plan) as Plan;
+  const target = 'pipeline' in plan.target ? plan.target.pipeline : plan.target;
+  const first = await submissionFor(config, target, {
+    input: await config.payloads.decode(plan.input),
+    options: { ...present(plan.options), project, key: 'schedule', by: `schedule ${id}` },
+  });
+  return times.map((at) => {
+    const execution = config.ids.next();
+    return {
+      ...first,
+      id: execution,
+      lineage: execution,
+      // X-34: the same for everybody who fires this time.
+      key: `schedule:${id}@${formatInstant(at)}`,
+      attributes: { ...first.attributes, schedule: id, scheduledAt: at },
+    };
+  });
+}

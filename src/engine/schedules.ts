@@ -1,0 +1,149 @@
+// Schedules, as callers see them. They are kept in the store; workers fire them (scheduler.ts).
+
+import type { ExecutionId, ProjectName } from '../execution/names.ts';
+import type { Schedule } from '../execution/schedule.ts';
+import type { ScheduleAnswer } from '../store/contract/schedule-store.ts';
+import { type Instant, toInstant } from '../support/clock.ts';
+import { InvalidInput } from '../support/fault.ts';
+import { boundedText, rejectUnknownOptions, wholeNumber } from '../support/options.ts';
+import type { EngineConfig } from './config.ts';
+import type { Page } from './holdfast-types.ts';
+import { checkedScheduleId, type Plan, type PutScheduleOptions, planOf } from './schedule-plan.ts';
+import { type Times, timesOf, type When } from './schedule-times.ts';
+import { projectOf } from './submission.ts';
+
+export interface ScheduleInfo extends Omit<Plan, 'input'> {
+  readonly id: string;
+  readonly project: ProjectName;
+  readonly input: unknown;
+  readonly paused: boolean;
+  /** The next few; none while it is paused. */
+  readonly nextTimes: readonly Instant[];
+  /** The last time at which something was submitted, and what. */
+  readonly firedAt?: Instant;
+  readonly lastExecution?: ExecutionId;
+  readonly createdAt: Instant;
+  readonly by?: string;
+}
+
+interface InProject {
+  readonly project?: string;
+}
+
+const NEXT_SHOWN = 5;
+
+export class Schedules {
+  readonly #config: EngineConfig;
+  readonly #changed: () => void;
+
+  constructor(config: EngineConfig, changed: () => void) {
+    this.#config = config;
+    this.#changed = changed;
+  }
+
+  /**
+   * Made, or changed to this. The same again changes nothing: put it whenever the process starts. What is
+   * paused stays paused.
+   */
+  async put<Input>(options: PutScheduleOptions<Input>): Promise<ScheduleInfo> {
+    const { plan, digest } = await planOf(this.#config, options);
+    const project = projectOf(options.project);
+    const id = checkedScheduleId(options.id);
+    const { by } = options;
+    await this.#config.store.executions.putSchedule({
+      ...{ project, id, digest },
+      plan: JSON.stringify(plan),
+      nextAt: await this.#nextOf(plan.when),
+      ...(by === undefined ? {} : { by: boundedText('by', by, 256) }),
+    });
+    this.#changed();
+    const stored = await this.get(id, { project });
+    if (stored !== undefined) return stored;
+    throw new InvalidInput(`Schedule "${id}" was removed while it was put.`);
+  }
+
+  /** Undefined when there is none. */
+  async get(id: string, options: InProject = {}): Promise<ScheduleInfo | undefined> {
+    const schedule = await this.#config.store.executions.schedule(named(id, options));
+    return schedule === undefined ? undefined : this.#info(schedule);
+  }
+
+  /** By id. */
+  async list(
+    options: InProject & { readonly cursor?: string; readonly limit?: number } = {},
+  ): Promise<Page<ScheduleInfo>> {
+    rejectUnknownOptions('schedules.list', options, ['project', 'cursor', 'limit']);
+    const { cursor } = options;
+    const limit = wholeNumber('limit', options.limit ?? 100, { min: 1, max: 10_000 });
+    const found = await this.#config.store.executions.schedules({
+      project: projectOf(options.project),
+      limit,
+      ...(cursor === undefined ? {} : { after: checkedScheduleId(cursor) }),
+    });
+    const items = await Promise.all(found.map((each) => this.#info(each)));
+    const last = items.at(-1);
+    return { items, ...(last === undefined || items.length < limit ? {} : { cursor: last.id }) };
+  }
+
+  /** No time comes until it is resumed. */
+  pause(id: string, options: InProject = {}): Promise<ScheduleAnswer> {
+    return this.#config.store.executions.pauseSchedule(named(id, options));
+  }
+
+  /** Goes on with the next time from now; what was due meanwhile is not caught up with. */
+  async resume(id: string, options: InProject = {}): Promise<ScheduleAnswer> {
+    const { executions } = this.#config.store;
+    const which = named(id, options);
+    for (;;) {
+      const schedule = await executions.schedule(which);
+      if (schedule === undefined) return { kind: 'refused', why: 'schedule-unknown', id };
+      const { when } = JSON.parse(schedule.plan) as Plan;
+      const nextAt = await this.#nextOf(when);
+      const answer = await executions.resumeSchedule({
+        ...which,
+        digest: schedule.digest,
+        nextAt,
+      });
+      if (answer.kind === 'done') this.#changed();
+      // Otherwise it was changed in between: the next time is another.
+      if (answer.kind !== 'stale') return answer;
+    }
+  }
+
+  /** What it has submitted goes on. */
+  remove(id: string, options: InProject = {}): Promise<{ readonly kind: 'done' | 'no-change' }> {
+    return this.#config.store.executions.removeSchedule(named(id, options));
+  }
+
+  async #nextOf(when: When): Promise<Instant> {
+    const times = await timesOf(when);
+    const next = times.after(toInstant(this.#config.clock.wallMs()));
+    if (next !== undefined) return next;
+    throw new InvalidInput('schedules.put: no time is left that fits this cron.');
+  }
+
+  async #info(schedule: Schedule): Promise<ScheduleInfo> {
+    const { plan, digest: _, nextAt, ...rest } = schedule;
+    const { input, ...planned } = JSON.parse(plan) as Plan;
+    const times = await timesOf(planned.when);
+    return {
+      ...rest,
+      ...planned,
+      input: await this.#config.payloads.decode(input),
+      nextTimes: nextFrom(times, nextAt),
+    };
+  }
+}
+
+function named(id: string, options: InProject): { readonly project: ProjectName; id: string } {
+  rejectUnknownOptions('schedules', options, ['project']);
+  return { project: projectOf(options.project), id: checkedScheduleId(id) };
+}
+
+function nextFrom(times: Times, first: Instant | undefined): readonly Instant[] {
+  const found: Instant[] = [];
+  for (let at = first; at !== undefined && found.length < NEXT_SHOWN; at = times.after(at)) {
+    found.push(at);
+  }
+  return found;
+}

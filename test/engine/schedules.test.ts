@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Holdfast } from '../../src/engine/holdfast.ts';
+import { pipeline } from '../../src/engine/pipeline.ts';
+import type { CatchUp } from '../../src/engine/schedule-plan.ts';
+import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { ManualClock, openTestHoldfast } from '../../src/testing/index.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+test('X-34: a daily schedule over thirty days, across a change of the clocks, in no time', async () => {
+  const times: string[] = [];
+  const report = pipeline({
+    name: 'report',
+    run: (ctx) => void times.push(ctx.now().toISOString().slice(0, 16)),
+  });
+  const start = new Date('2026-03-15T12:00:00Z');
+  await using stage = await openTestHoldfast({ pipelines: [report], start });
+  const cron = { cron: '0 9 * * *', timeZone: 'Europe/Berlin' };
+  await stage.holdfast.schedules.put({ id: 'daily', ...cron, pipeline: report });
+  await stage.advance(30 * DAY_MS);
+  assert.equal(times.length, 30);
+  assert.deepEqual(
+    [times[0], times[12], times[13], times[29]],
+    ['2026-03-16T08:00', '2026-03-28T08:00', '2026-03-29T07:00', '2026-04-14T07:00'],
+  );
+});
+
+const CAUGHT_UP: readonly (readonly [CatchUp, readonly string[]])[] = [
+  // Hourly from 01:00; down from 01:30 until 05:30.
+  ['none', ['01:00', '06:00']],
+  ['one', ['01:00', '05:00', '06:00']],
+  ['all', ['01:00', '02:00', '03:00', '04:00', '05:00', '06:00']],
+];
+
+for (const [catchUp, expected] of CAUGHT_UP) {
+  test(`X-35: after downtime, catchUp ${catchUp}`, async () => {
+    const clock = new ManualClock(Date.parse('2026-01-01T00:00:00Z'));
+    const store = openMemoryStore({ clock });
+    const holdfast = new Holdfast({ store, clock, timers: clock.timers });
+    const tick = pipeline({ name: 'tick', run: () => undefined });
+    const first = await holdfast.worker({ pipelines: [tick] });
+    const put = {
+      id: 'hourly',
+      every: HOUR_MS,
+      pipeline: tick,
+      overlap: 'allow',
+      catchUp,
+    } as const;
+    await holdfast.schedules.put(put);
+    await clock.advance(1.5 * HOUR_MS);
+    const stopped = first.stop();
+    await clock.advance(4 * HOUR_MS);
+    await stopped;
+    // The process that starts puts its schedules again: what was missed is still known.
+    await holdfast.schedules.put(put);
+    await holdfast.worker({ pipelines: [tick] });
+    await clock.advance(HOUR_MS);
+    const { items } = await holdfast.list({ limit: 100 });
+    const times = items.map(({ attributes }) => new Date(Number(attributes['scheduledAt'])));
+    const shown = times.map((time) => time.toISOString().slice(11, 16)).toReversed();
+    assert.deepEqual(shown, expected);
+    const closed = holdfast.close();
+    await clock.advance(60_000);
+    await closed;
+    await store.close();
+  });
+}
+
+test('X-35: catching up is bounded, the newest first in mind', async () => {
+  const tick = pipeline({ name: 'tick', run: () => undefined });
+  const clock = new ManualClock();
+  const store = openMemoryStore({ clock });
+  await using holdfast = new Holdfast({ store, clock, timers: clock.timers });
+  const put = { id: 'often', every: 1_000, pipeline: tick, catchUp: 'all' } as const;
+  await holdfast.schedules.put({ ...put, overlap: 'allow' });
+  // A whole hour without any worker.
+  await clock.advance(HOUR_MS);
+  const worker = await holdfast.worker({ pipelines: [tick] });
+  await clock.advance(10);
+  const { items } = await holdfast.list({ limit: 10_000 });
+  assert.equal(items.length, 1_000);
+  assert.equal(Number(items[0]?.attributes['scheduledAt']) + 10, clock.wallMs());
+  worker.crash();
+});
+
+test('X-35: schedules cost an idle process no queries', async () => {
+  const clock = new ManualClock();
+  const store = openMemoryStore({ clock });
+  const calls = new Map<string, number>();
+  const count = <Part extends object>(part: Part): Part =>
+    new Proxy(part, {
+      get(target, name, receiver) {
+        const value: unknown = Reflect.get(target, name, receiver);
+        if (typeof value !== 'function' || name === 'onRing') return value;
+        return (...values: unknown[]) => {
+          calls.set(String(name), (calls.get(String(name)) ?? 0) + 1);
+          return Reflect.apply(value, target, values) as unknown;
+        };
+      },
+    });
+  const counted = {
+    ...store,
+    sessions: count({ ...store.sessions }),
+    executions: count(store.executions),
+  };
+  const holdfast = new Holdfast({ store: counted, clock, timers: clock.timers });
+  const idle = pipeline({ name: 'idle', run: () => undefined });
+  await holdfast.schedules.put({ id: 'yearly', cron: '0 0 1 1 *', pipeline: idle });
+  const worker = await holdfast.worker({ pipelines: [idle] });
+  await clock.advance(1_000);
+  calls.clear();
+  const seconds = 600;
+  await clock.advance(seconds * 1_000);
+  const all = [...calls.values()].reduce((sum, each) => sum + each, 0);
+  assert.equal(calls.get('dueSchedules'), undefined);
+  assert.ok(all < seconds, `${all} calls in ${seconds} s: ${JSON.stringify([...calls])}`);
+  worker.crash();
+  await store.close();
+});
+
+test('X-35: what another process puts is heard of in time', async () => {
+  const clock = new ManualClock();
+  const store = openMemoryStore({ clock });
+  const options = { store, clock, timers: clock.timers };
+  const [here, there] = [new Holdfast(options), new Holdfast(options)];
+  const tick = pipeline({ name: 'tick', run: () => undefined });
+  const worker = await here.worker({ pipelines: [tick] });
+  await clock.advance(1_000);
+  await there.schedules.put({ id: 'soon', every: 30_000, pipeline: tick });
+  await clock.advance(30_000);
+  const { items } = await here.list();
+  assert.deepEqual(
+    items.map(({ status }) => status),
+    ['completed'],
+  );
+  worker.crash();
+  await store.close();
+});
