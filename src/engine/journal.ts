@@ -72,6 +72,7 @@ export class Journal {
   #isScheduled = false;
   #recording = 0;
   #writesAgain = false;
+  #cancelFlush: (() => void) | undefined;
   #isClosed = false;
 
   constructor(
@@ -141,6 +142,18 @@ export class Journal {
     }
     this.#isScheduled = true;
     atEndOfTurn(this.#flushNow);
+  }
+
+  /** Not later than this; what is appended may wait that long. */
+  flushWithin(ms: number): void {
+    this.#cancelFlush ??= this.#config.timers.after(ms, () => {
+      this.#cancelFlush = undefined;
+      this.flush();
+    });
+  }
+
+  stopWaiting(): void {
+    this.#cancelFlush?.();
   }
 
   /** One function for all flushes: they are the hot path. */

@@ -22,7 +22,7 @@ import { Inbox } from './inbox.ts';
 import { insideStep } from './inside-step.ts';
 import { Journal } from './journal.ts';
 import { LazyAbort } from './lazy-abort.ts';
-import type { Ledger, Opening, Settlement } from './ledger.ts';
+import type { Ledger, Settlement } from './ledger.ts';
 import type { AnyPipeline } from './pipeline.ts';
 
 /** How a run ends, for its worker to act on. */
@@ -72,8 +72,6 @@ export class Run {
   #fetching = 0;
   #restScheduled = false;
   #cancelDrift: (() => void) | undefined;
-  #cancelFlush: (() => void) | undefined;
-  #cancelProgress: (() => void) | undefined;
 
   constructor(
     config: EngineConfig,
@@ -220,19 +218,12 @@ export class Run {
   /** Kept with the next write, or by itself after a second. */
   reportProgress(progress: Payload): void {
     this.journal.report(progress);
-    this.#cancelProgress ??= this.config.timers.after(PROGRESS_MS, () => {
-      this.#cancelProgress = undefined;
-      this.journal.flush();
-    });
+    this.journal.flushWithin(PROGRESS_MS);
   }
 
   softened(): void {
     const policy = this.pipeline.checkpoint;
-    if (policy.every !== 'time' || this.#cancelFlush !== undefined) return;
-    this.#cancelFlush = this.config.timers.after(policy.ms, () => {
-      this.#cancelFlush = undefined;
-      this.journal.flush();
-    });
+    if (policy.every === 'time') this.journal.flushWithin(policy.ms);
   }
 
   /** The short way of `settle` for what nothing else stands before: true when the call may resolve now. */
@@ -311,8 +302,7 @@ export class Run {
   over(): void {
     this.isOver = true;
     this.#cancelDrift?.();
-    this.#cancelFlush?.();
-    this.#cancelProgress?.();
+    this.journal.stopWaiting();
   }
 
   #atRest(): void {
