@@ -331,7 +331,7 @@ export class Run {
     if (call !== undefined && settlement.kind !== 'child-ended') this.calls.delete(call.key);
     if (settlement.kind === 'cancel-requested') this.cancel(settlement.body.reason ?? '');
     else if (settlement.kind === 'child-ended') this.inbox.childEnded(settlement);
-    else this.#waitFor(call?.settle(settlement));
+    else this.deliverAfter(call?.settle(settlement));
     if (this.#cursor === settlements.length) {
       // Used up: what was delivered is not kept, or a long execution would hold all its results.
       settlements.length = 0;
@@ -351,7 +351,7 @@ export class Run {
   }
 
   /** Values that are fetched reach the code in the order of history too. */
-  #waitFor(fetching: void | Promise<void>): void {
+  deliverAfter(fetching: void | Promise<void>): void {
     if (fetching === undefined) return;
     this.#fetching += 1;
     const fetched = (): void => {
@@ -359,11 +359,6 @@ export class Run {
       this.config.timers.soon(this.#rested);
     };
     fetching.then(fetched, fetched);
-  }
-
-  /** For calls that are settled by what others recorded. */
-  deliverAfter(fetching: Promise<void>): void {
-    this.#waitFor(fetching);
   }
 
   readonly #rested = (): void => {
