@@ -4,6 +4,7 @@ import type { CallKey } from '../execution/names.ts';
 import { dateOf } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
 import { boundedText, rejectUnknownOptions, shown, wholeNumber } from '../support/options.ts';
+import type { Call } from './call.ts';
 import {
   AttachCall,
   checkpoint,
@@ -23,11 +24,12 @@ import type {
   StepOptions,
 } from './context.ts';
 import { ContinueAsNew } from './continue-as-new.ts';
+import { guarded, ignored } from './guarded.ts';
 import { derivedUuid } from './ids.ts';
 import { tell } from './observer.ts';
 import type { Pipeline } from './pipeline.ts';
 import { resolveRetry } from './retry-options.ts';
-import type { Call, Run } from './run.ts';
+import type { Run } from './run.ts';
 import { fanOut, spawn } from './spawning.ts';
 
 const NAME_BYTES_MAX = 256;
@@ -85,7 +87,17 @@ export class RunContext implements Context {
     return this.enter((promise) => new StepCall<Output>(this.#run, plan, promise));
   }
 
-  async map<Item, Output>(
+  map<Item, Output>(
+    name: string,
+    items: readonly Item[],
+    over: {
+      readonly run: (item: Item, step: StepContext) => Output | Promise<Output>;
+    } & MapOptions,
+  ): Promise<readonly Output[]> {
+    return guarded(this.#map(name, items, over));
+  }
+
+  async #map<Item, Output>(
     name: string,
     items: readonly Item[],
     over: {
@@ -145,7 +157,7 @@ export class RunContext implements Context {
     input: Input,
     options: SpawnOptions = {},
   ): Promise<Child<Output>> {
-    return spawn(this, this.#run, { pipeline, input, options });
+    return guarded(spawn(this, this.#run, { pipeline, input, options }));
   }
 
   fanOut<Input, Output>(
@@ -153,7 +165,7 @@ export class RunContext implements Context {
     inputs: readonly Input[],
     options: SpawnOptions = {},
   ): Promise<Children<Output>> {
-    return fanOut(this, this.#run, { pipeline, inputs, options });
+    return guarded(fanOut(this, this.#run, { pipeline, inputs, options }));
   }
 
   receive<Value = unknown>(name: string): Promise<Value> {
@@ -161,7 +173,11 @@ export class RunContext implements Context {
     return this.enter((promise) => new ReceiveCall<Value>(this.#run, plan, promise));
   }
 
-  async checkpoint(state: unknown): Promise<void> {
+  checkpoint(state: unknown): Promise<void> {
+    return guarded(this.#checkpoint(state));
+  }
+
+  async #checkpoint(state: unknown): Promise<void> {
     await checkpoint(this.#run, state);
     this.#counts.clear();
     this.#draws = 0;
@@ -172,7 +188,11 @@ export class RunContext implements Context {
     const bytes = typeof content === 'string' ? Buffer.from(content) : Uint8Array.from(content);
     const attachment = {
       name: boundedText('The name of an attachment', name, NAME_BYTES_MAX),
-      type: type ?? (typeof content === 'string' ? 'text/plain' : 'application/octet-stream'),
+      type: boundedText(
+        'The type of an attachment',
+        type ?? (typeof content === 'string' ? 'text/plain' : 'application/octet-stream'),
+        NAME_BYTES_MAX,
+      ),
       bytes,
     };
     const plan = { key: this.nextKey('attach', name), attachment };
@@ -220,7 +240,12 @@ export class RunContext implements Context {
 
   /** Kind, name and occurrence: the same in every run of the same code. */
   nextKey(kind: string, name: string): CallKey {
-    const call = `${kind}:${boundedText('The name of a call', name, NAME_BYTES_MAX)}`;
+    return this.nextKeyOf(kind, boundedText('The name of a call', name, NAME_BYTES_MAX));
+  }
+
+  /** For names that were made here. */
+  nextKeyOf(kind: string, name: string): CallKey {
+    const call = `${kind}:${name}`;
     const count = (this.#counts.get(call) ?? 0) + 1;
     this.#counts.set(call, count);
     return `${call}#${count}` as CallKey;
@@ -246,8 +271,4 @@ export class RunContext implements Context {
     const plan = { key: this.nextKey('sleep', name), name, span };
     return this.enter<void>((promise) => new SleepCall(this.#run, plan, promise));
   }
-}
-
-function ignored(): void {
-  // Whoever awaits the call is told.
 }

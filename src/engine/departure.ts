@@ -7,9 +7,10 @@ import type { EventKind } from '../execution/history.ts';
 import type { Payload } from '../execution/names.ts';
 import type { OwnerWrite, Parked, Submit } from '../store/contract/execution-store.ts';
 import type { Instant } from '../support/clock.ts';
+import type { Drift } from './call.ts';
 import { failureOf } from './failures.ts';
 import { tell } from './observer.ts';
-import type { Drift, Run } from './run.ts';
+import type { Run } from './run.ts';
 
 export interface End {
   readonly status: TerminalStatus;

@@ -5,7 +5,7 @@ import type { Failure } from '../execution/failure.ts';
 import type { HistoryEvent } from '../execution/history.ts';
 import type { Session } from '../lease/live-session.ts';
 import type { Claimed } from '../store/contract/execution-store.ts';
-import { Fault, OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
+import { Fault, OutcomeUnknown, StoreCorrupt, StoreUnavailable } from '../support/fault.ts';
 import type { EngineConfig } from './config.ts';
 import { RunContext } from './context-of.ts';
 import { ContinueAsNew } from './continue-as-new.ts';
@@ -112,6 +112,7 @@ export class Drive {
         drifted: (drift) => this.#departure?.drift(drift),
         lost: (reason) => this.#lost(reason),
         rejected: (fault) => this.#departure?.reject(fault),
+        troubled: (error) => this.#troubled(error),
       },
     );
   }
@@ -136,8 +137,8 @@ export class Drive {
       const encoded = payloads.encode(`The output of "${pipeline.name}"`, output);
       const payload = encoded instanceof Promise ? await encoded : encoded;
       departure.finish({ status: 'completed', field: `"out":${payload}` });
-    } catch (error) {
-      if (!run.isOver) await this.#threw(run, departure, error);
+    } catch (thrown) {
+      if (!run.isOver) await this.#threw(run, departure, lookable(thrown));
     }
   }
 
@@ -146,12 +147,22 @@ export class Drive {
       departure.finish({ status: 'cancelled', ...failed(failureOf(run.cancelled)) });
       return;
     }
+    if (isOfTheStore(error)) {
+      departure.block(`A value cannot be read or written: ${error.message}`);
+      return;
+    }
     if (!usedUp(run, departure)) return;
     if (!(error instanceof ContinueAsNew)) {
       departure.finish({ status: 'failed', ...failed(failureOf(error)) });
       return;
     }
     const { name } = this.#assignment.pipeline;
+    // A cancellation that was passed on must not be left behind with the old execution.
+    await run.inbox.refresh();
+    if (run.cancelled !== undefined) {
+      departure.finish({ status: 'cancelled', ...failed(failureOf(run.cancelled)) });
+      return;
+    }
     try {
       departure.continueAs(
         await this.#config.payloads.encode(`The input of "${name}"`, error.input),
@@ -189,7 +200,12 @@ export class Drive {
     const delayMs = Math.max(0, deadlineAt - run.storeNow());
     this.#cancelDeadline = this.#config.timers.after(delayMs, () => {
       if (run.isOver) return;
-      // A timer of the process may be early, or cut short when the wait is very long.
+      // A timer of the process may be early, or cut short when the wait is very long; and while it is
+      // being parked it may yet have to stay.
+      if (this.#departure?.isLeaving === true) {
+        this.#cancelDeadline = this.#config.timers.after(RETRY_MS, () => this.#watchDeadline(run));
+        return;
+      }
       if (deadlineAt > run.storeNow()) {
         this.#watchDeadline(run);
         return;
@@ -275,6 +291,22 @@ class Unreadable {
 
 function unreadable(fault: unknown): Unreadable {
   return new Unreadable(fault instanceof Error ? fault.message : String(fault));
+}
+
+/** What code throws may be something that cannot even be asked what it is. */
+function lookable(thrown: unknown): unknown {
+  try {
+    void (thrown instanceof Error);
+    return thrown;
+  } catch {
+    return new Error('Something was thrown that cannot be described.');
+  }
+}
+
+/** Not the code's failure: a key that is missing here, a store that is broken or has been away too long. */
+function isOfTheStore(error: unknown): error is Fault {
+  if (error instanceof StoreCorrupt || error instanceof StoreUnavailable) return true;
+  return error instanceof Fault && error.code.startsWith('codec-');
 }
 
 /** False when history has something that the code did not ask for: then it is blocked. */

@@ -123,29 +123,55 @@ export class TemplateRefused extends Fault {
   }
 }
 
+/** Total: whatever user code throws becomes a failure, also what cannot be looked at. */
 export function failureOf(error: unknown, at?: string): Failure {
   const where = at === undefined ? {} : { at };
-  if (error instanceof StepFailed) return { ...error.failure, ...where };
-  if (!(error instanceof Error)) {
-    return { category: 'retryable', code: 'thrown', message: shortened(String(error)), ...where };
+  try {
+    if (error instanceof StepFailed) return { ...error.failure, ...where };
+    if (error instanceof Error) return { ...describedError(error), ...where };
+    return { category: 'retryable', code: 'thrown', message: shortened(textOf(error)), ...where };
+  } catch {
+    return {
+      category: 'retryable',
+      code: 'thrown',
+      message: 'Something was thrown that cannot be described.',
+      ...where,
+    };
   }
-  const { code, category } = error as { code?: unknown; category?: unknown };
+}
+
+function describedError(error: Error): Failure {
+  const { code, category, message, stack } = error as {
+    readonly [name in 'code' | 'category' | 'message' | 'stack']?: unknown;
+  };
   return {
     category: isCategory(category) ? category : categoryOf(error),
-    code: typeof code === 'string' ? code : error.name,
-    message: shortened(error.message),
-    ...(error.stack === undefined ? {} : { stack: error.stack.slice(0, STACK_MAX) }),
-    ...where,
+    code: shortened(typeof code === 'string' ? code : textOf(error.name)),
+    message: shortened(textOf(message)),
+    ...(typeof stack === 'string' ? { stack: stack.slice(0, STACK_MAX).toWellFormed() } : {}),
   };
 }
 
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  return typeof value === 'object' && value !== null
+    ? (JSON.stringify(value) ?? String(value))
+    : String(value);
+}
+
+/** Longer would be a mistake, and a time that far away cannot be stored. */
+const RETRY_AFTER_MS_MAX = 30 * 86_400_000;
+
 /** What the error asks for: `retryAfterMs`, or `retryAfter` in seconds as HTTP says it. */
 export function retryAfterOf(error: unknown): number | undefined {
-  if (typeof error !== 'object' || error === null) return undefined;
-  const { retryAfterMs, retryAfter } = error as { retryAfterMs?: unknown; retryAfter?: unknown };
-  if (typeof retryAfterMs === 'number' && retryAfterMs >= 0) return retryAfterMs;
-  if (typeof retryAfter === 'number' && retryAfter >= 0) return retryAfter * 1_000;
-  return undefined;
+  try {
+    if (typeof error !== 'object' || error === null) return undefined;
+    const { retryAfterMs, retryAfter } = error as { retryAfterMs?: unknown; retryAfter?: unknown };
+    const ms = typeof retryAfterMs === 'number' ? retryAfterMs : Number(retryAfter ?? NaN) * 1_000;
+    return ms >= 0 ? Math.min(Math.ceil(ms), RETRY_AFTER_MS_MAX) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function isCategory(value: unknown): value is FailureCategory {
@@ -160,5 +186,6 @@ function categoryOf(error: Error): FailureCategory {
 }
 
 function shortened(message: string): string {
-  return message.length <= MESSAGE_MAX ? message : `${message.slice(0, MESSAGE_MAX)}…`;
+  const text = message.length <= MESSAGE_MAX ? message : `${message.slice(0, MESSAGE_MAX)}…`;
+  return text.toWellFormed();
 }

@@ -64,6 +64,7 @@ export class Holdfast {
   async worker(options: WorkerOptions): Promise<Worker> {
     const worker = await LiveWorker.open(this.#config, options, () => this.#workers.delete(worker));
     this.#workers.add(worker);
+    if (this.#closing !== undefined) await worker.stop();
     return worker;
   }
 
@@ -123,6 +124,9 @@ export class Holdfast {
     },
   ): Promise<{ readonly id: ExecutionId; readonly signalled: CommandAnswer }> {
     const { signal, ...submit } = options;
+    // Checked first: what cannot be sent must not have been submitted.
+    boundedText('The name of a signal', signal?.name, 256);
+    this.#config.payloads.check(`Signal "${signal.name}"`, signal.value);
     const id = await this.submit(pipeline, input, submit).then(
       (handle) => handle.id,
       (error: unknown) => {

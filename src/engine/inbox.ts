@@ -48,12 +48,24 @@ export class Inbox {
   notice(news: number): void {
     if (news <= this.#announced && news <= this.#seen) return;
     this.#announced = Math.max(this.#announced, news);
-    if (this.#announced > this.#seen) this.#reading ??= this.#read();
+    if (this.#announced > this.#seen && this.#reading === undefined) {
+      this.#reading = this.#read().catch((fault: unknown) => {
+        this.#reading = undefined;
+        this.#run.troubled(fault);
+      });
+    }
   }
 
   /** Somebody may have written: the store says how much there is. */
   look(): void {
     this.notice(this.#seen + 1);
+  }
+
+  /** Everything that had arrived when it was asked for has been read and recorded. */
+  async refresh(): Promise<void> {
+    this.look();
+    await this.#reading;
+    await this.#run.journal.settled();
   }
 
   childEnded(settlement: Settlement): void {
@@ -95,7 +107,8 @@ export class Inbox {
         if (page.length === 0) this.#announced = this.#seen;
       } catch (fault) {
         if (!(fault instanceof StoreUnavailable) && !(fault instanceof OutcomeUnknown)) throw fault;
-        await config.timers.pause(RETRY_MS, this.#run.stop.signal);
+        await config.timers.pause(RETRY_MS, this.#run.session.signal);
+        if (this.#run.session.signal.aborted) break;
       }
     }
     this.#reading = undefined;

@@ -70,7 +70,9 @@ export class Journal {
   #progress: Payload | undefined;
   #writing: Promise<void> | undefined;
   #isScheduled = false;
+  #recording = 0;
   #writesAgain = false;
+  #cancelFlush: (() => void) | undefined;
   #isClosed = false;
 
   constructor(
@@ -108,10 +110,24 @@ export class Journal {
     if (!this.#isClosed) this.#entries.push(entry);
   }
 
+  /** Something is to be told to the code when it is durable. */
+  get isDelivering(): boolean {
+    return this.#recording > 0;
+  }
+
   /** Written now, together with what else comes in this turn. */
   record(entry: Entry): void {
+    this.#recording += 1;
     this.append(entry);
     this.flush();
+  }
+
+  /** Nothing is being written and nothing waits to be. */
+  async settled(): Promise<void> {
+    while (!this.#isClosed && (this.#writing !== undefined || this.#entries.length > 0)) {
+      this.flush();
+      await (this.#writing ?? Promise.resolve());
+    }
   }
 
   report(progress: Payload): void {
@@ -126,6 +142,18 @@ export class Journal {
     }
     this.#isScheduled = true;
     atEndOfTurn(this.#flushNow);
+  }
+
+  /** Not later than this; what is appended may wait that long. */
+  flushWithin(ms: number): void {
+    this.#cancelFlush ??= this.#config.timers.after(ms, () => {
+      this.#cancelFlush = undefined;
+      this.flush();
+    });
+  }
+
+  stopWaiting(): void {
+    this.#cancelFlush?.();
   }
 
   /** One function for all flushes: they are the hot path. */
@@ -179,12 +207,13 @@ export class Journal {
       await (this.#writing ?? Promise.resolve());
     }
     if (this.#isClosed) return undefined;
+    // Held until the outcome is known: whatever else is written needs the next seq.
     const done = Promise.withResolvers<void>();
     this.#writing = done.promise;
     try {
       const request = { ...this.#claim, seq: this.#next, ...transact };
-      // Not repeated on a fault: the user's work is not ours to run twice. The step's retry does it.
-      const answer = await this.#executions.transact(request);
+      const answer = await this.#untilAnswered(() => this.#executions.transact(request));
+      if (answer === undefined) return undefined;
       if (answer.kind === 'refused') return await this.#afterRefusedTransact(answer);
       if (answer.kind === 'recorded') {
         this.#next += 1;
@@ -203,7 +232,8 @@ export class Journal {
   async #afterRefusedTransact(refusal: ExecutionRefusal): Promise<Already | undefined> {
     if (refusal.why === 'seq-taken') {
       const { id, fence } = this.#claim;
-      const [event] = await this.#executions.history({ id, after: this.#next - 1, limit: 1 });
+      const query = { id, after: this.#next - 1, limit: 1 };
+      const [event] = (await this.#untilAnswered(() => this.#executions.history(query))) ?? [];
       if (event?.fence === fence) {
         this.#next += 1;
         return { kind: 'already', event };
@@ -285,6 +315,8 @@ export class Journal {
     this.#next += entries.length;
     // First what others said: code does not run past a cancellation that came with this answer.
     this.#events.news(answer.news);
+    // Everything that was recorded until now is in what was written: `record` flushes.
+    if (this.#entries.length === 0) this.#recording = 0;
     for (const entry of entries) entry.stored(answer.at);
     this.#goOn();
     this.#events.written();

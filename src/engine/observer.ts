@@ -38,10 +38,15 @@ export interface ExecutionObserver {
   report(report: ExecutionReport): void;
 }
 
+function ignored(): void {
+  // As below.
+}
+
 export function tell(observer: ExecutionObserver | undefined, report: ExecutionReport): void {
   if (observer === undefined) return;
   try {
-    observer.report(report);
+    const told: unknown = observer.report(report);
+    if (told instanceof Promise) told.catch(ignored);
   } catch {
     // An observer's fault is its own; no execution is worth losing over a metric.
   }

@@ -82,6 +82,13 @@ export class Payloads {
       : this.#wrap(plain, encoded);
   }
 
+  /** Throws for what could never be stored. */
+  check(what: string, value: unknown): void {
+    const bytes = Buffer.byteLength(toJson(what, value) ?? '');
+    const { bytesMax } = this.#limits;
+    if (bytes > bytesMax) throw new PayloadTooLarge(what, bytes, bytesMax);
+  }
+
   /** For where nothing may be awaited: inside a transaction of the user's. */
   encodeInline(what: string, value: unknown): Payload {
     const payload = this.encode(what, value);

@@ -71,8 +71,10 @@ function between(what: string, value: unknown, [min, max]: readonly [number, num
 export function ruleFor(retry: ResolvedRetry, error: unknown): RetryRule | undefined {
   return retry.rules.find(({ when }) => {
     if (typeof when === 'function') return matches(when, error);
-    const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
-    return code === when || name === when;
+    return matches((thrown) => {
+      const { code, name } = (thrown ?? {}) as { code?: unknown; name?: unknown };
+      return code === when || name === when;
+    }, error);
   });
 }
 

@@ -14,39 +14,16 @@ import type { CallKey, Payload } from '../execution/names.ts';
 import type { Session } from '../lease/live-session.ts';
 import type { Claimed } from '../store/contract/execution-store.ts';
 import { type Instant, toInstant } from '../support/clock.ts';
-import { Fault } from '../support/fault.ts';
+import { Fault, InvalidInput } from '../support/fault.ts';
+import type { Call, Drift } from './call.ts';
 import type { EngineConfig } from './config.ts';
 import { ExecutionCancelled } from './failures.ts';
 import { Inbox } from './inbox.ts';
+import { insideStep } from './inside-step.ts';
 import { Journal } from './journal.ts';
 import { LazyAbort } from './lazy-abort.ts';
-import type { Ledger, Opening, Settlement } from './ledger.ts';
+import type { Ledger, Settlement } from './ledger.ts';
 import type { AnyPipeline } from './pipeline.ts';
-
-/** A call that the code has made and that is not settled. */
-export interface Call {
-  readonly key: CallKey;
-  /** Begins what is not recorded, or goes on with what was begun. */
-  start(opening: Opening | undefined): void;
-  settle(settlement: Settlement): void;
-  reject(error: Error): void;
-  /** What it waits for when nothing of it runs here; undefined while something does. */
-  readonly waits?: Wait | undefined;
-  /** For calls that are settled by what others recorded: it may leave by itself. */
-  look?(): void;
-}
-
-/** `due`: by itself at this store time. `children`: until so many have ended. */
-export interface Wait {
-  readonly dueAt?: Instant;
-  readonly children?: number;
-}
-
-export interface Drift {
-  readonly expected: string;
-  readonly found: string;
-  readonly seq: number;
-}
 
 /** How a run ends, for its worker to act on. */
 export interface RunEvents {
@@ -56,6 +33,8 @@ export interface RunEvents {
   lost(reason: Fault): void;
   /** The store can never take what was to be recorded. */
   rejected(fault: unknown): void;
+  /** A mistake of ours, or a store that is broken. */
+  troubled(error: unknown): void;
 }
 
 const PROGRESS_MS = 1_000;
@@ -90,10 +69,9 @@ export class Run {
   #active = 0;
   #activity = 0;
   #isResting = false;
+  #fetching = 0;
   #restScheduled = false;
   #cancelDrift: (() => void) | undefined;
-  #cancelFlush: (() => void) | undefined;
-  #cancelProgress: (() => void) | undefined;
 
   constructor(
     config: EngineConfig,
@@ -155,6 +133,14 @@ export class Run {
   }
 
   enter(call: Call): void {
+    if (insideStep.getStore() === this) {
+      call.reject(
+        new InvalidInput(
+          `${call.key} was called inside a step. Calls of ctx belong to the pipeline's own code: make it after the step, or do its work in the step itself.`,
+        ),
+      );
+      return;
+    }
     this.#activity += 1;
     if (this.cancelled !== undefined) {
       call.reject(this.cancelled);
@@ -199,6 +185,8 @@ export class Run {
   /** Results reach the code before they are durable: the checkpoint policy says when they become so. */
   isSoft(): boolean {
     const policy = this.pipeline.checkpoint;
+    // What is on its way to the code is delivered first, as a replay will do it.
+    if (this.journal.isDelivering || this.ledger.settlements.length > 0) return false;
     // The step that fills the measure waits until all of them are durable.
     if (policy.every === 'steps') return this.journal.waiting + 1 < policy.steps;
     return policy.every !== 'step';
@@ -230,19 +218,12 @@ export class Run {
   /** Kept with the next write, or by itself after a second. */
   reportProgress(progress: Payload): void {
     this.journal.report(progress);
-    this.#cancelProgress ??= this.config.timers.after(PROGRESS_MS, () => {
-      this.#cancelProgress = undefined;
-      this.journal.flush();
-    });
+    this.journal.flushWithin(PROGRESS_MS);
   }
 
   softened(): void {
     const policy = this.pipeline.checkpoint;
-    if (policy.every !== 'time' || this.#cancelFlush !== undefined) return;
-    this.#cancelFlush = this.config.timers.after(policy.ms, () => {
-      this.#cancelFlush = undefined;
-      this.journal.flush();
-    });
+    if (policy.every === 'time') this.journal.flushWithin(policy.ms);
   }
 
   /** The short way of `settle` for what nothing else stands before: true when the call may resolve now. */
@@ -313,12 +294,15 @@ export class Run {
     this.#events.lost(reason);
   }
 
+  troubled(error: unknown): void {
+    this.#events.troubled(error);
+  }
+
   /** The code is done, or nobody listens to it any more. */
   over(): void {
     this.isOver = true;
     this.#cancelDrift?.();
-    this.#cancelFlush?.();
-    this.#cancelProgress?.();
+    this.journal.stopWaiting();
   }
 
   #atRest(): void {
@@ -347,7 +331,7 @@ export class Run {
     if (call !== undefined && settlement.kind !== 'child-ended') this.calls.delete(call.key);
     if (settlement.kind === 'cancel-requested') this.cancel(settlement.body.reason ?? '');
     else if (settlement.kind === 'child-ended') this.inbox.childEnded(settlement);
-    else call?.settle(settlement);
+    else this.deliverAfter(call?.settle(settlement));
     if (this.#cursor === settlements.length) {
       // Used up: what was delivered is not kept, or a long execution would hold all its results.
       settlements.length = 0;
@@ -361,12 +345,24 @@ export class Run {
    * history is used up and no call is left, nothing can be settled before the code has asked again.
    */
   #comeToRest(): void {
-    if (this.calls.size === 0 && !this.isReplaying) return;
+    if (this.calls.size === 0 && !this.isReplaying && this.#fetching === 0) return;
     this.#isResting = true;
     this.config.timers.soon(this.#rested);
   }
 
+  /** Values that are fetched reach the code in the order of history too. */
+  deliverAfter(fetching: void | Promise<void>): void {
+    if (fetching === undefined) return;
+    this.#fetching += 1;
+    const fetched = (): void => {
+      this.#fetching -= 1;
+      this.config.timers.soon(this.#rested);
+    };
+    fetching.then(fetched, fetched);
+  }
+
   readonly #rested = (): void => {
+    if (this.#fetching > 0) return;
     this.#isResting = false;
     if (this.isReplaying) this.#pump();
     else this.#startDeferred();
@@ -381,15 +377,13 @@ export class Run {
     }
   }
 
-  /** Only code that has asked for something new while history has something else can have drifted. */
+  /** Only code that has asked for something while history has something else next can have drifted. */
   #watchForDrift(): void {
     this.#cancelDrift?.();
-    if (this.#deferred.length === 0 || !this.isReplaying) return;
+    if (this.calls.size === 0 || !this.isReplaying) return;
     this.#cancelDrift = this.config.timers.after(this.config.driftGraceMs, () => {
       const next = this.ledger.settlements[this.#cursor];
-      const asked = this.#deferred.find(
-        (call) => this.calls.get(call.key) === call && !this.ledger.begun.has(call.key),
-      );
+      const asked = [...this.calls.values()].find((call) => !this.ledger.begun.has(call.key));
       if (next === undefined || asked === undefined || this.isOver || this.isHeld) return;
       if (!needsCall(next.kind) || this.calls.has(next.body.key)) return;
       this.#events.drifted({ expected: next.body.key, found: asked.key, seq: next.seq });

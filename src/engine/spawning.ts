@@ -7,6 +7,7 @@ import { childCall, SpawnCall } from './calls/spawn.ts';
 import type { Child, ChildOutcome, Children, SpawnOptions } from './context.ts';
 import type { RunContext } from './context-of.ts';
 import { ChildFailed } from './failures.ts';
+import { guarded } from './guarded.ts';
 import type { Pipeline } from './pipeline.ts';
 import type { Run } from './run.ts';
 import { validated } from './schema.ts';
@@ -26,10 +27,12 @@ export async function spawn<Input, Output>(
   const id = ids[0] as ExecutionId;
   return {
     id,
-    result: async () => {
-      const [outcome] = await ended<Output>(ctx, run, { key, ids });
-      return outputOf(outcome as ChildOutcome<Output>);
-    },
+    result: () =>
+      guarded(
+        ended<Output>(ctx, run, { key, ids }).then(([outcome]) =>
+          outputOf(outcome as ChildOutcome<Output>),
+        ),
+      ),
   };
 }
 
@@ -42,7 +45,7 @@ export async function fanOut<Input, Output>(
   return {
     ids,
     outcomes: () => ended<Output>(ctx, run, { key, ids }),
-    results: async () => (await ended<Output>(ctx, run, { key, ids })).map(outputOf),
+    results: () => guarded(ended<Output>(ctx, run, { key, ids }).then((all) => all.map(outputOf))),
   };
 }
 
@@ -56,6 +59,10 @@ async function begin<Input, Output>(
   checkPlacing('ctx.spawn', placing);
   const name = given ?? (typeof pipeline === 'string' ? pipeline : pipeline.name);
   const key = ctx.nextKey(asked.kind, name);
+  // After a checkpoint calls are counted anew: children of different eras must not be taken for each other.
+  const { era } = run.ledger;
+  const scope = (era === 0 ? key : `${era}/${key}`) as CallKey;
+  await checkInputs(run, asked);
   const plan = {
     key,
     name,
@@ -66,14 +73,30 @@ async function begin<Input, Output>(
         options,
         input: inputs[index] as Input,
         id,
-        call: childCall(key, index),
+        call: childCall(scope, index),
       }),
   };
-  if (inputs.length === 0) return { key, ids: [] };
+  if (inputs.length === 0) return { key: scope, ids: [] };
   const ids = await ctx.enter<readonly ExecutionId[]>(
     (promise) => new SpawnCall(run, plan, promise),
   );
-  return { key, ids };
+  return { key: scope, ids };
+}
+
+/** Before anything is begun: what can never be spawned is no call, and a replay does not ask for it. */
+async function checkInputs<Input, Output>(
+  run: Run,
+  { pipeline, inputs }: Asked<Input, Output> & { readonly inputs: readonly Input[] },
+): Promise<void> {
+  const name = parsePipelineName(typeof pipeline === 'string' ? pipeline : pipeline.name);
+  const schema = typeof pipeline === 'string' ? undefined : pipeline.input;
+  for (const input of inputs) {
+    if (schema !== undefined) {
+      const checked = validated(`The input of "${name}"`, schema, input);
+      if (checked instanceof Promise) await checked;
+    }
+    run.config.payloads.check(`The input of "${name}"`, input);
+  }
 }
 
 async function childOf<Input, Output>(
@@ -86,19 +109,15 @@ async function childOf<Input, Output>(
 ): Promise<Submit> {
   const { pipeline, options, id, call } = asked;
   const { execution } = run.claimed;
-  const schema = typeof pipeline === 'string' ? undefined : pipeline.input;
   const name = parsePipelineName(typeof pipeline === 'string' ? pipeline : pipeline.name);
-  const input =
-    schema === undefined
-      ? asked.input
-      : await validated(`The input of "${name}"`, schema, asked.input);
   const { lane, delayMs, deadlineMs, tags = [], attributes = {}, concurrency, rate } = options;
   return {
     id,
     project: execution.project,
     pipeline: name,
     lane: lane ?? execution.lane,
-    input: await run.config.payloads.encode(`The input of "${name}"`, input),
+    // As it was given: whoever runs it checks it again, and a schema may change what it lets pass.
+    input: await run.config.payloads.encode(`The input of "${name}"`, asked.input),
     lineage: id,
     parent: { id: execution.id, call },
     tags,
@@ -117,7 +136,7 @@ function ended<Output>(
   run: Run,
   spawned: { readonly key: CallKey; readonly ids: readonly ExecutionId[] },
 ): Promise<readonly ChildOutcome<Output>[]> {
-  const key = ctx.nextKey('result', spawned.key);
+  const key = ctx.nextKeyOf('result', spawned.key);
   return ctx.enter((promise) => new ChildrenCall<Output>(run, { key, spawned }, promise));
 }
 

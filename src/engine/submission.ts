@@ -77,10 +77,11 @@ export async function submissionOf<Input>(
   const { options, template } = asked;
   checkOptions(options);
   const name = parsePipelineName(typeof pipeline === 'string' ? pipeline : pipeline.name);
-  let input: unknown = asked.input;
+  // Stored as it was given: whoever runs it checks it again, and a schema may change what it lets pass.
+  const { input } = asked;
   if (typeof pipeline !== 'string' && pipeline.input !== undefined) {
     const checked = validated(`The input of "${name}"`, pipeline.input, input);
-    input = checked instanceof Promise ? await checked : checked;
+    if (checked instanceof Promise) await checked;
   }
   const encoded = config.payloads.encode(`The input of "${name}"`, input);
   const payload = encoded instanceof Promise ? await encoded : encoded;
@@ -128,12 +129,12 @@ export function canonicalDigest(value: unknown): string {
 
 /** The same whatever the order in which properties were written; absent ones do not count. */
 function canonical(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(canonical);
-  if (typeof value !== 'object' || value === null) return value ?? null;
+  if (value === undefined) return ['nothing'];
+  if (Array.isArray(value)) return ['array', ...value.map(canonical)];
+  if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value).filter(([, each]) => each !== undefined);
-  return entries
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, each]) => [name, canonical(each)]);
+  const sorted = entries.sort(([a], [b]) => (a < b ? -1 : 1));
+  return ['object', ...sorted.map(([name, each]) => [name, canonical(each)])];
 }
 
 export function projectOf(project: string | undefined): ProjectName {
@@ -192,11 +193,16 @@ function checkAttributes(attributes: Attributes): void {
     const isFit =
       typeof value === 'boolean' ||
       (typeof value === 'number' && Number.isFinite(value)) ||
-      (typeof value === 'string' && Buffer.byteLength(value) <= NAME_BYTES_MAX);
+      (typeof value === 'string' && isFitText(value));
     if (!isFit) {
       throw new InvalidInput(
         `attributes.${name} must be a boolean, a finite number or text of at most ${NAME_BYTES_MAX} bytes; got ${shown(value)}.`,
       );
     }
   }
+}
+
+function isFitText(value: string): boolean {
+  const isPlain = !value.includes('\0') && value.isWellFormed();
+  return isPlain && Buffer.byteLength(value) <= NAME_BYTES_MAX;
 }

@@ -49,7 +49,8 @@ export function resolveWorkerOptions(options: WorkerOptions): WorkerSettings {
   }
   const byName = new Map<PipelineName, AnyPipeline>();
   for (const each of pipelines) {
-    if (typeof each?.run !== 'function' || typeof each.name !== 'string') {
+    const isMade = typeof each?.run === 'function' && each.checkpoint !== undefined;
+    if (!isMade || !Object.isFrozen(each)) {
       throw new InvalidInput('worker: each of pipelines is made by pipeline({ name, run }).');
     }
     if (byName.has(each.name)) {

@@ -48,6 +48,8 @@ export class LiveWorker implements Worker {
   #session: Session;
   #drives: Set<Drive> = new Set();
   #turn = 0;
+  #isClaiming = false;
+  #noticed = false;
   #claimedAt = Number.NEGATIVE_INFINITY;
   #cancelFill: (() => void) | undefined;
   #quiet: ReadonlySet<Lane> = new Set();
@@ -94,6 +96,8 @@ export class LiveWorker implements Worker {
 
   /** The store has a notice for this session: a message for one of its executions. */
   lookAtInboxes(): void {
+    // What is being claimed may be what the message is for.
+    this.#noticed = this.#isClaiming;
     for (const drive of this.#drives) drive.lookAtInbox();
   }
 
@@ -185,13 +189,17 @@ export class LiveWorker implements Worker {
     const shares = sharesOf(Math.min(free, CLAIM_MAX), this.#turn, this.#quiet);
     const { id: session } = this.#session;
     const request = { session, pipelines: this.#names, shares };
-    const answer = await this.#config.store.executions.claim(request);
+    this.#isClaiming = true;
+    const answer = await this.#config.store.executions.claim(request).finally(() => {
+      this.#isClaiming = false;
+    });
     if (answer.kind === 'refused') {
       this.#trouble('Nothing could be claimed', new Error(describeExecutionRefusal(answer)));
       if (answer.why === 'session-not-live') await this.#session.heartbeat();
       return TROUBLE_PAUSE_MS;
     }
     for (const claimed of answer.claims) this.#drive(claimed);
+    if (this.#noticed) this.lookAtInboxes();
     this.#quiet = quietLanes(shares, answer.claims);
     if (answer.overdue) await this.#config.store.sessions.sweep({ limit: 100 });
     if (answer.overdue || (answer.more && answer.claims.length > 0)) return 0;

@@ -2,8 +2,9 @@
 
 import type { CallKey, Payload } from '../../execution/names.ts';
 import type { Attachment } from '../../store/contract/execution-store.ts';
+import type { Call } from '../call.ts';
 import type { Opening, Settlement } from '../ledger.ts';
-import type { Call, Run } from '../run.ts';
+import type { Run } from '../run.ts';
 
 export class AttachCall implements Call {
   readonly key: CallKey;

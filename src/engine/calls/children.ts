@@ -2,9 +2,10 @@
 // for many wakes the parent once, when the last has ended.
 
 import type { CallKey, ExecutionId } from '../../execution/names.ts';
+import type { Call, Wait } from '../call.ts';
 import type { ChildOutcome } from '../context.ts';
 import type { Opening, Settlement } from '../ledger.ts';
-import type { Call, Run, Wait } from '../run.ts';
+import type { Run } from '../run.ts';
 import { childCall } from './spawn.ts';
 
 export class ChildrenCall<Output> implements Call {
@@ -71,7 +72,7 @@ export class ChildrenCall<Output> implements Call {
     const outcomes = ids.map((id, index) =>
       this.#outcome(id, this.#run.inbox.outcomeOf(childCall(key, index))),
     );
-    Promise.all(outcomes).then(this.#resolve, this.#reject);
+    this.#run.deliverAfter(Promise.all(outcomes).then(this.#resolve, this.#reject));
   }
 
   async #outcome(

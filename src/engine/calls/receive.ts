@@ -1,8 +1,9 @@
 // A signal: a named message from outside, kept until the code asks for it.
 
 import type { CallKey } from '../../execution/names.ts';
+import type { Call, Wait } from '../call.ts';
 import type { Opening, Settlement } from '../ledger.ts';
-import type { Call, Run, Wait } from '../run.ts';
+import type { Run } from '../run.ts';
 
 export class ReceiveCall<Value> implements Call {
   waits?: Wait;
@@ -30,10 +31,10 @@ export class ReceiveCall<Value> implements Call {
     this.#run.rest();
   }
 
-  settle(settlement: Settlement): void {
+  settle(settlement: Settlement): void | Promise<void> {
     const value = this.#run.config.payloads.decodeEnvelope(settlement.body.out ?? {});
-    if (value instanceof Promise) value.then(this.#resolve, this.#reject);
-    else this.#resolve(value as Value);
+    if (value instanceof Promise) return value.then(this.#resolve, this.#reject);
+    this.#resolve(value as Value);
   }
 
   reject(error: Error): void {

@@ -2,8 +2,9 @@
 
 import type { CallKey, Payload } from '../../execution/names.ts';
 import type { Instant } from '../../support/clock.ts';
+import type { Call, Wait } from '../call.ts';
 import type { CallBody, Opening, Settlement } from '../ledger.ts';
-import type { Call, Run, Wait } from '../run.ts';
+import type { Run } from '../run.ts';
 
 export interface SleepPlan {
   readonly key: CallKey;

@@ -4,9 +4,10 @@
 import type { CallKey, ExecutionId, Payload } from '../../execution/names.ts';
 import type { Submit } from '../../store/contract/execution-store.ts';
 import type { Instant } from '../../support/clock.ts';
+import type { Call } from '../call.ts';
 import { childId } from '../ids.ts';
 import type { CallBody, Opening, Settlement } from '../ledger.ts';
-import type { Call, Run } from '../run.ts';
+import type { Run } from '../run.ts';
 
 export interface SpawnPlan {
   readonly key: CallKey;

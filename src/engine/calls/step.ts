@@ -7,14 +7,16 @@ import type { CallKey, Payload } from '../../execution/names.ts';
 import { decideRetry } from '../../execution/retry.ts';
 import type { Fence } from '../../lease/fence.ts';
 import type { Instant } from '../../support/clock.ts';
+import type { Call, Wait } from '../call.ts';
 import type { StepContext } from '../context.ts';
 import { failureOf, retryAfterOf, StepFailed } from '../failures.ts';
+import { insideStep } from '../inside-step.ts';
 import type { Entry } from '../journal.ts';
 import { LazyAbort } from '../lazy-abort.ts';
 import type { CallBody, Opening, Settlement } from '../ledger.ts';
 import { tell } from '../observer.ts';
 import { type ResolvedRetry, ruleFor } from '../retry-options.ts';
-import type { Call, Run, Wait } from '../run.ts';
+import type { Run } from '../run.ts';
 
 const NO_EVENT: NewEvent = { kind: 'step-completed' };
 
@@ -75,7 +77,7 @@ export class StepCall<Output> implements Call, Entry {
     this.#attemptAt(opening.dueAt);
   }
 
-  settle(settlement: Settlement): void {
+  settle(settlement: Settlement): void | Promise<void> {
     this.#cancelTimer?.();
     if (settlement.kind === 'step-failed') {
       this.#reject(new StepFailed(this.#plan.name, settlement.body.failure as Failure));
@@ -86,8 +88,8 @@ export class StepCall<Output> implements Call, Entry {
       return;
     }
     const value = this.#run.config.payloads.decodeEnvelope(settlement.body.out ?? {});
-    if (value instanceof Promise) value.then(this.#resolve, this.#reject);
-    else this.#resolve(value as Output);
+    if (value instanceof Promise) return value.then(this.#resolve, this.#reject);
+    this.#resolve(value as Output);
   }
 
   reject(error: Error): void {
@@ -112,18 +114,26 @@ export class StepCall<Output> implements Call, Entry {
     this.#run.active(1);
     const attempt = new Attempt(this.#run, this.#plan, this.#failed + 1);
     const startedAt = this.#startedAt();
+    let output: Output | Promise<Output>;
+    let isLater: boolean;
     try {
-      const output = attempt.run();
-      if (!isPromise(output)) this.#succeeded(output, startedAt);
-      else {
-        output.then(
-          (value) => this.#succeeded(value, startedAt),
-          (error: unknown) => this.#failedWith(error, startedAt),
-        );
-      }
+      output = insideStep.run(this.#run, () => attempt.run());
+      isLater = isPromise(output);
     } catch (error) {
       this.#failedWith(error, startedAt);
+      return;
     }
+    if (!isLater) {
+      this.#succeeded(output as Output, startedAt);
+      return;
+    }
+    // A promise of ours: what user code returns may call back twice, or never behave.
+    Promise.resolve(output)
+      .then(
+        (value) => this.#succeeded(value, startedAt),
+        (error: unknown) => this.#failedWith(error, startedAt),
+      )
+      .catch((error: unknown) => this.#run.troubled(error));
   }
 
   /** Only who watches wants to know how long it took. */
@@ -144,10 +154,12 @@ export class StepCall<Output> implements Call, Entry {
       this.#record(output, payload, startedAt);
       return;
     }
-    payload.then(
-      (encoded) => this.#record(output, encoded, startedAt),
-      (error: unknown) => this.#failedWith(error, startedAt),
-    );
+    payload
+      .then(
+        (encoded) => this.#record(output, encoded, startedAt),
+        (error: unknown) => this.#failedWith(error, startedAt),
+      )
+      .catch((error: unknown) => this.#run.troubled(error));
   }
 
   #record(output: Output, payload: Payload, startedAt: number): void {

@@ -4,18 +4,16 @@
 
 import type { Failure } from '../../execution/failure.ts';
 import type { CallKey, Payload } from '../../execution/names.ts';
-import { OutcomeUnknown, StoreUnavailable } from '../../support/fault.ts';
+import type { Call } from '../call.ts';
 import { failureOf, StepFailed } from '../failures.ts';
 import type { CallBody, Opening, Settlement } from '../ledger.ts';
-import type { Call, Run } from '../run.ts';
+import type { Run } from '../run.ts';
 
 export interface TransactionPlan<Output> {
   readonly key: CallKey;
   readonly name: string;
   readonly fn: (connection: never) => Output | Promise<Output>;
 }
-
-const RETRY_MS = 100;
 
 export class TransactionCall<Output> implements Call {
   readonly #run: Run;
@@ -43,7 +41,7 @@ export class TransactionCall<Output> implements Call {
     this.#transact().catch((error: unknown) => this.#failed(error));
   }
 
-  settle(settlement: Settlement): void {
+  settle(settlement: Settlement): void | Promise<void> {
     if (settlement.kind === 'step-failed') {
       this.#reject(new StepFailed(this.#plan.name, settlement.body.failure as Failure));
       return;
@@ -53,8 +51,8 @@ export class TransactionCall<Output> implements Call {
       return;
     }
     const value = this.#run.config.payloads.decodeEnvelope(settlement.body.out ?? {});
-    if (value instanceof Promise) value.then(this.#resolve, this.#reject);
-    else this.#resolve(value as Output);
+    if (value instanceof Promise) return value.then(this.#resolve, this.#reject);
+    this.#resolve(value as Output);
   }
 
   reject(error: Error): void {
@@ -62,19 +60,6 @@ export class TransactionCall<Output> implements Call {
   }
 
   async #transact(): Promise<void> {
-    for (;;) {
-      try {
-        await this.#try();
-        return;
-      } catch (fault) {
-        if (!(fault instanceof StoreUnavailable) && !(fault instanceof OutcomeUnknown)) throw fault;
-        await this.#run.config.timers.pause(RETRY_MS, this.#run.stop.signal);
-        if (this.#run.isOver) return;
-      }
-    }
-  }
-
-  async #try(): Promise<void> {
     const run = this.#run;
     const { key, name, fn } = this.#plan;
     const answer = await run.journal.transact<Output>({

@@ -73,4 +73,26 @@ export const CANCELLING: readonly Behaviour[] = [
       }
     },
   },
+  {
+    name: 'promises that the code has not awaited yet do not stop the process',
+    async run(stage) {
+      const child = pipeline({ name: 'child', run: (ctx) => ctx.receive('never') });
+      const late = pipeline({
+        name: 'late',
+        async run(ctx) {
+          const spawned = await ctx.spawn(child, undefined);
+          const result = spawned.result();
+          const mapped = ctx.map('m', [1], { run: () => new Promise<number>(() => undefined) });
+          await ctx.receive('never');
+          return [await result, await mapped];
+        },
+      });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [late, child], { ttlMs: 600 });
+      const handle = await holdfast.submit(late, undefined);
+      await stage.until(holdfast, handle.id, ({ status }) => status === 'running');
+      await holdfast.cancel(handle.id);
+      await assert.rejects(handle.result(), { status: 'cancelled' });
+    },
+  },
 ];

@@ -126,4 +126,25 @@ export const CHILDREN: readonly Behaviour[] = [
       assert.equal(told.length, 1);
     },
   },
+  {
+    name: 'children of different checkpoints are not taken for each other',
+    async run(stage) {
+      const parent = pipeline({
+        name: 'parent',
+        async run(ctx) {
+          const got = [...((ctx.restored as readonly number[] | undefined) ?? [])];
+          while (got.length < 3) {
+            const child = await ctx.spawn(doubling, got.length + 100);
+            got.push(await child.result());
+            await ctx.checkpoint(got);
+          }
+          return got;
+        },
+      });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [parent, doubling]);
+      const handle = await holdfast.submit(parent, undefined);
+      assert.deepEqual(await handle.result(), [200, 202, 204]);
+    },
+  },
 ];

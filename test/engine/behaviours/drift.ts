@@ -118,4 +118,58 @@ export const DRIFT: readonly Behaviour[] = [
       gate.open();
     },
   },
+  {
+    name: 'steps that changed places block it',
+    async run(stage) {
+      const two: Code = async (ctx) => {
+        await ctx.step('a', () => 1);
+        await ctx.step('b', () => 2);
+        await ctx.receive('go');
+        return 'two';
+      };
+      const swapped = await deploy(stage, two, async (ctx) => {
+        await ctx.step('b', () => 2);
+        await ctx.step('a', () => 1);
+        await ctx.receive('go');
+        return 'swapped';
+      });
+      const holdfast = stage.holdfast();
+      await stage.until(holdfast, swapped.id, ({ holds }) => holds.includes('blocked'));
+      await swapped.fix(two);
+      assert.equal(await swapped.result(), 'two');
+    },
+  },
+  {
+    name: 'a spawn that was refused and caught is no call, and no drift later',
+    async run(stage) {
+      const code: Code = async (ctx) => {
+        const refused = await ctx
+          .spawn('child', { when: new Date(0) })
+          .catch((error: Error) => error.name);
+        await ctx.receive('go');
+        return refused;
+      };
+      const same = await deploy(stage, code, code);
+      assert.equal(await same.result(), 'InvalidInput');
+    },
+  },
+  {
+    name: 'large results reach the code in the order of history too',
+    async run(stage) {
+      const order: string[] = [];
+      const code: Code = async (ctx) => {
+        const big = ctx.step('big', () => 'x'.repeat(200_000)).then(() => order.push('big'));
+        const small = ctx.step('small', async () => {
+          await new Promise((resolve) => setTimeout(resolve, 40));
+          return 's';
+        });
+        const noted = small.then(() => order.push('small'));
+        await Promise.all([big, noted]);
+        await ctx.receive('go');
+      };
+      const same = await deploy(stage, code, code);
+      await same.result();
+      assert.deepEqual(order, ['big', 'small', 'big', 'small']);
+    },
+  },
 ];

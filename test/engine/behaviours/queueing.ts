@@ -172,4 +172,39 @@ export const QUEUEING: readonly Behaviour[] = [
       }
     },
   },
+  {
+    name: 'X-12: a delayed execution neither takes a place nor waits behind its key before its time',
+    async run(stage) {
+      const keyed = pipeline({ name: 'keyed', run: (ctx, n: number) => ctx.step('s', () => n) });
+      const holdfast = stage.holdfast();
+      const concurrency = { key: 'k', limit: 1 };
+      const first = await holdfast.submit(keyed, 1, { concurrency });
+      const worker = await stage.worker(holdfast, [keyed]);
+      await first.result();
+      await worker.stop();
+      const running = await holdfast.submit(keyed, 2, { concurrency });
+      const delayed = await holdfast.submit(keyed, 3, { concurrency, delayMs: 3_600_000 });
+      const last = await holdfast.submit(keyed, 4, { concurrency });
+      await stage.worker(holdfast, [keyed]);
+      assert.deepEqual(await Promise.all([running.result(), last.result()]), [2, 4]);
+      const { hasPlace, holds } = (await holdfast.read(delayed.id)) ?? {};
+      assert.deepEqual([hasPlace, holds], [false, []]);
+    },
+  },
+  {
+    name: 'other inputs under the same key are told apart, however alike',
+    async run(stage) {
+      const holdfast = stage.holdfast();
+      const values = [{}, [], null, undefined, { a: 1 }, [['a', 1]], ['a', 1]];
+      for (const [n, first] of values.entries()) {
+        for (const [m, second] of values.entries()) {
+          const key = `${n}/${m}`;
+          await holdfast.submit('x', first, { key });
+          const again = holdfast.submit('x', second, { key });
+          if (n === m) assert.equal((await again).existing, true);
+          else await assert.rejects(again, { name: 'SubmitRefused' }, key);
+        }
+      }
+    },
+  },
 ];

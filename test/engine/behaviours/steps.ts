@@ -227,4 +227,71 @@ export const STEPS: readonly Behaviour[] = [
       assert.deepEqual(seen, [false, false]);
     },
   },
+  {
+    name: 'whatever is thrown becomes a failure, and the worker goes on',
+    async run(stage) {
+      const revoked = Proxy.revocable({}, {});
+      revoked.revoke();
+      const thrown: readonly unknown[] = [
+        null,
+        undefined,
+        Object.create(null),
+        revoked.proxy,
+        Object.assign(new Error('x'), { message: { body: 1 } }),
+        Object.defineProperty(new Error('x'), 'code', {
+          get: () => {
+            throw new Error('no');
+          },
+        }),
+        Object.assign(new Error('x'), {
+          retryAfterMs: Number.POSITIVE_INFINITY,
+          category: 'permanent',
+        }),
+      ];
+      const throwing = pipeline({
+        name: 'throwing',
+        async run(ctx, at: { readonly n: number; readonly where: string }) {
+          const options = { retry: { attempts: 1 } };
+          if (at.where === 'code') throw thrown[at.n];
+          await ctx.step(
+            's',
+            async () => {
+              if (at.where === 'later') await Promise.resolve();
+              throw thrown[at.n];
+            },
+            options,
+          );
+        },
+      });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [throwing]);
+      for (const where of ['code', 'step', 'later']) {
+        for (const n of thrown.keys()) {
+          const handle = await holdfast.submit(throwing, { n, where });
+          await assert.rejects(handle.result(), { name: 'ExecutionFailed' }, `${where} ${n}`);
+        }
+      }
+    },
+  },
+  {
+    name: 'a call of ctx inside a step is refused where it is made',
+    async run(stage) {
+      const nested = pipeline({
+        name: 'nested',
+        run: (ctx) =>
+          ctx.step(
+            'outer',
+            async () => {
+              await Promise.resolve();
+              return ctx.step('inner', () => 1);
+            },
+            { retry: { attempts: 1 } },
+          ),
+      });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [nested]);
+      const handle = await holdfast.submit(nested, undefined);
+      await assert.rejects(handle.result(), /step:inner#1 was called inside a step/);
+    },
+  },
 ];

@@ -28,7 +28,9 @@ function insertOne(state: ExecutionState, request: Submit, now: Instant): Submit
     byKey: holder === undefined ? undefined : state.entries.get(holder)?.execution,
   };
   const isNew = known.byId === undefined && known.byKey === undefined;
-  const exhausted = isNew && noteLimit(state, request);
+  // Who is not to start yet asks for a place when it is.
+  const isDelayed = (request.delayMs ?? 0) > 0;
+  const exhausted = isNew && noteLimit(state, request) && !isDelayed;
   const decision = decideSubmit({ ...known, exhausted }, structuredClone(request), now);
   if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
   if (decision.kind === 'existing') {

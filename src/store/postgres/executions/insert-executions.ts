@@ -138,6 +138,8 @@ export async function insertWithPlaces(
 function holdOf(submit: Submit, book: PlaceBook): { readonly hold?: number } {
   const entry = book.get(nameOf(submit));
   if (entry === undefined || submit.concurrency === undefined) return {};
+  // Who is not to start yet asks for a place when it is.
+  if ((submit.delayMs ?? 0) > 0) return {};
   const { limit } = submit.concurrency;
   return hasFreePlace({ ...entry.places, limit }) ? {} : { hold: HOLD_BITS['behind-key'] };
 }

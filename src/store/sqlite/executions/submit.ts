@@ -80,7 +80,10 @@ function insertOne(tx: Transaction, request: Submit): boolean {
   if (row.place_key === null) return insertRow(tx, row, request);
   // who would find no place is not even looked at by claims.
   const isInserted = insertRow(tx, row, request);
-  if (isInserted && noteLimit(tx, request)) tx.run(HOLD_BACK, { id: row.id });
+  const isExhausted = isInserted && noteLimit(tx, request);
+  // Who is not to start yet asks for a place when it is.
+  const isDelayed = (request.delayMs ?? 0) > 0;
+  if (isExhausted && !isDelayed) tx.run(HOLD_BACK, { id: row.id });
   return isInserted;
 }
 
