@@ -5,6 +5,7 @@ import type { Command, Signal } from '../store/contract/execution-store.ts';
 import { boundedText, rejectUnknownOptions } from '../support/options.ts';
 import type { EngineConfig } from './config.ts';
 import type { Acting } from './holdfast-types.ts';
+import type { Payloads } from './payloads.ts';
 import { projectOf } from './submission.ts';
 
 export function commandOf(id: string, acting: Acting): Command {
@@ -27,4 +28,13 @@ export async function signalOf(
   const { by } = message;
   const body = `{"out":${out}${by === undefined ? '' : `,"by":${JSON.stringify(by)}`}}` as Payload;
   return { ...commandOf(id, message), name, body };
+}
+
+/** Before anything is written: what cannot be sent must not have been submitted either. */
+export function checkSignal(
+  payloads: Payloads,
+  signal: { readonly name: string; readonly value?: unknown },
+): void {
+  const name = boundedText('The name of a signal', signal?.name, 256);
+  payloads.check(`Signal "${name}"`, signal.value);
 }

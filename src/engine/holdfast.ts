@@ -8,7 +8,7 @@ import type {
   CommandAnswer,
   CoordinatorStore,
 } from '../store/contract/execution-store.ts';
-import { commandOf, signalOf } from './command-of.ts';
+import { checkSignal, commandOf, signalOf } from './command-of.ts';
 import type { EngineConfig } from './config.ts';
 import { SubmitRefused } from './failures.ts';
 import { type HoldfastOptions, resolveOptions } from './holdfast-options.ts';
@@ -125,8 +125,7 @@ export class Holdfast {
   ): Promise<{ readonly id: ExecutionId; readonly signalled: CommandAnswer }> {
     const { signal, ...submit } = options;
     // Checked first: what cannot be sent must not have been submitted.
-    boundedText('The name of a signal', signal?.name, 256);
-    this.#config.payloads.check(`Signal "${signal.name}"`, signal.value);
+    checkSignal(this.#config.payloads, signal);
     const id = await this.submit(pipeline, input, submit).then(
       (handle) => handle.id,
       (error: unknown) => {

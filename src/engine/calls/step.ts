@@ -5,37 +5,18 @@ import type { Failure } from '../../execution/failure.ts';
 import type { NewEvent } from '../../execution/history.ts';
 import type { CallKey, Payload } from '../../execution/names.ts';
 import { decideRetry } from '../../execution/retry.ts';
-import type { Fence } from '../../lease/fence.ts';
 import type { Instant } from '../../support/clock.ts';
 import type { Call, Wait } from '../call.ts';
-import type { StepContext } from '../context.ts';
 import { failureOf, retryAfterOf, StepFailed } from '../failures.ts';
 import { insideStep } from '../inside-step.ts';
 import type { Entry } from '../journal.ts';
-import { LazyAbort } from '../lazy-abort.ts';
 import type { CallBody, Opening, Settlement } from '../ledger.ts';
 import { tell } from '../observer.ts';
-import { type ResolvedRetry, ruleFor } from '../retry-options.ts';
+import { ruleFor } from '../retry-options.ts';
 import type { Run } from '../run.ts';
+import { Attempt, type StepPlan } from './attempt.ts';
 
 const NO_EVENT: NewEvent = { kind: 'step-completed' };
-
-export interface StepPlan<Output> {
-  readonly key: CallKey;
-  readonly name: string;
-  readonly fn: (step: StepContext) => Output | Promise<Output>;
-  readonly retry: ResolvedRetry;
-  readonly timeoutMs: number | undefined;
-}
-
-export class StepTimedOut extends Error {
-  override readonly name = 'TimeoutError';
-  readonly code = 'step-timed-out';
-
-  constructor(step: string, timeoutMs: number) {
-    super(`Step "${step}" did not finish within ${timeoutMs} ms; it may still have its effect.`);
-  }
-}
 
 /** A call, and the entry of the journal that records its result: a step is made of as little as possible. */
 export class StepCall<Output> implements Call, Entry {
@@ -255,57 +236,6 @@ export class StepCall<Output> implements Call, Entry {
       mayHaveRun: this.#mayHaveRun,
       ...(failure === undefined ? {} : { failure }),
     });
-  }
-}
-
-/** One try. Its signal is made only when somebody looks at it. */
-class Attempt<Output> implements StepContext {
-  readonly attempt: number;
-  readonly #run: Run;
-  readonly #plan: StepPlan<Output>;
-  #stop: LazyAbort | undefined;
-
-  constructor(run: Run, plan: StepPlan<Output>, attempt: number) {
-    this.#run = run;
-    this.#plan = plan;
-    this.attempt = attempt;
-  }
-
-  get idempotencyKey(): string {
-    return this.#run.idempotencyKey(this.#plan.key);
-  }
-
-  get fence(): Fence {
-    return this.#run.claimed.fence;
-  }
-
-  get signal(): AbortSignal {
-    this.#stop ??= new LazyAbort();
-    return AbortSignal.any([this.#stop.signal, this.#run.stop.signal]);
-  }
-
-  assertHeld(marginMs = 0): void {
-    this.#run.assertHeld(marginMs);
-  }
-
-  run(): Output | Promise<Output> {
-    const { timeoutMs, fn } = this.#plan;
-    return timeoutMs === undefined ? fn(this) : this.#runWithin(timeoutMs);
-  }
-
-  async #runWithin(timeoutMs: number): Promise<Output> {
-    const { promise, reject } = Promise.withResolvers<never>();
-    const cancel = this.#run.config.timers.after(timeoutMs, () => {
-      const timedOut = new StepTimedOut(this.#plan.name, timeoutMs);
-      reject(timedOut);
-      this.#stop ??= new LazyAbort();
-      this.#stop.abort(timedOut);
-    });
-    try {
-      return await Promise.race([this.#plan.fn(this), promise]);
-    } finally {
-      cancel();
-    }
   }
 }
 
