@@ -201,14 +201,20 @@ export class LiveWorker implements Worker {
     for (const claimed of answer.claims) this.#drive(claimed);
     if (this.#noticed) this.lookAtInboxes();
     this.#quiet = quietLanes(shares, answer.claims);
-    if (answer.overdue) await this.#config.store.sessions.sweep({ limit: 100 });
-    if (answer.overdue || (answer.more && answer.claims.length > 0)) return 0;
+    if (answer.more && answer.claims.length > 0) return 0;
+    if (answer.overdue && (await this.#sweptSome())) return 0;
     // It was the other lane's turn, and that lane had nothing: the first lane was not asked at all.
     if (answer.claims.length === 0 && shares[0]?.limit === 0) return 0;
     // Polls are spread, never longer than asked for: they find what the dead left (P4). What is due at a
     // known time is looked for at that time.
     const spreadMs = pollMs * (1 - this.#config.random.next() / 10);
     return Math.max(1, Math.min(spreadMs, answer.nextReadyInMs ?? spreadMs));
+  }
+
+  /** False when nobody could be expired yet: asking again at once would only ask the same again. */
+  async #sweptSome(): Promise<boolean> {
+    const { expired, more } = await this.#config.store.sessions.sweep({ limit: 100 });
+    return expired.length > 0 || more;
   }
 
   #drive(claimed: Claimed): void {
