@@ -61,6 +61,10 @@ export class Fleet {
     await once(child.stdout, 'data');
   }
 
+  signal(owner: string, signal: 'SIGSTOP' | 'SIGCONT'): void {
+    this.#workers.get(owner)?.kill(signal);
+  }
+
   async end(owner: string, how: 'SIGTERM' | 'SIGKILL'): Promise<void> {
     const child = this.#workers.get(owner);
     assert.ok(child !== undefined);
