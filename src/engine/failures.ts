@@ -48,25 +48,32 @@ export class StepFailed extends Fault {
   }
 }
 
-/** A child did not complete. */
-export class ChildFailed extends Fault {
-  override readonly name = 'ChildFailed';
+interface Ended {
+  readonly id: ExecutionId;
+  readonly status: TerminalStatus;
+  readonly failure?: Failure;
+}
+
+/** An execution ended otherwise than by completing. */
+class DidNotComplete extends Fault {
   readonly id: ExecutionId;
   readonly status: TerminalStatus;
   readonly failure: Failure | undefined;
 
-  constructor(ended: {
-    readonly id: ExecutionId;
-    readonly status: TerminalStatus;
-    readonly failure?: Failure;
-  }) {
-    super(
-      'child-failed',
-      `Child ${ended.id} is ${ended.status}${ended.failure === undefined ? '' : `: ${ended.failure.message}`}`,
-    );
-    this.id = ended.id;
-    this.status = ended.status;
-    this.failure = ended.failure;
+  constructor(code: string, who: string, { id, status, failure }: Ended) {
+    super(code, `${who} ${id} is ${status}${failure === undefined ? '' : `: ${failure.message}`}`);
+    this.id = id;
+    this.status = status;
+    this.failure = failure;
+  }
+}
+
+/** A child did not complete. */
+export class ChildFailed extends DidNotComplete {
+  override readonly name = 'ChildFailed';
+
+  constructor(ended: Ended) {
+    super('child-failed', 'Child', ended);
   }
 }
 
@@ -80,24 +87,11 @@ export class ExecutionCancelled extends Fault {
 }
 
 /** What `result` throws when the execution did not complete. */
-export class ExecutionFailed extends Fault {
+export class ExecutionFailed extends DidNotComplete {
   override readonly name = 'ExecutionFailed';
-  readonly id: ExecutionId;
-  readonly status: TerminalStatus;
-  readonly failure: Failure | undefined;
 
-  constructor(ended: {
-    readonly id: ExecutionId;
-    readonly status: TerminalStatus;
-    readonly failure?: Failure;
-  }) {
-    super(
-      'execution-failed',
-      `Execution ${ended.id} is ${ended.status}${ended.failure === undefined ? '' : `: ${ended.failure.message}`}`,
-    );
-    this.id = ended.id;
-    this.status = ended.status;
-    this.failure = ended.failure;
+  constructor(ended: Ended) {
+    super('execution-failed', 'Execution', ended);
   }
 }
 

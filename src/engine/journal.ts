@@ -92,10 +92,6 @@ export class Journal {
     this.#events = carried.events;
   }
 
-  get isIdle(): boolean {
-    return this.#writing === undefined && this.#entries.length === 0;
-  }
-
   get isWriting(): boolean {
     return this.#writing !== undefined;
   }

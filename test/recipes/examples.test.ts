@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { playExample } from '../services/play-example.ts';
 
 const EXAMPLES = join(import.meta.dirname, '../../examples/leases');
 
@@ -29,35 +27,7 @@ describe('examples of leases', () => {
   });
 
   for (const [name, told] of Object.entries(STORIES)) {
-    test(`${name} comes out as it is told, and leaves nothing behind`, () => play(name, told));
+    test(`${name} comes out as it is told, and leaves nothing behind`, () =>
+      playExample(join(EXAMPLES, name, 'main.ts'), told));
   }
 });
-
-async function play(name: string, told: readonly RegExp[]): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'holdfast-example-'));
-  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-  const example = spawn(process.execPath, [join(EXAMPLES, name, 'main.ts')], {
-    env: { ...env, TMPDIR: folder },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  try {
-    let output = '';
-    for (const stream of [example.stdout, example.stderr]) {
-      stream.setEncoding('utf8').on('data', (text: string) => {
-        output += text;
-      });
-    }
-    const [code] = await once(example, 'close');
-    assert.equal(code, 0, output);
-    let from = 0;
-    for (const line of told) {
-      const found = output.slice(from).search(line);
-      assert.ok(found >= 0, `${line} is missing, or comes too early:\n${output}`);
-      from += found;
-    }
-    assert.deepEqual(await readdir(folder), [], 'it cleans up after itself');
-  } finally {
-    example.kill();
-    await rm(folder, { recursive: true, force: true });
-  }
-}

@@ -210,6 +210,41 @@ export const CODE: readonly Behaviour[] = [
       await assert.rejects(holdfast.submit('x', 1, options), /Did you mean "concurrency"/);
     },
   },
+  {
+    name: 'a schema that changes what it lets pass is applied once',
+    async run(stage) {
+      const toNumber = {
+        '~standard': {
+          version: 1,
+          vendor: 'test',
+          validate: (value: unknown) =>
+            typeof value === 'string'
+              ? { value: Number(value) }
+              : { issues: [{ message: 'expected text' }] },
+        },
+      } as const;
+      const doubled = pipeline<number, number>({
+        name: 'doubled',
+        input: toNumber,
+        run: (_ctx, n) => n * 2,
+      });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [doubled]);
+      assert.equal(await (await holdfast.submit(doubled, '21' as never)).result(), 42);
+    },
+  },
+  {
+    name: 'an observer that fails later, and a pipeline that was not made by pipeline(), stop nothing',
+    async run(stage) {
+      const observer = { report: () => Promise.reject(new Error('not now')) as never };
+      const holdfast = stage.holdfast({ observer });
+      const plain = pipeline({ name: 'plain', run: (ctx) => ctx.step('s', () => 1) });
+      await stage.worker(holdfast, [plain]);
+      assert.equal(await (await holdfast.submit(plain, undefined)).result(), 1);
+      const raw = { name: 'raw', run: () => 1 } as never;
+      await assert.rejects(stage.worker(holdfast, [raw]), /made by pipeline/);
+    },
+  },
 ];
 
 /** What both connections have in common is that they can do this, each in its own way. */

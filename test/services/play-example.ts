@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** Runs the file; what it prints has these in this order, and its temporary folder is empty afterwards. */
+export async function playExample(file: string, told: readonly RegExp[]): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-example-'));
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const example = spawn(process.execPath, [file], {
+    env: { ...env, TMPDIR: folder },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  try {
+    let output = '';
+    for (const stream of [example.stdout, example.stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        output += text;
+      });
+    }
+    const [code] = await once(example, 'close');
+    assert.equal(code, 0, output);
+    let from = 0;
+    for (const line of told) {
+      const found = output.slice(from).search(line);
+      assert.ok(found >= 0, `${line} is missing, or comes too early:\n${output}`);
+      from += found;
+    }
+    assert.deepEqual(await readdir(folder), [], 'it cleans up after itself');
+  } finally {
+    example.kill();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
