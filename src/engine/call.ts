@@ -23,9 +23,3 @@ export interface Wait {
   readonly dueAt?: Instant;
   readonly children?: number;
 }
-
-export interface Drift {
-  readonly expected: string;
-  readonly found: string;
-  readonly seq: number;
-}

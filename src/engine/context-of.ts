@@ -84,7 +84,9 @@ export class RunContext implements Context {
       retry: resolveRetry(options.retry ?? this.#run.pipeline.retry),
       timeoutMs: options.timeoutMs,
     };
-    return this.enter((promise) => new StepCall<Output>(this.#run, plan, promise));
+    const promised = Promise.withResolvers<Output>();
+    this.#run.enter(new StepCall<Output>(this.#run, plan, promised));
+    return promised.promise;
   }
 
   map<Item, Output>(

@@ -7,8 +7,8 @@ import type { EventKind } from '../execution/history.ts';
 import type { Payload } from '../execution/names.ts';
 import type { OwnerWrite, Parked, Submit } from '../store/contract/execution-store.ts';
 import type { Instant } from '../support/clock.ts';
-import type { Drift } from './call.ts';
 import { failureOf } from './failures.ts';
+import type { Drift } from './ledger.ts';
 import { tell } from './observer.ts';
 import type { Run } from './run.ts';
 
@@ -19,20 +19,21 @@ export interface End {
   readonly failure?: Failure;
 }
 
+export interface DepartureEvents {
+  /** The execution is with this worker no longer. */
+  left(): void;
+  troubled(error: unknown): void;
+}
+
 export class Departure {
   readonly #run: Run;
-  readonly #left: () => void;
-  readonly #troubled: (error: unknown) => void;
+  readonly #events: DepartureEvents;
   #isLeaving = false;
   #wasRejected = false;
 
-  constructor(
-    run: Run,
-    events: { readonly left: () => void; readonly troubled: (error: unknown) => void },
-  ) {
+  constructor(run: Run, events: DepartureEvents) {
     this.#run = run;
-    this.#left = events.left;
-    this.#troubled = events.troubled;
+    this.#events = events;
   }
 
   get isLeaving(): boolean {
@@ -124,7 +125,7 @@ export class Departure {
   /** What was to be written can never be stored: that is how the execution ends, if that can be stored. */
   reject(fault: unknown): void {
     if (this.#wasRejected) {
-      this.#troubled(fault);
+      this.#events.troubled(fault);
       return;
     }
     this.#wasRejected = true;
@@ -161,7 +162,7 @@ export class Departure {
     }
     this.#run.over();
     if (answer !== undefined) this.#tell({ kind: 'parked' });
-    this.#left();
+    this.#events.left();
   }
 
   #leave(how: {
@@ -177,7 +178,7 @@ export class Departure {
       .leave({ kind: how.kind, body: how.body as Payload }, how.write)
       .then((answer) => {
         if (answer !== undefined) how.told(answer.at ?? this.#run.storeNow());
-        this.#left();
+        this.#events.left();
       })
       .catch((fault: unknown) => this.reject(fault));
   }

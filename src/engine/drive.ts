@@ -9,12 +9,12 @@ import { Fault, OutcomeUnknown, StoreCorrupt, StoreUnavailable } from '../suppor
 import type { EngineConfig } from './config.ts';
 import { RunContext } from './context-of.ts';
 import { ContinueAsNew } from './continue-as-new.ts';
-import { Departure } from './departure.ts';
+import { Departure, type DepartureEvents } from './departure.ts';
 import { failureOf } from './failures.ts';
-import { Ledger } from './ledger.ts';
+import { type Drift, Ledger } from './ledger.ts';
 import { tell } from './observer.ts';
 import type { AnyPipeline } from './pipeline.ts';
-import { Run } from './run.ts';
+import { Run, type RunEvents } from './run.ts';
 import { validated } from './schema.ts';
 
 export interface Assignment {
@@ -26,7 +26,7 @@ export interface Assignment {
 const HISTORY_PAGE = 2_000;
 const RETRY_MS = 200;
 
-export class Drive {
+export class Drive implements RunEvents, DepartureEvents {
   readonly #config: EngineConfig;
   readonly #assignment: Assignment;
   readonly #left: () => void;
@@ -46,7 +46,7 @@ export class Drive {
   }
 
   start(): void {
-    this.#begin().catch((error: unknown) => this.#troubled(error));
+    this.#begin().catch((error: unknown) => this.troubled(error));
   }
 
   /** Lets what runs finish and starts nothing new; then the execution is given back. */
@@ -70,8 +70,8 @@ export class Drive {
 
   /** The session is over: nothing can be written any more. */
   sessionOver(): void {
-    this.#run?.lose(new Fault('session-over', 'The session of this worker is over.'));
-    this.#gone();
+    this.#run?.lost(new Fault('session-over', 'The session of this worker is over.'));
+    this.left();
   }
 
   async #begin(): Promise<void> {
@@ -80,10 +80,7 @@ export class Drive {
     const read = claimed.previous === 'none' ? [] : await this.#readHistory().catch(unreadable);
     if (this.#isGone) return;
     const run = this.#runOf(read instanceof Unreadable ? [] : read);
-    const departure = new Departure(run, {
-      left: () => this.#gone(),
-      troubled: (error) => this.#troubled(error),
-    });
+    const departure = new Departure(run, this);
     this.#run = run;
     this.#departure = departure;
     if (read instanceof Unreadable) {
@@ -104,17 +101,7 @@ export class Drive {
   #runOf(history: readonly HistoryEvent[]): Run {
     const { claimed, pipeline, session } = this.#assignment;
     const ledger = new Ledger(history, claimed.execution.submittedAt);
-    return new Run(
-      this.#config,
-      { claimed, pipeline, ledger, session },
-      {
-        idle: () => this.#idle(),
-        drifted: (drift) => this.#departure?.drift(drift),
-        lost: (reason) => this.#lost(reason),
-        rejected: (fault) => this.#departure?.reject(fault),
-        troubled: (error) => this.#troubled(error),
-      },
-    );
+    return new Run(this.#config, { claimed, pipeline, ledger, session }, this);
   }
 
   async #runCode(run: Run, departure: Departure): Promise<void> {
@@ -173,11 +160,11 @@ export class Drive {
   }
 
   /** Nothing runs here: either it leaves, or what it waits for is near. */
-  #idle(): void {
+  idle(): void {
     const run = this.#run;
     const departure = this.#departure;
     if (run === undefined || departure === undefined) return;
-    if (departure.isLeaving || run.inbox.isReading || run.journal.isWriting) return;
+    if (departure.isLeaving || run.isReadingInbox || run.journal.isWriting) return;
     if (run.isHeld) {
       departure.giveBack(this.#isStopping ? 'stopping' : 'paused');
       return;
@@ -234,24 +221,33 @@ export class Drive {
     return events;
   }
 
-  #lost(reason: Fault): void {
+  drifted(drift: Drift): void {
+    this.#departure?.drift(drift);
+  }
+
+  rejected(fault: unknown): void {
+    this.#departure?.reject(fault);
+  }
+
+  lost(reason: Fault): void {
     this.#tell({ kind: 'lost', why: reason.message });
-    this.#gone();
+    this.left();
   }
 
   /** A mistake of ours: the worker goes on, and the execution is left where people find it. */
-  #troubled(error: unknown): void {
+  troubled(error: unknown): void {
     const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
     tell(this.#config.observer, { kind: 'trouble', what: 'An execution could not be run', cause });
     const canLeave = this.#departure !== undefined && !this.#departure.isLeaving;
     if (canLeave) this.#departure?.block(`The engine failed: ${cause}`);
     else {
       this.#run?.over();
-      this.#gone();
+      this.left();
     }
   }
 
-  #gone(): void {
+  /** However it did. */
+  left(): void {
     if (this.#isGone) return;
     this.#isGone = true;
     this.#cancelDeadline?.();

@@ -27,7 +27,7 @@ export class Inbox {
   constructor(run: Run) {
     this.#run = run;
     // What is history already and nothing before it is missing need not be read again.
-    while (run.ledger.taken.has(this.#seen + 1)) this.#seen += 1;
+    while (run.ledger.isTaken(this.#seen + 1)) this.#seen += 1;
   }
 
   /** Up to where everything was read: what `park` must know. */
@@ -117,7 +117,7 @@ export class Inbox {
 
   #take(message: InboxMessage): void {
     this.#seen = Math.max(this.#seen, message.n);
-    if (this.#run.ledger.taken.has(message.n)) return;
+    if (this.#run.ledger.isTaken(message.n)) return;
     switch (message.kind) {
       case 'child-ended':
         this.#record('child-ended', message, { key: message.name as CallKey, n: message.n });
@@ -158,7 +158,7 @@ export class Inbox {
     const told = message.body === undefined ? {} : (JSON.parse(message.body) as object);
     const others = this.#run.under(own.key);
     const body: CallBody = { ...told, ...own, ...(others === undefined ? {} : { with: others }) };
-    this.#run.ledger.taken.add(message.n);
+    this.#run.ledger.take(message.n);
     this.#run.journal.record({
       event: {
         kind,

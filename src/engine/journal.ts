@@ -174,7 +174,7 @@ export class Journal {
     const done = Promise.withResolvers<void>();
     this.#writing = done.promise;
     const entries = this.#take();
-    const base = this.#base([...entries.map((entry) => entry.event), event], entries);
+    const base = this.#base([...entries.map(eventOf), event], entries);
     const answer = await this.#untilAnswered(() => write(base)).finally(() => {
       this.#writing = undefined;
       done.resolve();
@@ -258,8 +258,7 @@ export class Journal {
   #base(events: readonly NewEvent[], entries: readonly Entry[]): OwnerWrite {
     const { id, fence, session } = this.#claim;
     const plain = { id, fence, session, seq: this.#next, events };
-    const isPlain = entries.every(({ children, attachment }) => children === attachment);
-    if (isPlain && this.#progress === undefined) return plain;
+    if (this.#progress === undefined && entries.every(isPlain)) return plain;
     const progress = this.#progress;
     this.#progress = undefined;
     const children = entries.flatMap((entry) => entry.children ?? []);
@@ -275,8 +274,7 @@ export class Journal {
   /** The first try without ceremony, since it is nearly always the only one. */
   #write(): void {
     const entries = this.#take();
-    const events = entries.map((entry) => entry.event);
-    const base = this.#base(events, entries);
+    const base = this.#base(entries.map(eventOf), entries);
     this.#writing = this.#executions.record(base).then(
       (answer) => this.#recorded(entries, answer),
       (fault: unknown) => this.#recordAgain(entries, base, fault),
@@ -345,4 +343,13 @@ export class Journal {
       if (this.#over.aborted) return undefined;
     }
   }
+}
+
+function eventOf({ event }: Entry): NewEvent {
+  return event;
+}
+
+/** Brings nothing but its event. */
+function isPlain({ children, attachment }: Entry): boolean {
+  return children === undefined && attachment === undefined;
 }

@@ -2,6 +2,7 @@
 // order; openings are what was begun and not settled. A checkpoint forgets both: code that is restored
 // starts after it.
 
+import type { Previous } from '../execution/decide/claim.ts';
 import type { TerminalStatus } from '../execution/execution.ts';
 import type { Failure } from '../execution/failure.ts';
 import type { EventKind, HistoryEvent } from '../execution/history.ts';
@@ -52,27 +53,112 @@ export interface Opening {
   readonly ids: readonly ExecutionId[];
 }
 
+/** What the code asked for is not what history has next. */
+export interface Drift {
+  readonly expected: string;
+  readonly found: string;
+  readonly seq: number;
+}
+
+/** Children end and operators cancel whether or not the code has asked. */
+export function needsCall(kind: Settlement['kind']): boolean {
+  return kind !== 'child-ended' && kind !== 'cancel-requested';
+}
+
 const NOTHING_BEGUN: Opening = Object.freeze({ failed: 0, denied: 0, ids: [] });
+
+/** Calls that the code has made, by their key. */
+type Asked = ReadonlyMap<CallKey, unknown>;
 
 export class Ledger {
   /** Settlements of the current era, in order. */
   readonly settlements: Settlement[] = [];
-  readonly openings: Map<CallKey, Opening> = new Map();
-  /** Messages of the inbox that are history. */
-  readonly taken: Set<number> = new Set();
   /** How many checkpoints there were: calls are counted anew after each. */
   era = 0;
   restored: object | undefined;
   /** The last owner that gave it back left steps running. */
-  wasAbandoned = false;
-  /** Calls that were under way when something else was settled: that they are not settled is no drift. */
-  readonly begun: Set<CallKey> = new Set();
+  #wasAbandoned = false;
   /** The execution's own time where this era begins. */
   now: Instant;
+  // Made when something is put into them: most executions run once and alone.
+  #openings: Map<CallKey, Opening> | undefined;
+  #taken: Set<number> | undefined;
+  #begun: Set<CallKey> | undefined;
 
   constructor(history: readonly HistoryEvent[], submittedAt: Instant) {
     this.now = submittedAt;
     for (const event of history) this.#read(event);
+  }
+
+  openingOf(key: CallKey): Opening | undefined {
+    return this.#openings?.get(key);
+  }
+
+  /** Whether a message of the inbox is history. */
+  isTaken(n: number): boolean {
+    return this.#taken?.has(n) === true;
+  }
+
+  take(n: number): void {
+    this.#taken ??= new Set();
+    this.#taken.add(n);
+  }
+
+  /** Whether the call was under way when something else was settled: that it is not settled is no drift. */
+  hasBegun(key: CallKey): boolean {
+    return this.#begun?.has(key) === true;
+  }
+
+  begin(key: CallKey): void {
+    this.#begun ??= new Set();
+    this.#begun.add(key);
+  }
+
+  /** All that were asked for but this one, as far as they were not begun before. */
+  beginOthers(key: CallKey, asked: Asked): readonly CallKey[] | undefined {
+    const others: CallKey[] = [];
+    for (const other of asked.keys()) {
+      if (other === key || this.hasBegun(other)) continue;
+      this.begin(other);
+      others.push(other);
+    }
+    return others.length === 0 ? undefined : others;
+  }
+
+  /** Steps may have been begun by an owner before this one that did not see them end. */
+  mayHaveRun(previous: Previous): boolean {
+    return previous === 'lost' || (previous === 'given-back' && this.#wasAbandoned);
+  }
+
+  beginEra(): void {
+    this.era += 1;
+    this.#begun = undefined;
+  }
+
+  /** Calls that history settles; undefined when there are none. */
+  settledKeys(): Set<CallKey> | undefined {
+    if (this.settlements.length === 0) return undefined;
+    return new Set(this.settlements.map(({ body }) => body.key));
+  }
+
+  /** The first settlement from `cursor` on that code would have to ask for and has not. */
+  unasked(cursor: number, asked: Asked): Settlement | undefined {
+    return this.settlements
+      .slice(cursor)
+      .find(({ kind, body }) => needsCall(kind) && !asked.has(body.key));
+  }
+
+  /** What comes next is not among what the code asked for, and not all of that was begun before. */
+  driftAt(cursor: number, asked: Asked): Drift | undefined {
+    const next = this.settlements[cursor];
+    if (next === undefined || !needsCall(next.kind) || asked.has(next.body.key)) return undefined;
+    const found = [...asked.keys()].find((key) => !this.hasBegun(key));
+    return found === undefined ? undefined : { expected: next.body.key, found, seq: next.seq };
+  }
+
+  #open(key: CallKey, opening: Opening): void {
+    this.#openings ??= new Map();
+    this.#openings.set(key, opening);
   }
 
   #read(event: HistoryEvent): void {
@@ -95,10 +181,10 @@ export class Ledger {
         this.#spawned(event, bodyOf(event));
         return;
       case 'given-back':
-        this.wasAbandoned = bodyOf(event).abandoned === true;
+        this.#wasAbandoned = bodyOf(event).abandoned === true;
         return;
       case 'paused':
-        for (const n of bodyOf(event).taken ?? []) this.taken.add(n);
+        for (const n of bodyOf(event).taken ?? []) this.take(n);
         return;
       case 'checkpointed':
         this.#restart(event, bodyOf(event));
@@ -108,9 +194,9 @@ export class Ledger {
   }
 
   #settle(event: HistoryEvent, body: CallBody): void {
-    if (body.n !== undefined) this.taken.add(body.n);
-    for (const key of body.with ?? []) this.begun.add(key);
-    this.openings.delete(body.key);
+    if (body.n !== undefined) this.take(body.n);
+    for (const key of body.with ?? []) this.begin(key);
+    this.#openings?.delete(body.key);
     this.settlements.push({ kind: event.kind, body, at: event.at, seq: event.seq });
   }
 
@@ -119,8 +205,8 @@ export class Ledger {
       this.#settle(event, body);
       return;
     }
-    const before = this.openings.get(body.key) ?? NOTHING_BEGUN;
-    this.openings.set(body.key, {
+    const before = this.openingOf(body.key) ?? NOTHING_BEGUN;
+    this.#open(body.key, {
       ...before,
       failed: before.failed + (body.denied === true ? 0 : 1),
       denied: before.denied + (body.denied === true ? 1 : 0),
@@ -130,21 +216,20 @@ export class Ledger {
 
   #set(event: HistoryEvent, body: CallBody): void {
     const dueAt = (body.until ?? event.at + (body.ms ?? 0)) as Instant;
-    this.openings.set(body.key, { ...NOTHING_BEGUN, dueAt });
+    this.#open(body.key, { ...NOTHING_BEGUN, dueAt });
   }
 
   #spawned(event: HistoryEvent, body: CallBody): void {
-    const before = this.openings.get(body.key) ?? NOTHING_BEGUN;
+    const before = this.openingOf(body.key) ?? NOTHING_BEGUN;
     const ids = [...before.ids, ...(body.ids ?? [])];
     if (body.last === true) this.#settle(event, { ...body, ids });
-    else this.openings.set(body.key, { ...before, ids });
+    else this.#open(body.key, { ...before, ids });
   }
 
   #restart(event: HistoryEvent, body: CallBody): void {
     this.settlements.length = 0;
-    this.openings.clear();
-    this.begun.clear();
-    this.era += 1;
+    this.#openings = undefined;
+    this.beginEra();
     this.restored = body.state ?? {};
     this.now = event.at;
   }

@@ -15,14 +15,14 @@ import type { Session } from '../lease/live-session.ts';
 import type { Claimed } from '../store/contract/execution-store.ts';
 import { type Instant, toInstant } from '../support/clock.ts';
 import { Fault, InvalidInput } from '../support/fault.ts';
-import type { Call, Drift } from './call.ts';
+import type { Call } from './call.ts';
 import type { EngineConfig } from './config.ts';
 import { ExecutionCancelled } from './failures.ts';
 import { Inbox } from './inbox.ts';
 import { insideStep } from './inside-step.ts';
-import { Journal } from './journal.ts';
+import { Journal, type JournalEvents } from './journal.ts';
 import { LazyAbort } from './lazy-abort.ts';
-import type { Ledger, Settlement } from './ledger.ts';
+import { type Drift, type Ledger, needsCall, type Settlement } from './ledger.ts';
 import type { AnyPipeline } from './pipeline.ts';
 
 /** How a run ends, for its worker to act on. */
@@ -39,17 +39,14 @@ export interface RunEvents {
 
 const PROGRESS_MS = 1_000;
 
-export class Run {
+export class Run implements JournalEvents {
   readonly config: EngineConfig;
   readonly claimed: Claimed;
   readonly session: Session;
   readonly pipeline: AnyPipeline;
   readonly journal: Journal;
-  readonly inbox: Inbox;
   readonly ledger: Ledger;
   readonly calls: Map<CallKey, Call> = new Map();
-  /** Aborts when the claim is over or the execution is cancelled. */
-  readonly stop: LazyAbort = new LazyAbort();
   /** The execution's own time: of the last settlement that reached the code. */
   now: Instant;
   /** Steps were begun under a claim that was lost, so the first ones now may have run before. */
@@ -61,6 +58,8 @@ export class Run {
   cancelled: ExecutionCancelled | undefined;
 
   readonly #events: RunEvents;
+  #inbox: Inbox | undefined;
+  #stop: LazyAbort | undefined;
   readonly #claimedTick: number;
   /** Calls that history settles and that were not given to the code yet. */
   readonly #known: Set<CallKey> | undefined;
@@ -89,25 +88,31 @@ export class Run {
     this.pipeline = claim.pipeline;
     this.ledger = claim.ledger;
     this.now = claim.ledger.now;
-    const { previous } = claim.claimed;
-    this.mayHaveRun =
-      previous === 'lost' || (previous === 'given-back' && claim.ledger.wasAbandoned);
+    this.mayHaveRun = claim.ledger.mayHaveRun(claim.claimed.previous);
     this.#events = events;
     this.#claimedTick = config.clock.monotonicMs();
-    const { settlements } = claim.ledger;
-    this.#known =
-      settlements.length === 0 ? undefined : new Set(settlements.map(({ body }) => body.key));
+    this.#known = claim.ledger.settledKeys();
     this.journal = new Journal(config, claim.claimed, {
       session: claim.session.id,
       over: claim.session.signal,
-      events: {
-        lost: (reason) => this.lose(reason),
-        rejected: (fault) => this.#events.rejected(fault),
-        news: (news) => this.inbox.notice(news),
-        written: () => this.#restIfWaiting(),
-      },
+      events: this,
     });
-    this.inbox = new Inbox(this);
+  }
+
+  /** Made when there is something in it, or somebody asks for what may come. */
+  get inbox(): Inbox {
+    this.#inbox ??= new Inbox(this);
+    return this.#inbox;
+  }
+
+  get isReadingInbox(): boolean {
+    return this.#inbox?.isReading === true;
+  }
+
+  /** Aborts when the claim is over or the execution is cancelled. */
+  get stop(): LazyAbort {
+    this.#stop ??= new LazyAbort();
+    return this.#stop;
   }
 
   get isReplaying(): boolean {
@@ -116,10 +121,7 @@ export class Run {
 
   /** Everything of history that the code has asked for was given to it; the rest nobody asked for. */
   get unasked(): Settlement | undefined {
-    if (this.cancelled !== undefined) return undefined;
-    return this.ledger.settlements
-      .slice(this.#cursor)
-      .find(({ kind, body }) => needsCall(kind) && !this.calls.has(body.key));
+    return this.cancelled === undefined ? this.ledger.unasked(this.#cursor, this.calls) : undefined;
   }
 
   get activeSteps(): number {
@@ -156,7 +158,7 @@ export class Run {
       this.#deferred.push(call);
       this.#watchForDrift();
     } else {
-      call.start(this.ledger.openings.get(call.key));
+      call.start(this.ledger.openingOf(call.key));
     }
   }
 
@@ -197,20 +199,12 @@ export class Run {
    * replay could not tell a step that was cut off from one that history does not know.
    */
   under(key: CallKey): readonly CallKey[] | undefined {
-    if (this.calls.size <= 1) return undefined;
-    const others: CallKey[] = [];
-    for (const other of this.calls.keys()) {
-      if (other === key || this.ledger.begun.has(other)) continue;
-      this.ledger.begun.add(other);
-      others.push(other);
-    }
-    return others.length === 0 ? undefined : others;
+    return this.calls.size <= 1 ? undefined : this.ledger.beginOthers(key, this.calls);
   }
 
   /** A checkpoint is durable: calls are counted anew from here. */
   beginEra(at: Instant): void {
-    this.ledger.era += 1;
-    this.ledger.begun.clear();
+    this.ledger.beginEra();
     this.now = at;
     this.mayHaveRun = false;
   }
@@ -229,7 +223,7 @@ export class Run {
   /** The short way of `settle` for what nothing else stands before: true when the call may resolve now. */
   settlesAtOnce(call: Call, at: Instant): boolean {
     if (this.isOver || this.cancelled !== undefined || this.#isResting) return false;
-    if (this.ledger.settlements.length > 0 || this.inbox.isReading) return false;
+    if (this.ledger.settlements.length > 0 || this.isReadingInbox) return false;
     if (!this.calls.delete(call.key)) return false;
     this.#activity += 1;
     this.now = at;
@@ -242,6 +236,16 @@ export class Run {
     this.#active += change;
     this.#activity += 1;
     if (change === -1) this.#restIfWaiting();
+  }
+
+  /** As the journal tells: what it has recorded is durable. */
+  written(): void {
+    this.#restIfWaiting();
+  }
+
+  /** As the journal tells: the inbox has this many messages. */
+  news(news: number): void {
+    if (news > 0) this.inbox.notice(news);
   }
 
   /** Without a call that waits there is nothing to park for. */
@@ -287,7 +291,12 @@ export class Run {
     for (const call of calls) call.reject(this.cancelled);
   }
 
-  lose(reason: Fault): void {
+  rejected(fault: unknown): void {
+    this.#events.rejected(fault);
+  }
+
+  /** The claim is over: nothing can be written any more. */
+  lost(reason: Fault): void {
     if (this.isOver) return;
     this.over();
     this.stop.abort(reason);
@@ -314,7 +323,7 @@ export class Run {
   }
 
   #pump(): void {
-    if (this.#isResting || this.isOver || this.inbox.isReading) return;
+    if (this.#isResting || this.isOver || this.isReadingInbox) return;
     const { settlements } = this.ledger;
     const settlement = settlements[this.#cursor];
     if (settlement === undefined) return;
@@ -373,7 +382,7 @@ export class Run {
     const deferred = this.#deferred;
     this.#deferred = [];
     for (const call of deferred) {
-      if (this.calls.get(call.key) === call) call.start(this.ledger.openings.get(call.key));
+      if (this.calls.get(call.key) === call) call.start(this.ledger.openingOf(call.key));
     }
   }
 
@@ -382,16 +391,9 @@ export class Run {
     this.#cancelDrift?.();
     if (this.calls.size === 0 || !this.isReplaying) return;
     this.#cancelDrift = this.config.timers.after(this.config.driftGraceMs, () => {
-      const next = this.ledger.settlements[this.#cursor];
-      const asked = [...this.calls.values()].find((call) => !this.ledger.begun.has(call.key));
-      if (next === undefined || asked === undefined || this.isOver || this.isHeld) return;
-      if (!needsCall(next.kind) || this.calls.has(next.body.key)) return;
-      this.#events.drifted({ expected: next.body.key, found: asked.key, seq: next.seq });
+      if (this.isOver || this.isHeld) return;
+      const drift = this.ledger.driftAt(this.#cursor, this.calls);
+      if (drift !== undefined) this.#events.drifted(drift);
     });
   }
-}
-
-/** Children end and operators cancel whether or not the code has asked. */
-function needsCall(kind: Settlement['kind']): boolean {
-  return kind !== 'child-ended' && kind !== 'cancel-requested';
 }

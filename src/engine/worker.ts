@@ -31,7 +31,7 @@ export interface Worker {
 }
 
 /** A claim takes this many at most: a batch, not a stall. */
-const CLAIM_MAX = 1_000;
+const CLAIM_MAX = 250;
 const TROUBLE_PAUSE_MS = 500;
 const MAINTAIN_MS = 20_000;
 const GIVE_BACK_MS_MAX = 5_000;
@@ -177,12 +177,13 @@ export class LiveWorker implements Worker {
     await this.#maintainWhenDue();
     await this.#scheduler.fireWhenDue();
     const { concurrency, pollMs } = this.#settings;
-    const free = concurrency - this.#drives.size;
+    await this.#turnOver();
+    const free = Math.min(concurrency - this.#drives.size, this.#config.store.executions.room());
     if (free <= 0) return pollMs;
-    // Batches stay batches under load: it asks when it is half empty, or has waited for that long enough.
+    // Batches stay batches under load: it asks when it can have a whole one, or has waited long enough.
     const now = this.#config.clock.monotonicMs();
     const waitMs = this.#claimedAt + FILL_MS - now;
-    if (free < concurrency / 2 && waitMs > 0) return waitMs;
+    if (free < this.#batch && waitMs > 0) return waitMs;
     this.#claimedAt = now;
     this.#isAwake = false;
     this.#turn += 1;
@@ -211,6 +212,15 @@ export class LiveWorker implements Worker {
     return Math.max(1, Math.min(spreadMs, answer.nextReadyInMs ?? spreadMs));
   }
 
+  get #batch(): number {
+    return Math.min(CLAIM_MAX, this.#settings.concurrency / 2);
+  }
+
+  /** What was answered in this turn has asked for more by then. */
+  #turnOver(): Promise<void> {
+    return new Promise((resolve) => this.#config.timers.soon(resolve));
+  }
+
   /** False when nobody could be expired yet: asking again at once would only ask the same again. */
   async #sweptSome(): Promise<boolean> {
     const { expired, more } = await this.#config.store.sessions.sweep({ limit: 100 });
@@ -230,8 +240,7 @@ export class LiveWorker implements Worker {
 
   #left(drive: Drive): void {
     this.#drives.delete(drive);
-    const { concurrency } = this.#settings;
-    if (concurrency - this.#drives.size >= concurrency / 2) this.#ring();
+    if (this.#settings.concurrency - this.#drives.size >= this.#batch) this.#ring();
     else this.#cancelFill ??= this.#config.timers.after(FILL_MS, () => this.#fill());
     if (this.#drives.size === 0) this.#emptied?.();
   }

@@ -96,6 +96,7 @@ function wrapExecutions(port: ExecutionStore, misbehave: Misbehave): ExecutionSt
   return {
     ...wrap('executions', port, misbehave),
     onRing: (listener) => port.onRing(listener),
+    room: () => port.room(),
     claim: async (request) => {
       const { session } = request;
       let answer: ClaimAnswer | undefined;

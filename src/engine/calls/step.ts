@@ -8,6 +8,7 @@ import { decideRetry } from '../../execution/retry.ts';
 import type { Instant } from '../../support/clock.ts';
 import type { Call, Wait } from '../call.ts';
 import { failureOf, retryAfterOf, StepFailed } from '../failures.ts';
+import { ignored } from '../guarded.ts';
 import { insideStep } from '../inside-step.ts';
 import type { Entry } from '../journal.ts';
 import type { CallBody, Opening, Settlement } from '../ledger.ts';
@@ -22,25 +23,19 @@ const NO_EVENT: NewEvent = { kind: 'step-completed' };
 export class StepCall<Output> implements Call, Entry {
   waits?: Wait;
   event: NewEvent = NO_EVENT;
-  #output: { readonly value: Output } | undefined;
+  #output: Output | undefined;
   readonly #run: Run;
   readonly #plan: StepPlan<Output>;
-  readonly #resolve: (output: Output) => void;
-  readonly #reject: (error: Error) => void;
+  readonly #promised: PromiseWithResolvers<Output>;
   #failed = 0;
   #denied = 0;
   #mayHaveRun = false;
   #cancelTimer: (() => void) | undefined;
 
-  constructor(
-    run: Run,
-    plan: StepPlan<Output>,
-    promise: { resolve(output: Output): void; reject(error: Error): void },
-  ) {
+  constructor(run: Run, plan: StepPlan<Output>, promised: PromiseWithResolvers<Output>) {
     this.#run = run;
     this.#plan = plan;
-    this.#resolve = promise.resolve;
-    this.#reject = promise.reject;
+    this.#promised = promised;
   }
 
   get key(): CallKey {
@@ -61,21 +56,24 @@ export class StepCall<Output> implements Call, Entry {
   settle(settlement: Settlement): void | Promise<void> {
     this.#cancelTimer?.();
     if (settlement.kind === 'step-failed') {
-      this.#reject(new StepFailed(this.#plan.name, settlement.body.failure as Failure));
+      this.reject(new StepFailed(this.#plan.name, settlement.body.failure as Failure));
       return;
     }
+    const { resolve } = this.#promised;
     if (settlement.live !== undefined) {
-      this.#resolve(settlement.live.value as Output);
+      resolve(settlement.live.value as Output);
       return;
     }
     const value = this.#run.config.payloads.decodeEnvelope(settlement.body.out ?? {});
-    if (value instanceof Promise) return value.then(this.#resolve, this.#reject);
-    this.#resolve(value as Output);
+    if (value instanceof Promise) return value.then(resolve, (error) => this.reject(error));
+    resolve(value as Output);
   }
 
   reject(error: Error): void {
     this.#cancelTimer?.();
-    this.#reject(error);
+    // Code may leave a call behind; that it fails then must not stop the process.
+    this.#promised.promise.catch(ignored);
+    this.#promised.reject(error);
   }
 
   #attemptAt(dueAt: Instant | undefined): void {
@@ -98,7 +96,7 @@ export class StepCall<Output> implements Call, Entry {
     let output: Output | Promise<Output>;
     let isLater: boolean;
     try {
-      output = insideStep.run(this.#run, () => attempt.run());
+      output = insideStep.run(this.#run, run, attempt) as Output | Promise<Output>;
       isLater = isPromise(output);
     } catch (error) {
       this.#failedWith(error, startedAt);
@@ -155,7 +153,7 @@ export class StepCall<Output> implements Call, Entry {
     const soft = isSoft ? ',"soft":true' : '';
     const text = `{"key":${JSON.stringify(key)},"out":${payload}${attempts}${again}${under}${soft}}`;
     this.event = { kind: 'step-completed', name, body: text as Payload };
-    this.#output = { value: output };
+    this.#output = output;
     this.#tell(startedAt);
     if (!isSoft) {
       run.journal.record(this);
@@ -168,7 +166,7 @@ export class StepCall<Output> implements Call, Entry {
       body: { key, soft: true },
       at: run.now,
       seq: 0,
-      live: this.#output,
+      live: { value: output },
     });
     run.active(-1);
   }
@@ -176,10 +174,13 @@ export class StepCall<Output> implements Call, Entry {
   /** As an entry of the journal: its result is durable. */
   stored(at: Instant): void {
     const run = this.#run;
-    const live = this.#output as { value: Output };
+    const value = this.#output as Output;
     run.mayHaveRun = false;
-    if (run.settlesAtOnce(this, at)) this.#resolve(live.value);
-    else run.settle({ kind: 'step-completed', body: { key: this.#plan.key }, at, seq: 0, live });
+    if (run.settlesAtOnce(this, at)) this.#promised.resolve(value);
+    else {
+      const body = { key: this.#plan.key };
+      run.settle({ kind: 'step-completed', body, at, seq: 0, live: { value } });
+    }
     run.active(-1);
   }
 
@@ -237,6 +238,11 @@ export class StepCall<Output> implements Call, Entry {
       ...(failure === undefined ? {} : { failure }),
     });
   }
+}
+
+/** One function for all attempts: they are the hot path. */
+function run<Output>(attempt: Attempt<Output>): Output | Promise<Output> {
+  return attempt.run();
 }
 
 function isPromise<Value>(value: Value | Promise<Value>): value is Promise<Value> {

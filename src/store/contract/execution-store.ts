@@ -49,6 +49,8 @@ export interface ExecutionStore
 /** What workers do. */
 export interface ExecutionOwning {
   claim(request: Claim): Promise<ClaimAnswer>;
+  /** How many more executions would make it faster now; with more it would only be busier. */
+  room(): number;
   /** Appends to the history of a running execution, which stays with its owner. */
   record(request: OwnerWrite): Promise<Recorded>;
   /** As `record`, together with writes of the user's own in the same transaction. */

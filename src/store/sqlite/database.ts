@@ -79,6 +79,11 @@ export class Database {
     this.#clock = new StoreClock(config.clock);
   }
 
+  /** How many operations wait for the next flush. */
+  get waiting(): number {
+    return this.#queue.length;
+  }
+
   /** Runs a whole transition in the next flush. It may be run again: it must only use its transaction. */
   write<Answer>(operation: (transaction: Transaction) => Answer): Promise<Answer> {
     return this.#enqueue(operation as Operation, undefined, 'leases') as Promise<Answer>;

@@ -40,6 +40,7 @@ export function openExecutions(kernel: MemoryState): {
   const executions: ExecutionStore = {
     submit: async (request) => submit(state, request),
     claim: async (request) => claim(state, request),
+    room: () => Number.POSITIVE_INFINITY,
     record: async (request) => record(state, request),
     transact: (request) => transact(state, request),
     finish: async (request) => finish(state, request),

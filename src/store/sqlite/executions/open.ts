@@ -31,10 +31,17 @@ import { submit } from './submit.ts';
 import { putTemplate, template, templates } from './templates.ts';
 import { transact } from './transact.ts';
 
+/**
+ * With more in the queue nothing gets faster: everything is done on one thread, and what thousands of
+ * executions need does not fit into a cache.
+ */
+const WAITING_MAX = 600;
+
 export function executionsOf(database: Database): ExecutionStore {
   return {
     submit: (request) => database.perform(submit, request),
     claim: (request) => database.perform(claim, request),
+    room: () => Math.max(0, WAITING_MAX - database.waiting),
     record: (request) => database.perform(record, withOwnBytes(request)),
     transact: (request) => database.perform(transact, withOwnBytes(request)),
     finish: (request) => database.perform(finish, withOwnBytes(request)),

@@ -17,18 +17,18 @@ export const OWNED = `
      and session_id = :session    -- guard: session
      and :open                    -- guard: ended`;
 
-// X-4: another event at this seq, and nothing is appended. The answer says how much news there is, so
+// X-4: another event at this seq, and nothing is appended; `or ignore` and not `on conflict`, for which
+// SQLite copies every page first, since such a statement could fail half-way. The answer says how much news there is, so
 // that must be known, too: reading it in the same statement would cost a tenth of it.
 const APPEND_OWNED = positional(
   'seq now kind name body rowId fence session open news',
   `
-  insert into history (row_id, seq, at, fence, kind, name, body)
+  insert or ignore into history (row_id, seq, at, fence, kind, name, body)
   select row_id, :seq, :now, fence, :kind, :name, :body
     from execution
    where row_id = :rowId
      ${OWNED}
-     and news = :news             -- guard: news
-  on conflict (row_id, seq) do nothing`,
+     and news = :news             -- guard: news`,
 );
 
 // X-4, before an append of which this process does not know what it follows; X-23, before the user's
