@@ -51,7 +51,7 @@ export interface HistoryEvent extends NewEvent {
 export interface InboxMessage {
   /** Counts from 1 within the execution, without gaps. */
   readonly n: number;
-  readonly kind: 'child-ended' | 'signal' | 'cancel' | 'pause';
+  readonly kind: 'child-ended' | 'signal' | 'cancel' | 'pause' | 'resume';
   readonly name?: string;
   readonly body?: Payload;
   readonly at: Instant;

@@ -25,7 +25,7 @@ export type OwnerRefusal =
       readonly seq: number;
     };
 
-/** Only for park: something arrived that the owner has not seen. */
+/** For park, and for a give-back that follows a message: something arrived that the owner has not seen. */
 export interface NewsRefusal {
   readonly why: 'unseen-news';
   readonly id: ExecutionId;
@@ -79,7 +79,7 @@ export function describeExecutionRefusal(refusal: ExecutionRefusal): string {
     case 'seq-taken':
       return `Event ${refusal.seq} of execution ${refusal.id} is stored already with other content. Read its history again before writing.`;
     case 'unseen-news':
-      return `Execution ${refusal.id} has messages that its owner has not read. Read its inbox, then park again.`;
+      return `Execution ${refusal.id} has messages that its owner has not read. Read its inbox, then decide again.`;
     case 'key-conflict':
       return `Key ${JSON.stringify(refusal.key)} was used for execution ${refusal.id} with another input or other options. Use the same ones to get that execution, or another key.`;
     case 'id-taken':

@@ -4,6 +4,7 @@ import { CANCELLING } from './behaviours/cancelling.ts';
 import { CHILDREN } from './behaviours/children.ts';
 import { CODE } from './behaviours/code.ts';
 import { DRIFT } from './behaviours/drift.ts';
+import { PAUSING } from './behaviours/pausing.ts';
 import { PAYLOADS } from './behaviours/payloads.ts';
 import { QUEUEING } from './behaviours/queueing.ts';
 import { RECOVERY } from './behaviours/recovery.ts';
@@ -19,6 +20,7 @@ export const BEHAVIOURS: readonly Behaviour[] = [
   ...WAITING,
   ...CHILDREN,
   ...CANCELLING,
+  ...PAUSING,
   ...RECOVERY,
   ...DRIFT,
   ...CODE,

@@ -8,7 +8,7 @@ import type { Worker } from '../../src/engine/worker.ts';
 import type { WorkerOptions } from '../../src/engine/worker-options.ts';
 import type { ExecutionRecord } from '../../src/execution/execution.ts';
 import type { HistoryEvent } from '../../src/execution/history.ts';
-import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
+import type { CoordinatorStore, ExecutionStore } from '../../src/store/contract/execution-store.ts';
 
 export interface Behaviour {
   readonly name: string;
@@ -39,6 +39,16 @@ export class Stage {
       ...this.#options,
       ...options,
     });
+    this.#holdfasts.push(holdfast);
+    return holdfast;
+  }
+
+  /** On the same store, with some of its verbs changed. */
+  holdfastWith(change: (executions: ExecutionStore) => Partial<ExecutionStore>): Holdfast {
+    const { executions } = this.store;
+    const store = { ...this.store, executions: { ...executions, ...change(executions) } };
+    const observer = { report: (report: ExecutionReport) => this.reports.push(report) };
+    const holdfast = new Holdfast({ store, observer, ...this.#options });
     this.#holdfasts.push(holdfast);
     return holdfast;
   }

@@ -12,6 +12,18 @@ export interface CommandView {
   readonly execution: ExecutionRecord | undefined;
   /** A cancel is in its inbox, seen or not. */
   readonly cancelAsked: boolean;
+  /** A pause is in its inbox that nobody has undone by a resume; an owner may yet act on it. */
+  readonly pauseAsked: boolean;
+}
+
+/** From the kinds of the messages of an inbox, the newest first; signals and children are of no account. */
+export function askedBy(
+  kinds: readonly InboxMessage['kind'][],
+): Pick<CommandView, 'cancelAsked' | 'pauseAsked'> {
+  return {
+    cancelAsked: kinds.includes('cancel'),
+    pauseAsked: kinds.find((kind) => kind === 'pause' || kind === 'resume') === 'pause',
+  };
 }
 
 export interface CommandRequest {
@@ -30,10 +42,12 @@ type Change<Kind extends string> = {
   readonly execution: ExecutionRecord;
   readonly event: HistoryEvent;
 };
+/** With a message for its next owner, when there is something that it must not act on. */
+type Apply = Change<'apply'> & { readonly message?: InboxMessage };
 /** Into the inbox; of a running execution, whose session gets a notice, when `toOwner`. */
 type PassOn = { readonly kind: 'pass-on'; readonly toOwner: boolean } & Delivery;
 
-export type CommandDecision = Change<'apply'> | Change<'end'> | PassOn | NoChange | Refuse;
+export type CommandDecision = Apply | Change<'end'> | PassOn | NoChange | Refuse;
 
 export function decideCancel(
   view: CommandView,
@@ -62,6 +76,7 @@ export function decidePause(
   if (open.kind === 'refuse') return open;
   const { execution } = open;
   if (execution.status === 'running') {
+    if (view.pauseAsked) return { kind: 'no-change', execution };
     return passOn(execution, { kind: 'pause', body: request.body }, now);
   }
   if (execution.holds.includes('paused')) return { kind: 'no-change', execution };
@@ -74,17 +89,20 @@ export function decideResume(
   view: CommandView,
   request: CommandRequest,
   now: Instant,
-): Change<'apply'> | NoChange | Refuse {
+): Apply | PassOn | NoChange | Refuse {
   const open = requireOpen(view, request);
   if (open.kind === 'refuse') return open;
   const { execution } = open;
+  const message = { kind: 'resume', body: request.body } as const;
   if (!execution.holds.includes('paused') && !execution.holds.includes('blocked')) {
-    return { kind: 'no-change', execution };
+    return view.pauseAsked ? passOn(execution, message, now) : { kind: 'no-change', execution };
   }
   const event = eventOf(execution, 'resumed', { ...request, now });
   // X-12: places were handed on past it, so it must ask for itself.
-  const resumed = withoutHolds(execution, 'paused', 'blocked', 'behind-key');
-  return { kind: 'apply', execution: { ...resumed, seq: event.seq }, event };
+  const free = withoutHolds(execution, 'paused', 'blocked', 'behind-key');
+  const resumed = { ...free, seq: event.seq };
+  if (!view.pauseAsked) return { kind: 'apply', execution: resumed, event };
+  return { kind: 'apply', event, ...deliver(resumed, message, now) };
 }
 
 export function decideSignal(

@@ -84,10 +84,7 @@ export function decidePark(
 ): OwnerDecision | Refuse<NewsRefusal> {
   const written = replayOf(view, request, isOver(request)) ?? decideWrite(view, request, now);
   if (written.kind !== 'apply') return written;
-  const { id, news } = written.execution;
-  if (news > request.newsSeen) {
-    return { kind: 'refuse', refusal: { why: 'unseen-news', id, news } };
-  }
+  if (written.execution.news > request.newsSeen) return unseenNews(written);
   const { wakeInMs, wakeAfter } = request;
   const execution: ExecutionRecord = {
     ...unset(written.execution, 'session', 'readyAt'),
@@ -106,11 +103,14 @@ export function decideGiveBack(
     readonly delayMs?: number;
     readonly blocked?: boolean;
     readonly paused?: boolean;
+    readonly newsSeen?: number;
   },
   now: Instant,
-): OwnerDecision {
+): OwnerDecision | Refuse<NewsRefusal> {
   const written = replayOf(view, request, isOver(request)) ?? decideWrite(view, request, now);
   if (written.kind !== 'apply') return written;
+  const { newsSeen } = request;
+  if (newsSeen !== undefined && written.execution.news > newsSeen) return unseenNews(written);
   const queued = queuedAfter(written.execution, now, request.delayMs);
   const blocked = request.blocked === true ? withHold(queued, 'blocked') : queued;
   const held = request.paused === true ? withHold(blocked, 'paused') : blocked;
@@ -181,6 +181,11 @@ function isSame(
     stored.name === event.name &&
     stored.body === event.body
   );
+}
+
+function unseenNews({ execution }: Change): Refuse<NewsRefusal> {
+  const { id, news } = execution;
+  return { kind: 'refuse', refusal: { why: 'unseen-news', id, news } };
 }
 
 function lastSeqOf(view: OwnerView, change: Change): number {

@@ -205,9 +205,14 @@ export interface GiveBack extends OwnerWrite {
   /** Open, explained, and left alone until it is resumed. */
   readonly blocked?: boolean;
   readonly paused?: boolean;
+  /** Of who gives back because of a message: refused when more has arrived. */
+  readonly newsSeen?: number;
 }
 
-export type GivenBack = { readonly kind: 'given-back' } | Refused<OwnerRefusal>;
+export type GivenBack =
+  | { readonly kind: 'given-back' }
+  | Refused<OwnerRefusal>
+  | Refused<NewsRefusal>;
 
 export interface ReadInbox {
   readonly id: ExecutionId;

@@ -1,6 +1,7 @@
 // What the four commands share: the view, and what becomes of their decisions.
 
 import {
+  askedBy,
   CANCELLED_OUTCOME,
   type CommandDecision,
   type CommandView,
@@ -14,10 +15,8 @@ import type { ExecutionState } from './state.ts';
 
 export function commandView(state: ExecutionState, id: ExecutionId): CommandView {
   const entry = state.entries.get(id);
-  return {
-    execution: entry?.execution,
-    cancelAsked: entry?.inbox.some(({ kind }) => kind === 'cancel') ?? false,
-  };
+  const kinds = entry?.inbox.map(({ kind }) => kind).reverse() ?? [];
+  return { execution: entry?.execution, ...askedBy(kinds) };
 }
 
 export function obey(
@@ -44,6 +43,7 @@ export function obey(
   } else {
     state.append(entry, [event]);
     state.put(entry, execution);
+    if (decision.message !== undefined) entry.inbox.push(Object.freeze(decision.message));
     state.ring();
   }
   return { kind: 'done', status };

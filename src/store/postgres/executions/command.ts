@@ -1,11 +1,13 @@
 // What the four commands share: one transaction that locks the row, asks the pure decision, and does it.
 
 import {
+  askedBy,
   CANCELLED_OUTCOME,
   type CommandDecision,
   type CommandView,
 } from '../../../execution/decide/command.ts';
 import type { ExecutionRecord } from '../../../execution/execution.ts';
+import type { InboxMessage } from '../../../execution/history.ts';
 import type { ExecutionId } from '../../../execution/names.ts';
 import type { Instant } from '../../../support/clock.ts';
 import type { Command, CommandAnswer } from '../../contract/execution-store.ts';
@@ -15,14 +17,14 @@ import { type Queries, statement } from '../database.ts';
 import { deliverTo } from './deliver.ts';
 import { afterEnd } from './end-execution.ts';
 import type { Parts } from './parts.ts';
-import { appendEvents, lockExecution, saveExecution } from './rows.ts';
+import { appendEvents, lockExecution, postMessage, saveExecution } from './rows.ts';
 
-const CANCEL_ASKED = statement(`
-  select i.n
+const ASKED = statement(`
+  select i.kind
     from hf.inbox i
    where i.execution_id = $1
-     and i.kind = 'cancel'
-   limit 1`);
+     and i.kind in ('cancel', 'pause', 'resume')
+   order by i.n desc`);
 
 export type Decide = (view: CommandView, now: Instant) => CommandDecision;
 
@@ -50,9 +52,12 @@ export async function obey(
   const row = await lockExecution(queries, id);
   const now = (row?.now ?? 0) as Instant;
   const before = row === undefined ? undefined : toExecution(row);
-  const cancelAsked =
-    before?.status === 'running' && (await queries.rows(CANCEL_ASKED, [id])).length > 0;
-  const decision = decide({ execution: before, cancelAsked }, now);
+  const hasNews = before !== undefined && before.news > 0;
+  const asked = hasNews ? await queries.rows<Pick<InboxMessage, 'kind'>>(ASKED, [id]) : [];
+  const decision = decide(
+    { execution: before, ...askedBy(asked.map(({ kind }) => kind)) },
+    now,
+  );
   if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
   const { execution } = decision;
   const { status } = execution;
@@ -65,6 +70,8 @@ export async function obey(
   await appendEvents(queries, id, [decision.event]);
   if (decision.kind === 'end') {
     await afterEnd(queries, before as ExecutionRecord, { now, outcome: CANCELLED_OUTCOME });
+  } else if (decision.message !== undefined) {
+    await postMessage(queries, id, decision.message);
   }
   return { kind: 'done', status };
 }

@@ -17,7 +17,7 @@ import {
 } from './owner-guards.ts';
 import type { Parts } from './parts.ts';
 
-// X-5: who has not seen all news does not park; for giveBack it is no matter (`seen` is null).
+// X-5: who has not seen all news does not park; to giveBack it is a matter only when it says so (`seen`).
 const LET_GO = bothWays(
   (isKnown) => `
   with ${NOW},
@@ -46,7 +46,7 @@ const LET_GO = bothWays(
 
 type LetGo = Park | GiveBack;
 
-const isPark = (request: LetGo): request is Park => 'newsSeen' in request;
+const isPark = (request: LetGo): request is Park => 'wakeAfter' in request;
 
 function holdAsked(request: LetGo): number {
   if (isPark(request)) return 0;
@@ -73,7 +73,7 @@ export async function letGo<Answer>(
     numbers(requests.map((each) => (isPark(each) ? each.wakeAfter : 0))),
     numbers(requests.map(holdAsked)),
     numbers(requests.map((each) => PREVIOUS_CODES[isPark(each) ? 'parked' : 'given-back'])),
-    sparse(requests.map((each) => (isPark(each) ? each.newsSeen : null))),
+    sparse(requests.map(({ newsSeen }) => newsSeen)),
     requests.length,
   ];
   const isKnown = parts.ledger.begin(requests);

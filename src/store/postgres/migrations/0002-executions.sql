@@ -78,6 +78,9 @@ create table hf.inbox (
   primary key (execution_id, n)
 );
 
+-- What people asked for: a few among any number of signals.
+create index inbox_asked on hf.inbox (execution_id, n) where kind in ('cancel', 'pause', 'resume');
+
 -- A concurrency key. `taken` counts executions that have a place.
 create table hf.place (
   project  text collate "C" not null,

@@ -2,26 +2,28 @@
 // are rare, so they read first; the write lock is held.
 
 import {
+  askedBy,
   CANCELLED_OUTCOME,
   type CommandDecision,
   type CommandView,
 } from '../../../execution/decide/command.ts';
+import type { InboxMessage } from '../../../execution/history.ts';
 import type { ExecutionId } from '../../../execution/names.ts';
 import { assert } from '../../../support/assert.ts';
 import type { CommandAnswer } from '../../contract/execution-store.ts';
 import { HOLD_BITS } from '../../execution-rows.ts';
 import type { Transaction } from '../transaction.ts';
 import { appendOutside } from './append-outside.ts';
-import { deliver } from './deliver.ts';
+import { type Delivered, deliver } from './deliver.ts';
 import { endWaiting } from './end-execution.ts';
 import { loadExecution, loadRow } from './load-execution.ts';
 
-const CANCEL_ASKED = `
-  select 1
-    from inbox
+const ASKED = `
+  select kind
+    from inbox indexed by inbox_asked
    where execution_id = :id
-     and kind = 'cancel'
-   limit 1`;
+     and kind in ('cancel', 'pause', 'resume')
+   order by n desc`;
 
 const SET_HOLDS = `
   update execution
@@ -31,11 +33,9 @@ const SET_HOLDS = `
 
 export function commandView(tx: Transaction, id: ExecutionId): CommandView {
   const execution = loadExecution(tx, id);
-  const isRunning = execution?.status === 'running';
-  return {
-    execution,
-    cancelAsked: isRunning && tx.get(CANCEL_ASKED, { id }) !== undefined,
-  };
+  const hasNews = execution !== undefined && execution.news > 0;
+  const asked = hasNews ? tx.all<Pick<InboxMessage, 'kind'>>(ASKED, { id }) : [];
+  return { execution, ...askedBy(asked.map(({ kind }) => kind)) };
 }
 
 export function obey(tx: Transaction, decision: CommandDecision): CommandAnswer {
@@ -66,20 +66,26 @@ function end(tx: Transaction, { execution, event }: Decided<'end'>): CommandAnsw
 }
 
 /** Pause and resume: the holds are others. */
-function apply(tx: Transaction, { execution, event }: Decided<'apply'>): CommandAnswer {
+function apply(tx: Transaction, { execution, event, message }: Decided<'apply'>): CommandAnswer {
   const { id, status, holds } = execution;
   const hold = holds.reduce((bits, each) => bits + HOLD_BITS[each], 0);
   appendOutside(tx, id, event);
   tx.run(SET_HOLDS, { id, hold, seq: event.seq });
+  if (message !== undefined) tellOpen(tx, id, message);
   tx.ring();
   return { kind: 'done', status };
 }
 
+function tellOpen(tx: Transaction, id: ExecutionId, message: InboxMessage): Delivered {
+  const { kind, name, body } = message;
+  const told = deliver(tx, id, { kind, name: name ?? null, body: body ?? null });
+  assert(told !== undefined, 'X-5: an open execution can be told');
+  return told;
+}
+
 function passOn(tx: Transaction, decision: Decided<'pass-on'>): CommandAnswer {
   const { message, execution, toOwner } = decision;
-  const { kind, name, body } = message;
-  const told = deliver(tx, execution.id, { kind, name: name ?? null, body: body ?? null });
-  assert(told !== undefined, 'X-5: an open execution can be told');
+  const told = tellOpen(tx, execution.id, message);
   // The next heartbeat makes the holder look.
   if (toOwner && told.session !== undefined) tx.notify(told.session);
   return { kind: toOwner ? 'passed-on' : 'done', status: told.status };

@@ -9,7 +9,7 @@ import { OWNED } from './owner.ts';
 import { ownerView, refused } from './owner-view.ts';
 
 const GIVE_BACK = positional(
-  'readyAt hold seq rowId fence session open',
+  'readyAt hold seq rowId fence session open newsSeen',
   `
   update execution
      set status = 0,
@@ -19,14 +19,16 @@ const GIVE_BACK = positional(
          previous = 2,
          seq = :seq
    where row_id = :rowId
-     ${OWNED}`,
+     ${OWNED}
+     and news <= :newsSeen    -- guard: news`,
 );
 
 export function giveBack(tx: Transaction, request: GiveBack): GivenBack {
-  const { delayMs = 0, blocked, paused } = request;
+  const { delayMs = 0, blocked, paused, newsSeen = Number.MAX_SAFE_INTEGER } = request;
   const hold =
     (blocked === true ? HOLD_BITS.blocked : 0) + (paused === true ? HOLD_BITS.paused : 0);
-  if (letGo(tx, request, { sql: GIVE_BACK, before: [tx.now + delayMs, hold] })) {
+  const before = [tx.now + delayMs, hold];
+  if (letGo(tx, request, { sql: GIVE_BACK, before, after: [newsSeen] })) {
     tx.ring();
     return { kind: 'given-back' };
   }

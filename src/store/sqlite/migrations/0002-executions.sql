@@ -86,6 +86,9 @@ create table inbox (
   primary key (execution_id, n)
 ) strict, without rowid;
 
+-- What people asked for: a few among any number of signals.
+create index inbox_asked on inbox (execution_id, n) where kind in ('cancel', 'pause', 'resume');
+
 -- A concurrency key. `taken` counts the executions that have a place.
 create table place (
   project text    not null,
