@@ -5,7 +5,7 @@ import type { TerminalStatus } from '../execution/execution.ts';
 import type { Failure } from '../execution/failure.ts';
 import type { EventKind } from '../execution/history.ts';
 import type { Payload } from '../execution/names.ts';
-import type { OwnerWrite, Parked, Submit } from '../store/contract/execution-store.ts';
+import type { GivenBack, OwnerWrite, Parked, Submit } from '../store/contract/execution-store.ts';
 import type { Instant } from '../support/clock.ts';
 import { failureOf } from './failures.ts';
 import type { Drift } from './ledger.ts';
@@ -17,6 +17,14 @@ export interface End {
   /** A field of the last event and of what the parent is told: `"out":…` or `"failure":…`. */
   readonly field: string;
   readonly failure?: Failure;
+}
+
+/** A write with which the owner leaves, and its event. */
+interface Leaving<Answer> {
+  readonly kind: EventKind;
+  readonly body: string;
+  readonly write: (base: OwnerWrite) => Promise<Answer>;
+  readonly told: (at: Instant) => void;
 }
 
 export interface DepartureEvents {
@@ -108,17 +116,28 @@ export class Departure {
   }
 
   /** `abandoned`: steps of it still run here, so they may be run twice. */
-  giveBack(why: 'stopping' | 'paused', abandoned = false): void {
-    const paused = why === 'paused';
+  giveBack(why: 'stopping' | 'resumed', abandoned = false): void {
     this.#leave({
-      kind: paused ? 'paused' : 'given-back',
+      kind: 'given-back',
       body: JSON.stringify({
         why,
         ...(abandoned ? { abandoned } : {}),
-        ...(paused ? { taken: this.#run.inbox.pauses } : {}),
+        ...(why === 'resumed' ? { taken: this.#run.inbox.pauses } : {}),
       }),
-      write: (base) => this.#executions.giveBack({ ...base, ...(paused ? { paused } : {}) }),
+      write: (base) => this.#executions.giveBack(base),
       told: () => this.#tell({ kind: 'given-back', why }),
+    });
+  }
+
+  /** Unless it was resumed, or cancelled, meanwhile (X-18). */
+  pause(): void {
+    const { inbox } = this.#run;
+    this.#leaveUnlessNews({
+      kind: 'paused',
+      body: JSON.stringify({ why: 'paused', taken: inbox.pauses }),
+      write: (base) =>
+        this.#executions.giveBack({ ...base, paused: true, newsSeen: inbox.seen }),
+      told: () => this.#tell({ kind: 'given-back', why: 'paused' }),
     });
   }
 
@@ -134,43 +153,44 @@ export class Departure {
     this.finish({ status: 'failed', field: `"failure":${JSON.stringify(failure)}`, failure });
   }
 
-  /** Not over before it is done: something may have arrived, and then it stays. */
   park(wake: { readonly inMs: number | undefined; readonly afterChildren: number }): void {
-    if (this.#isLeaving) return;
-    this.#isLeaving = true;
     const run = this.#run;
-    const body = JSON.stringify({ for: [...run.calls.keys()].slice(0, 10) }) as Payload;
-    run.journal
-      .leave({ kind: 'parked', body }, (base) =>
+    this.#leaveUnlessNews({
+      kind: 'parked',
+      body: JSON.stringify({ for: [...run.calls.keys()].slice(0, 10) }),
+      write: (base) =>
         this.#executions.park({
           ...base,
           newsSeen: run.inbox.seen,
           wakeAfter: wake.afterChildren,
           ...(wake.inMs === undefined ? {} : { wakeInMs: Math.max(0, Math.ceil(wake.inMs)) }),
         }),
-      )
-      .then((answer) => this.#parked(answer))
+      told: () => this.#tell({ kind: 'parked' }),
+    });
+  }
+
+  /** Not over before it is done: something may have arrived, and then it stays. */
+  #leaveUnlessNews(how: Leaving<Parked | GivenBack>): void {
+    if (this.#isLeaving) return;
+    this.#isLeaving = true;
+    const run = this.#run;
+    run.journal
+      .leave({ kind: how.kind, body: how.body as Payload }, how.write)
+      .then((answer) => {
+        if (answer?.kind === 'refused') {
+          this.#isLeaving = false;
+          if (answer.why === 'unseen-news') run.inbox.notice(answer.news);
+          run.rest();
+          return;
+        }
+        run.over();
+        if (answer !== undefined) how.told(run.storeNow());
+        this.#events.left();
+      })
       .catch((fault: unknown) => this.reject(fault));
   }
 
-  #parked(answer: Parked | undefined): void {
-    if (answer?.kind === 'refused') {
-      this.#isLeaving = false;
-      if (answer.why === 'unseen-news') this.#run.inbox.notice(answer.news);
-      this.#run.rest();
-      return;
-    }
-    this.#run.over();
-    if (answer !== undefined) this.#tell({ kind: 'parked' });
-    this.#events.left();
-  }
-
-  #leave(how: {
-    readonly kind: EventKind;
-    readonly body: string;
-    readonly write: (base: OwnerWrite) => Promise<{ readonly kind: string; readonly at?: Instant }>;
-    readonly told: (at: Instant) => void;
-  }): void {
+  #leave(how: Leaving<{ readonly kind: string; readonly at?: Instant }>): void {
     if (this.#isLeaving) return;
     this.#isLeaving = true;
     this.#run.over();

@@ -166,7 +166,10 @@ export class Drive implements RunEvents, DepartureEvents {
     if (run === undefined || departure === undefined) return;
     if (departure.isLeaving || run.isReadingInbox || run.journal.isWriting) return;
     if (run.isHeld) {
-      departure.giveBack(this.#isStopping ? 'stopping' : 'paused');
+      if (this.#isStopping) departure.giveBack('stopping');
+      // Somebody resumed it while it was held: whoever has it next starts what was not started here.
+      else if (!run.inbox.isPaused) departure.giveBack('resumed');
+      else departure.pause();
       return;
     }
     const waits = [...run.calls.values()].map((call) => call.waits);

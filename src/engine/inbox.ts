@@ -11,8 +11,10 @@ const PAGE = 1_000;
 const RETRY_MS = 200;
 
 export class Inbox {
-  /** Requests to pause, by their number. */
+  /** Requests to pause and to go on, by their number. */
   readonly pauses: number[] = [];
+  /** The newest of them is to pause. */
+  isPaused = false;
   readonly #run: Run;
   /** Children that ended, by the key of their call. */
   #ended: Map<CallKey, Settlement> | undefined;
@@ -112,6 +114,7 @@ export class Inbox {
       }
     }
     this.#reading = undefined;
+    if (this.isPaused) this.#run.hold();
     this.#run.goOn();
   }
 
@@ -126,9 +129,10 @@ export class Inbox {
         this.#record('cancel-requested', message, { key: '' as CallKey, n: message.n });
         return;
       case 'pause':
-        // It is history when the execution is given back as paused.
+      case 'resume':
+        // They are history when the execution is given back because of them.
         this.pauses.push(message.n);
-        this.#run.hold();
+        this.isPaused = message.kind === 'pause';
         return;
       default:
         this.#signal(message);

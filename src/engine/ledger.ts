@@ -182,15 +182,20 @@ export class Ledger {
         return;
       case 'given-back':
         this.#wasAbandoned = bodyOf(event).abandoned === true;
+        this.#takeAll(bodyOf(event));
         return;
       case 'paused':
-        for (const n of bodyOf(event).taken ?? []) this.take(n);
+        this.#takeAll(bodyOf(event));
         return;
       case 'checkpointed':
         this.#restart(event, bodyOf(event));
         return;
       default:
     }
+  }
+
+  #takeAll({ taken }: CallBody): void {
+    for (const n of taken ?? []) this.take(n);
   }
 
   #settle(event: HistoryEvent, body: CallBody): void {
