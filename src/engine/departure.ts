@@ -5,7 +5,13 @@ import type { TerminalStatus } from '../execution/execution.ts';
 import type { Failure } from '../execution/failure.ts';
 import type { EventKind } from '../execution/history.ts';
 import type { Payload } from '../execution/names.ts';
-import type { GivenBack, OwnerWrite, Parked, Submit } from '../store/contract/execution-store.ts';
+import type {
+  Finish,
+  GivenBack,
+  OwnerWrite,
+  Parked,
+  Submit,
+} from '../store/contract/execution-store.ts';
 import type { Instant } from '../support/clock.ts';
 import { failureOf } from './failures.ts';
 import type { Drift } from './ledger.ts';
@@ -88,10 +94,15 @@ export class Departure {
       ...(same.traceparent === undefined ? {} : { traceparent: same.traceparent }),
     };
     const body = JSON.stringify({ continuedAs: id });
+    // What is received by the code of this execution is in the same write, and the same in every try of it.
+    let news: Pick<Finish, 'newsSeen' | 'unread'> | undefined;
     this.#leave({
       kind: 'completed',
       body,
-      write: (base) => this.#executions.finish({ ...base, status: 'completed', successor }),
+      write: (base) => {
+        news ??= { newsSeen: this.#run.inbox.seen, unread: this.#run.inbox.unread };
+        return this.#executions.finish({ ...base, status: 'completed', successor, ...news });
+      },
       told: (at) => {
         this.#endedHere({ status: 'completed', at, body });
         this.#tell({ kind: 'ended', status: 'completed' });
@@ -135,8 +146,7 @@ export class Departure {
     this.#leaveUnlessNews({
       kind: 'paused',
       body: JSON.stringify({ why: 'paused', taken: inbox.pauses }),
-      write: (base) =>
-        this.#executions.giveBack({ ...base, paused: true, newsSeen: inbox.seen }),
+      write: (base) => this.#executions.giveBack({ ...base, paused: true, newsSeen: inbox.seen }),
       told: () => this.#tell({ kind: 'given-back', why: 'paused' }),
     });
   }

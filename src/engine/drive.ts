@@ -144,12 +144,8 @@ export class Drive implements RunEvents, DepartureEvents {
       return;
     }
     const { name } = this.#assignment.pipeline;
-    // A cancellation that was passed on must not be left behind with the old execution.
-    await run.inbox.refresh();
-    if (run.cancelled !== undefined) {
-      departure.finish({ status: 'cancelled', ...failed(failureOf(run.cancelled)) });
-      return;
-    }
+    // Nothing reaches this code any more: what arrives is for its successor.
+    run.over();
     try {
       departure.continueAs(
         await this.#config.payloads.encode(`The input of "${name}"`, error.input),

@@ -22,6 +22,8 @@ export class Inbox {
   /** Signals that nobody has asked for yet, in order. */
   readonly #signals: InboxMessage[] = [];
   readonly #signalCalls: { readonly name: string; readonly key: CallKey }[] = [];
+  /** Messages that are being recorded: the code has not heard of them. */
+  readonly #recording: Set<number> = new Set();
   #announced = 0;
   #seen = 0;
   #reading: Promise<void> | undefined;
@@ -35,6 +37,12 @@ export class Inbox {
   /** Up to where everything was read: what `park` must know. */
   get seen(): number {
     return this.#seen;
+  }
+
+  /** Of what was read: what the code has not heard of, and was not acted on. */
+  get unread(): readonly number[] {
+    const waiting = this.#signals.map(({ n }) => n);
+    return [...waiting, ...this.pauses, ...this.#recording, ...this.#run.undelivered];
   }
 
   get isReading(): boolean {
@@ -61,13 +69,6 @@ export class Inbox {
   /** Somebody may have written: the store says how much there is. */
   look(): void {
     this.notice(this.#seen + 1);
-  }
-
-  /** Everything that had arrived when it was asked for has been read and recorded. */
-  async refresh(): Promise<void> {
-    this.look();
-    await this.#reading;
-    await this.#run.journal.settled();
   }
 
   childEnded(settlement: Settlement): void {
@@ -105,6 +106,7 @@ export class Inbox {
       try {
         const after = this.#seen;
         const page = await config.store.executions.inbox({ id, after, limit: PAGE });
+        if (this.#run.isOver) break;
         for (const message of page) this.#take(message);
         if (page.length === 0) this.#announced = this.#seen;
       } catch (fault) {
@@ -162,14 +164,20 @@ export class Inbox {
     const told = message.body === undefined ? {} : (JSON.parse(message.body) as object);
     const others = this.#run.under(own.key);
     const body: CallBody = { ...told, ...own, ...(others === undefined ? {} : { with: others }) };
-    this.#run.ledger.take(message.n);
+    const { n } = message;
+    this.#run.ledger.take(n);
+    this.#recording.add(n);
     this.#run.journal.record({
       event: {
         kind,
         ...(message.name === undefined ? {} : { name: message.name }),
         body: JSON.stringify(body) as Payload,
       },
-      stored: (at) => this.#run.settle({ kind, body, at, seq: 0 }),
+      stored: (at) => {
+        if (this.#run.isOver) return;
+        this.#recording.delete(n);
+        this.#run.settle({ kind, body, at, seq: 0 });
+      },
     });
   }
 }

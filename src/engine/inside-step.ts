@@ -2,6 +2,14 @@
 // does not run the step again, would never ask for them. They are refused where they are made.
 
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { CallKey } from '../execution/names.ts';
+import { InvalidInput } from '../support/fault.ts';
 
 /** The run whose step the current code is part of. */
 export const insideStep: AsyncLocalStorage<object> = new AsyncLocalStorage();
+
+export function calledInside(key: CallKey): InvalidInput {
+  return new InvalidInput(
+    `${key} was called inside a step. Calls of ctx belong to the pipeline's own code: make it after the step, or do its work in the step itself.`,
+  );
+}

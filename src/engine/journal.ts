@@ -118,14 +118,6 @@ export class Journal {
     this.flush();
   }
 
-  /** Nothing is being written and nothing waits to be. */
-  async settled(): Promise<void> {
-    while (!this.#isClosed && (this.#writing !== undefined || this.#entries.length > 0)) {
-      this.flush();
-      await (this.#writing ?? Promise.resolve());
-    }
-  }
-
   report(progress: Payload): void {
     this.#progress = progress;
   }

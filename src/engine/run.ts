@@ -14,12 +14,12 @@ import type { CallKey, Payload } from '../execution/names.ts';
 import type { Session } from '../lease/live-session.ts';
 import type { Claimed } from '../store/contract/execution-store.ts';
 import { type Instant, toInstant } from '../support/clock.ts';
-import { Fault, InvalidInput } from '../support/fault.ts';
+import { Fault } from '../support/fault.ts';
 import type { Call } from './call.ts';
 import type { EngineConfig } from './config.ts';
 import { ExecutionCancelled } from './failures.ts';
 import { Inbox } from './inbox.ts';
-import { insideStep } from './inside-step.ts';
+import { calledInside, insideStep } from './inside-step.ts';
 import { Journal, type JournalEvents } from './journal.ts';
 import { LazyAbort } from './lazy-abort.ts';
 import { type Drift, type Ledger, needsCall, type Settlement } from './ledger.ts';
@@ -124,6 +124,11 @@ export class Run implements JournalEvents {
     return this.cancelled === undefined ? this.ledger.unasked(this.#cursor, this.calls) : undefined;
   }
 
+  /** Messages of the inbox that are history and have not reached the code. */
+  get undelivered(): readonly number[] {
+    return this.ledger.settlements.slice(this.#cursor).flatMap(({ body }) => body.n ?? []);
+  }
+
   get activeSteps(): number {
     return this.#active;
   }
@@ -136,11 +141,7 @@ export class Run implements JournalEvents {
 
   enter(call: Call): void {
     if (insideStep.getStore() === this) {
-      call.reject(
-        new InvalidInput(
-          `${call.key} was called inside a step. Calls of ctx belong to the pipeline's own code: make it after the step, or do its work in the step itself.`,
-        ),
-      );
+      call.reject(calledInside(call.key));
       return;
     }
     this.#activity += 1;

@@ -62,7 +62,16 @@ export function decideCancel(
     if (view.cancelAsked) return { kind: 'no-change', execution };
     return passOn(execution, { kind: 'cancel', body: request.body }, now);
   }
-  const event = eventOf(execution, 'cancelled', { ...request, now });
+  return endAsCancelled(execution, { ...request, now });
+}
+
+/** Of one that nobody runs: also of a successor, by what was said to the one before it. */
+export function endAsCancelled(
+  execution: ExecutionRecord,
+  said: { readonly body?: Payload; readonly now: Instant },
+): Change<'end'> {
+  const { body = '{}' as Payload, now } = said;
+  const event = eventOf(execution, 'cancelled', { body, now });
   const ended = endedExecution(execution, { status: 'cancelled', now, seq: event.seq });
   return { kind: 'end', execution: ended, event };
 }

@@ -1,8 +1,8 @@
-// What a submit becomes. Pure.
+// What a submit becomes, and what a successor takes over. Pure.
 
 import { type Instant, laterBy } from '../../support/clock.ts';
 import type { ExecutionRecord, Submission } from '../execution.ts';
-import type { HistoryEvent } from '../history.ts';
+import type { HistoryEvent, InboxMessage } from '../history.ts';
 import type { ExecutionId, Payload } from '../names.ts';
 import type { SubmitRefusal } from '../refusal.ts';
 import { historyEvent, unset, withHold } from './record.ts';
@@ -73,6 +73,21 @@ export function decideSuccessor(
     execution: takesPlace ? { ...keyed, gated: false, hasPlace: true } : keyed,
     event,
   };
+}
+
+export interface Inheritance {
+  /** For the inbox of the successor, numbered anew. */
+  readonly messages: readonly InboxMessage[];
+  /** Nobody acted on it: the successor is cancelled at once. */
+  readonly cancel: InboxMessage | undefined;
+}
+
+/** of the messages that nobody has acted on. Children that ended were those of the one before. */
+export function inheritanceOf(left: readonly InboxMessage[]): Inheritance {
+  const messages = left
+    .filter(({ kind }) => kind !== 'child-ended' && kind !== 'cancel')
+    .map((message, index) => ({ ...message, n: index + 1 }));
+  return { messages, cancel: left.find(({ kind }) => kind === 'cancel') };
 }
 
 function sharesPlace(a: Submission, b: Submission): boolean {

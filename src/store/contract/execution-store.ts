@@ -183,8 +183,12 @@ export interface Finish extends OwnerWrite {
   readonly status: TerminalStatus;
   /** For the parent, when there is one: what `child-ended` says. */
   readonly outcome?: Payload;
-  /** Continued under the same key and concurrency place by this one. */
+  /** Continued under the same key and concurrency place by this one, which gets what nobody acted on. */
   readonly successor?: Submit;
+  /** With a successor: messages after this one were not read by the owner, and go on (X-14). */
+  readonly newsSeen?: number;
+  /** With a successor: messages that were read and not acted on, and go on too. */
+  readonly unread?: readonly number[];
 }
 
 export type Finished = { readonly kind: 'finished'; readonly at: Instant } | Refused<OwnerRefusal>;

@@ -1,21 +1,20 @@
 // All that an end does, whoever brings it about.
 
-import { unset } from '../../../execution/decide/record.ts';
-import { decideSuccessor } from '../../../execution/decide/submit.ts';
+import { CANCELLED_OUTCOME } from '../../../execution/decide/command.ts';
 import { type ExecutionRecord, isTerminal } from '../../../execution/execution.ts';
 import type { HistoryEvent } from '../../../execution/history.ts';
 import type { Payload } from '../../../execution/names.ts';
 import type { Instant } from '../../../support/clock.ts';
-import type { Submit } from '../../contract/execution-store.ts';
 import { tellParent } from './deliver.ts';
-import { freePlace, noteLimit } from './gates.ts';
+import { freePlace } from './gates.ts';
 import type { Entry, ExecutionState } from './state.ts';
+import { type Continued, follow } from './successor.ts';
 
 export interface End {
   readonly execution: ExecutionRecord;
   readonly events: readonly HistoryEvent[];
   readonly outcome?: Payload;
-  readonly successor?: Submit;
+  readonly continued?: Continued;
 }
 
 export function endExecution(
@@ -25,14 +24,18 @@ export function endExecution(
 ): void {
   const before = entry.execution;
   state.append(entry, end.events);
-  const isFollowed = end.successor !== undefined && !state.entries.has(end.successor.id);
-  // The key goes to the successor: two executions with one key could not be told apart.
-  state.put(entry, isFollowed ? unset(end.execution, 'key', 'intent') : end.execution);
-  const placeTaken = isFollowed && insertSuccessor(state, before, { submit: end.successor, now });
-  if (!placeTaken) freePlace(state, before, now);
+  state.put(entry, end.execution);
+  const { continued } = end;
+  const next = continued === undefined ? undefined : follow(state, { entry, before }, continued);
+  if (next?.hasPlace !== true) freePlace(state, before, now);
+  if (next?.cancelled !== undefined) {
+    const { execution, event } = next.cancelled;
+    const cancelled = { execution, events: [event], outcome: CANCELLED_OUTCOME };
+    endExecution(state, next.entry, { end: cancelled, now });
+  }
   const { parent } = before;
   // Whoever goes on in its place tells the parent when it ends.
-  if (parent !== undefined && end.successor === undefined) {
+  if (parent !== undefined && continued === undefined) {
     const outcome = end.outcome === undefined ? {} : { outcome: end.outcome };
     tellParent(state, { ...parent, ...outcome }, now);
   }
@@ -41,17 +44,4 @@ export function endExecution(
     if (status !== undefined && !isTerminal(status)) state.orphans.add(child);
   }
   state.ring();
-}
-
-/** Whether it took the place over. */
-function insertSuccessor(
-  state: ExecutionState,
-  ended: ExecutionRecord,
-  { submit, now }: { readonly submit: Submit | undefined; readonly now: Instant },
-): boolean {
-  if (submit === undefined) return false;
-  const { execution, event } = decideSuccessor(ended, structuredClone(submit), now);
-  noteLimit(state, execution);
-  state.insert(execution, event);
-  return execution.hasPlace;
 }

@@ -19,7 +19,7 @@ export function finish(state: ExecutionState, request: Finish): Finished {
     execution,
     events,
     ...(outcome === undefined ? {} : { outcome }),
-    ...(successor === undefined ? {} : { successor }),
+    ...(successor === undefined ? {} : { continued: { ...request, as: successor } }),
   };
   endExecution(state, entry, { end, now });
   return { kind: 'finished', at: now };

@@ -64,7 +64,7 @@ export class ExecutionState {
     this.kernel = kernel;
   }
 
-  insert(execution: ExecutionRecord, event: HistoryEvent): void {
+  insert(execution: ExecutionRecord, event: HistoryEvent): Entry {
     const entry: Entry = {
       execution: frozen(execution),
       previous: 'none',
@@ -80,6 +80,7 @@ export class ExecutionState {
     if (parent !== undefined) addSorted(this.children, parent.id, id);
     if (deadlineAt !== undefined) this.deadlines.push({ at: deadlineAt, id });
     if (execution.holds.length === 0) this.ready.add(execution);
+    return entry;
   }
 
   /** The row changes, and every index with it. */

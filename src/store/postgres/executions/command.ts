@@ -54,10 +54,7 @@ export async function obey(
   const before = row === undefined ? undefined : toExecution(row);
   const hasNews = before !== undefined && before.news > 0;
   const asked = hasNews ? await queries.rows<Pick<InboxMessage, 'kind'>>(ASKED, [id]) : [];
-  const decision = decide(
-    { execution: before, ...askedBy(asked.map(({ kind }) => kind)) },
-    now,
-  );
+  const decision = decide({ execution: before, ...askedBy(asked.map(({ kind }) => kind)) }, now);
   if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
   const { execution } = decision;
   const { status } = execution;

@@ -1,14 +1,18 @@
 // All that an end does besides the row itself, whoever brings it about (X-14). The row is locked and saved.
 
-import { decideSuccessor } from '../../../execution/decide/submit.ts';
+import { CANCELLED_OUTCOME, endAsCancelled } from '../../../execution/decide/command.ts';
 import type { ExecutionRecord } from '../../../execution/execution.ts';
-import type { Payload } from '../../../execution/names.ts';
+import type { InboxMessage } from '../../../execution/history.ts';
+import type { ExecutionId } from '../../../execution/names.ts';
+import { assert } from '../../../support/assert.ts';
 import type { Instant } from '../../../support/clock.ts';
-import type { Submit } from '../../contract/execution-store.ts';
+import type { Finish } from '../../contract/execution-store.ts';
+import { toExecution } from '../../execution-rows.ts';
 import { type Queries, statement } from '../database.ts';
 import { tellParent } from './deliver.ts';
-import { insertExecutions, noteLimit } from './insert-executions.ts';
-import { freePlace, lockPlaces, savePlaces } from './places.ts';
+import { freePlace } from './places.ts';
+import { appendEvents, lockExecution, saveExecution } from './rows.ts';
+import { follow } from './successor.ts';
 
 const NOTE_CHILDREN = statement(`
   insert into hf.errand (parent_id)
@@ -16,23 +20,16 @@ const NOTE_CHILDREN = statement(`
    where exists (select from hf.execution c where c.parent_id = $1)
       on conflict (parent_id) do update set after_id = null`);
 
-const DROP_KEY = statement('update hf.execution e set key = null, intent = null where e.id = $1');
+type End = Pick<Finish, 'outcome' | 'successor' | 'newsSeen' | 'unread'> & {
+  readonly now: Instant;
+};
 
-const IS_THERE = statement('select e.id from hf.execution e where e.id = $1');
-
-export async function afterEnd(
-  queries: Queries,
-  before: ExecutionRecord,
-  end: {
-    readonly now: Instant;
-    readonly outcome?: Payload | undefined;
-    readonly successor?: Submit | undefined;
-  },
-): Promise<void> {
+export async function afterEnd(queries: Queries, before: ExecutionRecord, end: End): Promise<void> {
   const { now, outcome, successor } = end;
-  const isPlaceTaken =
-    successor !== undefined && (await follow(queries, before, { submit: successor, now }));
-  if (!isPlaceTaken) await freePlace(queries, before, now);
+  const next =
+    successor === undefined ? undefined : await follow(queries, before, { ...end, successor });
+  if (next?.execution.hasPlace !== true) await freePlace(queries, before, now);
+  if (next?.cancel !== undefined) await cancelAtOnce(queries, next.execution.id, next.cancel);
   // Whoever goes on in its place tells the parent when it ends.
   if (before.parent !== undefined && successor === undefined) {
     await tellParent(queries, before.parent, outcome);
@@ -40,26 +37,17 @@ export async function afterEnd(
   await queries.rows(NOTE_CHILDREN, [before.id]);
 }
 
-/** Whether the successor took the place over. The key goes with it. */
-async function follow(
+async function cancelAtOnce(
   queries: Queries,
-  ended: ExecutionRecord,
-  { submit, now }: { readonly submit: Submit; readonly now: Instant },
-): Promise<boolean> {
-  const there = await queries.rows(IS_THERE, [submit.id]);
-  if (there.length > 0) return false;
-  await queries.rows(DROP_KEY, [ended.id]);
-  const { execution } = decideSuccessor(ended, submit, now);
-  const { hasPlace, gated, key, intent } = execution;
-  const { key: _, intent: __, ...rest } = submit;
-  const keyed = {
-    ...rest,
-    ...(key === undefined ? {} : { key }),
-    ...(intent === undefined ? {} : { intent }),
-  };
-  const book = await lockPlaces(queries, [submit]);
-  noteLimit(submit, book);
-  await savePlaces(queries, book);
-  await insertExecutions(queries, [{ submit: keyed, hasPlace, gated }], true);
-  return hasPlace;
+  id: ExecutionId,
+  said: Pick<InboxMessage, 'body'>,
+): Promise<void> {
+  const row = await lockExecution(queries, id);
+  assert(row !== undefined, 'X-14: a successor that was inserted is stored');
+  const now = row.now as Instant;
+  const successor = toExecution(row);
+  const { execution, event } = endAsCancelled(successor, { ...said, now });
+  await saveExecution(queries, execution);
+  await appendEvents(queries, id, [event]);
+  await afterEnd(queries, successor, { now, outcome: CANCELLED_OUTCOME });
 }

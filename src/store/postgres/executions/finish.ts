@@ -68,11 +68,10 @@ async function flush(
 }
 
 async function settle(parts: Parts, request: Finish): Promise<Finished> {
-  const { outcome, successor } = request;
   const answer = await write<Finish, Finished>(parts, request, {
     decide: decideFinish,
     answer: ({ execution, at }) => ({ kind: 'finished', at: execution.endedAt ?? at }),
-    also: (queries, { before, now }) => afterEnd(queries, before, { now, outcome, successor }),
+    also: (queries, { before, now }) => afterEnd(queries, before, { ...request, now }),
   });
   if (answer.kind === 'finished') parts.bell.ring();
   return answer;

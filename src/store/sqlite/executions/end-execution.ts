@@ -1,16 +1,15 @@
 // All that an end does beside the row itself, whoever brings it about (X-14).
 
-import { decideSuccessor } from '../../../execution/decide/submit.ts';
 import type { HistoryEvent } from '../../../execution/history.ts';
 import type { ExecutionId, Payload } from '../../../execution/names.ts';
-import type { Submit } from '../../contract/execution-store.ts';
-import { type ExecutionRow, fromSubmit, STATUS_CODES, toExecution } from '../../execution-rows.ts';
+import type { Finish } from '../../contract/execution-store.ts';
+import { type ExecutionRow, STATUS_CODES } from '../../execution-rows.ts';
 import type { Transaction } from '../transaction.ts';
 import { appendOutside } from './append-outside.ts';
 import { deliver } from './deliver.ts';
-import { freePlace, noteLimit } from './gates.ts';
-import { loadRow } from './load-execution.ts';
-import { addErrand, insertRow, noteParent } from './submit.ts';
+import { freePlace } from './gates.ts';
+import { addErrand } from './submit.ts';
+import { follow } from './successor.ts';
 
 // For executions that nobody runs; their row's seq is exact.
 const END = `
@@ -29,18 +28,9 @@ const LET_GO_OF_PLACE = `
      set has_place = 0
    where id = :id`;
 
-const LET_GO_OF_KEY = `
-  update execution
-     set key = null,
-         intent = null
-   where id = :id`;
-
 const HAS_CHILDREN = 'select 1 from execution where parent_id = :id limit 1';
 
-interface Consequences {
-  readonly outcome?: Payload;
-  readonly successor?: Submit;
-}
+type Consequences = Pick<Finish, 'outcome' | 'successor' | 'newsSeen' | 'unread'>;
 
 /** Ends an execution that is queued or waiting. */
 export function endWaiting(
@@ -64,8 +54,10 @@ export function afterEnd(tx: Transaction, row: ExecutionRow, consequences: Conse
   const { id } = row;
   const { outcome, successor } = consequences;
   if (row.has_place) tx.run(LET_GO_OF_PLACE, { id });
-  const isTaken = successor !== undefined && follow(tx, row, successor);
-  if (row.has_place && !isTaken) freePlace(tx, row);
+  const next =
+    successor === undefined ? undefined : follow(tx, row, { ...consequences, successor });
+  if (row.has_place && next?.hasPlace !== true) freePlace(tx, row);
+  if (next?.cancelled !== undefined) endWaiting(tx, next.row, next.cancelled);
   // Whoever goes on in its place tells the parent when it ends.
   if (row.parent_id !== null && successor === undefined) {
     deliver(tx, row.parent_id as ExecutionId, {
@@ -75,23 +67,4 @@ export function afterEnd(tx: Transaction, row: ExecutionRow, consequences: Conse
     });
   }
   if (tx.get(HAS_CHILDREN, { id }) !== undefined) addErrand(tx, id);
-}
-
-/** Whether the successor took the place over. One whose id is taken is left out. */
-function follow(tx: Transaction, ended: ExecutionRow, successor: Submit): boolean {
-  if (loadRow(tx, successor.id) !== undefined) return false;
-  const { execution } = decideSuccessor(toExecution(ended), successor, tx.now);
-  // Two executions with one key could not be told apart.
-  tx.run(LET_GO_OF_KEY, { id: ended.id });
-  noteLimit(tx, successor);
-  const row = {
-    ...fromSubmit(successor, tx.now),
-    key: execution.key ?? null,
-    intent: execution.intent ?? null,
-    gated: execution.gated ? 1 : 0,
-    has_place: execution.hasPlace ? 1 : 0,
-  };
-  insertRow(tx, row, successor);
-  if (successor.parent !== undefined) noteParent(tx, successor.parent.id);
-  return execution.hasPlace;
 }

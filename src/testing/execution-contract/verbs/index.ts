@@ -9,6 +9,7 @@ import { recordCases } from './record.ts';
 import { shareCases } from './shares.ts';
 import { signalCases } from './signal.ts';
 import { submitCases } from './submit.ts';
+import { successorCases } from './successor.ts';
 import { transactCases } from './transact.ts';
 import { wakingCases } from './waking.ts';
 
@@ -20,6 +21,7 @@ export const verbCases: readonly ExecutionCase[] = [
   ...recordCases,
   ...transactCases,
   ...finishCases,
+  ...successorCases,
   ...wakingCases,
   ...cancelCases,
   ...pauseCases,

@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict';
+import type { Holdfast } from '../../../src/engine/holdfast.ts';
+import { pipeline } from '../../../src/engine/pipeline.ts';
+import { type Behaviour, door, type Stage } from '../stage.ts';
+
+interface Round {
+  readonly round: number;
+}
+
+/** Something happens in the last instant before an execution is continued. */
+function atTheEnd(
+  stage: Stage,
+  happen: (holdfast: Holdfast, id: string) => Promise<void>,
+): Holdfast {
+  let isLast = false;
+  const holdfast = stage.holdfastWith((executions) => ({
+    finish: async (request) => {
+      if (request.successor !== undefined && !isLast) {
+        isLast = true;
+        await happen(holdfast, request.id);
+      }
+      return executions.finish(request);
+    },
+  }));
+  return holdfast;
+}
+
+export const CONTINUING: readonly Behaviour[] = [
+  {
+    name: 'X-14: signals that were not received go on to what the execution is continued as',
+    async run(stage) {
+      const collecting = pipeline({
+        name: 'collecting',
+        async run(ctx, { round }: Round): Promise<readonly string[]> {
+          if (round === 0) {
+            const first = await ctx.receive<string>('item');
+            await ctx.step('keep', () => first);
+            ctx.continueAsNew({ round: 1 });
+          }
+          return [await ctx.receive<string>('item'), await ctx.receive<string>('item')];
+        },
+      });
+      const holdfast = atTheEnd(stage, async (own, id) => {
+        assert.equal((await own.signal(id, { name: 'item', value: 'c' })).kind, 'passed-on');
+      });
+      const { id, result } = await holdfast.submit(collecting, { round: 0 });
+      await holdfast.signal(id, { name: 'item', value: 'a' });
+      await holdfast.signal(id, { name: 'item', value: 'b' });
+      await stage.worker(holdfast, [collecting]);
+      assert.deepEqual(await result(), ['b', 'c']);
+      assert.equal((await holdfast.signal(id, { name: 'item', value: 'd' })).kind, 'refused');
+    },
+  },
+  {
+    name: 'X-14: a signal that was asked for and came too late for the code goes on',
+    async run(stage) {
+      const racing = pipeline({
+        name: 'racing',
+        async run(ctx, { round }: Round): Promise<string> {
+          if (round === 1) return ctx.receive<string>('item');
+          const late = ctx.receive<string>('item').then(() => 'signal');
+          const winner = await Promise.race([late, ctx.step('first', () => 'step')]);
+          assert.equal(winner, 'step');
+          return ctx.continueAsNew({ round: 1 });
+        },
+      });
+      // It comes with the answer that records the step: it is read before the code has ended.
+      let isTold = false;
+      const holdfast = stage.holdfastWith((executions) => ({
+        record: async (request) => {
+          const isStep = request.events.some(({ name }) => name === 'first');
+          if (isStep && !isTold) {
+            isTold = true;
+            await holdfast.signal(request.id, { name: 'item', value: 'late' });
+          }
+          return executions.record(request);
+        },
+      }));
+      await stage.worker(holdfast, [racing]);
+      const { result } = await holdfast.submit(racing, { round: 0 });
+      assert.equal(await result(), 'late');
+    },
+  },
+  {
+    name: 'X-14: a signal that came too late goes on also when its worker has died meanwhile',
+    async run(stage) {
+      const racing = pipeline({
+        name: 'racing',
+        async run(ctx, { round }: Round): Promise<string> {
+          if (round === 1) return ctx.receive<string>('item');
+          const late = ctx.receive<string>('item').then(() => 'signal');
+          await Promise.race([late, ctx.step('first', () => 'step')]);
+          await ctx.step('second', () => undefined);
+          return ctx.continueAsNew({ round: 1 });
+        },
+      });
+      const reached = door();
+      let isFirst = true;
+      const holdfast = stage.holdfastWith((executions) => ({
+        record: async (request) => {
+          const isLast = request.events.some(({ name }) => name === 'second');
+          const answer = await executions.record(request);
+          // Recorded after the step that the code goes on with, in a write of its own.
+          if (isLast && isFirst) await holdfast.signal(request.id, { name: 'item', value: 'late' });
+          return isLast && answer.kind === 'recorded' ? { ...answer, news: 1 } : answer;
+        },
+        finish: async (request) => {
+          if (!isFirst) return executions.finish(request);
+          isFirst = false;
+          reached.open();
+          return new Promise<never>(() => undefined);
+        },
+      }));
+      const first = await stage.worker(holdfast, [racing]);
+      const { id, result } = await holdfast.submit(racing, { round: 0 });
+      await reached.passed;
+      const kinds = (await holdfast.history(id)).map(({ kind }) => kind);
+      assert.equal(kinds.at(-1), 'signal-received', kinds.join());
+      await stage.crash(first);
+      await stage.worker(holdfast, [racing]);
+      assert.equal(await result(), 'late');
+    },
+  },
+  {
+    name: 'X-17: a cancel in the last instant before an execution is continued cancels what it becomes',
+    async run(stage) {
+      const looping = pipeline({
+        name: 'looping',
+        async run(ctx, { round }: Round): Promise<void> {
+          await ctx.step('work', () => round);
+          ctx.continueAsNew({ round: round + 1 });
+        },
+      });
+      const holdfast = atTheEnd(stage, async (own, id) => {
+        assert.equal((await own.cancel(id, { by: 'olga' })).kind, 'passed-on');
+      });
+      await stage.worker(holdfast, [looping]);
+      const { result } = await holdfast.submit(looping, { round: 0 });
+      await assert.rejects(result(), { status: 'cancelled' });
+    },
+  },
+  {
+    name: 'X-17: a cancel while code runs that does nothing but continue is not lost',
+    async run(stage) {
+      const { passed, open } = door();
+      const looping = pipeline({
+        name: 'looping',
+        async run(ctx, { round }: Round): Promise<void> {
+          await ctx.step('work', () => round);
+          await passed;
+          ctx.continueAsNew({ round: round + 1 });
+        },
+      });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [looping]);
+      const { id, result } = await holdfast.submit(looping, { round: 0 });
+      await stage.untilHistory(holdfast, id, (events) =>
+        events.some(({ kind }) => kind === 'step-completed'),
+      );
+      assert.equal((await holdfast.cancel(id)).kind, 'passed-on');
+      open();
+      await assert.rejects(result(), { status: 'cancelled' });
+    },
+  },
+  {
+    name: 'X-18: a pause that was read before the code had ended goes on',
+    async run(stage) {
+      const { passed, open } = door();
+      const looping = pipeline({
+        name: 'looping',
+        async run(ctx, { round }: Round): Promise<number> {
+          await ctx.step('work', () => (round === 0 ? passed : undefined));
+          return round === 0 ? ctx.continueAsNew({ round: 1 }) : round;
+        },
+      });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [looping]);
+      const { id, result } = await holdfast.submit(looping, { round: 0 });
+      await stage.until(holdfast, id, ({ status }) => status === 'running');
+      await holdfast.pause(id);
+      open();
+      await stage.until(holdfast, id, ({ status }) => status === 'completed');
+      const [next] = (await holdfast.list({ pipeline: 'looping' })).items;
+      assert(next !== undefined && next.id !== id);
+      await stage.until(holdfast, next.id, ({ holds }) => holds.includes('paused'));
+      await holdfast.resume(next.id);
+      assert.equal(await result(), 1);
+    },
+  },
+  {
+    name: 'X-18: a pause goes on to what the execution is continued as',
+    async run(stage) {
+      const looping = pipeline({
+        name: 'looping',
+        async run(ctx, { round }: Round): Promise<number> {
+          await ctx.step('work', () => round);
+          return round === 0 ? ctx.continueAsNew({ round: 1 }) : round;
+        },
+      });
+      const holdfast = atTheEnd(stage, async (own, id) => {
+        assert.equal((await own.pause(id)).kind, 'passed-on');
+      });
+      await stage.worker(holdfast, [looping]);
+      const { id, result } = await holdfast.submit(looping, { round: 0 });
+      await stage.until(holdfast, id, ({ status }) => status === 'completed');
+      const [next] = (await holdfast.list({ pipeline: 'looping' })).items;
+      assert(next !== undefined && next.id !== id);
+      await stage.until(holdfast, next.id, ({ holds }) => holds.includes('paused'));
+      await holdfast.resume(next.id);
+      assert.equal(await result(), 1);
+    },
+  },
+];
