@@ -40,6 +40,7 @@ export const EXTRA_FILES: Readonly<Record<string, Readonly<Record<string, string
     'executions/let-go.ts': 'how park and giveBack let go',
     'executions/load-execution.ts': 'rows of executions as arrays',
     'executions/lost.ts': 'what dead sessions left, too long to share a file',
+    'executions/strays.ts': 'claims whose answer was lost with the commit',
     'executions/take-claims.ts': 'what a claim does to the executions that were chosen',
     'executions/owner-view.ts': 'what refusals are explained from',
     'executions/owner.ts': 'what the verbs of owners share',

@@ -48,6 +48,7 @@ export interface ExecutionStore
 
 /** What workers do. */
 export interface ExecutionOwning {
+  /** When its answer was lost, what it took comes with the next one of the same session. */
   claim(request: Claim): Promise<ClaimAnswer>;
   /** How many more executions would make it faster now; with more it would only be busier. */
   room(): number;

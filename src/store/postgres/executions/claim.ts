@@ -42,11 +42,14 @@ export async function claim(parts: Parts, request: Claim): Promise<ClaimAnswer> 
     noteAll(parts, strays);
     return { kind: 'claimed', claims: strays, more: true, overdue: false };
   }
-  const { highest } = parts.strays;
+  parts.strays.sent(session);
   try {
-    return await claimNow(parts, request);
+    const answer = await claimNow(parts, request);
+    parts.strays.answered(session);
+    return answer;
   } catch (fault) {
-    if (fault instanceof OutcomeUnknown) parts.strays.suspect(session, highest);
+    if (fault instanceof OutcomeUnknown) parts.strays.suspect(session);
+    else parts.strays.answered(session);
     throw fault;
   }
 }

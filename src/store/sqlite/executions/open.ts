@@ -4,7 +4,6 @@ import { attachment, attachments } from './attachments.ts';
 import { getBlob, putBlob } from './blobs.ts';
 import { cancel } from './cancel.ts';
 import { children } from './children.ts';
-import { claim } from './claim.ts';
 import { finish } from './finish.ts';
 import { dueSchedules, fireSchedule } from './fire-schedule.ts';
 import { giveBack } from './give-back.ts';
@@ -27,6 +26,7 @@ import {
   schedules,
 } from './schedules.ts';
 import { signal } from './signal.ts';
+import { Strays } from './strays.ts';
 import { submit } from './submit.ts';
 import { putTemplate, template, templates } from './templates.ts';
 import { transact } from './transact.ts';
@@ -38,9 +38,10 @@ import { transact } from './transact.ts';
 const WAITING_MAX = 600;
 
 export function executionsOf(database: Database): ExecutionStore {
+  const strays = new Strays(database);
   return {
     submit: (request) => database.perform(submit, request),
-    claim: (request) => database.perform(claim, request),
+    claim: (request) => strays.claim(request),
     room: () => Math.max(0, WAITING_MAX - database.waiting),
     record: (request) => database.perform(record, withOwnBytes(request)),
     transact: (request) => database.perform(transact, withOwnBytes(request)),

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { toFence } from '../../../lease/fence.ts';
+import type { SessionId } from '../../../lease/names.ts';
+import { StoreUnavailable } from '../../../support/fault.ts';
+import { ManualClock } from '../../../testing/manual-clock.ts';
+import type { Claimed } from '../../contract/execution-store.ts';
+import type { Queries } from '../database.ts';
+import { Strays } from './strays.ts';
+
+const ANN = '01900000-0000-7000-8000-00000000000a' as SessionId;
+const BOB = '01900000-0000-7000-8000-00000000000b' as SessionId;
+
+function idOf(fence: number): string {
+  return `01900000-0000-7000-8000-${fence.toString().padStart(12, '0')}`;
+}
+
+/** A server on which sessions carry executions, by fence, and that can be away. */
+class Server implements Queries {
+  readonly carried: Map<SessionId, Set<number>> = new Map();
+  readonly ended: Set<string> = new Set();
+  isAway = false;
+  asked = 0;
+
+  carry(session: SessionId, ...fences: readonly number[]): void {
+    this.carried.set(session, new Set([...(this.carried.get(session) ?? []), ...fences]));
+  }
+
+  async rows<Row>(
+    { text }: { readonly text: string },
+    values: readonly unknown[],
+  ): Promise<readonly Row[]> {
+    this.asked += 1;
+    if (this.isAway) throw new StoreUnavailable('away');
+    if (text.includes('hf.session')) {
+      const ids = String(values[0]).slice(1, -1).split(',');
+      return ids.filter((id) => !this.ended.has(id)).map((id) => ({ id })) as Row[];
+    }
+    const fences = [...(this.carried.get(values[0] as SessionId) ?? [])];
+    const isLoad = text.includes('hf.history');
+    const wanted = isLoad ? String(values[1]) : '';
+    return fences
+      .filter((fence) => (isLoad ? wanted.includes(idOf(fence)) : fence > Number(values[1])))
+      .map((fence) => rowOf(fence, values[0] as SessionId)) as Row[];
+  }
+}
+
+function rowOf(fence: number, session: SessionId): object {
+  const said = JSON.stringify({ previous: 'none' });
+  const row = { id: idOf(fence), fence, session_id: session, status: 1, lane: 0, hold: 0, said };
+  const none = ['about', 'key', 'intent', 'parent_id', 'parent_call', 'deadline_at', 'ready_at'];
+  const nulls = [...none, 'ended_at', 'progress'].map((name) => [name, null]);
+  return { ...Object.fromEntries(nulls), ...row, claimed_at: 1, seq: 2, news: 0 };
+}
+
+function claimedOf(fence: number): Claimed {
+  return { fence: toFence(fence) } as Claimed;
+}
+
+async function found(strays: Strays, server: Server, session: SessionId = ANN): Promise<number[]> {
+  return (await strays.find(server, session)).map(({ fence }) => Number(fence));
+}
+
+const MINUTE_MS = 60_000;
+
+test('X-25: a claim that may have been done is not forgotten however long the server is away', async () => {
+  const clock = new ManualClock();
+  const server = new Server();
+  const strays = new Strays(clock);
+  strays.sent(ANN);
+  strays.suspect(ANN);
+  server.carry(ANN, 7);
+  server.isAway = true;
+  for (let minutes = 0; minutes < 120; minutes += 1) {
+    await assert.rejects(found(strays, server), StoreUnavailable);
+    await clock.advance(MINUTE_MS);
+  }
+  server.isAway = false;
+  assert.deepEqual(await found(strays, server), [7]);
+  assert.deepEqual(await found(strays, server), [], 'once');
+});
+
+test('X-25: a claim that is done late, by a server that was slow, is found all the same', async () => {
+  const clock = new ManualClock();
+  const server = new Server();
+  const strays = new Strays(clock);
+  strays.sent(ANN);
+  strays.suspect(ANN);
+  for (let minutes = 0; minutes < 60; minutes += 1) {
+    assert.deepEqual(await found(strays, server), []);
+    await clock.advance(MINUTE_MS);
+  }
+  server.carry(ANN, 9);
+  await clock.advance(MINUTE_MS);
+  assert.deepEqual(await found(strays, server), [9]);
+});
+
+test('X-25: what was answered is no stray, also when it was answered beside the claim that was lost', async () => {
+  const server = new Server();
+  const strays = new Strays(new ManualClock());
+  strays.sent(ANN);
+  strays.sent(ANN);
+  server.carry(ANN, 3, 4);
+  assert.equal(strays.answering(ANN, [claimedOf(3)]).length, 1);
+  strays.answered(ANN);
+  strays.suspect(ANN);
+  assert.deepEqual(await found(strays, server), [4]);
+  strays.sent(ANN);
+  assert.equal(
+    strays.answering(ANN, [claimedOf(4)]).length,
+    0,
+    'its late answer is not told again',
+  );
+});
+
+test('X-25: a lost claim is looked for often at first and seldom later, and others never', async () => {
+  const clock = new ManualClock();
+  const server = new Server();
+  const strays = new Strays(clock);
+  await found(strays, server, BOB);
+  assert.equal(server.asked, 0);
+  strays.sent(ANN);
+  strays.suspect(ANN);
+  for (let times = 0; times < 10; times += 1) await found(strays, server);
+  assert.equal(server.asked, 10);
+  await clock.advance(10 * MINUTE_MS);
+  server.asked = 0;
+  for (let times = 0; times < 10; times += 1) await found(strays, server);
+  assert.equal(server.asked, 1);
+});
+
+test('X-25: sessions that have ended are forgotten, and what is carried no more', async () => {
+  const clock = new ManualClock();
+  const server = new Server();
+  const strays = new Strays(clock);
+  for (const session of [ANN, BOB]) {
+    strays.sent(session);
+    strays.suspect(session);
+  }
+  server.carry(BOB, 5, 6);
+  assert.deepEqual(await found(strays, server, BOB), [5, 6]);
+  assert.deepEqual(strays.size, { sessions: 2, known: 2 });
+  server.carried.get(BOB)?.delete(5);
+  server.ended.add(ANN);
+  await found(strays, server, BOB);
+  assert.deepEqual(strays.size, { sessions: 1, known: 1 });
+});

@@ -1,0 +1,113 @@
+// Claims whose commit was done and not answered: their executions are carried by a session that lives, so
+// nobody but that session can ever have them.
+
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { OutcomeUnknown } from '../../../support/fault.ts';
+import {
+  claiming,
+  claimOnce,
+  endSessionOf,
+  heldOf,
+  mustClaim,
+  mustFinish,
+  mustRead,
+  mustSubmit,
+  signalling,
+  worker,
+} from '../../../testing/execution-contract/worker.ts';
+import type { CoordinatorStore } from '../../contract/execution-store.ts';
+import { Connection } from '../connection.ts';
+import { openSqliteStore } from '../open.ts';
+
+async function opened(t: TestContext): Promise<CoordinatorStore> {
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-strays-'));
+  const store = await openSqliteStore({ file: join(folder, 'store.db') });
+  t.after(async () => {
+    await store.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  return store;
+}
+
+/** The next commits say that the disk has failed, and no transaction is open then. */
+function failCommits(t: TestContext, outcomes: readonly ('done' | 'undone')[]): void {
+  const left = [...outcomes];
+  const run = Connection.prototype.run;
+  const mock = t.mock.method(
+    Connection.prototype,
+    'run',
+    function (this: Connection, sql: string, parameters = {}) {
+      const outcome = sql === 'commit' ? left.shift() : undefined;
+      if (outcome === undefined) return run.call(this, sql, parameters);
+      if (left.length === 0) mock.mock.restore();
+      run.call(this, outcome === 'done' ? 'commit' : 'rollback');
+      throw Object.assign(new Error('disk I/O error'), { errcode: 10 });
+    },
+  );
+}
+
+test('X-25: what was claimed and never answered is answered to the next claim of its session', async (t) => {
+  const store = await opened(t);
+  const ann = await worker(store);
+  const [first, second] = [await mustSubmit(store), await mustSubmit(store)];
+  failCommits(t, ['done']);
+  await assert.rejects(store.executions.claim(claiming(ann)), OutcomeUnknown);
+  assert.equal((await mustRead(store, first)).status, 'running');
+  await store.executions.signal(signalling(first));
+  const other = await worker(store, 'bob');
+  assert.deepEqual((await claimOnce(store, claiming(other))).claims, []);
+  const { claims, more } = await claimOnce(store, claiming(ann));
+  assert.deepEqual(
+    claims.map(({ execution, previous }) => [execution.id, execution.news, previous]),
+    [
+      [first, 1, 'none'],
+      [second, 0, 'none'],
+    ],
+  );
+  assert.equal(more, true);
+  assert.deepEqual((await claimOnce(store, claiming(ann))).claims, [], 'once');
+  for (const claimed of claims) await mustFinish(store, heldOf(claimed, ann));
+});
+
+test('X-25: a claim that was not done is not answered, and what it was for is claimed anew', async (t) => {
+  const store = await opened(t);
+  const ann = await worker(store);
+  const id = await mustSubmit(store);
+  failCommits(t, ['undone']);
+  await assert.rejects(store.executions.claim(claiming(ann)), OutcomeUnknown);
+  const held = await mustClaim(store, ann, id);
+  await mustFinish(store, held);
+});
+
+test('X-25: an answer that is lost twice is not forgotten', async (t) => {
+  const store = await opened(t);
+  const ann = await worker(store);
+  const id = await mustSubmit(store);
+  failCommits(t, ['done', 'undone', 'done']);
+  for (let times = 0; times < 3; times += 1) {
+    await assert.rejects(store.executions.claim(claiming(ann)), OutcomeUnknown);
+  }
+  const { claims } = await claimOnce(store, claiming(ann));
+  assert.deepEqual(
+    claims.map(({ execution }) => execution.id),
+    [id],
+  );
+});
+
+test('X-25: what a dead session was never told of is claimed by others, and not by it', async (t) => {
+  const store = await opened(t);
+  const ann = await worker(store);
+  const id = await mustSubmit(store);
+  failCommits(t, ['done']);
+  await assert.rejects(store.executions.claim(claiming(ann)), OutcomeUnknown);
+  await endSessionOf(store, ann);
+  const bob = await worker(store, 'bob');
+  const { claimed } = await mustClaim(store, bob, id);
+  assert.equal(claimed.previous, 'lost');
+  const answer = await store.executions.claim(claiming(ann));
+  assert.equal(answer.kind, 'refused');
+});
