@@ -16,7 +16,10 @@ import type { Instant } from '../support/clock.ts';
 import { failureOf } from './failures.ts';
 import type { Drift } from './ledger.ts';
 import { tell } from './observer.ts';
+import { HistoryDiffers } from './refused-write.ts';
 import type { Run } from './run.ts';
+
+const GIVE_UP_MS = 1_000;
 
 export interface End {
   readonly status: TerminalStatus;
@@ -44,6 +47,7 @@ export class Departure {
   readonly #events: DepartureEvents;
   #isLeaving = false;
   #wasRejected = false;
+  #hasGivenUp = false;
 
   constructor(run: Run, events: DepartureEvents) {
     this.#run = run;
@@ -126,6 +130,35 @@ export class Departure {
     });
   }
 
+  /** Blocked, whatever was tried before; and tried again until it is, for as long as the session lives. */
+  giveUp(why: string): void {
+    if (this.#hasGivenUp) return;
+    this.#hasGivenUp = true;
+    this.#isLeaving = true;
+    this.#run.over();
+    this.#blockAtLast(why).then(
+      () => this.#events.left(),
+      () => this.#events.left(),
+    );
+  }
+
+  async #blockAtLast(why: string): Promise<void> {
+    const { journal, session, config } = this.#run;
+    const event = { kind: 'blocked', body: JSON.stringify({ why }) as Payload } as const;
+    while (!session.signal.aborted) {
+      try {
+        const answer = await journal.leave(event, (base) =>
+          this.#executions.giveBack({ ...base, blocked: true }),
+        );
+        if (answer !== undefined) this.#tell({ kind: 'blocked', why });
+        return;
+      } catch {
+        // As with what led here: the store may take it later, and nobody else can do it.
+        await config.timers.pause(GIVE_UP_MS, session.signal);
+      }
+    }
+  }
+
   /** `abandoned`: steps of it still run here, so they may be run twice. */
   giveBack(why: 'stopping' | 'resumed', abandoned = false): void {
     this.#leave({
@@ -153,6 +186,10 @@ export class Departure {
 
   /** What was to be written can never be stored: that is how the execution ends, if that can be stored. */
   reject(fault: unknown): void {
+    if (fault instanceof HistoryDiffers) {
+      this.giveUp(fault.message);
+      return;
+    }
     if (this.#wasRejected) {
       this.#events.troubled(fault);
       return;

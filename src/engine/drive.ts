@@ -79,12 +79,14 @@ export class Drive implements RunEvents, DepartureEvents {
     this.#tellClaimed();
     const read = claimed.previous === 'none' ? [] : await this.#readHistory().catch(unreadable);
     if (this.#isGone) return;
-    const run = this.#runOf(read instanceof Unreadable ? [] : read);
+    const { submittedAt } = claimed.execution;
+    const ledger = read instanceof Unreadable ? read : ledgerOf(read, claimed);
+    const run = this.#runOf(ledger instanceof Unreadable ? new Ledger([], submittedAt) : ledger);
     const departure = new Departure(run, this);
     this.#run = run;
     this.#departure = departure;
-    if (read instanceof Unreadable) {
-      departure.block(`Its history cannot be read: ${read.why}`);
+    if (ledger instanceof Unreadable) {
+      departure.block(`Its history cannot be read: ${ledger.why}`);
       return;
     }
     if (claimed.execution.fruitlessClaims >= this.#config.fruitlessClaimsMax) {
@@ -98,9 +100,8 @@ export class Drive implements RunEvents, DepartureEvents {
     await this.#runCode(run, departure);
   }
 
-  #runOf(history: readonly HistoryEvent[]): Run {
+  #runOf(ledger: Ledger): Run {
     const { claimed, pipeline, session } = this.#assignment;
-    const ledger = new Ledger(history, claimed.execution.submittedAt);
     return new Run(this.#config, { claimed, pipeline, ledger, session }, this);
   }
 
@@ -237,12 +238,8 @@ export class Drive implements RunEvents, DepartureEvents {
   troubled(error: unknown): void {
     const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
     tell(this.#config.observer, { kind: 'trouble', what: 'An execution could not be run', cause });
-    const canLeave = this.#departure !== undefined && !this.#departure.isLeaving;
-    if (canLeave) this.#departure?.block(`The engine failed: ${cause}`);
-    else {
-      this.#run?.over();
-      this.left();
-    }
+    if (this.#departure !== undefined) this.#departure.giveUp(`The engine failed: ${cause}`);
+    else this.left();
   }
 
   /** However it did. */
@@ -286,6 +283,14 @@ class Unreadable {
 
 function unreadable(fault: unknown): Unreadable {
   return new Unreadable(fault instanceof Error ? fault.message : String(fault));
+}
+
+function ledgerOf(history: readonly HistoryEvent[], { execution }: Claimed): Ledger | Unreadable {
+  try {
+    return new Ledger(history, execution.submittedAt);
+  } catch (error) {
+    return unreadable(error);
+  }
 }
 
 /** What code throws may be something that cannot even be asked what it is. */

@@ -2,13 +2,15 @@
 // Entries that come while a write is under way go together into the next. What it was told is durable
 // when `stored` is called, never before.
 //
-//   - A refusal means that the claim is over: the run is lost, once, and nothing is written any more.
+//   - A refusal means that the claim is over: the run is lost, once, and nothing is written any more. One
+//     that means something else says that history is not what this owner takes it for: then nothing of
+//     its code is written any more, and it leaves after what is there.
 //   - A fault means that the store is away or has not answered: the same write is repeated until it is
 //     answered or the session is over. Repeating is safe (X-4).
 
 import type { HistoryEvent, NewEvent } from '../execution/history.ts';
 import type { Payload } from '../execution/names.ts';
-import { describeExecutionRefusal, type ExecutionRefusal } from '../execution/refusal.ts';
+import type { ExecutionRefusal } from '../execution/refusal.ts';
 import type {
   Attachment,
   Claimed,
@@ -20,10 +22,11 @@ import type {
   Transacted,
 } from '../store/contract/execution-store.ts';
 import type { Instant } from '../support/clock.ts';
-import { Fault, OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
+import { type Fault, OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
 import { jittered } from '../support/random.ts';
 import { atEndOfTurn } from '../support/timer.ts';
 import type { EngineConfig } from './config.ts';
+import { ClaimLost, HistoryDiffers, isClaimOver } from './refused-write.ts';
 
 export interface Entry {
   readonly event: NewEvent;
@@ -51,14 +54,7 @@ export interface JournalEvents {
 }
 
 const RETRY_MS = { first: 20, max: 2_000 } as const;
-
-export class ClaimLost extends Fault {
-  override readonly name = 'ClaimLost';
-
-  constructor(refusal: ExecutionRefusal) {
-    super('claim-lost', describeExecutionRefusal(refusal));
-  }
-}
+const HISTORY_PAGE = 1_000;
 
 export class Journal {
   readonly #config: EngineConfig;
@@ -74,6 +70,8 @@ export class Journal {
   #writesAgain = false;
   #cancelFlush: (() => void) | undefined;
   #isClosed = false;
+  /** What is stored is not what this owner takes it for. */
+  #isBehind = false;
 
   constructor(
     config: EngineConfig,
@@ -103,7 +101,7 @@ export class Journal {
 
   /** Written with what comes next, or by `flush`. */
   append(entry: Entry): void {
-    if (!this.#isClosed) this.#entries.push(entry);
+    if (!this.#isClosed && !this.#isBehind) this.#entries.push(entry);
   }
 
   /** Something is to be told to the code when it is durable. */
@@ -154,12 +152,13 @@ export class Journal {
 
   /**
    * The write with which the owner leaves: everything that waits goes with it, in the same transaction.
-   * Undefined when the claim was lost.
+   * Undefined when the claim was lost, or has been left already.
    */
   async leave<Answer extends { readonly kind: string }>(
     event: NewEvent,
     write: (base: OwnerWrite) => Promise<Answer>,
   ): Promise<Answer | undefined> {
+    if (this.#isBehind) await this.#catchUp();
     while (this.#writing !== undefined) await this.#writing;
     if (this.#isClosed) return undefined;
     // What comes meanwhile waits: two writes at once would race for one seq.
@@ -176,14 +175,29 @@ export class Journal {
       this.#isClosed = true;
       return answer;
     }
-    if ((answer as { why?: string }).why !== 'unseen-news') {
-      this.#lose(answer as unknown as ExecutionRefusal);
+    const refusal = answer as unknown as ExecutionRefusal;
+    if (refusal.why !== 'unseen-news') {
+      const fault = this.#lose(refusal);
+      if (fault !== undefined) throw fault;
       return undefined;
     }
     // Nothing was written: the entries are still to be.
     this.#entries = [...entries, ...this.#entries];
+    this.#progress ??= base.progress;
     this.#goOn();
     return answer;
+  }
+
+  /** Where history ends, whatever this owner took it for. */
+  async #catchUp(): Promise<void> {
+    const { id } = this.#claim;
+    const row = await this.#untilAnswered(() => this.#executions.read(id));
+    for (let last = row?.seq; last !== undefined; ) {
+      const query = { id, after: last, limit: HISTORY_PAGE };
+      const page = await this.#untilAnswered(() => this.#executions.history(query));
+      this.#next = last + 1;
+      last = page?.at(-1)?.seq;
+    }
   }
 
   /** A write of the user's own, with its event, in one transaction. */
@@ -227,7 +241,7 @@ export class Journal {
         return { kind: 'already', event };
       }
     }
-    this.#lose(refusal);
+    this.#refused(refusal);
     return undefined;
   }
 
@@ -295,7 +309,7 @@ export class Journal {
     this.#writing = undefined;
     if (this.#isClosed) return;
     if (answer.kind === 'refused') {
-      this.#lose(answer);
+      this.#refused(answer);
       return;
     }
     this.#next += entries.length;
@@ -315,10 +329,22 @@ export class Journal {
     this.flush();
   }
 
-  #lose(refusal: ExecutionRefusal): void {
-    if (this.#isClosed) return;
+  #refused(refusal: ExecutionRefusal): void {
+    const fault = this.#lose(refusal);
+    if (fault !== undefined) this.#events.rejected(fault);
+  }
+
+  /** What it means, when it does not mean that the claim is over. */
+  #lose(refusal: ExecutionRefusal): HistoryDiffers | undefined {
+    if (this.#isClosed) return undefined;
+    if (!isClaimOver(refusal)) {
+      this.#isBehind = true;
+      this.#entries = [];
+      return new HistoryDiffers(refusal);
+    }
     this.close();
     this.#events.lost(new ClaimLost(refusal));
+    return undefined;
   }
 
   /** Undefined when the session is over before the store has answered. Throws what will never change. */

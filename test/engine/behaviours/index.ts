@@ -10,6 +10,7 @@ import { PAUSING } from './pausing.ts';
 import { PAYLOADS } from './payloads.ts';
 import { QUEUEING } from './queueing.ts';
 import { RECOVERY } from './recovery.ts';
+import { REFUSALS } from './refusals.ts';
 import { RETRIES } from './retries.ts';
 import { SCHEDULING } from './scheduling.ts';
 import { STEPS } from './steps.ts';
@@ -24,6 +25,7 @@ export const BEHAVIOURS: readonly Behaviour[] = [
   ...PAUSING,
   ...CONTINUING,
   ...RECOVERY,
+  ...REFUSALS,
   ...DRIFT,
   ...CODE,
   ...PAYLOADS,

@@ -1,0 +1,111 @@
+// Writes that are refused, or fail, for reasons that the engine cannot know: no execution is left running by
+// nobody; it moves, or people see why not.
+
+import assert from 'node:assert/strict';
+import type { Holdfast } from '../../../src/engine/holdfast.ts';
+import { pipeline } from '../../../src/engine/pipeline.ts';
+import type { ExecutionStore, OwnerWrite } from '../../../src/store/contract/execution-store.ts';
+import { Fault } from '../../../src/support/fault.ts';
+import type { Behaviour, Stage } from '../stage.ts';
+
+const waiting = pipeline({
+  name: 'waiting',
+  async run(ctx) {
+    const first = await ctx.step('first', () => 'recorded');
+    await ctx.receive('go');
+    return `${first}, and received`;
+  },
+});
+
+/** Something else writes under the same claim, once, just before this verb does. */
+function intruded(stage: Stage, verb: 'record' | 'park' | 'finish'): Holdfast {
+  let isDone = false;
+  const intrude = async (executions: ExecutionStore, request: OwnerWrite): Promise<void> => {
+    if (isDone) return;
+    isDone = true;
+    const { id, fence, session, seq } = request;
+    const events = [{ kind: 'progressed', name: 'intruder' }] as const;
+    const answer = await executions.record({ id, fence, session, seq, events });
+    assert.equal(answer.kind, 'recorded');
+  };
+  return stage.holdfastWith((executions) => ({
+    [verb]: async (request: never) => {
+      await intrude(executions, request);
+      return executions[verb](request);
+    },
+  }));
+}
+
+async function whyBlocked(stage: Stage, holdfast: Holdfast, id: string): Promise<string> {
+  await stage.until(holdfast, id, ({ holds }) => holds.includes('blocked'));
+  const last = (await holdfast.history(id)).at(-1);
+  assert.equal(last?.kind, 'blocked');
+  return (JSON.parse(last.body ?? '{}') as { why: string }).why;
+}
+
+export const REFUSALS: readonly Behaviour[] = [
+  ...(['record', 'park', 'finish'] as const).map(
+    (verb): Behaviour => ({
+      name: `X-4: an execution whose history has an event that its worker does not know is blocked (${verb})`,
+      async run(stage) {
+        const holdfast = intruded(stage, verb);
+        const worker = await stage.worker(holdfast, [waiting]);
+        const { id, result } = await holdfast.submit(waiting, undefined);
+        await holdfast.signal(id, { name: verb === 'park' ? 'not yet' : 'go' });
+        assert.match(await whyBlocked(stage, holdfast, id), /history.*another event at \d+/);
+        assert.ok(stage.reports.some(({ kind }) => kind === 'blocked'));
+        if (verb === 'park') await holdfast.signal(id, { name: 'go' });
+        await holdfast.resume(id);
+        assert.equal(await result(), 'recorded, and received');
+        assert.equal(worker.running, 0);
+      },
+    }),
+  ),
+  {
+    name: 'an execution that can neither be recorded nor ended is blocked as soon as that can be stored',
+    async run(stage) {
+      let failures = 3;
+      const rejected = async (): Promise<never> => {
+        throw new Fault('store-rejected', 'Not this one.');
+      };
+      const holdfast = stage.holdfastWith((executions) => ({
+        record: (request) => (failures > 0 ? rejected() : executions.record(request)),
+        finish: (request) => (failures > 0 ? rejected() : executions.finish(request)),
+        giveBack: (request) => {
+          failures -= 1;
+          return failures > 0 ? rejected() : executions.giveBack(request);
+        },
+      }));
+      const plain = pipeline({ name: 'plain', run: (ctx) => ctx.step('s', () => 'stored') });
+      await stage.worker(holdfast, [plain]);
+      const { id, result } = await holdfast.submit(plain, undefined);
+      assert.match(await whyBlocked(stage, holdfast, id), /Not this one/);
+      await holdfast.resume(id);
+      assert.equal(await result(), 'stored');
+    },
+  },
+  {
+    name: 'an execution whose history makes no sense is blocked',
+    async run(stage) {
+      let isBroken = false;
+      const holdfast = stage.holdfastWith((executions) => ({
+        history: async (query) => {
+          const events = await executions.history(query);
+          if (!isBroken) return events;
+          return events.map((event) =>
+            event.kind === 'step-completed' ? { ...event, body: '{' as never } : event,
+          );
+        },
+      }));
+      await stage.worker(holdfast, [waiting]);
+      const { id, result } = await holdfast.submit(waiting, undefined);
+      await stage.until(holdfast, id, ({ status }) => status === 'waiting');
+      isBroken = true;
+      await holdfast.signal(id, { name: 'go' });
+      assert.match(await whyBlocked(stage, holdfast, id), /cannot be read/);
+      isBroken = false;
+      await holdfast.resume(id);
+      assert.equal(await result(), 'recorded, and received');
+    },
+  },
+];
