@@ -69,6 +69,7 @@ export const EXTRA_FILES: Readonly<Record<string, Readonly<Record<string, string
     'executions/insert-executions.ts': 'new executions: by submit, as children, as a successor',
     'executions/ledger.ts': 'how far the histories of executions claimed here are known to go',
     'executions/items.ts': 'what a flush of the writes of owners is made of',
+    'executions/lent-connection.ts': 'what user code sees of the connection',
     'executions/let-go.ts': 'the statement that park and giveBack share',
     'executions/owner-guards.ts': 'the guard that every statement of an owner has',
     'executions/parts.ts': 'what every verb works with',

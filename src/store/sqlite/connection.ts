@@ -190,12 +190,18 @@ const READONLY = 8;
 const CORRUPT = 11;
 const FULL = 13;
 const PROTOCOL = 15;
+const CONSTRAINT = 19;
 const NOT_A_DATABASE = 26;
 
 /** Another connection has the lock; what was asked for can be asked for again. */
 export function isBusy(error: unknown): boolean {
   const code = resultCode(error);
   return code === BUSY || code === PROTOCOL;
+}
+
+/** What a statement was to write is not allowed by its table, or by a trigger. */
+export function isConflict(error: unknown): boolean {
+  return resultCode(error) === CONSTRAINT;
 }
 
 /** For errors of work that is known not to have been applied. Other errors stay what they are. */

@@ -12,7 +12,7 @@ import { systemTimers } from '../../support/timer.ts';
 import { connect } from './connect.ts';
 import { Connection } from './connection.ts';
 import { Database } from './database.ts';
-import type { Transaction } from './transaction.ts';
+import { type Transaction, TransactionUndone } from './transaction.ts';
 
 const cleanups: (() => Promise<void> | void)[] = [];
 
@@ -103,6 +103,30 @@ test('an operation that throws is undone and rejected alone', async () => {
   assert.ok((settled[3] as PromiseRejectedResult).reason instanceof StoreUnavailable);
   assert.deepEqual(await owners(database), ['first', 'second', 'third']);
   assert.equal(await database.write(charge('later')), 1);
+});
+
+test('an operation that undoes the transaction is answered, and all others are run again', async () => {
+  const { database } = await openDatabase();
+  const undoing = (answer: string) => (tx: Transaction) => {
+    charge('undone')(tx);
+    tx.connection.run('rollback');
+    throw new TransactionUndone(answer);
+  };
+  const settled = await Promise.allSettled([
+    database.write(charge('first')),
+    database.write<unknown>(undoing('one')),
+    database.write(charge('second')),
+    database.write(() => {
+      throw new Error('a bug');
+    }),
+    database.write<unknown>(undoing('two')),
+    database.write(charge('third')),
+  ]);
+  assert.deepEqual(
+    settled.map((each) => (each.status === 'fulfilled' ? each.value : each.reason.message)),
+    [1, 'one', 1, 'a bug', 'two', 1],
+  );
+  assert.deepEqual(await owners(database), ['first', 'second', 'third']);
 });
 
 test('all operations of a flush see one time, which is kept in the file (C-2)', async () => {

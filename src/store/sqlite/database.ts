@@ -17,7 +17,7 @@ import { jittered, type Random } from '../../support/random.ts';
 import type { Timers } from '../../support/timer.ts';
 import { type Connection, isBusy, toFault } from './connection.ts';
 import { StoreClock } from './store-clock.ts';
-import { type ReadTransaction, Transaction } from './transaction.ts';
+import { type ReadTransaction, Transaction, TransactionUndone } from './transaction.ts';
 
 export interface DatabaseConfig {
   readonly policy: LeasePolicy;
@@ -221,34 +221,56 @@ export class Database {
     batch: readonly Queued[],
     transaction: Transaction,
   ): readonly Queued[] | undefined {
+    let nth = 0;
     try {
-      for (const queued of batch) queued.answer = queued.operation(transaction, queued.request);
+      for (const queued of batch) {
+        queued.answer = queued.operation(transaction, queued.request);
+        nth += 1;
+      }
       return batch;
-    } catch {
+    } catch (error) {
       this.#connection.undo();
-      this.#queue = [...batch, ...this.#queue];
-      this.#isolates = true;
+      const left = this.#answerUndone(batch[nth], error) ? batch.toSpliced(nth, 1) : batch;
+      this.#isolates = left === batch;
+      this.#queue = [...left, ...this.#queue];
       return undefined;
     }
   }
 
-  #performIsolated(batch: readonly Queued[], transaction: Transaction): readonly Queued[] {
+  /** Undefined when one has undone the transaction: the others are queued again. */
+  #performIsolated(
+    batch: readonly Queued[],
+    transaction: Transaction,
+  ): readonly Queued[] | undefined {
     this.#isolates = false;
-    return batch.filter((queued) => {
+    const performed: Queued[] = [];
+    for (const [nth, queued] of batch.entries()) {
       this.#connection.run('savepoint operation');
       try {
         queued.answer = queued.operation(transaction, queued.request);
         this.#connection.run('release operation');
-        return true;
+        performed.push(queued);
       } catch (error) {
+        if (this.#answerUndone(queued, error)) {
+          this.#queue = [...performed, ...batch.slice(nth + 1), ...this.#queue];
+          return undefined;
+        }
         // A failing disk may have made SQLite undo the whole transaction: then all have failed.
         if (!this.#connection.isInTransaction) throw error;
         this.#connection.undo('operation');
         transaction.forgetSessions();
         queued.reject(toFault(error));
-        return false;
       }
-    });
+    }
+    return performed;
+  }
+
+  /** Nothing of it was kept, so its answer need not wait for a commit. */
+  #answerUndone(queued: Queued | undefined, error: unknown): boolean {
+    if (!(error instanceof TransactionUndone)) return false;
+    this.#connection.undo();
+    queued?.resolve(error.answer);
+    return true;
   }
 
   /** Still in the transaction: it was not applied. Otherwise its last frame may be on the disk. */

@@ -45,6 +45,17 @@ const IS_OPEN = `
 
 const WAITING_KEYS = 'select distinct key from ticket';
 
+/** Thrown by an operation that has ended the transaction by itself, with all that was in it. */
+export class TransactionUndone extends Error {
+  /** Of that operation: all others are run again. */
+  readonly answer: unknown;
+
+  constructor(answer: unknown) {
+    super('An operation has undone the transaction.');
+    this.answer = answer;
+  }
+}
+
 /** For operations that change nothing. */
 export interface ReadTransaction {
   readonly now: Instant;

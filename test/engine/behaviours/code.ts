@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { aesCodec } from '../../../src/engine/aes-codec.ts';
+import type { StepFailed } from '../../../src/engine/failures.ts';
 import { pipeline } from '../../../src/engine/pipeline.ts';
+import type { Failure } from '../../../src/execution/failure.ts';
 import type { Behaviour } from '../stage.ts';
 
 export const CODE: readonly Behaviour[] = [
@@ -138,6 +140,38 @@ export const CODE: readonly Behaviour[] = [
       assert.equal(await handle.result(), 'StepFailed');
       const counted = await holdfast.submit('set up', 'count');
       assert.deepEqual(await counted.result(), 1);
+    },
+  },
+  {
+    name: 'X-23: work that ends its transaction fails its step for good, and harms no other execution',
+    without: { memory: 'the memory store has no connection to write to' },
+    async run(stage) {
+      const ending = pipeline({
+        name: 'ending',
+        async run(ctx) {
+          const trick =
+            stage.kind === 'sqlite' ? 'insert or rollback into once values (1)' : 'commit';
+          const failure = await ctx
+            .transaction('ending', ((connection: Writer) => {
+              if (stage.kind !== 'sqlite') return write(stage.kind, connection, trick);
+              write(stage.kind, connection, 'create table once (n integer unique)');
+              write(stage.kind, connection, 'insert into once values (1)');
+              return write(stage.kind, connection, trick);
+            }) as never)
+            .catch((error: StepFailed) => error.failure);
+          return (failure as Failure).category;
+        },
+      });
+      const plain = pipeline({ name: 'plain', run: (ctx, n: number) => ctx.step('s', () => n) });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [ending, plain]);
+      const handles = await Promise.all([
+        holdfast.submit(plain, 1),
+        holdfast.submit(ending, undefined),
+        holdfast.submit(plain, 2),
+      ]);
+      const results = await Promise.all(handles.map(({ result }) => result()));
+      assert.deepEqual(results, [1, 'permanent', 2]);
     },
   },
   {

@@ -2,10 +2,11 @@ import type { ClientBase } from 'pg';
 import { refuseTransact } from '../../../execution/decide/owner.ts';
 import { historyEvents } from '../../../execution/decide/record.ts';
 import type { HistoryEvent } from '../../../execution/history.ts';
-import { Fault, InvalidInput } from '../../../support/fault.ts';
+import { InvalidInput } from '../../../support/fault.ts';
 import type { Transact, Transacted } from '../../contract/execution-store.ts';
 import { type Attempted, type Queries, statement } from '../database.ts';
 import { haltIfAhead } from '../halt.ts';
+import { lend } from './lent-connection.ts';
 import type { Parts } from './parts.ts';
 import { appendEvents, saveExecution } from './rows.ts';
 import { carryOut, type LockedView, lockForOwner } from './write.ts';
@@ -65,28 +66,4 @@ async function runWork<Result>(
   await carryOut(queries, request, now);
   const news = execution?.news ?? 0;
   return { keep: true, result: { kind: 'recorded', news, at: now, result } };
-}
-
-export interface LentConnection {
-  query(text: string | object, values?: readonly unknown[]): Promise<unknown>;
-}
-
-/** Queries, and nothing else, and not after the transaction is over. */
-function lend(client: ClientBase): { readonly connection: LentConnection; end(): void } {
-  let isOver = false;
-  const query: LentConnection['query'] = async (text, values) => {
-    if (isOver) {
-      throw new Fault(
-        'transaction-over',
-        'The transaction of this step is over. Nothing was sent.',
-      );
-    }
-    return client.query(text as string, values as unknown[]);
-  };
-  return {
-    connection: { query },
-    end() {
-      isOver = true;
-    },
-  };
 }

@@ -17,18 +17,29 @@ const FORBIDDEN =
 
 type Arguments = readonly (SQLInputValue | Record<string, SQLInputValue>)[];
 
+/**
+ * A conflict that is to be answered by a rollback, by the statement, the table or a trigger, ends the
+ * transaction; what came after that would be committed by itself, so nothing is let through any more.
+ */
 export function lend(connection: Connection): {
   readonly lent: LentConnection;
-  takeBack(): void;
+  /** What ended the transaction, when it has ended. */
+  takeBack(): { readonly endedBy: unknown } | undefined;
 } {
   let isLent = true;
+  let ended: { readonly endedBy: unknown } | undefined;
   const use = <Answer>(action: () => Answer): Answer => {
-    if (!isLent) {
+    if (!isLent || ended !== undefined) {
       throw new InvalidInput(
         'This connection was lent for one piece of work, which is over. Nothing was done.',
       );
     }
-    return action();
+    try {
+      return action();
+    } catch (endedBy) {
+      if (!connection.isInTransaction) ended = { endedBy };
+      throw endedBy;
+    }
   };
   const lent: LentConnection = {
     prepare(sql) {
@@ -50,6 +61,7 @@ export function lend(connection: Connection): {
     lent,
     takeBack() {
       isLent = false;
+      return ended;
     },
   };
 }

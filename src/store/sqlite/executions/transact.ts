@@ -3,7 +3,8 @@ import type { NewEvent } from '../../../execution/history.ts';
 import { assert } from '../../../support/assert.ts';
 import { InvalidInput } from '../../../support/fault.ts';
 import type { Transact, Transacted } from '../../contract/execution-store.ts';
-import type { Transaction } from '../transaction.ts';
+import { isConflict } from '../connection.ts';
+import { type Transaction, TransactionUndone } from '../transaction.ts';
 import { lend } from './lent-connection.ts';
 import { appendOwned, carry, mayAppend } from './owner.ts';
 import { ownerView, refused } from './owner-view.ts';
@@ -49,8 +50,19 @@ function work<Result>(tx: Transaction, request: Transact<Result>): Result {
       'Work in a transaction of the SQLite store must be synchronous: other executions share the transaction. Do not return a promise; await what it needs before.',
     );
   } finally {
-    takeBack();
+    const ended = takeBack();
+    if (ended !== undefined) endedByWork(ended.endedBy);
   }
+}
+
+/** Whatever the work made of it: all that was written in the flush is gone, by others too. */
+function endedByWork(cause: unknown): never {
+  if (!isConflict(cause)) throw cause;
+  const message = cause instanceof Error ? cause.message : String(cause);
+  const error = new InvalidInput(
+    `A conflict rolled back the transaction that the work ran in (${message}). Nothing of it was kept. Answer conflicts otherwise than by rollback here: the transaction belongs to the store.`,
+  );
+  throw new TransactionUndone({ kind: 'threw', error });
 }
 
 function append<Result>(

@@ -11,6 +11,7 @@ import { signalCases } from './signal.ts';
 import { submitCases } from './submit.ts';
 import { successorCases } from './successor.ts';
 import { transactCases } from './transact.ts';
+import { transactionControlCases } from './transaction-control.ts';
 import { wakingCases } from './waking.ts';
 
 export const verbCases: readonly ExecutionCase[] = [
@@ -20,6 +21,7 @@ export const verbCases: readonly ExecutionCase[] = [
   ...rateCases,
   ...recordCases,
   ...transactCases,
+  ...transactionControlCases,
   ...finishCases,
   ...successorCases,
   ...wakingCases,
