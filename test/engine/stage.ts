@@ -44,9 +44,13 @@ export class Stage {
   }
 
   /** On the same store, with some of its verbs changed. */
-  holdfastWith(change: (executions: ExecutionStore) => Partial<ExecutionStore>): Holdfast {
+  holdfastWith(
+    change: (executions: ExecutionStore) => Partial<ExecutionStore>,
+    changed: Partial<CoordinatorStore> = {},
+  ): Holdfast {
     const { executions } = this.store;
-    const store = { ...this.store, executions: { ...executions, ...change(executions) } };
+    const verbs = { ...executions, ...change(executions) };
+    const store = { ...this.store, ...changed, executions: verbs };
     const observer = { report: (report: ExecutionReport) => this.reports.push(report) };
     const holdfast = new Holdfast({ store, observer, ...this.#options });
     this.#holdfasts.push(holdfast);
@@ -97,6 +101,11 @@ export class Stage {
 export function door(): { readonly passed: Promise<void>; open(): void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { passed: promise, open: () => resolve() };
+}
+
+/** Everything that can happen without the store or the clock has happened. */
+export async function turns(): Promise<void> {
+  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
 export function pause(ms: number): Promise<void> {
