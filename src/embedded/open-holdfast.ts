@@ -1,10 +1,10 @@
 // `openHoldfast`: the embedded engine on a store that is already open, on a file, or on a URL.
 
 import { Holdfast } from '../engine/holdfast.ts';
-import type { HoldfastOptions } from '../engine/holdfast-options.ts';
+import { HOLDFAST_OPTION_NAMES, type HoldfastOptions } from '../engine/holdfast-options.ts';
 import type { CoordinatorStore } from '../store/contract/execution-store.ts';
 import { InvalidInput } from '../support/fault.ts';
-import { shown } from '../support/options.ts';
+import { readOptions, shown } from '../support/options.ts';
 
 export interface OpenHoldfastOptions extends Omit<HoldfastOptions, 'store'> {
   /** An open store, `postgres://…`, or the path of a SQLite file, such as `./holdfast.db`. */
@@ -13,11 +13,11 @@ export interface OpenHoldfastOptions extends Omit<HoldfastOptions, 'store'> {
 
 /** A store that is given as text is opened here, and closed with `close`. */
 export async function openHoldfast(options: OpenHoldfastOptions): Promise<Holdfast> {
-  const { store } = options;
-  if (typeof store !== 'string') return new Holdfast({ ...options, store });
+  const { store, ...rest } = readOptions('openHoldfast', options, HOLDFAST_OPTION_NAMES);
+  if (typeof store !== 'string') return new Holdfast({ ...rest, store });
   const opened = await openStore(store);
   try {
-    return new OwningHoldfast({ ...options, store: opened });
+    return new OwningHoldfast({ ...rest, store: opened });
   } catch (fault) {
     await opened.close();
     throw fault;
@@ -36,7 +36,8 @@ async function openStore(place: string): Promise<CoordinatorStore> {
     const { openPostgresStore } = await import('../store/postgres/open.ts');
     return openPostgresStore({ url: place });
   }
-  if (place === '' || /^[a-z][a-z0-9+.-]+:\/\//i.test(place)) {
+  const isPath = place !== '' && !place.includes('\0') && place.isWellFormed();
+  if (!isPath || /^[a-z][a-z0-9+.-]+:\/\//i.test(place)) {
     throw new InvalidInput(
       `openHoldfast: store is an open store, a URL that starts with postgres://, or the path of a SQLite file; got ${shown(place)}.`,
     );

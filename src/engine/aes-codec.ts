@@ -2,8 +2,9 @@
 // first key; all keys read.
 
 import { createCipheriv, createDecipheriv } from 'node:crypto';
+import { isUint8Array } from 'node:util/types';
 import { Fault, InvalidInput } from '../support/fault.ts';
-import { boundedText } from '../support/options.ts';
+import { boundedText, readList, readOptions, shown } from '../support/options.ts';
 import { secureBytes } from '../support/random.ts';
 import type { PayloadCodec } from './payloads.ts';
 
@@ -14,20 +15,26 @@ export interface CodecKey {
 }
 
 const ALGORITHM = 'aes-256-gcm';
+const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /** `keys[0]` encrypts. Keep old keys for as long as anything they encrypted is kept. */
 export function aesCodec(keys: readonly CodecKey[]): PayloadCodec {
-  const [current] = keys;
-  if (current === undefined) throw new InvalidInput('aesCodec needs at least one key.');
-  const byId = new Map(keys.map(({ id, key }) => [named(id), checked(id, key)]));
-  if (byId.size !== keys.length) throw new InvalidInput('aesCodec: two keys have the same id.');
+  const checked = readList('aesCodec: keys', keys).map(checkedKey);
+  const [current] = checked;
+  if (current === undefined) {
+    throw new InvalidInput('aesCodec: keys must have at least one { id, key }.');
+  }
+  const byId = new Map(checked.map(({ by, key }) => [by, key]));
+  if (byId.size !== checked.length) {
+    throw new InvalidInput('aesCodec: two of keys have the same id.');
+  }
   return {
     encode(bytes) {
       const nonce = secureBytes(NONCE_BYTES);
-      const by = named(current.id);
-      const cipher = createCipheriv(ALGORITHM, current.key, nonce).setAAD(Buffer.from(by));
+      const { by, key } = current;
+      const cipher = createCipheriv(ALGORITHM, key, nonce).setAAD(Buffer.from(by));
       const body = Buffer.concat([cipher.update(bytes), cipher.final()]);
       return { by, bytes: Buffer.concat([nonce, cipher.getAuthTag(), body]) };
     },
@@ -40,10 +47,10 @@ export function aesCodec(keys: readonly CodecKey[]): PayloadCodec {
         );
       }
       const tagEnd = NONCE_BYTES + TAG_BYTES;
-      const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, NONCE_BYTES))
-        .setAAD(Buffer.from(by))
-        .setAuthTag(bytes.subarray(NONCE_BYTES, tagEnd));
       try {
+        const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, NONCE_BYTES))
+          .setAAD(Buffer.from(by))
+          .setAuthTag(bytes.subarray(NONCE_BYTES, tagEnd));
         return Buffer.concat([decipher.update(bytes.subarray(tagEnd)), decipher.final()]);
       } catch (cause) {
         throw new Fault(
@@ -56,13 +63,23 @@ export function aesCodec(keys: readonly CodecKey[]): PayloadCodec {
   };
 }
 
-function named(id: string): string {
-  return `${ALGORITHM}:${boundedText('The id of a key', id, 64)}`;
-}
-
-function checked(id: string, key: Uint8Array): Uint8Array {
-  if (key.length !== 32) {
-    throw new InvalidInput(`aesCodec: key "${id}" must have 32 bytes; it has ${key.length}.`);
+/** A copy of the key: what becomes of the caller's does not matter. */
+function checkedKey(given: unknown): { readonly by: string; readonly key: Uint8Array } {
+  // What is meant to be a key may be one: it is never shown.
+  if (typeof given !== 'object' || given === null || isUint8Array(given)) {
+    throw new InvalidInput('aesCodec: each of keys is an object, such as { id, key }.');
   }
-  return key;
+  const { id, key } = readOptions('aesCodec: key', given as CodecKey, ['id', 'key']);
+  const by = `${ALGORITHM}:${boundedText('The id of a key', id, 64)}`;
+  if (!isUint8Array(key)) {
+    throw new InvalidInput(
+      `aesCodec: key ${shown(id)} must be a Uint8Array of ${KEY_BYTES} bytes.`,
+    );
+  }
+  if (key.length !== KEY_BYTES) {
+    throw new InvalidInput(
+      `aesCodec: key ${shown(id)} must have ${KEY_BYTES} bytes; it has ${key.length}.`,
+    );
+  }
+  return { by, key: Uint8Array.from(key) };
 }

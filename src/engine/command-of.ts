@@ -2,39 +2,74 @@
 
 import { type Payload, parseExecutionId } from '../execution/names.ts';
 import type { Command, Signal } from '../store/contract/execution-store.ts';
-import { boundedText, rejectUnknownOptions } from '../support/options.ts';
+import { boundedText, readOptions } from '../support/options.ts';
 import type { EngineConfig } from './config.ts';
 import type { Acting } from './holdfast-types.ts';
 import type { Payloads } from './payloads.ts';
-import { projectOf } from './submission.ts';
+import { projectOf, SUBMIT_NAMES, type SubmitOptions } from './submission.ts';
 
-export function commandOf(id: string, acting: Acting): Command {
-  rejectUnknownOptions('acting', acting, ['project', 'by', 'reason', 'name', 'value']);
-  const { project, by, reason } = acting;
-  return {
-    id: parseExecutionId(id),
-    project: projectOf(project),
-    body: JSON.stringify({ by: by ?? 'unknown', reason: reason ?? '' }) as Payload,
-  };
+export interface Message extends Acting {
+  readonly name: string;
+  readonly value?: unknown;
 }
 
-export async function signalOf(
-  config: EngineConfig,
-  id: string,
-  message: { readonly name: string; readonly value?: unknown } & Acting,
-): Promise<Signal> {
-  const name = boundedText('The name of a signal', message.name, 256);
-  const out = await config.payloads.encode(`Signal "${name}"`, message.value);
-  const { by } = message;
+const ACTING: readonly (keyof Acting)[] = ['project', 'by', 'reason'];
+const NAME_BYTES_MAX = 256;
+const REASON_BYTES_MAX = 4_096;
+
+export function commandOf(what: string, id: string, given: Acting): Command {
+  return command(id, readOptions(what, given, ACTING));
+}
+
+export async function signalOf(config: EngineConfig, id: string, given: Message): Promise<Signal> {
+  const {
+    name: named,
+    value,
+    ...acting
+  } = readOptions('signal', given, [...(['name', 'value'] as const), ...ACTING]);
+  const asked = command(id, acting);
+  const name = boundedText('The name of a signal', named, NAME_BYTES_MAX);
+  const out = await config.payloads.encode(`The value of signal "${name}"`, value);
+  const { by } = acting;
   const body = `{"out":${out}${by === undefined ? '' : `,"by":${JSON.stringify(by)}`}}` as Payload;
-  return { ...commandOf(id, message), name, body };
+  return { ...asked, name, body };
+}
+
+export interface SignalledSubmit extends SubmitOptions {
+  /** What finds it. */
+  readonly key: string;
+  readonly signal: Pick<Message, 'name' | 'value'>;
 }
 
 /** Before anything is written: what cannot be sent must not have been submitted either. */
-export function checkSignal(
+export function signalledSubmit(
   payloads: Payloads,
-  signal: { readonly name: string; readonly value?: unknown },
-): void {
-  const name = boundedText('The name of a signal', signal?.name, 256);
-  payloads.check(`Signal "${name}"`, signal.value);
+  given: SignalledSubmit,
+): {
+  readonly submit: SubmitOptions;
+  readonly signal: Pick<Message, 'name' | 'value'>;
+  readonly acting: Acting;
+} {
+  const names = ['signal', ...SUBMIT_NAMES];
+  const { signal: sent, ...submit } = readOptions('submitOrSignal', given, names);
+  boundedText('submitOrSignal: key', submit.key, NAME_BYTES_MAX);
+  const signal = readOptions('submitOrSignal: signal', sent, ['name', 'value']);
+  const name = boundedText('The name of a signal', signal.name, NAME_BYTES_MAX);
+  payloads.check(`The value of signal "${name}"`, signal.value);
+  const { project, by } = submit;
+  const acting = {
+    ...(project === undefined ? {} : { project }),
+    ...(by === undefined ? {} : { by }),
+  };
+  return { submit, signal, acting };
+}
+
+function command(id: string, { project, by = 'unknown', reason = '' }: Acting): Command {
+  boundedText('by', by, NAME_BYTES_MAX);
+  if (reason !== '') boundedText('reason', reason, REASON_BYTES_MAX);
+  return {
+    id: parseExecutionId(id),
+    project: projectOf(project),
+    body: JSON.stringify({ by, reason }) as Payload,
+  };
 }

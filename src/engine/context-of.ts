@@ -3,16 +3,25 @@
 import type { CallKey } from '../execution/names.ts';
 import { dateOf } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
-import { boundedText, rejectUnknownOptions, shown, wholeNumber } from '../support/options.ts';
+import {
+  boundedText,
+  readList,
+  readOptions,
+  requireFunction,
+  shown,
+  wholeNumber,
+} from '../support/options.ts';
 import type { Call } from './call.ts';
 import {
   AttachCall,
+  attachmentOf,
   checkpoint,
   ReceiveCall,
   SleepCall,
   type SleepPlan,
   StepCall,
   TransactionCall,
+  untilOf,
 } from './calls/index.ts';
 import type {
   Child,
@@ -68,21 +77,18 @@ export class RunContext implements Context {
     fn: (step: StepContext) => Output | Promise<Output>,
     options: StepOptions = NO_OPTIONS,
   ): Promise<Output> {
-    if (options !== NO_OPTIONS) rejectUnknownOptions('ctx.step', options, STEP_OPTIONS);
-    if (options.timeoutMs !== undefined) {
-      wholeNumber('timeoutMs', options.timeoutMs, { min: 1, max: SLEEP_MS_MAX });
-    }
+    const { timeoutMs, retry = this.#run.pipeline.retry } = stepOptions('ctx.step', options);
     if (typeof fn !== 'function') {
       throw new InvalidInput(
-        `ctx.step("${name}"): the second argument is a function; got ${shown(fn)}.`,
+        `ctx.step(${shown(name)}): the second argument is a function; got ${shown(fn)}.`,
       );
     }
     const plan = {
       key: this.nextKey('step', name),
       name,
       fn,
-      retry: resolveRetry(options.retry ?? this.#run.pipeline.retry),
-      timeoutMs: options.timeoutMs,
+      retry: resolveRetry(retry),
+      timeoutMs,
     };
     const promised = Promise.withResolvers<Output>();
     this.#run.enter(new StepCall<Output>(this.#run, plan, promised));
@@ -101,14 +107,19 @@ export class RunContext implements Context {
 
   async #map<Item, Output>(
     name: string,
-    items: readonly Item[],
+    given: readonly Item[],
     over: {
       readonly run: (item: Item, step: StepContext) => Output | Promise<Output>;
     } & MapOptions,
   ): Promise<readonly Output[]> {
-    rejectUnknownOptions('ctx.map', over, MAP_OPTIONS);
-    const { run, concurrency = 16, ...options } = over;
+    const { run, concurrency = 16, ...rest } = readOptions('ctx.map', over, MAP_OPTIONS);
     wholeNumber('concurrency', concurrency, { min: 1, max: 10_000 });
+    requireFunction('ctx.map: run', run);
+    // As a step checks them: also where there is none.
+    const options = stepOptions('ctx.map', rest);
+    resolveRetry(options.retry);
+    boundedText('The name of a call', name, NAME_BYTES_MAX);
+    const items = readList('ctx.map: items', given) as readonly Item[];
     const outputs = new Array<Output>(items.length);
     let next = 0;
     const lane = async (): Promise<void> => {
@@ -133,6 +144,8 @@ export class RunContext implements Context {
     name: string,
     fn: (connection: never) => Output | Promise<Output>,
   ): Promise<Output> {
+    boundedText('The name of a call', name, NAME_BYTES_MAX);
+    requireFunction(`ctx.transaction("${name}"): the second argument`, fn);
     if (this.#run.config.store.kind === 'memory') {
       throw new InvalidInput(
         `ctx.transaction("${name}"): the memory store has no connection to write with. Use a SQLite file or PostgreSQL.`,
@@ -148,10 +161,7 @@ export class RunContext implements Context {
   }
 
   sleepUntil(time: Date, name = 'sleep'): Promise<void> {
-    if (!(time instanceof Date) || Number.isNaN(time.getTime())) {
-      throw new InvalidInput(`ctx.sleepUntil needs a valid Date; got ${shown(time)}.`);
-    }
-    return this.#sleep(name, { until: time.getTime() });
+    return this.#sleep(name, untilOf(time));
   }
 
   spawn<Input, Output>(
@@ -187,16 +197,7 @@ export class RunContext implements Context {
   }
 
   attach(name: string, content: Uint8Array | string, type?: string): Promise<void> {
-    const bytes = typeof content === 'string' ? Buffer.from(content) : Uint8Array.from(content);
-    const attachment = {
-      name: boundedText('The name of an attachment', name, NAME_BYTES_MAX),
-      type: boundedText(
-        'The type of an attachment',
-        type ?? (typeof content === 'string' ? 'text/plain' : 'application/octet-stream'),
-        NAME_BYTES_MAX,
-      ),
-      bytes,
-    };
+    const attachment = attachmentOf(name, content, type);
     const plan = { key: this.nextKey('attach', name), attachment };
     return this.enter((promise) => new AttachCall(this.#run, plan, promise));
   }
@@ -221,6 +222,9 @@ export class RunContext implements Context {
   }
 
   log(message: string, data?: unknown): void {
+    if (typeof message !== 'string') {
+      throw new InvalidInput(`ctx.log: message must be a string; got ${shown(message)}.`);
+    }
     const { claimed, config, pipeline, isReplaying } = this.#run;
     if (isReplaying) return;
     tell(config.observer, {
@@ -234,8 +238,13 @@ export class RunContext implements Context {
   }
 
   progress(value: unknown): void {
-    if (this.#run.isReplaying) return;
-    const payload = this.#run.config.payloads.encode('Progress', value);
+    const { payloads } = this.#run.config;
+    // Refused in a replay too: code that catches it must not go another way.
+    if (this.#run.isReplaying) {
+      payloads.check('Progress', value);
+      return;
+    }
+    const payload = payloads.encode('Progress', value);
     if (!(payload instanceof Promise)) this.#run.reportProgress(payload);
     else payload.then((encoded) => this.#run.reportProgress(encoded), ignored);
   }
@@ -273,4 +282,13 @@ export class RunContext implements Context {
     const plan = { key: this.nextKey('sleep', name), name, span };
     return this.enter<void>((promise) => new SleepCall(this.#run, plan, promise));
   }
+}
+
+function stepOptions(what: string, given: StepOptions): StepOptions {
+  if (given === NO_OPTIONS) return given;
+  const options = readOptions(what, given, STEP_OPTIONS);
+  if (options.timeoutMs !== undefined) {
+    wholeNumber('timeoutMs', options.timeoutMs, { min: 1, max: SLEEP_MS_MAX });
+  }
+  return options;
 }

@@ -10,10 +10,22 @@ import {
   type TemplateRefusal,
 } from '../execution/refusal.ts';
 import { Fault, InvalidInput } from '../support/fault.ts';
+import { boundedText, readOptions, shown } from '../support/options.ts';
 
 const CATEGORIES: readonly FailureCategory[] = ['retryable', 'permanent', 'denied', 'unknown'];
 const MESSAGE_MAX = 4_096;
 const STACK_MAX = 8_192;
+const CODE_BYTES_MAX = 256;
+
+export interface StepErrorOptions extends ErrorOptions {
+  readonly category: FailureCategory;
+  readonly code?: string;
+  readonly retryAfterMs?: number;
+}
+
+const STEP_ERROR_NAMES: readonly (keyof StepErrorOptions)[] = [
+  ...(['category', 'code', 'retryAfterMs', 'cause'] as const),
+];
 
 /** Throw it from a step to say what kind of failure it is, and when to try again. */
 export class StepError extends Error {
@@ -22,18 +34,27 @@ export class StepError extends Error {
   readonly code: string;
   readonly retryAfterMs: number | undefined;
 
-  constructor(
-    message: string,
-    options: ErrorOptions & {
-      readonly category: FailureCategory;
-      readonly code?: string;
-      readonly retryAfterMs?: number;
-    },
-  ) {
-    super(message, options);
-    this.category = options.category;
-    this.code = options.code ?? 'step-error';
-    this.retryAfterMs = options.retryAfterMs;
+  constructor(message: string, options: StepErrorOptions) {
+    const given = readOptions('StepError', options, STEP_ERROR_NAMES);
+    const { category, code = 'step-error', retryAfterMs } = given;
+    if (typeof message !== 'string') {
+      throw new InvalidInput(`StepError: message must be a string; got ${shown(message)}.`);
+    }
+    if (!isCategory(category)) {
+      throw new InvalidInput(
+        `StepError: category must be one of ${CATEGORIES.join(', ')}; got ${shown(category)}.`,
+      );
+    }
+    // Any number: what is left of a time that has passed is no mistake.
+    if (retryAfterMs !== undefined && typeof retryAfterMs !== 'number') {
+      throw new InvalidInput(
+        `StepError: retryAfterMs must be a number; got ${shown(retryAfterMs)}.`,
+      );
+    }
+    super(message, 'cause' in given ? { cause: given.cause } : {});
+    this.category = category;
+    this.code = boundedText('StepError: code', code, CODE_BYTES_MAX);
+    this.retryAfterMs = retryAfterMs;
   }
 }
 

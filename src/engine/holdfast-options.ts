@@ -1,7 +1,8 @@
+import { isPromise } from 'node:util/types';
 import type { CoordinatorStore, Outcome } from '../store/contract/execution-store.ts';
 import { type Clock, systemClock } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
-import { rejectUnknownOptions, wholeNumber } from '../support/options.ts';
+import { readOptions, requireMethods, unreadable, wholeNumber } from '../support/options.ts';
 import { type Random, systemRandom } from '../support/random.ts';
 import { systemTimers, type Timers } from '../support/timer.ts';
 import type { EngineConfig } from './config.ts';
@@ -25,7 +26,7 @@ export interface HoldfastOptions {
   readonly random?: Random;
 }
 
-const NAMES: readonly (keyof HoldfastOptions)[] = [
+export const HOLDFAST_OPTION_NAMES: readonly (keyof HoldfastOptions)[] = [
   'store',
   'observer',
   'codec',
@@ -40,21 +41,19 @@ const NAMES: readonly (keyof HoldfastOptions)[] = [
 const DRIFT_GRACE_MS = 100;
 
 export function resolveOptions(
-  options: HoldfastOptions,
+  given: HoldfastOptions,
   ended: (outcome: Outcome) => void,
 ): EngineConfig {
-  rejectUnknownOptions('openHoldfast', options, NAMES);
-  const { store, codec, observer } = options;
+  const options = readOptions('openHoldfast', given, HOLDFAST_OPTION_NAMES);
+  const { store, codec, observer, parkAfterMs = 100, fruitlessClaimsMax = 5 } = options;
   const { clock = systemClock, random = systemRandom, timers = systemTimers } = options;
-  if (store?.executions === undefined) {
-    throw new InvalidInput(
-      'openHoldfast: store is missing or keeps no executions. Open one first, such as await openSqliteStore({ file }), and pass it.',
-    );
-  }
-  const limits = { ...DEFAULT_LIMITS, ...options.payloads };
-  rejectUnknownOptions('payloads', limits, Object.keys(DEFAULT_LIMITS));
-  const bytesMax = wholeNumber('payloads.bytesMax', limits.bytesMax, { min: 1_024, max: 2 ** 30 });
-  wholeNumber('payloads.inlineBytesMax', limits.inlineBytesMax, { min: 256, max: bytesMax });
+  requireStore(store);
+  if (observer !== undefined) requireMethods('openHoldfast: observer', observer, ['report']);
+  if (codec !== undefined) requireMethods('openHoldfast: codec', codec, ['encode', 'decode']);
+  requireMethods('openHoldfast: clock', clock, ['wallMs', 'monotonicMs']);
+  requireMethods('openHoldfast: timers', timers, ['after', 'pause', 'soon']);
+  requireMethods('openHoldfast: random', random, ['next', 'uuid']);
+  const limits = limitsOf(options.payloads);
   return Object.freeze({
     store,
     payloads: new Payloads(patientBlobs(store.executions, { timers, random }), limits, codec),
@@ -64,11 +63,36 @@ export function resolveOptions(
     clock,
     timers,
     random,
-    parkAfterMs: wholeNumber('parkAfterMs', options.parkAfterMs ?? 100, { min: 20, max: 60_000 }),
+    parkAfterMs: wholeNumber('parkAfterMs', parkAfterMs, { min: 20, max: 60_000 }),
     driftGraceMs: DRIFT_GRACE_MS,
-    fruitlessClaimsMax: wholeNumber('fruitlessClaimsMax', options.fruitlessClaimsMax ?? 5, {
+    fruitlessClaimsMax: wholeNumber('fruitlessClaimsMax', fruitlessClaimsMax, {
       min: 1,
       max: 1_000,
     }),
   });
+}
+
+function requireStore(store: unknown): void {
+  try {
+    const { executions, sessions } = (store ?? {}) as Partial<CoordinatorStore>;
+    const isStore =
+      typeof executions?.submit === 'function' && typeof sessions?.open === 'function';
+    if (isStore) return;
+  } catch (cause) {
+    throw unreadable('openHoldfast: store', cause);
+  }
+  throw new InvalidInput(
+    isPromise(store)
+      ? 'openHoldfast: store is a promise. Await the opening of the store before you pass it.'
+      : 'openHoldfast: store is missing or keeps no executions. Open one first, such as await openSqliteStore({ file }), and pass it.',
+  );
+}
+
+function limitsOf(given: Partial<PayloadLimits> | undefined): PayloadLimits {
+  if (given === undefined) return DEFAULT_LIMITS;
+  const chosen = readOptions('payloads', given, Object.keys(DEFAULT_LIMITS));
+  const limits = { ...DEFAULT_LIMITS, ...chosen };
+  const bytesMax = wholeNumber('payloads.bytesMax', limits.bytesMax, { min: 1_024, max: 2 ** 30 });
+  wholeNumber('payloads.inlineBytesMax', limits.inlineBytesMax, { min: 256, max: bytesMax });
+  return limits;
 }

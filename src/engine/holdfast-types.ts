@@ -3,7 +3,9 @@
 import type { Status } from '../execution/execution.ts';
 import type { ExecutionId } from '../execution/names.ts';
 import type { AttributeFilter } from '../store/contract/execution-store.ts';
+import type { Waiting } from './results.ts';
 
+export type { Waiting } from './results.ts';
 export type { SubmitOptions } from './submission.ts';
 
 /** An execution that was submitted. */
@@ -12,7 +14,7 @@ export interface Handle<Output> {
   /** It had been submitted before, with the same key and the same intent. */
   readonly existing: boolean;
   /** Its output, when it completes; throws ExecutionFailed when it ends otherwise. */
-  result(options?: { readonly signal?: AbortSignal }): Promise<Output>;
+  result(options?: Waiting): Promise<Output>;
 }
 
 export interface Acting {

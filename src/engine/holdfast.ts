@@ -8,14 +8,20 @@ import type {
   CommandAnswer,
   CoordinatorStore,
 } from '../store/contract/execution-store.ts';
-import { checkSignal, commandOf, signalOf } from './command-of.ts';
+import {
+  commandOf,
+  type Message,
+  type SignalledSubmit,
+  signalledSubmit,
+  signalOf,
+} from './command-of.ts';
 import type { EngineConfig } from './config.ts';
 import { SubmitRefused } from './failures.ts';
 import { type HoldfastOptions, resolveOptions } from './holdfast-options.ts';
 import type { Acting, Handle, ListOptions, Page, SubmitOptions } from './holdfast-types.ts';
-import { historyQueryOf, listQueryOf } from './list-query.ts';
+import { attachmentQueryOf, type HistoryPage, historyQueryOf, listQueryOf } from './list-query.ts';
 import type { Pipeline } from './pipeline.ts';
-import { Results } from './results.ts';
+import { Results, signalFrom, type Waiting } from './results.ts';
 import { Schedules } from './schedules.ts';
 import { submissionFor, type TemplateRef, Templates } from './templates.ts';
 import { LiveWorker, type Worker, type WorkerOptions } from './worker.ts';
@@ -32,8 +38,8 @@ export class Holdfast {
   #closing: Promise<void> | undefined;
 
   constructor(options: HoldfastOptions) {
-    this.store = options.store;
     this.#config = resolveOptions(options, (outcome) => this.#results.endedHere(outcome));
+    this.store = this.#config.store;
     this.#results = new Results(this.#config);
     this.templates = new Templates(this.#config);
     this.schedules = new Schedules(this.#config, () => {
@@ -45,7 +51,7 @@ export class Holdfast {
   async submit<Input, Output>(
     pipeline: Pipeline<Input, Output> | string | TemplateRef,
     input: Input,
-    options: SubmitOptions = {},
+    options?: SubmitOptions,
   ): Promise<Handle<Output>> {
     const asked = { input, options };
     const target = pipeline as Pipeline<Input, unknown> | TemplateRef;
@@ -56,7 +62,7 @@ export class Holdfast {
     return {
       id,
       existing,
-      result: (waiting = {}) => this.#results.output<Output>(id, waiting.signal),
+      result: async (waiting = {}) => this.#results.output<Output>(id, signalFrom(waiting)),
     };
   }
 
@@ -69,19 +75,16 @@ export class Holdfast {
   }
 
   /** The output of an execution, when it completes; throws ExecutionFailed when it ends otherwise. */
-  async result<Output = unknown>(
-    id: string,
-    options: { readonly signal?: AbortSignal } = {},
-  ): Promise<Output> {
+  async result<Output = unknown>(id: string, options: Waiting = {}): Promise<Output> {
     const known = parseExecutionId(id);
+    const signal = signalFrom(options);
     await this.#results.requireKnown(known);
-    return this.#results.output<Output>(known, options.signal);
+    return this.#results.output<Output>(known, signal);
   }
 
   /** A value as it is stored: an input, a progress, what a history event has as `out`. */
   async decode(payload: string | object): Promise<unknown> {
-    const envelope = typeof payload === 'string' ? (JSON.parse(payload) as object) : payload;
-    return this.#config.payloads.decodeEnvelope(envelope);
+    return this.#config.payloads.decodeGiven(payload);
   }
 
   /** Undefined when it is not known. */
@@ -90,24 +93,21 @@ export class Holdfast {
   }
 
   /** `passed-on` when it runs: its owner stops it as soon as it takes notice. */
-  cancel(id: string, acting: Acting = {}): Promise<CommandAnswer> {
-    return this.store.executions.cancel(commandOf(id, acting));
+  async cancel(id: string, acting: Acting = {}): Promise<CommandAnswer> {
+    return this.store.executions.cancel(commandOf('cancel', id, acting));
   }
 
-  pause(id: string, acting: Acting = {}): Promise<CommandAnswer> {
-    return this.store.executions.pause(commandOf(id, acting));
+  async pause(id: string, acting: Acting = {}): Promise<CommandAnswer> {
+    return this.store.executions.pause(commandOf('pause', id, acting));
   }
 
   /** Also for one that drift has blocked, once the code is right again. */
-  resume(id: string, acting: Acting = {}): Promise<CommandAnswer> {
-    return this.store.executions.resume(commandOf(id, acting));
+  async resume(id: string, acting: Acting = {}): Promise<CommandAnswer> {
+    return this.store.executions.resume(commandOf('resume', id, acting));
   }
 
   /** A message to the execution's code, which gets it by `ctx.receive(name)`; kept until it asks. */
-  async signal(
-    id: string,
-    message: { readonly name: string; readonly value?: unknown } & Acting,
-  ): Promise<CommandAnswer> {
+  async signal(id: string, message: Message): Promise<CommandAnswer> {
     return this.store.executions.signal(await signalOf(this.#config, id, message));
   }
 
@@ -118,14 +118,10 @@ export class Holdfast {
   async submitOrSignal<Input, Output>(
     pipeline: Pipeline<Input, Output> | string | TemplateRef,
     input: Input,
-    options: SubmitOptions & {
-      readonly key: string;
-      readonly signal: { readonly name: string; readonly value?: unknown };
-    },
+    options: SignalledSubmit,
   ): Promise<{ readonly id: ExecutionId; readonly signalled: CommandAnswer }> {
-    const { signal, ...submit } = options;
     // Checked first: what cannot be sent must not have been submitted.
-    checkSignal(this.#config.payloads, signal);
+    const { submit, signal, acting } = signalledSubmit(this.#config.payloads, options);
     const id = await this.submit(pipeline, input, submit).then(
       (handle) => handle.id,
       (error: unknown) => {
@@ -135,8 +131,6 @@ export class Holdfast {
         throw error;
       },
     );
-    const { project, by } = submit;
-    const acting = { ...(project && { project }), ...(by && { by }) };
     return { id, signalled: await this.signal(id, { ...signal, ...acting }) };
   }
 
@@ -150,19 +144,17 @@ export class Holdfast {
   }
 
   /** What happened, in order. */
-  async history(
-    id: string,
-    page: { readonly after?: number; readonly limit?: number } = {},
-  ): Promise<readonly HistoryEvent[]> {
+  async history(id: string, page: HistoryPage = {}): Promise<readonly HistoryEvent[]> {
     return this.store.executions.history(historyQueryOf(id, page));
   }
 
-  attachments(id: string): Promise<readonly AttachmentSummary[]> {
+  async attachments(id: string): Promise<readonly AttachmentSummary[]> {
     return this.store.executions.attachments(parseExecutionId(id));
   }
 
   async attachment(id: string, name: string): Promise<Uint8Array | undefined> {
-    return (await this.store.executions.attachment({ id: parseExecutionId(id), name }))?.bytes;
+    const stored = await this.store.executions.attachment(attachmentQueryOf(id, name));
+    return stored === undefined ? undefined : this.#config.payloads.unsealAttachment(stored);
   }
 
   /** Stops its workers. The store stays open: whoever opened it closes it. */

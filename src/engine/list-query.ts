@@ -1,61 +1,84 @@
-// What callers ask of a list, checked and turned into a query.
+// What callers ask to see, checked and turned into a query.
 
-import { STATUSES } from '../execution/execution.ts';
-import { parseExecutionId, parsePipelineName } from '../execution/names.ts';
-import type { ListExecutions, ReadHistory } from '../store/contract/execution-store.ts';
+import { STATUSES, type Status } from '../execution/execution.ts';
+import { type ExecutionId, parseExecutionId, parsePipelineName } from '../execution/names.ts';
+import type {
+  AttributeFilter,
+  ListExecutions,
+  ReadAttachment,
+  ReadHistory,
+} from '../store/contract/execution-store.ts';
 import { InvalidInput } from '../support/fault.ts';
-import { boundedText, rejectUnknownOptions, shown, wholeNumber } from '../support/options.ts';
+import { boundedText, readList, readOptions, shown, wholeNumber } from '../support/options.ts';
 import type { ListOptions } from './holdfast-types.ts';
-import { projectOf } from './submission.ts';
+import { isLabel, projectOf } from './submission.ts';
 
 const HISTORY_PAGE_MAX = 10_000;
+const LIST_NAMES: readonly (keyof ListOptions)[] = [
+  ...(['project', 'status', 'pipeline', 'tag', 'attribute', 'cursor', 'limit'] as const),
+];
 
-export function historyQueryOf(
-  id: string,
-  page: { readonly after?: number; readonly limit?: number },
-): ReadHistory {
+export interface HistoryPage {
+  readonly after?: number;
+  readonly limit?: number;
+}
+
+export function historyQueryOf(id: string, page: HistoryPage): ReadHistory {
+  const { after = 0, limit = 1_000 } = readOptions('history', page, ['after', 'limit']);
   return {
     id: parseExecutionId(id),
-    after: wholeNumber('after', page.after ?? 0, { min: 0, max: Number.MAX_SAFE_INTEGER }),
-    limit: wholeNumber('limit', page.limit ?? 1_000, { min: 1, max: HISTORY_PAGE_MAX }),
+    after: wholeNumber('after', after, { min: 0, max: Number.MAX_SAFE_INTEGER }),
+    limit: wholeNumber('limit', limit, { min: 1, max: HISTORY_PAGE_MAX }),
+  };
+}
+
+export function attachmentQueryOf(id: string, name: string): ReadAttachment {
+  return {
+    id: parseExecutionId(id),
+    name: boundedText('The name of an attachment', name, 256),
   };
 }
 
 export function listQueryOf(options: ListOptions): ListExecutions {
-  rejectUnknownOptions('list', options, [
-    ...['project', 'status', 'pipeline', 'tag', 'attribute', 'cursor', 'limit'],
-  ]);
-  checkFilters(options);
-  const { project, status, pipeline, tag, attribute, cursor } = options;
+  const given = readOptions('list', options, LIST_NAMES);
+  const { project, status, pipeline, tag, attribute, cursor, limit = 100 } = given;
   return {
     project: projectOf(project),
-    limit: wholeNumber('limit', options.limit ?? 100, { min: 1, max: 10_000 }),
-    ...(status === undefined ? {} : { status: [status].flat() }),
+    limit: wholeNumber('limit', limit, { min: 1, max: 10_000 }),
+    ...(status === undefined ? {} : { status: checkedStatus(status) }),
     ...(pipeline === undefined ? {} : { pipeline: parsePipelineName(pipeline) }),
-    ...(tag === undefined ? {} : { tag }),
-    ...(attribute === undefined ? {} : { attribute }),
-    ...(cursor === undefined ? {} : { before: parseExecutionId(cursor) }),
+    ...(tag === undefined ? {} : { tag: boundedText('tag', tag, 256) }),
+    ...(attribute === undefined ? {} : { attribute: checkedAttribute(attribute) }),
+    ...(cursor === undefined ? {} : { before: cursorOf(cursor) }),
   };
 }
 
-function checkFilters({ status, attribute, tag }: ListOptions): void {
-  for (const each of [status ?? []].flat()) {
-    if (STATUSES.includes(each)) continue;
-    throw new InvalidInput(`status must be one of ${STATUSES.join(', ')}; got ${shown(each)}.`);
-  }
-  if (tag !== undefined) boundedText('tag', tag, 256);
-  if (attribute === undefined) return;
-  rejectUnknownOptions('attribute', attribute, ['name', 'equals', 'min', 'max']);
-  boundedText('attribute.name', attribute.name, 256);
-  const { equals, min, max } = attribute;
-  const isNumber = (value: unknown): boolean => value === undefined || Number.isFinite(value);
-  if (
-    !isNumber(min) ||
-    !isNumber(max) ||
-    !['undefined', 'string', 'number', 'boolean'].includes(typeof equals)
-  ) {
+function checkedStatus(status: NonNullable<ListOptions['status']>): readonly Status[] {
+  const all = typeof status === 'string' ? [status] : readList('status', status);
+  const odd = all.findIndex((each) => !STATUSES.includes(each as Status));
+  if (odd === -1) return all as readonly Status[];
+  throw new InvalidInput(`status must be one of ${STATUSES.join(', ')}; got ${shown(all[odd])}.`);
+}
+
+function checkedAttribute(given: AttributeFilter): AttributeFilter {
+  const filter = readOptions('attribute', given, ['name', 'equals', 'min', 'max']);
+  boundedText('attribute.name', filter.name, 256);
+  if (filter.equals !== undefined && !isLabel(filter.equals)) {
     throw new InvalidInput(
-      'attribute: equals is text, a number or a boolean; min and max are numbers.',
+      `attribute.equals is text, a finite number or a boolean; got ${shown(filter.equals)}.`,
     );
+  }
+  for (const name of ['min', 'max'] as const) {
+    if (filter[name] === undefined || Number.isFinite(filter[name])) continue;
+    throw new InvalidInput(`attribute.${name} is a finite number; got ${shown(filter[name])}.`);
+  }
+  return filter;
+}
+
+function cursorOf(cursor: unknown): ExecutionId {
+  try {
+    return parseExecutionId(cursor);
+  } catch {
+    throw new InvalidInput(`cursor is what a list answered with; got ${shown(cursor)}.`);
   }
 }

@@ -1,11 +1,12 @@
-// Values ↔ payloads. A payload is a JSON envelope: `{"v":…}` inline, `{"enc":…}` through the codec,
-// `{"ref":…}` kept apart because it is large. What is kept apart is written before anything refers to
-// it, and its digest is checked when it is read (claim check).
+// Values ↔ payloads. A payload is a JSON envelope (envelope.ts). What is kept apart because it is large is
+// written before anything refers to it, and its digest is checked when it is read (claim check).
 
 import type { Payload } from '../execution/names.ts';
-import type { PayloadStore } from '../store/contract/execution-store.ts';
+import type { Attachment, PayloadStore } from '../store/contract/execution-store.ts';
 import { digestOf } from '../support/digest.ts';
 import { Fault, StoreCorrupt } from '../support/fault.ts';
+import { thrownText } from '../support/options.ts';
+import { type Envelope, parseEnvelope } from './envelope.ts';
 import { toJson } from './value.ts';
 
 /** Turns what is stored into something only its owner can read. Both ways must agree for ever. */
@@ -35,11 +36,9 @@ export const DEFAULT_LIMITS: PayloadLimits = Object.freeze({
 
 const UNDEFINED = '{}' as Payload;
 
-interface Envelope {
-  readonly v?: unknown;
-  /** Base64 of the codec's bytes, or the digest of the blob that has them. */
-  readonly enc?: string;
-  readonly ref?: string;
+/** Bytes as they are stored; `by` when they went through the codec. */
+export interface Sealed {
+  readonly bytes: Uint8Array;
   readonly by?: string;
 }
 
@@ -65,9 +64,12 @@ export class Payloads {
     this.#codec = codec;
   }
 
-  /** Synchronous for what is small, which is nearly everything, unless the codec is not. */
-  encode(what: string, value: unknown): Payload | Promise<Payload> {
-    const json = toJson(what, value);
+  /**
+   * Synchronous for what is small, which is nearly everything, unless the codec is not. Where the value goes on
+   * being used, as `live`, that becomes what `decode` would give.
+   */
+  encode(what: string, value: unknown, live?: { value: unknown }): Payload | Promise<Payload> {
+    const json = toJson(what, value, live);
     if (json === undefined) return UNDEFINED;
     const { inlineBytesMax } = this.#limits;
     // Three bytes a character at most: the cheap bound first.
@@ -76,10 +78,39 @@ export class Payloads {
     const plain = Buffer.from(json);
     const { bytesMax } = this.#limits;
     if (plain.length > bytesMax) throw new PayloadTooLarge(what, plain.length, bytesMax);
-    const encoded = this.#codec?.encode(plain);
-    return encoded instanceof Promise
-      ? encoded.then((settled) => this.#wrap(plain, settled))
-      : this.#wrap(plain, encoded);
+    const sealed = this.seal(plain);
+    return sealed instanceof Promise
+      ? sealed.then((settled) => this.#wrap(settled))
+      : this.#wrap(sealed);
+  }
+
+  /** Through the codec, if there is one. */
+  seal(bytes: Uint8Array): Sealed | Promise<Sealed> {
+    if (this.#codec === undefined) return { bytes };
+    const encoded: unknown = this.#codec.encode(bytes);
+    return isThenable(encoded)
+      ? Promise.resolve(encoded).then(encodedBytes)
+      : encodedBytes(encoded);
+  }
+
+  async unsealAttachment({ bytes, sealed }: Attachment): Promise<Uint8Array> {
+    if (sealed === undefined) return bytes;
+    // A codec may answer with its own kind of bytes, or with a part of a larger buffer.
+    return Uint8Array.from(await this.#unseal({ bytes, by: sealed.by }));
+  }
+
+  /** As they were before `seal`. */
+  async #unseal({ bytes, by }: Sealed): Promise<Uint8Array> {
+    if (by === undefined) return bytes;
+    if (this.#codec === undefined) {
+      throw new Fault(
+        'codec-missing',
+        `A value was stored through the codec "${by}" and this process has none. Open Holdfast with the same codec and its keys.`,
+      );
+    }
+    const plain: unknown = await this.#decoded(this.#codec, { by, bytes });
+    if (plain instanceof Uint8Array) return plain;
+    throw new Fault('codec-broken', `The codec did not answer with bytes when it read "${by}".`);
   }
 
   /** Throws for what could never be stored. */
@@ -90,8 +121,8 @@ export class Payloads {
   }
 
   /** For where nothing may be awaited: inside a transaction of the user's. */
-  encodeInline(what: string, value: unknown): Payload {
-    const payload = this.encode(what, value);
+  encodeInline(what: string, value: unknown, live?: { value: unknown }): Payload {
+    const payload = this.encode(what, value, live);
     if (!(payload instanceof Promise)) return payload;
     payload.catch(() => undefined);
     throw new Fault(
@@ -104,6 +135,11 @@ export class Payloads {
     return this.decodeEnvelope(JSON.parse(payload) as Envelope);
   }
 
+  /** What a caller hands in need not be a payload. */
+  async decodeGiven(payload: unknown): Promise<unknown> {
+    return this.decodeEnvelope(parseEnvelope(payload));
+  }
+
   /** A promise only when it was encoded or kept apart. */
   decodeEnvelope(envelope: object): unknown {
     const { v, enc, ref, by } = envelope as Envelope;
@@ -111,9 +147,9 @@ export class Payloads {
     return this.#decodeApart({ ...(enc && { enc }), ...(ref && { ref }), ...(by && { by }) });
   }
 
-  #wrap(plain: Uint8Array, encoded: EncodedPayload | undefined): Payload | Promise<Payload> {
-    const by = encoded === undefined ? '' : `,"by":${JSON.stringify(encoded.by)}`;
-    const bytes = encoded?.bytes ?? plain;
+  #wrap(sealed: Sealed): Payload | Promise<Payload> {
+    const { bytes } = sealed;
+    const by = sealed.by === undefined ? '' : `,"by":${JSON.stringify(sealed.by)}`;
     if (bytes.length <= this.#limits.inlineBytesMax) {
       return `{"enc":"${Buffer.from(bytes).toString('base64')}"${by}}` as Payload;
     }
@@ -122,20 +158,29 @@ export class Payloads {
     return this.#store.putBlob({ digest, bytes }).then(() => payload);
   }
 
-  async #decodeApart(envelope: Envelope): Promise<unknown> {
-    const stored =
-      envelope.enc === undefined
-        ? await this.#fetch(envelope.ref ?? '')
-        : Buffer.from(envelope.enc, 'base64');
-    if (envelope.by === undefined) return JSON.parse(Buffer.from(stored).toString());
-    if (this.#codec === undefined) {
+  async #decodeApart({ enc, ref, by }: Envelope): Promise<unknown> {
+    const bytes = enc === undefined ? await this.#fetch(ref ?? '') : Buffer.from(enc, 'base64');
+    const plain = await this.#unseal({ bytes, ...(by === undefined ? {} : { by }) });
+    try {
+      return JSON.parse(Buffer.from(plain).toString());
+    } catch (cause) {
+      const whose =
+        by === undefined ? 'was not stored by Holdfast' : `is not what "${by}" was given`;
+      throw new Fault('codec-refused', `A value cannot be read: it ${whose}.`, { cause });
+    }
+  }
+
+  async #decoded(codec: PayloadCodec, encoded: EncodedPayload): Promise<unknown> {
+    try {
+      return await codec.decode(encoded);
+    } catch (cause) {
+      if (cause instanceof Fault) throw cause;
       throw new Fault(
-        'codec-missing',
-        `A value was stored through the codec "${envelope.by}" and this process has none. Open Holdfast with the same codec and its keys.`,
+        'codec-refused',
+        `A value that "${encoded.by}" has encoded cannot be read: ${thrownText(cause)}`,
+        { cause },
       );
     }
-    const plain = await this.#codec.decode({ by: envelope.by, bytes: stored });
-    return JSON.parse(Buffer.from(plain).toString());
   }
 
   async #fetch(digest: string): Promise<Uint8Array> {
@@ -148,4 +193,18 @@ export class Payloads {
     }
     return bytes;
   }
+}
+
+/** A codec that answers with something else must not have the value stored as it is. */
+function encodedBytes(encoded: unknown): Sealed {
+  const { by, bytes } = (encoded ?? {}) as Partial<EncodedPayload>;
+  if (typeof by === 'string' && by !== '' && bytes instanceof Uint8Array) return { by, bytes };
+  throw new Fault(
+    'codec-broken',
+    'The codec did not answer with { by, bytes }: a name that is not empty and a Uint8Array. Nothing was stored.',
+  );
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
 }

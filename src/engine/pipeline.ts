@@ -2,7 +2,13 @@
 
 import { type PipelineName, parsePipelineName } from '../execution/names.ts';
 import { InvalidInput } from '../support/fault.ts';
-import { rejectUnknownOptions, shown, wholeNumber } from '../support/options.ts';
+import {
+  optionalFunctions,
+  readOptions,
+  shown,
+  unreadable,
+  wholeNumber,
+} from '../support/options.ts';
 import type { Context, RetryOptions } from './context.ts';
 import { resolveRetry } from './retry-options.ts';
 import type { Schema } from './schema.ts';
@@ -49,43 +55,80 @@ const NAMES: readonly (keyof PipelineOptions<unknown, unknown>)[] = [
 
 const EVERY_STEP: CheckpointPolicy = Object.freeze({ every: 'step' });
 
+/** Those that were made here. */
+const made: WeakSet<object> = new WeakSet();
+
 export function pipeline<Input = unknown, Output = unknown>(
   options: PipelineOptions<Input, Output>,
 ): Pipeline<Input, Output> {
-  rejectUnknownOptions('pipeline', options, NAMES);
-  if (typeof options.run !== 'function') {
+  const given = readOptions('pipeline', options, NAMES);
+  const { run, retry, checkpoint = EVERY_STEP, validateCheckpoint } = given;
+  if (typeof run !== 'function') {
     throw new InvalidInput(
-      `pipeline: run must be a function (ctx, input) => output; got ${shown(options.run)}.`,
+      `pipeline: run must be a function (ctx, input) => output; got ${shown(run)}.`,
     );
   }
-  for (const name of ['input', 'output'] as const) {
-    const schema = options[name];
-    if (schema !== undefined && typeof schema?.['~standard']?.validate !== 'function') {
-      throw new InvalidInput(
-        `pipeline: ${name} must be a Standard Schema, such as one of zod, valibot or arktype.`,
-      );
-    }
-  }
-  const checkpoint = options.checkpoint ?? EVERY_STEP;
-  checkPolicy(checkpoint);
-  resolveRetry(options.retry);
-  return Object.freeze({ ...options, name: parsePipelineName(options.name), checkpoint });
+  for (const name of ['input', 'output'] as const) requireSchema(name, given[name]);
+  resolveRetry(retry);
+  optionalFunctions('pipeline', { validateCheckpoint });
+  const name = parsePipelineName(given.name);
+  const result = Object.freeze({ ...given, name, checkpoint: checkedPolicy(checkpoint) });
+  made.add(result);
+  return result;
 }
 
-function checkPolicy(policy: CheckpointPolicy): void {
+/** One that `pipeline` has made; also that of another copy of this package, which is checked again. */
+export function asPipeline(value: unknown): AnyPipeline | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (made.has(value)) return value as AnyPipeline;
+  try {
+    const isMade = Object.isFrozen(value) && 'checkpoint' in value;
+    return isMade ? pipeline(value as unknown as AnyPipeline) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What people submit and spawn: a pipeline, or the name of one. */
+export function pipelineOf(what: string, given: unknown): Pick<AnyPipeline, 'name' | 'input'> {
+  if (typeof given === 'string') return { name: parsePipelineName(given) };
+  const known = asPipeline(given);
+  if (known !== undefined) return known;
+  throw new InvalidInput(
+    `${what}: pipeline is one made by pipeline({ name, run }), or the name of one; got ${shown(given)}.`,
+  );
+}
+
+function requireSchema(name: 'input' | 'output', schema: unknown): void {
+  if (schema === undefined) return;
+  try {
+    const standard = (schema as Partial<Schema> | null)?.['~standard'];
+    if (typeof standard?.validate === 'function') return;
+  } catch (cause) {
+    throw unreadable(`pipeline: ${name}`, cause);
+  }
+  throw new InvalidInput(
+    `pipeline: ${name} must be a Standard Schema, such as one of zod, valibot or arktype.`,
+  );
+}
+
+function checkedPolicy(given: CheckpointPolicy): CheckpointPolicy {
+  if (given === EVERY_STEP) return EVERY_STEP;
+  const policy = readOptions('checkpoint', given, ['every', 'steps', 'ms']);
   switch (policy.every) {
     case 'step':
     case 'hand':
-      return;
+      break;
     case 'steps':
       wholeNumber('checkpoint.steps', policy.steps, { min: 1, max: 1_000_000 });
-      return;
+      break;
     case 'time':
       wholeNumber('checkpoint.ms', policy.ms, { min: 1, max: 86_400_000 });
-      return;
+      break;
     default:
       throw new InvalidInput(
         `checkpoint.every must be "step", "steps", "time" or "hand"; got ${shown((policy as { every: unknown }).every)}.`,
       );
   }
+  return Object.freeze(policy);
 }

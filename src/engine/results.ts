@@ -6,6 +6,7 @@ import type { ExecutionId } from '../execution/names.ts';
 import { describeExecutionRefusal } from '../execution/refusal.ts';
 import type { Outcome } from '../store/contract/execution-store.ts';
 import { Fault, OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
+import { readOptions, requireMethods } from '../support/options.ts';
 import type { EngineConfig } from './config.ts';
 import { ExecutionFailed } from './failures.ts';
 
@@ -22,14 +23,26 @@ interface EndBody {
   readonly continuedAs?: ExecutionId;
 }
 
-interface Waiting {
+/** How whoever waits for an execution can stop waiting. */
+export interface Waiting {
+  readonly signal?: AbortSignal;
+}
+
+interface Waiter {
   resolve(outcome: Outcome): void;
   reject(error: unknown): void;
 }
 
+export function signalFrom(waiting: Waiting): AbortSignal | undefined {
+  const { signal } = readOptions('result', waiting, ['signal']);
+  if (signal === undefined) return undefined;
+  requireMethods('result: signal', signal, ['addEventListener', 'removeEventListener']);
+  return signal;
+}
+
 export class Results {
   readonly #config: EngineConfig;
-  readonly #waiting: Map<ExecutionId, Set<Waiting>> = new Map();
+  readonly #waiting: Map<ExecutionId, Set<Waiter>> = new Map();
   readonly #unlisten: () => void;
   #isLooking = false;
   #looksAgain = false;
@@ -72,7 +85,7 @@ export class Results {
   /** How it ended. Rejects when the signal aborts first. */
   ended(id: ExecutionId, signal?: AbortSignal): Promise<Outcome> {
     return new Promise((resolve, reject) => {
-      const waiting: Waiting = {
+      const waiting: Waiter = {
         resolve: (outcome) => {
           signal?.removeEventListener('abort', abort);
           resolve(outcome);
@@ -100,7 +113,7 @@ export class Results {
     this.#waiting.clear();
   }
 
-  #forget(id: ExecutionId, waiting: Waiting): void {
+  #forget(id: ExecutionId, waiting: Waiter): void {
     const all = this.#waiting.get(id);
     all?.delete(waiting);
     if (all?.size === 0) this.#waiting.delete(id);

@@ -2,7 +2,7 @@
 
 import { DEFAULT_RETRY, type RetryPolicy } from '../execution/retry.ts';
 import { InvalidInput } from '../support/fault.ts';
-import { rejectUnknownOptions, shown, wholeNumber } from '../support/options.ts';
+import { readList, readOptions, shown, wholeNumber } from '../support/options.ts';
 import type { RetryOptions, RetryRule } from './context.ts';
 
 export interface ResolvedRetry {
@@ -35,20 +35,18 @@ export function resolveRetry(options: RetryOptions | undefined): ResolvedRetry {
 }
 
 function check(options: RetryOptions): ResolvedRetry {
-  rejectUnknownOptions('retry', options, NAMES);
-  const { rules = [], ...given } = options;
+  const { rules = [], ...given } = readOptions('retry', options, NAMES);
   const policy = { ...DEFAULT_RETRY, ...given };
   wholeNumber('retry.attempts', policy.attempts, { min: 1, max: 1_000_000 });
   wholeNumber('retry.initialMs', policy.initialMs, { min: 0, max: 86_400_000 });
   wholeNumber('retry.maxMs', policy.maxMs, { min: 0, max: 30 * 86_400_000 });
   between('retry.factor', policy.factor, [1, 100]);
   between('retry.jitter', policy.jitter, [0, 1]);
-  for (const rule of rules) checkRule(rule);
-  return { policy, rules };
+  return { policy, rules: readList('retry.rules', rules).map(checkedRule) };
 }
 
-function checkRule(rule: RetryRule): void {
-  rejectUnknownOptions('retry.rules', rule, ['when', 'do', 'afterMs']);
+function checkedRule(given: unknown): RetryRule {
+  const rule = readOptions('retry.rules', given as RetryRule, ['when', 'do', 'afterMs']);
   if (typeof rule.when !== 'string' && typeof rule.when !== 'function') {
     throw new InvalidInput(
       `retry.rules: when must be a code, a name or a function; got ${shown(rule.when)}.`,
@@ -60,6 +58,7 @@ function checkRule(rule: RetryRule): void {
   if (rule.afterMs !== undefined) {
     wholeNumber('retry.rules: afterMs', rule.afterMs, { min: 0, max: 30 * 86_400_000 });
   }
+  return rule;
 }
 
 function between(what: string, value: unknown, [min, max]: readonly [number, number]): void {

@@ -1,17 +1,17 @@
 // What a schedule is: its options, checked, as a plan that is stored, and the submissions that follow.
 
-import { type Payload, type ProjectName, parsePipelineName } from '../execution/names.ts';
+import type { Payload, ProjectName } from '../execution/names.ts';
 import type { Schedule } from '../execution/schedule.ts';
 import type { Submit } from '../store/contract/execution-store.ts';
 import { formatInstant, type Instant } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
-import { boundedText, rejectUnknownOptions, shown, wholeNumber } from '../support/options.ts';
+import { boundedText, readOptions, shown, wholeNumber } from '../support/options.ts';
 import type { EngineConfig } from './config.ts';
 import type { SubmitOptions } from './holdfast-types.ts';
-import type { Pipeline } from './pipeline.ts';
+import { type Pipeline, pipelineOf } from './pipeline.ts';
 import type { When } from './schedule-times.ts';
 import { validated } from './schema.ts';
-import { canonicalDigest, checkPlacing, projectOf } from './submission.ts';
+import { canonicalDigest, checkedPlacing, projectOf } from './submission.ts';
 import { present, requireTemplate, submissionFor, type TemplateRef } from './templates.ts';
 
 /** What happens at a time when what the last time submitted is still open. */
@@ -72,23 +72,36 @@ export function checkedScheduleId(id: unknown): string {
   return boundedText('The id of a schedule', id, ID_BYTES_MAX);
 }
 
-/** With the digest of what was asked for. */
+/** What was asked for, with its digest. */
+export interface Planned {
+  readonly id: string;
+  readonly project: ProjectName;
+  readonly by?: string;
+  readonly plan: Plan;
+  readonly digest: string;
+}
+
 export async function planOf<Input>(
   config: EngineConfig,
-  options: PutScheduleOptions<Input>,
-): Promise<{ readonly plan: Plan; readonly digest: string }> {
-  rejectUnknownOptions('schedules.put', options, NAMES);
-  const { options: placing = {}, overlap = 'skip', catchUp = 'one' } = options;
-  rejectUnknownOptions('schedules.put options', placing, OPTION_NAMES);
-  checkPlacing('schedules.put', placing);
+  given: PutScheduleOptions<Input>,
+): Promise<Planned> {
+  const options = readOptions('schedules.put', given, NAMES);
+  const { options: chosen = {}, overlap = 'skip', catchUp = 'one', by, input } = options;
+  const id = checkedScheduleId(options.id);
+  const project = projectOf(options.project);
+  if (by !== undefined) boundedText('by', by, 256);
+  const placed = readOptions('schedules.put: options', chosen, OPTION_NAMES);
+  const placing = checkedPlacing('schedules.put: options', placed);
   oneOf('overlap', overlap, OVERLAPS);
   oneOf('catchUp', catchUp, CATCH_UPS);
   const when = whenOf(options);
-  const target = await targetOf(config, projectOf(options.project), options);
-  const input = await inputOf(options);
+  const target = await targetOf(config, project, options);
+  await checkInput(options);
   const rest = { when, target, options: placing, overlap, catchUp };
-  const encoded = await config.payloads.encode(`The input of schedule "${options.id}"`, input);
-  return { plan: { ...rest, input: encoded }, digest: canonicalDigest([rest, input]) };
+  const encoded = await config.payloads.encode(`The input of schedule "${id}"`, input);
+  const plan = { ...rest, input: encoded };
+  const digest = canonicalDigest([rest, input]);
+  return { id, project, plan, digest, ...(by === undefined ? {} : { by }) };
 }
 
 function whenOf(options: Pick<PutScheduleOptions, 'every' | 'cron' | 'timeZone'>): When {
@@ -97,7 +110,7 @@ function whenOf(options: Pick<PutScheduleOptions, 'every' | 'cron' | 'timeZone'>
     throw new InvalidInput('schedules.put: give either every, in milliseconds, or cron.');
   }
   if (cron !== undefined) {
-    const zone = boundedText('timeZone', timeZone ?? 'UTC', 256);
+    const zone = timeZone === undefined ? 'UTC' : boundedText('timeZone', timeZone, 256);
     return { cron: boundedText('cron', cron, 256), timeZone: zone };
   }
   if (timeZone !== undefined) {
@@ -119,18 +132,18 @@ async function targetOf(
   }
   if (template === undefined) {
     if (version !== undefined) throw new InvalidInput('schedules.put: version is of a template.');
-    return {
-      pipeline: parsePipelineName(typeof pipeline === 'string' ? pipeline : pipeline?.name),
-    };
+    return { pipeline: pipelineOf('schedules.put', pipeline).name };
   }
   const ref = { template, ...(version === undefined ? {} : { version }) };
   await requireTemplate(config, project, ref);
   return ref;
 }
 
-async function inputOf<Input>({ pipeline, input }: PutScheduleOptions<Input>): Promise<unknown> {
-  if (typeof pipeline !== 'object' || pipeline.input === undefined) return input;
-  return validated(`The input of "${pipeline.name}"`, pipeline.input, input);
+/** Kept as it was given: whoever runs it checks it again, and a schema may change what it lets pass. */
+async function checkInput<Input>({ pipeline, input }: PutScheduleOptions<Input>): Promise<void> {
+  if (pipeline === undefined) return;
+  const { name, input: schema } = pipelineOf('schedules.put', pipeline);
+  if (schema !== undefined) await validated(`The input of "${name}"`, schema, input);
 }
 
 function oneOf(what: string, value: string, known: readonly string[]): void {

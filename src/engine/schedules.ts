@@ -5,7 +5,7 @@ import type { Schedule } from '../execution/schedule.ts';
 import type { ScheduleAnswer } from '../store/contract/schedule-store.ts';
 import { type Instant, toInstant } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
-import { boundedText, rejectUnknownOptions, wholeNumber } from '../support/options.ts';
+import { boundedText, readOptions, wholeNumber } from '../support/options.ts';
 import type { EngineConfig } from './config.ts';
 import type { Page } from './holdfast-types.ts';
 import { checkedScheduleId, type Plan, type PutScheduleOptions, planOf } from './schedule-plan.ts';
@@ -31,6 +31,7 @@ interface InProject {
 }
 
 const NEXT_SHOWN = 5;
+const LIST_NAMES = ['project', 'cursor', 'limit'];
 
 export class Schedules {
   readonly #config: EngineConfig;
@@ -46,15 +47,12 @@ export class Schedules {
    * paused stays paused.
    */
   async put<Input>(options: PutScheduleOptions<Input>): Promise<ScheduleInfo> {
-    const { plan, digest } = await planOf(this.#config, options);
-    const project = projectOf(options.project);
-    const id = checkedScheduleId(options.id);
-    const { by } = options;
+    const { plan, ...planned } = await planOf(this.#config, options);
+    const { id, project } = planned;
     await this.#config.store.executions.putSchedule({
-      ...{ project, id, digest },
+      ...planned,
       plan: JSON.stringify(plan),
       nextAt: await this.#nextOf(plan.when),
-      ...(by === undefined ? {} : { by: boundedText('by', by, 256) }),
     });
     this.#changed();
     const stored = await this.get(id, { project });
@@ -72,13 +70,12 @@ export class Schedules {
   async list(
     options: InProject & { readonly cursor?: string; readonly limit?: number } = {},
   ): Promise<Page<ScheduleInfo>> {
-    rejectUnknownOptions('schedules.list', options, ['project', 'cursor', 'limit']);
-    const { cursor } = options;
-    const limit = wholeNumber('limit', options.limit ?? 100, { min: 1, max: 10_000 });
+    const { project, cursor, limit = 100 } = readOptions('schedules.list', options, LIST_NAMES);
+    wholeNumber('limit', limit, { min: 1, max: 10_000 });
     const found = await this.#config.store.executions.schedules({
-      project: projectOf(options.project),
+      project: projectOf(project),
       limit,
-      ...(cursor === undefined ? {} : { after: checkedScheduleId(cursor) }),
+      ...(cursor === undefined ? {} : { after: boundedText('cursor', cursor, 256) }),
     });
     const items = await Promise.all(found.map((each) => this.#info(each)));
     const last = items.at(-1);
@@ -86,7 +83,7 @@ export class Schedules {
   }
 
   /** No time comes until it is resumed. */
-  pause(id: string, options: InProject = {}): Promise<ScheduleAnswer> {
+  async pause(id: string, options: InProject = {}): Promise<ScheduleAnswer> {
     return this.#config.store.executions.pauseSchedule(named(id, options));
   }
 
@@ -111,7 +108,10 @@ export class Schedules {
   }
 
   /** What it has submitted goes on. */
-  remove(id: string, options: InProject = {}): Promise<{ readonly kind: 'done' | 'no-change' }> {
+  async remove(
+    id: string,
+    options: InProject = {},
+  ): Promise<{ readonly kind: 'done' | 'no-change' }> {
     return this.#config.store.executions.removeSchedule(named(id, options));
   }
 
@@ -136,8 +136,8 @@ export class Schedules {
 }
 
 function named(id: string, options: InProject): { readonly project: ProjectName; id: string } {
-  rejectUnknownOptions('schedules', options, ['project']);
-  return { project: projectOf(options.project), id: checkedScheduleId(id) };
+  const { project } = readOptions('schedules', options, ['project']);
+  return { project: projectOf(project), id: checkedScheduleId(id) };
 }
 
 function nextFrom(times: Times, first: Instant | undefined): readonly Instant[] {

@@ -1,6 +1,7 @@
 // Schemas are any Standard Schema (zod, valibot, arktype, TypeBox adapters …): one method, no dependency.
 
 import { InvalidInput } from '../support/fault.ts';
+import { readList, shown } from '../support/options.ts';
 
 export interface Schema<Output = unknown> {
   readonly '~standard': {
@@ -32,9 +33,19 @@ export function validated<Output>(
 }
 
 function accepted<Output>(what: string, result: SchemaResult<Output>): Output {
+  if (typeof result !== 'object' || result === null) {
+    throw new InvalidInput(
+      `${what} cannot be validated: its schema answers with ${shown(result)}, not with a value or with issues.`,
+    );
+  }
   if (result.issues === undefined) return result.value;
-  const issues = result.issues.map(({ message, path }) => `${pathText(path)}${message}`);
+  const issues = readList('The issues of a schema', result.issues).map(issueText);
   throw new InvalidInput(`${what} is not valid: ${issues.join('; ')}`);
+}
+
+function issueText(issue: unknown): string {
+  const { message, path } = (issue ?? {}) as Partial<SchemaIssue>;
+  return `${pathText(path)}${typeof message === 'string' ? message : shown(message)}`;
 }
 
 function pathText(path: SchemaIssue['path']): string {

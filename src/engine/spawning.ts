@@ -1,29 +1,48 @@
 // `ctx.spawn` and `ctx.fanOut`: what the code asked for, as submissions of children.
 
-import { type CallKey, type ExecutionId, parsePipelineName } from '../execution/names.ts';
+import type { CallKey, ExecutionId, PipelineName } from '../execution/names.ts';
 import type { Submit } from '../store/contract/execution-store.ts';
+import { readList, readOptions } from '../support/options.ts';
 import { ChildrenCall } from './calls/children.ts';
 import { childCall, SpawnCall } from './calls/spawn.ts';
 import type { Child, ChildOutcome, Children, SpawnOptions } from './context.ts';
 import type { RunContext } from './context-of.ts';
 import { ChildFailed } from './failures.ts';
 import { guarded } from './guarded.ts';
-import type { Pipeline } from './pipeline.ts';
+import { type Pipeline, pipelineOf } from './pipeline.ts';
 import type { Run } from './run.ts';
-import { validated } from './schema.ts';
-import { checkPlacing } from './submission.ts';
+import { type Schema, validated } from './schema.ts';
+import { checkedPlacing, type Placing } from './submission.ts';
 
 interface Asked<Input, Output> {
   readonly pipeline: Pipeline<Input, Output> | string;
   readonly options: SpawnOptions;
 }
 
+/** What was asked for, checked. */
+interface Spawning {
+  readonly pipeline: PipelineName;
+  readonly schema: Schema | undefined;
+  readonly inputs: readonly unknown[];
+  readonly placing: Placing;
+}
+
+const NAMES: readonly (keyof SpawnOptions)[] = [
+  ...(['name', 'lane', 'delayMs', 'deadlineMs', 'tags', 'attributes', 'concurrency'] as const),
+  'rate',
+];
+
 export async function spawn<Input, Output>(
   ctx: RunContext,
   run: Run,
   asked: Asked<Input, Output> & { readonly input: Input },
 ): Promise<Child<Output>> {
-  const { key, ids } = await begin(ctx, run, { ...asked, inputs: [asked.input], kind: 'child' });
+  const { key, ids } = await begin(ctx, run, {
+    ...asked,
+    what: 'ctx.spawn',
+    inputs: [asked.input],
+    kind: 'child',
+  });
   const id = ids[0] as ExecutionId;
   return {
     id,
@@ -41,7 +60,9 @@ export async function fanOut<Input, Output>(
   run: Run,
   asked: Asked<Input, Output> & { readonly inputs: readonly Input[] },
 ): Promise<Children<Output>> {
-  const { key, ids } = await begin(ctx, run, { ...asked, kind: 'children' });
+  const inputs = readList('ctx.fanOut: inputs', asked.inputs);
+  const what = 'ctx.fanOut';
+  const { key, ids } = await begin(ctx, run, { ...asked, what, inputs, kind: 'children' });
   return {
     ids,
     outcomes: () => ended<Output>(ctx, run, { key, ids }),
@@ -52,29 +73,29 @@ export async function fanOut<Input, Output>(
 async function begin<Input, Output>(
   ctx: RunContext,
   run: Run,
-  asked: Asked<Input, Output> & { readonly inputs: readonly Input[]; readonly kind: string },
+  asked: Asked<Input, Output> & {
+    readonly what: string;
+    readonly inputs: readonly unknown[];
+    readonly kind: string;
+  },
 ): Promise<{ readonly key: CallKey; readonly ids: readonly ExecutionId[] }> {
-  const { pipeline, inputs, options } = asked;
-  const { name: given, ...placing } = options;
-  checkPlacing('ctx.spawn', placing);
-  const name = given ?? (typeof pipeline === 'string' ? pipeline : pipeline.name);
+  const { what, inputs } = asked;
+  const { name: given, ...placed } = readOptions(what, asked.options, NAMES);
+  const placing = checkedPlacing(what, placed);
+  const { name: pipeline, input: schema } = pipelineOf(what, asked.pipeline);
+  const name = given === undefined ? pipeline : given;
   const key = ctx.nextKey(asked.kind, name);
   // After a checkpoint calls are counted anew: children of different eras must not be taken for each other.
   const { era } = run.ledger;
   const scope = (era === 0 ? key : `${era}/${key}`) as CallKey;
-  await checkInputs(run, asked);
+  const spawning = { pipeline, schema, inputs, placing };
+  await checkInputs(run, spawning);
   const plan = {
     key,
     name,
     count: inputs.length,
     childAt: (index: number, id: ExecutionId) =>
-      childOf(run, {
-        pipeline,
-        options,
-        input: inputs[index] as Input,
-        id,
-        call: childCall(scope, index),
-      }),
+      childOf(run, spawning, { index, id, call: childCall(scope, index) }),
   };
   if (inputs.length === 0) return { key: scope, ids: [] };
   const ids = await ctx.enter<readonly ExecutionId[]>(
@@ -84,40 +105,31 @@ async function begin<Input, Output>(
 }
 
 /** Before anything is begun: what can never be spawned is no call, and a replay does not ask for it. */
-async function checkInputs<Input, Output>(
-  run: Run,
-  { pipeline, inputs }: Asked<Input, Output> & { readonly inputs: readonly Input[] },
-): Promise<void> {
-  const name = parsePipelineName(typeof pipeline === 'string' ? pipeline : pipeline.name);
-  const schema = typeof pipeline === 'string' ? undefined : pipeline.input;
+async function checkInputs(run: Run, { pipeline, schema, inputs }: Spawning): Promise<void> {
   for (const input of inputs) {
     if (schema !== undefined) {
-      const checked = validated(`The input of "${name}"`, schema, input);
+      const checked = validated(`The input of "${pipeline}"`, schema, input);
       if (checked instanceof Promise) await checked;
     }
-    run.config.payloads.check(`The input of "${name}"`, input);
+    run.config.payloads.check(`The input of "${pipeline}"`, input);
   }
 }
 
-async function childOf<Input, Output>(
+async function childOf(
   run: Run,
-  asked: Asked<Input, Output> & {
-    readonly input: Input;
-    readonly id: ExecutionId;
-    readonly call: CallKey;
-  },
+  { pipeline, inputs, placing }: Spawning,
+  child: { readonly index: number; readonly id: ExecutionId; readonly call: CallKey },
 ): Promise<Submit> {
-  const { pipeline, options, id, call } = asked;
+  const { id, call } = child;
   const { execution } = run.claimed;
-  const name = parsePipelineName(typeof pipeline === 'string' ? pipeline : pipeline.name);
-  const { lane, delayMs, deadlineMs, tags = [], attributes = {}, concurrency, rate } = options;
+  const { lane, delayMs, deadlineMs, tags = [], attributes = {}, concurrency, rate } = placing;
   return {
     id,
     project: execution.project,
-    pipeline: name,
+    pipeline,
     lane: lane ?? execution.lane,
     // As it was given: whoever runs it checks it again, and a schema may change what it lets pass.
-    input: await run.config.payloads.encode(`The input of "${name}"`, asked.input),
+    input: await run.config.payloads.encode(`The input of "${pipeline}"`, inputs[child.index]),
     lineage: id,
     parent: { id: execution.id, call },
     tags,

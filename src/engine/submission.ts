@@ -1,19 +1,28 @@
 // What a caller asks for, checked and turned into a submission.
 
-import { type Attributes, LANES, type Lane } from '../execution/execution.ts';
 import {
-  DEFAULT_PROJECT,
-  type ProjectName,
-  parsePipelineName,
-  parseProject,
-} from '../execution/names.ts';
+  type Attributes,
+  type ConcurrencyKey,
+  LANES,
+  type Lane,
+  type RateKey,
+} from '../execution/execution.ts';
+import { DEFAULT_PROJECT, type ProjectName, parseProject } from '../execution/names.ts';
 import type { TemplateVersion } from '../execution/template.ts';
 import type { Submit } from '../store/contract/execution-store.ts';
 import { digestOf } from '../support/digest.ts';
 import { InvalidInput } from '../support/fault.ts';
-import { boundedText, rejectUnknownOptions, shown, wholeNumber } from '../support/options.ts';
+import {
+  boundedText,
+  readEntries,
+  readList,
+  readOptions,
+  shown,
+  unreadable,
+  wholeNumber,
+} from '../support/options.ts';
 import type { EngineConfig } from './config.ts';
-import type { Pipeline } from './pipeline.ts';
+import { type Pipeline, pipelineOf } from './pipeline.ts';
 import { validated } from './schema.ts';
 
 export interface SubmitOptions {
@@ -36,7 +45,9 @@ export interface SubmitOptions {
   readonly traceparent?: string;
 }
 
-type Placing = Omit<SubmitOptions, 'key' | 'project' | 'by' | 'traceparent'>;
+const NO_OPTIONS: SubmitOptions = Object.freeze({});
+
+export type Placing = Omit<SubmitOptions, 'key' | 'project' | 'by' | 'traceparent'>;
 
 const PLACING_NAMES: readonly (keyof Placing)[] = [
   'lane',
@@ -48,7 +59,7 @@ const PLACING_NAMES: readonly (keyof Placing)[] = [
   'attributes',
 ];
 
-const NAMES: readonly (keyof SubmitOptions)[] = [
+export const SUBMIT_NAMES: readonly (keyof SubmitOptions)[] = [
   'key',
   'project',
   ...PLACING_NAMES,
@@ -64,7 +75,7 @@ const NO_ATTRIBUTES: Attributes = Object.freeze({});
 
 export interface Asked<Input> {
   readonly input: Input;
-  readonly options: SubmitOptions;
+  readonly options: SubmitOptions | undefined;
   /** It came by this template, merged into the rest already. */
   readonly template?: TemplateVersion;
 }
@@ -74,13 +85,13 @@ export async function submissionOf<Input>(
   pipeline: Pipeline<Input, unknown> | string,
   asked: Asked<Input>,
 ): Promise<Submit> {
-  const { options, template } = asked;
-  checkOptions(options);
-  const name = parsePipelineName(typeof pipeline === 'string' ? pipeline : pipeline.name);
+  const { template } = asked;
+  const options = checkedOptions(asked.options);
+  const { name, input: schema } = pipelineOf('submit', pipeline);
   // Stored as it was given: whoever runs it checks it again, and a schema may change what it lets pass.
   const { input } = asked;
-  if (typeof pipeline !== 'string' && pipeline.input !== undefined) {
-    const checked = validated(`The input of "${name}"`, pipeline.input, input);
+  if (schema !== undefined) {
+    const checked = validated(`The input of "${name}"`, schema, input);
     if (checked instanceof Promise) await checked;
   }
   const encoded = config.payloads.encode(`The input of "${name}"`, input);
@@ -124,7 +135,14 @@ function keyOf(
 
 /** The same for what a caller would call the same. */
 export function canonicalDigest(value: unknown): string {
-  return digestOf(Buffer.from(JSON.stringify(canonical(value))));
+  let text: string;
+  try {
+    text = JSON.stringify(canonical(value));
+  } catch (cause) {
+    // It was read before, but not for the last time.
+    throw unreadable('The input', cause);
+  }
+  return digestOf(Buffer.from(text));
 }
 
 /** The same whatever the order in which properties were written; absent ones do not count. */
@@ -141,48 +159,63 @@ export function projectOf(project: string | undefined): ProjectName {
   return project === undefined ? DEFAULT_PROJECT : parseProject(project);
 }
 
-function checkOptions(options: SubmitOptions): void {
-  const { key, by, project: _project, traceparent, ...placing } = options;
-  rejectUnknownOptions('submit', options, NAMES);
+/** A copy, all of it checked. */
+export function checkedOptions(given: SubmitOptions | undefined): SubmitOptions {
+  if (given === undefined) return NO_OPTIONS;
+  const options = readOptions('submit', given, SUBMIT_NAMES);
+  const { key, by, project, traceparent, ...placing } = options;
   if (key !== undefined) boundedText('key', key, NAME_BYTES_MAX);
   if (by !== undefined) boundedText('by', by, NAME_BYTES_MAX);
+  if (project !== undefined) parseProject(project);
   if (traceparent !== undefined) boundedText('traceparent', traceparent, NAME_BYTES_MAX);
-  checkPlacing('submit', placing);
+  return { ...options, ...checkedPlacing('submit', placing) };
 }
 
 /** What submit and spawn have in common: where in the queue, under which limits, how to be found. */
-export function checkPlacing(what: string, options: Placing): void {
-  rejectUnknownOptions(what, options, PLACING_NAMES);
+export function checkedPlacing(what: string, given: Placing): Placing {
+  const options = readOptions(what, given, PLACING_NAMES);
   const { lane, delayMs, deadlineMs, concurrency, rate, tags, attributes } = options;
   if (lane !== undefined && !LANES.includes(lane)) {
     throw new InvalidInput(`lane must be one of ${LANES.join(', ')}; got ${shown(lane)}.`);
   }
   if (delayMs !== undefined) wholeNumber('delayMs', delayMs, { min: 0, max: TIME_MS_MAX });
   if (deadlineMs !== undefined) wholeNumber('deadlineMs', deadlineMs, { min: 1, max: TIME_MS_MAX });
-  if (concurrency !== undefined) {
-    boundedText('concurrency.key', concurrency.key, NAME_BYTES_MAX);
-    wholeNumber('concurrency.limit', concurrency.limit, { min: 1, max: 1_000_000 });
-  }
-  if (rate !== undefined) {
-    boundedText('rate.key', rate.key, NAME_BYTES_MAX);
-    wholeNumber('rate.limit', rate.limit, { min: 1, max: 1_000_000 });
-    wholeNumber('rate.perMs', rate.perMs, { min: 1, max: 86_400_000 });
-  }
-  if (tags !== undefined) checkTags(tags);
-  if (attributes !== undefined) checkAttributes(attributes);
+  return {
+    ...options,
+    ...(concurrency === undefined ? {} : { concurrency: checkedConcurrency(concurrency) }),
+    ...(rate === undefined ? {} : { rate: checkedRate(rate) }),
+    ...(tags === undefined ? {} : { tags: checkedTags(tags) }),
+    ...(attributes === undefined ? {} : { attributes: checkedAttributes(attributes) }),
+  };
 }
 
-function checkTags(tags: readonly string[]): void {
-  if (!Array.isArray(tags) || tags.length > TAGS_MAX) {
-    throw new InvalidInput(
-      `tags must be an array of at most ${TAGS_MAX} texts; got ${shown(tags)}.`,
-    );
-  }
-  for (const tag of tags) boundedText('A tag', tag, NAME_BYTES_MAX);
+function checkedConcurrency(given: ConcurrencyKey): ConcurrencyKey {
+  const { key, limit } = readOptions('concurrency', given, ['key', 'limit']);
+  return {
+    key: boundedText('concurrency.key', key, NAME_BYTES_MAX),
+    limit: wholeNumber('concurrency.limit', limit, { min: 1, max: 1_000_000 }),
+  };
 }
 
-function checkAttributes(attributes: Attributes): void {
-  const entries = Object.entries(attributes);
+function checkedRate(given: RateKey): RateKey {
+  const { key, limit, perMs } = readOptions('rate', given, ['key', 'limit', 'perMs']);
+  return {
+    key: boundedText('rate.key', key, NAME_BYTES_MAX),
+    limit: wholeNumber('rate.limit', limit, { min: 1, max: 1_000_000 }),
+    perMs: wholeNumber('rate.perMs', perMs, { min: 1, max: 86_400_000 }),
+  };
+}
+
+function checkedTags(given: readonly string[]): readonly string[] {
+  const tags = readList('tags', given);
+  if (tags.length > TAGS_MAX) {
+    throw new InvalidInput(`tags may be ${TAGS_MAX} at most; got ${tags.length}.`);
+  }
+  return tags.map((tag) => boundedText('Each of tags', tag, NAME_BYTES_MAX));
+}
+
+function checkedAttributes(given: Attributes): Attributes {
+  const entries = readEntries('attributes', given);
   if (entries.length > TAGS_MAX) {
     throw new InvalidInput(
       `attributes may have ${TAGS_MAX} entries at most; got ${entries.length}.`,
@@ -190,16 +223,18 @@ function checkAttributes(attributes: Attributes): void {
   }
   for (const [name, value] of entries) {
     boundedText('The name of an attribute', name, NAME_BYTES_MAX);
-    const isFit =
-      typeof value === 'boolean' ||
-      (typeof value === 'number' && Number.isFinite(value)) ||
-      (typeof value === 'string' && isFitText(value));
-    if (!isFit) {
-      throw new InvalidInput(
-        `attributes.${name} must be a boolean, a finite number or text of at most ${NAME_BYTES_MAX} bytes; got ${shown(value)}.`,
-      );
-    }
+    if (isLabel(value)) continue;
+    throw new InvalidInput(
+      `attributes.${name} must be a boolean, a finite number or text of at most ${NAME_BYTES_MAX} bytes; got ${shown(value)}.`,
+    );
   }
+  return Object.fromEntries(entries) as Attributes;
+}
+
+/** What an attribute can be. */
+export function isLabel(value: unknown): value is string | number | boolean {
+  if (typeof value === 'string') return isFitText(value);
+  return typeof value === 'boolean' || Number.isFinite(value);
 }
 
 function isFitText(value: string): boolean {

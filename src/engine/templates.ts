@@ -1,10 +1,17 @@
 // Templates: what to submit, kept in the store under an id and a version that never changes.
 
-import { type ProjectName, parsePipelineName } from '../execution/names.ts';
+import { type PipelineName, type ProjectName, parsePipelineName } from '../execution/names.ts';
 import type { Template, TemplateOptions, TemplateVersion } from '../execution/template.ts';
 import type { Submit } from '../store/contract/execution-store.ts';
 import { InvalidInput } from '../support/fault.ts';
-import { boundedText, rejectUnknownOptions, shown, wholeNumber } from '../support/options.ts';
+import {
+  boundedText,
+  readEntries,
+  readOptions,
+  shown,
+  unreadable,
+  wholeNumber,
+} from '../support/options.ts';
 import type { EngineConfig } from './config.ts';
 import { TemplateRefused } from './failures.ts';
 import type { Page } from './holdfast-types.ts';
@@ -12,7 +19,8 @@ import type { Pipeline } from './pipeline.ts';
 import {
   type Asked,
   canonicalDigest,
-  checkPlacing,
+  checkedOptions,
+  checkedPlacing,
   projectOf,
   submissionOf,
 } from './submission.ts';
@@ -48,7 +56,11 @@ export interface TemplateListOptions {
   readonly limit?: number;
 }
 
-const OPTION_NAMES = ['lane', 'tags', 'deadlineMs', 'concurrency', 'rate'] as const;
+const NAMES: readonly (keyof PutTemplateOptions)[] = [
+  ...(['id', 'version', 'pipeline', 'defaults', 'project', 'by'] as const),
+  ...(['lane', 'tags', 'deadlineMs', 'concurrency', 'rate'] as const),
+];
+const LIST_NAMES: readonly (keyof TemplateListOptions)[] = ['project', 'id', 'cursor', 'limit'];
 const ID_BYTES_MAX = 256;
 const VERSION_MAX = 1_000_000_000;
 
@@ -61,24 +73,18 @@ export class Templates {
 
   /** Once for each version: the same again is fine, another content is refused. */
   async put(options: PutTemplateOptions): Promise<{ readonly existing: boolean }> {
-    rejectUnknownOptions('templates.put', options, [
-      ...['id', 'version', 'pipeline', 'defaults', 'project', 'by'],
-      ...OPTION_NAMES,
-    ]);
-    const { id, version, defaults, by } = options;
-    const { pipeline: given } = options;
-    const placing = optionsOf(options);
-    checkPlacing('templates.put', placing);
-    const pipeline = parsePipelineName(typeof given === 'string' ? given : given?.name);
+    const { id, version, defaults, by, ...given } = readOptions('templates.put', options, NAMES);
+    const ref = { id: checkedId(id), version: checkedVersion(version) };
+    const placing = checkedPlacing('templates.put', optionsOf(given));
+    const pipeline = nameOf(given.pipeline);
     const answer = await this.#config.store.executions.putTemplate({
-      project: projectOf(options.project),
-      ...checkedRef({ template: id, version }),
-      version: checkedVersion(version),
+      project: projectOf(given.project),
+      ...ref,
       pipeline,
-      defaults: await this.#config.payloads.encode(`The defaults of "${id}"`, defaults),
+      ...(by === undefined ? {} : { by: boundedText('by', by, ID_BYTES_MAX) }),
+      defaults: await this.#config.payloads.encode(`The defaults of "${ref.id}"`, defaults),
       digest: canonicalDigest([pipeline, defaults, placing]),
       ...placing,
-      ...(by === undefined ? {} : { by: boundedText('by', by, ID_BYTES_MAX) }),
     });
     if (answer.kind === 'refused') throw new TemplateRefused(answer);
     return { existing: answer.existing };
@@ -89,22 +95,21 @@ export class Templates {
     id: string,
     options: { readonly version?: number; readonly project?: string } = {},
   ): Promise<TemplateInfo | undefined> {
-    rejectUnknownOptions('templates.get', options, ['version', 'project']);
-    const { version } = options;
+    const { version, project } = readOptions('templates.get', options, ['version', 'project']);
     const ref = { template: id, ...(version === undefined ? {} : { version }) };
-    const template = await find(this.#config, projectOf(options.project), ref);
+    const query = { project: projectOf(project), ...checkedRef(ref) };
+    const template = await this.#config.store.executions.template(query);
     return template === undefined ? undefined : this.#info(template);
   }
 
   /** By id; the newest version of each first. */
   async list(options: TemplateListOptions = {}): Promise<Page<TemplateInfo>> {
-    rejectUnknownOptions('templates.list', options, ['project', 'id', 'cursor', 'limit']);
-    const { id, cursor } = options;
-    const limit = wholeNumber('limit', options.limit ?? 100, { min: 1, max: 10_000 });
+    const { id, cursor, project, limit = 100 } = readOptions('templates.list', options, LIST_NAMES);
+    wholeNumber('limit', limit, { min: 1, max: 10_000 });
     const found = await this.#config.store.executions.templates({
-      project: projectOf(options.project),
+      project: projectOf(project),
       limit,
-      ...(id === undefined ? {} : { id: checkedRef({ template: id }).id }),
+      ...(id === undefined ? {} : { id: checkedId(id) }),
       ...(cursor === undefined ? {} : { after: versionOf(cursor) }),
     });
     const items = await Promise.all(found.map((each) => this.#info(each)));
@@ -131,21 +136,27 @@ export function submissionFor<Input>(
 }
 
 function isTemplateRef(target: unknown): target is TemplateRef {
-  return typeof target === 'object' && target !== null && 'template' in target;
+  try {
+    return typeof target === 'object' && target !== null && 'template' in target;
+  } catch {
+    // Whatever it is, it is no pipeline either, and told so.
+    return false;
+  }
 }
 
 /** X-31: parameters over the defaults, options over those of the template. */
 async function submissionByTemplate<Input>(
   config: EngineConfig,
   ref: TemplateRef,
-  { input, options }: Asked<Input>,
+  { input, options: given }: Asked<Input>,
 ): Promise<Submit> {
+  const options = checkedOptions(given);
   const template = await requireTemplate(config, projectOf(options.project), ref);
   const { id, version, pipeline } = template;
   const defaults = await config.payloads.decode(template.defaults);
   return submissionOf(config, pipeline as string, {
     input: mergedParameters(id, defaults, input),
-    options: { ...optionsOf(template), ...present(options) },
+    options: { ...optionsOf(template), ...options },
     template: { id, version },
   });
 }
@@ -155,38 +166,45 @@ export async function requireTemplate(
   project: ProjectName,
   ref: TemplateRef,
 ): Promise<Template> {
-  const template = await find(config, project, ref);
+  const which = checkedRef(ref);
+  const template = await config.store.executions.template({ project, ...which });
   if (template !== undefined) return template;
-  const { template: id, version } = ref;
-  const which = { id, ...(version === undefined ? {} : { version }) };
   throw new TemplateRefused({ why: 'template-unknown', ...which });
 }
 
-function find(
-  config: EngineConfig,
-  project: ProjectName,
-  ref: TemplateRef,
-): Promise<Template | undefined> {
-  return config.store.executions.template({ project, ...checkedRef(ref) });
+function checkedRef(given: TemplateRef): Partial<TemplateVersion> & { readonly id: string } {
+  const { template, version } = readOptions('template', given, ['template', 'version']);
+  const id = checkedId(template);
+  return { id, ...(version === undefined ? {} : { version: checkedVersion(version) }) };
 }
 
-function checkedRef(ref: TemplateRef): Partial<TemplateVersion> & { readonly id: string } {
-  rejectUnknownOptions('template', ref, ['template', 'version']);
-  const id = boundedText('The id of a template', ref.template, ID_BYTES_MAX);
-  return { id, ...(ref.version === undefined ? {} : { version: checkedVersion(ref.version) }) };
+function checkedId(id: unknown): string {
+  return boundedText('The id of a template', id, ID_BYTES_MAX);
 }
 
 function checkedVersion(version: unknown): number {
   return wholeNumber('The version of a template', version, { min: 1, max: VERSION_MAX });
 }
 
+/** By itself, or that of a pipeline. */
+function nameOf(given: PutTemplateOptions['pipeline']): PipelineName {
+  if (typeof given === 'string') return parsePipelineName(given);
+  let name: unknown;
+  try {
+    if (typeof given === 'object') name = given?.name;
+  } catch (cause) {
+    throw unreadable('templates.put: pipeline', cause);
+  }
+  return parsePipelineName(name);
+}
+
 /** A cursor, as `list` made it. */
-function versionOf(cursor: string): TemplateVersion {
-  const parts = /^(\d+):(.+)$/s.exec(cursor);
+function versionOf(cursor: unknown): TemplateVersion {
+  const parts = typeof cursor === 'string' ? /^(\d{1,10}):(.+)$/s.exec(cursor) : null;
   if (parts === null) {
     throw new InvalidInput(`cursor is what a list answered with; got ${shown(cursor)}.`);
   }
-  return { version: Number(parts[1]), id: parts[2] ?? '' };
+  return { version: checkedVersion(Number(parts[1])), id: checkedId(parts[2]) };
 }
 
 function optionsOf(options: TemplateOptions): TemplateOptions {
@@ -203,12 +221,11 @@ export function present<Given extends object>(given: Given): Partial<Given> {
 function mergedParameters(id: string, defaults: unknown, given: unknown): unknown {
   if (given === undefined) return defaults;
   if (defaults === undefined) return given;
-  if (isObject(defaults) && isObject(given)) return { ...defaults, ...present(given) };
-  throw new InvalidInput(
-    `Template "${id}" has default parameters, and only an object can be laid over an object; got ${shown(given)}.`,
-  );
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  if (typeof defaults !== 'object' || defaults === null || Array.isArray(defaults)) {
+    throw new InvalidInput(
+      `Template "${id}" has default parameters that are no object, so nothing can be laid over them; got ${shown(given)}.`,
+    );
+  }
+  const parameters = readEntries(`The parameters of template "${id}"`, given);
+  return { ...defaults, ...present(Object.fromEntries(parameters)) };
 }

@@ -28,3 +28,39 @@ test('a value that refers to itself is refused, not followed for ever', () => {
   loop['self'] = loop;
   assert.throws(() => toJson('It', loop), /nested more than 200 deep/);
 });
+
+test('what JSON leaves out or rounds off is left out of the live value too, and only then is it copied', () => {
+  const cases: readonly (readonly [unknown, unknown])[] = [
+    [{ a: 1, b: undefined }, { a: 1 }],
+    [-0, 0],
+    [[[-0]], [[0]]],
+    [Object.assign(Object.create(null), { a: 1 }), { a: 1 }],
+    ['a1'.match(/\d/), ['1']],
+  ];
+  for (const [value, expected] of cases) {
+    const live = { value };
+    toJson('It', value, live);
+    assert.deepEqual(live.value, expected);
+  }
+  const whole = { a: [1, 'x', null, true, { b: 0 }] };
+  const live = { value: whole };
+  toJson('It', whole, live);
+  assert.equal(live.value, whole);
+  toJson('It', { b: undefined });
+  toJson('It', whole, live);
+  assert.equal(live.value, whole, 'what one value has does not matter to the next');
+});
+
+test('a value that throws when it is read is refused', () => {
+  const throwing = {
+    get total(): number {
+      throw new RangeError('no total');
+    },
+  };
+  assert.throws(() => toJson('It', { deep: [throwing] }), {
+    name: 'InvalidInput',
+    message: 'It cannot be stored: reading it threw: no total.',
+  });
+  const hidden = Object.defineProperty({}, 'toJSON', { value: () => undefined });
+  assert.throws(() => toJson('It', hidden), /its toJSON gives nothing/);
+});

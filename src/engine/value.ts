@@ -1,22 +1,49 @@
 // What may cross a boundary: plain JSON. Anything that would come back as something else is refused
 // with the path to it, before it is stored; a value that changes its type on recovery is a bug that
-// shows itself on the worst day.
+// shows itself on the worst day. What JSON only leaves out or rounds off (a property that is undefined,
+// -0, what an array has beside its items) is stored without it, and given to the code without it at once.
 
 import { InvalidInput } from '../support/fault.ts';
+import { thrownText } from '../support/options.ts';
 
 /** Deep enough for anything made by hand; a cycle is found before the stack ends. */
 const DEPTH_MAX = 200;
 
-/** JSON text of the value, or undefined for `undefined`. Throws with the path of what cannot be stored. */
-export function toJson(what: string, value: unknown): string | undefined {
+/** The value was seen to have something that JSON leaves out. Of the walk under way: there is one at a time. */
+let isLessened = false;
+
+/**
+ * JSON text of the value, or undefined for `undefined`. Throws with the path of what cannot be stored. Where the
+ * value goes on being used, as `live`, that becomes what the text will be read as.
+ */
+export function toJson(
+  what: string,
+  value: unknown,
+  live?: { value: unknown },
+): string | undefined {
   if (value === undefined) return undefined;
-  const trouble = findTrouble(value, 0);
+  isLessened = false;
+  let trouble: Trouble | undefined;
+  let json: string | undefined;
+  try {
+    trouble = findTrouble(value, 0);
+    if (trouble === undefined) json = JSON.stringify(value);
+  } catch (cause) {
+    // A getter, or a proxy.
+    throw new InvalidInput(`${what} cannot be stored: reading it threw: ${thrownText(cause)}.`, {
+      cause,
+    });
+  }
   if (trouble !== undefined) {
     throw new InvalidInput(
       `${what} cannot be stored: ${at(trouble.path)} is ${trouble.found}. ${trouble.advice}`,
     );
   }
-  return JSON.stringify(value);
+  if (json === undefined) {
+    throw new InvalidInput(`${what} cannot be stored: its toJSON gives nothing.`);
+  }
+  if (isLessened && live !== undefined) live.value = JSON.parse(json);
+  return json;
 }
 
 interface Trouble {
@@ -36,10 +63,12 @@ function findTrouble(value: unknown, depth: number): Trouble | undefined {
     case 'boolean':
       return undefined;
     case 'number':
+      if (Object.is(value, -0)) isLessened = true;
       return Number.isFinite(value)
         ? undefined
         : trouble(`${value}`, 'JSON has no such number; use null or text.');
     case 'undefined':
+      isLessened = true;
       return undefined;
     case 'bigint':
       return trouble('a bigint', 'Convert it to text or, if it is small, to a number.');
@@ -63,6 +92,7 @@ function findInObject(value: object, depth: number): Trouble | undefined {
       'It would come back as a plain object; convert it to plain data first.',
     );
   }
+  if (prototype === null) isLessened = true;
   for (const name in value) {
     const found = findTrouble((value as Record<string, unknown>)[name], depth + 1);
     if (found === undefined) continue;
@@ -73,6 +103,8 @@ function findInObject(value: object, depth: number): Trouble | undefined {
 }
 
 function findInArray(values: readonly unknown[], depth: number): Trouble | undefined {
+  // Rows of some drivers, and what `match` of a text gives: an array with more than its items.
+  if (values.constructor !== Array || 'groups' in values) isLessened = true;
   for (let index = 0; index < values.length; index += 1) {
     const value = values[index];
     const found =

@@ -1,8 +1,9 @@
 import { hostname } from 'node:os';
 import type { PipelineName } from '../execution/names.ts';
+import { parseOwner } from '../lease/names.ts';
 import { InvalidInput } from '../support/fault.ts';
-import { rejectUnknownOptions, shown, wholeNumber } from '../support/options.ts';
-import type { AnyPipeline, Pipeline } from './pipeline.ts';
+import { readList, readOptions, wholeNumber } from '../support/options.ts';
+import { type AnyPipeline, asPipeline, type Pipeline } from './pipeline.ts';
 
 export interface WorkerOptions {
   // biome-ignore lint/suspicious/noExplicitAny: pipelines of any input and output, in one list
@@ -39,34 +40,38 @@ const NAMES: readonly (keyof WorkerOptions)[] = [
   'stopGraceMs',
 ];
 
-export function resolveWorkerOptions(options: WorkerOptions): WorkerSettings {
-  rejectUnknownOptions('worker', options, NAMES);
-  const { pipelines, owner, ttlMs } = options;
-  if (!Array.isArray(pipelines) || pipelines.length === 0) {
-    throw new InvalidInput(
-      `worker: pipelines must be a list with at least one pipeline; got ${shown(pipelines)}.`,
-    );
+/** The policy of the store says more. */
+const TTL_MS_MAX = 366 * 86_400_000;
+
+export function resolveWorkerOptions(given: WorkerOptions): WorkerSettings {
+  const options = readOptions('worker', given, NAMES);
+  const { owner, ttlMs, concurrency = 100, pollMs = 1_700, stopGraceMs = 10_000 } = options;
+  return {
+    pipelines: pipelinesOf(options.pipelines),
+    owner: owner === undefined ? `${hostname()}/${process.pid}` : parseOwner(owner),
+    ttlMs:
+      ttlMs === undefined ? undefined : wholeNumber('ttlMs', ttlMs, { min: 1, max: TTL_MS_MAX }),
+    concurrency: wholeNumber('concurrency', concurrency, { min: 1, max: 100_000 }),
+    pollMs: wholeNumber('pollMs', pollMs, { min: 10, max: 31 * 86_400_000 }),
+    stopGraceMs: wholeNumber('stopGraceMs', stopGraceMs, { min: 0, max: 3_600_000 }),
+  };
+}
+
+function pipelinesOf(given: unknown): ReadonlyMap<PipelineName, AnyPipeline> {
+  const pipelines = readList('worker: pipelines', given);
+  if (pipelines.length === 0) {
+    throw new InvalidInput('worker: pipelines must have at least one pipeline.');
   }
   const byName = new Map<PipelineName, AnyPipeline>();
   for (const each of pipelines) {
-    const isMade = typeof each?.run === 'function' && each.checkpoint !== undefined;
-    if (!isMade || !Object.isFrozen(each)) {
+    const pipeline = asPipeline(each);
+    if (pipeline === undefined) {
       throw new InvalidInput('worker: each of pipelines is made by pipeline({ name, run }).');
     }
-    if (byName.has(each.name)) {
-      throw new InvalidInput(`worker: two pipelines are called "${each.name}".`);
+    if (byName.has(pipeline.name)) {
+      throw new InvalidInput(`worker: two of pipelines are called "${pipeline.name}".`);
     }
-    byName.set(each.name, each);
+    byName.set(pipeline.name, pipeline);
   }
-  return {
-    pipelines: byName,
-    owner: owner ?? `${hostname()}/${process.pid}`,
-    ttlMs,
-    concurrency: wholeNumber('concurrency', options.concurrency ?? 100, { min: 1, max: 100_000 }),
-    pollMs: wholeNumber('pollMs', options.pollMs ?? 1_700, { min: 10, max: 31 * 86_400_000 }),
-    stopGraceMs: wholeNumber('stopGraceMs', options.stopGraceMs ?? 10_000, {
-      min: 0,
-      max: 3_600_000,
-    }),
-  };
+  return byName;
 }

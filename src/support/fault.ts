@@ -15,8 +15,8 @@ export class Fault extends Error {
 export class InvalidInput extends Fault {
   override readonly name = 'InvalidInput';
 
-  constructor(message: string) {
-    super('invalid-input', message);
+  constructor(message: string, options?: ErrorOptions) {
+    super('invalid-input', message, options);
   }
 }
 

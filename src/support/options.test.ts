@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { InvalidInput } from './fault.ts';
-import { boundedText, rejectUnknownOptions, shown, wholeNumber } from './options.ts';
+import {
+  boundedText,
+  readEntries,
+  readList,
+  readOptions,
+  rejectUnknownOptions,
+  requireMethods,
+  shown,
+  wholeNumber,
+} from './options.ts';
 
 const known = ['file', 'policy', 'clock'];
 
@@ -32,6 +41,67 @@ test('a name that other libraries use is answered with the one it has here', () 
   says('ttl', /Did you mean "ttlMs"\?/);
   says('pool', /Known options: url, pooler, ttlMs\./);
   says('filename', /Known options/);
+});
+
+test('each option is read once, also what is inherited; undefined was not given', () => {
+  let reads = 0;
+  const options = {
+    get file() {
+      reads += 1;
+      return `${reads}`;
+    },
+    policy: undefined,
+  };
+  assert.deepEqual(readOptions('openStore', options, known), { file: '1' });
+  assert.equal(reads, 1);
+  const inherited = Object.create({ file: 'above' }) as { file: string };
+  assert.deepEqual(readOptions('openStore', inherited, known), { file: 'above' });
+});
+
+test('what has no options is refused instead of read as none', () => {
+  for (const wrong of [[], new Map(), Promise.resolve({}), new Date(0), () => 1, 'a', null]) {
+    assert.throws(
+      () => readOptions('openStore', wrong as object, known),
+      /^InvalidInput: openStore: options are an object, such as \{ file: … \}/,
+    );
+  }
+});
+
+test('an option that throws when it is read is named, and keeps its cause', () => {
+  const cause = new RangeError('not now');
+  const options = {
+    get policy() {
+      throw cause;
+    },
+  };
+  assert.throws(() => readOptions('openStore', options, known), {
+    name: 'InvalidInput',
+    message: 'openStore: policy cannot be read: not now.',
+    cause,
+  });
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  assert.throws(() => readOptions('openStore', proxy, known), /options cannot be read/);
+  assert.throws(() => readList('list', proxy), /list cannot be read/);
+  assert.throws(() => readEntries('entries', proxy), /entries cannot be read/);
+  assert.throws(() => requireMethods('clock', proxy, ['now']), /clock cannot be read/);
+});
+
+test('a list is copied place by place', () => {
+  const list = [1, 2];
+  const copy = readList('list', list);
+  list.push(3);
+  assert.deepEqual(copy, [1, 2]);
+  assert.throws(() => readList('list', new Set()), /list must be an array/);
+});
+
+test('what cannot do what is needed is not shown', () => {
+  requireMethods('clock', { now: () => 1 }, ['now']);
+  assert.throws(() => requireMethods('codec', { secret: 'x' }, ['encode', 'decode']), {
+    message:
+      'codec must be an object with the functions encode and decode; got an object without them.',
+  });
+  assert.throws(() => requireMethods('codec', 'secret', ['encode']), /got string\.$/);
 });
 
 test('a whole number within its range passes, both ends included', () => {

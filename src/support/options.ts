@@ -4,23 +4,78 @@
 import { InvalidInput } from './fault.ts';
 import { nearestName } from './nearest.ts';
 
+/**
+ * The options, each read once: what is checked is what is used, whatever the caller's object does when it is
+ * asked again. What is undefined was not given. The values are still to be checked.
+ */
+export function readOptions<Options extends object>(
+  what: string,
+  options: Options,
+  known: readonly string[],
+): Options {
+  rejectUnknownOptions(what, options, known);
+  const read: Record<string, unknown> = {};
+  let reading = '';
+  try {
+    for (const name of known) {
+      reading = name;
+      const value = (options as Record<string, unknown>)[name];
+      if (value !== undefined) read[name] = value;
+    }
+  } catch (cause) {
+    throw unreadable(`${what}: ${reading}`, cause);
+  }
+  return read as Options;
+}
+
 /** Refuses names that are not known, and says which known one was probably meant. */
 export function rejectUnknownOptions(
   what: string,
   options: object,
   known: readonly string[],
 ): void {
-  if (typeof options !== 'object' || options === null) {
-    throw new InvalidInput(
-      `${what}: options are an object, such as { ${known[0] ?? ''}: … }; got ${shown(options)}.`,
-    );
-  }
-  for (const name of Object.keys(options)) {
+  for (const name of namesOf(what, options, known)) {
     if (known.includes(name)) continue;
     const nearest = meantBy(name, known);
     const hint =
       nearest === undefined ? `Known options: ${known.join(', ')}.` : `Did you mean "${nearest}"?`;
     throw new InvalidInput(`${what}: there is no option "${name}". ${hint}`);
+  }
+}
+
+function namesOf(what: string, options: unknown, known: readonly string[]): readonly string[] {
+  try {
+    if (isOptions(options)) return Object.keys(options);
+  } catch (cause) {
+    throw unreadable(`${what}: options`, cause);
+  }
+  throw new InvalidInput(
+    `${what}: options are an object, such as { ${known[0] ?? ''}: … }; got ${shown(options)}.`,
+  );
+}
+
+const OPTIONS: ReadonlySet<string> = new Set(['[object Object]', '[object Module]']);
+
+/** A list, a map or a promise that was not awaited has no options: nothing would be read from it. */
+function isOptions(value: unknown): value is object {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    OPTIONS.has(Object.prototype.toString.call(value))
+  );
+}
+
+/** A getter or a proxy of the caller's threw: that is no fault of ours, and not to be thrown as it is. */
+export function unreadable(what: string, cause: unknown): InvalidInput {
+  return new InvalidInput(`${what} cannot be read: ${thrownText(cause)}.`, { cause });
+}
+
+/** Total: what was thrown may be anything. */
+export function thrownText(thrown: unknown): string {
+  try {
+    return thrown instanceof Error ? String(thrown.message) : `${shown(thrown)} was thrown`;
+  } catch {
+    return 'something was thrown that cannot be described';
   }
 }
 
@@ -74,6 +129,45 @@ export function boundedText(what: string, value: unknown, bytesMax: number): str
     throw new InvalidInput(`${what} must be at most ${bytesMax} bytes of UTF-8; got ${bytes}.`);
   }
   return value;
+}
+
+/** The properties of an object whose names are the caller's, for the same reason as `readOptions`. */
+export function readEntries(what: string, value: unknown): readonly (readonly [string, unknown])[] {
+  try {
+    if (isOptions(value)) return Object.entries(value);
+  } catch (cause) {
+    throw unreadable(what, cause);
+  }
+  throw new InvalidInput(`${what} must be an object; got ${shown(value)}.`);
+}
+
+/** A copy of a list, for the same reason. */
+export function readList(what: string, value: unknown): readonly unknown[] {
+  try {
+    if (Array.isArray(value)) return copied(value);
+  } catch (cause) {
+    throw unreadable(what, cause);
+  }
+  throw new InvalidInput(`${what} must be an array; got ${shown(value)}.`);
+}
+
+/** By its places: what iterates over it may be the caller's own. */
+function copied(values: readonly unknown[]): readonly unknown[] {
+  return Array.from({ length: values.length }, (_, index) => values[index]);
+}
+
+/** Something that can do this: an observer, a codec, a clock. It is not shown, since it may have secrets. */
+export function requireMethods(what: string, value: unknown, methods: readonly string[]): void {
+  try {
+    const object = (value ?? {}) as Record<string, unknown>;
+    if (methods.every((name) => typeof object[name] === 'function')) return;
+  } catch (cause) {
+    throw unreadable(what, cause);
+  }
+  const kind = value === null ? 'null' : typeof value;
+  throw new InvalidInput(
+    `${what} must be an object with the functions ${methods.join(' and ')}; got ${kind === 'object' ? 'an object without them' : kind}.`,
+  );
 }
 
 /** The work that a recipe is for, or a callback it cannot do without. */

@@ -1,11 +1,14 @@
 // Time travel for the tests of pipelines: a Holdfast in memory whose clock stands still until the test
 // moves it. A pipeline that sleeps for thirty days is tested in milliseconds, with the same engine.
 
+import { isDate } from 'node:util/types';
 import { Holdfast } from '../engine/holdfast.ts';
 import type { HoldfastOptions } from '../engine/holdfast-options.ts';
 import type { Worker } from '../engine/worker.ts';
 import type { WorkerOptions } from '../engine/worker-options.ts';
 import { openMemoryStore } from '../store/memory/open.ts';
+import { InvalidInput } from '../support/fault.ts';
+import { readOptions, shown, wholeNumber } from '../support/options.ts';
 import { ManualClock } from './manual-clock.ts';
 
 export interface TestHoldfastOptions extends Omit<HoldfastOptions, 'store' | 'clock' | 'timers'> {
@@ -29,9 +32,16 @@ export interface TestHoldfast {
 const POLL_MS = 31 * 86_400_000;
 const TTL_MS = 7 * 86_400_000;
 
+const ADVANCE_MS_MAX = 100 * 366 * 86_400_000;
+
+const NAMES: readonly (keyof TestHoldfastOptions)[] = [
+  ...(['pipelines', 'start', 'observer', 'codec', 'payloads', 'parkAfterMs'] as const),
+  ...(['fruitlessClaimsMax', 'random'] as const),
+];
+
 export async function openTestHoldfast(options: TestHoldfastOptions): Promise<TestHoldfast> {
-  const { pipelines, start, ...rest } = options;
-  const clock = new ManualClock(start?.getTime());
+  const { pipelines, start, ...rest } = readOptions('openTestHoldfast', options, NAMES);
+  const clock = new ManualClock(startOf(start));
   const store = openMemoryStore({ clock, policy: { ttlMsMax: TTL_MS } });
   const holdfast = new Holdfast({ ...rest, store, clock, timers: clock.timers });
   const work = (): Promise<Worker> =>
@@ -45,7 +55,7 @@ export async function openTestHoldfast(options: TestHoldfastOptions): Promise<Te
     holdfast,
     clock,
     async advance(ms) {
-      await clock.advance(ms);
+      await clock.advance(wholeNumber('advance', ms, { min: 0, max: ADVANCE_MS_MAX }));
       // Deadlines of those that wait are a duty that is done now and then.
       await store.executions.maintain({ limit: 1_000 });
       await clock.settle();
@@ -60,4 +70,11 @@ export async function openTestHoldfast(options: TestHoldfastOptions): Promise<Te
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+function startOf(start: unknown): number | undefined {
+  if (start === undefined) return undefined;
+  const ms = isDate(start) ? start.getTime() : Number.NaN;
+  if (!Number.isNaN(ms)) return ms;
+  throw new InvalidInput(`openTestHoldfast: start must be a valid Date; got ${shown(start)}.`);
 }

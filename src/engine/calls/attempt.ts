@@ -2,6 +2,7 @@
 
 import type { CallKey } from '../../execution/names.ts';
 import type { Fence } from '../../lease/fence.ts';
+import { wholeNumber } from '../../support/options.ts';
 import type { StepContext } from '../context.ts';
 import { LazyAbort } from '../lazy-abort.ts';
 import type { ResolvedRetry } from '../retry-options.ts';
@@ -51,6 +52,7 @@ export class Attempt<Output> implements StepContext {
   }
 
   assertHeld(marginMs = 0): void {
+    wholeNumber('assertHeld: marginMs', marginMs, { min: 0, max: Number.MAX_SAFE_INTEGER });
     this.#run.assertHeld(marginMs);
   }
 

@@ -1,7 +1,10 @@
 // A sleep: its end is fixed when it is first asked for, and passes while nobody runs the execution.
 
+import { isDate } from 'node:util/types';
 import type { CallKey, Payload } from '../../execution/names.ts';
 import type { Instant } from '../../support/clock.ts';
+import { InvalidInput } from '../../support/fault.ts';
+import { shown } from '../../support/options.ts';
 import type { Call, Wait } from '../call.ts';
 import type { CallBody, Opening, Settlement } from '../ledger.ts';
 import type { Run } from '../run.ts';
@@ -11,6 +14,12 @@ export interface SleepPlan {
   readonly name: string;
   /** For so long from now, or until then. */
   readonly span: { readonly ms: number } | { readonly until: number };
+}
+
+export function untilOf(time: unknown): SleepPlan['span'] {
+  const until = isDate(time) ? time.getTime() : Number.NaN;
+  if (!Number.isNaN(until)) return { until };
+  throw new InvalidInput(`ctx.sleepUntil needs a valid Date; got ${shown(time)}.`);
 }
 
 export class SleepCall implements Call {

@@ -121,10 +121,13 @@ export class StepCall<Output> implements Call, Entry {
     return observer === undefined ? 0 : clock.monotonicMs();
   }
 
-  #succeeded(output: Output, startedAt: number): void {
+  #succeeded(value: Output, startedAt: number): void {
+    // What the code gets: encoding makes it what a replay will give.
+    const output = { value };
     let payload: Payload | Promise<Payload>;
     try {
-      payload = this.#run.config.payloads.encode(`The output of step "${this.#plan.name}"`, output);
+      const what = `The output of step "${this.#plan.name}"`;
+      payload = this.#run.config.payloads.encode(what, value, output);
     } catch (error) {
       this.#failedWith(error, startedAt);
       return;
@@ -141,7 +144,7 @@ export class StepCall<Output> implements Call, Entry {
       .catch((error: unknown) => this.#run.troubled(error));
   }
 
-  #record(output: Output, payload: Payload, startedAt: number): void {
+  #record(output: { readonly value: Output }, payload: Payload, startedAt: number): void {
     const run = this.#run;
     if (run.isOver || run.cancelled !== undefined) return;
     const { key, name } = this.#plan;

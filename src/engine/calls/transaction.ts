@@ -20,6 +20,8 @@ export class TransactionCall<Output> implements Call {
   readonly #plan: TransactionPlan<Output>;
   readonly #resolve: (output: Output) => void;
   readonly #reject: (error: Error) => void;
+  /** What the code gets: encoding makes it what a replay will give. */
+  #output: { value: Output } | undefined;
 
   constructor(
     run: Run,
@@ -69,7 +71,7 @@ export class TransactionCall<Output> implements Call {
     if (answer === undefined || run.isOver) return;
     if (answer.kind === 'threw') throw answer.error;
     if (answer.kind === 'recorded') {
-      const live = { value: answer.result };
+      const live = this.#output ?? { value: answer.result };
       run.settle({ kind: 'step-completed', body: { key }, at: answer.at, seq: 0, live });
     } else {
       // A try whose answer was lost had been done: history has its result.
@@ -82,7 +84,9 @@ export class TransactionCall<Output> implements Call {
   /** Inside the user's transaction everything is synchronous, so it must fit the row as it is. */
   #body(output: Output): Payload {
     const { key, name } = this.#plan;
-    const payload = this.#run.config.payloads.encodeInline(`The output of "${name}"`, output);
+    this.#output = { value: output };
+    const { payloads } = this.#run.config;
+    const payload = payloads.encodeInline(`The output of "${name}"`, output, this.#output);
     return `{"key":${JSON.stringify(key)},"out":${payload}}` as Payload;
   }
 

@@ -317,6 +317,8 @@ export interface Attachment {
   readonly name: string;
   readonly type: string;
   readonly bytes: Uint8Array;
+  /** When `bytes` went through a codec: which, and how many the content has. */
+  readonly sealed?: { readonly by: string; readonly size: number };
 }
 
 export interface Blob {

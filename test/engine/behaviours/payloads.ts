@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { aesCodec } from '../../../src/engine/aes-codec.ts';
-import { pipeline } from '../../../src/engine/pipeline.ts';
-import type { Behaviour } from '../stage.ts';
+import type { Context } from '../../../src/engine/context.ts';
+import type { Holdfast } from '../../../src/engine/holdfast.ts';
+import type { HoldfastOptions } from '../../../src/engine/holdfast-options.ts';
+import type { Handle } from '../../../src/engine/holdfast-types.ts';
+import type { PayloadCodec } from '../../../src/engine/payloads.ts';
+import { type Pipeline, pipeline } from '../../../src/engine/pipeline.ts';
+import type { Behaviour, Stage } from '../stage.ts';
 
 const echo = pipeline<unknown, unknown>({
   name: 'echo',
@@ -12,7 +17,87 @@ const echo = pipeline<unknown, unknown>({
   },
 });
 
+async function attachedBy(
+  stage: Stage,
+  holdfast: Holdfast,
+  code: Pipeline<string, void>,
+): Promise<Handle<void>> {
+  const worker = await stage.worker(holdfast, [code]);
+  const handle = await holdfast.submit(code, 'doc');
+  await handle.result();
+  await worker.stop();
+  return handle;
+}
+
+class Rows extends Array<number> {
+  command = 'select';
+}
+
+/** What JSON leaves out or rounds off. */
+const LESSENED: readonly (() => unknown)[] = [
+  () => ({ kept: 1, gone: undefined, deep: [{ gone: undefined }] }),
+  () => -0,
+  () => ({ n: [1, -0] }),
+  () => Object.assign(Object.create(null), { a: 1 }),
+  () => 'a1'.match(/\d/),
+  () => [Rows.from([1, 2])],
+];
+
+/** What the code is given each time it runs. */
+function remembering(run: (ctx: Context, make: () => unknown) => Promise<unknown>) {
+  const seen: unknown[][] = [];
+  const code = pipeline({
+    name: 'remembering',
+    async run(ctx) {
+      const given: unknown[] = [];
+      for (const make of LESSENED) given.push(await run(ctx, make));
+      seen.push(given);
+      await ctx.receive('go');
+    },
+  });
+  return { code, seen };
+}
+
+async function sameInReplay(
+  stage: Stage,
+  options: Pick<HoldfastOptions, 'codec' | 'payloads'>,
+  run: (ctx: Context, make: () => unknown) => Promise<unknown>,
+): Promise<void> {
+  const holdfast = stage.holdfast(options);
+  const { code, seen } = remembering(run);
+  const worker = await stage.worker(holdfast, [code]);
+  const handle = await holdfast.submit(code, undefined);
+  await stage.until(holdfast, handle.id, ({ status }) => status === 'waiting');
+  await stage.crash(worker);
+  const next = await stage.worker(holdfast, [code]);
+  await holdfast.signal(handle.id, { name: 'go' });
+  await handle.result();
+  await next.stop();
+  assert.equal(seen.length, 2);
+  assert.deepEqual(seen[0], seen[1]);
+  assert.deepEqual(
+    seen[0],
+    LESSENED.map((make) => JSON.parse(JSON.stringify(make()))),
+  );
+}
+
 export const PAYLOADS: readonly Behaviour[] = [
+  {
+    name: 'the code is given the same by a step as by its replay, whatever JSON leaves out of it',
+    async run(stage) {
+      await sameInReplay(stage, {}, (ctx, make) => ctx.step('make', make));
+      const codec = aesCodec([{ id: 'k', key: new Uint8Array(32).fill(3) }]);
+      await sameInReplay(stage, { codec }, (ctx, make) => ctx.step('make', async () => make()));
+    },
+  },
+  {
+    name: 'the code is given the same by a transaction as by its replay',
+    without: { memory: 'the memory store has no connection to write to' },
+    async run(stage) {
+      // Synchronous, as SQLite needs it.
+      await sameInReplay(stage, {}, (ctx, make) => ctx.transaction('make', make));
+    },
+  },
   {
     name: 'what cannot be stored is refused with the path to it',
     async run(stage) {
@@ -79,6 +164,67 @@ export const PAYLOADS: readonly Behaviour[] = [
       await assert.rejects(stage.holdfast({ codec: aesCodec([old]) }).result(handle.id), {
         code: 'codec-key-missing',
       });
+    },
+  },
+  {
+    name: 'attachments go through the codec too; keys rotate, and what was plain before stays readable',
+    async run(stage) {
+      const old = { id: '2026-10', key: new Uint8Array(32).fill(1) };
+      const fresh = { id: '2026-11', key: new Uint8Array(32).fill(2) };
+      const attaching = pipeline<string, void>({
+        name: 'attaching',
+        async run(ctx, name) {
+          await ctx.attach(name, 'tulip', 'text/x');
+          await ctx.attach(`${name} bytes`, Buffer.from('tulip'));
+        },
+      });
+      const plain = stage.holdfast();
+      const quick = aesCodec([old]);
+      const slow: PayloadCodec = { ...quick, encode: async (bytes) => quick.encode(bytes) };
+      const before = stage.holdfast({ codec: slow });
+      const { id: plainId } = await attachedBy(stage, plain, attaching);
+      const { id } = await attachedBy(stage, before, attaching);
+      const after = stage.holdfast({ codec: aesCodec([fresh, old]) });
+      const { id: freshId } = await attachedBy(stage, after, attaching);
+      for (const each of [plainId, id, freshId]) {
+        for (const name of ['doc', 'doc bytes']) {
+          const read = await after.attachment(each, name);
+          assert.equal(Buffer.from(read ?? []).toString(), 'tulip');
+          const stored = await stage.store.executions.attachment({ id: each, name });
+          const isPlain = Buffer.from(stored?.bytes ?? []).includes('tulip');
+          assert.equal(isPlain, each === plainId);
+        }
+        const [first] = await after.attachments(each);
+        assert.deepEqual([first?.name, first?.type, first?.bytes], ['doc', 'text/x', 5]);
+      }
+      await assert.rejects(before.attachment(freshId, 'doc'), { code: 'codec-key-missing' });
+      await assert.rejects(plain.attachment(id, 'doc'), { code: 'codec-missing' });
+    },
+  },
+  {
+    name: 'a codec that answers with something else never has a value stored as it is',
+    async run(stage) {
+      const works = aesCodec([{ id: 'k', key: new Uint8Array(32).fill(4) }]);
+      const answers: readonly unknown[] = [
+        ...[undefined, null, new Uint8Array(3), { by: 'x' }, { by: '', bytes: new Uint8Array(1) }],
+        { by: 5, bytes: new Uint8Array(1) },
+        { by: 'x', bytes: 'tulip' },
+      ];
+      for (const answer of answers) {
+        for (const encode of [() => answer, async () => answer]) {
+          const holdfast = stage.holdfast({ codec: { ...works, encode } as PayloadCodec });
+          await assert.rejects(holdfast.submit(echo, 'tulip'), { code: 'codec-broken' });
+        }
+      }
+      assert.deepEqual((await stage.holdfast().list()).items, []);
+      // What is no promise of ours is waited for all the same.
+      const encoded = await works.encode(Buffer.from('"tulip"'));
+      // biome-ignore lint/suspicious/noThenProperty: that is what is tried
+      const thenable = { then: (resolve: (value: unknown) => void) => resolve(encoded) };
+      const codec = { ...works, encode: () => thenable } as unknown as PayloadCodec;
+      const { id } = await stage.holdfast({ codec }).submit(echo, 'tulip');
+      const stored = await stage.holdfast().read(id);
+      assert.match(stored?.input ?? '', /^\{"enc":"[^"]+","by":"aes-256-gcm:k"\}$/);
     },
   },
   {

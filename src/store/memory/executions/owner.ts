@@ -59,8 +59,8 @@ export function carry(
   entry: Entry,
   { request, now }: { readonly request: Omit<OwnerWrite, 'events'>; readonly now: Instant },
 ): void {
-  for (const { name, type, bytes } of request.attachments ?? []) {
-    entry.attachments.set(name, { name, type, bytes: Uint8Array.from(bytes), at: now });
+  for (const attachment of request.attachments ?? []) {
+    entry.attachments.set(attachment.name, { ...structuredClone(attachment), at: now });
   }
   const { children = [] } = request;
   insertChildren(state, children, now);

@@ -1,5 +1,6 @@
 import type { ExecutionId } from '../../../execution/names.ts';
 import type { Instant } from '../../../support/clock.ts';
+import { type AttachmentRow, toAttachment } from '../../attachment-rows.ts';
 import type {
   Attachment,
   AttachmentSummary,
@@ -8,21 +9,23 @@ import type {
 import { type Database, type Queries, statement } from '../database.ts';
 
 const SAVE = statement(`
-  insert into hf.attachment as a (execution_id, at, name, type, bytes)
-  values ($1, $2, $3, $4, $5)
+  insert into hf.attachment as a (execution_id, at, name, type, size, sealed_by, bytes)
+  values ($1, $2, $3, $4, $5, $6, $7)
       on conflict (execution_id, name) do update
-     set at    = excluded.at,
-         type  = excluded.type,
-         bytes = excluded.bytes`);
+     set at        = excluded.at,
+         type      = excluded.type,
+         size      = excluded.size,
+         sealed_by = excluded.sealed_by,
+         bytes     = excluded.bytes`);
 
 const READ = statement(`
-  select a.name, a.type, a.bytes
+  select a.name, a.type, a.size, a.sealed_by, a.bytes
     from hf.attachment a
    where a.execution_id = $1
      and a.name = $2`);
 
 const LIST = statement(`
-  select a.name, a.type, octet_length(a.bytes) as bytes, a.at
+  select a.name, a.type, a.size as bytes, a.at
     from hf.attachment a
    where a.execution_id = $1
    order by a.name collate "C"`);
@@ -36,8 +39,9 @@ export async function saveAttachments(
     readonly at: Instant;
   },
 ): Promise<void> {
-  for (const { name, type, bytes } of given.attachments) {
-    await queries.rows(SAVE, [given.id, given.at, name, type, Buffer.from(bytes)]);
+  for (const { name, type, bytes, sealed } of given.attachments) {
+    const sealing = [sealed?.size ?? bytes.length, sealed?.by ?? null];
+    await queries.rows(SAVE, [given.id, given.at, name, type, ...sealing, Buffer.from(bytes)]);
   }
 }
 
@@ -45,11 +49,8 @@ export async function readAttachment(
   database: Database,
   query: ReadAttachment,
 ): Promise<Attachment | undefined> {
-  const [row] = await database.rows<{ name: string; type: string; bytes: Buffer }>(READ, [
-    query.id,
-    query.name,
-  ]);
-  return row === undefined ? undefined : { ...row, bytes: new Uint8Array(row.bytes) };
+  const [row] = await database.rows<AttachmentRow & object>(READ, [query.id, query.name]);
+  return row === undefined ? undefined : toAttachment(row);
 }
 
 export async function listAttachments(

@@ -116,6 +116,9 @@ create table hf.attachment (
   at            bigint not null,
   name          text not null,
   type          text not null,
+  -- Of the content; bytes may have gone through a codec.
+  size          integer not null,
+  sealed_by     text,
   bytes         bytea not null,
   primary key (execution_id, name)
 );

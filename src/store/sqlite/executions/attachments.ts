@@ -1,5 +1,6 @@
 import type { ExecutionId } from '../../../execution/names.ts';
 import type { Instant } from '../../../support/clock.ts';
+import { type AttachmentRow, toAttachment } from '../../attachment-rows.ts';
 import type {
   Attachment,
   AttachmentSummary,
@@ -8,13 +9,13 @@ import type {
 import type { ReadTransaction } from '../transaction.ts';
 
 const LOAD = `
-  select name, type, bytes
+  select name, type, size, sealed_by, bytes
     from attachment
    where execution_id = :id
      and name = :name`;
 
 const LIST = `
-  select name, type, length(bytes) as bytes, at
+  select name, type, size as bytes, at
     from attachment
    where execution_id = :id
    order by name`;
@@ -28,8 +29,8 @@ interface Summary {
 
 export function attachment(tx: ReadTransaction, query: ReadAttachment): Attachment | undefined {
   const { id, name } = query;
-  const row = tx.get<Attachment>(LOAD, { id, name });
-  return row === undefined ? undefined : { name: row.name, type: row.type, bytes: row.bytes };
+  const row = tx.get<AttachmentRow>(LOAD, { id, name });
+  return row === undefined ? undefined : toAttachment(row);
 }
 
 export function attachments(tx: ReadTransaction, id: ExecutionId): readonly AttachmentSummary[] {

@@ -72,13 +72,15 @@ const KEEP_PROGRESS = positional(
 );
 
 const ATTACH = positional(
-  'id name type now bytes',
+  'id name type now size sealedBy bytes',
   `
-  insert into attachment (execution_id, name, type, at, bytes)
-  values (:id, :name, :type, :now, :bytes)
+  insert into attachment (execution_id, name, type, at, size, sealed_by, bytes)
+  values (:id, :name, :type, :now, :size, :sealedBy, :bytes)
   on conflict (execution_id, name) do update
      set type = excluded.type,
          at = excluded.at,
+         size = excluded.size,
+         sealed_by = excluded.sealed_by,
          bytes = excluded.bytes`,
 );
 
@@ -164,8 +166,10 @@ export function carry(tx: Transaction, rowId: number, request: OwnerWrite): void
   if (children !== undefined && children.length > 0) insertChildren(tx, children);
 }
 
-function attach(tx: Transaction, id: string, { name, type, bytes }: Attachment): void {
-  tx.statement(ATTACH).run(id, name, type, tx.now, bytes);
+function attach(tx: Transaction, id: string, attachment: Attachment): void {
+  const { name, type, bytes, sealed } = attachment;
+  const size = sealed?.size ?? bytes.length;
+  tx.statement(ATTACH).run(id, name, type, tx.now, size, sealed?.by ?? null, bytes);
 }
 
 /** Seq of the last event once the write is done. Without events the request does not say. */

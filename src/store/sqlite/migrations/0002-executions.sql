@@ -122,6 +122,9 @@ create table attachment (
   name         text    not null,
   type         text    not null,
   at           integer not null,
+  -- Of the content; bytes may have gone through a codec.
+  size         integer not null,
+  sealed_by    text,
   bytes        blob    not null,
   primary key (execution_id, name)
 ) strict;

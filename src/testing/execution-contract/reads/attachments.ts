@@ -58,4 +58,34 @@ export const attachmentCases: readonly ExecutionCase[] = [
       assert.equal((await store.executions.attachments(held.id)).length, 1);
     },
   },
+  {
+    upholds: 'X-22, X-13',
+    name: 'an attachment that went through a codec says by which, and how large its content is',
+    async run({ store }) {
+      const held = await running(store, await worker(store));
+      const attach = async (
+        nth: number,
+        sealed: { readonly by: string; readonly size: number },
+      ) => {
+        const request = writing(later(held, nth), { kind: 'attached', name: 'a' });
+        const attachments = [{ name: 'a', type: 'text/plain', bytes: new Uint8Array(30), sealed }];
+        expectKind(await store.executions.record({ ...request, attachments }), 'recorded');
+      };
+      for (const [nth, by] of ['aes:1', 'aes:2'].entries()) {
+        const sealed = { by, size: nth + 2 };
+        await attach(nth, sealed);
+        const read = await store.executions.attachment({ id: held.id, name: 'a' });
+        assert.deepEqual(read?.sealed, sealed);
+        assert.equal(read?.bytes.length, 30);
+        assert.equal((await store.executions.attachments(held.id))[0]?.bytes, sealed.size);
+      }
+      const plain = [{ name: 'a', type: 'text/plain', bytes: new Uint8Array(30) }];
+      const request = writing(later(held, 2), { kind: 'attached', name: 'a' });
+      expectKind(await store.executions.record({ ...request, attachments: plain }), 'recorded');
+      const read = await store.executions.attachment({ id: held.id, name: 'a' });
+      assert(read !== undefined);
+      assert.equal('sealed' in read, false, 'the one before it is forgotten');
+      assert.equal((await store.executions.attachments(held.id))[0]?.bytes, 30);
+    },
+  },
 ];

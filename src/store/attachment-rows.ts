@@ -1,0 +1,18 @@
+// Rows of attachments ↔ attachments, for both SQL stores.
+
+import type { Attachment } from './contract/execution-store.ts';
+
+export interface AttachmentRow {
+  readonly name: string;
+  readonly type: string;
+  readonly size: number;
+  readonly sealed_by: string | null;
+  readonly bytes: Uint8Array;
+}
+
+export function toAttachment(row: AttachmentRow): Attachment {
+  const { name, type, size, sealed_by: by } = row;
+  // The driver's own kind of bytes stays inside.
+  const bytes = new Uint8Array(row.bytes);
+  return { name, type, bytes, ...(by === null ? {} : { sealed: { by, size } }) };
+}

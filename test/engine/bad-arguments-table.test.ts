@@ -1,0 +1,78 @@
+// Whether the table of arguments has all there are: every method, and every option that a function says it knows.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { RunContext } from '../../src/engine/context-of.ts';
+import { Holdfast } from '../../src/engine/holdfast.ts';
+import { pipeline } from '../../src/engine/pipeline.ts';
+import { Schedules } from '../../src/engine/schedules.ts';
+import { Templates } from '../../src/engine/templates.ts';
+import type { Options } from './bad-arguments/argument.ts';
+import { OF_CODE, OPTIONS_OF_CODE } from './bad-arguments/of-code.ts';
+import { OF_HOLDFAST, OPTIONS } from './bad-arguments/of-holdfast.ts';
+import { OF_OPENINGS, OPTIONS_OF_OPENINGS } from './bad-arguments/of-openings.ts';
+import { onHoldfast } from './bad-arguments/on-holdfast.ts';
+import { WRONG_NAMES } from './bad-arguments/wrong-values.ts';
+
+/** Those that the function itself says it knows. */
+async function knownOptions<From>({ call, with: base }: Options<From>, given: From) {
+  try {
+    await call(given, { ...base, qqqqqqqqqqqqqqqqqqqqqqqqqqqqqq: 1 });
+    return 'an unknown option is accepted';
+  } catch (error) {
+    const names = /Known options: (.*)\.$/.exec(String(error))?.[1];
+    return names === undefined ? String(error) : names.split(', ').toSorted().join(' ');
+  }
+}
+
+async function checkNames<From>(all: readonly Options<From>[], given: From): Promise<void> {
+  for (const options of all) {
+    const expected = Object.keys(options.names).toSorted().join(' ');
+    const known = await knownOptions(options, given);
+    // Policies of checkpoints have what their kind needs.
+    if (!options.of.includes('checkpoint of')) assert.equal(known, expected, options.of);
+  }
+}
+
+function methodsOf(made: { readonly prototype: object }): readonly string[] {
+  return Object.entries(Object.getOwnPropertyDescriptors(made.prototype))
+    .filter(([name, { value }]) => name !== 'constructor' && typeof value === 'function')
+    .map(([name]) => name);
+}
+
+const named = (table: readonly { readonly of: string }[]): ReadonlySet<string> =>
+  new Set(table.map(({ of }) => of.split(':')[0] ?? ''));
+
+const listed = pipeline({ name: 'listed', run: (ctx) => checkNames(OPTIONS_OF_CODE, ctx) });
+
+test('the table has every method and every option', async () => {
+  await onHoldfast(
+    async (given) => {
+      await checkNames(OPTIONS, given);
+      await checkNames(OPTIONS_OF_OPENINGS, undefined);
+      await (await given.holdfast.submit(listed, undefined)).result();
+    },
+    [listed],
+  );
+  const fits = [OF_HOLDFAST, OF_CODE, OF_OPENINGS].flat().flatMap((argument) => argument.fits);
+  assert.deepEqual(
+    fits.filter((name) => !WRONG_NAMES.includes(name)),
+    [],
+  );
+  const inTable = named(OF_HOLDFAST);
+  const expected = [
+    ...methodsOf(Holdfast).filter((name) => name !== 'close'),
+    ...methodsOf(Templates).map((name) => `templates.${name}`),
+    ...methodsOf(Schedules).map((name) => `schedules.${name}`),
+  ];
+  assert.deepEqual(
+    expected.filter((name) => !inTable.has(name)),
+    [],
+  );
+  const takesNothing = ['now', 'random', 'uuid', 'nextKey', 'nextKeyOf', 'enter'];
+  const ofCode = named(OF_CODE);
+  assert.deepEqual(
+    methodsOf(RunContext).filter((name) => !ofCode.has(name) && !takesNothing.includes(name)),
+    [],
+  );
+});

@@ -1,0 +1,136 @@
+// Bad arguments as data: every argument of the public API gets everything that is wrong there. It is answered
+// by a fault of our own that names the argument, nothing is written, and the worker lives on.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Context } from '../../src/engine/context.ts';
+import { ExecutionFailed } from '../../src/engine/failures.ts';
+import type { Holdfast } from '../../src/engine/holdfast.ts';
+import { pipeline } from '../../src/engine/pipeline.ts';
+import { InvalidInput } from '../../src/support/fault.ts';
+import type { Argument } from './bad-arguments/argument.ts';
+import { OF_CODE } from './bad-arguments/of-code.ts';
+import { type Given, OF_HOLDFAST } from './bad-arguments/of-holdfast.ts';
+import { OF_OPENINGS } from './bad-arguments/of-openings.ts';
+import { fine, onHoldfast } from './bad-arguments/on-holdfast.ts';
+import { WRONG, WRONG_NAMES, type WrongName } from './bad-arguments/wrong-values.ts';
+import { pause } from './stage.ts';
+
+async function written({ holdfast, handle }: Given): Promise<string> {
+  const { templates, schedules, store } = holdfast;
+  return JSON.stringify([
+    (await holdfast.list({ limit: 10_000 })).items,
+    await holdfast.history(handle.id),
+    await store.executions.inbox({ id: handle.id, after: 0, limit: 100 }),
+    await templates.list(),
+    await schedules.list(),
+    [...(await store.sessions.list({ limit: 100 }))].map(({ session }) => session.id),
+  ]);
+}
+
+/** What is wrong with how it was answered; undefined when nothing is. */
+async function problemOf<From>(
+  argument: Argument<From>,
+  wrong: WrongName,
+  given: From,
+): Promise<string | undefined> {
+  const title = `${argument.of} (${argument.says.source}) with ${wrong}`;
+  try {
+    await Promise.race([argument.hand(given, WRONG[wrong]), patience()]);
+    return `${title}: accepted`;
+  } catch (error) {
+    return problemWith(title, argument, error);
+  }
+}
+
+/** Whoever waits has accepted what it was given. */
+function patience(): Promise<void> {
+  return pause(500);
+}
+
+function problemWith<From>(
+  title: string,
+  { says }: Argument<From>,
+  error: unknown,
+): string | undefined {
+  if (!(error instanceof InvalidInput)) return `${title}: ${String(error)}`;
+  return says.test(error.message) ? undefined : `${title}: does not name it: ${error.message}`;
+}
+
+async function problemsOf<From>(
+  table: readonly Argument<From>[],
+  given: From,
+): Promise<readonly string[]> {
+  const problems: string[] = [];
+  for (const argument of table) {
+    for (const wrong of WRONG_NAMES) {
+      if (argument.fits.includes(wrong)) continue;
+      const problem = await problemOf(argument, wrong, given);
+      if (problem !== undefined) problems.push(problem);
+    }
+  }
+  return problems;
+}
+
+test('every argument of Holdfast, templates and schedules is checked, and nothing is written', async () => {
+  await onHoldfast(async (given) => {
+    const before = await written(given);
+    assert.deepEqual(await problemsOf(OF_HOLDFAST, given), []);
+    assert.equal(await written(given), before);
+    assert.equal(await (await given.holdfast.submit(fine, undefined)).result(), 'fine');
+  });
+});
+
+test('every argument of what opens and makes things is checked', async () => {
+  assert.deepEqual(await problemsOf(OF_OPENINGS, undefined), []);
+});
+
+const careless = pipeline<{ readonly row: number; readonly wrong: WrongName }, unknown>({
+  name: 'careless',
+  run: (ctx, { row, wrong }) => OF_CODE[row]?.hand(ctx, WRONG[wrong]),
+});
+
+test('a bad argument of code fails its execution for good and says so; the worker lives on', async () => {
+  await onHoldfast(
+    async ({ holdfast }, reports) => {
+      const problems: string[] = [];
+      for (const [row, argument] of OF_CODE.entries()) {
+        for (const wrong of WRONG_NAMES.filter((each) => !argument.fits.includes(each))) {
+          const { id } = await holdfast.submit(careless, { row, wrong });
+          const problem = await problemOfCode(holdfast, { argument, wrong, id });
+          if (problem !== undefined) problems.push(problem);
+        }
+      }
+      assert.deepEqual(problems, []);
+      assert.deepEqual(
+        reports.filter(({ kind }) => kind === 'trouble' || kind === 'blocked'),
+        [],
+      );
+      assert.equal(await (await holdfast.submit(fine, undefined)).result(), 'fine');
+    },
+    [careless],
+  );
+});
+
+async function problemOfCode(
+  holdfast: Holdfast,
+  asked: { readonly argument: Argument<Context>; readonly wrong: WrongName; readonly id: string },
+): Promise<string | undefined> {
+  const { argument, wrong, id } = asked;
+  const title = `${argument.of} (${argument.says.source}) with ${wrong}`;
+  const signal = AbortSignal.timeout(2_000);
+  const error: unknown = await holdfast.result(id, { signal }).then(
+    () => 'accepted',
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof ExecutionFailed)) return `${title}: ${String(error)}`;
+  const { code, category, message } = error.failure ?? {};
+  const found = `${title}: ${error.status}, ${category}, ${code}: ${message}`;
+  if (error.status !== 'failed' || category !== 'permanent') return found;
+  if (code !== 'invalid-input') return found;
+  if (!argument.says.test(message ?? '')) return `${found} (does not name it)`;
+  const kinds = (await holdfast.history(id)).map(({ kind }) => kind).join(' ');
+  const isInStep = argument.of === 'assertHeld';
+  const isClean = kinds === `submitted claimed${isInStep ? ' step-failed' : ''} failed`;
+  return isClean ? undefined : `${title}: ${kinds}`;
+}

@@ -1,0 +1,120 @@
+// Every argument of a context: what the code of a pipeline can hand in.
+
+import type { Context } from '../../../src/engine/context.ts';
+import { type Argument, argumentsOf, type Fits, type Options } from './argument.ts';
+import { PLACING, partsOfLimits } from './of-holdfast.ts';
+import { ANY_TEXT, FUNCTION, LABEL, NONE, NUMBER, optional, TEXT, VALUE } from './wrong-values.ts';
+
+const STEP: Fits = { retry: optional(['an object']), timeoutMs: optional(NUMBER) };
+
+export const OPTIONS_OF_CODE: readonly Options<Context>[] = [
+  {
+    of: 'step',
+    names: STEP,
+    call: (ctx, options) => ctx.step('s', () => 1, options as object),
+  },
+  {
+    of: 'map',
+    with: { run: () => 1 },
+    fits: NONE,
+    names: { ...STEP, run: FUNCTION, concurrency: optional(NUMBER) },
+    call: (ctx, over) => ctx.map('m', [1], over as never),
+  },
+  {
+    of: 'spawn',
+    names: { ...PLACING, name: optional(TEXT) },
+    call: (ctx, options) => ctx.spawn('p', 1, options as object),
+  },
+  {
+    of: 'fanOut',
+    names: { ...PLACING, name: optional(TEXT) },
+    call: (ctx, options) => ctx.fanOut('p', [1], options as object),
+  },
+];
+
+const one = (
+  of: string,
+  says: RegExp,
+  rest: Pick<Argument<Context>, 'fits' | 'hand'>,
+): Argument<Context> => ({ of, says, ...rest });
+
+const PLAIN: readonly Argument<Context>[] = [
+  one('step', /name/, { fits: TEXT, hand: (ctx, name) => ctx.step(name as string, () => 1) }),
+  one('step', /function/, {
+    fits: FUNCTION,
+    hand: (ctx, fn) => ctx.step('s', fn as () => number),
+  }),
+  one('assertHeld', /marginMs/, {
+    fits: optional(NUMBER),
+    hand: (ctx, margin) => ctx.step('s', (step) => step.assertHeld(margin as number)),
+  }),
+  one('map', /name/, {
+    fits: TEXT,
+    hand: (ctx, name) => ctx.map(name as string, [1], { run: () => 1 }),
+  }),
+  one('map', /items/, {
+    fits: ['an array', 'an array of null'],
+    hand: (ctx, items) => ctx.map('m', items as [], { run: () => 1 }),
+  }),
+  one('transaction', /name|memory/, {
+    // The memory store has no connection.
+    fits: NONE,
+    hand: (ctx, name) => ctx.transaction(name as string, () => 1),
+  }),
+  one('transaction', /function|memory/, {
+    fits: NONE,
+    hand: (ctx, fn) => ctx.transaction('t', fn as () => number),
+  }),
+  one('sleep', /sleep/, { fits: NUMBER, hand: (ctx, ms) => ctx.sleep(ms as number) }),
+  one('sleep', /name/, {
+    fits: optional(TEXT),
+    hand: (ctx, name) => ctx.sleep(1, name as string),
+  }),
+  one('sleepUntil', /sleepUntil/, {
+    fits: NONE,
+    hand: (ctx, time) => ctx.sleepUntil(time as Date),
+  }),
+  one('sleepUntil', /name/, {
+    fits: optional(TEXT),
+    hand: (ctx, name) => ctx.sleepUntil(new Date(0), name as string),
+  }),
+  one('spawn', /pipeline/, { fits: TEXT, hand: (ctx, wrong) => ctx.spawn(wrong as string, 1) }),
+  one('spawn', /input/, { fits: VALUE, hand: (ctx, wrong) => ctx.spawn('p', wrong) }),
+  one('fanOut', /pipeline/, {
+    fits: TEXT,
+    hand: (ctx, wrong) => ctx.fanOut(wrong as string, [1]),
+  }),
+  one('fanOut', /inputs/, {
+    fits: ['an array', 'an array of null'],
+    hand: (ctx, inputs) => ctx.fanOut('p', inputs as []),
+  }),
+  one('fanOut', /input/, { fits: VALUE, hand: (ctx, wrong) => ctx.fanOut('p', [1, wrong]) }),
+  one('receive', /name/, { fits: TEXT, hand: (ctx, name) => ctx.receive(name as string) }),
+  one('checkpoint', /checkpoint/, { fits: VALUE, hand: (ctx, state) => ctx.checkpoint(state) }),
+  one('attach', /name/, { fits: TEXT, hand: (ctx, name) => ctx.attach(name as string, 'x') }),
+  one('attach', /content/, {
+    fits: ['text', 'empty text', 'text with NUL'],
+    hand: (ctx, content) => ctx.attach('a', content as string),
+  }),
+  one('attach', /type/, {
+    fits: optional(TEXT),
+    hand: (ctx, type) => ctx.attach('a', 'x', type as string),
+  }),
+  one('continueAsNew', /input/, {
+    fits: VALUE,
+    hand: (ctx, input) => ctx.continueAsNew(input),
+  }),
+  one('log', /message/, { fits: ANY_TEXT, hand: (ctx, message) => ctx.log(message as string) }),
+  one('progress', /progress/i, { fits: VALUE, hand: (ctx, value) => ctx.progress(value) }),
+];
+
+export const OF_CODE: readonly Argument<Context>[] = [
+  ...OPTIONS_OF_CODE.flatMap(argumentsOf),
+  ...PLAIN,
+  ...partsOfLimits<Context>('spawn', (ctx, options) => ctx.spawn('p', 1, options)),
+  ...partsOfLimits<Context>('fanOut', (ctx, options) => ctx.fanOut('p', [1], options)),
+  one('spawn: attributes.odd', /attributes\.odd/, {
+    fits: LABEL,
+    hand: (ctx, odd) => ctx.spawn('p', 1, { attributes: { odd } as never }),
+  }),
+];

@@ -1,0 +1,170 @@
+// Every argument of what is called before there is a Holdfast: opening one, pipelines, codecs, errors.
+
+import { openHoldfast } from '../../../src/embedded/open-holdfast.ts';
+import { aesCodec } from '../../../src/engine/aes-codec.ts';
+import { StepError } from '../../../src/engine/failures.ts';
+import { Holdfast } from '../../../src/engine/holdfast.ts';
+import { pipeline } from '../../../src/engine/pipeline.ts';
+import { openMemoryStore } from '../../../src/store/memory/open.ts';
+import { openTestHoldfast } from '../../../src/testing/test-holdfast.ts';
+import { type Argument, argumentsOf, type Fits, type Options } from './argument.ts';
+import {
+  ANY_TEXT,
+  FUNCTION,
+  NONE,
+  NUMBER,
+  optional,
+  TEXT,
+  type WrongName,
+} from './wrong-values.ts';
+
+const idle = pipeline({ name: 'idle', run: () => 1 });
+const key = new Uint8Array(32);
+
+const HOLDFAST: Fits = {
+  store: NONE,
+  observer: optional(NONE),
+  codec: optional(NONE),
+  payloads: optional(['an object']),
+  parkAfterMs: optional(NONE),
+  fruitlessClaimsMax: optional(NUMBER),
+  clock: optional(NONE),
+  timers: optional(NONE),
+  random: optional(NONE),
+};
+const RETRY: Fits = {
+  attempts: optional(NUMBER),
+  initialMs: optional(NUMBER),
+  factor: optional(['a number', 'a fraction']),
+  maxMs: optional(NUMBER),
+  jitter: optional(NONE),
+  rules: optional(['an array']),
+};
+
+const openings: readonly Options<void>[] = [
+  {
+    of: 'openHoldfast',
+    with: { store: openMemoryStore() },
+    fits: NONE,
+    names: { ...HOLDFAST, store: TEXT },
+    call: (_, options) => openHoldfast(options as never),
+  },
+  {
+    of: 'new Holdfast',
+    with: { store: openMemoryStore() },
+    fits: NONE,
+    names: HOLDFAST,
+    call: (_, options) => new Holdfast(options as never),
+  },
+  {
+    of: 'openHoldfast: payloads',
+    names: { inlineBytesMax: optional(NONE), bytesMax: optional(NONE) },
+    call: (_, payloads) => openHoldfast({ store: openMemoryStore(), payloads } as never),
+  },
+  {
+    of: 'openTestHoldfast',
+    with: { pipelines: [idle] },
+    fits: NONE,
+    names: {
+      ...(() => {
+        const { store: _store, clock: _clock, timers: _timers, ...rest } = HOLDFAST;
+        return rest;
+      })(),
+      pipelines: NONE,
+      start: optional(NONE),
+    },
+    call: (_, options) => openTestHoldfast(options as never),
+  },
+  {
+    of: 'pipeline',
+    with: { name: 'p', run: () => 1 },
+    fits: NONE,
+    names: {
+      name: TEXT,
+      run: FUNCTION,
+      input: optional(NONE),
+      output: optional(NONE),
+      retry: optional(['an object']),
+      checkpoint: optional(NONE),
+      validateCheckpoint: optional(FUNCTION),
+    },
+    call: (_, options) => pipeline(options as never),
+  },
+  {
+    of: 'pipeline: retry',
+    names: RETRY,
+    call: (_, retry) => pipeline({ name: 'p', run: () => 1, retry } as never),
+  },
+  {
+    of: 'pipeline: retry.rules',
+    with: { when: 'x', do: 'retry' },
+    fits: NONE,
+    names: { when: [...ANY_TEXT, 'a function'], do: NONE, afterMs: optional(NUMBER) },
+    call: (_, rule) => pipeline({ name: 'p', run: () => 1, retry: { rules: [rule] } } as never),
+  },
+  {
+    of: 'pipeline: checkpoint of steps',
+    with: { every: 'steps', steps: 2 },
+    fits: ['nothing'],
+    names: { every: NONE, steps: NUMBER },
+    call: (_, checkpoint) => pipeline({ name: 'p', run: () => 1, checkpoint } as never),
+  },
+  {
+    of: 'pipeline: checkpoint of time',
+    with: { every: 'time', ms: 2 },
+    fits: ['nothing'],
+    names: { every: NONE, ms: NUMBER },
+    call: (_, checkpoint) => pipeline({ name: 'p', run: () => 1, checkpoint } as never),
+  },
+  {
+    of: 'aesCodec: key',
+    with: { id: 'k', key },
+    fits: NONE,
+    names: { id: TEXT, key: NONE },
+    call: (_, each) => aesCodec([each as never]),
+  },
+  {
+    of: 'StepError',
+    with: { category: 'permanent' },
+    fits: NONE,
+    names: {
+      category: NONE,
+      code: optional(TEXT),
+      cause: ['nothing'],
+      retryAfterMs: optional([
+        ...['a number', 'a negative number', 'a fraction', 'NaN', 'infinity'],
+      ]),
+    },
+    call: (_, options) => new StepError('no', options as never),
+  },
+];
+
+/** A cause may be anything. */
+const isChecked = (options: Options<void>): Options<void> => {
+  const { cause: _, ...names } = options.names as Record<string, readonly WrongName[]>;
+  return { ...options, names };
+};
+
+export const OPTIONS_OF_OPENINGS: readonly Options<void>[] = openings;
+
+const one = (
+  of: string,
+  says: RegExp,
+  rest: Pick<Argument<void>, 'fits' | 'hand'>,
+): Argument<void> => ({ of, says, ...rest });
+
+export const OF_OPENINGS: readonly Argument<void>[] = [
+  ...openings.map(isChecked).flatMap(argumentsOf),
+  one('aesCodec', /keys/, { fits: NONE, hand: (_, keys) => aesCodec(keys as never) }),
+  one('StepError', /message/, {
+    fits: ANY_TEXT,
+    hand: (_, message) => new StepError(message as string, { category: 'permanent' }),
+  }),
+  one('TestHoldfast.advance', /advance/, {
+    fits: NUMBER,
+    async hand(_, ms) {
+      await using time = await openTestHoldfast({ pipelines: [idle] });
+      await time.advance(ms as number);
+    },
+  }),
+];
