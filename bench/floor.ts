@@ -6,6 +6,7 @@ import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import pg from 'pg';
+import { createClient } from 'redis';
 import type { Settings } from './report.ts';
 
 export interface Floor {
@@ -81,6 +82,23 @@ export async function openPostgresFloor(url: string, connections: number): Promi
         values: [worker, randomPayload(bytes)],
       }),
     close: () => pool.end(),
+  };
+}
+
+/** One connection, as the store beside it has one: a client sends what is under way together. */
+export async function openRedisFloor(url: string): Promise<Floor> {
+  const client = createClient({ url });
+  await client.connect();
+  const settings = {
+    ...(await client.configGet('appendonly')),
+    ...(await client.configGet('appendfsync')),
+    redis_version: /redis_version:(\S+)/.exec(await client.info('server'))?.[1] ?? 'unknown',
+  };
+  demand(settings, { appendonly: 'yes', appendfsync: 'always' });
+  return {
+    settings,
+    commit: (worker, bytes) => client.hSet('floor', String(worker), randomPayload(bytes)),
+    close: async () => client.destroy(),
   };
 }
 

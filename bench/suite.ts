@@ -17,7 +17,8 @@ export interface Plan {
 
 export type StoreKind = (typeof STORE_KINDS)[number];
 
-export const STORE_KINDS = ['memory', 'sqlite', 'postgres'] as const;
+/** Redis keeps leases only. */
+export const STORE_KINDS = ['memory', 'sqlite', 'postgres', 'redis'] as const;
 
 export interface Suite {
   readonly name: string;

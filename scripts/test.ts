@@ -6,6 +6,7 @@
 //   npm run test:long                     also the cases that take minutes
 //   npm run check:quick                   no services: lint, types, tidy, unit, contract
 
+import { BACKENDS } from '../test/services/excluded.ts';
 import { type PrivatePostgres, startPostgres } from '../test/services/postgres.ts';
 import { checkSources } from './test/check-sources.ts';
 import { type Plan, parseCommandLine } from './test/command-line.ts';
@@ -37,7 +38,7 @@ async function main(plan: Plan, tallies: Tally[]): Promise<void> {
 async function runAll(files: SelectedFiles, env: NodeJS.ProcessEnv): Promise<readonly Tally[]> {
   const tallies = [await runTests('tests', files.all, env)];
   if (files.forOtherTimeZone.length > 0) {
-    const elsewhere = { ...env, TZ: OTHER_TIME_ZONE, HOLDFAST_TEST_WITHOUT: 'postgres' };
+    const elsewhere = { ...env, TZ: OTHER_TIME_ZONE, HOLDFAST_TEST_WITHOUT: BACKENDS.join(',') };
     const title = `contract tests in the time zone ${OTHER_TIME_ZONE}`;
     tallies.push(await runTests(title, files.forOtherTimeZone, elsewhere));
   }

@@ -17,7 +17,10 @@ export interface Ground {
   close(): Promise<void>;
 }
 
-export async function openGround(kind: StoreKind, folder: string): Promise<Ground> {
+export async function openGround(
+  kind: Exclude<StoreKind, 'redis'>,
+  folder: string,
+): Promise<Ground> {
   switch (kind) {
     case 'memory':
       return {

@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import type { KernelStore } from '../../src/lease/port.ts';
 import { openMemoryStore } from '../../src/store/memory/open.ts';
 import { openPostgresStore } from '../../src/store/postgres/open.ts';
+import { openRedisStore } from '../../src/store/redis/open.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { startPostgres } from '../../test/services/postgres.ts';
-import { type Floor, openPostgresFloor, openSqliteFloor } from '../floor.ts';
+import { FLUSHED_ALWAYS, startRedis } from '../../test/services/redis.ts';
+import { type Floor, openPostgresFloor, openRedisFloor, openSqliteFloor } from '../floor.ts';
 import type { Settings } from '../report.ts';
 import type { StoreKind } from '../suite.ts';
 
@@ -29,6 +31,8 @@ export async function openGround(kind: StoreKind, folder: string): Promise<Groun
       return sqliteGround(folder);
     case 'postgres':
       return postgresGround();
+    case 'redis':
+      return redisGround();
   }
 }
 
@@ -58,6 +62,28 @@ async function postgresGround(): Promise<Ground> {
     const floor = await openPostgresFloor(server.url, CONNECTIONS);
     const store = await openPostgresStore({ url: server.url, connectionsMax: CONNECTIONS });
     demandDurable(store, 'fsync on, synchronous_commit on');
+    return {
+      store,
+      floor,
+      settings: floor.settings,
+      close: async () => {
+        await store.close();
+        await floor.close();
+        await server.stop();
+      },
+    };
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+}
+
+async function redisGround(): Promise<Ground> {
+  const server = await startRedis(FLUSHED_ALWAYS);
+  try {
+    const floor = await openRedisFloor(server.url);
+    const store = await openRedisStore({ url: server.url });
+    demandDurable(store, 'appendfsync always');
     return {
       store,
       floor,

@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join, matchesGlob, relative, resolve } from 'node:path';
+import { BACKENDS } from '../../test/services/excluded.ts';
 import type { Plan } from './command-line.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -27,7 +28,7 @@ export function selectFiles(plan: Plan): SelectedFiles {
     all,
     forOtherTimeZone: plan.quick
       ? []
-      : all.filter((path) => matchesGlob(path, TIME_ZONE_SENSITIVE) && !isAbout(path, 'postgres')),
+      : all.filter((path) => matchesGlob(path, TIME_ZONE_SENSITIVE) && !needsService(path)),
     // A whole run always asks for it, so that a machine without it cannot look green.
     usingPostgres: filters.length === 0 || all.some(mentionsPostgres),
   };
@@ -46,6 +47,10 @@ function matchesSome(path: string, filters: readonly string[]): boolean {
 /** Tests under test/ named after a backend need it; unit tests in src/ need no service. */
 function isAbout(path: string, backend: string): boolean {
   return path.startsWith('test/') && path.split(/[/.-]/).includes(backend);
+}
+
+function needsService(path: string): boolean {
+  return BACKENDS.some((backend) => isAbout(path, backend));
 }
 
 function mentionsPostgres(path: string): boolean {

@@ -9,10 +9,12 @@ import { toInstant } from '../../src/support/clock.ts';
 import { type ContractBackend, ManualClock } from '../../src/testing/index.ts';
 import { durableHarness } from '../contract/durable-harness.ts';
 import { memoryBackend } from '../contract/memory-backend.ts';
+import { redisBackend } from '../contract/redis-backend.ts';
 import { postgresForTests } from '../services/postgres.ts';
+import { startRedis } from '../services/redis.ts';
 import { fastPostgres } from './fast-postgres.ts';
 
-export const STORES = ['memory', 'sqlite', 'postgres'] as const;
+export const STORES = ['memory', 'sqlite', 'postgres', 'redis'] as const;
 export type StoreName = (typeof STORES)[number];
 
 export interface OpenBackend {
@@ -26,6 +28,17 @@ export async function openBackend(name: StoreName): Promise<OpenBackend> {
       return { backend: memoryBackend, release: async () => undefined };
     case 'sqlite':
       return { backend: fastSqlite, release: async () => undefined };
+    case 'redis': {
+      const redis = await startRedis();
+      const backend = redisBackend(redis.url);
+      return {
+        backend,
+        async release() {
+          await backend.end();
+          await redis.stop();
+        },
+      };
+    }
     case 'postgres': {
       const database = await postgresForTests();
       const backend = fastPostgres(database.url);

@@ -8,7 +8,9 @@ import { runProgram } from './run-program.ts';
 import { KINDS, searchFailure } from './search.ts';
 
 /** How long each kind of program is looked for, in seconds. */
-const SECONDS: Readonly<Record<StoreName, number>> = { memory: 2, sqlite: 12, postgres: 12 };
+const SECONDS: Readonly<Record<StoreName, number>> = {
+  ...{ memory: 2, sqlite: 12, postgres: 12, redis: 5 },
+};
 const LONG_RUN_FACTOR = 25;
 
 export function registerModel(store: StoreName): void {

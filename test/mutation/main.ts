@@ -1,4 +1,4 @@
-// npm run mutation [-- --store=sqlite|postgres] [--only=<part of an id>] [--at-once=2] [--json] [--update]
+// npm run mutation [-- --store=sqlite|postgres|redis] [--only=<part of an id>] [--at-once=2] [--json] [--update]
 
 import { parseArgs } from 'node:util';
 import { isExcluded } from '../services/excluded.ts';

@@ -1,12 +1,12 @@
-// Mutants of the SQL stores. A guard is a condition on a line of its own that ends with
-// `-- guard: <name>`; the mutants of a guard are the statement without it, and the statement with
-// one of its bounds moved by one. Each must make some case of the contract fail: of that of executions
+// Mutants of the stores that decide by predicates, in SQL or in Lua. A guard is a condition on a line of
+// its own that ends with `-- guard: <name>`, which is a comment in both; the mutants of a guard are the
+// statement without it, and the statement with one of its bounds moved by one. Each must make some case of the contract fail: of that of executions
 // where the guard stands in `executions/`, else of that of leases.
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-export const MUTATED_STORES = ['sqlite', 'postgres'] as const;
+export const MUTATED_STORES = ['sqlite', 'postgres', 'redis'] as const;
 export type MutatedStore = (typeof MUTATED_STORES)[number];
 
 /** Whose cases must notice it. */
@@ -33,6 +33,12 @@ const FOLDERS: readonly { readonly below: string; readonly contract: ContractNam
   { below: 'executions/', contract: 'execution' },
 ];
 
+/** Not every store keeps executions. */
+function hasContract(store: MutatedStore, contract: ContractName): boolean {
+  const below = FOLDERS.find((folder) => folder.contract === contract)?.below ?? '';
+  return existsSync(join(STORES_FOLDER, store, below));
+}
+
 export interface StoreFile {
   /** Below src/store. */
   readonly file: string;
@@ -42,7 +48,8 @@ export interface StoreFile {
 
 /** The files of a store that have statements, by name. */
 export function storeFiles(store: MutatedStore): readonly StoreFile[] {
-  return FOLDERS.flatMap(({ below, contract }) =>
+  const folders = FOLDERS.filter(({ contract }) => hasContract(store, contract));
+  return folders.flatMap(({ below, contract }) =>
     readdirSync(join(STORES_FOLDER, store, below))
       .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
       .sort()

@@ -13,7 +13,8 @@ const firstTitles = JSON.parse(process.env['HOLDFAST_FIRST_CASES'] ?? '[]') as r
 
 const HANGS = 'no answer';
 /** What a server says of a statement that it cannot even plan. */
-const BROKEN = /syntax error|incomplete input|could not determine data type|no query solution/;
+const BROKEN =
+  /syntax error|incomplete input|could not determine data type|no query solution|Error compiling script/;
 const CASE_MS_MAX = 20_000;
 
 const { cases, release } = await openContract(contract, store);

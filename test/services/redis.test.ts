@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { createClient } from 'redis';
 import { isExcluded } from './excluded.ts';
-import { startRedis } from './redis.ts';
+import { FLUSHED_ALWAYS, FLUSHED_EVERY_SECOND, startRedis } from './redis.ts';
 
 const skip = isExcluded('redis') && 'Redis was excluded by name';
 
@@ -24,6 +24,26 @@ test('a private server is durable, evicts nothing and leaves nothing', { skip },
   await redis.stop();
   await redis.stop();
   assert.equal(existsSync(redis.folder), false, 'the folder must be gone');
+});
+
+test('a server that was killed has its data when it is started again', { skip }, async (t) => {
+  for (const settings of [FLUSHED_ALWAYS, FLUSHED_EVERY_SECOND]) {
+    const redis = await startRedis(settings);
+    t.after(() => redis.stop());
+    const before = createClient({ url: redis.url });
+    before.on('error', () => undefined);
+    await before.connect();
+    await before.set('kept', 'yes');
+    await redis.kill();
+    before.destroy();
+    await redis.start();
+    const after = createClient({ url: redis.url });
+    await after.connect();
+    assert.equal(await after.get('kept'), 'yes');
+    const { appendfsync } = await after.configGet('appendfsync');
+    assert.equal(appendfsync, settings['appendfsync']);
+    after.destroy();
+  }
 });
 
 test('a server that cannot start is an error', { skip }, async () => {

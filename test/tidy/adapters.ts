@@ -1,7 +1,10 @@
 /** Folders of src/store that must answer every port with the same operation files, below them too. */
-export const ADAPTERS: readonly string[] = ['memory', 'sqlite', 'postgres'];
+export const ADAPTERS: readonly string[] = ['memory', 'sqlite', 'postgres', 'redis'];
 
-/** What the port for executions asks for: a file each, in every adapter, even if all of them forgot it. */
+/** Those that keep leases only; what stands in `executions/` elsewhere is not asked of them. */
+export const LEASES_ONLY: readonly string[] = ['redis'];
+
+/** What the port for executions asks for: a file each, in every adapter that keeps them, even if all forgot it. */
 export const EXECUTION_FILES: readonly string[] = [
   ...['open', 'submit', 'claim', 'record', 'transact', 'finish', 'park', 'give-back', 'inbox'],
   ...['cancel', 'pause', 'resume', 'signal', 'maintain', 'read-execution', 'outcomes', 'history'],
@@ -44,6 +47,24 @@ export const EXTRA_FILES: Readonly<Record<string, Readonly<Record<string, string
     'executions/take-claims.ts': 'what a claim does to the executions that were chosen',
     'executions/owner-view.ts': 'what refusals are explained from',
     'executions/owner.ts': 'what the verbs of owners share',
+  },
+  redis: {
+    'connect.ts': 'options, driver and client',
+    'database.ts': 'runs scripts, translates errors',
+    'script.ts': 'how Lua becomes a script that is told its keys',
+    'records.ts': 'records as JSON that Lua can read and write',
+    'load-view.ts': 'what refusals are explained from',
+    'server-facts.ts': 'what a server says of itself, and what that makes a "done" worth',
+    'adopt-server.ts': 'only a server can restart, fail over or be restored beside us',
+    'hints.ts': 'PUBLISH and SUBSCRIBE between processes',
+    'clock.ts': 'Lua: the time of the server, made to go only forwards',
+    'sessions.ts': 'Lua: sessions, and what the clock makes of them',
+    'terms.ts': 'Lua: how terms end, and who holds',
+    'line.ts': 'Lua: who stands in line',
+    'events.ts': 'Lua: events and hints',
+    'halt.ts': 'Lua: what stops grants',
+    'grant-lease.ts': 'the script of acquire, too long to share a file',
+    'delete-old.ts': 'the deletions of sweep, too long to share a file',
   },
   postgres: {
     'connect.ts': 'options, driver and connections',
@@ -110,6 +131,7 @@ export function adapterProblems(
   return ADAPTERS.flatMap((adapter) => {
     const files = filesOf(adapter);
     const missing = [...operations]
+      .filter((name) => !(LEASES_ONLY.includes(adapter) && name.startsWith('executions/')))
       .filter((name) => !files.includes(name))
       .map((name) => `src/store/${adapter}/${name} is missing; the port or another adapter has it`);
     const stale = Object.keys(extraFiles[adapter] ?? {})

@@ -50,3 +50,25 @@ export function postgresBackend(provide: () => Promise<Database>): Backend {
     },
   };
 }
+
+interface Server {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** One server for the file, one namespace for each store. */
+export function redisBackend(provide: () => Promise<Server>): Backend {
+  let server: Promise<Server> | undefined;
+  let count = 0;
+  return {
+    name: 'redis',
+    async fresh() {
+      server ??= provide();
+      count += 1;
+      return { kind: 'redis', url: (await server).url, namespace: `holdfast-${count}` };
+    },
+    async end() {
+      await (await server)?.stop();
+    },
+  };
+}

@@ -1,14 +1,26 @@
-import type { KernelStore } from '../../../src/index.ts';
+import type { KernelStore, LeasePolicy } from '../../../src/index.ts';
 import { openPostgresStore } from '../../../src/store/postgres/open.ts';
+import { openRedisStore } from '../../../src/store/redis/open.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
 
 /** Where a store is, in a form that goes from process to process. */
 export type StoreAddress =
   | { readonly kind: 'sqlite'; readonly file: string }
-  | { readonly kind: 'postgres'; readonly url: string; readonly schema: string };
+  | { readonly kind: 'postgres'; readonly url: string; readonly schema: string }
+  | { readonly kind: 'redis'; readonly url: string; readonly namespace: string };
 
-export function openStoreAt(address: StoreAddress): Promise<KernelStore> {
-  return address.kind === 'sqlite'
-    ? openSqliteStore({ file: address.file })
-    : openPostgresStore({ url: address.url, schema: address.schema, connectionsMax: 4 });
+export function openStoreAt(
+  address: StoreAddress,
+  policy: Partial<LeasePolicy> = {},
+): Promise<KernelStore> {
+  switch (address.kind) {
+    case 'sqlite':
+      return openSqliteStore({ file: address.file, policy });
+    case 'postgres': {
+      const { url, schema } = address;
+      return openPostgresStore({ url, schema, policy, connectionsMax: 4 });
+    }
+    case 'redis':
+      return openRedisStore({ url: address.url, namespace: address.namespace, policy });
+  }
 }

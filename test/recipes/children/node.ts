@@ -2,11 +2,11 @@
 
 import { DEFAULT_POLICY, type KernelStore, type Session } from '../../../src/index.ts';
 import { registry } from '../../../src/recipes/index.ts';
-import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
 import { emit, serveCalls } from '../../processes/children/serve-calls.ts';
+import { openStoreAt, type StoreAddress } from '../../processes/stage/store-address.ts';
 
 export interface Connect {
-  readonly file: string;
+  readonly store: StoreAddress;
   readonly breakerHoldMs?: number;
 }
 
@@ -51,8 +51,8 @@ async function watch(): Promise<void> {
 }
 
 serveCalls<NodeApi>({
-  async connect({ file, breakerHoldMs = DEFAULT_POLICY.breakerHoldMs }) {
-    store = await openSqliteStore({ file, policy: { breakerHoldMs } });
+  async connect({ store: address, breakerHoldMs = DEFAULT_POLICY.breakerHoldMs }) {
+    store = await openStoreAt(address, { breakerHoldMs });
   },
   async register(options) {
     sessions.push(await nodes().register(options));

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import type { ContractCase } from '../contract-case.ts';
-import { expectUnchanged } from '../expect.ts';
-import { mustBeat, several, someone } from '../someone.ts';
+import { eventsOfKind, expectKind, expectUnchanged } from '../expect.ts';
+import { KEY, mustAcquire, mustBeat, OTHER_KEY, several, someone } from '../someone.ts';
 
 export const sessionGuardCases: readonly ContractCase[] = [
   {
@@ -44,6 +44,41 @@ export const sessionGuardCases: readonly ContractCase[] = [
       const swept = await store.sessions.sweep({ limit: 100 });
       assert.deepEqual([...swept.expired].sort(), early.map(({ id }) => id).sort());
       assert.equal(swept.paused, 12);
+    },
+  },
+  {
+    upholds: 'E-8',
+    name: 'at the end of a pause nobody is held back or alarmed again, though most were expired just before',
+    async run({ store, advance }) {
+      await several(store, 'silent', { count: 10 });
+      await advance(10_000);
+      assert.equal((await store.sessions.sweep({ limit: 100 })).paused, 10);
+      await advance(15_000);
+      assert.equal((await store.sessions.sweep({ limit: 6 })).expired.length, 6);
+      const rest = await store.sessions.sweep({ limit: 6 });
+      assert.deepEqual([rest.expired.length, rest.paused], [4, 0]);
+      assert.equal((await eventsOfKind(store, 'alarm')).length, 1);
+    },
+  },
+  {
+    upholds: 'H-1, L-6',
+    policy: { retentionMs: 60_000 },
+    name: 'what a session below an ended one held keeps that one’s end, however short the sweeps are',
+    async run({ store, advance }) {
+      const parent = await someone(store, 'parent', { ttlMs: 600_000 });
+      const child = await someone(store, 'child', { ttlMs: 600_000, parent: parent.id });
+      const bob = await someone(store, 'bob', { ttlMs: 600_000 });
+      for (const key of [KEY, OTHER_KEY]) await mustAcquire(store, child, { key });
+      for (const [who, reason] of [[parent, 'first'] as const, [child, 'second'] as const]) {
+        const by = { kind: 'operator', actor: 'olga', reason } as const;
+        expectKind(await store.sessions.end({ id: who.id, by }), 'ended');
+        await advance(1);
+      }
+      await advance(60_000);
+      for (let sweeps = 0; sweeps < 10; sweeps += 1) await store.sessions.sweep({ limit: 1 });
+      for (const key of [KEY, OTHER_KEY]) {
+        assert.equal((await mustAcquire(store, bob, { key })).predecessor.cause, 'first');
+      }
     },
   },
 ];

@@ -1,0 +1,117 @@
+// What a restart, a failover or a restore of the server means for us.
+//
+// Redis has no name for a data set that would outlive a restart: a run id is that of one process. So
+// whether a server that was started anew still has everything is concluded: only a lone server that
+// flushes before every answer, in the same place as before, is trusted to (E-6). Every other one may
+// have forgotten grants, and then the epoch rises before anything is granted (T-4), and everybody
+// alive is given notice, so that holders look which of their leases are still there.
+//
+// Grants, reclaim, late heartbeats and fences that were never issued are what this matters to; their
+// scripts compare the run id themselves, in the same step, and answer "moved".
+
+import { EPOCH_MAX, FENCE_ORIGIN } from '../../lease/fence.ts';
+import type { LeasePolicy } from '../../lease/policy.ts';
+import { AssertionFault } from '../../support/assert.ts';
+import { StoreUnavailable } from '../../support/fault.ts';
+import type { Database } from './database.ts';
+import { TELL } from './events.ts';
+import { EXTEND_LIVING } from './recover.ts';
+import { script } from './script.ts';
+import { isTrusted, type ServerFacts } from './server-facts.ts';
+import { CHAINS, WRITE_SESSION } from './sessions.ts';
+
+/**
+ * `seen` is the highest fence that this client was ever told: a store that has issued less than that
+ * has gone back, whatever the server says of itself.
+ */
+export const SAME_SERVER = `
+  local function run_id()
+    local told = redis.call('INFO', 'server')
+    local _, last = string.find(told, 'run_id:', 1, true)
+    return string.sub(told, last + 1, last + 40)
+  end
+
+  local function is_same_server(seen)
+    local known = redis.call('HMGET', META, 'run', 'fence')
+    return tonumber(known[2] or 0) >= tonumber(seen)
+      and known[1] == run_id() -- guard: run
+  end
+`;
+
+const ADOPT = script(`
+  ${CHAINS}
+  ${TELL}
+  ${WRITE_SESSION}
+  ${EXTEND_LIVING}
+  ${SAME_SERVER}
+  local run, place, trusted, seen, graceMs = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
+  if run ~= run_id() then return 'again' end
+  local known = redis.call('HMGET', META, 'run', 'place', 'trusted', 'fence', 'halted')
+  if is_same_server(seen) then
+    -- A replica that was seen once may be the one that is started next.
+    if trusted ~= '1' then redis.call('HSET', META, 'trusted', trusted) end
+    return 'same'
+  end
+  local isNew = not known[1] and tonumber(seen) == 0 and not known[5]
+  -- It was trusted when it was last seen, and is now.
+  local isKept = known[3] == '1' and trusted == '1' and tonumber(known[4] or 0) >= tonumber(seen)
+    and known[2] == place -- guard: place
+  -- T-3: a store that lost everything looks new. Its counter begins at the time, in units of four
+  -- milliseconds, which what it forgot has not reached unless it granted 250 a second all its life.
+  local origin = tonumber(known[4] or 0)
+  if isNew then origin = ${FENCE_ORIGIN} + math.floor(hf_wall() / 4) end
+  if not isNew and not isKept then
+    local highest = math.max(${FENCE_ORIGIN}, origin, tonumber(seen), tonumber(known[5] or 0))
+    local epoch = math.floor(highest / 2 ^ 40) + 1
+    if epoch > ${EPOCH_MAX} then return 'used-up' end
+    origin = epoch * 2 ^ 40
+  end
+  local now = tick()
+  if not isNew and not isKept then
+    local cause = 'server started anew, from ' .. (known[2] or 'nowhere') .. ' to ' .. place
+    tell({ kind = 'epoch-raised', at = now, actor = 'holdfast', cause = cause })
+    for _, id in ipairs(redis.call('ZRANGE', OPEN, 0, -1)) do
+      local session = fetch(SESSIONS, id)
+      session.notices = session.notices + 1
+      save(SESSIONS, id, session)
+    end
+  end
+  extend_living(now, graceMs)
+  redis.call('HSET', META, 'fence', digits(origin), 'run', run, 'place', place, 'trusted', trusted)
+  return 'adopted'
+`);
+
+/** Each round follows a restart of the server while we looked at it. */
+const ROUNDS_MAX = 8;
+
+/** Safe to call at any time, from many processes at once. */
+export async function adoptServer(database: Database, policy: LeasePolicy): Promise<ServerFacts> {
+  for (let round = 1; round <= ROUNDS_MAX; round += 1) {
+    const facts = await database.describeServer();
+    const trusted = isTrusted(facts) ? 1 : 0;
+    const told = await database.run<Buffer>(ADOPT, [
+      ...[facts.runId, facts.place, trusted, database.seen, policy.recoveryGraceMs],
+    ]);
+    const answer = told.toString();
+    if (answer === 'used-up') throw new AssertionFault(`T-3: epochs are used up (${EPOCH_MAX})`);
+    if (answer !== 'again') return facts;
+  }
+  throw new StoreUnavailable('Redis is started anew again and again. Nothing was changed.');
+}
+
+/**
+ * Runs a script until it has been run on a server that is known: `ask` answers undefined when its
+ * script said "moved".
+ */
+export async function onKnownServer<Answer>(
+  database: Database,
+  policy: LeasePolicy,
+  ask: () => Promise<Answer | undefined>,
+): Promise<Answer> {
+  for (let round = 1; round <= ROUNDS_MAX; round += 1) {
+    const answer = await ask();
+    if (answer !== undefined) return answer;
+    await adoptServer(database, policy);
+  }
+  throw new StoreUnavailable('Redis is started anew again and again. Nothing was changed.');
+}

@@ -1,0 +1,156 @@
+// Options of the Redis store, and how they become a connected client.
+
+import type { LeasePolicy } from '../../lease/policy.ts';
+import { Fault, InvalidInput } from '../../support/fault.ts';
+import { boundedText, shown, wholeNumber } from '../../support/options.ts';
+import { jittered, systemRandom } from '../../support/random.ts';
+import { toFault } from './database.ts';
+
+interface ScriptOptions {
+  readonly keys: string[];
+  readonly arguments: (string | Buffer)[];
+}
+
+/** What the store needs of a client of the package `redis`: one client, a cluster or a sentinel. */
+export interface RedisClient {
+  eval(script: string, options: ScriptOptions): Promise<unknown>;
+  evalSha(sha: string, options: ScriptOptions): Promise<unknown>;
+  configGet(name: string): Promise<unknown>;
+  withTypeMapping(mapping: object): unknown;
+  duplicate(): unknown;
+}
+
+/** The connection that hears hints. */
+export interface RedisListener {
+  connect(): Promise<unknown>;
+  subscribe(channel: string, listener: (message: string) => void): Promise<unknown>;
+  on(event: 'error', listener: () => void): unknown;
+  destroy(): unknown;
+}
+
+export interface RedisStoreOptions {
+  /** `redis://`, `rediss://` with TLS, or `unix://` for a socket. This, or `client`. */
+  readonly url?: string;
+  /** A connected client of the package `redis`: `createClient`, `createCluster`, `createSentinel`. It stays yours. */
+  readonly client?: RedisClient;
+  /** Keys begin with `{namespace}:`, so that all of them are in one hash slot. Default: `holdfast`. */
+  readonly namespace?: string;
+  readonly policy?: Partial<LeasePolicy>;
+  readonly connectTimeoutMs?: number;
+  /** A connection on which nothing was heard for this long is given up; it is asked now and then. */
+  readonly silenceMs?: number;
+  /** `any` opens also a server without an append-only file, which forgets everything when it restarts. */
+  readonly durability?: 'aof' | 'any';
+  /** Lua that returns store time in whole milliseconds, for tests that move it. Leave it alone otherwise. */
+  readonly nowLua?: string;
+}
+
+export const OPTION_NAMES: readonly (keyof RedisStoreOptions)[] = [
+  'url',
+  'client',
+  'namespace',
+  'policy',
+  'connectTimeoutMs',
+  'silenceMs',
+  'durability',
+  'nowLua',
+];
+
+export function prefixOf(options: RedisStoreOptions): string {
+  const namespace = boundedText('namespace', options.namespace ?? 'holdfast', 128);
+  if (/[{}]/.test(namespace)) {
+    throw new InvalidInput(
+      `namespace is put into braces by the store and may not have any; got ${shown(namespace)}.`,
+    );
+  }
+  return `{${namespace}}`;
+}
+
+export function durabilityOf(options: RedisStoreOptions): 'aof' | 'any' {
+  const durability = options.durability ?? 'aof';
+  if (durability === 'aof' || durability === 'any') return durability;
+  throw new InvalidInput(`durability must be "aof" or "any"; got ${shown(durability)}.`);
+}
+
+export interface Connected {
+  readonly client: RedisClient;
+  close(): Promise<void>;
+}
+
+export async function connect(options: RedisStoreOptions): Promise<Connected> {
+  const { url, client } = options;
+  if ((url === undefined) === (client === undefined)) {
+    throw new InvalidInput('openRedisStore: give either url or client.');
+  }
+  // Whoever brought the client closes it.
+  if (client !== undefined) return { client: checked(client), close: async () => undefined };
+  return connectTo(boundedText('url', url, 4_096), options);
+}
+
+function checked(client: RedisClient): RedisClient {
+  for (const method of ['eval', 'evalSha', 'configGet', 'withTypeMapping', 'duplicate'] as const) {
+    if (typeof client?.[method] === 'function') continue;
+    throw new InvalidInput(
+      `openRedisStore: client has no method "${method}". It must be a connected client of the package "redis" (createClient, createCluster, createSentinel).`,
+    );
+  }
+  return client;
+}
+
+async function connectTo(url: string, options: RedisStoreOptions): Promise<Connected> {
+  if (!/^(rediss?|unix):\/\//.test(url)) {
+    throw new InvalidInput(`url must be a redis://, rediss:// or unix:// URL; got ${shown(url)}.`);
+  }
+  const range = { min: 10, max: 600_000 };
+  const connectTimeout = wholeNumber('connectTimeoutMs', options.connectTimeoutMs ?? 5_000, range);
+  const silenceMs = wholeNumber('silenceMs', options.silenceMs ?? 15_000, range);
+  const { createClient } = await loadDriver();
+  let isOpen = false;
+  const client = createClient({
+    url,
+    name: 'holdfast',
+    // A verb that cannot be sent now is known not to have been done; it must not be sent later.
+    disableOfflineQueue: true,
+    pingInterval: Math.ceil(silenceMs / 3),
+    commandOptions: { timeout: 0 },
+    socket: {
+      connectTimeout,
+      socketTimeout: silenceMs,
+      reconnectStrategy: (retries) => (isOpen ? pauseBefore(retries) : false),
+    },
+  });
+  client.on('error', () => undefined); // Every command under way is told by itself.
+  try {
+    await client.connect();
+  } catch (cause) {
+    client.destroy();
+    throw toFault(cause);
+  }
+  isOpen = true;
+  return {
+    client: client as unknown as RedisClient,
+    close: async () => {
+      if (client.isReady) await client.close().catch(() => undefined);
+      client.destroy();
+    },
+  };
+}
+
+/** Many clients lose a server at once; they do not come back at once. */
+function pauseBefore(retries: number): number {
+  return jittered(systemRandom, Math.min(25 * 2 ** retries, 500), 0.25);
+}
+
+type Driver = Pick<typeof import('redis'), 'createClient'>;
+
+async function loadDriver(): Promise<Driver> {
+  try {
+    return await import('redis');
+  } catch (cause) {
+    throw new Fault(
+      'driver-missing',
+      'The Redis store needs the package "redis". Install it beside holdfast: npm install redis',
+      { cause },
+    );
+  }
+}

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { InvalidInput } from '../../support/fault.ts';
+import { toFault } from './database.ts';
+
+class TimeoutError extends Error {}
+
+function nameOf(message: string): string {
+  return toFault(new Error(message)).name;
+}
+
+test('U-1: what a server refused, and what was never sent, is known not to have been done', () => {
+  for (const message of [
+    'LOADING Redis is loading the dataset in memory',
+    'READONLY You cannot write against a read only replica. script: 5e7d, on @user_script:1.',
+    "ERR Error running script (call to f_5e7d): @user_script:9: -OOM command not allowed when used memory > 'maxmemory'.",
+    'MISCONF Errors writing to the AOF file: No space left on device',
+    'NOREPLICAS Not enough good replicas to write.',
+    'CLUSTERDOWN The cluster is down',
+    'NOAUTH Authentication required.',
+    'The client is closed',
+    'The client is offline',
+    'Connection timeout',
+    'connect ECONNREFUSED 127.0.0.1:6379',
+    'getaddrinfo ENOTFOUND nosuch.invalid',
+  ]) {
+    assert.equal(nameOf(message), 'StoreUnavailable', message);
+  }
+  assert.equal(toFault(new TimeoutError()).name, 'StoreUnavailable');
+});
+
+test('U-1: what was sent and not answered may have been done', () => {
+  for (const message of ['Socket closed unexpectedly', 'read ECONNRESET', 'write EPIPE']) {
+    assert.equal(nameOf(message), 'OutcomeUnknown', message);
+  }
+});
+
+test('a script that a server cannot run is neither, and a fault stays what it is', () => {
+  assert.equal(toFault(new Error('ERR Error compiling script')).code, 'store-rejected');
+  const fault = new InvalidInput('wrong');
+  assert.equal(toFault(fault), fault);
+});

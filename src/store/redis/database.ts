@@ -1,0 +1,140 @@
+// The thin layer over the client: scripts by their digest, and the translation of the client's errors
+// into the three faults a store may throw.
+
+import { Fault, OutcomeUnknown, StoreUnavailable } from '../../support/fault.ts';
+import type { RedisClient } from './connect.ts';
+import { type FilledScript, fill, type Script } from './script.ts';
+import { factsOf, type ServerConfig, type ServerFacts, TELL_SERVER } from './server-facts.ts';
+
+export type Argument = string | number | Uint8Array;
+
+export interface DatabaseConfig {
+  /** What all keys begin with, braces included. */
+  readonly prefix: string;
+  /** Lua for the server's time in whole milliseconds. Tests bring a clock that they can move. */
+  readonly nowLua: string;
+}
+
+const SETTINGS = ['appendfsync', 'no-appendfsync-on-rewrite', 'dir', 'port', 'unixsocket'] as const;
+
+export class Database {
+  readonly #client: RedisClient;
+  /** The same client, answering with bytes. */
+  readonly #bytes: RedisClient;
+  readonly #config: DatabaseConfig;
+  readonly #scripts: Map<Script, FilledScript & { readonly keys: string[] }> = new Map();
+  #seen = 0;
+
+  constructor(client: RedisClient, config: DatabaseConfig) {
+    this.#client = client;
+    this.#bytes = client.withTypeMapping({ [BLOB_STRING]: Buffer }) as RedisClient;
+    this.#config = config;
+  }
+
+  /** The highest fence that this client was told. */
+  get seen(): number {
+    return this.#seen;
+  }
+
+  noteFence(fence: number): void {
+    this.#seen = Math.max(this.#seen, fence);
+  }
+
+  keyOf(name: string): string {
+    return `${this.#config.prefix}:${name}`;
+  }
+
+  /** One round trip; two when the server does not know the script yet. Text comes as bytes. */
+  async run<Reply>(script: Script, values: readonly Argument[]): Promise<Reply> {
+    const { sha, text, keys } = this.#filled(script);
+    const options = { keys, arguments: values.map(toArgument) };
+    try {
+      return (await this.#bytes.evalSha(sha, options)) as Reply;
+    } catch (cause) {
+      if (!messageOf(cause).startsWith('NOSCRIPT')) throw toFault(cause);
+    }
+    try {
+      return (await this.#bytes.eval(text, options)) as Reply;
+    } catch (cause) {
+      throw toFault(cause);
+    }
+  }
+
+  async describeServer(): Promise<ServerFacts> {
+    const info = await this.run<readonly Buffer[]>(TELL_SERVER, []);
+    return factsOf(info.join('\n'), await this.#readSettings());
+  }
+
+  /** A setting that may not be asked for is not known. */
+  async #readSettings(): Promise<ServerConfig> {
+    const pairs = await Promise.all(
+      SETTINGS.map(async (name) => {
+        const answer = await this.#client.configGet(name).catch(() => ({}));
+        return [name, (answer as ServerConfig)[name]] as const;
+      }),
+    );
+    return Object.fromEntries(pairs);
+  }
+
+  #filled(script: Script): FilledScript & { readonly keys: string[] } {
+    let filled = this.#scripts.get(script);
+    if (filled === undefined) {
+      const keys = script.keys.map((name) => this.keyOf(name));
+      filled = { ...fill(script, this.#config.nowLua), keys };
+      this.#scripts.set(script, filled);
+    }
+    return filled;
+  }
+}
+
+/** `RESP_TYPES.BLOB_STRING` of the client, which is the byte that such an answer begins with. */
+const BLOB_STRING = 36;
+
+function toArgument(value: Argument): string | Buffer {
+  if (typeof value === 'number') return String(value);
+  if (typeof value === 'string') return value;
+  return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+}
+
+/** An argument that may be left out, as `given` reads it in a script. */
+export function optional(value: string | undefined): string {
+  return value === undefined ? '' : `=${value}`;
+}
+
+function messageOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}
+
+/** Said by a server that did not begin, or by the first write of a script, before which nothing was. */
+const FOR_NOW =
+  /(?:^|[ -])(LOADING|BUSY|OOM|READONLY|MASTERDOWN|NOREPLICAS|MISCONF|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|NOAUTH|WRONGPASS|NOPERM) /;
+
+/** What a client says of commands that it never put on the wire. */
+const NEVER_SENT =
+  /^(The client is (closed|offline)|The command was aborted|Connection timeout|The queue is full|All the root nodes are unavailable|connect |getaddrinfo )/;
+
+/** What an error of the client means for the caller: was it done, or not, or is that unknown? */
+export function toFault(cause: unknown): Fault {
+  if (cause instanceof Fault) return cause;
+  const what = messageOf(cause);
+  const code = FOR_NOW.exec(what)?.[1];
+  if (code !== undefined) {
+    return new StoreUnavailable(`Redis refused for now (${code}): ${what} Nothing was changed.`, {
+      cause,
+    });
+  }
+  if (/^[A-Z][A-Z0-9_]* /.test(what)) {
+    return new Fault('store-rejected', `Redis rejected a script: ${what}`, { cause });
+  }
+  const name = cause instanceof Error ? cause.constructor.name : '';
+  if (NEVER_SENT.test(what) || name === 'TimeoutError') {
+    return new StoreUnavailable(
+      `Redis cannot be reached (${what}). Nothing was changed. Check the URL and the server.`,
+      { cause },
+    );
+  }
+  return new OutcomeUnknown(
+    `The connection to Redis failed before it answered (${what}); the change may or may not have been made.`,
+    { cause },
+  );
+}

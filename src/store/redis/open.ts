@@ -1,0 +1,115 @@
+// The Redis store (6.2 or newer): leases for any number of processes on one server or cluster. It keeps
+// no executions. See README.md beside this file for what it promises, and what a failover may take back.
+
+import { type LeasePolicy, resolvePolicy } from '../../lease/policy.ts';
+import type { KernelStore, LeaseStore, SessionStore } from '../../lease/port.ts';
+import { rejectUnknownOptions } from '../../support/options.ts';
+import { acquire } from './acquire.ts';
+import { adoptServer } from './adopt-server.ts';
+import { beginIntent } from './begin-intent.ts';
+import { checkpoint } from './checkpoint.ts';
+import {
+  connect,
+  durabilityOf,
+  OPTION_NAMES,
+  prefixOf,
+  type RedisStoreOptions,
+} from './connect.ts';
+import { Database } from './database.ts';
+import { endSession } from './end-session.ts';
+import { heartbeat } from './heartbeat.ts';
+import { Hints } from './hints.ts';
+import { inspectLease } from './inspect-lease.ts';
+import { inspectSession } from './inspect-session.ts';
+import { listCarried } from './list-carried.ts';
+import { listLeases } from './list-leases.ts';
+import { listSessions } from './list-sessions.ts';
+import { openSession } from './open-session.ts';
+import { raiseEpoch } from './raise-epoch.ts';
+import { readEvents } from './read-events.ts';
+import { recover } from './recover.ts';
+import { release } from './release.ts';
+import { requestDrain } from './request-drain.ts';
+import { revoke } from './revoke.ts';
+import { SERVER_TIME_LUA } from './script.ts';
+import { demandFit, describeDurability } from './server-facts.ts';
+import { settleIntent } from './settle-intent.ts';
+import { sweep } from './sweep.ts';
+import { verify } from './verify.ts';
+import { withdraw } from './withdraw.ts';
+
+export type { RedisClient, RedisStoreOptions } from './connect.ts';
+
+export async function openRedisStore(options: RedisStoreOptions): Promise<KernelStore> {
+  rejectUnknownOptions('openRedisStore', options, OPTION_NAMES);
+  const policy = resolvePolicy(options.policy);
+  const prefix = prefixOf(options);
+  const wanted = durabilityOf(options);
+  const connected = await connect(options);
+  try {
+    const nowLua = options.nowLua ?? SERVER_TIME_LUA;
+    const database = new Database(connected.client, { prefix, nowLua });
+    demandFit(await database.describeServer(), wanted);
+    const facts = await adoptServer(database, policy);
+    const hints = new Hints(connected.client, database.keyOf('meta:hints'));
+    let closing: Promise<void> | undefined;
+    const close = async (): Promise<void> => {
+      await hints.close();
+      await connected.close();
+    };
+    return {
+      kind: 'redis',
+      policy,
+      durability: describeDurability(facts),
+      hintsReach: 'all-processes',
+      ...addressOf(options),
+      sessions: sessionsOf(database, policy),
+      leases: leasesOf(database, policy),
+      raiseEpoch: (request) => raiseEpoch(database, request),
+      onHint: (listener) => hints.listen(listener),
+      close: () => {
+        closing ??= close();
+        return closing;
+      },
+    };
+  } catch (fault) {
+    await connected.close();
+    throw fault;
+  }
+}
+
+/** A client of the caller's cannot be sent to another thread. */
+function addressOf(options: RedisStoreOptions): Pick<KernelStore, 'address'> {
+  if (options.client !== undefined) return {};
+  return { address: { module: import.meta.url, open: 'openRedisStore', options } };
+}
+
+function sessionsOf(database: Database, policy: LeasePolicy): SessionStore {
+  return {
+    open: (request) => openSession(database, policy, request),
+    heartbeat: (request) => heartbeat(database, policy, request),
+    end: (request) => endSession(database, request),
+    inspect: (id) => inspectSession(database, id),
+    list: (query) => listSessions(database, query),
+    leases: (id) => listCarried(database, id),
+    sweep: (request) => sweep(database, policy, request),
+    recover: () => recover(database, policy),
+  };
+}
+
+function leasesOf(database: Database, policy: LeasePolicy): LeaseStore {
+  return {
+    acquire: (request) => acquire(database, policy, request),
+    withdraw: (request) => withdraw(database, request),
+    checkpoint: (request) => checkpoint(database, policy, request),
+    beginIntent: (request) => beginIntent(database, policy, request),
+    settleIntent: (request) => settleIntent(database, policy, request),
+    release: (request) => release(database, policy, request),
+    requestDrain: (request) => requestDrain(database, policy, request),
+    revoke: (request) => revoke(database, policy, request),
+    inspect: (key) => inspectLease(database, key),
+    verify: (request) => verify(database, policy, request),
+    events: (query) => readEvents(database, query),
+    list: (query) => listLeases(database, query),
+  };
+}

@@ -1,0 +1,103 @@
+// What the server says of itself, and what that makes a "done" worth.
+
+import { Fault } from '../../support/fault.ts';
+import { type Script, script } from './script.ts';
+
+/** One script, so that in a cluster it is the node that has our slot who answers. */
+export const TELL_SERVER: Script = script(`
+  return {
+    redis.call('INFO', 'server'), redis.call('INFO', 'replication'),
+    redis.call('INFO', 'persistence'), redis.call('INFO', 'memory'),
+    META,
+  }
+`);
+
+export interface ServerFacts {
+  readonly version: string;
+  /** Of this one process: a restart has another. */
+  readonly runId: string;
+  /** What can be told of where the data is; the same after a restart in place. */
+  readonly place: string;
+  /** `always`, `everysec`, `no`; `off` without an append-only file, `unknown` where it may not be asked. */
+  readonly flush: 'always' | 'everysec' | 'no' | 'off' | 'unknown';
+  readonly hasReplicas: boolean;
+  /** It was a replica before, and may not have received everything. */
+  readonly wasPromoted: boolean;
+  readonly isReplica: boolean;
+  /** It drops keys when it is full. */
+  readonly evicts: boolean;
+}
+
+/** As `CONFIG GET` answers; empty where it is not allowed. */
+export type ServerConfig = Readonly<Record<string, string | undefined>>;
+
+export function factsOf(info: string, config: ServerConfig): ServerFacts {
+  const value = (name: string): string =>
+    new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? '';
+  return {
+    version: value('redis_version'),
+    runId: value('run_id'),
+    place: [value('redis_mode'), config['dir'], config['port'], config['unixsocket']].join(' '),
+    flush: flushOf(value('aof_enabled') === '1', config),
+    hasReplicas: Number(value('connected_slaves')) > 0,
+    wasPromoted: /[1-9a-f]/.test(value('master_replid2')),
+    isReplica: value('role') === 'slave',
+    evicts: value('maxmemory_policy').startsWith('allkeys') && value('maxmemory') !== '0',
+  };
+}
+
+function flushOf(hasLog: boolean, config: ServerConfig): ServerFacts['flush'] {
+  if (!hasLog) return 'off';
+  const flush = config['appendfsync'];
+  if (flush !== 'always' && flush !== 'everysec' && flush !== 'no') return 'unknown';
+  // Then nothing is flushed while the file is rewritten, whatever `appendfsync` says.
+  const pauses = config['no-appendfsync-on-rewrite'] === 'yes';
+  return flush === 'always' && pauses ? 'everysec' : flush;
+}
+
+/** Whether a start in the same place still has every answer it gave. */
+export function isTrusted(facts: ServerFacts): boolean {
+  return facts.flush === 'always' && !facts.hasReplicas && !facts.wasPromoted;
+}
+
+const FLUSHED: Readonly<Record<ServerFacts['flush'], string>> = {
+  always: 'the loss of the machine (AOF, appendfsync always)',
+  everysec:
+    'the end of a process; the loss of the machine may take back the last two seconds (AOF, appendfsync everysec)',
+  no: 'the end of a process; the loss of the machine may take back half a minute (AOF, appendfsync no)',
+  off: 'nothing: a restart of the server may forget everything (no AOF)',
+  unknown: 'what the settings of the server make it, which it does not tell',
+};
+
+/** Said as it is: a "done" is worth what the server's settings make it. */
+export function describeDurability(facts: ServerFacts): string {
+  const text = FLUSHED[facts.flush];
+  if (!facts.hasReplicas) return text;
+  return `${text}; a failover may take back what its replica had not received`;
+}
+
+/** Throws unless this server can keep leases at all. */
+export function demandFit(facts: ServerFacts, wanted: 'aof' | 'any'): void {
+  const [major = 0, minor = 0] = facts.version.split('.').map(Number);
+  if (major < 6 || (major === 6 && minor < 2)) {
+    throw new Fault('server-too-old', `Redis 6.2 or newer is needed; this is ${facts.version}.`);
+  }
+  if (facts.isReplica) {
+    throw new Fault(
+      'server-read-only',
+      'This Redis is a replica. Leases are kept by the primary: give its address, or a client that finds it.',
+    );
+  }
+  if (facts.evicts) {
+    throw new Fault(
+      'not-durable',
+      'This Redis drops keys of its own choice when it is full (maxmemory-policy allkeys-…), the counter of fences among them. Set maxmemory-policy noeviction, or use another server.',
+    );
+  }
+  if (facts.flush === 'off' && wanted === 'aof') {
+    throw new Fault(
+      'not-durable',
+      'This Redis has no append-only file: a restart forgets who holds what. Set appendonly yes, or, if that is what you want, open the store with durability: "any".',
+    );
+  }
+}

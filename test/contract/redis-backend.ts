@@ -1,0 +1,49 @@
+import { createClient } from 'redis';
+import { openRedisStore } from '../../src/store/redis/open.ts';
+import { toInstant } from '../../src/support/clock.ts';
+import type { ContractBackend } from '../../src/testing/index.ts';
+import { durableHarness } from './durable-harness.ts';
+
+const START_MS = Date.UTC(2030, 0, 1);
+
+/** A namespace for each case in the server at `url`, and a key of it for its time. */
+export function redisBackend(url: string): ContractBackend & { end(): Promise<void> } {
+  const admin = createClient({ url });
+  admin.on('error', () => undefined);
+  let connected: Promise<unknown> | undefined;
+  let namespaces = 0;
+  return {
+    offers: ['durable', 'two-clients', 'host-clock', 'server'],
+    async open(policy) {
+      connected ??= admin.connect();
+      await connected;
+      namespaces += 1;
+      const namespace = `case ${namespaces}`;
+      const clock = `{${namespace}}:test-clock`;
+      let nowMs = START_MS;
+      await admin.set(clock, nowMs);
+      const nowLua = ` return tonumber(redis.call('GET', '${clock}'))`;
+      return durableHarness({
+        openClient: () => openRedisStore({ url, namespace, policy, nowLua }),
+        async advance(ms) {
+          nowMs += ms;
+          await admin.set(clock, nowMs);
+        },
+        now: () => toInstant(nowMs),
+        // To the store a server that was started anew is one with another run id, and one that took
+        // over or was restored is in another place too.
+        async restarted(how) {
+          const moved = how === 'elsewhere' ? { place: 'elsewhere' } : {};
+          await admin.hSet(`{${namespace}}:meta`, { run: 'before', ...moved });
+        },
+        async dispose() {
+          const keys = await admin.keys(`{${namespace}}:*`);
+          if (keys.length > 0) await admin.del(keys);
+        },
+      });
+    },
+    async end() {
+      if (connected !== undefined) await admin.close();
+    },
+  };
+}

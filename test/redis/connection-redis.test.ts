@@ -1,0 +1,154 @@
+// How the store reaches Redis: what it says when it cannot, other kinds of clients, other kinds of servers.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createClient, createCluster } from 'redis';
+import { openSession, parseLeaseKey, parseOwner, parseSessionId } from '../../src/index.ts';
+import { openRedisStore } from '../../src/store/redis/open.ts';
+import { until } from '../processes/stage/until.ts';
+import { fenceOf, freePort, KEY, send, serverFor, storeAt, take, whenBack } from './scene.ts';
+
+const ID = parseSessionId('00000000-0000-4000-8000-000000000001');
+const OPENING = { id: ID, owner: parseOwner('ann'), ttlMs: 60_000, graceMs: 0, metadata: {} };
+
+test('a server that is not there is "cannot be reached", never "may have been done"', async () => {
+  for (const url of ['redis://nosuch.invalid', 'redis://127.0.0.1:1', 'unix:///no/such/socket']) {
+    await assert.rejects(openRedisStore({ url }), {
+      name: 'StoreUnavailable',
+      message: /cannot be reached .* Nothing was changed/,
+    });
+  }
+});
+
+test('options that cannot work are refused before anything is sent', async () => {
+  const url = 'redis://127.0.0.1:1';
+  const refused = (options: object, message: RegExp) =>
+    assert.rejects(openRedisStore(options), { name: 'InvalidInput', message });
+  await refused({}, /either url or client/);
+  await refused({ url, client: {} }, /either url or client/);
+  await refused({ client: {} }, /no method "eval"/);
+  await refused({ url: 'http://localhost' }, /redis:\/\//);
+  await refused({ url, namespace: 'a{b}' }, /braces/);
+  await refused({ url, durability: 'rdb' }, /"aof" or "any"/);
+  await refused({ url, durabilty: 'any' }, /Did you mean "durability"/);
+});
+
+test('a password that is missing is named as what it is', async (t) => {
+  const { url } = await serverFor(t, { requirepass: 'sesame' });
+  await assert.rejects(openRedisStore({ url }), { name: 'StoreUnavailable', message: /NOAUTH/ });
+});
+
+test('a server that has forgotten the scripts is told them again', async (t) => {
+  const { url } = await serverFor(t);
+  const store = await storeAt(t, url);
+  const before = await fenceOf(store);
+  await send(url, 'SCRIPT', 'FLUSH');
+  assert.ok((await fenceOf(store)) > before);
+});
+
+test('U-1: a verb whose answer never came is unknown; the next one finds a connection', async (t) => {
+  const { url } = await serverFor(t, { 'enable-debug-command': 'yes' });
+  const store = await storeAt(t, url, { silenceMs: 300 });
+  const busy = send(url, 'DEBUG', 'SLEEP', '1');
+  await until('the server is busy', async () => {
+    const asked = await store.sessions.open(OPENING).catch((fault: unknown) => fault);
+    return (asked as Error).name === 'OutcomeUnknown';
+  });
+  await busy;
+  const opened = await whenBack(() => store.sessions.open(OPENING));
+  assert.equal(opened.kind, 'opened');
+});
+
+test('a server that is full refuses for now, and nothing has changed', async (t) => {
+  const { url } = await serverFor(t);
+  const store = await storeAt(t, url);
+  await using session = await openSession({ store, owner: 'ann', ttlMs: 60_000 });
+  const lease = await take(session);
+  await send(url, 'CONFIG', 'SET', 'maxmemory', '1');
+  const key = parseLeaseKey(KEY);
+  const before = await store.leases.inspect(key);
+  const bytes = new TextEncoder().encode('more');
+  const tenure = { key, fence: lease.fence, session: session.id };
+  const saving = store.leases.checkpoint({ ...tenure, seq: 1, bytes, digest: 'more' });
+  await assert.rejects(saving, { name: 'StoreUnavailable', message: /OOM/ });
+  const after = await store.leases.inspect(key);
+  assert.deepEqual(after.record, before.record);
+  await send(url, 'CONFIG', 'SET', 'maxmemory', '0');
+  assert.equal((await lease.checkpoint('more')).kind, 'saved');
+});
+
+test('a client of the caller’s is used and left open', async (t) => {
+  const { url } = await serverFor(t);
+  const client = createClient({ url });
+  client.on('error', () => undefined);
+  await client.connect();
+  t.after(() => client.destroy());
+  const store = await openRedisStore({ client });
+  assert.equal(store.address, undefined, 'it cannot be sent to a thread');
+  assert.ok((await fenceOf(store)) > 0);
+  await store.close();
+  assert.equal(await client.ping(), 'PONG');
+});
+
+test('every key is in one hash slot: a client of a cluster takes a whole life, and hears hints', async (t) => {
+  const port = await freePort();
+  const redis = await serverFor(t, { port, bind: '127.0.0.1', 'cluster-enabled': 'yes' });
+  await send(redis.url, 'CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
+  await until('it serves', async () =>
+    String(await send(redis.url, 'CLUSTER', 'INFO')).includes('cluster_state:ok'),
+  );
+  const client = createCluster({ rootNodes: [{ url: `redis://127.0.0.1:${port}` }] });
+  client.on('error', () => undefined);
+  await client.connect();
+  t.after(() => client.destroy());
+  const store = await openRedisStore({ client });
+  t.after(() => store.close());
+  const hinted: string[] = [];
+  store.onHint((key) => hinted.push(key));
+  await until('it listens', async () =>
+    /,1$/.test(String(await send(redis.url, 'PUBSUB', 'NUMSUB', '{holdfast}:meta:hints'))),
+  );
+  await using ann = await openSession({ store, owner: 'ann' });
+  await using bob = await openSession({ store, owner: 'bob' });
+  const lease = await take(ann);
+  const waiting = bob.acquire(KEY, { wait: true });
+  const key = parseLeaseKey(KEY);
+  await until('bob waits', async () => (await store.leases.inspect(key)).waiting === 1);
+  await lease.release('finished');
+  assert.equal((await waiting).kind, 'acquired');
+  await until('the hint was heard', () => hinted.includes(KEY));
+  await store.sessions.sweep({ limit: 10 });
+  await store.sessions.recover({ cause: 'drill' });
+  await store.raiseEpoch({ actor: 'olga', reason: 'drill' });
+  assert.equal((await store.leases.list({ limit: 10 })).length, 1);
+});
+
+test('an address leads another thread to the same store', async (t) => {
+  const { url } = await serverFor(t);
+  const { address } = await storeAt(t, url, { namespace: 'shared' });
+  assert.ok(address !== undefined);
+  const { [address.open]: open } = await import(address.module);
+  const again = await open(structuredClone(address.options));
+  assert.ok((await fenceOf(again)) > 0);
+  await again.close();
+});
+
+test('C-2: a server’s clock that was set back does not stop the store’s time', async (t) => {
+  const { url } = await serverFor(t);
+  const clock = '{holdfast}:test-clock';
+  const setTo = (ms: number) => send(url, 'SET', clock, String(ms));
+  const start = Date.UTC(2030, 0, 1);
+  await setTo(start);
+  const nowLua = ` return tonumber(redis.call('GET', '${clock}'))`;
+  const store = await storeAt(t, url, { nowLua });
+  await store.sessions.open(OPENING);
+  const left = async () => (await store.sessions.inspect(ID))?.remainingMs;
+  await setTo(start - 3_600_000);
+  assert.equal(await left(), 60_000, 'it stands still at first');
+  await store.sessions.heartbeat(OPENING);
+  await setTo(start - 3_600_000 + 20_000);
+  assert.equal(await left(), 40_000, 'and goes on from there at the pace of the clock');
+  await store.sessions.recover({ cause: 'any write' });
+  await setTo(start + 30_000);
+  assert.equal(await left(), 30_000, 'and does not leap when the clock is right again');
+});

@@ -1,0 +1,105 @@
+// A failover to a replica that had not received everything, which Redis answers "done" without.
+
+import assert from 'node:assert/strict';
+import { rename } from 'node:fs/promises';
+import { type TestContext, test } from 'node:test';
+import { openSession, parseLeaseKey } from '../../src/index.ts';
+import { epochOf } from '../../src/lease/fence.ts';
+import { openRedisStore } from '../../src/store/redis/open.ts';
+import { until } from '../processes/stage/until.ts';
+import type { PrivateRedis } from '../services/redis.ts';
+import { fenceOf, freePort, kindsOf, send, serverFor, storeAt, take, whenBack } from './scene.ts';
+
+const LATE = { bytes: new TextEncoder().encode('late'), digest: 'late', seq: 9 };
+
+interface Pair {
+  readonly primary: PrivateRedis;
+  readonly replica: PrivateRedis;
+  /** The replica has everything up to now, and nothing that comes after it. */
+  promote(): Promise<void>;
+  /** The primary is gone, and its address leads to the replica. */
+  failOver(): Promise<void>;
+}
+
+async function pairOf(t: TestContext): Promise<Pair> {
+  const port = await freePort();
+  const settings = { port, bind: '127.0.0.1', 'repl-diskless-sync-delay': '0' };
+  const primary = await serverFor(t, settings);
+  const replica = await serverFor(t);
+  await send(replica.url, 'REPLICAOF', '127.0.0.1', port);
+  await until('the replica is in step', async () =>
+    String(await send(replica.url, 'INFO', 'replication')).includes('master_link_status:up'),
+  );
+  return {
+    primary,
+    replica,
+    async promote() {
+      const link = await send(primary.url, 'INFO', 'replication');
+      const offset = /master_repl_offset:(\d+)/.exec(String(link))?.[1] ?? '';
+      await until('the replica has everything', async () =>
+        String(await send(replica.url, 'INFO', 'replication')).includes(`_offset:${offset}`),
+      );
+      await send(replica.url, 'REPLICAOF', 'NO', 'ONE');
+    },
+    async failOver() {
+      await primary.kill();
+      await rename(replica.socket, primary.socket);
+    },
+  };
+}
+
+test('a replica is refused by name, and a primary with one says what a failover may take back', async (t) => {
+  const { primary, replica } = await pairOf(t);
+  await assert.rejects(openRedisStore({ url: replica.url }), { code: 'server-read-only' });
+  const store = await storeAt(t, primary.url);
+  assert.match(store.durability, /always\); a failover may take back/);
+});
+
+test('T-3, T-4: a grant that a failover took back is not issued again, and its holder learns of it', async (t) => {
+  const { primary, promote, failOver } = await pairOf(t);
+  const store = await storeAt(t, primary.url);
+  await using session = await openSession({ store, owner: 'ann', ttlMs: 60_000 });
+  const kept = await take(session);
+  await promote();
+  const lost = await take(session, 'invoice/2');
+  assert.equal((await lost.checkpoint('what nobody will see')).kind, 'saved');
+  await failOver();
+
+  const other = await storeAt(t, primary.url);
+  await using bob = await openSession({ store: other, owner: 'bob', ttlMs: 60_000 });
+  const taken = await take(bob, 'invoice/2');
+  assert.ok(taken.fence > lost.fence, 'what was forgotten is not issued again');
+  assert.equal(epochOf(taken.fence), epochOf(lost.fence) + 1);
+  assert.equal(taken.restored, undefined, 'the checkpoint is lost, as the guide says');
+
+  await whenBack(() => store.sessions.inspect(session.id));
+  assert.equal((await session.heartbeat()).kind, 'alive');
+  await until('its notices made it look', () => lost.remainingMs() === 0);
+  assert.equal((await kept.checkpoint('row 42')).kind, 'saved', 'the other one is still there');
+  assert.ok(!(await kindsOf(other)).includes('alarm'), 'the store found out by itself');
+});
+
+test('T-4: a holder that shows a forgotten fence first makes the epoch rise, and halts nothing', async (t) => {
+  const { primary, promote, failOver } = await pairOf(t);
+  const store = await storeAt(t, primary.url);
+  await using session = await openSession({ store, owner: 'ann', ttlMs: 60_000 });
+  await promote();
+  const { fence } = await take(session, 'invoice/2');
+  await failOver();
+  const tenure = { key: parseLeaseKey('invoice/2'), fence, session: session.id };
+  const late = await whenBack(() => store.leases.checkpoint({ ...tenure, ...LATE }));
+  assert.ok(late.kind === 'refused' && late.why === 'key-unknown', JSON.stringify(late));
+  assert.deepEqual(
+    (await kindsOf(store)).filter((kind) => kind === 'alarm' || kind === 'epoch-raised'),
+    ['epoch-raised'],
+  );
+  assert.ok((await fenceOf(store, 'invoice/2')) > fence);
+});
+
+test('a primary that became a replica is unavailable, and known not to have done anything', async (t) => {
+  const redis = await serverFor(t);
+  const store = await storeAt(t, redis.url);
+  await send(redis.url, 'REPLICAOF', '127.0.0.1', '1');
+  const answer = store.sessions.sweep({ limit: 1 });
+  await assert.rejects(answer, { name: 'StoreUnavailable', message: /READONLY/ });
+});

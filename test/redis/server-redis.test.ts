@@ -1,0 +1,95 @@
+// What the Redis store makes of the server it is given: its settings, its restarts, its losses.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { openSession } from '../../src/index.ts';
+import { epochOf } from '../../src/lease/fence.ts';
+import { openRedisStore } from '../../src/store/redis/open.ts';
+import { FLUSHED_ALWAYS, FLUSHED_EVERY_SECOND } from '../services/redis.ts';
+import { fenceOf, kindsOf, send, serverFor, storeAt, take, whenBack } from './scene.ts';
+
+const NO_FILE = { appendonly: 'no' };
+
+test('every setting of the append-only file is labelled with what a "done" survives', async (t) => {
+  const { url } = await serverFor(t, FLUSHED_ALWAYS);
+  const labelled = async (name: string, value: string) => {
+    await send(url, 'CONFIG', 'SET', name, value);
+    const store = await storeAt(t, url);
+    return store.durability;
+  };
+  assert.match(
+    await labelled('appendfsync', 'always'),
+    /^the loss of the machine \(AOF, .*always\)/,
+  );
+  assert.match(await labelled('no-appendfsync-on-rewrite', 'yes'), /may take back .*everysec/);
+  assert.match(await labelled('no-appendfsync-on-rewrite', 'no'), /^the loss of the machine/);
+  assert.match(await labelled('appendfsync', 'everysec'), /end of a process; .*last two seconds/);
+  assert.match(await labelled('appendfsync', 'no'), /end of a process; .*half a minute/);
+});
+
+test('a server that forgets when it restarts is refused, unless that is what is wanted', async (t) => {
+  const { url } = await serverFor(t, NO_FILE);
+  await assert.rejects(openRedisStore({ url }), { code: 'not-durable', message: /appendonly yes/ });
+  const store = await storeAt(t, url, { durability: 'any' });
+  assert.match(store.durability, /^nothing: .*forget everything/);
+});
+
+test('T-3: a server that drops keys of its own choice is refused', async (t) => {
+  const { url } = await serverFor(t, { maxmemory: '100mb', 'maxmemory-policy': 'allkeys-lru' });
+  await assert.rejects(openRedisStore({ url }), { code: 'not-durable', message: /noeviction/ });
+});
+
+test('T-3, E-6: after a crash with AOF always the same term goes on, in the same epoch', async (t) => {
+  const redis = await serverFor(t, FLUSHED_ALWAYS);
+  const store = await storeAt(t, redis.url);
+  await using session = await openSession({ store, owner: 'ann', ttlMs: 60_000 });
+  const lease = await take(session);
+  assert.equal((await lease.checkpoint('row 41')).kind, 'saved');
+  await redis.kill();
+  await redis.start();
+  const next = await whenBack(() => fenceOf(store, 'invoice/2'));
+  assert.ok(next > lease.fence);
+  assert.equal(epochOf(next), epochOf(lease.fence), 'nothing can have been forgotten');
+  assert.equal((await lease.checkpoint('row 42')).kind, 'saved');
+});
+
+test('T-4: after a crash with AOF everysec the epoch rises before anything is granted', async (t) => {
+  const redis = await serverFor(t, FLUSHED_EVERY_SECOND);
+  const store = await storeAt(t, redis.url);
+  await using session = await openSession({ store, owner: 'ann', ttlMs: 60_000 });
+  const lease = await take(session);
+  const before = await session.heartbeat();
+  await redis.kill();
+  await redis.start();
+  const next = await whenBack(() => fenceOf(store, 'invoice/2'));
+  assert.equal(epochOf(next), epochOf(lease.fence) + 1);
+  assert.ok((await kindsOf(store)).includes('epoch-raised'));
+  assert.ok(before.kind === 'alive');
+  const { notices } = (await store.sessions.inspect(session.id))?.session ?? { notices: 0 };
+  assert.equal(notices, before.notices + 1, 'everybody alive looks which leases are left');
+  assert.equal((await session.heartbeat()).kind, 'alive');
+  assert.equal((await lease.checkpoint('row 42')).kind, 'saved', 'this one is');
+});
+
+test('T-3: a server that has forgotten everything goes on above what it had issued', async (t) => {
+  const redis = await serverFor(t, NO_FILE);
+  const open = () => storeAt(t, redis.url, { durability: 'any' });
+  const old = await open();
+  const newest = await fenceOf(old);
+  await redis.kill();
+  await redis.start();
+  const afresh = await fenceOf(await open());
+  assert.ok(afresh > newest, `${afresh} for one that knows nothing, after ${newest}`);
+  const remembered = await whenBack(() => fenceOf(old));
+  assert.ok(remembered > afresh, `${remembered} for one that knows better, after ${afresh}`);
+});
+
+test('T-4: keys that are deleted under its feet raise the epoch of a client that has seen more', async (t) => {
+  const redis = await serverFor(t);
+  const store = await storeAt(t, redis.url);
+  const before = await fenceOf(store);
+  await send(redis.url, 'HSET', '{holdfast}:meta', 'fence', String(before - 1));
+  assert.equal(epochOf(await fenceOf(store)), epochOf(before) + 1, 'gone back by one');
+  await send(redis.url, 'FLUSHALL');
+  assert.ok((await fenceOf(store)) > before + 2 ** 39, 'gone back to nothing');
+});
