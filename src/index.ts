@@ -20,6 +20,7 @@ export {
   ExecutionCancelled,
   ExecutionFailed,
   StepError,
+  type StepErrorOptions,
   StepFailed,
   SubmitRefused,
   TemplateRefused,

@@ -16,6 +16,8 @@ export interface Call {
   readonly waits?: Wait | undefined;
   /** For calls that are settled by what others recorded: it may leave by itself. */
   look?(): void;
+  /** The execution has left this process: whatever of it is still timed here goes. */
+  leave?(): void;
 }
 
 /** `due`: by itself at this store time. `children`: until so many have ended. */

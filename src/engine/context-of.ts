@@ -33,7 +33,7 @@ import type {
   StepOptions,
 } from './context.ts';
 import { ContinueAsNew } from './continue-as-new.ts';
-import { guarded, ignored } from './guarded.ts';
+import { guarded, guardedSignal, ignored } from './guarded.ts';
 import { derivedUuid } from './ids.ts';
 import { tell } from './observer.ts';
 import type { Pipeline } from './pipeline.ts';
@@ -69,7 +69,7 @@ export class RunContext implements Context {
   }
 
   get signal(): AbortSignal {
-    return this.#run.stop.signal;
+    return guardedSignal(this.#run.stop.signal, this.#run);
   }
 
   step<Output>(

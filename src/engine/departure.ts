@@ -13,6 +13,7 @@ import type {
   Submit,
 } from '../store/contract/execution-store.ts';
 import type { Instant } from '../support/clock.ts';
+import type { Call, Wait } from './call.ts';
 import { failureOf } from './failures.ts';
 import type { Drift } from './ledger.ts';
 import { tell } from './observer.ts';
@@ -278,4 +279,20 @@ export class Departure {
     const about = { execution: claimed.execution.id, fence: claimed.fence };
     tell(config.observer, { ...about, pipeline: pipeline.name, ...report });
   }
+}
+
+/** The first time that one of them is due, the fewest children that one waits for. There may be any number. */
+export function nearestOf(calls: Iterable<Call>): Wait {
+  let dueAt: Instant | undefined;
+  let children: number | undefined;
+  for (const { waits } of calls) {
+    const at = waits?.dueAt ?? dueAt;
+    if (dueAt === undefined || (at !== undefined && at < dueAt)) dueAt = at;
+    const count = waits?.children ?? children;
+    if (children === undefined || (count !== undefined && count < children)) children = count;
+  }
+  return {
+    ...(dueAt === undefined ? {} : { dueAt }),
+    ...(children === undefined ? {} : { children }),
+  };
 }

@@ -9,7 +9,7 @@ import { Fault, OutcomeUnknown, StoreCorrupt, StoreUnavailable } from '../suppor
 import type { EngineConfig } from './config.ts';
 import { RunContext } from './context-of.ts';
 import { ContinueAsNew } from './continue-as-new.ts';
-import { Departure, type DepartureEvents } from './departure.ts';
+import { Departure, type DepartureEvents, nearestOf } from './departure.ts';
 import { failureOf } from './failures.ts';
 import { type Drift, Ledger } from './ledger.ts';
 import { tell } from './observer.ts';
@@ -169,16 +169,13 @@ export class Drive implements RunEvents, DepartureEvents {
       else departure.pause();
       return;
     }
-    const waits = [...run.calls.values()].map((call) => call.waits);
-    const dues = waits.flatMap((wait) => (wait?.dueAt === undefined ? [] : [wait.dueAt]));
-    const inMs = dues.length === 0 ? undefined : Math.min(...dues) - run.storeNow();
+    const { dueAt, children } = nearestOf(run.calls.values());
+    const inMs = dueAt === undefined ? undefined : dueAt - run.storeNow();
     if (inMs !== undefined && inMs <= this.#config.parkAfterMs) {
       run.journal.flush();
       return;
     }
-    const children = waits.flatMap((wait) => (wait?.children === undefined ? [] : [wait.children]));
-    const afterChildren = children.length === 0 ? 0 : Math.min(...children);
-    departure.park({ inMs, afterChildren });
+    departure.park({ inMs, afterChildren: children ?? 0 });
   }
 
   #watchDeadline(run: Run): void {
@@ -211,7 +208,7 @@ export class Drive implements RunEvents, DepartureEvents {
       try {
         const query = { id, after, limit: HISTORY_PAGE };
         const page = await this.#config.store.executions.history(query);
-        events.push(...page);
+        for (const event of page) events.push(event);
         after = page.at(-1)?.seq ?? seq;
       } catch (fault) {
         if (!(fault instanceof StoreUnavailable) && !(fault instanceof OutcomeUnknown)) throw fault;

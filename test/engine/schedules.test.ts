@@ -139,3 +139,29 @@ test('X-35: what another process puts is heard of in time', async () => {
   worker.crash();
   await store.close();
 });
+
+test('the input of a schedule is kept as it was given, and its schema is applied once', async () => {
+  const toNumber = {
+    '~standard': {
+      version: 1,
+      vendor: 'test',
+      validate: (value: unknown) =>
+        typeof value === 'string'
+          ? { value: Number(value) }
+          : { issues: [{ message: 'expected text' }] },
+    },
+  } as const;
+  const seen: number[] = [];
+  const counting = pipeline<number, unknown>({
+    name: 'counting',
+    input: toNumber,
+    run: (_ctx, n) => void seen.push(n),
+  });
+  await using stage = await openTestHoldfast({ pipelines: [counting] });
+  const put = { id: 'count', every: HOUR_MS, pipeline: counting };
+  await assert.rejects(stage.holdfast.schedules.put({ ...put, input: 5 }), /expected text/);
+  const { input } = await stage.holdfast.schedules.put({ ...put, input: '21' as never });
+  assert.equal(input, '21');
+  await stage.advance(HOUR_MS);
+  assert.deepEqual(seen, [21]);
+});

@@ -73,3 +73,35 @@ test('retries with a long backoff happen at their time', async () => {
   await stage.advance(5 * 3_600_000);
   assert.deepEqual(await handle.result(), ['00:00', '01:00', '03:00']);
 });
+
+test('what has left this process leaves no timer behind in it', async () => {
+  const { promise: never } = Promise.withResolvers<void>();
+  const sleeping = pipeline({ name: 'sleeping', run: (ctx) => ctx.sleep(DAY_MS) });
+  const failing = pipeline({
+    name: 'failing',
+    run: (ctx) =>
+      ctx.step('fail', () => Promise.reject(new Error('not yet')), {
+        retry: { initialMs: 3_600_000, maxMs: DAY_MS },
+      }),
+  });
+  const endless = pipeline({
+    name: 'endless',
+    run: (ctx) => ctx.step('hang', () => never, { timeoutMs: DAY_MS }),
+  });
+  await using stage = await openTestHoldfast({ pipelines: [sleeping, failing, endless] });
+  await stage.advance(0);
+  const before = stage.clock.waiting;
+  for (const code of [sleeping, failing]) {
+    const { id } = await stage.holdfast.submit(code, undefined);
+    await stage.advance(0);
+    assert.equal((await stage.holdfast.read(id))?.status, 'waiting');
+    assert.equal(stage.clock.waiting, before, code.name);
+  }
+  const { id } = await stage.holdfast.submit(endless, undefined);
+  await stage.advance(0);
+  const closing = stage.holdfast.close();
+  await stage.advance(10_000);
+  await closing;
+  assert.equal((await stage.holdfast.read(id))?.status, 'queued');
+  assert.equal(stage.clock.waiting, 0);
+});

@@ -4,6 +4,7 @@ import type { CallKey } from '../../execution/names.ts';
 import type { Fence } from '../../lease/fence.ts';
 import { wholeNumber } from '../../support/options.ts';
 import type { StepContext } from '../context.ts';
+import { guardedSignal } from '../guarded.ts';
 import { LazyAbort } from '../lazy-abort.ts';
 import type { ResolvedRetry } from '../retry-options.ts';
 import type { Run } from '../run.ts';
@@ -31,6 +32,7 @@ export class Attempt<Output> implements StepContext {
   readonly #run: Run;
   readonly #plan: StepPlan<Output>;
   #stop: LazyAbort | undefined;
+  #cancelTimer: (() => void) | undefined;
 
   constructor(run: Run, plan: StepPlan<Output>, attempt: number) {
     this.#run = run;
@@ -48,7 +50,8 @@ export class Attempt<Output> implements StepContext {
 
   get signal(): AbortSignal {
     this.#stop ??= new LazyAbort();
-    return AbortSignal.any([this.#stop.signal, this.#run.stop.signal]);
+    const signal = AbortSignal.any([this.#stop.signal, this.#run.stop.signal]);
+    return guardedSignal(signal, this.#run);
   }
 
   assertHeld(marginMs = 0): void {
@@ -63,7 +66,7 @@ export class Attempt<Output> implements StepContext {
 
   async #runWithin(timeoutMs: number): Promise<Output> {
     const { promise, reject } = Promise.withResolvers<never>();
-    const cancel = this.#run.config.timers.after(timeoutMs, () => {
+    this.#cancelTimer = this.#run.config.timers.after(timeoutMs, () => {
       const timedOut = new StepTimedOut(this.#plan.name, timeoutMs);
       reject(timedOut);
       this.#stop ??= new LazyAbort();
@@ -72,7 +75,12 @@ export class Attempt<Output> implements StepContext {
     try {
       return await Promise.race([this.#plan.fn(this), promise]);
     } finally {
-      cancel();
+      this.stopTimer();
     }
+  }
+
+  /** Also when nobody waits for its end any more. */
+  stopTimer(): void {
+    this.#cancelTimer?.();
   }
 }

@@ -67,6 +67,10 @@ export class SleepCall implements Call {
     this.#reject(error);
   }
 
+  leave(): void {
+    this.#cancelTimer?.();
+  }
+
   #waitUntil(dueAt: Instant): void {
     this.waits = { dueAt };
     const delayMs = Math.max(0, dueAt - this.#run.storeNow());

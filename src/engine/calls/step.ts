@@ -76,6 +76,10 @@ export class StepCall<Output> implements Call, Entry {
     this.#promised.reject(error);
   }
 
+  leave(): void {
+    this.#cancelTimer?.();
+  }
+
   #attemptAt(dueAt: Instant | undefined): void {
     const delayMs = dueAt === undefined ? 0 : dueAt - this.#run.storeNow();
     if (dueAt === undefined || delayMs <= 0) {
@@ -92,6 +96,7 @@ export class StepCall<Output> implements Call, Entry {
     delete this.waits;
     this.#run.active(1);
     const attempt = new Attempt(this.#run, this.#plan, this.#failed + 1);
+    if (this.#plan.timeoutMs !== undefined) this.#cancelTimer = () => attempt.stopTimer();
     const startedAt = this.#startedAt();
     let output: Output | Promise<Output>;
     let isLater: boolean;
@@ -156,7 +161,7 @@ export class StepCall<Output> implements Call, Entry {
     const soft = isSoft ? ',"soft":true' : '';
     const text = `{"key":${JSON.stringify(key)},"out":${payload}${attempts}${again}${under}${soft}}`;
     this.event = { kind: 'step-completed', name, body: text as Payload };
-    this.#output = output;
+    this.#output = output.value;
     this.#tell(startedAt);
     if (!isSoft) {
       run.journal.record(this);
@@ -169,7 +174,7 @@ export class StepCall<Output> implements Call, Entry {
       body: { key, soft: true },
       at: run.now,
       seq: 0,
-      live: { value: output },
+      live: output,
     });
     run.active(-1);
   }

@@ -74,7 +74,7 @@ export interface ExecutionCommands {
   /** Takes away `paused`, and `blocked` too. */
   resume(request: Command): Promise<CommandAnswer>;
   signal(request: Signal): Promise<CommandAnswer>;
-  /** Ends what is past its deadline, passes on cancellation to children; a page at a time. */
+  /** Ends what is past its deadline, cancels children of the ended, forgets keys; a page at a time. */
   maintain(request: Maintain): Promise<Maintained>;
 }
 
@@ -250,6 +250,8 @@ export interface Maintain {
 export interface Maintained {
   readonly overdue: readonly ExecutionId[];
   readonly cancelled: number;
+  /** Concurrency and rate keys that nobody used any more (X-26). */
+  readonly forgotten: number;
   readonly more: boolean;
   /** Until the next schedule is due; zero when one is. */
   readonly nextScheduleInMs?: number;

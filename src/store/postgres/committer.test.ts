@@ -144,3 +144,10 @@ test('closing waits for what is under way and takes nothing new', async () => {
   await closed;
   assert.equal(await answer, 'a');
 });
+
+test('a queue may be longer than a call has room for arguments', { timeout: 60_000 }, async () => {
+  const committer = committerOf({});
+  const items = Array.from({ length: 200_000 }, (_, nth) => item(String(nth)));
+  const answers = await Promise.all(items.map((each) => committer.push(each)));
+  assert.equal(answers.at(-1), '199999');
+});

@@ -128,8 +128,7 @@ export class Committer<Item, Answer> {
       else if (this.#flusher.fits(queued.item)) batch.push(queued);
       else this.#settleAlone(queued);
     }
-    if (seen < this.#queue.length) left.push(...this.#queue.slice(seen));
-    this.#queue = left;
+    this.#queue = seen === this.#queue.length ? left : left.concat(this.#queue.slice(seen));
     // Rows are locked in this order by everybody, so that flushes never wait for each other in a ring.
     return batch.sort((a, b) => (a.keys < b.keys ? -1 : 1));
   }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { addAbortListener } from 'node:events';
 import { pipeline } from '../../../src/engine/pipeline.ts';
 import type { Behaviour } from '../stage.ts';
 
@@ -93,6 +94,55 @@ export const CANCELLING: readonly Behaviour[] = [
       await stage.until(holdfast, handle.id, ({ status }) => status === 'running');
       await holdfast.cancel(handle.id);
       await assert.rejects(handle.result(), { status: 'cancelled' });
+    },
+  },
+  {
+    name: 'a listener of a signal that throws is told to the observer, and stops nothing',
+    async run(stage) {
+      const heard: string[] = [];
+      const removed = (): void => void heard.push('removed');
+      const listening = pipeline({
+        name: 'listening',
+        async run(ctx) {
+          assert.equal(ctx.signal, ctx.signal);
+          ctx.signal.onabort = () => {
+            throw new Error('of onabort');
+          };
+          await ctx.step('long', ({ signal }) => {
+            signal.addEventListener('abort', async () => {
+              throw new Error('of the step, later');
+            });
+            signal.addEventListener('abort', {
+              handleEvent() {
+                throw null;
+              },
+            });
+            signal.addEventListener('abort', removed);
+            signal.removeEventListener('abort', removed);
+            signal.addEventListener('abort', function (this: AbortSignal, event) {
+              heard.push(`${event.type} ${this === signal}`);
+            });
+            return new Promise<void>((_, reject) => {
+              addAbortListener(signal, () => reject(signal.reason));
+            });
+          });
+        },
+      });
+      const holdfast = stage.holdfast();
+      const worker = await stage.worker(holdfast, [listening], { ttlMs: 600 });
+      const handle = await holdfast.submit(listening, undefined);
+      await stage.until(holdfast, handle.id, ({ status }) => status === 'running');
+      await holdfast.cancel(handle.id);
+      await assert.rejects(handle.result(), { name: 'ExecutionFailed', status: 'cancelled' });
+      await worker.stop();
+      assert.deepEqual(heard, ['abort true']);
+      const troubles = stage.reports.flatMap((each) => (each.kind === 'trouble' ? [each] : []));
+      assert.deepEqual(troubles.map(({ cause }) => cause.split('\n')[0]).sort(), [
+        'Error: of onabort',
+        'Error: of the step, later',
+        'null',
+      ]);
+      assert.match(troubles[0]?.what ?? '', new RegExp(`signal .*${handle.id}`));
     },
   },
 ];

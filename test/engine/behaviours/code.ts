@@ -175,6 +175,30 @@ export const CODE: readonly Behaviour[] = [
     },
   },
   {
+    name: 'a transaction is refused before it is begun when there is nothing to run or to call it',
+    without: { memory: 'the memory store has no connection to write to' },
+    async run(stage) {
+      const wrong: readonly (readonly [unknown, unknown, RegExp])[] = [
+        ['sql', null, /second argument must be a function; got null/],
+        ['sql', 'select 1', /second argument must be a function; got "select 1"/],
+        [Symbol('sql'), () => 1, /name of a call must be a string; got Symbol\(sql\)/],
+        ['', () => 1, /name of a call must not be empty/],
+      ];
+      const careless = pipeline<number, unknown>({
+        name: 'careless',
+        run: (ctx, nth) => ctx.transaction(wrong[nth]?.[0] as string, wrong[nth]?.[1] as never),
+      });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [careless]);
+      for (const [nth, [, , message]] of wrong.entries()) {
+        const handle = await holdfast.submit(careless, nth);
+        await assert.rejects(handle.result(), { name: 'ExecutionFailed', message });
+        const kinds = (await holdfast.history(handle.id)).map(({ kind }) => kind);
+        assert.deepEqual(kinds, ['submitted', 'claimed', 'failed']);
+      }
+    },
+  },
+  {
     name: 'every round of continueAsNew has idempotency keys of its own, and the same deadline',
     async run(stage) {
       const keys: string[] = [];

@@ -4,11 +4,18 @@ import {
   hasFreePlace,
   letThrough,
   mayBeHandedPlace,
+  type RateState,
 } from '../../../execution/decide/gates.ts';
 import type { ExecutionRecord, Submission } from '../../../execution/execution.ts';
 import type { Instant } from '../../../support/clock.ts';
 import { Heap } from './heap.ts';
-import { type Entry, type ExecutionState, inProject, type PlaceBook } from './state.ts';
+import {
+  type Entry,
+  type ExecutionState,
+  inProject,
+  type PlaceBook,
+  type RateBook,
+} from './state.ts';
 
 type Keyed = Pick<Submission, 'project' | 'concurrency' | 'rate'>;
 
@@ -76,17 +83,22 @@ function placesOf(state: ExecutionState, { project, concurrency }: Keyed): Place
   const known = state.places.get(name);
   if (known !== undefined) return known;
   const waiting = { interactive: new Heap(), batch: new Heap() };
-  const places: PlaceBook = { limit: concurrency.limit, taken: 0, waiting };
+  const places: PlaceBook = { limit: concurrency.limit, taken: 0, gated: 0, waiting };
   state.places.set(name, places);
   return places;
 }
 
-type Rate = NonNullable<ReturnType<ExecutionState['rates']['get']>>;
-
-function rateOf(state: ExecutionState, { project, rate }: Keyed): Rate | undefined {
+function rateOf(state: ExecutionState, { project, rate }: Keyed): RateBook | undefined {
   return rate === undefined ? undefined : state.rates.get(inProject(project, rate.key));
 }
 
-function noteRate(state: ExecutionState, { project, rate }: Keyed, next: Rate | undefined): void {
-  if (rate !== undefined && next !== undefined) state.rates.set(inProject(project, rate.key), next);
+function noteRate(
+  state: ExecutionState,
+  { project, rate }: Keyed,
+  next: RateState | undefined,
+): void {
+  if (rate === undefined || next === undefined) return;
+  const name = inProject(project, rate.key);
+  const perMs = Math.max(rate.perMs, state.rates.get(name)?.perMs ?? 0);
+  state.rates.set(name, { ...next, perMs });
 }

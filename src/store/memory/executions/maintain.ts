@@ -7,6 +7,7 @@ import type { Maintain, Maintained } from '../../contract/execution-store.ts';
 import { commandView, obey } from './command.ts';
 import { endExecution } from './end.ts';
 import { nextSchedule } from './fire-schedule.ts';
+import { forgetKeys } from './forget-keys.ts';
 import type { ExecutionState } from './state.ts';
 
 export function maintain(state: ExecutionState, { limit }: Maintain): Maintained {
@@ -23,7 +24,8 @@ export function maintain(state: ExecutionState, { limit }: Maintain): Maintained
     if (askToCancel(state, id, now)) cancelled += 1;
   }
   const more = nextOverdue(state, now) !== undefined || nextOrphan(state) !== undefined;
-  return { overdue, cancelled, more, ...nextSchedule(state) };
+  const forgotten = forgetKeys(state, limit);
+  return { overdue, cancelled, forgotten, more, ...nextSchedule(state) };
 }
 
 /** Drops what has ended, and what runs: that comes back into the heap when it is let go. */

@@ -29,7 +29,14 @@ export interface Entry {
 export interface PlaceBook {
   limit: number;
   taken: number;
+  /** How many have not passed the gate yet. */
+  gated: number;
   readonly waiting: Readonly<Record<Lane, Heap>>;
+}
+
+export interface RateBook extends RateState {
+  /** The longest time it was used with. */
+  readonly perMs: number;
 }
 
 export interface ScheduleEntry {
@@ -52,7 +59,7 @@ export class ExecutionState {
   /** Open children of ended parents, for `maintain`, first come first served. */
   readonly orphans: Set<ExecutionId> = new Set();
   readonly places: Map<string, PlaceBook> = new Map();
-  readonly rates: Map<string, RateState> = new Map();
+  readonly rates: Map<string, RateBook> = new Map();
   readonly blobs: Map<string, Uint8Array> = new Map();
   /** By project, id and version. */
   readonly templates: Map<string, Template> = new Map();
@@ -75,6 +82,7 @@ export class ExecutionState {
     };
     const { id, project, key, parent, deadlineAt } = execution;
     this.entries.set(id, entry);
+    if (execution.gated) this.#countGated(execution, 1);
     addSorted(this.ids, project, id);
     if (key !== undefined) this.keys.set(inProject(project, key), id);
     if (parent !== undefined) addSorted(this.children, parent.id, id);
@@ -91,6 +99,7 @@ export class ExecutionState {
     const isNewlyReady = readyAt !== before.readyAt || before.holds.length > 0;
     if (readyAt !== undefined && holds.length === 0 && isNewlyReady) this.ready.add(execution);
     if (before.session !== session) this.#move(id, before.session, session);
+    if (before.gated && !execution.gated) this.#countGated(execution, -1);
     // While it ran its deadline was its owner's concern, and may have been dropped from the heap.
     const isBack = before.status === 'running' && readyAtOrWaiting(execution);
     if (deadlineAt !== undefined && isBack) this.deadlines.push({ at: deadlineAt, id });
@@ -106,6 +115,11 @@ export class ExecutionState {
       const call = async (): Promise<void> => listener();
       call().catch(() => undefined);
     }
+  }
+
+  #countGated({ project, concurrency }: ExecutionRecord, change: 1 | -1): void {
+    const places = this.places.get(inProject(project, concurrency?.key ?? ''));
+    if (concurrency !== undefined && places !== undefined) places.gated += change;
   }
 
   #move(id: ExecutionId, from: SessionId | undefined, to: SessionId | undefined): void {

@@ -76,7 +76,14 @@ export async function maintain(parts: Parts, { limit }: Maintain): Promise<Maint
   }
   if (overdue.length + cancelled > 0) parts.bell.ring();
   const more = due.length > limit || isMore;
-  return { overdue, cancelled, more, ...(next == null ? {} : { nextScheduleInMs: next }) };
+  const forgotten = await parts.keys.forgetSome(limit);
+  return {
+    overdue,
+    cancelled,
+    forgotten,
+    more,
+    ...(next == null ? {} : { nextScheduleInMs: next }),
+  };
 }
 
 function failOverdue(parts: Parts, id: ExecutionId): Promise<boolean> {

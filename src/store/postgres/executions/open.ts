@@ -18,6 +18,7 @@ import { listChildren } from './children.ts';
 import { claim } from './claim.ts';
 import { finisher } from './finish.ts';
 import { dueSchedules, fireSchedule } from './fire-schedule.ts';
+import { ForgottenKeys } from './forget-keys.ts';
 import { giverBack } from './give-back.ts';
 import { readHistory } from './history.ts';
 import { readInbox } from './inbox.ts';
@@ -77,6 +78,7 @@ export function openExecutions(
     bell,
     ledger: new Ledger(),
     strays: new Strays(surroundings.clock),
+    keys: new ForgottenKeys({ database, surroundings, boundaries }),
   };
   const flushing = [
     submitter(parts),

@@ -3,6 +3,7 @@ import type { Surroundings } from '../committer.ts';
 import type { Database } from '../database.ts';
 import type { Bell } from './bell.ts';
 import type { Boundaries } from './boundaries.ts';
+import type { ForgottenKeys } from './forget-keys.ts';
 import type { Ledger } from './ledger.ts';
 import type { Strays } from './strays.ts';
 
@@ -15,4 +16,5 @@ export interface Parts {
   readonly bell: Bell;
   readonly ledger: Ledger;
   readonly strays: Strays;
+  readonly keys: ForgottenKeys;
 }

@@ -35,7 +35,12 @@ const SET_PLACES = statement(`
    where p.project = u.project
      and p.key = u.key`);
 
-export type PlaceBook = Map<string, { readonly places: Places; readonly of: readonly string[] }>;
+interface PlaceEntry {
+  readonly places: Places;
+  readonly of: readonly string[];
+}
+
+export type PlaceBook = Map<string, PlaceEntry>;
 
 export function nameOf({ project, concurrency }: Submission): string {
   return JSON.stringify([project, concurrency?.key]);
@@ -56,17 +61,25 @@ export async function lockPlaces(
   if (wanted.length === 0) return new Map();
   const projects = texts(wanted.map(({ of }) => of[0]));
   const keys = texts(wanted.map(({ of }) => of[1]));
-  await queries.rows(MAKE_PLACES, [projects, keys, numbers(wanted.map(({ slots }) => slots))]);
-  const rows = await queries.rows<{ project: string; key: string; slots: number; taken: number }>(
-    LOCK_PLACES,
-    [projects, keys],
-  );
-  return new Map(
-    rows.map(({ project, key, slots, taken }) => [
-      JSON.stringify([project, key]),
-      { places: { taken, limit: slots }, of: [project, key] },
-    ]),
-  );
+  const slots = numbers(wanted.map((each) => each.slots));
+  for (;;) {
+    await queries.rows(MAKE_PLACES, [projects, keys, slots]);
+    const rows = await queries.rows<PlaceRow & object>(LOCK_PLACES, [projects, keys]);
+    // One that was there may have been forgotten in between (X-26); what is made now is ours.
+    if (rows.length === wanted.length) return new Map(rows.map(toEntry));
+  }
+}
+
+interface PlaceRow {
+  readonly project: string;
+  readonly key: string;
+  readonly slots: number;
+  readonly taken: number;
+}
+
+function toEntry({ project, key, slots, taken }: PlaceRow): [string, PlaceEntry] {
+  const places = { taken, limit: slots };
+  return [JSON.stringify([project, key]), { places, of: [project, key] }];
 }
 
 export async function savePlaces(queries: Queries, book: PlaceBook): Promise<void> {

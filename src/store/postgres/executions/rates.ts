@@ -27,15 +27,21 @@ const LOCK = statement(`
 const SET = statement(`
   update hf.rate r
      set last_at    = u.last_at,
-         burst_left = u.burst_left
-    from unnest($1::text[], $2::text[], $3::bigint[], $4::integer[]) as u(project, key, last_at, burst_left)
+         burst_left = u.burst_left,
+         per_ms     = greatest(r.per_ms, u.per_ms)
+    from unnest($1::text[], $2::text[], $3::bigint[], $4::integer[], $5::bigint[]) as u(project, key, last_at, burst_left, per_ms)
    where r.project = u.project
      and r.key = u.key`);
 
-export type RateBook = Map<
-  string,
-  { readonly project: string; readonly key: string; readonly state: RateState | undefined }
->;
+interface RateEntry {
+  readonly project: string;
+  readonly key: string;
+  /** The longest of those that ask for a turn now. */
+  readonly perMs: number;
+  readonly state: RateState | undefined;
+}
+
+export type RateBook = Map<string, RateEntry>;
 
 type Rated = Pick<Submission, 'project' | 'rate'>;
 
@@ -48,31 +54,45 @@ export async function lockRates(
   queries: Queries,
   submissions: readonly Rated[],
 ): Promise<RateBook> {
-  const named = new Map(submissions.map((each) => [rateNameOf(each), each]));
-  const wanted = [...named.values()].flatMap(({ project, rate }) =>
-    rate === undefined ? [] : [{ project, key: rate.key }],
-  );
-  if (wanted.length === 0) return new Map();
+  const named = new Map<string, RateEntry>();
+  for (const submission of submissions) {
+    const { project, rate } = submission;
+    if (rate === undefined) continue;
+    const name = rateNameOf(submission);
+    const perMs = Math.max(rate.perMs, named.get(name)?.perMs ?? 0);
+    named.set(name, { project, key: rate.key, perMs, state: undefined });
+  }
+  const wanted = [...named.values()];
+  if (wanted.length === 0) return named;
   const values = [texts(wanted.map(({ project }) => project)), texts(wanted.map(({ key }) => key))];
-  await queries.rows(MAKE, values);
-  const rows = await queries.rows<{
-    project: string;
-    key: string;
-    last_at: number;
-    burst_left: number;
-  }>(LOCK, values);
-  return new Map(
-    rows.map(({ project, key, last_at, burst_left }) => {
-      const state = { lastAt: last_at as Instant, left: burst_left };
-      const used = last_at === 0 ? undefined : state;
-      return [JSON.stringify([project, key]), { project, key, state: used }];
-    }),
-  );
+  for (;;) {
+    await queries.rows(MAKE, values);
+    const rows = await queries.rows<RateRow & object>(LOCK, values);
+    // One that was there may have been forgotten in between (X-26); what is made now is ours.
+    if (rows.length < wanted.length) continue;
+    for (const row of rows) noteState(named, row);
+    return named;
+  }
+}
+
+interface RateRow {
+  readonly project: string;
+  readonly key: string;
+  readonly last_at: number;
+  readonly burst_left: number;
+}
+
+function noteState(book: RateBook, { project, key, last_at, burst_left }: RateRow): void {
+  const name = JSON.stringify([project, key]);
+  const entry = book.get(name);
+  // Made and never used.
+  if (entry === undefined || last_at === 0) return;
+  book.set(name, { ...entry, state: { lastAt: last_at as Instant, left: burst_left } });
 }
 
 export async function saveRates(queries: Queries, book: RateBook): Promise<void> {
-  const used = [...book.values()].flatMap(({ project, key, state }) =>
-    state === undefined ? [] : [{ project, key, state }],
+  const used = [...book.values()].flatMap(({ project, key, perMs, state }) =>
+    state === undefined ? [] : [{ project, key, perMs, state }],
   );
   if (used.length === 0) return;
   await queries.rows(SET, [
@@ -80,5 +100,6 @@ export async function saveRates(queries: Queries, book: RateBook): Promise<void>
     texts(used.map(({ key }) => key)),
     numbers(used.map(({ state }) => state.lastAt)),
     numbers(used.map(({ state }) => state.left)),
+    numbers(used.map(({ perMs }) => perMs)),
   ]);
 }

@@ -46,6 +46,8 @@ create index execution_gated on hf.execution (pipeline, lane, project, ready_at,
 create index execution_running on hf.execution (session_id, pipeline, lane, project) where status = 1;
 -- Who waits for a place and for nothing else.
 create index execution_behind on hf.execution (project, place_key, lane, ready_at, id) where hold = 4;
+-- Who has not passed the gate of its concurrency key yet, delayed or not: that key is in use.
+create index execution_asking on hf.execution (project, place_key) where gated and place_key is not null;
 create index execution_deadline on hf.execution (deadline_at)
   where deadline_at is not null and (status = 0 or status = 2);
 create unique index execution_key on hf.execution (project, key) where key is not null;
@@ -90,9 +92,11 @@ create table hf.place (
   primary key (project, key)
 ) with (fillfactor = 50);
 
--- A rate key: the last turn given out, and how much of the burst is left after it.
+-- A rate key: the last turn given out, and how much of the burst is left after it. `per_ms` is the longest
+-- time it was used with.
 create table hf.rate (
   last_at     bigint not null,
+  per_ms      bigint not null default 0,
   burst_left  integer not null,
   project     text collate "C" not null,
   key         text collate "C" not null,

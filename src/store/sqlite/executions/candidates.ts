@@ -129,10 +129,12 @@ export function outlook(
   tx: Transaction,
   wanted: readonly Wanted[],
 ): { readonly more: boolean; readonly nextReadyInMs?: number } {
-  const times = wanted.flatMap((each) => loadHeads(tx, each).map(({ readyAt }) => readyAt));
+  const heads = wanted.flatMap((each) => loadHeads(tx, each));
   const isLostLeft = wanted.some((each) => leftByDead(tx, each).length > 0);
-  if (times.length === 0) return { more: isLostLeft };
-  const nextReadyInMs = Math.max(0, Math.min(...times) - tx.now);
+  if (heads.length === 0) return { more: isLostLeft };
+  // One for each project and pipeline, of which there may be any number.
+  const next = heads.reduce((least, { readyAt }) => Math.min(least, readyAt), Infinity);
+  const nextReadyInMs = Math.max(0, next - tx.now);
   return { more: isLostLeft || nextReadyInMs === 0, nextReadyInMs };
 }
 

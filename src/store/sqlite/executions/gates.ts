@@ -32,11 +32,12 @@ const TAKE_PLACES = `
 const LOAD_RATE = 'select last_at, burst from rate where project = :project and key = :key';
 
 const KEEP_RATE = `
-  insert into rate (project, key, last_at, burst)
-  values (:project, :key, :lastAt, :left)
+  insert into rate (project, key, last_at, burst, per_ms)
+  values (:project, :key, :lastAt, :left, :perMs)
   on conflict (project, key) do update
      set last_at = excluded.last_at,
-         burst = excluded.burst`;
+         burst = excluded.burst,
+         per_ms = max(per_ms, excluded.per_ms)`;
 
 const HOLD_BACK = `
   update execution
@@ -116,7 +117,8 @@ function admit(
   if (hasPlace) changeTaken(tx, execution, 1);
   if (execution.rate === undefined || rate === undefined) return;
   const { project } = execution;
-  tx.run(KEEP_RATE, { project, key: execution.rate.key, lastAt: rate.lastAt, left: rate.left });
+  const { key, perMs } = execution.rate;
+  tx.run(KEEP_RATE, { project, key, perMs, lastAt: rate.lastAt, left: rate.left });
 }
 
 function changeTaken(tx: Transaction, { project, concurrency }: Keyed, change: 1 | -1): void {

@@ -8,6 +8,7 @@ import type { Transaction } from '../transaction.ts';
 import { commandView, obey } from './command-view.ts';
 import { endWaiting } from './end-execution.ts';
 import { nextSchedule } from './fire-schedule.ts';
+import { forgetKeys, type KeyMarks } from './forget-keys.ts';
 import { COLUMNS, loadRows } from './load-execution.ts';
 
 // What runs stays in the index: its owner knows the deadline.
@@ -39,7 +40,10 @@ const GO_ON = 'update errand set after_id = :after where parent_id = :parent';
 
 const DONE = 'delete from errand where parent_id = :parent';
 
-export function maintain(tx: Transaction, { limit }: Maintain): Maintained {
+export function maintain(
+  tx: Transaction,
+  { limit, after }: Maintain & { readonly after: KeyMarks },
+): Maintained & { readonly marks: KeyMarks } {
   const rows = loadRows(tx, OVERDUE, tx.now, limit + 1);
   const overdue = rows.slice(0, limit).flatMap((row): readonly ExecutionId[] => {
     const end = decideOverdue(toExecution(row), tx.now);
@@ -49,7 +53,9 @@ export function maintain(tx: Transaction, { limit }: Maintain): Maintained {
   });
   const orphans = cancelOrphans(tx, limit);
   const more = rows.length > limit || orphans.more;
-  return { overdue, cancelled: orphans.cancelled, more, ...nextSchedule(tx) };
+  const { forgotten, marks } = forgetKeys(tx, limit, after);
+  const { cancelled } = orphans;
+  return { overdue, cancelled, forgotten, more, marks, ...nextSchedule(tx) };
 }
 
 /** each open child of an ended parent is asked once; one that is gone needs no asking. */

@@ -6,6 +6,7 @@ import { cancel } from './cancel.ts';
 import { children } from './children.ts';
 import { finish } from './finish.ts';
 import { dueSchedules, fireSchedule } from './fire-schedule.ts';
+import { FIRST_KEYS } from './forget-keys.ts';
 import { giveBack } from './give-back.ts';
 import { history } from './history.ts';
 import { inbox } from './inbox.ts';
@@ -39,6 +40,7 @@ const WAITING_MAX = 600;
 
 export function executionsOf(database: Database): ExecutionStore {
   const strays = new Strays(database);
+  let keys = FIRST_KEYS;
   return {
     submit: (request) => database.perform(submit, request),
     claim: (request) => strays.claim(request),
@@ -53,7 +55,11 @@ export function executionsOf(database: Database): ExecutionStore {
     pause: (request) => database.perform(pause, request),
     resume: (request) => database.perform(resume, request),
     signal: (request) => database.perform(signal, request),
-    maintain: (request) => database.perform(maintain, request),
+    maintain: async ({ limit }) => {
+      const { marks, ...answer } = await database.perform(maintain, { limit, after: keys });
+      keys = marks;
+      return answer;
+    },
     read: (id) => database.read((tx) => readExecution(tx, id)),
     outcomes: (ids) => database.read((tx) => outcomes(tx, ids)),
     history: (query) => database.read((tx) => history(tx, query)),

@@ -52,6 +52,8 @@ create index execution_ready on execution (pipeline, lane, project, ready_at, id
 create index execution_running on execution (session_id) where status = 1;
 -- Who waits for a place. 4 is the highest bit of hold.
 create index execution_behind on execution (project, place_key, lane, ready_at, id) where hold >= 4;
+-- Who has not passed the gate of its concurrency key yet, delayed or not: that key is in use.
+create index execution_gated on execution (project, place_key) where gated = 1 and place_key is not null;
 create index execution_deadline on execution (deadline_at, id)
   where deadline_at is not null and ended_at is null;
 create unique index execution_key on execution (project, key) where key is not null;
@@ -98,12 +100,14 @@ create table place (
   primary key (project, key)
 ) strict, without rowid;
 
--- A rate key: the last turn given out, and how many of its burst are left (`RateState`).
+-- A rate key: the last turn given out, and how many of its burst are left (`RateState`). `per_ms` is the
+-- longest time it was used with.
 create table rate (
   project text    not null,
   key     text    not null,
   last_at integer not null,
   burst   integer not null,
+  per_ms  integer not null,
   primary key (project, key)
 ) strict, without rowid;
 

@@ -58,7 +58,7 @@ export const terminalCases: readonly ExecutionCase[] = [
         await advance(2_000);
         assert.deepEqual(await leavesUnchanged(store, () => claimAll(store, ann)), []);
         const swept = await leavesUnchanged(store, () => store.executions.maintain({ limit: 10 }));
-        assert.deepEqual(swept, { overdue: [], cancelled: 0, more: false });
+        assert.deepEqual(swept, { overdue: [], cancelled: 0, forgotten: 0, more: false });
         assert.deepEqual(await mustRead(store, held.id), ended);
       },
     }),

@@ -1,10 +1,9 @@
 import type { ExecutionCase } from '../contract-case.ts';
 import { cancelCases } from './cancel.ts';
 import { finishCases } from './finish.ts';
+import { gateCases } from './gates.ts';
 import { maintainCases } from './maintain.ts';
 import { pauseCases } from './pause.ts';
-import { placeCases } from './places.ts';
-import { rateCases } from './rate.ts';
 import { recordCases } from './record.ts';
 import { shareCases } from './shares.ts';
 import { signalCases } from './signal.ts';
@@ -17,8 +16,7 @@ import { wakingCases } from './waking.ts';
 export const verbCases: readonly ExecutionCase[] = [
   ...submitCases,
   ...shareCases,
-  ...placeCases,
-  ...rateCases,
+  ...gateCases,
   ...recordCases,
   ...transactCases,
   ...transactionControlCases,

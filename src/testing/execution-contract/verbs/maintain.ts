@@ -62,7 +62,7 @@ export const maintainCases: readonly ExecutionCase[] = [
       const later = await mustSubmit(store, { deadlineMs: 1_001 });
       await advance(999);
       const early = await leavesUnchanged(store, () => store.executions.maintain({ limit: 10 }));
-      assert.deepEqual(early, { overdue: [], cancelled: 0, more: false });
+      assert.deepEqual(early, { overdue: [], cancelled: 0, forgotten: 0, more: false });
       await advance(1);
       const { overdue } = await store.executions.maintain({ limit: 10 });
       assert.deepEqual(overdue.toSorted(), [waiting.id, queued].toSorted());
@@ -103,7 +103,7 @@ export const maintainCases: readonly ExecutionCase[] = [
       const held = await running(store, ann, { deadlineMs: 1_000 });
       await advance(2_000);
       const first = await leavesUnchanged(store, () => store.executions.maintain({ limit: 10 }));
-      assert.deepEqual(first, { overdue: [], cancelled: 0, more: false });
+      assert.deepEqual(first, { overdue: [], cancelled: 0, forgotten: 0, more: false });
       await mustGiveBack(store, held);
       const second = await store.executions.maintain({ limit: 10 });
       assert.deepEqual(second.overdue, [held.id]);
@@ -161,7 +161,7 @@ export const maintainCases: readonly ExecutionCase[] = [
       );
       assert.notEqual(await noticesOf(store, ann), notices);
       const after = await leavesUnchanged(store, () => store.executions.maintain({ limit: 9 }));
-      assert.deepEqual(after, { overdue: [], cancelled: 0, more: false });
+      assert.deepEqual(after, { overdue: [], cancelled: 0, forgotten: 0, more: false });
     },
   },
   {

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { asPipeline, pipeline, pipelineOf } from './pipeline.ts';
+
+const run = (): number => 1;
+
+test('options are read once; what becomes of them later does not matter', () => {
+  const options = { name: 'p', run, checkpoint: { every: 'steps', steps: 2 } as const };
+  const made = pipeline(options);
+  Object.assign(options.checkpoint, { steps: -1 });
+  Object.assign(options, { name: 'other' });
+  assert.deepEqual([made.name, made.checkpoint], ['p', { every: 'steps', steps: 2 }]);
+});
+
+test('an instance of a class may be the options, with its methods', () => {
+  class Billing {
+    readonly name = 'billing';
+    run(): string {
+      return 'billed';
+    }
+  }
+  const made = pipeline(new Billing());
+  assert.equal(made.run({} as never, undefined), 'billed');
+});
+
+test('a pipeline of another copy of this package is one, after it was checked again', () => {
+  const foreign = Object.freeze({ ...pipeline({ name: 'foreign', run }) });
+  assert.equal(asPipeline(foreign)?.name, 'foreign');
+  assert.equal(pipelineOf('submit', foreign).name, 'foreign');
+});
+
+test('what only looks like a pipeline is none', () => {
+  const checkpoint = { every: 'step' } as const;
+  const impostors: readonly unknown[] = [
+    { name: 'raw', run },
+    Object.freeze({ name: 'raw', run }),
+    { ...pipeline({ name: 'thawed', run }) },
+    Object.freeze({ name: 5, run, checkpoint }),
+    Object.freeze({ name: 'p', run: 5, checkpoint }),
+    Object.freeze({ name: 'p', run, checkpoint: 5 }),
+    Object.freeze({ name: 'p', run, checkpoint, retry: { attempts: 0 } }),
+    Object.freeze({ name: 'p', run, checkpoint, input: {} }),
+  ];
+  for (const impostor of impostors) {
+    assert.equal(asPipeline(impostor), undefined);
+    assert.throws(() => pipelineOf('submit', impostor), /^InvalidInput: submit: pipeline is one/);
+  }
+});

@@ -1,0 +1,12 @@
+// What concurrency and rate keys do.
+
+import type { ExecutionCase } from '../contract-case.ts';
+import { forgettingCases } from './forgetting.ts';
+import { placeCases } from './places.ts';
+import { rateCases } from './rate.ts';
+
+export const gateCases: readonly ExecutionCase[] = [
+  ...placeCases,
+  ...rateCases,
+  ...forgettingCases,
+];
