@@ -3,19 +3,44 @@
 
 export { type OpenHoldfastOptions, openHoldfast } from './embedded/open-holdfast.ts';
 export { aesCodec, type CodecKey } from './engine/aes-codec.ts';
+export type { LinkOptions } from './engine/answer-links.ts';
+export type { InteractionTarget } from './engine/answering.ts';
+export type {
+  AwaitItemsOptions,
+  AwaitOptions,
+  AwaitOutcome,
+  AwaitReminder,
+  ItemAnswer,
+  ItemsOutcome,
+} from './engine/await-options.ts';
+export type {
+  Answered,
+  AnswerInfo,
+  AnswerOptions,
+  AwaitInfo,
+  Awaits,
+  InteractionInfo,
+  InteractionListOptions,
+} from './engine/awaits.ts';
+export type { Bulk, BulkCancelOptions, BulkRedriveOptions } from './engine/bulk.ts';
 export type {
   Child,
   ChildOutcome,
   Children,
+  Compensate,
+  CompensateOptions,
   Context,
   MapOptions,
   RetryOptions,
   RetryRule,
+  SagaOptions,
   SpawnOptions,
   StepContext,
   StepOptions,
+  UndoContext,
 } from './engine/context.ts';
 export {
+  ActRefused,
   ChildFailed,
   ExecutionCancelled,
   ExecutionFailed,
@@ -28,6 +53,8 @@ export {
 export { Holdfast } from './engine/holdfast.ts';
 export type { HoldfastOptions } from './engine/holdfast-options.ts';
 export type { Acting, Handle, ListOptions, Page } from './engine/holdfast-types.ts';
+export { type InteractionPlace, interactionId } from './engine/ids.ts';
+export type { JobOutput } from './engine/jobs.ts';
 export type { ExecutionObserver, ExecutionReport } from './engine/observer.ts';
 export {
   type EncodedPayload,
@@ -41,6 +68,14 @@ export {
   type PipelineOptions,
   pipeline,
 } from './engine/pipeline.ts';
+export {
+  type AnswerAbout,
+  type Question,
+  type QuestionOptions,
+  question,
+} from './engine/question.ts';
+export { RedriveImpossible } from './engine/redriving.ts';
+export type { DeadLetterFilter, RedriveOptions, Repair } from './engine/repair.ts';
 export type { CatchUp, Overlap, PutScheduleOptions } from './engine/schedule-plan.ts';
 export type { When } from './engine/schedule-times.ts';
 export type { ScheduleInfo, Schedules } from './engine/schedules.ts';
@@ -55,6 +90,8 @@ export type {
 } from './engine/templates.ts';
 export type { Worker } from './engine/worker.ts';
 export type { WorkerOptions } from './engine/worker-options.ts';
+export type { Answer, AwaitStatus, InteractionStatus } from './execution/await.ts';
+export type { DeadLetter, DeadLetterGroup, DeadLetterRecord } from './execution/dead-letter.ts';
 export {
   type Attributes,
   type ExecutionRecord,
@@ -64,19 +101,25 @@ export {
   type Status,
   type TerminalStatus,
 } from './execution/execution.ts';
+export type { ExplainCode, Explanation } from './execution/explain.ts';
 export type { Failure, FailureCategory } from './execution/failure.ts';
 export type { EventKind as HistoryEventKind, HistoryEvent } from './execution/history.ts';
 export {
   type ExecutionId,
+  type InteractionId,
   type Payload,
   type PipelineName,
   type ProjectName,
   parseExecutionId,
 } from './execution/names.ts';
 export {
+  type AnswerRefusal,
+  type AwaitRefusal,
   type CommandRefusal,
   describeExecutionRefusal,
   type ExecutionRefusal,
+  type LinkRefusal,
+  type RedriveRefusal,
   type ScheduleRefusal,
   type SubmitRefusal,
   type TemplateRefusal,
@@ -123,6 +166,7 @@ export type { SessionOptions } from './lease/session-options.ts';
 export type { Unanswered } from './lease/store-call.ts';
 export { type Sweeper, type SweeperOptions, startSweeper } from './lease/sweeper.ts';
 export { type Watched, type WatchOptions, watchLeases } from './lease/watch.ts';
+export type { AwaitAnswer } from './store/contract/await-store.ts';
 export type {
   AttachmentSummary,
   AttributeFilter,

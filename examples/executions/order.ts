@@ -1,7 +1,7 @@
-// An order as a pipeline, and the shop it acts on. What was done is undone in reverse order, by steps,
-// when a later step fails for good.
+// An order as a pipeline, and the shop it acts on. What was done is undone in reverse order when a later
+// step fails for good.
 
-import { type Pipeline, pipeline, StepError, StepFailed } from '../../src/index.ts';
+import { type Pipeline, pipeline, StepError } from '../../src/index.ts';
 import { Journal } from '../leases/journal.ts';
 
 export interface Order {
@@ -54,27 +54,16 @@ export function orderPipeline(
     name: 'order',
     async run(ctx, order) {
       const { item } = order;
-      const undo: (() => Promise<unknown>)[] = [];
-      try {
-        await ctx.step('reserve', (step) => shop.act(step.idempotencyKey, `reserve ${item}`));
-        undo.push(() =>
-          ctx.step('release', (step) => shop.act(step.idempotencyKey, `release ${item}`)),
-        );
-        await ctx.step('book courier', (step) => shop.act(step.idempotencyKey, `book ${item}`));
-        undo.push(() =>
-          ctx.step('cancel courier', (step) => shop.act(step.idempotencyKey, `cancel ${item}`)),
-        );
-        await ctx.step('charge', async (step) => {
-          const done = shop.charge(step.idempotencyKey, order);
-          await afterCharge();
-          return done;
-        });
-        return await ctx.step('ship', (step) => shop.act(step.idempotencyKey, `ship ${item}`));
-      } catch (error) {
-        // Only a step that failed for good is undone here; a cancellation would refuse further steps.
-        if (error instanceof StepFailed) for (const step of undo.reverse()) await step();
-        throw error;
-      }
+      const act = (what: string) => (step: { readonly idempotencyKey: string }) =>
+        shop.act(step.idempotencyKey, `${what} ${item}`);
+      await ctx.step('reserve', act('reserve'), { compensate: (_, undo) => act('release')(undo) });
+      await ctx.step('book courier', act('book'), { compensate: (_, undo) => act('cancel')(undo) });
+      await ctx.step('charge', async (step) => {
+        const done = shop.charge(step.idempotencyKey, order);
+        await afterCharge();
+        return done;
+      });
+      return ctx.step('ship', act('ship'));
     },
   });
 }

@@ -4,7 +4,9 @@ import type { CoordinatorStore, Outcome } from '../store/contract/execution-stor
 import type { Clock } from '../support/clock.ts';
 import type { Random } from '../support/random.ts';
 import type { Timers } from '../support/timer.ts';
+import type { AnswerLinks } from './answer-links.ts';
 import type { ExecutionIds } from './ids.ts';
+import type { KnownPipelines } from './known-pipelines.ts';
 import type { ExecutionObserver } from './observer.ts';
 import type { Payloads } from './payloads.ts';
 
@@ -14,6 +16,11 @@ export interface EngineConfig {
   readonly observer: ExecutionObserver | undefined;
   /** An execution ended in this process. */
   readonly ended: (outcome: Outcome) => void;
+  /** A reminder or the end of an await is due then. */
+  readonly awaitDueIn: (ms: number) => void;
+  /** Those whose code is in this process. */
+  readonly pipelines: KnownPipelines;
+  readonly links: AnswerLinks | undefined;
   readonly ids: ExecutionIds;
   readonly clock: Clock;
   readonly timers: Timers;

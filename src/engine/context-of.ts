@@ -13,13 +13,19 @@ import {
 } from '../support/options.ts';
 import type { Call } from './call.ts';
 import {
+  type Asked,
   AttachCall,
   attachmentOf,
+  awaitAnswers,
   checkpoint,
+  NO_OPTIONS,
   ReceiveCall,
   SleepCall,
   type SleepPlan,
+  STEP_OPTIONS,
   StepCall,
+  stepOptions,
+  stepPlanOf,
   TransactionCall,
   untilOf,
 } from './calls/index.ts';
@@ -28,24 +34,22 @@ import type {
   Children,
   Context,
   MapOptions,
+  SagaOptions,
   SpawnOptions,
   StepContext,
-  StepOptions,
 } from './context.ts';
 import { ContinueAsNew } from './continue-as-new.ts';
 import { guarded, guardedSignal, ignored } from './guarded.ts';
 import { derivedUuid } from './ids.ts';
 import { tell } from './observer.ts';
 import type { Pipeline } from './pipeline.ts';
-import { resolveRetry } from './retry-options.ts';
 import type { Run } from './run.ts';
+import { reportProgress } from './softness.ts';
 import { fanOut, spawn } from './spawning.ts';
 
 const NAME_BYTES_MAX = 256;
 const SLEEP_MS_MAX = 10 * 366 * 86_400_000;
-const STEP_OPTIONS: readonly (keyof StepOptions)[] = ['retry', 'timeoutMs'];
 const MAP_OPTIONS: readonly string[] = ['run', 'concurrency', ...STEP_OPTIONS];
-const NO_OPTIONS: StepOptions = Object.freeze({});
 
 export class RunContext implements Context {
   readonly #run: Run;
@@ -75,21 +79,10 @@ export class RunContext implements Context {
   step<Output>(
     name: string,
     fn: (step: StepContext) => Output | Promise<Output>,
-    options: StepOptions = NO_OPTIONS,
+    options: SagaOptions<Output> = NO_OPTIONS,
   ): Promise<Output> {
-    const { timeoutMs, retry = this.#run.pipeline.retry } = stepOptions('ctx.step', options);
-    if (typeof fn !== 'function') {
-      throw new InvalidInput(
-        `ctx.step(${shown(name)}): the second argument is a function; got ${shown(fn)}.`,
-      );
-    }
-    const plan = {
-      key: this.nextKey('step', name),
-      name,
-      fn,
-      retry: resolveRetry(retry),
-      timeoutMs,
-    };
+    const asked = stepPlanOf(this.#run, { name, fn, options });
+    const plan = { ...asked, key: this.nextKey('step', name) };
     const promised = Promise.withResolvers<Output>();
     this.#run.enter(new StepCall<Output>(this.#run, plan, promised));
     return promised.promise;
@@ -117,7 +110,6 @@ export class RunContext implements Context {
     requireFunction('ctx.map: run', run);
     // As a step checks them: also where there is none.
     const options = stepOptions('ctx.map', rest);
-    resolveRetry(options.retry);
     boundedText('The name of a call', name, NAME_BYTES_MAX);
     const items = readList('ctx.map: items', given) as readonly Item[];
     const outputs = new Array<Output>(items.length);
@@ -185,6 +177,10 @@ export class RunContext implements Context {
     return this.enter((promise) => new ReceiveCall<Value>(this.#run, plan, promise));
   }
 
+  await(asked: Asked['asked'], options: Asked['options'] = {}): Promise<never> {
+    return guarded(awaitAnswers(this, this.#run, { asked, options })) as Promise<never>;
+  }
+
   checkpoint(state: unknown): Promise<void> {
     return guarded(this.#checkpoint(state));
   }
@@ -203,6 +199,7 @@ export class RunContext implements Context {
   }
 
   continueAsNew(input: unknown): never {
+    this.#run.saga.assertMayForget();
     throw new ContinueAsNew(input);
   }
 
@@ -245,8 +242,8 @@ export class RunContext implements Context {
       return;
     }
     const payload = payloads.encode('Progress', value);
-    if (!(payload instanceof Promise)) this.#run.reportProgress(payload);
-    else payload.then((encoded) => this.#run.reportProgress(encoded), ignored);
+    if (!(payload instanceof Promise)) reportProgress(this.#run, payload);
+    else payload.then((encoded) => reportProgress(this.#run, encoded), ignored);
   }
 
   /** Kind, name and occurrence: the same in every run of the same code. */
@@ -259,7 +256,7 @@ export class RunContext implements Context {
     const call = `${kind}:${name}`;
     const count = (this.#counts.get(call) ?? 0) + 1;
     this.#counts.set(call, count);
-    return `${call}#${count}` as CallKey;
+    return `${call}#${this.#run.ledger.awaitsBefore(call) + count}` as CallKey;
   }
 
   enter<Result>(
@@ -282,13 +279,4 @@ export class RunContext implements Context {
     const plan = { key: this.nextKey('sleep', name), name, span };
     return this.enter<void>((promise) => new SleepCall(this.#run, plan, promise));
   }
-}
-
-function stepOptions(what: string, given: StepOptions): StepOptions {
-  if (given === NO_OPTIONS) return given;
-  const options = readOptions(what, given, STEP_OPTIONS);
-  if (options.timeoutMs !== undefined) {
-    wholeNumber('timeoutMs', options.timeoutMs, { min: 1, max: SLEEP_MS_MAX });
-  }
-  return options;
 }

@@ -6,7 +6,14 @@ import type { Failure } from '../execution/failure.ts';
 import type { ExecutionId } from '../execution/names.ts';
 import type { RetryPolicy } from '../execution/retry.ts';
 import type { Fence } from '../lease/fence.ts';
+import type {
+  AwaitItemsOptions,
+  AwaitOptions,
+  AwaitOutcome,
+  ItemsOutcome,
+} from './await-options.ts';
 import type { Pipeline } from './pipeline.ts';
+import type { Question } from './question.ts';
 
 export interface StepContext {
   /** Stable over attempts, takeovers and re-drives: hand it to whoever can recognise a repeat. */
@@ -28,6 +35,30 @@ export interface StepOptions {
   readonly retry?: RetryOptions;
   /** How long one attempt may take; none unless said. */
   readonly timeoutMs?: number;
+}
+
+/** What undoes a step: run when the execution fails, is cancelled or passes its deadline after it. */
+export type Compensate<Output> = (
+  /** What the step answered with; undefined when it is not known what became of it. */
+  output: Output | undefined,
+  undo: UndoContext,
+) => unknown;
+
+export interface UndoContext extends StepContext {
+  /** `unknown`: the step failed, and an attempt of it may have had its effect all the same. */
+  readonly outcome: 'done' | 'unknown';
+}
+
+export interface SagaOptions<Output> extends StepOptions {
+  readonly compensate?: Compensate<Output> | CompensateOptions<Output>;
+}
+
+export interface CompensateOptions<Output> {
+  readonly run: Compensate<Output>;
+  readonly retry?: RetryOptions;
+  readonly timeoutMs?: number;
+  /** Compensations of one group run beside each other, where the last of its steps ended. */
+  readonly group?: string;
 }
 
 export interface RetryOptions extends Partial<RetryPolicy> {
@@ -68,7 +99,7 @@ export interface Child<Output> {
 export type ChildOutcome<Output> =
   | { readonly status: 'completed'; readonly id: ExecutionId; readonly output: Output }
   | {
-      readonly status: 'failed' | 'cancelled' | 'quarantined';
+      readonly status: 'failed' | 'cancelled' | 'quarantined' | 'compensated';
       readonly id: ExecutionId;
       readonly failure?: Failure;
     };
@@ -96,7 +127,7 @@ export interface Context {
   step<Output>(
     name: string,
     fn: (step: StepContext) => Output | Promise<Output>,
-    options?: StepOptions,
+    options?: SagaOptions<Output>,
   ): Promise<Output>;
   /** One step per item, at most `concurrency` at once; outputs in the order of the items. */
   map<Item, Output>(
@@ -130,6 +161,23 @@ export interface Context {
   ): Promise<Children<Output>>;
   /** The next signal of that name, in the order in which they were sent. */
   receive<Value = unknown>(name: string): Promise<Value>;
+
+  /**
+   * Asks somebody outside, and waits for the answer (`holdfast.awaits`) for as long as it takes. With
+   * `items` each is answered by itself; an empty list is answered at once.
+   */
+  await<Value = unknown, Request = unknown>(
+    asked: string | Question<Request, Value>,
+    options: AwaitItemsOptions<Value, Request> & { readonly need?: 'all' },
+  ): Promise<ItemsOutcome<Value>>;
+  await<Value = unknown, Request = unknown>(
+    asked: string | Question<Request, Value>,
+    options: AwaitItemsOptions<Value, Request>,
+  ): Promise<ItemsOutcome<Value, Value | undefined>>;
+  await<Value = unknown, Request = unknown>(
+    asked: string | Question<Request, Value>,
+    options?: AwaitOptions<Value, Request>,
+  ): Promise<AwaitOutcome<Value>>;
 
   /** Saves `state` and forgets what came before it: after a recovery the code starts with `restored`. */
   checkpoint(state: unknown): Promise<void>;

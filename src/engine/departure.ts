@@ -1,6 +1,7 @@
 // The writes with which an owner leaves an execution: it ends, waits, or goes back. Each takes along
 // what the journal still has, in one transaction, and happens once.
 
+import { type DeadLetter, deadLetterOf } from '../execution/dead-letter.ts';
 import type { TerminalStatus } from '../execution/execution.ts';
 import type { Failure } from '../execution/failure.ts';
 import type { EventKind } from '../execution/history.ts';
@@ -36,6 +37,11 @@ interface Leaving<Answer> {
   readonly write: (base: OwnerWrite) => Promise<Answer>;
   readonly told: (at: Instant) => void;
 }
+/** Y-10. */
+const LEAVES_LETTER: ReadonlySet<TerminalStatus> = new Set<TerminalStatus>([
+  'failed',
+  'quarantined',
+]);
 
 export interface DepartureEvents {
   /** The execution is with this worker no longer. */
@@ -67,9 +73,13 @@ export class Departure {
       body: `{${field}}`,
       write: (base) =>
         this.#executions.finish({
-          ...base,
+          ...withoutAwaits(base),
           status,
           ...(execution.parent === undefined ? {} : { outcome }),
+          ...(failure === undefined || !LEAVES_LETTER.has(status)
+            ? {}
+            : { deadLetter: this.#letterOf(failure) }),
+          ...(this.#run.hasAwaited ? { leavesAwaits: true } : {}),
         }),
       told: (at) => {
         this.#endedHere({ status, at, body: `{${field}}` });
@@ -106,12 +116,26 @@ export class Departure {
       body,
       write: (base) => {
         news ??= { newsSeen: this.#run.inbox.seen, unread: this.#run.inbox.unread };
-        return this.#executions.finish({ ...base, status: 'completed', successor, ...news });
+        return this.#executions.finish({
+          ...withoutAwaits(base),
+          ...{ status: 'completed', successor, ...news },
+          ...(this.#run.hasAwaited ? { leavesAwaits: true } : {}),
+        });
       },
       told: (at) => {
         this.#endedHere({ status: 'completed', at, body });
         this.#tell({ kind: 'ended', status: 'completed' });
       },
+    });
+  }
+
+  /** Y-2: what it did is undone, under a claim of its own. */
+  turnBack({ status, field }: Pick<End, 'status' | 'field'>): void {
+    this.#leave({
+      kind: 'compensating',
+      body: `{"status":"${status}",${field}}`,
+      write: (base) => this.#executions.giveBack({ ...base, compensating: true }),
+      told: () => this.#tell({ kind: 'given-back', why: 'compensating' }),
     });
   }
 
@@ -126,7 +150,8 @@ export class Departure {
     this.#leave({
       kind: 'blocked',
       body: JSON.stringify({ why, ...drift }),
-      write: (base) => this.#executions.giveBack({ ...base, blocked: true }),
+      write: (base) =>
+        this.#executions.giveBack({ ...base, blocked: true, ...compensable(this.#run) }),
       told: () => this.#tell({ kind: 'blocked', why }),
     });
   }
@@ -169,7 +194,7 @@ export class Departure {
         ...(abandoned ? { abandoned } : {}),
         ...(why === 'resumed' ? { taken: this.#run.inbox.pauses } : {}),
       }),
-      write: (base) => this.#executions.giveBack(base),
+      write: (base) => this.#executions.giveBack({ ...base, ...compensable(this.#run) }),
       told: () => this.#tell({ kind: 'given-back', why }),
     });
   }
@@ -211,6 +236,7 @@ export class Departure {
           ...base,
           newsSeen: run.inbox.seen,
           wakeAfter: wake.afterChildren,
+          ...compensable(run),
           ...(wake.inMs === undefined ? {} : { wakeInMs: Math.max(0, Math.ceil(wake.inMs)) }),
         }),
       told: () => this.#tell({ kind: 'parked' }),
@@ -251,6 +277,11 @@ export class Departure {
       .catch((fault: unknown) => this.reject(fault));
   }
 
+  #letterOf(failure: Failure): DeadLetter {
+    const { failedCall } = this.#run;
+    return deadLetterOf(failure, failedCall?.key === failure.at ? failedCall?.attempts : 0);
+  }
+
   #endedHere(end: {
     readonly status: TerminalStatus;
     readonly at: Instant;
@@ -279,6 +310,16 @@ export class Departure {
     const about = { execution: claimed.execution.id, fence: claimed.fence };
     tell(config.observer, { ...about, pipeline: pipeline.name, ...report });
   }
+}
+
+/** W-9: what ends opens nothing. */
+function withoutAwaits({ awaits: _, ...base }: OwnerWrite): OwnerWrite {
+  return base;
+}
+
+/** Y-3. */
+function compensable({ saga }: Run): { readonly compensable?: true } {
+  return saga.isOwed ? { compensable: true } : {};
 }
 
 /** The first time that one of them is due, the fewest children that one waits for. There may be any number. */

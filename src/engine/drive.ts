@@ -1,21 +1,21 @@
 // Drives one claimed execution from its claim to its leaving this worker: reads its history, runs its
 // code, and decides with which write it leaves.
 
-import type { Failure } from '../execution/failure.ts';
 import type { HistoryEvent } from '../execution/history.ts';
 import type { Session } from '../lease/live-session.ts';
 import type { Claimed } from '../store/contract/execution-store.ts';
-import { Fault, OutcomeUnknown, StoreCorrupt, StoreUnavailable } from '../support/fault.ts';
+import { Fault, OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
 import type { EngineConfig } from './config.ts';
 import { RunContext } from './context-of.ts';
 import { ContinueAsNew } from './continue-as-new.ts';
-import { Departure, type DepartureEvents, nearestOf } from './departure.ts';
-import { failureOf } from './failures.ts';
+import { Departure, type DepartureEvents, type End, nearestOf } from './departure.ts';
+import { endedBy, endedForGood, isOfTheStore, lookable, poisoned } from './ends.ts';
 import { type Drift, Ledger } from './ledger.ts';
 import { tell } from './observer.ts';
 import type { AnyPipeline } from './pipeline.ts';
 import { Run, type RunEvents } from './run.ts';
 import { validated } from './schema.ts';
+import { Undoing } from './undoing.ts';
 
 export interface Assignment {
   readonly claimed: Claimed;
@@ -34,6 +34,7 @@ export class Drive implements RunEvents, DepartureEvents {
   #run: Run | undefined;
   #departure: Departure | undefined;
   #isStopping = false;
+  #isUndoing = false;
   /** A notice came before there was a run to look for it. */
   #looksAtStart = false;
   #cancelDeadline: (() => void) | undefined;
@@ -90,7 +91,7 @@ export class Drive implements RunEvents, DepartureEvents {
       return;
     }
     if (claimed.execution.fruitlessClaims >= this.#config.fruitlessClaimsMax) {
-      departure.finish({ status: 'quarantined', ...failed(poisonOf(claimed)) });
+      departure.finish(poisoned(claimed));
       return;
     }
     const news = claimed.execution.news + (this.#looksAtStart ? 1 : 0);
@@ -118,7 +119,7 @@ export class Drive implements RunEvents, DepartureEvents {
       const saved = run.ledger.restored;
       const restored = saved === undefined ? undefined : await payloads.decodeEnvelope(saved);
       let output: unknown = await pipeline.run(new RunContext(run, restored), input as never);
-      if (run.isOver || !usedUp(run, departure)) return;
+      if (run.isOver || this.#undoes(run, departure) || !usedUp(run, departure)) return;
       if (pipeline.output !== undefined) {
         output = await validated(`The output of "${pipeline.name}"`, pipeline.output, output);
       }
@@ -126,13 +127,32 @@ export class Drive implements RunEvents, DepartureEvents {
       const payload = encoded instanceof Promise ? await encoded : encoded;
       departure.finish({ status: 'completed', field: `"out":${payload}` });
     } catch (thrown) {
-      if (!run.isOver) await this.#threw(run, departure, lookable(thrown));
+      if (run.isOver || this.#undoes(run, departure)) return;
+      await this.#threw(run, departure, lookable(thrown));
     }
+  }
+
+  /** True when what it did is being undone: then all that was wanted of the code is how. */
+  #undoes(run: Run, departure: Departure): boolean {
+    if (run.ledger.cause === undefined) return false;
+    if (!this.#isUndoing) {
+      this.#isUndoing = true;
+      new Undoing(run, departure).start().catch((error: unknown) => this.troubled(error));
+    }
+    return true;
+  }
+
+  /** Y-2: what can be undone is, once nothing of it runs any more; otherwise this is the end. */
+  async #giveUp(run: Run, departure: Departure, end: End): Promise<void> {
+    await run.saga.settled();
+    if (run.isOver) return;
+    if (run.saga.isOwed) departure.turnBack(end);
+    else departure.finish(end);
   }
 
   async #threw(run: Run, departure: Departure, error: unknown): Promise<void> {
     if (run.cancelled !== undefined) {
-      departure.finish({ status: 'cancelled', ...failed(failureOf(run.cancelled)) });
+      await this.#giveUp(run, departure, endedBy('cancelled', run.cancelled));
       return;
     }
     if (isOfTheStore(error)) {
@@ -141,7 +161,7 @@ export class Drive implements RunEvents, DepartureEvents {
     }
     if (!usedUp(run, departure)) return;
     if (!(error instanceof ContinueAsNew)) {
-      departure.finish({ status: 'failed', ...failed(failureOf(error)) });
+      await this.#giveUp(run, departure, endedBy('failed', error));
       return;
     }
     const { name } = this.#assignment.pipeline;
@@ -152,7 +172,7 @@ export class Drive implements RunEvents, DepartureEvents {
         await this.#config.payloads.encode(`The input of "${name}"`, error.input),
       );
     } catch (unfit) {
-      departure.finish({ status: 'failed', ...failed(failureOf(unfit)) });
+      departure.finish(endedBy('failed', unfit));
     }
   }
 
@@ -161,6 +181,10 @@ export class Drive implements RunEvents, DepartureEvents {
     const run = this.#run;
     const departure = this.#departure;
     if (run === undefined || departure === undefined) return;
+    if (run.isFrozen && !run.isHeld) {
+      this.#undoes(run, departure);
+      return;
+    }
     if (departure.isLeaving || run.isReadingInbox || run.journal.isWriting) return;
     if (run.isHeld) {
       if (this.#isStopping) departure.giveBack('stopping');
@@ -196,8 +220,11 @@ export class Drive implements RunEvents, DepartureEvents {
       }
       const passed = new Fault('deadline-passed', 'The overall deadline has passed.');
       run.stop.abort(passed);
-      const failure: Failure = { ...failureOf(passed), category: 'permanent' };
-      this.#departure?.finish({ status: 'failed', ...failed(failure) });
+      run.isFrozen = true;
+      const departure = this.#departure as Departure;
+      this.#giveUp(run, departure, endedForGood(passed)).catch((error: unknown) =>
+        this.troubled(error),
+      );
     });
   }
 
@@ -226,7 +253,7 @@ export class Drive implements RunEvents, DepartureEvents {
     this.#departure?.reject(fault);
   }
 
-  lost(reason: Fault): void {
+  lost(reason: Error): void {
     this.#tell({ kind: 'lost', why: reason.message });
     this.left();
   }
@@ -290,38 +317,10 @@ function ledgerOf(history: readonly HistoryEvent[], { execution }: Claimed): Led
   }
 }
 
-/** What code throws may be something that cannot even be asked what it is. */
-function lookable(thrown: unknown): unknown {
-  try {
-    void (thrown instanceof Error);
-    return thrown;
-  } catch {
-    return new Error('Something was thrown that cannot be described.');
-  }
-}
-
-/** Not the code's failure: a key that is missing here, a store that is broken or has been away too long. */
-function isOfTheStore(error: unknown): error is Fault {
-  if (error instanceof StoreCorrupt || error instanceof StoreUnavailable) return true;
-  return error instanceof Fault && error.code.startsWith('codec-');
-}
-
 /** False when history has something that the code did not ask for: then it is blocked. */
 function usedUp(run: Run, departure: Departure): boolean {
   const { unasked } = run;
   if (unasked === undefined) return true;
   departure.drift({ expected: unasked.body.key, found: 'its end', seq: unasked.seq });
   return false;
-}
-
-function failed(failure: Failure): { readonly field: string; readonly failure: Failure } {
-  return { field: `"failure":${JSON.stringify(failure)}`, failure };
-}
-
-function poisonOf({ execution }: Claimed): Failure {
-  return {
-    category: 'permanent',
-    code: 'poison',
-    message: `It was claimed ${execution.fruitlessClaims} times in a row and nothing was recorded: whoever ran it died or was lost each time.`,
-  };
 }

@@ -6,6 +6,7 @@ import type { Failure, FailureCategory } from '../execution/failure.ts';
 import type { ExecutionId } from '../execution/names.ts';
 import {
   describeExecutionRefusal,
+  type ExecutionRefusal,
   type SubmitRefusal,
   type TemplateRefusal,
 } from '../execution/refusal.ts';
@@ -123,6 +124,17 @@ export class SubmitRefused extends Fault {
 
   constructor(refusal: SubmitRefusal) {
     super('submit-refused', describeExecutionRefusal(refusal));
+    this.refusal = refusal;
+  }
+}
+
+/** The act was refused: nothing was written. */
+export class ActRefused extends Fault {
+  override readonly name = 'ActRefused';
+  readonly refusal: ExecutionRefusal;
+
+  constructor(refusal: ExecutionRefusal) {
+    super(refusal.why, describeExecutionRefusal(refusal));
     this.refusal = refusal;
   }
 }

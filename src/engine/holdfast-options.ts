@@ -5,8 +5,10 @@ import { InvalidInput } from '../support/fault.ts';
 import { readOptions, requireMethods, unreadable, wholeNumber } from '../support/options.ts';
 import { type Random, systemRandom } from '../support/random.ts';
 import { systemTimers, type Timers } from '../support/timer.ts';
+import { AnswerLinks, type LinkOptions } from './answer-links.ts';
 import type { EngineConfig } from './config.ts';
 import { ExecutionIds } from './ids.ts';
+import { KnownPipelines, type Pipelines } from './known-pipelines.ts';
 import type { ExecutionObserver } from './observer.ts';
 import { patientBlobs } from './patient-blobs.ts';
 import { DEFAULT_LIMITS, type PayloadCodec, type PayloadLimits, Payloads } from './payloads.ts';
@@ -17,6 +19,10 @@ export interface HoldfastOptions {
   /** Encrypts or compresses every value before it is stored. */
   readonly codec?: PayloadCodec;
   readonly payloads?: Partial<PayloadLimits>;
+  /** Known here without being run here: their questions check what `awaits.answer` is given. */
+  readonly pipelines?: Pipelines;
+  /** Keys that sign answer links. */
+  readonly links?: LinkOptions;
   /** Waits that are shorter stay in memory, longer ones are parked. Default 100. */
   readonly parkAfterMs?: number;
   /** Claims in a row that recorded nothing before an execution is quarantined. Default 5. */
@@ -31,6 +37,8 @@ export const HOLDFAST_OPTION_NAMES: readonly (keyof HoldfastOptions)[] = [
   'observer',
   'codec',
   'payloads',
+  'pipelines',
+  'links',
   'parkAfterMs',
   'fruitlessClaimsMax',
   'clock',
@@ -42,10 +50,10 @@ const DRIFT_GRACE_MS = 100;
 
 export function resolveOptions(
   given: HoldfastOptions,
-  ended: (outcome: Outcome) => void,
+  told: { ended(outcome: Outcome): void; awaitDueIn(ms: number): void },
 ): EngineConfig {
   const options = readOptions('openHoldfast', given, HOLDFAST_OPTION_NAMES);
-  const { store, codec, observer, parkAfterMs = 100, fruitlessClaimsMax = 5 } = options;
+  const { store, codec, observer, links, parkAfterMs = 100, fruitlessClaimsMax = 5 } = options;
   const { clock = systemClock, random = systemRandom, timers = systemTimers } = options;
   requireStore(store);
   if (observer !== undefined) requireMethods('openHoldfast: observer', observer, ['report']);
@@ -58,7 +66,9 @@ export function resolveOptions(
     store,
     payloads: new Payloads(patientBlobs(store.executions, { timers, random }), limits, codec),
     observer,
-    ended,
+    ...told,
+    pipelines: new KnownPipelines(options.pipelines),
+    links: links === undefined ? undefined : new AnswerLinks(links),
     ids: new ExecutionIds(clock, random),
     clock,
     timers,

@@ -1,6 +1,7 @@
 // Holdfast, embedded: submit, run and look after executions on one store.
 
 import type { ExecutionRecord } from '../execution/execution.ts';
+import type { Explanation } from '../execution/explain.ts';
 import type { HistoryEvent } from '../execution/history.ts';
 import { type ExecutionId, parseExecutionId } from '../execution/names.ts';
 import type {
@@ -20,10 +21,23 @@ import { SubmitRefused } from './failures.ts';
 import { type HoldfastOptions, resolveOptions } from './holdfast-options.ts';
 import type { Acting, Handle, ListOptions, Page, SubmitOptions } from './holdfast-types.ts';
 import { attachmentQueryOf, type HistoryPage, historyQueryOf, listQueryOf } from './list-query.ts';
+import {
+  Awaits,
+  Bulk,
+  explainExecution,
+  JOB_PIPELINE,
+  type JobInput,
+  type JobOutput,
+  Repair,
+  Results,
+  Schedules,
+  signalFrom,
+  submissionFor,
+  type TemplateRef,
+  Templates,
+  type Waiting,
+} from './parts.ts';
 import type { Pipeline } from './pipeline.ts';
-import { Results, signalFrom, type Waiting } from './results.ts';
-import { Schedules } from './schedules.ts';
-import { submissionFor, type TemplateRef, Templates } from './templates.ts';
 import { LiveWorker, type Worker, type WorkerOptions } from './worker.ts';
 
 export class Holdfast {
@@ -32,19 +46,35 @@ export class Holdfast {
   readonly templates: Templates;
   /** What is submitted by itself, at its times, while some worker runs. */
   readonly schedules: Schedules;
+  /** What executions ask people and other systems: to be answered. */
+  readonly awaits: Awaits;
+  /** Dead letters, re-drives, compensations. */
+  readonly repair: Repair;
+  /** Acts on many executions at once, as durable jobs. */
+  readonly bulk: Bulk;
   readonly #config: EngineConfig;
   readonly #results: Results;
   readonly #workers: Set<LiveWorker> = new Set();
   #closing: Promise<void> | undefined;
 
   constructor(options: HoldfastOptions) {
-    this.#config = resolveOptions(options, (outcome) => this.#results.endedHere(outcome));
+    this.#config = resolveOptions(options, {
+      ended: (outcome) => this.#results.endedHere(outcome),
+      awaitDueIn: (ms) => {
+        for (const worker of this.#workers) worker.awaitDueIn(ms);
+      },
+    });
     this.store = this.#config.store;
     this.#results = new Results(this.#config);
     this.templates = new Templates(this.#config);
+    this.awaits = new Awaits(this.#config);
     this.schedules = new Schedules(this.#config, () => {
       for (const worker of this.#workers) worker.lookAtSchedules();
     });
+    this.repair = new Repair(this.#config);
+    this.bulk = new Bulk(this.#config, (input, options) =>
+      this.submit<JobInput, JobOutput>(JOB_PIPELINE, input, options),
+    );
   }
 
   /** By a template, the input is laid over its default parameters, and options over its options. */
@@ -90,6 +120,11 @@ export class Holdfast {
   /** Undefined when it is not known. */
   async read(id: string): Promise<ExecutionRecord | undefined> {
     return this.store.executions.read(parseExecutionId(id));
+  }
+
+  /** Why it is not moving, in words, and what can be done; undefined when it is not known. */
+  async explain(id: string): Promise<Explanation | undefined> {
+    return explainExecution(this.#config, parseExecutionId(id));
   }
 
   /** `passed-on` when it runs: its owner stops it as soon as it takes notice. */

@@ -1,9 +1,16 @@
 // Ids of executions: UUIDs of version 7, so that later ones sort later; those of children follow from
-// the call that spawns them.
+// the call that spawns them, those of interactions from the await that asks.
 
 import { createHash } from 'node:crypto';
-import type { ExecutionId } from '../execution/names.ts';
+import {
+  type CallKey,
+  type ExecutionId,
+  type InteractionId,
+  parseExecutionId,
+} from '../execution/names.ts';
 import type { Clock, Instant } from '../support/clock.ts';
+import { InvalidInput } from '../support/fault.ts';
+import { boundedText, rejectUnknownOptions, shown, wholeNumber } from '../support/options.ts';
 import type { Random } from '../support/random.ts';
 
 /** Rising within a process, also within a millisecond: what is submitted later sorts later. */
@@ -42,6 +49,59 @@ const COUNT_MAX = 0xfff;
 /** The id of a child: as if made at `at`, and the same whenever it is made again from the same name. */
 export function childId(name: string, at: Instant): ExecutionId {
   return `${timePrefix(at)}-7${derivedUuid(name).slice(15)}` as ExecutionId;
+}
+
+/** One item of one await, as the code names it. */
+export interface InteractionPlace {
+  readonly execution: string;
+  /** As in `ctx.await(name)`. */
+  readonly name: string;
+  /** 1 for the first time that the execution awaits this name. */
+  readonly occurrence?: number;
+  /** Of an itemised await, from 0. */
+  readonly item?: number;
+}
+
+export interface ResolvedPlace {
+  readonly execution: ExecutionId;
+  readonly call: CallKey;
+  readonly item: number;
+}
+
+/** What to answer: it can be known, and answered, before the execution has asked. */
+export function interactionId(place: InteractionPlace): InteractionId {
+  return interactionIdOf(resolvedPlace(place));
+}
+
+/** Sorts with its execution; two executions never share one (W-1). */
+export function interactionIdOf({ execution, call, item }: ResolvedPlace): InteractionId {
+  const derived = derivedUuid(`${execution}/${call}/${item}`);
+  return `${execution.slice(0, 13)}-7${derived.slice(15)}` as InteractionId;
+}
+
+export function resolvedPlace(place: InteractionPlace): ResolvedPlace {
+  rejectUnknownOptions('An interaction', place, ['execution', 'name', 'occurrence', 'item']);
+  const name = boundedText('The name of an await', place.name, 256);
+  const range = { min: 1, max: Number.MAX_SAFE_INTEGER };
+  const occurrence = wholeNumber('occurrence', place.occurrence ?? 1, range);
+  return {
+    execution: parseExecutionId(place.execution),
+    call: `${awaitCall(name)}#${occurrence}` as CallKey,
+    item: wholeNumber('item', place.item ?? 0, { ...range, min: 0 }),
+  };
+}
+
+export function awaitCall(name: string): string {
+  return `await:${name}`;
+}
+
+export function parseInteractionId(value: unknown): InteractionId {
+  if (typeof value === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value)) {
+    return value as InteractionId;
+  }
+  throw new InvalidInput(
+    `An interaction is named by its id, or by { execution, name }; got ${shown(value)}.`,
+  );
 }
 
 function timePrefix(ms: number): string {

@@ -1,11 +1,18 @@
 // What outsiders told a running execution. Messages become history before the code hears of them:
-// children that ended and cancellation at once, signals when the code asks for one.
+// children that ended and cancellation at once, signals and how awaits settled when the code asks.
 
 import type { InboxMessage } from '../execution/history.ts';
 import type { CallKey, Payload } from '../execution/names.ts';
 import { OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
 import type { CallBody, Settlement } from './ledger.ts';
 import type { Run } from './run.ts';
+
+/** An await that the code waits for. */
+export interface Awaiting {
+  readonly key: CallKey;
+  readonly name: string;
+  readonly items: number;
+}
 
 const PAGE = 1_000;
 const RETRY_MS = 200;
@@ -24,6 +31,9 @@ export class Inbox {
   readonly #signalCalls: { readonly name: string; readonly key: CallKey }[] = [];
   /** Messages that are being recorded: the code has not heard of them. */
   readonly #recording: Set<number> = new Set();
+  /** How awaits settled that the code has not asked for yet, by their call. */
+  #settled: Map<string, InboxMessage> | undefined;
+  #awaiting: Map<string, Awaiting> | undefined;
   #announced = 0;
   #seen = 0;
   #reading: Promise<void> | undefined;
@@ -71,6 +81,13 @@ export class Inbox {
     this.notice(this.#seen + 1);
   }
 
+  /** Everything that had arrived when it was asked for has been read and recorded. */
+  async refresh(): Promise<void> {
+    this.look();
+    await this.#reading;
+    await this.#run.journal.settled();
+  }
+
   childEnded(settlement: Settlement): void {
     this.#ended ??= new Map();
     this.#ended.set(settlement.body.key, settlement);
@@ -97,6 +114,25 @@ export class Inbox {
     }
     this.#signals.splice(index, 1);
     this.#deliverSignal(message, key);
+  }
+
+  /** How it settled becomes the settlement of this call, now (true) or when it is known. */
+  awaitSettled(awaiting: Awaiting): boolean {
+    const { key } = awaiting;
+    const message = this.#settled?.get(key);
+    if (message === undefined) {
+      this.#awaiting ??= new Map();
+      this.#awaiting.set(key, awaiting);
+      return false;
+    }
+    this.#settled?.delete(key);
+    this.#deliverAwait(message, awaiting);
+    return true;
+  }
+
+  /** Nothing was said yet about this await. */
+  isAwaiting(key: CallKey): boolean {
+    return this.#awaiting?.has(key) === true;
   }
 
   async #read(): Promise<void> {
@@ -136,6 +172,9 @@ export class Inbox {
         this.pauses.push(message.n);
         this.isPaused = message.kind === 'pause';
         return;
+      case 'await-settled':
+        this.#settledAwait(message);
+        return;
       default:
         this.#signal(message);
     }
@@ -152,12 +191,29 @@ export class Inbox {
     this.#deliverSignal(message, call.key);
   }
 
+  #settledAwait(message: InboxMessage): void {
+    const key = message.name ?? '';
+    const awaiting = this.#awaiting?.get(key);
+    if (awaiting === undefined) {
+      this.#settled ??= new Map();
+      this.#settled.set(key, message);
+      return;
+    }
+    this.#awaiting?.delete(key);
+    this.#deliverAwait(message, awaiting);
+  }
+
+  #deliverAwait(message: InboxMessage, { key, name, items }: Awaiting): void {
+    const own = { key, n: message.n, items, settledAt: message.at };
+    this.#record('await-settled', { ...message, name }, own);
+  }
+
   #deliverSignal(message: InboxMessage, key: CallKey): void {
     this.#record('signal-received', message, { key, n: message.n });
   }
 
   #record(
-    kind: 'child-ended' | 'signal-received' | 'cancel-requested',
+    kind: 'child-ended' | 'signal-received' | 'await-settled' | 'cancel-requested',
     message: InboxMessage,
     own: CallBody,
   ): void {

@@ -8,7 +8,9 @@ import { InvalidInput } from '../support/fault.ts';
 /** The run whose step the current code is part of. */
 export const insideStep: AsyncLocalStorage<object> = new AsyncLocalStorage();
 
-export function calledInside(key: CallKey): InvalidInput {
+/** Undefined unless the call is made inside a step of this run. */
+export function refuseInside(run: object, key: CallKey): InvalidInput | undefined {
+  if (insideStep.getStore() !== run) return undefined;
   return new InvalidInput(
     `${key} was called inside a step. Calls of ctx belong to the pipeline's own code: make it after the step, or do its work in the step itself.`,
   );

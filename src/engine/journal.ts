@@ -8,6 +8,7 @@
 //   - A fault means that the store is away or has not answered: the same write is repeated until it is
 //     answered or the session is over. Repeating is safe.
 
+import type { OpenAwait } from '../execution/await.ts';
 import type { HistoryEvent, NewEvent } from '../execution/history.ts';
 import type { Payload } from '../execution/names.ts';
 import type { ExecutionRefusal } from '../execution/refusal.ts';
@@ -22,7 +23,7 @@ import type {
   Transacted,
 } from '../store/contract/execution-store.ts';
 import type { Instant } from '../support/clock.ts';
-import { type Fault, OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
+import { OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
 import { jittered } from '../support/random.ts';
 import { atEndOfTurn } from '../support/timer.ts';
 import type { EngineConfig } from './config.ts';
@@ -31,6 +32,7 @@ import { ClaimLost, HistoryDiffers, isClaimOver } from './refused-write.ts';
 export interface Entry {
   readonly event: NewEvent;
   readonly children?: readonly Submit[];
+  readonly awaits?: readonly OpenAwait[];
   readonly attachment?: Attachment;
   /** After it is durable. */
   stored(at: Instant): void;
@@ -44,7 +46,7 @@ export interface Already {
 
 export interface JournalEvents {
   /** Another owner, or an ended session. */
-  lost(reason: Fault): void;
+  lost(reason: Error): void;
   /** The store can never take what it was given; the claim is still there. */
   rejected(fault: unknown): void;
   /** The inbox has messages up to this one. */
@@ -114,6 +116,14 @@ export class Journal {
     this.#recording += 1;
     this.append(entry);
     this.flush();
+  }
+
+  /** Nothing is being written and nothing waits to be. */
+  async settled(): Promise<void> {
+    while (!this.#isClosed && (this.#writing !== undefined || this.#entries.length > 0)) {
+      this.flush();
+      await (this.#writing ?? Promise.resolve());
+    }
   }
 
   report(progress: Payload): void {
@@ -268,10 +278,12 @@ export class Journal {
     const progress = this.#progress;
     this.#progress = undefined;
     const children = entries.flatMap((entry) => entry.children ?? []);
+    const awaits = entries.flatMap((entry) => entry.awaits ?? []);
     const attachments = entries.flatMap((entry) => entry.attachment ?? []);
     return {
       ...plain,
       ...(children.length > 0 ? { children } : {}),
+      ...(awaits.length > 0 ? { awaits } : {}),
       ...(attachments.length > 0 ? { attachments } : {}),
       ...(progress === undefined ? {} : { progress }),
     };
@@ -368,6 +380,6 @@ function eventOf({ event }: Entry): NewEvent {
 }
 
 /** Brings nothing but its event. */
-function isPlain({ children, attachment }: Entry): boolean {
-  return children === undefined && attachment === undefined;
+function isPlain({ children, awaits, attachment }: Entry): boolean {
+  return children === undefined && awaits === undefined && attachment === undefined;
 }

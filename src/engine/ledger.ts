@@ -26,6 +26,9 @@ export interface CallBody {
   readonly status?: TerminalStatus;
   /** Which message of the inbox became this event. */
   readonly n?: number;
+  /** Of an await: how many it asked for, and when it settled. */
+  readonly items?: number;
+  readonly settledAt?: Instant;
   readonly taken?: readonly number[];
   readonly abandoned?: boolean;
   /** Other calls that were under way then and had not been named before. */
@@ -34,6 +37,18 @@ export interface CallBody {
   readonly state?: object;
   /** Delivered before it was durable (checkpoint policy): it did not move the execution's time. */
   readonly soft?: boolean;
+  /** The step has a compensation (Y-1). */
+  readonly saga?: boolean;
+  /** Of a step that failed: whether an attempt of it may have had its effect. */
+  readonly outcome?: 'unknown';
+}
+
+/** Why an execution undoes what it did: the body of `compensating` (Y-2). */
+export interface Cause {
+  readonly status: 'failed' | 'cancelled';
+  readonly failure?: Failure;
+  /** Who asked for it to be cancelled, and why. */
+  readonly asked?: object;
 }
 
 export interface Settlement {
@@ -51,6 +66,8 @@ export interface Opening {
   /** Store time at which the next attempt, or the end of the sleep, is due. */
   readonly dueAt?: Instant;
   readonly ids: readonly ExecutionId[];
+  /** Of an await. */
+  readonly items?: number;
 }
 
 /** What the code asked for is not what history has next. */
@@ -80,10 +97,21 @@ export class Ledger {
   #wasAbandoned = false;
   /** The execution's own time where this era begins. */
   now: Instant;
+  /** It has opened awaits. */
+  hasAwaited = false;
+  /** Set while it undoes (Y-2). */
+  cause: Cause | undefined;
   // Made when something is put into them: most executions run once and alone.
   #openings: Map<CallKey, Opening> | undefined;
   #taken: Set<number> | undefined;
   #begun: Set<CallKey> | undefined;
+  #sagas: Settlement[] | undefined;
+  #undone: Settlement[] | undefined;
+  /** Opened and not settled, as history has it. */
+  #openAwaits: Map<CallKey, Settlement> | undefined;
+  /** How often each was awaited, in all, and before the current era. */
+  #awaits: Map<string, number> | undefined;
+  #awaitsBefore: ReadonlyMap<string, number> | undefined;
 
   constructor(history: readonly HistoryEvent[], submittedAt: Instant) {
     this.now = submittedAt;
@@ -92,6 +120,16 @@ export class Ledger {
 
   openingOf(key: CallKey): Opening | undefined {
     return this.#openings?.get(key);
+  }
+
+  /** The ends of steps that are to be undone, in their order (Y-1). */
+  get sagas(): readonly Settlement[] {
+    return this.#sagas ?? [];
+  }
+
+  /** What has been undone already, and what operators said to it. */
+  get undone(): readonly Settlement[] {
+    return this.#undone ?? [];
   }
 
   /** Whether a message of the inbox is history. */
@@ -125,6 +163,28 @@ export class Ledger {
     return others.length === 0 ? undefined : others;
   }
 
+  /** Unlike other calls, awaits are counted on over checkpoints: outsiders name them by their number. */
+  awaitsBefore(call: string): number {
+    return this.#awaitsBefore?.get(call) ?? 0;
+  }
+
+  noteAwait(key: CallKey): void {
+    const mark = key.lastIndexOf('#');
+    const call = key.slice(0, mark);
+    this.#awaits ??= new Map();
+    this.#awaits.set(call, Math.max(this.#awaits.get(call) ?? 0, Number(key.slice(mark + 1))));
+  }
+
+  /** The code is not listened to any more: neither what it was told nor what it asks for matters. */
+  forget(): void {
+    this.settlements.length = 0;
+    this.#openAwaits = undefined;
+  }
+
+  closeAwait(key: CallKey): void {
+    this.#openAwaits?.delete(key);
+  }
+
   /** Steps may have been begun by an owner before this one that did not see them end. */
   mayHaveRun(previous: Previous): boolean {
     return previous === 'lost' || (previous === 'given-back' && this.#wasAbandoned);
@@ -133,6 +193,7 @@ export class Ledger {
   beginEra(): void {
     this.era += 1;
     this.#begun = undefined;
+    this.#awaitsBefore = this.#awaits && new Map(this.#awaits);
   }
 
   /** Calls that history settles; undefined when there are none. */
@@ -143,16 +204,26 @@ export class Ledger {
 
   /** The first settlement from `cursor` on that code would have to ask for and has not. */
   unasked(cursor: number, asked: Asked): Settlement | undefined {
-    return this.settlements
-      .slice(cursor)
-      .find(({ kind, body }) => needsCall(kind) && !asked.has(body.key));
+    return (
+      this.settlements
+        .slice(cursor)
+        .find(({ kind, body }) => needsCall(kind) && !asked.has(body.key)) ??
+      this.unaskedAwait(asked)
+    );
+  }
+
+  /** Opened, not settled, and the code has nothing more to be told before it would ask for it. */
+  unaskedAwait(asked: Asked): Settlement | undefined {
+    if (this.#openAwaits === undefined) return undefined;
+    return [...this.#openAwaits.values()].find(({ body }) => !asked.has(body.key));
   }
 
   /** What comes next is not among what the code asked for, and not all of that was begun before. */
   driftAt(cursor: number, asked: Asked): Drift | undefined {
-    const next = this.settlements[cursor];
+    const next = this.settlements[cursor] ?? this.unaskedAwait(asked);
     if (next === undefined || !needsCall(next.kind) || asked.has(next.body.key)) return undefined;
-    const found = [...asked.keys()].find((key) => !this.hasBegun(key));
+    const isOpened = next.kind === 'await-opened';
+    const found = [...asked.keys()].find((key) => isOpened || !this.hasBegun(key));
     return found === undefined ? undefined : { expected: next.body.key, found, seq: next.seq };
   }
 
@@ -171,6 +242,12 @@ export class Ledger {
       case 'attached':
         this.#settle(event, bodyOf(event));
         return;
+      case 'await-opened':
+        this.#openedAwait(event, bodyOf(event));
+        return;
+      case 'await-settled':
+        this.#settledAwait(event, bodyOf(event));
+        return;
       case 'step-failed':
         this.#failed(event, bodyOf(event));
         return;
@@ -187,6 +264,9 @@ export class Ledger {
       case 'paused':
         this.#takeAll(bodyOf(event));
         return;
+      case 'compensating':
+        this.cause = JSON.parse(event.body ?? '{}') as Cause;
+        return;
       case 'checkpointed':
         this.#restart(event, bodyOf(event));
         return;
@@ -198,11 +278,37 @@ export class Ledger {
     for (const n of taken ?? []) this.take(n);
   }
 
+  #openedAwait(event: HistoryEvent, body: CallBody): void {
+    const { key, ms, items = 0 } = body;
+    this.hasAwaited = true;
+    this.noteAwait(key);
+    const due = ms === undefined ? {} : { dueAt: (event.at + ms) as Instant };
+    this.#open(key, { ...NOTHING_BEGUN, ...due, items });
+    this.#openAwaits ??= new Map();
+    this.#openAwaits.set(key, { kind: event.kind, body, at: event.at, seq: event.seq });
+  }
+
+  #settledAwait(event: HistoryEvent, body: CallBody): void {
+    this.noteAwait(body.key);
+    this.closeAwait(body.key);
+    this.#settle(event, body);
+  }
+
   #settle(event: HistoryEvent, body: CallBody): void {
     if (body.n !== undefined) this.take(body.n);
     for (const key of body.with ?? []) this.begin(key);
     this.#openings?.delete(body.key);
-    this.settlements.push({ kind: event.kind, body, at: event.at, seq: event.seq });
+    const settlement = { kind: event.kind, body, at: event.at, seq: event.seq };
+    if (this.cause !== undefined) {
+      this.#undone ??= [];
+      this.#undone.push(settlement);
+      return;
+    }
+    if (body.saga === true) {
+      this.#sagas ??= [];
+      this.#sagas.push(settlement);
+    }
+    this.settlements.push(settlement);
   }
 
   #failed(event: HistoryEvent, body: CallBody): void {

@@ -10,6 +10,7 @@ import {
   wholeNumber,
 } from '../support/options.ts';
 import type { Context, RetryOptions } from './context.ts';
+import { type AnyQuestion, checkQuestions } from './question.ts';
 import { resolveRetry } from './retry-options.ts';
 import type { Schema } from './schema.ts';
 
@@ -28,6 +29,8 @@ export interface PipelineOptions<Input, Output> {
   readonly name: string;
   readonly input?: Schema<Input>;
   readonly output?: Schema<Output>;
+  /** What it awaits, where answers are checked or projected. */
+  readonly awaits?: readonly AnyQuestion[];
   /** For steps that do not say otherwise. */
   readonly retry?: RetryOptions;
   readonly checkpoint?: CheckpointPolicy;
@@ -47,6 +50,7 @@ const NAMES: readonly (keyof PipelineOptions<unknown, unknown>)[] = [
   'name',
   'input',
   'output',
+  'awaits',
   'retry',
   'checkpoint',
   'validateCheckpoint',
@@ -71,6 +75,7 @@ export function pipeline<Input = unknown, Output = unknown>(
   for (const name of ['input', 'output'] as const) requireSchema(name, given[name]);
   resolveRetry(retry);
   optionalFunctions('pipeline', { validateCheckpoint });
+  if (given.awaits !== undefined) checkQuestions(given.awaits);
   const name = parsePipelineName(given.name);
   const result = Object.freeze({ ...given, name, checkpoint: checkedPolicy(checkpoint) });
   made.add(result);
@@ -97,6 +102,10 @@ export function pipelineOf(what: string, given: unknown): Pick<AnyPipeline, 'nam
   throw new InvalidInput(
     `${what}: pipeline is one made by pipeline({ name, run }), or the name of one; got ${shown(given)}.`,
   );
+}
+
+export function questionOf(pipeline: AnyPipeline, name: string): AnyQuestion | undefined {
+  return pipeline.awaits?.find((each) => each.name === name);
 }
 
 function requireSchema(name: 'input' | 'output', schema: unknown): void {

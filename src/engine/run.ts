@@ -10,34 +10,33 @@
 //   - While history is not used up nothing new is started. Code that asks for something else than what
 //     history has next has drifted: the execution is blocked and says so; nothing is guessed.
 
-import type { CallKey, Payload } from '../execution/names.ts';
+import type { CallKey } from '../execution/names.ts';
 import type { Session } from '../lease/live-session.ts';
 import type { Claimed } from '../store/contract/execution-store.ts';
 import { type Instant, toInstant } from '../support/clock.ts';
-import { Fault } from '../support/fault.ts';
 import type { Call } from './call.ts';
 import type { EngineConfig } from './config.ts';
 import { ExecutionCancelled } from './failures.ts';
 import { Inbox } from './inbox.ts';
-import { calledInside, insideStep } from './inside-step.ts';
+import { refuseInside } from './inside-step.ts';
 import { Journal, type JournalEvents } from './journal.ts';
 import { LazyAbort } from './lazy-abort.ts';
 import { type Drift, type Ledger, needsCall, type Settlement } from './ledger.ts';
 import type { AnyPipeline } from './pipeline.ts';
+import { Quiet } from './quiet.ts';
+import { Saga } from './saga.ts';
 
 /** How a run ends, for its worker to act on. */
 export interface RunEvents {
   /** Nothing runs and everything waits: the execution can be parked. */
   idle(): void;
   drifted(drift: Drift): void;
-  lost(reason: Fault): void;
+  lost(reason: Error): void;
   /** The store can never take what was to be recorded. */
   rejected(fault: unknown): void;
   /** A mistake of ours, or a store that is broken. */
   troubled(error: unknown): void;
 }
-
-const PROGRESS_MS = 1_000;
 
 export class Run implements JournalEvents {
   readonly config: EngineConfig;
@@ -56,20 +55,28 @@ export class Run implements JournalEvents {
   /** Nothing new is started: the worker is stopping, or the execution is to be paused. */
   isHeld = false;
   cancelled: ExecutionCancelled | undefined;
+  /** Pieces of user code that run now; while any does, the execution stays here. */
+  activeSteps = 0;
+  /** The last call that failed for good, for who asks why the execution did. */
+  failedCall: { readonly key: CallKey; readonly attempts: number } | undefined;
+  /** It has opened awaits, now or before: its end must look for those that are open (W-9). */
+  hasAwaited: boolean;
+  /** The code is only replayed, to learn how its steps are undone: nothing new is started. */
+  isFrozen: boolean;
 
   readonly #events: RunEvents;
   #inbox: Inbox | undefined;
   #stop: LazyAbort | undefined;
+  #saga: Saga | undefined;
+  #quiet: Quiet | undefined;
   readonly #claimedTick: number;
   /** Calls that history settles and that were not given to the code yet. */
   readonly #known: Set<CallKey> | undefined;
   #cursor = 0;
   #deferred: Call[] = [];
-  #active = 0;
-  #activity = 0;
   #isResting = false;
   #fetching = 0;
-  #restScheduled = false;
+  #isUndoing = false;
   #cancelDrift: (() => void) | undefined;
 
   constructor(
@@ -89,6 +96,8 @@ export class Run implements JournalEvents {
     this.ledger = claim.ledger;
     this.now = claim.ledger.now;
     this.mayHaveRun = claim.ledger.mayHaveRun(claim.claimed.previous);
+    this.hasAwaited = claim.ledger.hasAwaited;
+    this.isFrozen = claim.ledger.cause !== undefined;
     this.#events = events;
     this.#claimedTick = config.clock.monotonicMs();
     this.#known = claim.ledger.settledKeys();
@@ -107,6 +116,12 @@ export class Run implements JournalEvents {
 
   get isReadingInbox(): boolean {
     return this.#inbox?.isReading === true;
+  }
+
+  /** What there is to undo; made when the first step that can be undone is asked for. */
+  get saga(): Saga {
+    this.#saga ??= new Saga(this.ledger);
+    return this.#saga;
   }
 
   /** Aborts when the claim is over or the execution is cancelled. */
@@ -129,22 +144,24 @@ export class Run implements JournalEvents {
     return this.ledger.settlements.slice(this.#cursor).flatMap(({ body }) => body.n ?? []);
   }
 
-  get activeSteps(): number {
-    return this.#active;
-  }
-
   /** Store time as far as this process can tell; for waits only, nothing is decided by it. */
   storeNow(): Instant {
     const elapsed = this.config.clock.monotonicMs() - this.#claimedTick;
     return toInstant(this.claimed.claimedAt + elapsed);
   }
 
+  /** A call of the code; of one that is not listened to any more, nothing becomes. */
   enter(call: Call): void {
-    if (insideStep.getStore() === this) {
-      call.reject(calledInside(call.key));
+    if (!this.#isUndoing) this.admit(call);
+  }
+
+  admit(call: Call): void {
+    const misplaced = refuseInside(this, call.key);
+    if (misplaced !== undefined) {
+      call.reject(misplaced);
       return;
     }
-    this.#activity += 1;
+    this.#quiet?.disturb();
     if (this.cancelled !== undefined) {
       call.reject(this.cancelled);
       return;
@@ -155,12 +172,20 @@ export class Run implements JournalEvents {
     if (!this.calls.has(call.key)) return;
     if (this.#known?.has(call.key) === true) {
       this.#pump();
-    } else if (this.isReplaying || this.isHeld) {
+    } else if (this.isReplaying || this.isHeld || this.isFrozen || this.#lacksAwait) {
       this.#deferred.push(call);
+      if (this.isFrozen) this.rest();
       this.#watchForDrift();
     } else {
       call.start(this.ledger.openingOf(call.key));
+      // What was asked for before the await that history has open goes on behind it.
+      if (this.#deferred.length > 0) this.config.timers.soon(this.#rested);
     }
+  }
+
+  /** The code has not asked yet for an await that is open: nothing new is begun before it does. */
+  get #lacksAwait(): boolean {
+    return this.ledger.unaskedAwait(this.calls) !== undefined;
   }
 
   /** Something durable has happened that lets the code go on. */
@@ -173,26 +198,6 @@ export class Run implements JournalEvents {
   /** Stable over attempts, takeovers and re-drives. */
   idempotencyKey(key: CallKey): string {
     return `${this.claimed.execution.lineage}/${this.ledger.era}/${key}`;
-  }
-
-  /** P2: throws unless this worker has authority for that much longer; say it before an effect. */
-  assertHeld(marginMs: number): void {
-    const leftMs = this.isOver ? 0 : this.session.remainingMs();
-    if (leftMs > marginMs) return;
-    throw new Fault(
-      'claim-not-held',
-      `This worker is sure of the execution for ${Math.max(0, Math.floor(leftMs))} ms more, not for ${marginMs} ms. Stop here; the step is tried again by whoever owns it then.`,
-    );
-  }
-
-  /** Results reach the code before they are durable: the checkpoint policy says when they become so. */
-  isSoft(): boolean {
-    const policy = this.pipeline.checkpoint;
-    // What is on its way to the code is delivered first, as a replay will do it.
-    if (this.journal.isDelivering || this.ledger.settlements.length > 0) return false;
-    // The step that fills the measure waits until all of them are durable.
-    if (policy.every === 'steps') return this.journal.waiting + 1 < policy.steps;
-    return policy.every !== 'step';
   }
 
   /**
@@ -210,23 +215,12 @@ export class Run implements JournalEvents {
     this.mayHaveRun = false;
   }
 
-  /** Kept with the next write, or by itself after a second. */
-  reportProgress(progress: Payload): void {
-    this.journal.report(progress);
-    this.journal.flushWithin(PROGRESS_MS);
-  }
-
-  softened(): void {
-    const policy = this.pipeline.checkpoint;
-    if (policy.every === 'time') this.journal.flushWithin(policy.ms);
-  }
-
   /** The short way of `settle` for what nothing else stands before: true when the call may resolve now. */
   settlesAtOnce(call: Call, at: Instant): boolean {
     if (this.isOver || this.cancelled !== undefined || this.#isResting) return false;
     if (this.ledger.settlements.length > 0 || this.isReadingInbox) return false;
     if (!this.calls.delete(call.key)) return false;
-    this.#activity += 1;
+    this.#quiet?.disturb();
     this.now = at;
     this.#comeToRest();
     return true;
@@ -234,14 +228,9 @@ export class Run implements JournalEvents {
 
   /** A piece of user code begins or ends; while any runs the execution stays here. */
   active(change: 1 | -1): void {
-    this.#active += change;
-    this.#activity += 1;
-    if (change === -1) this.#restIfWaiting();
-  }
-
-  /** As the journal tells: what it has recorded is durable. */
-  written(): void {
-    this.#restIfWaiting();
+    this.activeSteps += change;
+    this.#quiet?.disturb();
+    if (change === -1) this.written();
   }
 
   /** As the journal tells: the inbox has this many messages. */
@@ -249,8 +238,8 @@ export class Run implements JournalEvents {
     if (news > 0) this.inbox.notice(news);
   }
 
-  /** Without a call that waits there is nothing to park for. */
-  #restIfWaiting(): void {
+  /** Something is durable, or has ended. Without a call that waits there is nothing to park for. */
+  written(): void {
     if (this.calls.size > 0 || this.isHeld) this.rest();
   }
 
@@ -262,18 +251,9 @@ export class Run implements JournalEvents {
 
   /** Looks, once the code has come to rest, whether there is anything left to do here. */
   rest(): void {
-    if (this.#restScheduled || this.isOver) return;
-    this.#restScheduled = true;
-    const { timers } = this.config;
-    timers.soon(() => {
-      const before = this.#activity;
-      timers.soon(() => {
-        this.#restScheduled = false;
-        if (this.isOver) return;
-        if (before !== this.#activity) this.rest();
-        else this.#atRest();
-      });
-    });
+    if (this.isOver) return;
+    this.#quiet ??= new Quiet(this.config.timers, () => this.#atRest());
+    this.#quiet.look();
   }
 
   /** From here on nothing new is started; what runs may finish. */
@@ -297,11 +277,24 @@ export class Run implements JournalEvents {
   }
 
   /** The claim is over: nothing can be written any more. */
-  lost(reason: Fault): void {
+  lost(reason: Error): void {
     if (this.isOver) return;
     this.over();
     this.stop.abort(reason);
     this.#events.lost(reason);
+  }
+
+  /** Y-4: the code has been heard; from here on calls are those that undo, and it is not listened to. */
+  beginUndoing(): void {
+    this.isFrozen = false;
+    this.#isUndoing = true;
+    this.cancelled = undefined;
+    this.calls.clear();
+    this.#deferred = [];
+    this.#known?.clear();
+    this.ledger.forget();
+    this.#cursor = 0;
+    this.#cancelDrift?.();
   }
 
   troubled(error: unknown): void {
@@ -317,10 +310,12 @@ export class Run implements JournalEvents {
   }
 
   #atRest(): void {
-    if (this.#active > 0 || this.isReplaying) return;
+    if (this.isOver || this.activeSteps > 0 || this.isReplaying) return;
     const isWaiting =
       this.calls.size > 0 && [...this.calls.values()].every((call) => call.waits !== undefined);
-    if (isWaiting || this.isHeld) this.#events.idle();
+    const isFree = !this.isHeld && !this.isFrozen;
+    if (isWaiting && isFree && this.unasked !== undefined) this.#watchForDrift();
+    else if (isWaiting || !isFree) this.#events.idle();
     else this.journal.flush();
   }
 
@@ -330,12 +325,12 @@ export class Run implements JournalEvents {
     const settlement = settlements[this.#cursor];
     if (settlement === undefined) return;
     const call = this.calls.get(settlement.body.key);
-    if (call === undefined && needsCall(settlement.kind)) {
+    if (call === undefined && needsCall(settlement.kind) && this.cancelled === undefined) {
       this.#watchForDrift();
       return;
     }
     this.#cursor += 1;
-    this.#activity += 1;
+    this.#quiet?.disturb();
     this.#cancelDrift?.();
     this.#known?.delete(settlement.body.key);
     if (settlement.body.soft !== true) this.now = settlement.at;
@@ -380,7 +375,7 @@ export class Run implements JournalEvents {
   };
 
   #startDeferred(): void {
-    if (this.isHeld) return;
+    if (this.isOver || this.isHeld || this.isFrozen || this.#lacksAwait) return;
     const deferred = this.#deferred;
     this.#deferred = [];
     for (const call of deferred) {
@@ -391,11 +386,12 @@ export class Run implements JournalEvents {
   /** Only code that has asked for something while history has something else next can have drifted. */
   #watchForDrift(): void {
     this.#cancelDrift?.();
-    if (this.calls.size === 0 || !this.isReplaying) return;
+    if (this.calls.size === 0 || (!this.isReplaying && this.unasked === undefined)) return;
     this.#cancelDrift = this.config.timers.after(this.config.driftGraceMs, () => {
       if (this.isOver || this.isHeld) return;
       const drift = this.ledger.driftAt(this.#cursor, this.calls);
       if (drift !== undefined) this.#events.drifted(drift);
+      else this.rest();
     });
   }
 }

@@ -2,12 +2,12 @@ import { hostname } from 'node:os';
 import type { PipelineName } from '../execution/names.ts';
 import { parseOwner } from '../lease/names.ts';
 import { InvalidInput } from '../support/fault.ts';
-import { readList, readOptions, wholeNumber } from '../support/options.ts';
-import { type AnyPipeline, asPipeline, type Pipeline } from './pipeline.ts';
+import { readOptions, wholeNumber } from '../support/options.ts';
+import { type Pipelines, pipelinesByName } from './known-pipelines.ts';
+import type { AnyPipeline } from './pipeline.ts';
 
 export interface WorkerOptions {
-  // biome-ignore lint/suspicious/noExplicitAny: pipelines of any input and output, in one list
-  readonly pipelines: readonly Pipeline<any, any>[];
+  readonly pipelines: Pipelines;
   /** How many executions at once. Default 100. */
   readonly concurrency?: number;
   /** Who a person would say this is. Default: the host and the process id. */
@@ -46,8 +46,12 @@ const TTL_MS_MAX = 366 * 86_400_000;
 export function resolveWorkerOptions(given: WorkerOptions): WorkerSettings {
   const options = readOptions('worker', given, NAMES);
   const { owner, ttlMs, concurrency = 100, pollMs = 1_700, stopGraceMs = 10_000 } = options;
+  const pipelines = pipelinesByName('worker', options.pipelines);
+  if (pipelines.size === 0) {
+    throw new InvalidInput('worker: pipelines must have at least one pipeline.');
+  }
   return {
-    pipelines: pipelinesOf(options.pipelines),
+    pipelines,
     owner: owner === undefined ? `${hostname()}/${process.pid}` : parseOwner(owner),
     ttlMs:
       ttlMs === undefined ? undefined : wholeNumber('ttlMs', ttlMs, { min: 1, max: TTL_MS_MAX }),
@@ -55,23 +59,4 @@ export function resolveWorkerOptions(given: WorkerOptions): WorkerSettings {
     pollMs: wholeNumber('pollMs', pollMs, { min: 10, max: 31 * 86_400_000 }),
     stopGraceMs: wholeNumber('stopGraceMs', stopGraceMs, { min: 0, max: 3_600_000 }),
   };
-}
-
-function pipelinesOf(given: unknown): ReadonlyMap<PipelineName, AnyPipeline> {
-  const pipelines = readList('worker: pipelines', given);
-  if (pipelines.length === 0) {
-    throw new InvalidInput('worker: pipelines must have at least one pipeline.');
-  }
-  const byName = new Map<PipelineName, AnyPipeline>();
-  for (const each of pipelines) {
-    const pipeline = asPipeline(each);
-    if (pipeline === undefined) {
-      throw new InvalidInput('worker: each of pipelines is made by pipeline({ name, run }).');
-    }
-    if (byName.has(pipeline.name)) {
-      throw new InvalidInput(`worker: two of pipelines are called "${pipeline.name}".`);
-    }
-    byName.set(pipeline.name, pipeline);
-  }
-  return byName;
 }

@@ -10,6 +10,8 @@ import type { SessionId } from '../lease/names.ts';
 import type { Claimed } from '../store/contract/execution-store.ts';
 import type { EngineConfig } from './config.ts';
 import { Drive } from './drive.ts';
+import { DueAwaits } from './due-awaits.ts';
+import { jobPipeline } from './jobs.ts';
 import { quietLanes, sharesOf } from './lane-shares.ts';
 import { tell } from './observer.ts';
 import { Scheduler } from './scheduler.ts';
@@ -45,6 +47,7 @@ export class LiveWorker implements Worker {
   readonly #stop: AbortController = new AbortController();
   readonly #unlisten: () => void;
   readonly #scheduler: Scheduler;
+  readonly #awaits: DueAwaits;
   #session: Session;
   #drives: Set<Drive> = new Set();
   #turn = 0;
@@ -68,6 +71,7 @@ export class LiveWorker implements Worker {
     this.#session = session;
     this.#maintainedAt = config.clock.monotonicMs();
     this.#scheduler = new Scheduler(config);
+    this.#awaits = new DueAwaits(config);
     this.#unlisten = config.store.executions.onRing(() => this.#ring());
     this.#watch(session);
     this.#running = this.#run();
@@ -78,7 +82,8 @@ export class LiveWorker implements Worker {
     options: WorkerOptions,
     stopped: () => void,
   ): Promise<LiveWorker> {
-    const settings = resolveWorkerOptions(options);
+    const settings = withJobs(config, resolveWorkerOptions(options));
+    config.pipelines.add(settings.pipelines);
     let worker: LiveWorker | undefined;
     const session = await openWorkerSession(config, settings, () => worker?.lookAtInboxes());
     worker = new LiveWorker(config, settings, session);
@@ -105,6 +110,13 @@ export class LiveWorker implements Worker {
   lookAtSchedules(): void {
     this.#scheduler.look();
     this.#ring();
+  }
+
+  /** As far as this process knows; it need not wait for others to say so. */
+  awaitDueIn(ms: number): void {
+    const wasDueInMs = this.#awaits.dueInMs;
+    this.#awaits.heard(ms);
+    if (this.#awaits.dueInMs < wasDueInMs) this.#ring();
   }
 
   stop(): Promise<void> {
@@ -162,7 +174,7 @@ export class LiveWorker implements Worker {
       let pauseMs: number;
       try {
         const roundMs = await this.#round();
-        pauseMs = Math.min(roundMs, this.#scheduler.dueInMs);
+        pauseMs = Math.min(roundMs, this.#scheduler.dueInMs, this.#awaits.dueInMs);
       } catch (fault) {
         this.#trouble('Nothing could be claimed', fault);
         pauseMs = TROUBLE_PAUSE_MS;
@@ -176,6 +188,7 @@ export class LiveWorker implements Worker {
     if (this.#session.signal.aborted) await this.#reopen();
     await this.#maintainWhenDue();
     await this.#scheduler.fireWhenDue();
+    await this.#awaits.expireWhenDue();
     const { concurrency, pollMs } = this.#settings;
     await this.#turnOver();
     const free = Math.min(concurrency - this.#drives.size, this.#config.store.executions.room());
@@ -274,6 +287,7 @@ export class LiveWorker implements Worker {
     const answer = await this.#config.store.executions.maintain({ limit: 500 });
     const { more, nextScheduleInMs } = answer;
     this.#scheduler.heard(nextScheduleInMs);
+    this.#awaits.lookNowAndThen();
     if (more) this.#maintainedAt = 0;
   }
 
@@ -302,4 +316,10 @@ export class LiveWorker implements Worker {
     const cause = fault instanceof Error ? fault.message : String(fault);
     tell(this.#config.observer, { kind: 'trouble', what, cause });
   }
+}
+
+/** Bulk jobs are run by whoever runs anything. */
+function withJobs(config: EngineConfig, settings: WorkerSettings): WorkerSettings {
+  const job = jobPipeline(config);
+  return { ...settings, pipelines: new Map([...settings.pipelines, [job.name, job]]) };
 }

@@ -5,10 +5,12 @@
 // in it (design: a claim is a lease whose row is the execution's row).
 //
 //     submit              claim
-//    ───────▶ queued ──────────────▶ running ──▶ completed* failed* cancelled* quarantined*
+//    ───────▶ queued ──────────────▶ running ──▶ completed* failed* cancelled* compensated* quarantined*
 //               ▲  ▲                 │ │
 //     wake      │  └── give back ────┘ │
 //             waiting ◀──── park ──────┘          (* terminal: never changes again)
+//
+// One that is `compensating` goes round the same way, until it is compensated or quarantined (Y-2).
 //
 //   X-1  Only the newest fence writes. A claim mints it; nothing else raises it.
 //   X-2  A terminal execution never changes.
@@ -29,9 +31,10 @@ export type Status =
   | 'completed'
   | 'failed'
   | 'cancelled'
-  | 'quarantined';
+  | 'quarantined'
+  | 'compensated';
 
-export type TerminalStatus = 'completed' | 'failed' | 'cancelled' | 'quarantined';
+export type TerminalStatus = 'completed' | 'failed' | 'cancelled' | 'quarantined' | 'compensated';
 
 export const STATUSES: readonly Status[] = [
   'queued',
@@ -41,6 +44,7 @@ export const STATUSES: readonly Status[] = [
   'failed',
   'cancelled',
   'quarantined',
+  'compensated',
 ];
 
 export const TERMINAL: ReadonlySet<Status> = new Set<Status>([
@@ -48,6 +52,7 @@ export const TERMINAL: ReadonlySet<Status> = new Set<Status>([
   'failed',
   'cancelled',
   'quarantined',
+  'compensated',
 ]);
 
 export function isTerminal(status: Status): status is TerminalStatus {
@@ -95,6 +100,8 @@ export interface Submission {
   /** Digest of everything the caller asked for under `key`. */
   readonly intent?: string;
   readonly parent?: Parent;
+  /** The execution that this one repairs (Y-20). */
+  readonly redriveOf?: ExecutionId;
   readonly template?: { readonly id: string; readonly version: number };
   readonly submittedBy?: string;
   readonly concurrency?: ConcurrencyKey;
@@ -120,6 +127,10 @@ export interface ExecutionRecord extends Submission {
   readonly gated: boolean;
   /** Holds one of the places of its concurrency key until it ends. */
   readonly hasPlace: boolean;
+  /** Has registered compensations, as its last owner said when it let go (Y-3). */
+  readonly compensable: boolean;
+  /** Undoes what it did; never goes back (Y-2). */
+  readonly compensating: boolean;
   /** Of the last claim; kept when the claim has ended, so that it can be told from a newer one. */
   readonly fence?: Fence;
   /** Of the claim, while running. */

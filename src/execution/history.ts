@@ -19,6 +19,8 @@ export type EventKind =
   | 'failed'
   | 'cancelled'
   | 'quarantined'
+  | 'compensating'
+  | 'compensated'
   // What its code did.
   | 'step-completed'
   | 'step-failed'
@@ -27,6 +29,8 @@ export type EventKind =
   | 'child-spawned'
   | 'child-ended'
   | 'signal-received'
+  | 'await-opened'
+  | 'await-settled'
   | 'cancel-requested'
   | 'checkpointed'
   | 'attached'
@@ -51,7 +55,7 @@ export interface HistoryEvent extends NewEvent {
 export interface InboxMessage {
   /** Counts from 1 within the execution, without gaps. */
   readonly n: number;
-  readonly kind: 'child-ended' | 'signal' | 'cancel' | 'pause' | 'resume';
+  readonly kind: 'child-ended' | 'signal' | 'cancel' | 'pause' | 'resume' | 'await-settled';
   readonly name?: string;
   readonly body?: Payload;
   readonly at: Instant;

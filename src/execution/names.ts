@@ -12,6 +12,8 @@ export type ProjectName = Brand<string, 'ProjectName'>;
 export type PipelineName = Brand<string, 'PipelineName'>;
 /** Which call in the code: kind, name and occurrence, `step:charge#1`. Stable over replays. */
 export type CallKey = Brand<string, 'CallKey'>;
+/** One item of one await of one execution; follows from these three. */
+export type InteractionId = Brand<string, 'InteractionId'>;
 /** A value as it is stored: JSON text, after codec and claim check. Stores never look inside. */
 export type Payload = Brand<string, 'Payload'>;
 

@@ -69,3 +69,55 @@ test('X-7: fruitless claims are counted as claims count them', () => {
   assert.equal(counts(claimed('none'), claimed('lost'), step, claimed('lost')), 1);
   assert.equal(counts(claimed('none'), claimed('lost'), { kind: 'parked' }, claimed('parked')), 0);
 });
+
+test('Y-2: who turns back lets go, and is compensating from then on', () => {
+  const events = historyOf(
+    { kind: 'submitted' },
+    claimed('none'),
+    { kind: 'compensating' },
+    { kind: 'paused', by: 'outsider' },
+    { kind: 'resumed', by: 'outsider' },
+    claimed('given-back'),
+    { kind: 'parked' },
+    claimed('parked'),
+    { kind: 'compensated' },
+  );
+  const states = events.map((_, index) => {
+    const { status, holds, compensating } = projectHistory(events.slice(0, index + 1));
+    return [status, ...holds, ...(compensating ? ['compensating'] : [])].join(' ');
+  });
+  assert.deepEqual(states, [
+    'queued',
+    'running',
+    'queued compensating',
+    'queued paused compensating',
+    'queued compensating',
+    'running compensating',
+    'waiting compensating',
+    'running compensating',
+    'compensated compensating',
+  ]);
+  assert.equal(projectHistory(events.slice(0, 3)).session, undefined);
+});
+
+test('Y-3: what nobody ran is turned back by others; its holds stay', () => {
+  const events = historyOf(
+    { kind: 'submitted' },
+    claimed('none'),
+    { kind: 'parked' },
+    { kind: 'paused', by: 'outsider' },
+    { kind: 'compensating', by: 'outsider' },
+  );
+  const { status, holds, compensating, seq } = projectHistory(events);
+  assert.deepEqual([status, holds, compensating, seq], ['queued', ['paused'], true, 5]);
+});
+
+test('Y-22: a re-drive that compensates is so from its start', () => {
+  const events = historyOf(
+    { kind: 'submitted' },
+    { kind: 'step-completed', by: 'outsider' },
+    { kind: 'compensating', by: 'outsider' },
+  );
+  const { status, compensating, previous } = projectHistory(events);
+  assert.deepEqual([status, compensating, previous], ['queued', true, 'given-back']);
+});

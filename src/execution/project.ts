@@ -23,6 +23,7 @@ export interface Projection {
   /** How the last claim that was let go ended. */
   readonly previous: Exclude<Previous, 'lost'>;
   readonly fruitlessClaims: number;
+  readonly compensating: boolean;
   /** `behind-key` has no events. */
   readonly holds: readonly Exclude<Hold, 'behind-key'>[];
 }
@@ -52,6 +53,12 @@ const STEPS: Readonly<Partial<Record<EventKind, Step>>> = {
   unblocked: (draft) => {
     draft.holds = draft.holds.filter((each) => each !== 'blocked');
   },
+  // Said by an owner it is how it lets go; said by others, it was not running.
+  compensating: (draft) => {
+    leave(draft, 'queued');
+    draft.compensating = true;
+  },
+  compensated: end,
   completed: end,
   failed: end,
   cancelled: end,
@@ -65,6 +72,7 @@ export function projectHistory(events: readonly HistoryEvent[]): Projection {
     claimedSeq: 0,
     previous: 'none',
     fruitlessClaims: 0,
+    compensating: false,
     holds: [],
   };
   for (const event of events) {

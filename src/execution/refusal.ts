@@ -2,8 +2,10 @@
 
 import { type Fence, formatFence } from '../lease/fence.ts';
 import { unreachable } from '../support/assert.ts';
+import { formatInstant, type Instant } from '../support/clock.ts';
+import type { AwaitStatus } from './await.ts';
 import type { Status } from './execution.ts';
-import type { ExecutionId } from './names.ts';
+import type { ExecutionId, InteractionId, PipelineName } from './names.ts';
 
 export type OwnerRefusal =
   | { readonly why: 'execution-unknown'; readonly id: ExecutionId }
@@ -54,7 +56,43 @@ export interface ScheduleRefusal {
   readonly id: string;
 }
 
+export type AwaitRefusal =
+  | { readonly why: 'await-unknown'; readonly id: InteractionId }
+  /** Somebody else's answer won. */
+  | {
+      readonly why: 'answer-conflict';
+      readonly id: InteractionId;
+      readonly by?: string;
+      readonly at: Instant;
+    }
+  | { readonly why: 'answer-late'; readonly id: InteractionId; readonly status: AwaitStatus }
+  | { readonly why: 'link-required'; readonly id: InteractionId }
+  | { readonly why: 'await-settled'; readonly id: InteractionId; readonly status: AwaitStatus };
+
+/** Of a signed answer link. */
+export type LinkRefusal =
+  | { readonly why: 'link-invalid' }
+  | { readonly why: 'link-expired'; readonly at: Instant };
+
+/** Also what the engine says before the store is asked. */
+export type AnswerRefusal =
+  | AwaitRefusal
+  | LinkRefusal
+  | {
+      /** Whoever takes the answer does not have the code that checks it. */
+      readonly why: 'question-unknown';
+      readonly id: InteractionId;
+      readonly pipeline: PipelineName;
+    }
+  | { readonly why: 'answer-too-early'; readonly id: InteractionId };
+
+export type RedriveRefusal =
+  | { readonly why: 'not-ended'; readonly id: ExecutionId; readonly status: Status }
+  | { readonly why: 'redrive-open'; readonly id: ExecutionId; readonly open: ExecutionId };
+
 export type ExecutionRefusal =
+  | AnswerRefusal
+  | RedriveRefusal
   | OwnerRefusal
   | NewsRefusal
   | SubmitRefusal
@@ -96,6 +134,28 @@ export function describeExecutionRefusal(refusal: ExecutionRefusal): string {
       return `There is no ${refusal.version === undefined ? '' : `version ${refusal.version} of `}template ${JSON.stringify(refusal.id)} in this project. Put it first, or check id, version and project.`;
     case 'schedule-unknown':
       return `There is no schedule ${JSON.stringify(refusal.id)} in this project. Check id and project.`;
+    case 'await-unknown':
+      return `There is no open await with interaction ${refusal.id} in this project. Check the id and the project; its execution may have ended.`;
+    case 'answer-conflict':
+      return `Interaction ${refusal.id} was answered otherwise${refusal.by === undefined ? '' : ` by ${refusal.by}`} at ${formatInstant(refusal.at)}. That answer stands; nothing was changed.`;
+    case 'answer-late':
+      return `Interaction ${refusal.id} is ${refusal.status} already. The answer was kept as a late one and changes nothing.`;
+    case 'link-required':
+      return `Interaction ${refusal.id} takes answers by signed link only. Use the link that was sent for it.`;
+    case 'await-settled':
+      return `The await of interaction ${refusal.id} is ${refusal.status} and does not change any more.`;
+    case 'link-invalid':
+      return 'The link is not one that was made here, or the key that signed it was taken away. Ask for a new one.';
+    case 'link-expired':
+      return `The link was good until ${formatInstant(refusal.at)}. Ask for a new one.`;
+    case 'question-unknown':
+      return `Answers to interaction ${refusal.id} are checked by code of pipeline "${refusal.pipeline}" that this process does not have. Answer in a process that runs it, or open Holdfast with pipelines: [it].`;
+    case 'answer-too-early':
+      return `Interaction ${refusal.id} is not asked yet, and what is made of its answer needs the request. Answer again when it is open.`;
+    case 'not-ended':
+      return `Execution ${refusal.id} is ${refusal.status}; only one that has ended is driven again. Wait for its end, or cancel it first.`;
+    case 'redrive-open':
+      return `Execution ${refusal.id} is being driven again by ${refusal.open}. Wait for its end, or cancel it first.`;
     default:
       return unreachable(refusal);
   }

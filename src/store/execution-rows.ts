@@ -19,6 +19,7 @@ export const STATUS_CODES: Readonly<Record<Status, number>> = {
   failed: 11,
   cancelled: 12,
   quarantined: 13,
+  compensated: 14,
 };
 
 /** Codes from here on are terminal. */
@@ -42,6 +43,17 @@ export const HOLD_BITS: Readonly<Record<Hold, number>> = { paused: 1, blocked: 2
 /** How the last claim ended, as the next one is told. Lost is not stored: it follows from the session. */
 export const PREVIOUS_CODES = { none: 0, parked: 1, 'given-back': 2 } as const;
 
+/** What the row says of undoing (Y-2, Y-3). */
+export const SAGA_CODES = { none: 0, compensable: 1, compensating: 2 } as const;
+
+export function sagaOf({
+  compensable,
+  compensating,
+}: Pick<ExecutionRecord, 'compensable' | 'compensating'>): number {
+  if (compensating) return SAGA_CODES.compensating;
+  return compensable ? SAGA_CODES.compensable : SAGA_CODES.none;
+}
+
 export interface ExecutionRow {
   readonly id: string;
   readonly project: string;
@@ -58,6 +70,7 @@ export interface ExecutionRow {
   /** Seq of the `claimed` event of the newest claim. */
   readonly claimed_seq: number;
   readonly previous: number;
+  readonly saga: number;
   readonly fruitless: number;
   readonly seq: number;
   readonly news: number;
@@ -71,6 +84,7 @@ export interface ExecutionRow {
   readonly intent: string | null;
   readonly parent_id: string | null;
   readonly parent_call: string | null;
+  readonly redrive_of: string | null;
   readonly place_key: string | null;
   readonly rate_key: string | null;
   readonly progress: string | null;
@@ -135,12 +149,15 @@ export function toExecution(row: ExecutionRow): ExecutionRecord {
             call: row.parent_call as NonNullable<Submission['parent']>['call'],
           },
         }),
+    ...(row.redrive_of === null ? {} : { redriveOf: row.redrive_of as ExecutionId }),
     submittedAt: row.submitted_at as Instant,
     ...(row.deadline_at === null ? {} : { deadlineAt: row.deadline_at as Instant }),
     ...(row.ready_at === null ? {} : { readyAt: row.ready_at as Instant }),
     holds: toHolds(row.hold),
     gated: Boolean(row.gated),
     hasPlace: Boolean(row.has_place),
+    compensable: row.saga === SAGA_CODES.compensable,
+    compensating: row.saga === SAGA_CODES.compensating,
     ...(row.fence === null ? {} : { fence: toFence(row.fence) }),
     ...(row.session_id === null ? {} : { session: row.session_id as SessionId }),
     ...(row.claimed_at === null ? {} : { claimedAt: row.claimed_at as Instant }),
@@ -178,6 +195,7 @@ export function fromSubmit(
     ready_at: laterBy(now, request.delayMs ?? 0),
     claimed_seq: 0,
     previous: PREVIOUS_CODES.none,
+    saga: SAGA_CODES.none,
     fruitless: 0,
     seq: 1,
     news: 0,
@@ -190,6 +208,7 @@ export function fromSubmit(
     intent: request.intent ?? null,
     parent_id: request.parent?.id ?? null,
     parent_call: request.parent?.call ?? null,
+    redrive_of: request.redriveOf ?? null,
     place_key: request.concurrency?.key ?? null,
     rate_key: request.rate?.key ?? null,
   };

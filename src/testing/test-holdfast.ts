@@ -56,8 +56,9 @@ export async function openTestHoldfast(options: TestHoldfastOptions): Promise<Te
     clock,
     async advance(ms) {
       await clock.advance(wholeNumber('advance', ms, { min: 0, max: ADVANCE_MS_MAX }));
-      // Deadlines of those that wait are a duty that is done now and then.
+      // Deadlines of those that wait, and times that others gave to awaits, are duties of now and then.
       await store.executions.maintain({ limit: 1_000 });
+      await store.executions.expireAwaits({ limit: 1_000 });
       await clock.settle();
     },
     async restart() {

@@ -1,13 +1,15 @@
-// A process that submits the order, works on it, and says how it ended. When told so it kills itself at
+// A process that submits the order, or the saga, works on it, and says how it ended. When told so it kills itself at
 // one commit: before it is sent, or after it is durable and before anybody was told.
 
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { crashPipelines } from './pipelines.ts';
+import { refuse, sagaPipeline } from './saga.ts';
 
 export interface VictimArgs {
   readonly store: { readonly kind: 'sqlite' | 'postgres'; readonly place: string };
   readonly effects: string;
+  readonly story: 'order' | 'saga';
   /** Which commit; never when absent. */
   readonly dieAt?: { readonly phase: 'before' | 'after'; readonly n: number };
 }
@@ -17,10 +19,13 @@ let commits = 0;
 
 const store = await open();
 const { order, item } = crashPipelines(args.effects);
+const saga = sagaPipeline(args.effects);
 const holdfast = new Holdfast({ store, parkAfterMs: 20 });
-await holdfast.worker({ pipelines: [order, item], concurrency: 1, ttlMs: 300, pollMs: 100 });
-const handle = await holdfast.submit(order, 4, { key: 'the order' });
-const output = await handle.result();
+await holdfast.worker({ pipelines: [order, item, saga], concurrency: 1, ttlMs: 300, pollMs: 100 });
+const told = args.story === 'order' ? order : saga;
+const handle = await holdfast.submit(told, 4, { key: 'the order' });
+if (args.story === 'saga') await refuse(holdfast, handle.id);
+const output = await handle.result().catch((error: { readonly status?: string }) => error.status);
 await holdfast.close();
 await store.close();
 console.log(JSON.stringify({ id: handle.id, output, commits }));

@@ -21,9 +21,19 @@ const STORIES: Readonly<Record<string, readonly RegExp[]>> = {
     /ran "charge" again/,
     /recognised by its idempotency key: charge tent\n/,
     /what happened: reserve tent, book tent, charge tent, ship tent\n/,
-    /the execution is failed: card-declined/,
+    /the execution is compensated: card-declined/,
     /what happened: reserve stove, book stove, cancel stove, release stove\n/,
     /nothing is left half done/,
+  ],
+  'restaurant-approval.ts': [
+    /soup for ann: It waits for the answer to "approval", until /,
+    /answers "maybe", which is refused: true/,
+    /approves; the order: dispatch soup/,
+    /rejects the fish; the order is compensated: restaurant-declined/,
+    /says nothing in time; the order is compensated: restaurant-silent/,
+    /SIGKILL: worker-1/,
+    /starts and hears it; the order: dispatch rice/,
+    /what happened: charge ann, dispatch soup, charge bob, refund bob, charge cat, refund cat, charge dan, dispatch rice\n/,
   ],
 };
 

@@ -74,6 +74,42 @@ test('retries with a long backoff happen at their time', async () => {
   assert.deepEqual(await handle.result(), ['00:00', '01:00', '03:00']);
 });
 
+test('W-6: an await of a week with a reminder is tested in no time, on time', async () => {
+  const told: string[] = [];
+  const day = (): string => new Date(stage.clock.wallMs()).toISOString().slice(8, 10);
+  const nudge = pipeline({
+    name: 'nudge',
+    run: (ctx, who: string) =>
+      ctx.step('write', () => {
+        told.push(`${day()}: ${who}`);
+      }),
+  });
+  const approval = pipeline({
+    name: 'approval',
+    async run(ctx) {
+      const reminders = [{ afterMs: 3 * DAY_MS, pipeline: nudge, input: 'olga' }];
+      const { kind } = await ctx.await('approval', { timeoutMs: 7 * DAY_MS, reminders });
+      await ctx.step('end', () => {
+        told.push(`${day()}: ${kind}`);
+      });
+      return kind;
+    },
+  });
+  await using stage = await openTestHoldfast({
+    pipelines: [approval, nudge],
+    start: new Date('2026-01-01'),
+  });
+  const one = await stage.holdfast.submit(approval, undefined);
+  await stage.advance(DAY_MS);
+  const sooner = await stage.holdfast.submit(approval, undefined);
+  await stage.advance(5 * 3_600_000);
+  const target = { execution: sooner.id, name: 'approval' };
+  await stage.holdfast.awaits.extend(target, { timeoutMs: DAY_MS });
+  await stage.advance(10 * DAY_MS);
+  assert.deepEqual([await one.result(), await sooner.result()], ['timed-out', 'timed-out']);
+  assert.deepEqual(told, ['03: timed-out', '04: olga', '08: timed-out']);
+});
+
 test('what has left this process leaves no timer behind in it', async () => {
   const { promise: never } = Promise.withResolvers<void>();
   const sleeping = pipeline({ name: 'sleeping', run: (ctx) => ctx.sleep(DAY_MS) });

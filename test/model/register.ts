@@ -9,7 +9,7 @@ import { KINDS, searchFailure } from './search.ts';
 
 /** How long each kind of program is looked for, in seconds. */
 const SECONDS: Readonly<Record<StoreName, number>> = {
-  ...{ memory: 2, sqlite: 12, postgres: 12, redis: 5 },
+  ...{ memory: 2, sqlite: 12, postgres: 12, redis: 4 },
 };
 const LONG_RUN_FACTOR = 25;
 

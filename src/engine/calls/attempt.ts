@@ -1,21 +1,16 @@
 // One try of a step: what the user's function is given, and its time limit.
 
-import type { CallKey } from '../../execution/names.ts';
 import type { Fence } from '../../lease/fence.ts';
+import { Fault } from '../../support/fault.ts';
 import { wholeNumber } from '../../support/options.ts';
 import type { StepContext } from '../context.ts';
 import { guardedSignal } from '../guarded.ts';
+import { insideStep } from '../inside-step.ts';
 import { LazyAbort } from '../lazy-abort.ts';
-import type { ResolvedRetry } from '../retry-options.ts';
 import type { Run } from '../run.ts';
+import type { StepPlan } from './step-plan.ts';
 
-export interface StepPlan<Output> {
-  readonly key: CallKey;
-  readonly name: string;
-  readonly fn: (step: StepContext) => Output | Promise<Output>;
-  readonly retry: ResolvedRetry;
-  readonly timeoutMs: number | undefined;
-}
+export type { StepPlan } from './step-plan.ts';
 
 export class StepTimedOut extends Error {
   override readonly name = 'TimeoutError';
@@ -56,7 +51,18 @@ export class Attempt<Output> implements StepContext {
 
   assertHeld(marginMs = 0): void {
     wholeNumber('assertHeld: marginMs', marginMs, { min: 0, max: Number.MAX_SAFE_INTEGER });
-    this.#run.assertHeld(marginMs);
+    const { isOver, session } = this.#run;
+    const leftMs = isOver ? 0 : session.remainingMs();
+    if (leftMs > marginMs) return;
+    throw new Fault(
+      'claim-not-held',
+      `This worker is sure of the execution for ${Math.max(0, Math.floor(leftMs))} ms more, not for ${marginMs} ms. Stop here; the step is tried again by whoever owns it then.`,
+    );
+  }
+
+  /** What it calls of the context is refused: it is inside a step. */
+  start(): Output | Promise<Output> {
+    return insideStep.run(this.#run, runAttempt, this) as Output | Promise<Output>;
   }
 
   run(): Output | Promise<Output> {
@@ -83,4 +89,9 @@ export class Attempt<Output> implements StepContext {
   stopTimer(): void {
     this.#cancelTimer?.();
   }
+}
+
+/** One function for all attempts: they are the hot path. */
+function runAttempt<Output>(attempt: Attempt<Output>): Output | Promise<Output> {
+  return attempt.run();
 }

@@ -11,6 +11,7 @@ export async function checkpoint(run: Run, state: unknown): Promise<void> {
       `ctx.checkpoint: ${[...run.calls.keys()].join(', ') || 'a step'} is still under way. Await everything first: what is not settled would be lost.`,
     );
   }
+  run.saga.assertMayForget();
   run.pipeline.validateCheckpoint?.(state);
   const payload = await run.config.payloads.encode('A checkpoint', state);
   if (run.cancelled !== undefined) throw run.cancelled;

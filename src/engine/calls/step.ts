@@ -9,12 +9,12 @@ import type { Instant } from '../../support/clock.ts';
 import type { Call, Wait } from '../call.ts';
 import { failureOf, retryAfterOf, StepFailed } from '../failures.ts';
 import { ignored } from '../guarded.ts';
-import { insideStep } from '../inside-step.ts';
 import type { Entry } from '../journal.ts';
 import type { CallBody, Opening, Settlement } from '../ledger.ts';
 import { tell } from '../observer.ts';
 import { ruleFor } from '../retry-options.ts';
 import type { Run } from '../run.ts';
+import { mayBeSoft, softened } from '../softness.ts';
 import { Attempt, type StepPlan } from './attempt.ts';
 
 const NO_EVENT: NewEvent = { kind: 'step-completed' };
@@ -29,6 +29,8 @@ export class StepCall<Output> implements Call, Entry {
   readonly #promised: PromiseWithResolvers<Output>;
   #failed = 0;
   #denied = 0;
+  /** Failed attempts that are known to have had no effect. */
+  #harmless = 0;
   #mayHaveRun = false;
   #cancelTimer: (() => void) | undefined;
 
@@ -36,6 +38,8 @@ export class StepCall<Output> implements Call, Entry {
     this.#run = run;
     this.#plan = plan;
     this.#promised = promised;
+    const { key, name, compensation } = plan;
+    if (compensation !== undefined) run.saga.offer(key, { name, compensation });
   }
 
   get key(): CallKey {
@@ -56,7 +60,9 @@ export class StepCall<Output> implements Call, Entry {
   settle(settlement: Settlement): void | Promise<void> {
     this.#cancelTimer?.();
     if (settlement.kind === 'step-failed') {
-      this.reject(new StepFailed(this.#plan.name, settlement.body.failure as Failure));
+      const { failure, attempt } = settlement.body;
+      this.#run.failedCall = { key: this.key, attempts: attempt ?? 0 };
+      this.reject(new StepFailed(this.#plan.name, failure as Failure));
       return;
     }
     const { resolve } = this.#promised;
@@ -67,6 +73,13 @@ export class StepCall<Output> implements Call, Entry {
     const value = this.#run.config.payloads.decodeEnvelope(settlement.body.out ?? {});
     if (value instanceof Promise) return value.then(resolve, (error) => this.reject(error));
     resolve(value as Output);
+  }
+
+  /** Somebody does not want to wait for the next attempt. */
+  retryNow(): void {
+    if (this.waits === undefined) return;
+    this.#cancelTimer?.();
+    this.#attempt();
   }
 
   reject(error: Error): void {
@@ -94,14 +107,14 @@ export class StepCall<Output> implements Call, Entry {
   #attempt(): void {
     if (this.#run.isOver || this.#run.isHeld || this.#run.cancelled !== undefined) return;
     delete this.waits;
-    this.#run.active(1);
+    this.#isActive(true);
     const attempt = new Attempt(this.#run, this.#plan, this.#failed + 1);
     if (this.#plan.timeoutMs !== undefined) this.#cancelTimer = () => attempt.stopTimer();
     const startedAt = this.#startedAt();
     let output: Output | Promise<Output>;
     let isLater: boolean;
     try {
-      output = insideStep.run(this.#run, run, attempt) as Output | Promise<Output>;
+      output = attempt.start();
       isLater = isPromise(output);
     } catch (error) {
       this.#failedWith(error, startedAt);
@@ -118,6 +131,18 @@ export class StepCall<Output> implements Call, Entry {
         (error: unknown) => this.#failedWith(error, startedAt),
       )
       .catch((error: unknown) => this.#run.troubled(error));
+  }
+
+  /** While it is, the execution stays here; and nothing is undone beside a step that can be undone (Y-4). */
+  #isActive(isActive: boolean): void {
+    if (this.#plan.compensation !== undefined) this.#run.saga.active(isActive ? 1 : -1);
+    this.#run.active(isActive ? 1 : -1);
+  }
+
+  /** Whether nobody wants its outcome any more. Y-1: what can be undone is recorded all the same. */
+  get #isUnwanted(): boolean {
+    const { isOver, cancelled } = this.#run;
+    return isOver || (cancelled !== undefined && this.#plan.compensation === undefined);
   }
 
   /** Only who watches wants to know how long it took. */
@@ -151,15 +176,17 @@ export class StepCall<Output> implements Call, Entry {
 
   #record(output: { readonly value: Output }, payload: Payload, startedAt: number): void {
     const run = this.#run;
-    if (run.isOver || run.cancelled !== undefined) return;
-    const { key, name } = this.#plan;
+    if (this.#isUnwanted) return;
+    const { key, name, compensation } = this.#plan;
     const attempts = this.#failed === 0 ? '' : `,"attempt":${this.#failed + 1}`;
     const again = this.#mayHaveRun ? ',"again":true' : '';
     const others = run.under(key);
     const under = others === undefined ? '' : `,"with":${JSON.stringify(others)}`;
-    const isSoft = run.isSoft();
+    // What is to be undone is durable before anything follows from it.
+    const isSoft = compensation === undefined && mayBeSoft(run);
     const soft = isSoft ? ',"soft":true' : '';
-    const text = `{"key":${JSON.stringify(key)},"out":${payload}${attempts}${again}${under}${soft}}`;
+    const saga = compensation === undefined ? '' : ',"saga":true';
+    const text = `{"key":${JSON.stringify(key)},"out":${payload}${attempts}${again}${under}${soft}${saga}}`;
     this.event = { kind: 'step-completed', name, body: text as Payload };
     this.#output = output.value;
     this.#tell(startedAt);
@@ -168,7 +195,7 @@ export class StepCall<Output> implements Call, Entry {
       return;
     }
     run.journal.append({ event: this.event, stored: () => undefined });
-    run.softened();
+    softened(run);
     run.settle({
       kind: 'step-completed',
       body: { key, soft: true },
@@ -176,7 +203,7 @@ export class StepCall<Output> implements Call, Entry {
       seq: 0,
       live: output,
     });
-    run.active(-1);
+    this.#isActive(false);
   }
 
   /** As an entry of the journal: its result is durable. */
@@ -189,12 +216,13 @@ export class StepCall<Output> implements Call, Entry {
       const body = { key: this.#plan.key };
       run.settle({ kind: 'step-completed', body, at, seq: 0, live: { value } });
     }
-    run.active(-1);
+    if (this.#plan.compensation !== undefined) run.saga.registered += 1;
+    this.#isActive(false);
   }
 
   #failedWith(error: unknown, startedAt: number): void {
     const run = this.#run;
-    if (run.isOver || run.cancelled !== undefined) return;
+    if (this.#isUnwanted) return;
     const { key, name, retry } = this.#plan;
     const rule = ruleFor(retry, error);
     const failure: Failure = {
@@ -205,12 +233,15 @@ export class StepCall<Output> implements Call, Entry {
     this.#tell(startedAt, failure);
     if (isDenied) this.#denied += 1;
     else this.#failed += 1;
+    if (hadNoEffect(error)) this.#harmless += 1;
     const afterMs = rule?.afterMs ?? retryAfterOf(error);
     const decision = decideRetry(
       retry.policy,
       { failed: this.#failed, denied: this.#denied },
       { failure, dice: run.config.random.next(), ...(afterMs === undefined ? {} : { afterMs }) },
     );
+    // What was cancelled is not tried again.
+    const isRetried = decision.kind === 'retry' && run.cancelled === undefined;
     const others = run.under(key);
     const body: CallBody = {
       key,
@@ -218,17 +249,25 @@ export class StepCall<Output> implements Call, Entry {
       ...(others === undefined ? {} : { with: others }),
       attempt: this.#failed + this.#denied,
       ...(isDenied ? { denied: true } : {}),
-      ...(decision.kind === 'retry' ? { retryInMs: decision.delayMs } : {}),
+      ...(isRetried ? { retryInMs: decision.delayMs } : this.#leftBehind()),
     };
     run.journal.record({
       event: { kind: 'step-failed', name, body: JSON.stringify(body) as Payload },
       stored: (at) => {
         run.mayHaveRun = false;
-        if (decision.kind === 'retry') this.#attemptAt((at + decision.delayMs) as Instant);
+        if (body.saga === true) run.saga.registered += 1;
+        if (isRetried) this.#attemptAt((at + decision.delayMs) as Instant);
         else run.settle({ kind: 'step-failed', body, at, seq: 0 });
-        run.active(-1);
+        this.#isActive(false);
       },
     });
+  }
+
+  /** Y-1: given up, but an attempt may have had its effect. */
+  #leftBehind(): Pick<CallBody, 'saga' | 'outcome'> {
+    const mayHaveHadEffect = this.#mayHaveRun || this.#failed > this.#harmless;
+    const isUndoable = this.#plan.compensation !== undefined && mayHaveHadEffect;
+    return isUndoable ? { saga: true, outcome: 'unknown' } : {};
   }
 
   #tell(startedAt: number, failure?: Failure): void {
@@ -248,9 +287,13 @@ export class StepCall<Output> implements Call, Entry {
   }
 }
 
-/** One function for all attempts: they are the hot path. */
-function run<Output>(attempt: Attempt<Output>): Output | Promise<Output> {
-  return attempt.run();
+/** Said by the error itself: `effect: 'none'`. */
+function hadNoEffect(error: unknown): boolean {
+  try {
+    return (error as { effect?: unknown } | null | undefined)?.effect === 'none';
+  } catch {
+    return false;
+  }
 }
 
 function isPromise<Value>(value: Value | Promise<Value>): value is Promise<Value> {

@@ -5,6 +5,7 @@ import { type ExecutionRecord, isTerminal } from '../execution.ts';
 import type { EventKind, HistoryEvent, InboxMessage } from '../history.ts';
 import type { ExecutionId, Payload, ProjectName } from '../names.ts';
 import type { CommandRefusal } from '../refusal.ts';
+import { turnBack } from './compensate.ts';
 import { type Delivery, deliver } from './deliver.ts';
 import { endedExecution, historyEvent, withHold, withoutHolds } from './record.ts';
 
@@ -53,14 +54,18 @@ export function decideCancel(
   view: CommandView,
   request: CommandRequest,
   now: Instant,
-): Change<'end'> | PassOn | NoChange | Refuse {
+): Change<'end'> | Change<'apply'> | PassOn | NoChange | Refuse {
   const open = requireOpen(view, request);
   if (open.kind === 'refuse') return open;
   const { execution } = open;
+  if (execution.compensating) return { kind: 'no-change', execution };
   if (execution.status === 'running') {
     // The owner that knows of one cancel has nothing to learn from a second.
     if (view.cancelAsked) return { kind: 'no-change', execution };
     return passOn(execution, { kind: 'cancel', body: request.body }, now);
+  }
+  if (execution.compensable) {
+    return { kind: 'apply', ...turnBack(execution, cancelCause(request), now) };
   }
   return endAsCancelled(execution, { ...request, now });
 }
@@ -123,6 +128,11 @@ export function decideSignal(
   if (open.kind === 'refuse') return open;
   const { name, body } = request;
   return passOn(open.execution, { kind: 'signal', name, body }, now);
+}
+
+/** Y-3: the cause of what is undone, as `compensating` says it. */
+function cancelCause({ body }: CommandRequest): Payload {
+  return `{"status":"cancelled","asked":${body}}` as Payload;
 }
 
 /** X-2 and X-21: what has ended, or belongs to others, is out of reach. */

@@ -1,24 +1,33 @@
 // Executions whose time is up (X-20). Pure.
 
 import { formatInstant, type Instant } from '../../support/clock.ts';
+import { type DeadLetter, deadLetterOf } from '../dead-letter.ts';
 import type { ExecutionRecord } from '../execution.ts';
 import type { Failure } from '../failure.ts';
 import type { HistoryEvent } from '../history.ts';
 import type { Payload } from '../names.ts';
+import { type TurnedBack, turnBack } from './compensate.ts';
 import { endedExecution, historyEvent } from './record.ts';
 
 /** Why `maintain` cancels the open children of an execution that has ended. */
 export const PARENT_ENDED: Payload = '{"by":"holdfast","reason":"parent-ended"}' as Payload;
 
 export interface OverdueEnd {
+  readonly kind: 'end';
   readonly execution: ExecutionRecord;
   readonly event: HistoryEvent;
   /** For the parent. */
   readonly outcome: Payload;
+  readonly deadLetter: DeadLetter;
 }
 
+export type OverdueDecision = OverdueEnd | ({ readonly kind: 'turn-back' } & TurnedBack);
+
 /** A running execution is its owner's to end; it knows the deadline. */
-export function decideOverdue(execution: ExecutionRecord, now: Instant): OverdueEnd | undefined {
+export function decideOverdue(
+  execution: ExecutionRecord,
+  now: Instant,
+): OverdueDecision | undefined {
   const { status, deadlineAt } = execution;
   if (status !== 'queued' && status !== 'waiting') return undefined;
   if (deadlineAt === undefined || deadlineAt > now) return undefined;
@@ -27,12 +36,18 @@ export function decideOverdue(execution: ExecutionRecord, now: Instant): Overdue
     code: 'deadline-passed',
     message: `Not ended by its deadline, ${formatInstant(deadlineAt)}.`,
   };
+  if (execution.compensable) {
+    const cause = JSON.stringify({ status: 'failed', failure }) as Payload;
+    return { kind: 'turn-back', ...turnBack(execution, cause, now) };
+  }
   const seq = execution.seq + 1;
   const body = JSON.stringify({ failure }) as Payload;
   const event = historyEvent({ kind: 'failed', body }, { seq, at: now });
   return {
+    kind: 'end',
     execution: endedExecution(execution, { status: 'failed', now, seq }),
     event,
     outcome: JSON.stringify({ status: 'failed', failure }) as Payload,
+    deadLetter: deadLetterOf(failure),
   };
 }

@@ -8,7 +8,14 @@ import type { ExecutionRecord, TerminalStatus } from '../execution.ts';
 import type { HistoryEvent, NewEvent } from '../history.ts';
 import type { ExecutionId, Payload } from '../names.ts';
 import type { NewsRefusal, OwnerRefusal } from '../refusal.ts';
-import { endedExecution, historyEvents, queuedAfter, unset, withHold } from './record.ts';
+import {
+  compensatingExecution,
+  endedExecution,
+  historyEvents,
+  queuedAfter,
+  unset,
+  withHold,
+} from './record.ts';
 
 export interface OwnerView {
   readonly execution: ExecutionRecord | undefined;
@@ -79,18 +86,20 @@ export function decidePark(
     readonly wakeInMs?: number;
     readonly wakeAfter: number;
     readonly newsSeen: number;
+    readonly compensable?: boolean;
   },
   now: Instant,
 ): OwnerDecision | Refuse<NewsRefusal> {
   const written = replayOf(view, request, isOver(request)) ?? decideWrite(view, request, now);
   if (written.kind !== 'apply') return written;
   if (written.execution.news > request.newsSeen) return unseenNews(written);
-  const { wakeInMs, wakeAfter } = request;
+  const { wakeInMs, wakeAfter, compensable = false } = request;
   const execution: ExecutionRecord = {
     ...unset(written.execution, 'session', 'readyAt'),
     status: 'waiting',
     ...(wakeInMs === undefined ? {} : { readyAt: laterBy(now, wakeInMs) }),
     wakeAfter,
+    compensable: compensable && !written.execution.compensating,
     seq: lastSeqOf(view, written),
   };
   return { ...written, execution };
@@ -104,6 +113,8 @@ export function decideGiveBack(
     readonly blocked?: boolean;
     readonly paused?: boolean;
     readonly newsSeen?: number;
+    readonly compensable?: boolean;
+    readonly compensating?: boolean;
   },
   now: Instant,
 ): OwnerDecision | Refuse<NewsRefusal> {
@@ -114,7 +125,10 @@ export function decideGiveBack(
   const queued = queuedAfter(written.execution, now, request.delayMs);
   const blocked = request.blocked === true ? withHold(queued, 'blocked') : queued;
   const held = request.paused === true ? withHold(blocked, 'paused') : blocked;
-  return { ...written, execution: { ...held, seq: lastSeqOf(view, written) } };
+  const { compensable = false } = request;
+  const kept = { ...held, compensable: compensable && !held.compensating };
+  const turned = request.compensating === true ? compensatingExecution(kept) : kept;
+  return { ...written, execution: { ...turned, seq: lastSeqOf(view, written) } };
 }
 
 function decideWrite(view: OwnerView, request: OwnerRequest, now: Instant): Change | Refuse {

@@ -7,7 +7,7 @@ import type { HistoryEvent, NewEvent } from '../history.ts';
 /** In the order in which every store lists them. */
 const HOLDS: readonly Hold[] = ['paused', 'blocked', 'behind-key'];
 
-type Unsettable = 'readyAt' | 'session' | 'key' | 'intent';
+type Unsettable = 'readyAt' | 'session' | 'key' | 'intent' | 'deadlineAt';
 
 /** The record with some of its optional parts absent. */
 export function unset(
@@ -46,6 +46,11 @@ export function queuedAfter(
   return queuedAt(execution, laterBy(now, delayMs));
 }
 
+/** Y-2: from here on it undoes; the deadline was for what it did. */
+export function compensatingExecution(execution: ExecutionRecord): ExecutionRecord {
+  return { ...unset(execution, 'deadlineAt'), compensating: true, compensable: false };
+}
+
 /** what every end does to the row itself, whoever ends it. The fence stays, to tell claims apart. */
 export function endedExecution(
   execution: ExecutionRecord,
@@ -60,6 +65,7 @@ export function endedExecution(
     gated: false,
     hasPlace: false,
     wakeAfter: 0,
+    compensable: false,
   };
 }
 

@@ -82,10 +82,17 @@ export interface Inheritance {
   readonly cancel: InboxMessage | undefined;
 }
 
-/** of the messages that nobody has acted on. Children that ended were those of the one before. */
+/** Children that ended and awaits that settled were those of the one before. */
+const INHERITED: ReadonlySet<InboxMessage['kind']> = new Set<InboxMessage['kind']>([
+  'signal',
+  'pause',
+  'resume',
+]);
+
+/** of the messages that nobody has acted on. */
 export function inheritanceOf(left: readonly InboxMessage[]): Inheritance {
   const messages = left
-    .filter(({ kind }) => kind !== 'child-ended' && kind !== 'cancel')
+    .filter(({ kind }) => INHERITED.has(kind))
     .map((message, index) => ({ ...message, n: index + 1 }));
   return { messages, cancel: left.find(({ kind }) => kind === 'cancel') };
 }
@@ -94,7 +101,7 @@ function sharesPlace(a: Submission, b: Submission): boolean {
   return a.concurrency?.key === b.concurrency?.key && a.project === b.project;
 }
 
-function insertion(request: SubmitRequest, now: Instant): Insertion {
+export function insertion(request: SubmitRequest, now: Instant): Insertion {
   const { delayMs, body, ...submission } = request;
   const event = historyEvent(
     { kind: 'submitted', ...(body === undefined ? {} : { body }) },
@@ -117,6 +124,8 @@ function insertion(request: SubmitRequest, now: Instant): Insertion {
     seq: 1,
     news: 0,
     wakeAfter: 0,
+    compensable: false,
+    compensating: false,
   };
   return { kind: 'insert', execution, event };
 }

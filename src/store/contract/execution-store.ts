@@ -7,6 +7,8 @@
 // applied), OutcomeUnknown (may have been applied; the same call may be repeated, and is answered as
 // if it were the first) and StoreCorrupt.
 
+import type { OpenAwait } from '../../execution/await.ts';
+import type { DeadLetter } from '../../execution/dead-letter.ts';
 import type {
   ExecutionRecord,
   Lane,
@@ -27,6 +29,8 @@ import type { Fence } from '../../lease/fence.ts';
 import type { SessionId } from '../../lease/names.ts';
 import type { KernelStore } from '../../lease/port.ts';
 import type { Instant } from '../../support/clock.ts';
+import type { AwaitStore } from './await-store.ts';
+import type { RepairStore } from './repair-store.ts';
 import type { ScheduleStore } from './schedule-store.ts';
 import type { TemplateStore } from './template-store.ts';
 
@@ -41,7 +45,9 @@ export interface ExecutionStore
     ExecutionReads,
     PayloadStore,
     TemplateStore,
-    ScheduleStore {
+    ScheduleStore,
+    AwaitStore,
+    RepairStore {
   /** Calls back when something may have become ready or may have ended. It may be lost, late or wrong. */
   onRing(listener: () => void): () => void;
 }
@@ -69,7 +75,7 @@ export interface ExecutionOwning {
 /** What everybody else does. */
 export interface ExecutionCommands {
   submit(request: Submit): Promise<SubmitAnswer>;
-  cancel(request: Command): Promise<CommandAnswer>;
+  cancel(request: Cancel): Promise<CommandAnswer>;
   pause(request: Command): Promise<CommandAnswer>;
   /** Takes away `paused`, and `blocked` too. */
   resume(request: Command): Promise<CommandAnswer>;
@@ -150,6 +156,8 @@ export interface OwnerWrite {
   readonly seq: number;
   readonly events: readonly NewEvent[];
   readonly children?: readonly Submit[];
+  /** Opened with it (W-1). */
+  readonly awaits?: readonly OpenAwait[];
   readonly attachments?: readonly Attachment[];
   readonly progress?: Payload;
 }
@@ -190,6 +198,10 @@ export interface Finish extends OwnerWrite {
   readonly newsSeen?: number;
   /** With a successor: messages that were read and not acted on, and go on too. */
   readonly unread?: readonly number[];
+  /** When it ends as `failed` or `quarantined` (Y-10). */
+  readonly deadLetter?: DeadLetter;
+  /** It opened awaits that have not settled (W-9). Wrong only in being said in vain. */
+  readonly leavesAwaits?: boolean;
 }
 
 export type Finished = { readonly kind: 'finished'; readonly at: Instant } | Refused<OwnerRefusal>;
@@ -201,6 +213,8 @@ export interface Park extends OwnerWrite {
   readonly wakeAfter: number;
   /** Refused when more has arrived (X-5). */
   readonly newsSeen: number;
+  /** There are registered compensations (Y-3). */
+  readonly compensable?: boolean;
 }
 
 export type Parked = { readonly kind: 'parked' } | Refused<OwnerRefusal> | Refused<NewsRefusal>;
@@ -212,6 +226,10 @@ export interface GiveBack extends OwnerWrite {
   readonly paused?: boolean;
   /** Of who gives back because of a message: refused when more has arrived (X-5). */
   readonly newsSeen?: number;
+  /** There are registered compensations (Y-3). */
+  readonly compensable?: boolean;
+  /** It undoes from here on (Y-2). */
+  readonly compensating?: boolean;
 }
 
 export type GivenBack =
@@ -232,6 +250,11 @@ export interface Command {
   readonly project: ProjectName;
   /** Who and why, as the event and the inbox message say it. */
   readonly body: Payload;
+}
+
+/** Y-23: for one item of a bulk job. */
+export interface Cancel extends Command {
+  readonly job?: ExecutionId;
 }
 
 export type CommandAnswer =

@@ -85,7 +85,7 @@ export function poolConfig(options: PostgresStoreOptions, pg: Driver): PoolConfi
  * And a grant that was answered must not be forgotten by a crash, or its fence is issued again (T-3).
  */
 const SETTINGS =
-  '-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off -c plan_cache_mode=force_generic_plan -c synchronous_commit=on';
+  '-c enable_seqscan=off -c enable_bitmapscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off -c plan_cache_mode=force_generic_plan -c synchronous_commit=on';
 
 function connection(url: string, options: PostgresStoreOptions): PoolConfig {
   if (!/^postgres(ql)?:\/\//.test(url)) {

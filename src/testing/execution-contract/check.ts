@@ -1,12 +1,14 @@
 // What must hold at any time, whatever was done: the row agrees with its history (X-4), with its status
-// (X-3), and its inbox with its counter (X-5).
+// (X-3), its inbox with its counter (X-5), its awaits with both (W-3, W-9), dead letters with the ended.
 
 import assert from 'node:assert/strict';
 import { type ExecutionRecord, isTerminal } from '../../execution/execution.ts';
 import type { HistoryEvent, InboxMessage } from '../../execution/history.ts';
 import type { ExecutionId } from '../../execution/names.ts';
 import { projectHistory } from '../../execution/project.ts';
+import type { InteractionFound } from '../../store/contract/await-store.ts';
 import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
+import { allDeadLetters, allInteractions, checkAwaits, checkRepair } from './check-awaits.ts';
 import { PROJECTS } from './worker.ts';
 
 const PAGE = 50;
@@ -14,7 +16,13 @@ const PAGE = 50;
 const HISTORY_PAGE = 7;
 
 export async function checkEverything(store: CoordinatorStore): Promise<void> {
-  for (const execution of await allExecutions(store)) await checkExecution(store, execution);
+  const executions = await allExecutions(store);
+  const interactions = await allInteractions(store);
+  const byExecution = Map.groupBy(interactions, ({ interaction }) => interaction.execution);
+  for (const execution of executions) {
+    await checkExecution(store, execution, byExecution.get(execution.id) ?? []);
+  }
+  checkRepair(executions, await allDeadLetters(store));
 }
 
 /** Every execution of the projects that cases use, newest first. */
@@ -68,7 +76,11 @@ function follow(after: number, page: readonly unknown[]): readonly number[] {
   return page.map((_, index) => after + 1 + index);
 }
 
-async function checkExecution(store: CoordinatorStore, execution: ExecutionRecord): Promise<void> {
+async function checkExecution(
+  store: CoordinatorStore,
+  execution: ExecutionRecord,
+  awaits: readonly InteractionFound[],
+): Promise<void> {
   const { id } = execution;
   const about = JSON.stringify(execution);
   assert.deepEqual(await store.executions.read(id), execution, 'X-22: read and list agree');
@@ -85,6 +97,7 @@ async function checkExecution(store: CoordinatorStore, execution: ExecutionRecor
     Array.from({ length: execution.news }, (_, index) => index + 1),
     `X-5: news counts the inbox: ${about}`,
   );
+  checkAwaits(execution, awaits, messages);
 }
 
 /** X-3, X-14: what each status implies. */
@@ -100,7 +113,12 @@ function checkRow(execution: ExecutionRecord): void {
   assert.equal(endedAt !== undefined, isTerminal(status), about);
   if (status === 'running') assert.equal(wakeAfter, 0, about);
   if (status === 'running' || status === 'waiting') assert.notEqual(fence, undefined, about);
-  if (isTerminal(status)) assert.equal(execution.hasPlace, false, about);
+  if (isTerminal(status)) {
+    assert.deepEqual([execution.hasPlace, execution.compensable], [false, false], about);
+  }
+  if (execution.compensating) {
+    assert.deepEqual([execution.compensable, execution.deadlineAt], [false, undefined], about);
+  }
   if (holds.includes('behind-key')) assert.equal(execution.hasPlace, false, about);
 }
 
@@ -120,6 +138,7 @@ function checkProjection(execution: ExecutionRecord, events: readonly HistoryEve
       fence: execution.fence,
       session: execution.session,
       fruitlessClaims: execution.fruitlessClaims,
+      compensating: execution.compensating,
       holds: execution.holds.filter(isOwn),
     },
     {
@@ -128,6 +147,7 @@ function checkProjection(execution: ExecutionRecord, events: readonly HistoryEve
       fence: projected.fence,
       session: projected.session,
       fruitlessClaims: projected.fruitlessClaims,
+      compensating: projected.compensating,
       holds: projected.holds,
     },
     about,

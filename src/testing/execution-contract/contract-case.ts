@@ -1,6 +1,6 @@
 // The contract of a store that keeps executions, as data: a case says which rules of
-// docs/spec/execution.md it upholds and how to find out. After every case everything that is stored
-// is compared with the rules that must hold at any time.
+// docs/spec/execution.md, await.md and repair.md it upholds and how to find out. After every case everything
+// that is stored is compared with the rules that must hold at any time.
 
 import type { LeasePolicy } from '../../lease/policy.ts';
 import type { CoordinatorStore } from '../../store/contract/execution-store.ts';

@@ -5,6 +5,7 @@ import type { ExecutionRefusal } from '../../execution/refusal.ts';
 import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
 import { whyOf } from '../lease-contract/expect.ts';
 import { allExecutions, allHistory, allMessages } from './check.ts';
+import { allDeadLetters, allInteractions } from './check-awaits.ts';
 
 export type Why = ExecutionRefusal['why'];
 
@@ -52,5 +53,10 @@ async function everything(store: CoordinatorStore): Promise<unknown> {
       attachments: [...attachments].sort((a, b) => (a.name < b.name ? -1 : 1)),
     });
   }
+  for (const { interaction, unit } of await allInteractions(store)) {
+    const late = await store.executions.lateAnswers(interaction);
+    found.push({ interaction, unit, late });
+  }
+  found.push(...(await allDeadLetters(store)));
   return found;
 }

@@ -3,9 +3,11 @@
 //   for (const each of executionContract)
 //     test(`${each.upholds}: ${each.name}`, () => runExecutionCase(each, backend));
 
+import { awaitCases } from './awaits/index.ts';
 import type { ExecutionCase } from './contract-case.ts';
 import { ownershipCases } from './ownership/index.ts';
 import { readCases } from './reads/index.ts';
+import { repairCases } from './repair/index.ts';
 import { schedulingCases } from './scheduling/index.ts';
 import { verbCases } from './verbs/index.ts';
 
@@ -22,4 +24,6 @@ export const executionContract: readonly ExecutionCase[] = [
   ...verbCases,
   ...readCases,
   ...schedulingCases,
+  ...awaitCases,
+  ...repairCases,
 ];

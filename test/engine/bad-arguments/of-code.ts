@@ -5,7 +5,11 @@ import { type Argument, argumentsOf, type Fits, type Options } from './argument.
 import { PLACING, partsOfLimits } from './of-holdfast.ts';
 import { ANY_TEXT, FUNCTION, LABEL, NONE, NUMBER, optional, TEXT, VALUE } from './wrong-values.ts';
 
-const STEP: Fits = { retry: optional(['an object']), timeoutMs: optional(NUMBER) };
+const STEP: Fits = {
+  retry: optional(['an object']),
+  timeoutMs: optional(NUMBER),
+  compensate: optional(FUNCTION),
+};
 
 export const OPTIONS_OF_CODE: readonly Options<Context>[] = [
   {
@@ -90,6 +94,7 @@ const PLAIN: readonly Argument<Context>[] = [
   }),
   one('fanOut', /input/, { fits: VALUE, hand: (ctx, wrong) => ctx.fanOut('p', [1, wrong]) }),
   one('receive', /name/, { fits: TEXT, hand: (ctx, name) => ctx.receive(name as string) }),
+  one('await', /name|question/, { fits: TEXT, hand: (ctx, name) => ctx.await(name as string) }),
   one('checkpoint', /checkpoint/, { fits: VALUE, hand: (ctx, state) => ctx.checkpoint(state) }),
   one('attach', /name/, { fits: TEXT, hand: (ctx, name) => ctx.attach(name as string, 'x') }),
   one('attach', /content/, {

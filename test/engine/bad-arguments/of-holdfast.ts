@@ -239,7 +239,7 @@ export const OPTIONS: readonly Options<Given>[] = [
 ];
 
 const ID = (
-  of: 'read' | 'cancel' | 'pause' | 'resume' | 'attachments' | 'history' | 'result',
+  of: 'read' | 'explain' | 'cancel' | 'pause' | 'resume' | 'attachments' | 'history' | 'result',
 ): Argument<Given> => ({
   of,
   says: /execution id/,
@@ -303,6 +303,7 @@ const PLAIN: readonly Argument<Given>[] = [
     }),
   ),
   ID('read'),
+  ID('explain'),
   ID('cancel'),
   ID('pause'),
   ID('resume'),

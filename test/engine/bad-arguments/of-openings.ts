@@ -31,6 +31,8 @@ const HOLDFAST: Fits = {
   clock: optional(NONE),
   timers: optional(NONE),
   random: optional(NONE),
+  pipelines: optional(['an array']),
+  links: optional(NONE),
 };
 const RETRY: Fits = {
   attempts: optional(NUMBER),
@@ -67,7 +69,7 @@ const openings: readonly Options<void>[] = [
     fits: NONE,
     names: {
       ...(() => {
-        const { store: _store, clock: _clock, timers: _timers, ...rest } = HOLDFAST;
+        const { store: _store, clock: _clock, timers: _timers, links: _links, ...rest } = HOLDFAST;
         return rest;
       })(),
       pipelines: NONE,
@@ -80,6 +82,7 @@ const openings: readonly Options<void>[] = [
     with: { name: 'p', run: () => 1 },
     fits: NONE,
     names: {
+      awaits: optional(['an array']),
       name: TEXT,
       run: FUNCTION,
       input: optional(NONE),

@@ -15,8 +15,18 @@ import type { ExecutionState } from './state.ts';
 
 export function commandView(state: ExecutionState, id: ExecutionId): CommandView {
   const entry = state.entries.get(id);
-  const kinds = entry?.inbox.map(({ kind }) => kind).reverse() ?? [];
-  return { execution: entry?.execution, ...askedBy(kinds) };
+  const asked = (): ReturnType<typeof askedBy> =>
+    askedBy(entry?.inbox.map(({ kind }) => kind).reverse() ?? []);
+  // Signals, of which there may be many, do not look.
+  return {
+    execution: entry?.execution,
+    get cancelAsked() {
+      return asked().cancelAsked;
+    },
+    get pauseAsked() {
+      return asked().pauseAsked;
+    },
+  };
 }
 
 export function obey(

@@ -1,10 +1,13 @@
 // All that an end does, whoever brings it about.
 
+import type { DeadLetter } from '../../../execution/dead-letter.ts';
 import { CANCELLED_OUTCOME } from '../../../execution/decide/command.ts';
 import { type ExecutionRecord, isTerminal } from '../../../execution/execution.ts';
 import type { HistoryEvent } from '../../../execution/history.ts';
 import type { Payload } from '../../../execution/names.ts';
 import type { Instant } from '../../../support/clock.ts';
+import { closeAwaits } from './awaits.ts';
+import { writeDeadLetter } from './dead-letters.ts';
 import { tellParent } from './deliver.ts';
 import { freePlace } from './gates.ts';
 import type { Entry, ExecutionState } from './state.ts';
@@ -15,6 +18,9 @@ export interface End {
   readonly events: readonly HistoryEvent[];
   readonly outcome?: Payload;
   readonly continued?: Continued;
+  readonly deadLetter?: DeadLetter;
+  /** Whoever ends it knows that there is no await to close (W-9). */
+  readonly leavesNoAwaits?: boolean;
 }
 
 export function endExecution(
@@ -24,6 +30,8 @@ export function endExecution(
 ): void {
   const before = entry.execution;
   state.append(entry, end.events);
+  if (end.deadLetter !== undefined) writeDeadLetter(state, end.execution, end.deadLetter);
+  if (end.leavesNoAwaits !== true) closeAwaits(state, before.id, now);
   state.put(entry, end.execution);
   const { continued } = end;
   const next = continued === undefined ? undefined : follow(state, { entry, before }, continued);

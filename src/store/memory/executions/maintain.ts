@@ -15,7 +15,7 @@ export function maintain(state: ExecutionState, { limit }: Maintain): Maintained
   const overdue: ExecutionId[] = [];
   for (let id = nextOverdue(state, now); id !== undefined; id = nextOverdue(state, now)) {
     if (overdue.length >= limit) break;
-    failOverdue(state, id, now);
+    endOverdue(state, id, now);
     overdue.push(id);
   }
   let cancelled = 0;
@@ -39,12 +39,19 @@ function nextOverdue(state: ExecutionState, now: Instant): ExecutionId | undefin
   return undefined;
 }
 
-function failOverdue(state: ExecutionState, id: ExecutionId, now: Instant): void {
+function endOverdue(state: ExecutionState, id: ExecutionId, now: Instant): void {
   const entry = state.entries.get(id);
-  const end = entry === undefined ? undefined : decideOverdue(entry.execution, now);
-  if (entry === undefined || end === undefined) return;
-  const { execution, event, outcome } = end;
-  endExecution(state, entry, { end: { execution, events: [event], outcome }, now });
+  const decision = entry === undefined ? undefined : decideOverdue(entry.execution, now);
+  if (entry === undefined || decision === undefined) return;
+  const { execution, event } = decision;
+  if (decision.kind === 'end') {
+    const { outcome, deadLetter } = decision;
+    endExecution(state, entry, { end: { execution, events: [event], outcome, deadLetter }, now });
+  } else {
+    state.append(entry, [event]);
+    state.put(entry, execution);
+    state.ring();
+  }
 }
 
 function nextOrphan(state: ExecutionState): ExecutionId | undefined {

@@ -1,15 +1,23 @@
 import type { ExecutionStore } from '../../contract/execution-store.ts';
 import type { MemoryState } from '../state.ts';
+import { answer } from './answer.ts';
+import { assignAwait } from './assign-await.ts';
 import { attachment, attachments } from './attachments.ts';
 import { getBlob, putBlob } from './blobs.ts';
 import { cancel } from './cancel.ts';
+import { cancelAwait } from './cancel-await.ts';
 import { children } from './children.ts';
 import { claim } from './claim.ts';
+import { deadLetter, deadLetterGroups, deadLetters } from './dead-letters.ts';
+import { expireAwaits } from './expire-awaits.ts';
+import { extendAwait } from './extend-await.ts';
 import { finish } from './finish.ts';
 import { dueSchedules, fireSchedule } from './fire-schedule.ts';
 import { giveBack } from './give-back.ts';
 import { history } from './history.ts';
 import { inbox } from './inbox.ts';
+import { interaction, interactions, lateAnswers } from './interactions.ts';
+import { jobItems, noteJobItem } from './jobs.ts';
 import { list } from './list.ts';
 import { maintain } from './maintain.ts';
 import { outcomes } from './outcomes.ts';
@@ -17,6 +25,7 @@ import { park } from './park.ts';
 import { pause } from './pause.ts';
 import { readExecution } from './read-execution.ts';
 import { record } from './record.ts';
+import { redrive } from './redrive.ts';
 import { resume } from './resume.ts';
 import {
   pauseSchedule,
@@ -72,6 +81,20 @@ export function openExecutions(kernel: MemoryState): {
     removeSchedule: async (request) => removeSchedule(state, request),
     dueSchedules: async (query) => dueSchedules(state, query),
     fireSchedule: async (request) => fireSchedule(state, request),
+    answer: async (request) => answer(state, request),
+    expireAwaits: async (request) => expireAwaits(state, request),
+    extendAwait: async (request) => extendAwait(state, request),
+    assignAwait: async (request) => assignAwait(state, request),
+    cancelAwait: async (request) => cancelAwait(state, request),
+    interaction: async (query) => interaction(state, query),
+    interactions: async (query) => interactions(state, query),
+    lateAnswers: async (query) => lateAnswers(state, query),
+    redrive: async (request) => redrive(state, request),
+    deadLetter: async (id) => deadLetter(state, id),
+    deadLetters: async (query) => deadLetters(state, query),
+    deadLetterGroups: async (query) => deadLetterGroups(state, query),
+    noteJobItem: async (request) => noteJobItem(state, request),
+    jobItems: async (query) => jobItems(state, query),
     onRing(listener) {
       state.rings.add(listener);
       return () => state.rings.delete(listener);

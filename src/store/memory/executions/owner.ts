@@ -4,6 +4,7 @@ import type { OwnerDecision, OwnerRequest, OwnerView } from '../../../execution/
 import type { NewsRefusal, OwnerRefusal } from '../../../execution/refusal.ts';
 import type { Instant } from '../../../support/clock.ts';
 import type { OwnerWrite } from '../../contract/execution-store.ts';
+import { openAwaits } from './awaits.ts';
 import type { Entry, ExecutionState } from './state.ts';
 import { insertChildren } from './submit.ts';
 
@@ -35,7 +36,7 @@ export function refused<Why extends OwnerRefusal | NewsRefusal>(
 
 type Change = Extract<OwnerDecision, { kind: 'apply' }>;
 
-/** Events, row, children and attachments together; ends go through `endExecution` for the first two. */
+/** Events, row, children, awaits and attachments together; ends go through `endExecution` for the first two. */
 export function write(
   state: ExecutionState,
   entry: Entry,
@@ -52,6 +53,7 @@ export function write(
   state.append(entry, change.events);
   state.put(entry, change.execution);
   carry(state, entry, { request, now });
+  if (request.awaits !== undefined) openAwaits(state, entry, { awaits: request.awaits, now });
 }
 
 export function carry(

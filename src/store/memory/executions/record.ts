@@ -7,8 +7,9 @@ export function record(state: ExecutionState, request: OwnerWrite): Recorded {
   const now = state.kernel.now();
   const decision = decideRecord(ownerView(state, request, request.events.length), request, now);
   if (decision.kind === 'refuse') return refused(state, decision.refusal);
-  const { news } = decision.execution;
-  if (decision.kind === 'replay') return { kind: 'recorded', news, at: decision.at };
-  write(state, entryOf(state, request), { change: decision, request, now });
-  return { kind: 'recorded', news, at: now };
+  const entry = entryOf(state, request);
+  if (decision.kind === 'apply') write(state, entry, { change: decision, request, now });
+  // What it opened may have been answered before (W-2), which is news.
+  const { news } = entry.execution;
+  return { kind: 'recorded', news, at: decision.kind === 'replay' ? decision.at : now };
 }

@@ -1,15 +1,18 @@
 // What the memory store remembers of executions. Like the rest of it: every verb looks up a view, asks
 // the pure decision, and writes the result down in the same turn.
 
+import type { Answer, AwaitUnit, Interaction } from '../../../execution/await.ts';
+import type { DeadLetterRecord } from '../../../execution/dead-letter.ts';
 import type { RateState } from '../../../execution/decide/gates.ts';
 import type { ExecutionRecord, Lane } from '../../../execution/execution.ts';
 import type { HistoryEvent, InboxMessage } from '../../../execution/history.ts';
-import type { ExecutionId, ProjectName } from '../../../execution/names.ts';
+import type { CallKey, ExecutionId, InteractionId, ProjectName } from '../../../execution/names.ts';
 import type { Schedule } from '../../../execution/schedule.ts';
 import type { Template } from '../../../execution/template.ts';
 import type { SessionId } from '../../../lease/names.ts';
 import type { Instant } from '../../../support/clock.ts';
-import type { Attachment } from '../../contract/execution-store.ts';
+import type { Attachment, CommandAnswer } from '../../contract/execution-store.ts';
+import type { JobItem, RedriveAnswer } from '../../contract/repair-store.ts';
 import type { MemoryState } from '../state.ts';
 import { Heap } from './heap.ts';
 import { ReadyQueues } from './ready.ts';
@@ -45,6 +48,17 @@ export interface ScheduleEntry {
   lastKey: string | undefined;
 }
 
+/** One await of one execution; without a unit while there are only early answers (W-2). */
+export interface UnitEntry {
+  unit: AwaitUnit | undefined;
+  readonly ids: Set<InteractionId>;
+}
+
+export interface JobEntry {
+  readonly item: JobItem;
+  readonly answer: CommandAnswer | RedriveAnswer;
+}
+
 export class ExecutionState {
   readonly kernel: MemoryState;
   readonly entries: Map<ExecutionId, Entry> = new Map();
@@ -65,27 +79,45 @@ export class ExecutionState {
   readonly templates: Map<string, Template> = new Map();
   /** By project and id. */
   readonly schedules: Map<string, ScheduleEntry> = new Map();
+  readonly awaits: Map<ExecutionId, Map<CallKey, UnitEntry>> = new Map();
+  readonly interactions: Map<InteractionId, Interaction> = new Map();
+  readonly interactionIds: Map<ProjectName, InteractionId[]> = new Map();
+  readonly lateAnswers: Map<InteractionId, readonly Answer[]> = new Map();
+  /** Executions that have an open unit with something due at that time. */
+  readonly dueAwaits: Heap = new Heap();
+  readonly deadLetters: Map<ExecutionId, DeadLetterRecord> = new Map();
+  readonly deadLetterIds: Map<ProjectName, ExecutionId[]> = new Map();
+  /** The newest re-drive of each. */
+  readonly redrives: Map<ExecutionId, ExecutionId> = new Map();
+  /** By job and target. */
+  readonly jobs: Map<ExecutionId, Map<ExecutionId, JobEntry>> = new Map();
   readonly rings: Set<() => void> = new Set();
 
   constructor(kernel: MemoryState) {
     this.kernel = kernel;
   }
 
-  insert(execution: ExecutionRecord, event: HistoryEvent): Entry {
+  insert(
+    execution: ExecutionRecord,
+    events: readonly HistoryEvent[],
+    previous: Entry['previous'] = 'none',
+  ): Entry {
     const entry: Entry = {
       execution: frozen(execution),
-      previous: 'none',
+      previous,
       claimedSeq: 0,
-      history: [Object.freeze(event)],
+      history: [],
       inbox: [],
       attachments: new Map(),
     };
-    const { id, project, key, parent, deadlineAt } = execution;
+    const { id, project, key, parent, redriveOf, deadlineAt } = execution;
+    this.append(entry, events);
     this.entries.set(id, entry);
     if (execution.gated) this.#countGated(execution, 1);
     addSorted(this.ids, project, id);
     if (key !== undefined) this.keys.set(inProject(project, key), id);
     if (parent !== undefined) addSorted(this.children, parent.id, id);
+    if (redriveOf !== undefined) this.redrives.set(redriveOf, id);
     if (deadlineAt !== undefined) this.deadlines.push({ at: deadlineAt, id });
     if (execution.holds.length === 0) this.ready.add(execution);
     return entry;
@@ -107,6 +139,26 @@ export class ExecutionState {
 
   append(entry: Entry, events: readonly HistoryEvent[]): void {
     for (const event of events) entry.history.push(Object.freeze(event));
+  }
+
+  unitEntry(execution: ExecutionId, call: CallKey): UnitEntry {
+    const calls = this.awaits.get(execution) ?? new Map<CallKey, UnitEntry>();
+    const entry = calls.get(call) ?? { unit: undefined, ids: new Set() };
+    this.awaits.set(execution, calls.set(call, entry));
+    return entry;
+  }
+
+  putInteraction(interaction: Interaction): void {
+    const { id, project, execution, call } = interaction;
+    if (!this.interactions.has(id)) addSorted(this.interactionIds, project, id);
+    this.interactions.set(id, Object.freeze(interaction));
+    this.unitEntry(execution, call).ids.add(id);
+  }
+
+  putDeadLetter(letter: DeadLetterRecord): void {
+    const { execution, project } = letter;
+    if (!this.deadLetters.has(execution)) addSorted(this.deadLetterIds, project, execution);
+    this.deadLetters.set(execution, Object.freeze(letter));
   }
 
   /** Something may be ready, or has ended. A listener's failure is nobody else's. */
@@ -153,14 +205,14 @@ function frozen(execution: ExecutionRecord): ExecutionRecord {
   return Object.freeze(execution);
 }
 
-function addSorted<Key>(lists: Map<Key, ExecutionId[]>, key: Key, id: ExecutionId): void {
+function addSorted<Key, Id extends string>(lists: Map<Key, Id[]>, key: Key, id: Id): void {
   const list = lists.get(key) ?? [];
   lists.set(key, list);
   list.splice(firstFrom(list, id), 0, id);
 }
 
 /** The place of the first id that is not less. */
-export function firstFrom(sorted: readonly ExecutionId[], id: ExecutionId): number {
+export function firstFrom(sorted: readonly string[], id: string): number {
   let [low, high] = [0, sorted.length];
   if ((sorted[high - 1] ?? '') < id) return high;
   while (low < high) {

@@ -37,7 +37,7 @@ function insertOne(state: ExecutionState, request: Submit, now: Instant): Submit
     return { kind: 'submitted', id: decision.id, existing: true };
   }
   const { execution, event } = decision;
-  state.insert(execution, event);
+  state.insert(execution, [event]);
   if (exhausted) waitForPlace(state, execution);
   const above = parent === undefined ? undefined : state.entries.get(parent.id);
   if (above !== undefined && isTerminal(above.execution.status)) state.orphans.add(execution.id);

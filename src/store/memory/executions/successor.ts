@@ -37,7 +37,7 @@ export function follow(
   const { hasPlace } = execution;
   // who takes the place over is no new submit.
   if (!hasPlace) noteLimit(state, execution);
-  const entry = state.insert({ ...execution, news: messages.length }, event);
+  const entry = state.insert({ ...execution, news: messages.length }, [event]);
   for (const message of messages) entry.inbox.push(Object.freeze(message));
   if (cancel === undefined) return { entry, hasPlace };
   return { entry, hasPlace, cancelled: endAsCancelled(entry.execution, { ...cancel, now }) };

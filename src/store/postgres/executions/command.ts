@@ -10,12 +10,13 @@ import type { ExecutionRecord } from '../../../execution/execution.ts';
 import type { InboxMessage } from '../../../execution/history.ts';
 import type { ExecutionId } from '../../../execution/names.ts';
 import type { Instant } from '../../../support/clock.ts';
-import type { Command, CommandAnswer } from '../../contract/execution-store.ts';
+import type { Cancel, CommandAnswer } from '../../contract/execution-store.ts';
 import { toExecution } from '../../execution-rows.ts';
 import { persistently } from '../committer.ts';
-import { type Queries, statement } from '../database.ts';
+import { type Attempted, type Queries, statement } from '../database.ts';
 import { deliverTo } from './deliver.ts';
 import { afterEnd } from './end-execution.ts';
+import { noteAnswers, storedAnswers } from './jobs.ts';
 import type { Parts } from './parts.ts';
 import { appendEvents, lockExecution, postMessage, saveExecution } from './rows.ts';
 
@@ -30,17 +31,32 @@ export type Decide = (view: CommandView, now: Instant) => CommandDecision;
 
 export async function command(
   parts: Parts,
-  request: Command,
+  request: Cancel,
   decide: Decide,
 ): Promise<CommandAnswer> {
   const answer = await persistently(parts.surroundings, () =>
-    parts.database.attempt(async (queries) => {
-      const result = await obey(queries, request.id, decide);
-      return { keep: result.kind === 'done' || result.kind === 'passed-on', result };
-    }, parts.boundaries),
+    parts.database.attempt((queries) => obeyOnce(queries, request, decide), parts.boundaries),
   );
   if (answer.kind === 'done' || answer.kind === 'passed-on') parts.bell.ring();
   return answer;
+}
+
+/** Y-23: what is asked for a job is answered as the first time, refusals too. */
+async function obeyOnce(
+  queries: Queries,
+  { id, job }: Cancel,
+  decide: Decide,
+): Promise<Attempted<CommandAnswer>> {
+  if (job === undefined) {
+    const result = await obey(queries, id, decide);
+    return { keep: result.kind === 'done' || result.kind === 'passed-on', result };
+  }
+  const of = { job, target: id };
+  const [stored] = (await storedAnswers<CommandAnswer>(queries, [of])).values();
+  if (stored !== undefined) return { keep: false, result: stored };
+  const answer = await obey(queries, id, decide);
+  await noteAnswers(queries, [{ of, answer }]);
+  return { keep: true, result: answer };
 }
 
 /** In a transaction. */
@@ -66,7 +82,8 @@ export async function obey(
   await saveExecution(queries, execution);
   await appendEvents(queries, id, [decision.event]);
   if (decision.kind === 'end') {
-    await afterEnd(queries, before as ExecutionRecord, { now, outcome: CANCELLED_OUTCOME });
+    const end = { after: execution, now, outcome: CANCELLED_OUTCOME, leavesAwaits: true };
+    await afterEnd(queries, before as ExecutionRecord, end);
   } else if (decision.message !== undefined) {
     await postMessage(queries, id, decision.message);
   }

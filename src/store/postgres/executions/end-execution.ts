@@ -1,14 +1,16 @@
 // All that an end does besides the row itself, whoever brings it about (X-14). The row is locked and saved.
 
+import type { DeadLetter } from '../../../execution/dead-letter.ts';
 import { CANCELLED_OUTCOME, endAsCancelled } from '../../../execution/decide/command.ts';
 import type { ExecutionRecord } from '../../../execution/execution.ts';
-import type { InboxMessage } from '../../../execution/history.ts';
-import type { ExecutionId } from '../../../execution/names.ts';
+import type { ExecutionId, Payload } from '../../../execution/names.ts';
 import { assert } from '../../../support/assert.ts';
 import type { Instant } from '../../../support/clock.ts';
 import type { Finish } from '../../contract/execution-store.ts';
 import { toExecution } from '../../execution-rows.ts';
 import { type Queries, statement } from '../database.ts';
+import { closeAwaits } from './awaits.ts';
+import { writeDeadLetter } from './dead-letters.ts';
 import { tellParent } from './deliver.ts';
 import { freePlace } from './places.ts';
 import { appendEvents, lockExecution, saveExecution } from './rows.ts';
@@ -20,12 +22,18 @@ const NOTE_CHILDREN = statement(`
    where exists (select from hf.execution c where c.parent_id = $1)
       on conflict (parent_id) do update set after_id = null`);
 
-type End = Pick<Finish, 'outcome' | 'successor' | 'newsSeen' | 'unread'> & {
+export type End = Pick<Finish, 'outcome' | 'successor' | 'newsSeen' | 'unread'> & {
+  readonly after: ExecutionRecord;
   readonly now: Instant;
+  readonly deadLetter?: DeadLetter;
+  /** Unless it is known that there are none, they are looked for (W-9). */
+  readonly leavesAwaits: boolean;
 };
 
 export async function afterEnd(queries: Queries, before: ExecutionRecord, end: End): Promise<void> {
-  const { now, outcome, successor } = end;
+  const { after, now, outcome, successor, deadLetter, leavesAwaits } = end;
+  if (leavesAwaits) await closeAwaits(queries, before.id, now);
+  if (deadLetter !== undefined) await writeDeadLetter(queries, after, deadLetter);
   const next =
     successor === undefined ? undefined : await follow(queries, before, { ...end, successor });
   if (next?.execution.hasPlace !== true) await freePlace(queries, before, now);
@@ -40,7 +48,7 @@ export async function afterEnd(queries: Queries, before: ExecutionRecord, end: E
 async function cancelAtOnce(
   queries: Queries,
   id: ExecutionId,
-  said: Pick<InboxMessage, 'body'>,
+  said: { readonly body?: Payload },
 ): Promise<void> {
   const row = await lockExecution(queries, id);
   assert(row !== undefined, 'X-14: a successor that was inserted is stored');
@@ -49,5 +57,6 @@ async function cancelAtOnce(
   const { execution, event } = endAsCancelled(successor, { ...said, now });
   await saveExecution(queries, execution);
   await appendEvents(queries, id, [event]);
-  await afterEnd(queries, successor, { now, outcome: CANCELLED_OUTCOME });
+  const end = { after: execution, now, outcome: CANCELLED_OUTCOME, leavesAwaits: false };
+  await afterEnd(queries, successor, end);
 }

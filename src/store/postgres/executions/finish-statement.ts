@@ -1,4 +1,5 @@
-// The statements of finish: for executions without a parent, and for those that have one.
+// The statements of finish: for executions without a parent, and for those that have one; with dead letters
+// where there are any. What undoes says so for ever (Y-2); what could no longer can.
 
 import type { Statement } from '../database.ts';
 import { wokenBy } from './deliver.ts';
@@ -53,13 +54,34 @@ const TELL_PARENTS = `,
       from mail m
   )`;
 
-function finishing(withParents: boolean, isKnown: boolean): string {
-  const alone = withParents
+// Y-10. Columns that most flushes do not have.
+const LETTER_COLUMNS = `, $17::text[], $18::text[], $19::text[], $20::text[], $21::integer[]`;
+
+const LETTER =
+  ', e.project, e.pipeline, e.status, u.category, u.code, u.reason, u.step, u.attempts';
+
+const WRITE_LETTERS = `,
+  lettered as (
+    insert into hf.dead_letter (execution_id, project, pipeline, status, at, category, code, reason, step, attempts)
+    select d.id, d.project, d.pipeline, d.status, (select now.at from now), d.category, d.code, d.reason, d.step, d.attempts
+      from done d
+     where d.category is not null
+  )`;
+
+export interface Finishing {
+  /** Some have a parent. */
+  readonly children: boolean;
+  /** Some leave a dead letter. */
+  readonly letters: boolean;
+}
+
+function finishing({ children, letters }: Finishing, isKnown: boolean): string {
+  const alone = children
     ? 'e.id not in (select a.id from above a) and (select count(*) from kin) >= 0'
     : 'e.parent_id is null';
   return `
   with ${NOW},
-  ${aliveOf('$1::uuid[]')},${withParents ? KIN : ''}
+  ${aliveOf('$1::uuid[]')},${children ? KIN : ''}
   done as (
     update hf.execution e
        set status     = coalesce(u.status, $15::smallint),
@@ -67,14 +89,15 @@ function finishing(withParents: boolean, isKnown: boolean): string {
            seq        = u.first + coalesce(u.count, 1) - 1,
            session_id = null,
            ready_at   = null,
-           hold       = 0
-      from unnest($2::integer[], $3::uuid[], $4::bigint[], $5::integer[], $6::integer[], $7::text[], $8::text[], $9::text[], $10::text[], $13::smallint[], $14::text[])
-           with ordinality as u(session, id, fence, first, count, kind, name, body, earlier, status, outcome, nth)
+           hold       = 0,
+           saga       = e.saga & 2::smallint
+      from unnest($2::integer[], $3::uuid[], $4::bigint[], $5::integer[], $6::integer[], $7::text[], $8::text[], $9::text[], $10::text[], $13::smallint[], $14::text[]${letters ? LETTER_COLUMNS : ''})
+           with ordinality as u(session, id, fence, first, count, kind, name, body, earlier, status, outcome${letters ? ', category, code, reason, step, attempts' : ''}, nth)
      where ${ownedBy('$1::uuid[]')}
        ${follows(isKnown)}
        and not e.has_place -- guard: place
        and ${alone} -- guard: kin
-    returning u.nth, e.id, e.fence, e.seq, u.first, coalesce(u.kind, $11) as kind, coalesce(u.name, $12) as name, u.body, u.earlier, e.parent_id, e.parent_call, u.outcome
+    returning u.nth, e.id, e.fence, e.seq, u.first, coalesce(u.kind, $11) as kind, coalesce(u.name, $12) as name, u.body, u.earlier, e.parent_id, e.parent_call, u.outcome${letters ? LETTER : ''}
   ),
   ${APPEND_DONE},
   noted as (
@@ -83,12 +106,21 @@ function finishing(withParents: boolean, isKnown: boolean): string {
       from done d
      where exists (select from hf.execution c where c.parent_id = d.id)
         on conflict (parent_id) do update set after_id = null
-  )${withParents ? TELL_PARENTS : ''}
+  )${letters ? WRITE_LETTERS : ''}${children ? TELL_PARENTS : ''}
   select (select now.at from now) as at, ${answersOf('d', '$16::integer')}
     from done d`;
 }
 
 type BothWays = (isKnown: boolean) => Statement;
 
-export const FINISH: BothWays = bothWays((isKnown) => finishing(false, isKnown));
-export const FINISH_CHILDREN: BothWays = bothWays((isKnown) => finishing(true, isKnown));
+const of = (which: Finishing): BothWays => bothWays((isKnown) => finishing(which, isKnown));
+
+const ALONE = of({ children: false, letters: false });
+const ALONE_LETTERS = of({ children: false, letters: true });
+const CHILDREN = of({ children: true, letters: false });
+const CHILDREN_LETTERS = of({ children: true, letters: true });
+
+export function finishStatement({ children, letters }: Finishing, isKnown: boolean): Statement {
+  if (children) return (letters ? CHILDREN_LETTERS : CHILDREN)(isKnown);
+  return (letters ? ALONE_LETTERS : ALONE)(isKnown);
+}

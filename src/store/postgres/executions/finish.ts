@@ -4,8 +4,9 @@ import type { Finish, Finished } from '../../contract/execution-store.ts';
 import { STATUS_CODES } from '../../execution-rows.ts';
 import { Committer } from '../committer.ts';
 import { numbers, sparse } from './arrays.ts';
+import { storable } from './dead-letters.ts';
 import { afterEnd } from './end-execution.ts';
-import { FINISH, FINISH_CHILDREN } from './finish-statement.ts';
+import { finishStatement } from './finish-statement.ts';
 import { isPlain, lastEventColumns, ownersOf, same } from './items.ts';
 import { type AnswerRow, answersFrom } from './owner-guards.ts';
 import type { Parts } from './parts.ts';
@@ -21,7 +22,8 @@ export function finisher(parts: Parts): {
   const flusher = {
     lanes: 1,
     keysOf: ({ id }: Finish) => id,
-    fits: (request: Finish) => isPlain(request) && request.successor === undefined,
+    fits: (request: Finish) =>
+      isPlain(request) && request.successor === undefined && request.leavesAwaits !== true,
     flush: (requests: readonly Finish[]) => flush(parts, requests),
     settle: (request: Finish) => settle(parts, request),
   };
@@ -40,7 +42,8 @@ async function flush(
   requests: readonly Finish[],
 ): Promise<readonly (Finished | undefined)[]> {
   const { sessions, sessionOf, ids, fences, firsts } = ownersOf(requests);
-  const isAlone = !requests.some(isChild);
+  const children = requests.some(isChild);
+  const letters = requests.some(({ deadLetter }) => deadLetter !== undefined);
   const [status] = same(requests.map((each) => STATUS_CODES[each.status]));
   const values = [
     sessions,
@@ -50,14 +53,15 @@ async function flush(
     firsts,
     ...lastEventColumns(requests),
     status === undefined ? numbers(requests.map((each) => STATUS_CODES[each.status])) : null,
-    isAlone ? null : sparse(requests.map(({ outcome }) => outcome)),
+    children ? sparse(requests.map(({ outcome }) => outcome)) : null,
     status ?? null,
     requests.length,
+    ...(letters ? letterColumns(requests) : []),
   ];
   const isKnown = parts.ledger.begin(requests);
   const [row] = await parts.boundaries.around(() =>
     parts.database.rows<AnswerRow & { readonly at: number }>(
-      (isAlone ? FINISH : FINISH_CHILDREN)(isKnown),
+      finishStatement({ children, letters }, isKnown),
       values,
     ),
   );
@@ -67,11 +71,26 @@ async function flush(
   return answersFrom<Finished>(row, requests.length, { kind: 'finished', at });
 }
 
+function letterColumns(requests: readonly Finish[]): readonly unknown[] {
+  const letters = requests.map(({ deadLetter }) =>
+    deadLetter === undefined ? undefined : storable(deadLetter),
+  );
+  return [
+    sparse(letters.map((letter) => letter?.category)),
+    sparse(letters.map((letter) => letter?.code)),
+    sparse(letters.map((letter) => letter?.reason)),
+    sparse(letters.map((letter) => letter?.step)),
+    sparse(letters.map((letter) => letter?.attempts)),
+  ];
+}
+
 async function settle(parts: Parts, request: Finish): Promise<Finished> {
+  const { leavesAwaits = false } = request;
   const answer = await write<Finish, Finished>(parts, request, {
     decide: decideFinish,
     answer: ({ execution, at }) => ({ kind: 'finished', at: execution.endedAt ?? at }),
-    also: (queries, { before, now }) => afterEnd(queries, before, { ...request, now }),
+    also: (queries, { before, after, now }) =>
+      afterEnd(queries, before, { ...request, after, now, leavesAwaits }),
   });
   if (answer.kind === 'finished') parts.bell.ring();
   return answer;

@@ -59,7 +59,7 @@ const FORGET_RATES = statement(`
    using idle i
    where r.project = i.project
      and r.key = i.key
-  returning r.key`);
+  returning r.last_at`);
 
 interface Key {
   readonly project: string;
@@ -88,8 +88,11 @@ export class ForgottenKeys {
     this.#rate = rates.length < limit ? START : (rates.at(-1) ?? START);
     const forgotten = places.length === 0 ? 0 : await this.#forgetPlaces(places);
     if (rates.length === 0) return forgotten;
-    const idle = await boundaries.around(() => database.rows(FORGET_RATES, columnsOf(rates)));
-    return forgotten + idle.length;
+    const idle = await boundaries.around(() =>
+      database.rows<{ last_at: number }>(FORGET_RATES, columnsOf(rates)),
+    );
+    // Those at zero were made for somebody who then found no place.
+    return forgotten + idle.filter(({ last_at }) => last_at > 0).length;
   }
 
   #forgetPlaces(places: readonly Key[]): Promise<number> {

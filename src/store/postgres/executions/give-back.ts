@@ -15,7 +15,8 @@ export function giverBack(parts: Parts): {
     {
       lanes: 1,
       keysOf: ({ id }) => id,
-      fits: isPlain,
+      // To turn back is to lose the deadline, too, and comes once.
+      fits: (request) => isPlain(request) && request.compensating !== true,
       async flush(requests) {
         const answers = await letGo<GivenBack>(parts, requests, { kind: 'given-back' });
         parts.bell.ring();

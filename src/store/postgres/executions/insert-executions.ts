@@ -1,33 +1,44 @@
-// New executions, any number in one statement: by submit, as children, as a successor.
+// New executions, any number in one statement: by submit, as children, as a successor, as a re-drive.
 //
 // What is not fresh in the statement's snapshot is left out, and whoever loses a race for an id or a key
 // hits the index: the whole statement is undone, and done again with a newer snapshot.
 
 import { hasFreePlace } from '../../../execution/decide/gates.ts';
 import type { Submit } from '../../contract/execution-store.ts';
-import { aboutOf, HOLD_BITS, LANE_CODES } from '../../execution-rows.ts';
+import {
+  aboutOf,
+  HOLD_BITS,
+  LANE_CODES,
+  PREVIOUS_CODES,
+  SAGA_CODES,
+} from '../../execution-rows.ts';
 import { type Queries, statement } from '../database.ts';
 import { numbers, sparse, texts, uuids } from './arrays.ts';
 import { type AnswerRow, answersFrom, answersOf, NOW } from './owner-guards.ts';
 import { lockPlaces, nameOf, type PlaceBook, savePlaces } from './places.ts';
 
-// Tags and attributes are read from `about`, so that no column has to be joined to what was fresh.
-const INSERT = statement(`
+// A row that has a history from the start was given back, to whoever reads it (Y-20).
+const REPAIR = `, f.redrive_of, coalesce(f.saga, 0), case when f.seq is null then 0 else ${PREVIOUS_CODES['given-back']} end`;
+
+// Tags and attributes are read from `about`, so that no column has to be joined to what was fresh. What
+// repairs has columns that others do not pay for.
+function inserting(withRepairs: boolean): string {
+  return `
   with ${NOW},
   fresh as materialized (
     select u.*
       from unnest($1::uuid[], $2::text[], $3::text[], $4::smallint[], $5::bigint[], $6::bigint[], $7::smallint[], $8::boolean[], $9::boolean[], $10::text[],
-                  $11::text[], $12::text[], $13::text[], $14::uuid[], $15::text[], $16::text[], $17::text[], $18::text[], $19::boolean[])
-           with ordinality as u(id, project, pipeline, lane, delay_ms, deadline_ms, hold, gated, has_place, input, about, key, intent, parent_id, parent_call, place_key, rate_key, body, labelled, nth)
+                  $11::text[], $12::text[], $13::text[], $14::uuid[], $15::text[], $16::text[], $17::text[], $18::text[], $19::boolean[]${withRepairs ? ', $22::uuid[], $23::integer[], $24::smallint[]' : ''})
+           with ordinality as u(id, project, pipeline, lane, delay_ms, deadline_ms, hold, gated, has_place, input, about, key, intent, parent_id, parent_call, place_key, rate_key, body, labelled${withRepairs ? ', redrive_of, seq, saga' : ''}, nth)
      where not exists (select from hf.execution e where e.id = u.id) -- guard: id
        and (u.key is null or not exists (select from hf.execution e where e.project = u.project and e.key = u.key)) -- guard: key
   ),
   stored as (
     insert into hf.execution (id, project, pipeline, lane, status, hold, gated, has_place, ready_at, seq, submitted_at, deadline_at,
-                              input, about, key, intent, parent_id, parent_call, place_key, rate_key)
+                              input, about, key, intent, parent_id, parent_call, place_key, rate_key${withRepairs ? ', redrive_of, saga, previous' : ''})
     select f.id, f.project, f.pipeline, f.lane, 0, coalesce(f.hold, 0), coalesce(f.gated, false), coalesce(f.has_place, false),
-           now.at + coalesce(f.delay_ms, 0), 1, now.at, now.at + f.deadline_ms,
-           f.input, f.about, f.key, f.intent, f.parent_id, f.parent_call, f.place_key, f.rate_key
+           now.at + coalesce(f.delay_ms, 0), ${withRepairs ? 'coalesce(f.seq, 1)' : '1'}, now.at, now.at + f.deadline_ms,
+           f.input, f.about, f.key, f.intent, f.parent_id, f.parent_call, f.place_key, f.rate_key${withRepairs ? REPAIR : ''}
       from fresh f
      cross join now
   ),
@@ -64,14 +75,24 @@ const INSERT = statement(`
         on conflict (parent_id) do update set after_id = null
   )
   select ${answersOf('f', '$21::integer')}
-    from fresh f`);
+    from fresh f`;
+}
+
+const INSERT = statement(inserting(false));
+const INSERT_REPAIRS = statement(inserting(true));
 
 export interface Insertable {
   readonly submit: Submit;
   readonly hold?: number;
   readonly hasPlace?: boolean;
   readonly gated?: boolean;
+  /** Of a re-drive: its last seq, and what the row says of undoing. */
+  readonly seq?: number;
+  readonly saga?: number;
 }
+
+const isRepair = ({ submit, seq }: Insertable): boolean =>
+  submit.redriveOf !== undefined || seq !== undefined;
 
 /** True for those that were inserted. Distinct ids and keys. */
 export async function insertExecutions(
@@ -80,13 +101,14 @@ export async function insertExecutions(
   byOwner: boolean,
 ): Promise<readonly (true | undefined)[]> {
   const submits = inserts.map(({ submit }) => submit);
-  const [row] = await queries.rows<AnswerRow & object>(INSERT, [
+  const areRepairs = inserts.some(isRepair);
+  const [row] = await queries.rows<AnswerRow & object>(areRepairs ? INSERT_REPAIRS : INSERT, [
     uuids(submits.map(({ id }) => id)),
     texts(submits.map(({ project }) => project)),
     texts(submits.map(({ pipeline }) => pipeline)),
     numbers(submits.map(({ lane }) => LANE_CODES[lane])),
     sparse(submits.map(({ delayMs }) => delayMs)),
-    sparse(submits.map(({ deadlineMs }) => deadlineMs)),
+    sparse(inserts.map(deadlineOf)),
     sparse(inserts.map(({ hold }) => hold)),
     sparse(inserts.map(isGated)),
     sparse(inserts.map(({ hasPlace }) => hasPlace)),
@@ -103,8 +125,22 @@ export async function insertExecutions(
     // A parent that ends beside a child from elsewhere may not see it: it is looked after in any case.
     !byOwner,
     inserts.length,
+    ...(areRepairs ? repairColumns(inserts) : []),
   ]);
   return answersFrom<true>(row, inserts.length, true);
+}
+
+function repairColumns(inserts: readonly Insertable[]): readonly unknown[] {
+  return [
+    sparse(inserts.map(({ submit }) => submit.redriveOf)),
+    sparse(inserts.map(({ seq }) => seq)),
+    sparse(inserts.map(({ saga }) => saga)),
+  ];
+}
+
+/** Y-2: what is undone has none. */
+function deadlineOf({ submit, saga }: Insertable): number | undefined {
+  return saga === SAGA_CODES.compensating ? undefined : submit.deadlineMs;
 }
 
 function isGated({ submit, gated }: Insertable): boolean | undefined {

@@ -77,6 +77,7 @@ export function isPlain(request: OwnerWrite): boolean {
     request.events.length > 0 &&
     request.progress === undefined &&
     (request.children === undefined || request.children.length === 0) &&
+    (request.awaits === undefined || request.awaits.length === 0) &&
     (request.attachments === undefined || request.attachments.length === 0)
   );
 }

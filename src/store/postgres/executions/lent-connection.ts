@@ -59,7 +59,7 @@ function singleStatement(asked: string | object, values?: readonly unknown[]): Q
       `"${first}" cannot be used here: transaction and connection belong to the store, which commits this step together with its history. Savepoints and "set local" can.`,
     );
   }
-  const own = values === undefined ? {} : { values: [...values] };
+  const own = Array.isArray(values) ? { values: [...values] } : {};
   return { ...config, ...own, ...ONE_STATEMENT };
 }
 

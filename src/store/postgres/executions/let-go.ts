@@ -1,7 +1,7 @@
 // An owner lets go of a running execution, which stays open: park and giveBack, in one statement.
 
 import type { GiveBack, Park } from '../../contract/execution-store.ts';
-import { HOLD_BITS, PREVIOUS_CODES, STATUS_CODES } from '../../execution-rows.ts';
+import { HOLD_BITS, PREVIOUS_CODES, SAGA_CODES, STATUS_CODES } from '../../execution-rows.ts';
 import { numbers, sparse } from './arrays.ts';
 import { lastEventColumns, ownersOf } from './items.ts';
 import {
@@ -18,6 +18,7 @@ import {
 import type { Parts } from './parts.ts';
 
 // X-5: who has not seen all news does not park; to giveBack it is a matter only when it says so (`seen`).
+// What is undone stays so (Y-2).
 const LET_GO = bothWays(
   (isKnown) => `
   with ${NOW},
@@ -30,17 +31,18 @@ const LET_GO = bothWays(
            ready_at   = (select now.at from now) + u.after_ms,
            wake_after = u.wake_after,
            hold       = e.hold | u.hold,
+           saga       = case when e.saga = 2 then e.saga else coalesce(u.saga, 0) end,
            previous   = u.previous
       from unnest($2::integer[], $3::uuid[], $4::bigint[], $5::integer[], $6::integer[], $7::text[], $8::text[], $9::text[], $10::text[],
-                  $13::smallint[], $14::bigint[], $15::integer[], $16::smallint[], $17::smallint[], $18::integer[])
-           with ordinality as u(session, id, fence, first, count, kind, name, body, earlier, status, after_ms, wake_after, hold, previous, seen, nth)
+                  $13::smallint[], $14::bigint[], $15::integer[], $16::smallint[], $17::smallint[], $18::integer[], $19::smallint[])
+           with ordinality as u(session, id, fence, first, count, kind, name, body, earlier, status, after_ms, wake_after, hold, previous, seen, saga, nth)
      where ${ownedBy('$1::uuid[]')}
        ${follows(isKnown)}
        and (u.seen is null or e.news <= u.seen) -- guard: news
     returning u.nth, e.id, e.fence, e.seq, u.first, coalesce(u.kind, $11) as kind, coalesce(u.name, $12) as name, u.body, u.earlier
   ),
   ${APPEND_DONE}
-  select ${answersOf('d', '$19::integer')}
+  select ${answersOf('d', '$20::integer')}
     from done d`,
 );
 
@@ -74,6 +76,7 @@ export async function letGo<Answer>(
     numbers(requests.map(holdAsked)),
     numbers(requests.map((each) => PREVIOUS_CODES[isPark(each) ? 'parked' : 'given-back'])),
     sparse(requests.map(({ newsSeen }) => newsSeen)),
+    sparse(requests.map((each) => (each.compensable === true ? SAGA_CODES.compensable : null))),
     requests.length,
   ];
   const isKnown = parts.ledger.begin(requests);

@@ -65,7 +65,7 @@ export async function maintain(parts: Parts, { limit }: Maintain): Promise<Maint
   const next = rows.find(({ id }) => id === null)?.next_in_ms;
   const overdue: ExecutionId[] = [];
   for (const id of due.slice(0, limit)) {
-    if (await failOverdue(parts, id)) overdue.push(id);
+    if (await endOverdue(parts, id)) overdue.push(id);
   }
   let cancelled = 0;
   let isMore = true;
@@ -86,17 +86,21 @@ export async function maintain(parts: Parts, { limit }: Maintain): Promise<Maint
   };
 }
 
-function failOverdue(parts: Parts, id: ExecutionId): Promise<boolean> {
+function endOverdue(parts: Parts, id: ExecutionId): Promise<boolean> {
   return persistently(parts.surroundings, () =>
     parts.database.attempt(async (queries) => {
       const row = await lockExecution(queries, id);
       const before = row === undefined ? undefined : toExecution(row);
       const now = (row?.now ?? 0) as Instant;
-      const end = before === undefined ? undefined : decideOverdue(before, now);
-      if (before === undefined || end === undefined) return { keep: false, result: false };
-      await saveExecution(queries, end.execution);
-      await appendEvents(queries, id, [end.event]);
-      await afterEnd(queries, before, { now, outcome: end.outcome });
+      const decision = before === undefined ? undefined : decideOverdue(before, now);
+      if (before === undefined || decision === undefined) return { keep: false, result: false };
+      const { execution: after, event } = decision;
+      await saveExecution(queries, after);
+      await appendEvents(queries, id, [event]);
+      if (decision.kind === 'end') {
+        const { outcome, deadLetter } = decision;
+        await afterEnd(queries, before, { after, now, outcome, deadLetter, leavesAwaits: true });
+      }
       return { keep: true, result: true };
     }, parts.boundaries),
   );

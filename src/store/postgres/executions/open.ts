@@ -10,18 +10,21 @@ import type { Surroundings } from '../committer.ts';
 import type { Database } from '../database.ts';
 import type { Hints } from '../hints.ts';
 import { listAttachments, readAttachment } from './attachments.ts';
+import { awaitsOf } from './await-verbs.ts';
 import { Bell } from './bell.ts';
 import { getBlob, putBlob } from './blobs.ts';
 import { Boundaries } from './boundaries.ts';
 import { cancel } from './cancel.ts';
 import { listChildren } from './children.ts';
 import { claim } from './claim.ts';
+import { deadLetter, deadLetterGroups, deadLetters } from './dead-letters.ts';
 import { finisher } from './finish.ts';
 import { dueSchedules, fireSchedule } from './fire-schedule.ts';
 import { ForgottenKeys } from './forget-keys.ts';
 import { giverBack } from './give-back.ts';
 import { readHistory } from './history.ts';
 import { readInbox } from './inbox.ts';
+import { jobItems, noteJobItem } from './jobs.ts';
 import { Ledger } from './ledger.ts';
 import { listExecutions } from './list.ts';
 import { maintain } from './maintain.ts';
@@ -31,6 +34,7 @@ import type { Parts } from './parts.ts';
 import { pause } from './pause.ts';
 import { readExecution } from './read-execution.ts';
 import { recorder } from './record.ts';
+import { redriver } from './redrive.ts';
 import { resume } from './resume.ts';
 import {
   pauseSchedule,
@@ -86,10 +90,11 @@ export function openExecutions(
     finisher(parts),
     parker(parts),
     giverBack(parts),
+    redriver(parts),
   ] as const;
-  const [{ submit }, { record }, { finish }, { park }, { giveBack }] = flushing;
+  const [{ submit }, { record }, { finish }, { park }, { giveBack }, { redrive }] = flushing;
   return {
-    executions: { submit, record, finish, park, giveBack, ...othersOf(parts) },
+    executions: { submit, record, finish, park, giveBack, redrive, ...othersOf(parts) },
     async close() {
       await Promise.all(flushing.map((each) => each.close()));
       await bell.close();
@@ -97,7 +102,7 @@ export function openExecutions(
   };
 }
 
-type Flushing = 'submit' | 'record' | 'finish' | 'park' | 'giveBack';
+type Flushing = 'submit' | 'record' | 'finish' | 'park' | 'giveBack' | 'redrive';
 
 function othersOf(parts: Parts): Omit<ExecutionStore, Flushing> {
   const { database, bell } = parts;
@@ -132,6 +137,12 @@ function othersOf(parts: Parts): Omit<ExecutionStore, Flushing> {
     removeSchedule: (request) => removeSchedule(parts, request),
     dueSchedules: (query) => dueSchedules(database, query),
     fireSchedule: (request) => fireSchedule(parts, request),
+    ...awaitsOf(parts),
+    deadLetter: (id) => deadLetter(database, id),
+    deadLetters: (query) => deadLetters(database, query),
+    deadLetterGroups: (query) => deadLetterGroups(database, query),
+    noteJobItem: (request) => noteJobItem(parts, request),
+    jobItems: (query) => jobItems(database, query),
     onRing: (listener) => bell.listen(listener),
   };
 }

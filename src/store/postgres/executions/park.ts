@@ -17,12 +17,16 @@ export function parker(parts: Parts): {
       keysOf: ({ id }) => id,
       fits: isPlain,
       flush: (requests) => letGo<Parked>(parts, requests, { kind: 'parked' }),
-      settle: (request) =>
-        write(parts, request, {
+      async settle(request) {
+        const answer = await write<Park, Parked>(parts, request, {
           decide: decidePark,
           answer: () => ({ kind: 'parked' }),
           previous: PREVIOUS_CODES.parked,
-        }),
+        });
+        // What it waits for may have been answered before (W-2), which woke it.
+        if (request.awaits !== undefined && answer.kind === 'parked') parts.bell.ring();
+        return answer;
+      },
     },
     parts.surroundings,
   );

@@ -92,6 +92,8 @@ async function settle(parts: Parts, request: OwnerWrite): Promise<Recorded> {
     decide: decideRecord,
     answer: ({ execution, at }) => ({ kind: 'recorded', news: execution.news, at }),
   });
-  if (request.children !== undefined && recorded.kind === 'recorded') parts.bell.ring();
+  // What it started is ready; what it waits for may have a time that is sooner than any.
+  const isHeard = request.children !== undefined || request.awaits !== undefined;
+  if (isHeard && recorded.kind === 'recorded') parts.bell.ring();
   return recorded;
 }

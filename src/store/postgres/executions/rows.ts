@@ -4,15 +4,15 @@ import type { ExecutionRecord, Status } from '../../../execution/execution.ts';
 import type { HistoryEvent, InboxMessage } from '../../../execution/history.ts';
 import type { ExecutionId } from '../../../execution/names.ts';
 import { assert } from '../../../support/assert.ts';
-import { type ExecutionRow, HOLD_BITS, STATUS_CODES } from '../../execution-rows.ts';
+import { type ExecutionRow, HOLD_BITS, STATUS_CODES, sagaOf } from '../../execution-rows.ts';
 import { type Queries, statement } from '../database.ts';
 import { eventColumns } from './items.ts';
 
 /** All columns of `e`. */
 export const EXECUTION_COLUMNS = `e.id, e.project, e.pipeline, e.lane, e.status, e.hold, e.gated, e.has_place, e.ready_at, e.fence,
-         e.session_id, e.claimed_at, e.claimed_seq, e.previous, e.fruitless, e.seq, e.news, e.wake_after,
+         e.session_id, e.claimed_at, e.claimed_seq, e.previous, e.saga, e.fruitless, e.seq, e.news, e.wake_after,
          e.submitted_at, e.deadline_at, e.ended_at, e.input, e.about, e.key, e.intent, e.parent_id,
-         e.parent_call, e.place_key, e.rate_key, e.progress`;
+         e.parent_call, e.redrive_of, e.place_key, e.rate_key, e.progress`;
 
 export type StoredRow = ExecutionRow & { readonly now: number };
 
@@ -43,20 +43,22 @@ export async function lockExecution(
 
 const SAVE = statement(`
   update hf.execution e
-     set status     = $2,
-         hold       = $3,
-         gated      = $4,
-         has_place  = $5,
-         ready_at   = $6,
-         session_id = $7,
-         seq        = $8,
-         news       = $9,
-         wake_after = $10,
-         ended_at   = $11,
-         key        = $12,
-         intent     = $13,
-         progress   = $14,
-         previous   = coalesce($15, e.previous)
+     set status      = $2,
+         hold        = $3,
+         gated       = $4,
+         has_place   = $5,
+         ready_at    = $6,
+         session_id  = $7,
+         seq         = $8,
+         news        = $9,
+         wake_after  = $10,
+         ended_at    = $11,
+         key         = $12,
+         intent      = $13,
+         progress    = $14,
+         previous    = coalesce($15, e.previous),
+         saga        = $16,
+         deadline_at = $17
    where e.id = $1`);
 
 /** The row must be locked. */
@@ -81,6 +83,8 @@ export async function saveExecution(
     execution.intent ?? null,
     execution.progress ?? null,
     previous,
+    sagaOf(execution),
+    execution.deadlineAt ?? null,
   ]);
 }
 

@@ -2,6 +2,7 @@ import type { ClientBase } from 'pg';
 import { refuseTransact } from '../../../execution/decide/owner.ts';
 import { historyEvents } from '../../../execution/decide/record.ts';
 import type { HistoryEvent } from '../../../execution/history.ts';
+import { assert } from '../../../support/assert.ts';
 import { InvalidInput } from '../../../support/fault.ts';
 import type { Transact, Transacted } from '../../contract/execution-store.ts';
 import { type Attempted, type Queries, statement } from '../database.ts';
@@ -23,7 +24,8 @@ export async function transact<Result>(
     return runWork(queries, { client, request, view });
   }, parts.boundaries);
   if (answer.kind === 'refused') await haltIfAhead(parts.database, request.fence, answer);
-  if (answer.kind === 'recorded' && request.children !== undefined) parts.bell.ring();
+  const isHeard = request.children !== undefined || request.awaits !== undefined;
+  if (answer.kind === 'recorded' && isHeard) parts.bell.ring();
   return answer;
 }
 
@@ -41,6 +43,7 @@ async function runWork<Result>(
   { client, request, view }: Run<Result>,
 ): Promise<Attempted<Transacted<Result>>> {
   const { now, execution } = view;
+  assert(execution !== undefined, 'X-23: work runs for an execution that exists');
   const { seq, fence, progress } = request;
   const begun = await queries.rows<{ id: string | null }>(TRANSACTION, []);
   const lent = lend(client);
@@ -60,10 +63,8 @@ async function runWork<Result>(
     lent.end();
   }
   await appendEvents(queries, request.id, events);
-  if (progress !== undefined && execution !== undefined) {
-    await saveExecution(queries, { ...execution, progress });
-  }
-  await carryOut(queries, request, now);
-  const news = execution?.news ?? 0;
+  const after = progress === undefined ? execution : { ...execution, progress };
+  if (after !== execution) await saveExecution(queries, after);
+  const { news } = await carryOut(queries, { request, execution: after, now });
   return { keep: true, result: { kind: 'recorded', news, at: now, result } };
 }

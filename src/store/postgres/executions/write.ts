@@ -2,7 +2,7 @@
 // events. It locks, reads, lets the pure decision of the verb decide, and does what that says.
 
 import type { OwnerDecision, OwnerView } from '../../../execution/decide/owner.ts';
-import type { ExecutionRecord } from '../../../execution/execution.ts';
+import { type ExecutionRecord, isTerminal } from '../../../execution/execution.ts';
 import type { NewsRefusal, OwnerRefusal } from '../../../execution/refusal.ts';
 import type { Instant } from '../../../support/clock.ts';
 import type { OwnerWrite } from '../../contract/execution-store.ts';
@@ -11,6 +11,7 @@ import { type Attempted, type Queries, statement } from '../database.ts';
 import { haltIfAhead } from '../halt.ts';
 import { chainOf, LAST_ISSUED, type SessionJson, toChain } from '../load-view.ts';
 import { saveAttachments } from './attachments.ts';
+import { openAwaits } from './awaits.ts';
 import { insertChildren } from './insert-executions.ts';
 import { aliveOf } from './owner-guards.ts';
 import type { Parts } from './parts.ts';
@@ -107,9 +108,9 @@ export async function write<Request extends OwnerWrite, Answer>(
     const before = view.execution as ExecutionRecord;
     if (execution !== before) await saveExecution(queries, execution, deed.previous);
     await appendEvents(queries, execution.id, decision.events);
-    await carryOut(queries, request, now);
+    const told = await carryOut(queries, { request, execution, now });
     await deed.also?.(queries, { before, after: execution, now });
-    return { keep: true, result: deed.answer({ execution, at: now }) };
+    return { keep: true, result: deed.answer({ execution: told, at: now }) };
   }, parts.boundaries);
   // Refused, or let go, or its next event known to be elsewhere: the row says what comes next.
   parts.ledger.forget(request);
@@ -118,14 +119,25 @@ export async function write<Request extends OwnerWrite, Answer>(
   return answer as Answer;
 }
 
-/** What a write brings besides its events. */
+/** What a write brings besides its events. The execution, as it is then: an await may be answered already. */
 export async function carryOut(
   queries: Queries,
-  request: Pick<OwnerWrite, 'id' | 'children' | 'attachments'>,
-  now: Instant,
-): Promise<void> {
-  if (request.children !== undefined) await insertChildren(queries, request.children);
-  if (request.attachments !== undefined) {
-    await saveAttachments(queries, { ...request, attachments: request.attachments, at: now });
+  {
+    request,
+    execution,
+    now,
+  }: {
+    readonly request: Omit<OwnerWrite, 'events'>;
+    readonly execution: ExecutionRecord;
+    readonly now: Instant;
+  },
+): Promise<ExecutionRecord> {
+  const { children, attachments, awaits = [] } = request;
+  if (children !== undefined) await insertChildren(queries, children);
+  if (attachments !== undefined) {
+    await saveAttachments(queries, { id: request.id, attachments, at: now });
   }
+  // What has ended waits for nothing.
+  if (awaits.length === 0 || isTerminal(execution.status)) return execution;
+  return openAwaits(queries, execution, { awaits, now });
 }

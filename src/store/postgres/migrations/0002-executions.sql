@@ -1,6 +1,6 @@
 -- older builds may run: yes
 --
--- Executions. Codes of status, lane, hold and previous are those of src/store/execution-rows.ts.
+-- Executions. Codes of status, lane, hold, previous and saga are those of src/store/execution-rows.ts.
 -- Every update of an execution is written to all indexes whose condition it fits, so there are few,
 -- and nearly all are partial.
 
@@ -14,6 +14,7 @@ create table hf.execution (
   ended_at      bigint,
   session_id    uuid,
   parent_id     uuid,
+  redrive_of    uuid,
   claimed_seq   integer not null default 0,
   fruitless     integer not null default 0,
   seq           integer not null,
@@ -23,6 +24,7 @@ create table hf.execution (
   lane          smallint not null,
   hold          smallint not null default 0,
   previous      smallint not null default 0,
+  saga          smallint not null default 0,
   gated         boolean not null default false,
   has_place     boolean not null default false,
   project       text collate "C" not null,
@@ -52,6 +54,9 @@ create index execution_deadline on hf.execution (deadline_at)
   where deadline_at is not null and (status = 0 or status = 2);
 create unique index execution_key on hf.execution (project, key) where key is not null;
 create index execution_parent on hf.execution (parent_id, id) where parent_id is not null;
+-- Y-21: at most one open re-drive of an execution.
+create unique index execution_redrive on hf.execution (redrive_of)
+  where redrive_of is not null and status < 10;
 -- One index for every list but those by label: pipelines and statuses are few and are gone through. What
 -- runs is left out: it is bounded by what workers can carry, and every claim would pay for it.
 -- "POSIX" orders as "C" does, but is another collation: no statement but those of lists fits this index,
@@ -171,3 +176,96 @@ create table hf.schedule (
 );
 
 create index schedule_next on hf.schedule (next_at) where next_at is not null;
+
+-- Awaits. Codes of status are those of src/store/await-rows.ts; `about` is what only people and the engine
+-- read, as JSON. Whoever writes a unit or an interaction has the row of its execution locked.
+create table hf.await_unit (
+  execution_id  uuid not null,
+  opened_at     bigint not null,
+  settled_at    bigint,
+  due_at        bigint,
+  next_at       bigint,
+  items         integer not null,
+  needed        integer not null,
+  answered      integer not null,
+  status        smallint not null,
+  project       text collate "C" not null,
+  pipeline      text collate "C" not null,
+  call          text collate "C" not null,
+  name          text collate "C" not null,
+  about         text not null,
+  primary key (execution_id, call)
+);
+
+create index await_unit_next on hf.await_unit (next_at) where next_at is not null;
+
+-- `name` is that of the unit, null while there is none: an answer may come before it.
+create table hf.interaction (
+  execution_id  uuid not null,
+  answered_at   bigint,
+  item          integer not null,
+  late          integer not null,
+  status        smallint not null,
+  verified      boolean not null,
+  id            text collate "C" primary key,
+  project       text collate "C" not null,
+  call          text collate "C" not null,
+  name          text collate "C",
+  request       text,
+  assignee      text collate "C",
+  answer        text,
+  digest        text,
+  answered_by   text
+);
+
+create index interaction_unit on hf.interaction (execution_id, call, item);
+-- What is settled costs nobody anything who lists what is open. No two begin with the same: a collation keeps
+-- the list of everything apart, as with executions.
+create index interaction_list on hf.interaction (project collate "POSIX", id);
+create index interaction_open on hf.interaction (project, id) where status = 0;
+create index interaction_assignee on hf.interaction (assignee, project, id)
+  where status = 0 and assignee is not null;
+create index interaction_name on hf.interaction (name, project, id) where status = 0 and name is not null;
+
+-- Answers that came too late, counted from 1 within the interaction, as far as they are kept.
+create table hf.late_answer (
+  answered_at     bigint not null,
+  n               integer not null,
+  interaction_id  text collate "C" not null,
+  answer          text not null,
+  digest          text not null,
+  answered_by     text,
+  primary key (interaction_id, n)
+);
+
+-- Written once; only `redriven_by` changes.
+create table hf.dead_letter (
+  execution_id  uuid primary key,
+  at            bigint not null,
+  redriven_by   uuid,
+  attempts      integer not null,
+  status        smallint not null,
+  project       text collate "C" not null,
+  pipeline      text collate "C" not null,
+  category      text not null,
+  code          text collate "C" not null,
+  reason        text not null,
+  step          text collate "C"
+);
+
+create index dead_letter_list on hf.dead_letter (project, execution_id);
+create index dead_letter_pipeline on hf.dead_letter (pipeline, project, execution_id);
+create index dead_letter_code on hf.dead_letter (code, project, execution_id);
+create index dead_letter_open on hf.dead_letter (project collate "POSIX", execution_id)
+  where redriven_by is null;
+
+-- What became of each item of a bulk job. `answer` is the first one, as JSON, which is given again.
+create table hf.job_item (
+  job_id     uuid not null,
+  target_id  uuid not null,
+  made       uuid,
+  at         bigint not null,
+  outcome    text not null,
+  answer     text not null,
+  primary key (job_id, target_id)
+);

@@ -31,6 +31,17 @@ const SET_HOLDS = `
          seq = :seq
    where id = :id`;
 
+// Y-3: as `turnBack` decided it; what is paused or blocked stays so.
+const TURN_BACK = `
+  update execution
+     set status = 0,
+         ready_at = :now,
+         wake_after = 0,
+         saga = 2,
+         deadline_at = null,
+         seq = :seq
+   where id = :id`;
+
 export function commandView(tx: Transaction, id: ExecutionId): CommandView {
   const execution = loadExecution(tx, id);
   const hasNews = execution !== undefined && execution.news > 0;
@@ -65,12 +76,13 @@ function end(tx: Transaction, { execution, event }: Decided<'end'>): CommandAnsw
   return { kind: 'done', status: execution.status };
 }
 
-/** Pause and resume: the holds are others. */
+/** Pause and resume: the holds are others. Cancel: it undoes what it did. */
 function apply(tx: Transaction, { execution, event, message }: Decided<'apply'>): CommandAnswer {
   const { id, status, holds } = execution;
   const hold = holds.reduce((bits, each) => bits + HOLD_BITS[each], 0);
   appendOutside(tx, id, event);
-  tx.run(SET_HOLDS, { id, hold, seq: event.seq });
+  if (event.kind === 'compensating') tx.run(TURN_BACK, { id, now: tx.now, seq: event.seq });
+  else tx.run(SET_HOLDS, { id, hold, seq: event.seq });
   if (message !== undefined) tellOpen(tx, id, message);
   tx.ring();
   return { kind: 'done', status };

@@ -1,17 +1,20 @@
 // All that an end does beside the row itself, whoever brings it about (X-14).
 
+import type { DeadLetter } from '../../../execution/dead-letter.ts';
 import type { HistoryEvent } from '../../../execution/history.ts';
 import type { ExecutionId, Payload } from '../../../execution/names.ts';
 import type { Finish } from '../../contract/execution-store.ts';
 import { type ExecutionRow, STATUS_CODES } from '../../execution-rows.ts';
 import type { Transaction } from '../transaction.ts';
 import { appendOutside } from './append-outside.ts';
+import { closeAwaits } from './close-awaits.ts';
+import { writeDeadLetter } from './dead-letters.ts';
 import { deliver } from './deliver.ts';
 import { freePlace } from './gates.ts';
 import { addErrand } from './submit.ts';
 import { follow } from './successor.ts';
 
-// For executions that nobody runs; their row's seq is exact.
+// For executions that nobody runs; their row's seq is exact. None of them has anything to undo (Y-3).
 const END = `
   update execution
      set status = :status,
@@ -40,12 +43,15 @@ export function endWaiting(
     readonly status: 'failed' | 'cancelled';
     readonly event: HistoryEvent;
     readonly outcome: Payload;
+    readonly deadLetter?: DeadLetter;
   },
 ): void {
-  const { event } = end;
+  const { event, deadLetter } = end;
   appendOutside(tx, row.id, event);
   tx.run(END, { id: row.id, status: STATUS_CODES[end.status], now: tx.now, seq: event.seq });
   afterEnd(tx, row, { outcome: end.outcome });
+  if (deadLetter !== undefined) writeDeadLetter(tx, row.id, deadLetter);
+  closeAwaits(tx, row.id);
   tx.ring();
 }
 

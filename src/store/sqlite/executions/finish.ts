@@ -4,6 +4,8 @@ import type { Finish, Finished } from '../../contract/execution-store.ts';
 import { STATUS_CODES } from '../../execution-rows.ts';
 import { positional } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
+import { closeAwaits } from './close-awaits.ts';
+import { writeDeadLetter } from './dead-letters.ts';
 import { afterEnd } from './end-execution.ts';
 import { letGo } from './let-go.ts';
 import { loadRow } from './load-execution.ts';
@@ -11,7 +13,7 @@ import { OWNED } from './owner.ts';
 import { ownerView, refused } from './owner-view.ts';
 
 // What a running execution does not have, holds and a time to be ready at, need not be taken from it:
-// indexes that are not written to cost nothing. Tells whom the end concerns: a parent, a place, children.
+// indexes that are not written to cost nothing. What was compensable has nothing to undo any more. Tells whom the end concerns: a parent, a place, children.
 const FINISH = positional(
   'status now seq rowId fence session open',
   `
@@ -19,6 +21,7 @@ const FINISH = positional(
      set status = :status,
          ended_at = :now,
          session_id = null,
+         saga = saga & 2,
          seq = :seq
    where row_id = :rowId
      ${OWNED}
@@ -30,11 +33,13 @@ const FINISH = positional(
 
 export function finish(tx: Transaction, request: Finish): Finished {
   const { now } = tx;
-  const { id, status, children, successor } = request;
+  const { id, status, children, successor, deadLetter, leavesAwaits } = request;
   if (letGo(tx, request, { sql: FINISH, before: [STATUS_CODES[status], now] })) {
     const isAlone = tx.told.concerns === 0 && children === undefined && successor === undefined;
     const row = isAlone ? undefined : loadRow(tx, id);
     if (row !== undefined) afterEnd(tx, row, request);
+    if (deadLetter !== undefined) writeDeadLetter(tx, id, deadLetter);
+    if (leavesAwaits === true) closeAwaits(tx, id);
     tx.ring();
     return { kind: 'finished', at: now };
   }

@@ -1,21 +1,23 @@
 import { decideGiveBack } from '../../../execution/decide/owner.ts';
 import { assert } from '../../../support/assert.ts';
 import type { GiveBack, GivenBack } from '../../contract/execution-store.ts';
-import { HOLD_BITS } from '../../execution-rows.ts';
+import { HOLD_BITS, sagaOf } from '../../execution-rows.ts';
 import { positional } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
 import { letGo } from './let-go.ts';
 import { OWNED } from './owner.ts';
 import { ownerView, refused } from './owner-view.ts';
 
+// Y-2: what undoes does so to its end.
 const GIVE_BACK = positional(
-  'readyAt hold seq rowId fence session open newsSeen',
+  'readyAt hold saga seq rowId fence session open newsSeen',
   `
   update execution
      set status = 0,
          session_id = null,
          ready_at = :readyAt,
          hold = :hold,
+         saga = case when saga = 2 then 2 else :saga end,
          previous = 2,
          seq = :seq
    where row_id = :rowId
@@ -23,12 +25,20 @@ const GIVE_BACK = positional(
      and news <= :newsSeen    -- guard: news`,
 );
 
+// Y-2. Not above: what is given back as it is need not look at the index.
+const FORGET_DEADLINE = `
+  update execution
+     set deadline_at = null
+   where id = :id`;
+
 export function giveBack(tx: Transaction, request: GiveBack): GivenBack {
-  const { delayMs = 0, blocked, paused, newsSeen = Number.MAX_SAFE_INTEGER } = request;
+  const { id, delayMs = 0, blocked, paused, newsSeen = Number.MAX_SAFE_INTEGER } = request;
+  const { compensable = false, compensating = false } = request;
   const hold =
     (blocked === true ? HOLD_BITS.blocked : 0) + (paused === true ? HOLD_BITS.paused : 0);
-  const before = [tx.now + delayMs, hold];
+  const before = [tx.now + delayMs, hold, sagaOf({ compensable, compensating })];
   if (letGo(tx, request, { sql: GIVE_BACK, before, after: [newsSeen] })) {
+    if (compensating) tx.run(FORGET_DEADLINE, { id });
     tx.ring();
     return { kind: 'given-back' };
   }

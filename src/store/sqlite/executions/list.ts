@@ -40,6 +40,7 @@ const INDEXED: Readonly<Partial<Record<Status, string>>> = {
   failed: 'execution_status',
   cancelled: 'execution_status',
   quarantined: 'execution_status',
+  compensated: 'execution_status',
 };
 
 /** Above every id. */

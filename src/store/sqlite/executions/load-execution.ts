@@ -10,7 +10,17 @@ const NAMES = [
   ...['id', 'status', 'fence', 'session_id', 'news', 'seq', 'ready_at', 'hold', 'lane', 'gated'],
   ...['has_place', 'claimed_at', 'claimed_seq', 'previous', 'fruitless', 'wake_after'],
   ...['submitted_at', 'deadline_at', 'ended_at', 'project', 'pipeline', 'parent_id', 'parent_call'],
-  ...['key', 'intent', 'place_key', 'rate_key', 'about', 'progress', 'row_id'],
+  ...[
+    'key',
+    'intent',
+    'place_key',
+    'rate_key',
+    'about',
+    'progress',
+    'row_id',
+    'saga',
+    'redrive_of',
+  ],
 ];
 
 /** In the order in which `rowOf` takes them. */
@@ -53,6 +63,8 @@ export type ExecutionValues = readonly [
   about: Nullable<string>,
   progress: Nullable<string>,
   rowId: number,
+  saga: number,
+  redriveOf: Nullable<string>,
   input: string,
 ];
 
@@ -109,7 +121,9 @@ export function rowOf(values: ExecutionValues): ChangingRow {
     about: values[27],
     progress: values[28],
     row_id: values[29],
-    input: values[30],
+    saga: values[30],
+    redrive_of: values[31],
+    input: values[32],
   };
 }
 

@@ -46,9 +46,10 @@ export function maintain(
 ): Maintained & { readonly marks: KeyMarks } {
   const rows = loadRows(tx, OVERDUE, tx.now, limit + 1);
   const overdue = rows.slice(0, limit).flatMap((row): readonly ExecutionId[] => {
-    const end = decideOverdue(toExecution(row), tx.now);
-    if (end === undefined) return [];
-    endWaiting(tx, row, { status: 'failed', event: end.event, outcome: end.outcome });
+    const decision = decideOverdue(toExecution(row), tx.now);
+    if (decision === undefined) return [];
+    if (decision.kind === 'end') endWaiting(tx, row, { ...decision, status: 'failed' });
+    else obey(tx, { ...decision, kind: 'apply' });
     return [row.id as ExecutionId];
   });
   const orphans = cancelOrphans(tx, limit);

@@ -1,15 +1,23 @@
 import type { ExecutionStore, OwnerWrite } from '../../contract/execution-store.ts';
 import type { Database } from '../database.ts';
+import { answer } from './answer.ts';
+import { assignAwait } from './assign-await.ts';
 import { attachment, attachments } from './attachments.ts';
 import { getBlob, putBlob } from './blobs.ts';
 import { cancel } from './cancel.ts';
+import { cancelAwait } from './cancel-await.ts';
 import { children } from './children.ts';
+import { deadLetter, deadLetterGroups, deadLetters } from './dead-letters.ts';
+import { expireAwaits } from './expire-awaits.ts';
+import { extendAwait } from './extend-await.ts';
 import { finish } from './finish.ts';
 import { dueSchedules, fireSchedule } from './fire-schedule.ts';
 import { FIRST_KEYS } from './forget-keys.ts';
 import { giveBack } from './give-back.ts';
 import { history } from './history.ts';
 import { inbox } from './inbox.ts';
+import { interaction, interactions, lateAnswers } from './interactions.ts';
+import { jobItems, noteJobItem } from './jobs.ts';
 import { list } from './list.ts';
 import { maintain } from './maintain.ts';
 import { outcomes } from './outcomes.ts';
@@ -17,6 +25,7 @@ import { park } from './park.ts';
 import { pause } from './pause.ts';
 import { readExecution } from './read-execution.ts';
 import { record } from './record.ts';
+import { redrive } from './redrive.ts';
 import { resume } from './resume.ts';
 import {
   pauseSchedule,
@@ -81,6 +90,20 @@ export function executionsOf(database: Database): ExecutionStore {
     removeSchedule: (request) => database.perform(removeSchedule, request),
     dueSchedules: (query) => database.read((tx) => dueSchedules(tx, query)),
     fireSchedule: (request) => database.perform(fireSchedule, request),
+    answer: (request) => database.perform(answer, request),
+    expireAwaits: (request) => database.perform(expireAwaits, request),
+    extendAwait: (request) => database.perform(extendAwait, request),
+    assignAwait: (request) => database.perform(assignAwait, request),
+    cancelAwait: (request) => database.perform(cancelAwait, request),
+    interaction: (query) => database.read((tx) => interaction(tx, query)),
+    interactions: (query) => database.read((tx) => interactions(tx, query)),
+    lateAnswers: (query) => database.read((tx) => lateAnswers(tx, query)),
+    redrive: (request) => database.perform(redrive, request),
+    deadLetter: (id) => database.read((tx) => deadLetter(tx, id)),
+    deadLetters: (query) => database.read((tx) => deadLetters(tx, query)),
+    deadLetterGroups: (query) => database.read((tx) => deadLetterGroups(tx, query)),
+    noteJobItem: (request) => database.perform(noteJobItem, request),
+    jobItems: (query) => database.read((tx) => jobItems(tx, query)),
     onRing(listener) {
       database.rings.add(listener);
       return () => database.rings.delete(listener);

@@ -6,6 +6,7 @@ import { assert } from '../../../support/assert.ts';
 import type { Attachment, OwnerWrite } from '../../contract/execution-store.ts';
 import { positional, type Tail } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
+import { openAwaits } from './awaits.ts';
 import { lastSeqOf } from './owner-view.ts';
 import { insertChildren } from './submit.ts';
 
@@ -158,12 +159,13 @@ export function appendFrom(
   }
 }
 
-/** What a write carries beside its events. */
-export function carry(tx: Transaction, rowId: number, request: OwnerWrite): void {
-  const { id, progress, attachments, children } = request;
+/** What a write carries beside its events. How much news that was to the execution itself. */
+export function carry(tx: Transaction, rowId: number, request: OwnerWrite): number {
+  const { id, progress, attachments, children, awaits } = request;
   if (progress !== undefined) tx.statement(KEEP_PROGRESS).run(rowId, progress);
   if (attachments !== undefined) for (const each of attachments) attach(tx, id, each);
   if (children !== undefined && children.length > 0) insertChildren(tx, children);
+  return awaits === undefined ? 0 : openAwaits(tx, id, awaits);
 }
 
 function attach(tx: Transaction, id: string, attachment: Attachment): void {

@@ -1,20 +1,23 @@
 import { decidePark } from '../../../execution/decide/owner.ts';
 import { assert } from '../../../support/assert.ts';
 import type { Park, Parked } from '../../contract/execution-store.ts';
+import { sagaOf } from '../../execution-rows.ts';
 import { positional } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
 import { letGo } from './let-go.ts';
 import { OWNED } from './owner.ts';
 import { ownerView, refused } from './owner-view.ts';
 
+// Y-2: what undoes does so to its end.
 const PARK = positional(
-  'readyAt wakeAfter seq rowId fence session open newsSeen',
+  'readyAt wakeAfter saga seq rowId fence session open newsSeen',
   `
   update execution
      set status = 2,
          session_id = null,
          ready_at = :readyAt,
          wake_after = :wakeAfter,
+         saga = case when saga = 2 then 2 else :saga end,
          previous = 1,
          seq = :seq
    where row_id = :rowId
@@ -23,9 +26,10 @@ const PARK = positional(
 );
 
 export function park(tx: Transaction, request: Park): Parked {
-  const { wakeInMs, wakeAfter, newsSeen } = request;
+  const { wakeInMs, wakeAfter, newsSeen, compensable = false } = request;
   const readyAt = wakeInMs === undefined ? null : tx.now + wakeInMs;
-  if (letGo(tx, request, { sql: PARK, before: [readyAt, wakeAfter], after: [newsSeen] })) {
+  const saga = sagaOf({ compensable, compensating: false });
+  if (letGo(tx, request, { sql: PARK, before: [readyAt, wakeAfter, saga], after: [newsSeen] })) {
     // A timer may be sooner than what idle workers wait for.
     if (wakeInMs !== undefined) tx.ring();
     return { kind: 'parked' };

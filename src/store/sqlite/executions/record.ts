@@ -8,8 +8,8 @@ import { ownerView, refused } from './owner-view.ts';
 export function record(tx: Transaction, request: OwnerWrite): Recorded {
   const tail = appendOwned(tx, request);
   if (tail !== undefined) {
-    carry(tx, tail.rowId, request);
-    return { kind: 'recorded', news: tail.news, at: tx.now };
+    const { news } = tail;
+    return { kind: 'recorded', news: news + carry(tx, tail.rowId, request), at: tx.now };
   }
   const view = ownerView(tx, request, request.events.length);
   const decision = decideRecord(view, request, tx.now);

@@ -11,15 +11,15 @@ import { loadExecution } from './load-execution.ts';
 
 // X-10: an id and a key are taken once. What a new execution does not have yet is null or zero.
 const INSERT = positional(
-  'id readyAt hold lane gated hasPlace now deadlineAt project pipeline parentId parentCall key intent placeKey rateKey about',
+  'id readyAt hold lane gated hasPlace now deadlineAt project pipeline parentId parentCall redriveOf key intent placeKey rateKey about',
   `
   insert into execution (id, status, news, seq, ready_at, hold, lane, gated, has_place,
-                         claimed_seq, previous, fruitless, wake_after, submitted_at, deadline_at,
-                         project, pipeline, parent_id, parent_call, key, intent,
+                         claimed_seq, previous, saga, fruitless, wake_after, submitted_at, deadline_at,
+                         project, pipeline, parent_id, parent_call, redrive_of, key, intent,
                          place_key, rate_key, about)
   values (:id, 0, 0, 1, :readyAt, :hold, :lane, :gated, :hasPlace,
-          0, 0, 0, 0, :now, :deadlineAt,
-          :project, :pipeline, :parentId, :parentCall, :key, :intent,
+          0, 0, 0, 0, 0, :now, :deadlineAt,
+          :project, :pipeline, :parentId, :parentCall, :redriveOf, :key, :intent,
           :placeKey, :rateKey, :about)
   on conflict do nothing`,
 );
@@ -114,6 +114,7 @@ export function insertRow(
       row.pipeline,
       row.parent_id,
       row.parent_call,
+      row.redrive_of,
       row.key,
       row.intent,
       row.place_key,

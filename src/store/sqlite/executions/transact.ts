@@ -73,8 +73,7 @@ function append<Result>(
   const write = { ...request, events };
   const tail = appendOwned(tx, write);
   assert(tail !== undefined, 'X-23: the work must not write to the tables of Holdfast');
-  carry(tx, tail.rowId, write);
-  return tail.news;
+  return tail.news + carry(tx, tail.rowId, write);
 }
 
 function isThenable<Result>(value: Result | Promise<Result>): value is Promise<Result> {

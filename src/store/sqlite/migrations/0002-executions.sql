@@ -1,6 +1,6 @@
 -- Older builds may not run. Executions, their history, what they are told, their limits and labels.
 
--- Codes of status, lane, hold and previous are those of src/store/execution-rows.ts. What every step
+-- Codes of status, lane, hold, previous and saga are those of src/store/execution-rows.ts. What every step
 -- looks at comes first. The input has a table of its own, because every change writes the whole row, and
 -- inputs are large and never change. Every index here is paid for at submit, claim or
 -- finish, so there are few and most are partial; their conditions are such that an update can tell
@@ -22,6 +22,7 @@ create table execution (
   claimed_at   integer,
   claimed_seq  integer not null,
   previous     integer not null,
+  saga         integer not null,
   fruitless    integer not null,
   wake_after   integer not null,
   submitted_at integer not null,
@@ -31,6 +32,7 @@ create table execution (
   pipeline     text    not null,
   parent_id    text,
   parent_call  text,
+  redrive_of   text,
   key          text,
   intent       text,
   place_key    text,
@@ -58,6 +60,9 @@ create index execution_deadline on execution (deadline_at, id)
   where deadline_at is not null and ended_at is null;
 create unique index execution_key on execution (project, key) where key is not null;
 create index execution_parent on execution (parent_id, id) where parent_id is not null;
+-- Y-21: at most one that is open.
+create unique index execution_redrive on execution (redrive_of)
+  where redrive_of is not null and ended_at is null;
 -- Lists, newest first. These two are written once, at submit.
 create index execution_list on execution (project, id);
 create index execution_pipeline on execution (project, pipeline, id);
@@ -177,3 +182,93 @@ create table schedule (
 ) strict;
 
 create index schedule_next on schedule (next_at) where next_at is not null;
+
+-- Codes of units and interactions are those of src/store/await-rows.ts. Rows of units are few and change
+-- seldom: `about` has all that nobody filters by.
+create table await_unit (
+  execution_id text    not null,
+  call         text    not null,
+  project      text    not null,
+  pipeline     text    not null,
+  name         text    not null,
+  status       integer not null,
+  items        integer not null,
+  needed       integer not null,
+  answered     integer not null,
+  opened_at    integer not null,
+  settled_at   integer,
+  due_at       integer,
+  next_at      integer,
+  about        text    not null,
+  primary key (execution_id, call)
+) strict;
+
+create index await_unit_next on await_unit (next_at, execution_id, call) where next_at is not null;
+
+-- `name` is that of the unit, and null while there is none. What is settled costs those who list what is open
+-- nothing.
+create table interaction (
+  id           text    not null primary key,
+  execution_id text    not null,
+  call         text    not null,
+  item         integer not null,
+  project      text    not null,
+  status       integer not null,
+  request      text,
+  assignee     text,
+  answer       text,
+  digest       text,
+  answered_by  text,
+  answered_at  integer,
+  verified     integer not null,
+  late         integer not null,
+  name         text
+) strict;
+
+create index interaction_execution on interaction (execution_id, call, item);
+create index interaction_list on interaction (project, id);
+create index interaction_open on interaction (project, id) where status = 0;
+create index interaction_assignee on interaction (project, assignee, id)
+  where status = 0 and assignee is not null;
+create index interaction_name on interaction (project, name, id) where status = 0;
+
+-- Counted from 1 within the interaction, as far as they are kept.
+create table late_answer (
+  interaction_id text    not null,
+  n              integer not null,
+  answer         text    not null,
+  digest         text    not null,
+  answered_by    text,
+  answered_at    integer not null,
+  primary key (interaction_id, n)
+) strict, without rowid;
+
+-- Y-10: written once; only `redriven_by` changes.
+create table dead_letter (
+  execution_id text    not null primary key,
+  project      text    not null,
+  pipeline     text    not null,
+  status       integer not null,
+  category     text    not null,
+  code         text    not null,
+  reason       text    not null,
+  step         text,
+  attempts     integer not null,
+  at           integer not null,
+  redriven_by  text
+) strict;
+
+create index dead_letter_list on dead_letter (project, execution_id);
+create index dead_letter_pipeline on dead_letter (project, pipeline, execution_id);
+create index dead_letter_code on dead_letter (project, code, execution_id);
+
+-- Y-23: what became of each item of a bulk job. `answer` is the first one, which is given again.
+create table job_item (
+  job_id  text    not null,
+  target  text    not null,
+  outcome text    not null,
+  made    text,
+  at      integer not null,
+  answer  text    not null,
+  primary key (job_id, target)
+) strict, without rowid;

@@ -60,6 +60,8 @@ export const claimCases: readonly ExecutionCase[] = [
         seq: 2,
         news: 0,
         wakeAfter: 0,
+        compensable: false,
+        compensating: false,
       });
       assert.equal(claimed.claimedAt, now());
       assert.equal(claimed.previous, 'none');

@@ -26,7 +26,13 @@ import {
 } from '../worker.ts';
 import { OWNER_VERBS } from './owner-verbs.ts';
 
-const statuses: readonly TerminalStatus[] = ['completed', 'failed', 'cancelled', 'quarantined'];
+const statuses: readonly TerminalStatus[] = [
+  'completed',
+  'failed',
+  'cancelled',
+  'quarantined',
+  'compensated',
+];
 
 async function commandsAreRefused(store: CoordinatorStore, held: Pick<Held, 'id'>): Promise<void> {
   const { executions } = store;

@@ -37,6 +37,8 @@ export const submitCases: readonly ExecutionCase[] = [
         seq: 1,
         news: 0,
         wakeAfter: 0,
+        compensable: false,
+        compensating: false,
       });
       assert.deepEqual(await store.executions.history({ id: request.id, after: 0, limit: 9 }), [
         { seq: 1, at: now(), kind: 'submitted', body },

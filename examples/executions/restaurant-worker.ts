@@ -1,0 +1,20 @@
+// A worker in a process of its own, to be killed while the restaurant thinks.
+
+import { openHoldfast } from '../../src/index.ts';
+import { ordered } from '../leases/telling.ts';
+import { Shop } from './order.ts';
+import { mealPipeline } from './restaurant.ts';
+
+export interface WorkerOrder {
+  readonly name: string;
+  readonly storeFile: string;
+  readonly shopFile: string;
+  readonly approvalMs: number;
+}
+
+const TTL_MS = 1_500;
+
+const { name, storeFile, shopFile, approvalMs } = await ordered<WorkerOrder>();
+const holdfast = await openHoldfast({ store: storeFile });
+const pipelines = [mealPipeline(new Shop(shopFile), approvalMs)];
+await holdfast.worker({ pipelines, owner: name, ttlMs: TTL_MS });

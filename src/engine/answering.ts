@@ -1,0 +1,122 @@
+// An answer on its way to the store: which interaction it is for, whether it is fit, and what is stored of
+// it. All of that happens before the store is asked, so that an answer that is not fit changes nothing.
+
+import type { AnswerRequest } from '../execution/decide/await.ts';
+import type { InteractionId, Payload, ProjectName } from '../execution/names.ts';
+import type { AnswerRefusal } from '../execution/refusal.ts';
+import { toInstant } from '../support/clock.ts';
+import type { EngineConfig } from './config.ts';
+import {
+  type InteractionPlace,
+  interactionIdOf,
+  parseInteractionId,
+  type ResolvedPlace,
+  resolvedPlace,
+} from './ids.ts';
+import { questionOf } from './pipeline.ts';
+import { type AnyQuestion, trusted } from './question.ts';
+import { canonicalDigest } from './submission.ts';
+
+/** An interaction by its id, or by where it stands: then it can be answered before it is asked. */
+export type InteractionTarget = string | InteractionPlace;
+
+export interface Located {
+  readonly id: InteractionId;
+  readonly place?: ResolvedPlace;
+}
+
+export interface Sent {
+  readonly project: ProjectName;
+  readonly value: unknown;
+  readonly by: string | undefined;
+  /** By a link whose signature was checked. */
+  readonly verified: boolean;
+}
+
+type Refused = { readonly kind: 'refused' } & AnswerRefusal;
+
+export function located(target: InteractionTarget): Located {
+  if (typeof target === 'string') return { id: parseInteractionId(target) };
+  const place = resolvedPlace(target);
+  return { id: interactionIdOf(place), place };
+}
+
+/** Throws with the path when the value is not what was asked for. */
+export async function answerRequest(
+  config: EngineConfig,
+  target: Located,
+  sent: Sent,
+): Promise<({ readonly kind: 'fit' } & AnswerRequest) | Refused> {
+  const { id, place } = target;
+  const { project, by, verified } = sent;
+  config.payloads.check('The answer', sent.value);
+  const asked = await whatIsAsked(config, target, project);
+  if (asked.kind === 'refused') return asked;
+  const about = { id, at: toInstant(config.clock.wallMs()), ...(by === undefined ? {} : { by }) };
+  const value =
+    asked.question === undefined
+      ? sent.value
+      : await trusted(asked.question, sent.value, { about, request: asked.request });
+  return {
+    kind: 'fit',
+    ...{ project, id, verified },
+    ...(place === undefined ? {} : { place }),
+    value: await config.payloads.encode('What is made of the answer', value),
+    // Of what was sent: a projection may differ in what is not the answerer's to say.
+    digest: canonicalDigest(sent.value),
+    ...(by === undefined ? {} : { by }),
+  };
+}
+
+interface WhatIsAsked {
+  readonly kind: 'asked';
+  /** Undefined when any answer is fit. */
+  readonly question: AnyQuestion | undefined;
+  request(): unknown;
+}
+
+async function whatIsAsked(
+  config: EngineConfig,
+  { id, place }: Located,
+  project: ProjectName,
+): Promise<WhatIsAsked | Refused> {
+  const found = await config.store.executions.interaction({ project, id });
+  if (found?.unit === undefined) return notAskedYet(config, { id, place }, project);
+  const { pipeline, name, checked } = found.unit;
+  if (!checked) return anything();
+  const known = config.pipelines.get(pipeline);
+  const question = known && questionOf(known, name);
+  if (question === undefined) return { kind: 'refused', why: 'question-unknown', id, pipeline };
+  const { request } = found.interaction;
+  return { kind: 'asked', question, request: () => decoded(config, request) };
+}
+
+/** W-2. What will be checked can be told only by the code. */
+async function notAskedYet(
+  config: EngineConfig,
+  { id, place }: { readonly id: InteractionId; readonly place: ResolvedPlace | undefined },
+  project: ProjectName,
+): Promise<WhatIsAsked | Refused> {
+  const execution = place && (await config.store.executions.read(place.execution));
+  // Nothing to be checked: the store says that there is no such await.
+  if (place === undefined || execution === undefined || execution.project !== project) {
+    return anything();
+  }
+  const { pipeline } = execution;
+  const known = config.pipelines.get(pipeline);
+  if (known === undefined) return { kind: 'refused', why: 'question-unknown', id, pipeline };
+  const question = questionOf(
+    known,
+    place.call.slice('await:'.length, place.call.lastIndexOf('#')),
+  );
+  if (question?.project !== undefined) return { kind: 'refused', why: 'answer-too-early', id };
+  return { ...anything(), question };
+}
+
+function anything(): WhatIsAsked {
+  return { kind: 'asked', question: undefined, request: () => undefined };
+}
+
+function decoded(config: EngineConfig, payload: Payload | undefined): unknown {
+  return payload === undefined ? undefined : config.payloads.decode(payload);
+}

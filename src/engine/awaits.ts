@@ -1,0 +1,269 @@
+// Awaits, as those see them who answer and look after them. The code that asks has `ctx.await`.
+
+import type { Answer, AwaitUnit, Interaction, InteractionStatus } from '../execution/await.ts';
+import {
+  type CallKey,
+  type ExecutionId,
+  type InteractionId,
+  type ProjectName,
+  parseExecutionId,
+} from '../execution/names.ts';
+import type { AnswerRefusal } from '../execution/refusal.ts';
+import type { AwaitAnswer, InteractionFound } from '../store/contract/await-store.ts';
+import { type Instant, laterBy, toInstant } from '../support/clock.ts';
+import { InvalidInput } from '../support/fault.ts';
+import {
+  boundedText,
+  optionalBooleans,
+  rejectUnknownOptions,
+  wholeNumber,
+} from '../support/options.ts';
+import type { AnswerLinks } from './answer-links.ts';
+import {
+  answerRequest,
+  type InteractionTarget,
+  type Located,
+  located,
+  type Sent,
+} from './answering.ts';
+import type { EngineConfig } from './config.ts';
+import type { Page } from './holdfast-types.ts';
+import { parseInteractionId } from './ids.ts';
+import { projectOf } from './submission.ts';
+
+interface InProject {
+  readonly project?: string;
+}
+
+export interface AnswerOptions extends InProject {
+  /** Who answers, for people to see; the code gets it too. */
+  readonly by?: string;
+}
+
+export type Answered =
+  | {
+      /** `kept`: it is not asked yet. `existing`: the same answer was there. */
+      readonly kind: 'answered' | 'kept' | 'existing';
+      /** The await goes on with it. */
+      readonly settled: boolean;
+    }
+  | ({ readonly kind: 'refused' } & AnswerRefusal);
+
+export interface InteractionListOptions extends InProject {
+  /** Only those that can be answered, or only those that cannot. */
+  readonly open?: boolean;
+  readonly execution?: string;
+  readonly name?: string;
+  readonly assignee?: string;
+  readonly cursor?: string;
+  readonly limit?: number;
+}
+
+/** What one who answers sees. */
+export interface InteractionInfo {
+  readonly id: InteractionId;
+  readonly execution: ExecutionId;
+  readonly call: CallKey;
+  readonly item: number;
+  readonly project: ProjectName;
+  readonly status: InteractionStatus;
+  readonly request: unknown;
+  readonly assignee?: string;
+  readonly answer?: AnswerInfo;
+  /** How many answers came too late. */
+  readonly late: number;
+  /** Absent while it is not asked yet. */
+  readonly unit?: AwaitInfo;
+}
+
+export type AwaitInfo = Omit<
+  AwaitUnit,
+  'execution' | 'call' | 'project' | 'nextAt' | 'reminders' | 'defaultAnswer'
+>;
+
+export interface AnswerInfo {
+  readonly value: unknown;
+  readonly by?: string;
+  readonly at: Instant;
+}
+
+const TIME_MS_MAX = 10 * 366 * 86_400_000;
+
+export class Awaits {
+  readonly #config: EngineConfig;
+
+  constructor(config: EngineConfig) {
+    this.#config = config;
+  }
+
+  /**
+   * The first answer wins; the same again is fine, another one is refused and told who won. Throws
+   * InvalidInput for a value that the question does not take: then it can be answered again.
+   */
+  async answer(
+    target: InteractionTarget,
+    value: unknown,
+    options: AnswerOptions = {},
+  ): Promise<Answered> {
+    rejectUnknownOptions('awaits.answer', options, ['by', 'project']);
+    const sent = { value, project: projectOf(options.project), by: options.by, verified: false };
+    return this.#answer(located(target), sent);
+  }
+
+  /** As whoever has the link: it says which interaction, of which project. */
+  async answerByLink(
+    token: string,
+    value: unknown,
+    options: Pick<AnswerOptions, 'by'> = {},
+  ): Promise<Answered> {
+    rejectUnknownOptions('awaits.answerByLink', options, ['by']);
+    const verified = this.#links.verify(token, this.#config.clock.wallMs());
+    if (verified.kind === 'refused') return { kind: 'refused', ...verified.refusal };
+    const { interaction: id, place, project } = verified.claims;
+    const target = { id, ...(place === undefined ? {} : { place }) };
+    return this.#answer(target, { value, project, by: options.by, verified: true });
+  }
+
+  /** A token that answers this interaction, once, without any other right. */
+  link(target: InteractionTarget, options: InProject & { readonly expiresInMs: number }): string {
+    rejectUnknownOptions('awaits.link', options, ['expiresInMs', 'project']);
+    const range = { min: 1, max: TIME_MS_MAX };
+    const expiresInMs = wholeNumber('expiresInMs', options.expiresInMs, range);
+    const { id, place } = located(target);
+    return this.#links.sign({
+      interaction: id,
+      project: projectOf(options.project),
+      ...(place === undefined ? {} : { place }),
+      exp: laterBy(toInstant(this.#config.clock.wallMs()), expiresInMs),
+    });
+  }
+
+  /** Undefined when nobody asks for it and nobody has answered it. */
+  async get(
+    target: InteractionTarget,
+    options: InProject = {},
+  ): Promise<InteractionInfo | undefined> {
+    const found = await this.#config.store.executions.interaction(named(target, options));
+    return found === undefined ? undefined : this.#info(found);
+  }
+
+  /** Newest executions first. */
+  async list(options: InteractionListOptions = {}): Promise<Page<InteractionInfo>> {
+    const limit = wholeNumber('limit', options.limit ?? 100, { min: 1, max: 10_000 });
+    const found = await this.#config.store.executions.interactions({
+      ...filtersOf(options),
+      project: projectOf(options.project),
+      limit,
+    });
+    const items = await Promise.all(found.map((each) => this.#info(each)));
+    const last = items.at(-1);
+    return { items, ...(last === undefined || items.length < limit ? {} : { cursor: last.id }) };
+  }
+
+  /** Another time, counted from now; `none`: for as long as it takes. */
+  async extend(
+    target: InteractionTarget,
+    options: InProject & { readonly timeoutMs: number | 'none' },
+  ): Promise<AwaitAnswer> {
+    const { timeoutMs, ...where } = options;
+    const which = named(target, where);
+    if (timeoutMs === 'none') return this.#config.store.executions.extendAwait(which);
+    const dueInMs = wholeNumber('timeoutMs', timeoutMs, { min: 1, max: TIME_MS_MAX });
+    const answer = await this.#config.store.executions.extendAwait({ ...which, dueInMs });
+    this.#config.awaitDueIn(dueInMs);
+    return answer;
+  }
+
+  /** To nobody when `assignee` is undefined. */
+  async assign(
+    target: InteractionTarget,
+    assignee: string | undefined,
+    options: InProject = {},
+  ): Promise<AwaitAnswer> {
+    return this.#config.store.executions.assignAwait({
+      ...named(target, options),
+      ...(assignee === undefined ? {} : { assignee: boundedText('assignee', assignee, 256) }),
+    });
+  }
+
+  /** The code is told that it was cancelled, and goes on. */
+  async cancel(target: InteractionTarget, options: InProject = {}): Promise<AwaitAnswer> {
+    return this.#config.store.executions.cancelAwait(named(target, options));
+  }
+
+  /** What came too late, oldest first. */
+  async lateAnswers(
+    target: InteractionTarget,
+    options: InProject = {},
+  ): Promise<readonly AnswerInfo[]> {
+    const late = await this.#config.store.executions.lateAnswers(named(target, options));
+    return Promise.all(late.map((each) => this.#answerInfo(each)));
+  }
+
+  async #answer(target: Located, sent: Sent): Promise<Answered> {
+    if (sent.by !== undefined) boundedText('by', sent.by, 256);
+    const request = await answerRequest(this.#config, target, sent);
+    if (request.kind === 'refused') return request;
+    const { kind: _, ...answer } = request;
+    return this.#config.store.executions.answer(answer);
+  }
+
+  get #links(): AnswerLinks {
+    const { links } = this.#config;
+    if (links !== undefined) return links;
+    throw new InvalidInput(
+      'Answer links need keys: openHoldfast({ links: { keys: { id: secret }, current: id } }).',
+    );
+  }
+
+  async #info({ interaction, unit }: InteractionFound): Promise<InteractionInfo> {
+    const { request, answer, verified: _, ...rest } = interaction;
+    return {
+      ...rest,
+      request: request === undefined ? undefined : await this.#config.payloads.decode(request),
+      ...(answer === undefined ? {} : { answer: await this.#answerInfo(answer) }),
+      ...(unit === undefined ? {} : { unit: unitInfo(unit) }),
+    };
+  }
+
+  async #answerInfo({ value, by, at }: Answer): Promise<AnswerInfo> {
+    const decoded = await this.#config.payloads.decode(value);
+    return { value: decoded, ...(by === undefined ? {} : { by }), at };
+  }
+}
+
+function unitInfo(unit: AwaitUnit): AwaitInfo {
+  const { name, pipeline, status, items, needed, answered, signed, checked } = unit;
+  const { openedAt, dueAt, settledAt } = unit;
+  return {
+    ...{ name, pipeline, status, items, needed, answered, signed, checked, openedAt },
+    ...(dueAt === undefined ? {} : { dueAt }),
+    ...(settledAt === undefined ? {} : { settledAt }),
+  };
+}
+
+function named(target: InteractionTarget, options: InProject): Pick<Interaction, 'project' | 'id'> {
+  rejectUnknownOptions('awaits', options, ['project']);
+  return { project: projectOf(options.project), id: located(target).id };
+}
+
+function filtersOf(options: InteractionListOptions): {
+  readonly open?: boolean;
+  readonly execution?: ExecutionId;
+  readonly name?: string;
+  readonly assignee?: string;
+  readonly before?: InteractionId;
+} {
+  rejectUnknownOptions('awaits.list', options, [
+    ...['project', 'open', 'execution', 'name', 'assignee', 'cursor', 'limit'],
+  ]);
+  const { open, execution, name, assignee, cursor } = options;
+  optionalBooleans('awaits.list', { open });
+  return {
+    ...(open === undefined ? {} : { open }),
+    ...(execution === undefined ? {} : { execution: parseExecutionId(execution) }),
+    ...(name === undefined ? {} : { name: boundedText('name', name, 256) }),
+    ...(assignee === undefined ? {} : { assignee: boundedText('assignee', assignee, 256) }),
+    ...(cursor === undefined ? {} : { before: parseInteractionId(cursor) }),
+  };
+}

@@ -1,0 +1,48 @@
+// How executions end that do not complete: what was thrown, as the end that is recorded.
+
+import type { Failure } from '../execution/failure.ts';
+import type { Claimed } from '../store/contract/execution-store.ts';
+import { Fault, StoreCorrupt, StoreUnavailable } from '../support/fault.ts';
+import type { End } from './departure.ts';
+import { failureOf } from './failures.ts';
+
+export function endedBy(status: 'failed' | 'cancelled', error: unknown): End {
+  return { status, ...failed(failureOf(error)) };
+}
+
+/** Trying again cannot help. */
+export function endedForGood(error: unknown): End {
+  return { status: 'failed', ...failed({ ...failureOf(error), category: 'permanent' }) };
+}
+
+export function poisoned(claimed: Claimed): End {
+  return { status: 'quarantined', ...failed(poisonOf(claimed)) };
+}
+
+/** What code throws may be something that cannot even be asked what it is. */
+export function lookable(thrown: unknown): unknown {
+  try {
+    void (thrown instanceof Error);
+    return thrown;
+  } catch {
+    return new Error('Something was thrown that cannot be described.');
+  }
+}
+
+/** Not the code's failure: a key that is missing here, a store that is broken or has been away too long. */
+export function isOfTheStore(error: unknown): error is Fault {
+  if (error instanceof StoreCorrupt || error instanceof StoreUnavailable) return true;
+  return error instanceof Fault && error.code.startsWith('codec-');
+}
+
+function failed(failure: Failure): { readonly field: string; readonly failure: Failure } {
+  return { field: `"failure":${JSON.stringify(failure)}`, failure };
+}
+
+function poisonOf({ execution }: Claimed): Failure {
+  return {
+    category: 'permanent',
+    code: 'poison',
+    message: `It was claimed ${execution.fruitlessClaims} times in a row and nothing was recorded: whoever ran it died or was lost each time.`,
+  };
+}

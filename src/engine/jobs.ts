@@ -1,0 +1,184 @@
+// Bulk acts as executions: a job goes through its items page by page, remembers where it is at each page,
+// and each item has one outcome, written with what was done to it (Y-23). So a job that dies goes on.
+
+import type { Status } from '../execution/execution.ts';
+import { type ExecutionId, type Payload, parsePipelineName } from '../execution/names.ts';
+import type { RedriveMode } from '../execution/redrive-plan.ts';
+import type { EngineConfig } from './config.ts';
+import type { Context } from './context.ts';
+import { type DeadLetterFilter, filterOf } from './dead-letter-query.ts';
+import { ActRefused } from './failures.ts';
+import { type AnyPipeline, pipeline } from './pipeline.ts';
+import { RedriveImpossible, redrive, redriveBody, redriveOf } from './redriving.ts';
+import { projectOf } from './submission.ts';
+
+export const JOB_PIPELINE = 'holdfast.job';
+
+interface Paced {
+  readonly perSecond?: number;
+  readonly dryRun: boolean;
+  readonly by: string;
+  readonly reason: string;
+}
+
+export type JobInput =
+  | (Paced & {
+      readonly act: 'redrive';
+      readonly mode: RedriveMode;
+      readonly filter: DeadLetterFilter;
+    })
+  | (Paced & {
+      readonly act: 'cancel';
+      readonly filter: {
+        readonly project?: string;
+        readonly pipeline?: string;
+        readonly status?: Status;
+        readonly tag?: string;
+      };
+    });
+
+export interface JobOutput {
+  /** How many items were seen. */
+  readonly seen: number;
+  /** By outcome. */
+  readonly outcomes: Readonly<Record<string, number>>;
+}
+
+interface State extends JobOutput {
+  readonly before?: ExecutionId;
+}
+
+interface PageDone {
+  readonly last?: ExecutionId;
+  readonly outcomes: readonly string[];
+}
+
+const PAGE = 200;
+const COUNTED = 5_000;
+/** Items at once: each is a transaction of its own. */
+const LANES = 16;
+
+/** Known to every worker. */
+export function jobPipeline(config: EngineConfig): AnyPipeline {
+  return pipeline<JobInput, JobOutput>({
+    name: JOB_PIPELINE,
+    run: (ctx, input) => runJob(config, ctx, input),
+  }) as AnyPipeline;
+}
+
+async function runJob(config: EngineConfig, ctx: Context, input: JobInput): Promise<JobOutput> {
+  let state = (ctx.restored as State | undefined) ?? { seen: 0, outcomes: {} };
+  for (;;) {
+    const { before } = state;
+    const size = Math.min(PAGE, input.perSecond ?? PAGE);
+    const done = await ctx.step('page', () => doPage(config, { job: ctx.id, input, size, before }));
+    state = added(state, done);
+    ctx.progress(state);
+    if (done.last === undefined) {
+      // A page that was repeated is counted by what stands for its items.
+      return input.dryRun
+        ? { seen: state.seen, outcomes: state.outcomes }
+        : ctx.step('count', () => countItems(config, ctx.id));
+    }
+    await ctx.checkpoint(state);
+    if (input.perSecond !== undefined) {
+      await ctx.sleep(Math.ceil((1_000 * done.outcomes.length) / input.perSecond));
+    }
+  }
+}
+
+function added(state: State, { last, outcomes }: PageDone): State {
+  const counts: Record<string, number> = { ...state.outcomes };
+  for (const outcome of outcomes) counts[outcome] = (counts[outcome] ?? 0) + 1;
+  return {
+    seen: state.seen + outcomes.length,
+    outcomes: counts,
+    ...(last === undefined ? {} : { before: last }),
+  };
+}
+
+async function countItems(config: EngineConfig, job: ExecutionId): Promise<JobOutput> {
+  const outcomes: Record<string, number> = {};
+  let seen = 0;
+  for (let after: ExecutionId | undefined; ; ) {
+    const query = { job, limit: COUNTED, ...(after === undefined ? {} : { after }) };
+    const items = await config.store.executions.jobItems(query);
+    for (const { outcome } of items) outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+    seen += items.length;
+    after = items.at(-1)?.target;
+    if (items.length < COUNTED) return { seen, outcomes };
+  }
+}
+
+interface PageAsked {
+  readonly job: ExecutionId;
+  readonly input: JobInput;
+  readonly size: number;
+  readonly before: ExecutionId | undefined;
+}
+
+async function doPage(config: EngineConfig, asked: PageAsked): Promise<PageDone> {
+  const targets = await targetsOf(config, asked);
+  const outcomes = new Array<string>(targets.length);
+  let next = 0;
+  const lane = async (): Promise<void> => {
+    while (next < targets.length) {
+      const nth = next;
+      next += 1;
+      outcomes[nth] = await doItem(config, asked, targets[nth] as ExecutionId);
+    }
+  };
+  await Promise.all(Array.from({ length: LANES }, lane));
+  const last = targets.length < asked.size ? undefined : targets.at(-1);
+  return { outcomes, ...(last === undefined ? {} : { last }) };
+}
+
+/** Newest first, so that what comes meanwhile is not part of the job. */
+async function targetsOf(
+  config: EngineConfig,
+  { input, size, before, job }: PageAsked,
+): Promise<readonly ExecutionId[]> {
+  const page = { limit: size, before: before ?? job };
+  if (input.act === 'redrive') {
+    const query = { ...filterOf(input.filter), ...page };
+    const letters = await config.store.executions.deadLetters(query);
+    return letters.map(({ execution }) => execution);
+  }
+  const { project, pipeline: name, status, tag } = input.filter;
+  const found = await config.store.executions.list({
+    project: projectOf(project),
+    status: status === undefined ? ['queued', 'running', 'waiting'] : [status],
+    ...(name === undefined ? {} : { pipeline: parsePipelineName(name) }),
+    ...(tag === undefined ? {} : { tag }),
+    ...page,
+  });
+  return found.map(({ id }) => id);
+}
+
+async function doItem(
+  config: EngineConfig,
+  { job, input }: PageAsked,
+  target: ExecutionId,
+): Promise<string> {
+  const acting = JSON.stringify({ by: input.by, reason: input.reason, job }) as Payload;
+  const project = projectOf(input.filter.project);
+  if (input.act === 'cancel') {
+    if (input.dryRun) return 'would-cancel';
+    const answer = await config.store.executions.cancel({ id: target, project, body: acting, job });
+    return answer.kind === 'refused' ? answer.why : answer.kind;
+  }
+  const asked = { id: target, project, mode: input.mode, acting: redriveBody(target, acting), job };
+  try {
+    if (input.dryRun) {
+      await redriveOf(config, asked);
+      return 'would-submit';
+    }
+    const answer = await redrive(config, asked);
+    return answer.kind === 'refused' ? answer.why : answer.kind;
+  } catch (error) {
+    if (!(error instanceof ActRefused) && !(error instanceof RedriveImpossible)) throw error;
+    const outcome = error.code;
+    if (!input.dryRun) await config.store.executions.noteJobItem({ job, target, outcome });
+    return outcome;
+  }
+}

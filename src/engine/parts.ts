@@ -1,0 +1,10 @@
+// What Holdfast is made of, besides its workers.
+
+export { Awaits } from './awaits.ts';
+export { Bulk } from './bulk.ts';
+export { explainExecution } from './explaining.ts';
+export { JOB_PIPELINE, type JobInput, type JobOutput } from './jobs.ts';
+export { Repair } from './repair.ts';
+export { Results, signalFrom, type Waiting } from './results.ts';
+export { Schedules } from './schedules.ts';
+export { submissionFor, type TemplateRef, Templates } from './templates.ts';

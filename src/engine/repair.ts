@@ -1,0 +1,118 @@
+// What people do about executions that went wrong: look at dead letters, drive them again, one or many, see
+// to compensations that fail, cancel many.
+
+import type { DeadLetterGroup, DeadLetterRecord } from '../execution/dead-letter.ts';
+import { type ExecutionId, parseExecutionId } from '../execution/names.ts';
+import type { RedriveMode } from '../execution/redrive-plan.ts';
+import type { CommandAnswer } from '../store/contract/execution-store.ts';
+import { boundedText, readOptions, rejectUnknownOptions, wholeNumber } from '../support/options.ts';
+import { commandOf, signalOf } from './command-of.ts';
+import type { EngineConfig } from './config.ts';
+import { type DeadLetterFilter, FILTERS, filterOf } from './dead-letter-query.ts';
+import { ActRefused } from './failures.ts';
+import type { Acting, Page } from './holdfast-types.ts';
+import { modeOf, redrive, redriveBody } from './redriving.ts';
+import { projectOf } from './submission.ts';
+import { UNDO_ACT, type UndoAct } from './undoing.ts';
+
+export type { DeadLetterFilter } from './dead-letter-query.ts';
+
+export interface RedriveOptions extends Acting {
+  /** `forward` unless said; `compensate` goes on with undoing. */
+  readonly mode?: RedriveMode;
+  /** Name or key of the call to begin with; the one that failed unless said. */
+  readonly from?: string;
+}
+
+const PAGE_MAX = 10_000;
+
+export class Repair {
+  readonly #config: EngineConfig;
+
+  constructor(config: EngineConfig) {
+    this.#config = config;
+  }
+
+  /** Undefined when the execution left none. */
+  async deadLetter(id: string): Promise<DeadLetterRecord | undefined> {
+    return this.#executions.deadLetter(parseExecutionId(id));
+  }
+
+  /** Newest first. */
+  async deadLetters(
+    options: DeadLetterFilter & { readonly cursor?: string; readonly limit?: number } = {},
+  ): Promise<Page<DeadLetterRecord>> {
+    rejectUnknownOptions('deadLetters', options, [...FILTERS, 'cursor', 'limit']);
+    const { cursor } = options;
+    const limit = wholeNumber('limit', options.limit ?? 100, { min: 1, max: PAGE_MAX });
+    const query = {
+      ...filterOf(options),
+      limit,
+      ...(cursor === undefined ? {} : { before: parseExecutionId(cursor) }),
+    };
+    const items = await this.#executions.deadLetters(query);
+    const last = items.at(-1);
+    return {
+      items,
+      ...(items.length < limit || last === undefined ? {} : { cursor: last.execution }),
+    };
+  }
+
+  /** By cause, the most frequent first. */
+  deadLetterGroups(
+    options: { readonly project?: string } = {},
+  ): Promise<readonly DeadLetterGroup[]> {
+    return this.#executions.deadLetterGroups({ project: projectOf(options.project) });
+  }
+
+  /** A new execution that goes on where this one went wrong; throws ActRefused or RedriveImpossible. */
+  async redrive(id: string, options: RedriveOptions = {}): Promise<{ readonly id: ExecutionId }> {
+    const names = ['mode', 'from', 'project', 'by', 'reason'] as const;
+    const { mode, from, ...acting } = readOptions('redrive', options, names);
+    const command = commandOf('redrive', id, acting);
+    const answer = await redrive(this.#config, {
+      id: command.id,
+      project: command.project,
+      mode: modeOf(mode),
+      acting: redriveBody(command.id, command.body),
+      ...(from === undefined ? {} : { from: boundedText('from', from, 512) }),
+    });
+    if (answer.kind === 'refused') throw new ActRefused(answer);
+    return { id: answer.id };
+  }
+
+  /** A compensation that cannot be done is left out, for a reason; `step` by its name or key. */
+  skipCompensation(
+    id: string,
+    step: string,
+    acting: Acting & { readonly reason: string },
+  ): Promise<CommandAnswer> {
+    return this.#act(id, { act: 'skip', step }, acting);
+  }
+
+  /** Now, and not when its next attempt is due. */
+  retryCompensation(id: string, step: string, acting: Acting = {}): Promise<CommandAnswer> {
+    return this.#act(id, { act: 'retry', step }, acting);
+  }
+
+  async #act(
+    id: string,
+    { act, step }: Pick<UndoAct, 'act' | 'step'>,
+    acting: Acting,
+  ): Promise<CommandAnswer> {
+    const { by, reason = '', project } = acting;
+    if (act === 'skip') boundedText('The reason to skip', reason, 1_024);
+    const value: UndoAct = {
+      act,
+      step: boundedText('The step', step, 512),
+      reason,
+      ...(by === undefined ? {} : { by }),
+    };
+    const message = { name: UNDO_ACT, value, ...(by && { by }), ...(project && { project }) };
+    return this.#executions.signal(await signalOf(this.#config, id, message));
+  }
+
+  get #executions(): EngineConfig['store']['executions'] {
+    return this.#config.store.executions;
+  }
+}

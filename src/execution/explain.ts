@@ -1,0 +1,207 @@
+// Why an execution is not moving: one answer for every state, in words. Pure.
+
+import { formatInstant, type Instant } from '../support/clock.ts';
+import { type ExecutionRecord, isTerminal } from './execution.ts';
+import type { HistoryEvent } from './history.ts';
+
+export type ExplainCode =
+  | 'ended'
+  | 'paused'
+  | 'blocked'
+  | 'behind-key'
+  | 'rate-limited'
+  | 'delayed'
+  | 'ready'
+  | 'running'
+  | 'owner-overdue'
+  | 'owner-gone'
+  | 'waiting-for-answer'
+  | 'waiting-for-children'
+  | 'waiting-for-signal'
+  | 'waiting-for-time'
+  | 'waiting-for-news';
+
+export interface Explanation {
+  readonly code: ExplainCode;
+  /** For people: what it waits for, since or until when. */
+  readonly sentence: string;
+  /** What somebody can do about it, if anything. */
+  readonly advice?: string;
+  /** When it goes on by itself, if that is known. */
+  readonly until?: Instant;
+}
+
+export interface ExplainFacts {
+  readonly execution: ExecutionRecord;
+  readonly now: Instant;
+  /** The last events of its history, oldest first; the last one at least. */
+  readonly last: readonly HistoryEvent[];
+  /** Of the session that carries it, while it runs. */
+  readonly owner?: { readonly name: string; readonly ended: boolean; readonly overdue: boolean };
+  /** Names of its open awaits, with when they time out and who is to answer. */
+  readonly awaits: readonly {
+    readonly name: string;
+    readonly dueAt?: Instant;
+    readonly assignee?: string;
+  }[];
+  readonly openChildren: number;
+}
+
+export function explain(facts: ExplainFacts): Explanation {
+  const { execution } = facts;
+  if (isTerminal(execution.status)) return ended(facts);
+  const undoing = execution.compensating ? 'It undoes what it did. ' : '';
+  const found = held(facts) ?? BY_STATUS[execution.status](facts);
+  return { ...found, sentence: `${undoing}${found.sentence}` };
+}
+
+const BY_STATUS: Readonly<
+  Record<'queued' | 'running' | 'waiting', (facts: ExplainFacts) => Explanation>
+> = {
+  queued,
+  running,
+  waiting,
+};
+
+function ended({ execution, last }: ExplainFacts): Explanation {
+  const { status, endedAt } = execution;
+  const why = failureIn(last.at(-1));
+  const when = endedAt === undefined ? '' : ` since ${formatInstant(endedAt)}`;
+  return {
+    code: 'ended',
+    sentence: `It is ${status}${when}${why === undefined ? '.' : `: ${why}`}`,
+    ...(status === 'failed' || status === 'quarantined'
+      ? { advice: 'Re-drive it when the cause is gone.' }
+      : {}),
+  };
+}
+
+function held({ execution, last }: ExplainFacts): Explanation | undefined {
+  const { holds, concurrency, status } = execution;
+  if (status === 'running') return undefined;
+  if (holds.includes('blocked')) {
+    const why = last.findLast(({ kind }) => kind === 'blocked');
+    const said = (JSON.parse(why?.body ?? '{}') as { why?: string }).why;
+    return {
+      code: 'blocked',
+      sentence: `It is blocked: ${said ?? 'its history and its code do not agree.'}`,
+      advice: 'Deploy code that fits its history, then resume it.',
+    };
+  }
+  if (holds.includes('paused')) {
+    return { code: 'paused', sentence: 'It is paused.', advice: 'Resume it.' };
+  }
+  if (!holds.includes('behind-key')) return undefined;
+  return {
+    code: 'behind-key',
+    sentence: `It waits for one of the ${concurrency?.limit ?? ''} places of concurrency key "${concurrency?.key ?? ''}".`,
+    advice: 'A place is free when an execution with that key ends.',
+  };
+}
+
+function queued({ execution, now }: ExplainFacts): Explanation {
+  const { readyAt = now, pipeline, rate } = execution;
+  if (readyAt <= now) {
+    return {
+      code: 'ready',
+      sentence: `It has been ready since ${formatInstant(readyAt)} and waits for a worker of pipeline "${pipeline}".`,
+      advice: 'Start a worker that has this pipeline, or give the ones there are more concurrency.',
+    };
+  }
+  const at = formatInstant(readyAt);
+  if (rate !== undefined && execution.claimedAt === undefined && !execution.gated) {
+    return {
+      code: 'rate-limited',
+      sentence: `It has its turn under rate key "${rate.key}" at ${at}.`,
+      until: readyAt,
+    };
+  }
+  return { code: 'delayed', sentence: `It starts at ${at}.`, until: readyAt };
+}
+
+function running({ execution, owner }: ExplainFacts): Explanation {
+  const who = owner?.name ?? 'a worker';
+  const since =
+    execution.claimedAt === undefined ? '' : ` since ${formatInstant(execution.claimedAt)}`;
+  if (owner === undefined || owner.ended) {
+    return {
+      code: 'owner-gone',
+      sentence: `Its worker ${who} is gone; the next worker that asks takes it over.`,
+      advice: 'Start a worker that has its pipeline.',
+    };
+  }
+  if (owner.overdue) {
+    return {
+      code: 'owner-overdue',
+      sentence: `Its worker ${who} does not answer any more; it is taken over once that is certain.`,
+    };
+  }
+  return { code: 'running', sentence: `It runs at ${who}${since}.` };
+}
+
+function waiting(facts: ExplainFacts): Explanation {
+  const { execution, awaits, openChildren, last } = facts;
+  const [open] = awaits;
+  if (open !== undefined) return waitingForAnswer(facts);
+  const parked = last.findLast(({ kind }) => kind === 'parked');
+  const calls = (JSON.parse(parked?.body ?? '{}') as { for?: readonly string[] }).for ?? [];
+  const { readyAt } = execution;
+  const until = readyAt === undefined ? {} : { until: readyAt };
+  const signals = calls.filter((call) => call.startsWith('signal:')).map(nameOf);
+  if (openChildren > 0) {
+    return {
+      code: 'waiting-for-children',
+      sentence: `It waits for ${openChildren === 1 ? 'a child' : `${openChildren} children`} to end.`,
+      ...until,
+    };
+  }
+  if (signals.length > 0) {
+    return {
+      code: 'waiting-for-signal',
+      sentence: `It waits for signal ${signals.map((name) => `"${name}"`).join(', ')}.`,
+      advice: 'Send the signal, or cancel it.',
+      ...until,
+    };
+  }
+  if (readyAt !== undefined) {
+    const what = calls.map(nameOf).join(', ');
+    return {
+      code: 'waiting-for-time',
+      sentence: `It waits until ${formatInstant(readyAt)}${what === '' ? '.' : ` (${what}).`}`,
+      until: readyAt,
+    };
+  }
+  return {
+    code: 'waiting-for-news',
+    sentence: `It waits for ${calls.join(', ') || 'a message'}.`,
+    advice: 'Look at its history; resume or cancel it when nothing will come.',
+  };
+}
+
+function waitingForAnswer({ awaits }: ExplainFacts): Explanation {
+  const names = [...new Set(awaits.map(({ name }) => `"${name}"`))].slice(0, 3).join(', ');
+  const people = [...new Set(awaits.flatMap(({ assignee }) => assignee ?? []))].slice(0, 3);
+  const dues = awaits.flatMap(({ dueAt }) => dueAt ?? []);
+  const until = dues.reduce<Instant | undefined>(
+    (soonest, each) => (soonest === undefined || each < soonest ? each : soonest),
+    undefined,
+  );
+  const by = people.length === 0 ? '' : ` by ${people.join(', ')}`;
+  const time = until === undefined ? '' : `, until ${formatInstant(until)}`;
+  return {
+    code: 'waiting-for-answer',
+    sentence: `It waits for the answer to ${names}${by}${time}.`,
+    advice: 'Answer it, extend it, or cancel the await.',
+    ...(until === undefined ? {} : { until }),
+  };
+}
+
+/** `signal:go#1` is called go. */
+function nameOf(call: string): string {
+  return call.replace(/^[a-z]+:/, '').replace(/#\d+$/, '');
+}
+
+function failureIn(event: HistoryEvent | undefined): string | undefined {
+  const body = JSON.parse(event?.body ?? '{}') as { failure?: { message?: string } };
+  return body.failure?.message;
+}

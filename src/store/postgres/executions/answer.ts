@@ -1,0 +1,80 @@
+import type { Interaction } from '../../../execution/await.ts';
+import {
+  type AnswerDecision,
+  type AnswerRequest,
+  type AwaitChange,
+  decideAnswer,
+} from '../../../execution/decide/await.ts';
+import { assert } from '../../../support/assert.ts';
+import type { AnswerTaken } from '../../contract/await-store.ts';
+import { persistently } from '../committer.ts';
+import type { Attempted, Queries } from '../database.ts';
+import { applyAll, type LockedAwait, lockAwait } from './awaits.ts';
+import type { Parts } from './parts.ts';
+import { countLate, keepLate, saveInteractions } from './unit-rows.ts';
+
+export async function answer(parts: Parts, request: AnswerRequest): Promise<AnswerTaken> {
+  const { id, place } = request;
+  let isTold = false;
+  const taken = await persistently(parts.surroundings, () =>
+    parts.database.attempt<AnswerTaken>(async (queries) => {
+      const view = await lockAwait(queries, {
+        id,
+        place,
+        maySettle: (unit, now) =>
+          unit.answered + 1 >= unit.needed || (unit.dueAt !== undefined && unit.dueAt <= now),
+      });
+      const decision = decideAnswer(view, request, view.now);
+      isTold = changeOf(decision)?.message !== undefined;
+      return carryOut(queries, view, decision);
+    }, parts.boundaries),
+  );
+  if (isTold) parts.bell.ring();
+  return taken;
+}
+
+function changeOf(decision: AnswerDecision): AwaitChange | undefined {
+  return decision.kind === 'apply' || decision.kind === 'late' ? decision.change : undefined;
+}
+
+async function carryOut(
+  queries: Queries,
+  view: LockedAwait,
+  decision: AnswerDecision,
+): Promise<Attempted<AnswerTaken>> {
+  switch (decision.kind) {
+    case 'refuse':
+      return { keep: false, result: { kind: 'refused', ...decision.refusal } };
+    case 'existing':
+      return { keep: false, result: { kind: 'existing', settled: false } };
+    case 'keep-early':
+      await keepEarly(queries, decision.interaction);
+      return { keep: true, result: { kind: 'kept', settled: false } };
+    case 'apply': {
+      const settled = decision.change.unit.status !== 'open';
+      await apply(queries, view, decision.change);
+      return { keep: true, result: { kind: 'answered', settled } };
+    }
+    case 'late': {
+      const { id } = decision.interaction;
+      if (decision.change !== undefined) await apply(queries, view, decision.change);
+      await countLate(queries, id);
+      await keepLate(queries, { id, answer: decision.answer });
+      return { keep: true, result: { kind: 'refused', ...decision.refusal } };
+    }
+  }
+}
+
+async function apply(
+  queries: Queries,
+  { execution, now }: LockedAwait,
+  change: AwaitChange,
+): Promise<void> {
+  assert(execution !== undefined, 'W-1: a unit is of an execution that exists');
+  await applyAll(queries, execution, { changes: [change], now });
+}
+
+/** W-2: the execution is locked, so nobody opens its unit meanwhile. */
+function keepEarly(queries: Queries, interaction: Interaction): Promise<void> {
+  return saveInteractions(queries, [{ interaction }]);
+}

@@ -1,0 +1,24 @@
+// The verbs of awaits (W-1 … W-10), a file each.
+
+import type { AwaitStore } from '../../contract/await-store.ts';
+import { answer } from './answer.ts';
+import { assignAwait } from './assign-await.ts';
+import { cancelAwait } from './cancel-await.ts';
+import { expireAwaits } from './expire-awaits.ts';
+import { extendAwait } from './extend-await.ts';
+import { interaction, interactions, lateAnswers } from './interactions.ts';
+import type { Parts } from './parts.ts';
+
+export function awaitsOf(parts: Parts): AwaitStore {
+  const { database } = parts;
+  return {
+    answer: (request) => answer(parts, request),
+    expireAwaits: (request) => expireAwaits(parts, request),
+    extendAwait: (request) => extendAwait(parts, request),
+    assignAwait: (request) => assignAwait(parts, request),
+    cancelAwait: (request) => cancelAwait(parts, request),
+    interaction: (query) => interaction(database, query),
+    interactions: (query) => interactions(database, query),
+    lateAnswers: (query) => lateAnswers(database, query),
+  };
+}

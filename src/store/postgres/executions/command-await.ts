@@ -1,0 +1,37 @@
+// What the three commands on awaits share (W-8): one transaction that locks, asks the pure decision, and
+// does what it says.
+
+import type { AwaitCommandDecision, AwaitCommandView } from '../../../execution/decide/await.ts';
+import { assert } from '../../../support/assert.ts';
+import type { Instant } from '../../../support/clock.ts';
+import type { AwaitAnswer, AwaitCommand } from '../../contract/await-store.ts';
+import { persistently } from '../committer.ts';
+import { applyAll, lockAwait } from './awaits.ts';
+import type { Parts } from './parts.ts';
+
+export interface AwaitDeed {
+  readonly settles: boolean;
+  decide(view: AwaitCommandView, now: Instant): AwaitCommandDecision;
+}
+
+export async function commandAwait(
+  parts: Parts,
+  { id }: AwaitCommand,
+  { settles, decide }: AwaitDeed,
+): Promise<AwaitAnswer> {
+  const answer = await persistently(parts.surroundings, () =>
+    parts.database.attempt<AwaitAnswer>(async (queries) => {
+      const view = await lockAwait(queries, { id, maySettle: () => settles });
+      const { execution, now } = view;
+      const decision = decide(view, now);
+      if (decision.kind === 'refuse') {
+        return { keep: false, result: { kind: 'refused', ...decision.refusal } };
+      }
+      assert(execution !== undefined, 'W-1: a unit is of an execution that exists');
+      await applyAll(queries, execution, { changes: [decision.change], now });
+      return { keep: true, result: { kind: 'done' } };
+    }, parts.boundaries),
+  );
+  if (answer.kind === 'done') parts.bell.ring();
+  return answer;
+}

@@ -1,0 +1,132 @@
+import type {
+  DeadLetter,
+  DeadLetterGroup,
+  DeadLetterRecord,
+} from '../../../execution/dead-letter.ts';
+import type { ExecutionRecord, TerminalStatus } from '../../../execution/execution.ts';
+import type { ExecutionId, ProjectName } from '../../../execution/names.ts';
+import type { ListDeadLetters } from '../../contract/repair-store.ts';
+import { STATUS_CODES, toStatus } from '../../execution-rows.ts';
+import { type Database, type Queries, type Statement, statement } from '../database.ts';
+
+const WRITE = statement(`
+  insert into hf.dead_letter (execution_id, project, pipeline, status, at, category, code, reason, step, attempts)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`);
+
+/** Y-10: in the transaction that ends the execution. */
+export async function writeDeadLetter(
+  queries: Queries,
+  ended: ExecutionRecord,
+  letter: DeadLetter,
+): Promise<void> {
+  const { id, project, pipeline, status, endedAt } = ended;
+  const { category, code, reason, step, attempts } = storable(letter);
+  const told = [category, code, reason, step ?? null, attempts];
+  await queries.rows(WRITE, [id, project, pipeline, STATUS_CODES[status], endedAt, ...told]);
+}
+
+/** What failed may say anything, and no text here can have a NUL: the end must not fail by that. */
+export function storable(letter: DeadLetter): DeadLetter {
+  const { code, reason, step } = letter;
+  return {
+    ...letter,
+    code: withoutNul(code),
+    reason: withoutNul(reason),
+    ...(step === undefined ? {} : { step: withoutNul(step) }),
+  };
+}
+
+function withoutNul(text: string): string {
+  return text.replaceAll('\0', '\uFFFD');
+}
+
+const COLUMNS =
+  'd.execution_id as execution, d.project, d.pipeline, d.status, d.at, d.category, d.code, d.reason, d.step, d.attempts, d.redriven_by as "redrivenBy"';
+
+const READ = statement(`
+  select ${COLUMNS}
+    from hf.dead_letter d
+   where d.execution_id = $1`);
+
+const LAST_ID = "'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid";
+
+/**
+ * Newest first, by the index that has these columns and then the id; as in interactions.ts.
+ * $1 project, $2 pipeline, $3 code, $4 step, $5 open or not, $6 before, $7 limit
+ */
+function listBy(columns: readonly string[], values: string, where = 'true'): Statement {
+  const of = columns.join(', ');
+  const order = [...columns, 'd.execution_id'].map((column) => `${column} desc`).join(', ');
+  return statement(`
+  select ${COLUMNS}
+    from hf.dead_letter d
+   where ${where}
+     and (${of}) >= (${values})
+     and (${of}, d.execution_id) < (${values}, coalesce($6, ${LAST_ID}))
+     and ($2::text is null or coalesce(d.pipeline = $2, false))
+     and ($3::text is null or coalesce(d.code = $3, false))
+     and ($4::text is null or coalesce(d.step = $4, false))
+     and ($5::boolean is null or (d.redriven_by is null) = $5)
+   order by ${order}
+   limit $7`);
+}
+
+const BY_PROJECT = listBy(['d.project'], '$1');
+const BY_PIPELINE = listBy(['d.pipeline', 'd.project'], '$2, $1');
+const BY_CODE = listBy(['d.code', 'd.project'], '$3, $1');
+const OPEN = listBy(['d.project collate "POSIX"'], '$1', 'd.redriven_by is null');
+
+function indexFor({ pipeline, code, open }: ListDeadLetters): Statement {
+  if (code !== undefined) return BY_CODE;
+  if (pipeline !== undefined) return BY_PIPELINE;
+  return open === true ? OPEN : BY_PROJECT;
+}
+
+type DeadLetterRow = Omit<DeadLetterRecord, 'status' | 'step' | 'redrivenBy'> & {
+  readonly status: number;
+  readonly step: string | null;
+  readonly redrivenBy: ExecutionId | null;
+};
+
+export async function deadLetter(
+  database: Database,
+  id: ExecutionId,
+): Promise<DeadLetterRecord | undefined> {
+  const [row] = await database.rows<DeadLetterRow & object>(READ, [id]);
+  return row === undefined ? undefined : toDeadLetter(row);
+}
+
+export async function deadLetters(
+  database: Database,
+  query: ListDeadLetters,
+): Promise<readonly DeadLetterRecord[]> {
+  const { project, pipeline, code, step, open, before, limit } = query;
+  const filters = [pipeline, code, step, open, before].map((each) => each ?? null);
+  const values = [project, ...filters, limit];
+  return (await database.rows<DeadLetterRow & object>(indexFor(query), values)).map(toDeadLetter);
+}
+
+function toDeadLetter({ status, step, redrivenBy, ...row }: DeadLetterRow): DeadLetterRecord {
+  return {
+    ...row,
+    status: toStatus(status) as TerminalStatus,
+    ...(step === null ? {} : { step }),
+    ...(redrivenBy === null ? {} : { redrivenBy }),
+  };
+}
+
+const GROUPS = statement(`
+  select d.pipeline, d.code, d.step, count(*)::integer as count, max(d.at) as at
+    from hf.dead_letter d
+   where d.project = $1
+   group by d.pipeline, d.code, d.step
+   order by count(*) desc, max(d.at) desc, d.pipeline, d.code, d.step`);
+
+export async function deadLetterGroups(
+  database: Database,
+  { project }: { readonly project: ProjectName },
+): Promise<readonly DeadLetterGroup[]> {
+  type Row = Omit<DeadLetterGroup, 'step'> & { readonly step: string | null };
+  const rows = await database.rows<Row>(GROUPS, [project]);
+  return rows.map(({ step, ...group }) => ({ ...group, ...(step === null ? {} : { step }) }));
+}

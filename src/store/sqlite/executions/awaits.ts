@@ -1,0 +1,127 @@
+// What the verbs about awaits share: opening with an owner's write, and what becomes of a change. They are
+// rare beside steps, so they read first; the write lock is held.
+
+import {
+  type AwaitUnit,
+  type Interaction,
+  LATE_ANSWERS_MAX,
+  type OpenAwait,
+} from '../../../execution/await.ts';
+import {
+  type AwaitChange,
+  type AwaitCommandDecision,
+  decideOpen,
+  type LateAnswer,
+} from '../../../execution/decide/await.ts';
+import { isTerminal } from '../../../execution/execution.ts';
+import type { ExecutionId } from '../../../execution/names.ts';
+import { assert } from '../../../support/assert.ts';
+import { fromAwaitUnit, fromInteraction, INTERACTION_CODES } from '../../await-rows.ts';
+import type { AwaitAnswer } from '../../contract/await-store.ts';
+import type { Transaction } from '../transaction.ts';
+import { deliver } from './deliver.ts';
+import { INTERACTION_COLUMNS, loadAnswered, loadUnit, UNIT_COLUMNS } from './load-await.ts';
+import { loadExecution } from './load-execution.ts';
+
+const PUT_UNIT = `
+  insert into await_unit (${UNIT_COLUMNS})
+  values (:execution_id, :call, :project, :pipeline, :name, :status, :items, :needed, :answered,
+          :opened_at, :settled_at, :due_at, :next_at, :about)
+  on conflict (execution_id, call) do update
+     set status = excluded.status,
+         answered = excluded.answered,
+         settled_at = excluded.settled_at,
+         due_at = excluded.due_at,
+         next_at = excluded.next_at,
+         about = excluded.about`;
+
+// One that was answered early is there before its unit is.
+const PUT_INTERACTION = `
+  insert into interaction (${INTERACTION_COLUMNS}, name)
+  values (:id, :execution_id, :call, :item, :project, :status, :request, :assignee,
+          :answer, :digest, :answered_by, :answered_at, :verified, :late, :name)
+  on conflict (id) do update
+     set status = excluded.status,
+         request = excluded.request,
+         assignee = excluded.assignee,
+         answer = excluded.answer,
+         digest = excluded.digest,
+         answered_by = excluded.answered_by,
+         answered_at = excluded.answered_at,
+         verified = excluded.verified,
+         late = excluded.late,
+         name = excluded.name`;
+
+const CLOSE_OTHERS = `
+  update interaction
+     set status = ${INTERACTION_CODES.closed}
+   where execution_id = :execution
+     and call = :call
+     and status = ${INTERACTION_CODES.open} -- guard: open`;
+
+// By how many there were before.
+const KEEP_LATE = `
+  insert into late_answer (interaction_id, n, answer, digest, answered_by, answered_at)
+  select id, late + 1, :value, :digest, :by, :at
+    from interaction
+   where id = :id
+     and late < ${LATE_ANSWERS_MAX} -- guard: room`;
+
+/** W-1: with its owner's write; one that is there already is left alone. How much news that was. */
+export function openAwaits(tx: Transaction, id: ExecutionId, awaits: readonly OpenAwait[]): number {
+  const execution = loadExecution(tx, id);
+  assert(execution !== undefined, 'W-1: whoever opens an await is stored');
+  // W-9: what ends leaves nothing pending.
+  if (isTerminal(execution.status)) return 0;
+  let news = 0;
+  for (const open of awaits) {
+    const place = { execution: id, call: open.call };
+    if (loadUnit(tx, place) !== undefined) continue;
+    const early = loadAnswered(tx, place, 'early');
+    if (applyChange(tx, decideOpen(open, { execution, early }, tx.now))) news += 1;
+  }
+  return news;
+}
+
+/** Whether the execution was told. */
+export function applyChange(tx: Transaction, change: AwaitChange): boolean {
+  const { unit, interactions, closesOthers, late = [], message } = change;
+  const { execution, call, name } = unit;
+  putUnit(tx, unit);
+  // Their interactions count them already.
+  for (const each of late) keepLate(tx, each);
+  for (const each of interactions) putInteraction(tx, each, name);
+  if (closesOthers) tx.run(CLOSE_OTHERS, { execution, call });
+  if (message === undefined) return false;
+  const { kind, name: about = null, body = null } = message;
+  const told = deliver(tx, execution, { kind, name: about, body });
+  // The next heartbeat makes the holder look.
+  if (told?.session !== undefined) tx.notify(told.session);
+  return told !== undefined;
+}
+
+export function putUnit(tx: Transaction, unit: AwaitUnit): void {
+  tx.run(PUT_UNIT, { ...fromAwaitUnit(unit) });
+}
+
+export function putInteraction(
+  tx: Transaction,
+  interaction: Interaction,
+  name: string | null,
+): void {
+  const row = fromInteraction(interaction);
+  tx.run(PUT_INTERACTION, { ...row, verified: Number(row.verified), name });
+}
+
+/** W-5: while there is room. */
+export function keepLate(tx: Transaction, { id, answer }: LateAnswer): void {
+  const { value, digest, by = null, at } = answer;
+  tx.run(KEEP_LATE, { id, value, digest, by, at });
+}
+
+/** W-8. */
+export function obeyAwait(tx: Transaction, decision: AwaitCommandDecision): AwaitAnswer {
+  if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
+  applyChange(tx, decision.change);
+  return { kind: 'done' };
+}

@@ -1,0 +1,22 @@
+import type { ExecutionCase } from '../contract-case.ts';
+import { answeringCases } from './answering.ts';
+import { earlyCases } from './early.ts';
+import { endingCases } from './ending.ts';
+import { listCases } from './lists.ts';
+import { openingCases } from './opening.ts';
+import { outsiderCases } from './outsiders.ts';
+import { awaitRaceCases } from './races.ts';
+import { settlingCases } from './settling.ts';
+import { timeCases } from './time.ts';
+
+export const awaitCases: readonly ExecutionCase[] = [
+  ...openingCases,
+  ...earlyCases,
+  ...settlingCases,
+  ...answeringCases,
+  ...timeCases,
+  ...outsiderCases,
+  ...endingCases,
+  ...listCases,
+  ...awaitRaceCases,
+];

@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict';
+import type { ExecutionId } from '../../../execution/names.ts';
+import type { CoordinatorStore } from '../../../store/contract/execution-store.ts';
+import type { ListDeadLetters } from '../../../store/contract/repair-store.ts';
+import { expectKind } from '../../lease-contract/expect.ts';
+import type { ExecutionCase } from '../contract-case.ts';
+import { expectRefusedUnchanged, leavesUnchanged } from '../expect.ts';
+import {
+  claimAll,
+  commanding,
+  finishing,
+  heldOf,
+  later,
+  mustFinish,
+  mustPark,
+  mustSubmit,
+  nextId,
+  OTHER_PIPELINE,
+  OTHER_PROJECT,
+  PIPELINE,
+  PROJECT,
+  running,
+  worker,
+} from '../worker.ts';
+import { ended, letter, mustRedrive } from './repairing.ts';
+
+async function listed(
+  store: CoordinatorStore,
+  query: Partial<ListDeadLetters> = {},
+): Promise<readonly ExecutionId[]> {
+  const found = await store.executions.deadLetters({ project: PROJECT, limit: 100, ...query });
+  return found.map(({ execution }) => execution);
+}
+
+export const deadLetterCases: readonly ExecutionCase[] = [
+  ...(['failed', 'quarantined'] as const).map(
+    (status): ExecutionCase => ({
+      upholds: 'Y-10, X-14',
+      name: `a dead letter is written with the end of what is ${status}, once`,
+      async run({ store, advance, now }) {
+        const held = await running(store, await worker(store));
+        const deadLetter = letter({ code: 'no-funds' });
+        const request = finishing(held, { status, deadLetter });
+        assert.equal(await store.executions.deadLetter(held.id), undefined);
+        await advance(10);
+        const at = now();
+        expectKind(await store.executions.finish(request), 'finished');
+        const { id: execution } = held;
+        assert.deepEqual(await store.executions.deadLetter(execution), {
+          ...{ execution, project: PROJECT, pipeline: PIPELINE, status, at },
+          ...deadLetter,
+        });
+        await advance(10);
+        const again = await leavesUnchanged(store, () => store.executions.finish(request));
+        expectKind(again, 'finished');
+      },
+    }),
+  ),
+  {
+    upholds: 'Y-10',
+    name: 'a dead letter without a step says none',
+    async run({ store, now }) {
+      const { step: _, ...deadLetter } = letter();
+      const execution = await ended(store, await worker(store), { deadLetter });
+      assert.deepEqual(await store.executions.deadLetter(execution), {
+        ...{ execution, project: PROJECT, pipeline: PIPELINE, status: 'failed', at: now() },
+        ...deadLetter,
+      });
+    },
+  },
+  {
+    upholds: 'Y-10, X-1',
+    name: 'a finish that is refused writes no dead letter',
+    async run({ store }) {
+      const held = await running(store, await worker(store));
+      const options = { status: 'failed', deadLetter: letter() } as const;
+      await expectRefusedUnchanged(store, 'seq-taken', () =>
+        store.executions.finish(finishing(later(held, 2), options)),
+      );
+      assert.equal(await store.executions.deadLetter(held.id), undefined);
+    },
+  },
+  {
+    upholds: 'Y-10, X-20',
+    name: 'a passed deadline leaves a dead letter, whoever finds it',
+    async run({ store, advance, now }) {
+      const ann = await worker(store);
+      const waiting = await running(store, ann, { deadlineMs: 1_000 });
+      await mustPark(store, waiting);
+      const queued = await mustSubmit(store, { deadlineMs: 1_000 });
+      await advance(1_000);
+      await store.executions.maintain({ limit: 9 });
+      for (const id of [waiting.id, queued]) {
+        const found = await store.executions.deadLetter(id);
+        assert.deepEqual(
+          [found?.status, found?.category, found?.code, found?.attempts, found?.step, found?.at],
+          ['failed', 'permanent', 'deadline-passed', 0, undefined, now()],
+        );
+        assert.equal(typeof found?.reason, 'string');
+      }
+    },
+  },
+  {
+    upholds: 'Y-10',
+    name: 'what is completed, cancelled or compensated leaves none',
+    async run({ store }) {
+      const ann = await worker(store);
+      for (const status of ['completed', 'cancelled', 'compensated'] as const) {
+        await ended(store, ann, { status });
+      }
+      const id = await mustSubmit(store);
+      await store.executions.cancel(commanding(id));
+      assert.deepEqual(await listed(store), []);
+      assert.equal(await store.executions.deadLetter(nextId()), undefined);
+    },
+  },
+  {
+    upholds: 'Y-10, X-21',
+    name: 'dead letters are listed newest first, with filters, a page at a time',
+    async run({ store }) {
+      const ann = await worker(store);
+      const a = await ended(store, ann, { deadLetter: letter() });
+      const b = await ended(store, ann, { deadLetter: letter({ code: 'timed-out' }) });
+      const c = await ended(store, ann, { deadLetter: letter({ step: 'step:ship#1' }) });
+      await mustSubmit(store, { pipeline: OTHER_PIPELINE });
+      const [claimed] = await claimAll(store, ann, { pipelines: [OTHER_PIPELINE] });
+      assert(claimed !== undefined);
+      const d = claimed.execution.id;
+      await mustFinish(store, heldOf(claimed, ann), { status: 'failed', deadLetter: letter() });
+      const e = await ended(store, ann, { project: OTHER_PROJECT, deadLetter: letter() });
+      await mustRedrive(store, b);
+      const expected: readonly (readonly [Partial<ListDeadLetters>, readonly ExecutionId[]])[] = [
+        [{}, [d, c, b, a]],
+        [{ pipeline: PIPELINE }, [c, b, a]],
+        [{ pipeline: OTHER_PIPELINE }, [d]],
+        [{ code: 'declined' }, [d, c, a]],
+        [{ code: 'timed-out' }, [b]],
+        [{ step: 'step:ship#1' }, [c]],
+        [{ pipeline: PIPELINE, code: 'declined', step: 'step:charge#1' }, [a]],
+        [{ open: true }, [d, c, a]],
+        [{ open: false }, [b]],
+        [{ open: true, pipeline: PIPELINE }, [c, a]],
+        [{ limit: 2 }, [d, c]],
+        [{ limit: 2, before: c }, [b, a]],
+        [{ before: a }, []],
+        [{ project: OTHER_PROJECT }, [e]],
+      ];
+      for (const [query, ids] of expected) {
+        assert.deepEqual(await listed(store, query), ids, JSON.stringify(query));
+      }
+    },
+  },
+  {
+    upholds: 'Y-10, X-21',
+    name: 'groups count what is alike, the most frequent first, with the time of the newest',
+    async run({ store, advance, now }) {
+      const ann = await worker(store);
+      const { step: _, ...stepless } = letter({ code: 'deadline-passed' });
+      await ended(store, ann, { deadLetter: letter({ step: 'step:ship#1' }) });
+      await ended(store, ann, { deadLetter: letter({ step: 'step:ship#1' }) });
+      await ended(store, ann, { deadLetter: stepless });
+      await advance(10);
+      await ended(store, ann, { deadLetter: letter({ reason: 'Other words.' }) });
+      await ended(store, ann, { deadLetter: letter({ attempts: 9 }) });
+      await ended(store, ann, { deadLetter: letter(), status: 'quarantined' });
+      const other = await ended(store, ann, { project: OTHER_PROJECT, deadLetter: letter() });
+      assert.ok(other);
+      const early = now() - 10;
+      const pipeline = PIPELINE;
+      assert.deepEqual(await store.executions.deadLetterGroups({ project: PROJECT }), [
+        { pipeline, code: 'declined', step: 'step:charge#1', count: 3, at: now() },
+        { pipeline, code: 'declined', step: 'step:ship#1', count: 2, at: early },
+        { pipeline, code: 'deadline-passed', count: 1, at: early },
+      ]);
+      const others = await store.executions.deadLetterGroups({ project: OTHER_PROJECT });
+      assert.deepEqual(
+        others.map(({ count }) => count),
+        [1],
+      );
+    },
+  },
+];

@@ -1,0 +1,33 @@
+// The saga that is killed everywhere: two steps with compensations, an answer that says no, two undone.
+
+import { appendFileSync } from 'node:fs';
+import type { StepContext } from '../../src/engine/context.ts';
+import type { Holdfast } from '../../src/engine/holdfast.ts';
+import { type Pipeline, pipeline } from '../../src/engine/pipeline.ts';
+
+export function sagaPipeline(effects: string): Pipeline<number, unknown> {
+  const note = ({ idempotencyKey, fence }: StepContext): void => {
+    appendFileSync(effects, `${JSON.stringify({ key: idempotencyKey, fence })}\n`);
+  };
+  return pipeline({
+    name: 'saga',
+    async run(ctx, n: number) {
+      await ctx.step('reserve', (step) => note(step), { compensate: (_, undo) => note(undo) });
+      await ctx.sleep(40, 'cool off');
+      await ctx.step('charge', (step) => note(step), { compensate: (_, undo) => note(undo) });
+      const approval = await ctx.await<boolean>('approval', { request: n });
+      if (approval.kind !== 'answered' || !approval.value) throw new Error('not approved');
+      return n;
+    },
+  });
+}
+
+/** As whoever has to approve would do it, as often as it takes. */
+export async function refuse(holdfast: Holdfast, execution: string): Promise<void> {
+  await holdfast.awaits
+    .answer({ execution, name: 'approval' }, false, { by: 'boss' })
+    .catch((error: { readonly code?: string }) => {
+      // It has ended already: an earlier life had the answer.
+      if (error.code !== 'await-unknown') throw error;
+    });
+}

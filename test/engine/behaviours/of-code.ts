@@ -1,0 +1,26 @@
+// What the code of a pipeline can rely on.
+
+import type { Behaviour } from '../stage.ts';
+import { ARRIVALS } from './arrivals.ts';
+import { CANCELLING } from './cancelling.ts';
+import { CHILDREN } from './children.ts';
+import { CODE } from './code.ts';
+import { DRIFT } from './drift.ts';
+import { PAYLOADS } from './payloads.ts';
+import { RECOVERY } from './recovery.ts';
+import { RETRIES } from './retries.ts';
+import { STEPS } from './steps.ts';
+import { WAITING } from './waiting.ts';
+
+export const OF_CODE: readonly Behaviour[] = [
+  ...STEPS,
+  ...RETRIES,
+  ...WAITING,
+  ...CHILDREN,
+  ...CANCELLING,
+  ...ARRIVALS,
+  ...RECOVERY,
+  ...DRIFT,
+  ...CODE,
+  ...PAYLOADS,
+];

@@ -1,0 +1,233 @@
+import assert from 'node:assert/strict';
+import { pipeline } from '../../../src/engine/pipeline.ts';
+import type { Behaviour } from '../stage.ts';
+
+/** Doubles, then adds one, unless that is broken. */
+function adder(log: string[], isBroken: () => boolean) {
+  return pipeline<number, number>({
+    name: 'adder',
+    async run(ctx, input) {
+      const doubled = await ctx.step('double', ({ idempotencyKey }) => {
+        log.push(idempotencyKey);
+        return input * 2;
+      });
+      return ctx.step(
+        'add',
+        ({ idempotencyKey }) => {
+          log.push(idempotencyKey);
+          if (isBroken()) throw new Error('down');
+          return doubled + 1;
+        },
+        { retry: { attempts: 2, initialMs: 1 } },
+      );
+    },
+  });
+}
+
+export const REPAIRING: readonly Behaviour[] = [
+  {
+    name: 'Y-10: what fails leaves a dead letter that says which step, why and after how many attempts',
+    async run(stage) {
+      const failing = adder([], () => true);
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [failing]);
+      const handle = await holdfast.submit(failing, 4);
+      await assert.rejects(handle.result(), { status: 'failed' });
+      const { items } = await holdfast.repair.deadLetters({ pipeline: 'adder' });
+      const { at, ...letter } = items[0] ?? { at: 0 };
+      assert.ok(at > 0);
+      assert.deepEqual(letter, {
+        execution: handle.id,
+        project: 'default',
+        pipeline: 'adder',
+        status: 'failed',
+        category: 'retryable',
+        code: 'Error',
+        reason: 'down',
+        step: 'step:add#1',
+        attempts: 2,
+      });
+      const [group] = await holdfast.repair.deadLetterGroups();
+      assert.deepEqual([group?.pipeline, group?.step, group?.count], ['adder', 'step:add#1', 1]);
+    },
+  },
+  {
+    name: 'Y-20: a re-drive reuses what was finished, with the same idempotency keys and fresh budgets',
+    async run(stage) {
+      const log: string[] = [];
+      let isBroken = true;
+      const failing = adder(log, () => isBroken);
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [failing]);
+      const handle = await holdfast.submit(failing, 4);
+      await assert.rejects(handle.result(), { status: 'failed' });
+      const before = [...log];
+      isBroken = false;
+      const again = await holdfast.repair.redrive(handle.id, { by: 'olga', reason: 'is up again' });
+      assert.equal(await holdfast.result(again.id), 9);
+      assert.deepEqual(log.slice(before.length), [before[1]]);
+      const record = await holdfast.read(again.id);
+      assert.equal(record?.redriveOf, handle.id);
+      const [submitted] = await holdfast.history(again.id, { limit: 1 });
+      assert.deepEqual(JSON.parse(submitted?.body ?? ''), {
+        redriveOf: handle.id,
+        by: 'olga',
+        reason: 'is up again',
+      });
+      const old = await holdfast.read(handle.id);
+      assert.equal(old?.status, 'failed');
+    },
+  },
+  {
+    name: 'Y-20: from a chosen step it does again what comes after it',
+    async run(stage) {
+      const log: string[] = [];
+      let isBroken = true;
+      const failing = adder(log, () => isBroken);
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [failing]);
+      const handle = await holdfast.submit(failing, 4);
+      await assert.rejects(handle.result(), { status: 'failed' });
+      isBroken = false;
+      log.length = 0;
+      const again = await holdfast.repair.redrive(handle.id, { from: 'double' });
+      assert.equal(await holdfast.result(again.id), 9);
+      assert.equal(log.length, 2);
+      await assert.rejects(holdfast.repair.redrive(handle.id, { from: 'nothing' }), {
+        name: 'RedriveImpossible',
+      });
+    },
+  },
+  {
+    name: 'Y-21: one open re-drive at a time; what has not ended is not driven again',
+    async run(stage) {
+      const failing = pipeline<undefined, unknown>({
+        name: 'failing',
+        async run(ctx) {
+          const { n } = await ctx.receive<{ n: number }>('go');
+          if (n === 1) throw new Error('no');
+          return n;
+        },
+      });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [failing]);
+      const handle = await holdfast.submit(failing, undefined);
+      await assert.rejects(holdfast.repair.redrive(handle.id), {
+        name: 'ActRefused',
+        code: 'not-ended',
+      });
+      await holdfast.signal(handle.id, { name: 'go', value: { n: 1 } });
+      await assert.rejects(handle.result(), { status: 'failed' });
+      const again = await holdfast.repair.redrive(handle.id, { from: 'go' });
+      await assert.rejects(holdfast.repair.redrive(handle.id), { code: 'redrive-open' });
+      await holdfast.signal(again.id, { name: 'go', value: { n: 2 } });
+      assert.equal(await holdfast.result(again.id), 2);
+      await assert.rejects(holdfast.repair.redrive('00000000-0000-7000-8000-000000000000'), {
+        code: 'execution-unknown',
+      });
+    },
+  },
+  {
+    name: 'a bulk re-drive is a job: dry run first, one outcome for each, counted; repeated by key it is the same',
+    async run(stage) {
+      let isBroken = true;
+      const failing = adder([], () => isBroken);
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [failing]);
+      const handles = await Promise.all(
+        Array.from({ length: 250 }, (_, n) => holdfast.submit(failing, n)),
+      );
+      await Promise.all(handles.map((handle) => assert.rejects(handle.result())));
+      isBroken = false;
+      const filter = { pipeline: 'adder', open: true };
+      const dry = await holdfast.bulk.redrive({ filter, dryRun: true });
+      assert.deepEqual(await dry.result(), { seen: 250, outcomes: { 'would-submit': 250 } });
+      const job = await holdfast.bulk.redrive({ filter, by: 'olga', key: 'tuesday' });
+      assert.deepEqual(await job.result(), { seen: 250, outcomes: { submitted: 250 } });
+      const same = await holdfast.bulk.redrive({ filter, by: 'olga', key: 'tuesday' });
+      assert.equal(same.id, job.id);
+      const items = await holdfast.bulk.items(job.id);
+      const targets = handles.map(({ id }) => id).sort();
+      assert.deepEqual(
+        items.map(({ target }) => target),
+        targets,
+      );
+      const outputs = await Promise.all(items.map(({ made }) => holdfast.result(made as string)));
+      assert.deepEqual(
+        outputs.toSorted((a, b) => Number(a) - Number(b)),
+        handles.map((_, n) => n * 2 + 1),
+      );
+      assert.deepEqual((await holdfast.repair.deadLetters({ open: true })).items, []);
+    },
+  },
+  {
+    name: 'a bulk cancel is a job too',
+    async run(stage) {
+      const waiting = pipeline({ name: 'waiting', run: (ctx) => ctx.receive('never') });
+      const holdfast = stage.holdfast();
+      const handles = await Promise.all(
+        Array.from({ length: 30 }, () => holdfast.submit(waiting, undefined)),
+      );
+      const other = await holdfast.submit('another', undefined);
+      await stage.worker(holdfast, [waiting]);
+      const job = await holdfast.bulk.cancel({ filter: { pipeline: 'waiting' }, by: 'olga' });
+      const { seen } = await job.result();
+      assert.equal(seen, 30);
+      for (const handle of handles) {
+        await assert.rejects(handle.result(), { status: 'cancelled' });
+      }
+      assert.equal((await holdfast.read(other.id))?.status, 'queued');
+    },
+  },
+  {
+    name: 'explain says why an execution is not moving, in every state',
+    async run(stage) {
+      const waiting = pipeline({ name: 'waiting', run: (ctx) => ctx.receive('go') });
+      const sleeping = pipeline({ name: 'sleeping', run: (ctx) => ctx.sleep(86_400_000, 'night') });
+      const child = pipeline({ name: 'child', run: (ctx) => ctx.receive('never') });
+      const parent = pipeline({
+        name: 'parent',
+        run: async (ctx) => (await ctx.spawn(child, undefined)).result(),
+      });
+      const working = pipeline({
+        name: 'working',
+        run: (ctx) => ctx.step('long', () => new Promise(() => undefined)),
+      });
+      const holdfast = stage.holdfast();
+      const code = async (id: string): Promise<string | undefined> =>
+        (await holdfast.explain(id))?.code;
+      const delayed = await holdfast.submit(waiting, undefined, { delayMs: 3_600_000 });
+      assert.equal(await code(delayed.id), 'delayed');
+      const ready = await holdfast.submit(waiting, undefined);
+      assert.equal(await code(ready.id), 'ready');
+      await holdfast.pause(ready.id);
+      assert.equal(await code(ready.id), 'paused');
+      await holdfast.resume(ready.id);
+      const concurrency = { key: 'one', limit: 1 };
+      const first = await holdfast.submit(waiting, undefined, { concurrency });
+      const worker = await stage.worker(holdfast, [waiting, sleeping, parent, child, working], {
+        stopGraceMs: 10,
+      });
+      await stage.until(holdfast, first.id, ({ status }) => status === 'waiting');
+      const second = await holdfast.submit(waiting, undefined, { concurrency });
+      assert.equal(await code(second.id), 'behind-key');
+      for (const [of, expected] of [
+        [waiting, 'waiting-for-signal'],
+        [sleeping, 'waiting-for-time'],
+        [parent, 'waiting-for-children'],
+      ] as const) {
+        const { id } = await holdfast.submit(of, undefined);
+        await stage.until(holdfast, id, ({ status }) => status === 'waiting');
+        assert.equal(await code(id), expected);
+      }
+      const running = await holdfast.submit(working, undefined);
+      await stage.until(holdfast, running.id, ({ status }) => status === 'running');
+      assert.equal(await code(running.id), 'running');
+      const explained = await holdfast.explain(running.id);
+      assert.match(explained?.sentence ?? '', /^It runs at .+ since /);
+      worker.crash();
+      await holdfast.cancel(first.id);
+      assert.equal(await code(first.id), 'ended');
+    },
+  },
+];
