@@ -204,7 +204,7 @@ export class Drive implements RunEvents, DepartureEvents {
 
   #watchDeadline(run: Run): void {
     const { deadlineAt } = this.#assignment.claimed.execution;
-    if (deadlineAt === undefined) return;
+    if (deadlineAt === undefined || this.#isGone) return;
     const delayMs = Math.max(0, deadlineAt - run.storeNow());
     this.#cancelDeadline = this.#config.timers.after(delayMs, () => {
       if (run.isOver) return;

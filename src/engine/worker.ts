@@ -52,6 +52,7 @@ export class LiveWorker implements Worker {
   #drives: Set<Drive> = new Set();
   #turn = 0;
   #isClaiming = false;
+  #hasCrashed = false;
   #noticed = false;
   #claimedAt = Number.NEGATIVE_INFINITY;
   #cancelFill: (() => void) | undefined;
@@ -125,6 +126,7 @@ export class LiveWorker implements Worker {
   }
 
   crash(): void {
+    this.#hasCrashed = true;
     this.#stop.abort();
     this.#unlisten();
     this.#cancelFill?.();
@@ -212,6 +214,8 @@ export class LiveWorker implements Worker {
       if (answer.why === 'session-not-live') await this.#session.heartbeat();
       return TROUBLE_PAUSE_MS;
     }
+    // As if the process had died: what it claimed is found by others.
+    if (this.#hasCrashed) return pollMs;
     for (const claimed of answer.claims) this.#drive(claimed);
     if (this.#noticed) this.lookAtInboxes();
     this.#quiet = quietLanes(shares, answer.claims);

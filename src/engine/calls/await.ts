@@ -189,6 +189,7 @@ export class AwaitCall implements Call {
 
   #waitUntil(dueAt: Instant | undefined): void {
     this.#cancelTimer?.();
+    if (this.#run.isOver) return;
     this.waits = dueAt === undefined ? {} : { dueAt };
     if (dueAt !== undefined) {
       const delayMs = Math.max(0, dueAt - this.#run.storeNow());

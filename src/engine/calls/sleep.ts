@@ -72,6 +72,7 @@ export class SleepCall implements Call {
   }
 
   #waitUntil(dueAt: Instant): void {
+    if (this.#run.isOver) return;
     this.waits = { dueAt };
     const delayMs = Math.max(0, dueAt - this.#run.storeNow());
     this.#cancelTimer = this.#run.config.timers.after(delayMs, () => this.#fire(dueAt));

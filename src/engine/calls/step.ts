@@ -94,6 +94,7 @@ export class StepCall<Output> implements Call, Entry {
   }
 
   #attemptAt(dueAt: Instant | undefined): void {
+    if (this.#run.isOver) return;
     const delayMs = dueAt === undefined ? 0 : dueAt - this.#run.storeNow();
     if (dueAt === undefined || delayMs <= 0) {
       this.#attempt();
