@@ -17,8 +17,8 @@ export interface Plan {
 
 export type StoreKind = (typeof STORE_KINDS)[number];
 
-/** Redis keeps leases only. */
-export const STORE_KINDS = ['memory', 'sqlite', 'postgres', 'redis'] as const;
+/** Redis and etcd keep leases only. */
+export const STORE_KINDS = ['memory', 'sqlite', 'postgres', 'redis', 'etcd'] as const;
 
 export interface Suite {
   readonly name: string;

@@ -6,6 +6,7 @@
 //   npm run test:long                     also the cases that take minutes
 //   npm run check:quick                   no services: lint, types, tidy, unit, contract
 
+import { type PrivateEtcd, startEtcd } from '../test/services/etcd.ts';
 import { BACKENDS } from '../test/services/excluded.ts';
 import { type PrivatePostgres, startPostgres } from '../test/services/postgres.ts';
 import { checkSources } from './test/check-sources.ts';
@@ -22,14 +23,18 @@ async function main(plan: Plan, tallies: Tally[]): Promise<void> {
   if (plan.filters.length === 0) {
     tallies.push(...(await checkSources()));
   }
-  const needsPostgres = files.usingPostgres && !plan.without.includes('postgres');
-  const postgres = needsPostgres ? await providePostgres() : undefined;
+  const needs = (name: string) => files.using.has(name) && !plan.without.includes(name);
+  const postgres = needs('postgres') ? await providePostgres() : undefined;
   try {
-    const env = { ...process.env, ...planEnvironment(plan) };
-    if (postgres !== undefined) {
-      env['HOLDFAST_TEST_POSTGRES_URL'] = postgres.url;
+    const etcd = needs('etcd') ? await provideEtcd() : undefined;
+    try {
+      const env = { ...process.env, ...planEnvironment(plan) };
+      if (postgres !== undefined) env['HOLDFAST_TEST_POSTGRES_URL'] = postgres.url;
+      if (etcd !== undefined) env['HOLDFAST_TEST_ETCD_ENDPOINTS'] = etcd.endpoints.join();
+      tallies.push(...(await runAll(files, env)));
+    } finally {
+      await etcd?.stop();
     }
-    tallies.push(...(await runAll(files, env)));
   } finally {
     await postgres?.stop();
   }
@@ -65,6 +70,16 @@ async function providePostgres(): Promise<PrivatePostgres | undefined> {
   const postgres = await startPostgres();
   console.log(`• PostgreSQL ${postgres.version} (${postgres.source}: ${postgres.binDirectory})`);
   return postgres;
+}
+
+async function provideEtcd(): Promise<PrivateEtcd | undefined> {
+  if (process.env['HOLDFAST_TEST_ETCD_ENDPOINTS'] !== undefined) {
+    console.log('• etcd: the one named by HOLDFAST_TEST_ETCD_ENDPOINTS');
+    return undefined;
+  }
+  const etcd = await startEtcd();
+  console.log(`• etcd ${etcd.version} (${etcd.source}), ${etcd.endpoints.length} members`);
+  return etcd;
 }
 
 const tallies: Tally[] = [];

@@ -6,21 +6,17 @@ import pg from 'pg';
 import { startPostgres } from '../../test/services/postgres.ts';
 import { demand, readPostgresSettings } from '../floor.ts';
 import type { Settings } from '../report.ts';
-import type { StoreKind } from '../suite.ts';
 import type { Place } from './place.ts';
 
 export interface Ground {
-  readonly kind: StoreKind;
+  readonly kind: Place['kind'];
   readonly settings: Settings;
   /** Lends a place that nobody has used, and removes it afterwards. */
   with<Answer>(use: (place: Place) => Promise<Answer>): Promise<Answer>;
   close(): Promise<void>;
 }
 
-export async function openGround(
-  kind: Exclude<StoreKind, 'redis'>,
-  folder: string,
-): Promise<Ground> {
+export async function openGround(kind: Place['kind'], folder: string): Promise<Ground> {
   switch (kind) {
     case 'memory':
       return {

@@ -3,13 +3,14 @@
 
 import type { Result } from '../report.ts';
 import { scratchFolder } from '../scratch-folder.ts';
-import type { Plan, Suite } from '../suite.ts';
-import type { BenchCase } from './bench-case.ts';
+import type { Plan, StoreKind, Suite } from '../suite.ts';
+import { type BenchCase, ON_ALL } from './bench-case.ts';
 import { CLAIM_CASES } from './claim-cost.ts';
 import { openGround } from './ground.ts';
 import { IDLE_CASES } from './idle.ts';
 import { MEMORY_CASES } from './memory.ts';
 import { ONE_AT_A_TIME_CASES } from './one-at-a-time.ts';
+import type { Place } from './place.ts';
 import { referenceFor } from './reference.ts';
 import { THROUGHPUT_CASES } from './throughput.ts';
 import { WRITTEN_CASES } from './written.ts';
@@ -39,8 +40,7 @@ export const executionsSuite: Suite = {
 
 async function* runExecutionsSuite(plan: Plan): AsyncGenerator<Result, void, void> {
   const folder = scratchFolder();
-  for (const kind of plan.stores) {
-    if (kind === 'redis') continue;
+  for (const kind of plan.stores.filter(keepsExecutions)) {
     const cases = CASES.filter(
       ({ name, stores }) => name.includes(plan.only) && stores.includes(kind),
     );
@@ -57,4 +57,9 @@ async function* runExecutionsSuite(plan: Plan): AsyncGenerator<Result, void, voi
       await ground.close();
     }
   }
+}
+
+/** Some stores keep leases only. */
+function keepsExecutions(kind: StoreKind): kind is Place['kind'] {
+  return ON_ALL.includes(kind);
 }

@@ -2,12 +2,15 @@
 
 import { join } from 'node:path';
 import type { KernelStore } from '../../src/lease/port.ts';
+import { openEtcdStore } from '../../src/store/etcd/open.ts';
 import { openMemoryStore } from '../../src/store/memory/open.ts';
 import { openPostgresStore } from '../../src/store/postgres/open.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { startEtcd } from '../../test/services/etcd.ts';
 import { startPostgres } from '../../test/services/postgres.ts';
 import { FLUSHED_ALWAYS, startRedis } from '../../test/services/redis.ts';
+import { openEtcdFloor } from '../etcd-floor.ts';
 import { type Floor, openPostgresFloor, openRedisFloor, openSqliteFloor } from '../floor.ts';
 import type { Settings } from '../report.ts';
 import type { StoreKind } from '../suite.ts';
@@ -33,6 +36,8 @@ export async function openGround(kind: StoreKind, folder: string): Promise<Groun
       return postgresGround();
     case 'redis':
       return redisGround();
+    case 'etcd':
+      return etcdGround();
   }
 }
 
@@ -96,6 +101,32 @@ async function redisGround(): Promise<Ground> {
     };
   } catch (error) {
     await server.stop();
+    throw error;
+  }
+}
+
+async function etcdGround(): Promise<Ground> {
+  const cluster = await startEtcd();
+  try {
+    const { endpoints, version } = cluster;
+    const floor = openEtcdFloor(endpoints[await cluster.leader()] ?? '', {
+      version,
+      members: endpoints.length,
+    });
+    const store = await openEtcdStore({ endpoints });
+    demandDurable(store, 'the loss of any 1 of 3 machines');
+    return {
+      store,
+      floor,
+      settings: floor.settings,
+      close: async () => {
+        await store.close();
+        await floor.close();
+        await cluster.stop();
+      },
+    };
+  } catch (error) {
+    await cluster.stop();
     throw error;
   }
 }

@@ -12,8 +12,12 @@ const TIME_ZONE_SENSITIVE = 'test/contract/**/*.test.ts';
 export interface SelectedFiles {
   readonly all: readonly string[];
   readonly forOtherTimeZone: readonly string[];
-  readonly usingPostgres: boolean;
+  /** Servers that the runner starts once for all files. */
+  readonly using: ReadonlySet<string>;
 }
+
+/** They have a time zone of their own, and are started by the runner. */
+const SERVERS: readonly string[] = ['postgres', 'etcd'];
 
 export function selectFiles(plan: Plan): SelectedFiles {
   const found = unique(globSync(plan.quick ? QUICK : EVERYTHING, { cwd: ROOT }));
@@ -29,8 +33,8 @@ export function selectFiles(plan: Plan): SelectedFiles {
     forOtherTimeZone: plan.quick
       ? []
       : all.filter((path) => matchesGlob(path, TIME_ZONE_SENSITIVE) && !needsService(path)),
-    // A whole run always asks for it, so that a machine without it cannot look green.
-    usingPostgres: filters.length === 0 || all.some(mentionsPostgres),
+    // A whole run always asks for them, so that a machine without one cannot look green.
+    using: new Set(SERVERS.filter((name) => filters.length === 0 || all.some(mentions(name)))),
   };
 }
 
@@ -53,8 +57,8 @@ function needsService(path: string): boolean {
   return BACKENDS.some((backend) => isAbout(path, backend));
 }
 
-function mentionsPostgres(path: string): boolean {
-  return readFileSync(join(ROOT, path), 'utf8').includes('services/postgres.ts');
+function mentions(server: string): (path: string) => boolean {
+  return (path) => readFileSync(join(ROOT, path), 'utf8').includes(`services/${server}.ts`);
 }
 
 function announceLeftOut(plan: Plan, leftOut: readonly string[]): void {

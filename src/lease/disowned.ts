@@ -1,6 +1,6 @@
 // What would be held for ever by nobody, since its session lives and renews: terms whose release was
-// not answered or met a lapse, and grants to attempts of which a try was not answered and which the
-// store may still do, much later. The keeper looks after both beside its heartbeats (U-1).
+// not answered or met a lapse or an outage, and grants to attempts of which a try was not answered and
+// which the store may still do, much later. The keeper looks after both beside its heartbeats (U-1).
 //
 // An attempt is `wanted` while its caller still asks: what it gets then is the caller's, and is not
 // touched. Once it was `taken`, any other term of the same attempt is nobody's; once it was `given up`,
@@ -8,7 +8,7 @@
 
 import { elapsedMs, type Moment, momentOf } from './authority.ts';
 import type { Fence } from './fence.ts';
-import type { Acquire, LeaseInspection, Release } from './port.ts';
+import type { Acquire, LeaseInspection, Release, Released } from './port.ts';
 import type { SessionCore } from './session-core.ts';
 import { callStore, isUnanswered } from './store-call.ts';
 
@@ -96,8 +96,15 @@ async function release(core: SessionCore, request: Release): Promise<boolean> {
   const answer = await core
     .call('release', { key, fence, call: () => core.leases.release(request) })
     .catch(() => undefined);
-  if (answer === undefined || isUnanswered(answer)) return false;
-  return answer.kind === 'released' || answer.why !== 'lapsed';
+  return answer !== undefined && !isUnanswered(answer) && isFinal(answer);
+}
+
+/**
+ * What met a lapse or an expiry is carried on if the session is: it may rejoin, and after an outage the
+ * store may give it more time (E-6). If it is not, nobody asks any more.
+ */
+export function isFinal(answer: Released): boolean {
+  return answer.kind === 'released' || (answer.why !== 'lapsed' && answer.why !== 'expired');
 }
 
 async function inspected(

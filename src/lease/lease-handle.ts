@@ -204,10 +204,9 @@ export class LeaseHandle implements HeldLease {
 
   /** After every wait: a release that came meanwhile has the last word. */
   async #rejoin(reason: LeaseNotHeld): Promise<RejoinOutcome> {
-    const over = { kind: 'not-held', reason } as const;
-    if (this.#goesOn) return this.#successor ?? over;
+    if (this.#goesOn) return this.#successor ?? this.#notAgain(reason);
     await this.#core.aliveAgain();
-    if (this.#goesOn || this.#core.remainingMs() <= 0) return over;
+    if (this.#goesOn || this.#core.remainingMs() <= 0) return this.#notAgain(reason);
     const sentAt = momentOf(this.#core.config.clock);
     const { key, fence } = this;
     const answer = await this.#core.retry<Verified>('acquire', {
@@ -216,7 +215,7 @@ export class LeaseHandle implements HeldLease {
       withinMs: this.#core.remainingMs(),
       call: () => this.#core.leases.verify({ key, fence }),
     });
-    if (this.#goesOn) return over;
+    if (this.#goesOn) return this.#notAgain(reason);
     if (answer.kind !== 'current') return answer;
     const lease = this.#again(sentAt);
     // Carried first: whatever notice comes from now on is about this handle too.
@@ -224,11 +223,18 @@ export class LeaseHandle implements HeldLease {
     const known = await lookUp(this.#core, [lease]);
     if (this.#goesOn || !known || lease.signal.aborted) {
       lease.withdraw('lapsed');
-      return over;
+      return this.#notAgain(reason);
     }
     this.#goesOn = true;
     this.#successor = { kind: 'rejoined', lease };
     return this.#successor;
+  }
+
+  /** A lapse may be tried again; when the session is over there is nothing to try. */
+  #notAgain(lapsed: LeaseNotHeld): NotHeld {
+    const { over } = this.#core;
+    const reason = over === undefined ? lapsed : notHeld(this.key, over.by, over.detail);
+    return { kind: 'not-held', reason };
   }
 
   onDrain(listener: (drain: Drain) => void): () => void {

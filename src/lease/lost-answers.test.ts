@@ -194,3 +194,35 @@ test('U-1: a lost grant is given back also when beats are rare and the first loo
   await world.clock.advance(1_200_000);
   assert.equal((await world.base.leases.inspect(KEY)).state, 'free');
 });
+
+test('U-1, E-6: a release that was refused as expired is done when its session was given more time', async () => {
+  const world = makeWorld(3_000);
+  const ann = await world.open('ann');
+  const lease = await mustAcquire(ann);
+  world.faulty.failAll('unavailable');
+  const releasing = lease.release('finished');
+  await world.clock.advance(3_000);
+  // The store is back and has not noticed that it was away; the release gets there before a heartbeat.
+  world.faulty.failBy((verb) => (verb === 'leases.release' ? undefined : 'unavailable'));
+  await world.clock.advance(100);
+  const answer = await releasing;
+  assert.ok(answer.kind === 'refused' && answer.why === 'expired');
+  await world.base.sessions.recover({ cause: 'the store was away' });
+  world.faulty.heal();
+  await world.clock.advance(5_000);
+  assert.ok(ann.remainingMs() > 0, 'the session goes on');
+  assert.equal((await world.base.leases.inspect(KEY)).state, 'free');
+});
+
+test('G-3: rejoining says that the session is lost when it is, and not that it lapsed', async () => {
+  const world = makeWorld();
+  const lease = await lapsed(world);
+  const before = lease.rejoin();
+  await world.clock.advance(10_000);
+  world.faulty.heal();
+  await world.clock.advance(5_000);
+  for (const outcome of [await before, await lease.rejoin()]) {
+    assert.ok(outcome.kind === 'not-held');
+    assert.equal(outcome.reason.by, 'lost', 'there is nothing to try again');
+  }
+});

@@ -5,7 +5,7 @@ import { type Instant, toInstant } from '../support/clock.ts';
 import { EventLoopLag } from '../support/event-loop-lag.ts';
 import { jittered } from '../support/random.ts';
 import { type Authority, elapsedMs, type Moment, momentOf } from './authority.ts';
-import { Disowned } from './disowned.ts';
+import { Disowned, isFinal } from './disowned.ts';
 import type { Fence } from './fence.ts';
 import type { NotHeld } from './held-lease.ts';
 import type { LeaseHandle } from './lease-handle.ts';
@@ -165,8 +165,7 @@ export class SessionCore {
       this.disowned.addTerm(request);
       throw fault;
     });
-    const lapsedMeanwhile = answer.kind === 'refused' && answer.why === 'lapsed';
-    if (isUnanswered(answer) || lapsedMeanwhile) this.disowned.addTerm(request);
+    if (isUnanswered(answer) || !isFinal(answer)) this.disowned.addTerm(request);
     return answer;
   }
 

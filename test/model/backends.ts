@@ -8,13 +8,15 @@ import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { toInstant } from '../../src/support/clock.ts';
 import { type ContractBackend, ManualClock } from '../../src/testing/index.ts';
 import { durableHarness } from '../contract/durable-harness.ts';
+import { etcdBackend } from '../contract/etcd-backend.ts';
 import { memoryBackend } from '../contract/memory-backend.ts';
 import { redisBackend } from '../contract/redis-backend.ts';
+import { etcdForTests } from '../services/etcd.ts';
 import { postgresForTests } from '../services/postgres.ts';
 import { startRedis } from '../services/redis.ts';
 import { fastPostgres } from './fast-postgres.ts';
 
-export const STORES = ['memory', 'sqlite', 'postgres', 'redis'] as const;
+export const STORES = ['memory', 'sqlite', 'postgres', 'redis', 'etcd'] as const;
 export type StoreName = (typeof STORES)[number];
 
 export interface OpenBackend {
@@ -38,6 +40,10 @@ export async function openBackend(name: StoreName): Promise<OpenBackend> {
           await redis.stop();
         },
       };
+    }
+    case 'etcd': {
+      const etcd = await etcdForTests();
+      return { backend: etcdBackend(etcd), release: () => etcd.release() };
     }
     case 'postgres': {
       const database = await postgresForTests();

@@ -9,8 +9,10 @@ import { KINDS, searchFailure } from './search.ts';
 
 /** How long each kind of program is looked for, in seconds. */
 const SECONDS: Readonly<Record<StoreName, number>> = {
-  ...{ memory: 2, sqlite: 12, postgres: 12, redis: 4 },
+  ...{ memory: 2, sqlite: 12, postgres: 12, redis: 4, etcd: 5 },
 };
+/** Every write waits for three disks: what others repeat until a race shows is done once. */
+const SLOW: readonly StoreName[] = ['etcd'];
 const LONG_RUN_FACTOR = 25;
 
 export function registerModel(store: StoreName): void {
@@ -25,7 +27,8 @@ export function registerModel(store: StoreName): void {
 
     for (const { why, program, times = 1 } of pastFailures()) {
       test(`once: ${why}`, async () => {
-        for (let time = 1; time <= times; time += 1) await runProgram(await backend(), program);
+        const last = SLOW.includes(store) && !isLongRun() ? 1 : times;
+        for (let time = 1; time <= last; time += 1) await runProgram(await backend(), program);
       });
     }
 

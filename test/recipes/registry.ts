@@ -16,20 +16,35 @@ export function registerRegistry(backend: Backend): void {
     after(() => backend.end());
 
     test('P4: a killed node is suspect, then gone, seen by another process', () =>
-      seeKilled(backend));
+      killNode(backend));
 
     test('G-3: a node that is frozen and thawed in time is suspect and recovers', () =>
-      seeFrozen(backend));
+      freezeIntoGrace(backend));
 
     test('a node that is frozen for longer is gone; thawed, it does not come back by itself', () =>
-      seeGone(backend));
+      freezeForLonger(backend));
 
     test('E-8: when most nodes die at once they stay suspect, and are gone after a bound', () =>
-      holdBackMany(backend));
+      killMost(backend));
   });
 }
 
-async function seeKilled(backend: Backend): Promise<void> {
+async function start(
+  stage: Stage,
+  policy: { readonly breakerHoldMs?: number } = {},
+): Promise<Child<NodeApi>> {
+  const child = stage.start<NodeApi>('../recipes/children/node.ts');
+  await child.call('connect', { store: stage.address, policy });
+  return child;
+}
+
+async function watchFrom(child: Child<NodeApi>): Promise<Heard<Change>> {
+  const changes = new Heard<Change>(child, 'change');
+  await child.call('watch', null);
+  return changes;
+}
+
+async function killNode(backend: Backend): Promise<void> {
   await using stage = await Stage.on(backend);
   const [watcher, victim] = [await start(stage), await start(stage)];
   const changes = await watchFrom(watcher);
@@ -47,7 +62,7 @@ async function seeKilled(backend: Backend): Promise<void> {
   assert.deepEqual(await watcher.call('list', { gone: true }), ['node-1 gone']);
 }
 
-async function seeFrozen(backend: Backend): Promise<void> {
+async function freezeIntoGrace(backend: Backend): Promise<void> {
   await using stage = await Stage.on(backend);
   const [watcher, node] = [await start(stage), await start(stage)];
   const changes = await watchFrom(watcher);
@@ -65,7 +80,7 @@ async function seeFrozen(backend: Backend): Promise<void> {
   );
 }
 
-async function seeGone(backend: Backend): Promise<void> {
+async function freezeForLonger(backend: Backend): Promise<void> {
   await using stage = await Stage.on(backend);
   const [watcher, node] = [await start(stage), await start(stage)];
   const changes = await watchFrom(watcher);
@@ -79,7 +94,7 @@ async function seeGone(backend: Backend): Promise<void> {
   await until('it joined again', () => changes.all.at(-1)?.kind === 'joined');
 }
 
-async function holdBackMany(backend: Backend): Promise<void> {
+async function killMost(backend: Backend): Promise<void> {
   await using stage = await Stage.on(backend);
   const policy = { breakerHoldMs: 1_500 };
   const [watcher, victim] = [await start(stage, policy), await start(stage, policy)];
@@ -99,18 +114,6 @@ async function holdBackMany(backend: Backend): Promise<void> {
   assert.ok(kept.length >= 6, `only ${kept.length} were kept`);
   assert.ok(kept.every((member) => member.endsWith(' suspect')));
   await until('all are gone', () => count(changes, 'gone') === 12);
-}
-
-async function start(stage: Stage, policy: { readonly breakerHoldMs?: number } = {}) {
-  const child = stage.start<NodeApi>('../recipes/children/node.ts');
-  await child.call('connect', { store: stage.address, ...policy });
-  return child;
-}
-
-async function watchFrom(child: Child<NodeApi>): Promise<Heard<Change>> {
-  const changes = new Heard<Change>(child, 'change');
-  await child.call('watch', null);
-  return changes;
 }
 
 function count(changes: Heard<Change>, wanted: string): number {

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { freePort } from './free-port.ts';
 import type { PostgresCluster } from './postgres-cluster.ts';
 
 /** How PostgreSQL is told to end: `fast` in order, `immediate` as if the power had failed. */
@@ -91,17 +91,4 @@ async function stopChild(child: ChildProcess, mode: StopMode): Promise<void> {
   const ended = once(child, 'exit');
   child.kill(STOP_SIGNALS[mode]);
   await ended;
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  probe.listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
-  if (address === null || typeof address === 'string') {
-    throw new Error('the system gave a TCP listener no port number');
-  }
-  probe.close();
-  await once(probe, 'close');
-  return address.port;
 }

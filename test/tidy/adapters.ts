@@ -1,8 +1,8 @@
 /** Folders of src/store that must answer every port with the same operation files, below them too. */
-export const ADAPTERS: readonly string[] = ['memory', 'sqlite', 'postgres', 'redis'];
+export const ADAPTERS: readonly string[] = ['memory', 'sqlite', 'postgres', 'redis', 'etcd'];
 
 /** Those that keep leases only; what stands in `executions/` elsewhere is not asked of them. */
-export const LEASES_ONLY: readonly string[] = ['redis'];
+export const LEASES_ONLY: readonly string[] = ['redis', 'etcd'];
 
 /** What the port for executions asks for: a file each, in every adapter that keeps them, even if all forgot it. */
 export const EXECUTION_FILES: readonly string[] = [
@@ -107,6 +107,34 @@ export const EXTRA_FILES: Readonly<Record<string, Readonly<Record<string, string
     'executions/strays.ts': 'claims whose answer was lost with the connection',
     'executions/unit-rows.ts': 'units and interactions as they are read and written',
     'executions/write.ts': 'the write of an owner in a transaction of its own',
+  },
+  etcd: {
+    'adopt-cluster.ts': 'only a cluster can have an election, or be restored, beside us',
+    'client.ts': 'calls to one member or another, and what an error means',
+    'connect.ts': 'from options to a client',
+    'connection.ts': 'keys at one moment, when they were heard of, what is remembered of them',
+    'database.ts': 'a verb is tried until what it has read is still so when it writes',
+    'delete-old.ts': 'the deletions of sweep, too long to share a file',
+    'grant-lease.ts': 'what a grant looks at and writes, too long to share a file',
+    'halt.ts': 'the one write that stops grants',
+    'hints.ts': 'hints between processes, by keys that all of them watch',
+    'join-store.ts': 'the first client makes the keys, the others listen to each other',
+    'keys.ts': 'where everything is kept',
+    'line.ts': 'who stands in line, which the SQL stores say in SQL',
+    'load-view.ts': 'what decisions look at',
+    'messages.ts': 'the part of etcd’s API that is used',
+    'notify.ts': 'the notices of a session have a key of their own',
+    'pulses.ts': 'native leases',
+    'record-end.ts': 'how a term ended, written down by sweeps',
+    'records.ts': 'values of keys and records of the kernel',
+    'revision-log.ts': 'since when which revision is known',
+    'save-lease.ts': 'a lease has several keys',
+    'store-clock.ts': 'etcd has no clock to ask',
+    'store-options.ts': 'what a person writes to open it, free of the driver’s types',
+    'timekeeper.ts': 'who knows the time tells it',
+    'transaction.ts': 'one try of a verb: reads, guards, writes',
+    'watch.ts': 'one watch that goes on whatever happens to its member',
+    'wire.ts': 'protocol buffers, as far as they are needed',
   },
 };
 

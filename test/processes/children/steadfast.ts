@@ -58,6 +58,8 @@ async function rejoined(lease: HeldLease): Promise<HeldLease | undefined> {
   }
   // The store was away again before it could say: ask again.
   if (outcome.kind === 'unknown' || outcome.kind === 'unavailable') return lease;
+  // It lapsed once more before it was done: that is not final.
+  if (outcome.kind === 'not-held' && outcome.reason.by === 'lapsed') return lease;
   const detail = outcome.kind === 'refused' ? outcome.why : outcome.reason.message;
   await told({ kind: 'lost', detail: `rejoin: ${detail}` });
   return undefined;

@@ -72,3 +72,27 @@ export function redisBackend(provide: () => Promise<Server>): Backend {
     },
   };
 }
+
+interface EtcdPlace {
+  readonly endpoints: readonly string[];
+  readonly prefix: string;
+  release(): Promise<void>;
+}
+
+/** One cluster for the file, one prefix for each store. */
+export function etcdBackend(provide: () => Promise<EtcdPlace>): Backend {
+  let place: Promise<EtcdPlace> | undefined;
+  let count = 0;
+  return {
+    name: 'etcd',
+    async fresh() {
+      place ??= provide();
+      count += 1;
+      const { endpoints, prefix } = await place;
+      return { kind: 'etcd', endpoints, prefix: `${prefix}${count}/` };
+    },
+    async end() {
+      await (await place)?.release();
+    },
+  };
+}

@@ -1,4 +1,5 @@
 import type { KernelStore, LeasePolicy } from '../../../src/index.ts';
+import { openEtcdStore } from '../../../src/store/etcd/open.ts';
 import { openPostgresStore } from '../../../src/store/postgres/open.ts';
 import { openRedisStore } from '../../../src/store/redis/open.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
@@ -7,7 +8,8 @@ import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
 export type StoreAddress =
   | { readonly kind: 'sqlite'; readonly file: string }
   | { readonly kind: 'postgres'; readonly url: string; readonly schema: string }
-  | { readonly kind: 'redis'; readonly url: string; readonly namespace: string };
+  | { readonly kind: 'redis'; readonly url: string; readonly namespace: string }
+  | { readonly kind: 'etcd'; readonly endpoints: readonly string[]; readonly prefix: string };
 
 export function openStoreAt(
   address: StoreAddress,
@@ -22,5 +24,9 @@ export function openStoreAt(
     }
     case 'redis':
       return openRedisStore({ url: address.url, namespace: address.namespace, policy });
+    case 'etcd': {
+      const { endpoints, prefix } = address;
+      return openEtcdStore({ endpoints, prefix, policy });
+    }
   }
 }

@@ -1,13 +1,13 @@
 // A node of a service: registers, and says what it sees of the others when it is asked to watch.
 
-import { DEFAULT_POLICY, type KernelStore, type Session } from '../../../src/index.ts';
+import type { KernelStore, LeasePolicy, Session } from '../../../src/index.ts';
 import { registry } from '../../../src/recipes/index.ts';
 import { emit, serveCalls } from '../../processes/children/serve-calls.ts';
 import { openStoreAt, type StoreAddress } from '../../processes/stage/store-address.ts';
 
 export interface Connect {
   readonly store: StoreAddress;
-  readonly breakerHoldMs?: number;
+  readonly policy: Partial<LeasePolicy>;
 }
 
 export interface Register {
@@ -51,8 +51,8 @@ async function watch(): Promise<void> {
 }
 
 serveCalls<NodeApi>({
-  async connect({ store: address, breakerHoldMs = DEFAULT_POLICY.breakerHoldMs }) {
-    store = await openStoreAt(address, { breakerHoldMs });
+  async connect({ store: address, policy }) {
+    store = await openStoreAt(address, policy);
   },
   async register(options) {
     sessions.push(await nodes().register(options));

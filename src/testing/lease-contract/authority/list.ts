@@ -59,4 +59,26 @@ export const listCases: readonly ContractCase[] = [
       }
     },
   },
+  {
+    upholds: 'O-2, A-1',
+    needs: 'two-clients',
+    name: 'who has only listed keys acquires them as they are now, not as they were',
+    async run({ store, another }) {
+      const other = await another();
+      const ann = await someone(store, 'ann');
+      const bob = await someone(other, 'bob');
+      const keys = [keyOf('1'), keyOf('2')];
+      for (const key of keys) {
+        const { tenure } = await mustAcquire(store, ann, { key });
+        await other.leases.list({ limit: 10 });
+        await store.leases.checkpoint(saving(tenure, 1));
+        await mustRelease(store, tenure, 'yielded');
+      }
+      await other.leases.list({ limit: 10 });
+      for (const key of keys) {
+        const { checkpoint, predecessor } = await mustAcquire(other, bob, { key });
+        assert.deepEqual([checkpoint?.seq, predecessor.exit], [1, 'yielded']);
+      }
+    },
+  },
 ];

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Fault, OutcomeUnknown, StoreUnavailable } from '../../support/fault.ts';
+import { faultOf, isCompacted } from './client.ts';
+
+const CANCELLED = 1;
+const INVALID_ARGUMENT = 3;
+const DEADLINE_EXCEEDED = 4;
+const RESOURCE_EXHAUSTED = 8;
+const OUT_OF_RANGE = 11;
+const UNAVAILABLE = 14;
+
+test('U-1: what did not leave, or was turned down before it was proposed, may go to another member', () => {
+  for (const [code, details] of [
+    [UNAVAILABLE, 'No connection established. Last error: connect ECONNREFUSED 127.0.0.1:2379'],
+    [UNAVAILABLE, 'Name resolution failed for target dns:nowhere'],
+    [UNAVAILABLE, 'etcdserver: no leader'],
+    [DEADLINE_EXCEEDED, 'Deadline exceeded after 3.001s,LB pick: 3.000s'],
+  ] as const) {
+    assert.equal(faultOf({ code, details }), undefined, details);
+  }
+});
+
+test('U-1: what left and was not answered is unknown', () => {
+  for (const [code, details] of [
+    [UNAVAILABLE, 'Connection dropped'],
+    [UNAVAILABLE, 'etcdserver: request timed out, possibly due to previous leader failure'],
+    [UNAVAILABLE, 'etcdserver: leader changed'],
+    [DEADLINE_EXCEEDED, 'Deadline exceeded after 3.000s,remote_addr=127.0.0.1:2379'],
+    [CANCELLED, 'Cancelled on client'],
+    [RESOURCE_EXHAUSTED, 'Received message larger than max'],
+  ] as const) {
+    assert.ok(faultOf({ code, details }) instanceof OutcomeUnknown, details);
+  }
+  assert.ok(faultOf(new Error('socket hang up')) instanceof OutcomeUnknown);
+});
+
+test('U-1: what etcd answered with an error was not done', () => {
+  const full = { code: RESOURCE_EXHAUSTED, details: 'etcdserver: mvcc: database space exceeded' };
+  assert.ok(faultOf(full) instanceof StoreUnavailable);
+  const wrong = faultOf({ code: INVALID_ARGUMENT, details: 'etcdserver: too many operations' });
+  assert.ok(wrong instanceof Fault && wrong.code === 'store-rejected');
+  const details = 'etcdserver: mvcc: required revision has been compacted';
+  assert.ok(isCompacted(faultOf({ code: OUT_OF_RANGE, details })));
+  assert.ok(!isCompacted(wrong));
+});

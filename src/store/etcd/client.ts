@@ -1,0 +1,258 @@
+// A thin layer over gRPC: calls to one member of the cluster, the next one when it does not answer,
+// and the translation of what went wrong into the three faults a store may throw.
+//
+// The member is the leader where it can be found. Others hand writes on to it, which takes longer, and
+// when it dies they wait in vain for what they handed on; from the leader itself, its end is seen at once.
+
+import type { ChannelCredentials, ChannelOptions, Client, ServiceError } from '@grpc/grpc-js';
+import { systemClock } from '../../support/clock.ts';
+import { Fault, OutcomeUnknown, StoreUnavailable } from '../../support/fault.ts';
+import { systemRandom } from '../../support/random.ts';
+import { type Header, type Method, STATUS } from './messages.ts';
+
+export type Driver = Pick<typeof import('@grpc/grpc-js'), 'Client' | 'Metadata' | 'credentials'>;
+
+export interface ClientConfig {
+  /** `host:port` of each member. */
+  readonly targets: readonly string[];
+  readonly credentials: ChannelCredentials;
+  readonly callTimeoutMs: number;
+}
+
+/** A call that goes both ways until one side ends it. */
+export interface Stream<Request> {
+  send(request: Request): void;
+  cancel(): void;
+}
+
+export interface StreamEnds<Response> {
+  message(response: Response): void;
+  /** Called once, for whatever reason. */
+  ended(): void;
+}
+
+/** A connection that went silent is noticed by pings; one that was lost is tried again soon. */
+const CHANNEL: ChannelOptions = {
+  'grpc.keepalive_time_ms': 10_000,
+  'grpc.keepalive_timeout_ms': 5_000,
+  'grpc.initial_reconnect_backoff_ms': 50,
+  'grpc.max_reconnect_backoff_ms': 500,
+  'grpc.max_receive_message_length': -1,
+  // Whether a request has left decides what is told of it, so nothing is repeated behind our back.
+  'grpc.enable_retries': 0,
+};
+
+export class EtcdClient {
+  /** For whoever wants to know at which revision it was answered. */
+  onAnswer: (header: Header) => void = () => undefined;
+  readonly #driver: Driver;
+  readonly #config: ClientConfig;
+  readonly #channels: Map<string, Client> = new Map();
+  readonly #streams: Set<() => void> = new Set();
+  #current: number;
+  /** The term of the leader that was last looked for. */
+  #term = 0;
+  #closed = false;
+
+  constructor(driver: Driver, config: ClientConfig) {
+    this.#driver = driver;
+    this.#config = config;
+    this.#current = Math.floor(systemRandom.next() * config.targets.length);
+  }
+
+  /** A call that changes nothing: it is repeated at the next member when there was no answer. */
+  read<Request extends object, Response extends { readonly header?: Header }>(
+    method: Method<Request, Response>,
+    request: Request,
+  ): Promise<Response> {
+    return this.#call(method, request, true);
+  }
+
+  /** Repeated only while it is known not to have been done. */
+  write<Request extends object, Response extends { readonly header?: Header }>(
+    method: Method<Request, Response>,
+    request: Request,
+  ): Promise<Response> {
+    return this.#call(method, request, false);
+  }
+
+  stream<Request extends object, Response extends { readonly header?: Header }>(
+    method: Method<Request, Response>,
+    ends: StreamEnds<Response>,
+  ): Stream<Request> {
+    const from = this.#current;
+    const call = this.#channel(from).makeBidiStreamRequest<Request, Response>(
+      method.path,
+      (message) => method.encode(message),
+      (bytes) => method.decode(bytes),
+      this.#metadata(),
+    );
+    const cancel = (): void => call.cancel();
+    this.#streams.add(cancel);
+    call.on('data', (response: Response) => {
+      this.#heard(response.header);
+      ends.message(response);
+    });
+    call.on('error', () => this.#moveOn(from));
+    // Comes once, after whatever else; "close" need not come while this side could still write.
+    call.on('status', () => {
+      this.#streams.delete(cancel);
+      ends.ended();
+    });
+    return { send: (request) => void call.write(request), cancel };
+  }
+
+  /** Whoever waits for an answer is told that there will be none. */
+  close(): void {
+    this.#closed = true;
+    for (const cancel of this.#streams) cancel();
+    for (const channel of this.#channels.values()) channel.close();
+    this.#channels.clear();
+  }
+
+  async #call<Request extends object, Response extends { readonly header?: Header }>(
+    method: Method<Request, Response>,
+    request: Request,
+    mayRepeat: boolean,
+  ): Promise<Response> {
+    let last: unknown = 'there is no member';
+    for (let tries = 0; tries < this.#config.targets.length; tries += 1) {
+      const from = this.#current;
+      try {
+        const response = await this.#send(from, method, request);
+        this.#heard(response.header);
+        return response;
+      } catch (cause) {
+        const fault = cause instanceof Fault ? cause : faultOf(cause as ServiceError);
+        if (fault !== undefined && !(fault instanceof OutcomeUnknown)) throw fault;
+        this.#moveOn(from);
+        if (fault !== undefined && !mayRepeat) throw fault;
+        last = cause;
+      }
+    }
+    const what = last instanceof Error ? last.message : String(last);
+    throw new StoreUnavailable(
+      `etcd cannot be reached (${what}). Nothing was changed. Check the endpoints, and that more than half of the members are up.`,
+      { cause: last },
+    );
+  }
+
+  #send<Request extends object, Response>(
+    from: number,
+    method: Method<Request, Response>,
+    request: Request,
+  ): Promise<Response> {
+    return new Promise((resolve, reject) => {
+      this.#channel(from).makeUnaryRequest<Request, Response>(
+        method.path,
+        (message) => method.encode(message),
+        (bytes) => method.decode(bytes),
+        request,
+        this.#metadata(),
+        { deadline: systemClock.wallMs() + this.#config.callTimeoutMs },
+        (error, response) => {
+          if (error === null && response !== undefined) resolve(response);
+          else reject(error ?? new Error('etcd answered nothing'));
+        },
+      );
+    });
+  }
+
+  /** A member that has no leader says so at once, instead of keeping us until it has one. */
+  #metadata(): InstanceType<Driver['Metadata']> {
+    const metadata = new this.#driver.Metadata();
+    metadata.set('hasleader', 'true');
+    return metadata;
+  }
+
+  #channel(index: number): Client {
+    if (this.#closed) throw new StoreUnavailable('The etcd store was closed.');
+    const target = this.#config.targets[index] ?? '';
+    let channel = this.#channels.get(target);
+    if (channel === undefined) {
+      channel = new this.#driver.Client(target, this.#config.credentials, CHANNEL);
+      this.#channels.set(target, channel);
+    }
+    return channel;
+  }
+
+  /** Unless somebody has already. */
+  #moveOn(from: number): void {
+    if (this.#current === from) this.#current = (from + 1) % this.#config.targets.length;
+  }
+
+  /** Every term has a leader of its own. */
+  #heard(header: Header | undefined): void {
+    if (header === undefined) return;
+    this.onAnswer(header);
+    if (header.raftTerm === this.#term || this.#config.targets.length === 1) return;
+    this.#term = header.raftTerm;
+    for (const index of this.#config.targets.keys()) {
+      this.#isLeader(index).then(
+        (isLeader) => {
+          if (isLeader) this.#current = index;
+        },
+        () => undefined,
+      );
+    }
+  }
+
+  async #isLeader(index: number): Promise<boolean> {
+    const { header, leader } = await this.#send(index, STATUS, {});
+    return header?.memberId === leader && header.raftTerm === this.#term;
+  }
+}
+
+// The codes of gRPC that matter here.
+const CANCELLED = 1;
+const UNKNOWN = 2;
+const DEADLINE_EXCEEDED = 4;
+const RESOURCE_EXHAUSTED = 8;
+const ABORTED = 10;
+const INTERNAL = 13;
+const UNAVAILABLE = 14;
+const DATA_LOSS = 15;
+
+/** Nothing when the request is known not to have been done and may be sent to another member. */
+export function faultOf(error: Partial<ServiceError>): Fault | undefined {
+  const { code = UNKNOWN, details = error.message ?? '' } = error;
+  if (isNeverDone(code, details)) return undefined;
+  if (code === RESOURCE_EXHAUSTED && /^(etcdserver|mvcc):/.test(details)) {
+    return new StoreUnavailable(`etcd refused for now: ${details}. Nothing was changed.`, {
+      cause: error,
+    });
+  }
+  if (LEAVES_OPEN.has(code)) {
+    return new OutcomeUnknown(
+      `etcd did not answer (${details}); the change may or may not have been made.`,
+      { cause: error },
+    );
+  }
+  return new Fault('store-rejected', `etcd rejected a request: ${details}`, { cause: error });
+}
+
+/** Answers of these kinds say nothing about whether a request that had left was done. */
+const LEAVES_OPEN: ReadonlySet<number> = new Set([
+  CANCELLED,
+  UNKNOWN,
+  DEADLINE_EXCEEDED,
+  RESOURCE_EXHAUSTED,
+  ABORTED,
+  INTERNAL,
+  UNAVAILABLE,
+  DATA_LOSS,
+]);
+
+/** It did not get out of this process, or the member turned it down before it proposed anything. */
+function isNeverDone(code: number, details: string): boolean {
+  if (code === DEADLINE_EXCEEDED) return /LB pick|name resolution/i.test(details);
+  if (code !== UNAVAILABLE) return false;
+  return /no connection established|failed to connect|name resolution|etcdserver: no leader/i.test(
+    details,
+  );
+}
+
+/** A revision was asked for that etcd has compacted. */
+export function isCompacted(fault: unknown): boolean {
+  return fault instanceof Fault && fault.message.includes('has been compacted');
+}

@@ -1,0 +1,87 @@
+// From options to a client.
+
+import type { ChannelCredentials } from '@grpc/grpc-js';
+import { Fault, InvalidInput } from '../../support/fault.ts';
+import { rejectUnknownOptions, shown } from '../../support/options.ts';
+import { type Driver, EtcdClient } from './client.ts';
+import { MEMBER_LIST, STATUS } from './messages.ts';
+import { callTimeoutOf, type EtcdStoreOptions } from './store-options.ts';
+
+export async function connect(options: EtcdStoreOptions): Promise<EtcdClient> {
+  const urls = endpointsOf(options);
+  const callTimeoutMs = callTimeoutOf(options);
+  const driver = await loadDriver();
+  return new EtcdClient(driver, {
+    targets: options.endpoints.map(targetOf),
+    credentials: credentialsFor(urls, options, driver),
+    callTimeoutMs,
+  });
+}
+
+/** The port as it was written: a URL does not tell its scheme's own from none. */
+function targetOf(endpoint: string): string {
+  const port = /:(\d+)\/?$/.exec(endpoint)?.[1] ?? '2379';
+  return `${new URL(endpoint).hostname}:${port}`;
+}
+
+async function loadDriver(): Promise<Driver> {
+  try {
+    return await import('@grpc/grpc-js');
+  } catch (cause) {
+    throw new Fault(
+      'driver-missing',
+      'The etcd store needs the package "@grpc/grpc-js". Install it beside holdfast: npm install @grpc/grpc-js',
+      { cause },
+    );
+  }
+}
+
+function endpointsOf({ endpoints }: EtcdStoreOptions): readonly URL[] {
+  if (!Array.isArray(endpoints) || endpoints.length === 0) {
+    throw new InvalidInput(
+      `endpoints must be an array of URLs, such as ['http://10.0.0.1:2379']; got ${shown(endpoints)}.`,
+    );
+  }
+  const urls = endpoints.map((endpoint: unknown) => {
+    const url = typeof endpoint === 'string' && URL.canParse(endpoint) ? new URL(endpoint) : null;
+    if (url !== null && /^https?:$/.test(url.protocol)) return url;
+    throw new InvalidInput(
+      `endpoints must be http:// or https:// URLs, such as http://10.0.0.1:2379; got ${shown(endpoint)}.`,
+    );
+  });
+  if (new Set(urls.map(({ protocol }) => protocol)).size > 1) {
+    throw new InvalidInput('endpoints must be all http:// or all https://.');
+  }
+  return urls;
+}
+
+function credentialsFor(
+  urls: readonly URL[],
+  options: EtcdStoreOptions,
+  driver: Driver,
+): ChannelCredentials {
+  const { tls } = options;
+  if (tls !== undefined) rejectUnknownOptions('tls', tls, ['ca', 'cert', 'key']);
+  const isPlain = urls[0]?.protocol === 'http:';
+  if (isPlain && tls !== undefined) {
+    throw new InvalidInput('tls is for https:// endpoints; these are http://.');
+  }
+  if (isPlain) return driver.credentials.createInsecure();
+  const bytes = (pem: string | undefined): Buffer | null =>
+    pem === undefined ? null : Buffer.from(pem);
+  return driver.credentials.createSsl(bytes(tls?.ca), bytes(tls?.key), bytes(tls?.cert));
+}
+
+/** Said as it is: a "done" is on the disks of more than half of the members. */
+export async function describeDurability(client: EtcdClient): Promise<string> {
+  const { version } = await client.read(STATUS, {});
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  if (major < 3 || (major === 3 && minor < 4)) {
+    throw new Fault('server-too-old', `etcd 3.4 or newer is needed; this is ${version}.`);
+  }
+  const { members } = await client.read(MEMBER_LIST, {});
+  const spare = Math.ceil(members.length / 2) - 1;
+  return spare === 0
+    ? `the end of every process, not the loss of a machine (etcd ${version}, ${members.length} members)`
+    : `the loss of any ${spare} of ${members.length} machines (etcd ${version})`;
+}

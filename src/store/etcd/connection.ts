@@ -1,0 +1,154 @@
+// What the store knows of etcd: how to read keys at one moment, when it heard of which revision, what
+// time it is, and what it has last seen of each key.
+
+import type { Clock } from '../../support/clock.ts';
+import { StoreCorrupt } from '../../support/fault.ts';
+import type { EtcdClient } from './client.ts';
+import { afterPrefix, type Keys } from './keys.ts';
+import { type Header, type KeyValue, RANGE, type RangeRequest, TXN } from './messages.ts';
+import { RevisionLog } from './revision-log.ts';
+import { StoreClock } from './store-clock.ts';
+
+/** A key and its value at some moment. */
+export interface Kv {
+  readonly key: string;
+  readonly value: Buffer;
+  readonly createRevision: number;
+  readonly modRevision: number;
+  readonly lease: string;
+}
+
+/** The cluster that answered, and the term of its leader. */
+export interface Identity {
+  readonly cluster: string;
+  readonly term: number;
+}
+
+export type ListOptions = Pick<RangeRequest, 'limit' | 'revision' | 'keysOnly'> & {
+  readonly from?: string;
+  readonly to?: string;
+};
+
+const REMEMBERED_MAX = 8_192;
+/** As many operations as etcd takes in one transaction, unless it was told otherwise. */
+const OPERATIONS_MAX = 128;
+
+export class Connection {
+  readonly client: EtcdClient;
+  readonly keys: Keys;
+  readonly log: RevisionLog = new RevisionLog();
+  readonly clock: StoreClock;
+  /** What was last seen of a key; null: that it is not there. Only ever a guess. */
+  readonly #remembered: Map<string, Kv | null> = new Map();
+  #identity: Identity = NOBODY;
+
+  constructor(client: EtcdClient, keys: Keys, clock: Clock) {
+    this.client = client;
+    this.keys = keys;
+    this.clock = new StoreClock(clock, this.log);
+    client.onAnswer = (header) => this.#heard(header);
+  }
+
+  /** The newest that any transaction or read has shown. */
+  get identity(): Identity {
+    return this.#identity;
+  }
+
+  recall(key: string): Kv | null | undefined {
+    return this.#remembered.get(key);
+  }
+
+  remember(key: string, kv: Kv | null): void {
+    const known = this.#remembered.get(key);
+    if ((known?.modRevision ?? 0) > (kv?.modRevision ?? Number.POSITIVE_INFINITY)) return;
+    this.#remembered.delete(key);
+    this.#remembered.set(key, kv);
+    if (this.#remembered.size <= REMEMBERED_MAX) return;
+    const [oldest] = this.#remembered.keys();
+    if (oldest !== undefined) this.#remembered.delete(oldest);
+  }
+
+  forget(keys: Iterable<string>): void {
+    for (const key of keys) this.#remembered.delete(key);
+  }
+
+  /** Keys at one moment: now, or at `revision`. */
+  async fetch(
+    keys: readonly string[],
+    revision = 0,
+  ): Promise<{
+    readonly revision: number;
+    readonly kvs: ReadonlyMap<string, Kv>;
+    readonly identity: Identity;
+  }> {
+    const kvs = new Map<string, Kv>();
+    let at = revision;
+    let identity = NOBODY;
+    for (let from = 0; from < keys.length; from += OPERATIONS_MAX) {
+      const part = keys.slice(from, from + OPERATIONS_MAX);
+      const success = part.map((key) => ({ range: { key: Buffer.from(key), revision: at } }));
+      const answer = await this.client.read(TXN, { compare: [], success, failure: [] });
+      at = at === 0 ? (answer.header?.revision ?? 0) : at;
+      identity = this.identify(answer.header);
+      for (const { range } of answer.responses) {
+        for (const kv of range?.kvs ?? []) kvs.set(kv.key.toString(), toKv(kv));
+      }
+    }
+    this.learnClock(kvs.get(this.keys.clock));
+    return { revision: at, kvs, identity };
+  }
+
+  /** Keys below `prefix`, in order. */
+  async list(
+    prefix: string,
+    options: ListOptions = {},
+  ): Promise<{ readonly revision: number; readonly kvs: readonly Kv[] }> {
+    const { from = prefix, to, ...range } = options;
+    const answer = await this.client.read(RANGE, {
+      key: Buffer.from(from),
+      rangeEnd: to === undefined ? afterPrefix(prefix) : Buffer.from(to),
+      ...range,
+    });
+    return { revision: answer.header?.revision ?? 0, kvs: answer.kvs.map(toKv) };
+  }
+
+  learnClock(kv: Kv | undefined): void {
+    const at = toNumber(kv);
+    if (kv !== undefined && at !== undefined) this.clock.learn(at, kv.modRevision);
+  }
+
+  /**
+   * Who answered. Only what all members agree on may be asked: one that lags behind answers watches and
+   * renewals with a term of the past. Answers may overtake each other, so the newest term stays.
+   */
+  identify(header: Header | undefined): Identity {
+    if (header === undefined) return NOBODY;
+    const { clusterId: cluster, raftTerm: term } = header;
+    const known = this.#identity;
+    if (cluster !== known.cluster || term > known.term) this.#identity = { cluster, term };
+    return { cluster, term };
+  }
+
+  /** Another cluster, or this one at an earlier time: what was newest before says nothing about it. */
+  moved(identity: Identity): void {
+    this.#identity = identity;
+  }
+
+  #heard(header: Header): void {
+    this.log.note(header.revision, this.clock.tick);
+  }
+}
+
+const NOBODY: Identity = { cluster: '', term: 0 };
+
+export function toKv(kv: KeyValue): Kv {
+  const { value, createRevision, modRevision, lease } = kv;
+  return { key: kv.key.toString(), value, createRevision, modRevision, lease };
+}
+
+export function toNumber(kv: Kv | undefined): number | undefined {
+  if (kv === undefined) return undefined;
+  const value = Number(kv.value.toString());
+  if (Number.isSafeInteger(value)) return value;
+  throw new StoreCorrupt(`"${kv.key}" is not a whole number: ${kv.value.toString().slice(0, 80)}`);
+}

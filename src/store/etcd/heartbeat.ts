@@ -1,0 +1,127 @@
+import { decideHeartbeat, lifeOf } from '../../lease/decide/session.ts';
+import type { Heartbeat, HeartbeatAnswer } from '../../lease/port.ts';
+import type { SessionChain, SessionRecord } from '../../lease/session.ts';
+import type { Instant } from '../../support/clock.ts';
+import { adoptCluster, isSameCluster } from './adopt-cluster.ts';
+import type { Database } from './database.ts';
+import { fetchChain, fetchedChain, loadChain, withNotices } from './load-view.ts';
+import type { Pulses } from './pulses.ts';
+import { fromSession } from './records.ts';
+import type { Transaction } from './transaction.ts';
+
+type Beat =
+  | Extract<HeartbeatAnswer, { readonly kind: 'refused' }>
+  | { readonly kind: 'adopt' }
+  | {
+      readonly kind: 'alive';
+      readonly rejoined: boolean;
+      readonly above: SessionChain;
+      readonly session: SessionRecord;
+      readonly now: Instant;
+    };
+
+/** One that takes longer holds up no other. */
+const SLOW_MS = 250;
+
+interface Running {
+  readonly startedTick: number;
+  readonly done: Promise<HeartbeatAnswer>;
+  next?: Promise<HeartbeatAnswer>;
+}
+
+/**
+ * Heartbeats of one session write the same key, and of several at once all but one would be in vain. So
+ * those that come while one is under way are one, the next: it is sent after each of them was asked for.
+ */
+export class Heartbeats {
+  readonly #database: Database;
+  readonly #pulses: Pulses;
+  readonly #running: Map<string, Running> = new Map();
+
+  constructor(database: Database, pulses: Pulses) {
+    this.#database = database;
+    this.#pulses = pulses;
+  }
+
+  beat(request: Heartbeat): Promise<HeartbeatAnswer> {
+    const same = JSON.stringify([request.id, request.owner, request.ttlMs]);
+    const running = this.#running.get(same);
+    const { tick } = this.#database.connection.clock;
+    if (running === undefined || tick - running.startedTick > SLOW_MS) {
+      return this.#start(same, request);
+    }
+    running.next ??= running.done.then(
+      () => this.#start(same, request),
+      () => this.#start(same, request),
+    );
+    return running.next;
+  }
+
+  #start(same: string, request: Heartbeat): Promise<HeartbeatAnswer> {
+    const done = heartbeat(this.#database, this.#pulses, request).finally(() => {
+      if (this.#running.get(same)?.done === done) this.#running.delete(same);
+    });
+    this.#running.set(same, { startedTick: this.#database.connection.clock.tick, done });
+    return done;
+  }
+}
+
+/** One write, whatever the number of leases (S-1), after its native lease was renewed. */
+async function heartbeat(
+  database: Database,
+  pulses: Pulses,
+  request: Heartbeat,
+): Promise<HeartbeatAnswer> {
+  const { policy } = database;
+  for (;;) {
+    const { result, fetched } = await database.write(async (tx): Promise<Beat> => {
+      const { keys } = tx;
+      await tx.load([keys.live(request.id)]);
+      const chain = await withNotices(tx, await loadChain(tx, request.id));
+      const { now } = tx;
+      const decision = decideHeartbeat(chain, request, { policy, now });
+      if (decision.kind === 'refuse') {
+        // After an outage of the store it could not have come earlier (E-6). Looked at with what it was
+        // refused for: whoever adopts the cluster gives everybody time first.
+        const isLate = decision.refusal.why === 'session-expired';
+        if (isLate && !(await isSameCluster(tx))) return { kind: 'adopt' };
+        return { kind: 'refused', ...decision.refusal };
+      }
+      const { session, rejoined } = decision;
+      await keepPulse(tx, pulses, { session, before: chain.at(-1) });
+      tx.put(keys.live(session.id), fromSession({ ...session, setAt: now }));
+      if (rejoined) {
+        tx.append({ kind: 'session-rejoined', at: now, session: session.id, owner: session.owner });
+      }
+      const above = chain.slice(0, -1);
+      fetchChain(tx, above);
+      return { kind: 'alive', rejoined, above, session, now };
+    });
+    if (result.kind === 'alive') {
+      const { rejoined, above, session, now } = result;
+      const chain = [...fetchedChain(above, fetched, database.connection.keys), session];
+      return { kind: 'alive', rejoined, ...lifeOf(chain, now) };
+    }
+    if (result.kind === 'refused') return result;
+    await adoptCluster(database);
+  }
+}
+
+/**
+ * Before the session is written: whoever finds its lease gone then knows that all of what was written
+ * has passed. A new lease is needed when the old one is gone, which may be so after the store gave the
+ * session more time, or is not as long as the ttl is now.
+ */
+async function keepPulse(
+  tx: Transaction,
+  pulses: Pulses,
+  beat: { readonly session: SessionRecord; readonly before: SessionRecord | undefined },
+): Promise<void> {
+  const { session, before } = beat;
+  const key = tx.keys.pulse(session.id);
+  await tx.load([key], 'same-life');
+  const pulse = tx.get(key);
+  const isKept = pulse !== undefined && session.ttlMs === before?.ttlMs;
+  if (isKept && (await pulses.renew(pulse.lease))) return;
+  tx.put(key, '', await pulses.grant(session.ttlMs));
+}

@@ -1,0 +1,143 @@
+// What decisions look at. In a verb that writes, all of it is compared again by the transaction, except
+// what is loaded as `seen`.
+
+import type { TermView } from '../../lease/decide/term.ts';
+import type { Checkpoint, LeaseRecord } from '../../lease/lease.ts';
+import type { LeaseKey, SessionId } from '../../lease/names.ts';
+import type { SessionChain } from '../../lease/session.ts';
+import { StoreCorrupt } from '../../support/fault.ts';
+import { type Kv, toNumber } from './connection.ts';
+import type { Keys } from './keys.ts';
+import {
+  type Epoch,
+  plainSession,
+  type StoredCheckpoint,
+  type StoredSession,
+  toEpoch,
+  toLease,
+  toSession,
+} from './records.ts';
+import type { Guard, Transaction } from './transaction.ts';
+
+/** Root first; empty when the session is not known. */
+export async function loadChain(
+  tx: Transaction,
+  id: SessionId | undefined,
+  guard: Guard = 'same-life',
+): Promise<readonly StoredSession[]> {
+  if (id === undefined) return [];
+  const [self] = await loadSessions(tx, [id], guard);
+  if (self === undefined || self.path.length === 1) return self === undefined ? [] : [self];
+  return [...(await loadSessions(tx, self.path.slice(0, -1), guard)), self];
+}
+
+/** Those that are known, in this order. */
+async function loadSessions(
+  tx: Transaction,
+  ids: readonly SessionId[],
+  guard: Guard,
+): Promise<readonly StoredSession[]> {
+  const { keys } = tx;
+  await tx.load(
+    ids.map((id) => keys.live(id)),
+    guard,
+  );
+  const gone = ids.filter((id) => tx.get(keys.live(id)) === undefined);
+  // An end never goes away while anything refers to it, but that there is none may change.
+  if (gone.length > 0) {
+    await tx.load(
+      gone.map((id) => keys.ended(id)),
+      guard,
+    );
+  }
+  const kvs = ids.map((id) => tx.get(keys.live(id)) ?? tx.get(keys.ended(id)));
+  return kvs.filter((kv) => kv !== undefined).map((kv) => toSession(kv));
+}
+
+/** What is remembered of others' heartbeats may be old: the transaction is to read them itself. */
+export function fetchChain(tx: Transaction, chain: SessionChain): void {
+  for (const { id } of chain) tx.fetch(tx.keys.live(id));
+}
+
+/** The chain as the transaction has read it. */
+export function fetchedChain(
+  chain: SessionChain,
+  fetched: ReadonlyMap<string, Kv>,
+  keys: Keys,
+): SessionChain {
+  return chain.map((session) => {
+    const kv = fetched.get(keys.live(session.id));
+    return kv === undefined ? session : { ...toSession(kv), notices: session.notices };
+  });
+}
+
+/** The same with the number of its notices, for whoever is told it. */
+export async function withNotices<Chain extends SessionChain>(
+  tx: Transaction,
+  chain: Chain,
+): Promise<SessionChain> {
+  const self = chain.at(-1);
+  if (self === undefined) return chain;
+  const key = tx.keys.notices(self.id);
+  await tx.load([key]);
+  const notices = toNumber(tx.get(key)) ?? 0;
+  return [...chain.slice(0, -1), { ...self, notices }].map(plainSession);
+}
+
+export async function loadEpoch(tx: Transaction): Promise<Epoch> {
+  await tx.load([tx.keys.epoch]);
+  return toEpoch(tx.get(tx.keys.epoch));
+}
+
+/** No fence above this was issued: none has a revision that the store has not reached. */
+export function lastIssued(tx: Transaction, epoch: Epoch): number {
+  return epoch.origin + Math.max(0, tx.revision - epoch.base);
+}
+
+/** A lease without the bytes of its checkpoints, who carries it, and the greatest fence issued. */
+export async function loadTerm(
+  tx: Transaction,
+  key: LeaseKey,
+  guard: Guard = 'same-life',
+): Promise<TermView> {
+  const { keys } = tx;
+  await tx.load([keys.term(key), keys.lease(key), keys.epoch]);
+  const epoch = toEpoch(tx.get(keys.epoch));
+  const lease = toLease(key, tx.get(keys.term(key)), tx.get(keys.lease(key)));
+  const holder = await loadChain(tx, lease?.session, guard);
+  return { lease, holder, lastIssued: lastIssued(tx, epoch) };
+}
+
+/** The lease as it is shown and handed over. */
+export async function withBytes(tx: Transaction, lease: LeaseRecord): Promise<LeaseRecord> {
+  const { keys } = tx;
+  const slots = slotsOf(lease).map((slot) => keys.bytes(lease.key, slot));
+  await tx.load(slots, 'seen');
+  return filledIn(lease, (slot) => tx.get(keys.bytes(lease.key, slot)));
+}
+
+export function slotsOf(lease: LeaseRecord): readonly number[] {
+  return [lease.checkpoint, lease.checkpointBefore].flatMap((checkpoint) =>
+    checkpoint === undefined ? [] : [(checkpoint as StoredCheckpoint).slot],
+  );
+}
+
+export function filledIn(
+  lease: LeaseRecord,
+  bytesIn: (slot: number) => Kv | undefined,
+): LeaseRecord {
+  const fill = (stored: Checkpoint): Checkpoint => {
+    const { slot, ...checkpoint } = stored as StoredCheckpoint;
+    const kv = bytesIn(slot);
+    if (kv === undefined) {
+      throw new StoreCorrupt(`The bytes of a checkpoint of lease "${lease.key}" are missing.`);
+    }
+    return { ...checkpoint, bytes: Uint8Array.from(kv.value) };
+  };
+  const { checkpoint, checkpointBefore } = lease;
+  return {
+    ...lease,
+    ...(checkpoint === undefined ? {} : { checkpoint: fill(checkpoint) }),
+    ...(checkpointBefore === undefined ? {} : { checkpointBefore: fill(checkpointBefore) }),
+  };
+}

@@ -1,0 +1,111 @@
+// Native leases. Each session that has not ended has one, and a key that goes with it, its pulse: when
+// etcd has not heard of the session for as long as it was given, the key is gone. That is etcd's own
+// word, by its leader's clock, and may be taken for a proof that so much time has passed (ADR 0016).
+
+import type { Clock } from '../../support/clock.ts';
+import { OutcomeUnknown } from '../../support/fault.ts';
+import type { Timers } from '../../support/timer.ts';
+import type { EtcdClient, Stream } from './client.ts';
+import {
+  LEASE_GRANT,
+  LEASE_KEEP_ALIVE,
+  type LeaseKeepAliveRequest,
+  type LeaseKeepAliveResponse,
+} from './messages.ts';
+
+export interface PulsesConfig {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly callTimeoutMs: number;
+  readonly leaseSecondsMin: number;
+}
+
+/** Renewals of one stream wait for each other; one that takes longer holds up no more. */
+const STUCK_MS = 1_000;
+
+interface Waiting {
+  readonly id: string;
+  readonly sentTick: number;
+  answered(isAlive: boolean): void;
+  failed(fault: unknown): void;
+}
+
+interface Renewals {
+  readonly calls: Stream<LeaseKeepAliveRequest>;
+  readonly waiting: Waiting[];
+}
+
+export class Pulses {
+  readonly #client: EtcdClient;
+  readonly #config: PulsesConfig;
+  #renewals: Renewals | undefined;
+
+  constructor(client: EtcdClient, config: PulsesConfig) {
+    this.#client = client;
+    this.#config = config;
+  }
+
+  /** A lease that lasts for at least so long after each renewal; etcd counts whole seconds. */
+  async grant(ttlMs: number): Promise<string> {
+    const ttl = Math.max(Math.ceil(ttlMs / 1_000), this.#config.leaseSecondsMin);
+    return (await this.#client.write(LEASE_GRANT, { ttl })).id;
+  }
+
+  /** False when the lease is gone. Without an answer it may have been renewed or not. */
+  renew(id: string): Promise<boolean> {
+    const { clock, timers, callTimeoutMs } = this.#config;
+    return new Promise((resolve, reject) => {
+      const cancel = timers.after(callTimeoutMs, () => waiting.failed(unanswered('in time')));
+      const waiting: Waiting = {
+        id,
+        sentTick: clock.monotonicMs(),
+        answered(isAlive) {
+          cancel();
+          resolve(isAlive);
+        },
+        failed(fault) {
+          cancel();
+          reject(fault);
+        },
+      };
+      const oldest = this.#renewals?.waiting[0]?.sentTick ?? waiting.sentTick;
+      if (waiting.sentTick - oldest > STUCK_MS) this.#giveUp();
+      const renewals = this.#renewals ?? this.#open();
+      this.#renewals = renewals;
+      renewals.waiting.push(waiting);
+      renewals.calls.send({ id });
+    });
+  }
+
+  #giveUp(): void {
+    const renewals = this.#renewals;
+    this.#renewals = undefined;
+    renewals?.calls.cancel();
+  }
+
+  #open(): Renewals {
+    const waiting: Waiting[] = [];
+    const calls = this.#client.stream(LEASE_KEEP_ALIVE, {
+      message: (answer) => take(waiting, answer),
+      ended: () => {
+        if (this.#renewals?.waiting === waiting) this.#renewals = undefined;
+        for (const each of waiting.splice(0))
+          each.failed(unanswered('before the connection broke'));
+      },
+    });
+    return { calls, waiting };
+  }
+}
+
+/** Answers come in the order of the requests, each with its lease. */
+function take(waiting: Waiting[], answer: LeaseKeepAliveResponse): void {
+  const index = waiting.findIndex(({ id }) => id === answer.id);
+  const [first] = index < 0 ? [] : waiting.splice(index, 1);
+  first?.answered(answer.ttl > 0);
+}
+
+function unanswered(how: string): OutcomeUnknown {
+  return new OutcomeUnknown(
+    `etcd did not answer ${how} whether it renewed the lease of a session; it may or may not have.`,
+  );
+}

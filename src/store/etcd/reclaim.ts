@@ -1,0 +1,149 @@
+import type { SessionId } from '../../lease/names.ts';
+import { type Census, decideReclaim } from '../../lease/reclaim.ts';
+import type { Instant } from '../../support/clock.ts';
+import { adoptCluster, isSameCluster } from './adopt-cluster.ts';
+import type { Connection, Kv } from './connection.ts';
+import type { Database } from './database.ts';
+import { markEnded } from './end-session.ts';
+import { fromJson, type StoredSession, toSession } from './records.ts';
+import { extend } from './recover.ts';
+import type { Transaction } from './transaction.ts';
+
+export interface Reclaimed {
+  readonly expired: readonly SessionId[];
+  readonly paused: number;
+  /** How long it may take, at most, until it is proved of all of them that they are over. */
+  readonly doubtedForMs: number;
+}
+
+/** As many as surely fit into one transaction. */
+const EXPIRED_AT_ONCE = 15;
+const HELD_AT_ONCE = 40;
+
+/** Expires those of the sessions that are overdue, unless the breaker holds them back (E-8). */
+export async function reclaim(
+  database: Database,
+  candidates: readonly SessionId[],
+): Promise<Reclaimed> {
+  await adoptCluster(database);
+  const expired: SessionId[] = [];
+  const paused = await holdBack(database);
+  let doubtedForMs = 0;
+  for (let from = 0; from < candidates.length; from += EXPIRED_AT_ONCE) {
+    const ids = candidates.slice(from, from + EXPIRED_AT_ONCE);
+    const { result } = await database.write((tx) => expire(database, tx, ids), 'etcd');
+    expired.push(...result.expired);
+    doubtedForMs = Math.max(doubtedForMs, result.doubtedForMs);
+  }
+  return { expired, paused, doubtedForMs };
+}
+
+async function expire(
+  database: Database,
+  tx: Transaction,
+  ids: readonly SessionId[],
+): Promise<Omit<Reclaimed, 'paused'>> {
+  const { keys } = tx;
+  // One at a time, so that the breaker counts what the one before it did.
+  await tx.load([keys.reclaim, ...ids.flatMap((id) => [keys.live(id), keys.pulse(id)])]);
+  // After an outage everybody is given time first (E-6), also when it was only a moment ago.
+  if (!(await isSameCluster(tx))) return { expired: [], doubtedForMs: 0 };
+  const held = await whomToHold(database, tx);
+  const { now } = tx;
+  const expired: SessionId[] = [];
+  let doubtedForMs = 0;
+  for (const id of ids) {
+    const kv = tx.get(keys.live(id));
+    const session = kv === undefined ? undefined : toSession(kv);
+    // E-2: that it was listed as overdue is no evidence.
+    if (kv === undefined || session === undefined || session.expiresAt > now) continue;
+    if (held.until > now && held.ids.includes(id)) continue;
+    const isGivenUp = tx.get(keys.pulse(id)) === undefined;
+    const doubtMs = isGivenUp ? 0 : doubtLeftMs(database.connection, kv, session);
+    doubtedForMs = Math.max(doubtedForMs, doubtMs);
+    if (doubtMs > 0) continue;
+    markEnded(tx, session, { at: now, exit: 'expired' });
+    tx.put(keys.reclaim, tx.get(keys.reclaim)?.value ?? JSON.stringify(NO_HOLD));
+    expired.push(id);
+  }
+  return { expired, doubtedForMs };
+}
+
+/**
+ * Store time says that the session is overdue, and store time is its clients' word. Before anybody is let
+ * in, one clock must have seen all of the time pass that the session was given: etcd's, which has then
+ * given up its pulse; or this process's own, since it has known the session as it is now.
+ */
+function doubtLeftMs(connection: Connection, kv: Kv, session: StoredSession): number {
+  const { tick } = connection.clock;
+  const since = connection.log.knownSince(kv.modRevision) ?? tick;
+  return Math.max(0, Math.ceil(session.expiresAt - session.setAt - (tick - since)));
+}
+
+/** What the breaker decided last, so that it holds for all whom it was about, however many they are. */
+interface Hold {
+  readonly at: number;
+  readonly until: number;
+}
+
+const NO_HOLD: Hold = { at: 0, until: 0 };
+
+/** Gives those whom the breaker holds back their time, and says how many they were. */
+async function holdBack(database: Database): Promise<number> {
+  let paused = 0;
+  for (;;) {
+    const { result } = await database.write(async (tx) => {
+      await tx.load([tx.keys.reclaim]);
+      const held = await whomToHold(database, tx);
+      if (held.ids.length === 0) return { extended: 0, more: false };
+      if (held.isNew) {
+        const { now } = tx;
+        tx.put(tx.keys.reclaim, JSON.stringify({ at: now, until: held.until }));
+        tx.append({ kind: 'alarm', at: now, alarm: 'mass-expiry', cause: held.cause });
+      }
+      const some = held.ids.slice(0, HELD_AT_ONCE);
+      const extended = await extend(tx, some, () => held.until as Instant);
+      return { extended, more: held.ids.length > some.length };
+    }, 'etcd');
+    paused += result.extended;
+    if (!result.more) return paused;
+  }
+}
+
+interface Held {
+  readonly ids: readonly SessionId[];
+  readonly until: number;
+  readonly isNew: boolean;
+  readonly cause: string;
+}
+
+async function whomToHold(database: Database, tx: Transaction): Promise<Held> {
+  const { keys } = tx;
+  const live = (await tx.list(keys.allLive)).kvs.map((kv) => toSession(kv));
+  const { now } = tx;
+  const fresh = live.filter((session) => session.expiresAt <= now && !session.extended);
+  const kv = tx.get(keys.reclaim);
+  const hold = kv === undefined ? NO_HOLD : fromJson<Hold>(kv);
+  // Those of an earlier decision that whoever made it has not come to.
+  const left = hold.until > now ? fresh.filter(({ expiresAt }) => expiresAt <= hold.at) : [];
+  if (left.length > 0) {
+    return { ids: left.map(({ id }) => id), until: hold.until, isNew: false, cause: '' };
+  }
+  const expiredInWindow = await countExpired(tx, now - database.policy.breakerWindowMs);
+  const census: Census = { live: live.length, overdueFresh: fresh.length, expiredInWindow };
+  const decision = decideReclaim(census, database.policy, now);
+  const isHeld = decision.kind === 'hold';
+  return {
+    ids: isHeld ? fresh.map(({ id }) => id) : [],
+    until: isHeld ? decision.until : 0,
+    isNew: true,
+    cause: `${fresh.length} of ${live.length} sessions`,
+  };
+}
+
+async function countExpired(tx: Transaction, after: number): Promise<number> {
+  const { keys } = tx;
+  const from = keys.gone(Math.max(0, after + 1), '' as SessionId);
+  const { kvs } = await tx.list(keys.allGone, { from });
+  return kvs.filter(({ value }) => value.toString() === 'expired').length;
+}

@@ -1,0 +1,31 @@
+import { decideRelease } from '../../lease/decide/term.ts';
+import type { Release, Released } from '../../lease/port.ts';
+import type { Database } from './database.ts';
+import { haltIfAhead } from './halt.ts';
+import { loadTerm } from './load-view.ts';
+import { appendEnded, saveLease } from './save-lease.ts';
+
+/** `awaited`: somebody stands in line for the key. */
+export async function release(
+  database: Database,
+  request: Release,
+): Promise<{ readonly answer: Released; readonly awaited: boolean }> {
+  const { policy } = database;
+  const { result, fetched } = await database.write(async (tx) => {
+    const view = await loadTerm(tx, request.key);
+    const decision = decideRelease(view, request, { policy, now: tx.now });
+    if (decision.kind === 'apply' && view.lease !== undefined) {
+      const { lease } = decision;
+      saveLease(tx, view.lease, lease);
+      if (lease.end !== undefined) appendEnded(tx, lease, { end: lease.end, at: tx.now });
+      tx.fetch(tx.keys.line(request.key));
+    }
+    return decision;
+  });
+  if (result.kind !== 'refuse') {
+    const answer = { kind: 'released', replayed: result.kind === 'replay' } as const;
+    return { answer, awaited: fetched.size > 0 };
+  }
+  await haltIfAhead(database, request.fence, result.refusal);
+  return { answer: { kind: 'refused', ...result.refusal }, awaited: false };
+}

@@ -1,0 +1,138 @@
+// Who decides that time has passed: store time, which is its clients' word, and a witness (ADR 0016).
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { KernelStore } from '../../src/index.ts';
+import { openEtcdStore } from '../../src/store/etcd/open.ts';
+import type { Clock } from '../../src/support/clock.ts';
+import { ManualClock } from '../../src/testing/index.ts';
+import {
+  asking,
+  KEY,
+  mustAcquire,
+  mustBeat,
+  sessionIdOf,
+  someone,
+  TTL_MS,
+} from '../../src/testing/lease-contract/someone.ts';
+import { RawEtcd } from '../contract/raw-etcd.ts';
+import { etcdForTests } from '../services/etcd.ts';
+
+const HOUR_MS = 3_600_000;
+
+let etcd: Awaited<ReturnType<typeof etcdForTests>>;
+let raw: RawEtcd;
+let count = 0;
+
+before(async () => {
+  etcd = await etcdForTests();
+  raw = new RawEtcd(etcd.endpoints);
+});
+
+after(() => etcd.release());
+
+function freshPrefix(): string {
+  count += 1;
+  return `${etcd.prefix}${count}/`;
+}
+
+/** Native leases that outlast any test: etcd gives up nobody unless a test does it. */
+function open(prefix: string, clock: Clock): Promise<KernelStore> {
+  const { endpoints } = etcd;
+  return openEtcdStore({ endpoints, prefix, clock, leaseSecondsMin: 3_600 });
+}
+
+async function giveUp(prefix: string, name: string): Promise<void> {
+  const [pulse] = await raw.list(`${prefix}w/pulse/${sessionIdOf(name)}`);
+  assert.ok(pulse !== undefined);
+  await raw.revokeLease(pulse.lease);
+}
+
+test('S-3, E-2: who is overdue by store time alone is not ended before etcd has given it up', async () => {
+  const prefix = freshPrefix();
+  const clock = new ManualClock();
+  const first = await open(prefix, clock);
+  await mustAcquire(first, await someone(first, 'ann'));
+  await clock.advance(TTL_MS);
+  // It has come just now, and has seen nothing of the time that passed.
+  const second = await open(prefix, clock);
+  const bob = await someone(second, 'bob');
+  const refused = await second.leases.acquire(asking(bob));
+  assert.ok(refused.kind === 'refused' && refused.why === 'reclaim-paused');
+  assert.equal(refused.holder.freeInMs, TTL_MS, 'it would have to see all of it itself');
+  assert.deepEqual((await second.sessions.sweep({ limit: 10 })).expired, []);
+  assert.equal((await second.leases.inspect(KEY)).state, 'expired');
+
+  await giveUp(prefix, 'ann');
+  assert.equal((await mustAcquire(second, bob)).predecessor.exit, 'expired');
+  await first.close();
+  await second.close();
+});
+
+test('S-3, E-4: who has itself seen all of the time pass needs nobody’s word, not even etcd’s', async () => {
+  const prefix = freshPrefix();
+  const clock = new ManualClock();
+  const first = await open(prefix, clock);
+  const second = await open(prefix, clock);
+  const ann = await someone(first, 'ann');
+  const bob = await someone(second, 'bob', { ttlMs: HOUR_MS });
+  await mustAcquire(first, ann);
+  assert.equal((await second.leases.inspect(KEY)).state, 'held');
+  await clock.advance(TTL_MS - 1);
+  await mustBeat(first, ann);
+  await second.leases.inspect(KEY);
+  await clock.advance(TTL_MS - 1);
+  const early = await second.leases.acquire(asking(bob));
+  assert.ok(early.kind === 'refused' && early.why === 'held');
+  await clock.advance(1);
+  assert.equal((await mustAcquire(second, bob)).predecessor.exit, 'expired');
+  await first.close();
+  await second.close();
+});
+
+test('C-1, C-2: a client whose wall clock is wrong tells the same time as the others', async () => {
+  const prefix = freshPrefix();
+  const clock = new ManualClock();
+  const skewed: Clock = {
+    wallMs: () => clock.wallMs() + HOUR_MS,
+    monotonicMs: () => clock.monotonicMs() + 7 * HOUR_MS,
+  };
+  const right = await open(prefix, clock);
+  const ann = await someone(right, 'ann');
+  await clock.advance(3_000);
+  const wrong = await open(prefix, skewed);
+  await someone(wrong, 'bob');
+  const seen = await Promise.all(
+    [right, wrong].map(async (store) => (await store.sessions.inspect(ann.id))?.remainingMs),
+  );
+  assert.deepEqual(seen, [TTL_MS - 3_000, TTL_MS - 3_000]);
+  const opened = await right.sessions.inspect(sessionIdOf('bob'));
+  assert.equal(opened?.session.openedAt, clock.wallMs());
+  await right.close();
+  await wrong.close();
+});
+
+test('C-2: when nobody is left who knows the time, what etcd gave up had all of its time', async () => {
+  const prefix = freshPrefix();
+  const clock = new ManualClock();
+  const crashed = await open(prefix, clock);
+  await mustAcquire(crashed, await someone(crashed, 'ann'));
+  const steady = await someone(crashed, 'steady', { ttlMs: HOUR_MS });
+  await giveUp(prefix, 'ann');
+  // Another clock: nothing is known of how long ago all that was.
+  const later = new ManualClock();
+  await forgetTheTime(prefix, crashed);
+  const alone = await open(prefix, later);
+  const bob = await someone(alone, 'bob');
+  assert.equal((await mustAcquire(alone, bob)).predecessor.exit, 'expired');
+  const left = (await alone.sessions.inspect(steady.id))?.remainingMs ?? 0;
+  assert.equal(left, HOUR_MS - TTL_MS, 'others lose no more than what is proved to have passed');
+  await alone.close();
+});
+
+/** As if it had been killed: it neither answers who asks for the time nor leaves it behind. */
+async function forgetTheTime(prefix: string, crashed: KernelStore): Promise<void> {
+  const [clock] = await raw.list(`${prefix}w/clock`);
+  await crashed.close();
+  await raw.put(`${prefix}w/clock`, clock?.value ?? '');
+}

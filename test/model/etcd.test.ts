@@ -1,0 +1,3 @@
+import { registerModel } from './register.ts';
+
+registerModel('etcd');

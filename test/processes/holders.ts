@@ -1,0 +1,77 @@
+// Processes that each hold a key of their own through whatever happens to the store, and what must be so
+// of all that they were told.
+
+import assert from 'node:assert/strict';
+import { parseLeaseKey } from '../../src/index.ts';
+import type { LeaseInspection } from '../../src/lease/port.ts';
+import type { SteadfastApi, Told } from './children/steadfast.ts';
+import type { Stage } from './stage/stage.ts';
+import { until } from './stage/until.ts';
+
+/** A holder and everything it has told, in order. */
+export interface Holder {
+  readonly key: string;
+  readonly fence: number;
+  readonly told: Told[];
+}
+
+export async function hold(stage: Stage, key: string, ttlMs: number): Promise<Holder> {
+  const child = stage.start<SteadfastApi>('children/steadfast.ts');
+  const told: Told[] = [];
+  child.on('told', (detail) => told.push(detail as Told));
+  const fence = await child.call('hold', { store: stage.address, key, ttlMs });
+  return { key, fence, told };
+}
+
+/** Waits until every holder has been told "saved" so many more times, or one has lost its lease. */
+export async function allSaved(holders: readonly Holder[], times: number): Promise<void> {
+  const goals = holders.map((holder) => savesOf(holder).length + times);
+  await until('every holder has saved again', () => {
+    const lost = holders.flatMap(({ told }) => told.filter(({ kind }) => kind === 'lost'));
+    assert.deepEqual(lost, []);
+    return holders.every((holder, index) => savesOf(holder).length >= (goals[index] ?? 0));
+  }).catch((error: Error) => {
+    const last = holders.map(({ key, told }) => `${key}: ${JSON.stringify(told.slice(-3))}`);
+    throw new Error(`${error.message}; told last: ${last.join('; ')}`, { cause: error });
+  });
+}
+
+export async function assertNothingLost(stage: Stage, holders: readonly Holder[]): Promise<void> {
+  for (const holder of holders) {
+    const saves = savesOf(holder);
+    const acknowledged = saves.at(-1)?.number ?? 0;
+    assert.deepEqual(
+      saves.map(({ number }) => number),
+      Array.from({ length: saves.length }, (_, index) => index + 1),
+      'every checkpoint was answered once, in order',
+    );
+    const { record, state } = await inspect(stage, holder.key);
+    assert.deepEqual([state, record?.fence], ['held', holder.fence], 'the same term goes on');
+    const stored = Number(Buffer.from(record?.checkpoint?.bytes ?? []).toString());
+    assert.ok(stored >= acknowledged, `${stored} is stored, ${acknowledged} was acknowledged`);
+    const fences = grantsOf(holder);
+    assert.deepEqual(fences, [...new Set(fences)].sort(numerically), 'T-3: fences rise');
+  }
+  const all = holders.flatMap(grantsOf);
+  assert.equal(new Set(all).size, all.length, 'T-3: no fence was issued twice');
+}
+
+function savesOf({ told }: Holder) {
+  return told.filter((one) => one.kind === 'saved');
+}
+
+function grantsOf({ told }: Holder): readonly number[] {
+  return told.filter((one) => one.kind === 'granted').map(({ fence }) => fence);
+}
+
+export function newestGrant(holders: readonly Holder[]): number {
+  return Math.max(0, ...holders.flatMap(grantsOf));
+}
+
+function numerically(a: number, b: number): number {
+  return a - b;
+}
+
+export function inspect(stage: Stage, key: string): Promise<LeaseInspection> {
+  return stage.store.leases.inspect(parseLeaseKey(key));
+}
