@@ -1,5 +1,12 @@
+import { coordinatorSuite } from './coordinator/suite.ts';
 import { executionsSuite } from './executions/suite.ts';
 import { leaseSuite } from './lease/suite.ts';
+import { redriveSuite } from './redrive/suite.ts';
 import type { Suite } from './suite.ts';
 
-export const SUITES: readonly Suite[] = [leaseSuite, executionsSuite];
+export const SUITES: readonly Suite[] = [
+  leaseSuite,
+  executionsSuite,
+  redriveSuite,
+  coordinatorSuite,
+];

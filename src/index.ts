@@ -5,6 +5,7 @@ export { type OpenHoldfastOptions, openHoldfast } from './embedded/open-holdfast
 export { aesCodec, type CodecKey } from './engine/aes-codec.ts';
 export type { LinkOptions } from './engine/answer-links.ts';
 export type { InteractionTarget } from './engine/answering.ts';
+export type { Audit, AuditListOptions } from './engine/audit.ts';
 export type {
   AwaitItemsOptions,
   AwaitOptions,
@@ -75,7 +76,13 @@ export {
   question,
 } from './engine/question.ts';
 export { RedriveImpossible } from './engine/redriving.ts';
-export type { DeadLetterFilter, RedriveOptions, Repair } from './engine/repair.ts';
+export type { RefusalListOptions } from './engine/refusals.ts';
+export type {
+  DeadLetterFilter,
+  ReconcileOptions,
+  RedriveOptions,
+  Repair,
+} from './engine/repair.ts';
 export type { CatchUp, Overlap, PutScheduleOptions } from './engine/schedule-plan.ts';
 export type { When } from './engine/schedule-times.ts';
 export type { ScheduleInfo, Schedules } from './engine/schedules.ts';
@@ -90,6 +97,7 @@ export type {
 } from './engine/templates.ts';
 export type { Worker } from './engine/worker.ts';
 export type { WorkerOptions } from './engine/worker-options.ts';
+export type { AuditAct, AuditFacts, AuditRecord, AuditTarget } from './execution/audit.ts';
 export type { Answer, AwaitStatus, InteractionStatus } from './execution/await.ts';
 export type { DeadLetter, DeadLetterGroup, DeadLetterRecord } from './execution/dead-letter.ts';
 export {
@@ -105,6 +113,14 @@ export type { ExplainCode, Explanation } from './execution/explain.ts';
 export type { Failure, FailureCategory } from './execution/failure.ts';
 export type { EventKind as HistoryEventKind, HistoryEvent } from './execution/history.ts';
 export {
+  type Finding,
+  INVARIANTS,
+  type Invariant,
+  type InvariantName,
+  type Told as StaleFinding,
+} from './execution/invariants.ts';
+export {
+  type AuditId,
   type ExecutionId,
   type InteractionId,
   type Payload,
@@ -124,6 +140,7 @@ export {
   type SubmitRefusal,
   type TemplateRefusal,
 } from './execution/refusal.ts';
+export type { OwnerVerb, RefusedWrite } from './execution/refused-write.ts';
 export { DEFAULT_RETRY, type RetryPolicy } from './execution/retry.ts';
 export type { Template, TemplateVersion } from './execution/template.ts';
 export type { AcquireOptions, AcquireOutcome } from './lease/acquire-lease.ts';
@@ -166,6 +183,7 @@ export type { SessionOptions } from './lease/session-options.ts';
 export type { Unanswered } from './lease/store-call.ts';
 export { type Sweeper, type SweeperOptions, startSweeper } from './lease/sweeper.ts';
 export { type Watched, type WatchOptions, watchLeases } from './lease/watch.ts';
+export type { NoteAnswer } from './store/contract/audit-store.ts';
 export type { AwaitAnswer } from './store/contract/await-store.ts';
 export type {
   AttachmentSummary,

@@ -1,5 +1,6 @@
 // Awaits, as those see them who answer and look after them. The code that asks has `ctx.await`.
 
+import type { AuditAct, AuditStamp } from '../execution/audit.ts';
 import type { Answer, AwaitUnit, Interaction, InteractionStatus } from '../execution/await.ts';
 import {
   type CallKey,
@@ -9,12 +10,13 @@ import {
   parseExecutionId,
 } from '../execution/names.ts';
 import type { AnswerRefusal } from '../execution/refusal.ts';
-import type { AwaitAnswer, InteractionFound } from '../store/contract/await-store.ts';
+import type { AwaitAnswer, AwaitCommand, InteractionFound } from '../store/contract/await-store.ts';
 import { type Instant, laterBy, toInstant } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
 import {
   boundedText,
   optionalBooleans,
+  readOptions,
   rejectUnknownOptions,
   wholeNumber,
 } from '../support/options.ts';
@@ -26,8 +28,9 @@ import {
   located,
   type Sent,
 } from './answering.ts';
+import { ACTING, stampOf } from './auditing.ts';
 import type { EngineConfig } from './config.ts';
-import type { Page } from './holdfast-types.ts';
+import type { Acting, Page } from './holdfast-types.ts';
 import { parseInteractionId } from './ids.ts';
 import { projectOf } from './submission.ts';
 
@@ -38,6 +41,8 @@ interface InProject {
 export interface AnswerOptions extends InProject {
   /** Who answers, for people to see; the code gets it too. */
   readonly by?: string;
+  /** Why, for the audit. */
+  readonly reason?: string;
 }
 
 export type Answered =
@@ -105,9 +110,10 @@ export class Awaits {
     value: unknown,
     options: AnswerOptions = {},
   ): Promise<Answered> {
-    rejectUnknownOptions('awaits.answer', options, ['by', 'project']);
-    const sent = { value, project: projectOf(options.project), by: options.by, verified: false };
-    return this.#answer(located(target), sent);
+    const { project, ...said } = readOptions('awaits.answer', options, ACTING);
+    const audit = stampOf(this.#config, 'answer', said);
+    const sent = { value, project: projectOf(project), by: said.by, verified: false };
+    return this.#answer(located(target), sent, audit);
   }
 
   /** As whoever has the link: it says which interaction, of which project. */
@@ -163,10 +169,13 @@ export class Awaits {
   /** Another time, counted from now; `none`: for as long as it takes. */
   async extend(
     target: InteractionTarget,
-    options: InProject & { readonly timeoutMs: number | 'none' },
+    options: Acting & { readonly timeoutMs: number | 'none' },
   ): Promise<AwaitAnswer> {
-    const { timeoutMs, ...where } = options;
-    const which = named(target, where);
+    const { timeoutMs, ...acting } = readOptions('awaits.extend', options, [
+      'timeoutMs',
+      ...ACTING,
+    ]);
+    const which = this.#acting('extend-await', target, acting);
     if (timeoutMs === 'none') return this.#config.store.executions.extendAwait(which);
     const dueInMs = wholeNumber('timeoutMs', timeoutMs, { min: 1, max: TIME_MS_MAX });
     const answer = await this.#config.store.executions.extendAwait({ ...which, dueInMs });
@@ -178,17 +187,18 @@ export class Awaits {
   async assign(
     target: InteractionTarget,
     assignee: string | undefined,
-    options: InProject = {},
+    acting: Acting = {},
   ): Promise<AwaitAnswer> {
     return this.#config.store.executions.assignAwait({
-      ...named(target, options),
+      ...this.#acting('assign-await', target, acting),
       ...(assignee === undefined ? {} : { assignee: boundedText('assignee', assignee, 256) }),
     });
   }
 
   /** The code is told that it was cancelled, and goes on. */
-  async cancel(target: InteractionTarget, options: InProject = {}): Promise<AwaitAnswer> {
-    return this.#config.store.executions.cancelAwait(named(target, options));
+  async cancel(target: InteractionTarget, acting: Acting = {}): Promise<AwaitAnswer> {
+    const command = this.#acting('cancel-await', target, acting);
+    return this.#config.store.executions.cancelAwait(command);
   }
 
   /** What came too late, oldest first. */
@@ -200,12 +210,20 @@ export class Awaits {
     return Promise.all(late.map((each) => this.#answerInfo(each)));
   }
 
-  async #answer(target: Located, sent: Sent): Promise<Answered> {
+  #acting(act: AuditAct, target: InteractionTarget, acting: Acting): AwaitCommand {
+    const { project, ...said } = readOptions('awaits', acting, ACTING);
+    const which = { project: projectOf(project), id: located(target).id };
+    return { ...which, audit: stampOf(this.#config, act, said) };
+  }
+
+  /** By a link it is no act of an operator. */
+  async #answer(target: Located, sent: Sent, audit?: AuditStamp): Promise<Answered> {
     if (sent.by !== undefined) boundedText('by', sent.by, 256);
-    const request = await answerRequest(this.#config, target, sent);
-    if (request.kind === 'refused') return request;
-    const { kind: _, ...answer } = request;
-    return this.#config.store.executions.answer(answer);
+    const made = await answerRequest(this.#config, target, sent);
+    if (made.kind === 'refused') return made;
+    const { kind: _, ...answer } = made;
+    const request = audit === undefined ? answer : { ...answer, audit };
+    return this.#config.store.executions.answer(request);
   }
 
   get #links(): AnswerLinks {

@@ -1,16 +1,19 @@
 // Acts on many executions, each a durable job: re-drive dead letters, cancel what is open.
 
+import type { AuditStamp } from '../execution/audit.ts';
 import type { Status } from '../execution/execution.ts';
 import { type ExecutionId, parseExecutionId } from '../execution/names.ts';
 import type { JobItem } from '../store/contract/repair-store.ts';
 import { rejectUnknownOptions, wholeNumber } from '../support/options.ts';
+import { stampOf } from './auditing.ts';
 import type { EngineConfig } from './config.ts';
 import { type DeadLetterFilter, FILTERS, filterOf } from './dead-letter-query.ts';
 import type { Acting } from './holdfast-types.ts';
 import { JOB_PIPELINE, type JobInput, type JobOutput } from './jobs.ts';
+import { listQueryOf } from './list-query.ts';
 import { modeOf } from './redriving.ts';
 import type { RedriveOptions } from './repair.ts';
-import { projectOf, type SubmitOptions } from './submission.ts';
+import type { SubmitOptions } from './submission.ts';
 
 export interface BulkRedriveOptions extends Omit<RedriveOptions, 'project' | 'from'> {
   readonly filter?: DeadLetterFilter;
@@ -38,6 +41,7 @@ export interface BulkCancelOptions extends Omit<Acting, 'project'> {
 type SubmitJob = (
   input: JobInput,
   options: SubmitOptions,
+  audit: AuditStamp | undefined,
 ) => Promise<{ readonly id: ExecutionId; result(): Promise<JobOutput> }>;
 
 const PAGE_MAX = 10_000;
@@ -57,20 +61,16 @@ export class Bulk {
   ): Promise<{ readonly id: ExecutionId; result(): Promise<JobOutput> }> {
     const names = ['filter', 'mode', 'perSecond', 'dryRun', 'by', 'reason', 'key'];
     rejectUnknownOptions('bulk.redrive', options, names);
-    const { filter = {}, mode, by, reason } = options;
+    const { filter = {} } = options;
     rejectUnknownOptions('bulk.redrive filter', filter, FILTERS);
     const { project } = filterOf(filter);
-    return this.#submit(
-      {
-        act: 'redrive',
-        mode: modeOf(mode),
-        filter,
-        ...paceOf(options),
-        by: by ?? 'unknown',
-        reason: reason ?? '',
-      },
-      { project, ...jobOptions(options) },
-    );
+    const mode = modeOf(options.mode);
+    const pace = paceOf(options);
+    const about = { filter, mode, ...pace };
+    const audit = stampOf(this.#config, 'bulk-redrive', { ...sayingOf(options), about });
+    const said = { by: audit.actor, reason: audit.reason };
+    const input: JobInput = { act: 'redrive', mode, filter, ...pace, ...said };
+    return this.#start(input, { project, ...jobOptions(options) }, audit);
   }
 
   /** A durable job that cancels what is open. */
@@ -85,13 +85,20 @@ export class Bulk {
       'reason',
       'key',
     ]);
-    const { filter, by, reason } = options;
+    const { filter } = options;
     rejectUnknownOptions('bulk.cancel filter', filter, ['project', 'pipeline', 'status', 'tag']);
-    const project = projectOf(filter.project);
-    return this.#submit(
-      { act: 'cancel', filter, ...paceOf(options), by: by ?? 'unknown', reason: reason ?? '' },
-      { project, ...jobOptions(options) },
-    );
+    const { project } = listQueryOf(filter);
+    const pace = paceOf(options);
+    const about = { filter, ...pace };
+    const audit = stampOf(this.#config, 'bulk-cancel', { ...sayingOf(options), about });
+    const said = { by: audit.actor, reason: audit.reason };
+    const input: JobInput = { act: 'cancel', filter, ...pace, ...said };
+    return this.#start(input, { project, ...jobOptions(options) }, audit);
+  }
+
+  /** What does nothing is no act. */
+  #start(input: JobInput, options: SubmitOptions, audit: AuditStamp): ReturnType<SubmitJob> {
+    return this.#submit(input, options, input.dryRun ? undefined : audit);
   }
 
   /** What became of each item of a job, by target. */
@@ -120,6 +127,10 @@ function paceOf({
 } {
   if (perSecond !== undefined) wholeNumber('perSecond', perSecond, { min: 1, max: 1_000_000 });
   return { dryRun: dryRun === true, ...(perSecond === undefined ? {} : { perSecond }) };
+}
+
+function sayingOf({ by, reason }: Acting): Pick<Acting, 'by' | 'reason'> {
+  return { ...(by === undefined ? {} : { by }), ...(reason === undefined ? {} : { reason }) };
 }
 
 function jobOptions({ key, by }: { readonly key?: string; readonly by?: string }): SubmitOptions {

@@ -3,6 +3,7 @@
 import { type Payload, parseExecutionId } from '../execution/names.ts';
 import type { Command, Signal } from '../store/contract/execution-store.ts';
 import { boundedText, readOptions } from '../support/options.ts';
+import { ACTING, checkedActing, stampOf } from './auditing.ts';
 import type { EngineConfig } from './config.ts';
 import type { Acting } from './holdfast-types.ts';
 import type { Payloads } from './payloads.ts';
@@ -13,12 +14,20 @@ export interface Message extends Acting {
   readonly value?: unknown;
 }
 
-const ACTING: readonly (keyof Acting)[] = ['project', 'by', 'reason'];
 const NAME_BYTES_MAX = 256;
-const REASON_BYTES_MAX = 4_096;
 
 export function commandOf(what: string, id: string, given: Acting): Command {
   return command(id, readOptions(what, given, ACTING));
+}
+
+/** J-1: with who acts, for the audit. */
+export function actOf(
+  config: EngineConfig,
+  act: 'cancel' | 'pause' | 'resume',
+  { id, acting }: { readonly id: string; readonly acting: Acting },
+): Command {
+  const given = readOptions(act, acting, ACTING);
+  return { ...command(id, given), audit: stampOf(config, act, given) };
 }
 
 export async function signalOf(config: EngineConfig, id: string, given: Message): Promise<Signal> {
@@ -64,9 +73,8 @@ export function signalledSubmit(
   return { submit, signal, acting };
 }
 
-function command(id: string, { project, by = 'unknown', reason = '' }: Acting): Command {
-  boundedText('by', by, NAME_BYTES_MAX);
-  if (reason !== '') boundedText('reason', reason, REASON_BYTES_MAX);
+function command(id: string, { project, ...said }: Acting): Command {
+  const { by, reason } = checkedActing(said);
   return {
     id: parseExecutionId(id),
     project: projectOf(project),

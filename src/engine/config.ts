@@ -9,10 +9,13 @@ import type { ExecutionIds } from './ids.ts';
 import type { KnownPipelines } from './known-pipelines.ts';
 import type { ExecutionObserver } from './observer.ts';
 import type { Payloads } from './payloads.ts';
+import type { RefusalTally } from './refusal-tally.ts';
 
 export interface EngineConfig {
   readonly store: CoordinatorStore;
   readonly payloads: Payloads;
+  /** For what runs: waits for a store that is away. */
+  readonly patientPayloads: Payloads;
   readonly observer: ExecutionObserver | undefined;
   /** An execution ended in this process. */
   readonly ended: (outcome: Outcome) => void;
@@ -21,6 +24,8 @@ export interface EngineConfig {
   /** Those whose code is in this process. */
   readonly pipelines: KnownPipelines;
   readonly links: AnswerLinks | undefined;
+  /** What was refused to the workers of this process. */
+  readonly refusals: RefusalTally;
   readonly ids: ExecutionIds;
   readonly clock: Clock;
   readonly timers: Timers;

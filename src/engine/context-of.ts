@@ -35,6 +35,7 @@ import type {
   Context,
   MapOptions,
   SagaOptions,
+  Spawnable,
   SpawnOptions,
   StepContext,
 } from './context.ts';
@@ -42,7 +43,6 @@ import { ContinueAsNew } from './continue-as-new.ts';
 import { guarded, guardedSignal, ignored } from './guarded.ts';
 import { derivedUuid } from './ids.ts';
 import { tell } from './observer.ts';
-import type { Pipeline } from './pipeline.ts';
 import type { Run } from './run.ts';
 import { reportProgress } from './softness.ts';
 import { fanOut, spawn } from './spawning.ts';
@@ -70,6 +70,11 @@ export class RunContext implements Context {
 
   get pipeline(): string {
     return this.#run.pipeline.name;
+  }
+
+  get scheduledAt(): Date | undefined {
+    const { scheduled } = this.#run.claimed.execution;
+    return scheduled === undefined ? undefined : dateOf(scheduled.at);
   }
 
   get signal(): AbortSignal {
@@ -157,7 +162,7 @@ export class RunContext implements Context {
   }
 
   spawn<Input, Output>(
-    pipeline: Pipeline<Input, Output> | string,
+    pipeline: Spawnable<Input, Output>,
     input: Input,
     options: SpawnOptions = {},
   ): Promise<Child<Output>> {
@@ -165,7 +170,7 @@ export class RunContext implements Context {
   }
 
   fanOut<Input, Output>(
-    pipeline: Pipeline<Input, Output> | string,
+    pipeline: Spawnable<Input, Output>,
     inputs: readonly Input[],
     options: SpawnOptions = {},
   ): Promise<Children<Output>> {

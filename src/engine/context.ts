@@ -14,6 +14,7 @@ import type {
 } from './await-options.ts';
 import type { Pipeline } from './pipeline.ts';
 import type { Question } from './question.ts';
+import type { TemplateRef } from './templates.ts';
 
 export interface StepContext {
   /** Stable over attempts, takeovers and re-drives: hand it to whoever can recognise a repeat. */
@@ -78,8 +79,10 @@ export interface MapOptions extends StepOptions {
   readonly concurrency?: number;
 }
 
+export type Spawnable<Input, Output> = Pipeline<Input, Output> | string | TemplateRef;
+
 export interface SpawnOptions {
-  /** What people call it in the history; the pipeline's name unless said. */
+  /** What people call it in the history; the name of the pipeline or template unless said. */
   readonly name?: string;
   readonly lane?: Lane;
   readonly delayMs?: number;
@@ -115,6 +118,8 @@ export interface Children<Output> {
 export interface Context {
   readonly id: ExecutionId;
   readonly pipeline: string;
+  /** For which time it was fired, when a schedule did; the same in every replay, however late it runs. */
+  readonly scheduledAt: Date | undefined;
   /** Aborts on cancellation and when another worker took over. */
   readonly signal: AbortSignal;
   /** What the last `checkpoint` saved, after a recovery; undefined in a fresh run. */
@@ -148,14 +153,15 @@ export interface Context {
 
   sleep(ms: number, name?: string): Promise<void>;
   sleepUntil(time: Date, name?: string): Promise<void>;
+  /** By a template, the input is laid over its default parameters, and options over its options. */
   spawn<Input, Output>(
-    pipeline: Pipeline<Input, Output> | string,
+    pipeline: Spawnable<Input, Output>,
     input: Input,
     options?: SpawnOptions,
   ): Promise<Child<Output>>;
   /** Many children in a few commits. */
   fanOut<Input, Output>(
-    pipeline: Pipeline<Input, Output> | string,
+    pipeline: Spawnable<Input, Output>,
     inputs: readonly Input[],
     options?: SpawnOptions,
   ): Promise<Children<Output>>;

@@ -15,7 +15,9 @@ import type {
 } from '../store/contract/execution-store.ts';
 import type { Instant } from '../support/clock.ts';
 import type { Call, Wait } from './call.ts';
-import { failureOf } from './failures.ts';
+import { endedBy } from './ends.ts';
+import { ExecutionCancelled, failureOf } from './failures.ts';
+import { lastWordsTo } from './inbox.ts';
 import type { Drift } from './ledger.ts';
 import { tell } from './observer.ts';
 import { HistoryDiffers } from './refused-write.ts';
@@ -37,6 +39,11 @@ interface Leaving<Answer> {
   readonly write: (base: OwnerWrite) => Promise<Answer>;
   readonly told: (at: Instant) => void;
 }
+
+type Consequences = Pick<Finish, 'outcome' | 'deadLetter' | 'leavesAwaits'>;
+
+const NONE: Consequences = Object.freeze({});
+
 /** Y-10. */
 const LEAVES_LETTER: ReadonlySet<TerminalStatus> = new Set<TerminalStatus>([
   'failed',
@@ -65,27 +72,34 @@ export class Departure {
     return this.#isLeaving;
   }
 
-  finish({ status, field, failure }: End): void {
-    const { execution } = this.#run.claimed;
-    const outcome = `{"id":"${execution.id}","status":"${status}",${field}}` as Payload;
+  finish(end: End): void {
+    const { status, field, failure } = end;
+    const body = `{${field}}`;
     this.#leave({
       kind: status,
-      body: `{${field}}`,
+      body,
       write: (base) =>
-        this.#executions.finish({
-          ...withoutAwaits(base),
-          status,
-          ...(execution.parent === undefined ? {} : { outcome }),
-          ...(failure === undefined || !LEAVES_LETTER.has(status)
-            ? {}
-            : { deadLetter: this.#letterOf(failure) }),
-          ...(this.#run.hasAwaited ? { leavesAwaits: true } : {}),
-        }),
+        this.#executions.finish({ ...withoutAwaits(base), status, ...this.#consequences(end) }),
       told: (at) => {
-        this.#endedHere({ status, at, body: `{${field}}` });
+        this.#endedHere({ status, at, body });
         this.#tell({ kind: 'ended', status, ...(failure === undefined ? {} : { failure }) });
       },
     });
+  }
+
+  /** What an end brings about beside itself: mostly nothing. */
+  #consequences({ status, field, failure }: End): Consequences {
+    const { id, parent } = this.#run.claimed.execution;
+    const { hasAwaited } = this.#run;
+    if (parent === undefined && failure === undefined && !hasAwaited) return NONE;
+    const outcome = `{"id":"${id}","status":"${status}",${field}}` as Payload;
+    return {
+      ...(parent === undefined ? {} : { outcome }),
+      ...(failure === undefined || !LEAVES_LETTER.has(status)
+        ? {}
+        : { deadLetter: this.#letterOf(failure) }),
+      ...(hasAwaited ? { leavesAwaits: true } : {}),
+    };
   }
 
   continueAs(input: Payload): void {
@@ -106,6 +120,7 @@ export class Departure {
       ...(same.rate === undefined ? {} : { rate: same.rate }),
       ...(same.template === undefined ? {} : { template: same.template }),
       ...(same.submittedBy === undefined ? {} : { submittedBy: same.submittedBy }),
+      ...(same.scheduled === undefined ? {} : { scheduled: same.scheduled }),
       ...(same.traceparent === undefined ? {} : { traceparent: same.traceparent }),
     };
     const body = JSON.stringify({ continuedAs: id });
@@ -145,15 +160,12 @@ export class Departure {
     this.block(why, drift);
   }
 
-  /** Open, explained, and left alone until somebody resumes it. */
+  /** Open, explained, and left alone until somebody resumes it; unless it was cancelled (X-17). */
   block(why: string, drift?: Drift): void {
-    this.#leave({
-      kind: 'blocked',
-      body: JSON.stringify({ why, ...drift }),
-      write: (base) =>
-        this.#executions.giveBack({ ...base, blocked: true, ...compensable(this.#run) }),
-      told: () => this.#tell({ kind: 'blocked', why }),
-    });
+    if (this.#isLeaving) return;
+    this.#isLeaving = true;
+    this.#run.over();
+    this.#blockUnlessCancelled(why, drift).catch((fault: unknown) => this.reject(fault));
   }
 
   /** Blocked, whatever was tried before; and tried again until it is, for as long as the session lives. */
@@ -162,27 +174,52 @@ export class Departure {
     this.#hasGivenUp = true;
     this.#isLeaving = true;
     this.#run.over();
-    this.#blockAtLast(why).then(
-      () => this.#events.left(),
-      () => this.#events.left(),
-    );
+    this.#blockAtLast(why).catch(() => this.#events.left());
   }
 
   async #blockAtLast(why: string): Promise<void> {
-    const { journal, session, config } = this.#run;
-    const event = { kind: 'blocked', body: JSON.stringify({ why }) as Payload } as const;
+    const { session, config } = this.#run;
     while (!session.signal.aborted) {
       try {
-        const answer = await journal.leave(event, (base) =>
-          this.#executions.giveBack({ ...base, blocked: true }),
-        );
-        if (answer !== undefined) this.#tell({ kind: 'blocked', why });
+        await this.#blockUnlessCancelled(why);
         return;
       } catch {
         // As with what led here: the store may take it later, and nobody else can do it.
         await config.timers.pause(GIVE_UP_MS, session.signal);
       }
     }
+    this.#events.left();
+  }
+
+  async #blockUnlessCancelled(why: string, drift?: Drift): Promise<void> {
+    const { journal, ledger } = this.#run;
+    const sentence = ledger.cause === undefined ? why : `What it did cannot be undone: ${why}`;
+    const body = JSON.stringify({ why: sentence, ...drift }) as Payload;
+    for (;;) {
+      // Nobody would look at it before it is resumed.
+      const { seen, cancel } = await lastWordsTo(this.#run);
+      if (cancel !== undefined && ledger.cause === undefined && !this.#wasRejected) {
+        this.#isLeaving = false;
+        this.#hasGivenUp = false;
+        this.#giveIn(endedBy('cancelled', new ExecutionCancelled(cancel)));
+        return;
+      }
+      const answer = await journal.leave({ kind: 'blocked', body }, (base) =>
+        this.#executions.giveBack({
+          ...{ ...base, blocked: true, newsSeen: seen },
+          ...compensable(this.#run),
+        }),
+      );
+      if (answer?.kind === 'refused') continue;
+      if (answer !== undefined) this.#tell({ kind: 'blocked', why: sentence });
+      this.#events.left();
+      return;
+    }
+  }
+
+  #giveIn(end: End): void {
+    if (compensable(this.#run).compensable === true) this.turnBack(end);
+    else this.finish(end);
   }
 
   /** `abandoned`: steps of it still run here, so they may be run twice. */
@@ -205,7 +242,11 @@ export class Departure {
     this.#leaveUnlessNews({
       kind: 'paused',
       body: JSON.stringify({ why: 'paused', taken: inbox.pauses }),
-      write: (base) => this.#executions.giveBack({ ...base, paused: true, newsSeen: inbox.seen }),
+      write: (base) =>
+        this.#executions.giveBack({
+          ...{ ...base, paused: true, newsSeen: inbox.seen },
+          ...compensable(this.#run),
+        }),
       told: () => this.#tell({ kind: 'given-back', why: 'paused' }),
     });
   }
@@ -313,13 +354,15 @@ export class Departure {
 }
 
 /** W-9: what ends opens nothing. */
-function withoutAwaits({ awaits: _, ...base }: OwnerWrite): OwnerWrite {
+function withoutAwaits(write: OwnerWrite): OwnerWrite {
+  if (write.awaits === undefined) return write;
+  const { awaits: _, ...base } = write;
   return base;
 }
 
-/** Y-3. */
-function compensable({ saga }: Run): { readonly compensable?: true } {
-  return saga.isOwed ? { compensable: true } : {};
+/** Y-3. Once registered they stay, also where history cannot be read. */
+function compensable({ saga, claimed }: Run): { readonly compensable?: true } {
+  return saga.isOwed || claimed.execution.compensable ? { compensable: true } : {};
 }
 
 /** The first time that one of them is due, the fewest children that one waits for. There may be any number. */

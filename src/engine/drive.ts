@@ -9,22 +9,32 @@ import type { EngineConfig } from './config.ts';
 import { RunContext } from './context-of.ts';
 import { ContinueAsNew } from './continue-as-new.ts';
 import { Departure, type DepartureEvents, type End, nearestOf } from './departure.ts';
-import { endedBy, endedForGood, isOfTheStore, lookable, poisoned } from './ends.ts';
+import {
+  endedBy,
+  endedForGood,
+  isOfTheStore,
+  lookable,
+  poisoned,
+  stackOf,
+  Unreadable,
+  unreadable,
+} from './ends.ts';
 import { type Drift, Ledger } from './ledger.ts';
 import { tell } from './observer.ts';
-import type { AnyPipeline } from './pipeline.ts';
+import { after } from './quiet.ts';
 import { Run, type RunEvents } from './run.ts';
 import { validated } from './schema.ts';
 import { Undoing } from './undoing.ts';
 
 export interface Assignment {
   readonly claimed: Claimed;
-  readonly pipeline: AnyPipeline;
+  readonly pipeline: Run['pipeline'];
   readonly session: Session;
 }
 
 const HISTORY_PAGE = 2_000;
 const RETRY_MS = 200;
+const DONE: Promise<void> = Promise.resolve();
 
 export class Drive implements RunEvents, DepartureEvents {
   readonly #config: EngineConfig;
@@ -47,7 +57,12 @@ export class Drive implements RunEvents, DepartureEvents {
   }
 
   start(): void {
-    this.#begin().catch((error: unknown) => this.troubled(error));
+    try {
+      this.#tellClaimed();
+      this.#begin().catch((error: unknown) => this.troubled(error));
+    } catch (error) {
+      this.troubled(error);
+    }
   }
 
   /** Lets what runs finish and starts nothing new; then the execution is given back. */
@@ -75,11 +90,18 @@ export class Drive implements RunEvents, DepartureEvents {
     this.left();
   }
 
-  async #begin(): Promise<void> {
+  /** Nothing is awaited for an execution that is run for the first time, as nearly all are: each wait costs. */
+  #begin(): Promise<void> {
     const { claimed } = this.#assignment;
-    this.#tellClaimed();
-    const read = claimed.previous === 'none' ? [] : await this.#readHistory().catch(unreadable);
-    if (this.#isGone) return;
+    if (claimed.previous === 'none') return this.#beginAfter([]);
+    return this.#readHistory()
+      .catch(unreadable)
+      .then((read) => this.#beginAfter(read));
+  }
+
+  #beginAfter(read: readonly HistoryEvent[] | Unreadable): Promise<void> {
+    if (this.#isGone) return DONE;
+    const { claimed } = this.#assignment;
     const { submittedAt } = claimed.execution;
     const ledger = read instanceof Unreadable ? read : ledgerOf(read, claimed);
     const run = this.#runOf(ledger instanceof Unreadable ? new Ledger([], submittedAt) : ledger);
@@ -88,17 +110,21 @@ export class Drive implements RunEvents, DepartureEvents {
     this.#departure = departure;
     if (ledger instanceof Unreadable) {
       departure.block(`Its history cannot be read: ${ledger.why}`);
-      return;
+      return DONE;
     }
     if (claimed.execution.fruitlessClaims >= this.#config.fruitlessClaimsMax) {
       departure.finish(poisoned(claimed));
-      return;
+      return DONE;
     }
     const news = claimed.execution.news + (this.#looksAtStart ? 1 : 0);
-    if (news > 0) await run.inbox.readAtStart(news);
+    if (news === 0) return this.#goOn(run, departure);
+    return run.inbox.readAtStart(news).then(() => this.#goOn(run, departure));
+  }
+
+  #goOn(run: Run, departure: Departure): Promise<void> {
     if (this.#isStopping) run.hold();
     this.#watchDeadline(run);
-    await this.#runCode(run, departure);
+    return this.#runCode(run, departure);
   }
 
   #runOf(ledger: Ledger): Run {
@@ -206,12 +232,12 @@ export class Drive implements RunEvents, DepartureEvents {
     const { deadlineAt } = this.#assignment.claimed.execution;
     if (deadlineAt === undefined || this.#isGone) return;
     const delayMs = Math.max(0, deadlineAt - run.storeNow());
-    this.#cancelDeadline = this.#config.timers.after(delayMs, () => {
+    this.#cancelDeadline = after(run, delayMs, () => {
       if (run.isOver) return;
       // A timer of the process may be early, or cut short when the wait is very long; and while it is
       // being parked it may yet have to stay.
       if (this.#departure?.isLeaving === true) {
-        this.#cancelDeadline = this.#config.timers.after(RETRY_MS, () => this.#watchDeadline(run));
+        this.#cancelDeadline = after(run, RETRY_MS, () => this.#watchDeadline(run));
         return;
       }
       if (deadlineAt > run.storeNow()) {
@@ -231,12 +257,12 @@ export class Drive implements RunEvents, DepartureEvents {
   async #readHistory(): Promise<readonly HistoryEvent[]> {
     const { id, seq } = this.#assignment.claimed.execution;
     const events: HistoryEvent[] = [];
-    for (let after = 0; after < seq && !this.#isGone; ) {
+    for (let last = 0; last < seq && !this.#isGone; ) {
       try {
-        const query = { id, after, limit: HISTORY_PAGE };
+        const query = { id, after: last, limit: HISTORY_PAGE };
         const page = await this.#config.store.executions.history(query);
         for (const event of page) events.push(event);
-        after = page.at(-1)?.seq ?? seq;
+        last = page.at(-1)?.seq ?? seq;
       } catch (fault) {
         if (!(fault instanceof StoreUnavailable) && !(fault instanceof OutcomeUnknown)) throw fault;
         await this.#config.timers.pause(RETRY_MS, this.#assignment.session.signal);
@@ -260,7 +286,7 @@ export class Drive implements RunEvents, DepartureEvents {
 
   /** A mistake of ours: the worker goes on, and the execution is left where people find it. */
   troubled(error: unknown): void {
-    const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    const cause = stackOf(error);
     tell(this.#config.observer, { kind: 'trouble', what: 'An execution could not be run', cause });
     if (this.#departure !== undefined) this.#departure.giveUp(`The engine failed: ${cause}`);
     else this.left();
@@ -294,19 +320,6 @@ export class Drive implements RunEvents, DepartureEvents {
     const about = { execution: claimed.execution.id, fence: claimed.fence };
     tell(this.#config.observer, { ...about, pipeline: pipeline.name, ...report });
   }
-}
-
-/** In place of a history that the store could not give. */
-class Unreadable {
-  readonly why: string;
-
-  constructor(why: string) {
-    this.why = why;
-  }
-}
-
-function unreadable(fault: unknown): Unreadable {
-  return new Unreadable(fault instanceof Error ? fault.message : String(fault));
 }
 
 function ledgerOf(history: readonly HistoryEvent[], { execution }: Claimed): Ledger | Unreadable {

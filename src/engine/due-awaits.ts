@@ -3,7 +3,7 @@
 // this is for reminders, for times that were changed, and for executions that nobody wakes.
 
 import type { EngineConfig } from './config.ts';
-import { tell } from './observer.ts';
+import { tellTrouble } from './observer.ts';
 
 const BATCH = 500;
 /** What is due within this time is done together. */
@@ -49,9 +49,7 @@ export class DueAwaits {
       else this.heard(nextInMs);
     } catch (fault) {
       this.heard(TROUBLE_PAUSE_MS);
-      const cause = fault instanceof Error ? fault.message : String(fault);
-      const what = 'Awaits could not be looked at';
-      tell(this.#config.observer, { kind: 'trouble', what, cause });
+      tellTrouble(this.#config.observer, 'Awaits could not be looked at', fault);
     }
   }
 }

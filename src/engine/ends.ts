@@ -3,6 +3,7 @@
 import type { Failure } from '../execution/failure.ts';
 import type { Claimed } from '../store/contract/execution-store.ts';
 import { Fault, StoreCorrupt, StoreUnavailable } from '../support/fault.ts';
+import { thrownText } from '../support/options.ts';
 import type { End } from './departure.ts';
 import { failureOf } from './failures.ts';
 
@@ -27,6 +28,29 @@ export function lookable(thrown: unknown): unknown {
   } catch {
     return new Error('Something was thrown that cannot be described.');
   }
+}
+
+/** With where it happened, if that can be told. */
+export function stackOf(thrown: unknown): string {
+  try {
+    const { stack } = thrown as Error;
+    return typeof stack === 'string' ? stack : thrownText(thrown);
+  } catch {
+    return thrownText(thrown);
+  }
+}
+
+/** In place of a history that the store could not give. */
+export class Unreadable {
+  readonly why: string;
+
+  constructor(why: string) {
+    this.why = why;
+  }
+}
+
+export function unreadable(fault: unknown): Unreadable {
+  return new Unreadable(thrownText(fault));
 }
 
 /** Not the code's failure: a key that is missing here, a store that is broken or has been away too long. */

@@ -4,37 +4,61 @@ import type { ExecutionRecord } from '../execution/execution.ts';
 import { isTerminal } from '../execution/execution.ts';
 import { type ExplainFacts, type Explanation, explain } from '../execution/explain.ts';
 import type { ExecutionId } from '../execution/names.ts';
-import { toInstant } from '../support/clock.ts';
 import type { EngineConfig } from './config.ts';
 
-/** Enough to find how it was parked or blocked, whatever was said to it since. */
 const EVENTS = 50;
 const PAGE = 1_000;
+
+/** How often it is looked at again when it moved while it was looked at. */
+const LOOKS = 3;
 
 /** Undefined when it is not known. */
 export async function explainExecution(
   config: EngineConfig,
   id: ExecutionId,
 ): Promise<Explanation | undefined> {
-  const execution = await config.store.executions.read(id);
-  if (execution === undefined) return undefined;
+  let execution = await config.store.executions.read(id);
+  for (let looks = 1; execution !== undefined; looks += 1) {
+    const explained = await explainRecord(config, execution);
+    if (explained.code !== 'waiting-for-news' || looks >= LOOKS) return explained;
+    // What it waited for may have come between the reads.
+    const seen: ExecutionRecord = execution;
+    execution = await config.store.executions.read(id);
+    if (execution?.seq === seen.seq && execution.news === seen.news) return explained;
+  }
+  return undefined;
+}
+
+async function explainRecord(
+  config: EngineConfig,
+  execution: ExecutionRecord,
+): Promise<Explanation> {
+  const { id } = execution;
   const isOpen = !isTerminal(execution.status);
-  const [last, owner, awaits, openChildren] = await Promise.all([
+  const { executions } = config.store;
+  const [last, owner, awaits, openChildren, { now }] = await Promise.all([
     lastEvents(config, execution),
     ownerOf(config, execution),
     isOpen ? openAwaits(config, execution) : [],
     isOpen ? countOpenChildren(config, id) : 0,
+    // For its time: that of this host may be another.
+    executions.dueSchedules({ limit: 1 }),
   ]);
-  const now = toInstant(config.clock.wallMs());
   return explain({ execution, now, last, awaits, openChildren, ...(owner && { owner }) });
 }
 
-function lastEvents(
+/** Back to how it was parked or blocked, however often it was paused and resumed since. */
+async function lastEvents(
   config: EngineConfig,
-  { id, seq }: ExecutionRecord,
+  { id, seq, status, holds }: ExecutionRecord,
 ): Promise<ExplainFacts['last']> {
-  const after = Math.max(0, seq - EVENTS);
-  return config.store.executions.history({ id, after, limit: PAGE });
+  const kind = holds.includes('blocked') ? 'blocked' : 'parked';
+  const isSought = kind === 'blocked' || status === 'waiting';
+  for (let after = seq - EVENTS; ; after -= PAGE) {
+    const query = { id, after: Math.max(0, after), limit: PAGE };
+    const last = await config.store.executions.history(query);
+    if (!isSought || after <= 0 || last.some((event) => event.kind === kind)) return last;
+  }
 }
 
 async function ownerOf(

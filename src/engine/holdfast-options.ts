@@ -12,6 +12,7 @@ import { KnownPipelines, type Pipelines } from './known-pipelines.ts';
 import type { ExecutionObserver } from './observer.ts';
 import { patientBlobs } from './patient-blobs.ts';
 import { DEFAULT_LIMITS, type PayloadCodec, type PayloadLimits, Payloads } from './payloads.ts';
+import { RefusalTally } from './refusal-tally.ts';
 
 export interface HoldfastOptions {
   readonly store: CoordinatorStore;
@@ -64,11 +65,17 @@ export function resolveOptions(
   const limits = limitsOf(options.payloads);
   return Object.freeze({
     store,
-    payloads: new Payloads(patientBlobs(store.executions, { timers, random }), limits, codec),
+    payloads: new Payloads(store.executions, limits, codec),
+    patientPayloads: new Payloads(
+      patientBlobs(store.executions, { timers, random }),
+      limits,
+      codec,
+    ),
     observer,
     ...told,
     pipelines: new KnownPipelines(options.pipelines),
     links: links === undefined ? undefined : new AnswerLinks(links),
+    refusals: new RefusalTally(store, timers, clock),
     ids: new ExecutionIds(clock, random),
     clock,
     timers,

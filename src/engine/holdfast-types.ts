@@ -1,6 +1,6 @@
 // What callers of Holdfast hand in and get back.
 
-import type { Status } from '../execution/execution.ts';
+import type { Hold, Status } from '../execution/execution.ts';
 import type { ExecutionId } from '../execution/names.ts';
 import type { AttributeFilter } from '../store/contract/execution-store.ts';
 import type { Waiting } from './results.ts';
@@ -29,6 +29,8 @@ export interface ListOptions {
   readonly pipeline?: string;
   readonly tag?: string;
   readonly attribute?: AttributeFilter;
+  /** Those that are held for this reason, whatever else holds them. */
+  readonly hold?: Hold;
   /** Goes on after this page. */
   readonly cursor?: string;
   readonly limit?: number;

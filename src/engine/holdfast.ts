@@ -1,5 +1,6 @@
 // Holdfast, embedded: submit, run and look after executions on one store.
 
+import type { AuditStamp } from '../execution/audit.ts';
 import type { ExecutionRecord } from '../execution/execution.ts';
 import type { Explanation } from '../execution/explain.ts';
 import type { HistoryEvent } from '../execution/history.ts';
@@ -8,9 +9,10 @@ import type {
   AttachmentSummary,
   CommandAnswer,
   CoordinatorStore,
+  Outcome,
 } from '../store/contract/execution-store.ts';
 import {
-  commandOf,
+  actOf,
   type Message,
   type SignalledSubmit,
   signalledSubmit,
@@ -22,12 +24,16 @@ import { type HoldfastOptions, resolveOptions } from './holdfast-options.ts';
 import type { Acting, Handle, ListOptions, Page, SubmitOptions } from './holdfast-types.ts';
 import { attachmentQueryOf, type HistoryPage, historyQueryOf, listQueryOf } from './list-query.ts';
 import {
+  Audit,
   Awaits,
   Bulk,
   explainExecution,
   JOB_PIPELINE,
   type JobInput,
   type JobOutput,
+  listRefusals,
+  type RefusalListOptions,
+  type RefusedWrite,
   Repair,
   Results,
   Schedules,
@@ -39,6 +45,7 @@ import {
 } from './parts.ts';
 import type { Pipeline } from './pipeline.ts';
 import { LiveWorker, type Worker, type WorkerOptions } from './worker.ts';
+import { resolveTendOptions, type TendOptions } from './worker-options.ts';
 
 export class Holdfast {
   readonly store: CoordinatorStore;
@@ -52,6 +59,8 @@ export class Holdfast {
   readonly repair: Repair;
   /** Acts on many executions at once, as durable jobs. */
   readonly bulk: Bulk;
+  /** Who did what, and why. */
+  readonly audit: Audit;
   readonly #config: EngineConfig;
   readonly #results: Results;
   readonly #workers: Set<LiveWorker> = new Set();
@@ -72,9 +81,10 @@ export class Holdfast {
       for (const worker of this.#workers) worker.lookAtSchedules();
     });
     this.repair = new Repair(this.#config);
-    this.bulk = new Bulk(this.#config, (input, options) =>
-      this.submit<JobInput, JobOutput>(JOB_PIPELINE, input, options),
+    this.bulk = new Bulk(this.#config, (input, options, audit) =>
+      this.#submit<JobInput, JobOutput>(JOB_PIPELINE, { input, options }, { audit }),
     );
+    this.audit = new Audit(this.#config);
   }
 
   /** By a template, the input is laid over its default parameters, and options over its options. */
@@ -83,22 +93,22 @@ export class Holdfast {
     input: Input,
     options?: SubmitOptions,
   ): Promise<Handle<Output>> {
-    const asked = { input, options };
-    const target = pipeline as Pipeline<Input, unknown> | TemplateRef;
-    const submission = await submissionFor(this.#config, target, asked);
-    const answer = await this.store.executions.submit(submission);
-    if (answer.kind === 'refused') throw new SubmitRefused(answer);
-    const { id, existing } = answer;
-    return {
-      id,
-      existing,
-      result: async (waiting = {}) => this.#results.output<Output>(id, signalFrom(waiting)),
-    };
+    return this.#submit(pipeline, { input, options });
   }
 
   /** Runs pipelines in this process until it is stopped. */
   async worker(options: WorkerOptions): Promise<Worker> {
-    const worker = await LiveWorker.open(this.#config, options, () => this.#workers.delete(worker));
+    return this.#employ((stopped) => LiveWorker.open(this.#config, options, stopped));
+  }
+
+  /** Without pipelines: schedules, deadlines, awaits and bulk acts, for workers elsewhere. */
+  async tend(options: TendOptions = {}): Promise<Worker> {
+    const settings = resolveTendOptions(options);
+    return this.#employ((stopped) => LiveWorker.openWith(this.#config, settings, stopped));
+  }
+
+  async #employ(open: (stopped: () => void) => Promise<LiveWorker>): Promise<Worker> {
+    const worker = await open(() => this.#workers.delete(worker));
     this.#workers.add(worker);
     if (this.#closing !== undefined) await worker.stop();
     return worker;
@@ -110,6 +120,11 @@ export class Holdfast {
     const signal = signalFrom(options);
     await this.#results.requireKnown(known);
     return this.#results.output<Output>(known, signal);
+  }
+
+  /** How it ended, whichever way; waits for that. What it was continued as is another execution. */
+  async ended(id: string, options: Waiting = {}): Promise<Outcome> {
+    return this.#results.ended(parseExecutionId(id), signalFrom(options));
   }
 
   /** A value as it is stored: an input, a progress, what a history event has as `out`. */
@@ -129,16 +144,16 @@ export class Holdfast {
 
   /** `passed-on` when it runs: its owner stops it as soon as it takes notice. */
   async cancel(id: string, acting: Acting = {}): Promise<CommandAnswer> {
-    return this.store.executions.cancel(commandOf('cancel', id, acting));
+    return this.store.executions.cancel(actOf(this.#config, 'cancel', { id, acting }));
   }
 
   async pause(id: string, acting: Acting = {}): Promise<CommandAnswer> {
-    return this.store.executions.pause(commandOf('pause', id, acting));
+    return this.store.executions.pause(actOf(this.#config, 'pause', { id, acting }));
   }
 
   /** Also for one that drift has blocked, once the code is right again. */
   async resume(id: string, acting: Acting = {}): Promise<CommandAnswer> {
-    return this.store.executions.resume(commandOf('resume', id, acting));
+    return this.store.executions.resume(actOf(this.#config, 'resume', { id, acting }));
   }
 
   /** A message to the execution's code, which gets it by `ctx.receive(name)`; kept until it asks. */
@@ -192,6 +207,11 @@ export class Holdfast {
     return stored === undefined ? undefined : this.#config.payloads.unsealAttachment(stored);
   }
 
+  /** Writes that were refused to workers whose claim was over, counted; the last seen first. */
+  async refusals(options: RefusalListOptions = {}): Promise<Page<RefusedWrite>> {
+    return listRefusals(this.#config, options);
+  }
+
   /** Stops its workers. The store stays open: whoever opened it closes it. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
@@ -205,5 +225,24 @@ export class Holdfast {
   async #close(): Promise<void> {
     await Promise.all([...this.#workers].map((worker) => worker.stop()));
     this.#results.close();
+    await this.#config.refusals.close();
+  }
+
+  async #submit<Input, Output>(
+    pipeline: Pipeline<Input, Output> | string | TemplateRef,
+    asked: { readonly input: Input; readonly options: SubmitOptions | undefined },
+    { audit }: { readonly audit?: AuditStamp | undefined } = {},
+  ): Promise<Handle<Output>> {
+    const target = pipeline as Pipeline<Input, unknown> | TemplateRef;
+    const submission = await submissionFor(this.#config, target, asked);
+    const request = audit === undefined ? submission : { ...submission, audit };
+    const answer = await this.store.executions.submit(request);
+    if (answer.kind === 'refused') throw new SubmitRefused(answer);
+    const { id, existing } = answer;
+    return {
+      id,
+      existing,
+      result: async (waiting = {}) => this.#results.output<Output>(id, signalFrom(waiting)),
+    };
   }
 }

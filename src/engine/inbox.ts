@@ -5,6 +5,7 @@ import type { InboxMessage } from '../execution/history.ts';
 import type { CallKey, Payload } from '../execution/names.ts';
 import { OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
 import type { CallBody, Settlement } from './ledger.ts';
+import { patiently } from './patience.ts';
 import type { Run } from './run.ts';
 
 /** An await that the code waits for. */
@@ -236,4 +237,25 @@ export class Inbox {
       },
     });
   }
+}
+
+/** Of an execution whose code hears nothing any more: all that was said to it, and whether that is to stop. */
+export async function lastWordsTo(
+  run: Pick<Run, 'config' | 'claimed' | 'session'>,
+): Promise<{ readonly seen: number; readonly cancel?: string }> {
+  const { executions } = run.config.store;
+  const { id } = run.claimed.execution;
+  let cancel: string | undefined;
+  for (let seen = 0; ; ) {
+    const query = { id, after: seen, limit: PAGE };
+    const page = await patiently(run, () => executions.inbox(query));
+    const asked = page.find(({ kind }) => kind === 'cancel');
+    if (asked !== undefined) cancel ??= reasonOf(asked);
+    seen = page.at(-1)?.n ?? seen;
+    if (page.length < PAGE) return { seen, ...(cancel === undefined ? {} : { cancel }) };
+  }
+}
+
+function reasonOf({ body = '{}' as Payload }: InboxMessage): string {
+  return (JSON.parse(body) as { readonly reason?: string }).reason ?? '';
 }

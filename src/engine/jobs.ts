@@ -9,7 +9,7 @@ import type { Context } from './context.ts';
 import { type DeadLetterFilter, filterOf } from './dead-letter-query.ts';
 import { ActRefused } from './failures.ts';
 import { type AnyPipeline, pipeline } from './pipeline.ts';
-import { RedriveImpossible, redrive, redriveBody, redriveOf } from './redriving.ts';
+import { type Ended, endedOf, RedriveImpossible, redriveBody, redriveOf } from './redriving.ts';
 import { projectOf } from './submission.ts';
 
 export const JOB_PIPELINE = 'holdfast.job';
@@ -55,7 +55,7 @@ interface PageDone {
 
 const PAGE = 200;
 const COUNTED = 5_000;
-/** Items at once: each is a transaction of its own. */
+/** Cancels at once: each is a transaction of its own. */
 const LANES = 16;
 
 /** Known to every worker. */
@@ -119,16 +119,9 @@ interface PageAsked {
 
 async function doPage(config: EngineConfig, asked: PageAsked): Promise<PageDone> {
   const targets = await targetsOf(config, asked);
-  const outcomes = new Array<string>(targets.length);
-  let next = 0;
-  const lane = async (): Promise<void> => {
-    while (next < targets.length) {
-      const nth = next;
-      next += 1;
-      outcomes[nth] = await doItem(config, asked, targets[nth] as ExecutionId);
-    }
-  };
-  await Promise.all(Array.from({ length: LANES }, lane));
+  const outcomes = await (asked.input.act === 'cancel'
+    ? cancelAll(config, asked, targets)
+    : redriveAll(config, asked, targets));
   const last = targets.length < asked.size ? undefined : targets.at(-1);
   return { outcomes, ...(last === undefined ? {} : { last }) };
 }
@@ -155,30 +148,68 @@ async function targetsOf(
   return found.map(({ id }) => id);
 }
 
-async function doItem(
+async function cancelAll(
   config: EngineConfig,
-  { job, input }: PageAsked,
-  target: ExecutionId,
-): Promise<string> {
-  const acting = JSON.stringify({ by: input.by, reason: input.reason, job }) as Payload;
+  asked: PageAsked,
+  targets: readonly ExecutionId[],
+): Promise<readonly string[]> {
+  const { job, input } = asked;
+  if (input.dryRun) return targets.map(() => 'would-cancel');
   const project = projectOf(input.filter.project);
-  if (input.act === 'cancel') {
-    if (input.dryRun) return 'would-cancel';
-    const answer = await config.store.executions.cancel({ id: target, project, body: acting, job });
-    return answer.kind === 'refused' ? answer.why : answer.kind;
-  }
-  const asked = { id: target, project, mode: input.mode, acting: redriveBody(target, acting), job };
-  try {
-    if (input.dryRun) {
-      await redriveOf(config, asked);
-      return 'would-submit';
+  const body = actingOf(asked);
+  const left = [...targets];
+  const outcomes: string[] = [];
+  const lane = async (): Promise<void> => {
+    for (let id = left.shift(); id !== undefined; id = left.shift()) {
+      const answer = await config.store.executions.cancel({ id, project, body, job });
+      outcomes.push(answer.kind === 'refused' ? answer.why : answer.kind);
     }
-    const answer = await redrive(config, asked);
+  };
+  await Promise.all(Array.from({ length: LANES }, lane));
+  return outcomes;
+}
+
+/** What is asked for together is written together, by stores that can. */
+async function redriveAll(
+  config: EngineConfig,
+  asked: PageAsked,
+  targets: readonly ExecutionId[],
+): Promise<readonly string[]> {
+  const left = new Set(targets);
+  const outcomes: string[] = [];
+  for await (const some of endedOf(config, targets)) {
+    for (const { old } of some) left.delete(old.id);
+    const items = some.map((ended) => redriveItem(config, asked, { target: ended.old.id, ended }));
+    outcomes.push(...(await Promise.all(items)));
+  }
+  const unknown = [...left].map((target) => redriveItem(config, asked, { target }));
+  return [...outcomes, ...(await Promise.all(unknown))];
+}
+
+async function redriveItem(
+  config: EngineConfig,
+  asked: PageAsked,
+  { target, ended }: { readonly target: ExecutionId; readonly ended?: Ended },
+): Promise<string> {
+  const { job, input } = asked;
+  if (input.act !== 'redrive') return 'no-change';
+  const { executions } = config.store;
+  const acting = redriveBody(target, actingOf(asked));
+  const project = projectOf(input.filter.project);
+  try {
+    const item = { id: target, project, mode: input.mode, acting, job };
+    const planned = redriveOf(config, item, ended);
+    if (input.dryRun) return 'would-submit';
+    const answer = await executions.redrive(planned);
     return answer.kind === 'refused' ? answer.why : answer.kind;
   } catch (error) {
     if (!(error instanceof ActRefused) && !(error instanceof RedriveImpossible)) throw error;
     const outcome = error.code;
-    if (!input.dryRun) await config.store.executions.noteJobItem({ job, target, outcome });
+    if (!input.dryRun) await executions.noteJobItem({ job, target, outcome });
     return outcome;
   }
+}
+
+function actingOf({ job, input: { by, reason } }: PageAsked): Payload {
+  return JSON.stringify({ by, reason, job }) as Payload;
 }

@@ -11,7 +11,9 @@
 import type { OpenAwait } from '../execution/await.ts';
 import type { HistoryEvent, NewEvent } from '../execution/history.ts';
 import type { Payload } from '../execution/names.ts';
-import type { ExecutionRefusal } from '../execution/refusal.ts';
+import type { ExecutionRefusal, OwnerRefusal } from '../execution/refusal.ts';
+import type { OwnerVerb } from '../execution/refused-write.ts';
+import type { Session } from '../lease/live-session.ts';
 import type {
   Attachment,
   Claimed,
@@ -27,7 +29,8 @@ import { OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
 import { jittered } from '../support/random.ts';
 import { atEndOfTurn } from '../support/timer.ts';
 import type { EngineConfig } from './config.ts';
-import { ClaimLost, HistoryDiffers, isClaimOver } from './refused-write.ts';
+import type { Refused } from './refusal-tally.ts';
+import { ClaimLost, HistoryDiffers, isClaimOver, verbOf, whyOf } from './refused-write.ts';
 
 export interface Entry {
   readonly event: NewEvent;
@@ -53,6 +56,8 @@ export interface JournalEvents {
   news(news: number): void;
   /** A write is done: whoever waited for the journal may look again. */
   written(): void;
+  /** A mistake of ours. */
+  troubled(error: unknown): void;
 }
 
 const RETRY_MS = { first: 20, max: 2_000 } as const;
@@ -61,6 +66,7 @@ const HISTORY_PAGE = 1_000;
 export class Journal {
   readonly #config: EngineConfig;
   readonly #claim: Pick<OwnerWrite, 'id' | 'fence' | 'session'>;
+  readonly #owner: Pick<Refused, 'project' | 'owner'>;
   readonly #over: AbortSignal;
   readonly #events: JournalEvents;
   #next: number;
@@ -79,14 +85,15 @@ export class Journal {
     config: EngineConfig,
     claimed: Claimed,
     carried: {
-      readonly session: OwnerWrite['session'];
+      readonly session: Pick<Session, 'id' | 'owner'>;
       readonly over: AbortSignal;
       readonly events: JournalEvents;
     },
   ) {
     this.#config = config;
     const { execution, fence } = claimed;
-    this.#claim = { id: execution.id, fence, session: carried.session };
+    this.#claim = { id: execution.id, fence, session: carried.session.id };
+    this.#owner = { project: execution.project, owner: carried.session.owner };
     this.#next = execution.seq + 1;
     this.#over = carried.over;
     this.#events = carried.events;
@@ -176,10 +183,13 @@ export class Journal {
     this.#writing = done.promise;
     const entries = this.#take();
     const base = this.#base([...entries.map(eventOf), event], entries);
-    const answer = await this.#untilAnswered(() => write(base)).finally(() => {
+    let answer: Answer | undefined;
+    try {
+      answer = await this.#untilAnswered(() => write(base));
+    } finally {
       this.#writing = undefined;
       done.resolve();
-    });
+    }
     if (answer === undefined) return undefined;
     if (answer.kind !== 'refused') {
       this.#isClosed = true;
@@ -187,6 +197,7 @@ export class Journal {
     }
     const refusal = answer as unknown as ExecutionRefusal;
     if (refusal.why !== 'unseen-news') {
+      this.#note(verbOf(event.kind), refusal);
       const fault = this.#lose(refusal);
       if (fault !== undefined) throw fault;
       return undefined;
@@ -251,7 +262,7 @@ export class Journal {
         return { kind: 'already', event };
       }
     }
-    this.#refused(refusal);
+    this.#refused('transact', refusal);
     return undefined;
   }
 
@@ -319,19 +330,23 @@ export class Journal {
 
   #recorded(entries: readonly Entry[], answer: Recorded): void {
     this.#writing = undefined;
-    if (this.#isClosed) return;
     if (answer.kind === 'refused') {
-      this.#refused(answer);
+      this.#refused('record', answer);
       return;
     }
+    if (this.#isClosed) return;
     this.#next += entries.length;
-    // First what others said: code does not run past a cancellation that came with this answer.
-    this.#events.news(answer.news);
-    // Everything that was recorded until now is in what was written: `record` flushes.
-    if (this.#entries.length === 0) this.#recording = 0;
-    for (const entry of entries) entry.stored(answer.at);
-    this.#goOn();
-    this.#events.written();
+    try {
+      // First what others said: code does not run past a cancellation that came with this answer.
+      this.#events.news(answer.news);
+      // Everything that was recorded until now is in what was written: `record` flushes.
+      if (this.#entries.length === 0) this.#recording = 0;
+      for (const entry of entries) entry.stored(answer.at);
+      this.#goOn();
+      this.#events.written();
+    } catch (error) {
+      this.#events.troubled(error);
+    }
   }
 
   /** What was only appended waits on: a checkpoint policy decides when it is written. */
@@ -341,9 +356,17 @@ export class Journal {
     this.flush();
   }
 
-  #refused(refusal: ExecutionRefusal): void {
+  #refused(verb: OwnerVerb, refusal: ExecutionRefusal): void {
+    this.#note(verb, refusal);
     const fault = this.#lose(refusal);
     if (fault !== undefined) this.#events.rejected(fault);
+  }
+
+  /** J-10. */
+  #note(verb: OwnerVerb, refusal: ExecutionRefusal): void {
+    const { id: execution, ...claim } = this.#claim;
+    const write = { execution, ...claim, ...this.#owner, verb };
+    this.#config.refusals.note({ ...write, ...whyOf(refusal as OwnerRefusal) });
   }
 
   /** What it means, when it does not mean that the claim is over. */

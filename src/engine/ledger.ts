@@ -105,6 +105,8 @@ export class Ledger {
   #openings: Map<CallKey, Opening> | undefined;
   #taken: Set<number> | undefined;
   #begun: Set<CallKey> | undefined;
+  /** Asked for since others were last named: of any number under way only these can be new. */
+  #unnamed: CallKey[] | undefined;
   #sagas: Settlement[] | undefined;
   #undone: Settlement[] | undefined;
   /** Opened and not settled, as history has it. */
@@ -152,13 +154,24 @@ export class Ledger {
     this.#begun.add(key);
   }
 
-  /** All that were asked for but this one, as far as they were not begun before. */
+  /** The code has asked for this one, too. */
+  ask(key: CallKey, asked: Asked): void {
+    if (asked.size === 1) this.#unnamed = undefined;
+    else if (this.#unnamed === undefined) this.#unnamed = [...asked.keys()];
+    else this.#unnamed.push(key);
+  }
+
+  /** All that were asked for but this one, as far as they were not begun before. Each is looked at once. */
   beginOthers(key: CallKey, asked: Asked): readonly CallKey[] | undefined {
+    const unnamed = this.#unnamed ?? [];
+    this.#unnamed = [];
     const others: CallKey[] = [];
-    for (const other of asked.keys()) {
-      if (other === key || this.hasBegun(other)) continue;
-      this.begin(other);
-      others.push(other);
+    for (const other of unnamed) {
+      if (other === key) this.#unnamed.push(key);
+      else if (asked.has(other) && !this.hasBegun(other)) {
+        this.begin(other);
+        others.push(other);
+      }
     }
     return others.length === 0 ? undefined : others;
   }

@@ -1,6 +1,6 @@
 // What callers ask to see, checked and turned into a query.
 
-import { STATUSES, type Status } from '../execution/execution.ts';
+import { HOLDS, type Hold, STATUSES, type Status } from '../execution/execution.ts';
 import { type ExecutionId, parseExecutionId, parsePipelineName } from '../execution/names.ts';
 import type {
   AttributeFilter,
@@ -15,7 +15,7 @@ import { isLabel, projectOf } from './submission.ts';
 
 const HISTORY_PAGE_MAX = 10_000;
 const LIST_NAMES: readonly (keyof ListOptions)[] = [
-  ...(['project', 'status', 'pipeline', 'tag', 'attribute', 'cursor', 'limit'] as const),
+  ...(['project', 'status', 'pipeline', 'tag', 'attribute', 'hold', 'cursor', 'limit'] as const),
 ];
 
 export interface HistoryPage {
@@ -41,7 +41,7 @@ export function attachmentQueryOf(id: string, name: string): ReadAttachment {
 
 export function listQueryOf(options: ListOptions): ListExecutions {
   const given = readOptions('list', options, LIST_NAMES);
-  const { project, status, pipeline, tag, attribute, cursor, limit = 100 } = given;
+  const { project, status, pipeline, tag, attribute, hold, cursor, limit = 100 } = given;
   return {
     project: projectOf(project),
     limit: wholeNumber('limit', limit, { min: 1, max: 10_000 }),
@@ -49,6 +49,7 @@ export function listQueryOf(options: ListOptions): ListExecutions {
     ...(pipeline === undefined ? {} : { pipeline: parsePipelineName(pipeline) }),
     ...(tag === undefined ? {} : { tag: boundedText('tag', tag, 256) }),
     ...(attribute === undefined ? {} : { attribute: checkedAttribute(attribute) }),
+    ...(hold === undefined ? {} : { hold: checkedHold(hold) }),
     ...(cursor === undefined ? {} : { before: cursorOf(cursor) }),
   };
 }
@@ -58,6 +59,11 @@ function checkedStatus(status: NonNullable<ListOptions['status']>): readonly Sta
   const odd = all.findIndex((each) => !STATUSES.includes(each as Status));
   if (odd === -1) return all as readonly Status[];
   throw new InvalidInput(`status must be one of ${STATUSES.join(', ')}; got ${shown(all[odd])}.`);
+}
+
+function checkedHold(hold: Hold): Hold {
+  if (HOLDS.includes(hold)) return hold;
+  throw new InvalidInput(`hold must be one of ${HOLDS.join(', ')}; got ${shown(hold)}.`);
 }
 
 function checkedAttribute(given: AttributeFilter): AttributeFilter {
@@ -75,7 +81,7 @@ function checkedAttribute(given: AttributeFilter): AttributeFilter {
   return filter;
 }
 
-function cursorOf(cursor: unknown): ExecutionId {
+export function cursorOf(cursor: unknown): ExecutionId {
   try {
     return parseExecutionId(cursor);
   } catch {

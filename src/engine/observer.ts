@@ -2,8 +2,10 @@
 
 import type { Status } from '../execution/execution.ts';
 import type { Failure } from '../execution/failure.ts';
+import type { Told } from '../execution/invariants.ts';
 import type { ExecutionId, PipelineName } from '../execution/names.ts';
 import type { Fence } from '../lease/fence.ts';
+import { thrownText } from '../support/options.ts';
 
 interface About {
   readonly execution: ExecutionId;
@@ -32,6 +34,8 @@ export type ExecutionReport =
   /** The claim is over without the engine having ended it; whatever it still does is refused. */
   | (About & { readonly kind: 'lost'; readonly why: string })
   | (About & { readonly kind: 'log'; readonly message: string; readonly data?: unknown })
+  /** Something stored cannot be as it is, or nobody sees to it; repaired, when that was provable. */
+  | ({ readonly kind: 'stale' } & Told)
   | { readonly kind: 'trouble'; readonly what: string; readonly cause: string };
 
 export interface ExecutionObserver {
@@ -50,4 +54,13 @@ export function tell(observer: ExecutionObserver | undefined, report: ExecutionR
   } catch {
     // An observer's fault is its own; no execution is worth losing over a metric.
   }
+}
+
+/** Something failed that should not have; whatever was thrown. */
+export function tellTrouble(
+  observer: ExecutionObserver | undefined,
+  what: string,
+  fault: unknown,
+): void {
+  tell(observer, { kind: 'trouble', what, cause: thrownText(fault) });
 }

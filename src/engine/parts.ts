@@ -1,9 +1,12 @@
 // What Holdfast is made of, besides its workers.
 
+export type { RefusedWrite } from '../execution/refused-write.ts';
+export { Audit } from './audit.ts';
 export { Awaits } from './awaits.ts';
 export { Bulk } from './bulk.ts';
 export { explainExecution } from './explaining.ts';
 export { JOB_PIPELINE, type JobInput, type JobOutput } from './jobs.ts';
+export { listRefusals, type RefusalListOptions } from './refusals.ts';
 export { Repair } from './repair.ts';
 export { Results, signalFrom, type Waiting } from './results.ts';
 export { Schedules } from './schedules.ts';

@@ -10,6 +10,7 @@ import {
   optionalFunctions,
   readList,
   rejectUnknownOptions,
+  thrownText,
 } from '../support/options.ts';
 import { type Schema, validated } from './schema.ts';
 
@@ -90,7 +91,6 @@ export async function trusted(
   try {
     return question.project(request as never, fit as never, asked.about);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new InvalidInput(`The answer to "${name}" was refused: ${why}`);
+    throw new InvalidInput(`The answer to "${name}" was refused: ${thrownText(error)}`);
   }
 }

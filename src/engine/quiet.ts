@@ -1,16 +1,39 @@
-// Tells when code has come to rest: two turns of the event loop in which nothing happened.
+// The timers of a run: what they call may be mistaken, and then it is this execution that is left where
+// people find it; the process goes on. And what tells when its code has come to rest: two turns of the event
+// loop in which nothing happened.
 
-import type { Timers } from '../support/timer.ts';
+import type { Run } from './run.ts';
+
+type Timed = Pick<Run, 'config' | 'troubled'>;
+
+/** As `Timers.after`. */
+export function after(run: Timed, ms: number, callback: () => void): () => void {
+  return run.config.timers.after(ms, () => safely(run, callback));
+}
+
+/** As `Timers.soon`. */
+export function soon(run: Timed, callback: () => void): void {
+  run.config.timers.soon(() => safely(run, callback));
+}
+
+/** Nobody awaits it: what it throws would end the process. */
+export function safely(run: Pick<Run, 'troubled'>, call: () => void): void {
+  try {
+    call();
+  } catch (error) {
+    run.troubled(error);
+  }
+}
 
 export class Quiet {
-  readonly #timers: Timers;
+  readonly #run: Timed;
   readonly #reached: () => void;
   #happened = 0;
   #isLooking = false;
 
   /** `reached` may find that there is no one left to ask. */
-  constructor(timers: Timers, reached: () => void) {
-    this.#timers = timers;
+  constructor(run: Timed, reached: () => void) {
+    this.#run = run;
     this.#reached = reached;
   }
 
@@ -22,9 +45,9 @@ export class Quiet {
   look(): void {
     if (this.#isLooking) return;
     this.#isLooking = true;
-    this.#timers.soon(() => {
+    this.#run.config.timers.soon(() => {
       const before = this.#happened;
-      this.#timers.soon(() => {
+      soon(this.#run, () => {
         this.#isLooking = false;
         if (before === this.#happened) this.#reached();
         else this.look();

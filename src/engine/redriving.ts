@@ -1,5 +1,6 @@
 // Drives an execution that has ended again: a new one that reuses what the old one finished (Y-20 … Y-22).
 
+import type { Audited } from '../execution/audit.ts';
 import type { ExecutionRecord } from '../execution/execution.ts';
 import type { HistoryEvent } from '../execution/history.ts';
 import type { ExecutionId, Payload, ProjectName } from '../execution/names.ts';
@@ -18,7 +19,7 @@ export function modeOf(mode: unknown): RedriveMode {
   throw new InvalidInput(`mode is "forward" or "compensate"; got ${shown(mode)}.`);
 }
 
-export interface RedriveAsked {
+export interface RedriveAsked extends Audited {
   readonly id: ExecutionId;
   readonly project: ProjectName;
   readonly mode: RedriveMode;
@@ -37,19 +38,29 @@ export class RedriveImpossible extends Fault {
   }
 }
 
-export async function redrive(config: EngineConfig, asked: RedriveAsked): Promise<RedriveAnswer> {
-  const planned = await redriveOf(config, asked);
-  return config.store.executions.redrive(planned);
+/** What is driven again, and all that it did. */
+export interface Ended {
+  readonly old: ExecutionRecord;
+  readonly history: readonly HistoryEvent[];
 }
 
-/** What would be asked of the store; throws when there is nothing to ask. */
-export async function redriveOf(config: EngineConfig, asked: RedriveAsked): Promise<Redrive> {
-  const { id, project, mode, from, acting, job } = asked;
-  const old = await config.store.executions.read(id);
-  if (old === undefined || old.project !== project) {
+export async function redrive(config: EngineConfig, asked: RedriveAsked): Promise<RedriveAnswer> {
+  const old = await config.store.executions.read(asked.id);
+  const ended = old && { old, history: await wholeHistory(config, old.id) };
+  return config.store.executions.redrive(redriveOf(config, asked, ended));
+}
+
+/** What is asked of the store; throws when there is nothing to ask. */
+export function redriveOf(
+  config: EngineConfig,
+  asked: RedriveAsked,
+  ended: Ended | undefined,
+): Redrive {
+  const { id, project, mode, from, acting, job, audit } = asked;
+  if (ended === undefined || ended.old.project !== project) {
     throw new ActRefused({ why: 'execution-unknown', id });
   }
-  const history = await wholeHistory(config, id);
+  const { old, history } = ended;
   const plan = planRedrive(history, { mode, ...(from === undefined ? {} : { from }) });
   if (plan.kind === 'impossible') throw new RedriveImpossible(id, plan.why);
   return {
@@ -60,13 +71,14 @@ export async function redriveOf(config: EngineConfig, asked: RedriveAsked): Prom
     compensating: mode === 'compensate',
     compensable: plan.compensable,
     ...(job === undefined ? {} : { job }),
+    ...(audit === undefined ? {} : { audit }),
   };
 }
 
 /** What the old one was asked for, but for its key and its parent, which the old one keeps. */
 function submitAgain(old: ExecutionRecord, id: ExecutionId, acting: Payload): Redrive['submit'] {
   const { project, pipeline, lane, input, lineage, tags, attributes } = old;
-  const { deadlineMs, concurrency, rate, template, submittedBy, traceparent } = old;
+  const { deadlineMs, concurrency, rate, template, submittedBy, scheduled, traceparent } = old;
   return {
     ...{ id, project, pipeline, lane, input, lineage, tags, attributes },
     redriveOf: old.id,
@@ -76,8 +88,44 @@ function submitAgain(old: ExecutionRecord, id: ExecutionId, acting: Payload): Re
     ...(rate === undefined ? {} : { rate }),
     ...(template === undefined ? {} : { template }),
     ...(submittedBy === undefined ? {} : { submittedBy }),
+    ...(scheduled === undefined ? {} : { scheduled }),
     ...(traceparent === undefined ? {} : { traceparent }),
   };
+}
+
+/** Bounds what is in memory at once: histories can be long. */
+const EVENTS_MAX = 5_000;
+
+/** Many, with few questions; as few at a time as their histories ask for. */
+export async function* endedOf(
+  config: EngineConfig,
+  ids: readonly ExecutionId[],
+): AsyncGenerator<readonly Ended[], void, void> {
+  const { executions } = config.store;
+  let some: ExecutionRecord[] = [];
+  let events = 0;
+  for (const old of await executions.readMany(ids)) {
+    if (events + old.seq > EVENTS_MAX && some.length > 0) {
+      yield await withHistories(config, some);
+      [some, events] = [[], 0];
+    }
+    some.push(old);
+    events += old.seq;
+  }
+  if (some.length > 0) yield await withHistories(config, some);
+}
+
+async function withHistories(
+  config: EngineConfig,
+  some: readonly ExecutionRecord[],
+): Promise<readonly Ended[]> {
+  const [first] = some;
+  if (first !== undefined && some.length === 1) {
+    return [{ old: first, history: await wholeHistory(config, first.id) }];
+  }
+  const found = await config.store.executions.histories(some.map(({ id }) => id));
+  const histories = new Map(found.map(({ id, events }) => [id, events]));
+  return some.map((old) => ({ old, history: histories.get(old.id) ?? [] }));
 }
 
 async function wholeHistory(

@@ -1,6 +1,13 @@
 // What it means that the store refused what an owner was to write.
 
-import { describeExecutionRefusal, type ExecutionRefusal } from '../execution/refusal.ts';
+import { isTerminal, type Status } from '../execution/execution.ts';
+import type { EventKind } from '../execution/history.ts';
+import {
+  describeExecutionRefusal,
+  type ExecutionRefusal,
+  type OwnerRefusal,
+} from '../execution/refusal.ts';
+import type { OwnerVerb, RefusedWrite } from '../execution/refused-write.ts';
 import { Fault } from '../support/fault.ts';
 
 /** Another owner, or an ended session. */
@@ -35,4 +42,16 @@ const OVER: readonly ExecutionRefusal['why'][] = [
 /** Whose claim it was can do nothing more; others can. */
 export function isClaimOver({ why }: ExecutionRefusal): boolean {
   return OVER.includes(why);
+}
+
+/** The verb with which an owner leaves that writes this event. */
+export function verbOf(kind: EventKind): OwnerVerb {
+  if (kind === 'parked') return 'park';
+  return isTerminal(kind as Status) ? 'finish' : 'giveBack';
+}
+
+/** What is counted of it. */
+export function whyOf(refusal: OwnerRefusal): Pick<RefusedWrite, 'why' | 'newest'> {
+  const { why } = refusal;
+  return why === 'superseded' ? { why, newest: refusal.newest } : { why };
 }

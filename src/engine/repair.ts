@@ -2,15 +2,24 @@
 // to compensations that fail, cancel many.
 
 import type { DeadLetterGroup, DeadLetterRecord } from '../execution/dead-letter.ts';
+import type { Told } from '../execution/invariants.ts';
 import { type ExecutionId, parseExecutionId } from '../execution/names.ts';
 import type { RedriveMode } from '../execution/redrive-plan.ts';
 import type { CommandAnswer } from '../store/contract/execution-store.ts';
-import { boundedText, readOptions, rejectUnknownOptions, wholeNumber } from '../support/options.ts';
+import {
+  boundedText,
+  optionalBooleans,
+  readOptions,
+  rejectUnknownOptions,
+  wholeNumber,
+} from '../support/options.ts';
+import { ACTING, stampOf } from './auditing.ts';
 import { commandOf, signalOf } from './command-of.ts';
 import type { EngineConfig } from './config.ts';
 import { type DeadLetterFilter, FILTERS, filterOf } from './dead-letter-query.ts';
 import { ActRefused } from './failures.ts';
 import type { Acting, Page } from './holdfast-types.ts';
+import { reconcileAll } from './reconciler.ts';
 import { modeOf, redrive, redriveBody } from './redriving.ts';
 import { projectOf } from './submission.ts';
 import { UNDO_ACT, type UndoAct } from './undoing.ts';
@@ -22,6 +31,13 @@ export interface RedriveOptions extends Acting {
   readonly mode?: RedriveMode;
   /** Name or key of the call to begin with; the one that failed unless said. */
   readonly from?: string;
+}
+
+export interface ReconcileOptions {
+  /** Finds, and changes nothing. */
+  readonly dryRun?: boolean;
+  /** How many findings at most. Default 10,000. */
+  readonly limit?: number;
 }
 
 const PAGE_MAX = 10_000;
@@ -68,14 +84,17 @@ export class Repair {
   /** A new execution that goes on where this one went wrong; throws ActRefused or RedriveImpossible. */
   async redrive(id: string, options: RedriveOptions = {}): Promise<{ readonly id: ExecutionId }> {
     const names = ['mode', 'from', 'project', 'by', 'reason'] as const;
-    const { mode, from, ...acting } = readOptions('redrive', options, names);
+    const { mode: asked, from, ...acting } = readOptions('redrive', options, names);
     const command = commandOf('redrive', id, acting);
+    const mode = modeOf(asked);
+    const start = from === undefined ? {} : { from: boundedText('from', from, 512) };
     const answer = await redrive(this.#config, {
       id: command.id,
       project: command.project,
-      mode: modeOf(mode),
+      mode,
       acting: redriveBody(command.id, command.body),
-      ...(from === undefined ? {} : { from: boundedText('from', from, 512) }),
+      ...start,
+      audit: stampOf(this.#config, 'redrive', { ...acting, about: { mode, ...start } }),
     });
     if (answer.kind === 'refused') throw new ActRefused(answer);
     return { id: answer.id };
@@ -95,12 +114,27 @@ export class Repair {
     return this.#act(id, { act: 'retry', step }, acting);
   }
 
+  /**
+   * Looks at all that is stored for what cannot be, now; workers do so all the time. Repairs what is provable,
+   * unless `dryRun`; what is left is for people, each with what is wrong and what can be done.
+   */
+  async reconcile(options: ReconcileOptions = {}): Promise<readonly Told[]> {
+    const names = ['dryRun', 'limit'] as const;
+    const { dryRun = false, limit = PAGE_MAX } = readOptions('reconcile', options, names);
+    optionalBooleans('reconcile', { dryRun });
+    return reconcileAll(this.#config, {
+      dryRun,
+      limit: wholeNumber('limit', limit, { min: 1, max: 1_000_000 }),
+    });
+  }
+
   async #act(
     id: string,
     { act, step }: Pick<UndoAct, 'act' | 'step'>,
     acting: Acting,
   ): Promise<CommandAnswer> {
-    const { by, reason = '', project } = acting;
+    const given = readOptions(`${act}Compensation`, acting, ACTING);
+    const { by, reason = '', project } = given;
     if (act === 'skip') boundedText('The reason to skip', reason, 1_024);
     const value: UndoAct = {
       act,
@@ -108,8 +142,10 @@ export class Repair {
       reason,
       ...(by === undefined ? {} : { by }),
     };
+    const audit = stampOf(this.#config, `${act}-compensation`, { ...given, about: { step } });
     const message = { name: UNDO_ACT, value, ...(by && { by }), ...(project && { project }) };
-    return this.#executions.signal(await signalOf(this.#config, id, message));
+    const signal = await signalOf(this.#config, id, message);
+    return this.#executions.signal({ ...signal, audit });
   }
 
   get #executions(): EngineConfig['store']['executions'] {

@@ -23,7 +23,7 @@ import { Journal, type JournalEvents } from './journal.ts';
 import { LazyAbort } from './lazy-abort.ts';
 import { type Drift, type Ledger, needsCall, type Settlement } from './ledger.ts';
 import type { AnyPipeline } from './pipeline.ts';
-import { Quiet } from './quiet.ts';
+import { after, Quiet, safely } from './quiet.ts';
 import { Saga } from './saga.ts';
 
 /** How a run ends, for its worker to act on. */
@@ -102,7 +102,7 @@ export class Run implements JournalEvents {
     this.#claimedTick = config.clock.monotonicMs();
     this.#known = claim.ledger.settledKeys();
     this.journal = new Journal(config, claim.claimed, {
-      session: claim.session.id,
+      session: claim.session,
       over: claim.session.signal,
       events: this,
     });
@@ -167,6 +167,7 @@ export class Run implements JournalEvents {
       return;
     }
     this.calls.set(call.key, call);
+    this.ledger.ask(call.key, this.calls);
     if (this.isOver) return;
     call.look?.();
     if (!this.calls.has(call.key)) return;
@@ -252,7 +253,7 @@ export class Run implements JournalEvents {
   /** Looks, once the code has come to rest, whether there is anything left to do here. */
   rest(): void {
     if (this.isOver) return;
-    this.#quiet ??= new Quiet(this.config.timers, () => this.#atRest());
+    this.#quiet ??= new Quiet(this, () => this.#atRest());
     this.#quiet.look();
   }
 
@@ -370,8 +371,7 @@ export class Run implements JournalEvents {
   readonly #rested = (): void => {
     if (this.#fetching > 0) return;
     this.#isResting = false;
-    if (this.isReplaying) this.#pump();
-    else this.#startDeferred();
+    safely(this, () => (this.isReplaying ? this.#pump() : this.#startDeferred()));
   };
 
   #startDeferred(): void {
@@ -387,7 +387,7 @@ export class Run implements JournalEvents {
   #watchForDrift(): void {
     this.#cancelDrift?.();
     if (this.calls.size === 0 || (!this.isReplaying && this.unasked === undefined)) return;
-    this.#cancelDrift = this.config.timers.after(this.config.driftGraceMs, () => {
+    this.#cancelDrift = after(this, this.config.driftGraceMs, () => {
       if (this.isOver || this.isHeld) return;
       const drift = this.ledger.driftAt(this.#cursor, this.calls);
       if (drift !== undefined) this.#events.drifted(drift);

@@ -1,13 +1,15 @@
 // What a schedule is: its options, checked, as a plan that is stored, and the submissions that follow.
 
+import type { AuditStamp } from '../execution/audit.ts';
 import type { Payload, ProjectName } from '../execution/names.ts';
 import type { Schedule } from '../execution/schedule.ts';
 import type { Submit } from '../store/contract/execution-store.ts';
 import { formatInstant, type Instant } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
 import { boundedText, readOptions, shown, wholeNumber } from '../support/options.ts';
+import { stampOf } from './auditing.ts';
 import type { EngineConfig } from './config.ts';
-import type { SubmitOptions } from './holdfast-types.ts';
+import type { Acting, SubmitOptions } from './holdfast-types.ts';
 import { type Pipeline, pipelineOf } from './pipeline.ts';
 import type { When } from './schedule-times.ts';
 import { validated } from './schema.ts';
@@ -45,6 +47,8 @@ export interface PutScheduleOptions<Input = unknown> {
   readonly catchUp?: CatchUp;
   /** Who puts it there, for people to see. */
   readonly by?: string;
+  /** Why, for the audit. */
+  readonly reason?: string;
 }
 
 export interface Plan {
@@ -58,7 +62,7 @@ export interface Plan {
 
 const NAMES: readonly (keyof PutScheduleOptions)[] = [
   ...(['id', 'project', 'every', 'cron', 'timeZone', 'pipeline', 'template', 'version'] as const),
-  ...(['input', 'options', 'overlap', 'catchUp', 'by'] as const),
+  ...(['input', 'options', 'overlap', 'catchUp', 'by', 'reason'] as const),
 ];
 const OPTION_NAMES = ['lane', 'deadlineMs', 'concurrency', 'rate', 'tags', 'attributes'];
 const OVERLAPS: readonly Overlap[] = ['skip', 'allow'];
@@ -79,6 +83,7 @@ export interface Planned {
   readonly by?: string;
   readonly plan: Plan;
   readonly digest: string;
+  readonly audit: AuditStamp;
 }
 
 export async function planOf<Input>(
@@ -89,19 +94,23 @@ export async function planOf<Input>(
   const { options: chosen = {}, overlap = 'skip', catchUp = 'one', by, input } = options;
   const id = checkedScheduleId(options.id);
   const project = projectOf(options.project);
-  if (by !== undefined) boundedText('by', by, 256);
   const placed = readOptions('schedules.put: options', chosen, OPTION_NAMES);
   const placing = checkedPlacing('schedules.put: options', placed);
   oneOf('overlap', overlap, OVERLAPS);
   oneOf('catchUp', catchUp, CATCH_UPS);
   const when = whenOf(options);
   const target = await targetOf(config, project, options);
+  const audit = stampOf(config, 'put-schedule', { ...saidOf(options), about: { when, ...target } });
   await checkInput(options);
   const rest = { when, target, options: placing, overlap, catchUp };
   const encoded = await config.payloads.encode(`The input of schedule "${id}"`, input);
   const plan = { ...rest, input: encoded };
   const digest = canonicalDigest([rest, input]);
-  return { id, project, plan, digest, ...(by === undefined ? {} : { by }) };
+  return { id, project, plan, digest, audit, ...(by === undefined ? {} : { by }) };
+}
+
+function saidOf({ by, reason }: PutScheduleOptions): Pick<Acting, 'by' | 'reason'> {
+  return { ...(by === undefined ? {} : { by }), ...(reason === undefined ? {} : { reason }) };
 }
 
 function whenOf(options: Pick<PutScheduleOptions, 'every' | 'cron' | 'timeZone'>): When {
@@ -173,6 +182,7 @@ export async function submitsFor(
       lineage: execution,
       // X-34: the same for everybody who fires this time.
       key: `schedule:${id}@${formatInstant(at)}`,
+      scheduled: { id, at },
       attributes: { ...first.attributes, schedule: id, scheduledAt: at },
     };
   });

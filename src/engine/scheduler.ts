@@ -5,7 +5,7 @@
 import type { Schedule } from '../execution/schedule.ts';
 import type { Instant } from '../support/clock.ts';
 import type { EngineConfig } from './config.ts';
-import { tell } from './observer.ts';
+import { tellTrouble } from './observer.ts';
 import { type Plan, submitsFor } from './schedule-plan.ts';
 import { timesOf } from './schedule-times.ts';
 
@@ -99,7 +99,6 @@ export class Scheduler {
   /** It stays due, and is tried again, here or elsewhere. */
   #trouble(what: string, fault: unknown): void {
     this.#dueAtMs = Math.min(this.#dueAtMs, this.#afterTrouble());
-    const cause = fault instanceof Error ? fault.message : String(fault);
-    tell(this.#config.observer, { kind: 'trouble', what, cause });
+    tellTrouble(this.#config.observer, what, fault);
   }
 }

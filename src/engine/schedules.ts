@@ -2,12 +2,13 @@
 
 import type { ExecutionId, ProjectName } from '../execution/names.ts';
 import type { Schedule } from '../execution/schedule.ts';
-import type { ScheduleAnswer } from '../store/contract/schedule-store.ts';
-import { type Instant, toInstant } from '../support/clock.ts';
+import type { ScheduleAnswer, ScheduleCommand } from '../store/contract/schedule-store.ts';
+import type { Instant } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
 import { boundedText, readOptions, wholeNumber } from '../support/options.ts';
+import { ACTING, stampOf } from './auditing.ts';
 import type { EngineConfig } from './config.ts';
-import type { Page } from './holdfast-types.ts';
+import type { Acting, Page } from './holdfast-types.ts';
 import { checkedScheduleId, type Plan, type PutScheduleOptions, planOf } from './schedule-plan.ts';
 import { type Times, timesOf, type When } from './schedule-times.ts';
 import { projectOf } from './submission.ts';
@@ -83,14 +84,14 @@ export class Schedules {
   }
 
   /** No time comes until it is resumed. */
-  async pause(id: string, options: InProject = {}): Promise<ScheduleAnswer> {
-    return this.#config.store.executions.pauseSchedule(named(id, options));
+  async pause(id: string, acting: Acting = {}): Promise<ScheduleAnswer> {
+    return this.#config.store.executions.pauseSchedule(this.#acting('pause-schedule', id, acting));
   }
 
   /** Goes on with the next time from now; what was due meanwhile is not caught up with. */
-  async resume(id: string, options: InProject = {}): Promise<ScheduleAnswer> {
+  async resume(id: string, acting: Acting = {}): Promise<ScheduleAnswer> {
     const { executions } = this.#config.store;
-    const which = named(id, options);
+    const which = this.#acting('resume-schedule', id, acting);
     for (;;) {
       const schedule = await executions.schedule(which);
       if (schedule === undefined) return { kind: 'refused', why: 'schedule-unknown', id };
@@ -108,16 +109,27 @@ export class Schedules {
   }
 
   /** What it has submitted goes on. */
-  async remove(
+  async remove(id: string, acting: Acting = {}): Promise<{ readonly kind: 'done' | 'no-change' }> {
+    return this.#config.store.executions.removeSchedule(
+      this.#acting('remove-schedule', id, acting),
+    );
+  }
+
+  #acting(
+    act: 'pause-schedule' | 'resume-schedule' | 'remove-schedule',
     id: string,
-    options: InProject = {},
-  ): Promise<{ readonly kind: 'done' | 'no-change' }> {
-    return this.#config.store.executions.removeSchedule(named(id, options));
+    acting: Acting,
+  ): ScheduleCommand {
+    const { project, ...said } = readOptions('schedules', acting, ACTING);
+    const which = { project: projectOf(project), id: checkedScheduleId(id) };
+    return { ...which, audit: stampOf(this.#config, act, said) };
   }
 
   async #nextOf(when: When): Promise<Instant> {
     const times = await timesOf(when);
-    const next = times.after(toInstant(this.#config.clock.wallMs()));
+    // The store's time: it decides what is due, and the clock of this host may be hours away from it.
+    const { now } = await this.#config.store.executions.dueSchedules({ limit: 1 });
+    const next = times.after(now);
     if (next !== undefined) return next;
     throw new InvalidInput('schedules.put: no time is left that fits this cron.');
   }

@@ -5,17 +5,19 @@ import type { Submit } from '../store/contract/execution-store.ts';
 import { readList, readOptions } from '../support/options.ts';
 import { ChildrenCall } from './calls/children.ts';
 import { childCall, SpawnCall } from './calls/spawn.ts';
-import type { Child, ChildOutcome, Children, SpawnOptions } from './context.ts';
+import type { Child, ChildOutcome, Children, Spawnable, SpawnOptions } from './context.ts';
 import type { RunContext } from './context-of.ts';
 import { ChildFailed } from './failures.ts';
 import { guarded } from './guarded.ts';
-import { type Pipeline, pipelineOf } from './pipeline.ts';
+import { patiently } from './patience.ts';
+import { pipelineOf } from './pipeline.ts';
 import type { Run } from './run.ts';
 import { type Schema, validated } from './schema.ts';
 import { checkedPlacing, type Placing } from './submission.ts';
+import { checkedRef, isTemplateRef, present, type TemplateRef, templatedBy } from './templates.ts';
 
 interface Asked<Input, Output> {
-  readonly pipeline: Pipeline<Input, Output> | string;
+  readonly pipeline: Spawnable<Input, Output>;
   readonly options: SpawnOptions;
 }
 
@@ -25,6 +27,7 @@ interface Spawning {
   readonly schema: Schema | undefined;
   readonly inputs: readonly unknown[];
   readonly placing: Placing;
+  readonly template?: NonNullable<Submit['template']>;
 }
 
 const NAMES: readonly (keyof SpawnOptions)[] = [
@@ -82,13 +85,13 @@ async function begin<Input, Output>(
   const { what, inputs } = asked;
   const { name: given, ...placed } = readOptions(what, asked.options, NAMES);
   const placing = checkedPlacing(what, placed);
-  const { name: pipeline, input: schema } = pipelineOf(what, asked.pipeline);
-  const name = given === undefined ? pipeline : given;
+  const target = targetOf(what, asked.pipeline);
+  const name = given === undefined ? target.name : given;
   const key = ctx.nextKey(asked.kind, name);
   // After a checkpoint calls are counted anew: children of different eras must not be taken for each other.
   const { era } = run.ledger;
   const scope = (era === 0 ? key : `${era}/${key}`) as CallKey;
-  const spawning = { pipeline, schema, inputs, placing };
+  const spawning = await spawningOf(run, key, { target, inputs, placing });
   await checkInputs(run, spawning);
   const plan = {
     key,
@@ -104,6 +107,56 @@ async function begin<Input, Output>(
   return { key: scope, ids };
 }
 
+type Target =
+  | { readonly name: PipelineName; readonly schema: Schema | undefined }
+  | { readonly name: string; readonly ref: TemplateRef };
+
+function targetOf(what: string, given: unknown): Target {
+  if (isTemplateRef(given)) {
+    const { id, version } = checkedRef(given);
+    return { name: id, ref: { template: id, ...(version === undefined ? {} : { version }) } };
+  }
+  const { name, input } = pipelineOf(what, given as string);
+  return { name, schema: input };
+}
+
+async function spawningOf(
+  run: Run,
+  key: CallKey,
+  asked: Pick<Spawning, 'inputs' | 'placing'> & { readonly target: Target },
+): Promise<Spawning> {
+  const { target, inputs, placing } = asked;
+  if (!('ref' in target)) {
+    return { pipeline: target.name, schema: target.schema, inputs, placing };
+  }
+  // In a replay nothing is made of it any more.
+  if (run.ledger.settlements.some(({ body }) => body.key === key)) {
+    return { pipeline: target.name as PipelineName, schema: undefined, inputs: [], placing };
+  }
+  // The execution stays here meanwhile, whatever else it waits for.
+  run.active(1);
+  try {
+    const { template, pipeline, options, inputOf } = await patiently(run, async () =>
+      templatedBy(run.config, run.claimed.execution.project, await pinned(run, key, target.ref)),
+    );
+    return {
+      ...{ template, pipeline, schema: undefined },
+      inputs: inputs.map(inputOf),
+      placing: { ...options, ...present(placing) },
+    };
+  } finally {
+    run.active(-1);
+  }
+}
+
+/** The newest version is that of the first child: the rest of them, after a crash, have the same. */
+async function pinned(run: Run, key: CallKey, ref: TemplateRef): Promise<TemplateRef> {
+  const [first] = run.ledger.openingOf(key)?.ids ?? [];
+  if (ref.version !== undefined || first === undefined) return ref;
+  const version = (await run.config.store.executions.read(first))?.template?.version;
+  return version === undefined ? ref : { ...ref, version };
+}
+
 /** Before anything is begun: what can never be spawned is no call, and a replay does not ask for it. */
 async function checkInputs(run: Run, { pipeline, schema, inputs }: Spawning): Promise<void> {
   for (const input of inputs) {
@@ -117,7 +170,7 @@ async function checkInputs(run: Run, { pipeline, schema, inputs }: Spawning): Pr
 
 async function childOf(
   run: Run,
-  { pipeline, inputs, placing }: Spawning,
+  { pipeline, inputs, placing, template }: Spawning,
   child: { readonly index: number; readonly id: ExecutionId; readonly call: CallKey },
 ): Promise<Submit> {
   const { id, call } = child;
@@ -139,6 +192,7 @@ async function childOf(
     ...(deadlineMs === undefined ? {} : { deadlineMs }),
     ...(concurrency === undefined ? {} : { concurrency }),
     ...(rate === undefined ? {} : { rate }),
+    ...(template === undefined ? {} : { template }),
     ...(execution.traceparent === undefined ? {} : { traceparent: execution.traceparent }),
   };
 }

@@ -12,6 +12,7 @@ import {
   unreadable,
   wholeNumber,
 } from '../support/options.ts';
+import { stampOf } from './auditing.ts';
 import type { EngineConfig } from './config.ts';
 import { TemplateRefused } from './failures.ts';
 import type { Page } from './holdfast-types.ts';
@@ -41,6 +42,8 @@ export interface PutTemplateOptions extends TemplateOptions {
   readonly project?: string;
   /** Who puts it there, for people to see. */
   readonly by?: string;
+  /** Why, for the audit. */
+  readonly reason?: string;
 }
 
 /** A template with its default parameters as they were given. */
@@ -57,7 +60,7 @@ export interface TemplateListOptions {
 }
 
 const NAMES: readonly (keyof PutTemplateOptions)[] = [
-  ...(['id', 'version', 'pipeline', 'defaults', 'project', 'by'] as const),
+  ...(['id', 'version', 'pipeline', 'defaults', 'project', 'by', 'reason'] as const),
   ...(['lane', 'tags', 'deadlineMs', 'concurrency', 'rate'] as const),
 ];
 const LIST_NAMES: readonly (keyof TemplateListOptions)[] = ['project', 'id', 'cursor', 'limit'];
@@ -73,7 +76,8 @@ export class Templates {
 
   /** Once for each version: the same again is fine, another content is refused. */
   async put(options: PutTemplateOptions): Promise<{ readonly existing: boolean }> {
-    const { id, version, defaults, by, ...given } = readOptions('templates.put', options, NAMES);
+    const read = readOptions('templates.put', options, NAMES);
+    const { id, version, defaults, by, ...given } = read;
     const ref = { id: checkedId(id), version: checkedVersion(version) };
     const placing = checkedPlacing('templates.put', optionsOf(given));
     const pipeline = nameOf(given.pipeline);
@@ -85,6 +89,7 @@ export class Templates {
       defaults: await this.#config.payloads.encode(`The defaults of "${ref.id}"`, defaults),
       digest: canonicalDigest([pipeline, defaults, placing]),
       ...placing,
+      audit: stampOf(this.#config, 'put-template', read),
     });
     if (answer.kind === 'refused') throw new TemplateRefused(answer);
     return { existing: answer.existing };
@@ -135,7 +140,7 @@ export function submissionFor<Input>(
     : submissionOf(config, target, asked);
 }
 
-function isTemplateRef(target: unknown): target is TemplateRef {
+export function isTemplateRef(target: unknown): target is TemplateRef {
   try {
     return typeof target === 'object' && target !== null && 'template' in target;
   } catch {
@@ -151,14 +156,36 @@ async function submissionByTemplate<Input>(
   { input, options: given }: Asked<Input>,
 ): Promise<Submit> {
   const options = checkedOptions(given);
-  const template = await requireTemplate(config, projectOf(options.project), ref);
+  const templated = await templatedBy(config, projectOf(options.project), ref);
+  return submissionOf(config, templated.pipeline as string, {
+    input: templated.inputOf(input),
+    options: { ...templated.options, ...options },
+    template: templated.template,
+  });
+}
+
+/** What a template makes of what is submitted by it. */
+export interface Templated {
+  readonly template: TemplateVersion;
+  readonly pipeline: PipelineName;
+  readonly options: TemplateOptions;
+  inputOf(given: unknown): unknown;
+}
+
+export async function templatedBy(
+  config: EngineConfig,
+  project: ProjectName,
+  ref: TemplateRef,
+): Promise<Templated> {
+  const template = await requireTemplate(config, project, ref);
   const { id, version, pipeline } = template;
   const defaults = await config.payloads.decode(template.defaults);
-  return submissionOf(config, pipeline as string, {
-    input: mergedParameters(id, defaults, input),
-    options: { ...optionsOf(template), ...options },
+  return {
     template: { id, version },
-  });
+    pipeline,
+    options: optionsOf(template),
+    inputOf: (given) => mergedParameters(id, defaults, given),
+  };
 }
 
 export async function requireTemplate(
@@ -172,7 +199,7 @@ export async function requireTemplate(
   throw new TemplateRefused({ why: 'template-unknown', ...which });
 }
 
-function checkedRef(given: TemplateRef): Partial<TemplateVersion> & { readonly id: string } {
+export function checkedRef(given: TemplateRef): Partial<TemplateVersion> & { readonly id: string } {
   const { template, version } = readOptions('template', given, ['template', 'version']);
   const id = checkedId(template);
   return { id, ...(version === undefined ? {} : { version: checkedVersion(version) }) };

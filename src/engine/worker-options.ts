@@ -18,6 +18,8 @@ export interface WorkerOptions {
   readonly pollMs?: number;
   /** How long `stop` lets running steps finish before they are left. Default 10 s. */
   readonly stopGraceMs?: number;
+  /** How often it looks at one of the parts of the store for what cannot be. Default 30 s. */
+  readonly reconcileMs?: number;
 }
 
 export interface WorkerSettings {
@@ -29,6 +31,7 @@ export interface WorkerSettings {
   readonly pollMs: number;
   /** How long `stop` lets running steps finish. */
   readonly stopGraceMs: number;
+  readonly reconcileMs: number;
 }
 
 const NAMES: readonly (keyof WorkerOptions)[] = [
@@ -38,25 +41,38 @@ const NAMES: readonly (keyof WorkerOptions)[] = [
   'ttlMs',
   'pollMs',
   'stopGraceMs',
+  'reconcileMs',
 ];
 
 /** The policy of the store says more. */
 const TTL_MS_MAX = 366 * 86_400_000;
 
+export type TendOptions = Omit<WorkerOptions, 'pipelines'>;
+
 export function resolveWorkerOptions(given: WorkerOptions): WorkerSettings {
   const options = readOptions('worker', given, NAMES);
-  const { owner, ttlMs, concurrency = 100, pollMs = 1_700, stopGraceMs = 10_000 } = options;
   const pipelines = pipelinesByName('worker', options.pipelines);
   if (pipelines.size === 0) {
     throw new InvalidInput('worker: pipelines must have at least one pipeline.');
   }
+  return { pipelines, ...resolveRest(options) };
+}
+
+export function resolveTendOptions(given: TendOptions): WorkerSettings {
+  const names = NAMES.filter((name) => name !== 'pipelines');
+  return { pipelines: new Map(), ...resolveRest(readOptions('tend', given, names)) };
+}
+
+function resolveRest(options: TendOptions): Omit<WorkerSettings, 'pipelines'> {
+  const { owner, ttlMs, concurrency = 100, pollMs = 1_700, stopGraceMs = 10_000 } = options;
+  const { reconcileMs = 30_000 } = options;
   return {
-    pipelines,
     owner: owner === undefined ? `${hostname()}/${process.pid}` : parseOwner(owner),
     ttlMs:
       ttlMs === undefined ? undefined : wholeNumber('ttlMs', ttlMs, { min: 1, max: TTL_MS_MAX }),
     concurrency: wholeNumber('concurrency', concurrency, { min: 1, max: 100_000 }),
     pollMs: wholeNumber('pollMs', pollMs, { min: 10, max: 31 * 86_400_000 }),
     stopGraceMs: wholeNumber('stopGraceMs', stopGraceMs, { min: 0, max: 3_600_000 }),
+    reconcileMs: wholeNumber('reconcileMs', reconcileMs, { min: 10, max: 31 * 86_400_000 }),
   };
 }

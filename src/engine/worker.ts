@@ -10,11 +10,10 @@ import type { SessionId } from '../lease/names.ts';
 import type { Claimed } from '../store/contract/execution-store.ts';
 import type { EngineConfig } from './config.ts';
 import { Drive } from './drive.ts';
-import { DueAwaits } from './due-awaits.ts';
+import { DueAwaits, Reconciler, Scheduler } from './duties.ts';
 import { jobPipeline } from './jobs.ts';
 import { quietLanes, sharesOf } from './lane-shares.ts';
-import { tell } from './observer.ts';
-import { Scheduler } from './scheduler.ts';
+import { tellTrouble } from './observer.ts';
 import { resolveWorkerOptions, type WorkerOptions, type WorkerSettings } from './worker-options.ts';
 import { openWorkerSession } from './worker-session.ts';
 
@@ -33,7 +32,7 @@ export interface Worker {
 }
 
 /** A claim takes this many at most: a batch, not a stall. */
-const CLAIM_MAX = 250;
+const CLAIM_MAX = 500;
 const TROUBLE_PAUSE_MS = 500;
 const MAINTAIN_MS = 20_000;
 const GIVE_BACK_MS_MAX = 5_000;
@@ -42,12 +41,15 @@ const FILL_MS = 50;
 
 export class LiveWorker implements Worker {
   readonly #config: EngineConfig;
+  /** For executions: their steps have succeeded when a store is away. */
+  readonly #driving: EngineConfig;
   readonly #settings: WorkerSettings;
   readonly #names: readonly PipelineName[];
   readonly #stop: AbortController = new AbortController();
   readonly #unlisten: () => void;
   readonly #scheduler: Scheduler;
   readonly #awaits: DueAwaits;
+  readonly #reconciler: Reconciler;
   #session: Session;
   #drives: Set<Drive> = new Set();
   #turn = 0;
@@ -67,12 +69,14 @@ export class LiveWorker implements Worker {
 
   constructor(config: EngineConfig, settings: WorkerSettings, session: Session) {
     this.#config = config;
+    this.#driving = Object.freeze({ ...config, payloads: config.patientPayloads });
     this.#settings = settings;
     this.#names = [...settings.pipelines.keys()];
     this.#session = session;
     this.#maintainedAt = config.clock.monotonicMs();
     this.#scheduler = new Scheduler(config);
     this.#awaits = new DueAwaits(config);
+    this.#reconciler = new Reconciler(config, settings.reconcileMs, () => this.#session);
     this.#unlisten = config.store.executions.onRing(() => this.#ring());
     this.#watch(session);
     this.#running = this.#run();
@@ -83,7 +87,16 @@ export class LiveWorker implements Worker {
     options: WorkerOptions,
     stopped: () => void,
   ): Promise<LiveWorker> {
-    const settings = withJobs(config, resolveWorkerOptions(options));
+    return LiveWorker.openWith(config, resolveWorkerOptions(options), stopped);
+  }
+
+  /** Also without pipelines: then it does what is done for all. */
+  static async openWith(
+    config: EngineConfig,
+    resolved: WorkerSettings,
+    stopped: () => void,
+  ): Promise<LiveWorker> {
+    const settings = withJobs(config, resolved);
     config.pipelines.add(settings.pipelines);
     let worker: LiveWorker | undefined;
     const session = await openWorkerSession(config, settings, () => worker?.lookAtInboxes());
@@ -130,6 +143,7 @@ export class LiveWorker implements Worker {
     this.#stop.abort();
     this.#unlisten();
     this.#cancelFill?.();
+    void this.#reconciler.stop();
     this.#ring();
     for (const drive of [...this.#drives]) drive.sessionOver();
     this.#stopping ??= this.#session.orphan();
@@ -144,11 +158,21 @@ export class LiveWorker implements Worker {
     this.#unlisten();
     this.#ring();
     this.#cancelFill?.();
-    await this.#running;
-    const { timers } = this.#config;
+    // What it has need not wait for the answer to its last claim; what that brings is yielded too.
+    const cancels = this.#yieldAll();
+    await Promise.all([this.#running, this.#reconciler.stop()]);
+    cancels.push(...this.#yieldAll());
+    await this.#empty();
+    for (const cancel of cancels) cancel();
+    await this.#session.close();
+    this.#stopped();
+  }
+
+  #yieldAll(): (() => void)[] {
     for (const drive of this.#drives) drive.yield();
+    const { timers } = this.#config;
     const { stopGraceMs } = this.#settings;
-    const cancels = [
+    return [
       timers.after(stopGraceMs, () => {
         for (const drive of this.#drives) drive.abandon();
       }),
@@ -157,10 +181,6 @@ export class LiveWorker implements Worker {
         for (const drive of [...this.#drives]) drive.sessionOver();
       }),
     ];
-    await this.#empty();
-    for (const cancel of cancels) cancel();
-    await this.#session.close();
-    this.#stopped();
   }
 
   #empty(): Promise<void> {
@@ -176,7 +196,7 @@ export class LiveWorker implements Worker {
       let pauseMs: number;
       try {
         const roundMs = await this.#round();
-        pauseMs = Math.min(roundMs, this.#scheduler.dueInMs, this.#awaits.dueInMs);
+        pauseMs = Math.min(roundMs, this.#tendsInMs);
       } catch (fault) {
         this.#trouble('Nothing could be claimed', fault);
         pauseMs = TROUBLE_PAUSE_MS;
@@ -188,9 +208,7 @@ export class LiveWorker implements Worker {
   /** One round; answers how long to wait for a ring at most. */
   async #round(): Promise<number> {
     if (this.#session.signal.aborted) await this.#reopen();
-    await this.#maintainWhenDue();
-    await this.#scheduler.fireWhenDue();
-    await this.#awaits.expireWhenDue();
+    await this.#tendWhenDue();
     const { concurrency, pollMs } = this.#settings;
     await this.#turnOver();
     const free = Math.min(concurrency - this.#drives.size, this.#config.store.executions.room());
@@ -204,7 +222,8 @@ export class LiveWorker implements Worker {
     this.#turn += 1;
     const shares = sharesOf(Math.min(free, CLAIM_MAX), this.#turn, this.#quiet);
     const { id: session } = this.#session;
-    const request = { session, pipelines: this.#names, shares };
+    const dice = this.#config.random.next();
+    const request = { session, pipelines: this.#names, shares, dice };
     this.#isClaiming = true;
     const answer = await this.#config.store.executions.claim(request).finally(() => {
       this.#isClaiming = false;
@@ -248,7 +267,7 @@ export class LiveWorker implements Worker {
     const pipeline = this.#settings.pipelines.get(claimed.execution.pipeline);
     // A store answers with what it was asked for.
     if (pipeline === undefined) return;
-    const drive = new Drive(this.#config, { claimed, pipeline, session: this.#session }, () =>
+    const drive = new Drive(this.#driving, { claimed, pipeline, session: this.#session }, () =>
       this.#left(drive),
     );
     this.#drives.add(drive);
@@ -284,6 +303,22 @@ export class LiveWorker implements Worker {
     this.#watch(this.#session);
   }
 
+  get #isTended(): boolean {
+    return this.#config.store.executions.isTended === true;
+  }
+
+  get #tendsInMs(): number {
+    return this.#isTended ? Infinity : Math.min(this.#scheduler.dueInMs, this.#awaits.dueInMs);
+  }
+
+  /** What is done for all, by whoever is there: deadlines, schedules, awaits. */
+  async #tendWhenDue(): Promise<void> {
+    if (this.#isTended) return;
+    await this.#maintainWhenDue();
+    await this.#scheduler.fireWhenDue();
+    await this.#awaits.expireWhenDue();
+  }
+
   async #maintainWhenDue(): Promise<void> {
     const now = this.#config.clock.monotonicMs();
     if (now - this.#maintainedAt < MAINTAIN_MS) return;
@@ -317,13 +352,13 @@ export class LiveWorker implements Worker {
   }
 
   #trouble(what: string, fault: unknown): void {
-    const cause = fault instanceof Error ? fault.message : String(fault);
-    tell(this.#config.observer, { kind: 'trouble', what, cause });
+    tellTrouble(this.#config.observer, what, fault);
   }
 }
 
 /** Bulk jobs are run by whoever runs anything. */
 function withJobs(config: EngineConfig, settings: WorkerSettings): WorkerSettings {
+  if (config.store.executions.isTended === true) return settings;
   const job = jobPipeline(config);
   return { ...settings, pipelines: new Map([...settings.pipelines, [job.name, job]]) };
 }

@@ -38,3 +38,18 @@ export function deadLetterOf(failure: Failure, attempts = 0): DeadLetter {
   const { category, code, message, at } = failure;
   return { category, code, reason: message, ...(at === undefined ? {} : { step: at }), attempts };
 }
+
+/** What failed may say anything, and no database keeps a NUL or half of a surrogate pair: the end must not fail by that. */
+export function storable(letter: DeadLetter): DeadLetter {
+  const { code, reason, step } = letter;
+  return {
+    ...letter,
+    code: fit(code),
+    reason: fit(reason),
+    ...(step === undefined ? {} : { step: fit(step) }),
+  };
+}
+
+function fit(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '\uFFFD');
+}

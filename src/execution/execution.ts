@@ -67,6 +67,8 @@ export const LANES: readonly Lane[] = ['interactive', 'batch'];
 /** Why an execution that is ready is kept from workers. They add up; all must be gone. */
 export type Hold = 'paused' | 'blocked' | 'behind-key';
 
+export const HOLDS: readonly Hold[] = ['paused', 'blocked', 'behind-key'];
+
 /** At most `limit` executions of a key are open and started at once, within a project. */
 export interface ConcurrencyKey {
   readonly key: string;
@@ -104,6 +106,8 @@ export interface Submission {
   readonly redriveOf?: ExecutionId;
   readonly template?: { readonly id: string; readonly version: number };
   readonly submittedBy?: string;
+  /** When it was fired by a schedule: for which of its times. Kept by what continues or repairs it. */
+  readonly scheduled?: { readonly id: string; readonly at: Instant };
   readonly concurrency?: ConcurrencyKey;
   readonly rate?: RateKey;
   /** The overall deadline, counted from submit. */

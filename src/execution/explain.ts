@@ -99,15 +99,17 @@ function held({ execution, last }: ExplainFacts): Explanation | undefined {
   };
 }
 
+function ready({ pipeline }: ExecutionRecord, since: Instant): Explanation {
+  return {
+    code: 'ready',
+    sentence: `It has been ready since ${formatInstant(since)} and waits for a worker of pipeline "${pipeline}".`,
+    advice: 'Start a worker that has this pipeline, or give the ones there are more concurrency.',
+  };
+}
+
 function queued({ execution, now }: ExplainFacts): Explanation {
-  const { readyAt = now, pipeline, rate } = execution;
-  if (readyAt <= now) {
-    return {
-      code: 'ready',
-      sentence: `It has been ready since ${formatInstant(readyAt)} and waits for a worker of pipeline "${pipeline}".`,
-      advice: 'Start a worker that has this pipeline, or give the ones there are more concurrency.',
-    };
-  }
+  const { readyAt = now, rate } = execution;
+  if (readyAt <= now) return ready(execution, readyAt);
   const at = formatInstant(readyAt);
   if (rate !== undefined && execution.claimedAt === undefined && !execution.gated) {
     return {
@@ -140,12 +142,14 @@ function running({ execution, owner }: ExplainFacts): Explanation {
 }
 
 function waiting(facts: ExplainFacts): Explanation {
-  const { execution, awaits, openChildren, last } = facts;
+  const { execution, awaits, openChildren, last, now } = facts;
+  const { readyAt } = execution;
+  // What it waited for has come: its time.
+  if (readyAt !== undefined && readyAt <= now) return ready(execution, readyAt);
   const [open] = awaits;
   if (open !== undefined) return waitingForAnswer(facts);
   const parked = last.findLast(({ kind }) => kind === 'parked');
   const calls = (JSON.parse(parked?.body ?? '{}') as { for?: readonly string[] }).for ?? [];
-  const { readyAt } = execution;
   const until = readyAt === undefined ? {} : { until: readyAt };
   const signals = calls.filter((call) => call.startsWith('signal:')).map(nameOf);
   if (openChildren > 0) {
@@ -171,14 +175,15 @@ function waiting(facts: ExplainFacts): Explanation {
       until: readyAt,
     };
   }
+  // Z-21: all of these are told by something that is open.
   return {
     code: 'waiting-for-news',
-    sentence: `It waits for ${calls.join(', ') || 'a message'}.`,
-    advice: 'Look at its history; resume or cancel it when nothing will come.',
+    sentence: `It waits for ${calls.join(', ') || 'a message'}, and nothing is open that would bring it.`,
+    advice: 'Look at its history; signal it to wake it, or cancel it.',
   };
 }
 
-function waitingForAnswer({ awaits }: ExplainFacts): Explanation {
+function waitingForAnswer({ awaits, now }: ExplainFacts): Explanation {
   const names = [...new Set(awaits.map(({ name }) => `"${name}"`))].slice(0, 3).join(', ');
   const people = [...new Set(awaits.flatMap(({ assignee }) => assignee ?? []))].slice(0, 3);
   const dues = awaits.flatMap(({ dueAt }) => dueAt ?? []);
@@ -186,6 +191,13 @@ function waitingForAnswer({ awaits }: ExplainFacts): Explanation {
     (soonest, each) => (soonest === undefined || each < soonest ? each : soonest),
     undefined,
   );
+  if (until !== undefined && until <= now) {
+    return {
+      code: 'waiting-for-answer',
+      sentence: `It waits for ${names}, whose time passed at ${formatInstant(until)}: the next worker that looks settles it.`,
+      advice: 'Start a worker.',
+    };
+  }
   const by = people.length === 0 ? '' : ` by ${people.join(', ')}`;
   const time = until === undefined ? '' : `, until ${formatInstant(until)}`;
   return {

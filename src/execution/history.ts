@@ -5,36 +5,39 @@ import type { Fence } from '../lease/fence.ts';
 import type { Instant } from '../support/clock.ts';
 import type { Payload } from './names.ts';
 
-export type EventKind =
+export const EVENT_KINDS = [
   // The life of the execution.
-  | 'submitted'
-  | 'claimed'
-  | 'parked'
-  | 'given-back'
-  | 'paused'
-  | 'resumed'
-  | 'blocked'
-  | 'unblocked'
-  | 'completed'
-  | 'failed'
-  | 'cancelled'
-  | 'quarantined'
-  | 'compensating'
-  | 'compensated'
+  'submitted',
+  'claimed',
+  'parked',
+  'given-back',
+  'paused',
+  'resumed',
+  'blocked',
+  'unblocked',
+  'completed',
+  'failed',
+  'cancelled',
+  'quarantined',
+  'compensating',
+  'compensated',
   // What its code did.
-  | 'step-completed'
-  | 'step-failed'
-  | 'timer-set'
-  | 'timer-fired'
-  | 'child-spawned'
-  | 'child-ended'
-  | 'signal-received'
-  | 'await-opened'
-  | 'await-settled'
-  | 'cancel-requested'
-  | 'checkpointed'
-  | 'attached'
-  | 'progressed';
+  'step-completed',
+  'step-failed',
+  'timer-set',
+  'timer-fired',
+  'child-spawned',
+  'child-ended',
+  'signal-received',
+  'await-opened',
+  'await-settled',
+  'cancel-requested',
+  'checkpointed',
+  'attached',
+  'progressed',
+] as const;
+
+export type EventKind = (typeof EVENT_KINDS)[number];
 
 /** What a writer appends. The store adds seq, time and fence. */
 export interface NewEvent {

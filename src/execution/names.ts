@@ -14,6 +14,8 @@ export type PipelineName = Brand<string, 'PipelineName'>;
 export type CallKey = Brand<string, 'CallKey'>;
 /** One item of one await of one execution; follows from these three. */
 export type InteractionId = Brand<string, 'InteractionId'>;
+/** A UUID of version 7, of one record of the audit. Made by whoever acts. */
+export type AuditId = Brand<string, 'AuditId'>;
 /** A value as it is stored: JSON text, after codec and claim check. Stores never look inside. */
 export type Payload = Brand<string, 'Payload'>;
 

@@ -108,8 +108,9 @@ test('Y-3: what nobody ran is turned back by others; its holds stay', () => {
     { kind: 'paused', by: 'outsider' },
     { kind: 'compensating', by: 'outsider' },
   );
-  const { status, holds, compensating, seq } = projectHistory(events);
+  const { status, holds, compensating, seq, previous } = projectHistory(events);
   assert.deepEqual([status, holds, compensating, seq], ['queued', ['paused'], true, 5]);
+  assert.equal(previous, 'parked', 'how its last claim ended stays known');
 });
 
 test('Y-22: a re-drive that compensates is so from its start', () => {
@@ -118,6 +119,6 @@ test('Y-22: a re-drive that compensates is so from its start', () => {
     { kind: 'step-completed', by: 'outsider' },
     { kind: 'compensating', by: 'outsider' },
   );
-  const { status, compensating, previous } = projectHistory(events);
+  const { status, compensating, previous } = projectHistory(events, 'given-back');
   assert.deepEqual([status, compensating, previous], ['queued', true, 'given-back']);
 });

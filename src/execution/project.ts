@@ -53,9 +53,10 @@ const STEPS: Readonly<Partial<Record<EventKind, Step>>> = {
   unblocked: (draft) => {
     draft.holds = draft.holds.filter((each) => each !== 'blocked');
   },
-  // Said by an owner it is how it lets go; said by others, it was not running.
-  compensating: (draft) => {
-    leave(draft, 'queued');
+  // Said by an owner it is how it lets go; said by others, its last claim stays as it ended.
+  compensating: (draft, { fence }) => {
+    if (fence === undefined) draft.status = 'queued';
+    else leave(draft, 'queued');
     draft.compensating = true;
   },
   compensated: end,
@@ -65,12 +66,16 @@ const STEPS: Readonly<Partial<Record<EventKind, Step>>> = {
   quarantined: end,
 };
 
-export function projectHistory(events: readonly HistoryEvent[]): Projection {
+/** `start`: a re-drive begins as what was given back, whatever it reuses (Y-20). */
+export function projectHistory(
+  events: readonly HistoryEvent[],
+  start: Projection['previous'] = 'none',
+): Projection {
   const draft: Draft = {
     status: 'queued',
     seq: 0,
     claimedSeq: 0,
-    previous: 'none',
+    previous: start,
     fruitlessClaims: 0,
     compensating: false,
     holds: [],

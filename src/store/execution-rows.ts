@@ -9,7 +9,7 @@ import { toFence } from '../lease/fence.ts';
 import type { SessionId } from '../lease/names.ts';
 import { assert } from '../support/assert.ts';
 import { type Instant, laterBy, toInstant } from '../support/clock.ts';
-import type { Submit } from './contract/execution-store.ts';
+import type { Claimed, Submit } from './contract/execution-store.ts';
 
 export const STATUS_CODES: Readonly<Record<Status, number>> = {
   queued: 0,
@@ -39,6 +39,11 @@ export const LANE_CODES: Readonly<Record<Lane, number>> = { interactive: 0, batc
 
 /** A bit each. */
 export const HOLD_BITS: Readonly<Record<Hold, number>> = { paused: 1, blocked: 2, 'behind-key': 4 };
+
+/** As they are stored, with whatever other holds there are. */
+export function codesWith(hold: Hold): readonly number[] {
+  return [1, 2, 3, 4, 5, 6, 7].filter((bits) => (bits & HOLD_BITS[hold]) !== 0);
+}
 
 /** How the last claim ended, as the next one is told. Lost is not stored: it follows from the session. */
 export const PREVIOUS_CODES = { none: 0, parked: 1, 'given-back': 2 } as const;
@@ -93,7 +98,7 @@ export interface ExecutionRow {
 /** The part of a submission that only people and the engine read. */
 type About = Pick<
   Submission,
-  'template' | 'submittedBy' | 'concurrency' | 'rate' | 'deadlineMs' | 'traceparent'
+  'template' | 'submittedBy' | 'scheduled' | 'concurrency' | 'rate' | 'deadlineMs' | 'traceparent'
 > & {
   readonly lineage?: ExecutionId;
   readonly tags?: readonly string[];
@@ -101,12 +106,13 @@ type About = Pick<
 };
 
 export function aboutOf(submission: Submission): string | null {
-  const { id, lineage, template, submittedBy, concurrency, rate, deadlineMs, traceparent } =
-    submission;
+  const { id, lineage, template, submittedBy, scheduled, concurrency, rate } = submission;
+  const { deadlineMs, traceparent } = submission;
   const about: About = {
     ...(lineage === id ? {} : { lineage }),
     ...(template === undefined ? {} : { template }),
     ...(submittedBy === undefined ? {} : { submittedBy }),
+    ...(scheduled === undefined ? {} : { scheduled }),
     ...(concurrency === undefined ? {} : { concurrency }),
     ...(rate === undefined ? {} : { rate }),
     ...(deadlineMs === undefined ? {} : { deadlineMs }),
@@ -123,53 +129,55 @@ const NOTHING: readonly string[] = Object.freeze([]);
 const NO_HOLDS: readonly Hold[] = Object.freeze([]);
 const NO_ATTRIBUTES: Submission['attributes'] = Object.freeze({});
 
+/** As it is being put together. */
+type Making = { -readonly [Part in keyof ExecutionRecord]: ExecutionRecord[Part] };
+
+/** Parts that are missing are left out one by one, for every claim does this: a spread for each took twice as long. */
 export function toExecution(row: ExecutionRow): ExecutionRecord {
-  const status = toStatus(row.status);
-  const { lineage, tags, attributes, ...about }: About =
-    row.about === null ? {} : (JSON.parse(row.about) as About);
   const id = row.id as ExecutionId;
-  return {
+  const execution: Making = {
     id,
     project: row.project as ProjectName,
     pipeline: row.pipeline as ExecutionRecord['pipeline'],
     lane: row.lane === LANE_CODES.interactive ? 'interactive' : 'batch',
-    status,
+    status: toStatus(row.status),
     input: row.input as ExecutionRecord['input'],
-    lineage: lineage ?? id,
-    tags: tags ?? NOTHING,
-    attributes: attributes ?? NO_ATTRIBUTES,
-    ...about,
-    ...(row.key === null ? {} : { key: row.key }),
-    ...(row.intent === null ? {} : { intent: row.intent }),
-    ...(row.parent_id === null || row.parent_call === null
-      ? {}
-      : {
-          parent: {
-            id: row.parent_id as ExecutionId,
-            call: row.parent_call as NonNullable<Submission['parent']>['call'],
-          },
-        }),
-    ...(row.redrive_of === null ? {} : { redriveOf: row.redrive_of as ExecutionId }),
+    lineage: id,
+    tags: NOTHING,
+    attributes: NO_ATTRIBUTES,
     submittedAt: row.submitted_at as Instant,
-    ...(row.deadline_at === null ? {} : { deadlineAt: row.deadline_at as Instant }),
-    ...(row.ready_at === null ? {} : { readyAt: row.ready_at as Instant }),
     holds: toHolds(row.hold),
     gated: Boolean(row.gated),
     hasPlace: Boolean(row.has_place),
     compensable: row.saga === SAGA_CODES.compensable,
     compensating: row.saga === SAGA_CODES.compensating,
-    ...(row.fence === null ? {} : { fence: toFence(row.fence) }),
-    ...(row.session_id === null ? {} : { session: row.session_id as SessionId }),
-    ...(row.claimed_at === null ? {} : { claimedAt: row.claimed_at as Instant }),
     fruitlessClaims: row.fruitless,
     seq: row.seq,
     news: row.news,
     wakeAfter: row.wake_after,
-    ...(row.ended_at === null ? {} : { endedAt: row.ended_at as Instant }),
-    ...(row.progress === null
-      ? {}
-      : { progress: row.progress as NonNullable<ExecutionRecord['progress']> }),
   };
+  if (row.fence !== null) execution.fence = toFence(row.fence);
+  if (row.session_id !== null) execution.session = row.session_id as SessionId;
+  if (row.claimed_at !== null) execution.claimedAt = row.claimed_at as Instant;
+  if (row.ready_at !== null) execution.readyAt = row.ready_at as Instant;
+  if (row.ended_at !== null) execution.endedAt = row.ended_at as Instant;
+  if (row.deadline_at !== null) execution.deadlineAt = row.deadline_at as Instant;
+  if (row.key !== null) execution.key = row.key;
+  if (row.intent !== null) execution.intent = row.intent;
+  if (row.parent_id !== null && row.parent_call !== null) {
+    execution.parent = {
+      id: row.parent_id as ExecutionId,
+      call: row.parent_call as NonNullable<Submission['parent']>['call'],
+    };
+  }
+  if (row.redrive_of !== null) execution.redriveOf = row.redrive_of as ExecutionId;
+  if (row.progress !== null) {
+    execution.progress = row.progress as NonNullable<ExecutionRecord['progress']>;
+  }
+  // `lineage`, `tags` and `attributes` are there when they are not what they are here already.
+  return row.about === null
+    ? execution
+    : { ...execution, ...(JSON.parse(row.about) as Partial<About>) };
 }
 
 function toHolds(bits: number): readonly Hold[] {
@@ -250,4 +258,9 @@ export function toInboxMessage(row: InboxRow): InboxMessage {
     ...(row.name === null ? {} : { name: row.name }),
     ...(row.body === null ? {} : { body: row.body as NonNullable<InboxMessage['body']> }),
   };
+}
+
+/** As the event of the claim says. */
+export function previousIn(said: string | null | undefined): Claimed['previous'] {
+  return (JSON.parse(said ?? '{}') as Partial<Claimed>).previous ?? 'none';
 }

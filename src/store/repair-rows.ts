@@ -1,6 +1,11 @@
 // How the SQL stores write dead letters and the outcomes of bulk jobs: one shape of row for both.
 
-import type { DeadLetter, DeadLetterGroup, DeadLetterRecord } from '../execution/dead-letter.ts';
+import {
+  type DeadLetter,
+  type DeadLetterGroup,
+  type DeadLetterRecord,
+  storable,
+} from '../execution/dead-letter.ts';
 import type { TerminalStatus } from '../execution/execution.ts';
 import type { FailureCategory } from '../execution/failure.ts';
 import type { ExecutionId, PipelineName, ProjectName } from '../execution/names.ts';
@@ -43,7 +48,7 @@ export function toDeadLetter(row: DeadLetterRow): DeadLetterRecord {
 export function fromDeadLetter(
   letter: DeadLetter,
 ): Pick<DeadLetterRow, 'category' | 'code' | 'reason' | 'step' | 'attempts'> {
-  const { category, code, reason, step = null, attempts } = letter;
+  const { category, code, reason, step = null, attempts } = storable(letter);
   return { category, code, reason, step, attempts };
 }
 

@@ -19,7 +19,7 @@ export interface TemplateRow {
 type About = TemplateOptions & Pick<Template, 'by'>;
 
 export function fromTemplate(template: PutTemplate): Omit<TemplateRow, 'at'> {
-  const { project, id, version, pipeline, digest, defaults, ...rest } = template;
+  const { project, id, version, pipeline, digest, defaults, audit: _, ...rest } = template;
   const about: About = rest;
   const text = JSON.stringify(about);
   return { project, id, version, pipeline, digest, defaults, about: text === '{}' ? null : text };

@@ -124,6 +124,8 @@ export function boundedText(what: string, value: unknown, bytesMax: number): str
   if (!value.isWellFormed()) {
     throw new InvalidInput(`${what} must be well-formed text; it has half of a surrogate pair.`);
   }
+  // Three bytes a character at most: what is short need not be measured.
+  if (value.length * 3 <= bytesMax) return value;
   const bytes = Buffer.byteLength(value);
   if (bytes > bytesMax) {
     throw new InvalidInput(`${what} must be at most ${bytesMax} bytes of UTF-8; got ${bytes}.`);

@@ -3,7 +3,11 @@
 
 import type { SessionId } from '../lease/names.ts';
 import type { KernelStore } from '../lease/port.ts';
-import type { ClaimAnswer, ExecutionStore } from '../store/contract/execution-store.ts';
+import type {
+  ClaimAnswer,
+  CoordinatorStore,
+  ExecutionStore,
+} from '../store/contract/execution-store.ts';
 import { OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
 
 /**
@@ -27,7 +31,7 @@ export interface FaultyStore<Store extends KernelStore = KernelStore> {
   unhang(): void;
 }
 
-/** A store that keeps executions has them misbehave too. */
+/** A store that keeps executions has them, and its access keys, misbehave too. */
 export function faultyStore<Store extends KernelStore>(inner: Store): FaultyStore<Store> {
   const planned = new Map<string, StoreFault[]>();
   const calls = new Map<string, number>();
@@ -46,13 +50,14 @@ export function faultyStore<Store extends KernelStore>(inner: Store): FaultyStor
     return answer;
   };
 
-  const { executions } = inner as { readonly executions?: ExecutionStore };
+  const { executions, access } = inner as Partial<CoordinatorStore>;
   return {
     store: {
       ...inner,
       sessions: wrap('sessions', inner.sessions, misbehave),
       leases: wrap('leases', inner.leases, misbehave),
       ...(executions && { executions: wrapExecutions(executions, misbehave) }),
+      ...(access && { access: wrap('access', access, misbehave) }),
     },
     fail: (verb, fault, times = 1) => {
       planned.set(verb, [...(planned.get(verb) ?? []), ...Array<StoreFault>(times).fill(fault)]);

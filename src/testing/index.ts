@@ -1,6 +1,7 @@
 // holdfast/testing: time that tests move, a store that misbehaves on request, and the contracts that
 // every store keeps.
 
+export { type AccessCase, accessContract, runAccessCase } from './access-contract/index.ts';
 export {
   type ExecutionBackend,
   type ExecutionCase,

@@ -28,15 +28,19 @@ interface Ending {
 interface Told {
   readonly name: VictimArgs['story'];
   readonly status: string;
+  readonly records: readonly string[];
   readonly effects: number;
   /** Of effects, by the end of their keys: the first comes before the second. */
   readonly order: readonly (readonly [string, string])[];
+  /** Submit, claims, steps, parkings and ends cannot be fewer; 15 unless said. */
+  readonly commitsMin?: number;
 }
 
-const ORDER: Told = { name: 'order', status: 'completed', effects: 7, order: [] };
+const ORDER: Told = { name: 'order', status: 'completed', records: [], effects: 7, order: [] };
 const SAGA: Told = {
   name: 'saga',
   status: 'compensated',
+  records: ['boss answer'],
   effects: 4,
   order: [
     ['/step:charge#1', 'undo:step:charge#1'],
@@ -44,29 +48,45 @@ const SAGA: Told = {
   ],
 };
 
+/** Y-10: its dead letter is there with its end, or neither is. */
+const LETTER: Told = {
+  name: 'letter',
+  status: 'failed',
+  records: [],
+  effects: 2,
+  order: [],
+  commitsMin: 4,
+};
+
 interface Final {
   readonly status: string;
   readonly output: unknown;
+  /** J-1: what people did, once each. */
+  readonly records: readonly string[];
   readonly children: readonly string[];
   /** What the code did, without when and by whom. */
   readonly facts: readonly string[];
   readonly attachments: readonly string[];
+  readonly letters: readonly string[];
 }
 
-/** Submit, claims, steps, parkings and ends cannot be fewer. */
 const COMMITS_MIN = 15;
 const LIVES_MAX = 5;
 
 export function registerEveryCommit(backend: CrashBackend): void {
   test(`${backend.kind}: P3, X-24: killed at every commit, it ends as if nobody had died`, (t) =>
     killEverywhere(backend, ORDER, t));
-  test(`${backend.kind}: Y-1, Y-4: a saga killed at every commit is undone, once and in order`, (t) =>
+  test(`${backend.kind}: Y-1, Y-4, J-1: a saga killed at every commit is undone, once and in order, and its answer recorded once`, (t) =>
     killEverywhere(backend, SAGA, t));
+  test(`${backend.kind}: Y-10: what fails and is killed at every commit leaves one dead letter`, (t) =>
+    killEverywhere(backend, LETTER, t));
 }
 
 async function killEverywhere(backend: CrashBackend, story: Told, t: TestContext): Promise<void> {
   const calm = await live(backend, story, undefined);
   assert.equal(calm.final.status, story.status);
+  assert.deepEqual(calm.final.records, story.records);
+  assert.equal(calm.final.letters.length, story.status === 'failed' ? 1 : 0);
   const deaths = await Promise.all([
     killEach(backend, story, { phase: 'before', calm: calm.final }),
     killEach(backend, story, { phase: 'after', calm: calm.final }),
@@ -90,7 +110,10 @@ async function killEach(
     checkEffects(told.effects, story, when);
     if (told.wasKilled) continue;
     assert.ok(told.commits < n, `${when}: it counted ${told.commits} commits and was not killed`);
-    assert.ok(n > COMMITS_MIN, `${when}: only ${told.commits} commits were counted`);
+    assert.ok(
+      n > (story.commitsMin ?? COMMITS_MIN),
+      `${when}: only ${told.commits} commits were counted`,
+    );
     return n - 1;
   }
 }
@@ -161,10 +184,14 @@ async function finalState(backend: CrashBackend, place: string): Promise<Final> 
     );
     const attachments = await holdfast.attachments(order.id);
     const output = order.status === 'completed' ? await holdfast.result(order.id) : undefined;
+    const letters = (await holdfast.repair.deadLetters()).items;
     const pending = await holdfast.awaits.list({ open: true });
     assert.deepEqual(pending.items, [], 'W-9: nothing is left pending');
+    const acts = await holdfast.audit.list();
+    const records = acts.items.map(({ actor, act }) => `${actor} ${act}`);
     await holdfast.close();
     return {
+      records,
       status: order.status,
       output,
       children: children.map(({ status, input }) => `${input} ${status}`).sort(),
@@ -173,6 +200,7 @@ async function finalState(backend: CrashBackend, place: string): Promise<Final> 
         .map(({ kind, name }) => `${kind} ${name ?? ''}`)
         .sort(),
       attachments: attachments.map(({ name, bytes }) => `${name} ${bytes}`),
+      letters: letters.map(({ status, step, reason }) => `${status} ${step}: ${reason}`),
     };
   } finally {
     await store.close();

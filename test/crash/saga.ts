@@ -22,6 +22,27 @@ export function sagaPipeline(effects: string): Pipeline<number, unknown> {
   });
 }
 
+/** A step that is done, and one that fails for good. */
+export function letterPipeline(effects: string): Pipeline<number, unknown> {
+  const note = ({ idempotencyKey, fence }: StepContext): void => {
+    appendFileSync(effects, `${JSON.stringify({ key: idempotencyKey, fence })}\n`);
+  };
+  return pipeline({
+    name: 'letter',
+    async run(ctx, n: number) {
+      await ctx.step('seal', (step) => note(step));
+      return ctx.step(
+        'deliver',
+        (step) => {
+          note(step);
+          throw new Error(`nobody takes letter ${n}`);
+        },
+        { retry: { attempts: 1 } },
+      );
+    },
+  });
+}
+
 /** As whoever has to approve would do it, as often as it takes. */
 export async function refuse(holdfast: Holdfast, execution: string): Promise<void> {
   await holdfast.awaits

@@ -4,12 +4,12 @@
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { crashPipelines } from './pipelines.ts';
-import { refuse, sagaPipeline } from './saga.ts';
+import { letterPipeline, refuse, sagaPipeline } from './saga.ts';
 
 export interface VictimArgs {
   readonly store: { readonly kind: 'sqlite' | 'postgres'; readonly place: string };
   readonly effects: string;
-  readonly story: 'order' | 'saga';
+  readonly story: 'order' | 'saga' | 'letter';
   /** Which commit; never when absent. */
   readonly dieAt?: { readonly phase: 'before' | 'after'; readonly n: number };
 }
@@ -20,9 +20,15 @@ let commits = 0;
 const store = await open();
 const { order, item } = crashPipelines(args.effects);
 const saga = sagaPipeline(args.effects);
+const letter = letterPipeline(args.effects);
 const holdfast = new Holdfast({ store, parkAfterMs: 20 });
-await holdfast.worker({ pipelines: [order, item, saga], concurrency: 1, ttlMs: 300, pollMs: 100 });
-const told = args.story === 'order' ? order : saga;
+await holdfast.worker({
+  pipelines: [order, item, saga, letter],
+  concurrency: 1,
+  ttlMs: 300,
+  pollMs: 100,
+});
+const told = { order, saga, letter }[args.story];
 const handle = await holdfast.submit(told, 4, { key: 'the order' });
 if (args.story === 'saga') await refuse(holdfast, handle.id);
 const output = await handle.result().catch((error: { readonly status?: string }) => error.status);

@@ -87,3 +87,37 @@ test('an overall deadline ends an execution that waits, and closes what it asks'
   const info = await stage.holdfast.awaits.get({ execution: handle.id, name: 'it' });
   assert.deepEqual([info?.status, info?.unit?.status], ['closed', 'cancelled']);
 });
+
+test('an answer of long ago is reused by a re-drive: nothing that can be driven again is forgotten', async () => {
+  let isBroken = true;
+  const asking = pipeline({
+    name: 'asking',
+    async run(ctx) {
+      const outcome = await ctx.await<string>('it');
+      await ctx.step(
+        'deliver',
+        () => {
+          if (isBroken) throw new Error('closed');
+        },
+        { retry: { attempts: 1 } },
+      );
+      return outcome.kind === 'answered' && outcome.value;
+    },
+  });
+  await using stage = await openTestHoldfast({ pipelines: [asking] });
+  const { id, result } = await stage.holdfast.submit(asking, undefined);
+  const failed = assert.rejects(result(), { status: 'failed' });
+  await stage.advance(0);
+  await stage.holdfast.awaits.answer({ execution: id, name: 'it' }, 'yes');
+  await stage.advance(0);
+  await failed;
+  // The machine is off for longer than anything is kept by default.
+  stage.clock.suspend(400 * DAY_MS);
+  await stage.restart();
+  await stage.holdfast.store.sessions.sweep({ limit: 1_000 });
+  isBroken = false;
+  const again = await stage.holdfast.repair.redrive(id);
+  await stage.advance(0);
+  assert.equal(await stage.holdfast.result(again.id), 'yes');
+  assert.deepEqual((await stage.holdfast.awaits.list({ execution: again.id })).items, []);
+});

@@ -12,6 +12,7 @@ import type { Argument } from './bad-arguments/argument.ts';
 import { OF_CODE } from './bad-arguments/of-code.ts';
 import { type Given, OF_HOLDFAST } from './bad-arguments/of-holdfast.ts';
 import { OF_OPENINGS } from './bad-arguments/of-openings.ts';
+import { OF_OPERATORS } from './bad-arguments/of-operators.ts';
 import { fine, onHoldfast } from './bad-arguments/on-holdfast.ts';
 import { WRONG, WRONG_NAMES, type WrongName } from './bad-arguments/wrong-values.ts';
 import { pause } from './stage.ts';
@@ -24,6 +25,8 @@ async function written({ holdfast, handle }: Given): Promise<string> {
     await store.executions.inbox({ id: handle.id, after: 0, limit: 100 }),
     await templates.list(),
     await schedules.list(),
+    (await holdfast.audit.list({ limit: 10_000 })).items,
+    (await holdfast.refusals()).items,
     [...(await store.sessions.list({ limit: 100 }))].map(({ session }) => session.id),
   ]);
 }
@@ -72,10 +75,10 @@ async function problemsOf<From>(
   return problems;
 }
 
-test('every argument of Holdfast, templates and schedules is checked, and nothing is written', async () => {
+test('every argument of Holdfast, templates, schedules and the audit is checked, and nothing is written', async () => {
   await onHoldfast(async (given) => {
     const before = await written(given);
-    assert.deepEqual(await problemsOf(OF_HOLDFAST, given), []);
+    assert.deepEqual(await problemsOf([...OF_HOLDFAST, ...OF_OPERATORS], given), []);
     assert.equal(await written(given), before);
     assert.equal(await (await given.holdfast.submit(fine, undefined)).result(), 'fine');
   });

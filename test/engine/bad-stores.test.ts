@@ -98,6 +98,21 @@ test('a history that cannot be read blocks the execution, and it can be resumed'
   );
 });
 
+test('who submits something large is told at once that the store is away', async () => {
+  await on(
+    () => ({ putBlob: () => Promise.reject(new StoreUnavailable('Away for a moment.')) }),
+    async (holdfast) => {
+      const large = 'x'.repeat(5_000);
+      const away = { name: 'StoreUnavailable' };
+      await assert.rejects(holdfast.submit('large', large), away);
+      const put = { id: 'large', pipeline: 'large' } as const;
+      await assert.rejects(holdfast.templates.put({ ...put, version: 1, defaults: large }), away);
+      await assert.rejects(holdfast.schedules.put({ ...put, every: 1_000, input: large }), away);
+    },
+    { payloads: { inlineBytesMax: 1_000 } },
+  );
+});
+
 test('a store that is away when a large result is put aside does not make the step run again', async () => {
   let failures = 3;
   let ran = 0;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { test } from 'node:test';
+import { newKey } from '../../src/access/secret.ts';
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
 import { openMemoryStore } from '../../src/store/memory/open.ts';
@@ -111,4 +112,17 @@ test('X-17: a cancel that comes between claim and start is seen, though nothing 
   while ((calls.get('sessions.heartbeat') ?? 0) < heartbeats + 2) await pause(5);
   unhang();
   await assert.rejects(result({ signal: AbortSignal.timeout(5_000) }), { status: 'cancelled' });
+});
+
+test('P-6: a first key whose answer was lost is asked for again and is there already', async () => {
+  const memory = openMemoryStore();
+  const faulty = faultyStore(memory);
+  const { id, digest } = newKey();
+  const first = { id, digest, name: 'first', roles: ['admin'], first: true } as const;
+  faulty.fail('access.addKey', 'unavailable');
+  faulty.fail('access.addKey', 'lost-answer');
+  const answer = await untilAnswered(() => faulty.store.access.addKey(first));
+  assert.deepEqual(answer, { kind: 'added', existing: true });
+  assert.equal(faulty.calls.get('access.addKey'), 3);
+  await memory.close();
 });

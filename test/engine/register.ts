@@ -1,5 +1,6 @@
 import { test } from 'node:test';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
+import { checkInvariants } from '../../src/testing/execution-contract/check-invariants.ts';
 import { BEHAVIOURS } from './behaviours/index.ts';
 import { Stage } from './stage.ts';
 
@@ -17,6 +18,8 @@ export function registerBehaviours(backend: EngineBackend): void {
       const stage = new Stage(store);
       try {
         await behaviour.run(stage);
+        // Z-3: nothing that the engine leaves is stale.
+        await checkInvariants(store);
       } finally {
         await stage.close();
         await close();

@@ -47,12 +47,13 @@ export class Stage {
   holdfastWith(
     change: (executions: ExecutionStore) => Partial<ExecutionStore>,
     changed: Partial<CoordinatorStore> = {},
+    options: Omit<HoldfastOptions, 'store'> = {},
   ): Holdfast {
     const { executions } = this.store;
     const verbs = { ...executions, ...change(executions) };
     const store = { ...this.store, ...changed, executions: verbs };
     const observer = { report: (report: ExecutionReport) => this.reports.push(report) };
-    const holdfast = new Holdfast({ store, observer, ...this.#options });
+    const holdfast = new Holdfast({ store, observer, ...this.#options, ...options });
     this.#holdfasts.push(holdfast);
     return holdfast;
   }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Holdfast } from '../../src/engine/holdfast.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
 import { openTestHoldfast } from '../../src/testing/index.ts';
 
@@ -140,4 +141,34 @@ test('what has left this process leaves no timer behind in it', async () => {
   await closing;
   assert.equal((await stage.holdfast.read(id))?.status, 'queued');
   assert.equal(stage.clock.waiting, 0);
+});
+
+test('P1: a step that takes far longer than the ttl of its worker is run once, whoever else waits for work', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let runs = 0;
+  const slow = pipeline({
+    name: 'slow',
+    run: (ctx) =>
+      ctx.step('long', () => {
+        runs += 1;
+        return promise;
+      }),
+  });
+  // Its own worker has a ttl of days and nothing to do here.
+  const idle = pipeline({ name: 'idle', run: () => undefined });
+  await using stage = await openTestHoldfast({ pipelines: [idle] });
+  const { store } = stage.holdfast;
+  const { clock } = stage;
+  const holdfast = new Holdfast({ store, clock, timers: clock.timers });
+  const { id } = await holdfast.submit(slow, undefined);
+  for (const owner of ['one', 'other']) {
+    await holdfast.worker({ pipelines: [slow], owner, ttlMs: 10_000, pollMs: 5_000 });
+  }
+  await stage.advance(20 * 60_000);
+  resolve();
+  await stage.advance(0);
+  assert.equal((await holdfast.read(id))?.status, 'completed');
+  const history = await holdfast.history(id);
+  assert.deepEqual([runs, history.filter(({ kind }) => kind === 'claimed').length], [1, 1]);
+  await holdfast.close();
 });

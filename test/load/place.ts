@@ -10,12 +10,16 @@ export type PlaceIn = (folder: string) => StorePlace | Promise<StorePlace>;
 
 const POLICY = { ttlMsMin: 100 } as const;
 
-export async function openAddressed(place: StorePlace): Promise<CoordinatorStore> {
+export async function openAddressed(
+  place: StorePlace,
+  onBoundary?: (phase: 'before' | 'after', n: number) => void,
+): Promise<CoordinatorStore> {
+  const options = { policy: POLICY, ...(onBoundary && { onBoundary }) };
   if (place.kind === 'sqlite') {
     const { openSqliteStore } = await import('../../src/store/sqlite/open.ts');
-    return openSqliteStore({ file: place.file, policy: POLICY });
+    return openSqliteStore({ file: place.file, ...options });
   }
   const { openPostgresStore } = await import('../../src/store/postgres/open.ts');
   const { url, schema } = place;
-  return openPostgresStore({ url, schema, policy: POLICY, connectionsMax: 4 });
+  return openPostgresStore({ url, schema, ...options, connectionsMax: 4 });
 }

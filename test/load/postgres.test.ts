@@ -2,6 +2,7 @@ import { after } from 'node:test';
 import { postgresForTests } from '../services/postgres.ts';
 import { registerBoundedRecovery } from './bounded-recovery.ts';
 import type { StorePlace } from './place.ts';
+import { registerKilledRedrive } from './redrive.ts';
 import { registerRollingRestart } from './rolling-restart.ts';
 import { registerTakeoverRace } from './takeover-race.ts';
 
@@ -16,5 +17,6 @@ async function freshSchema(): Promise<StorePlace> {
 registerRollingRestart('postgres', freshSchema);
 registerBoundedRecovery('postgres', freshSchema);
 registerTakeoverRace('postgres', freshSchema);
+registerKilledRedrive('postgres', freshSchema);
 
 after(async () => (await database).release());

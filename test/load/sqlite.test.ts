@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { after } from 'node:test';
 import { registerBoundedRecovery } from './bounded-recovery.ts';
 import type { PlaceIn } from './place.ts';
+import { registerKilledRedrive } from './redrive.ts';
 import { registerRollingRestart } from './rolling-restart.ts';
 import { registerTakeoverRace } from './takeover-race.ts';
 
@@ -15,3 +16,4 @@ const inFolder: PlaceIn = (place) => ({ kind: 'sqlite', file: join(place, 'hf.db
 registerRollingRestart('sqlite', inFolder);
 registerBoundedRecovery('sqlite', inFolder);
 registerTakeoverRace('sqlite', () => inFolder(folder));
+registerKilledRedrive('sqlite', inFolder);

@@ -1,9 +1,11 @@
 // The cases that a mutant must make fail, on the store that it is a mutant of.
 
 import {
+  accessContract,
   executionContract,
   leaseContract,
   type Need,
+  runAccessCase,
   runCase,
   runExecutionCase,
   skipReason,
@@ -34,9 +36,11 @@ export async function openContract(
   }
   const { backend, release } = await openForExecutions(store);
   const executions = executionBackend(backend);
-  const run = (each: (typeof executionContract)[number]): Promise<void> =>
-    runExecutionCase(each, executions);
-  return { release, cases: titled(executionContract, backend, run) };
+  const cases =
+    contract === 'access'
+      ? titled(accessContract, backend, (each) => runAccessCase(each, executions))
+      : titled(executionContract, backend, (each) => runExecutionCase(each, executions));
+  return { release, cases };
 }
 
 /** On PostgreSQL a schema for each case: what the fast ones empty are the tables of leases. */

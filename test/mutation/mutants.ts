@@ -1,7 +1,7 @@
 // Mutants of the stores that decide by predicates, in SQL or in Lua. A guard is a condition on a line of
 // its own that ends with `-- guard: <name>`, which is a comment in both; the mutants of a guard are the
 // statement without it, and the statement with one of its bounds moved by one. Each must make some case of the contract fail: of that of executions
-// where the guard stands in `executions/`, else of that of leases.
+// where the guard stands in `executions/`, of that of keys in `access/`, else of that of leases.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ export const MUTATED_STORES = ['sqlite', 'postgres', 'redis'] as const;
 export type MutatedStore = (typeof MUTATED_STORES)[number];
 
 /** Whose cases must notice it. */
-export const CONTRACTS = ['lease', 'execution'] as const;
+export const CONTRACTS = ['lease', 'execution', 'access'] as const;
 export type ContractName = (typeof CONTRACTS)[number];
 
 export interface Mutant {
@@ -31,9 +31,10 @@ export const STORES_FOLDER: string = join(import.meta.dirname, '../../src/store'
 const FOLDERS: readonly { readonly below: string; readonly contract: ContractName }[] = [
   { below: '', contract: 'lease' },
   { below: 'executions/', contract: 'execution' },
+  { below: 'access/', contract: 'access' },
 ];
 
-/** Not every store keeps executions. */
+/** Not every store keeps executions and keys. */
 function hasContract(store: MutatedStore, contract: ContractName): boolean {
   const below = FOLDERS.find((folder) => folder.contract === contract)?.below ?? '';
   return existsSync(join(STORES_FOLDER, store, below));

@@ -14,8 +14,8 @@ import {
 import { CONTRACTS, type ContractName, MUTATED_STORES, type Mutant, mutantsOf } from './mutants.ts';
 import { readKillers } from './verdict.ts';
 
-/** How many mutants a run that is not long judges, so that both contracts are asked. */
-const SAMPLE = { lease: 8, execution: 4 };
+/** How many mutants a run that is not long judges, so that all contracts are asked. */
+const SAMPLE = { lease: 8, execution: 4, access: 1 };
 
 test('a guard has a mutant without it and one for each of its bounds', () => {
   const at = '     and at > :now -- guard: at`;';

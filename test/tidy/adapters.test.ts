@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ADAPTERS, adapterProblems, LEASES_ONLY } from './adapters.ts';
 import { projectPaths } from './project-files.ts';
 
-/** Adapters that must have what stands in `executions/`. */
+/** Adapters that must have what stands in `executions/` and `access/`. */
 const KEEP_EXECUTIONS = ADAPTERS.filter((adapter) => !LEASES_ONLY.includes(adapter));
 
 test('every adapter has the same operation files', () => {
@@ -48,7 +48,9 @@ test('the rule bites in the folders of an adapter, whatever they are called', ()
 
 test('what the port asks for is missed even when no adapter has it, and is no extra', () => {
   const required = ['executions/claim.ts'];
-  assert.equal(adapterProblems([], {}, required).length, KEEP_EXECUTIONS.length);
+  for (const name of [...required, 'access/keys.ts']) {
+    assert.equal(adapterProblems([], {}, [name]).length, KEEP_EXECUTIONS.length);
+  }
   const claim = KEEP_EXECUTIONS.map((adapter) => `src/store/${adapter}/executions/claim.ts`);
   assert.deepEqual(adapterProblems(claim, {}, required), []);
   const extra = { memory: { 'executions/claim.ts': 'has reasons' } };

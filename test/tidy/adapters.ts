@@ -1,35 +1,54 @@
 /** Folders of src/store that must answer every port with the same operation files, below them too. */
 export const ADAPTERS: readonly string[] = ['memory', 'sqlite', 'postgres', 'redis', 'etcd'];
 
-/** Those that keep leases only; what stands in `executions/` elsewhere is not asked of them. */
+/** Those that keep leases only; what stands in these folders elsewhere is not asked of them. */
 export const LEASES_ONLY: readonly string[] = ['redis', 'etcd'];
+const BEYOND_LEASES: readonly string[] = ['executions/', 'access/'];
 
 /** What the port for executions asks for: a file each, in every adapter that keeps them, even if all forgot it. */
 export const EXECUTION_FILES: readonly string[] = [
-  ...['open', 'submit', 'claim', 'record', 'transact', 'finish', 'park', 'give-back', 'inbox'],
+  ...[
+    'open',
+    'submit',
+    'claim',
+    'carried',
+    'record',
+    'transact',
+    'finish',
+    'park',
+    'give-back',
+    'inbox',
+  ],
   ...['cancel', 'pause', 'resume', 'signal', 'maintain', 'read-execution', 'outcomes', 'history'],
   ...['list', 'children', 'attachments', 'blobs', 'deliver', 'gates', 'templates', 'schedules'],
-  ...['fire-schedule'],
+  ...['fire-schedule', 'audit', 'refusals'],
 ].map((name) => `executions/${name}.ts`);
+
+/** The same for projects and access keys. */
+export const ACCESS_FILES: readonly string[] = ['open', 'projects', 'keys'].map(
+  (name) => `access/${name}.ts`,
+);
 
 /** Files an adapter has for itself, each with the reason. Everything else is an operation. */
 export const EXTRA_FILES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   memory: {
     'state.ts': 'holds in plain maps what the SQL stores hold in tables',
     'line.ts': 'who stands in line, which the SQL stores say in SQL',
+    'access/state.ts': 'holds in plain maps what the SQL stores hold in tables',
     'executions/state.ts': 'holds in plain maps what the SQL stores hold in tables',
+    'executions/books.ts': 'holds in plain maps what the SQL stores hold in tables',
     'executions/heap.ts': 'what comes first by time, which the SQL stores say with an index',
     'executions/ready.ts': 'what may be claimed, which the SQL stores say with an index',
     'executions/owner.ts': 'what the verbs of owners share',
     'executions/command.ts': 'what the four commands share',
     'executions/end.ts': 'all that an end does, whoever brings it about',
+    'executions/reconcile-facts.ts': 'what is compared with each other, part by part',
   },
   sqlite: {
     'connect.ts': 'opens the file and checks that it is ours and durable',
     'connection.ts': 'one connection with its prepared statements',
     'database.ts': 'group commit: many operations, one transaction',
     'transaction.ts': 'what an operation sees: statements, time, events, hints',
-    'store-clock.ts': 'the file has no clock; the host has one that may be set back',
     'load-view.ts': 'what refusals are explained from',
     'grant-lease.ts': 'the statement of acquire, too long to share a file',
     'delete-old.ts': 'the deletions of sweep, too long to share a file',
@@ -45,6 +64,10 @@ export const EXTRA_FILES: Readonly<Record<string, Readonly<Record<string, string
     'executions/load-await.ts': 'units and interactions as they are read',
     'executions/load-execution.ts': 'rows of executions as arrays',
     'executions/lost.ts': 'what dead sessions left, too long to share a file',
+    'executions/mend-waiting.ts': 'repairs of what waits, too long to share a file',
+    'executions/rates.ts': 'the turns of rate keys',
+    'executions/reconcile-facts.ts': 'what is compared with each other, part by part',
+    'executions/reconcile-waiting.ts': 'what waits and could wake, too long to share a file',
     'executions/strays.ts': 'claims whose answer was lost with the commit',
     'executions/take-claims.ts': 'what a claim does to the executions that were chosen',
     'executions/owner-view.ts': 'what refusals are explained from',
@@ -86,6 +109,8 @@ export const EXTRA_FILES: Readonly<Record<string, Readonly<Record<string, string
     'executions/await-verbs.ts': 'names the verbs of awaits, too many to share a file',
     'executions/bell.ts': 'LISTEN and NOTIFY between processes',
     'executions/boundaries.ts': 'counts commits, so that a test can end the process at any of them',
+    'executions/change-schedule.ts':
+      'a change of a schedule and its audit, too long to share a file',
     'executions/claim-statement.ts': 'the statement of claim, too long to share a file',
     'executions/command.ts': 'what the four commands share',
     'executions/command-await.ts': 'what the three commands on awaits share',
@@ -101,7 +126,11 @@ export const EXTRA_FILES: Readonly<Record<string, Readonly<Record<string, string
     'executions/parts.ts': 'what every verb works with',
     'executions/places.ts': 'the places of concurrency keys, locked',
     'executions/rates.ts': 'the turns of rate keys, locked',
+    'executions/mend-waiting.ts': 'repairs of what waits, too long to share a file',
+    'executions/reconcile-facts.ts': 'what is compared with each other, part by part',
+    'executions/reconcile-waiting.ts': 'what waits and could wake, too long to share a file',
     'executions/redrive-rows.ts': 'what a re-drive reads and leaves, too long to share a file',
+    'executions/repair-verbs.ts': 'names the verbs of repair and audit, too many to share a file',
     'executions/refuse-claim.ts': 'what refusals of claims are explained from',
     'executions/rows.ts': 'executions as they are read and written whole',
     'executions/strays.ts': 'claims whose answer was lost with the connection',
@@ -146,11 +175,15 @@ export function nameWithin(adapter: string, path: string): string | undefined {
   return path.startsWith(folder) ? path.slice(folder.length) : undefined;
 }
 
+function isBeyondLeases(name: string): boolean {
+  return BEYOND_LEASES.some((folder) => name.startsWith(folder));
+}
+
 /** Adapters that lack an operation another one has, and extra files that no longer exist. */
 export function adapterProblems(
   paths: readonly string[],
   extraFiles: ExtraFiles = EXTRA_FILES,
-  required: readonly string[] = EXECUTION_FILES,
+  required: readonly string[] = [...EXECUTION_FILES, ...ACCESS_FILES],
 ): readonly string[] {
   const filesOf = (adapter: string) =>
     paths
@@ -166,7 +199,7 @@ export function adapterProblems(
   return ADAPTERS.flatMap((adapter) => {
     const files = filesOf(adapter);
     const missing = [...operations]
-      .filter((name) => !(LEASES_ONLY.includes(adapter) && name.startsWith('executions/')))
+      .filter((name) => !(LEASES_ONLY.includes(adapter) && isBeyondLeases(name)))
       .filter((name) => !files.includes(name))
       .map((name) => `src/store/${adapter}/${name} is missing; the port or another adapter has it`);
     const stale = Object.keys(extraFiles[adapter] ?? {})

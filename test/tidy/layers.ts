@@ -5,7 +5,7 @@ const ADAPTERS = ['store/memory', 'store/sqlite', 'store/postgres', 'store/redis
 const PROTOCOLS = ['protocol/rest', 'protocol/grpc', 'protocol/sqs'];
 const KERNEL = ['support', 'lease'];
 const MODEL = [...KERNEL, 'execution'];
-const PORTS = [...MODEL, 'store/contract'];
+const PORTS = [...MODEL, 'access', 'store/contract'];
 const LIBRARY = [...PORTS, ...ADAPTERS, 'engine', 'recipes', 'guards', 'observe'];
 const WIRE = ['protocol/messages', ...PROTOCOLS];
 
@@ -14,7 +14,8 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   support: [],
   lease: ['support'],
   execution: KERNEL,
-  'store/contract': MODEL,
+  access: MODEL,
+  'store/contract': [...MODEL, 'access'],
   'store/memory': PORTS,
   'store/sqlite': PORTS,
   'store/postgres': PORTS,

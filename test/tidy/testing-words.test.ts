@@ -8,8 +8,8 @@ import { readProjectFile } from './project-files.ts';
 /** In the words of the documents. */
 const EXPORTS: Readonly<Record<string, readonly string[]>> = {
   'time travel for pipelines': ['openTestHoldfast'],
-  'the contract suites as data': ['leaseContract', 'executionContract'],
-  'the contract suite as data': ['leaseContract', 'executionContract'],
+  'the contract suites as data': ['leaseContract', 'executionContract', 'accessContract'],
+  'the contract suite as data': ['leaseContract', 'executionContract', 'accessContract'],
   'a manual clock': ['ManualClock'],
   'a store that misbehaves on request': ['faultyStore'],
 };

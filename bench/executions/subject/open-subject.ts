@@ -59,9 +59,9 @@ export async function openSubject(place: Place, part?: string): Promise<Subject>
 }
 
 /** `part` tells several stores in one place apart. */
-function openStore(
+export function openStore(
   place: Place,
-  part: string | undefined,
+  part?: string,
 ): CoordinatorStore | Promise<CoordinatorStore> {
   switch (place.kind) {
     case 'memory':

@@ -5,8 +5,9 @@ import { Fault } from '../../support/fault.ts';
 import { wholeNumber } from '../../support/options.ts';
 import type { StepContext } from '../context.ts';
 import { guardedSignal } from '../guarded.ts';
-import { insideStep } from '../inside-step.ts';
+import { runInside } from '../inside-step.ts';
 import { LazyAbort } from '../lazy-abort.ts';
+import { after } from '../quiet.ts';
 import type { Run } from '../run.ts';
 import type { StepPlan } from './step-plan.ts';
 
@@ -62,7 +63,7 @@ export class Attempt<Output> implements StepContext {
 
   /** What it calls of the context is refused: it is inside a step. */
   start(): Output | Promise<Output> {
-    return insideStep.run(this.#run, runAttempt, this) as Output | Promise<Output>;
+    return runInside(this.#run, runAttempt<Output>, this);
   }
 
   run(): Output | Promise<Output> {
@@ -72,7 +73,7 @@ export class Attempt<Output> implements StepContext {
 
   async #runWithin(timeoutMs: number): Promise<Output> {
     const { promise, reject } = Promise.withResolvers<never>();
-    this.#cancelTimer = this.#run.config.timers.after(timeoutMs, () => {
+    this.#cancelTimer = after(this.#run, timeoutMs, () => {
       const timedOut = new StepTimedOut(this.#plan.name, timeoutMs);
       reject(timedOut);
       this.#stop ??= new LazyAbort();

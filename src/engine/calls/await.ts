@@ -11,7 +11,7 @@ import {
   StoreCorrupt,
   StoreUnavailable,
 } from '../../support/fault.ts';
-import { unreadable } from '../../support/options.ts';
+import { thrownText, unreadable } from '../../support/options.ts';
 import {
   type Asked,
   type AwaitOutcome,
@@ -28,6 +28,7 @@ import { childId, interactionIdOf } from '../ids.ts';
 import type { CallBody, Opening, Settlement } from '../ledger.ts';
 import type { Payloads } from '../payloads.ts';
 import { questionOf } from '../pipeline.ts';
+import { after, soon } from '../quiet.ts';
 import type { Run } from '../run.ts';
 
 export type { Asked } from '../await-options.ts';
@@ -72,7 +73,7 @@ export async function awaitAnswers(
 }
 
 export class AwaitCall implements Call {
-  waits?: Wait;
+  waits: Wait | undefined;
   readonly #run: Run;
   readonly #plan: AwaitPlan;
   readonly #resolve: (outcome: Outcome) => void;
@@ -111,14 +112,14 @@ export class AwaitCall implements Call {
     this.#open()
       .catch((error: unknown) => {
         this.#run.calls.delete(key);
-        this.#reject(error instanceof Error ? error : new Error(String(error)));
+        this.#reject(error instanceof Error ? error : new Error(thrownText(error)));
       })
       .finally(() => this.#run.active(-1));
   }
 
   settle(settlement: Settlement): Promise<void> {
     this.#cancelTimer?.();
-    delete this.waits;
+    this.waits = undefined;
     this.#run.ledger.closeAwait(this.key);
     const { payloads } = this.#run.config;
     const body = settlement.body as unknown as SettledBody;
@@ -177,7 +178,7 @@ export class AwaitCall implements Call {
     const [first] = reminders;
     if (first !== undefined) run.config.awaitDueIn(first.afterMs);
     this.#waitUntil(ms === undefined ? undefined : laterBy(run.storeNow(), ms));
-    run.config.timers.soon(() => {
+    soon(run, () => {
       if (!run.isOver && run.activeSteps > 0) run.journal.flush();
     });
   }
@@ -193,7 +194,7 @@ export class AwaitCall implements Call {
     this.waits = dueAt === undefined ? {} : { dueAt };
     if (dueAt !== undefined) {
       const delayMs = Math.max(0, dueAt - this.#run.storeNow());
-      this.#cancelTimer = this.#run.config.timers.after(delayMs, () => this.#fire(dueAt));
+      this.#cancelTimer = after(this.#run, delayMs, () => this.#fire(dueAt));
     }
     this.#run.rest();
   }
@@ -205,7 +206,7 @@ export class AwaitCall implements Call {
       this.#waitUntil(dueAt);
       return;
     }
-    delete this.waits;
+    this.waits = undefined;
     this.#lookWhenDue().catch((error: unknown) => this.#run.troubled(error));
   }
 

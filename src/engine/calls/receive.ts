@@ -6,7 +6,7 @@ import type { Opening, Settlement } from '../ledger.ts';
 import type { Run } from '../run.ts';
 
 export class ReceiveCall<Value> implements Call {
-  waits?: Wait;
+  waits: Wait | undefined;
   readonly key: CallKey;
   readonly #run: Run;
   readonly #name: string;

@@ -7,6 +7,7 @@ import { InvalidInput } from '../../support/fault.ts';
 import { shown } from '../../support/options.ts';
 import type { Call, Wait } from '../call.ts';
 import type { CallBody, Opening, Settlement } from '../ledger.ts';
+import { after } from '../quiet.ts';
 import type { Run } from '../run.ts';
 
 export interface SleepPlan {
@@ -23,7 +24,7 @@ export function untilOf(time: unknown): SleepPlan['span'] {
 }
 
 export class SleepCall implements Call {
-  waits?: Wait;
+  waits: Wait | undefined;
   readonly #run: Run;
   readonly #plan: SleepPlan;
   readonly #resolve: () => void;
@@ -75,7 +76,7 @@ export class SleepCall implements Call {
     if (this.#run.isOver) return;
     this.waits = { dueAt };
     const delayMs = Math.max(0, dueAt - this.#run.storeNow());
-    this.#cancelTimer = this.#run.config.timers.after(delayMs, () => this.#fire(dueAt));
+    this.#cancelTimer = after(this.#run, delayMs, () => this.#fire(dueAt));
     this.#run.rest();
   }
 
@@ -86,7 +87,7 @@ export class SleepCall implements Call {
       this.#waitUntil(dueAt);
       return;
     }
-    delete this.waits;
+    this.waits = undefined;
     const { key, name } = this.#plan;
     const others = this.#run.under(key);
     const body: CallBody = { key, ...(others === undefined ? {} : { with: others }) };

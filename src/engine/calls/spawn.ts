@@ -4,6 +4,7 @@
 import type { CallKey, ExecutionId, Payload } from '../../execution/names.ts';
 import type { Submit } from '../../store/contract/execution-store.ts';
 import type { Instant } from '../../support/clock.ts';
+import { thrownText } from '../../support/options.ts';
 import type { Call } from '../call.ts';
 import { childId } from '../ids.ts';
 import type { CallBody, Opening, Settlement } from '../ledger.ts';
@@ -47,7 +48,7 @@ export class SpawnCall implements Call {
     this.#run.active(1);
     this.#spawnFrom(opening?.ids ?? []).catch((error: unknown) => {
       this.#run.calls.delete(this.key);
-      this.#reject(error instanceof Error ? error : new Error(String(error)));
+      this.#reject(error instanceof Error ? error : new Error(thrownText(error)));
       this.#run.active(-1);
     });
   }

@@ -2,7 +2,6 @@
 // is recorded before the next, so that budgets survive a crash.
 
 import type { Failure } from '../../execution/failure.ts';
-import type { NewEvent } from '../../execution/history.ts';
 import type { CallKey, Payload } from '../../execution/names.ts';
 import { decideRetry } from '../../execution/retry.ts';
 import type { Instant } from '../../support/clock.ts';
@@ -12,17 +11,18 @@ import { ignored } from '../guarded.ts';
 import type { Entry } from '../journal.ts';
 import type { CallBody, Opening, Settlement } from '../ledger.ts';
 import { tell } from '../observer.ts';
+import { after } from '../quiet.ts';
 import { ruleFor } from '../retry-options.ts';
 import type { Run } from '../run.ts';
 import { mayBeSoft, softened } from '../softness.ts';
 import { Attempt, type StepPlan } from './attempt.ts';
 
-const NO_EVENT: NewEvent = { kind: 'step-completed' };
+const NO_EVENT: Entry['event'] = { kind: 'step-completed' };
 
 /** A call, and the entry of the journal that records its result: a step is made of as little as possible. */
 export class StepCall<Output> implements Call, Entry {
-  waits?: Wait;
-  event: NewEvent = NO_EVENT;
+  waits: Wait | undefined;
+  event: Entry['event'] = NO_EVENT;
   #output: Output | undefined;
   readonly #run: Run;
   readonly #plan: StepPlan<Output>;
@@ -101,13 +101,13 @@ export class StepCall<Output> implements Call, Entry {
       return;
     }
     this.waits = { dueAt };
-    this.#cancelTimer = this.#run.config.timers.after(delayMs, () => this.#attempt());
+    this.#cancelTimer = after(this.#run, delayMs, () => this.#attempt());
     this.#run.rest();
   }
 
   #attempt(): void {
     if (this.#run.isOver || this.#run.isHeld || this.#run.cancelled !== undefined) return;
-    delete this.waits;
+    this.waits = undefined;
     this.#isActive(true);
     const attempt = new Attempt(this.#run, this.#plan, this.#failed + 1);
     if (this.#plan.timeoutMs !== undefined) this.#cancelTimer = () => attempt.stopTimer();

@@ -39,6 +39,18 @@ export function fairPart(limit: number, projects: number): number {
   return Math.ceil(limit / Math.max(1, projects));
 }
 
+/** In which order they are given theirs: by name, from wherever the dice says; or as they are. */
+export function inTurn<Project extends string>(
+  projects: Iterable<Project>,
+  dice: number | undefined,
+): readonly Project[] {
+  const all = [...projects];
+  if (dice === undefined || all.length === 1) return all;
+  const named = all.sort();
+  const first = Math.floor(dice * named.length);
+  return [...named.slice(first), ...named.slice(0, first)];
+}
+
 export interface ClaimView {
   readonly execution: ExecutionRecord;
   /** How the last claim ended, when it is not lost. */

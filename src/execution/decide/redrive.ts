@@ -1,5 +1,6 @@
 // A terminal execution is repaired by a new one (Y-20 … Y-22). Pure.
 
+import { assert } from '../../support/assert.ts';
 import type { Instant } from '../../support/clock.ts';
 import { type ExecutionRecord, isTerminal } from '../execution.ts';
 import type { HistoryEvent, NewEvent } from '../history.ts';
@@ -45,6 +46,7 @@ export function decideRedrive(
 ): RedriveDecision {
   const { of, open, byId } = view;
   const { submit, project } = request;
+  assert(submit.key === undefined, 'Y-20: the key stays with what is driven again');
   if (of === undefined || of.project !== project) {
     return { kind: 'refuse', refusal: { why: 'execution-unknown', id: request.of } };
   }

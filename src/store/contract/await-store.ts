@@ -1,5 +1,6 @@
 // The part of the port that keeps awaits (W-1 … W-10). Units are opened by owners' writes (`awaits`).
 
+import type { Audited } from '../../execution/audit.ts';
 import type { Answer, AwaitUnit, Interaction } from '../../execution/await.ts';
 import type { AnswerRequest } from '../../execution/decide/await.ts';
 import type { CallKey, ExecutionId, InteractionId, ProjectName } from '../../execution/names.ts';
@@ -7,7 +8,7 @@ import type { AwaitRefusal } from '../../execution/refusal.ts';
 
 export interface AwaitStore {
   /** Wins, is the same again, is kept for later, or is refused (W-2 … W-7). */
-  answer(request: AnswerRequest): Promise<AnswerTaken>;
+  answer(request: AnswerRequest & Audited): Promise<AnswerTaken>;
   /** Settles what has passed its time and starts what is due: of one execution, or of all (W-6). */
   expireAwaits(request: ExpireAwaits): Promise<AwaitsExpired>;
   extendAwait(request: ExtendAwait): Promise<AwaitAnswer>;
@@ -42,7 +43,7 @@ export interface AwaitsExpired {
   readonly nextInMs?: number;
 }
 
-export interface AwaitCommand {
+export interface AwaitCommand extends Audited {
   readonly project: ProjectName;
   /** Of any interaction of the unit. */
   readonly id: InteractionId;

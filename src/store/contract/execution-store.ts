@@ -11,6 +11,7 @@ import type { OpenAwait } from '../../execution/await.ts';
 import type { DeadLetter } from '../../execution/dead-letter.ts';
 import type {
   ExecutionRecord,
+  Hold,
   Lane,
   Status,
   Submission,
@@ -29,7 +30,10 @@ import type { Fence } from '../../lease/fence.ts';
 import type { SessionId } from '../../lease/names.ts';
 import type { KernelStore } from '../../lease/port.ts';
 import type { Instant } from '../../support/clock.ts';
+import type { AccessStore } from './access-store.ts';
+import type { Audited, AuditStore } from './audit-store.ts';
 import type { AwaitStore } from './await-store.ts';
+import type { ReconcileStore } from './reconcile-store.ts';
 import type { RepairStore } from './repair-store.ts';
 import type { ScheduleStore } from './schedule-store.ts';
 import type { TemplateStore } from './template-store.ts';
@@ -37,6 +41,7 @@ import type { TemplateStore } from './template-store.ts';
 /** A store that keeps executions too: memory, SQLite and PostgreSQL. */
 export interface CoordinatorStore extends KernelStore {
   readonly executions: ExecutionStore;
+  readonly access: AccessStore;
 }
 
 export interface ExecutionStore
@@ -47,7 +52,11 @@ export interface ExecutionStore
     TemplateStore,
     ScheduleStore,
     AwaitStore,
-    RepairStore {
+    RepairStore,
+    AuditStore,
+    ReconcileStore {
+  /** Somebody else sees to schedules, deadlines, awaits and bulk acts: a coordinator. */
+  readonly isTended?: boolean;
   /** Calls back when something may have become ready or may have ended. It may be lost, late or wrong. */
   onRing(listener: () => void): () => void;
 }
@@ -56,6 +65,8 @@ export interface ExecutionStore
 export interface ExecutionOwning {
   /** When its answer was lost, what it took comes with the next one of the same session (X-25). */
   claim(request: Claim): Promise<ClaimAnswer>;
+  /** What a session runs, as it was claimed, by fence: for who has lost an answer on the way (X-27). */
+  carried(session: SessionId): Promise<readonly Claimed[]>;
   /** How many more executions would make it faster now; with more it would only be busier. */
   room(): number;
   /** Appends to the history of a running execution, which stays with its owner. */
@@ -74,7 +85,7 @@ export interface ExecutionOwning {
 
 /** What everybody else does. */
 export interface ExecutionCommands {
-  submit(request: Submit): Promise<SubmitAnswer>;
+  submit(request: Submit & Audited): Promise<SubmitAnswer>;
   cancel(request: Cancel): Promise<CommandAnswer>;
   pause(request: Command): Promise<CommandAnswer>;
   /** Takes away `paused`, and `blocked` too. */
@@ -86,9 +97,13 @@ export interface ExecutionCommands {
 
 export interface ExecutionReads {
   read(id: ExecutionId): Promise<ExecutionRecord | undefined>;
+  /** Those of `ids` that are there, in their order. */
+  readMany(ids: readonly ExecutionId[]): Promise<readonly ExecutionRecord[]>;
   /** How executions ended: those of `ids` that have. */
   outcomes(ids: readonly ExecutionId[]): Promise<readonly Outcome[]>;
   history(query: ReadHistory): Promise<readonly HistoryEvent[]>;
+  /** All of each; for histories that are known to be short. */
+  histories(ids: readonly ExecutionId[]): Promise<readonly WholeHistory[]>;
   list(query: ListExecutions): Promise<readonly ExecutionRecord[]>;
   children(query: ListChildren): Promise<readonly ChildSummary[]>;
   attachment(query: ReadAttachment): Promise<Attachment | undefined>;
@@ -122,8 +137,12 @@ export type SubmitAnswer =
 export interface Claim {
   readonly session: SessionId;
   readonly pipelines: readonly PipelineName[];
+  /** Only what is of this project; of all unless said. */
+  readonly project?: ProjectName;
   /** How many of each lane at most. Projects share them fairly. */
   readonly shares: readonly { readonly lane: Lane; readonly limit: number }[];
+  /** From 0 to 1: with which project it begins, where there is not enough for all. Without it, the longest ready. */
+  readonly dice?: number;
 }
 
 export type ClaimAnswer =
@@ -245,7 +264,7 @@ export interface ReadInbox {
 
 // Commanding -------------------------------------------------------------------------------------
 
-export interface Command {
+export interface Command extends Audited {
   readonly id: ExecutionId;
   readonly project: ProjectName;
   /** Who and why, as the event and the inbox message say it. */
@@ -296,12 +315,18 @@ export interface ReadHistory {
   readonly limit: number;
 }
 
+export interface WholeHistory {
+  readonly id: ExecutionId;
+  readonly events: readonly HistoryEvent[];
+}
+
 export interface ListExecutions {
   readonly project: ProjectName;
   readonly status?: readonly Status[];
   readonly pipeline?: PipelineName;
   readonly tag?: string;
   readonly attribute?: AttributeFilter;
+  readonly hold?: Hold;
   /** Newest first; goes on below this id. */
   readonly before?: ExecutionId;
   readonly limit: number;

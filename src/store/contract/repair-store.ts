@@ -1,5 +1,6 @@
 // The part of the port that keeps dead letters, re-drives and the outcomes of bulk jobs (Y-10 … Y-23).
 
+import type { Audited } from '../../execution/audit.ts';
 import type { DeadLetterGroup, DeadLetterRecord } from '../../execution/dead-letter.ts';
 import type { RedriveRequest } from '../../execution/decide/redrive.ts';
 import type { ExecutionId, PipelineName, ProjectName } from '../../execution/names.ts';
@@ -19,7 +20,7 @@ export interface RepairStore {
   jobItems(query: ListJobItems): Promise<readonly JobItem[]>;
 }
 
-export interface Redrive extends RedriveRequest {
+export interface Redrive extends RedriveRequest, Audited {
   /** Y-23. */
   readonly job?: ExecutionId;
 }

@@ -1,5 +1,6 @@
 // The part of the port that keeps schedules (X-32 … X-35).
 
+import type { Audited } from '../../execution/audit.ts';
 import type { ExecutionId, ProjectName } from '../../execution/names.ts';
 import type { ScheduleRefusal } from '../../execution/refusal.ts';
 import type { Schedule } from '../../execution/schedule.ts';
@@ -12,10 +13,10 @@ export interface ScheduleStore {
   schedule(query: NamedSchedule): Promise<Schedule | undefined>;
   /** By id. */
   schedules(query: ListSchedules): Promise<readonly Schedule[]>;
-  pauseSchedule(request: NamedSchedule): Promise<ScheduleAnswer>;
+  pauseSchedule(request: ScheduleCommand): Promise<ScheduleAnswer>;
   resumeSchedule(request: ResumeSchedule): Promise<ScheduleAnswer>;
   /** What it has submitted stays. */
-  removeSchedule(request: NamedSchedule): Promise<{ readonly kind: 'done' | 'no-change' }>;
+  removeSchedule(request: ScheduleCommand): Promise<{ readonly kind: 'done' | 'no-change' }>;
   /** Whose time has come, the longest due first, and when the next one's will. */
   dueSchedules(query: { readonly limit: number }): Promise<DueSchedules>;
   /** Submits for the times that have come and moves on to the next, for whoever comes first. */
@@ -27,7 +28,9 @@ export interface NamedSchedule {
   readonly id: string;
 }
 
-export interface PutSchedule extends NamedSchedule {
+export interface ScheduleCommand extends NamedSchedule, Audited {}
+
+export interface PutSchedule extends ScheduleCommand {
   readonly plan: string;
   readonly digest: string;
   readonly nextAt: Instant;
@@ -47,7 +50,7 @@ export interface ListSchedules {
   readonly limit: number;
 }
 
-export interface ResumeSchedule extends NamedSchedule {
+export interface ResumeSchedule extends ScheduleCommand {
   /** Of the plan from which `nextAt` follows. */
   readonly digest: string;
   readonly nextAt: Instant;

@@ -1,5 +1,6 @@
 // The part of the port that keeps templates (X-30, X-31).
 
+import type { Audited } from '../../execution/audit.ts';
 import type { ProjectName } from '../../execution/names.ts';
 import type { TemplateRefusal } from '../../execution/refusal.ts';
 import type { Template, TemplateVersion } from '../../execution/template.ts';
@@ -13,7 +14,7 @@ export interface TemplateStore {
   templates(query: ListTemplates): Promise<readonly Template[]>;
 }
 
-export type PutTemplate = Omit<Template, 'createdAt'>;
+export type PutTemplate = Omit<Template, 'createdAt'> & Audited;
 
 export type TemplatePut =
   /** `existing` when the same content was there. */

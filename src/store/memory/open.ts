@@ -6,6 +6,7 @@ import type { LeaseStore, SessionStore } from '../../lease/port.ts';
 import { type Clock, systemClock } from '../../support/clock.ts';
 import { rejectUnknownOptions } from '../../support/options.ts';
 import type { CoordinatorStore } from '../contract/execution-store.ts';
+import { accessOf } from './access/open.ts';
 import { acquire } from './acquire.ts';
 import { beginIntent } from './begin-intent.ts';
 import { checkpoint } from './checkpoint.ts';
@@ -49,6 +50,7 @@ export function openMemoryStore(options: MemoryStoreOptions = {}): CoordinatorSt
     sessions: sessionsOf(state),
     leases: leasesOf(state),
     executions,
+    access: accessOf(state),
     raiseEpoch: async (request) => raiseEpoch(state, request),
     onHint(listener) {
       state.hints.add(listener);

@@ -9,7 +9,8 @@ import type { LeaseRecord } from '../../lease/lease.ts';
 import type { AttemptId, LeaseKey, Owner, SessionId } from '../../lease/names.ts';
 import type { LeasePolicy } from '../../lease/policy.ts';
 import type { SessionChain, SessionRecord } from '../../lease/session.ts';
-import { type Clock, type Instant, toInstant } from '../../support/clock.ts';
+import type { Clock, Instant } from '../../support/clock.ts';
+import { StoreClock } from '../store-clock.ts';
 
 export interface Ticket {
   /** Moved on whenever its waiter asks again. */
@@ -29,19 +30,17 @@ export class MemoryState {
   lastIssued: number = FENCE_ORIGIN;
   halted: Fence | undefined;
 
-  readonly #clock: Clock;
-  #latest = 0;
+  readonly #clock: StoreClock;
   #eventSeq = 0;
 
   constructor(clock: Clock, policy: LeasePolicy) {
-    this.#clock = clock;
+    this.#clock = new StoreClock(clock);
     this.policy = policy;
   }
 
-  /** Store time never goes back (C-2). */
+  /** Store time never goes back, and never stands still (C-2). */
   now(): Instant {
-    this.#latest = Math.max(this.#latest, this.#clock.wallMs());
-    return toInstant(this.#latest);
+    return this.#clock.read(0);
   }
 
   /** T-2, T-3: one counter for the whole store, never wound back. */

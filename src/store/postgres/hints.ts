@@ -28,6 +28,16 @@ export class Hints {
     await this.notify(key);
   }
 
+  /** What a verb answers, once who waits for the key was told. */
+  async after<Answer>(
+    key: LeaseKey,
+    verb: Promise<{ readonly answer: Answer; readonly awaited: boolean }>,
+  ): Promise<Answer> {
+    const { answer, awaited } = await verb;
+    if (awaited) await this.ring(key);
+    return answer;
+  }
+
   /** To other processes only. Never fails the caller. */
   async notify(key: string): Promise<void> {
     // A connection that was lost is opened again when something happens.

@@ -5,6 +5,7 @@ import { type LeasePolicy, resolvePolicy } from '../../lease/policy.ts';
 import type { LeaseStore, SessionStore } from '../../lease/port.ts';
 import { rejectUnknownOptions } from '../../support/options.ts';
 import type { CoordinatorStore } from '../contract/execution-store.ts';
+import { accessOf } from './access/open.ts';
 import { acquire } from './acquire.ts';
 import { adopt } from './adopt-server.ts';
 import { beginIntent } from './begin-intent.ts';
@@ -102,6 +103,7 @@ function storeOf(
     sessions: sessionsOf(parts),
     leases: leasesOf(parts),
     executions: parts.opened.executions,
+    access: accessOf(parts.database),
     raiseEpoch: (request) => raiseEpoch(parts.database, request),
     onHint: (listener) => parts.hints.listen(listener),
     close: () => {
@@ -131,17 +133,9 @@ function leasesOf({ database, policy, hints, gaps }: Parts): LeaseStore {
     checkpoint: (request) => checkpoint(database, policy, request),
     beginIntent: (request) => beginIntent(database, policy, request),
     settleIntent: (request) => settleIntent(database, request),
-    release: async (request) => {
-      const { answer, awaited } = await release(database, policy, request);
-      if (awaited) await hints.ring(request.key);
-      return answer;
-    },
+    release: (request) => hints.after(request.key, release(database, policy, request)),
     requestDrain: (request) => requestDrain(database, request),
-    revoke: async (request) => {
-      const { answer, awaited } = await revoke(database, policy, request);
-      if (awaited) await hints.ring(request.key);
-      return answer;
-    },
+    revoke: (request) => hints.after(request.key, revoke(database, policy, request)),
     inspect: (key) => inspectLease(database, key),
     verify: (request) => verify(database, request),
     events: (query) => readEvents(database, gaps, query),

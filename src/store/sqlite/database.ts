@@ -15,8 +15,8 @@ import type { Clock, Instant } from '../../support/clock.ts';
 import { OutcomeUnknown, StoreCorrupt, StoreUnavailable } from '../../support/fault.ts';
 import { jittered, type Random } from '../../support/random.ts';
 import type { Timers } from '../../support/timer.ts';
+import { StoreClock } from '../store-clock.ts';
 import { type Connection, isBusy, toFault } from './connection.ts';
-import { StoreClock } from './store-clock.ts';
 import { type ReadTransaction, Transaction, TransactionUndone } from './transaction.ts';
 
 export interface DatabaseConfig {
@@ -119,6 +119,11 @@ export class Database {
       }
       waitedMs += await this.#pauseAfter(tries);
     }
+  }
+
+  listen(listener: (key: LeaseKey) => void): () => void {
+    this.hints.add(listener);
+    return () => this.hints.delete(listener);
   }
 
   /** Waits until everything queued is answered. */

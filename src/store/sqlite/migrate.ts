@@ -6,7 +6,7 @@ import { Fault, InvalidInput } from '../../support/fault.ts';
 import type { Connection } from './connection.ts';
 
 /** In order; the schema's version is how many were applied. Never edited once released. */
-const MIGRATIONS: readonly string[] = ['0001-leases.sql', '0002-executions.sql'];
+const MIGRATIONS: readonly string[] = ['0001-leases.sql', '0002-executions.sql', '0003-access.sql'];
 
 export const SCHEMA_VERSION: number = MIGRATIONS.length;
 

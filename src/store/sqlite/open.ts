@@ -8,6 +8,7 @@ import { boundedText, rejectUnknownOptions, shown, wholeNumber } from '../../sup
 import { type Random, systemRandom } from '../../support/random.ts';
 import { systemTimers, type Timers } from '../../support/timer.ts';
 import type { CoordinatorStore } from '../contract/execution-store.ts';
+import { accessOf } from './access/open.ts';
 import { acquire } from './acquire.ts';
 import { beginIntent } from './begin-intent.ts';
 import { checkpoint } from './checkpoint.ts';
@@ -71,11 +72,9 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Coor
     sessions: sessionsOf(database),
     leases: leasesOf(database),
     executions: executionsOf(database),
+    access: accessOf(database),
     raiseEpoch: (request) => database.write((tx) => raiseEpoch(tx, request)),
-    onHint(listener) {
-      database.hints.add(listener);
-      return () => database.hints.delete(listener);
-    },
+    onHint: (listener) => database.listen(listener),
     close: () => database.close(),
   };
 }

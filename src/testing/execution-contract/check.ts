@@ -9,6 +9,7 @@ import { projectHistory } from '../../execution/project.ts';
 import type { InteractionFound } from '../../store/contract/await-store.ts';
 import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
 import { allDeadLetters, allInteractions, checkAwaits, checkRepair } from './check-awaits.ts';
+import { checkInvariants } from './check-invariants.ts';
 import { PROJECTS } from './worker.ts';
 
 const PAGE = 50;
@@ -23,6 +24,8 @@ export async function checkEverything(store: CoordinatorStore): Promise<void> {
     await checkExecution(store, execution, byExecution.get(execution.id) ?? []);
   }
   checkRepair(executions, await allDeadLetters(store));
+  // Cases may end what failed without a letter: whether there is one, its owner says.
+  await checkInvariants(store, ['letter-missing']);
 }
 
 /** Every execution of the projects that cases use, newest first. */
@@ -91,6 +94,7 @@ async function checkExecution(
   }
   checkRow(execution);
   checkProjection(execution, events);
+  checkClaims(execution, events);
   const messages = await allMessages(store, id);
   assert.deepEqual(
     messages.map(({ n }) => n),
@@ -152,4 +156,17 @@ function checkProjection(execution: ExecutionRecord, events: readonly HistoryEve
     },
     about,
   );
+}
+
+/** X-11: every claim was told how the one before it ended, as history has it. */
+function checkClaims({ redriveOf }: ExecutionRecord, events: readonly HistoryEvent[]): void {
+  // A re-drive has something to read from its start (Y-20).
+  const start = redriveOf === undefined ? 'none' : 'given-back';
+  for (const [index, { kind, body }] of events.entries()) {
+    if (kind !== 'claimed') continue;
+    const { previous } = JSON.parse(body ?? '{}') as { readonly previous?: string };
+    if (previous === 'lost') continue;
+    const before = projectHistory(events.slice(0, index), start);
+    assert.equal(previous, before.previous, `X-11: ${JSON.stringify(events)}`);
+  }
 }

@@ -3,6 +3,7 @@
 //   for (const each of executionContract)
 //     test(`${each.upholds}: ${each.name}`, () => runExecutionCase(each, backend));
 
+import { auditCases } from './audit/index.ts';
 import { awaitCases } from './awaits/index.ts';
 import type { ExecutionCase } from './contract-case.ts';
 import { ownershipCases } from './ownership/index.ts';
@@ -26,4 +27,5 @@ export const executionContract: readonly ExecutionCase[] = [
   ...schedulingCases,
   ...awaitCases,
   ...repairCases,
+  ...auditCases,
 ];

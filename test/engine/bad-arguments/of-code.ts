@@ -83,6 +83,14 @@ const PLAIN: readonly Argument<Context>[] = [
     hand: (ctx, name) => ctx.sleepUntil(new Date(0), name as string),
   }),
   one('spawn', /pipeline/, { fits: TEXT, hand: (ctx, wrong) => ctx.spawn(wrong as string, 1) }),
+  one('spawn', /template/, {
+    fits: TEXT,
+    hand: (ctx, template) => ctx.spawn({ template: template as string }, 1),
+  }),
+  one('spawn', /version/, {
+    fits: [...NUMBER, 'nothing'],
+    hand: (ctx, version) => ctx.spawn({ template: 't', version: version as number }, 1),
+  }),
   one('spawn', /input/, { fits: VALUE, hand: (ctx, wrong) => ctx.spawn('p', wrong) }),
   one('fanOut', /pipeline/, {
     fits: TEXT,

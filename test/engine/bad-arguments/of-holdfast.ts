@@ -65,12 +65,12 @@ function partsOfPlacing<From>(of: string, call: Call<From>): readonly Argument<F
   ];
 }
 
-const ACTING: Fits = {
+export const ACTING: Fits = {
   project: optional(TEXT),
   by: optional(TEXT),
   reason: optional(['text', 'empty text']),
 };
-const IN_PROJECT: Fits = { project: optional(TEXT) };
+export const IN_PROJECT: Fits = { project: optional(TEXT) };
 
 /** In the order of their functions; all that take options. */
 export const OPTIONS: readonly Options<Given>[] = [
@@ -110,8 +110,31 @@ export const OPTIONS: readonly Options<Given>[] = [
       ttlMs: optional(NONE),
       pollMs: optional(NONE),
       stopGraceMs: optional(NUMBER),
+      reconcileMs: optional(NONE),
     },
     call: ({ holdfast }, options) => holdfast.worker(options as never),
+  },
+  {
+    of: 'tend',
+    names: {
+      concurrency: optional(NUMBER),
+      owner: optional(TEXT),
+      ttlMs: optional(NONE),
+      pollMs: optional(NONE),
+      stopGraceMs: optional(NUMBER),
+      reconcileMs: optional(NONE),
+    },
+    call: ({ holdfast }, options) => holdfast.tend(options as object),
+  },
+  {
+    of: 'ended',
+    names: { signal: optional(NONE) },
+    call: ({ holdfast, handle }, options) => holdfast.ended(handle.id, options as object),
+  },
+  {
+    of: 'repair.reconcile',
+    names: { dryRun: optional(['true']), limit: optional(['a number']) },
+    call: ({ holdfast }, options) => holdfast.repair.reconcile(options as object),
   },
   {
     of: 'result',
@@ -144,6 +167,7 @@ export const OPTIONS: readonly Options<Given>[] = [
       pipeline: optional(TEXT),
       tag: optional(TEXT),
       attribute: optional(NONE),
+      hold: optional(NONE),
       cursor: optional(NONE),
       limit: optional(NUMBER),
     },
@@ -176,8 +200,7 @@ export const OPTIONS: readonly Options<Given>[] = [
       version: NUMBER,
       pipeline: TEXT,
       defaults: VALUE,
-      project: optional(TEXT),
-      by: optional(TEXT),
+      ...ACTING,
     },
     call: ({ holdfast }, options) => holdfast.templates.put(options as never),
   },
@@ -214,6 +237,7 @@ export const OPTIONS: readonly Options<Given>[] = [
       overlap: optional(NONE),
       catchUp: optional(NONE),
       by: optional(TEXT),
+      reason: optional(['text', 'empty text']),
     },
     call: ({ holdfast }, options) => holdfast.schedules.put(options as never),
   },
@@ -233,13 +257,22 @@ export const OPTIONS: readonly Options<Given>[] = [
   },
   ...(['get', 'pause', 'resume', 'remove'] as const).map((of) => ({
     of: `schedules.${of}`,
-    names: IN_PROJECT,
+    names: of === 'get' ? IN_PROJECT : ACTING,
     call: ({ holdfast }: Given, options: unknown) => holdfast.schedules[of]('s', options as object),
   })),
 ];
 
 const ID = (
-  of: 'read' | 'explain' | 'cancel' | 'pause' | 'resume' | 'attachments' | 'history' | 'result',
+  of:
+    | 'read'
+    | 'explain'
+    | 'cancel'
+    | 'pause'
+    | 'resume'
+    | 'attachments'
+    | 'history'
+    | 'result'
+    | 'ended',
 ): Argument<Given> => ({
   of,
   says: /execution id/,
@@ -310,6 +343,7 @@ const PLAIN: readonly Argument<Given>[] = [
   ID('attachments'),
   ID('history'),
   ID('result'),
+  ID('ended'),
   one('signal', /execution id/, {
     fits: NONE,
     hand: ({ holdfast }, id) => holdfast.signal(id as string, { name: 's' }),

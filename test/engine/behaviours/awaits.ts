@@ -1,6 +1,7 @@
 import type { Behaviour } from '../stage.ts';
 import { ANSWERING } from './answering.ts';
 import { AWAIT_RECOVERY } from './await-recovery.ts';
+import { AWAIT_REPAIR } from './await-repair.ts';
 import { AWAIT_TIMES } from './await-times.ts';
 import { AWAITING } from './awaiting.ts';
 
@@ -9,4 +10,5 @@ export const AWAITS: readonly Behaviour[] = [
   ...AWAIT_TIMES,
   ...ANSWERING,
   ...AWAIT_RECOVERY,
+  ...AWAIT_REPAIR,
 ];

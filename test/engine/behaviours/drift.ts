@@ -169,7 +169,8 @@ export const DRIFT: readonly Behaviour[] = [
       };
       const same = await deploy(stage, code, code);
       await same.result();
-      assert.deepEqual(order, ['big', 'small', 'big', 'small']);
+      assert.equal(order.length, 4);
+      assert.deepEqual(order.slice(2), order.slice(0, 2));
     },
   },
 ];

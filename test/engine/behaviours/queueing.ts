@@ -113,6 +113,26 @@ export const QUEUEING: readonly Behaviour[] = [
     },
   },
   {
+    name: 'X-11: nobody waits for the queue of another project, by however few places',
+    async run(stage) {
+      const order: string[] = [];
+      const work = pipeline({ name: 'work', run: (_ctx, who: string) => void order.push(who) });
+      const holdfast = stage.holdfast();
+      const submit = (count: number, who: string, lane: 'interactive' | 'batch') =>
+        Array.from({ length: count }, () => holdfast.submit(work, who, { project: who, lane }));
+      await Promise.all(submit(600, 'large', 'interactive'));
+      await Promise.all([
+        ...submit(10, 'small', 'interactive'),
+        ...submit(100, 'large', 'batch'),
+        ...submit(3, 'little', 'batch'),
+      ]);
+      await stage.worker(holdfast, [work], { concurrency: 1 });
+      const count = (who: string) => order.filter((each) => each === who).length;
+      while (count('small') < 10 || count('little') < 3) await pause(5);
+      assert.ok(count('large') < 400, `${count('large')} of another project went first`);
+    },
+  },
+  {
     name: 'interactive goes first and batch is not starved',
     async run(stage) {
       const order: string[] = [];

@@ -108,4 +108,25 @@ export const REFUSALS: readonly Behaviour[] = [
       assert.equal(await result(), 'recorded, and received');
     },
   },
+  {
+    name: 'Y-3: what is blocked because of its history can still be undone',
+    async run(stage) {
+      const undone: string[] = [];
+      const saga = pipeline({
+        name: 'saga',
+        async run(ctx) {
+          await ctx.step('charge', () => 1, { compensate: () => undone.push('refund') });
+          return ctx.receive('go');
+        },
+      });
+      const holdfast = intruded(stage, 'park');
+      await stage.worker(holdfast, [saga]);
+      const { id, result } = await holdfast.submit(saga, undefined);
+      await whyBlocked(stage, holdfast, id);
+      await holdfast.cancel(id);
+      await holdfast.resume(id);
+      await assert.rejects(result(), { status: 'compensated' });
+      assert.deepEqual(undone, ['refund']);
+    },
+  },
 ];

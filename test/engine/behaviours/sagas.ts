@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Context } from '../../../src/engine/context.ts';
 import { pipeline } from '../../../src/engine/pipeline.ts';
-import { type Behaviour, pause } from '../stage.ts';
+import { type Behaviour, door, pause } from '../stage.ts';
 
 /** Charges, reserves two at once, and then fails, waits or goes wrong as told. */
 function order(log: string[], end: (ctx: Context) => Promise<unknown>) {
@@ -238,6 +238,10 @@ export const SAGAS: readonly Behaviour[] = [
         status: 'quarantined',
         message: /no compensation for step:a#1/,
       });
+      const history = await holdfast.history(id);
+      assert.ok(!history.some(({ kind }) => kind === 'compensated'));
+      assert.ok(!history.some(({ body }) => body?.includes('"key":"undo:') === true));
+      assert.equal((await holdfast.repair.deadLetter(id))?.status, 'quarantined');
     },
   },
   {
@@ -292,6 +296,31 @@ export const SAGAS: readonly Behaviour[] = [
         status: 'compensated',
         message: /Not ended by its deadline/,
       });
+      assert.deepEqual(log, [...FORWARD, ...BACK]);
+    },
+  },
+  {
+    name: 'Y-3: what is paused while it runs, and cancelled then, is undone',
+    async run(stage) {
+      const log: string[] = [];
+      const { passed, open } = door();
+      const busy = order(log, async (ctx) => {
+        await ctx.step('wrap', () => passed);
+        return ctx.receive('never');
+      });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [busy]);
+      const handle = await holdfast.submit(busy, undefined);
+      await stage.untilHistory(holdfast, handle.id, (events) =>
+        events.some(({ name }) => name === 'pack'),
+      );
+      await holdfast.pause(handle.id);
+      open();
+      const paused = await stage.until(holdfast, handle.id, ({ holds }) => holds.length > 0);
+      assert.deepEqual([paused.status, paused.compensable], ['queued', true]);
+      await holdfast.cancel(handle.id);
+      await holdfast.resume(handle.id);
+      await assert.rejects(handle.result(), { status: 'compensated' });
       assert.deepEqual(log, [...FORWARD, ...BACK]);
     },
   },

@@ -100,6 +100,42 @@ async function untilMade(holdfast: Holdfast, schedule: string, count: number): P
 
 const SCHEDULES: readonly Behaviour[] = [
   {
+    name: 'X-36: the code knows for which time it was fired, in replays, continued and driven again',
+    async run(stage) {
+      const seen: (number | undefined)[] = [];
+      const nightly = pipeline({
+        name: 'nightly',
+        async run(ctx, round: number) {
+          if (round === 3) return ctx.scheduledAt ?? 'by nobody';
+          seen.push(ctx.scheduledAt?.getTime());
+          // Parked: what follows is a replay.
+          await ctx.sleep(60);
+          if (round === 1) return ctx.continueAsNew(2);
+          throw new Error('Not tonight.');
+        },
+      });
+      const holdfast = stage.holdfast({ parkAfterMs: 20 });
+      await stage.worker(holdfast, [nightly]);
+      const put = { id: 'nightly', every: 100, pipeline: nightly, input: 1 } as const;
+      await holdfast.schedules.put(put);
+      await untilMade(holdfast, 'nightly', 2);
+      await holdfast.schedules.remove('nightly');
+      const [fired, continued] = (await madeBy(holdfast, 'nightly')) as [
+        ExecutionRecord,
+        ExecutionRecord,
+      ];
+      const at = Number(fired.attributes['scheduledAt']);
+      const scheduled = { id: 'nightly', at };
+      assert.deepEqual([fired.scheduled, continued.scheduled], [scheduled, scheduled]);
+      await assert.rejects(holdfast.result(continued.id));
+      assert.deepEqual(seen.slice(0, 4), [at, at, at, at], 'twice each, by a replay');
+      const again = await holdfast.repair.redrive(continued.id);
+      assert.deepEqual((await holdfast.read(again.id))?.scheduled, scheduled);
+      const plain = await holdfast.submit(nightly, 3, { attributes: { scheduledAt: 7 } });
+      assert.equal(await plain.result(), 'by nobody', 'an attribute says nothing of that');
+    },
+  },
+  {
     name: 'X-34: a schedule fires once for each time, however many processes have workers',
     async run(stage) {
       const inputs: unknown[] = [];

@@ -180,4 +180,44 @@ export const SLOW_STORES: readonly Behaviour[] = [
       await assert.rejects(result(), { status: 'cancelled' });
     },
   },
+  {
+    name: 'a worker that stops yields at once, also while it waits for an answer to its last claim',
+    async run(stage) {
+      const gate = door();
+      const answered = door();
+      let begun = 0;
+      const two = pipeline({
+        name: 'two',
+        async run(ctx) {
+          await ctx.step('first', async () => {
+            begun += 1;
+            await gate.passed;
+          });
+          return ctx.step('second', () => 'moved');
+        },
+      });
+      let waiting = 0;
+      const holdfast = stage.holdfastWith((executions) => ({
+        claim: async (request) => {
+          if (begun > 0) {
+            waiting += 1;
+            await answered.passed;
+          }
+          return executions.claim(request);
+        },
+      }));
+      const first = await stage.worker(holdfast, [two]);
+      const { id, result } = await holdfast.submit(two, undefined);
+      await stage.until(holdfast, id, () => waiting > 0);
+      const stopping = first.stop();
+      gate.open();
+      const parted = await stage.until(holdfast, id, ({ status }) => status !== 'running');
+      answered.open();
+      await stopping;
+      assert.equal(parted.status, 'queued');
+      await stage.worker(stage.holdfast(), [two]);
+      assert.equal(await result(), 'moved');
+      assert.equal(begun, 1);
+    },
+  },
 ];

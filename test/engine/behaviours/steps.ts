@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { pipeline } from '../../../src/engine/pipeline.ts';
 import type { Behaviour } from '../stage.ts';
 import { door } from '../stage.ts';
@@ -292,6 +293,31 @@ export const STEPS: readonly Behaviour[] = [
       await stage.worker(holdfast, [nested]);
       const handle = await holdfast.submit(nested, undefined);
       await assert.rejects(handle.result(), /step:inner#1 was called inside a step/);
+    },
+  },
+  {
+    name: 'what the code keeps in a storage of its own is there in its steps and after them',
+    async run(stage) {
+      const storage = new AsyncLocalStorage<string>();
+      const seen: (string | undefined)[] = [];
+      const look = async (): Promise<void> => {
+        seen.push(storage.getStore());
+        await Promise.resolve();
+        seen.push(storage.getStore());
+      };
+      const keeping = pipeline({
+        name: 'keeping',
+        run: (ctx) =>
+          storage.run('outer', async () => {
+            await storage.run('inner', () => ctx.step('one', look));
+            await ctx.step('two', look);
+            await look();
+          }),
+      });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [keeping]);
+      await (await holdfast.submit(keeping, undefined)).result();
+      assert.deepEqual(seen, ['inner', 'inner', 'outer', 'outer', 'outer', 'outer']);
     },
   },
 ];

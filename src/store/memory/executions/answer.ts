@@ -1,15 +1,20 @@
+import type { Audited } from '../../../execution/audit.ts';
+import { changedByAnswer } from '../../../execution/decide/audit.ts';
 import {
   type AnswerRequest,
   type AnswerView,
   decideAnswer,
 } from '../../../execution/decide/await.ts';
 import type { AnswerTaken } from '../../contract/await-store.ts';
+import { writeAudit } from './audit.ts';
 import { answeredOf, applyChange, keepLate, unitEntry } from './awaits.ts';
 import type { ExecutionState } from './state.ts';
 
-export function answer(state: ExecutionState, request: AnswerRequest): AnswerTaken {
+export function answer(state: ExecutionState, request: AnswerRequest & Audited): AnswerTaken {
   const now = state.kernel.now();
-  const decision = decideAnswer(answerView(state, request), request, now);
+  const view = answerView(state, request);
+  const decision = decideAnswer(view, request, now);
+  writeAudit(state, request, { changed: changedByAnswer(view, decision), now });
   switch (decision.kind) {
     case 'refuse':
       return { kind: 'refused', ...decision.refusal };

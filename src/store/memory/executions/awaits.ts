@@ -8,6 +8,7 @@ import {
   LATE_ANSWERS_MAX,
   type OpenAwait,
 } from '../../../execution/await.ts';
+import { changedByAwaitCommand } from '../../../execution/decide/audit.ts';
 import {
   type AwaitChange,
   type AwaitCommandDecision,
@@ -18,7 +19,8 @@ import {
 import { deliver } from '../../../execution/decide/deliver.ts';
 import type { CallKey, ExecutionId, InteractionId } from '../../../execution/names.ts';
 import type { Instant } from '../../../support/clock.ts';
-import type { AwaitAnswer } from '../../contract/await-store.ts';
+import type { AwaitAnswer, AwaitCommand } from '../../contract/await-store.ts';
+import { writeAudit } from './audit.ts';
 import { putMessage } from './deliver.ts';
 import type { Entry, ExecutionState, UnitEntry } from './state.ts';
 
@@ -83,19 +85,23 @@ export function closeAwaits(state: ExecutionState, id: ExecutionId, now: Instant
   }
 }
 
-export function commandViewOf(state: ExecutionState, id: InteractionId): AwaitCommandView {
+function commandViewOf(state: ExecutionState, id: InteractionId): AwaitCommandView {
   const interaction = state.interactions.get(id);
   const entry = interaction && unitEntry(state, interaction.execution, interaction.call);
   return { unit: entry?.unit, interaction, answered: () => answeredOf(state, entry) };
 }
 
 /** W-8. */
-export function obeyAwait(
+export function obeyAwait<Request extends AwaitCommand>(
   state: ExecutionState,
-  decision: AwaitCommandDecision,
-  now: Instant,
+  request: Request,
+  decide: (view: AwaitCommandView, request: Request, now: Instant) => AwaitCommandDecision,
 ): AwaitAnswer {
+  const now = state.kernel.now();
+  const view = commandViewOf(state, request.id);
+  const decision = decide(view, request, now);
   if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
+  writeAudit(state, request, { changed: changedByAwaitCommand(view, decision), now });
   applyChange(state, decision.change, now);
   return { kind: 'done' };
 }

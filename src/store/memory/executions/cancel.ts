@@ -7,6 +7,6 @@ import type { ExecutionState } from './state.ts';
 export function cancel(state: ExecutionState, request: Cancel): CommandAnswer {
   const now = state.kernel.now();
   return onceOfJob(state, { job: request.job, target: request.id }, () =>
-    obey(state, decideCancel(commandView(state, request.id), request, now), now),
+    obey(state, decideCancel(commandView(state, request.id), request, now), { request, now }),
   );
 }

@@ -1,6 +1,7 @@
 import {
   claimExecution,
   fairPart,
+  inTurn,
   leavesWork,
   refuseClaims,
 } from '../../../execution/decide/claim.ts';
@@ -27,23 +28,33 @@ export function claim(state: ExecutionState, request: Claim): ClaimAnswer {
   if (refusal !== undefined) return { kind: 'refused', ...refusal };
   const self = own.at(-1);
   if (self === undefined) return { kind: 'refused', why: 'session-not-live' };
+  const { pipelines, project } = request;
   const shares = request.shares.filter(({ limit }) => limit > 0);
   const claims = shares.flatMap(({ lane, limit }) =>
-    claimLane(state, { wanted: { pipelines: request.pipelines, lane }, limit }, { self, now }),
+    claimLane(
+      state,
+      { wanted: { pipelines, project, lane }, limit, dice: request.dice },
+      { self, now },
+    ),
   );
-  const wanted = shares.map(({ lane }) => ({ pipelines: request.pipelines, lane }));
+  const wanted = shares.map(({ lane }) => ({ pipelines, project, lane }));
   return { kind: 'claimed', claims, ...outlook(state, wanted, now) };
 }
 
 function claimLane(
   state: ExecutionState,
-  { wanted, limit }: { readonly wanted: Wanted; readonly limit: number },
+  {
+    wanted,
+    limit,
+    dice,
+  }: { readonly wanted: Wanted; readonly limit: number; readonly dice: number | undefined },
   claimer: Claimer,
 ): readonly Claimed[] {
   const { now } = claimer;
   const lost = lostOnes(state, wanted, now);
-  const projects = new Set([...lost.keys(), ...state.ready.projects(wanted, now)]);
-  const part = fairPart(limit, projects.size);
+  const some = new Set([...lost.keys(), ...state.ready.projects(wanted, now)]);
+  const projects = inTurn(some, dice);
+  const part = fairPart(limit, projects.length);
   const claims: Claimed[] = [];
   for (const project of projects) {
     const upTo = Math.min(limit, claims.length + part);
@@ -83,7 +94,7 @@ function take(state: ExecutionState, entry: Entry, { self, now }: Claimer): Clai
 /** by project, the longest claimed first. Looks at sessions that run something, and no further. */
 function lostOnes(
   state: ExecutionState,
-  { pipelines, lane }: Wanted,
+  { pipelines, lane, project }: Wanted,
   now: Instant,
 ): ReadonlyMap<ProjectName, readonly ExecutionId[]> {
   const lost: Entry[] = [];
@@ -93,6 +104,7 @@ function lostOnes(
       const entry = state.entries.get(id);
       const execution = entry?.execution;
       if (entry === undefined || execution?.lane !== lane) continue;
+      if (project !== undefined && execution.project !== project) continue;
       if (pipelines.includes(execution.pipeline)) lost.push(entry);
     }
   }

@@ -1,5 +1,7 @@
 // What the four commands share: the view, and what becomes of their decisions.
 
+import type { Audited } from '../../../execution/audit.ts';
+import { changedByCommand } from '../../../execution/decide/audit.ts';
 import {
   askedBy,
   CANCELLED_OUTCOME,
@@ -9,6 +11,7 @@ import {
 import type { ExecutionId } from '../../../execution/names.ts';
 import type { Instant } from '../../../support/clock.ts';
 import type { CommandAnswer } from '../../contract/execution-store.ts';
+import { writeAudit } from './audit.ts';
 import { putMessage } from './deliver.ts';
 import { endExecution } from './end.ts';
 import type { ExecutionState } from './state.ts';
@@ -29,11 +32,20 @@ export function commandView(state: ExecutionState, id: ExecutionId): CommandView
   };
 }
 
+/** J-1: what is done, and that it was. */
 export function obey(
   state: ExecutionState,
   decision: CommandDecision,
-  now: Instant,
+  { request, now }: { readonly request: Audited; readonly now: Instant },
 ): CommandAnswer {
+  if (decision.kind !== 'refuse') {
+    const before = state.entries.get(decision.execution.id)?.execution;
+    writeAudit(state, request, { changed: changedByCommand(before, decision), now });
+  }
+  return carryOut(state, decision, now);
+}
+
+function carryOut(state: ExecutionState, decision: CommandDecision, now: Instant): CommandAnswer {
   if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
   const { status } = decision.execution;
   const entry = state.entries.get(decision.execution.id);

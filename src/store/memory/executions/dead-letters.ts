@@ -1,7 +1,8 @@
-import type {
-  DeadLetter,
-  DeadLetterGroup,
-  DeadLetterRecord,
+import {
+  type DeadLetter,
+  type DeadLetterGroup,
+  type DeadLetterRecord,
+  storable,
 } from '../../../execution/dead-letter.ts';
 import { type ExecutionRecord, isTerminal } from '../../../execution/execution.ts';
 import type { ExecutionId, ProjectName } from '../../../execution/names.ts';
@@ -16,7 +17,7 @@ export function writeDeadLetter(
 ): void {
   const { id, project, pipeline, status, endedAt } = ended;
   if (!isTerminal(status) || endedAt === undefined) return;
-  const { category, code, reason, step, attempts } = letter;
+  const { category, code, reason, step, attempts } = storable(letter);
   state.putDeadLetter({
     execution: id,
     project,

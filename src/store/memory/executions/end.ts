@@ -19,8 +19,6 @@ export interface End {
   readonly outcome?: Payload;
   readonly continued?: Continued;
   readonly deadLetter?: DeadLetter;
-  /** Whoever ends it knows that there is no await to close (W-9). */
-  readonly leavesNoAwaits?: boolean;
 }
 
 export function endExecution(
@@ -31,7 +29,7 @@ export function endExecution(
   const before = entry.execution;
   state.append(entry, end.events);
   if (end.deadLetter !== undefined) writeDeadLetter(state, end.execution, end.deadLetter);
-  if (end.leavesNoAwaits !== true) closeAwaits(state, before.id, now);
+  closeAwaits(state, before.id, now);
   state.put(entry, end.execution);
   const { continued } = end;
   const next = continued === undefined ? undefined : follow(state, { entry, before }, continued);

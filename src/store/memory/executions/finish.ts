@@ -12,7 +12,7 @@ export function finish(state: ExecutionState, request: Finish): Finished {
     return { kind: 'finished', at: decision.execution.endedAt ?? decision.at };
   }
   const { execution, events } = decision;
-  const { outcome, successor, deadLetter, leavesAwaits = false } = request;
+  const { outcome, successor, deadLetter } = request;
   const entry = entryOf(state, request);
   carry(state, entry, { request, now });
   const end = {
@@ -21,7 +21,6 @@ export function finish(state: ExecutionState, request: Finish): Finished {
     ...(outcome === undefined ? {} : { outcome }),
     ...(successor === undefined ? {} : { continued: { ...request, as: successor } }),
     ...(deadLetter === undefined ? {} : { deadLetter }),
-    leavesNoAwaits: !leavesAwaits,
   };
   endExecution(state, entry, { end, now });
   return { kind: 'finished', at: now };

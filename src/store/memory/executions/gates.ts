@@ -8,14 +8,9 @@ import {
 } from '../../../execution/decide/gates.ts';
 import type { ExecutionRecord, Submission } from '../../../execution/execution.ts';
 import type { Instant } from '../../../support/clock.ts';
+import type { PlaceBook, RateBook } from './books.ts';
 import { Heap } from './heap.ts';
-import {
-  type Entry,
-  type ExecutionState,
-  inProject,
-  type PlaceBook,
-  type RateBook,
-} from './state.ts';
+import { type Entry, type ExecutionState, inProject } from './state.ts';
 
 type Keyed = Pick<Submission, 'project' | 'concurrency' | 'rate'>;
 
@@ -55,6 +50,11 @@ export function freePlace(state: ExecutionState, ended: ExecutionRecord, now: In
   const places = ended.hasPlace ? placesOf(state, ended) : undefined;
   if (places === undefined) return;
   places.taken -= 1;
+  handOn(state, places, now);
+}
+
+/** Free places go to whoever waits. */
+export function handOn(state: ExecutionState, places: PlaceBook, now: Instant): void {
   while (hasFreePlace(places)) {
     const next = takeWaiting(state, places);
     if (next === undefined) return;

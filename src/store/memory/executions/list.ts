@@ -15,11 +15,12 @@ export function list(state: ExecutionState, query: ListExecutions): readonly Exe
 }
 
 function isWanted(execution: ExecutionRecord, query: ListExecutions): boolean {
-  const { status, pipeline, tag, attribute } = query;
+  const { status, pipeline, tag, attribute, hold } = query;
   return (
     (status === undefined || status.includes(execution.status)) &&
     (pipeline === undefined || pipeline === execution.pipeline) &&
     (tag === undefined || execution.tags.includes(tag)) &&
+    (hold === undefined || execution.holds.includes(hold)) &&
     (attribute === undefined || hasAttribute(execution, attribute))
   );
 }

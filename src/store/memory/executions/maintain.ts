@@ -3,7 +3,7 @@ import { decideOverdue, PARENT_ENDED } from '../../../execution/decide/overdue.t
 import { isTerminal } from '../../../execution/execution.ts';
 import type { ExecutionId } from '../../../execution/names.ts';
 import type { Instant } from '../../../support/clock.ts';
-import type { Maintain, Maintained } from '../../contract/execution-store.ts';
+import type { Command, Maintain, Maintained } from '../../contract/execution-store.ts';
 import { commandView, obey } from './command.ts';
 import { endExecution } from './end.ts';
 import { nextSchedule } from './fire-schedule.ts';
@@ -69,6 +69,7 @@ function askToCancel(state: ExecutionState, id: ExecutionId, now: Instant): bool
   const view = commandView(state, id);
   if (view.execution === undefined) return false;
   const { project } = view.execution;
-  const answer = obey(state, decideCancel(view, { id, project, body: PARENT_ENDED }, now), now);
+  const request: Command = { id, project, body: PARENT_ENDED };
+  const answer = obey(state, decideCancel(view, request, now), { request, now });
   return answer.kind === 'done' || answer.kind === 'passed-on';
 }

@@ -3,9 +3,11 @@ import type { MemoryState } from '../state.ts';
 import { answer } from './answer.ts';
 import { assignAwait } from './assign-await.ts';
 import { attachment, attachments } from './attachments.ts';
+import { listAudit, note } from './audit.ts';
 import { getBlob, putBlob } from './blobs.ts';
 import { cancel } from './cancel.ts';
 import { cancelAwait } from './cancel-await.ts';
+import { carried } from './carried.ts';
 import { children } from './children.ts';
 import { claim } from './claim.ts';
 import { deadLetter, deadLetterGroups, deadLetters } from './dead-letters.ts';
@@ -14,7 +16,7 @@ import { extendAwait } from './extend-await.ts';
 import { finish } from './finish.ts';
 import { dueSchedules, fireSchedule } from './fire-schedule.ts';
 import { giveBack } from './give-back.ts';
-import { history } from './history.ts';
+import { histories, history } from './history.ts';
 import { inbox } from './inbox.ts';
 import { interaction, interactions, lateAnswers } from './interactions.ts';
 import { jobItems, noteJobItem } from './jobs.ts';
@@ -23,9 +25,11 @@ import { maintain } from './maintain.ts';
 import { outcomes } from './outcomes.ts';
 import { park } from './park.ts';
 import { pause } from './pause.ts';
-import { readExecution } from './read-execution.ts';
+import { readExecution, readMany } from './read-execution.ts';
+import { reconcile } from './reconcile.ts';
 import { record } from './record.ts';
 import { redrive } from './redrive.ts';
+import { noteRefusals, refusals } from './refusals.ts';
 import { resume } from './resume.ts';
 import {
   pauseSchedule,
@@ -36,7 +40,7 @@ import {
   schedules,
 } from './schedules.ts';
 import { signal } from './signal.ts';
-import { ExecutionState } from './state.ts';
+import { ExecutionState, STATES } from './state.ts';
 import { submit } from './submit.ts';
 import { putTemplate, template, templates } from './templates.ts';
 import { transact } from './transact.ts';
@@ -49,6 +53,7 @@ export function openExecutions(kernel: MemoryState): {
   const executions: ExecutionStore = {
     submit: async (request) => submit(state, request),
     claim: async (request) => claim(state, request),
+    carried: async (session) => carried(state, session),
     room: () => Number.POSITIVE_INFINITY,
     record: async (request) => record(state, request),
     transact: (request) => transact(state, request),
@@ -62,8 +67,10 @@ export function openExecutions(kernel: MemoryState): {
     signal: async (request) => signal(state, request),
     maintain: async (request) => maintain(state, request),
     read: async (id) => readExecution(state, id),
+    readMany: async (ids) => readMany(state, ids),
     outcomes: async (ids) => outcomes(state, ids),
     history: async (query) => history(state, query),
+    histories: async (ids) => histories(state, ids),
     list: async (query) => list(state, query),
     children: async (query) => children(state, query),
     attachment: async (query) => attachment(state, query),
@@ -95,10 +102,16 @@ export function openExecutions(kernel: MemoryState): {
     deadLetterGroups: async (query) => deadLetterGroups(state, query),
     noteJobItem: async (request) => noteJobItem(state, request),
     jobItems: async (query) => jobItems(state, query),
+    audit: async (query) => listAudit(state, query),
+    note: async (request) => note(state, request),
+    noteRefusals: async (batch) => noteRefusals(state, batch),
+    refusals: async (query) => refusals(state, query),
+    reconcile: async (request) => reconcile(state, request),
     onRing(listener) {
       state.rings.add(listener);
       return () => state.rings.delete(listener);
     },
   };
+  STATES.set(executions, state);
   return { executions, close: () => state.rings.clear() };
 }

@@ -5,3 +5,10 @@ import type { ExecutionState } from './state.ts';
 export function readExecution(state: ExecutionState, id: ExecutionId): ExecutionRecord | undefined {
   return state.entries.get(id)?.execution;
 }
+
+export function readMany(
+  state: ExecutionState,
+  ids: readonly ExecutionId[],
+): readonly ExecutionRecord[] {
+  return [...new Set(ids)].flatMap((id) => readExecution(state, id) ?? []);
+}

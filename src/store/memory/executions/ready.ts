@@ -10,6 +10,8 @@ import { comesBefore, type Due, Heap } from './heap.ts';
 export interface Wanted {
   readonly pipelines: readonly PipelineName[];
   readonly lane: Lane;
+  /** Of all when undefined. */
+  readonly project: ProjectName | undefined;
 }
 
 export class ReadyQueues {
@@ -63,8 +65,8 @@ export class ReadyQueues {
 
   /** The first of each heap that still holds; what does not is dropped on the way. */
   *#heads(
-    { pipelines, lane }: Wanted,
-    only?: ProjectName,
+    { pipelines, lane, project: asked }: Wanted,
+    only: ProjectName | undefined = asked,
   ): Generator<{ readonly project: ProjectName; readonly heap: Heap; readonly due: Due }> {
     for (const pipeline of new Set(pipelines)) {
       const heaps = this.#heaps.get(heapName(pipeline, lane));

@@ -1,7 +1,9 @@
+import { changedByRedrive } from '../../../execution/decide/audit.ts';
 import { decideRedrive } from '../../../execution/decide/redrive.ts';
 import { isTerminal } from '../../../execution/execution.ts';
 import type { ExecutionId } from '../../../execution/names.ts';
 import type { Redrive, RedriveAnswer } from '../../contract/repair-store.ts';
+import { writeAudit } from './audit.ts';
 import { noteLimit } from './gates.ts';
 import { onceOfJob } from './jobs.ts';
 import type { ExecutionState } from './state.ts';
@@ -17,7 +19,9 @@ function redriveOnce(state: ExecutionState, request: Redrive): RedriveAnswer {
     open: openRedrive(state, request.of),
     byId: state.entries.get(request.submit.id)?.execution,
   };
-  const decision = decideRedrive(view, structuredClone(request), state.kernel.now());
+  const now = state.kernel.now();
+  const decision = decideRedrive(view, structuredClone(request), now);
+  writeAudit(state, request, { changed: changedByRedrive(view.of, decision), now });
   if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
   if (decision.kind === 'existing') {
     return { kind: 'submitted', id: decision.id, existing: true };

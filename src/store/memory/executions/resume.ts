@@ -5,5 +5,6 @@ import type { ExecutionState } from './state.ts';
 
 export function resume(state: ExecutionState, request: Command): CommandAnswer {
   const now = state.kernel.now();
-  return obey(state, decideResume(commandView(state, request.id), request, now), now);
+  const decision = decideResume(commandView(state, request.id), request, now);
+  return obey(state, decision, { request, now });
 }

@@ -1,3 +1,5 @@
+import type { Audited } from '../../../execution/audit.ts';
+import { changedSchedule } from '../../../execution/decide/audit.ts';
 import { decidePauseSchedule, decideResumeSchedule } from '../../../execution/decide/schedule.ts';
 import type { Schedule } from '../../../execution/schedule.ts';
 import type {
@@ -6,13 +8,15 @@ import type {
   PutSchedule,
   ResumeSchedule,
   ScheduleAnswer,
+  ScheduleCommand,
   SchedulePut,
 } from '../../contract/schedule-store.ts';
+import { writeAudit } from './audit.ts';
 import { type ExecutionState, inByteOrder, inProject } from './state.ts';
 
 /** what was paused stays paused, and the last fire stays known. */
 export function putSchedule(state: ExecutionState, request: PutSchedule): SchedulePut {
-  const { project, id, by, nextAt, ...plan } = request;
+  const { project, id, by, nextAt, audit: _, ...plan } = request;
   const place = inProject(project, id);
   const entry = state.schedules.get(place);
   if (entry?.schedule.digest === request.digest) return { kind: 'put', changed: false };
@@ -26,6 +30,7 @@ export function putSchedule(state: ExecutionState, request: PutSchedule): Schedu
     ...(by === undefined ? {} : { by }),
   };
   state.schedules.set(place, { schedule, lastKey: entry?.lastKey });
+  noteChange(state, request, { before: entry?.schedule, after: schedule });
   return { kind: 'put', changed: true };
 }
 
@@ -44,12 +49,14 @@ export function schedules(state: ExecutionState, query: ListSchedules): readonly
     .slice(0, limit);
 }
 
-export function pauseSchedule(state: ExecutionState, request: NamedSchedule): ScheduleAnswer {
+export function pauseSchedule(state: ExecutionState, request: ScheduleCommand): ScheduleAnswer {
   const entry = state.schedules.get(inProject(request.project, request.id));
   const decision = decidePauseSchedule(entry?.schedule, request.id);
   if (entry === undefined || decision.kind !== 'done') return decision;
-  const { nextAt: _, ...rest } = entry.schedule;
+  const before = entry.schedule;
+  const { nextAt: _, ...rest } = before;
   entry.schedule = { ...rest, paused: true };
+  noteChange(state, request, { before, after: entry.schedule });
   return decision;
 }
 
@@ -57,13 +64,28 @@ export function resumeSchedule(state: ExecutionState, request: ResumeSchedule): 
   const entry = state.schedules.get(inProject(request.project, request.id));
   const decision = decideResumeSchedule(entry?.schedule, request);
   if (entry === undefined || decision.kind !== 'done') return decision;
-  entry.schedule = { ...entry.schedule, paused: false, nextAt: request.nextAt };
+  const before = entry.schedule;
+  entry.schedule = { ...before, paused: false, nextAt: request.nextAt };
+  noteChange(state, request, { before, after: entry.schedule });
   return decision;
 }
 
 export function removeSchedule(
   state: ExecutionState,
-  { project, id }: NamedSchedule,
+  request: ScheduleCommand,
 ): { readonly kind: 'done' | 'no-change' } {
-  return { kind: state.schedules.delete(inProject(project, id)) ? 'done' : 'no-change' };
+  const place = inProject(request.project, request.id);
+  const before = state.schedules.get(place)?.schedule;
+  if (!state.schedules.delete(place)) return { kind: 'no-change' };
+  noteChange(state, request, { before, after: undefined });
+  return { kind: 'done' };
+}
+
+function noteChange(
+  state: ExecutionState,
+  request: Audited,
+  { before, after }: Record<'before' | 'after', Schedule | undefined>,
+): void {
+  const now = state.kernel.now();
+  writeAudit(state, request, { changed: changedSchedule(before, after), now });
 }

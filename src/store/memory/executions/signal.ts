@@ -5,5 +5,6 @@ import type { ExecutionState } from './state.ts';
 
 export function signal(state: ExecutionState, request: Signal): CommandAnswer {
   const now = state.kernel.now();
-  return obey(state, decideSignal(commandView(state, request.id), request, now), now);
+  const decision = decideSignal(commandView(state, request.id), request, now);
+  return obey(state, decision, { request, now });
 }

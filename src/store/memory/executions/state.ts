@@ -3,17 +3,17 @@
 
 import type { Answer, AwaitUnit, Interaction } from '../../../execution/await.ts';
 import type { DeadLetterRecord } from '../../../execution/dead-letter.ts';
-import type { RateState } from '../../../execution/decide/gates.ts';
-import type { ExecutionRecord, Lane } from '../../../execution/execution.ts';
+import type { ExecutionRecord } from '../../../execution/execution.ts';
 import type { HistoryEvent, InboxMessage } from '../../../execution/history.ts';
 import type { CallKey, ExecutionId, InteractionId, ProjectName } from '../../../execution/names.ts';
 import type { Schedule } from '../../../execution/schedule.ts';
 import type { Template } from '../../../execution/template.ts';
 import type { SessionId } from '../../../lease/names.ts';
 import type { Instant } from '../../../support/clock.ts';
-import type { Attachment, CommandAnswer } from '../../contract/execution-store.ts';
+import type { Attachment, CommandAnswer, ExecutionStore } from '../../contract/execution-store.ts';
 import type { JobItem, RedriveAnswer } from '../../contract/repair-store.ts';
 import type { MemoryState } from '../state.ts';
+import { AuditBook, type PlaceBook, type RateBook } from './books.ts';
 import { Heap } from './heap.ts';
 import { ReadyQueues } from './ready.ts';
 
@@ -26,20 +26,6 @@ export interface Entry {
   readonly history: HistoryEvent[];
   readonly inbox: InboxMessage[];
   readonly attachments: Map<string, Attachment & { readonly at: Instant }>;
-}
-
-/** The places of one concurrency key, and who waits for one. */
-export interface PlaceBook {
-  limit: number;
-  taken: number;
-  /** How many have not passed the gate yet. */
-  gated: number;
-  readonly waiting: Readonly<Record<Lane, Heap>>;
-}
-
-export interface RateBook extends RateState {
-  /** The longest time it was used with. */
-  readonly perMs: number;
 }
 
 export interface ScheduleEntry {
@@ -91,6 +77,7 @@ export class ExecutionState {
   readonly redrives: Map<ExecutionId, ExecutionId> = new Map();
   /** By job and target. */
   readonly jobs: Map<ExecutionId, Map<ExecutionId, JobEntry>> = new Map();
+  readonly audit: AuditBook = new AuditBook();
   readonly rings: Set<() => void> = new Set();
 
   constructor(kernel: MemoryState) {
@@ -183,6 +170,9 @@ export class ExecutionState {
     this.running.set(to, joined.add(id));
   }
 }
+
+/** For tests that break what is stored, as SQL by hand does elsewhere. */
+export const STATES: WeakMap<ExecutionStore, ExecutionState> = new WeakMap();
 
 export function inProject(project: ProjectName, name: string): string {
   return `${project}\0${name}`;

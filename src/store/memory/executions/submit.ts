@@ -1,13 +1,22 @@
+import type { Audited } from '../../../execution/audit.ts';
+import { changedBySubmit } from '../../../execution/decide/audit.ts';
 import { decideSubmit } from '../../../execution/decide/submit.ts';
 import { isTerminal } from '../../../execution/execution.ts';
 import type { Instant } from '../../../support/clock.ts';
 import type { Submit, SubmitAnswer } from '../../contract/execution-store.ts';
+import { writeAudit } from './audit.ts';
 import { noteLimit, waitForPlace } from './gates.ts';
 import { type ExecutionState, inProject } from './state.ts';
 
-export function submit(state: ExecutionState, request: Submit): SubmitAnswer {
-  const answer = insertOne(state, request, state.kernel.now());
-  if (answer.kind === 'submitted' && !answer.existing) state.ring();
+export function submit(
+  state: ExecutionState,
+  { audit, ...request }: Submit & Audited,
+): SubmitAnswer {
+  const now = state.kernel.now();
+  const answer = insertOne(state, request, now);
+  if (answer.kind !== 'submitted' || answer.existing) return answer;
+  if (audit !== undefined) writeAudit(state, { audit }, { changed: changedBySubmit(request), now });
+  state.ring();
   return answer;
 }
 

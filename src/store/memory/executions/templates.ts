@@ -1,3 +1,4 @@
+import { changedByTemplate } from '../../../execution/decide/audit.ts';
 import type { Template } from '../../../execution/template.ts';
 import type {
   ListTemplates,
@@ -5,6 +6,7 @@ import type {
   ReadTemplate,
   TemplatePut,
 } from '../../contract/template-store.ts';
+import { writeAudit } from './audit.ts';
 import { type ExecutionState, inByteOrder, inProject } from './state.ts';
 
 /** X-30: a version is written once. */
@@ -13,8 +15,10 @@ export function putTemplate(state: ExecutionState, request: PutTemplate): Templa
   const place = inProject(project, `${version}\0${id}`);
   const stored = state.templates.get(place);
   if (stored === undefined) {
-    const template = { ...structuredClone(request), createdAt: state.kernel.now() };
-    state.templates.set(place, template);
+    const now = state.kernel.now();
+    const { audit: _, ...content } = request;
+    state.templates.set(place, { ...structuredClone(content), createdAt: now });
+    writeAudit(state, request, { changed: changedByTemplate(request), now });
     return { kind: 'put', existing: false };
   }
   return stored.digest === request.digest

@@ -1,4 +1,6 @@
+import type { Audited } from '../../../execution/audit.ts';
 import type { Interaction } from '../../../execution/await.ts';
+import { auditOf, changedByAnswer } from '../../../execution/decide/audit.ts';
 import {
   type AnswerDecision,
   type AnswerRequest,
@@ -8,12 +10,13 @@ import {
 import { assert } from '../../../support/assert.ts';
 import type { AnswerTaken } from '../../contract/await-store.ts';
 import { persistently } from '../committer.ts';
-import type { Attempted, Queries } from '../database.ts';
+import { type Attempted, type Queries, statement } from '../database.ts';
+import { writeAudit } from './audit.ts';
 import { applyAll, type LockedAwait, lockAwait } from './awaits.ts';
 import type { Parts } from './parts.ts';
 import { countLate, keepLate, saveInteractions } from './unit-rows.ts';
 
-export async function answer(parts: Parts, request: AnswerRequest): Promise<AnswerTaken> {
+export async function answer(parts: Parts, request: AnswerRequest & Audited): Promise<AnswerTaken> {
   const { id, place } = request;
   let isTold = false;
   const taken = await persistently(parts.surroundings, () =>
@@ -25,6 +28,7 @@ export async function answer(parts: Parts, request: AnswerRequest): Promise<Answ
           unit.answered + 1 >= unit.needed || (unit.dueAt !== undefined && unit.dueAt <= now),
       });
       const decision = decideAnswer(view, request, view.now);
+      await writeAudit(queries, [auditOf(request, changedByAnswer(view, decision), view.now)]);
       isTold = changeOf(decision)?.message !== undefined;
       return carryOut(queries, view, decision);
     }, parts.boundaries),
@@ -74,7 +78,15 @@ async function apply(
   await applyAll(queries, execution, { changes: [change], now });
 }
 
+// W-9: its end looks for it.
+const NOTE_EARLY = statement(`
+  update hf.execution e
+     set early = true
+   where e.id = $1
+     and not e.early`);
+
 /** W-2: the execution is locked, so nobody opens its unit meanwhile. */
-function keepEarly(queries: Queries, interaction: Interaction): Promise<void> {
-  return saveInteractions(queries, [{ interaction }]);
+async function keepEarly(queries: Queries, interaction: Interaction): Promise<void> {
+  await saveInteractions(queries, [{ interaction }]);
+  await queries.rows(NOTE_EARLY, [interaction.execution]);
 }

@@ -19,9 +19,10 @@ const LOST = 2;
 
 const isGated = (source: number): string => (source === GATED ? 'e.gated' : 'not e.gated');
 
-/** The first project of a spot, or the one after `above`. */
+/** The first project of a spot, or the one after `above`; when only one is asked for, from that one on. */
 function projectIn(source: number, above?: string): string {
-  const beyond = above === undefined ? '' : `and e.project > ${above}`;
+  const beyond =
+    above === undefined ? `and e.project >= coalesce($6::text, '')` : `and e.project > ${above}`;
   const within =
     source === LOST
       ? 'e.status = 1 and e.session_id = s.left_by'
@@ -57,7 +58,7 @@ const OVERDUE = `coalesce((select bool_or(a.expires_at <= (select now.at from no
 const LEFT_OVER = `case when coalesce(t.n, 0) >= s.n then true
            else (select count(*) from (${seenIn('s.n')}) r) > coalesce(t.n, 0) end`;
 
-/** $1 session, $2 pipelines, $3 lanes, $4 limits, $5 at least so many projects share, $6 gates were seen to. */
+/** $1 session, $2 pipelines, $3 lanes, $4 limits, $5 at least so many projects share, $6 the only project, $7 dice, $8 gates were seen to. */
 const SPOTS = `
   ${NOW},
   ${liveChain('$1')},
@@ -99,18 +100,21 @@ const SPOTS = `
            case s.source when ${READY} then ${projectIn(READY, 's.project')} when ${GATED} then ${projectIn(GATED, 's.project')} else ${projectIn(LOST, 's.project')} end
       from spot s
      where s.project is not null
+       and $6 is null
   ),
   found as materialized (
     select s.*, case s.source when ${READY} then ${firstIn(READY)} when ${GATED} then ${firstIn(GATED)} else 0 end as first_at
       from spot s
      where s.project is not null
+       and ($6 is null or s.project = $6) -- guard: project
   ),
   gate as materialized (
     select exists (select from found f where f.source = ${GATED} and f.first_at <= (select now.at from now)) as waits
   ),
   fair as materialized (
     select f.lane, count(*) filter (where f.source <> ${GATED}) = 1 as is_one,
-           (f.most + greatest(count(distinct f.project), f.projects) - 1) / greatest(count(distinct f.project), f.projects) as part
+           (f.most + greatest(count(distinct f.project), f.projects) - 1) / greatest(count(distinct f.project), f.projects) as part,
+           (array_agg(distinct f.project))[1 + floor($7::float8 * count(distinct f.project))::integer] as first
       from found f
      where f.first_at <= (select now.at from now)
      group by f.lane, f.most, f.projects
@@ -119,21 +123,21 @@ const SPOTS = `
 export const CLAIM: Statement = statement(`
   with recursive ${SPOTS},
   seen as materialized (
-    select s.pipeline, s.lane, s.most, s.project, s.source, s.left_by, fair.part, r.id, r.at,
+    select s.pipeline, s.lane, s.most, s.project, s.source, s.left_by, fair.part, fair.first, r.id, r.at,
            row_number() over (partition by s.lane, s.project order by r.at, r.id) as rank
       from found s
       join fair on fair.lane = s.lane
      cross join lateral (
            ${seenIn('fair.part')}
            ) r
-     where ($6 or not (select g.waits from gate g)) -- guard: gate
+     where ($8 or not (select g.waits from gate g)) -- guard: gate
        and s.first_at <= (select now.at from now)
        and not fair.is_one
   ),
   allotted as materialized (
     select t.pipeline, t.lane, t.project, t.source, t.left_by, count(*) as n
       from (
-        select s.*, row_number() over (partition by s.lane order by s.rank, s.at, s.id) as turn
+        select s.*, row_number() over (partition by s.lane order by s.rank, s.project < s.first, case when s.first is not null then s.project end, s.at, s.id) as turn
           from seen s
          where s.rank <= s.part -- guard: fair
       ) t
@@ -146,7 +150,7 @@ export const CLAIM: Statement = statement(`
      where fair.is_one
        and s.source <> ${GATED}
        and s.first_at <= (select now.at from now)
-       and ($6 or not (select g.waits from gate g)) -- guard: gate-one
+       and ($8 or not (select g.waits from gate g)) -- guard: gate-one
   ),
   ready as materialized (
     select r.*
@@ -228,7 +232,7 @@ export const CANDIDATES: Statement = statement(`
    cross join lateral (
          (select e.id, e.gated, e.ready_at as at from hf.execution e where s.source = ${READY} and ${IS_READY} order by e.ready_at, e.id limit fair.part)
          union all
-         (select e.id, e.gated, e.ready_at from hf.execution e where s.source = ${GATED} and ${IS_READY.replace('not e.gated', 'e.gated')} order by e.ready_at, e.id limit $6)
+         (select e.id, e.gated, e.ready_at from hf.execution e where s.source = ${GATED} and ${IS_READY.replace('not e.gated', 'e.gated')} order by e.ready_at, e.id limit $8)
          union all
          (select e.id, false, 0 from hf.execution e where s.source = ${LOST} and ${IS_LOST} limit fair.part)
          ) r

@@ -30,8 +30,8 @@ interface Outlook {
 type ClaimedRow = ExecutionRow & { readonly claimed_at: number; readonly was: number };
 type ClaimRow = Outlook & (ClaimedRow | { readonly id: null });
 
-/** As the statements take it: session, pipelines, lanes, limits, and how many projects share at least. */
-export type Asked = readonly [string, string, string, string, string];
+/** As the statements take it: session, pipelines, lanes, limits, how many projects share at least, the only one, dice. */
+export type Asked = readonly [string, string, string, string, string, string | null, number | null];
 
 const WORDS = ['none', 'parked', 'given-back', 'lost'] as const;
 
@@ -64,6 +64,8 @@ async function claimNow(parts: Parts, request: Claim): Promise<ClaimAnswer> {
     numbers(lanes),
     numbers(shares.map(({ limit }) => limit)),
     numbers(lanes.map(() => 1)),
+    request.project ?? null,
+    request.dice ?? null,
   ];
   for (let round = 1; round <= ROUNDS_MAX; round += 1) {
     const open = await run(parts, asked, false);
@@ -111,8 +113,9 @@ async function runGated(
     if (!isMore) break;
   }
   // Who was put behind a key counts among those who share, as when the call began.
-  const [session, pipelines, laneCodes, limits] = asked;
-  return run(parts, [session, pipelines, laneCodes, limits, numbers(sharers)], true);
+  const [session, pipelines, laneCodes, limits, , project, dice] = asked;
+  const shared = numbers(sharers);
+  return run(parts, [session, pipelines, laneCodes, limits, shared, project, dice], true);
 }
 
 function answerOf(claims: readonly Claimed[], outlook: Outlook): ClaimAnswer {

@@ -1,11 +1,13 @@
 // What the three commands on awaits share (W-8): one transaction that locks, asks the pure decision, and
 // does what it says.
 
+import { auditOf, changedByAwaitCommand } from '../../../execution/decide/audit.ts';
 import type { AwaitCommandDecision, AwaitCommandView } from '../../../execution/decide/await.ts';
 import { assert } from '../../../support/assert.ts';
 import type { Instant } from '../../../support/clock.ts';
 import type { AwaitAnswer, AwaitCommand } from '../../contract/await-store.ts';
 import { persistently } from '../committer.ts';
+import { writeAudit } from './audit.ts';
 import { applyAll, lockAwait } from './awaits.ts';
 import type { Parts } from './parts.ts';
 
@@ -16,18 +18,19 @@ export interface AwaitDeed {
 
 export async function commandAwait(
   parts: Parts,
-  { id }: AwaitCommand,
+  request: AwaitCommand,
   { settles, decide }: AwaitDeed,
 ): Promise<AwaitAnswer> {
   const answer = await persistently(parts.surroundings, () =>
     parts.database.attempt<AwaitAnswer>(async (queries) => {
-      const view = await lockAwait(queries, { id, maySettle: () => settles });
+      const view = await lockAwait(queries, { id: request.id, maySettle: () => settles });
       const { execution, now } = view;
       const decision = decide(view, now);
       if (decision.kind === 'refuse') {
         return { keep: false, result: { kind: 'refused', ...decision.refusal } };
       }
       assert(execution !== undefined, 'W-1: a unit is of an execution that exists');
+      await writeAudit(queries, [auditOf(request, changedByAwaitCommand(view, decision), now)]);
       await applyAll(queries, execution, { changes: [decision.change], now });
       return { keep: true, result: { kind: 'done' } };
     }, parts.boundaries),

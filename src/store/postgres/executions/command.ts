@@ -1,5 +1,6 @@
 // What the four commands share: one transaction that locks the row, asks the pure decision, and does it.
 
+import { auditOf, changedByCommand } from '../../../execution/decide/audit.ts';
 import {
   askedBy,
   CANCELLED_OUTCOME,
@@ -8,12 +9,12 @@ import {
 } from '../../../execution/decide/command.ts';
 import type { ExecutionRecord } from '../../../execution/execution.ts';
 import type { InboxMessage } from '../../../execution/history.ts';
-import type { ExecutionId } from '../../../execution/names.ts';
 import type { Instant } from '../../../support/clock.ts';
 import type { Cancel, CommandAnswer } from '../../contract/execution-store.ts';
 import { toExecution } from '../../execution-rows.ts';
 import { persistently } from '../committer.ts';
 import { type Attempted, type Queries, statement } from '../database.ts';
+import { writeAudit } from './audit.ts';
 import { deliverTo } from './deliver.ts';
 import { afterEnd } from './end-execution.ts';
 import { noteAnswers, storedAnswers } from './jobs.ts';
@@ -44,17 +45,18 @@ export async function command(
 /** Y-23: what is asked for a job is answered as the first time, refusals too. */
 async function obeyOnce(
   queries: Queries,
-  { id, job }: Cancel,
+  request: Cancel,
   decide: Decide,
 ): Promise<Attempted<CommandAnswer>> {
+  const { id, job } = request;
   if (job === undefined) {
-    const result = await obey(queries, id, decide);
+    const result = await obey(queries, request, decide);
     return { keep: result.kind === 'done' || result.kind === 'passed-on', result };
   }
   const of = { job, target: id };
   const [stored] = (await storedAnswers<CommandAnswer>(queries, [of])).values();
   if (stored !== undefined) return { keep: false, result: stored };
-  const answer = await obey(queries, id, decide);
+  const answer = await obey(queries, request, decide);
   await noteAnswers(queries, [{ of, answer }]);
   return { keep: true, result: answer };
 }
@@ -62,15 +64,17 @@ async function obeyOnce(
 /** In a transaction. */
 export async function obey(
   queries: Queries,
-  id: ExecutionId,
+  request: Pick<Cancel, 'id' | 'audit'>,
   decide: Decide,
 ): Promise<CommandAnswer> {
+  const { id } = request;
   const row = await lockExecution(queries, id);
   const now = (row?.now ?? 0) as Instant;
   const before = row === undefined ? undefined : toExecution(row);
   const hasNews = before !== undefined && before.news > 0;
   const asked = hasNews ? await queries.rows<Pick<InboxMessage, 'kind'>>(ASKED, [id]) : [];
   const decision = decide({ execution: before, ...askedBy(asked.map(({ kind }) => kind)) }, now);
+  await writeAudit(queries, [auditOf(request, changedByCommand(before, decision), now)]);
   if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
   const { execution } = decision;
   const { status } = execution;

@@ -1,7 +1,8 @@
-import type {
-  DeadLetter,
-  DeadLetterGroup,
-  DeadLetterRecord,
+import {
+  type DeadLetter,
+  type DeadLetterGroup,
+  type DeadLetterRecord,
+  storable,
 } from '../../../execution/dead-letter.ts';
 import type { ExecutionRecord, TerminalStatus } from '../../../execution/execution.ts';
 import type { ExecutionId, ProjectName } from '../../../execution/names.ts';
@@ -23,21 +24,6 @@ export async function writeDeadLetter(
   const { category, code, reason, step, attempts } = storable(letter);
   const told = [category, code, reason, step ?? null, attempts];
   await queries.rows(WRITE, [id, project, pipeline, STATUS_CODES[status], endedAt, ...told]);
-}
-
-/** What failed may say anything, and no text here can have a NUL: the end must not fail by that. */
-export function storable(letter: DeadLetter): DeadLetter {
-  const { code, reason, step } = letter;
-  return {
-    ...letter,
-    code: withoutNul(code),
-    reason: withoutNul(reason),
-    ...(step === undefined ? {} : { step: withoutNul(step) }),
-  };
-}
-
-function withoutNul(text: string): string {
-  return text.replaceAll('\0', '\uFFFD');
 }
 
 const COLUMNS =

@@ -96,6 +96,7 @@ function finishing({ children, letters }: Finishing, isKnown: boolean): string {
      where ${ownedBy('$1::uuid[]')}
        ${follows(isKnown)}
        and not e.has_place -- guard: place
+       and not e.early -- guard: early
        and ${alone} -- guard: kin
     returning u.nth, e.id, e.fence, e.seq, u.first, coalesce(u.kind, $11) as kind, coalesce(u.name, $12) as name, u.body, u.earlier, e.parent_id, e.parent_call, u.outcome${letters ? LETTER : ''}
   ),

@@ -1,10 +1,10 @@
+import { storable } from '../../../execution/dead-letter.ts';
 import { decideFinish } from '../../../execution/decide/owner.ts';
 import type { Instant } from '../../../support/clock.ts';
 import type { Finish, Finished } from '../../contract/execution-store.ts';
 import { STATUS_CODES } from '../../execution-rows.ts';
 import { Committer } from '../committer.ts';
 import { numbers, sparse } from './arrays.ts';
-import { storable } from './dead-letters.ts';
 import { afterEnd } from './end-execution.ts';
 import { finishStatement } from './finish-statement.ts';
 import { isPlain, lastEventColumns, ownersOf, same } from './items.ts';
@@ -89,8 +89,11 @@ async function settle(parts: Parts, request: Finish): Promise<Finished> {
   const answer = await write<Finish, Finished>(parts, request, {
     decide: decideFinish,
     answer: ({ execution, at }) => ({ kind: 'finished', at: execution.endedAt ?? at }),
-    also: (queries, { before, after, now }) =>
-      afterEnd(queries, before, { ...request, after, now, leavesAwaits }),
+    also: (queries, { before, after, now, isEarly }) =>
+      afterEnd(queries, before, {
+        ...{ ...request, after, now },
+        leavesAwaits: leavesAwaits || isEarly,
+      }),
   });
   if (answer.kind === 'finished') parts.bell.ring();
   return answer;

@@ -13,7 +13,7 @@ import {
   SAGA_CODES,
 } from '../../execution-rows.ts';
 import { type Queries, statement } from '../database.ts';
-import { numbers, sparse, texts, uuids } from './arrays.ts';
+import { longTexts, numbers, sparse, texts, uuids } from './arrays.ts';
 import { type AnswerRow, answersFrom, answersOf, NOW } from './owner-guards.ts';
 import { lockPlaces, nameOf, type PlaceBook, savePlaces } from './places.ts';
 
@@ -112,7 +112,7 @@ export async function insertExecutions(
     sparse(inserts.map(({ hold }) => hold)),
     sparse(inserts.map(isGated)),
     sparse(inserts.map(({ hasPlace }) => hasPlace)),
-    texts(submits.map(({ input }) => input)),
+    longTexts(submits.map(({ input }) => input)),
     sparse(submits.map(aboutOf)),
     sparse(submits.map(({ key }) => key)),
     sparse(submits.map(({ intent }) => intent)),

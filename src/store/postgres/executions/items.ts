@@ -2,7 +2,7 @@
 
 import type { NewEvent } from '../../../execution/history.ts';
 import type { OwnerWrite } from '../../contract/execution-store.ts';
-import { numbers, sparse, texts, uuids } from './arrays.ts';
+import { longTexts, numbers, sparse, texts, uuids } from './arrays.ts';
 
 /** One entry per request. */
 export interface Owners {
@@ -33,11 +33,11 @@ export function ownersOf(requests: readonly OwnerWrite[]): Owners {
 /** The columns of events: kind, name, body. */
 export function eventColumns(
   events: readonly NewEvent[],
-): readonly [string, string | null, string | null] {
+): readonly [string, string | null, Buffer | null] {
   return [
     texts(events.map(({ kind }) => kind)),
     sparse(events.map(({ name }) => name)),
-    sparse(events.map(({ body }) => body)),
+    longTexts(events.map(({ body }) => body)),
   ];
 }
 
@@ -54,7 +54,7 @@ export function lastEventColumns(requests: readonly OwnerWrite[]): readonly unkn
     isOneEach ? null : numbers(requests.map(({ events }) => events.length)),
     kind === undefined ? texts(lasts.map((event) => event.kind)) : null,
     name === undefined ? sparse(lasts.map((event) => event.name)) : null,
-    sparse(lasts.map((event) => event.body)),
+    longTexts(lasts.map((event) => event.body)),
     isOneEach ? null : sparse(requests.map(earlierOf)),
     kind ?? null,
     name ?? null,

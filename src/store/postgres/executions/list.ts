@@ -1,6 +1,6 @@
 import type { ExecutionRecord } from '../../../execution/execution.ts';
 import type { AttributeFilter, ListExecutions } from '../../contract/execution-store.ts';
-import { type ExecutionRow, STATUS_CODES, toExecution } from '../../execution-rows.ts';
+import { codesWith, type ExecutionRow, STATUS_CODES, toExecution } from '../../execution-rows.ts';
 import { type Database, type Statement, statement } from '../database.ts';
 import { numbers } from './arrays.ts';
 import { EXECUTION_COLUMNS } from './rows.ts';
@@ -60,24 +60,51 @@ const LIST = statement(`
 
 const LABELLED = `select l.execution_id from hf.label l where l.project = $1 and l.execution_id < coalesce($4, ${LAST_ID})`;
 
-/** By what `labels` finds, in that order; then by the rest of the filter. $6 is a tag, if asked for, too. */
+// $6 is a tag, if asked for, $7 codes of holds.
+const FITS = `
+         coalesce(e.status = any ($2::smallint[]), false)
+     and ($3::text is null or e.pipeline = $3)
+     and ($6::text is null or exists (select from hf.label t where t.project = $1 and t.kind = 0 and t.name = '' and t.value = $6 and t.execution_id = e.id))
+     and ($7::smallint[] is null or e.hold = any ($7))`;
+
+/** By what `labels` finds, in that order; then by the rest of the filter. */
 function listBy(labels: string): Statement {
   return statement(`
   select ${EXECUTION_COLUMNS}
     from (${labels} order by 1 desc offset 0) l(id)
     join hf.execution e on e.id = l.id
-   where coalesce(e.status = any ($2::smallint[]), false)
-     and ($3::text is null or e.pipeline = $3)
-     and ($6::text is null or exists (select from hf.label t where t.project = $1 and t.kind = 0 and t.name = '' and t.value = $6 and t.execution_id = e.id))
+   where ${FITS}
    order by l.id desc
    limit $5`);
 }
 
-const BY_VALUE = listBy(`${LABELLED} and l.kind = $7 and l.name = $8 and l.value = $9`);
-const BY_NUMBER = listBy(`${LABELLED} and l.name = $7 and l.number between $8 and $9`);
+const BY_VALUE = listBy(`${LABELLED} and l.kind = $8 and l.name = $9 and l.value = $10`);
+const BY_NUMBER = listBy(`${LABELLED} and l.name = $8 and l.number between $9 and $10`);
 const BY_NAME = listBy(
-  `${LABELLED} and l.kind = any ('{1,3}') and l.name = $7 and l.value is not null union all ${LABELLED} and l.name = $7 and l.number is not null`,
+  `${LABELLED} and l.kind = any ('{1,3}') and l.name = $8 and l.value is not null union all ${LABELLED} and l.name = $8 and l.number is not null`,
 );
+
+// The newest of each code of holds, as above.
+const HELD = statement(`
+  with newest as materialized (
+    select r.id
+      from unnest($7::smallint[]) as h(hold)
+     cross join lateral (
+           select e.id
+             from hf.execution e
+            where ${IN_PROJECT}
+              and e.hold between h.hold and h.hold
+              and e.hold <> 0
+              and e.id < coalesce($4, ${LAST_ID})
+              and ${FITS}
+            order by e.hold desc, e.id desc
+            limit $5) r
+     order by 1 desc
+     limit $5)
+  select ${EXECUTION_COLUMNS}
+    from newest n
+    join hf.execution e on e.id = n.id
+   order by e.id desc`);
 
 const ALL_STATUSES = Object.values(STATUS_CODES);
 
@@ -98,23 +125,26 @@ interface Index {
   readonly values: readonly unknown[];
 }
 
-function indexFor({ tag, attribute }: ListExecutions): Index {
-  if (attribute !== undefined) return attributeIndex(attribute, tag ?? null);
+function indexFor({ tag, attribute, hold }: ListExecutions): Index {
+  const holds = hold === undefined ? null : numbers(codesWith(hold));
+  if (attribute !== undefined) return attributeIndex(attribute, [tag ?? null, holds]);
+  if (holds !== null) return { by: HELD, values: [tag ?? null, holds] };
   return tag === undefined
     ? { by: LIST, values: [] }
-    : { by: BY_VALUE, values: [null, 0, '', tag] };
+    : { by: BY_VALUE, values: [null, null, 0, '', tag] };
 }
 
 /** Equal by value and type; a range is of numbers, both bounds included. */
-function attributeIndex({ name, equals, min, max }: AttributeFilter, tag: string | null): Index {
+function attributeIndex(filter: AttributeFilter, checks: readonly unknown[]): Index {
+  const { name, equals, min, max } = filter;
   const isRange = min !== undefined || max !== undefined;
-  if (equals === undefined && !isRange) return { by: BY_NAME, values: [tag, name] };
+  if (equals === undefined && !isRange) return { by: BY_NAME, values: [...checks, name] };
   if (equals !== undefined && typeof equals !== 'number') {
     // No text and no boolean is within a range of numbers.
     const kind = isRange ? -1 : typeof equals === 'boolean' ? 3 : 1;
-    return { by: BY_VALUE, values: [tag, kind, name, String(equals)] };
+    return { by: BY_VALUE, values: [...checks, kind, name, String(equals)] };
   }
   const low = Math.max(equals ?? -Infinity, min ?? -Infinity);
   const high = Math.min(equals ?? Infinity, max ?? Infinity);
-  return { by: BY_NUMBER, values: [tag, name, low, high] };
+  return { by: BY_NUMBER, values: [...checks, name, low, high] };
 }

@@ -143,6 +143,6 @@ async function askToCancel(
   child: { readonly id: ExecutionId; readonly project: ProjectName },
 ): Promise<0 | 1> {
   const asked = { ...child, body: PARENT_ENDED };
-  const answer = await obey(queries, child.id, (view, now) => decideCancel(view, asked, now));
+  const answer = await obey(queries, child, (view, now) => decideCancel(view, asked, now));
   return answer.kind === 'done' || answer.kind === 'passed-on' ? 1 : 0;
 }

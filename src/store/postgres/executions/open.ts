@@ -15,16 +15,15 @@ import { Bell } from './bell.ts';
 import { getBlob, putBlob } from './blobs.ts';
 import { Boundaries } from './boundaries.ts';
 import { cancel } from './cancel.ts';
+import { carried } from './carried.ts';
 import { listChildren } from './children.ts';
 import { claim } from './claim.ts';
-import { deadLetter, deadLetterGroups, deadLetters } from './dead-letters.ts';
 import { finisher } from './finish.ts';
 import { dueSchedules, fireSchedule } from './fire-schedule.ts';
 import { ForgottenKeys } from './forget-keys.ts';
 import { giverBack } from './give-back.ts';
-import { readHistory } from './history.ts';
+import { readHistories, readHistory } from './history.ts';
 import { readInbox } from './inbox.ts';
-import { jobItems, noteJobItem } from './jobs.ts';
 import { Ledger } from './ledger.ts';
 import { listExecutions } from './list.ts';
 import { maintain } from './maintain.ts';
@@ -32,9 +31,10 @@ import { readOutcomes } from './outcomes.ts';
 import { parker } from './park.ts';
 import type { Parts } from './parts.ts';
 import { pause } from './pause.ts';
-import { readExecution } from './read-execution.ts';
+import { readExecution, readMany } from './read-execution.ts';
 import { recorder } from './record.ts';
 import { redriver } from './redrive.ts';
+import { repairsOf } from './repair-verbs.ts';
 import { resume } from './resume.ts';
 import {
   pauseSchedule,
@@ -108,6 +108,7 @@ function othersOf(parts: Parts): Omit<ExecutionStore, Flushing> {
   const { database, bell } = parts;
   return {
     claim: (request) => claim(parts, request),
+    carried: (session) => carried(database, session),
     // The server works while this process does, so that more at once is faster.
     room: () => Number.POSITIVE_INFINITY,
     transact: (request) => transact(parts, request),
@@ -118,8 +119,10 @@ function othersOf(parts: Parts): Omit<ExecutionStore, Flushing> {
     signal: (request) => signal(parts, request),
     maintain: (request) => maintain(parts, request),
     read: (id) => readExecution(database, id),
+    readMany: (ids) => readMany(database, ids),
     outcomes: (ids) => readOutcomes(database, ids),
     history: (query) => readHistory(database, query),
+    histories: (ids) => readHistories(database, ids),
     list: (query) => listExecutions(database, query),
     children: (query) => listChildren(database, query),
     attachment: (query) => readAttachment(database, query),
@@ -138,11 +141,7 @@ function othersOf(parts: Parts): Omit<ExecutionStore, Flushing> {
     dueSchedules: (query) => dueSchedules(database, query),
     fireSchedule: (request) => fireSchedule(parts, request),
     ...awaitsOf(parts),
-    deadLetter: (id) => deadLetter(database, id),
-    deadLetters: (query) => deadLetters(database, query),
-    deadLetterGroups: (query) => deadLetterGroups(database, query),
-    noteJobItem: (request) => noteJobItem(parts, request),
-    jobItems: (query) => jobItems(database, query),
+    ...repairsOf(parts),
     onRing: (listener) => bell.listen(listener),
   };
 }

@@ -35,7 +35,7 @@ const SET_PLACES = statement(`
    where p.project = u.project
      and p.key = u.key`);
 
-interface PlaceEntry {
+export interface PlaceEntry {
   readonly places: Places;
   readonly of: readonly string[];
 }
@@ -68,6 +68,17 @@ export async function lockPlaces(
     // One that was there may have been forgotten in between (X-26); what is made now is ours.
     if (rows.length === wanted.length) return new Map(rows.map(toEntry));
   }
+}
+
+/** One that is there. */
+export async function lockPlaceOf(
+  queries: Queries,
+  project: string,
+  key: string,
+): Promise<PlaceEntry | undefined> {
+  const values = [texts([project]), texts([key])];
+  const [row] = await queries.rows<PlaceRow & object>(LOCK_PLACES, values);
+  return row === undefined ? undefined : toEntry(row)[1];
 }
 
 interface PlaceRow {
@@ -114,9 +125,16 @@ export async function freePlace(
   const book = await lockPlaces(queries, [ended]);
   const [entry] = book.values();
   if (entry === undefined) return;
-  let { taken } = entry.places;
+  await handOn(queries, { entry, taken: entry.places.taken - 1, now });
+}
+
+/** With the key locked: as many are taken, and free ones go to whoever waits. How many do. */
+export async function handOn(
+  queries: Queries,
+  { entry, taken: before, now }: { entry: PlaceEntry; taken: number; now: Instant },
+): Promise<number> {
+  let taken = before;
   const { limit } = entry.places;
-  taken -= 1;
   while (taken < limit) {
     const [row] = await queries.rows<ExecutionRow & object>(NEXT, entry.of);
     if (row === undefined) break;
@@ -131,4 +149,5 @@ export async function freePlace(
     taken += 1;
   }
   await savePlaces(queries, new Map([['', { ...entry, places: { taken, limit } }]]));
+  return taken - before;
 }

@@ -1,3 +1,4 @@
+import { auditOf, changedByRedrive } from '../../../execution/decide/audit.ts';
 import { decideRedrive, type RedriveDecision } from '../../../execution/decide/redrive.ts';
 import type { ExecutionId } from '../../../execution/names.ts';
 import { assert } from '../../../support/assert.ts';
@@ -5,6 +6,7 @@ import type { Redrive, RedriveAnswer } from '../../contract/repair-store.ts';
 import { sagaOf } from '../../execution-rows.ts';
 import { Committer } from '../committer.ts';
 import type { Queries } from '../database.ts';
+import { writeAudit } from './audit.ts';
 import { insertExecutions, noteLimit } from './insert-executions.ts';
 import { itemName, noteAnswers, type OfJob, storedAnswers } from './jobs.ts';
 import type { Parts } from './parts.ts';
@@ -27,7 +29,8 @@ export function redriver(parts: Parts): {
     parts.surroundings,
   );
   return {
-    redrive(request) {
+    // Here too: what is decided is decided for all that go together.
+    async redrive(request) {
       assert(request.submit.key === undefined, 'Y-20: the key stays with what is driven again');
       return committer.push(request);
     },
@@ -74,6 +77,12 @@ async function redriveAll(queries: Queries, requests: readonly Redrive[]): Promi
   });
   const made = await insertAll(queries, requests, decisions);
   const answers = decisions.map((decision) => answerOf(decision, made));
+  const records = requests.flatMap((request, nth) => {
+    const decision = decisions[nth];
+    if (decision === undefined || !made.has(request.submit.id)) return [];
+    return [auditOf(request, changedByRedrive(view.ended.get(request.of), decision), now)];
+  });
+  await writeAudit(queries, records);
   const items = requests.flatMap((request, nth) => {
     const answer = answers[nth];
     return answer === undefined ? [] : itemOf(request).map((of) => ({ of, answer }));

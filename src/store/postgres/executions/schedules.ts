@@ -6,14 +6,13 @@ import type {
   PutSchedule,
   ResumeSchedule,
   ScheduleAnswer,
+  ScheduleCommand,
   SchedulePut,
 } from '../../contract/schedule-store.ts';
 import { type ScheduleRow, toSchedule } from '../../schedule-rows.ts';
-import { type Database, type Statement, statement } from '../database.ts';
+import { type Database, statement } from '../database.ts';
+import { changeSchedule, SCHEDULE_COLUMNS } from './change-schedule.ts';
 import type { Parts } from './parts.ts';
-
-const COLUMNS =
-  's.project, s.id, s.at, s.paused, s.next_at, s.fired_at, s.last_execution, s.digest, s.plan, s.put_by';
 
 // X-32: what was paused stays paused, and the last fire stays known.
 const PUT = statement(`
@@ -25,16 +24,16 @@ const PUT = statement(`
          plan    = excluded.plan,
          put_by  = excluded.put_by
    where s.digest <> excluded.digest -- guard: content
-  returning s.id`);
+  returning ${SCHEDULE_COLUMNS}, xmax <> 0 as was_there, hf_now() as now`);
 
 const READ = statement(`
-  select ${COLUMNS}
+  select ${SCHEDULE_COLUMNS}
     from hf.schedule s
    where s.project = $1
      and s.id = $2`);
 
 const LIST = statement(`
-  select ${COLUMNS}
+  select ${SCHEDULE_COLUMNS}
     from hf.schedule s
    where s.project = $1
      and s.id > $2
@@ -48,7 +47,7 @@ const PAUSE = statement(`
    where s.project = $1
      and s.id = $2
      and not s.paused -- guard: not-paused
-  returning s.id`);
+  returning ${SCHEDULE_COLUMNS}, hf_now() as now`);
 
 const RESUME = statement(`
   update hf.schedule s
@@ -58,16 +57,18 @@ const RESUME = statement(`
      and s.id = $2
      and s.digest = $4 -- guard: plan
      and s.paused -- guard: paused
-  returning s.id`);
+  returning ${SCHEDULE_COLUMNS}, hf_now() as now`);
 
-const REMOVE = statement(
-  'delete from hf.schedule s where s.project = $1 and s.id = $2 returning s.id',
-);
+const REMOVE = statement(`
+  delete from hf.schedule s
+   where s.project = $1
+     and s.id = $2
+  returning hf_now() as now`);
 
 export async function putSchedule(parts: Parts, request: PutSchedule): Promise<SchedulePut> {
   const { project, id, nextAt, digest, plan, by } = request;
   const values = [project, id, nextAt, digest, plan, by ?? null];
-  return { kind: 'put', changed: await changes(parts, PUT, values) };
+  return { kind: 'put', changed: await changeSchedule(parts, request, { statement: PUT, values }) };
 }
 
 export async function schedule(
@@ -86,10 +87,17 @@ export async function schedules(
   return (await database.rows<ScheduleRow & object>(LIST, values)).map(toSchedule);
 }
 
-export async function pauseSchedule(parts: Parts, request: NamedSchedule): Promise<ScheduleAnswer> {
+export async function pauseSchedule(
+  parts: Parts,
+  request: ScheduleCommand,
+): Promise<ScheduleAnswer> {
   const { project, id } = request;
   for (;;) {
-    if (await changes(parts, PAUSE, [project, id])) return { kind: 'done' };
+    const isDone = await changeSchedule(parts, request, {
+      statement: PAUSE,
+      values: [project, id],
+    });
+    if (isDone) return { kind: 'done' };
     const decision = decidePauseSchedule(await schedule(parts.database, request), id);
     // It was resumed in between.
     if (decision.kind !== 'done') return decision;
@@ -102,7 +110,9 @@ export async function resumeSchedule(
 ): Promise<ScheduleAnswer> {
   const { project, id, nextAt, digest } = request;
   for (;;) {
-    if (await changes(parts, RESUME, [project, id, nextAt, digest])) return { kind: 'done' };
+    const values = [project, id, nextAt, digest];
+    if (await changeSchedule(parts, request, { statement: RESUME, values }))
+      return { kind: 'done' };
     const decision = decideResumeSchedule(await schedule(parts.database, request), request);
     // It was paused in between.
     if (decision.kind !== 'done') return decision;
@@ -111,15 +121,9 @@ export async function resumeSchedule(
 
 export async function removeSchedule(
   parts: Parts,
-  { project, id }: NamedSchedule,
+  request: ScheduleCommand,
 ): Promise<{ readonly kind: 'done' | 'no-change' }> {
-  return { kind: (await changes(parts, REMOVE, [project, id])) ? 'done' : 'no-change' };
-}
-
-async function changes(
-  { database, boundaries }: Parts,
-  change: Statement,
-  values: readonly unknown[],
-): Promise<boolean> {
-  return (await boundaries.around(() => database.rows(change, values))).length > 0;
+  const { project, id } = request;
+  const isDone = await changeSchedule(parts, request, { statement: REMOVE, values: [project, id] });
+  return { kind: isDone ? 'done' : 'no-change' };
 }

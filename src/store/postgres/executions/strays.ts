@@ -2,13 +2,12 @@
 // or may yet be, by a server or a proxy that is slow. Its rows are carried by a session that lives, so no
 // other would ever claim them. Whoever claims next with that session is given them, for as long as it lives.
 
-import { type Fence, toFence } from '../../../lease/fence.ts';
 import type { SessionId } from '../../../lease/names.ts';
-import type { Clock, Instant } from '../../../support/clock.ts';
+import type { Clock } from '../../../support/clock.ts';
 import type { Claimed } from '../../contract/execution-store.ts';
-import { type ExecutionRow, toExecution } from '../../execution-rows.ts';
 import { type Queries, statement } from '../database.ts';
 import { uuids } from './arrays.ts';
+import { type CarriedRow, toCarried } from './carried.ts';
 import { EXECUTION_COLUMNS } from './rows.ts';
 
 /** By default longer than the server lets a statement run: so long every claim looks. */
@@ -122,8 +121,8 @@ export class Strays {
     const strays = rows.filter(({ fence }) => !watch.known.has(fence)).map(({ id }) => id);
     if (strays.length === 0) return [];
     const values = [session, uuids(strays)];
-    const loaded = await queries.rows<ExecutionRow & { said: string }>(LOAD, values);
-    return this.answering(session, loaded.map(toClaimed));
+    const loaded = await queries.rows<CarriedRow>(LOAD, values);
+    return this.answering(session, loaded.map(toCarried));
   }
 
   async #forgetEnded(queries: Queries): Promise<void> {
@@ -134,10 +133,4 @@ export class Strays {
       if (!living.has(id) && this.#watches.get(id)?.sent === 0) this.#watches.delete(id);
     }
   }
-}
-
-function toClaimed(row: ExecutionRow & { readonly said: string }): Claimed {
-  const { previous } = JSON.parse(row.said) as Pick<Claimed, 'previous'>;
-  const fence: Fence = toFence(row.fence ?? 0);
-  return { execution: toExecution(row), fence, previous, claimedAt: row.claimed_at as Instant };
 }

@@ -1,9 +1,12 @@
+import type { Audited } from '../../../execution/audit.ts';
+import { auditOf, changedBySubmit } from '../../../execution/decide/audit.ts';
 import { decideSubmit } from '../../../execution/decide/submit.ts';
 import type { Instant } from '../../../support/clock.ts';
 import type { Submit, SubmitAnswer } from '../../contract/execution-store.ts';
 import { toExecution } from '../../execution-rows.ts';
 import { Committer } from '../committer.ts';
 import { type Queries, statement } from '../database.ts';
+import { writeAudit } from './audit.ts';
 import { hasPlaces, insertExecutions, insertWithPlaces, namesOf } from './insert-executions.ts';
 import type { Parts } from './parts.ts';
 import { EXECUTION_COLUMNS, type StoredRow } from './rows.ts';
@@ -20,10 +23,10 @@ const SAME = statement(`
      and e.id <> $1`);
 
 export function submitter(parts: Parts): {
-  submit(request: Submit): Promise<SubmitAnswer>;
+  submit(request: Submit & Audited): Promise<SubmitAnswer>;
   close(): Promise<void>;
 } {
-  const committer = new Committer<Submit, SubmitAnswer>(
+  const committer = new Committer<Submit & Audited, SubmitAnswer>(
     {
       lanes: 2,
       keysOf: namesOf,
@@ -38,7 +41,7 @@ export function submitter(parts: Parts): {
 
 async function flush(
   parts: Parts,
-  requests: readonly Submit[],
+  requests: readonly (Submit & Audited)[],
 ): Promise<readonly (SubmitAnswer | undefined)[]> {
   const inserted = await insertAll(parts, requests);
   parts.bell.ring();
@@ -49,21 +52,38 @@ async function flush(
 
 function insertAll(
   parts: Parts,
-  requests: readonly Submit[],
+  requests: readonly (Submit & Audited)[],
 ): Promise<readonly (true | undefined)[]> {
   const { database, boundaries } = parts;
-  if (!hasPlaces(requests)) {
+  const audited = requests.filter(({ audit }) => audit !== undefined);
+  if (!hasPlaces(requests) && audited.length === 0) {
     const inserts = requests.map((submit) => ({ submit }));
     return boundaries.around(() => insertExecutions(database, inserts, false));
   }
-  return database.attempt(
-    async (queries) => ({ keep: true, result: await insertWithPlaces(queries, requests, false) }),
-    boundaries,
-  );
+  return database.attempt(async (queries) => {
+    const result = await insertWithPlaces(queries, requests, false);
+    const isInserted = new Set(requests.filter((_, nth) => result[nth] === true));
+    await noteStarts(
+      queries,
+      audited.filter((request) => isInserted.has(request)),
+    );
+    return { keep: true, result };
+  }, boundaries);
+}
+
+const TIME = statement('select hf_now() as now');
+
+/** J-1: of jobs. */
+async function noteStarts(queries: Queries, started: readonly (Submit & Audited)[]): Promise<void> {
+  if (started.length === 0) return;
+  const [time] = await queries.rows<{ now: number }>(TIME, []);
+  const now = (time?.now ?? 0) as Instant;
+  const records = started.map((request) => auditOf(request, changedBySubmit(request), now));
+  await writeAudit(queries, records);
 }
 
 /** X-10: who is there with this id or key. */
-async function settle(parts: Parts, request: Submit): Promise<SubmitAnswer> {
+async function settle(parts: Parts, request: Submit & Audited): Promise<SubmitAnswer> {
   const decision = await decideByWhoIsThere(parts.database, request);
   if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
   if (decision.kind === 'existing') return { kind: 'submitted', id: decision.id, existing: true };

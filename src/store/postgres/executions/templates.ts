@@ -1,5 +1,7 @@
+import { auditOf, changedByTemplate } from '../../../execution/decide/audit.ts';
 import type { Template } from '../../../execution/template.ts';
 import { assert } from '../../../support/assert.ts';
+import { toInstant } from '../../../support/clock.ts';
 import type {
   ListTemplates,
   PutTemplate,
@@ -8,6 +10,7 @@ import type {
 } from '../../contract/template-store.ts';
 import { fromTemplate, putAgain, type TemplateRow, toTemplate } from '../../template-rows.ts';
 import { type Database, statement } from '../database.ts';
+import { writeAudit } from './audit.ts';
 import type { Parts } from './parts.ts';
 
 const COLUMNS = 't.project, t.id, t.version, t.at, t.pipeline, t.digest, t.defaults, t.about';
@@ -17,7 +20,7 @@ const PUT = statement(`
   insert into hf.template as t (project, id, version, at, pipeline, digest, defaults, about)
   values ($1, $2, $3, hf_now(), $4, $5, $6, $7)
       on conflict (project, id, version) do nothing
-  returning t.version`);
+  returning t.at`);
 
 // $3 null: the newest.
 const READ = statement(`
@@ -43,8 +46,14 @@ export async function putTemplate(parts: Parts, request: PutTemplate): Promise<T
   const row = fromTemplate(request);
   const { project, id, version } = row;
   const values = [project, id, version, row.pipeline, row.digest, row.defaults, row.about];
-  const inserted = await parts.boundaries.around(() => parts.database.rows(PUT, values));
-  if (inserted.length > 0) return { kind: 'put', existing: false };
+  const isNew = await parts.database.attempt<boolean>(async (queries) => {
+    const [inserted] = await queries.rows<{ at: number }>(PUT, values);
+    if (inserted === undefined) return { keep: false, result: false };
+    const now = toInstant(inserted.at);
+    await writeAudit(queries, [auditOf(request, changedByTemplate(request), now)]);
+    return { keep: true, result: true };
+  }, parts.boundaries);
+  if (isNew) return { kind: 'put', existing: false };
   const stored = await readTemplate(parts.database, request);
   assert(stored !== undefined, 'X-30: a version that is taken is stored');
   return putAgain(request, stored.digest);

@@ -20,7 +20,7 @@ import { appendEvents, EXECUTION_COLUMNS, type StoredRow, saveExecution } from '
 // Sessions first, as in every write of an owner; the end of one waits for this transaction.
 const LOCK = statement(`
   with ${aliveOf('array[$1::uuid]')}
-  select ${EXECUTION_COLUMNS}, hf_now() as now
+  select ${EXECUTION_COLUMNS}, e.early, hf_now() as now
     from hf.execution e
    where e.id = $2
      and (select cardinality(a.ids) >= 0 from alive a)
@@ -48,6 +48,8 @@ interface ViewRow {
 
 export interface LockedView extends OwnerView {
   readonly now: Instant;
+  /** It was answered before it asked (W-9). */
+  readonly isEarly: boolean;
 }
 
 export async function lockForOwner(
@@ -55,7 +57,8 @@ export async function lockForOwner(
   request: Pick<OwnerWrite, 'id' | 'session' | 'seq'>,
   eventCount: number,
 ): Promise<LockedView> {
-  const [row] = await queries.rows<StoredRow>(LOCK, [request.session, request.id]);
+  type Row = StoredRow & { readonly early: boolean };
+  const [row] = await queries.rows<Row>(LOCK, [request.session, request.id]);
   const values = [request.id, row?.session_id ?? null, request.seq, eventCount];
   const [view] = await queries.rows<ViewRow & object>(VIEW, values);
   return {
@@ -65,6 +68,7 @@ export async function lockForOwner(
     lastIssued: view?.last_issued ?? 0,
     lastSeq: view?.last_seq ?? 0,
     stored: (view?.stored ?? []).map(toHistoryEvent),
+    isEarly: row?.early === true,
   };
 }
 
@@ -72,6 +76,7 @@ export interface Change {
   readonly before: ExecutionRecord;
   readonly after: ExecutionRecord;
   readonly now: Instant;
+  readonly isEarly: boolean;
 }
 
 export interface Deed<Request, Answer> {
@@ -96,7 +101,7 @@ export async function write<Request extends OwnerWrite, Answer>(
 ): Promise<Answer> {
   const answer = await parts.database.attempt(async (queries): Promise<Attempted<unknown>> => {
     const view = await lockForOwner(queries, request, request.events.length);
-    const { now } = view;
+    const { now, isEarly } = view;
     const decision = deed.decide(view, request, now);
     if (decision.kind === 'refuse') {
       return { keep: false, result: { kind: 'refused', ...decision.refusal } };
@@ -109,7 +114,7 @@ export async function write<Request extends OwnerWrite, Answer>(
     if (execution !== before) await saveExecution(queries, execution, deed.previous);
     await appendEvents(queries, execution.id, decision.events);
     const told = await carryOut(queries, { request, execution, now });
-    await deed.also?.(queries, { before, after: execution, now });
+    await deed.also?.(queries, { before, after: execution, now, isEarly });
     return { keep: true, result: deed.answer({ execution: told, at: now }) };
   }, parts.boundaries);
   // Refused, or let go, or its next event known to be elsewhere: the row says what comes next.

@@ -27,6 +27,8 @@ create table hf.execution (
   saga          smallint not null default 0,
   gated         boolean not null default false,
   has_place     boolean not null default false,
+  -- Answers came before anything was asked: its end looks for them.
+  early         boolean not null default false,
   project       text collate "C" not null,
   pipeline      text collate "C" not null,
   input         text not null,
@@ -50,6 +52,8 @@ create index execution_running on hf.execution (session_id, pipeline, lane, proj
 create index execution_behind on hf.execution (project, place_key, lane, ready_at, id) where hold = 4;
 -- Who has not passed the gate of its concurrency key yet, delayed or not: that key is in use.
 create index execution_asking on hf.execution (project, place_key) where gated and place_key is not null;
+-- Who has a place, so that they can be counted (Z-14). What has no concurrency key is never in it.
+create index execution_placed on hf.execution (project, place_key) where has_place;
 create index execution_deadline on hf.execution (deadline_at)
   where deadline_at is not null and (status = 0 or status = 2);
 create unique index execution_key on hf.execution (project, key) where key is not null;
@@ -63,6 +67,8 @@ create unique index execution_redrive on hf.execution (redrive_of)
 -- which a planner without statistics would prefer for a claim.
 create index execution_list on hf.execution (project collate "POSIX", pipeline collate "POSIX", status, id)
   where status <> 1;
+-- What is held, by why.
+create index execution_held on hf.execution (project collate "POSIX", hold, id) where hold <> 0;
 
 create table hf.history (
   execution_id  uuid not null,
@@ -269,3 +275,41 @@ create table hf.job_item (
   answer     text not null,
   primary key (job_id, target_id)
 );
+
+-- What people did. Rows are only inserted. `was` and `became` are what it changed, as JSON. No two indices
+-- begin with the same, as with interactions.
+create table hf.audit (
+  id           uuid primary key,
+  at           bigint not null,
+  project      text collate "C" not null,
+  actor        text collate "C" not null,
+  act          text collate "C" not null,
+  target_kind  text collate "C" not null,
+  target_id    text collate "C" not null,
+  reason       text not null,
+  was          text,
+  became       text
+);
+
+create index audit_list on hf.audit (project, id);
+create index audit_target on hf.audit (target_id, target_kind, project, id);
+create index audit_actor on hf.audit (actor, project, id);
+create index audit_act on hf.audit (act, project, id);
+
+-- Writes of owners that were refused, counted; `why` and what follows are of the last.
+create table hf.refused_write (
+  execution_id  uuid not null,
+  fence         bigint not null,
+  newest        bigint,
+  first_at      bigint not null,
+  last_at       bigint not null,
+  count         bigint not null,
+  verb          text collate "C" not null,
+  project       text collate "C" not null,
+  why           text not null,
+  session_id    text not null,
+  owner         text not null,
+  primary key (execution_id, fence, verb)
+);
+
+create index refused_write_last on hf.refused_write (project, last_at, execution_id, fence, verb);

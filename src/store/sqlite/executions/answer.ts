@@ -1,3 +1,5 @@
+import type { Audited } from '../../../execution/audit.ts';
+import { changedByAnswer } from '../../../execution/decide/audit.ts';
 import {
   type AnswerRequest,
   type AnswerView,
@@ -5,6 +7,7 @@ import {
 } from '../../../execution/decide/await.ts';
 import type { AnswerTaken } from '../../contract/await-store.ts';
 import type { Transaction } from '../transaction.ts';
+import { writeAudit } from './audit.ts';
 import { applyChange, keepLate, putInteraction } from './awaits.ts';
 import { awaitView, loadUnit } from './load-await.ts';
 import { loadExecution } from './load-execution.ts';
@@ -15,8 +18,16 @@ const COUNT_LATE = `
      set late = late + 1
    where id = :id`;
 
-export function answer(tx: Transaction, request: AnswerRequest): AnswerTaken {
-  const decision = decideAnswer(answerView(tx, request), request, tx.now);
+// W-9: its end looks for it.
+const NOTE_EARLY = `
+  update execution
+     set early = 1
+   where id = :execution`;
+
+export function answer(tx: Transaction, request: AnswerRequest & Audited): AnswerTaken {
+  const view = answerView(tx, request);
+  const decision = decideAnswer(view, request, tx.now);
+  writeAudit(tx, request, changedByAnswer(view, decision));
   switch (decision.kind) {
     case 'refuse':
       return { kind: 'refused', ...decision.refusal };
@@ -24,6 +35,7 @@ export function answer(tx: Transaction, request: AnswerRequest): AnswerTaken {
       return { kind: 'existing', settled: false };
     case 'keep-early':
       putInteraction(tx, decision.interaction, null);
+      tx.run(NOTE_EARLY, { execution: decision.interaction.execution });
       return { kind: 'kept', settled: false };
     case 'apply':
       applyChange(tx, decision.change);

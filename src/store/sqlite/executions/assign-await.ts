@@ -2,8 +2,7 @@ import { decideAssign } from '../../../execution/decide/await.ts';
 import type { AssignAwait, AwaitAnswer } from '../../contract/await-store.ts';
 import type { Transaction } from '../transaction.ts';
 import { obeyAwait } from './awaits.ts';
-import { awaitView } from './load-await.ts';
 
 export function assignAwait(tx: Transaction, request: AssignAwait): AwaitAnswer {
-  return obeyAwait(tx, decideAssign(awaitView(tx, request.id), request, tx.now));
+  return obeyAwait(tx, request, decideAssign);
 }

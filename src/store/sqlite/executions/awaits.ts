@@ -7,20 +7,30 @@ import {
   LATE_ANSWERS_MAX,
   type OpenAwait,
 } from '../../../execution/await.ts';
+import { changedByAwaitCommand } from '../../../execution/decide/audit.ts';
 import {
   type AwaitChange,
   type AwaitCommandDecision,
+  type AwaitCommandView,
   decideOpen,
   type LateAnswer,
 } from '../../../execution/decide/await.ts';
 import { isTerminal } from '../../../execution/execution.ts';
 import type { ExecutionId } from '../../../execution/names.ts';
 import { assert } from '../../../support/assert.ts';
+import type { Instant } from '../../../support/clock.ts';
 import { fromAwaitUnit, fromInteraction, INTERACTION_CODES } from '../../await-rows.ts';
-import type { AwaitAnswer } from '../../contract/await-store.ts';
+import type { AwaitAnswer, AwaitCommand } from '../../contract/await-store.ts';
 import type { Transaction } from '../transaction.ts';
+import { writeAudit } from './audit.ts';
 import { deliver } from './deliver.ts';
-import { INTERACTION_COLUMNS, loadAnswered, loadUnit, UNIT_COLUMNS } from './load-await.ts';
+import {
+  awaitView,
+  INTERACTION_COLUMNS,
+  loadAnswered,
+  loadUnit,
+  UNIT_COLUMNS,
+} from './load-await.ts';
 import { loadExecution } from './load-execution.ts';
 
 const PUT_UNIT = `
@@ -120,8 +130,15 @@ export function keepLate(tx: Transaction, { id, answer }: LateAnswer): void {
 }
 
 /** W-8. */
-export function obeyAwait(tx: Transaction, decision: AwaitCommandDecision): AwaitAnswer {
+export function obeyAwait<Request extends AwaitCommand>(
+  tx: Transaction,
+  request: Request,
+  decide: (view: AwaitCommandView, request: Request, now: Instant) => AwaitCommandDecision,
+): AwaitAnswer {
+  const view = awaitView(tx, request.id);
+  const decision = decide(view, request, tx.now);
   if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
+  writeAudit(tx, request, changedByAwaitCommand(view, decision));
   applyChange(tx, decision.change);
   return { kind: 'done' };
 }

@@ -1,11 +1,11 @@
 import { decideCancel } from '../../../execution/decide/command.ts';
 import type { Cancel, CommandAnswer } from '../../contract/execution-store.ts';
 import type { Transaction } from '../transaction.ts';
-import { commandView, obey } from './command-view.ts';
+import { command } from './command-view.ts';
 import { onceOfJob } from './jobs.ts';
 
 export function cancel(tx: Transaction, request: Cancel): CommandAnswer {
   return onceOfJob(tx, { job: request.job, target: request.id }, () =>
-    obey(tx, decideCancel(commandView(tx, request.id), request, tx.now)),
+    command(tx, request, decideCancel),
   );
 }

@@ -1,7 +1,7 @@
 // Which executions a claim may have (X-11). Everything is found by seeks: what has ended, what others
 // want, what lies behind an exhausted key and what the living run costs nothing, however much it is.
 
-import { fairPart } from '../../../execution/decide/claim.ts';
+import { fairPart, inTurn } from '../../../execution/decide/claim.ts';
 import type { SessionId } from '../../../lease/names.ts';
 import { positional } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
@@ -13,8 +13,11 @@ export interface Wanted {
   readonly lane: number;
   readonly limit: number;
   readonly pipelines: readonly string[];
+  /** Of all when undefined. */
+  readonly project: string | undefined;
   /** Sessions that have ended and left something. */
   readonly dead: readonly SessionId[];
+  readonly dice: number | undefined;
 }
 
 export interface Candidate {
@@ -39,6 +42,21 @@ const NEXT_PROJECT = positional(
    limit 1`,
 );
 
+const FIRST_OF_PROJECT = positional(
+  'pipeline lane project',
+  `
+  select ready_at, id
+    from execution indexed by execution_ready
+   where pipeline = :pipeline
+     and lane = :lane
+     and project = :project -- guard: project
+     and ready_at is not null
+     and hold = 0
+   order by ready_at, id
+   limit 1`,
+);
+
+// `+ 0`: for a bare parameter as the limit SQLite plans the statement anew at every call, which takes 0.1 ms.
 const READY = positional(
   'pipeline lane project now limit',
   `
@@ -51,7 +69,7 @@ const READY = positional(
      and hold = 0
      and ready_at <= :now -- guard: due
    order by ready_at, id
-   limit :limit`,
+   limit :limit + 0`,
 );
 
 /** So many are let through or held back by gates in one call; `more` says that there are others. */
@@ -64,13 +82,13 @@ interface Head {
   readonly id: string;
 }
 
-/** At most `limit`, no project more than its fair part; those with lost work, then the longest ready. */
+/** At most `limit`, no project more than its fair part; those with lost work, then the longest ready, or by dice. */
 export function chooseCandidates(tx: Transaction, wanted: Wanted): readonly Candidate[] {
   const { limit, lane } = wanted;
   const left = Map.groupBy(leftByDead(tx, wanted), ({ project }) => project);
   const ready = readyPipelines(loadHeads(tx, wanted), tx.now);
-  const projects = new Set([...left.keys(), ...ready.keys()]);
-  const part = fairPart(limit, projects.size);
+  const projects = inTurn(new Set([...left.keys(), ...ready.keys()]), wanted.dice);
+  const part = fairPart(limit, projects.length);
   const chosen: Candidate[] = [];
   for (const project of projects) {
     const upTo = Math.min(limit, chosen.length + part);
@@ -139,7 +157,8 @@ export function outlook(
 }
 
 /** The first of every project and pipeline, whether it is ready already or not. */
-function loadHeads(tx: Transaction, { pipelines, lane }: Wanted): readonly Head[] {
+function loadHeads(tx: Transaction, { pipelines, lane, project }: Wanted): readonly Head[] {
+  if (project !== undefined) return headsOf(tx, { pipelines, lane, project });
   const statement = tx.arrays(NEXT_PROJECT);
   const heads: Head[] = [];
   for (const pipeline of pipelines) {
@@ -154,6 +173,19 @@ function loadHeads(tx: Transaction, { pipelines, lane }: Wanted): readonly Head[
     }
   }
   return heads;
+}
+
+function headsOf(
+  tx: Transaction,
+  { pipelines, lane, project }: Pick<Wanted, 'pipelines' | 'lane'> & { readonly project: string },
+): readonly Head[] {
+  const statement = tx.arrays(FIRST_OF_PROJECT);
+  return pipelines.flatMap((pipeline) => {
+    const found = statement.get(pipeline, lane, project) as unknown as
+      | readonly [readyAt: number, id: string]
+      | undefined;
+    return found === undefined ? [] : { pipeline, project, readyAt: found[0], id: found[1] };
+  });
 }
 
 /** In which pipelines a project has something ready; projects by the longest ready first. */

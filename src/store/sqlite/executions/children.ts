@@ -3,13 +3,14 @@ import type { ChildSummary, ListChildren } from '../../contract/execution-store.
 import { toStatus } from '../../execution-rows.ts';
 import type { ReadTransaction } from '../transaction.ts';
 
+// `+ 0`, as in candidates.ts: a bare parameter would be planned for at every call.
 const PAGE = `
   select id, pipeline, status
     from execution indexed by execution_parent
    where parent_id = :parent
      and id > :after
    order by id
-   limit :limit`;
+   limit :limit + 0`;
 
 interface Row {
   readonly id: ExecutionId;

@@ -17,11 +17,15 @@ export function claim(tx: Transaction, request: Claim): ClaimAnswer {
   if (refusal !== undefined) return { kind: 'refused', ...refusal };
   const self = own.at(-1);
   assert(self !== undefined, 'X-6: a session that is alive is stored');
+  const { project } = request;
   const { dead, isOverdue } = runningSessions(tx);
   const pipelines = [...new Set(request.pipelines)];
   const wanted = request.shares
     .filter(({ limit }) => limit > 0)
-    .map(({ lane, limit }) => ({ lane: LANE_CODES[lane], limit, pipelines, dead }));
+    .map(({ lane, limit }) => ({
+      ...{ lane: LANE_CODES[lane], limit, pipelines, dead, project },
+      dice: request.dice,
+    }));
   const chosen = wanted.flatMap((each) => chooseCandidates(tx, each));
   const claims = takeAll(tx, chosen, self);
   return { kind: 'claimed', claims, ...outlook(tx, wanted), overdue: isOverdue };

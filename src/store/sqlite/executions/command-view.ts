@@ -1,6 +1,7 @@
 // What the four commands share: the view they are decided from, and what becomes of the decision. They
 // are rare, so they read first; the write lock is held.
 
+import { changedByCommand } from '../../../execution/decide/audit.ts';
 import {
   askedBy,
   CANCELLED_OUTCOME,
@@ -10,10 +11,12 @@ import {
 import type { InboxMessage } from '../../../execution/history.ts';
 import type { ExecutionId } from '../../../execution/names.ts';
 import { assert } from '../../../support/assert.ts';
-import type { CommandAnswer } from '../../contract/execution-store.ts';
+import type { Instant } from '../../../support/clock.ts';
+import type { Command, CommandAnswer } from '../../contract/execution-store.ts';
 import { HOLD_BITS } from '../../execution-rows.ts';
 import type { Transaction } from '../transaction.ts';
 import { appendOutside } from './append-outside.ts';
+import { writeAudit } from './audit.ts';
 import { type Delivered, deliver } from './deliver.ts';
 import { endWaiting } from './end-execution.ts';
 import { loadExecution, loadRow } from './load-execution.ts';
@@ -47,6 +50,18 @@ export function commandView(tx: Transaction, id: ExecutionId): CommandView {
   const hasNews = execution !== undefined && execution.news > 0;
   const asked = hasNews ? tx.all<Pick<InboxMessage, 'kind'>>(ASKED, { id }) : [];
   return { execution, ...askedBy(asked.map(({ kind }) => kind)) };
+}
+
+/** J-1: what is asked for is decided and done, and that it was is written down. */
+export function command<Request extends Command>(
+  tx: Transaction,
+  request: Request,
+  decide: (view: CommandView, request: Request, now: Instant) => CommandDecision,
+): CommandAnswer {
+  const view = commandView(tx, request.id);
+  const decision = decide(view, request, tx.now);
+  writeAudit(tx, request, changedByCommand(view.execution, decision));
+  return obey(tx, decision);
 }
 
 export function obey(tx: Transaction, decision: CommandDecision): CommandAnswer {

@@ -2,8 +2,7 @@ import { decideExtend } from '../../../execution/decide/await.ts';
 import type { AwaitAnswer, ExtendAwait } from '../../contract/await-store.ts';
 import type { Transaction } from '../transaction.ts';
 import { obeyAwait } from './awaits.ts';
-import { awaitView } from './load-await.ts';
 
 export function extendAwait(tx: Transaction, request: ExtendAwait): AwaitAnswer {
-  return obeyAwait(tx, decideExtend(awaitView(tx, request.id), request, tx.now));
+  return obeyAwait(tx, request, decideExtend);
 }

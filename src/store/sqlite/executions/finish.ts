@@ -12,8 +12,11 @@ import { loadRow } from './load-execution.ts';
 import { OWNED } from './owner.ts';
 import { ownerView, refused } from './owner-view.ts';
 
+/** More than all others together. */
+const EARLY = 8;
+
 // What a running execution does not have, holds and a time to be ready at, need not be taken from it:
-// indexes that are not written to cost nothing. What was compensable has nothing to undo any more. Tells whom the end concerns: a parent, a place, children.
+// indexes that are not written to cost nothing. What was compensable has nothing to undo any more. Tells whom the end concerns: a parent, a place, children; and early answers.
 const FINISH = positional(
   'status now seq rowId fence session open',
   `
@@ -28,18 +31,20 @@ const FINISH = positional(
      and tell(row_id, news,
               (parent_id is not null)
               + has_place
-              + exists (select 1 from execution as child where child.parent_id = execution.id))`,
+              + exists (select 1 from execution as child where child.parent_id = execution.id)
+              + ${EARLY} * early)`,
 );
 
 export function finish(tx: Transaction, request: Finish): Finished {
   const { now } = tx;
   const { id, status, children, successor, deadLetter, leavesAwaits } = request;
   if (letGo(tx, request, { sql: FINISH, before: [STATUS_CODES[status], now] })) {
-    const isAlone = tx.told.concerns === 0 && children === undefined && successor === undefined;
+    const { concerns } = tx.told;
+    const isAlone = concerns % EARLY === 0 && children === undefined && successor === undefined;
     const row = isAlone ? undefined : loadRow(tx, id);
     if (row !== undefined) afterEnd(tx, row, request);
     if (deadLetter !== undefined) writeDeadLetter(tx, id, deadLetter);
-    if (leavesAwaits === true) closeAwaits(tx, id);
+    if (leavesAwaits === true || concerns >= EARLY) closeAwaits(tx, id);
     tx.ring();
     return { kind: 'finished', at: now };
   }

@@ -8,11 +8,11 @@ import {
   type RateState,
 } from '../../../execution/decide/gates.ts';
 import type { ExecutionRecord, Submission } from '../../../execution/execution.ts';
-import type { Instant } from '../../../support/clock.ts';
 import { type ExecutionRow, toExecution } from '../../execution-rows.ts';
 import { positional } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
 import { COLUMNS, loadRows } from './load-execution.ts';
+import { keepRate, rateOf } from './rates.ts';
 
 const NOTE_LIMIT = `
   insert into place (project, key, slots, taken)
@@ -28,16 +28,6 @@ const TAKE_PLACES = `
   values (:project, :key, :limit, :change)
   on conflict (project, key) do update
      set taken = max(0, taken + :change)`;
-
-const LOAD_RATE = 'select last_at, burst from rate where project = :project and key = :key';
-
-const KEEP_RATE = `
-  insert into rate (project, key, last_at, burst, per_ms)
-  values (:project, :key, :lastAt, :left, :perMs)
-  on conflict (project, key) do update
-     set last_at = excluded.last_at,
-         burst = excluded.burst,
-         per_ms = max(per_ms, excluded.per_ms)`;
 
 const HOLD_BACK = `
   update execution
@@ -67,7 +57,7 @@ const NEXT_IN_LINE = positional(
    limit 1`,
 );
 
-type Keyed = Pick<Submission, 'project' | 'concurrency' | 'rate'>;
+type Keyed = Pick<Submission, 'project' | 'concurrency'>;
 
 /** The limit is that of the last submit; whether all places are taken. */
 export function noteLimit(tx: Transaction, { project, concurrency }: Keyed): boolean {
@@ -94,8 +84,16 @@ export function passGate(tx: Transaction, row: ExecutionRow): ExecutionRecord | 
 export function freePlace(tx: Transaction, ended: ExecutionRow): void {
   const { project, concurrency } = toExecution(ended);
   if (concurrency === undefined) return;
-  const { key } = concurrency;
   changeTaken(tx, { project, concurrency }, -1);
+  handOn(tx, { project, concurrency });
+}
+
+/** Free places go to whoever waits. */
+export function handOn(
+  tx: Transaction,
+  { project, concurrency }: Pick<Keyed, 'project'> & Required<Pick<Keyed, 'concurrency'>>,
+): void {
+  const { key } = concurrency;
   for (;;) {
     const places = placesOf(tx, { project, concurrency });
     if (places === undefined || !hasFreePlace(places)) return;
@@ -115,10 +113,7 @@ function admit(
   const { id, hasPlace, readyAt } = execution;
   tx.run(LET_THROUGH, { id, hasPlace: hasPlace ? 1 : 0, readyAt: readyAt ?? tx.now });
   if (hasPlace) changeTaken(tx, execution, 1);
-  if (execution.rate === undefined || rate === undefined) return;
-  const { project } = execution;
-  const { key, perMs } = execution.rate;
-  tx.run(KEEP_RATE, { project, key, perMs, lastAt: rate.lastAt, left: rate.left });
+  keepRate(tx, execution, rate);
 }
 
 function changeTaken(tx: Transaction, { project, concurrency }: Keyed, change: 1 | -1): void {
@@ -140,10 +135,4 @@ function placesOf(tx: Transaction, { project, concurrency }: Keyed): Places | un
   if (concurrency === undefined) return undefined;
   const row = tx.get<PlaceRow>(LOAD_PLACES, { project, key: concurrency.key });
   return row === undefined ? { limit: concurrency.limit, taken: 0 } : toPlaces(row);
-}
-
-function rateOf(tx: Transaction, { project, rate }: Keyed): RateState | undefined {
-  if (rate === undefined) return undefined;
-  const row = tx.get<{ last_at: Instant; burst: number }>(LOAD_RATE, { project, key: rate.key });
-  return row === undefined ? undefined : { lastAt: row.last_at, left: row.burst };
 }

@@ -3,7 +3,7 @@
 
 import type { ExecutionRecord, Status } from '../../../execution/execution.ts';
 import type { AttributeFilter, ListExecutions } from '../../contract/execution-store.ts';
-import { STATUS_CODES, toExecution } from '../../execution-rows.ts';
+import { codesWith, STATUS_CODES, toExecution } from '../../execution-rows.ts';
 import type { Parameters } from '../connection.ts';
 import type { ReadTransaction } from '../transaction.ts';
 import { LABEL_KINDS, labelKind, labelValue } from './labels.ts';
@@ -47,11 +47,12 @@ const INDEXED: Readonly<Partial<Record<Status, string>>> = {
 const NO_ID = '~';
 
 export function list(tx: ReadTransaction, query: ListExecutions): readonly ExecutionRecord[] {
-  const { project, limit, pipeline, tag, status } = query;
+  const { project, limit, pipeline, tag, status, hold } = query;
   const before = query.before ?? NO_ID;
   const checks = [
     ...(pipeline === undefined ? [] : ['execution.pipeline = :pipeline']),
     ...(tag === undefined ? [] : [HAS_TAG]),
+    ...(hold === undefined ? [] : [`execution.hold in (${codesWith(hold).join(', ')})`]),
     ...(status === undefined ? [] : [`execution.status in (${status.map(codeOf).join(', ')})`]),
   ];
   const common: Parameters = {
@@ -80,8 +81,9 @@ function select(from: string, conditions: readonly string[]): string {
 }
 
 /** Several are disjoint. */
-function leadsOf({ attribute, tag, status, pipeline }: ListExecutions): readonly Lead[] {
+function leadsOf({ attribute, tag, status, pipeline, hold }: ListExecutions): readonly Lead[] {
   if (attribute !== undefined) return attributeLeads(attribute);
+  if (hold !== undefined) return codesWith(hold).map(heldLead);
   if (tag !== undefined)
     return [labelLead(LABEL_KINDS.tag, ["label.name = ''", 'label.value = :tag'])];
   if (status?.every((each) => INDEXED[each] !== undefined) === true) {
@@ -117,6 +119,12 @@ function attributeLeads({ name, equals, min, max }: AttributeFilter): readonly L
 
 function labelLead(kind: number, conditions: readonly string[]): Lead {
   return { from: BY_LABEL, conditions: [...IN_LABEL, `label.kind = ${kind}`, ...conditions] };
+}
+
+function heldLead(code: number): Lead {
+  // As the index says it, too.
+  const conditions = [...IN_EXECUTION, `execution.hold = ${code}`, 'execution.hold <> 0'];
+  return { from: 'execution indexed by execution_held', conditions };
 }
 
 function statusLead(status: Status): Lead {

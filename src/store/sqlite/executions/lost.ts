@@ -75,6 +75,7 @@ export function leftByDead(
     readonly dead: readonly SessionId[];
     readonly pipelines: readonly string[];
     readonly lane: number;
+    readonly project: string | undefined;
   },
 ): readonly Left[] {
   const left: Left[] = [];
@@ -82,6 +83,7 @@ export function leftByDead(
     for (const values of tx.arrays(LEFT).all(session) as unknown as readonly LeftValues[]) {
       const [rowId, id, project, pipeline, lane, claimedAt] = values;
       if (lane !== wanted.lane || !wanted.pipelines.includes(pipeline)) continue;
+      if (wanted.project !== undefined && project !== wanted.project) continue;
       left.push({ rowId, id, project, claimedAt });
     }
   }

@@ -3,9 +3,11 @@ import type { Database } from '../database.ts';
 import { answer } from './answer.ts';
 import { assignAwait } from './assign-await.ts';
 import { attachment, attachments } from './attachments.ts';
+import { listAudit, note } from './audit.ts';
 import { getBlob, putBlob } from './blobs.ts';
 import { cancel } from './cancel.ts';
 import { cancelAwait } from './cancel-await.ts';
+import { carried } from './carried.ts';
 import { children } from './children.ts';
 import { deadLetter, deadLetterGroups, deadLetters } from './dead-letters.ts';
 import { expireAwaits } from './expire-awaits.ts';
@@ -14,7 +16,7 @@ import { finish } from './finish.ts';
 import { dueSchedules, fireSchedule } from './fire-schedule.ts';
 import { FIRST_KEYS } from './forget-keys.ts';
 import { giveBack } from './give-back.ts';
-import { history } from './history.ts';
+import { histories, history } from './history.ts';
 import { inbox } from './inbox.ts';
 import { interaction, interactions, lateAnswers } from './interactions.ts';
 import { jobItems, noteJobItem } from './jobs.ts';
@@ -23,9 +25,11 @@ import { maintain } from './maintain.ts';
 import { outcomes } from './outcomes.ts';
 import { park } from './park.ts';
 import { pause } from './pause.ts';
-import { readExecution } from './read-execution.ts';
+import { readExecution, readMany } from './read-execution.ts';
+import { reconcile } from './reconcile.ts';
 import { record } from './record.ts';
 import { redrive } from './redrive.ts';
+import { noteRefusals, refusals } from './refusals.ts';
 import { resume } from './resume.ts';
 import {
   pauseSchedule,
@@ -53,6 +57,7 @@ export function executionsOf(database: Database): ExecutionStore {
   return {
     submit: (request) => database.perform(submit, request),
     claim: (request) => strays.claim(request),
+    carried: (session) => database.read((tx) => carried(tx, session)),
     room: () => Math.max(0, WAITING_MAX - database.waiting),
     record: (request) => database.perform(record, withOwnBytes(request)),
     transact: (request) => database.perform(transact, withOwnBytes(request)),
@@ -70,8 +75,10 @@ export function executionsOf(database: Database): ExecutionStore {
       return answer;
     },
     read: (id) => database.read((tx) => readExecution(tx, id)),
+    readMany: (ids) => database.read((tx) => readMany(tx, ids)),
     outcomes: (ids) => database.read((tx) => outcomes(tx, ids)),
     history: (query) => database.read((tx) => history(tx, query)),
+    histories: (ids) => database.read((tx) => histories(tx, ids)),
     list: (query) => database.read((tx) => list(tx, query)),
     children: (query) => database.read((tx) => children(tx, query)),
     attachment: (query) => database.read((tx) => attachment(tx, query)),
@@ -104,6 +111,11 @@ export function executionsOf(database: Database): ExecutionStore {
     deadLetterGroups: (query) => database.read((tx) => deadLetterGroups(tx, query)),
     noteJobItem: (request) => database.perform(noteJobItem, request),
     jobItems: (query) => database.read((tx) => jobItems(tx, query)),
+    audit: (query) => database.read((tx) => listAudit(tx, query)),
+    note: (request) => database.perform(note, request),
+    noteRefusals: (batch) => database.perform(noteRefusals, batch),
+    refusals: (query) => database.read((tx) => refusals(tx, query)),
+    reconcile: (request) => reconcile(database, request),
     onRing(listener) {
       database.rings.add(listener);
       return () => database.rings.delete(listener);

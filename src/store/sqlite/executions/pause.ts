@@ -1,8 +1,8 @@
 import { decidePause } from '../../../execution/decide/command.ts';
 import type { Command, CommandAnswer } from '../../contract/execution-store.ts';
 import type { Transaction } from '../transaction.ts';
-import { commandView, obey } from './command-view.ts';
+import { command } from './command-view.ts';
 
 export function pause(tx: Transaction, request: Command): CommandAnswer {
-  return obey(tx, decidePause(commandView(tx, request.id), request, tx.now));
+  return command(tx, request, decidePause);
 }

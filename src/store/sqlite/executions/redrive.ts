@@ -1,3 +1,4 @@
+import { changedByRedrive } from '../../../execution/decide/audit.ts';
 import { decideRedrive, type RedriveDecision } from '../../../execution/decide/redrive.ts';
 import type { ExecutionId } from '../../../execution/names.ts';
 import { assert } from '../../../support/assert.ts';
@@ -5,6 +6,7 @@ import type { Redrive, RedriveAnswer } from '../../contract/repair-store.ts';
 import { fromSubmit, PREVIOUS_CODES, sagaOf } from '../../execution-rows.ts';
 import type { Transaction } from '../transaction.ts';
 import { appendOutside } from './append-outside.ts';
+import { writeAudit } from './audit.ts';
 import { markRedriven } from './dead-letters.ts';
 import { noteLimit } from './gates.ts';
 import { onceOfJob } from './jobs.ts';
@@ -41,6 +43,7 @@ function redriveOnce(tx: Transaction, request: Redrive): RedriveAnswer {
     byId: loadExecution(tx, submit.id),
   };
   const decision = decideRedrive(view, request, tx.now);
+  writeAudit(tx, request, changedByRedrive(view.of, decision));
   switch (decision.kind) {
     case 'refuse':
       return { kind: 'refused', ...decision.refusal };

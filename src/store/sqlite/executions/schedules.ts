@@ -1,3 +1,4 @@
+import { changedSchedule } from '../../../execution/decide/audit.ts';
 import { decidePauseSchedule, decideResumeSchedule } from '../../../execution/decide/schedule.ts';
 import type { Schedule } from '../../../execution/schedule.ts';
 import type {
@@ -6,10 +7,13 @@ import type {
   PutSchedule,
   ResumeSchedule,
   ScheduleAnswer,
+  ScheduleCommand,
   SchedulePut,
 } from '../../contract/schedule-store.ts';
 import { type ScheduleRow, toSchedule } from '../../schedule-rows.ts';
+import type { Parameters } from '../connection.ts';
 import type { ReadTransaction, Transaction } from '../transaction.ts';
+import { writeAudit } from './audit.ts';
 
 const COLUMNS = 'project, id, at, paused, next_at, fired_at, last_execution, digest, plan, put_by';
 
@@ -60,7 +64,7 @@ const REMOVE = 'delete from schedule where project = :project and id = :id';
 export function putSchedule(tx: Transaction, request: PutSchedule): SchedulePut {
   const { project, id, plan, digest, nextAt, by } = request;
   const values = { project, id, plan, digest, nextAt, by: by ?? null, now: tx.now };
-  return { kind: 'put', changed: tx.run(PUT, values) > 0 };
+  return { kind: 'put', changed: change(tx, request, { sql: PUT, values }) };
 }
 
 export function schedule(
@@ -76,21 +80,36 @@ export function schedules(tx: ReadTransaction, query: ListSchedules): readonly S
   return tx.all<ScheduleRow>(LIST, { project, limit, after: query.after ?? '' }).map(toSchedule);
 }
 
-export function pauseSchedule(tx: Transaction, request: NamedSchedule): ScheduleAnswer {
+export function pauseSchedule(tx: Transaction, request: ScheduleCommand): ScheduleAnswer {
   const { project, id } = request;
-  if (tx.run(PAUSE, { project, id }) > 0) return { kind: 'done' };
+  if (change(tx, request, { sql: PAUSE, values: { project, id } })) return { kind: 'done' };
   return decidePauseSchedule(schedule(tx, request), id);
 }
 
 export function resumeSchedule(tx: Transaction, request: ResumeSchedule): ScheduleAnswer {
   const { project, id, digest, nextAt } = request;
-  if (tx.run(RESUME, { project, id, digest, nextAt }) > 0) return { kind: 'done' };
+  const values = { project, id, digest, nextAt };
+  if (change(tx, request, { sql: RESUME, values })) return { kind: 'done' };
   return decideResumeSchedule(schedule(tx, request), request);
 }
 
 export function removeSchedule(
   tx: Transaction,
-  { project, id }: NamedSchedule,
+  request: ScheduleCommand,
 ): { readonly kind: 'done' | 'no-change' } {
-  return { kind: tx.run(REMOVE, { project, id }) > 0 ? 'done' : 'no-change' };
+  const { project, id } = request;
+  const isRemoved = change(tx, request, { sql: REMOVE, values: { project, id } });
+  return { kind: isRemoved ? 'done' : 'no-change' };
+}
+
+/** Whether it did anything; then that is written down (J-1). */
+function change(
+  tx: Transaction,
+  request: ScheduleCommand,
+  { sql, values }: { readonly sql: string; readonly values: Parameters },
+): boolean {
+  const before = schedule(tx, request);
+  if (tx.run(sql, values) === 0) return false;
+  writeAudit(tx, request, changedSchedule(before, schedule(tx, request)));
+  return true;
 }

@@ -1,3 +1,5 @@
+import type { Audited } from '../../../execution/audit.ts';
+import { changedBySubmit } from '../../../execution/decide/audit.ts';
 import { decideSubmit } from '../../../execution/decide/submit.ts';
 import type { ExecutionId } from '../../../execution/names.ts';
 import { assert } from '../../../support/assert.ts';
@@ -5,6 +7,7 @@ import type { Submit, SubmitAnswer } from '../../contract/execution-store.ts';
 import { fromSubmit, HOLD_BITS } from '../../execution-rows.ts';
 import { positional } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
+import { writeAudit } from './audit.ts';
 import { noteLimit } from './gates.ts';
 import { addLabels } from './labels.ts';
 import { loadExecution } from './load-execution.ts';
@@ -46,9 +49,10 @@ const ADD_ERRAND = `
   on conflict (parent_id) do update
      set after_id = ''`;
 
-export function submit(tx: Transaction, request: Submit): SubmitAnswer {
+export function submit(tx: Transaction, request: Submit & Audited): SubmitAnswer {
   if (insertOne(tx, request)) {
     if (request.parent !== undefined) noteParent(tx, request.parent.id);
+    if (request.audit !== undefined) writeAudit(tx, request, changedBySubmit(request));
     tx.ring();
     return { kind: 'submitted', id: request.id, existing: false };
   }

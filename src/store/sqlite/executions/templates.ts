@@ -1,3 +1,4 @@
+import { changedByTemplate } from '../../../execution/decide/audit.ts';
 import type { Template } from '../../../execution/template.ts';
 import { assert } from '../../../support/assert.ts';
 import type {
@@ -8,6 +9,7 @@ import type {
 } from '../../contract/template-store.ts';
 import { fromTemplate, putAgain, type TemplateRow, toTemplate } from '../../template-rows.ts';
 import type { ReadTransaction, Transaction } from '../transaction.ts';
+import { writeAudit } from './audit.ts';
 
 const COLUMNS = 'project, id, version, at, pipeline, digest, defaults, about';
 
@@ -53,7 +55,10 @@ const LIST_ONE = `
 export function putTemplate(tx: Transaction, request: PutTemplate): TemplatePut {
   const { project, id, version } = request;
   const changes = tx.run(PUT, { ...fromTemplate(request), now: tx.now });
-  if (changes > 0) return { kind: 'put', existing: false };
+  if (changes > 0) {
+    writeAudit(tx, request, changedByTemplate(request));
+    return { kind: 'put', existing: false };
+  }
   const stored = tx.get<TemplateRow>(VERSION, { project, id, version });
   assert(stored !== undefined, 'X-30: a version that is taken is stored');
   return putAgain(request, stored.digest);

@@ -19,6 +19,7 @@ create table execution (
   lane         integer not null,
   gated        integer not null,
   has_place    integer not null,
+  early        integer not null default 0, -- answers came before anything was asked: its end looks for them
   claimed_at   integer,
   claimed_seq  integer not null,
   previous     integer not null,
@@ -56,6 +57,8 @@ create index execution_running on execution (session_id) where status = 1;
 create index execution_behind on execution (project, place_key, lane, ready_at, id) where hold >= 4;
 -- Who has not passed the gate of its concurrency key yet, delayed or not: that key is in use.
 create index execution_gated on execution (project, place_key) where gated = 1 and place_key is not null;
+-- Who has a place, so that they can be counted (Z-14). What has no concurrency key is never in it.
+create index execution_placed on execution (project, place_key) where has_place = 1;
 create index execution_deadline on execution (deadline_at, id)
   where deadline_at is not null and ended_at is null;
 create unique index execution_key on execution (project, key) where key is not null;
@@ -69,6 +72,8 @@ create index execution_pipeline on execution (project, pipeline, id);
 -- Statuses that are rare or last long. Queued, running and completed, which every execution passes
 -- through, are found by the others.
 create index execution_status on execution (project, status, id) where status = 2 or status > 10;
+-- What is held, by why.
+create index execution_held on execution (project, hold, id) where hold <> 0;
 
 -- In the order in which it was written, with a small index by execution. Kept together by execution, every
 -- flush would write again all that its executions have been through.
@@ -272,3 +277,40 @@ create table job_item (
   answer  text    not null,
   primary key (job_id, target)
 ) strict, without rowid;
+
+-- J-1: what people did. Rows are only inserted. `was` and `became` are what it changed, as JSON.
+create table audit (
+  id          text    not null primary key,
+  at          integer not null,
+  project     text    not null,
+  actor       text    not null,
+  act         text    not null,
+  target_kind text    not null,
+  target_id   text    not null,
+  reason      text    not null,
+  was         text,
+  became      text
+) strict;
+
+create index audit_list on audit (project, id);
+create index audit_target on audit (project, target_kind, target_id, id);
+create index audit_actor on audit (project, actor, id);
+create index audit_act on audit (project, act, id);
+
+-- J-11: writes of owners that were refused, counted; `why` and what follows are of the last.
+create table refused_write (
+  execution_id text    not null,
+  fence        integer not null,
+  verb         text    not null,
+  project      text    not null,
+  why          text    not null,
+  newest       integer,
+  session_id   text    not null,
+  owner        text    not null,
+  count        integer not null,
+  first_at     integer not null,
+  last_at      integer not null,
+  primary key (execution_id, fence, verb)
+) strict, without rowid;
+
+create index refused_write_last on refused_write (project, last_at, execution_id, fence, verb);

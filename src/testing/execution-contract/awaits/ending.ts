@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { TERMINAL, type TerminalStatus } from '../../../execution/execution.ts';
-import type { CoordinatorStore } from '../../../store/contract/execution-store.ts';
+import type { CallKey, ExecutionId } from '../../../execution/names.ts';
+import type { CoordinatorStore, Finish, Submit } from '../../../store/contract/execution-store.ts';
 import { expectKind } from '../../lease-contract/expect.ts';
 import type { Someone } from '../../lease-contract/someone.ts';
 import type { ExecutionCase } from '../contract-case.ts';
 import { expectRefusedUnchanged, leavesUnchanged } from '../expect.ts';
+import { letter } from '../repair/repairing.ts';
 import {
   childOf,
   claimAll,
@@ -18,8 +20,11 @@ import {
   mustPark,
   mustRead,
   OTHER_PIPELINE,
+  PROJECT,
+  payload,
   running,
   statusOf,
+  submitting,
   worker,
   writing,
 } from '../worker.ts';
@@ -73,6 +78,35 @@ async function expectClosed(store: CoordinatorStore, { id }: Pick<Held, 'id'>): 
   assert.deepEqual(await lateValues(store, early), ['soon', 'later']);
 }
 
+/** Ways to end that take different statements. */
+const ALONE: readonly {
+  readonly name: string;
+  submit(parent: ExecutionId): Partial<Submit>;
+  options(): Partial<Finish>;
+}[] = [
+  { name: 'alone', submit: () => ({}), options: () => ({}) },
+  {
+    name: 'with a dead letter',
+    submit: () => ({}),
+    options: () => ({ status: 'failed', deadLetter: letter() }),
+  },
+  {
+    name: 'a child',
+    submit: (id) => ({ parent: { id, call: 'child:ask#1' as CallKey } }),
+    options: () => ({ outcome: payload({ status: 'completed' }) }),
+  },
+  {
+    name: 'with a place',
+    submit: () => ({ concurrency: { key: 'one', limit: 1 } }),
+    options: () => ({}),
+  },
+  {
+    name: 'followed by another',
+    submit: () => ({}),
+    options: () => ({ successor: submitting() }),
+  },
+];
+
 export const endingCases: readonly ExecutionCase[] = [
   ...([...TERMINAL] as readonly TerminalStatus[]).map(
     (status): ExecutionCase => ({
@@ -100,6 +134,41 @@ export const endingCases: readonly ExecutionCase[] = [
       await store.executions.answer(answering(interactionId(held.id)));
       await mustFinish(store, held, { leavesAwaits: true });
       assert.deepEqual(await statesOf(store, held.id), ['answered', 'answered']);
+    },
+  },
+  ...ALONE.map(
+    ({ name, submit, options }): ExecutionCase => ({
+      upholds: 'W-9',
+      name: `an early answer to what never awaited is kept as a late one when it ends (${name})`,
+      async run({ store, advance }) {
+        const ann = await worker(store);
+        const parent = await running(store, ann);
+        const held = await running(store, ann, submit(parent.id));
+        expectKind(await store.executions.answer(answeringEarly(held.id, 'soon')), 'kept');
+        await advance(10);
+        const request = finishing(held, options());
+        expectKind(await store.executions.finish(request), 'finished');
+        const again = await leavesUnchanged(store, () => store.executions.finish(request));
+        expectKind(again, 'finished');
+        const id = interactionId(held.id);
+        const { interaction } = await mustFind(store, id);
+        assert.deepEqual([interaction.status, interaction.late], ['closed', 1]);
+        assert.deepEqual(await lateValues(store, id), ['soon']);
+        const query = { project: PROJECT, open: true, limit: 9 };
+        assert.deepEqual(await store.executions.interactions(query), []);
+      },
+    }),
+  ),
+  {
+    upholds: 'W-9',
+    name: 'who ends beside what was answered early ends as ever',
+    async run({ store }) {
+      const ann = await worker(store);
+      const [plain, early] = [await running(store, ann), await running(store, ann)];
+      await store.executions.answer(answeringEarly(early.id, 'soon'));
+      await Promise.all([mustFinish(store, plain), mustFinish(store, early)]);
+      assert.deepEqual(await lateValues(store, interactionId(early.id)), ['soon']);
+      assert.equal(await statusOf(store, plain.id), 'completed');
     },
   },
   {

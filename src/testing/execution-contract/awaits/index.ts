@@ -2,6 +2,7 @@ import type { ExecutionCase } from '../contract-case.ts';
 import { answeringCases } from './answering.ts';
 import { earlyCases } from './early.ts';
 import { endingCases } from './ending.ts';
+import { keepingCases } from './keeping.ts';
 import { listCases } from './lists.ts';
 import { openingCases } from './opening.ts';
 import { outsiderCases } from './outsiders.ts';
@@ -17,6 +18,7 @@ export const awaitCases: readonly ExecutionCase[] = [
   ...timeCases,
   ...outsiderCases,
   ...endingCases,
+  ...keepingCases,
   ...listCases,
   ...awaitRaceCases,
 ];

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { toInstant } from '../../../support/clock.ts';
 import { expectKind } from '../../lease-contract/expect.ts';
 import { sessionIdOf } from '../../lease-contract/someone.ts';
 import type { ExecutionCase } from '../contract-case.ts';
@@ -35,6 +36,7 @@ export const claimCases: readonly ExecutionCase[] = [
         tags: ['eu', 'vip'],
         attributes: { customer: 'c-1', total: 12.5, gift: true },
         submittedBy: 'shop',
+        scheduled: { id: 'nightly', at: toInstant(86_400_000) },
         template: { id: 't', version: 3 },
         traceparent: '00-1-2-01',
         deadlineMs: 60_000,

@@ -1,4 +1,5 @@
 import type { ExecutionCase } from '../contract-case.ts';
+import { carriedCases } from './carried.ts';
 import { claimCases } from './claim.ts';
 import { fenceCases } from './fences.ts';
 import { haltingCases } from './halting.ts';
@@ -14,6 +15,7 @@ export const ownershipCases: readonly ExecutionCase[] = [
   ...replayCases,
   ...newsCases,
   ...claimCases,
+  ...carriedCases,
   ...lostCases,
   ...haltingCases,
   ...raceCases,

@@ -80,6 +80,28 @@ export const historyCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-22',
+    name: 'many are read at once as each would be, in the order asked for, without those that are not there',
+    async run({ store }) {
+      const ann = await worker(store);
+      const done = await running(store, ann);
+      await mustFinish(store, await mustRecord(store, done));
+      const busy = await running(store, ann);
+      const fresh = await mustSubmit(store);
+      const { executions } = store;
+      const known = [fresh, done.id, busy.id];
+      const asked = [fresh, nextId(), done.id, busy.id, fresh];
+      const records = await Promise.all(known.map((id) => executions.read(id)));
+      assert.deepEqual(await executions.readMany(asked), records);
+      const histories = known.map(async (id) => ({
+        id,
+        events: await executions.history({ id, after: 0, limit: 99 }),
+      }));
+      assert.deepEqual(await executions.histories(asked), await Promise.all(histories));
+      assert.deepEqual([await executions.readMany([]), await executions.histories([])], [[], []]);
+    },
+  },
+  {
+    upholds: 'X-22',
     name: 'there is nothing to read of an execution that is not there',
     async run({ store }) {
       const id = nextId();

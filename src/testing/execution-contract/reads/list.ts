@@ -16,6 +16,7 @@ import {
   PROJECT,
   running,
   worker,
+  writing,
 } from '../worker.ts';
 
 async function listIds(
@@ -111,6 +112,44 @@ export const listCases: readonly ExecutionCase[] = [
       const paged = { attribute: { name: 'total', min: 0 }, limit: 2 };
       assert.deepEqual(await listIds(store, paged), [big, ten]);
       assert.deepEqual(await listIds(store, { ...paged, before: ten }), [small]);
+    },
+  },
+  {
+    upholds: 'X-22',
+    name: 'lists are filtered by hold, whatever else holds an execution',
+    async run({ store }) {
+      const ann = await worker(store);
+      const one = { concurrency: { key: 'one', limit: 1 } };
+      const drifted = await running(store, ann);
+      const block = { ...writing(drifted, { kind: 'blocked' }), blocked: true };
+      expectKind(await store.executions.giveBack(block), 'given-back');
+      const first = await running(store, ann, one);
+      const [behind, both, eu] = [
+        await mustSubmit(store, one),
+        await mustSubmit(store, one),
+        await mustSubmit(store, { tags: ['eu'], attributes: { total: 5 } }),
+      ];
+      const free = await mustSubmit(store);
+      await mustSubmit(store, { ...one, project: OTHER_PROJECT });
+      for (const id of [both, eu, drifted.id]) await store.executions.pause(commanding(id));
+      assert.deepEqual(await listIds(store, { hold: 'behind-key' }), [both, behind]);
+      assert.deepEqual(await listIds(store, { hold: 'blocked' }), [drifted.id]);
+      const paused = { hold: 'paused' } as const;
+      assert.deepEqual(await listIds(store, paused), [eu, both, drifted.id]);
+      assert.deepEqual(await listIds(store, { ...paused, limit: 2 }), [eu, both]);
+      assert.deepEqual(await listIds(store, { ...paused, limit: 2, before: both }), [drifted.id]);
+      assert.deepEqual(await listIds(store, { ...paused, tag: 'eu' }), [eu]);
+      const five = { name: 'total', equals: 5 };
+      assert.deepEqual(await listIds(store, { ...paused, attribute: five }), [eu]);
+      assert.deepEqual(await listIds(store, { hold: 'blocked', attribute: five }), []);
+      assert.deepEqual(await listIds(store, { ...paused, status: ['waiting'] }), []);
+      assert.deepEqual(await listIds(store, { ...paused, pipeline: OTHER_PIPELINE }), []);
+      await store.executions.resume(commanding(drifted.id));
+      await store.executions.cancel(commanding(eu));
+      assert.deepEqual(await listIds(store, { hold: 'blocked' }), []);
+      assert.deepEqual(await listIds(store, paused), [both]);
+      assert.equal((await listIds(store)).length, 6);
+      assert((await listIds(store)).includes(first.id) && free !== undefined);
     },
   },
   {

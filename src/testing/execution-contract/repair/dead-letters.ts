@@ -32,6 +32,13 @@ async function listed(
   return found.map(({ execution }) => execution);
 }
 
+/** What a database cannot keep as it is, and what is kept instead. */
+const UNFIT = [
+  ['a NUL', 'a\0b\0', 'a\uFFFDb\uFFFD'],
+  ['half of a pair', 'a\uD83Db\uDE00', 'a\uFFFDb\uFFFD'],
+  ['what is whole', 'a\u{1F600}b', 'a\u{1F600}b'],
+] as const;
+
 export const deadLetterCases: readonly ExecutionCase[] = [
   ...(['failed', 'quarantined'] as const).map(
     (status): ExecutionCase => ({
@@ -68,6 +75,26 @@ export const deadLetterCases: readonly ExecutionCase[] = [
       });
     },
   },
+  ...UNFIT.map(
+    ([what, text, kept]): ExecutionCase => ({
+      upholds: 'Y-10',
+      name: `a dead letter takes any text: ${what} does not keep an execution from its end`,
+      async run({ store }) {
+        const ann = await worker(store);
+        const deadLetter = letter({ code: text, reason: text, step: text });
+        const plain = await ended(store, ann, { deadLetter });
+        const concurrency = { key: 'one', limit: 1 };
+        const placed = await ended(store, ann, { deadLetter, concurrency });
+        for (const id of [plain, placed]) {
+          const found = await store.executions.deadLetter(id);
+          assert.deepEqual([found?.code, found?.reason, found?.step], [kept, kept, kept]);
+        }
+        assert.deepEqual(await listed(store, { code: kept }), [placed, plain]);
+        const [group] = await store.executions.deadLetterGroups({ project: PROJECT });
+        assert.deepEqual([group?.code, group?.step, group?.count], [kept, kept, 2]);
+      },
+    }),
+  ),
   {
     upholds: 'Y-10, X-1',
     name: 'a finish that is refused writes no dead letter',

@@ -7,6 +7,7 @@ import type { CoordinatorStore } from '../../../store/contract/execution-store.t
 import type { ExecutionCase } from '../contract-case.ts';
 import {
   type ClaimedAnswer,
+  claimAll,
   claiming,
   claimOnce,
   endSessionOf,
@@ -104,6 +105,25 @@ export const shareCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-11',
+    name: 'where there is not enough for all projects, dice say who begins',
+    async run({ store, advance }) {
+      const ann = await worker(store);
+      await submitMany(store, 20, { project: PROJECT });
+      await advance(1_000);
+      await submitMany(store, 5, { project: OTHER_PROJECT });
+      await submitMany(store, 5, { project: THIRD_PROJECT });
+      const claim = (limit: number, dice?: number) =>
+        claimOnce(store, claiming(ann, limit, dice === undefined ? {} : { dice }));
+      assert.deepEqual(byProject(await claim(1)), [1, 0, 0], 'the longest ready');
+      assert.deepEqual(byProject(await claim(1, 0)), [1, 0, 0]);
+      assert.deepEqual(byProject(await claim(1, 0.4)), [0, 1, 0]);
+      assert.deepEqual(byProject(await claim(1, 0.9)), [0, 0, 1]);
+      assert.deepEqual(byProject(await claim(2, 0.9)), [1, 0, 1]);
+      assert.deepEqual(byProject(await claim(2, 0.4)), [0, 1, 1]);
+    },
+  },
+  {
+    upholds: 'X-11',
     name: 'a part that does not divide evenly is rounded up, and the limit still holds',
     async run({ store }) {
       const ann = await worker(store);
@@ -140,6 +160,37 @@ export const shareCases: readonly ExecutionCase[] = [
       const first = await claimOnce(store, claiming(bob, 4));
       assert.deepEqual(byProject(first), [2, 2, 0]);
       assert.equal(first.more, true);
+    },
+  },
+  {
+    upholds: 'X-11',
+    name: 'a claim for one project takes nothing of another, ready, gated or left by the dead, and hears of no other',
+    async run({ store, advance }) {
+      const ann = await worker(store, 'ann');
+      const concurrency = { key: 'printer', limit: 9 };
+      for (const project of PROJECTS) await submitMany(store, 2, { project });
+      assert.equal((await claimOnce(store, claiming(ann, 100))).claims.length, 6);
+      await endSessionOf(store, ann);
+      for (const project of PROJECTS) {
+        await submitMany(store, 1, { project });
+        await mustSubmit(store, { project, concurrency });
+        await mustSubmit(store, { project, delayMs: project === OTHER_PROJECT ? 5_000 : 1_000 });
+      }
+      const bob = await worker(store, 'bob');
+      const only = { project: OTHER_PROJECT };
+      const claims = await claimAll(store, bob, only);
+      assert.deepEqual(byProject({ claims } as ClaimedAnswer), [0, 4, 0]);
+      const { nextReadyInMs, more } = await claimOnce(store, claiming(bob, 100, only));
+      assert.deepEqual({ nextReadyInMs, more }, { nextReadyInMs: 5_000, more: false });
+      await advance(1_000);
+      const nobody = { project: 'zoo' as ProjectName };
+      const none = await claimOnce(store, claiming(bob, 100, nobody));
+      assert.equal(none.claims.length, 0);
+      assert.equal(none.nextReadyInMs, undefined);
+      assert.deepEqual(
+        byProject({ claims: await claimAll(store, bob) } as ClaimedAnswer),
+        [5, 0, 5],
+      );
     },
   },
   {

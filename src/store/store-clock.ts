@@ -1,10 +1,11 @@
-// Store time of SQLite: the host's clock, which people set back, made into one that only goes on.
+// Store time of the memory store and of SQLite: the host's clock, which people set back, made into one that
+// only goes on.
 //
 //   C-2  now = max(high-water mark in the file, host's wall clock, last answer + monotonic elapsed).
 //        The mark is read and written in each write transaction, so it holds over processes and
 //        restarts; the monotonic part keeps time moving in a process whose wall clock went back.
 
-import { type Clock, type Instant, toInstant } from '../../support/clock.ts';
+import { type Clock, type Instant, toInstant } from '../support/clock.ts';
 
 export class StoreClock {
   readonly #clock: Clock;

@@ -1,0 +1,30 @@
+// Processes that are measured; they end when this one does.
+
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+
+export interface Running {
+  /** The first line that it printed. */
+  readonly said: string;
+  stop(): Promise<void>;
+}
+
+export async function start(file: string, input: object = {}): Promise<Running> {
+  const child = fork(join(import.meta.dirname, file), [JSON.stringify(input)], {
+    execArgv: [],
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+  });
+  const { stdout } = child;
+  if (stdout === null) throw new Error(`${file} has no output`);
+  const [said] = (await Promise.race([once(stdout, 'data'), once(child, 'exit')])) as [Buffer];
+  if (!(said instanceof Buffer)) throw new Error(`${file} ended before it was ready`);
+  return {
+    said: said.toString('utf8').trim(),
+    async stop() {
+      const ended = once(child, 'exit');
+      child.disconnect();
+      await ended;
+    },
+  };
+}

@@ -1,0 +1,59 @@
+// Access keys
+//
+// A key is shown once, when it is made: `hf_<id>_<secret>`. What is stored is the id and a digest of the
+// secret, which has 256 random bits, so that one round of SHA-256 is enough and nothing has to be slow.
+//
+// What a key is never changes (P-4); that it has ended or expired is told to nobody but operators (P-10).
+
+import type { ProjectName } from '../execution/names.ts';
+import type { Instant } from '../support/clock.ts';
+import { InvalidInput } from '../support/fault.ts';
+import type { Role } from './role.ts';
+
+export interface AccessKey {
+  /** Not secret: it is in lists, logs and audit records. */
+  readonly id: string;
+  /** Of all projects when undefined. */
+  readonly project?: ProjectName;
+  readonly roles: readonly Role[];
+  /** What people call it. */
+  readonly name: string;
+  /** SHA-256 of the secret, as hex. */
+  readonly digest: string;
+  readonly createdAt: Instant;
+  readonly createdBy?: string;
+  readonly expiresAt?: Instant;
+  /** Revoked, or replaced by rotation. */
+  readonly endedAt?: Instant;
+}
+
+/** What is asked for; the store's clock says the rest (P-7). */
+export interface KeyRequest extends Omit<AccessKey, 'createdAt' | 'endedAt' | 'expiresAt'> {
+  readonly expiresInMs?: number;
+}
+
+const FORM = /^hf_([a-z2-7]{16})_([A-Za-z0-9_-]{43})$/;
+
+export interface PresentedKey {
+  readonly id: string;
+  readonly secret: string;
+}
+
+/** Undefined when it cannot be one. */
+export function readKey(text: string): PresentedKey | undefined {
+  const [, id, secret] = FORM.exec(text) ?? [];
+  return id === undefined || secret === undefined ? undefined : { id, secret };
+}
+
+export function writeKey({ id, secret }: PresentedKey): string {
+  const text = `hf_${id}_${secret}`;
+  if (!FORM.test(text))
+    throw new InvalidInput('A key is made of 16 base32 and 43 base64url letters.');
+  return text;
+}
+
+/** P-10: from the millisecond of its end on, it is over. */
+export function isUsable(key: AccessKey, now: Instant): boolean {
+  if (key.endedAt !== undefined && key.endedAt <= now) return false;
+  return key.expiresAt === undefined || key.expiresAt > now;
+}

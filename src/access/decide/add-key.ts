@@ -1,0 +1,55 @@
+// What becomes of a key that is added (P-4, P-5, P-6). Pure.
+
+import type { AccessKey, KeyRequest } from '../access-key.ts';
+import type { AddKeyRefusal } from '../refusal.ts';
+
+export interface AddKeyView {
+  /** What is stored under its id. */
+  readonly stored: AccessKey | undefined;
+  /** Of the project that the request names. */
+  readonly knowsProject: boolean;
+  /** Ended and expired ones too. */
+  readonly hasKeys: boolean;
+}
+
+export type AddKeyDecision =
+  | { readonly kind: 'add' }
+  | { readonly kind: 'existing' }
+  | ({ readonly kind: 'refused' } & AddKeyRefusal);
+
+export function decideAddKey(
+  view: AddKeyView,
+  request: KeyRequest & { readonly first?: true },
+): AddKeyDecision {
+  const { id, project } = request;
+  // Before all else, so that who asks again after a lost answer is told what became of it.
+  if (view.stored !== undefined) {
+    return isSame(view.stored, request)
+      ? { kind: 'existing' }
+      : { kind: 'refused', why: 'key-taken', id };
+  }
+  if (request.first === true && view.hasKeys) return { kind: 'refused', why: 'not-first' };
+  if (project !== undefined && !view.knowsProject) {
+    return { kind: 'refused', why: 'project-unknown', project };
+  }
+  return { kind: 'add' };
+}
+
+/** Its time to live is compared, not when it ends: that follows from when it was first asked for. */
+function isSame(stored: AccessKey, request: KeyRequest): boolean {
+  const { createdAt, expiresAt } = stored;
+  const livesMs = expiresAt === undefined ? undefined : expiresAt - createdAt;
+  return (
+    stored.project === request.project &&
+    stored.name === request.name &&
+    stored.digest === request.digest &&
+    stored.createdBy === request.createdBy &&
+    livesMs === request.expiresInMs &&
+    rolesOf(stored) === rolesOf(request)
+  );
+}
+
+/** In whatever order, and however often, they were given. */
+function rolesOf({ roles }: Pick<KeyRequest, 'roles'>): string {
+  return [...new Set(roles)].sort().join();
+}

@@ -1,0 +1,5 @@
+// What every worker does for all, beside running its pipelines.
+
+export { DueAwaits } from './due-awaits.ts';
+export { Reconciler } from './reconciler.ts';
+export { Scheduler } from './scheduler.ts';

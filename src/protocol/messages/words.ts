@@ -1,0 +1,49 @@
+// Words that all messages are made of. One schema checks what comes in, types what the code sees, and
+// describes it to others.
+
+import { type TSchema, Type } from 'typebox';
+import { LANES, STATUSES } from '../../execution/execution.ts';
+
+/** Nothing that is not named: a misspelt field is an error, not a default. */
+export const CLOSED = { additionalProperties: false } as const;
+
+export const NAME_MAX = 256;
+export const REASON_MAX = 4_096;
+
+export const executionId = Type.String({
+  pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
+  description: 'A UUID of version 7; ids that were made later sort later.',
+});
+
+export const name = Type.String({ minLength: 1, maxLength: NAME_MAX });
+export const reason = Type.String({ maxLength: REASON_MAX });
+
+export const instant = Type.String({
+  format: 'date-time',
+  description: 'UTC, with milliseconds.',
+});
+
+export const status = Type.Enum([...STATUSES]);
+export const lane = Type.Enum([...LANES]);
+export const durationMs = Type.Integer({ minimum: 0, maximum: 100 * 366 * 86_400_000 });
+
+/** How long a long poll may be held. */
+export const waitMs = Type.Integer({ minimum: 0, maximum: 60_000 });
+
+export const value = Type.Unknown({ description: 'Any JSON.' });
+
+export const fence = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
+export const count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+
+/** A page of a list. */
+export function pageOf<Item extends TSchema>(item: Item) {
+  return Type.Object(
+    {
+      items: Type.Array(item),
+      cursor: Type.Optional(Type.String({ description: 'For the next page; absent on the last.' })),
+    },
+    CLOSED,
+  );
+}
+
+export const limit = Type.Integer({ minimum: 1, maximum: 1_000, default: 100 });

@@ -1,0 +1,185 @@
+// Submitting executions and looking at them.
+
+import { Type } from 'typebox';
+import { formatInstant } from '../../support/clock.ts';
+import {
+  attachmentPage,
+  execution,
+  executionInFull as executionInFullSchema,
+  executionPage,
+  explanation,
+  historyPage,
+  historyQuery,
+  idParams,
+  listQuery,
+  submitBody,
+  submitted,
+} from '../messages/execution.ts';
+import { CLOSED, executionId, name } from '../messages/words.ts';
+import { withEtag } from './etag.ts';
+import { executionInFull, executionMessage, historyMessage } from './execution-message.ts';
+import { executionFor } from './found.ts';
+import { listOptionsOf } from './list-options.ts';
+import { notFound } from './problems.ts';
+import { type Route, route } from './route.ts';
+import { submissionOf } from './submission.ts';
+
+const submit = route({
+  method: 'POST',
+  path: '/v1/executions',
+  name: 'submitExecution',
+  summary: 'Submits an execution; done when it is answered, whatever happens afterwards.',
+  allows: ['submit', 'operate'],
+  body: submitBody,
+  answers: {
+    202: { what: 'It will run.', schema: submitted },
+    409: { what: 'The key was used with another intent.' },
+  },
+  async handle({ holdfast }, { body, caller, header }) {
+    const { target, input, options } = submissionOf(body, caller, header);
+    const { id, existing } = await holdfast.submit(target, input, options);
+    return { status: 202, body: { id, existing }, headers: { location: `/v1/executions/${id}` } };
+  },
+});
+
+const list = route({
+  method: 'GET',
+  path: '/v1/executions',
+  name: 'listExecutions',
+  summary: 'Executions, newest first.',
+  allows: ['submit', 'operate'],
+  query: listQuery,
+  answers: { 200: { what: 'A page.', schema: executionPage } },
+  async handle({ holdfast }, { query, caller, header }) {
+    const { items, cursor } = await holdfast.list(listOptionsOf(query, caller));
+    const body = { items: items.map(executionMessage), ...(cursor && { cursor }) };
+    return withEtag(body, header('if-none-match'));
+  },
+});
+
+const read = route({
+  method: 'GET',
+  path: '/v1/executions/:id',
+  name: 'readExecution',
+  summary: 'One execution, with its input and progress.',
+  allows: ['submit', 'operate'],
+  params: idParams,
+  answers: { 200: { what: 'As it is now.', schema: executionInFullSchema } },
+  async handle(coordinator, { params, caller, header }) {
+    const record = await executionFor(coordinator, caller, params.id);
+    const body = await executionInFull(coordinator.holdfast, record);
+    return withEtag(body, header('if-none-match'));
+  },
+});
+
+const history = route({
+  method: 'GET',
+  path: '/v1/executions/:id/history',
+  name: 'readHistory',
+  summary: 'What happened, in order; goes on after `after`.',
+  allows: ['submit', 'operate'],
+  params: idParams,
+  query: historyQuery,
+  answers: { 200: { what: 'A page of events.', schema: historyPage } },
+  async handle(coordinator, { params, query, caller, header }) {
+    const { id } = await executionFor(coordinator, caller, params.id);
+    const { holdfast } = coordinator;
+    const { after = 0, limit = 100 } = query;
+    const events = await holdfast.history(id, { after, limit });
+    const items = await Promise.all(events.map((event) => historyMessage(holdfast, event)));
+    return withEtag({ items }, header('if-none-match'));
+  },
+});
+
+const explain = route({
+  method: 'GET',
+  path: '/v1/executions/:id/explain',
+  name: 'explainExecution',
+  summary: 'Why it is not moving, and what can be done.',
+  allows: ['submit', 'operate'],
+  params: idParams,
+  answers: { 200: { what: 'In words.', schema: explanation } },
+  async handle(coordinator, { params, caller }) {
+    const { id } = await executionFor(coordinator, caller, params.id);
+    const found = await coordinator.holdfast.explain(id);
+    if (found === undefined) throw notFound(`execution ${id}`);
+    const { until, ...said } = found;
+    const body = { ...said, ...(until === undefined ? {} : { until: formatInstant(until) }) };
+    return { status: 200, body };
+  },
+});
+
+const children = route({
+  method: 'GET',
+  path: '/v1/executions/:id/children',
+  name: 'listChildren',
+  summary: 'What it spawned, oldest first; goes on after `after`.',
+  allows: ['submit', 'operate'],
+  params: idParams,
+  query: Type.Object({ after: Type.Optional(executionId) }, CLOSED),
+  answers: {
+    200: {
+      what: 'A page of at most 1,000.',
+      schema: Type.Object({
+        items: Type.Array(Type.Pick(execution, ['id', 'pipeline', 'status'])),
+      }),
+    },
+  },
+  async handle(coordinator, { params, query, caller }) {
+    const { id } = await executionFor(coordinator, caller, params.id);
+    const { after } = query;
+    const items = await coordinator.store.executions.children({
+      parent: id,
+      limit: 1_000,
+      ...(after === undefined ? {} : { after: after as typeof id }),
+    });
+    return { status: 200, body: { items } };
+  },
+});
+
+const attachments = route({
+  method: 'GET',
+  path: '/v1/executions/:id/attachments',
+  name: 'listAttachments',
+  summary: 'The documents of an execution.',
+  allows: ['submit', 'operate'],
+  params: idParams,
+  answers: { 200: { what: 'All of them, without their content.', schema: attachmentPage } },
+  async handle(coordinator, { params, caller }) {
+    const { id } = await executionFor(coordinator, caller, params.id);
+    const found = await coordinator.holdfast.attachments(id);
+    return {
+      status: 200,
+      body: { items: found.map((each) => ({ ...each, at: formatInstant(each.at) })) },
+    };
+  },
+});
+
+const attachment = route({
+  method: 'GET',
+  path: '/v1/executions/:id/attachments/:name',
+  name: 'readAttachment',
+  summary: 'The content of one document, as a download.',
+  allows: ['submit', 'operate'],
+  params: Type.Object({ id: executionId, name }, CLOSED),
+  answers: { 200: { what: 'Its bytes.' } },
+  async handle(coordinator, { params, caller }) {
+    const { id } = await executionFor(coordinator, caller, params.id);
+    const bytes = await coordinator.holdfast.attachment(id, params.name);
+    if (bytes === undefined) throw notFound(`attachment ${JSON.stringify(params.name)}`);
+    // What it says of its own type is its author's word: a browser must not act on it.
+    const headers = { 'content-disposition': 'attachment', 'x-content-type-options': 'nosniff' };
+    return { status: 200, raw: { type: 'application/octet-stream', bytes }, headers };
+  },
+});
+
+export const executionRoutes: readonly Route[] = [
+  submit,
+  list,
+  read,
+  history,
+  explain,
+  children,
+  attachments,
+  attachment,
+];

@@ -1,0 +1,72 @@
+// Waiting for an execution to end.
+
+import { isTerminal } from '../../execution/execution.ts';
+import type { HistoryEvent } from '../../execution/history.ts';
+import type { ExecutionId } from '../../execution/names.ts';
+import { idParams, result, resultQuery } from '../messages/execution.ts';
+import { readable } from './execution-message.ts';
+import { executionFor } from './found.ts';
+import { type Coordinator, type Route, route } from './route.ts';
+import { withinMs } from './waiting.ts';
+
+interface EndBody {
+  readonly out?: object;
+  readonly failure?: { readonly stack?: string } & Record<string, unknown>;
+  readonly continuedAs?: ExecutionId;
+}
+
+const readResult = route({
+  method: 'GET',
+  path: '/v1/executions/:id/result',
+  name: 'readResult',
+  summary: 'How it ended, and its output; waits for it up to `waitMs`.',
+  allows: ['submit', 'operate'],
+  isLong: true,
+  params: idParams,
+  query: resultQuery,
+  answers: {
+    200: { what: 'It has ended.', schema: result },
+    202: { what: 'It has not; ask again.', schema: result },
+  },
+  async handle(coordinator, { params, query, caller, signal }) {
+    const record = await executionFor(coordinator, caller, params.id);
+    const ended = await endOf(coordinator, record.id, { waitMs: query.waitMs ?? 0, signal });
+    if (ended === undefined) {
+      const now = await coordinator.store.executions.read(record.id);
+      return { status: 202, body: { id: record.id, status: now?.status ?? record.status } };
+    }
+    const { status, event } = ended;
+    const { out, failure } = JSON.parse(event.body ?? '{}') as EndBody;
+    const { stack: _, ...told } = failure ?? {};
+    const output =
+      status === 'completed' ? await readable(coordinator.holdfast, { output: out ?? {} }) : {};
+    const body = { id: ended.id, status, ...output, ...(failure && { failure: told }) };
+    return { status: 200, body };
+  },
+});
+
+/** Of it, or of what it was continued as; undefined when that is not within the time. */
+async function endOf(
+  { store, holdfast, timers }: Coordinator,
+  first: ExecutionId,
+  { waitMs, signal }: { readonly waitMs: number; readonly signal: AbortSignal },
+): Promise<
+  { readonly id: ExecutionId; readonly status: string; readonly event: HistoryEvent } | undefined
+> {
+  for (let id = first; ; ) {
+    const [at] = await store.executions.outcomes([id]);
+    const found =
+      at ??
+      (waitMs === 0
+        ? undefined
+        : await withinMs(timers, { ms: waitMs, signal }, (until) =>
+            holdfast.ended(id, { signal: until }),
+          ));
+    if (found === undefined || !isTerminal(found.status)) return undefined;
+    const { continuedAs } = JSON.parse(found.event.body ?? '{}') as EndBody;
+    if (continuedAs === undefined) return found;
+    id = continuedAs;
+  }
+}
+
+export const resultRoutes: readonly Route[] = [readResult];

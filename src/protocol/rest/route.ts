@@ -1,0 +1,111 @@
+// A route as data: who may call it, what it takes, what it answers. The server registers them, checks
+// them, and describes them in OpenAPI from this alone; tests walk over them.
+
+import type { Static, TSchema } from 'typebox';
+import type { Role } from '../../access/role.ts';
+import type { Holdfast } from '../../engine/holdfast.ts';
+import type { ProjectName } from '../../execution/names.ts';
+import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
+import type { Clock } from '../../support/clock.ts';
+import type { Timers } from '../../support/timer.ts';
+
+/** What the handlers of a coordinator work with. */
+export interface Coordinator {
+  readonly holdfast: Holdfast;
+  readonly store: CoordinatorStore;
+  readonly clock: Clock;
+  readonly timers: Timers;
+}
+
+/** Who calls, as the server has found out. */
+export interface Caller {
+  /** As history, audit and logs name it. */
+  readonly name: string;
+  readonly project: ProjectName;
+  readonly roles: ReadonlySet<Role>;
+}
+
+export interface Call<Params, Query, Body> {
+  readonly params: Params;
+  readonly query: Query;
+  readonly body: Body;
+  readonly caller: Caller;
+  /** Of the few that routes look at, in lower case. */
+  readonly header: (name: string) => string | undefined;
+  /** Aborts when the caller is gone or the server stops. */
+  readonly signal: AbortSignal;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as it is, with this type. */
+  readonly raw?: { readonly type: string; readonly bytes: Uint8Array };
+  /** Lines of a stream that goes on until one side ends it. */
+  readonly stream?: AsyncIterable<string>;
+}
+
+export type Listener = 'main' | 'admin';
+
+export interface Route {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** With `:name` for parameters. */
+  readonly path: string;
+  /** The id of the operation: one verb, one noun. */
+  readonly name: string;
+  readonly summary: string;
+  /** Any of these; `public`: whoever can reach it. */
+  readonly allows: readonly Role[] | 'public';
+  /** Which listener has it when there are two. */
+  readonly listener?: Listener;
+  readonly params?: TSchema;
+  readonly query?: TSchema;
+  readonly body?: TSchema;
+  /** The body is bytes, not JSON. */
+  readonly takesBytes?: boolean;
+  /** By status. */
+  readonly answers: Readonly<Record<number, { readonly what: string; readonly schema?: TSchema }>>;
+  /** It may be held open for long. */
+  readonly isLong?: boolean;
+  readonly handle: (coordinator: Coordinator, call: Call<never, never, never>) => Promise<Reply>;
+}
+
+type Of<Schema extends TSchema | undefined> = Schema extends TSchema ? Static<Schema> : undefined;
+
+interface Parts<
+  Params extends TSchema | undefined,
+  Query extends TSchema | undefined,
+  Body extends TSchema | undefined,
+> {
+  readonly params?: Params;
+  readonly query?: Query;
+  readonly body?: Body;
+  readonly handle: (
+    coordinator: Coordinator,
+    call: Call<Of<Params>, Of<Query>, Of<Body>>,
+  ) => Promise<Reply>;
+}
+
+/** The handler sees what the schemas say. */
+export function route<
+  Params extends TSchema | undefined = undefined,
+  Query extends TSchema | undefined = undefined,
+  Body extends TSchema | undefined = undefined,
+>(spec: Omit<Route, 'params' | 'query' | 'body' | 'handle'> & Parts<Params, Query, Body>): Route {
+  return spec as unknown as Route;
+}
+
+/** What does not parse as one of these is no answer of ours. */
+export class ProblemReply extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly refusal: unknown;
+
+  constructor(status: number, code: string, detail: string, refusal?: unknown) {
+    super(detail);
+    this.status = status;
+    this.code = code;
+    this.refusal = refusal;
+  }
+}

@@ -1,0 +1,44 @@
+// What a submit message asks for, as the engine takes it.
+
+import type { SubmitOptions } from '../../engine/holdfast-types.ts';
+import type { SubmitBody } from '../messages/execution.ts';
+import { type Call, type Caller, ProblemReply } from './route.ts';
+
+interface Asked {
+  readonly target: string | { readonly template: string; readonly version?: number };
+  readonly input: unknown;
+  readonly options: SubmitOptions;
+}
+
+/** The key of the body, or the header that clients send for any POST that may be repeated. */
+const KEY_HEADER = 'idempotency-key';
+
+export function submissionOf(
+  body: SubmitBody,
+  caller: Caller,
+  header: Call<never, never, never>['header'],
+): Asked {
+  const { pipeline, template, input, ...options } = body;
+  if ((pipeline === undefined) === (template === undefined)) {
+    throw new ProblemReply(400, 'invalid-input', 'Say one of pipeline and template.');
+  }
+  const key = options.key ?? header(KEY_HEADER);
+  const traceparent = header('traceparent');
+  return {
+    target:
+      template === undefined
+        ? (pipeline ?? '')
+        : {
+            template: template.id,
+            ...(template.version === undefined ? {} : { version: template.version }),
+          },
+    input,
+    options: {
+      ...options,
+      project: caller.project,
+      by: caller.name,
+      ...(key === undefined ? {} : { key }),
+      ...(traceparent === undefined ? {} : { traceparent }),
+    },
+  };
+}

@@ -1,0 +1,44 @@
+// Whose session it is: that is said when it is opened, by the coordinator, and stored with it.
+
+import type { SessionId } from '../../lease/names.ts';
+import type { SessionMetadata } from '../../lease/session.ts';
+import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
+import { type Caller, type Coordinator, ProblemReply } from './route.ts';
+
+const PROJECT = 'holdfast.project';
+const PIPELINES = 'holdfast.pipelines';
+const KNOWN_MAX = 10_000;
+const METADATA_MAX = 1_024;
+
+/** A session never changes its project: what was read once holds. */
+const known: WeakMap<CoordinatorStore, Map<SessionId, string>> = new WeakMap();
+
+export function metadataOf(caller: Caller, pipelines: readonly string[] = []): SessionMetadata {
+  const names = pipelines.join(' ');
+  return {
+    [PROJECT]: caller.project,
+    ...(names.length > 0 && names.length <= METADATA_MAX ? { [PIPELINES]: names } : {}),
+  };
+}
+
+export async function requireOwnSession(
+  { store }: Coordinator,
+  caller: Caller,
+  id: string,
+): Promise<SessionId> {
+  const session = id as SessionId;
+  const read = known.get(store) ?? new Map<SessionId, string>();
+  known.set(store, read);
+  const project =
+    read.get(session) ?? (await store.sessions.inspect(session))?.session.metadata[PROJECT];
+  if (project !== caller.project) {
+    throw new ProblemReply(
+      404,
+      'session-unknown',
+      `Session ${id} is not a worker's of this project. Open a new one.`,
+    );
+  }
+  if (read.size >= KNOWN_MAX) read.clear();
+  read.set(session, project);
+  return session;
+}

@@ -1,0 +1,112 @@
+// Writes of owners: from messages to what the port takes, and what came of each.
+
+import type {
+  CoordinatorStore,
+  Finish,
+  GiveBack,
+  OwnerWrite,
+  Park,
+} from '../../store/contract/execution-store.ts';
+import type { WriteMessage, WritesAnswer } from '../messages/work.ts';
+import { problemFrom } from './problems.ts';
+import { type Caller, ProblemReply } from './route.ts';
+
+export type OwnWrite =
+  | { readonly verb: 'record'; readonly request: OwnerWrite }
+  | { readonly verb: 'finish'; readonly request: Finish }
+  | { readonly verb: 'park'; readonly request: Park }
+  | { readonly verb: 'giveBack'; readonly request: GiveBack };
+
+/** Throws when it would reach into another project, or carries what nobody could read. */
+export function toWrite(message: WriteMessage, caller: Caller): OwnWrite {
+  const { verb, attachments, ...rest } = message;
+  requireOwnProject(message, caller);
+  requireJson(message);
+  const bytes = attachments?.map((each) => ({ ...each, bytes: Buffer.from(each.bytes, 'base64') }));
+  const request = { ...rest, ...(bytes === undefined ? {} : { attachments: bytes }) };
+  return { verb, request } as unknown as OwnWrite;
+}
+
+type Submitted = NonNullable<WriteMessage['children']>[number];
+
+function submissionsIn(message: WriteMessage): readonly Submitted[] {
+  const successor = message.verb === 'finish' ? message.successor : undefined;
+  return [
+    ...(message.children ?? []),
+    ...(message.awaits ?? []).flatMap(({ reminders }) => reminders.map(({ start }) => start)),
+    ...(successor === undefined ? [] : [successor]),
+  ];
+}
+
+function requireOwnProject(message: WriteMessage, { project }: Caller): void {
+  if (submissionsIn(message).every((each) => each.project === project)) return;
+  throw new ProblemReply(
+    403,
+    'project-denied',
+    'A worker submits into its own project only. Nothing was written.',
+  );
+}
+
+/** Everybody who reads history parses it. */
+function requireJson(message: WriteMessage): void {
+  const finish = message.verb === 'finish' ? [message.outcome] : [];
+  const payloads = [
+    message.progress,
+    ...finish,
+    ...message.events.map(({ body }) => body),
+    ...submissionsIn(message).flatMap(({ input, body }) => [input, body]),
+    ...(message.awaits ?? []).flatMap(({ items, defaultAnswer }) => [
+      defaultAnswer,
+      ...items.map(({ request }) => request),
+    ]),
+  ];
+  if (payloads.every((each) => each === undefined || isJson(each))) return;
+  throw new ProblemReply(
+    400,
+    'invalid-input',
+    `A payload of execution ${message.id} is not JSON. Nothing was written.`,
+  );
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** All at once, so that they share commits. What one of them runs into is its own. */
+export async function perform(
+  { executions }: CoordinatorStore,
+  writes: readonly OwnWrite[],
+): Promise<WritesAnswer> {
+  const answers = await Promise.all(
+    writes.map(async (write) => {
+      try {
+        return await performOne(executions, write);
+      } catch (error) {
+        const { code, detail } = problemFrom(error);
+        return { kind: 'fault', code, detail } as const;
+      }
+    }),
+  );
+  return { answers };
+}
+
+function performOne(
+  executions: CoordinatorStore['executions'],
+  write: OwnWrite,
+): Promise<{ readonly kind: string }> {
+  switch (write.verb) {
+    case 'record':
+      return executions.record(write.request);
+    case 'finish':
+      return executions.finish(write.request);
+    case 'park':
+      return executions.park(write.request);
+    case 'giveBack':
+      return executions.giveBack(write.request);
+  }
+}

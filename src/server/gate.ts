@@ -1,0 +1,119 @@
+// Who is calling, and what that allows. A key is looked up at most every few seconds: so long may one that
+// was ended still open (stated in docs/guide/coordinator.md).
+
+import { type AccessKey, readKey } from '../access/access-key.ts';
+import { ROLES, type Role } from '../access/role.ts';
+import { opens } from '../access/secret.ts';
+import { DEFAULT_PROJECT, type ProjectName, parseProject } from '../execution/names.ts';
+import { type Caller, ProblemReply, type Route } from '../protocol/rest/route.ts';
+import type { AccessStore } from '../store/contract/access-store.ts';
+import { type Clock, toInstant } from '../support/clock.ts';
+
+/** As much of a request as decides who it is from. */
+export interface Knock {
+  readonly authorization: string | undefined;
+  /** For keys of all projects: which one is meant. */
+  readonly project: string | undefined;
+}
+
+export interface Gate {
+  admit(route: Route, knock: Knock): Promise<Caller>;
+}
+
+export const KEY_CACHE_MS = 5_000;
+const CACHED_MAX = 10_000;
+
+/** For one machine and its owner: everybody who can reach it may do everything. */
+export function openGate(): Gate {
+  return {
+    async admit(_route, { project }) {
+      return {
+        name: 'anybody',
+        project: projectNamed(project),
+        roles: new Set<Role>(ROLES),
+      };
+    },
+  };
+}
+
+export class KeyGate implements Gate {
+  readonly #access: AccessStore;
+  readonly #clock: Clock;
+  readonly #keys: Map<string, { readonly key: AccessKey | undefined; readonly readAt: number }> =
+    new Map();
+  readonly #projects: Map<ProjectName, number> = new Map();
+
+  constructor(access: AccessStore, clock: Clock) {
+    this.#access = access;
+    this.#clock = clock;
+  }
+
+  async admit(route: Route, { authorization, project }: Knock): Promise<Caller> {
+    if (route.allows === 'public') return NOBODY;
+    const key = await this.#keyOf(authorization);
+    const roles = new Set(key.roles);
+    if (!route.allows.some((role) => roles.has(role))) {
+      throw new ProblemReply(
+        403,
+        'role-missing',
+        `This needs a key with role ${route.allows.join(' or ')}; key ${key.id} has ${key.roles.join(', ')}.`,
+      );
+    }
+    return { name: key.name, project: await this.#projectOf(key, project), roles };
+  }
+
+  async #keyOf(authorization: string | undefined): Promise<AccessKey> {
+    const presented = readKey(/^Bearer (\S+)$/i.exec(authorization ?? '')?.[1] ?? '');
+    const key = presented === undefined ? undefined : await this.#read(presented.id);
+    const now = toInstant(this.#clock.wallMs());
+    // One answer for all: whoever guesses learns nothing.
+    if (presented === undefined || key === undefined || !opens(key, presented, now)) {
+      throw new ProblemReply(
+        401,
+        'key-required',
+        'Send a key that is known, not ended and not expired, as "Authorization: Bearer hf_…".',
+      );
+    }
+    return key;
+  }
+
+  async #read(id: string): Promise<AccessKey | undefined> {
+    const now = this.#clock.monotonicMs();
+    const known = this.#keys.get(id);
+    if (known !== undefined && now - known.readAt < KEY_CACHE_MS) return known.key;
+    const key = await this.#access.key(id);
+    if (this.#keys.size >= CACHED_MAX) this.#keys.clear();
+    this.#keys.set(id, { key, readAt: now });
+    return key;
+  }
+
+  async #projectOf(key: AccessKey, asked: string | undefined): Promise<ProjectName> {
+    if (key.project !== undefined) {
+      if (asked === undefined || asked === key.project) return key.project;
+      throw new ProblemReply(
+        403,
+        'project-denied',
+        `Key ${key.id} is of another project than the one that was asked for.`,
+      );
+    }
+    const project = projectNamed(asked);
+    const now = this.#clock.monotonicMs();
+    const readAt = this.#projects.get(project);
+    if (readAt !== undefined && now - readAt < KEY_CACHE_MS) return project;
+    if ((await this.#access.project(project)) === undefined) {
+      throw new ProblemReply(
+        404,
+        'project-unknown',
+        `There is no project ${JSON.stringify(project)}. An admin puts it first: PUT /v1/projects/{name}.`,
+      );
+    }
+    this.#projects.set(project, now);
+    return project;
+  }
+}
+
+const NOBODY: Caller = { name: 'nobody', project: DEFAULT_PROJECT, roles: new Set() };
+
+function projectNamed(text: string | undefined): ProjectName {
+  return text === undefined ? DEFAULT_PROJECT : parseProject(text);
+}

@@ -1,0 +1,68 @@
+// What comes in is checked by the schemas of its route. Bodies are taken as they are; queries and
+// parameters come as text, and are read as what the schema says.
+
+import type { TSchema } from 'typebox';
+import { Compile, type Validator } from 'typebox/compile';
+import { Value } from 'typebox/value';
+import { ProblemReply, type Route } from '../protocol/rest/route.ts';
+
+type Part = 'params' | 'query' | 'body';
+
+export interface Checks {
+  readonly params: (given: unknown) => unknown;
+  readonly query: (given: unknown) => unknown;
+  readonly body: (given: unknown) => unknown;
+}
+
+const PROBLEMS_MAX = 5;
+
+export function checksOf(route: Route): Checks {
+  return {
+    params: checkOf('params', route.params),
+    query: checkOf('query', route.query),
+    // A POST without a body is one that says nothing.
+    body: route.takesBytes === true ? (given) => given : checkOf('body', route.body),
+  };
+}
+
+function checkOf(part: Part, schema: TSchema | undefined): (given: unknown) => unknown {
+  if (schema === undefined) return (given) => requireNothing(part, given);
+  const validator = Compile(schema);
+  if (part === 'body') return (given) => checked(part, validator, given ?? {});
+  return (given) => checked(part, validator, Value.Convert(schema, given ?? {}));
+}
+
+function checked(part: Part, validator: Validator, given: unknown): unknown {
+  if (validator.Check(given)) return given;
+  const said = new Set(
+    [...validator.Errors(given)]
+      // Of a value that fits none of several forms, what each form lacks is noise.
+      .filter(({ keyword }) => keyword !== 'boolean' && keyword !== 'const')
+      .map(
+        ({ instancePath, message, params }) => `${part}${instancePath} ${message}${named(params)}`,
+      ),
+  );
+  throw new ProblemReply(
+    400,
+    'invalid-input',
+    `${[...said].slice(0, PROBLEMS_MAX).join('; ')}. Nothing was done.`,
+  );
+}
+
+function requireNothing(part: Part, given: unknown): undefined {
+  const names = typeof given === 'object' && given !== null ? Object.keys(given) : [];
+  if (part !== 'params' && names.length > 0) {
+    throw new ProblemReply(
+      400,
+      'invalid-input',
+      `This route takes no ${part}; got ${names.slice(0, PROBLEMS_MAX).join(', ')}. Nothing was done.`,
+    );
+  }
+  return undefined;
+}
+
+/** Which properties are meant, when that is what it is about. */
+function named(params: object): string {
+  const names = Object.values(params).find((each) => Array.isArray(each));
+  return names === undefined ? '' : `: ${names.slice(0, PROBLEMS_MAX).join(', ')}`;
+}

@@ -1,0 +1,72 @@
+// How the SQL stores write projects and access keys: one shape of row for both.
+
+import type { AccessKey } from '../access/access-key.ts';
+import type { Project, ProjectSettings } from '../access/project.ts';
+import type { Role } from '../access/role.ts';
+import type { ProjectName } from '../execution/names.ts';
+import { toInstant } from '../support/clock.ts';
+import type { AddKey, ListKeys } from './contract/access-store.ts';
+
+export interface ProjectRow {
+  readonly name: string;
+  readonly created_at: number;
+  readonly settings: string;
+}
+
+export function toProject(row: ProjectRow): Project {
+  return {
+    name: row.name as ProjectName,
+    createdAt: toInstant(row.created_at),
+    settings: JSON.parse(row.settings) as ProjectSettings,
+  };
+}
+
+export interface AccessKeyRow {
+  readonly id: string;
+  readonly project: string | null;
+  readonly roles: string;
+  readonly name: string;
+  readonly digest: string;
+  readonly created_at: number;
+  readonly created_by: string | null;
+  readonly expires_at: number | null;
+  readonly ended_at: number | null;
+}
+
+/** What is given of a row; the store's clock says the rest (P-7). */
+export function fromAddKey(request: AddKey): {
+  readonly id: string;
+  readonly project: string | null;
+  readonly roles: string;
+  readonly name: string;
+  readonly digest: string;
+  readonly createdBy: string | null;
+  readonly expiresInMs: number | null;
+} {
+  const { id, project, roles, name, digest, createdBy, expiresInMs } = request;
+  return {
+    ...{ id, name, digest, roles: JSON.stringify(roles) },
+    project: project ?? null,
+    createdBy: createdBy ?? null,
+    expiresInMs: expiresInMs ?? null,
+  };
+}
+
+export function toAccessKey(row: AccessKeyRow): AccessKey {
+  return {
+    id: row.id,
+    ...(row.project === null ? {} : { project: row.project as ProjectName }),
+    roles: JSON.parse(row.roles) as readonly Role[],
+    name: row.name,
+    digest: row.digest,
+    createdAt: toInstant(row.created_at),
+    ...(row.created_by === null ? {} : { createdBy: row.created_by }),
+    ...(row.expires_at === null ? {} : { expiresAt: toInstant(row.expires_at) }),
+    ...(row.ended_at === null ? {} : { endedAt: toInstant(row.ended_at) }),
+  };
+}
+
+/** Before this one in time, or with a smaller id; before all when none is given. */
+export function startOf({ after }: ListKeys): { readonly at: number; readonly id: string } {
+  return { at: after?.createdAt ?? Number.MAX_SAFE_INTEGER, id: after?.id ?? '' };
+}

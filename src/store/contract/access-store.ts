@@ -1,0 +1,68 @@
+// The port of projects and access keys (docs/spec/access.md).
+
+import type { AccessKey, KeyRequest } from '../../access/access-key.ts';
+import type { Project, ProjectSettings } from '../../access/project.ts';
+import type { AddKeyRefusal, EndKeyRefusal } from '../../access/refusal.ts';
+import type { ProjectName } from '../../execution/names.ts';
+import type { Instant } from '../../support/clock.ts';
+
+export interface AccessStore {
+  /** Makes it, or gives it these settings. */
+  putProject(request: PutProject): Promise<ProjectPut>;
+  project(name: ProjectName): Promise<Project | undefined>;
+  /** By name. */
+  projects(query: ListProjects): Promise<readonly Project[]>;
+  /** The same again is fine; `first`: only where there is no key at all. */
+  addKey(request: AddKey): Promise<KeyAdded>;
+  /** Ended and expired ones too. */
+  key(id: string): Promise<AccessKey | undefined>;
+  /** Newest first. */
+  keys(query: ListKeys): Promise<readonly AccessKey[]>;
+  /** From now, or from then on, it opens nothing. An end is never put off. */
+  endKey(request: EndKey): Promise<KeyEnded>;
+}
+
+export interface PutProject {
+  readonly name: ProjectName;
+  readonly settings: ProjectSettings;
+}
+
+export interface ProjectPut {
+  readonly kind: 'put';
+  readonly existing: boolean;
+}
+
+export interface ListProjects {
+  /** Goes on after this one. */
+  readonly after?: ProjectName;
+  readonly limit: number;
+}
+
+export interface AddKey extends KeyRequest {
+  readonly first?: true;
+}
+
+export type KeyAdded =
+  | { readonly kind: 'added'; readonly existing: boolean }
+  | ({ readonly kind: 'refused' } & AddKeyRefusal);
+
+export interface ListKeys {
+  /** Of this one only; those of all projects are in no project's list. */
+  readonly project?: ProjectName;
+  /** Ended and expired ones too. */
+  readonly all?: boolean;
+  readonly after?: { readonly createdAt: number; readonly id: string };
+  readonly limit: number;
+}
+
+export interface EndKey {
+  readonly id: string;
+  /** Refused as unknown when it is of another one; of any when undefined. */
+  readonly project?: ProjectName;
+  /** So that who holds it has time to change over. */
+  readonly inMs?: number;
+}
+
+export type KeyEnded =
+  | { readonly kind: 'ended'; readonly endedAt: Instant; readonly changed: boolean }
+  | ({ readonly kind: 'refused' } & EndKeyRefusal);

@@ -1,0 +1,19 @@
+import type { SessionId } from '../../../lease/names.ts';
+import { assert } from '../../../support/assert.ts';
+import type { Claimed } from '../../contract/execution-store.ts';
+import { previousIn } from '../../execution-rows.ts';
+import type { ExecutionState } from './state.ts';
+
+export function carried(state: ExecutionState, session: SessionId): readonly Claimed[] {
+  const claims = [...(state.running.get(session) ?? [])].map((id): Claimed => {
+    const entry = state.entries.get(id);
+    const { fence, claimedAt } = entry?.execution ?? {};
+    assert(
+      entry !== undefined && fence !== undefined && claimedAt !== undefined,
+      'X-27: what runs was claimed',
+    );
+    const previous = previousIn(entry.history[entry.claimedSeq - 1]?.body);
+    return { execution: structuredClone(entry.execution), fence, previous, claimedAt };
+  });
+  return claims.sort((a, b) => a.fence - b.fence);
+}

@@ -1,0 +1,29 @@
+// The verbs of repair and of the audit, but for `redrive`, which gathers into flushes.
+
+import type { AuditStore } from '../../contract/audit-store.ts';
+import type { ReconcileStore } from '../../contract/reconcile-store.ts';
+import type { RepairStore } from '../../contract/repair-store.ts';
+import { listAudit, note } from './audit.ts';
+import { deadLetter, deadLetterGroups, deadLetters } from './dead-letters.ts';
+import { jobItems, noteJobItem } from './jobs.ts';
+import type { Parts } from './parts.ts';
+import { reconcile } from './reconcile.ts';
+import { noteRefusals, refusals } from './refusals.ts';
+
+export function repairsOf(
+  parts: Parts,
+): Omit<RepairStore, 'redrive'> & AuditStore & ReconcileStore {
+  const { database } = parts;
+  return {
+    deadLetter: (id) => deadLetter(database, id),
+    deadLetters: (query) => deadLetters(database, query),
+    deadLetterGroups: (query) => deadLetterGroups(database, query),
+    noteJobItem: (request) => noteJobItem(parts, request),
+    jobItems: (query) => jobItems(database, query),
+    audit: (query) => listAudit(database, query),
+    note: (request) => note(parts, request),
+    noteRefusals: (batch) => noteRefusals(parts, batch),
+    refusals: (query) => refusals(database, query),
+    reconcile: (request) => reconcile(parts, request),
+  };
+}

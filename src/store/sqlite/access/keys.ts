@@ -1,0 +1,98 @@
+import type { AccessKey } from '../../../access/access-key.ts';
+import { decideAddKey } from '../../../access/decide/add-key.ts';
+import { decideEndKey } from '../../../access/decide/end-key.ts';
+import { assert } from '../../../support/assert.ts';
+import { laterBy } from '../../../support/clock.ts';
+import { type AccessKeyRow, fromAddKey, startOf, toAccessKey } from '../../access-rows.ts';
+import type { AddKey, EndKey, KeyAdded, KeyEnded, ListKeys } from '../../contract/access-store.ts';
+import type { ReadTransaction, Transaction } from '../transaction.ts';
+
+const COLUMNS = 'id, project, roles, name, digest, created_at, created_by, expires_at, ended_at';
+
+const ADD = `
+  insert into access_key (${COLUMNS})
+  select :id, :project, :roles, :name, :digest, :now, :createdBy, :now + :expiresInMs, null
+   where (:project is null or exists (select 1 from project where name = :project)) -- guard: project
+     and (:first = 0 or not exists (select 1 from access_key)) -- guard: first
+  on conflict (id) do nothing`;
+
+const READ = `
+  select ${COLUMNS}
+    from access_key
+   where id = :id`;
+
+const VIEW = `
+  select exists (select 1 from project where name = :project) as knows_project,
+         exists (select 1 from access_key) as has_keys`;
+
+const LIST = listOf('');
+const LIST_PROJECT = listOf('and project = :project');
+
+function listOf(scope: string): string {
+  return `
+  select ${COLUMNS}
+    from access_key
+   where (created_at, id) < (:at, :after)
+     ${scope}
+     and (:all = 1 or ended_at is null or ended_at > :now)
+     and (:all = 1 or expires_at is null or expires_at > :now)
+   order by created_at desc, id desc
+   limit :limit`;
+}
+
+// P-8: an end only comes nearer.
+const END = `
+  update access_key
+     set ended_at = :endAt
+   where id = :id
+     and (:project is null or project = :project) -- guard: project
+     and (ended_at is null or ended_at > :endAt) -- guard: nearer`;
+
+export function addKey(tx: Transaction, request: AddKey): KeyAdded {
+  const { id } = request;
+  const first = request.first === true ? 1 : 0;
+  if (tx.run(ADD, { ...fromAddKey(request), first, now: tx.now }) > 0) {
+    return { kind: 'added', existing: false };
+  }
+  const project = request.project ?? null;
+  const view = tx.get<{ knows_project: number; has_keys: number }>(VIEW, { project });
+  const decision = decideAddKey(
+    {
+      stored: key(tx, id),
+      knowsProject: view?.knows_project === 1,
+      hasKeys: view?.has_keys === 1,
+    },
+    request,
+  );
+  assert(decision.kind !== 'add', 'P-4: what may be added is added');
+  return decision.kind === 'existing' ? { kind: 'added', existing: true } : decision;
+}
+
+export function key(tx: ReadTransaction, id: string): AccessKey | undefined {
+  const row = tx.get<AccessKeyRow>(READ, { id });
+  return row === undefined ? undefined : toAccessKey(row);
+}
+
+export function keys(tx: ReadTransaction, query: ListKeys): readonly AccessKey[] {
+  const { project, limit } = query;
+  const { at, id: after } = startOf(query);
+  const values = { at, after, limit, all: query.all === true ? 1 : 0, now: tx.now };
+  const rows =
+    project === undefined
+      ? tx.all<AccessKeyRow>(LIST, values)
+      : tx.all<AccessKeyRow>(LIST_PROJECT, { ...values, project });
+  return rows.map(toAccessKey);
+}
+
+export function endKey(tx: Transaction, request: EndKey): KeyEnded {
+  const { id, project = null, inMs = 0 } = request;
+  const endedAt = laterBy(tx.now, inMs);
+  if (tx.run(END, { id, project, endAt: endedAt }) > 0) {
+    return { kind: 'ended', endedAt, changed: true };
+  }
+  const decision = decideEndKey(key(tx, id), request, endedAt);
+  assert(decision.kind !== 'end', 'P-8: what may be ended is ended');
+  return decision.kind === 'refused'
+    ? decision
+    : { kind: 'ended', endedAt: decision.endedAt, changed: false };
+}

@@ -1,0 +1,41 @@
+import { toFence } from '../../../lease/fence.ts';
+import type { SessionId } from '../../../lease/names.ts';
+import type { Instant } from '../../../support/clock.ts';
+import type { Claimed } from '../../contract/execution-store.ts';
+import { previousIn, toExecution } from '../../execution-rows.ts';
+import { positional } from '../connection.ts';
+import type { ReadTransaction } from '../transaction.ts';
+import { COLUMNS, loadRows } from './load-execution.ts';
+
+const CARRIED = positional(
+  'session',
+  `
+  select ${COLUMNS}
+    from execution indexed by execution_running
+   where status = 1
+     and session_id = :session
+   order by fence`,
+);
+
+const SAID = positional(
+  'rowId seq',
+  `
+  select body
+    from history
+   where row_id = :rowId
+     and seq = :seq`,
+);
+
+export function carried(tx: ReadTransaction, session: SessionId): readonly Claimed[] {
+  return loadRows(tx, CARRIED, session).map((row) => {
+    const said = tx.arrays(SAID).get(row.row_id, row.claimed_seq) as unknown as
+      | readonly [body: string | null]
+      | undefined;
+    return {
+      execution: toExecution(row),
+      fence: toFence(row.fence ?? 0),
+      previous: previousIn(said?.[0]),
+      claimedAt: row.claimed_at as Instant,
+    };
+  });
+}

@@ -1,0 +1,21 @@
+// The contract of projects and access keys. Register every case with your test runner:
+//
+//   for (const each of accessContract)
+//     test(`${each.upholds}: ${each.name}`, () => runAccessCase(each, backend));
+
+import { addKeyCases } from './add-key.ts';
+import type { AccessCase } from './contract-case.ts';
+import { endKeyCases } from './end-key.ts';
+import { firstKeyCases } from './first-key.ts';
+import { listKeyCases } from './list-keys.ts';
+import { projectCases } from './projects.ts';
+
+export { type AccessCase, runAccessCase } from './contract-case.ts';
+
+export const accessContract: readonly AccessCase[] = [
+  ...projectCases,
+  ...addKeyCases,
+  ...firstKeyCases,
+  ...endKeyCases,
+  ...listKeyCases,
+];

@@ -1,0 +1,140 @@
+// Requests to a coordinator. Each has a time limit; what fails becomes one of the faults that stores throw, so
+// that whoever calls treats a coordinator that is away like a store that is away.
+
+import { Fault, OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
+import type { Timers } from '../support/timer.ts';
+
+export interface LinkOptions {
+  /** Of one coordinator or of several on the same store, such as http://127.0.0.1:7433. */
+  readonly url: string | readonly string[];
+  readonly key?: string;
+  /** For keys of all projects. */
+  readonly project?: string;
+  readonly timers: Timers;
+}
+
+export interface Ask {
+  readonly method: 'GET' | 'POST' | 'PUT';
+  readonly path: string;
+  readonly body?: unknown;
+  readonly bytes?: Uint8Array;
+  readonly signal?: AbortSignal;
+  readonly timeoutMs?: number;
+  /** Repeating it, or its having been done unseen, harms nobody. */
+  readonly isRead?: boolean;
+}
+
+const TIMEOUT_MS = 15_000;
+
+export class Link {
+  readonly #bases: readonly string[];
+  /** The one that answered last. */
+  #current = 0;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #timers: Timers;
+
+  constructor({ url, key, project, timers }: LinkOptions) {
+    const urls = typeof url === 'string' ? [url] : url;
+    this.#bases = urls.map((each) => each.replace(/\/+$/, ''));
+    this.#headers = {
+      ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+      ...(project === undefined ? {} : { 'holdfast-project': project }),
+    };
+    this.#timers = timers;
+  }
+
+  async json<Answer>(ask: Ask): Promise<Answer> {
+    const response = await this.#send(ask);
+    if (response.ok) return this.#read(ask, () => response.json()) as Promise<Answer>;
+    throw await faultFrom(ask, response);
+  }
+
+  /** Undefined when it is not there. */
+  async found<Answer>(ask: Ask): Promise<Answer | undefined> {
+    const response = await this.#send(ask);
+    if (response.status === 404) return undefined;
+    if (!response.ok) throw await faultFrom(ask, response);
+    return this.#read(ask, () => response.json()) as Promise<Answer>;
+  }
+
+  /** Undefined when it is not there. */
+  async bytes(ask: Ask): Promise<Uint8Array | undefined> {
+    const response = await this.#send(ask);
+    if (response.status === 404) return undefined;
+    if (!response.ok) throw await faultFrom(ask, response);
+    return new Uint8Array(await this.#read(ask, () => response.arrayBuffer()));
+  }
+
+  /** Where it is known that nothing was sent, the next one is asked; else the next request goes there. */
+  async #send(ask: Ask): Promise<Response> {
+    for (let tries = 1; ; tries += 1) {
+      const base = this.#base;
+      try {
+        return await this.#sendTo(base, ask);
+      } catch (cause) {
+        this.#current += 1;
+        const fault = lost(ask, base, cause);
+        const isHarmless = fault instanceof StoreUnavailable;
+        if (!isHarmless || ask.signal?.aborted === true || tries >= this.#bases.length) throw fault;
+      }
+    }
+  }
+
+  async #sendTo(base: string, ask: Ask): Promise<Response> {
+    const { method, path, body, bytes, signal } = ask;
+    const over = new AbortController();
+    const cancel = this.#timers.after(ask.timeoutMs ?? TIMEOUT_MS, () => over.abort());
+    try {
+      return await fetch(`${base}${path}`, {
+        method,
+        headers: { ...this.#headers, ...typeOf(ask) },
+        signal: signal === undefined ? over.signal : AbortSignal.any([signal, over.signal]),
+        ...(bytes === undefined ? {} : { body: bytes }),
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      } as RequestInit);
+    } finally {
+      cancel();
+    }
+  }
+
+  get #base(): string {
+    return this.#bases[this.#current % this.#bases.length] ?? '';
+  }
+
+  async #read<Content>(ask: Ask, content: () => Promise<Content>): Promise<Content> {
+    try {
+      return await content();
+    } catch (cause) {
+      this.#current += 1;
+      throw lost(ask, this.#base, cause);
+    }
+  }
+}
+
+function typeOf({ body, bytes }: Ask): Readonly<Record<string, string>> {
+  if (bytes !== undefined) return { 'content-type': 'application/octet-stream' };
+  return body === undefined ? {} : { 'content-type': 'application/json' };
+}
+
+/** No answer came. Where nothing can have been sent, it is known that nothing was done. */
+function lost({ isRead, path }: Ask, base: string, cause: unknown): Fault {
+  const code = (cause as { cause?: { code?: unknown } }).cause?.code;
+  const message = `The coordinator at ${base} did not answer ${path}${typeof code === 'string' ? ` (${code})` : ''}.`;
+  const isUnsent = code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === 'EHOSTUNREACH';
+  return isRead === true || isUnsent
+    ? new StoreUnavailable(message, { cause })
+    : new OutcomeUnknown(message, { cause });
+}
+
+async function faultFrom(ask: Ask, response: Response): Promise<Fault> {
+  const told = (await response.json().catch(() => ({}))) as { code?: string; detail?: string };
+  const { code = `http-${response.status}`, detail = response.statusText } = told;
+  return faultOf(code, `${ask.method} ${ask.path}: ${detail}`, response.status);
+}
+
+/** As the coordinator's store, or something between us and it, put it. */
+export function faultOf(code: string, message: string, status: number = 500): Fault {
+  if (code === 'store-unavailable' || status === 429) return new StoreUnavailable(message);
+  if (status < 500) return new Fault(code, message);
+  return new OutcomeUnknown(message);
+}

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Fence } from '../lease/fence.ts';
+import type { SessionId } from '../lease/names.ts';
+import type { Claim, ClaimAnswer, Claimed } from '../store/contract/execution-store.ts';
+import { OutcomeUnknown } from '../support/fault.ts';
+import { ManualClock } from '../testing/manual-clock.ts';
+import { ToldClaims } from './told-claims.ts';
+
+const SESSION = 's1' as SessionId;
+const request = { session: SESSION, pipelines: [], shares: [] } as Claim;
+
+function claimed(fence: number): Claimed {
+  return { fence: fence as Fence, previous: 'none' } as Claimed;
+}
+
+function answer(...fences: readonly number[]): ClaimAnswer {
+  return { kind: 'claimed', claims: fences.map(claimed), more: false, overdue: false };
+}
+
+function fencesOf(got: ClaimAnswer): readonly number[] {
+  return got.kind === 'claimed' ? got.claims.map(({ fence }) => fence) : [];
+}
+
+function stand(): {
+  readonly told: ToldClaims;
+  readonly store: { carries: number[]; next: ClaimAnswer | Error; asked: number };
+  readonly clock: ManualClock;
+} {
+  const store = { carries: [] as number[], next: answer() as ClaimAnswer | Error, asked: 0 };
+  const clock = new ManualClock();
+  const told = new ToldClaims(
+    {
+      async claim() {
+        if (store.next instanceof Error) throw store.next;
+        return store.next;
+      },
+      async carried() {
+        store.asked += 1;
+        return store.carries.map(claimed);
+      },
+    },
+    clock,
+  );
+  return { told, store, clock };
+}
+
+test('a claim whose answer was lost is found with the next one, once, and what is known is not', async () => {
+  const { told, store } = stand();
+  store.next = answer(1, 2);
+  await told.claim(request);
+  store.next = new OutcomeUnknown('killed');
+  await assert.rejects(told.claim(request));
+  store.carries = [1, 2, 3];
+  store.next = answer();
+  assert.deepEqual(fencesOf(await told.claim(request)), [3]);
+  assert.deepEqual(fencesOf(await told.claim(request)), []);
+});
+
+test('what is let go of while the answer is on its way is not taken for lost', async () => {
+  const { told, store } = stand();
+  store.next = answer(1);
+  await told.claim(request);
+  store.next = new OutcomeUnknown('killed');
+  await assert.rejects(told.claim(request));
+  store.next = answer();
+  store.carries = [1];
+  const asking = told.claim(request);
+  told.letGo(1 as Fence);
+  assert.deepEqual(fencesOf(await asking), []);
+});
+
+test('without a loss nobody asks; after one, for a minute; a new session begins anew', async () => {
+  const { told, store, clock } = stand();
+  await told.claim(request);
+  assert.equal(store.asked, 0);
+  store.next = new OutcomeUnknown('killed');
+  await assert.rejects(told.claim(request));
+  store.next = answer();
+  await told.claim(request);
+  await clock.advance(61_000);
+  await told.claim(request);
+  assert.equal(store.asked, 1);
+  store.next = new OutcomeUnknown('killed');
+  await assert.rejects(told.claim(request));
+  store.next = answer();
+  await told.claim({ ...request, session: 's2' as SessionId });
+  assert.equal(store.asked, 1);
+});

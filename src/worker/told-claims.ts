@@ -1,0 +1,83 @@
+// Claims that a coordinator took and could not tell of: it was killed, or the connection was, between its
+// commit and our reading of it. They are carried by a session that lives, so nobody else would ever have them
+// . After such a loss the session asks for all that it carries, and takes what it does not know.
+
+import type { Fence } from '../lease/fence.ts';
+import type { SessionId } from '../lease/names.ts';
+import type { Claim, ClaimAnswer, Claimed } from '../store/contract/execution-store.ts';
+import type { Clock } from '../support/clock.ts';
+import { OutcomeUnknown } from '../support/fault.ts';
+
+/** A request that was lost may be done this much later, by a coordinator that is slow. */
+const SUSPECT_MS = 60_000;
+
+export interface ClaimVerbs {
+  claim(request: Claim): Promise<ClaimAnswer>;
+  carried(session: SessionId): Promise<readonly Claimed[]>;
+}
+
+export class ToldClaims {
+  readonly #verbs: ClaimVerbs;
+  readonly #clock: Clock;
+  /** What was told and has not been let go of. */
+  readonly #held: Set<Fence> = new Set();
+  /** Let go of while an answer was on its way that may still have it. */
+  #leaving: Set<Fence> | undefined;
+  /** Everything here is about this one: what another carried is over with it. */
+  #session: SessionId | undefined;
+  #suspectUntilMs: number | undefined;
+
+  constructor(verbs: ClaimVerbs, clock: Clock) {
+    this.#verbs = verbs;
+    this.#clock = clock;
+  }
+
+  async claim(request: Claim): Promise<ClaimAnswer> {
+    const { session } = request;
+    if (session !== this.#session) this.#begin(session);
+    const strays = await this.#strays(session);
+    if (strays.length > 0) return { kind: 'claimed', claims: strays, more: true, overdue: false };
+    try {
+      const answer = await this.#verbs.claim(request);
+      if (answer.kind === 'claimed') this.#hold(answer.claims);
+      return answer;
+    } catch (fault) {
+      if (fault instanceof OutcomeUnknown) {
+        this.#suspectUntilMs = this.#clock.monotonicMs() + SUSPECT_MS;
+      }
+      throw fault;
+    }
+  }
+
+  /** It was finished, parked or given back, or is known to be another's. */
+  letGo(fence: Fence): void {
+    this.#held.delete(fence);
+    this.#leaving?.add(fence);
+  }
+
+  async #strays(session: SessionId): Promise<readonly Claimed[]> {
+    if (this.#suspectUntilMs === undefined) return [];
+    if (this.#clock.monotonicMs() > this.#suspectUntilMs) {
+      this.#suspectUntilMs = undefined;
+      return [];
+    }
+    const leaving = new Set<Fence>();
+    this.#leaving = leaving;
+    const carried = await this.#verbs.carried(session).finally(() => {
+      this.#leaving = undefined;
+    });
+    const strays = carried.filter(({ fence }) => !this.#held.has(fence) && !leaving.has(fence));
+    this.#hold(strays);
+    return strays;
+  }
+
+  #begin(session: SessionId): void {
+    this.#session = session;
+    this.#held.clear();
+    this.#suspectUntilMs = undefined;
+  }
+
+  #hold(claims: readonly Claimed[]): void {
+    for (const { fence } of claims) this.#held.add(fence);
+  }
+}

@@ -1,0 +1,196 @@
+// One scenario for each answer of `explain`, through what people use. A code without one does not compile.
+
+import assert from 'node:assert/strict';
+import type { Holdfast } from '../../../src/engine/holdfast.ts';
+import { type Pipeline, pipeline } from '../../../src/engine/pipeline.ts';
+import type { ExplainCode } from '../../../src/execution/explain.ts';
+import { type Behaviour, pause, type Stage } from '../stage.ts';
+
+interface Explained {
+  readonly id: string;
+  /** Who is asked, when it is not anybody. */
+  readonly by?: Holdfast;
+  readonly says: RegExp;
+  readonly advises?: RegExp;
+}
+
+type Scenario = (stage: Stage, holdfast: Holdfast) => Promise<Explained>;
+
+const HOUR_MS = 3_600_000;
+
+const receiving = pipeline({ name: 'receiving', run: (ctx) => ctx.receive('go') });
+const sleeping = pipeline({ name: 'sleeping', run: (ctx) => ctx.sleep(HOUR_MS, 'night') });
+const parent = pipeline({
+  name: 'parent',
+  run: async (ctx) => (await ctx.spawn(receiving, undefined)).result(),
+});
+const asking = pipeline({
+  name: 'asking',
+  run: (ctx) => ctx.await('approval', { assignee: 'chef', timeoutMs: HOUR_MS }),
+});
+const working = pipeline({
+  name: 'working',
+  run: (ctx) => ctx.step('long', () => new Promise(() => undefined)),
+});
+const failing = pipeline({
+  name: 'failing',
+  run: () => Promise.reject(new Error('no such order')),
+});
+
+/** Submitted, and waiting for whatever its code waits for. */
+async function parked(
+  stage: Stage,
+  holdfast: Holdfast,
+  of: Pipeline<unknown, unknown>,
+): Promise<string> {
+  await stage.worker(holdfast, of === receiving ? [of] : [of, receiving]);
+  const { id } = await holdfast.submit(of, undefined);
+  await stage.until(holdfast, id, ({ status }) => status === 'waiting');
+  return id;
+}
+
+/** Submitted, and run by a worker whose process then dies. */
+async function orphaned(stage: Stage, holdfast: Holdfast, isKnown: boolean): Promise<string> {
+  const worker = await stage.worker(holdfast, [working], { owner: 'ann', ttlMs: 500 });
+  const { id } = await holdfast.submit(working, undefined);
+  await stage.until(holdfast, id, ({ status }) => status === 'running');
+  if (isKnown) await stage.crash(worker);
+  else worker.crash();
+  return id;
+}
+
+const SCENARIOS: Readonly<Record<ExplainCode, Scenario>> = {
+  ended: async (stage, holdfast) => {
+    await stage.worker(holdfast, [failing]);
+    const { id, result } = await holdfast.submit(failing, undefined);
+    await assert.rejects(result());
+    return { id, says: /^It is failed since .+: no such order$/, advises: /^Re-drive it/ };
+  },
+  paused: async (_, holdfast) => {
+    const { id } = await holdfast.submit(receiving, undefined);
+    await holdfast.pause(id);
+    return { id, says: /^It is paused\.$/, advises: /^Resume it/ };
+  },
+  blocked: async (stage, holdfast) => {
+    const code = (step: string) =>
+      pipeline<undefined, unknown>({
+        name: 'changing',
+        async run(ctx) {
+          await ctx.step(step, () => 1);
+          return ctx.receive('go');
+        },
+      });
+    const old = await stage.worker(holdfast, [code('charge')]);
+    const { id } = await holdfast.submit('changing', undefined);
+    await stage.until(holdfast, id, ({ status }) => status === 'waiting');
+    await old.stop();
+    await stage.worker(holdfast, [code('bill')]);
+    await holdfast.signal(id, { name: 'go' });
+    await stage.until(holdfast, id, ({ holds }) => holds.includes('blocked'));
+    return { id, says: /^It is blocked: .*step:charge#1/, advises: /^Deploy code that fits/ };
+  },
+  'behind-key': async (stage, holdfast) => {
+    const concurrency = { key: 'one', limit: 1 };
+    await stage.worker(holdfast, [receiving]);
+    const first = await holdfast.submit(receiving, undefined, { concurrency });
+    await stage.until(holdfast, first.id, ({ status }) => status === 'waiting');
+    const { id } = await holdfast.submit(receiving, undefined, { concurrency });
+    return { id, says: /one of the 1 places of concurrency key "one"/, advises: /ends\.$/ };
+  },
+  'rate-limited': async (stage, holdfast) => {
+    const rate = { key: 'slow', limit: 1, perMs: HOUR_MS };
+    await stage.worker(holdfast, [receiving]);
+    const first = await holdfast.submit(receiving, undefined, { rate });
+    await stage.until(holdfast, first.id, ({ status }) => status === 'waiting');
+    const { id } = await holdfast.submit(receiving, undefined, { rate });
+    await stage.until(holdfast, id, ({ gated }) => !gated);
+    return { id, says: /^It has its turn under rate key "slow" at / };
+  },
+  delayed: async (_, holdfast) => {
+    const { id } = await holdfast.submit(receiving, undefined, { delayMs: HOUR_MS });
+    return { id, says: /^It starts at / };
+  },
+  ready: async (_, holdfast) => {
+    const { id } = await holdfast.submit(receiving, undefined);
+    return {
+      id,
+      says: /^It has been ready since .+ and waits for a worker of pipeline "receiving"\.$/,
+      advises: /^Start a worker/,
+    };
+  },
+  running: async (stage, holdfast) => {
+    await stage.worker(holdfast, [working], { owner: 'ann', stopGraceMs: 10 });
+    const { id } = await holdfast.submit(working, undefined);
+    await stage.until(holdfast, id, ({ status }) => status === 'running');
+    return { id, says: /^It runs at ann since / };
+  },
+  'owner-overdue': async (stage, holdfast) => {
+    const id = await orphaned(stage, holdfast, false);
+    while ((await holdfast.explain(id))?.code === 'running') await pause(20);
+    return { id, says: /^Its worker ann does not answer any more/ };
+  },
+  'owner-gone': async (stage, holdfast) => {
+    const id = await orphaned(stage, holdfast, true);
+    return { id, says: /^Its worker ann is gone/, advises: /^Start a worker/ };
+  },
+  'waiting-for-answer': async (stage, holdfast) => ({
+    id: await parked(stage, holdfast, asking),
+    says: /^It waits for the answer to "approval" by chef, until /,
+    advises: /^Answer it/,
+  }),
+  'waiting-for-children': async (stage, holdfast) => ({
+    id: await parked(stage, holdfast, parent),
+    says: /^It waits for a child to end\.$/,
+  }),
+  'waiting-for-signal': async (stage, holdfast) => ({
+    id: await parked(stage, holdfast, receiving),
+    says: /^It waits for signal "go"\.$/,
+    advises: /^Send the signal/,
+  }),
+  'waiting-for-time': async (stage, holdfast) => ({
+    id: await parked(stage, holdfast, sleeping),
+    says: /^It waits until .+ \(night\)\.$/,
+  }),
+  'waiting-for-news': async (stage, holdfast) => {
+    const id = await parked(stage, holdfast, parent);
+    // As if the child had been lost: it is what no store does.
+    const by = stage.holdfastWith(() => ({ children: async () => [] }));
+    return {
+      id,
+      by,
+      says: /^It waits for result:child:receiving.+, and nothing is open/,
+      advises: /^Look at/,
+    };
+  },
+};
+
+const ofEachCode = Object.entries(SCENARIOS).map(
+  ([code, scenario]): Behaviour => ({
+    name: `explain: ${code}`,
+    async run(stage) {
+      const holdfast = stage.holdfast();
+      const { id, by = holdfast, says, advises } = await scenario(stage, holdfast);
+      const explained = await by.explain(id);
+      assert.equal(explained?.code, code, explained?.sentence);
+      assert.match(explained.sentence, says);
+      assert.match(explained.advice ?? '', advises ?? /^$/);
+    },
+  }),
+);
+
+export const EXPLAINING: readonly Behaviour[] = [
+  ...ofEachCode,
+  {
+    name: 'explain: what it waits for is found however often it was paused since',
+    async run(stage) {
+      const holdfast = stage.holdfast();
+      const id = await parked(stage, holdfast, receiving);
+      for (let time = 0; time < 30; time += 1) {
+        await holdfast.pause(id);
+        await holdfast.resume(id);
+      }
+      const explained = await holdfast.explain(id);
+      assert.equal(explained?.sentence, 'It waits for signal "go".');
+    },
+  },
+];

@@ -1,0 +1,170 @@
+// Executions that are held, blocked or paused, and are cancelled all the same.
+
+import assert from 'node:assert/strict';
+import type { Context } from '../../../src/engine/context.ts';
+import type { Holdfast } from '../../../src/engine/holdfast.ts';
+import { pipeline } from '../../../src/engine/pipeline.ts';
+import { type Behaviour, door, type Stage } from '../stage.ts';
+
+type Code = (ctx: Context) => Promise<unknown>;
+
+/** Cancels whatever is about to be blocked, once: its owner has not heard of it by then. */
+function cancellingLate(stage: Stage): Holdfast {
+  let isAsked = false;
+  const holdfast: Holdfast = stage.holdfastWith((executions) => ({
+    giveBack: async (request) => {
+      if (request.blocked === true && !isAsked) {
+        isAsked = true;
+        const asked = await holdfast.cancel(request.id, { reason: 'not wanted' });
+        assert.equal(asked.kind, 'passed-on');
+      }
+      return executions.giveBack(request);
+    },
+  }));
+  return holdfast;
+}
+
+/** Waits with `before`, and is woken by a worker that has `after`. */
+async function redeploy(
+  stage: Stage,
+  holdfast: Holdfast,
+  codes: { readonly before: Code; readonly after: Code },
+) {
+  const name = 'changing';
+  const old = await stage.worker(holdfast, [pipeline({ name, run: codes.before })]);
+  const handle = await holdfast.submit(name, undefined);
+  await stage.until(holdfast, handle.id, ({ status }) => status === 'waiting');
+  await old.stop();
+  const worker = await stage.worker(holdfast, [pipeline({ name, run: codes.after })]);
+  await holdfast.signal(handle.id, { name: 'go' });
+  return { ...handle, worker };
+}
+
+const renamed: Code = (ctx) => ctx.step('bill', () => 1);
+
+function charging(log: string[]): Code {
+  return async (ctx) => {
+    await ctx.step('charge', () => log.push('charge'), {
+      compensate: () => void log.push('refund'),
+    });
+    await ctx.receive('go');
+    return 'shipped';
+  };
+}
+
+export const HELD: readonly Behaviour[] = [
+  {
+    name: 'X-17: a cancel that comes while drift blocks the execution ends it',
+    async run(stage) {
+      const holdfast = cancellingLate(stage);
+      const before: Code = async (ctx) => {
+        await ctx.step('charge', () => 1);
+        await ctx.receive('go');
+      };
+      const { id, result } = await redeploy(stage, holdfast, { before, after: renamed });
+      await assert.rejects(result(), { status: 'cancelled', message: /not wanted/ });
+      assert.deepEqual((await holdfast.read(id))?.holds, []);
+    },
+  },
+  {
+    name: 'X-17: a cancel that was passed on to an owner who died ends it, though the next has other code',
+    async run(stage) {
+      const gate = door();
+      let begun = 0;
+      const name = 'changing';
+      const before: Code = async (ctx) => {
+        await ctx.step('charge', () => 1);
+        await ctx.step('ship', () => {
+          begun += 1;
+          return gate.passed;
+        });
+      };
+      const holdfast = stage.holdfast();
+      // It would hear of the cancel with its next heartbeat.
+      const first = await stage.worker(holdfast, [pipeline({ name, run: before })], {
+        ttlMs: 60_000,
+      });
+      const { id, result } = await holdfast.submit(name, undefined);
+      await stage.until(holdfast, id, () => begun === 1);
+      assert.equal((await holdfast.cancel(id)).kind, 'passed-on');
+      await stage.crash(first);
+      await stage.worker(holdfast, [pipeline({ name, run: renamed })]);
+      await assert.rejects(result(), { status: 'cancelled' });
+      gate.open();
+    },
+  },
+  {
+    name: 'Y-2: what drifts and is cancelled says that it cannot be undone, and is with the right code',
+    async run(stage) {
+      const log: string[] = [];
+      const holdfast = cancellingLate(stage);
+      const before = charging(log);
+      const { id, result, worker } = await redeploy(stage, holdfast, { before, after: renamed });
+      const held = await stage.until(holdfast, id, ({ holds }) => holds.includes('blocked'));
+      assert.equal(held.compensating, true);
+      const { sentence } = (await holdfast.explain(id)) ?? {};
+      assert.match(sentence ?? '', /^It undoes what it did\. It is blocked: What it did cannot be/);
+      assert.match(sentence ?? '', /History has step:charge#1 .* step:bill#1/);
+      await worker.stop();
+      await stage.worker(holdfast, [pipeline({ name: 'changing', run: before })]);
+      await holdfast.resume(id);
+      await assert.rejects(result(), { status: 'compensated' });
+      assert.deepEqual(log, ['charge', 'refund']);
+    },
+  },
+  {
+    name: 'Y-3: what was paused while it ran is undone when it is cancelled',
+    async run(stage) {
+      const log: string[] = [];
+      const gate = door();
+      const paused = pipeline({
+        name: 'paused',
+        async run(ctx) {
+          await ctx.step('charge', () => log.push('charge'), {
+            compensate: () => void log.push('refund'),
+          });
+          await ctx.step('pack', () => {
+            log.push('pack');
+            return gate.passed;
+          });
+          await ctx.step('ship', () => log.push('ship'));
+        },
+      });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [paused], { ttlMs: 600 });
+      const { id, result } = await holdfast.submit(paused, undefined);
+      await stage.until(holdfast, id, () => log.includes('pack'));
+      assert.equal((await holdfast.pause(id)).kind, 'passed-on');
+      gate.open();
+      const held = await stage.until(holdfast, id, ({ holds }) => holds.includes('paused'));
+      assert.equal(held.compensable, true);
+      await holdfast.cancel(id);
+      await holdfast.resume(id);
+      await assert.rejects(result(), { status: 'compensated' });
+      assert.deepEqual(log, ['charge', 'pack', 'refund']);
+    },
+  },
+  {
+    name: 'Y-3: what is blocked since its history cannot be read is not ended when it is cancelled',
+    async run(stage) {
+      const log: string[] = [];
+      let isBroken = false;
+      const holdfast = stage.holdfastWith((executions) => ({
+        history: (query) =>
+          isBroken ? Promise.reject(new Error('The page is gone.')) : executions.history(query),
+      }));
+      const run = charging(log);
+      await stage.worker(holdfast, [pipeline({ name: 'broken', run })]);
+      const { id, result } = await holdfast.submit('broken', undefined);
+      await stage.until(holdfast, id, ({ status }) => status === 'waiting');
+      isBroken = true;
+      await holdfast.signal(id, { name: 'go' });
+      await stage.until(holdfast, id, ({ holds }) => holds.includes('blocked'));
+      isBroken = false;
+      assert.deepEqual(await holdfast.cancel(id), { kind: 'done', status: 'queued' });
+      await holdfast.resume(id);
+      await assert.rejects(result(), { status: 'compensated' });
+      assert.deepEqual(log, ['charge', 'refund']);
+    },
+  },
+];

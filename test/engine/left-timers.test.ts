@@ -1,0 +1,94 @@
+// A worker that dies while the store still has a question of its: the answer, when it comes, times nothing.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Holdfast } from '../../src/engine/holdfast.ts';
+import { type Pipeline, pipeline } from '../../src/engine/pipeline.ts';
+import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { ManualClock } from '../../src/testing/manual-clock.ts';
+import { door, turns } from './stage.ts';
+
+const DAY_MS = 86_400_000;
+
+const CODES: readonly Pipeline<undefined, unknown>[] = [
+  pipeline({ name: 'sleeps', run: (ctx) => ctx.sleep(DAY_MS) }),
+  pipeline({ name: 'awaits', run: (ctx) => ctx.await('it', { timeoutMs: DAY_MS }) }),
+  pipeline({
+    name: 'retries',
+    run: (ctx) =>
+      ctx.step('fail', () => Promise.reject(new Error('not yet')), {
+        retry: { initialMs: DAY_MS / 2, maxMs: DAY_MS },
+      }),
+  }),
+];
+
+type Verb = 'claim' | 'record' | 'park';
+
+/** How many timers are set when all has been said. */
+async function timersLeft(
+  code: Pipeline<undefined, unknown>,
+  verb: Verb | 'none',
+): Promise<number> {
+  const clock = new ManualClock();
+  const opened = openMemoryStore({ clock });
+  const { executions } = opened;
+  const held = door();
+  const slow = async (request: never): Promise<unknown> => {
+    const answer = await executions[verb as Verb](request);
+    await held.passed;
+    return answer;
+  };
+  const store = { ...opened, executions: { ...executions, [verb]: slow } };
+  const holdfast = new Holdfast({ store, clock, timers: clock.timers });
+  if (verb !== 'none') await holdfast.submit(code, undefined, { deadlineMs: 3 * DAY_MS });
+  const worker = await holdfast.worker({ pipelines: [code], ttlMs: DAY_MS });
+  await clock.settle();
+  worker.crash();
+  await clock.settle();
+  held.open();
+  await clock.settle();
+  const { waiting } = clock;
+  await holdfast.close();
+  await opened.close();
+  return waiting;
+}
+
+for (const code of CODES) {
+  for (const verb of ['claim', 'record', 'park'] as const) {
+    test(`nothing is timed by what ${code.name} when its worker died in the middle of a ${verb}`, async () => {
+      // A session that nobody ended has timers of its own.
+      assert.equal(await timersLeft(code, verb), await timersLeft(code, 'none'));
+    });
+  }
+}
+
+test('what a worker claimed when it had died is not run by it', async () => {
+  const opened = openMemoryStore();
+  const { executions } = opened;
+  const held = door();
+  const asked = door();
+  const claim: typeof executions.claim = async (request) => {
+    const answer = await executions.claim(request);
+    asked.open();
+    await held.passed;
+    return answer;
+  };
+  const store = { ...opened, executions: { ...executions, claim } };
+  const holdfast = new Holdfast({ store });
+  let runs = 0;
+  const counted = pipeline({
+    name: 'counted',
+    run: () => {
+      runs += 1;
+    },
+  });
+  await holdfast.submit(counted, undefined);
+  const worker = await holdfast.worker({ pipelines: [counted] });
+  await asked.passed;
+  worker.crash();
+  held.open();
+  await turns();
+  assert.equal(runs, 0);
+  await holdfast.close();
+  await opened.close();
+});

@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Holdfast } from '../../src/engine/holdfast.ts';
+import type { ExecutionReport } from '../../src/engine/observer.ts';
+import { pipeline } from '../../src/engine/pipeline.ts';
+import { PARTS } from '../../src/execution/invariants.ts';
+import { DEFAULT_PROJECT, type ExecutionId } from '../../src/execution/names.ts';
+import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
+import { STATES } from '../../src/store/memory/executions/state.ts';
+import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { toInstant } from '../../src/support/clock.ts';
+import { faultyStore, ManualClock } from '../../src/testing/index.ts';
+import type { Tamper } from '../reconcile/tamper.ts';
+import { tamperMemory } from '../reconcile/tamper-memory.ts';
+
+const ROUND_MS = 1.2 * 30_000 * PARTS.length;
+
+interface Scene {
+  readonly clock: ManualClock;
+  readonly tamper: Tamper;
+  readonly reports: ExecutionReport[];
+  /** A process of its own, and how often it looked. */
+  open(): { readonly holdfast: Holdfast; looks(): number };
+}
+
+async function withScene(run: (scene: Scene) => Promise<void>): Promise<void> {
+  const clock = new ManualClock();
+  const memory = openMemoryStore({ clock });
+  const state = STATES.get(memory.executions);
+  assert(state !== undefined);
+  const opened: Holdfast[] = [];
+  const reports: ExecutionReport[] = [];
+  const open: Scene['open'] = () => {
+    const faults = faultyStore<CoordinatorStore>(memory);
+    const observer = { report: (report: ExecutionReport) => void reports.push(report) };
+    const holdfast = new Holdfast({ store: faults.store, clock, timers: clock.timers, observer });
+    opened.push(holdfast);
+    return { holdfast, looks: () => faults.calls.get('executions.reconcile') ?? 0 };
+  };
+  try {
+    await run({ clock, tamper: tamperMemory(state), reports, open });
+  } finally {
+    await Promise.all(opened.map((each) => each.close()));
+    await memory.close();
+  }
+}
+
+const child = pipeline({ name: 'child', run: async (ctx) => ctx.receive<number>('n') });
+const parent = pipeline({
+  name: 'parent',
+  run: async (ctx) => (await ctx.spawn(child, undefined)).result(),
+});
+const asking = pipeline({ name: 'asking', run: (ctx) => ctx.await<string>('it') });
+const idle = pipeline({ name: 'idle', run: () => 1 });
+
+/** As if what it was told had never come. */
+async function forget(tamper: Tamper, id: ExecutionId, wakeAfter: number): Promise<void> {
+  await tamper.dropMessages(id);
+  await tamper.setExecution(id, { status: 'waiting', readyAt: null, wakeAfter });
+}
+
+const stale = (reports: readonly ExecutionReport[]) =>
+  reports.filter((report) => report.kind === 'stale');
+
+test('Z-30, Z-11: what breaks while workers run is found, repaired and told, and the code goes on', () =>
+  withScene(async ({ clock, tamper, reports, open }) => {
+    const { holdfast } = open();
+    const worker = await holdfast.worker({ pipelines: [parent, child, asking] });
+    const family = await holdfast.submit(parent, undefined);
+    const asked = await holdfast.submit(asking, undefined);
+    await clock.advance(ROUND_MS);
+    assert.deepEqual(stale(reports), []);
+    await worker.stop();
+    const { items } = await holdfast.list({ pipeline: 'child' });
+    // Those who wait are broken before anybody who could run them is there.
+    const others = await holdfast.worker({ pipelines: [child] });
+    await holdfast.signal(items[0]?.id ?? '', { name: 'n', value: 17 });
+    await clock.advance(5_000);
+    const [interaction] = (await holdfast.awaits.list()).items;
+    await holdfast.awaits.answer(interaction?.id ?? '', 'yes');
+    await forget(tamper, family.id, 1);
+    await forget(tamper, asked.id, 0);
+    await others.stop();
+    await open().holdfast.worker({ pipelines: [parent, asking] });
+    await clock.advance(ROUND_MS);
+    assert.equal(await family.result(), 17);
+    const { kind, value } = (await asked.result()) as { kind: string; value?: string };
+    assert.deepEqual([kind, value], ['answered', 'yes']);
+    const told = stale(reports).map((report) => [
+      report.kind === 'stale' && report.invariant,
+      report.kind === 'stale' && report.repaired,
+    ]);
+    assert.deepEqual(told.sort(), [
+      ['child-end-not-told', true],
+      ['settlement-not-told', true],
+    ]);
+  }));
+
+test('Z-30: one of the workers looks, a part each time; when it stops another does', () =>
+  withScene(async ({ clock, open }) => {
+    const [first, second] = [open(), open()];
+    const worker = await first.holdfast.worker({ pipelines: [idle] });
+    await second.holdfast.worker({ pipelines: [idle] });
+    await clock.advance(10 * 60_000);
+    const all = first.looks() + second.looks();
+    assert.ok(all >= 18 && all <= 24, `${all} looks in ten minutes, one each half minute`);
+    assert.ok(first.looks() === 0 || second.looks() === 0, 'one of them has the lease');
+    const before = second.looks();
+    await worker.stop();
+    await clock.advance(10 * 60_000);
+    assert.ok(second.looks() >= before + 17, 'the other goes on');
+  }));
+
+test('Z-30: as often as the worker was told', () =>
+  withScene(async ({ clock, open }) => {
+    const { holdfast, looks } = open();
+    await holdfast.worker({ pipelines: [idle], reconcileMs: 60_000 });
+    await clock.advance(10 * 60_000);
+    assert.ok(looks() >= 8 && looks() <= 12, `${looks()} looks in ten minutes`);
+  }));
+
+test('Z-30, Z-4: on demand, with what is wrong and what can be done', () =>
+  withScene(async ({ clock, tamper, open }) => {
+    const { holdfast } = open();
+    await holdfast.worker({ pipelines: [asking] });
+    const { id } = await holdfast.submit(asking, undefined);
+    const late = await holdfast.submit('nobody', undefined);
+    await clock.advance(5_000);
+    await tamper.dropAwaits(id);
+    await tamper.setExecution(late.id, { readyAt: null });
+    const dry = await holdfast.repair.reconcile({ dryRun: true });
+    assert.deepEqual(
+      dry.map(({ invariant, execution, repaired }) => [invariant, execution, repaired]),
+      [
+        ['waits-for-nothing', id, false],
+        ['queued-without-time', late.id, false],
+      ],
+    );
+    assert.match(dry[0]?.sentence ?? '', /nothing left that could wake it\. Since /);
+    assert.match(dry[0]?.advice ?? '', /signal it .* or cancel it/);
+    assert.match(
+      (await holdfast.explain(id))?.sentence ?? '',
+      /nothing is open that would bring it/,
+    );
+    const found = await holdfast.repair.reconcile({ limit: 5 });
+    assert.deepEqual(
+      found.map(({ repaired, advice }) => [repaired, advice]),
+      [
+        [false, dry[0]?.advice],
+        [true, 'It is ready now.'],
+      ],
+    );
+    assert.equal((await holdfast.repair.reconcile()).length, 1);
+    assert.equal((await holdfast.repair.reconcile({ dryRun: true, limit: 1 })).length, 1);
+  }));
+
+test('Z-24: a schedule that lost its time is found, one that has no time left is not', () =>
+  withScene(async ({ clock, tamper, open }) => {
+    const { holdfast } = open();
+    await holdfast.schedules.put({ id: 'often', pipeline: idle, every: 3_600_000 });
+    const plan = JSON.stringify({ when: { cron: '0 0 31 2 *', timeZone: 'UTC' } });
+    const over = { project: DEFAULT_PROJECT, id: 'over', plan, digest: 'never' };
+    const nextAt = toInstant(clock.wallMs() + 1_000);
+    await holdfast.store.executions.putSchedule({ ...over, nextAt });
+    await tamper.setNext('often', null);
+    await tamper.setNext('over', null);
+    await clock.advance(1_000);
+    const found = await holdfast.repair.reconcile();
+    assert.deepEqual(
+      found.map(({ invariant, about }) => [invariant, about]),
+      [['schedule-without-time', 'often']],
+    );
+  }));

@@ -1,0 +1,399 @@
+// How each invariant is broken, and what becomes of it.
+
+import assert from 'node:assert/strict';
+import type { Violation } from '../../src/execution/invariants.ts';
+import type { ExecutionId, Payload } from '../../src/execution/names.ts';
+import type { Instant } from '../../src/support/clock.ts';
+import {
+  answering,
+  interactionId,
+  mustOpen,
+  parkedOn,
+  statesOf,
+} from '../../src/testing/execution-contract/awaits/awaiting.ts';
+import { allMessages } from '../../src/testing/execution-contract/check.ts';
+import { ended, letter } from '../../src/testing/execution-contract/repair/repairing.ts';
+import { putting } from '../../src/testing/execution-contract/scheduling/schedules.ts';
+import {
+  childOf,
+  claimAll,
+  claimIds,
+  commanding,
+  endSessionOf,
+  type Held,
+  heldOf,
+  kindsOf,
+  later,
+  mustFinish,
+  mustPark,
+  mustRead,
+  mustSubmit,
+  nextId,
+  OTHER_PIPELINE,
+  PROJECT,
+  parking,
+  payload,
+  running,
+  signalling,
+  statusOf,
+  worker,
+  writing,
+} from '../../src/testing/execution-contract/worker.ts';
+import { parkedFor } from './healthy.ts';
+import type { World } from './worlds.ts';
+
+type Found = Pick<Violation, 'execution' | 'about'>;
+
+export interface Planted {
+  readonly found: readonly Found[];
+  /** It can be found, and how it should be is not known. */
+  readonly isUnprovable?: boolean;
+  afterwards?(): Promise<void>;
+}
+
+export interface Broken {
+  readonly upholds: string;
+  readonly invariant: Violation['invariant'];
+  readonly name: string;
+  plant(world: World): Promise<Planted>;
+}
+
+/** As after a lost message: it has arrived, and was taken out again. */
+async function unhear({ tamper }: World, id: ExecutionId, wakeAfter = 0): Promise<void> {
+  await tamper.dropMessages(id);
+  await tamper.setExecution(id, { status: 'waiting', readyAt: null, wakeAfter });
+}
+
+/** A parent that waits for one child, and that child, claimed. */
+async function family({ store }: World): Promise<{ readonly parent: Held; readonly child: Held }> {
+  const ann = await worker(store);
+  const parent = await running(store, ann);
+  const children = [childOf(parent.id, 'child:ship#1')];
+  await store.executions.record({ ...writing(parent), children });
+  const parked = parkedFor('result:child:ship#1');
+  await store.executions.park(parking(later(parent), { ...parked, wakeAfter: 1 }));
+  const [claimed] = await claimAll(store, ann, { pipelines: [OTHER_PIPELINE] });
+  assert(claimed !== undefined);
+  return { parent, child: heldOf(claimed, ann) };
+}
+
+const SHIPPED = '"out":{"json":17}';
+
+export const BROKEN: readonly Broken[] = [
+  {
+    upholds: 'Z-20',
+    invariant: 'left-by-the-dead',
+    name: 'what a worker left that ended five minutes ago, and not before',
+    async plant({ store, advance }) {
+      const bob = await worker(store, 'bob', { ttlMs: 1_000_000 });
+      const { id } = await running(store, bob);
+      await endSessionOf(store, bob);
+      await advance(299_999);
+      const early = await store.executions.reconcile({ part: 'running', limit: 100 });
+      assert.deepEqual(early.found, []);
+      await advance(1);
+      const afterwards = async (): Promise<void> =>
+        assert.deepEqual(await claimIds(store, await worker(store)), [id]);
+      return { found: [{ execution: id, about: bob.id }], afterwards };
+    },
+  },
+  {
+    upholds: 'Z-10',
+    invariant: 'overdue-not-swept',
+    name: 'a session that nobody swept is ended, and its work is taken over',
+    async plant({ store, advance }) {
+      const bob = await worker(store, 'bob', { ttlMs: 10_000 });
+      const cyd = await worker(store, 'cyd', { ttlMs: 10_000 });
+      const { id } = await running(store, bob);
+      const other = await running(store, cyd);
+      await advance(69_999);
+      const early = await store.executions.reconcile({ part: 'running', limit: 100 });
+      assert.deepEqual(early.found, []);
+      await advance(1);
+      const afterwards = async (): Promise<void> => {
+        const taken = await claimIds(store, await worker(store));
+        assert.deepEqual(taken.toSorted(), [id, other.id].toSorted());
+      };
+      const found = [bob.id, cyd.id].toSorted().map((about) => ({ about }));
+      return { found, afterwards };
+    },
+  },
+  {
+    upholds: 'Z-10',
+    invariant: 'run-by-nobody',
+    name: 'it is given back, and claimed like any other',
+    async plant({ store, tamper }) {
+      const ann = await worker(store);
+      const held = await running(store, ann);
+      await store.executions.record(writing(held));
+      await tamper.setExecution(held.id, { session: null });
+      const afterwards = async (): Promise<void> => {
+        const kinds = ['submitted', 'claimed', 'step-completed', 'given-back'];
+        assert.deepEqual(await kindsOf(store, held.id), kinds);
+        assert.deepEqual(await claimIds(store, ann), [held.id]);
+      };
+      return { found: [{ execution: held.id }], afterwards };
+    },
+  },
+  {
+    upholds: 'Z-21',
+    invariant: 'waits-for-nothing',
+    name: 'parked for an answer that nobody can give any more',
+    async plant({ store, tamper }) {
+      const held = await mustOpen(store, await running(store, await worker(store)));
+      await mustPark(store, held, parkedFor('await:approval#1'));
+      await tamper.dropAwaits(held.id);
+      return { found: [{ execution: held.id }] };
+    },
+  },
+  {
+    upholds: 'Z-21',
+    invariant: 'waits-for-nothing',
+    name: 'parked for more children than are open',
+    async plant(world) {
+      const { parent } = await family(world);
+      await world.tamper.setExecution(parent.id, { wakeAfter: 2 });
+      return { found: [{ execution: parent.id }] };
+    },
+  },
+  {
+    upholds: 'Z-11',
+    invariant: 'settlement-not-told',
+    name: 'it is told what it was told the first time, and goes on',
+    async plant(world) {
+      const { store } = world;
+      const ann = await worker(store);
+      const { id } = await parkedOn(store, ann, { items: 2, needed: 2 });
+      await store.executions.answer(answering(interactionId(id, 1), 'no', { by: 'chef' }));
+      await store.executions.answer(answering(interactionId(id, 0)));
+      const before = await allMessages(store, id);
+      await unhear(world, id);
+      const afterwards = async (): Promise<void> => {
+        assert.deepEqual(await allMessages(store, id), before);
+        assert.deepEqual(await claimIds(store, ann), [id]);
+      };
+      return { found: [{ execution: id, about: 'await:approval#1' }], afterwards };
+    },
+  },
+  {
+    upholds: 'Z-11',
+    invariant: 'child-end-not-told',
+    name: 'it is told what it was told the first time, and goes on',
+    async plant(world) {
+      const { store } = world;
+      const { parent, child } = await family(world);
+      await mustFinish(store, child, {
+        events: [{ kind: 'completed', body: `{${SHIPPED}}` as Payload }],
+        outcome: `{"id":"${child.id}","status":"completed",${SHIPPED}}` as Payload,
+      });
+      const before = await allMessages(store, parent.id);
+      await unhear(world, parent.id, 1);
+      const afterwards = async (): Promise<void> => {
+        assert.deepEqual(await allMessages(store, parent.id), before);
+        assert.deepEqual(await claimIds(store, await worker(store, 'eve')), [parent.id]);
+      };
+      return { found: [{ execution: parent.id, about: 'child:ship#1' }], afterwards };
+    },
+  },
+  {
+    upholds: 'Z-11',
+    invariant: 'child-end-not-told',
+    name: 'it is told of one child and goes on waiting for the other',
+    async plant(world) {
+      const { store } = world;
+      const { parent, child } = await family(world);
+      await mustSubmit(store, childOf(parent.id, 'child:bill#1', { delayMs: 86_400_000 }));
+      await mustFinish(store, child);
+      await unhear(world, parent.id, 2);
+      const afterwards = async (): Promise<void> => {
+        const { status, wakeAfter, news } = await mustRead(store, parent.id);
+        assert.deepEqual([status, wakeAfter, news], ['waiting', 1, 1]);
+      };
+      return { found: [{ execution: parent.id, about: 'child:ship#1' }], afterwards };
+    },
+  },
+  {
+    upholds: 'Z-11',
+    invariant: 'child-end-not-told',
+    name: 'of a child whose continuation is not there nothing is made up',
+    async plant(world) {
+      const { store } = world;
+      const { parent, child } = await family(world);
+      const body = payload({ continuedAs: nextId() });
+      await mustFinish(store, child, { events: [{ kind: 'completed', body }] });
+      await unhear(world, parent.id, 1);
+      const found = [{ execution: parent.id, about: 'child:ship#1' }];
+      return { found, isUnprovable: true };
+    },
+  },
+  {
+    upholds: 'Z-12',
+    invariant: 'news-not-heard',
+    name: 'a signal came after it parked, and it still waits',
+    async plant({ store, advance, tamper }) {
+      const ann = await worker(store);
+      const { id } = await running(store, ann).then(async (held) => {
+        await mustPark(store, held, parkedFor('signal:paid#1'));
+        return held;
+      });
+      await advance(1);
+      await store.executions.signal(signalling(id));
+      await tamper.setExecution(id, { status: 'waiting', readyAt: null });
+      const afterwards = async (): Promise<void> =>
+        assert.deepEqual(await claimIds(store, ann), [id]);
+      return { found: [{ execution: id }], afterwards };
+    },
+  },
+  {
+    upholds: 'Z-12',
+    invariant: 'news-not-heard',
+    name: 'its inbox has more than it counts',
+    async plant({ store, tamper }) {
+      const held = await running(store, await worker(store));
+      await mustPark(store, held, parkedFor('signal:paid#1'));
+      await store.executions.signal(signalling(held.id));
+      await store.executions.signal(signalling(held.id));
+      await tamper.setExecution(held.id, { status: 'waiting', readyAt: null, news: 0 });
+      const afterwards = async (): Promise<void> => {
+        assert.equal((await mustRead(store, held.id)).news, 2);
+        assert.equal(await statusOf(store, held.id), 'queued');
+      };
+      return { found: [{ execution: held.id }], afterwards };
+    },
+  },
+  {
+    upholds: 'Z-13',
+    invariant: 'child-of-the-ended',
+    name: 'it is asked to cancel by maintenance',
+    async plant(world) {
+      const { store, tamper } = world;
+      const { parent, child } = await family(world);
+      await mustPark(store, child, parkedFor('signal:go#1'));
+      await store.executions.cancel(commanding(parent.id));
+      await tamper.dropErrand(parent.id);
+      const afterwards = async (): Promise<void> => {
+        await store.executions.maintain({ limit: 100 });
+        assert.equal(await statusOf(store, child.id), 'cancelled');
+      };
+      return { found: [{ execution: child.id }], afterwards };
+    },
+  },
+  {
+    upholds: 'Z-13',
+    invariant: 'await-of-the-ended',
+    name: 'it is closed, as by its end',
+    async plant({ store, tamper }) {
+      const { id } = await parkedOn(store, await worker(store), { items: 2 });
+      await store.executions.cancel(commanding(id));
+      await tamper.reopenAwaits(id);
+      const afterwards = async (): Promise<void> =>
+        assert.deepEqual(await statesOf(store, id), ['cancelled', 'closed', 'closed']);
+      return { found: [{ execution: id }], afterwards };
+    },
+  },
+  {
+    upholds: 'Z-14',
+    invariant: 'places-miscounted',
+    name: 'a place that nobody has is free again, and who waited for it has it',
+    async plant({ store, tamper }) {
+      const ann = await worker(store);
+      const concurrency = { key: 'bank', limit: 1 };
+      const held = await running(store, ann, { concurrency });
+      await mustFinish(store, held);
+      await tamper.setTaken('bank', 1);
+      const id = await mustSubmit(store, { concurrency });
+      assert.deepEqual((await mustRead(store, id)).holds, ['behind-key']);
+      const afterwards = async (): Promise<void> => {
+        assert.deepEqual(await claimIds(store, ann), [id]);
+        // The one place is taken, and counted.
+        await mustSubmit(store, { concurrency });
+        assert.deepEqual(await claimIds(store, ann), []);
+      };
+      return { found: [{ about: 'bank' }], afterwards };
+    },
+  },
+  {
+    upholds: 'Z-14',
+    invariant: 'place-not-given',
+    name: 'who waits for a place of a key with a free one has it',
+    async plant({ store }) {
+      const ann = await worker(store);
+      const keyed = (limit: number) => ({ concurrency: { key: 'bank', limit } });
+      await running(store, ann, keyed(1));
+      const id = await mustSubmit(store, keyed(1));
+      await mustSubmit(store, { ...keyed(2), delayMs: 86_400_000 });
+      const afterwards = async (): Promise<void> =>
+        assert.deepEqual(await claimIds(store, ann), [id]);
+      return { found: [{ about: 'bank' }], afterwards };
+    },
+  },
+  {
+    upholds: 'Z-22',
+    invariant: 'letter-astray',
+    name: 'driven again by an execution that is not there',
+    async plant({ store, tamper }) {
+      const id = await ended(store, await worker(store), { deadLetter: letter() });
+      const by = nextId();
+      await tamper.setRedrivenBy(id, by);
+      return { found: [{ execution: id, about: by }] };
+    },
+  },
+  {
+    upholds: 'Z-22',
+    invariant: 'letter-missing',
+    name: 'what failed has no dead letter',
+    async plant({ store, tamper }) {
+      const id = await ended(store, await worker(store), { deadLetter: letter() });
+      await tamper.dropLetter(id);
+      return { found: [{ execution: id }] };
+    },
+  },
+  {
+    upholds: 'Z-23',
+    invariant: 'history-differs',
+    name: 'a row says that there is more than its history has',
+    async plant({ store, tamper }) {
+      const id = await mustSubmit(store);
+      await tamper.setExecution(id, { seq: 2 });
+      return { found: [{ execution: id }] };
+    },
+  },
+  {
+    upholds: 'Z-24',
+    invariant: 'schedule-without-time',
+    name: 'it is not paused and has no next time',
+    async plant({ store, tamper, now }) {
+      await store.executions.putSchedule(putting((now() + 9_000) as Instant, { id: 'lost' }));
+      await tamper.setNext('lost', null);
+      return { found: [{ about: 'lost' }] };
+    },
+  },
+  {
+    upholds: 'Z-15',
+    invariant: 'paused-schedule-with-time',
+    name: 'it has none any more',
+    async plant({ store, tamper, now }) {
+      const named = { project: PROJECT, id: 'quiet' };
+      await store.executions.putSchedule(putting(now() as Instant, { id: 'quiet' }));
+      await store.executions.pauseSchedule(named);
+      await tamper.setNext('quiet', now());
+      const afterwards = async (): Promise<void> => {
+        const schedule = await store.executions.schedule(named);
+        assert.deepEqual([schedule?.paused, schedule?.nextAt], [true, undefined]);
+      };
+      return { found: [{ about: 'quiet' }], afterwards };
+    },
+  },
+  {
+    upholds: 'Z-15',
+    invariant: 'queued-without-time',
+    name: 'it is ready now',
+    async plant({ store, tamper }) {
+      const id = await mustSubmit(store);
+      await tamper.setExecution(id, { readyAt: null });
+      const afterwards = async (): Promise<void> =>
+        assert.deepEqual(await claimIds(store, await worker(store)), [id]);
+      return { found: [{ execution: id }], afterwards };
+    },
+  },
+];

@@ -1,0 +1,4 @@
+import { registerBroken } from './register.ts';
+import { memoryWorld } from './worlds.ts';
+
+registerBroken(memoryWorld);

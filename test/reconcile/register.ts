@@ -1,0 +1,96 @@
+// Every invariant is broken once, found, repaired or reported; and what is healthy is left alone.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { INVARIANTS, isRepairable } from '../../src/execution/invariants.ts';
+import { checkEverything } from '../../src/testing/execution-contract/check.ts';
+import { allFindings } from '../../src/testing/execution-contract/check-invariants.ts';
+import { BROKEN, type Broken } from './broken.ts';
+import { fillWithLife } from './healthy.ts';
+import type { World } from './worlds.ts';
+
+export function registerBroken(open: () => Promise<World>): void {
+  for (const broken of BROKEN) {
+    test(`${broken.upholds}: ${broken.invariant}: ${broken.name}`, () => within(open, broken));
+  }
+
+  for (const broken of BROKEN.filter(({ invariant }) => isRepairable(invariant))) {
+    test(`Z-4: ${broken.invariant}, found by two at once, is repaired once: ${broken.name}`, () =>
+      atOnce(open, broken));
+  }
+
+  test('Z-1: every invariant is broken by one of these', () => {
+    const planted = new Set(BROKEN.map(({ invariant }) => invariant));
+    const missing = INVARIANTS.filter(({ name }) => !planted.has(name));
+    assert.deepEqual(missing, []);
+  });
+
+  test('Z-3: in a store that has something of everything nothing is found', async () => {
+    const world = await open();
+    try {
+      await fillWithLife(world);
+      assert.deepEqual(await allFindings(world.store), []);
+      assert.deepEqual(await allFindings(world.store, { limit: 1 }), []);
+    } finally {
+      await world.close();
+    }
+  });
+}
+
+async function within(open: () => Promise<World>, broken: Broken): Promise<void> {
+  const world = await open();
+  const { store } = world;
+  const { invariant } = broken;
+  try {
+    // Beside what is healthy, which is left alone.
+    await fillWithLife(world);
+    const planted = await broken.plant(world);
+    const dry = await allFindings(store, { dryRun: true });
+    const expected = planted.found.map((each) => ({ invariant, ...each }));
+    assert.deepEqual(dry.map(named), expected, 'Z-2: found');
+    assert.ok(dry.every(({ repaired }) => !repaired));
+    assert.deepEqual(await allFindings(store, { dryRun: true }), dry, 'Z-2: a dry run leaves it');
+    const found = await allFindings(store);
+    assert.deepEqual(found.map(named), expected);
+    const isMended = isRepairable(invariant) && planted.isUnprovable !== true;
+    assert.ok(
+      found.every(({ repaired }) => repaired === isMended),
+      'Z-4',
+    );
+    const again = await allFindings(store);
+    assert.deepEqual(again, isMended ? [] : found, 'Z-4: once, or reported again');
+    await planted.afterwards?.();
+    if (isMended) await checkEverything(store);
+  } finally {
+    await world.close();
+  }
+}
+
+async function atOnce(open: () => Promise<World>, broken: Broken): Promise<void> {
+  const world = await open();
+  const { store } = world;
+  try {
+    const planted = await broken.plant(world);
+    const limit = 100;
+    const found = await Promise.all([allFindings(store, { limit }), allFindings(store, { limit })]);
+    const all = found.flat().filter((finding) => finding.repaired);
+    // A sweep is nobody's: it has ended the session for both.
+    const isSwept = broken.invariant === 'overdue-not-swept';
+    const repaired = isSwept ? all.slice(0, planted.found.length) : all;
+    assert.equal(repaired.length, planted.isUnprovable === true ? 0 : planted.found.length);
+    await planted.afterwards?.();
+    if (planted.isUnprovable !== true) await checkEverything(store);
+  } finally {
+    await world.close();
+  }
+}
+
+function named({
+  repaired: _,
+  since: __,
+  project: ___,
+  pipeline: ____,
+  ...finding
+}: Awaited<ReturnType<typeof allFindings>>[number]): object {
+  return finding;
+}

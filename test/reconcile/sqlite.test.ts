@@ -1,0 +1,4 @@
+import { registerBroken } from './register.ts';
+import { sqliteWorld } from './worlds.ts';
+
+registerBroken(sqliteWorld);

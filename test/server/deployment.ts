@@ -1,0 +1,165 @@
+// Coordinators and workers as processes of their own on one store, which come and go while executions are
+// submitted through whichever coordinator answers; and what must be true afterwards.
+
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CallRefused, HoldfastClient } from '../../src/client/client.ts';
+import type { ExecutionMessage } from '../../src/protocol/messages/execution.ts';
+import type { PlaceIn, StorePlace } from '../load/place.ts';
+import { freePort } from '../services/free-port.ts';
+import type { CoordinatorArgs } from './children/coordinator.ts';
+import type { RestWorkerArgs } from './children/worker.ts';
+
+const STEPS = 3;
+const PAUSE_MS = 50;
+
+export class Deployment {
+  readonly #folder: string;
+  readonly #place: StorePlace;
+  readonly #ports: readonly number[];
+  readonly #ttlMs: number;
+  readonly #children: Map<string, ChildProcess> = new Map();
+  readonly #ids: Promise<string>[] = [];
+
+  private constructor(folder: string, place: StorePlace, shape: Shape & { ports: number[] }) {
+    this.#folder = folder;
+    this.#place = place;
+    this.#ports = shape.ports;
+    this.#ttlMs = shape.ttlMs;
+  }
+
+  static async open(placeIn: PlaceIn, shape: Shape): Promise<Deployment> {
+    const folder = await mkdtemp(join(tmpdir(), 'hf-nodes-'));
+    await writeFile(join(folder, 'effects.jsonl'), '');
+    const ports: number[] = [];
+    for (let nth = 0; nth < shape.coordinators; nth += 1) ports.push(await freePort());
+    return new Deployment(folder, await placeIn(folder), { ...shape, ports });
+  }
+
+  get urls(): readonly string[] {
+    return this.#ports.map((port) => `http://127.0.0.1:${port}`);
+  }
+
+  async startCoordinator(nth: number): Promise<void> {
+    const args: CoordinatorArgs = { store: this.#place, port: this.#ports[nth] ?? 0 };
+    await this.#start(`coordinator-${nth}`, 'coordinator.ts', args);
+  }
+
+  async startWorker(owner: string): Promise<void> {
+    const effects = join(this.#folder, 'effects.jsonl');
+    const args: RestWorkerArgs = { urls: this.urls, effects, owner, ttlMs: this.#ttlMs };
+    await this.#start(owner, 'worker.ts', args);
+  }
+
+  async end(name: string, how: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+    const child = this.#children.get(name);
+    assert.ok(child !== undefined);
+    this.#children.delete(name);
+    const ended = once(child, 'exit');
+    child.kill(how);
+    const [code] = (await ended) as [number | null];
+    if (how === 'SIGTERM') assert.equal(code, 0, `${name} stopped cleanly`);
+  }
+
+  /** Each under a key of its own, and again until somebody has said yes. */
+  submit(count: number): Promise<readonly string[]> {
+    const made = Array.from({ length: count }, () => {
+      const n = this.#ids.length;
+      const id = this.#any(({ executions }) =>
+        executions.submit({ pipeline: 'load', input: n, key: `load/${n}` }).then((got) => got.id),
+      );
+      this.#ids.push(id);
+      return id;
+    });
+    return Promise.all(made);
+  }
+
+  /** Everything ended, once, under one id for a key; every effect's repetitions have rising fences. */
+  async settle(): Promise<Settled> {
+    const ids = await Promise.all(this.#ids);
+    assert.equal(new Set(ids).size, ids.length, 'one execution for each key');
+    const ended = await Promise.all(
+      ids.map(async (id, n) => {
+        const { status, output } = await this.#any(({ executions }) => executions.result(id));
+        assert.deepEqual({ status, output }, { status: 'completed', output: n });
+        await this.#requireOneHistory(id);
+        return this.#any(({ executions }) => executions.read(id));
+      }),
+    );
+    const repeated = await this.#checkEffects(ids.length);
+    return { executions: ids.length, repeated, perSecond: perSecond(ended) };
+  }
+
+  async close(): Promise<void> {
+    for (const name of [...this.#children.keys()]) await this.end(name, 'SIGKILL');
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  async #start(name: string, entry: string, args: object): Promise<void> {
+    const file = join(import.meta.dirname, 'children', entry);
+    const child = spawn(process.execPath, [file, JSON.stringify(args)], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    this.#children.set(name, child);
+    assert.ok(child.stdout !== null);
+    await Promise.race([once(child.stdout, 'data'), once(child, 'exit')]);
+    assert.equal(child.exitCode, null, `${name} started`);
+  }
+
+  /** Through one after the other until one answers; a no is an answer. */
+  async #any<Found>(ask: (client: HoldfastClient) => Promise<Found>): Promise<Found> {
+    for (let nth = Math.floor(Math.random() * this.#ports.length); ; nth += 1) {
+      const url = this.urls[nth % this.#ports.length] ?? '';
+      try {
+        return await ask(new HoldfastClient({ url }));
+      } catch (error) {
+        if (error instanceof CallRefused && error.status < 500) throw error;
+        await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+      }
+    }
+  }
+
+  async #requireOneHistory(id: string): Promise<void> {
+    const events = await this.#any(({ executions }) => executions.history(id, { limit: 1_000 }));
+    const count = (kind: string): number => events.filter((each) => each.kind === kind).length;
+    assert.deepEqual([count('step-completed'), count('completed')], [STEPS, 1], id);
+  }
+
+  async #checkEffects(executions: number): Promise<number> {
+    const lines = (await readFile(join(this.#folder, 'effects.jsonl'), 'utf8')).split('\n');
+    const effects = lines
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as { readonly key: string; readonly fence: number });
+    const newest = new Map<string, number>();
+    for (const { key, fence } of effects) {
+      assert.ok(fence > (newest.get(key) ?? 0), `P1: ${key} is repeated under higher fences only`);
+      newest.set(key, fence);
+    }
+    assert.equal(newest.size, executions * STEPS, 'every step had its effect');
+    return effects.length - newest.size;
+  }
+}
+
+interface Shape {
+  readonly coordinators: number;
+  readonly ttlMs: number;
+}
+
+interface Settled {
+  readonly executions: number;
+  readonly repeated: number;
+  /** How many ended in each second of the run. */
+  readonly perSecond: readonly number[];
+}
+
+function perSecond(ended: readonly ExecutionMessage[]): readonly number[] {
+  const seconds = ended.map(({ endedAt = '' }) => Math.floor(Date.parse(endedAt) / 1_000));
+  const first = Math.min(...seconds);
+  const counts = Array.from({ length: Math.max(...seconds) - first + 1 }, () => 0);
+  for (const each of seconds) counts[each - first] = (counts[each - first] ?? 0) + 1;
+  return counts;
+}

@@ -1,0 +1,107 @@
+// Every route, with values made from its schemas and then spoilt: bad types, sizes, encodings, huge numbers,
+// unknown fields. Whatever is sent, nothing is answered with 500, the coordinator goes on, and what was
+// refused has changed nothing.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import fc from 'fast-check';
+import type { Route } from '../../src/protocol/rest/route.ts';
+import { ROUTES } from '../../src/protocol/rest/routes.ts';
+import { openServer, type Server } from '../../src/server/serve.ts';
+import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
+import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { arbitraryOf, type Known } from './arbitrary-of.ts';
+import { plant } from './fixture.ts';
+import { snapshot } from './snapshot.ts';
+
+const RUNS = 60;
+/** Streams answer without an end: they are opened and let go. */
+const LET_GO_MS = 2_000;
+
+let store: CoordinatorStore;
+let server: Server;
+let known: Known = [];
+const faults: unknown[] = [];
+
+before(async () => {
+  store = openMemoryStore();
+  known = (await plant(store)).known;
+  const log = { info: () => undefined, fault: (_: string, error: unknown) => faults.push(error) };
+  server = await openServer({ store, port: 0, admin: 'main', tends: false, log });
+});
+
+after(async () => {
+  await server.close();
+  await store.close();
+});
+
+interface Sent {
+  readonly params: unknown;
+  readonly query: unknown;
+  readonly body: unknown;
+}
+
+for (const route of ROUTES) {
+  test(`${route.method} ${route.path} takes nothing amiss`, async () => {
+    const sent = fc.record({
+      params: arbitraryOf(route.params, known),
+      query: arbitraryOf(route.query, known),
+      body: arbitraryOf(route.body, known),
+    });
+    await fc.assert(
+      fc.asyncProperty(sent, (each) => tryOut(route, each)),
+      { numRuns: RUNS },
+    );
+    const alive = await fetch(`${server.url}/v1/executions?limit=1`, { headers: headers() });
+    assert.equal(alive.status, 200);
+    await alive.body?.cancel();
+  });
+}
+
+async function tryOut(route: Route, sent: Sent): Promise<void> {
+  const before = await snapshot(store);
+  const response = await send(route, sent);
+  const text = route.isLong === true && response.ok ? '' : await response.text();
+  await response.body?.cancel().catch(() => undefined);
+  assert.ok(response.status < 500, `${response.status} ${text} ${String(faults.at(-1))}`);
+  if (response.status < 400) return;
+  const { code, detail } = JSON.parse(text) as { code?: unknown; detail?: unknown };
+  assert.ok(typeof code === 'string' && typeof detail === 'string', text);
+  assert.equal(await snapshot(store), before, `${response.status} has changed something`);
+}
+
+function headers(): Record<string, string> {
+  return { authorization: `Bearer ${server.firstKey}` };
+}
+
+async function send(route: Route, { params, query, body }: Sent): Promise<Response> {
+  const path = route.path.replace(/:(\w+)/g, (_, name: string) =>
+    encoded(typeof params === 'object' && params !== null ? Reflect.get(params, name) : params),
+  );
+  const search = typeof query === 'object' && query !== null ? queryText(query) : '';
+  const hasBody = body !== undefined && route.method !== 'GET';
+  return fetch(`${server.url}${path}${search}`, {
+    method: route.method,
+    headers: { ...headers(), ...(hasBody && { 'content-type': 'application/json' }) },
+    signal: AbortSignal.timeout(LET_GO_MS * 10),
+    ...(hasBody && { body: JSON.stringify(body) }),
+  });
+}
+
+/** No long polls: they would only wait. */
+function queryText(query: object): string {
+  const pairs = Object.entries(query).map(([name, value]): [string, string] => [
+    name.toWellFormed(),
+    name === 'waitMs' ? '1' : textOf(value),
+  ]);
+  return `?${new URLSearchParams(pairs)}`;
+}
+
+function encoded(value: unknown): string {
+  return encodeURIComponent(textOf(value)) || '%20';
+}
+
+function textOf(value: unknown): string {
+  const text = typeof value === 'object' ? JSON.stringify(value) : String(value ?? '');
+  return text.toWellFormed();
+}

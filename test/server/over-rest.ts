@@ -1,0 +1,44 @@
+// A store whose owners go through a coordinator, over HTTP, as workers elsewhere do; everything else goes to
+// the store itself. What holds for pipelines embedded must hold for them this way too.
+
+import { openServer } from '../../src/server/serve.ts';
+import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
+import { systemTimers } from '../../src/support/timer.ts';
+import { Link } from '../../src/worker/link.ts';
+import { type Hello, remoteStore } from '../../src/worker/remote-store.ts';
+
+const SESSION_VERBS = ['open', 'heartbeat'];
+const OWNER_VERBS = [
+  ...['claim', 'room', 'record', 'finish', 'park', 'giveBack', 'inbox', 'history', 'read'],
+  ...['interaction', 'putBlob', 'getBlob'],
+];
+
+export async function overRest(
+  store: CoordinatorStore,
+): Promise<{ readonly store: CoordinatorStore; close(): Promise<void> }> {
+  const server = await openServer({ store, auth: 'off', port: 0, tends: false });
+  const timers = systemTimers;
+  const link = new Link({ url: server.url, timers });
+  const hello = await link.json<Hello>({ method: 'GET', path: '/v1/work', isRead: true });
+  const remote = remoteStore({ link, hello, timers, pipelines: [] });
+  return {
+    store: {
+      ...store,
+      sessions: {
+        ...mixed(store.sessions, remote.sessions, SESSION_VERBS),
+        end: (request) => (request.by.kind === 'owner' ? remote : store).sessions.end(request),
+      },
+      executions: mixed(store.executions, remote.executions, OWNER_VERBS),
+    },
+    async close() {
+      await remote.close();
+      await server.close();
+      await store.close();
+    },
+  };
+}
+
+function mixed<Port extends object>(direct: Port, remote: Port, verbs: readonly string[]): Port {
+  const through = verbs.map((verb) => [verb, Reflect.get(remote, verb)] as const);
+  return { ...direct, ...Object.fromEntries(through) };
+}

@@ -1,0 +1,24 @@
+// All that a refused request could have changed, as one text.
+
+import { DEFAULT_PROJECT, type ExecutionId } from '../../src/execution/names.ts';
+import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
+
+export async function snapshot(store: CoordinatorStore): Promise<string> {
+  const { executions, access, sessions, leases } = store;
+  const project = DEFAULT_PROJECT;
+  const all = await executions.list({ project, limit: 10_000 });
+  const histories = await Promise.all(
+    all.map(({ id }) => executions.history({ id: id as ExecutionId, after: 0, limit: 1_000 })),
+  );
+  return JSON.stringify([
+    all,
+    histories,
+    await executions.interactions({ project, limit: 1_000 }),
+    await executions.schedules({ project, limit: 1_000 }),
+    await executions.templates({ project, limit: 1_000 }),
+    await access.projects({ limit: 1_000 }),
+    await access.keys({ limit: 1_000, all: true }),
+    (await sessions.list({ limit: 1_000, all: true })).map(({ session }) => session),
+    await leases.list({ limit: 1_000 } as never),
+  ]);
+}
