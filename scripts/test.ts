@@ -6,6 +6,7 @@
 //   npm run test:long                     also the cases that take minutes
 //   npm run check:quick                   no services: lint, types, tidy, unit, contract
 
+import { join } from 'node:path';
 import { type PrivateEtcd, startEtcd } from '../test/services/etcd.ts';
 import { BACKENDS } from '../test/services/excluded.ts';
 import { type PrivatePostgres, startPostgres } from '../test/services/postgres.ts';
@@ -59,6 +60,8 @@ function planEnvironment(plan: Plan): NodeJS.ProcessEnv {
     // Always set: a backend is left out on the command line, not by a variable left in a shell.
     HOLDFAST_TEST_WITHOUT: plan.without.join(','),
     ...(plan.long && { HOLDFAST_TEST_LONG: '1' }),
+    // Hundreds of processes load the same sources: they are compiled once.
+    NODE_COMPILE_CACHE: join(import.meta.dirname, '../.cache/compiled'),
   };
 }
 

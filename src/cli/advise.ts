@@ -38,10 +38,8 @@ const TTL_MS_MIN = 10;
 const MALFORMED_MAX = 20;
 
 export const adviseCommand: CommandSpec = {
-  name: 'advise',
   usage:
     'holdfast advise <log> [<log> …] [--preset batch|interactive|money] [--takeover-ms 15000] [--false-losses 500] [--effect-ms 0] [--replay-ttl-ms 20000 [--replay-grace-ms 4000]] [--svg out.svg] [--json]',
-  summary: 'recommends ttl, heartbeat, grace and checkpoint interval from recorded logs',
   flags: {
     preset: { type: 'string', what: 'what matters: batch (default), interactive, money' },
     'takeover-ms': { type: 'string', what: 'takeover p99, at most; instead of the preset’s' },

@@ -4,11 +4,18 @@ import { statSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { nearestName } from '../support/nearest.ts';
 
-export interface CommandSpec {
+/** What the help lists. The rest is loaded for the one that was asked for. */
+export interface Command {
   readonly name: string;
-  readonly usage: string;
   readonly summary: string;
+  load(): Promise<CommandSpec>;
+}
+
+export interface CommandSpec {
+  readonly usage: string;
   readonly flags: Readonly<Record<string, Flag>>;
+  /** What the first word after the command may be, where that can be listed. */
+  readonly choices?: readonly string[];
   /** The exit code: 0 all is well, 1 the answer is no, 2 it was not asked rightly. */
   execute(typed: Typed): Promise<ExitCode>;
 }
@@ -21,7 +28,8 @@ export interface Flag {
 }
 
 export interface Typed {
-  readonly files: readonly string[];
+  /** What is no flag, in order. */
+  readonly words: readonly string[];
   text(flag: string): string | undefined;
   isSet(flag: string): boolean;
 }
@@ -55,7 +63,7 @@ export function parseTyped(spec: CommandSpec, words: readonly string[]): Typed {
     }
   }
   return {
-    files: positionals,
+    words: positionals,
     text: (flag) => (typeof values[flag] === 'string' ? values[flag] : undefined),
     isSet: (flag) => values[flag] === true,
   };
@@ -85,11 +93,42 @@ export function wholeText(flag: string, text: string | undefined, min = 0): numb
 
 /** The logs that were named. What is not there is found out when it is opened. */
 export function logsOf(spec: CommandSpec, typed: Typed): readonly string[] {
-  if (typed.files.length === 0) throw new UsageProblem(`Which log? ${spec.usage}`);
-  for (const file of typed.files) {
+  if (typed.words.length === 0) throw new UsageProblem(`Which log? ${spec.usage}`);
+  for (const file of typed.words) {
     if (statSync(file, { throwIfNoEntry: false })?.isDirectory() === true) {
       throw new UsageProblem(`${file} is a folder; name the logs in it.`);
     }
   }
-  return typed.files;
+  return typed.words;
+}
+
+export function refuseWords({ usage }: CommandSpec, { words }: Typed): void {
+  const [word] = words;
+  if (word === undefined) return;
+  throw new UsageProblem(`"${word}" is one word too many: ${usage}`);
+}
+
+/** What must be said, in order; more than that is too much. */
+export function wordsOf<const Names extends readonly string[]>(
+  { usage }: CommandSpec,
+  { words }: Typed,
+  names: Names,
+): { readonly [At in keyof Names]: string } {
+  for (const [at, name] of names.entries()) {
+    if (words[at] === undefined || words[at] === '') {
+      throw new UsageProblem(`Which ${name}? ${usage}`);
+    }
+  }
+  if (words.length > names.length) {
+    throw new UsageProblem(`"${words[names.length]}" is one word too many: ${usage}`);
+  }
+  return words as unknown as { readonly [At in keyof Names]: string };
+}
+
+/** Several in one, with commas between them. */
+export function listText(text: string | undefined): readonly string[] | undefined {
+  return text
+    ?.split(',')
+    .map((each) => each.trim())
+    .filter((each) => each !== '');
 }

@@ -2,16 +2,14 @@
 // The command line. Results go to stdout, problems and progress to stderr.
 
 import { readFile } from 'node:fs/promises';
+import { CallRefused } from '../client/client.ts';
 import { Fault } from '../support/fault.ts';
-import { adviseCommand } from './advise.ts';
-import { type CommandSpec, type ExitCode, parseTyped, UsageProblem, unknown } from './command.ts';
+import { type Command, type ExitCode, parseTyped, UsageProblem, unknown } from './command.ts';
+import { COMMANDS } from './commands.ts';
 import { helpFor, helpText } from './help.ts';
-import { print, printJson, printProblem } from './screen.ts';
-import { verifyLogCommand } from './verify-log.ts';
+import { print, printLine, printProblem } from './screen.ts';
 
-const COMMANDS: readonly CommandSpec[] = [adviseCommand, verifyLogCommand];
-
-function commandNamed(name: string): CommandSpec {
+function commandNamed(name: string): Command {
   const found = COMMANDS.find((command) => command.name === name);
   if (found !== undefined) return found;
   throw unknown('command', name, [...COMMANDS.map((command) => command.name), 'help', 'version']);
@@ -21,7 +19,7 @@ async function main(words: readonly string[]): Promise<ExitCode> {
   const [name = 'help', ...rest] = words;
   if (name === 'help' || name === '--help' || name === '-h') {
     const [about] = rest;
-    print(about === undefined ? helpText(COMMANDS) : helpFor(commandNamed(about)));
+    print(about === undefined ? helpText(COMMANDS) : await helpOn(commandNamed(about)));
     return 0;
   }
   if (name === 'version' || name === '--version') {
@@ -29,12 +27,17 @@ async function main(words: readonly string[]): Promise<ExitCode> {
     return 0;
   }
   const command = commandNamed(name);
-  const typed = parseTyped(command, rest);
+  const spec = await command.load();
+  const typed = parseTyped(spec, rest);
   if (typed.isSet('help')) {
-    print(helpFor(command));
+    print(helpFor(command, spec));
     return 0;
   }
-  return command.execute(typed);
+  return spec.execute(typed);
+}
+
+async function helpOn(command: Command): Promise<string> {
+  return helpFor(command, await command.load());
 }
 
 async function ownVersion(): Promise<string> {
@@ -51,6 +54,14 @@ function explain(fault: unknown): string {
   return fault instanceof Error ? (fault.stack ?? fault.message) : String(fault);
 }
 
+/** What the coordinator has looked at and refused is an answer. */
+const NOES: ReadonlySet<number> = new Set([404, 409, 410, 412, 422]);
+
+function codeOf(fault: unknown): ExitCode {
+  const isNo = fault instanceof CallRefused && NOES.has(fault.status);
+  return isNo && fault.code !== 'route-unknown' ? 1 : 2;
+}
+
 // Whoever reads the output may have seen enough, as `head` does.
 process.stdout.on('error', (fault: NodeJS.ErrnoException) => {
   if (fault.code !== 'EPIPE') throw fault;
@@ -61,6 +72,9 @@ try {
 } catch (fault) {
   const problem = explain(fault);
   printProblem(problem);
-  if (process.argv.includes('--json')) printJson({ kind: 'failed', problem });
-  process.exitCode = 2;
+  if (process.argv.includes('--json')) {
+    const code = fault instanceof Fault ? { code: fault.code } : {};
+    printLine({ kind: 'failed', ...code, problem });
+  }
+  process.exitCode = codeOf(fault);
 }

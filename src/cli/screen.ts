@@ -14,6 +14,11 @@ export function printJson(value: unknown): void {
   print(JSON.stringify(value, undefined, 2));
 }
 
+/** For programs that read line by line. */
+export function printLine(value: unknown): void {
+  print(JSON.stringify(value));
+}
+
 /** Columns as wide as their widest cell. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];
@@ -29,6 +34,25 @@ export function table(rows: readonly (readonly string[])[]): string {
       .trimEnd(),
   );
   return lines.join('\n');
+}
+
+/** A table of what others wrote: what would move the cursor is spelt out, and no line is broken. */
+export function printTable(rows: readonly (readonly string[])[]): void {
+  const width = process.stdout.isTTY ? process.stdout.columns : Number.POSITIVE_INFINITY;
+  const lines = table(rows.map((row) => row.map(plain))).split('\n');
+  print(lines.map((line) => cut(line, width)).join('\n'));
+}
+
+export function cut(line: string, width: number): string {
+  return line.length <= width ? line : `${line.slice(0, Math.max(0, width - 1))}…`;
+}
+
+export function plain(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not reach a terminal.
+  return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, (each) => {
+    const spelt = JSON.stringify(each).slice(1, -1);
+    return spelt === each ? `\\u00${each.charCodeAt(0).toString(16)}` : spelt;
+  });
 }
 
 const LONG_LOG_BYTES = 16 * 1_024 * 1_024;

@@ -7,9 +7,7 @@ import { type CommandSpec, type ExitCode, logsOf, type Typed, wholeText } from '
 import { print, printJson, printProblem, progressOf, table } from './screen.ts';
 
 export const verifyLogCommand: CommandSpec = {
-  name: 'verify-log',
   usage: 'holdfast verify-log <log> [<log> …] [--skew-ms 1000] [--json]',
-  summary: 'checks recorded logs: exclusive tenure, fence order, checkpoint lineage',
   flags: {
     'skew-ms': { type: 'string', what: 'by how much clocks may differ before it counts' },
     json: { type: 'boolean', what: 'for programs' },

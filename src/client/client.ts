@@ -13,7 +13,19 @@ import type {
   submitted,
 } from '../protocol/messages/execution.ts';
 import type { Problem } from '../protocol/messages/problem.ts';
-import { Fault } from '../support/fault.ts';
+import type { RedriveBody } from '../protocol/messages/repair.ts';
+import { Fault, StoreUnavailable } from '../support/fault.ts';
+import { boundedText, optionalFunctions, readOptions, requireUrl } from '../support/options.ts';
+import { Keys, Projects } from './admin.ts';
+import { Awaits } from './awaits.ts';
+import { type CallOptions, CallRefused, type Page } from './calls.ts';
+import { readEvents, type ServerEvent } from './event-source.ts';
+import { Leases, Sessions } from './operations.ts';
+import { Schedules, Templates } from './plans.ts';
+import { Records } from './records.ts';
+import { DeadLetters, Jobs } from './repair.ts';
+
+export { type CallOptions, CallRefused, type Page } from './calls.ts';
 
 export interface ClientOptions {
   /** Of the coordinator, such as http://127.0.0.1:7433. */
@@ -24,53 +36,63 @@ export interface ClientOptions {
   readonly fetch?: typeof fetch;
 }
 
-/** The coordinator said no: `code` is for programs, the message for people. */
-export class CallRefused extends Fault {
-  override readonly name = 'CallRefused';
-  readonly status: number;
-  readonly problem: Problem;
-
-  constructor(problem: Problem) {
-    super(problem.code, problem.detail);
-    this.status = problem.status;
-    this.problem = problem;
-  }
-}
-
-export interface Page<Item> {
-  readonly items: readonly Item[];
-  readonly cursor?: string;
-}
-
-export interface CallOptions {
-  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  readonly query?: Readonly<Record<string, string | number | readonly string[] | undefined>>;
-  readonly body?: unknown;
-  readonly signal?: AbortSignal;
-}
+const WORD_BYTES_MAX = 256;
 
 export class HoldfastClient {
   readonly executions: Executions;
+  readonly awaits: Awaits;
+  readonly deadLetters: DeadLetters;
+  readonly jobs: Jobs;
+  readonly records: Records;
+  readonly templates: Templates;
+  readonly schedules: Schedules;
+  readonly sessions: Sessions;
+  readonly leases: Leases;
+  readonly projects: Projects;
+  readonly keys: Keys;
   readonly #options: ClientOptions;
 
-  constructor(options: ClientOptions) {
-    this.#options = { ...options, url: options.url.replace(/\/+$/, '') };
+  constructor(given: ClientOptions) {
+    const options = readOptions('HoldfastClient', given, ['url', 'key', 'project', 'fetch']);
+    const { url, key, project } = options;
+    requireUrl('HoldfastClient', url);
+    if (key !== undefined) boundedText('HoldfastClient: key', key, WORD_BYTES_MAX);
+    if (project !== undefined) boundedText('HoldfastClient: project', project, WORD_BYTES_MAX);
+    optionalFunctions('HoldfastClient', { fetch: options.fetch });
+    this.#options = { ...options, url: url.replace(/\/+$/, '') };
     this.executions = new Executions(this);
+    this.awaits = new Awaits(this);
+    this.deadLetters = new DeadLetters(this);
+    this.jobs = new Jobs(this);
+    this.records = new Records(this);
+    this.templates = new Templates(this);
+    this.schedules = new Schedules(this);
+    this.sessions = new Sessions(this);
+    this.leases = new Leases(this);
+    this.projects = new Projects(this);
+    this.keys = new Keys(this);
+  }
+
+  /** Says when lists may have changed: `changed`, or `reset` when it is not known what was missed. */
+  hints(
+    options: { readonly after?: string; readonly signal?: AbortSignal } = {},
+  ): AsyncIterable<ServerEvent> {
+    const { after, ...rest } = options;
+    return readEvents(this, '/v1/events', { ...rest, query: { after } });
   }
 
   /** Any route of the API, for what has no method here. Throws CallRefused. */
   async call<Answer>(path: string, options: CallOptions = {}): Promise<Answer> {
     const response = await this.send(path, options);
-    const text = await response.text();
-    const body: unknown = text === '' ? undefined : JSON.parse(text);
+    const body = await bodyOf(response);
     if (response.ok) return body as Answer;
-    throw new CallRefused(body as Problem);
+    throw refusalOf(response, body);
   }
 
   async send(path: string, options: CallOptions): Promise<Response> {
     const { url, key, project, fetch: send = fetch } = this.#options;
     const { method = 'GET', query, body, signal } = options;
-    return send(`${url}${path}${queryText(query)}`, {
+    const asked = {
       method,
       headers: {
         ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
@@ -79,7 +101,16 @@ export class HoldfastClient {
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       ...(signal === undefined ? {} : { signal }),
-    });
+    };
+    try {
+      return await send(`${url}${path}${queryText(query)}`, asked);
+    } catch (cause) {
+      if (signal?.aborted === true || cause instanceof Fault) throw cause;
+      throw new StoreUnavailable(
+        `The coordinator at ${url} did not answer ${path}. Is it running, and is this its address?`,
+        { cause },
+      );
+    }
   }
 }
 
@@ -106,7 +137,7 @@ export class Executions {
   }
 
   read(id: string): Promise<ExecutionInFull> {
-    return this.#client.call(`/v1/executions/${id}`);
+    return this.#client.call(pathOf(id));
   }
 
   /** Newest first. */
@@ -120,13 +151,13 @@ export class Executions {
     options: { readonly signal?: AbortSignal } = {},
   ): Promise<ResultMessage> {
     for (;;) {
-      const response = await this.#client.send(`/v1/executions/${id}/result`, {
+      const response = await this.#client.send(`${pathOf(id)}/result`, {
         ...options,
         query: { waitMs: HELD_MS },
       });
-      const body: unknown = await response.json();
+      const body = await bodyOf(response);
       if (response.status === 200) return body as ResultMessage;
-      if (response.status !== 202) throw new CallRefused(body as Problem);
+      if (response.status !== 202) throw refusalOf(response, body);
     }
   }
 
@@ -135,15 +166,30 @@ export class Executions {
     page: { readonly after?: number; readonly limit?: number } = {},
   ): Promise<readonly HistoryMessage[]> {
     const query = { ...page };
-    const { items } = await this.#client.call<Page<HistoryMessage>>(
-      `/v1/executions/${id}/history`,
-      { query },
-    );
+    const { items } = await this.#client.call<Page<HistoryMessage>>(`${pathOf(id)}/history`, {
+      query,
+    });
     return items;
   }
 
+  /** Its history as it happens, from `after` on, until its end. A connection that broke is made again. */
+  async *watch(
+    id: string,
+    options: { readonly after?: number; readonly signal?: AbortSignal } = {},
+  ): AsyncGenerator<HistoryMessage> {
+    const { signal } = options;
+    for (let after = options.after ?? 0; signal?.aborted !== true; ) {
+      const asked = { query: { after }, ...(signal && { signal }) };
+      for await (const event of readEvents(this.#client, `/v1/executions/${id}/events`, asked)) {
+        if (event.event === 'end') return;
+        after = Number(event.id);
+        yield event.data as HistoryMessage;
+      }
+    }
+  }
+
   explain(id: string): Promise<Static<typeof explanation>> {
-    return this.#client.call(`/v1/executions/${id}/explain`);
+    return this.#client.call(`${pathOf(id)}/explain`);
   }
 
   cancel(id: string, reason?: string): Promise<Static<typeof commandAnswer>> {
@@ -160,13 +206,60 @@ export class Executions {
 
   signal(id: string, name: string, value?: unknown): Promise<Static<typeof commandAnswer>> {
     const body = { name, ...(value === undefined ? {} : { value }) };
-    return this.#client.call(`/v1/executions/${id}/signals`, { method: 'POST', body });
+    return this.#client.call(`${pathOf(id)}/signals`, { method: 'POST', body });
+  }
+
+  /** A new execution that goes on where this one went wrong. */
+  redrive(id: string, body: RedriveBody = {}): Promise<{ readonly id: string }> {
+    return this.#client.call(`/v1/executions/${id}/redrive`, { method: 'POST', body });
+  }
+
+  skipCompensation(
+    id: string,
+    body: { readonly step: string; readonly reason: string },
+  ): Promise<Static<typeof commandAnswer>> {
+    return this.#client.call(`/v1/executions/${id}/skip-compensation`, { method: 'POST', body });
+  }
+
+  retryCompensation(
+    id: string,
+    body: { readonly step: string; readonly reason?: string },
+  ): Promise<Static<typeof commandAnswer>> {
+    return this.#client.call(`/v1/executions/${id}/retry-compensation`, { method: 'POST', body });
   }
 
   #act(id: string, verb: string, reason?: string): Promise<Static<typeof commandAnswer>> {
     const body = reason === undefined ? {} : { reason };
-    return this.#client.call(`/v1/executions/${id}/${verb}`, { method: 'POST', body });
+    return this.#client.call(`${pathOf(id)}/${verb}`, { method: 'POST', body });
   }
+}
+
+function pathOf(id: string): string {
+  return `/v1/executions/${encodeURIComponent(id)}`;
+}
+
+async function bodyOf(response: Response): Promise<unknown> {
+  const text = await response.text();
+  if (text === '') return undefined;
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw notOurs(response, cause);
+  }
+}
+
+function refusalOf(response: Response, body: unknown): Fault {
+  const isProblem = typeof body === 'object' && body !== null && 'code' in body && 'detail' in body;
+  return isProblem ? new CallRefused(body as Problem) : notOurs(response);
+}
+
+/** Something between us and the coordinator answered, or something else than one. */
+function notOurs({ status, url }: Response, cause?: unknown): Fault {
+  return new Fault(
+    'no-coordinator',
+    `${new URL(url).origin} answered with status ${status} and nothing that a coordinator says. Is it one, and is there a proxy before it?`,
+    cause === undefined ? {} : { cause },
+  );
 }
 
 function queryText(query: CallOptions['query']): string {

@@ -3,8 +3,8 @@
 import { Holdfast } from '../engine/holdfast.ts';
 import { HOLDFAST_OPTION_NAMES, type HoldfastOptions } from '../engine/holdfast-options.ts';
 import type { CoordinatorStore } from '../store/contract/execution-store.ts';
-import { InvalidInput } from '../support/fault.ts';
-import { readOptions, shown } from '../support/options.ts';
+import { readOptions } from '../support/options.ts';
+import { openStore } from './open-store.ts';
 
 export interface OpenHoldfastOptions extends Omit<HoldfastOptions, 'store'> {
   /** An open store, `postgres://…`, or the path of a SQLite file, such as `./holdfast.db`. */
@@ -29,19 +29,4 @@ class OwningHoldfast extends Holdfast {
     await super.close();
     await this.store.close();
   }
-}
-
-async function openStore(place: string): Promise<CoordinatorStore> {
-  if (/^postgres(ql)?:\/\//.test(place)) {
-    const { openPostgresStore } = await import('../store/postgres/open.ts');
-    return openPostgresStore({ url: place });
-  }
-  const isPath = place !== '' && !place.includes('\0') && place.isWellFormed();
-  if (!isPath || /^[a-z][a-z0-9+.-]+:\/\//i.test(place)) {
-    throw new InvalidInput(
-      `openHoldfast: store is an open store, a URL that starts with postgres://, or the path of a SQLite file; got ${shown(place)}.`,
-    );
-  }
-  const { openSqliteStore } = await import('../store/sqlite/open.ts');
-  return openSqliteStore({ file: place });
 }

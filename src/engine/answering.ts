@@ -15,7 +15,10 @@ import {
 } from './ids.ts';
 import { questionOf } from './pipeline.ts';
 import { type AnyQuestion, trusted } from './question.ts';
+import { type CheckAsked, type Checked, type Ended, type Relayed, relay } from './relay.ts';
 import { canonicalDigest } from './submission.ts';
+
+export type { Ended } from './relay.ts';
 
 /** An interaction by its id, or by where it stands: then it can be answered before it is asked. */
 export type InteractionTarget = string | InteractionPlace;
@@ -41,31 +44,50 @@ export function located(target: InteractionTarget): Located {
   return { id: interactionIdOf(place), place };
 }
 
-/** Throws with the path when the value is not what was asked for. */
+/** What is stored of an answer. Throws with the path when the value is not what was asked for. */
+export async function checkedAnswer(config: EngineConfig, asked: CheckAsked): Promise<Checked> {
+  const { id, by, project, value } = asked;
+  const found = await whatIsAsked(config, asked, project);
+  if (found.kind === 'refused') return found;
+  const { question, request } = found;
+  if (question === undefined) return { kind: 'fit', value };
+  const about = { id, at: toInstant(config.clock.wallMs()), ...(by === undefined ? {} : { by }) };
+  return { kind: 'fit', value: await trusted(question, value, { about, request }) };
+}
+
+/** `ended`: for what only a worker can check. */
 export async function answerRequest(
   config: EngineConfig,
-  target: Located,
+  { target, ended }: { readonly target: Located; readonly ended: Ended },
   sent: Sent,
 ): Promise<({ readonly kind: 'fit' } & AnswerRequest) | Refused> {
-  const { id, place } = target;
   const { project, by, verified } = sent;
   config.payloads.check('The answer', sent.value);
-  const asked = await whatIsAsked(config, target, project);
-  if (asked.kind === 'refused') return asked;
-  const about = { id, at: toInstant(config.clock.wallMs()), ...(by === undefined ? {} : { by }) };
-  const value =
-    asked.question === undefined
-      ? sent.value
-      : await trusted(asked.question, sent.value, { about, request: asked.request });
+  const who = by === undefined ? {} : { by };
+  const asked: CheckAsked = { ...target, project, value: sent.value, ...who };
+  const stored = await storedAnswer(config, ended, asked);
+  if (stored.kind === 'refused') return stored;
   return {
     kind: 'fit',
-    ...{ project, id, verified },
-    ...(place === undefined ? {} : { place }),
-    value: await config.payloads.encode('What is made of the answer', value),
+    ...{ ...target, project, verified, value: stored.value },
     // Of what was sent: a projection may differ in what is not the answerer's to say.
     digest: canonicalDigest(sent.value),
-    ...(by === undefined ? {} : { by }),
+    ...who,
   };
+}
+
+async function storedAnswer(
+  config: EngineConfig,
+  ended: Ended,
+  asked: CheckAsked,
+): Promise<Relayed> {
+  const checked = await checkedAnswer(config, asked);
+  if (checked.kind === 'refused') {
+    const isElsewhere = checked.why === 'question-unknown' && config.relayAnswersMs !== undefined;
+    return isElsewhere ? relay(config, ended, { pipeline: checked.pipeline, asked }) : checked;
+  }
+  const value = await config.payloads.encode('What is made of the answer', checked.value);
+  return { kind: 'checked', value };
 }
 
 interface WhatIsAsked {

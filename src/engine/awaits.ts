@@ -9,7 +9,7 @@ import {
   type ProjectName,
   parseExecutionId,
 } from '../execution/names.ts';
-import type { AnswerRefusal } from '../execution/refusal.ts';
+import type { AnswerRefusal, LinkRefusal } from '../execution/refusal.ts';
 import type { AwaitAnswer, AwaitCommand, InteractionFound } from '../store/contract/await-store.ts';
 import { type Instant, laterBy, toInstant } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
@@ -23,6 +23,7 @@ import {
 import type { AnswerLinks } from './answer-links.ts';
 import {
   answerRequest,
+  type Ended,
   type InteractionTarget,
   type Located,
   located,
@@ -53,6 +54,10 @@ export type Answered =
       readonly settled: boolean;
     }
   | ({ readonly kind: 'refused' } & AnswerRefusal);
+
+export type LinkRead =
+  | { readonly kind: 'verified'; readonly id: InteractionId; readonly project: ProjectName }
+  | ({ readonly kind: 'refused' } & LinkRefusal);
 
 export interface InteractionListOptions extends InProject {
   /** Only those that can be answered, or only those that cannot. */
@@ -96,9 +101,11 @@ const TIME_MS_MAX = 10 * 366 * 86_400_000;
 
 export class Awaits {
   readonly #config: EngineConfig;
+  readonly #ended: Ended;
 
-  constructor(config: EngineConfig) {
+  constructor(config: EngineConfig, ended: Ended) {
     this.#config = config;
+    this.#ended = ended;
   }
 
   /**
@@ -128,6 +135,14 @@ export class Awaits {
     const { interaction: id, place, project } = verified.claims;
     const target = { id, ...(place === undefined ? {} : { place }) };
     return this.#answer(target, { value, project, by: options.by, verified: true });
+  }
+
+  /** Which interaction a link is for; it is not used up by this. */
+  readLink(token: string): LinkRead {
+    const verified = this.#links.verify(token, this.#config.clock.wallMs());
+    if (verified.kind === 'refused') return { kind: 'refused', ...verified.refusal };
+    const { interaction: id, project } = verified.claims;
+    return { kind: 'verified', id, project };
   }
 
   /** A token that answers this interaction, once, without any other right. */
@@ -219,7 +234,7 @@ export class Awaits {
   /** By a link it is no act of an operator. */
   async #answer(target: Located, sent: Sent, audit?: AuditStamp): Promise<Answered> {
     if (sent.by !== undefined) boundedText('by', sent.by, 256);
-    const made = await answerRequest(this.#config, target, sent);
+    const made = await answerRequest(this.#config, { target, ended: this.#ended }, sent);
     if (made.kind === 'refused') return made;
     const { kind: _, ...answer } = made;
     const request = audit === undefined ? answer : { ...answer, audit };

@@ -26,6 +26,8 @@ export interface EngineConfig {
   readonly links: AnswerLinks | undefined;
   /** What was refused to the workers of this process. */
   readonly refusals: RefusalTally;
+  /** How long a worker has to check an answer; undefined: none is asked. */
+  readonly relayAnswersMs: number | undefined;
   readonly ids: ExecutionIds;
   readonly clock: Clock;
   readonly timers: Timers;

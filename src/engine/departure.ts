@@ -4,7 +4,7 @@
 import { type DeadLetter, deadLetterOf } from '../execution/dead-letter.ts';
 import type { TerminalStatus } from '../execution/execution.ts';
 import type { Failure } from '../execution/failure.ts';
-import type { EventKind } from '../execution/history.ts';
+import { type EventKind, NAMED_CALLS_MAX } from '../execution/history.ts';
 import type { Payload } from '../execution/names.ts';
 import type {
   Finish,
@@ -51,6 +51,8 @@ const LEAVES_LETTER: ReadonlySet<TerminalStatus> = new Set<TerminalStatus>([
 ]);
 
 export interface DepartureEvents {
+  /** Nothing of its code is listened to any more: only the write with which it leaves is under way. */
+  leaving(): void;
   /** The execution is with this worker no longer. */
   left(): void;
   troubled(error: unknown): void;
@@ -271,7 +273,7 @@ export class Departure {
     const run = this.#run;
     this.#leaveUnlessNews({
       kind: 'parked',
-      body: JSON.stringify({ for: [...run.calls.keys()].slice(0, 10) }),
+      body: JSON.stringify({ for: [...run.calls.keys()].slice(0, NAMED_CALLS_MAX) }),
       write: (base) =>
         this.#executions.park({
           ...base,
@@ -309,6 +311,7 @@ export class Departure {
     if (this.#isLeaving) return;
     this.#isLeaving = true;
     this.#run.over();
+    this.#events.leaving();
     this.#run.journal
       .leave({ kind: how.kind, body: how.body as Payload }, how.write)
       .then((answer) => {

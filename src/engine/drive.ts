@@ -36,10 +36,19 @@ const HISTORY_PAGE = 2_000;
 const RETRY_MS = 200;
 const DONE: Promise<void> = Promise.resolve();
 
+/** What a worker is told of what it drives; each once, in this order. */
+export interface DriveEvents {
+  /** Its place is free: all that is left of it is a write. */
+  leaving(): void;
+  /** However it did. */
+  left(drive: Drive): void;
+}
+
 export class Drive implements RunEvents, DepartureEvents {
   readonly #config: EngineConfig;
   readonly #assignment: Assignment;
-  readonly #left: () => void;
+  readonly #events: DriveEvents;
+  #isLeaving = false;
   #isGone = false;
   #run: Run | undefined;
   #departure: Departure | undefined;
@@ -49,11 +58,10 @@ export class Drive implements RunEvents, DepartureEvents {
   #looksAtStart = false;
   #cancelDeadline: (() => void) | undefined;
 
-  /** `left` is called once, when the execution has left this worker, however it did. */
-  constructor(config: EngineConfig, assignment: Assignment, left: () => void) {
+  constructor(config: EngineConfig, assignment: Assignment, events: DriveEvents) {
     this.#config = config;
     this.#assignment = assignment;
-    this.#left = left;
+    this.#events = events;
   }
 
   start(): void {
@@ -292,12 +300,18 @@ export class Drive implements RunEvents, DepartureEvents {
     else this.left();
   }
 
-  /** However it did. */
+  leaving(): void {
+    if (this.#isLeaving) return;
+    this.#isLeaving = true;
+    this.#events.leaving();
+  }
+
   left(): void {
     if (this.#isGone) return;
     this.#isGone = true;
     this.#cancelDeadline?.();
-    this.#left();
+    this.leaving();
+    this.#events.left(this);
   }
 
   #tellClaimed(): void {

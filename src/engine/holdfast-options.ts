@@ -24,6 +24,8 @@ export interface HoldfastOptions {
   readonly pipelines?: Pipelines;
   /** Keys that sign answer links. */
   readonly links?: LinkOptions;
+  /** Answers that only workers can check are checked by one, within this time; refused unless said. */
+  readonly relayAnswersMs?: number;
   /** Waits that are shorter stay in memory, longer ones are parked. Default 100. */
   readonly parkAfterMs?: number;
   /** Claims in a row that recorded nothing before an execution is quarantined. Default 5. */
@@ -40,6 +42,7 @@ export const HOLDFAST_OPTION_NAMES: readonly (keyof HoldfastOptions)[] = [
   'payloads',
   'pipelines',
   'links',
+  'relayAnswersMs',
   'parkAfterMs',
   'fruitlessClaimsMax',
   'clock',
@@ -76,6 +79,7 @@ export function resolveOptions(
     pipelines: new KnownPipelines(options.pipelines),
     links: links === undefined ? undefined : new AnswerLinks(links),
     refusals: new RefusalTally(store, timers, clock),
+    relayAnswersMs: relayTimeOf(options.relayAnswersMs),
     ids: new ExecutionIds(clock, random),
     clock,
     timers,
@@ -105,7 +109,13 @@ function requireStore(store: unknown): void {
   );
 }
 
-function limitsOf(given: Partial<PayloadLimits> | undefined): PayloadLimits {
+function relayTimeOf(given: number | undefined): number | undefined {
+  return given === undefined
+    ? undefined
+    : wholeNumber('relayAnswersMs', given, { min: 1, max: 600_000 });
+}
+
+export function limitsOf(given: Partial<PayloadLimits> | undefined): PayloadLimits {
   if (given === undefined) return DEFAULT_LIMITS;
   const chosen = readOptions('payloads', given, Object.keys(DEFAULT_LIMITS));
   const limits = { ...DEFAULT_LIMITS, ...chosen };

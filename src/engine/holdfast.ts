@@ -44,8 +44,13 @@ import {
   type Waiting,
 } from './parts.ts';
 import type { Pipeline } from './pipeline.ts';
-import { LiveWorker, type Worker, type WorkerOptions } from './worker.ts';
-import { resolveTendOptions, type TendOptions } from './worker-options.ts';
+import {
+  LiveWorker,
+  resolveTendOptions,
+  type TendOptions,
+  type Worker,
+  type WorkerOptions,
+} from './worker.ts';
 
 export class Holdfast {
   readonly store: CoordinatorStore;
@@ -76,7 +81,7 @@ export class Holdfast {
     this.store = this.#config.store;
     this.#results = new Results(this.#config);
     this.templates = new Templates(this.#config);
-    this.awaits = new Awaits(this.#config);
+    this.awaits = new Awaits(this.#config, (id, signal) => this.#results.ended(id, signal));
     this.schedules = new Schedules(this.#config, () => {
       for (const worker of this.#workers) worker.lookAtSchedules();
     });

@@ -165,6 +165,8 @@ export class Inbox {
         this.#record('child-ended', message, { key: message.name as CallKey, n: message.n });
         return;
       case 'cancel':
+        // Y-3: it had turned back before it heard of this.
+        if (this.#run.ledger.cause !== undefined) return;
         this.#record('cancel-requested', message, { key: '' as CallKey, n: message.n });
         return;
       case 'pause':

@@ -80,10 +80,11 @@ async function runJob(config: EngineConfig, ctx: Context, input: JobInput): Prom
         ? { seen: state.seen, outcomes: state.outcomes }
         : ctx.step('count', () => countItems(config, ctx.id));
     }
-    await ctx.checkpoint(state);
+    // Behind a checkpoint it would be forgotten by whoever takes the job over meanwhile.
     if (input.perSecond !== undefined) {
       await ctx.sleep(Math.ceil((1_000 * done.outcomes.length) / input.perSecond));
     }
+    await ctx.checkpoint(state);
   }
 }
 
@@ -118,6 +119,14 @@ interface PageAsked {
 }
 
 async function doPage(config: EngineConfig, asked: PageAsked): Promise<PageDone> {
+  const own = await config.store.executions.read(asked.job);
+  const { input } = asked;
+  // Whatever it was submitted with, a job acts on its own project only.
+  const filter = { ...input.filter, project: projectOf(own?.project) };
+  return doTargets(config, { ...asked, input: { ...input, filter } as JobInput });
+}
+
+async function doTargets(config: EngineConfig, asked: PageAsked): Promise<PageDone> {
   const targets = await targetsOf(config, asked);
   const outcomes = await (asked.input.act === 'cancel'
     ? cancelAll(config, asked, targets)

@@ -8,38 +8,28 @@
 //   - A fault means that the store is away or has not answered: the same write is repeated until it is
 //     answered or the session is over. Repeating is safe.
 
-import type { OpenAwait } from '../execution/await.ts';
 import type { HistoryEvent, NewEvent } from '../execution/history.ts';
 import type { Payload } from '../execution/names.ts';
 import type { ExecutionRefusal, OwnerRefusal } from '../execution/refusal.ts';
 import type { OwnerVerb } from '../execution/refused-write.ts';
 import type { Session } from '../lease/live-session.ts';
 import type {
-  Attachment,
   Claimed,
   ExecutionStore,
   OwnerWrite,
   Recorded,
-  Submit,
   Transact,
   Transacted,
 } from '../store/contract/execution-store.ts';
-import type { Instant } from '../support/clock.ts';
 import { OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
 import { jittered } from '../support/random.ts';
 import { atEndOfTurn } from '../support/timer.ts';
 import type { EngineConfig } from './config.ts';
+import { type Entry, eventOf, isPlain } from './entry.ts';
 import type { Refused } from './refusal-tally.ts';
 import { ClaimLost, HistoryDiffers, isClaimOver, verbOf, whyOf } from './refused-write.ts';
 
-export interface Entry {
-  readonly event: NewEvent;
-  readonly children?: readonly Submit[];
-  readonly awaits?: readonly OpenAwait[];
-  readonly attachment?: Attachment;
-  /** After it is durable. */
-  stored(at: Instant): void;
-}
+export type { Entry } from './entry.ts';
 
 /** What was asked for is in history. */
 export interface Already {
@@ -396,13 +386,4 @@ export class Journal {
       if (this.#over.aborted) return undefined;
     }
   }
-}
-
-function eventOf({ event }: Entry): NewEvent {
-  return event;
-}
-
-/** Brings nothing but its event. */
-function isPlain({ children, awaits, attachment }: Entry): boolean {
-  return children === undefined && awaits === undefined && attachment === undefined;
 }

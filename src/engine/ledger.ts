@@ -203,8 +203,10 @@ export class Ledger {
     return previous === 'lost' || (previous === 'given-back' && this.#wasAbandoned);
   }
 
+  /** Calls have the names again that others had before: nothing of those is left. */
   beginEra(): void {
     this.era += 1;
+    this.#openings = undefined;
     this.#begun = undefined;
     this.#awaitsBefore = this.#awaits && new Map(this.#awaits);
   }
@@ -352,7 +354,6 @@ export class Ledger {
 
   #restart(event: HistoryEvent, body: CallBody): void {
     this.settlements.length = 0;
-    this.#openings = undefined;
     this.beginEra();
     this.restored = body.state ?? {};
     this.now = event.at;

@@ -12,6 +12,8 @@ import { tell } from './observer.ts';
 import type { Plan } from './schedule-plan.ts';
 import { timesOf } from './schedule-times.ts';
 
+export type { Told } from '../execution/invariants.ts';
+
 /** Whoever has it looks, and nobody else. */
 export const RECONCILE_KEY = 'holdfast/reconcile';
 

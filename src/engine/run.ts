@@ -64,7 +64,7 @@ export class Run implements JournalEvents {
   /** The code is only replayed, to learn how its steps are undone: nothing new is started. */
   isFrozen: boolean;
 
-  readonly #events: RunEvents;
+  readonly events: RunEvents;
   #inbox: Inbox | undefined;
   #stop: LazyAbort | undefined;
   #saga: Saga | undefined;
@@ -98,7 +98,7 @@ export class Run implements JournalEvents {
     this.mayHaveRun = claim.ledger.mayHaveRun(claim.claimed.previous);
     this.hasAwaited = claim.ledger.hasAwaited;
     this.isFrozen = claim.ledger.cause !== undefined;
-    this.#events = events;
+    this.events = events;
     this.#claimedTick = config.clock.monotonicMs();
     this.#known = claim.ledger.settledKeys();
     this.journal = new Journal(config, claim.claimed, {
@@ -274,7 +274,7 @@ export class Run implements JournalEvents {
   }
 
   rejected(fault: unknown): void {
-    this.#events.rejected(fault);
+    this.events.rejected(fault);
   }
 
   /** The claim is over: nothing can be written any more. */
@@ -282,7 +282,7 @@ export class Run implements JournalEvents {
     if (this.isOver) return;
     this.over();
     this.stop.abort(reason);
-    this.#events.lost(reason);
+    this.events.lost(reason);
   }
 
   /** Y-4: the code has been heard; from here on calls are those that undo, and it is not listened to. */
@@ -290,6 +290,7 @@ export class Run implements JournalEvents {
     this.isFrozen = false;
     this.#isUndoing = true;
     this.cancelled = undefined;
+    this.#stop = undefined;
     this.calls.clear();
     this.#deferred = [];
     this.#known?.clear();
@@ -299,7 +300,7 @@ export class Run implements JournalEvents {
   }
 
   troubled(error: unknown): void {
-    this.#events.troubled(error);
+    this.events.troubled(error);
   }
 
   /** The code is done, or nobody listens to it any more. */
@@ -316,7 +317,7 @@ export class Run implements JournalEvents {
       this.calls.size > 0 && [...this.calls.values()].every((call) => call.waits !== undefined);
     const isFree = !this.isHeld && !this.isFrozen;
     if (isWaiting && isFree && this.unasked !== undefined) this.#watchForDrift();
-    else if (isWaiting || !isFree) this.#events.idle();
+    else if (isWaiting || !isFree) this.events.idle();
     else this.journal.flush();
   }
 
@@ -390,7 +391,7 @@ export class Run implements JournalEvents {
     this.#cancelDrift = after(this, this.config.driftGraceMs, () => {
       if (this.isOver || this.isHeld) return;
       const drift = this.ledger.driftAt(this.#cursor, this.calls);
-      if (drift !== undefined) this.#events.drifted(drift);
+      if (drift !== undefined) this.events.drifted(drift);
       else this.rest();
     });
   }

@@ -72,9 +72,9 @@ export class Saga {
     return !this.#isUndoing && this.registered > 0;
   }
 
-  /** Before what forgets history: steps that can be undone need it. */
+  /** Before what forgets history: steps that can be undone need it, and those that are being undone. */
   assertMayForget(): void {
-    if (this.isOwed) throw new InvalidInput(UNDOABLE);
+    if (this.registered > 0) throw new InvalidInput(UNDOABLE);
   }
 
   offer(key: CallKey, offered: Offered): void {

@@ -8,7 +8,7 @@ import type { AnyPipeline } from './pipeline.ts';
 
 export interface WorkerOptions {
   readonly pipelines: Pipelines;
-  /** How many executions at once. Default 100. */
+  /** The code of how many executions runs at once. Default 100. */
   readonly concurrency?: number;
   /** Who a person would say this is. Default: the host and the process id. */
   readonly owner?: string;

@@ -3,17 +3,25 @@
 
 import { openSession, type Session } from '../lease/live-session.ts';
 import type { KernelStore } from '../lease/port.ts';
+import type { Timers } from '../support/timer.ts';
 import type { EngineConfig } from './config.ts';
 import type { WorkerSettings } from './worker-options.ts';
 
-export function openWorkerSession(
+export interface WorkerSession {
+  readonly session: Session;
+  /** As if the process had died: nothing is written, and nothing of it is timed any more. */
+  die(): Promise<void>;
+}
+
+export async function openWorkerSession(
   config: EngineConfig,
   settings: Pick<WorkerSettings, 'owner' | 'ttlMs'>,
   onNotice: () => void,
-): Promise<Session> {
-  const { clock, timers, random } = config;
+): Promise<WorkerSession> {
+  const { clock, random } = config;
   const { owner, ttlMs } = settings;
-  return openSession({
+  const timers = new MortalTimers(config.timers);
+  const session = await openSession({
     store: noticing(config.store, onNotice),
     owner,
     ...(ttlMs === undefined ? {} : { ttlMs }),
@@ -21,6 +29,51 @@ export function openWorkerSession(
     timers,
     random,
   });
+  return {
+    session,
+    async die() {
+      timers.die();
+      await session.orphan();
+    },
+  };
+}
+
+/** Timers that can end all at once. */
+class MortalTimers implements Timers {
+  readonly #timers: Timers;
+  readonly #cancels: Set<() => void> = new Set();
+  #isDead = false;
+
+  constructor(timers: Timers) {
+    this.#timers = timers;
+  }
+
+  after(ms: number, callback: () => void): () => void {
+    if (this.#isDead) return () => undefined;
+    const cancel = this.#timers.after(ms, () => {
+      this.#cancels.delete(cancel);
+      callback();
+    });
+    this.#cancels.add(cancel);
+    return () => {
+      this.#cancels.delete(cancel);
+      cancel();
+    };
+  }
+
+  pause(ms: number, signal?: AbortSignal): Promise<void> {
+    return this.#timers.pause(ms, signal);
+  }
+
+  soon(callback: () => void): void {
+    this.#timers.soon(callback);
+  }
+
+  die(): void {
+    this.#isDead = true;
+    for (const cancel of this.#cancels) cancel();
+    this.#cancels.clear();
+  }
 }
 
 /** The same store, with an ear at the answers to heartbeats. */

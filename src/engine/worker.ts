@@ -9,15 +9,15 @@ import type { Session } from '../lease/live-session.ts';
 import type { SessionId } from '../lease/names.ts';
 import type { Claimed } from '../store/contract/execution-store.ts';
 import type { EngineConfig } from './config.ts';
-import { Drive } from './drive.ts';
+import { Drive, type DriveEvents } from './drive.ts';
 import { DueAwaits, Reconciler, Scheduler } from './duties.ts';
-import { jobPipeline } from './jobs.ts';
 import { quietLanes, sharesOf } from './lane-shares.ts';
 import { tellTrouble } from './observer.ts';
+import { withOwn } from './own-pipelines.ts';
 import { resolveWorkerOptions, type WorkerOptions, type WorkerSettings } from './worker-options.ts';
-import { openWorkerSession } from './worker-session.ts';
+import { openWorkerSession, type WorkerSession } from './worker-session.ts';
 
-export type { WorkerOptions } from './worker-options.ts';
+export { resolveTendOptions, type TendOptions, type WorkerOptions } from './worker-options.ts';
 
 export interface Worker {
   /** The session that carries its claims now. */
@@ -39,7 +39,7 @@ const GIVE_BACK_MS_MAX = 5_000;
 /** How long a free place may wait for others to be claimed with it. */
 const FILL_MS = 50;
 
-export class LiveWorker implements Worker {
+export class LiveWorker implements Worker, DriveEvents {
   readonly #config: EngineConfig;
   /** For executions: their steps have succeeded when a store is away. */
   readonly #driving: EngineConfig;
@@ -50,8 +50,12 @@ export class LiveWorker implements Worker {
   readonly #scheduler: Scheduler;
   readonly #awaits: DueAwaits;
   readonly #reconciler: Reconciler;
-  #session: Session;
+  #opened: WorkerSession;
   #drives: Set<Drive> = new Set();
+  /** How many have a place: who is about to leave has none. */
+  #taken = 0;
+  /** The last claim left something that is ready. */
+  #isMoreReady = false;
   #turn = 0;
   #isClaiming = false;
   #hasCrashed = false;
@@ -67,18 +71,18 @@ export class LiveWorker implements Worker {
   #stopping: Promise<void> | undefined;
   #stopped: () => void = () => undefined;
 
-  constructor(config: EngineConfig, settings: WorkerSettings, session: Session) {
+  constructor(config: EngineConfig, settings: WorkerSettings, opened: WorkerSession) {
     this.#config = config;
     this.#driving = Object.freeze({ ...config, payloads: config.patientPayloads });
     this.#settings = settings;
     this.#names = [...settings.pipelines.keys()];
-    this.#session = session;
+    this.#opened = opened;
     this.#maintainedAt = config.clock.monotonicMs();
     this.#scheduler = new Scheduler(config);
     this.#awaits = new DueAwaits(config);
     this.#reconciler = new Reconciler(config, settings.reconcileMs, () => this.#session);
     this.#unlisten = config.store.executions.onRing(() => this.#ring());
-    this.#watch(session);
+    this.#watch(opened.session);
     this.#running = this.#run();
   }
 
@@ -96,13 +100,17 @@ export class LiveWorker implements Worker {
     resolved: WorkerSettings,
     stopped: () => void,
   ): Promise<LiveWorker> {
-    const settings = withJobs(config, resolved);
+    const settings = withOwn(config, resolved);
     config.pipelines.add(settings.pipelines);
     let worker: LiveWorker | undefined;
-    const session = await openWorkerSession(config, settings, () => worker?.lookAtInboxes());
-    worker = new LiveWorker(config, settings, session);
+    const opened = await openWorkerSession(config, settings, () => worker?.lookAtInboxes());
+    worker = new LiveWorker(config, settings, opened);
     worker.#stopped = stopped;
     return worker;
+  }
+
+  get #session(): Session {
+    return this.#opened.session;
   }
 
   get session(): SessionId {
@@ -146,7 +154,7 @@ export class LiveWorker implements Worker {
     void this.#reconciler.stop();
     this.#ring();
     for (const drive of [...this.#drives]) drive.sessionOver();
-    this.#stopping ??= this.#session.orphan();
+    this.#stopping ??= this.#opened.die();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -209,9 +217,9 @@ export class LiveWorker implements Worker {
   async #round(): Promise<number> {
     if (this.#session.signal.aborted) await this.#reopen();
     await this.#tendWhenDue();
-    const { concurrency, pollMs } = this.#settings;
+    const { pollMs } = this.#settings;
     await this.#turnOver();
-    const free = Math.min(concurrency - this.#drives.size, this.#config.store.executions.room());
+    const free = Math.min(this.#free, this.#config.store.executions.room());
     if (free <= 0) return pollMs;
     // Batches stay batches under load: it asks when it can have a whole one, or has waited long enough.
     const now = this.#config.clock.monotonicMs();
@@ -238,6 +246,7 @@ export class LiveWorker implements Worker {
     for (const claimed of answer.claims) this.#drive(claimed);
     if (this.#noticed) this.lookAtInboxes();
     this.#quiet = quietLanes(shares, answer.claims);
+    this.#isMoreReady = answer.more;
     if (answer.more && answer.claims.length > 0) return 0;
     if (answer.overdue && (await this.#sweptSome())) return 0;
     // It was the other lane's turn, and that lane had nothing: the first lane was not asked at all.
@@ -267,18 +276,33 @@ export class LiveWorker implements Worker {
     const pipeline = this.#settings.pipelines.get(claimed.execution.pipeline);
     // A store answers with what it was asked for.
     if (pipeline === undefined) return;
-    const drive = new Drive(this.#driving, { claimed, pipeline, session: this.#session }, () =>
-      this.#left(drive),
-    );
+    const drive = new Drive(this.#driving, { claimed, pipeline, session: this.#session }, this);
     this.#drives.add(drive);
+    this.#taken += 1;
     drive.start();
   }
 
-  #left(drive: Drive): void {
+  /** Where something is known to be ready, it is claimed along with the last write of who leaves. */
+  leaving(): void {
+    this.#taken -= 1;
+    if (this.#isMoreReady) this.#freed();
+  }
+
+  left(drive: Drive): void {
     this.#drives.delete(drive);
-    if (this.#settings.concurrency - this.#drives.size >= this.#batch) this.#ring();
-    else this.#cancelFill ??= this.#config.timers.after(FILL_MS, () => this.#fill());
+    if (!this.#isMoreReady || this.#drives.size >= this.#settings.concurrency) this.#freed();
     if (this.#drives.size === 0) this.#emptied?.();
+  }
+
+  /** Last writes may take long: with as many of them as there are places, nothing is claimed. */
+  get #free(): number {
+    const { concurrency } = this.#settings;
+    return Math.min(concurrency - this.#taken, 2 * concurrency - this.#drives.size);
+  }
+
+  #freed(): void {
+    if (this.#free >= this.#batch) this.#ring();
+    else this.#cancelFill ??= this.#config.timers.after(FILL_MS, () => this.#fill());
   }
 
   /** A place has been free for a while and it is still not half empty. */
@@ -299,7 +323,7 @@ export class LiveWorker implements Worker {
   /** A new life after a lost session. */
   async #reopen(): Promise<void> {
     const notice = (): void => this.lookAtInboxes();
-    this.#session = await openWorkerSession(this.#config, this.#settings, notice);
+    this.#opened = await openWorkerSession(this.#config, this.#settings, notice);
     this.#watch(this.#session);
   }
 
@@ -323,6 +347,8 @@ export class LiveWorker implements Worker {
     const now = this.#config.clock.monotonicMs();
     if (now - this.#maintainedAt < MAINTAIN_MS) return;
     this.#maintainedAt = now;
+    // Sessions that ended by the clock are told so, also where nobody claims what they had.
+    await this.#config.store.sessions.sweep({ limit: 500 });
     const answer = await this.#config.store.executions.maintain({ limit: 500 });
     const { more, nextScheduleInMs } = answer;
     this.#scheduler.heard(nextScheduleInMs);
@@ -354,11 +380,4 @@ export class LiveWorker implements Worker {
   #trouble(what: string, fault: unknown): void {
     tellTrouble(this.#config.observer, what, fault);
   }
-}
-
-/** Bulk jobs are run by whoever runs anything. */
-function withJobs(config: EngineConfig, settings: WorkerSettings): WorkerSettings {
-  if (config.store.executions.isTended === true) return settings;
-  const job = jobPipeline(config);
-  return { ...settings, pipelines: new Map([...settings.pipelines, [job.name, job]]) };
 }

@@ -2,7 +2,7 @@
 
 import { formatInstant, type Instant } from '../support/clock.ts';
 import { type ExecutionRecord, isTerminal } from './execution.ts';
-import type { HistoryEvent } from './history.ts';
+import { type HistoryEvent, NAMED_CALLS_MAX } from './history.ts';
 
 export type ExplainCode =
   | 'ended'
@@ -152,7 +152,7 @@ function waiting(facts: ExplainFacts): Explanation {
   const calls = (JSON.parse(parked?.body ?? '{}') as { for?: readonly string[] }).for ?? [];
   const until = readyAt === undefined ? {} : { until: readyAt };
   const signals = calls.filter((call) => call.startsWith('signal:')).map(nameOf);
-  if (openChildren > 0) {
+  if (openChildren > 0 && isForChildren(calls)) {
     return {
       code: 'waiting-for-children',
       sentence: `It waits for ${openChildren === 1 ? 'a child' : `${openChildren} children`} to end.`,
@@ -181,6 +181,12 @@ function waiting(facts: ExplainFacts): Explanation {
     sentence: `It waits for ${calls.join(', ') || 'a message'}, and nothing is open that would bring it.`,
     advice: 'Look at its history; signal it to wake it, or cancel it.',
   };
+}
+
+/** As far as is known: what parks names the first calls that it waits for. */
+function isForChildren(calls: readonly string[]): boolean {
+  const isKnown = calls.length > 0 && calls.length < NAMED_CALLS_MAX;
+  return !isKnown || calls.some((call) => call.startsWith('result:'));
 }
 
 function waitingForAnswer({ awaits, now }: ExplainFacts): Explanation {

@@ -39,6 +39,9 @@ export const EVENT_KINDS = [
 
 export type EventKind = (typeof EVENT_KINDS)[number];
 
+/** A `parked` event names so many of the calls that it waits for; there may be more that it does not name. */
+export const NAMED_CALLS_MAX = 10;
+
 /** What a writer appends. The store adds seq, time and fence. */
 export interface NewEvent {
   readonly kind: EventKind;

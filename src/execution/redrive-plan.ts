@@ -32,6 +32,10 @@ interface Body {
 interface Read {
   readonly event: HistoryEvent;
   readonly body: Body;
+  /** How many checkpoints came before it: after each, calls have the keys again that others had. */
+  readonly era: number;
+  /** Era and key. */
+  readonly call: string | undefined;
 }
 
 /** What the code was given. Claims, parks and the like are of the execution that had them. */
@@ -54,7 +58,7 @@ export function planRedrive(
   history: readonly HistoryEvent[],
   { mode, from }: { readonly mode: RedriveMode; readonly from?: string },
 ): RedrivePlan {
-  const events = history.map((event): Read => ({ event, body: bodyOf(event) }));
+  const events = readAll(history);
   if (mode === 'compensate') return planUndoing(events);
   const turn = events.findIndex(({ event }) => event.kind === 'compensating');
   const isUndone = events.slice(turn).some(({ body }) => body.key?.startsWith('undo:') === true);
@@ -65,7 +69,7 @@ export function planRedrive(
     };
   }
   const given = events.filter(({ event }) => GIVEN.has(event.kind));
-  const start = from === undefined ? startOf(events, given) : given.findIndex(isCall(from));
+  const start = from === undefined ? startOf(events, given) : namedStart(given, from);
   if (from !== undefined && start < 0) {
     return {
       kind: 'impossible',
@@ -83,13 +87,22 @@ export function planRedrive(
 function startOf(events: readonly Read[], given: readonly Read[]): number {
   const failed = causeOf(events)?.failure?.at;
   if (failed !== undefined) {
-    const index = given.findIndex(({ body }) => body.key === failed);
+    const call = callOf(eraAfter(given), failed);
+    const index = given.findIndex((each) => each.call === call);
     if (index >= 0) return index;
   }
   const last = given.findLastIndex(({ event }) => event.kind !== 'step-failed');
   const end = given[last];
   const isUnanswered = end?.event.kind === 'await-settled' && end.body.status !== 'answered';
-  return isUnanswered ? given.findIndex(({ body }) => body.key === end.body.key) : -1;
+  return isUnanswered ? given.findIndex(({ call }) => call === end.call) : -1;
+}
+
+/** The first so called since the last checkpoint; before that, when there is none. */
+function namedStart(given: readonly Read[], from: string): number {
+  const era = eraAfter(given);
+  const isNamed = ({ event, body }: Read): boolean => body.key === from || event.name === from;
+  const index = given.findIndex((read) => read.era === era && isNamed(read));
+  return index < 0 ? given.findIndex(isNamed) : index;
 }
 
 function causeOf(events: readonly Read[]): Body | undefined {
@@ -105,13 +118,13 @@ const CAUSES: ReadonlySet<EventKind> = new Set<EventKind>([
 /** Children and awaits that were still open belong to the old execution: nobody would tell the new one. */
 function firstUnfinished(given: readonly Read[]): number {
   const settled = new Set(
-    given.filter(({ event }) => event.kind === 'await-settled').map(({ body }) => body.key),
+    given.filter(({ event }) => event.kind === 'await-settled').map(({ call }) => call),
   );
   const ended = new Set(
     given.filter(({ event }) => event.kind === 'child-ended').map(({ body }) => body.id),
   );
-  const index = given.findIndex(({ event, body }) => {
-    if (event.kind === 'await-opened') return !settled.has(body.key);
+  const index = given.findIndex(({ event, body, call }) => {
+    if (event.kind === 'await-opened') return !settled.has(call);
     return event.kind === 'child-spawned' && body.ids?.some((id) => !ended.has(id)) === true;
   });
   return index < 0 ? given.length : index;
@@ -119,8 +132,8 @@ function firstUnfinished(given: readonly Read[]): number {
 
 /** Begun and not settled: tried anew, with fresh budgets. */
 function withoutLoose(kept: readonly Read[]): readonly Read[] {
-  const settled = new Set(kept.filter(isSettlement).map(({ body }) => body.key));
-  return kept.filter((each) => isSettlement(each) || settled.has(each.body.key));
+  const settled = new Set(kept.filter(isSettlement).map(({ call }) => call));
+  return kept.filter((each) => isSettlement(each) || settled.has(each.call));
 }
 
 function isSettlement({ event, body }: Read): boolean {
@@ -165,10 +178,6 @@ function causeEvent(events: readonly Read[]): NewEvent {
   return { kind: 'compensating', body };
 }
 
-function isCall(from: string): (read: Read) => boolean {
-  return ({ event, body }) => body.key === from || event.name === from;
-}
-
 /** Without its place in the old inbox: the new one counts anew. */
 function again({ kind, name, body }: NewEvent): NewEvent {
   const { n, ...said } = JSON.parse(body ?? '{}') as { readonly n?: number };
@@ -181,6 +190,22 @@ function again({ kind, name, body }: NewEvent): NewEvent {
   };
 }
 
-function bodyOf({ body }: HistoryEvent): Body {
-  return JSON.parse(body ?? '{}') as Body;
+function readAll(history: readonly HistoryEvent[]): readonly Read[] {
+  let era = 0;
+  return history.map((event): Read => {
+    const body = JSON.parse(event.body ?? '{}') as Body;
+    const read = { event, body, era, call: body.key && callOf(era, body.key) };
+    if (event.kind === 'checkpointed') era += 1;
+    return read;
+  });
+}
+
+/** The era in which a history goes on. */
+function eraAfter(events: readonly Read[]): number {
+  const last = events.at(-1);
+  return (last?.era ?? 0) + (last?.event.kind === 'checkpointed' ? 1 : 0);
+}
+
+function callOf(era: number, key: string): string {
+  return `${era} ${key}`;
 }

@@ -84,6 +84,12 @@ export type AnswerRefusal =
       readonly id: InteractionId;
       readonly pipeline: PipelineName;
     }
+  | {
+      /** Only a worker could check it, and none did in time. */
+      readonly why: 'no-worker';
+      readonly id: InteractionId;
+      readonly pipeline: PipelineName;
+    }
   | { readonly why: 'answer-too-early'; readonly id: InteractionId };
 
 export type RedriveRefusal =
@@ -150,6 +156,8 @@ export function describeExecutionRefusal(refusal: ExecutionRefusal): string {
       return `The link was good until ${formatInstant(refusal.at)}. Ask for a new one.`;
     case 'question-unknown':
       return `Answers to interaction ${refusal.id} are checked by code of pipeline "${refusal.pipeline}" that this process does not have. Answer in a process that runs it, or open Holdfast with pipelines: [it].`;
+    case 'no-worker':
+      return `Answers to interaction ${refusal.id} are checked by a worker that has pipeline "${refusal.pipeline}", and none did so in time. Start one, or look why those that run do not get to it, then answer again; nothing was changed.`;
     case 'answer-too-early':
       return `Interaction ${refusal.id} is not asked yet, and what is made of its answer needs the request. Answer again when it is open.`;
     case 'not-ended':

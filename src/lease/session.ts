@@ -35,6 +35,12 @@ export interface SessionRecord {
   readonly end?: SessionEnd;
 }
 
+/**
+ * T-4: when the epoch rises, the notices of everybody alive rise by this: more than the store can have
+ * forgotten, so that no holder takes the number for one that it has been told before.
+ */
+export const NOTICES_PER_EPOCH = 1_000_000;
+
 export type SessionMetadata = Readonly<Record<string, string>>;
 
 export interface SessionEnd {

@@ -30,6 +30,7 @@ export function openGate(): Gate {
       return {
         name: 'anybody',
         project: projectNamed(project),
+        isOfAll: true,
         roles: new Set<Role>(ROLES),
       };
     },
@@ -59,7 +60,8 @@ export class KeyGate implements Gate {
         `This needs a key with role ${route.allows.join(' or ')}; key ${key.id} has ${key.roles.join(', ')}.`,
       );
     }
-    return { name: key.name, project: await this.#projectOf(key, project), roles };
+    const isOfAll = key.project === undefined;
+    return { name: key.name, project: await this.#projectOf(key, project), isOfAll, roles };
   }
 
   async #keyOf(authorization: string | undefined): Promise<AccessKey> {
@@ -71,7 +73,7 @@ export class KeyGate implements Gate {
       throw new ProblemReply(
         401,
         'key-required',
-        'Send a key that is known, not ended and not expired, as "Authorization: Bearer hf_…".',
+        'Send a key that is known, not ended and not expired, as "Authorization: Bearer hf_…": the command line takes it from HOLDFAST_KEY, openWorker and HoldfastClient as `key`.',
       );
     }
     return key;
@@ -112,7 +114,12 @@ export class KeyGate implements Gate {
   }
 }
 
-const NOBODY: Caller = { name: 'nobody', project: DEFAULT_PROJECT, roles: new Set() };
+const NOBODY: Caller = {
+  name: 'nobody',
+  project: DEFAULT_PROJECT,
+  isOfAll: false,
+  roles: new Set(),
+};
 
 function projectNamed(text: string | undefined): ProjectName {
   return text === undefined ? DEFAULT_PROJECT : parseProject(text);

@@ -7,6 +7,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { problemFrom, problemOf } from '../protocol/rest/problems.ts';
 import { type Coordinator, ProblemReply, type Reply, type Route } from '../protocol/rest/route.ts';
 import type { Gate } from './gate.ts';
+import type { ServerMetrics } from './metrics.ts';
 import { requireOwnHost } from './same-host.ts';
 import type { HttpLimits, ServerLog } from './server-options.ts';
 import { type Checks, checksOf } from './validators.ts';
@@ -17,6 +18,7 @@ export interface HttpParts {
   readonly routes: readonly Route[];
   readonly limits: HttpLimits;
   readonly log: ServerLog;
+  readonly metrics: ServerMetrics | undefined;
   /** Keys are not asked for: only the owner's own pages may be. */
   readonly ownHostOnly: boolean;
   readonly trustProxy: boolean | string;
@@ -35,7 +37,7 @@ export async function openHttp(parts: HttpParts): Promise<FastifyInstance> {
     keepAliveTimeout: 72_000,
     trustProxy: parts.trustProxy,
     exposeHeadRoutes: false,
-    forceCloseConnections: true,
+    forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: 4_096 },
     frameworkErrors: (error: unknown, _request: unknown, reply: FastifyReply) =>
       sendProblem(parts, reply, fromFastify(error)),
@@ -57,6 +59,10 @@ export async function openHttp(parts: HttpParts): Promise<FastifyInstance> {
     const detail = `There is no ${request.method} ${request.url.split('?')[0]} here.`;
     return sendProblem(parts, reply, new ProblemReply(404, 'route-unknown', detail));
   });
+  app.addHook('onResponse', async (request, reply) => {
+    const { name = 'none' } = request.routeOptions.config as { readonly name?: string };
+    parts.metrics?.answered(name, reply.statusCode, reply.elapsedTime);
+  });
   const open = { streams: 0 };
   for (const route of routes) addRoute(app, { ...parts, open }, route);
   return app;
@@ -72,6 +78,7 @@ function addRoute(app: FastifyInstance, parts: OpenParts, route: Route): void {
   app.route({
     method: route.method,
     url: route.path,
+    config: { name: route.name } as object,
     handler: (request, reply) => answer(parts, { route, checks }, { request, reply }),
   });
 }
@@ -105,11 +112,14 @@ async function answer(
     const detail = `This coordinator holds ${parts.limits.openMax} requests open, which is its limit. Ask again later, or without waitMs.`;
     throw new ProblemReply(429, 'too-many-open', detail);
   }
-  parts.open.streams += 1;
-  reply.raw.once('close', () => {
-    parts.open.streams -= 1;
-  });
+  hold(parts, 1);
+  reply.raw.once('close', () => hold(parts, -1));
   return send(reply, await route.handle(parts.coordinator, call));
+}
+
+function hold({ open, metrics }: OpenParts, by: number): void {
+  open.streams += by;
+  metrics?.held(open.streams);
 }
 
 function send(reply: FastifyReply, { status, body, headers, raw, stream }: Reply): unknown {

@@ -3,17 +3,23 @@
 
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { Holdfast } from '../engine/holdfast.ts';
-import type { Coordinator, Route } from '../protocol/rest/route.ts';
+import type { Route } from '../protocol/rest/route.ts';
 import { ROUTES } from '../protocol/rest/routes.ts';
-import { systemClock } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
-import { systemTimers } from '../support/timer.ts';
+import type { Timers } from '../support/timer.ts';
+import { coordinatorOf } from './coordinator-of.ts';
 import { firstKey } from './first-key.ts';
 import { type Gate, KeyGate, openGate } from './gate.ts';
 import { openHttp } from './http.ts';
 import { isLoopback } from './same-host.ts';
-import { DEFAULT_HTTP_LIMITS, type ServerLog, type ServerOptions } from './server-options.ts';
+import {
+  DEFAULT_HTTP_LIMITS,
+  readServerOptions,
+  type ServerLog,
+  type ServerOptions,
+} from './server-options.ts';
+
+export type { HttpLimits, ServerLog, ServerOptions } from './server-options.ts';
 
 export interface Server {
   /** Where the API is. */
@@ -29,20 +35,18 @@ export interface Server {
 
 const QUIET: ServerLog = { info: () => undefined, fault: () => undefined };
 
-export async function openServer(options: ServerOptions): Promise<Server> {
-  const { store, auth = 'keys', host = '127.0.0.1', log = QUIET } = options;
+export async function openServer(given: ServerOptions): Promise<Server> {
+  const options = readServerOptions(given);
+  const { store, auth = 'keys', host = LOOPBACK, log = QUIET } = options;
   if (auth === 'off' && !isLoopback(host)) {
     throw new InvalidInput(
       `Authentication is off, so the coordinator listens on loopback only; ${host} is not. Turn it on, or use 127.0.0.1.`,
     );
   }
-  const clock = options.clock ?? systemClock;
-  const timers = options.timers ?? systemTimers;
-  const holdfast = new Holdfast({ store });
+  const { coordinator, metrics } = await coordinatorOf(options);
+  const { holdfast, hints, clock, timers } = coordinator;
   const stopping = new AbortController();
-  const coordinator: Coordinator = { holdfast, store, clock, timers };
   const gate: Gate = auth === 'off' ? openGate() : new KeyGate(store.access, clock);
-  const made = auth === 'off' ? undefined : await firstKey(store.access);
   const open = (routes: readonly Route[]): Promise<FastifyInstance> =>
     openHttp({
       coordinator,
@@ -50,45 +54,80 @@ export async function openServer(options: ServerOptions): Promise<Server> {
       routes,
       limits: { ...DEFAULT_HTTP_LIMITS, ...options.limits },
       log,
+      metrics,
       ownHostOnly: auth === 'off',
       trustProxy: options.trustProxy ?? false,
       ...(options.tls && { tls: options.tls }),
       stopping: stopping.signal,
     });
-  const { admin = 'off' } = options;
-  const isMain = (route: Route): boolean => admin === 'main' || route.listener !== 'admin';
-  const apps = [
-    await listen(await open(ROUTES.filter(isMain)), host, options.port ?? DEFAULT_PORT),
-  ];
-  if (typeof admin === 'object') {
-    const routes = ROUTES.filter(
-      ({ listener, allows }) => listener === 'admin' || allows === 'public',
-    );
-    apps.push(await listen(await open(routes), admin.host ?? '127.0.0.1', admin.port));
-  }
-  const duties = options.tends === false ? undefined : await holdfast.tend();
-  const [url = '', adminUrl] = apps.map((app) => urlOf(app, options.tls !== undefined));
+  const apps: FastifyInstance[] = [];
   const close = async (): Promise<void> => {
     stopping.abort();
-    await Promise.all(apps.map((app) => app.close()));
-    await duties?.stop();
+    await closeAll(apps, timers);
+    hints.close();
     await holdfast.close();
   };
-  return {
-    url,
-    ...(adminUrl === undefined ? {} : { adminUrl }),
-    ...(made === undefined ? {} : { firstKey: made }),
-    close,
-    [Symbol.asyncDispose]: close,
-  };
+  try {
+    for (const { routes, host: at, port } of listenersOf(options)) {
+      const app = await open(routes);
+      apps.push(app);
+      await app.listen({ host: at, port });
+    }
+    if (options.tends !== false) await holdfast.tend();
+    // Last: a key that was made by a start that failed would never be shown.
+    const made = auth === 'off' ? undefined : await firstKey(store.access);
+    const [url = '', adminUrl] = apps.map((app) => urlOf(app, options.tls !== undefined));
+    return {
+      url,
+      ...(adminUrl === undefined ? {} : { adminUrl }),
+      ...(made === undefined ? {} : { firstKey: made }),
+      close,
+      [Symbol.asyncDispose]: close,
+    };
+  } catch (fault) {
+    await close();
+    throw fault;
+  }
 }
 
+const IDLE_LOOK_MS = 50;
+const CLOSE_MS_MAX = 5_000;
+
+/** What is under way is answered; connections are closed when they are idle, after a while in any case. */
+async function closeAll(apps: readonly FastifyInstance[], timers: Timers): Promise<void> {
+  const closed = new AbortController();
+  const closing = Promise.all(apps.map((app) => app.close())).finally(() => closed.abort());
+  for (let ms = 0; ms < CLOSE_MS_MAX && !closed.signal.aborted; ms += IDLE_LOOK_MS) {
+    for (const app of apps) app.server.closeIdleConnections();
+    await timers.pause(IDLE_LOOK_MS, closed.signal);
+  }
+  for (const app of apps) app.server.closeAllConnections();
+  await closing;
+}
+
+interface Listening {
+  readonly routes: readonly Route[];
+  readonly host: string;
+  readonly port: number;
+}
+
+function listenersOf(options: ServerOptions): readonly Listening[] {
+  const { admin = 'off', host, port, publicMetrics = false } = options;
+  const every = ROUTES.map((route) =>
+    publicMetrics && route.name === 'readMetrics' ? { ...route, allows: 'public' as const } : route,
+  );
+  const isMain = (route: Route): boolean => admin === 'main' || route.listener !== 'admin';
+  const isAdmin = ({ listener, allows }: Route): boolean =>
+    listener === 'admin' || allows === 'public';
+  const main = { host: host ?? LOOPBACK, port: port ?? DEFAULT_PORT };
+  const all = [{ ...main, routes: every.filter(isMain) }];
+  if (typeof admin !== 'object') return all;
+  const other = { host: admin.host ?? LOOPBACK, port: admin.port };
+  return [...all, { ...other, routes: every.filter(isAdmin) }];
+}
+
+const LOOPBACK = '127.0.0.1';
 export const DEFAULT_PORT = 7_433;
-
-async function listen(app: FastifyInstance, host: string, port: number): Promise<FastifyInstance> {
-  await app.listen({ host, port });
-  return app;
-}
 
 function urlOf(app: FastifyInstance, isTls: boolean): string {
   const { address, port, family } = app.server.address() as AddressInfo;

@@ -1,8 +1,18 @@
 // How a coordinator is opened from code. `holdfast serve` reads the same from a file, the environment and
 // flags (config.ts).
 
+import type { LinkOptions } from '../engine/answer-links.ts';
 import type { CoordinatorStore } from '../store/contract/execution-store.ts';
 import type { Clock } from '../support/clock.ts';
+import { InvalidInput } from '../support/fault.ts';
+import {
+  boundedText,
+  optionalBooleans,
+  readOptions,
+  requireMethods,
+  shown,
+  wholeNumber,
+} from '../support/options.ts';
 import type { Random } from '../support/random.ts';
 import type { Timers } from '../support/timer.ts';
 
@@ -18,7 +28,11 @@ export interface ServerOptions {
   readonly admin?: 'off' | 'main' | { readonly host?: string; readonly port: number };
   /** Sees to schedules, deadlines, awaits and bulk acts; one that only answers does not. Default true. */
   readonly tends?: boolean;
+  /** Keys that sign answer links; without them there are none. */
+  readonly links?: LinkOptions;
   readonly limits?: Partial<HttpLimits>;
+  /** `/metrics` without a key, for a scraper that has none. Default false. */
+  readonly publicMetrics?: boolean;
   readonly trustProxy?: boolean | string;
   readonly tls?: { readonly key: string; readonly cert: string };
   readonly log?: ServerLog;
@@ -35,6 +49,8 @@ export interface HttpLimits {
   readonly openMax: number;
   /** How long a request may take to arrive. */
   readonly requestMs: number;
+  /** How long a worker has to check an answer that only it can check. */
+  readonly relayAnswersMs: number;
 }
 
 export const DEFAULT_HTTP_LIMITS: HttpLimits = Object.freeze({
@@ -42,10 +58,89 @@ export const DEFAULT_HTTP_LIMITS: HttpLimits = Object.freeze({
   requestsPerMinute: 600_000,
   openMax: 10_000,
   requestMs: 30_000,
+  relayAnswersMs: 10_000,
 });
+
+/** What each may be. */
+export const HTTP_LIMIT_RANGES: Readonly<
+  Record<keyof HttpLimits, { readonly min: number; readonly max: number }>
+> = {
+  bodyBytesMax: { min: 1_024, max: 2 ** 30 },
+  requestsPerMinute: { min: 1, max: 2 ** 31 },
+  openMax: { min: 1, max: 2 ** 20 },
+  requestMs: { min: 100, max: 600_000 },
+  relayAnswersMs: { min: 1, max: 600_000 },
+};
 
 /** What a server tells whoever runs it. Never a secret. */
 export interface ServerLog {
   info(message: string, about?: object): void;
   fault(message: string, error: unknown): void;
+}
+
+const NAMES: readonly (keyof ServerOptions)[] = [
+  ...(['store', 'host', 'port', 'auth', 'admin', 'tends', 'limits', 'trustProxy', 'tls'] as const),
+  ...(['links', 'publicMetrics', 'log', 'clock', 'timers', 'random'] as const),
+];
+
+const PORTS = { min: 0, max: 65_535 };
+const TEXT_BYTES_MAX = 1_024;
+const PEM_BYTES_MAX = 2 ** 20;
+
+/** What was given, each checked; the store is checked by the engine. */
+export function readServerOptions(given: ServerOptions): ServerOptions {
+  const options = readOptions('openServer', given, NAMES);
+  const { host, port, auth, trustProxy, tls, log, clock, timers, random } = options;
+  if (host !== undefined) boundedText('openServer: host', host, TEXT_BYTES_MAX);
+  if (port !== undefined) wholeNumber('openServer: port', port, PORTS);
+  if (auth !== undefined && auth !== 'keys' && auth !== 'off') {
+    throw new InvalidInput(`openServer: auth must be "keys" or "off"; got ${shown(auth)}.`);
+  }
+  if (trustProxy !== undefined && typeof trustProxy !== 'boolean') {
+    boundedText('openServer: trustProxy', trustProxy, TEXT_BYTES_MAX);
+  }
+  const { tends, publicMetrics } = options;
+  optionalBooleans('openServer', { tends, publicMetrics });
+  if (log !== undefined) requireMethods('openServer: log', log, ['info', 'fault']);
+  if (clock !== undefined) requireMethods('openServer: clock', clock, ['wallMs', 'monotonicMs']);
+  if (timers !== undefined) requireMethods('openServer: timers', timers, ['after', 'pause']);
+  if (random !== undefined) requireMethods('openServer: random', random, ['next', 'uuid']);
+  return {
+    ...options,
+    ...(options.admin === undefined ? {} : { admin: readAdmin(options.admin) }),
+    ...(options.limits === undefined ? {} : { limits: readLimits(options.limits) }),
+    ...(tls === undefined ? {} : { tls: readTls(tls) }),
+  };
+}
+
+type Admin = NonNullable<ServerOptions['admin']>;
+
+function readAdmin(given: Admin): Admin {
+  if (given === 'off' || given === 'main') return given;
+  const admin = readOptions('openServer: admin', given, ['host', 'port']);
+  wholeNumber('openServer: admin.port', admin.port, PORTS);
+  if (admin.host !== undefined) boundedText('openServer: admin.host', admin.host, TEXT_BYTES_MAX);
+  return admin;
+}
+
+function readLimits(given: Partial<HttpLimits>): Partial<HttpLimits> {
+  const names = Object.keys(HTTP_LIMIT_RANGES) as (keyof HttpLimits)[];
+  const limits = readOptions('openServer: limits', given, names);
+  for (const name of names) {
+    const value = limits[name];
+    if (value !== undefined) {
+      wholeNumber(`openServer: limits.${name}`, value, HTTP_LIMIT_RANGES[name]);
+    }
+  }
+  return limits;
+}
+
+function readTls(given: NonNullable<ServerOptions['tls']>): NonNullable<ServerOptions['tls']> {
+  const { key, cert } = readOptions('openServer: tls', given, ['key', 'cert']);
+  boundedText('openServer: tls.cert', cert, PEM_BYTES_MAX);
+  // Never shown, whatever it is.
+  if (typeof key !== 'string' || key === '') {
+    throw new InvalidInput('openServer: tls.key must be the private key as PEM text.');
+  }
+  return { key, cert };
 }

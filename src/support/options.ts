@@ -133,6 +133,16 @@ export function boundedText(what: string, value: unknown, bytesMax: number): str
   return value;
 }
 
+/** Of a coordinator. A password or a key in it is not shown. */
+export function requireUrl(what: string, value: unknown): void {
+  const isUrl = typeof value === 'string' && URL.canParse(value) && /^https?:/i.test(value);
+  if (isUrl) return;
+  const kind = typeof value === 'string' ? 'other text' : shown(value);
+  throw new InvalidInput(
+    `${what}: url must be one of http or https, such as http://127.0.0.1:7433; got ${kind}.`,
+  );
+}
+
 /** The properties of an object whose names are the caller's, for the same reason as `readOptions`. */
 export function readEntries(what: string, value: unknown): readonly (readonly [string, unknown])[] {
   try {

@@ -105,8 +105,9 @@ export class Link {
     try {
       return await content();
     } catch (cause) {
+      const fault = lost(ask, this.#base, cause);
       this.#current += 1;
-      throw lost(ask, this.#base, cause);
+      throw fault;
     }
   }
 }
@@ -119,7 +120,7 @@ function typeOf({ body, bytes }: Ask): Readonly<Record<string, string>> {
 /** No answer came. Where nothing can have been sent, it is known that nothing was done. */
 function lost({ isRead, path }: Ask, base: string, cause: unknown): Fault {
   const code = (cause as { cause?: { code?: unknown } }).cause?.code;
-  const message = `The coordinator at ${base} did not answer ${path}${typeof code === 'string' ? ` (${code})` : ''}.`;
+  const message = `The coordinator at ${base} did not answer ${path}${typeof code === 'string' ? ` (${code})` : ''}. Is it running, and is this its address?`;
   const isUnsent = code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === 'EHOSTUNREACH';
   return isRead === true || isUnsent
     ? new StoreUnavailable(message, { cause })

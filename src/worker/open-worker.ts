@@ -2,16 +2,19 @@
 // engine; what is not there is what needs the store itself (ctx.transaction).
 
 import { Holdfast } from '../engine/holdfast.ts';
-import type { HoldfastOptions } from '../engine/holdfast-options.ts';
+import { type HoldfastOptions, limitsOf } from '../engine/holdfast-options.ts';
 import { pipelinesByName } from '../engine/known-pipelines.ts';
 import type { Worker, WorkerOptions } from '../engine/worker.ts';
-import { readOptions } from '../support/options.ts';
+import { resolveWorkerOptions } from '../engine/worker-options.ts';
+import { boundedText, readOptions, requireMethods, requireUrl } from '../support/options.ts';
 import { systemTimers } from '../support/timer.ts';
 import { Link } from './link.ts';
 import { type Hello, remoteStore } from './remote-store.ts';
 
+export type { Worker } from '../engine/worker.ts';
+
 export interface RemoteWorkerOptions
-  extends WorkerOptions,
+  extends Omit<WorkerOptions, 'reconcileMs'>,
     Pick<HoldfastOptions, 'codec' | 'observer' | 'payloads'> {
   /** Of one coordinator or of several on the same store, such as http://127.0.0.1:7433. */
   readonly url: string | readonly string[];
@@ -27,11 +30,9 @@ const NAMES: readonly (keyof RemoteWorkerOptions)[] = [
 ];
 
 export async function openWorker(given: RemoteWorkerOptions): Promise<Worker> {
-  const { url, key, project, codec, observer, payloads, ...options } = readOptions(
-    'openWorker',
-    given,
-    NAMES,
-  );
+  const read = readOptions('openWorker', given, NAMES);
+  checkFirst(read);
+  const { url, key, project, codec, observer, payloads, ...options } = read;
   const timers = systemTimers;
   const link = new Link({ url, timers, ...(key && { key }), ...(project && { project }) });
   const hello = await link.json<Hello>({ method: 'GET', path: '/v1/work', isRead: true });
@@ -49,6 +50,20 @@ export async function openWorker(given: RemoteWorkerOptions): Promise<Worker> {
     await store.close();
   });
 }
+
+/** Before anything is sent: what is wrong here is no matter of the coordinator's. */
+function checkFirst(read: RemoteWorkerOptions): void {
+  const { url, key, project, codec, observer, payloads, ...options } = read;
+  requireUrl('openWorker', url);
+  if (key !== undefined) boundedText('openWorker: key', key, WORD_BYTES_MAX);
+  if (project !== undefined) boundedText('openWorker: project', project, WORD_BYTES_MAX);
+  if (codec !== undefined) requireMethods('openWorker: codec', codec, ['encode', 'decode']);
+  if (observer !== undefined) requireMethods('openWorker: observer', observer, ['report']);
+  limitsOf(payloads);
+  resolveWorkerOptions(options);
+}
+
+const WORD_BYTES_MAX = 256;
 
 /** When the worker stops, what was opened for it is closed. */
 function withEnd(worker: Worker, close: () => Promise<void>): Worker {

@@ -2,6 +2,7 @@
 // that a thousand executions cost a few requests, as they cost a few commits in the coordinator's store.
 
 import type { WritesAnswer } from '../protocol/messages/work.ts';
+import { atEndOfTurn } from '../support/timer.ts';
 import { faultOf, type Link } from './link.ts';
 
 interface Waiting {
@@ -39,7 +40,7 @@ export class WriteQueue {
   #plan(): void {
     if (this.#isPlanned || this.#underWay >= REQUESTS_MAX) return;
     this.#isPlanned = true;
-    queueMicrotask(() => {
+    atEndOfTurn(() => {
       this.#isPlanned = false;
       const batch = this.#waiting.splice(0, BATCH_MAX);
       if (batch.length === 0) return;
@@ -64,7 +65,7 @@ export class WriteQueue {
         path: '/v1/work/writes',
         body: { writes },
       });
-      batch.forEach((each, nth) => settle(each, answers[nth]));
+      for (const [nth, each] of batch.entries()) settle(each, answers[nth]);
     } catch (fault) {
       for (const each of batch) each.reject(fault);
     }

@@ -75,6 +75,72 @@ test('retries with a long backoff happen at their time', async () => {
   assert.deepEqual(await handle.result(), ['00:00', '01:00', '03:00']);
 });
 
+test('what was begun before a checkpoint is not what is begun after it, however often it parked', async () => {
+  const hours: number[] = [];
+  const start = new Date('2026-01-01');
+  const polling = pipeline({
+    name: 'polling',
+    async run(ctx) {
+      let polls = (ctx.restored as { readonly polls: number } | undefined)?.polls ?? 0;
+      for (; polls < 4; polls += 1) {
+        await ctx.sleep(3_600_000);
+        hours.push((stage.clock.wallMs() - start.getTime()) / 3_600_000);
+        await ctx.checkpoint({ polls: polls + 1 });
+      }
+    },
+  });
+  const tries: number[] = [];
+  const trying = pipeline({
+    name: 'trying',
+    async run(ctx) {
+      let page = (ctx.restored as { readonly page: number } | undefined)?.page ?? 1;
+      for (; page < 4; page += 1) {
+        const retry = { attempts: 3, initialMs: 3_600_000, maxMs: DAY_MS };
+        const work = ({ attempt }: { readonly attempt: number }): void => {
+          tries.push(page * 10 + attempt);
+          if (attempt < 3) throw new Error('not yet');
+        };
+        await ctx.step('page', work, { retry });
+        await ctx.checkpoint({ page: page + 1 });
+      }
+    },
+  });
+  await using stage = await openTestHoldfast({ pipelines: [polling, trying], start });
+  const polled = await stage.holdfast.submit(polling, undefined);
+  const tried = await stage.holdfast.submit(trying, undefined);
+  await stage.advance(2 * DAY_MS);
+  await Promise.all([polled.result(), tried.result()]);
+  assert.deepEqual(hours.map(Math.floor), [1, 2, 3, 4]);
+  assert.deepEqual(tries, [11, 12, 13, 21, 22, 23, 31, 32, 33]);
+});
+
+test('a job keeps to its rate, also when its worker is lost between two pages', async () => {
+  let isDown = true;
+  const failing = pipeline({
+    name: 'failing',
+    run(ctx) {
+      if (isDown) throw new Error('down');
+      return ctx.now().getTime();
+    },
+  });
+  await using stage = await openTestHoldfast({ pipelines: [failing] });
+  const { holdfast } = stage;
+  for (let nth = 0; nth < 30; nth += 1) await holdfast.submit(failing, undefined);
+  await stage.advance(0);
+  isDown = false;
+  const job = await holdfast.bulk.redrive({ perSecond: 5 });
+  const done: number[] = [];
+  for (let second = 0; second < 5; second += 1) {
+    await stage.advance(500);
+    if (second % 2 === 1) await stage.restart();
+    done.push((await holdfast.bulk.items(job.id)).length);
+    await stage.advance(500);
+  }
+  assert.deepEqual(done, [5, 10, 15, 20, 25]);
+  await stage.advance(10_000);
+  assert.deepEqual(await job.result(), { seen: 30, outcomes: { submitted: 30 } });
+});
+
 test('W-6: an await of a week with a reminder is tested in no time, on time', async () => {
   const told: string[] = [];
   const day = (): string => new Date(stage.clock.wallMs()).toISOString().slice(8, 10);

@@ -109,6 +109,23 @@ test('T-4: a cluster whose term has gone back is a copy of an earlier time, and 
   await store.close();
 });
 
+test('T-4, S-2: a holder whose grant a restored copy does not have learns of it with its next heartbeat', async () => {
+  const { store, prefix } = await openFresh();
+  const session = await openSession({ store, owner: 'ann', ttlMs: 60_000 });
+  const [lost, kept] = [await session.acquire(KEY), await session.acquire('invoice/2')];
+  assert.ok(lost.kind === 'acquired' && kept.kind === 'acquired');
+  for (const { key } of await raw.list(prefix)) {
+    if (key.endsWith(KEY)) await raw.deleteBelow(key);
+  }
+  await raw.put(`${prefix}meta/cluster`, JSON.stringify({ cluster: '1', term: 1 }));
+  assert.ok((await fenceOf(store)) > lost.lease.fence);
+  assert.equal((await session.heartbeat()).kind, 'alive');
+  assert.equal(lost.lease.remainingMs(), 0);
+  assert.ok(kept.lease.remainingMs() > 0);
+  await session.close();
+  await store.close();
+});
+
 test('U-1: a write whose answer is lost is unknown, one that found no member is known not to be done', async (t) => {
   const { store } = await openFresh();
   const ann = await someone(store, 'ann', LONG);
@@ -139,6 +156,7 @@ test('options that can never work are refused by name', async () => {
     [{ endpoints: [] }, /endpoints must be an array/],
     [{ endpoints: ['10.0.0.1:2379'] }, /must be http:\/\/ or https:/],
     [{ endpoints: ['http://a:1', 'https://b:1'] }, /all http:\/\/ or all https:/],
+    [{ endpoints: ['http://ann:pw@a:1'] }, /may not have a user/],
     [{ endpoints, prefix: 'no-slash' }, /must end with "\/"/],
     [{ endpoints, tls: {} }, /tls is for https/],
     [{ endpoints, url: 'x' }, /no option "url"/],

@@ -67,6 +67,22 @@ test('T-4: another timeline or system raises the epoch before the next grant', a
   await store.close();
 });
 
+test('T-4, S-2: a holder whose grant a failover took back learns of it with its next heartbeat', async () => {
+  const store = await openPostgresStore({ url: server.url, schema: 'forgotten' });
+  const session = await openSession({ store, owner: 'ann', ttlMs: 60_000 });
+  const [lost, kept] = [await session.acquire(KEY), await session.acquire('invoice/2')];
+  assert.ok(lost.kind === 'acquired' && kept.kind === 'acquired');
+  // As on a standby that had not received the last grant.
+  await asRoot(`delete from forgotten.lease where key = '${KEY}'`);
+  await asRoot("update forgotten.meta set timeline = timeline - 1, started_at = 'epoch'");
+  assert.ok((await fenceOf(store)) > lost.lease.fence);
+  assert.equal((await session.heartbeat()).kind, 'alive');
+  assert.equal(lost.lease.remainingMs(), 0);
+  assert.ok(kept.lease.remainingMs() > 0);
+  await session.close();
+  await store.close();
+});
+
 test('an ordinary role that owns its schema is enough', async () => {
   await asRoot(
     'create role plain login; create schema plain authorization plain; grant connect on database postgres to plain',

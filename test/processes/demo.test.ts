@@ -27,7 +27,7 @@ const TOLD: readonly RegExp[] = [
   /Read next: README\.md, then docs\/spec\/lease\.md/,
 ];
 
-test('P1: `npm start` tells the story of a frozen worker, with and without the check, and it comes out as told', async () => {
+test('P1: `npm run demo` tells the story of a frozen worker, with and without the check, and it comes out as told', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-demo-'));
   const { FORCE_COLOR: _, ...env } = process.env;
   const demo = spawn(process.execPath, [MAIN], {

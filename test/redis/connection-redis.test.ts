@@ -59,6 +59,29 @@ test('U-1: a verb whose answer never came is unknown; the next one finds a conne
   assert.equal(opened.kind, 'opened');
 });
 
+test('a store is closed although the connection that was to hear hints found no server', async (t) => {
+  const redis = await serverFor(t);
+  const store = await openRedisStore({ url: redis.url });
+  await redis.kill();
+  store.onHint(() => assert.fail('nobody is there to give one'));
+  await store.close();
+});
+
+test('a server that has stood still is closed and cannot be opened, and keeps nobody waiting', async (t) => {
+  const { url } = await serverFor(t);
+  const store = await openRedisStore({ url, silenceMs: 300 });
+  const pid = Number(/process_id:(\d+)/.exec(String(await send(url, 'INFO', 'server')))?.[1]);
+  process.kill(pid, 'SIGSTOP');
+  const asked = assert.rejects(store.sessions.open(OPENING), { name: 'OutcomeUnknown' });
+  await store.close();
+  await asked;
+  await assert.rejects(openRedisStore({ url, silenceMs: 300 }), {
+    name: 'StoreUnavailable',
+    message: /did not answer\. Nothing was changed/,
+  });
+  process.kill(pid, 'SIGCONT');
+});
+
 test('a server that is full refuses for now, and nothing has changed', async (t) => {
   const { url } = await serverFor(t);
   const store = await storeAt(t, url);

@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { openSession, parseLeaseKey } from '../../src/index.ts';
 import { epochOf } from '../../src/lease/fence.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
+import { revoking } from '../../src/testing/lease-contract/someone.ts';
 import { until } from '../processes/stage/until.ts';
 import type { PrivateRedis } from '../services/redis.ts';
 import { fenceOf, freePort, kindsOf, send, serverFor, storeAt, take, whenBack } from './scene.ts';
@@ -77,6 +78,25 @@ test('T-3, T-4: a grant that a failover took back is not issued again, and its h
   await until('its notices made it look', () => lost.remainingMs() === 0);
   assert.equal((await kept.checkpoint('row 42')).kind, 'saved', 'the other one is still there');
   assert.ok(!(await kindsOf(other)).includes('alarm'), 'the store found out by itself');
+});
+
+test('T-4: a notice that a failover took back does not hide the one that the failover gives', async (t) => {
+  const { primary, promote, failOver } = await pairOf(t);
+  const store = await storeAt(t, primary.url);
+  await using session = await openSession({ store, owner: 'ann', ttlMs: 60_000 });
+  await promote();
+  const lost = await take(session, 'invoice/2');
+  const revoked = await take(session, 'invoice/3');
+  assert.equal((await store.leases.revoke(revoking(revoked))).kind, 'revoked');
+  await session.heartbeat();
+  await until('it has seen that notice', () => revoked.remainingMs() === 0);
+  await failOver();
+
+  const other = await storeAt(t, primary.url);
+  await whenBack(() => store.sessions.inspect(session.id));
+  await session.heartbeat();
+  await until('its notices made it look', () => lost.remainingMs() === 0);
+  assert.ok((await fenceOf(other, 'invoice/2')) > lost.fence);
 });
 
 test('T-4: a holder that shows a forgotten fence first makes the epoch rise, and halts nothing', async (t) => {

@@ -13,7 +13,11 @@ export async function snapshot(store: CoordinatorStore): Promise<string> {
   return JSON.stringify([
     all,
     histories,
-    await executions.interactions({ project, limit: 1_000 }),
+    // That an answer came too late is counted, and is a refusal all the same.
+    (await executions.interactions({ project, limit: 1_000 })).map((each) => ({
+      ...each,
+      interaction: { ...each.interaction, late: 0 },
+    })),
     await executions.schedules({ project, limit: 1_000 }),
     await executions.templates({ project, limit: 1_000 }),
     await access.projects({ limit: 1_000 }),

@@ -53,6 +53,8 @@ export const EXTRA_FILES: Readonly<Record<string, Readonly<Record<string, string
     'grant-lease.ts': 'the statement of acquire, too long to share a file',
     'delete-old.ts': 'the deletions of sweep, too long to share a file',
     'migrate.ts': 'only SQL stores have tables',
+    'inspect-store.ts':
+      'what can be said of it before it is opened, which only stores with tables have',
     'executions/append-outside.ts': 'the event of somebody who does not own the execution',
     'executions/candidates.ts': 'which executions a claim may have, too long to share a file',
     'executions/close-awaits.ts': 'what an end does to open awaits, too long to share a file',
@@ -68,6 +70,7 @@ export const EXTRA_FILES: Readonly<Record<string, Readonly<Record<string, string
     'executions/rates.ts': 'the turns of rate keys',
     'executions/reconcile-facts.ts': 'what is compared with each other, part by part',
     'executions/reconcile-waiting.ts': 'what waits and could wake, too long to share a file',
+    'executions/ready-rows.ts': 'what a claim reads of what is ready, too long to share a file',
     'executions/strays.ts': 'claims whose answer was lost with the commit',
     'executions/take-claims.ts': 'what a claim does to the executions that were chosen',
     'executions/owner-view.ts': 'what refusals are explained from',
@@ -104,6 +107,8 @@ export const EXTRA_FILES: Readonly<Record<string, Readonly<Record<string, string
     'lost-race.ts': 'statement and decision are two here, and the row may move in between',
     'hints.ts': 'LISTEN and NOTIFY between processes',
     'migrate.ts': 'only SQL stores have tables',
+    'inspect-store.ts':
+      'what can be said of it before it is opened, which only stores with tables have',
     'committer.ts': 'group commit of what executions write: many operations, one statement',
     'executions/arrays.ts': 'array literals, as unnest takes them',
     'executions/await-verbs.ts': 'names the verbs of awaits, too many to share a file',

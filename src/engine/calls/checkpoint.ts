@@ -12,6 +12,12 @@ export async function checkpoint(run: Run, state: unknown): Promise<void> {
     );
   }
   run.saga.assertMayForget();
+  const { unasked } = run;
+  if (unasked !== undefined) {
+    // What the code has not asked for yet would be forgotten.
+    run.events.drifted({ expected: unasked.body.key, found: 'ctx.checkpoint', seq: unasked.seq });
+    return new Promise<never>(() => undefined);
+  }
   run.pipeline.validateCheckpoint?.(state);
   const payload = await run.config.payloads.encode('A checkpoint', state);
   if (run.cancelled !== undefined) throw run.cancelled;

@@ -32,6 +32,7 @@ export class StepCall<Output> implements Call, Entry {
   /** Failed attempts that are known to have had no effect. */
   #harmless = 0;
   #mayHaveRun = false;
+  #isDropped = false;
   #cancelTimer: (() => void) | undefined;
 
   constructor(run: Run, plan: StepPlan<Output>, promised: PromiseWithResolvers<Output>) {
@@ -93,6 +94,12 @@ export class StepCall<Output> implements Call, Entry {
     this.#cancelTimer?.();
   }
 
+  /** The rest goes on without it: whatever becomes of an attempt that is under way, nobody is told. */
+  drop(): void {
+    this.#isDropped = true;
+    this.#cancelTimer?.();
+  }
+
   #attemptAt(dueAt: Instant | undefined): void {
     if (this.#run.isOver) return;
     const delayMs = dueAt === undefined ? 0 : dueAt - this.#run.storeNow();
@@ -141,9 +148,19 @@ export class StepCall<Output> implements Call, Entry {
   }
 
   /** Whether nobody wants its outcome any more. Y-1: what can be undone is recorded all the same. */
-  get #isUnwanted(): boolean {
+  #isUnwanted(): boolean {
     const { isOver, cancelled } = this.#run;
-    return isOver || (cancelled !== undefined && this.#plan.compensation === undefined);
+    return (
+      this.#wasDropped() ||
+      isOver ||
+      (cancelled !== undefined && this.#plan.compensation === undefined)
+    );
+  }
+
+  /** Asked once, when an attempt has ended. */
+  #wasDropped(): boolean {
+    if (this.#isDropped) this.#isActive(false);
+    return this.#isDropped;
   }
 
   /** Only who watches wants to know how long it took. */
@@ -177,7 +194,7 @@ export class StepCall<Output> implements Call, Entry {
 
   #record(output: { readonly value: Output }, payload: Payload, startedAt: number): void {
     const run = this.#run;
-    if (this.#isUnwanted) return;
+    if (this.#isUnwanted()) return;
     const { key, name, compensation } = this.#plan;
     const attempts = this.#failed === 0 ? '' : `,"attempt":${this.#failed + 1}`;
     const again = this.#mayHaveRun ? ',"again":true' : '';
@@ -212,6 +229,7 @@ export class StepCall<Output> implements Call, Entry {
     const run = this.#run;
     const value = this.#output as Output;
     run.mayHaveRun = false;
+    if (this.#wasDropped()) return;
     if (run.settlesAtOnce(this, at)) this.#promised.resolve(value);
     else {
       const body = { key: this.#plan.key };
@@ -223,7 +241,7 @@ export class StepCall<Output> implements Call, Entry {
 
   #failedWith(error: unknown, startedAt: number): void {
     const run = this.#run;
-    if (this.#isUnwanted) return;
+    if (this.#isUnwanted()) return;
     const { key, name, retry } = this.#plan;
     const rule = ruleFor(retry, error);
     const failure: Failure = {
@@ -256,6 +274,7 @@ export class StepCall<Output> implements Call, Entry {
       event: { kind: 'step-failed', name, body: JSON.stringify(body) as Payload },
       stored: (at) => {
         run.mayHaveRun = false;
+        if (this.#wasDropped()) return;
         if (body.saga === true) run.saga.registered += 1;
         if (isRetried) this.#attemptAt((at + decision.delayMs) as Instant);
         else run.settle({ kind: 'step-failed', body, at, seq: 0 });

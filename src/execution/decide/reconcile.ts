@@ -6,7 +6,7 @@ import { chainEnd, chainState, type SessionChain } from '../../lease/session.ts'
 import { type Instant, laterBy } from '../../support/clock.ts';
 import type { AwaitUnit, Interaction } from '../await.ts';
 import { type ExecutionRecord, isTerminal, type Status } from '../execution.ts';
-import type { HistoryEvent } from '../history.ts';
+import { type HistoryEvent, NAMED_CALLS_MAX } from '../history.ts';
 import type { InvariantName, Violation } from '../invariants.ts';
 import type { ExecutionId, Payload, PipelineName, ProjectName } from '../names.ts';
 import type { NewMessage } from './deliver.ts';
@@ -19,8 +19,6 @@ export const STRANDED_MS = 300_000;
 export const UNSWEPT_MS = 60_000;
 /** A parent that has more children is not compared with them (Z-2). */
 export const CHILDREN_MAX = 1_000;
-/** A `parked` event names so many calls; there may be more that it does not name. */
-const NAMED_MAX = 10;
 
 interface About {
   readonly execution: ExecutionId;
@@ -109,7 +107,7 @@ function isForNothing(facts: WaitingFacts): boolean {
 /** Z-21: only when all that it waits for is known. */
 function isKnownSignalless(body: string | undefined): boolean {
   const calls = (JSON.parse(body ?? '{}') as { readonly for?: readonly string[] }).for;
-  if (calls === undefined || calls.length >= NAMED_MAX) return false;
+  if (calls === undefined || calls.length >= NAMED_CALLS_MAX) return false;
   return !calls.some((call) => call.startsWith('signal:'));
 }
 

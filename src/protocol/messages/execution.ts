@@ -19,15 +19,15 @@ import {
 } from './words.ts';
 
 const label = Type.Union([Type.String({ maxLength: 256 }), Type.Number(), Type.Boolean()]);
-const attributes = Type.Record(Type.String(), label, { maxProperties: 100 });
-const tags = Type.Array(name, { maxItems: 100 });
+export const attributes = Type.Record(Type.String(), label, { maxProperties: 100 });
+export const tags = Type.Array(name, { maxItems: 100 });
 
-const concurrency = Type.Object(
+export const concurrency = Type.Object(
   { key: name, limit: Type.Integer({ minimum: 1, maximum: 1_000_000 }) },
   CLOSED,
 );
 
-const rate = Type.Object(
+export const rate = Type.Object(
   {
     key: name,
     limit: Type.Integer({ minimum: 1, maximum: 1_000_000 }),

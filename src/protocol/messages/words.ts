@@ -15,6 +15,8 @@ export const executionId = Type.String({
   description: 'A UUID of version 7; ids that were made later sort later.',
 });
 
+export const uuid = Type.String({ pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' });
+
 export const name = Type.String({ minLength: 1, maxLength: NAME_MAX });
 export const reason = Type.String({ maxLength: REASON_MAX });
 
@@ -31,6 +33,10 @@ export const durationMs = Type.Integer({ minimum: 0, maximum: 100 * 366 * 86_400
 export const waitMs = Type.Integer({ minimum: 0, maximum: 60_000 });
 
 export const value = Type.Unknown({ description: 'Any JSON.' });
+
+export const sealed = Type.Boolean({
+  description: 'A value went through a codec that this coordinator does not have.',
+});
 
 export const fence = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 export const count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });

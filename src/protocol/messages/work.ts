@@ -69,6 +69,7 @@ export const submission = Type.Object(
       Type.Object({ id: name, version: Type.Integer({ minimum: 1 }) }, CLOSED),
     ),
     submittedBy: Type.Optional(text),
+    scheduled: Type.Optional(Type.Object({ id: name, at: count }, CLOSED)),
     concurrency: Type.Optional(Type.Object(keyed, CLOSED)),
     rate: Type.Optional(Type.Object({ ...keyed, perMs: durationMs }, CLOSED)),
     deadlineMs: Type.Optional(durationMs),

@@ -3,6 +3,7 @@
 import type { CommandAnswer } from '../../store/contract/execution-store.ts';
 import { actBody, commandAnswer, idParams, signalBody } from '../messages/execution.ts';
 import { refused } from './problems.ts';
+import { requireOpenName } from './reserved.ts';
 import { type Reply, type Route, route } from './route.ts';
 
 const ANSWERS = {
@@ -10,7 +11,7 @@ const ANSWERS = {
   409: { what: 'It has ended.' },
 } as const;
 
-function replyOf(answer: CommandAnswer): Reply {
+export function commandReply(answer: CommandAnswer): Reply {
   if (answer.kind === 'refused') throw refused(answer);
   return { status: 200, body: { kind: answer.kind, status: answer.status } };
 }
@@ -27,7 +28,7 @@ function act(verb: 'cancel' | 'pause' | 'resume', summary: string): Route {
     answers: ANSWERS,
     async handle({ holdfast }, { params, body, caller }) {
       const acting = { project: caller.project, by: caller.name, ...body };
-      return replyOf(await holdfast[verb](params.id, acting));
+      return commandReply(await holdfast[verb](params.id, acting));
     },
   });
 }
@@ -42,8 +43,9 @@ const signal = route({
   body: signalBody,
   answers: ANSWERS,
   async handle({ holdfast }, { params, body, caller }) {
+    requireOpenName('A signal', body.name);
     const message = { ...body, project: caller.project, by: caller.name };
-    return replyOf(await holdfast.signal(params.id, message));
+    return commandReply(await holdfast.signal(params.id, message));
   },
 });
 

@@ -3,9 +3,10 @@
 import { ActRefused, SubmitRefused, TemplateRefused } from '../../engine/failures.ts';
 import type { ExecutionRefusal } from '../../execution/refusal.ts';
 import { describeExecutionRefusal } from '../../execution/refusal.ts';
+import { describeRefusal, type Refusal } from '../../lease/refusal.ts';
 import { Fault, InvalidInput, OutcomeUnknown, StoreUnavailable } from '../../support/fault.ts';
 import type { Problem } from '../messages/problem.ts';
-import { ProblemReply } from './route.ts';
+import { type Caller, ProblemReply } from './route.ts';
 
 const TITLES: Readonly<Record<number, string>> = {
   400: 'The request cannot be understood',
@@ -19,7 +20,7 @@ const TITLES: Readonly<Record<number, string>> = {
   422: 'Refused',
   429: 'Too many requests',
   500: 'A fault of the coordinator',
-  503: 'The store cannot be reached',
+  503: 'Not possible now',
 };
 
 export function problemOf(status: number, code: string, detail: string): Problem {
@@ -34,14 +35,48 @@ const UNKNOWN: ReadonlySet<ExecutionRefusal['why']> = new Set<ExecutionRefusal['
   'await-unknown',
 ]);
 
+const OF_ANSWERS: Readonly<Partial<Record<ExecutionRefusal['why'], number>>> = {
+  'link-invalid': 403,
+  'link-expired': 410,
+  'link-required': 403,
+  'no-worker': 503,
+};
+
 export function refused(refusal: ExecutionRefusal): ProblemReply {
-  const status = UNKNOWN.has(refusal.why) ? 404 : 409;
-  return new ProblemReply(status, refusal.why, describeExecutionRefusal(refusal), refusal);
+  const status = UNKNOWN.has(refusal.why) ? 404 : (OF_ANSWERS[refusal.why] ?? 409);
+  const reply = new ProblemReply(status, refusal.why, describeExecutionRefusal(refusal));
+  reply.refusal = refusal;
+  return reply;
+}
+
+export function refusedByKernel(refusal: Refusal): ProblemReply {
+  const isUnknown = refusal.why === 'session-unknown' || refusal.why === 'key-unknown';
+  const reply = new ProblemReply(isUnknown ? 404 : 409, refusal.why, describeRefusal(refusal));
+  reply.refusal = refusal;
+  return reply;
+}
+
+/** What is of no project is for keys of all projects. */
+export function requireOfAll({ isOfAll }: Caller): void {
+  if (isOfAll) return;
+  throw new ProblemReply(
+    403,
+    'project-denied',
+    'This is of no project, or of all of them. It needs a key of all projects.',
+  );
 }
 
 export function notFound(what: string): ProblemReply {
   return new ProblemReply(404, 'not-found', `There is no ${what} in this project.`);
 }
+
+/** Faults that are the caller's to know of. */
+const OF_FAULTS: Readonly<Record<string, number>> = {
+  'payload-too-large': 413,
+  'execution-unknown': 404,
+  'redrive-impossible': 409,
+  'codec-missing': 409,
+};
 
 /** Total: what nobody expected is a 500 that says nothing of the inside. */
 export function problemFrom(error: unknown): Problem & { readonly isFault: boolean } {
@@ -63,11 +98,9 @@ export function problemFrom(error: unknown): Problem & { readonly isFault: boole
   if (error instanceof StoreUnavailable || error instanceof OutcomeUnknown) {
     return { ...problemOf(503, error.code, error.message), isFault: true };
   }
-  if (error instanceof Fault && error.code === 'payload-too-large') {
-    return { ...problemOf(413, error.code, error.message), isFault: false };
-  }
-  if (error instanceof Fault && error.code === 'execution-unknown') {
-    return { ...problemOf(404, error.code, error.message), isFault: false };
+  const status = error instanceof Fault ? OF_FAULTS[error.code] : undefined;
+  if (error instanceof Fault && status !== undefined) {
+    return { ...problemOf(status, error.code, error.message), isFault: false };
   }
   return {
     ...problemOf(500, 'fault', 'The coordinator could not do this. Its log says why.'),

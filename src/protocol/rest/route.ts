@@ -8,6 +8,7 @@ import type { ProjectName } from '../../execution/names.ts';
 import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { Timers } from '../../support/timer.ts';
+import type { Hints } from './hints.ts';
 
 /** What the handlers of a coordinator work with. */
 export interface Coordinator {
@@ -15,6 +16,11 @@ export interface Coordinator {
   readonly store: CoordinatorStore;
   readonly clock: Clock;
   readonly timers: Timers;
+  readonly hints: Hints;
+  /** Answer links can be made and checked. */
+  readonly hasLinks: boolean;
+  /** Absent where nothing is counted. */
+  readonly metrics?: () => Promise<{ readonly type: string; readonly text: string }>;
 }
 
 /** Who calls, as the server has found out. */
@@ -22,6 +28,8 @@ export interface Caller {
   /** As history, audit and logs name it. */
   readonly name: string;
   readonly project: ProjectName;
+  /** What is of no project, or of another one, is for these only. */
+  readonly isOfAll: boolean;
   readonly roles: ReadonlySet<Role>;
 }
 
@@ -44,6 +52,14 @@ export interface Reply {
   readonly raw?: { readonly type: string; readonly bytes: Uint8Array };
   /** Lines of a stream that goes on until one side ends it. */
   readonly stream?: AsyncIterable<string>;
+}
+
+/** As the audit names it. */
+export function actingFor({ project, name }: Caller): {
+  readonly project: ProjectName;
+  readonly by: string;
+} {
+  return { project, by: name };
 }
 
 export type Listener = 'main' | 'admin';
@@ -100,12 +116,12 @@ export function route<
 export class ProblemReply extends Error {
   readonly status: number;
   readonly code: string;
-  readonly refusal: unknown;
+  /** What the store said, for programs. */
+  refusal: unknown;
 
-  constructor(status: number, code: string, detail: string, refusal?: unknown) {
+  constructor(status: number, code: string, detail: string) {
     super(detail);
     this.status = status;
     this.code = code;
-    this.refusal = refusal;
   }
 }

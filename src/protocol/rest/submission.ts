@@ -2,6 +2,7 @@
 
 import type { SubmitOptions } from '../../engine/holdfast-types.ts';
 import type { SubmitBody } from '../messages/execution.ts';
+import { requireOpenName } from './reserved.ts';
 import { type Call, type Caller, ProblemReply } from './route.ts';
 
 interface Asked {
@@ -22,6 +23,7 @@ export function submissionOf(
   if ((pipeline === undefined) === (template === undefined)) {
     throw new ProblemReply(400, 'invalid-input', 'Say one of pipeline and template.');
   }
+  if (pipeline !== undefined) requireOpenName('A pipeline', pipeline);
   const key = options.key ?? header(KEY_HEADER);
   const traceparent = header('traceparent');
   return {

@@ -5,8 +5,8 @@ import type { SessionMetadata } from '../../lease/session.ts';
 import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
 import { type Caller, type Coordinator, ProblemReply } from './route.ts';
 
-const PROJECT = 'holdfast.project';
-const PIPELINES = 'holdfast.pipelines';
+export const PROJECT = 'holdfast.project';
+export const PIPELINES = 'holdfast.pipelines';
 const KNOWN_MAX = 10_000;
 const METADATA_MAX = 1_024;
 

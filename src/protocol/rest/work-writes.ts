@@ -8,7 +8,9 @@ import type {
   Park,
 } from '../../store/contract/execution-store.ts';
 import type { WriteMessage, WritesAnswer } from '../messages/work.ts';
+import { isIssued } from './issued-fences.ts';
 import { problemFrom } from './problems.ts';
+import { requireOpenName } from './reserved.ts';
 import { type Caller, ProblemReply } from './route.ts';
 
 export type OwnWrite =
@@ -39,7 +41,9 @@ function submissionsIn(message: WriteMessage): readonly Submitted[] {
 }
 
 function requireOwnProject(message: WriteMessage, { project }: Caller): void {
-  if (submissionsIn(message).every((each) => each.project === project)) return;
+  const submissions = submissionsIn(message);
+  for (const each of submissions) requireOpenName('A pipeline', each.pipeline);
+  if (submissions.every((each) => each.project === project)) return;
   throw new ProblemReply(
     403,
     'project-denied',
@@ -79,13 +83,22 @@ function isJson(text: string): boolean {
 
 /** All at once, so that they share commits. What one of them runs into is its own. */
 export async function perform(
-  { executions }: CoordinatorStore,
+  store: CoordinatorStore,
+  caller: Caller,
   writes: readonly OwnWrite[],
 ): Promise<WritesAnswer> {
+  const { executions } = store;
   const answers = await Promise.all(
     writes.map(async (write) => {
+      const { id, fence } = write.request;
       try {
-        return await performOne(executions, write);
+        if (!(await isIssued(store, { id, fence }))) {
+          return { kind: 'refused', why: 'fence-ahead', id, fence } as const;
+        }
+        const answer = await performOne(executions, write);
+        return answer.kind === 'refused'
+          ? await told(executions, caller, { write, answer })
+          : answer;
       } catch (error) {
         const { code, detail } = problemFrom(error);
         return { kind: 'fault', code, detail } as const;
@@ -93,6 +106,18 @@ export async function perform(
     }),
   );
   return { answers };
+}
+
+/** Of an execution that is somebody else's, not even why. Asked only when it was refused anyway. */
+async function told(
+  executions: CoordinatorStore['executions'],
+  { project }: Caller,
+  { write, answer }: { readonly write: OwnWrite; readonly answer: { readonly kind: string } },
+): Promise<{ readonly kind: string }> {
+  const { id } = write.request;
+  const record = await executions.read(id);
+  const refusal = { kind: 'refused', why: 'execution-unknown', id };
+  return record?.project === project ? answer : refusal;
 }
 
 function performOne(

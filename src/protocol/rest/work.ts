@@ -19,6 +19,7 @@ import {
   writesBody,
 } from '../messages/work.ts';
 import { executionFor } from './found.ts';
+import { noteIssued } from './issued-fences.ts';
 import { notFound } from './problems.ts';
 import { ProblemReply, type Route, route } from './route.ts';
 import { withinMs } from './waiting.ts';
@@ -139,6 +140,8 @@ const claim = route({
       project: caller.project,
       ...(body.dice === undefined ? {} : { dice: body.dice }),
     });
+    const claims = answer.kind === 'claimed' ? answer.claims : [];
+    for (const { fence } of claims) noteIssued(coordinator.store, fence);
     return { status: 200, body: answer };
   },
 });
@@ -171,7 +174,7 @@ const writes = route({
     for (const session of new Set(body.writes.map((each) => each.session))) {
       await requireOwnSession(coordinator, caller, session);
     }
-    return { status: 200, body: await perform(coordinator.store, all) };
+    return { status: 200, body: await perform(coordinator.store, caller, all) };
   },
 });
 

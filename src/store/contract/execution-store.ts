@@ -30,13 +30,16 @@ import type { Fence } from '../../lease/fence.ts';
 import type { SessionId } from '../../lease/names.ts';
 import type { KernelStore } from '../../lease/port.ts';
 import type { Instant } from '../../support/clock.ts';
-import type { AccessStore } from './access-store.ts';
-import type { Audited, AuditStore } from './audit-store.ts';
-import type { AwaitStore } from './await-store.ts';
-import type { ReconcileStore } from './reconcile-store.ts';
-import type { RepairStore } from './repair-store.ts';
-import type { ScheduleStore } from './schedule-store.ts';
-import type { TemplateStore } from './template-store.ts';
+import type {
+  AccessStore,
+  Audited,
+  AuditStore,
+  AwaitStore,
+  ReconcileStore,
+  RepairStore,
+  ScheduleStore,
+  TemplateStore,
+} from './beside-executions.ts';
 
 /** A store that keeps executions too: memory, SQLite and PostgreSQL. */
 export interface CoordinatorStore extends KernelStore {

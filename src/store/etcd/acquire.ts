@@ -37,7 +37,9 @@ export async function acquire(database: Database, request: Acquire): Promise<Acq
         // The revision of the transaction is the fence, and what it has read is what is handed over.
         const { entry, lease } = result;
         const { keys } = database.connection;
-        const record = filledIn({ ...lease, fence: fenceOf(entry.epoch, revision) }, (slot) =>
+        const fence = fenceOf(entry.epoch, revision);
+        database.connection.noteFence(fence);
+        const record = filledIn({ ...lease, fence }, (slot) =>
           fetched.get(keys.bytes(lease.key, slot)),
         );
         const own = fetchedChain(entry.own, fetched, keys);

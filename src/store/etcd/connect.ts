@@ -49,6 +49,11 @@ function endpointsOf({ endpoints }: EtcdStoreOptions): readonly URL[] {
       `endpoints must be http:// or https:// URLs, such as http://10.0.0.1:2379; got ${shown(endpoint)}.`,
     );
   });
+  if (urls.some(({ username, password }) => username !== '' || password !== '')) {
+    throw new InvalidInput(
+      'endpoints may not have a user or a password: this store is known to etcd by a client certificate (tls: { ca, cert, key }).',
+    );
+  }
   if (new Set(urls.map(({ protocol }) => protocol)).size > 1) {
     throw new InvalidInput('endpoints must be all http:// or all https://.');
   }

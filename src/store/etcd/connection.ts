@@ -6,6 +6,7 @@ import { StoreCorrupt } from '../../support/fault.ts';
 import type { EtcdClient } from './client.ts';
 import { afterPrefix, type Keys } from './keys.ts';
 import { type Header, type KeyValue, RANGE, type RangeRequest, TXN } from './messages.ts';
+import { lastIssuedIn, toEpoch } from './records.ts';
 import { RevisionLog } from './revision-log.ts';
 import { StoreClock } from './store-clock.ts';
 
@@ -38,9 +39,12 @@ export class Connection {
   readonly keys: Keys;
   readonly log: RevisionLog = new RevisionLog();
   readonly clock: StoreClock;
+  /** Called when the store has gone back to an earlier time, with the revision it is at. */
+  onGoneBack: (revision: number) => void = () => undefined;
   /** What was last seen of a key; null: that it is not there. Only ever a guess. */
   readonly #remembered: Map<string, Kv | null> = new Map();
   #identity: Identity = NOBODY;
+  #seenFence = 0;
 
   constructor(client: EtcdClient, keys: Keys, clock: Clock) {
     this.client = client;
@@ -52,6 +56,15 @@ export class Connection {
   /** The newest that any transaction or read has shown. */
   get identity(): Identity {
     return this.#identity;
+  }
+
+  /** No fence above this is known to this client, by being told it or by the revision it has heard of. */
+  get seenFence(): number {
+    return this.#seenFence;
+  }
+
+  noteFence(fence: number): void {
+    this.#seenFence = Math.max(this.#seenFence, fence);
   }
 
   recall(key: string): Kv | null | undefined {
@@ -72,6 +85,27 @@ export class Connection {
     for (const key of keys) this.#remembered.delete(key);
   }
 
+  /** Who was cut off knows nothing: the store may not be the one that it was. */
+  forgetAll(): void {
+    const epoch = this.#remembered.get(this.keys.epoch);
+    if (epoch) this.noteFence(lastIssuedIn(toEpoch(epoch), this.log.newest));
+    this.#remembered.clear();
+  }
+
+  /**
+   * For answers that all members agree on, to what was asked when `newest` had been heard of. One from
+   * before that is of a copy that was restored: nothing that is known of revisions holds for it.
+   */
+  checkGoneBack(header: Header | undefined, newest: number): void {
+    if (header === undefined || header.revision >= newest) return;
+    this.forgetAll();
+    this.log.clear();
+    this.clock.clear();
+    this.#identity = NOBODY;
+    this.#heard(header);
+    this.onGoneBack(header.revision);
+  }
+
   /** Keys at one moment: now, or at `revision`. */
   async fetch(
     keys: readonly string[],
@@ -87,7 +121,9 @@ export class Connection {
     for (let from = 0; from < keys.length; from += OPERATIONS_MAX) {
       const part = keys.slice(from, from + OPERATIONS_MAX);
       const success = part.map((key) => ({ range: { key: Buffer.from(key), revision: at } }));
+      const { newest } = this.log;
       const answer = await this.client.read(TXN, { compare: [], success, failure: [] });
+      this.checkGoneBack(answer.header, newest);
       at = at === 0 ? (answer.header?.revision ?? 0) : at;
       identity = this.identify(answer.header);
       for (const { range } of answer.responses) {
@@ -104,11 +140,13 @@ export class Connection {
     options: ListOptions = {},
   ): Promise<{ readonly revision: number; readonly kvs: readonly Kv[] }> {
     const { from = prefix, to, ...range } = options;
+    const { newest } = this.log;
     const answer = await this.client.read(RANGE, {
       key: Buffer.from(from),
       rangeEnd: to === undefined ? afterPrefix(prefix) : Buffer.from(to),
       ...range,
     });
+    this.checkGoneBack(answer.header, newest);
     return { revision: answer.header?.revision ?? 0, kvs: answer.kvs.map(toKv) };
   }
 

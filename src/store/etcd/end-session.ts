@@ -1,8 +1,9 @@
 import { decideEnd } from '../../lease/decide/session.ts';
+import { epochOf } from '../../lease/fence.ts';
 import type { EndSession, SessionEnded } from '../../lease/port.ts';
 import type { SessionEnd } from '../../lease/session.ts';
 import type { Database } from './database.ts';
-import { loadChain } from './load-view.ts';
+import { loadChain, loadEpoch } from './load-view.ts';
 import { fromSession, type StoredSession } from './records.ts';
 import type { Transaction } from './transaction.ts';
 
@@ -13,7 +14,7 @@ export async function endSession(database: Database, request: EndSession): Promi
     const decision = decideEnd(chain, request, tx.now);
     if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
     const self = chain.at(-1);
-    if (decision.kind === 'end' && self !== undefined) markEnded(tx, self, decision.end);
+    if (decision.kind === 'end' && self !== undefined) await markEnded(tx, self, decision.end);
     return { kind: 'ended', replayed: decision.kind === 'replay' };
   });
   return result;
@@ -23,12 +24,17 @@ export async function endSession(database: Database, request: EndSession): Promi
  * One write ends every lease of the session and of its descendants (H-1): all writes below it are
  * conditioned on the key that goes here.
  */
-export function markEnded(tx: Transaction, session: StoredSession, end: SessionEnd): void {
+export async function markEnded(
+  tx: Transaction,
+  session: StoredSession,
+  end: SessionEnd,
+): Promise<void> {
   const { keys } = tx;
+  const endedIn = epochOf((await loadEpoch(tx)).origin);
   const { id, owner } = session;
   tx.delete(keys.live(id));
   tx.delete(keys.pulse(id));
-  tx.put(keys.ended(id), fromSession({ ...session, end }));
+  tx.put(keys.ended(id), fromSession({ ...session, end, endedIn }));
   tx.put(keys.gone(end.at, id), end.exit);
   tx.put(keys.ending(id), '');
   tx.append({

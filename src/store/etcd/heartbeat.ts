@@ -77,7 +77,8 @@ async function heartbeat(
     const { result, fetched } = await database.write(async (tx): Promise<Beat> => {
       const { keys } = tx;
       await tx.load([keys.live(request.id)]);
-      const chain = await withNotices(tx, await loadChain(tx, request.id));
+      const stored = await loadChain(tx, request.id);
+      const chain = await withNotices(tx, stored);
       const { now } = tx;
       const decision = decideHeartbeat(chain, request, { policy, now });
       if (decision.kind === 'refuse') {
@@ -89,7 +90,8 @@ async function heartbeat(
       }
       const { session, rejoined } = decision;
       await keepPulse(tx, pulses, { session, before: chain.at(-1) });
-      tx.put(keys.live(session.id), fromSession({ ...session, setAt: now }));
+      const openedIn = stored.at(-1)?.openedIn ?? 1;
+      tx.put(keys.live(session.id), fromSession({ ...session, setAt: now, openedIn }));
       if (rejoined) {
         tx.append({ kind: 'session-rejoined', at: now, session: session.id, owner: session.owner });
       }

@@ -55,12 +55,16 @@ async function joinOthers(database: Database, hints: Hints, began: boolean): Pro
         connection.forget([key]);
         quietly(hints.callCarried(key.slice(keys.pulses.length) as SessionId));
       },
+      cutOff() {
+        connection.forgetAll();
+      },
       missed() {
         quietly(timekeeper.ask());
         quietly(hints.callAwaited());
       },
     },
   });
+  connection.onGoneBack = (revision) => watch.goOnAfter(revision);
   if (began) timekeeper.began();
   else await timekeeper.ask();
   return {

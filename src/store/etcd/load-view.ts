@@ -2,14 +2,16 @@
 // what is loaded as `seen`.
 
 import type { TermView } from '../../lease/decide/term.ts';
+import { epochOf } from '../../lease/fence.ts';
 import type { Checkpoint, LeaseRecord } from '../../lease/lease.ts';
 import type { LeaseKey, SessionId } from '../../lease/names.ts';
-import type { SessionChain } from '../../lease/session.ts';
+import { NOTICES_PER_EPOCH, type SessionChain } from '../../lease/session.ts';
 import { StoreCorrupt } from '../../support/fault.ts';
 import { type Kv, toNumber } from './connection.ts';
 import type { Keys } from './keys.ts';
 import {
   type Epoch,
+  lastIssuedIn,
   plainSession,
   type StoredCheckpoint,
   type StoredSession,
@@ -72,15 +74,17 @@ export function fetchedChain(
 }
 
 /** The same with the number of its notices, for whoever is told it. */
-export async function withNotices<Chain extends SessionChain>(
+export async function withNotices(
   tx: Transaction,
-  chain: Chain,
+  chain: readonly StoredSession[],
 ): Promise<SessionChain> {
   const self = chain.at(-1);
   if (self === undefined) return chain;
   const key = tx.keys.notices(self.id);
-  await tx.load([key]);
-  const notices = toNumber(tx.get(key)) ?? 0;
+  await tx.load([key, tx.keys.epoch]);
+  const now = epochOf(toEpoch(tx.get(tx.keys.epoch)).origin);
+  const epochs = (self.endedIn ?? now) - self.openedIn;
+  const notices = (toNumber(tx.get(key)) ?? 0) + epochs * NOTICES_PER_EPOCH;
   return [...chain.slice(0, -1), { ...self, notices }].map(plainSession);
 }
 
@@ -91,7 +95,7 @@ export async function loadEpoch(tx: Transaction): Promise<Epoch> {
 
 /** No fence above this was issued: none has a revision that the store has not reached. */
 export function lastIssued(tx: Transaction, epoch: Epoch): number {
-  return epoch.origin + Math.max(0, tx.revision - epoch.base);
+  return lastIssuedIn(epoch, tx.revision);
 }
 
 /** A lease without the bytes of its checkpoints, who carries it, and the greatest fence issued. */

@@ -1,7 +1,8 @@
 import { decideOpen, lifeOf } from '../../lease/decide/session.ts';
+import { epochOf } from '../../lease/fence.ts';
 import type { OpenSession, SessionOpened } from '../../lease/port.ts';
 import type { Database } from './database.ts';
-import { fetchChain, fetchedChain, loadChain, withNotices } from './load-view.ts';
+import { fetchChain, fetchedChain, loadChain, loadEpoch, withNotices } from './load-view.ts';
 import type { Pulses } from './pulses.ts';
 import { fromSession } from './records.ts';
 
@@ -25,7 +26,8 @@ export async function openSession(
       const { session } = decision;
       // Before the transaction: the lease lasts for the ttl from the sending of this on, at least.
       lease ??= await pulses.grant(session.ttlMs);
-      tx.put(keys.live(session.id), fromSession({ ...session, setAt: now }));
+      const openedIn = epochOf((await loadEpoch(tx)).origin);
+      tx.put(keys.live(session.id), fromSession({ ...session, setAt: now, openedIn }));
       tx.put(keys.pulse(session.id), '', lease);
       tx.append({ kind: 'session-opened', at: now, session: session.id, owner: session.owner });
       fetchChain(tx, parent);

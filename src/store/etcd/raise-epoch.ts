@@ -25,7 +25,8 @@ export async function liftFences(
   const epoch = await loadEpoch(tx);
   await tx.load([keys.halt]);
   const presented = toNumber(tx.get(keys.halt)) ?? 0;
-  const origin = raisedOrigin(lastIssued(tx, epoch) + UNDER_WAY_MAX, presented);
+  const issued = Math.max(lastIssued(tx, epoch), tx.seenFence);
+  const origin = raisedOrigin(issued + UNDER_WAY_MAX, presented);
   tx.put(keys.epoch, JSON.stringify({ origin }));
   if (request.endHalt) tx.delete(keys.halt);
   tx.append({

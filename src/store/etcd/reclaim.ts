@@ -62,7 +62,7 @@ async function expire(
     const doubtMs = isGivenUp ? 0 : doubtLeftMs(database.connection, kv, session);
     doubtedForMs = Math.max(doubtedForMs, doubtMs);
     if (doubtMs > 0) continue;
-    markEnded(tx, session, { at: now, exit: 'expired' });
+    await markEnded(tx, session, { at: now, exit: 'expired' });
     tx.put(keys.reclaim, tx.get(keys.reclaim)?.value ?? JSON.stringify(NO_HOLD));
     expired.push(id);
   }

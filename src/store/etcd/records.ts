@@ -16,6 +16,10 @@ import type { Kv } from './connection.ts';
 export interface StoredSession extends SessionRecord {
   /** When `expiresAt` was set; so long was it given, by a heartbeat or by the store. */
   readonly setAt: Instant;
+  /** Every later epoch is a notice to it (T-4). */
+  readonly openedIn: number;
+  /** Those after its end are none of its business. */
+  readonly endedIn?: number;
 }
 
 /** A checkpoint without its bytes, and where those are. */
@@ -29,6 +33,11 @@ export interface Epoch {
   readonly origin: number;
   /** The revision at which it was written. A grant at revision r has the fence `origin + r − base`. */
   readonly base: number;
+}
+
+/** No fence above this was issued when the store was at this revision. */
+export function lastIssuedIn(epoch: Epoch, revision: number): number {
+  return epoch.origin + Math.max(0, revision - epoch.base);
 }
 
 export interface Ticket {
@@ -71,7 +80,7 @@ export function fromSession(session: StoredSession): string {
 
 /** The session as everybody else knows it. */
 export function plainSession(session: SessionRecord): SessionRecord {
-  const { setAt: _, ...record } = session as StoredSession;
+  const { setAt: _, openedIn: __, endedIn: ___, ...record } = session as StoredSession;
   return record;
 }
 

@@ -34,6 +34,12 @@ export class RevisionLog {
     if (entries.length > ENTRIES_MAX) this.#thinOut();
   }
 
+  /** Another history begins: what was known of the last one says nothing about it. */
+  clear(): void {
+    this.#entries = [];
+    this.#newest = 0;
+  }
+
   /** Since when it has been known that this revision was written; undefined when it is not known. */
   knownSince(revision: number): number | undefined {
     let [low, high] = [0, this.#entries.length];

@@ -58,6 +58,12 @@ export class StoreClock {
     return toInstant(this.#clock.wallMs());
   }
 
+  /** Another history begins, with other revisions. */
+  clear(): void {
+    this.#revision = 0;
+    this.#isOwn = false;
+  }
+
   /** The key was written with this value at this revision, which is known since some time. */
   learn(at: number, revision: number, isOwn = false): void {
     if (revision < this.#revision) return;

@@ -48,6 +48,8 @@ export class Transaction {
   /** Read from etcd at one revision; else from what is remembered, as far as it is. */
   readonly isFresh: boolean;
   readonly keys: Keys;
+  /** The greatest that was known before anything was read: the store has issued it, or has gone back. */
+  readonly seenFence: number;
   readonly #connection: Connection;
   readonly #read: Map<string, Read> = new Map();
   readonly #writes: Map<string, Write> = new Map();
@@ -63,6 +65,7 @@ export class Transaction {
     this.#connection = connection;
     this.keys = connection.keys;
     this.isFresh = isFresh;
+    this.seenFence = connection.seenFence;
   }
 
   get hasWrites(): boolean {
@@ -164,7 +167,8 @@ export class Transaction {
 
   /** Nothing when something it has read has changed, and nothing was written. */
   async commit(): Promise<Committed | undefined> {
-    const { client, clock } = this.#connection;
+    const { client, clock, log } = this.#connection;
+    const { newest } = log;
     const isMoved = this.#writes.has(this.keys.clock);
     if (this.#time !== undefined && clock.isOld && !isMoved) this.moveClock();
     const answer = await client
@@ -177,6 +181,7 @@ export class Transaction {
         if (fault instanceof OutcomeUnknown) this.#connection.forget(this.#writes.keys());
         throw fault;
       });
+    this.#connection.checkGoneBack(answer.header, newest);
     this.#connection.identify(answer.header);
     const fetched = fetchedBy(answer);
     const revision = answer.header?.revision ?? 0;

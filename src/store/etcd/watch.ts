@@ -11,6 +11,8 @@ import { WATCH, type WatchRequest, type WatchResponse } from './messages.ts';
 export interface Watcher {
   written(kv: Kv): void;
   deleted(key: string): void;
+  /** The connection to the member was lost. */
+  cutOff(): void;
   /** Something may have been missed: the watch was broken, or what it missed was compacted. */
   missed(): void;
 }
@@ -41,6 +43,13 @@ export class Watch {
     this.#start();
   }
 
+  /** The store is another one, at this revision: what it missed before that is not to be had. */
+  goOnAfter(revision: number): void {
+    this.#next = revision + 1;
+    this.#isBroken = true;
+    this.#stream?.cancel();
+  }
+
   close(): void {
     this.#closed = true;
     this.#cancelRestart();
@@ -65,6 +74,7 @@ export class Watch {
   #restart(): void {
     if (this.#closed) return;
     this.#isBroken = true;
+    this.#watcher.cutOff();
     this.#cancelRestart = this.#timers.after(AGAIN_MS, () => this.#start());
   }
 

@@ -3,7 +3,7 @@
 // Grants are conditioned on the server being the one last seen, in the same run (`SAME_SERVER`), and
 // reclaim and late heartbeats ask before they act; so whatever happened to it, this runs first: everybody alive
 // gets the fair chance (E-6), and when the data directory or its timeline is another one, grants
-// may have been forgotten, so the epoch rises (T-4). No hook on connections is needed, which a
+// may have been forgotten, so the epoch rises (T-4), and everybody alive is given notice. No hook on connections is needed, which a
 // pooler in between would make useless.
 
 import type { LeasePolicy } from '../../lease/policy.ts';

@@ -1,5 +1,6 @@
 import { epochOf, raisedOrigin } from '../../lease/fence.ts';
 import type { EpochRaised, RaiseEpoch } from '../../lease/port.ts';
+import { NOTICES_PER_EPOCH } from '../../lease/session.ts';
 import { type Database, type Queries, statement } from './database.ts';
 
 // A statement of its own: the sequence must be read after the lock is had, or two that raise at once
@@ -23,6 +24,11 @@ const RECORD = statement(`
   insert into hf.event (at, kind, detail)
   values (hf_now(), 'epoch-raised', jsonb_build_object('actor', $1::text, 'cause', $2::text))`);
 
+const NOTIFY_ALL = statement(`
+  update hf.session s
+     set notices = s.notices + ${NOTICES_PER_EPOCH}
+   where s.ended_at is null`);
+
 export async function raiseEpoch(database: Database, request: RaiseEpoch): Promise<EpochRaised> {
   return database.transaction(async (queries) => {
     const epoch = await liftFences(queries, { ...request, endHalt: true });
@@ -30,7 +36,10 @@ export async function raiseEpoch(database: Database, request: RaiseEpoch): Promi
   });
 }
 
-/** Inside a transaction: the row of hf.meta is locked, so that two do not lift at once. */
+/**
+ * Inside a transaction: the row of hf.meta is locked, so that two do not lift at once, and nobody who
+ * locks several sessions does so meanwhile. Whoever lives looks what it still carries.
+ */
 export async function liftFences(
   queries: Queries,
   request: RaiseEpoch & { readonly endHalt: boolean },
@@ -39,6 +48,7 @@ export async function liftFences(
   const [sequence] = await queries.rows<{ last_issued: number }>(LAST_ISSUED, []);
   const origin = raisedOrigin(sequence?.last_issued ?? 0, meta?.halted ?? 0);
   await queries.rows(LIFT, [origin]);
+  await queries.rows(NOTIFY_ALL, []);
   await queries.rows(RECORD, [request.actor, request.reason, request.endHalt]);
   return epochOf(origin);
 }

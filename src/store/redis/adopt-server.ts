@@ -18,10 +18,10 @@ import { TELL } from './events.ts';
 import { EXTEND_LIVING } from './recover.ts';
 import { script } from './script.ts';
 import { isTrusted, type ServerFacts } from './server-facts.ts';
-import { CHAINS, WRITE_SESSION } from './sessions.ts';
+import { CHAINS, NOTIFY_ALL, WRITE_SESSION } from './sessions.ts';
 
 /**
- * `seen` is the highest fence that this client was ever told: a store that has issued less than that
+ * `seen` is the highest fence that this client knows to have been issued: a store that has issued less than that
  * has gone back, whatever the server says of itself.
  */
 export const SAME_SERVER = `
@@ -44,13 +44,14 @@ const ADOPT = script(`
   ${WRITE_SESSION}
   ${EXTEND_LIVING}
   ${SAME_SERVER}
+  ${NOTIFY_ALL}
   local run, place, trusted, seen, graceMs = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
-  if run ~= run_id() then return 'again' end
+  if run ~= run_id() then return { 'again' } end
   local known = redis.call('HMGET', META, 'run', 'place', 'trusted', 'fence', 'halted')
   if is_same_server(seen) then
     -- A replica that was seen once may be the one that is started next.
     if trusted ~= '1' then redis.call('HSET', META, 'trusted', trusted) end
-    return 'same'
+    return { 'same', known[4] }
   end
   local isNew = not known[1] and tonumber(seen) == 0 and not known[5]
   -- It was trusted when it was last seen, and is now.
@@ -63,22 +64,18 @@ const ADOPT = script(`
   if not isNew and not isKept then
     local highest = math.max(${FENCE_ORIGIN}, origin, tonumber(seen), tonumber(known[5] or 0))
     local epoch = math.floor(highest / 2 ^ 40) + 1
-    if epoch > ${EPOCH_MAX} then return 'used-up' end
+    if epoch > ${EPOCH_MAX} then return { 'used-up' } end
     origin = epoch * 2 ^ 40
   end
   local now = tick()
   if not isNew and not isKept then
     local cause = 'server started anew, from ' .. (known[2] or 'nowhere') .. ' to ' .. place
     tell({ kind = 'epoch-raised', at = now, actor = 'holdfast', cause = cause })
-    for _, id in ipairs(redis.call('ZRANGE', OPEN, 0, -1)) do
-      local session = fetch(SESSIONS, id)
-      session.notices = session.notices + 1
-      save(SESSIONS, id, session)
-    end
+    notify_all()
   end
   extend_living(now, graceMs)
   redis.call('HSET', META, 'fence', digits(origin), 'run', run, 'place', place, 'trusted', trusted)
-  return 'adopted'
+  return { 'adopted', digits(origin) }
 `);
 
 /** Each round follows a restart of the server while we looked at it. */
@@ -89,12 +86,15 @@ export async function adoptServer(database: Database, policy: LeasePolicy): Prom
   for (let round = 1; round <= ROUNDS_MAX; round += 1) {
     const facts = await database.describeServer();
     const trusted = isTrusted(facts) ? 1 : 0;
-    const told = await database.run<Buffer>(ADOPT, [
+    const [answer, fence] = await database.run<readonly Buffer[]>(ADOPT, [
       ...[facts.runId, facts.place, trusted, database.seen, policy.recoveryGraceMs],
     ]);
-    const answer = told.toString();
-    if (answer === 'used-up') throw new AssertionFault(`T-3: epochs are used up (${EPOCH_MAX})`);
-    if (answer !== 'again') return facts;
+    const kind = String(answer);
+    if (kind === 'used-up') throw new AssertionFault(`T-3: epochs are used up (${EPOCH_MAX})`);
+    if (kind === 'again') continue;
+    // T-3: from here on it knows where fences were, also when it is never granted anything.
+    database.noteFence(Number(fence));
+    return facts;
   }
   throw new StoreUnavailable('Redis is started anew again and again. Nothing was changed.');
 }

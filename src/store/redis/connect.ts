@@ -1,9 +1,10 @@
 // Options of the Redis store, and how they become a connected client.
 
 import type { LeasePolicy } from '../../lease/policy.ts';
-import { Fault, InvalidInput } from '../../support/fault.ts';
+import { Fault, InvalidInput, OutcomeUnknown, StoreUnavailable } from '../../support/fault.ts';
 import { boundedText, shown, wholeNumber } from '../../support/options.ts';
 import { jittered, systemRandom } from '../../support/random.ts';
+import { systemTimers } from '../../support/timer.ts';
 import { toFault } from './database.ts';
 
 interface ScriptOptions {
@@ -124,16 +125,29 @@ async function connectTo(url: string, options: RedisStoreOptions): Promise<Conne
     await client.connect();
   } catch (cause) {
     client.destroy();
-    throw toFault(cause);
+    throw notConnected(toFault(cause));
   }
   isOpen = true;
   return {
     client: client as unknown as RedisClient,
     close: async () => {
-      if (client.isReady) await client.close().catch(() => undefined);
+      // What is under way is waited for, and no longer than a silent connection is.
+      const patience = new AbortController();
+      const answered = client.isReady ? client.close().catch(() => undefined) : undefined;
+      await Promise.race([answered, systemTimers.pause(silenceMs, patience.signal)]);
+      patience.abort();
       client.destroy();
     },
   };
+}
+
+/** Who has no connection yet has asked for nothing. */
+function notConnected(fault: Fault): Fault {
+  if (!(fault instanceof OutcomeUnknown)) return fault;
+  return new StoreUnavailable(
+    'Redis accepted a connection and did not answer. Nothing was changed. Check the URL and the server.',
+    { cause: fault.cause },
+  );
 }
 
 /** Many clients lose a server at once; they do not come back at once. */

@@ -31,7 +31,7 @@ export class Database {
     this.#config = config;
   }
 
-  /** The highest fence that this client was told. */
+  /** The highest fence that this client was told, or found issued when it came. */
   get seen(): number {
     return this.#seen;
   }

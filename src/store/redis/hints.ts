@@ -8,7 +8,7 @@ export class Hints {
   readonly #client: RedisClient;
   readonly #channel: string;
   readonly #listeners: Set<(key: LeaseKey) => void> = new Set();
-  #listening: Promise<RedisListener | undefined> | undefined;
+  #listening: RedisListener | undefined;
   #closed = false;
 
   constructor(client: RedisClient, channel: string) {
@@ -19,18 +19,18 @@ export class Hints {
   listen(listener: (key: LeaseKey) => void): () => void {
     if (this.#closed) return () => undefined;
     this.#listeners.add(listener);
-    this.#listening ??= this.#open();
+    if (this.#listening === undefined) void this.#open();
     return () => {
       this.#listeners.delete(listener);
     };
   }
 
-  async close(): Promise<void> {
+  /** Whether or not it is connected yet: with a server that is away it never will be. */
+  close(): void {
     this.#closed = true;
     this.#listeners.clear();
-    const listening = await this.#listening;
+    if (this.#listening !== undefined) drop(this.#listening);
     this.#listening = undefined;
-    listening?.destroy();
   }
 
   #call(key: LeaseKey): void {
@@ -44,17 +44,24 @@ export class Hints {
   }
 
   /** A connection that is lost is opened again by the client; until it is, polling goes on. */
-  async #open(): Promise<RedisListener | undefined> {
+  async #open(): Promise<void> {
     const listening = this.#client.duplicate() as RedisListener;
+    this.#listening = listening;
     listening.on('error', () => undefined);
     try {
       await listening.connect();
       await listening.subscribe(this.#channel, (message) => this.#call(message as LeaseKey));
-      if (!this.#closed) return listening;
+      if (!this.#closed) return;
     } catch {
       this.#listening = undefined;
     }
-    listening.destroy();
-    return undefined;
+    drop(listening);
   }
+}
+
+/** Some kinds of clients throw when they are told twice, some answer later. */
+function drop(listening: RedisListener): void {
+  Promise.resolve()
+    .then(() => listening.destroy())
+    .catch(() => undefined);
 }

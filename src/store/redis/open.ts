@@ -54,7 +54,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Kernel
     const hints = new Hints(connected.client, database.keyOf('meta:hints'));
     let closing: Promise<void> | undefined;
     const close = async (): Promise<void> => {
-      await hints.close();
+      hints.close();
       await connected.close();
     };
     return {

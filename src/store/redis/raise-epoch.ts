@@ -4,12 +4,13 @@ import { assert } from '../../support/assert.ts';
 import type { Database } from './database.ts';
 import { TELL } from './events.ts';
 import { script } from './script.ts';
-import { CHAINS } from './sessions.ts';
+import { CHAINS, NOTIFY_ALL } from './sessions.ts';
 
 // T-3, T-4: above everything issued, shown, or told to this client.
 const RAISE = script(`
   ${CHAINS}
   ${TELL}
+  ${NOTIFY_ALL}
   local known = redis.call('HMGET', META, 'fence', 'halted')
   local highest = math.max(${FENCE_ORIGIN}, tonumber(known[1] or 0), tonumber(known[2] or 0), tonumber(ARGV[3]))
   local epoch = math.floor(highest / 2 ^ 40) + 1
@@ -17,6 +18,7 @@ const RAISE = script(`
   local origin = digits(epoch * 2 ^ 40)
   redis.call('HSET', META, 'fence', origin)
   redis.call('HDEL', META, 'halted')
+  notify_all()
   tell({ kind = 'epoch-raised', at = tick(), actor = ARGV[1], cause = ARGV[2] })
   return origin
 `);

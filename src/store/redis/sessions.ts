@@ -1,6 +1,7 @@
 // Lua that reads sessions and says what the clock makes of them. A record is JSON; what is absent has
 // no field, since Lua has no null. Fences and seqs are digits: cjson would round them after fourteen.
 
+import { NOTICES_PER_EPOCH } from '../../lease/session.ts';
 import { CLOCK } from './clock.ts';
 
 export const RECORDS: string = `
@@ -73,6 +74,17 @@ export const CHAINS: string = `
       if member.ended then return true end
     end
     return #chain == 0
+  end
+`;
+
+/** T-4: for scripts that raise the epoch. Whoever lives looks what it still carries. */
+export const NOTIFY_ALL = `
+  local function notify_all()
+    for _, id in ipairs(redis.call('ZRANGE', OPEN, 0, -1)) do
+      local session = fetch(SESSIONS, id)
+      session.notices = session.notices + ${NOTICES_PER_EPOCH}
+      save(SESSIONS, id, session)
+    end
   end
 `;
 

@@ -6,12 +6,16 @@ import { Fault, InvalidInput } from '../../support/fault.ts';
 import type { Connection } from './connection.ts';
 
 /** In order; the schema's version is how many were applied. Never edited once released. */
-const MIGRATIONS: readonly string[] = ['0001-leases.sql', '0002-executions.sql', '0003-access.sql'];
+export const MIGRATIONS: readonly string[] = [
+  '0001-leases.sql',
+  '0002-executions.sql',
+  '0003-access.sql',
+];
 
 export const SCHEMA_VERSION: number = MIGRATIONS.length;
 
 /** "HOLD": tells our files from those of other programs, which we must not fill with tables. */
-const APPLICATION_ID = 0x484f4c44;
+export const APPLICATION_ID = 0x484f4c44;
 
 export async function loadMigrations(): Promise<readonly string[]> {
   const folder = new URL('./migrations/', import.meta.url);

@@ -65,6 +65,14 @@ function partsOfPlacing<From>(of: string, call: Call<From>): readonly Argument<F
   ];
 }
 
+const WORKING: Fits = {
+  concurrency: optional(NUMBER),
+  owner: optional(TEXT),
+  ttlMs: optional(NONE),
+  pollMs: optional(NONE),
+  stopGraceMs: optional(NUMBER),
+  reconcileMs: optional(NONE),
+};
 export const ACTING: Fits = {
   project: optional(TEXT),
   by: optional(TEXT),
@@ -103,44 +111,20 @@ export const OPTIONS: readonly Options<Given>[] = [
     of: 'worker',
     with: { pipelines: [pipeline({ name: 'idle', run: () => 1 })] },
     fits: NONE,
-    names: {
-      pipelines: NONE,
-      concurrency: optional(NUMBER),
-      owner: optional(TEXT),
-      ttlMs: optional(NONE),
-      pollMs: optional(NONE),
-      stopGraceMs: optional(NUMBER),
-      reconcileMs: optional(NONE),
-    },
+    names: { pipelines: NONE, ...WORKING },
     call: ({ holdfast }, options) => holdfast.worker(options as never),
   },
   {
     of: 'tend',
-    names: {
-      concurrency: optional(NUMBER),
-      owner: optional(TEXT),
-      ttlMs: optional(NONE),
-      pollMs: optional(NONE),
-      stopGraceMs: optional(NUMBER),
-      reconcileMs: optional(NONE),
-    },
-    call: ({ holdfast }, options) => holdfast.tend(options as object),
+    names: WORKING,
+    call: ({ holdfast }, options) => holdfast.tend(options as never),
   },
-  {
-    of: 'ended',
+  ...(['result', 'ended'] as const).map((of) => ({
+    of,
     names: { signal: optional(NONE) },
-    call: ({ holdfast, handle }, options) => holdfast.ended(handle.id, options as object),
-  },
-  {
-    of: 'repair.reconcile',
-    names: { dryRun: optional(['true']), limit: optional(['a number']) },
-    call: ({ holdfast }, options) => holdfast.repair.reconcile(options as object),
-  },
-  {
-    of: 'result',
-    names: { signal: optional(NONE) },
-    call: ({ holdfast, handle }, options) => holdfast.result(handle.id, options as object),
-  },
+    call: ({ holdfast, handle }: Given, options: unknown) =>
+      holdfast[of](handle.id, options as object),
+  })),
   {
     of: 'handle.result',
     names: { signal: optional(NONE) },

@@ -1,12 +1,15 @@
 // Every argument of what is called before there is a Holdfast: opening one, pipelines, codecs, errors.
 
+import { HoldfastClient } from '../../../src/client/client.ts';
 import { openHoldfast } from '../../../src/embedded/open-holdfast.ts';
 import { aesCodec } from '../../../src/engine/aes-codec.ts';
 import { StepError } from '../../../src/engine/failures.ts';
 import { Holdfast } from '../../../src/engine/holdfast.ts';
 import { pipeline } from '../../../src/engine/pipeline.ts';
+import { openServer } from '../../../src/server/serve.ts';
 import { openMemoryStore } from '../../../src/store/memory/open.ts';
 import { openTestHoldfast } from '../../../src/testing/test-holdfast.ts';
+import { openWorker } from '../../../src/worker/open-worker.ts';
 import { type Argument, argumentsOf, type Fits, type Options } from './argument.ts';
 import {
   ANY_TEXT,
@@ -20,6 +23,8 @@ import {
 
 const idle = pipeline({ name: 'idle', run: () => 1 });
 const key = new Uint8Array(32);
+/** Nobody listens there. */
+const NOWHERE = 'http://127.0.0.1:1';
 
 const HOLDFAST: Fits = {
   store: NONE,
@@ -33,6 +38,7 @@ const HOLDFAST: Fits = {
   random: optional(NONE),
   pipelines: optional(['an array']),
   links: optional(NONE),
+  relayAnswersMs: optional(NUMBER),
 };
 const RETRY: Fits = {
   attempts: optional(NUMBER),
@@ -43,7 +49,95 @@ const RETRY: Fits = {
   rules: optional(['an array']),
 };
 
+const TLS = { key: 'a key', cert: 'a certificate' };
+const SERVER = { store: openMemoryStore(), port: 0, tends: false };
+
+/** Of a coordinator and of those who call it. */
+const remote: readonly Options<void>[] = [
+  {
+    of: 'openServer',
+    with: SERVER,
+    fits: NONE,
+    names: {
+      store: NONE,
+      host: optional(TEXT),
+      port: optional(NUMBER),
+      auth: optional(NONE),
+      admin: optional(NONE),
+      tends: optional(['true']),
+      limits: optional(['an object']),
+      trustProxy: optional([...TEXT, 'true']),
+      tls: optional(NONE),
+      links: optional(NONE),
+      publicMetrics: optional(['true']),
+      log: optional(NONE),
+      clock: optional(NONE),
+      timers: optional(NONE),
+      random: optional(NONE),
+    },
+    call: (_, options) => openServer(options as never),
+  },
+  {
+    of: 'openServer: admin',
+    with: { port: 0 },
+    fits: ['nothing'],
+    names: { host: optional(TEXT), port: NUMBER },
+    call: (_, admin) => openServer({ ...SERVER, admin } as never),
+  },
+  {
+    of: 'openServer: limits',
+    names: {
+      bodyBytesMax: optional(NONE),
+      requestsPerMinute: optional(NUMBER),
+      openMax: optional(NUMBER),
+      requestMs: optional(NONE),
+      relayAnswersMs: optional(NUMBER),
+    },
+    call: (_, limits) => openServer({ ...SERVER, limits } as never),
+  },
+  {
+    of: 'openServer: tls',
+    with: TLS,
+    fits: ['nothing'],
+    names: { key: ANY_TEXT.filter((name) => name !== 'empty text'), cert: TEXT },
+    call: (_, tls) => openServer({ ...SERVER, tls } as never),
+  },
+  {
+    of: 'openWorker',
+    with: { url: NOWHERE, pipelines: [idle] },
+    fits: NONE,
+    names: {
+      url: NONE,
+      key: optional(TEXT),
+      project: optional(TEXT),
+      codec: optional(NONE),
+      observer: optional(NONE),
+      payloads: optional(['an object']),
+      pipelines: NONE,
+      concurrency: optional(NUMBER),
+      owner: optional(TEXT),
+      ttlMs: optional(NUMBER),
+      pollMs: optional(NONE),
+      stopGraceMs: optional(NUMBER),
+    },
+    call: (_, options) => openWorker(options as never),
+  },
+  {
+    of: 'HoldfastClient',
+    with: { url: NOWHERE },
+    fits: NONE,
+    names: {
+      url: NONE,
+      key: optional(TEXT),
+      project: optional(TEXT),
+      fetch: optional(FUNCTION),
+    },
+    call: (_, options) => new HoldfastClient(options as never),
+  },
+];
+
 const openings: readonly Options<void>[] = [
+  ...remote,
   {
     of: 'openHoldfast',
     with: { store: openMemoryStore() },
@@ -69,8 +163,9 @@ const openings: readonly Options<void>[] = [
     fits: NONE,
     names: {
       ...(() => {
-        const { store: _store, clock: _clock, timers: _timers, links: _links, ...rest } = HOLDFAST;
-        return rest;
+        const { store: _store, clock: _clock, timers: _timers, ...rest } = HOLDFAST;
+        const { links: _links, relayAnswersMs: _relay, ...own } = rest;
+        return own;
       })(),
       pipelines: NONE,
       start: optional(NONE),

@@ -26,6 +26,11 @@ export const OPTIONS_OF_OPERATORS: readonly Options<Given>[] = [
       holdfast.awaits.extend({ execution: handle.id, name: 'q' }, options as never),
   },
   {
+    of: 'repair.reconcile',
+    names: { dryRun: optional(['true']), limit: optional(['a number']) },
+    call: ({ holdfast }, options) => holdfast.repair.reconcile(options as object),
+  },
+  {
     of: 'audit.list',
     names: {
       ...IN_PROJECT,

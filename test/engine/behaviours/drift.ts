@@ -87,6 +87,26 @@ export const DRIFT: readonly Behaviour[] = [
     },
   },
   {
+    name: 'a checkpoint that was added before what is recorded blocks it: it would forget that',
+    async run(stage) {
+      const added = await deploy(stage, original, async (ctx) => {
+        await ctx.checkpoint({});
+        return original(ctx);
+      });
+      const holdfast = stage.holdfast();
+      const { holds } = await stage.until(
+        holdfast,
+        added.id,
+        ({ holds: now, status }) => now.includes('blocked') || status === 'completed',
+      );
+      assert.deepEqual(holds, ['blocked']);
+      const last = (await holdfast.history(added.id)).at(-1);
+      assert.match(last?.body ?? '', /step:charge#1.*ctx\.checkpoint/);
+      await added.fix(original);
+      assert.equal(await added.result(), 'shipped');
+    },
+  },
+  {
     name: 'a step that was cut off beside one that is recorded is no drift, however late the code asks',
     async run(stage) {
       const gate = door();

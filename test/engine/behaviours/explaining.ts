@@ -178,8 +178,33 @@ const ofEachCode = Object.entries(SCENARIOS).map(
   }),
 );
 
+/** It has a child, and waits for something else. */
+const loose = pipeline({
+  name: 'loose',
+  async run(ctx, what: unknown) {
+    await ctx.spawn(receiving, undefined);
+    await (what === 'time' ? ctx.sleep(HOUR_MS, 'night') : ctx.receive('go'));
+  },
+});
+
 export const EXPLAINING: readonly Behaviour[] = [
   ...ofEachCode,
+  {
+    name: 'explain: a child that is open is not what it waits for unless it says so',
+    async run(stage) {
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [loose, receiving]);
+      for (const [what, says] of [
+        ['time', /^It waits until .+ \(night\)\.$/],
+        ['signal', /^It waits for signal "go"\.$/],
+      ] as const) {
+        const { id } = await holdfast.submit(loose, what);
+        await stage.until(holdfast, id, ({ status }) => status === 'waiting');
+        const explained = await holdfast.explain(id);
+        assert.match(explained?.sentence ?? '', says);
+      }
+    },
+  },
   {
     name: 'explain: what it waits for is found however often it was paused since',
     async run(stage) {

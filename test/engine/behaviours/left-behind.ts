@@ -105,4 +105,18 @@ export const LEFT_BEHIND: readonly Behaviour[] = [
       }));
     },
   },
+  {
+    name: 'a worker that crashed leaves no timer behind',
+    without: { 'sqlite over REST': 'requests to a coordinator are timed too' },
+    async run(stage) {
+      const { timers, long } = counted();
+      const holdfast = stage.holdfast({ timers });
+      const plain = pipeline({ name: 'plain', run: () => 1 });
+      const worker = await stage.worker(holdfast, [plain], { ttlMs: LONG_MS });
+      assert.ok(long.size >= 1, 'its session lapses at some time');
+      await stage.crash(worker);
+      await turns();
+      assert.equal(long.size, 0);
+    },
+  },
 ];

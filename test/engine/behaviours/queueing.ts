@@ -114,6 +114,7 @@ export const QUEUEING: readonly Behaviour[] = [
   },
   {
     name: 'X-11: nobody waits for the queue of another project, by however few places',
+    without: { 'sqlite over REST': 'a worker of a coordinator is of one project' },
     async run(stage) {
       const order: string[] = [];
       const work = pipeline({ name: 'work', run: (_ctx, who: string) => void order.push(who) });
@@ -177,6 +178,29 @@ export const QUEUEING: readonly Behaviour[] = [
       assert.equal(worker.running, 10);
       gate.open();
       await Promise.all(handles.map((handle) => handle.result()));
+    },
+  },
+  {
+    name: 'the code of no more executions runs at once than there are places',
+    async run(stage) {
+      let atOnce = 0;
+      let most = 0;
+      const counted = pipeline({
+        name: 'counted',
+        async run(ctx) {
+          atOnce += 1;
+          most = Math.max(most, atOnce);
+          await ctx.step('one', () => pause(1));
+          await ctx.step('two', () => 2);
+          atOnce -= 1;
+        },
+      });
+      const holdfast = stage.holdfast();
+      const handles = [];
+      for (let n = 0; n < 40; n += 1) handles.push(await holdfast.submit(counted, undefined));
+      await stage.worker(holdfast, [counted], { concurrency: 3 });
+      await Promise.all(handles.map((handle) => handle.result()));
+      assert.equal(most, 3);
     },
   },
   {

@@ -24,7 +24,47 @@ function adder(log: string[], isBroken: () => boolean) {
   });
 }
 
+/** Three pages, each forgotten with a checkpoint; the third is broken. */
+function pager(log: string[], isBroken: () => boolean) {
+  return pipeline<undefined, number>({
+    name: 'pager',
+    async run(ctx) {
+      let page = (ctx.restored as { readonly page: number } | undefined)?.page ?? 1;
+      for (; page <= 3; page += 1) {
+        const read = ({ idempotencyKey }: { readonly idempotencyKey: string }): void => {
+          log.push(`${page} ${idempotencyKey}`);
+          if (page === 3 && isBroken()) throw new Error('down');
+        };
+        await ctx.step('page', read, { retry: { attempts: 2, initialMs: 1 } });
+        await ctx.checkpoint({ page: page + 1 });
+      }
+      return page;
+    },
+  });
+}
+
 export const REPAIRING: readonly Behaviour[] = [
+  {
+    name: 'Y-20: a re-drive goes on behind the last checkpoint, whatever its calls were called before',
+    async run(stage) {
+      const log: string[] = [];
+      let isBroken = true;
+      const failing = pager(log, () => isBroken);
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [failing]);
+      const handle = await holdfast.submit(failing, undefined);
+      await assert.rejects(handle.result(), { status: 'failed' });
+      const third = `3 ${handle.id}/2/step:page#1`;
+      assert.deepEqual(log.splice(0).slice(2), [third, third]);
+      const again = await holdfast.repair.redrive(handle.id);
+      await assert.rejects(holdfast.result(again.id), { status: 'failed' });
+      assert.deepEqual(log.splice(0), [third, third]);
+      isBroken = false;
+      const named = await holdfast.repair.redrive(again.id, { from: 'page' });
+      assert.equal(await holdfast.result(named.id), 4);
+      assert.deepEqual(log, [third]);
+    },
+  },
   {
     name: 'Y-10: what fails leaves a dead letter that says which step, why and after how many attempts',
     async run(stage) {

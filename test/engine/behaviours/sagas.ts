@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { Context } from '../../../src/engine/context.ts';
 import { pipeline } from '../../../src/engine/pipeline.ts';
 import { type Behaviour, door, pause } from '../stage.ts';
+import { UNDOING } from './undoing.ts';
 
 /** Charges, reserves two at once, and then fails, waits or goes wrong as told. */
 function order(log: string[], end: (ctx: Context) => Promise<unknown>) {
@@ -30,6 +31,7 @@ const FORWARD = ['charge', 'reserve a', 'reserve b', 'pack'];
 const BACK = ['unpack', 'refund {"payment":7} done'];
 
 export const SAGAS: readonly Behaviour[] = [
+  ...UNDOING,
   {
     name: 'Y-4: what was done is undone in reverse when the code fails, and the cause is kept (Y-6)',
     async run(stage) {

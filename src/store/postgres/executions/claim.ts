@@ -143,10 +143,6 @@ function toClaimed(row: ClaimedRow, session: SessionId): Claimed {
     wake_after: 0,
     ended_at: null,
   });
-  return {
-    execution,
-    fence: toFence(row.fence ?? 0),
-    previous,
-    claimedAt: row.claimed_at as Instant,
-  };
+  const fence = toFence(row.fence ?? 0);
+  return { execution, fence, previous, claimedAt: row.claimed_at as Instant };
 }

@@ -6,8 +6,9 @@ import type { SessionId } from '../../../lease/names.ts';
 import { positional } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
 import { passGate } from './gates.ts';
-import { type ChangingRow, COLUMNS, loadByRowId, loadRows } from './load-execution.ts';
+import { type ChangingRow, loadByRowId } from './load-execution.ts';
 import { leftByDead } from './lost.ts';
+import { readyRows } from './ready-rows.ts';
 
 export interface Wanted {
   readonly lane: number;
@@ -26,8 +27,8 @@ export interface Candidate {
   readonly isLost: boolean;
 }
 
-// What is held back is not in the index, and SQLite refuses the statements below without `hold = 0`: it is
-// no guard that anybody could forget. The first of the next project: a step over all else that this one has.
+// `hold = 0` is no guard: SQLite refuses the index without it. The first of the next project: a step over all
+// else that this one has.
 const NEXT_PROJECT = positional(
   'pipeline lane after',
   `
@@ -54,22 +55,6 @@ const FIRST_OF_PROJECT = positional(
      and hold = 0
    order by ready_at, id
    limit 1`,
-);
-
-// `+ 0`: for a bare parameter as the limit SQLite plans the statement anew at every call, which takes 0.1 ms.
-const READY = positional(
-  'pipeline lane project now limit',
-  `
-  select ${COLUMNS}
-    from execution indexed by execution_ready
-   where pipeline = :pipeline
-     and lane = :lane
-     and project = :project
-     and ready_at is not null
-     and hold = 0
-     and ready_at <= :now -- guard: due
-   order by ready_at, id
-   limit :limit + 0`,
 );
 
 /** So many are let through or held back by gates in one call; `more` says that there are others. */
@@ -112,12 +97,13 @@ function takeReady(
     readonly project: string;
   },
 ): void {
+  const { lane, project } = from;
   const taken = new Set<string>();
   let gated = 0;
   while (chosen.length < from.upTo && gated < GATED_MAX) {
     const missing = from.upTo - chosen.length;
     const pages = from.pipelines.map((pipeline) =>
-      loadRows(tx, READY, pipeline, from.lane, from.project, tx.now, missing + taken.size),
+      readyRows(tx, { pipeline, lane, project }, missing + taken.size),
     );
     const page = (pages.length === 1 ? (pages[0] ?? []) : pages.flat().sort(byReady)).filter(
       ({ id }) => !taken.has(id),

@@ -3,7 +3,7 @@ import type { ChildSummary, ListChildren } from '../../contract/execution-store.
 import { toStatus } from '../../execution-rows.ts';
 import type { ReadTransaction } from '../transaction.ts';
 
-// `+ 0`, as in candidates.ts: a bare parameter would be planned for at every call.
+// `+ 0`, as in ready-rows.ts: a bare parameter would be planned for at every call.
 const PAGE = `
   select id, pipeline, status
     from execution indexed by execution_parent

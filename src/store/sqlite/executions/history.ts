@@ -4,7 +4,7 @@ import type { ReadHistory, WholeHistory } from '../../contract/execution-store.t
 import { type HistoryRow, toHistoryEvent } from '../../execution-rows.ts';
 import type { ReadTransaction } from '../transaction.ts';
 
-// `+ 0`, as in candidates.ts: a bare parameter would be planned for at every call.
+// `+ 0`, as in ready-rows.ts: a bare parameter would be planned for at every call.
 const PAGE = `
   select seq, at, fence, kind, name, body
     from history

@@ -3,7 +3,7 @@ import type { ReadInbox } from '../../contract/execution-store.ts';
 import { type InboxRow, toInboxMessage } from '../../execution-rows.ts';
 import type { ReadTransaction } from '../transaction.ts';
 
-// `+ 0`, as in candidates.ts: a bare parameter would be planned for at every call.
+// `+ 0`, as in ready-rows.ts: a bare parameter would be planned for at every call.
 const PAGE = `
   select n, at, kind, name, body
     from inbox

@@ -47,9 +47,9 @@ import { transact } from './transact.ts';
 
 /**
  * With more in the queue nothing gets faster: everything is done on one thread, and what thousands of
- * executions need does not fit into a cache.
+ * executions need does not fit into a cache. With much less each commit, which waits for the disk, has less in it.
  */
-const WAITING_MAX = 600;
+const WAITING_MAX = 2_000;
 
 export function executionsOf(database: Database): ExecutionStore {
   const strays = new Strays(database);
@@ -83,8 +83,7 @@ export function executionsOf(database: Database): ExecutionStore {
     children: (query) => database.read((tx) => children(tx, query)),
     attachment: (query) => database.read((tx) => attachment(tx, query)),
     attachments: (id) => database.read((tx) => attachments(tx, id)),
-    putBlob: ({ digest, bytes }) =>
-      database.perform(putBlob, { digest, bytes: Uint8Array.from(bytes) }),
+    putBlob: (blob) => database.perform(putBlob, { ...blob, bytes: Uint8Array.from(blob.bytes) }),
     getBlob: (digest) => database.read((tx) => getBlob(tx, digest)),
     putTemplate: (request) => database.perform(putTemplate, request),
     template: (query) => database.read((tx) => template(tx, query)),

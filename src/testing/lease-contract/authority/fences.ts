@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { COUNTERS_PER_EPOCH, epochOf } from '../../../lease/fence.ts';
+import type { KernelStore } from '../../../lease/port.ts';
+import { NOTICES_PER_EPOCH } from '../../../lease/session.ts';
 import type { ContractCase } from '../contract-case.ts';
 import { eventsOfKind, expectKind } from '../expect.ts';
 import {
@@ -12,12 +14,17 @@ import {
   mustSave,
   OTHER_KEY,
   revoking,
+  type Someone,
   several,
   someone,
 } from '../someone.ts';
 
 const long = { ttlMs: 3_600_000, graceMs: 0 };
 const reason = { actor: 'olga', reason: 'restored from a copy' };
+
+async function noticesOf(store: KernelStore, who: Someone): Promise<number> {
+  return expectKind(await store.sessions.heartbeat(who), 'alive').notices;
+}
 
 export const fenceCases: readonly ContractCase[] = [
   {
@@ -114,6 +121,27 @@ export const fenceCases: readonly ContractCase[] = [
       await mustSave(store, tenure, 1);
       assert.equal((await store.leases.verify(tenure)).kind, 'current');
       await mustRelease(store, tenure);
+    },
+  },
+  {
+    upholds: 'T-4, S-2',
+    name: 'whoever lives when the epoch is raised is given notice, more of it than can have been forgotten',
+    async run({ store }) {
+      const ann = await someone(store, 'ann');
+      let told = await noticesOf(store, ann);
+      for (let time = 0; time < 2; time += 1) {
+        await store.raiseEpoch(reason);
+        const notices = await noticesOf(store, ann);
+        assert.ok(notices >= told + NOTICES_PER_EPOCH, `${notices} after ${told}`);
+        told = notices;
+      }
+      const bob = await someone(store, 'bob');
+      assert.equal(await noticesOf(store, bob), 0, 'what was before it is not its matter');
+      const by = { kind: 'owner', owner: ann.owner, exit: 'finished' } as const;
+      await store.sessions.end({ id: ann.id, by });
+      await store.raiseEpoch(reason);
+      const ended = await store.sessions.inspect(ann.id);
+      assert.equal(ended?.session.notices, told, 'nor is what comes after its end');
     },
   },
   {

@@ -1,0 +1,43 @@
+// All commands, in the order in which people meet them.
+
+import type { Command } from './command.ts';
+import { REMOTE_COMMANDS } from './remote/commands.ts';
+
+export const COMMANDS: readonly Command[] = [
+  {
+    name: 'dev',
+    summary: 'a coordinator for this folder, with a demo pipeline that runs',
+    load: async () => (await import('./dev.ts')).devCommand,
+  },
+  {
+    name: 'serve',
+    summary: 'runs a coordinator',
+    load: async () => (await import('./serve.ts')).serveCommand,
+  },
+  ...REMOTE_COMMANDS,
+  {
+    name: 'migrate',
+    summary: 'brings a store to the schema of this version',
+    load: async () => (await import('./migrate.ts')).migrateCommand,
+  },
+  {
+    name: 'doctor',
+    summary: 'checks versions, configuration, store and clocks, and says what to change',
+    load: async () => (await import('./doctor.ts')).doctorCommand,
+  },
+  {
+    name: 'advise',
+    summary: 'recommends ttl, heartbeat, grace and checkpoint interval from recorded logs',
+    load: async () => (await import('./advise.ts')).adviseCommand,
+  },
+  {
+    name: 'verify-log',
+    summary: 'checks recorded logs: exclusive tenure, fence order, checkpoint lineage',
+    load: async () => (await import('./verify-log.ts')).verifyLogCommand,
+  },
+  {
+    name: 'completion',
+    summary: 'completes commands and flags in a shell: bash, zsh or fish',
+    load: async () => (await import('./completion.ts')).completionOf(COMMANDS),
+  },
+];

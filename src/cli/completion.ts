@@ -1,0 +1,118 @@
+// holdfast completion: what a shell must know to complete commands and flags, made from the commands.
+
+import {
+  type Command,
+  type CommandSpec,
+  type ExitCode,
+  type Typed,
+  UsageProblem,
+  unknown,
+} from './command.ts';
+import { print } from './screen.ts';
+
+interface Completed {
+  readonly name: string;
+  readonly summary: string;
+  readonly choices: readonly string[];
+  readonly flags: readonly { readonly name: string; readonly what: string }[];
+}
+
+const SHELLS: Readonly<Record<string, (commands: readonly Completed[]) => string>> = {
+  bash: bashScript,
+  zsh: zshScript,
+  fish: fishScript,
+};
+
+const USAGE =
+  'holdfast completion bash|zsh|fish   (bash: source <(holdfast completion bash); zsh: the same, after compinit; fish: holdfast completion fish | source)';
+
+export function completionOf(commands: readonly Command[]): CommandSpec {
+  return {
+    usage: USAGE,
+    flags: {},
+    choices: Object.keys(SHELLS),
+    execute: (typed) => execute(typed, commands),
+  };
+}
+
+async function execute(typed: Typed, commands: readonly Command[]): Promise<ExitCode> {
+  const [shell, more] = typed.words;
+  if (shell === undefined || more !== undefined) throw new UsageProblem(`Which shell? ${USAGE}`);
+  const script = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
+  if (script === undefined) throw unknown('shell', shell, Object.keys(SHELLS));
+  const all = await Promise.all(commands.map(completed));
+  print(script([...all, { ...HELP, choices: commands.map(({ name }) => name) }]));
+  return 0;
+}
+
+const HELP: Completed = { name: 'help', summary: 'more about one', choices: [], flags: [] };
+
+async function completed({ name, summary, load }: Command): Promise<Completed> {
+  const { flags, choices = [] } = await load();
+  const named = Object.entries(flags).map(([flag, { what }]) => ({ name: `--${flag}`, what }));
+  return { name, summary, choices, flags: [...named, { name: '--help', what: 'this' }] };
+}
+
+/** What may follow a command. */
+function wordsAfter({ choices, flags }: Completed): string {
+  return [...choices, ...flags.map((flag) => flag.name)].join(' ');
+}
+
+function bashScript(commands: readonly Completed[]): string {
+  return [
+    '_holdfast() {',
+    '  local words',
+    `  case "\${COMP_WORDS[1]}" in`,
+    ...commands.map((each) => `    ${each.name}) words=${quoted(wordsAfter(each))} ;;`),
+    '  esac',
+    `  if [ "$COMP_CWORD" -le 1 ]; then words=${quoted(commands.map(({ name }) => name).join(' '))}; fi`,
+    `  COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))`,
+    '}',
+    'complete -o default -F _holdfast holdfast',
+  ].join('\n');
+}
+
+function zshScript(commands: readonly Completed[]): string {
+  const described = ({ name, what }: { readonly name: string; readonly what: string }): string =>
+    quoted(`${name.replaceAll(':', '\\:')}:${what}`);
+  return [
+    '#compdef holdfast',
+    '_holdfast() {',
+    '  local -a found',
+    '  if (( CURRENT == 2 )); then',
+    `    found=(${commands.map(({ name, summary }) => described({ name, what: summary })).join(' ')})`,
+    '  else',
+    `    case "\${words[2]}" in`,
+    ...commands.map(
+      ({ name, choices, flags }) =>
+        `      ${name}) found=(${[...choices.map((choice) => ({ name: choice, what: '' })), ...flags].map(described).join(' ')}) ;;`,
+    ),
+    '    esac',
+    '  fi',
+    "  _describe 'holdfast' found || _files",
+    '}',
+    'compdef _holdfast holdfast',
+  ].join('\n');
+}
+
+function fishScript(commands: readonly Completed[]): string {
+  const seen = (name: string): string => quoted(`__fish_seen_subcommand_from ${name}`);
+  return [
+    ...commands.map(
+      ({ name, summary }) =>
+        `complete -c holdfast -n __fish_use_subcommand -f -a ${name} -d ${quoted(summary)}`,
+    ),
+    ...commands.flatMap(({ name, choices, flags }) => [
+      ...choices.map((choice) => `complete -c holdfast -n ${seen(name)} -f -a ${choice}`),
+      ...flags.map(
+        (flag) =>
+          `complete -c holdfast -n ${seen(name)} -l ${flag.name.slice(2)} -d ${quoted(flag.what)}`,
+      ),
+    ]),
+  ].join('\n');
+}
+
+/** Single quotes, as all three shells read them; fish alone takes backslashes in them seriously. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", '’')}'`;
+}

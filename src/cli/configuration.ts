@@ -1,0 +1,96 @@
+// What `serve`, `migrate` and `doctor` are told: by a file, by the environment, by flags.
+
+import { readFile } from 'node:fs/promises';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { storePlace } from '../embedded/open-store.ts';
+import {
+  type Configured,
+  configFrom,
+  environmentSources,
+  fileSource,
+  flagSources,
+  hidden,
+  SETTINGS,
+  type Source,
+} from '../server/config.ts';
+import { environmentWith } from '../support/environment.ts';
+import { InvalidInput } from '../support/fault.ts';
+import { shown } from '../support/options.ts';
+import type { Flag, Typed } from './command.ts';
+import { print, printLine, table } from './screen.ts';
+
+const DEFAULT_FILE = 'holdfast.config.json';
+
+/** Those of settings, all or only of the ones that are named. */
+export function configFlags(
+  isWanted: (name: string) => boolean = () => true,
+): Readonly<Record<string, Flag>> {
+  const settings = SETTINGS.filter(({ name }) => isWanted(name)).map(
+    ({ flag, variable, what }) =>
+      [flag, { type: 'string', what: `${what} [${variable}]` } satisfies Flag] as const,
+  );
+  const config: Flag = {
+    type: 'string',
+    what: `a file instead of ${DEFAULT_FILE} [HOLDFAST_CONFIG]`,
+  };
+  return { config, ...Object.fromEntries(settings) };
+}
+
+export async function configuredBy(typed: Typed): Promise<Configured> {
+  const variables = environmentWith('HOLDFAST_');
+  const flags = SETTINGS.flatMap(({ flag }) => {
+    const text = typed.text(flag);
+    return text === undefined ? [] : [[flag, text] as const];
+  });
+  return configFrom([
+    ...(await fileSources(typed.text('config') ?? variables['HOLDFAST_CONFIG'])),
+    ...environmentSources(variables),
+    ...flagSources(Object.fromEntries(flags)),
+  ]);
+}
+
+/** A file that was asked for must be there. */
+async function fileSources(asked: string | undefined): Promise<readonly Source[]> {
+  const file = asked ?? DEFAULT_FILE;
+  const text = await readFile(file, 'utf8').catch((fault: NodeJS.ErrnoException) => {
+    if (asked === undefined && fault.code === 'ENOENT') return undefined;
+    throw fault;
+  });
+  if (text === undefined) return [];
+  const { place, values } = fileSource(file, parsed(file, text));
+  return [{ place, values: withPathsFrom(dirname(resolve(file)), values) }];
+}
+
+function parsed(file: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new InvalidInput(`${file} is no JSON: ${(cause as Error).message}.`, { cause });
+  }
+}
+
+const PATHS: readonly string[] = ['store', 'tls.keyFile', 'tls.certFile'];
+
+/** What a file names is beside the file, from wherever it is started. */
+function withPathsFrom(folder: string, values: Source['values']): Source['values'] {
+  const moved = PATHS.flatMap((name) => {
+    const path = values[name];
+    const isFile = typeof path === 'string' && storePlace(path).kind === 'sqlite';
+    return isFile && !isAbsolute(path) ? [[name, join(folder, path)] as const] : [];
+  });
+  return { ...values, ...Object.fromEntries(moved) };
+}
+
+/** Each value and where it came from; secrets are hidden. */
+export function showConfig({ settings }: Configured, isJson: boolean): void {
+  const shownSettings = settings.map((each) => ({ ...each, value: hidden(each.name, each.value) }));
+  if (isJson) for (const setting of shownSettings) printLine(setting);
+  else {
+    const rows = shownSettings.map(({ name, value, from }) => [
+      name,
+      typeof value === 'string' ? value : shown(value).replace(/^number /, ''),
+      from,
+    ]);
+    print(table([['setting', 'value', 'from'], ...rows]));
+  }
+}

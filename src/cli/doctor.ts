@@ -1,0 +1,154 @@
+// holdfast doctor: is everything as it must be, and if not, what is to be changed?
+
+import { readFile } from 'node:fs/promises';
+import { inspectStore } from '../embedded/inspect-store.ts';
+import { type Config, hidden, withoutSecrets } from '../server/config.ts';
+import { isLoopback } from '../server/same-host.ts';
+import type { StoreReport } from '../store/contract/store-report.ts';
+import { Fault } from '../support/fault.ts';
+import { type CommandSpec, type ExitCode, refuseWords, type Typed } from './command.ts';
+import { configFlags, configuredBy } from './configuration.ts';
+import { missingOf } from './migrate.ts';
+import { print, printLine, printTable } from './screen.ts';
+
+export interface Finding {
+  readonly what: string;
+  readonly found: string;
+  /** Only when something is wrong. */
+  readonly change?: string;
+}
+
+export const doctorCommand: CommandSpec = {
+  usage: 'holdfast doctor [--store …] [--config …] [--json]',
+  flags: {
+    ...configFlags(),
+    json: { type: 'boolean', what: 'for programs: one JSON per line' },
+  },
+  execute,
+};
+
+/** By then sessions that are alive may look dead, and the other way round. */
+const CLOCK_MS_MAX = 1_000;
+
+async function execute(typed: Typed): Promise<ExitCode> {
+  refuseWords(doctorCommand, typed);
+  const findings = [nodeFinding(process.versions.node, await engines()), ...(await lookAt(typed))];
+  const wrong = findings.filter(({ change }) => change !== undefined);
+  if (typed.isSet('json')) for (const finding of findings) printLine(finding);
+  else {
+    printTable(
+      findings.map(({ what, found, change }) => [change === undefined ? 'ok' : '!!', what, found]),
+    );
+    for (const { what, change = '' } of wrong) print(`\n${what}: ${change}`);
+    print(wrong.length === 0 ? '\nNothing is wrong.' : `\n${wrong.length} to change.`);
+  }
+  return wrong.length === 0 ? 0 : 1;
+}
+
+/** What cannot be read is a finding too: the rest is still looked at. */
+async function lookAt(typed: Typed): Promise<readonly Finding[]> {
+  const read = await configuredBy(typed).catch((fault: unknown) => faultText(fault));
+  if (typeof read === 'string') {
+    return [{ what: 'configuration', found: 'cannot be used', change: read }];
+  }
+  const { config } = read;
+  const configured = { what: 'configuration', found: 'every name and value is known' };
+  return [configured, ...(await configFindings(config)), ...(await storeFindings(config))];
+}
+
+function faultText(fault: unknown): string {
+  if (fault instanceof Fault) return fault.message;
+  if (fault instanceof Error) return fault.message;
+  return String(fault);
+}
+
+async function engines(): Promise<string> {
+  const manifest = await readFile(new URL('../../package.json', import.meta.url), 'utf8');
+  const parsed = JSON.parse(manifest) as { readonly engines: { readonly node: string } };
+  return parsed.engines.node.replace(/^>=/, '');
+}
+
+export function nodeFinding(version: string, least: string): Finding {
+  const found = { what: 'Node', found: version };
+  const change = `Holdfast needs Node ${least} or newer.`;
+  return isAtLeast(version, least) ? found : { ...found, change };
+}
+
+function isAtLeast(version: string, least: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const [majorMin = 0, minorMin = 0] = least.split('.').map(Number);
+  return major > majorMin || (major === majorMin && minor >= minorMin);
+}
+
+async function configFindings(config: Config): Promise<readonly Finding[]> {
+  const { auth, host, tls, trustProxy } = config;
+  const listens = { what: 'listener', found: `${host}, auth ${auth}` };
+  const findings: Finding[] = [];
+  if (auth === 'off' && !isLoopback(host)) {
+    findings.push({ ...listens, change: 'Without keys it listens on loopback only: --auth keys' });
+  } else if (!isLoopback(host) && tls.keyFile === undefined && trustProxy === false) {
+    const change =
+      'Keys travel in the clear: set tls.keyFile and tls.certFile, or put a proxy before it and set trustProxy.';
+    findings.push({ ...listens, change });
+  } else findings.push(listens);
+  for (const name of ['keyFile', 'certFile'] as const) {
+    const file = tls[name];
+    if (file !== undefined) findings.push(await fileFinding(`tls.${name}`, file));
+  }
+  if ((tls.keyFile === undefined) !== (tls.certFile === undefined)) {
+    findings.push({ what: 'tls', found: 'one file of two', change: 'Name keyFile and certFile.' });
+  }
+  return findings;
+}
+
+async function fileFinding(what: string, file: string): Promise<Finding> {
+  return readFile(file).then(
+    () => ({ what, found: file }),
+    (fault: NodeJS.ErrnoException) => ({
+      what,
+      found: `${file} cannot be read (${fault.code})`,
+      change: 'Name a file that this user can read.',
+    }),
+  );
+}
+
+async function storeFindings(config: Config): Promise<readonly Finding[]> {
+  const store = String(hidden('store', config.store));
+  const report = await inspectStore(config.store, config.postgres).catch(faultText);
+  if (typeof report === 'string') {
+    const why = withoutSecrets(report).replace(/\.?$/, '.');
+    const change = `${why} Is it running, is store (--store, HOLDFAST_STORE) right, and may this user read it?`;
+    return [{ what: 'store', found: `${store} cannot be read`, change }];
+  }
+  return [
+    { what: 'store', found: store },
+    ...report.facts.map(({ name, ...fact }) => ({ what: name, ...fact })),
+    schemaFinding(report),
+    clockFinding(report),
+  ];
+}
+
+function schemaFinding(report: StoreReport): Finding {
+  const { exists, applied, known } = report;
+  if (!exists) return { what: 'schema', found: 'new: it is made at the first start' };
+  const found = `version ${applied.length}; this build knows ${known.length}`;
+  if (applied.some((name) => !known.includes(name))) {
+    const change = 'It was migrated by a newer version: upgrade this one.';
+    return { what: 'schema', found, change };
+  }
+  const missing = missingOf(report);
+  if (missing.length === 0) return { what: 'schema', found };
+  return { what: 'schema', found, change: `Run "holdfast migrate": ${missing.join(', ')}` };
+}
+
+function clockFinding({ kind, clockAheadMs }: StoreReport): Finding {
+  const by = Math.abs(clockAheadMs);
+  const way = clockAheadMs > 0 ? 'ahead of' : 'behind';
+  const found = by === 0 ? 'as the host’s' : `${by} ms ${way} the host’s`;
+  if (by <= CLOCK_MS_MAX) return { what: 'clock of the store', found };
+  const change =
+    kind === 'sqlite'
+      ? 'The host’s clock was set back. Nothing expires too early, but times are ahead until it has caught up: set it right (NTP).'
+      : 'Set both right (NTP). The store’s clock decides when sessions expire, the host’s when keys do.';
+  return { what: 'clock of the store', found, change };
+}

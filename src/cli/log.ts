@@ -1,0 +1,37 @@
+// The log of a coordinator, on stdout: JSON lines for programs, text for people. Never a secret.
+
+import { type Config, withoutSecrets } from '../server/config.ts';
+import type { ServerLog } from '../server/server-options.ts';
+import { formatInstant, systemClock, toInstant } from '../support/clock.ts';
+import { plain, print, table } from './screen.ts';
+
+const ABOUT_LEVEL: Readonly<Record<Config['log']['level'], number>> = { info: 0, error: 1, off: 2 };
+
+export function logOf({ level, format }: Config['log']): ServerLog {
+  const isText = format === 'text' || (format === 'auto' && process.stdout.isTTY === true);
+  const write = (at: 'info' | 'error', message: string, about: object): void => {
+    if (ABOUT_LEVEL[at] < ABOUT_LEVEL[level]) return;
+    const time = formatInstant(toInstant(systemClock.wallMs()));
+    const entry = { time, level: at, message, ...about };
+    print(withoutSecrets(isText ? asText(entry) : JSON.stringify(entry)));
+  };
+  return {
+    info: (message, about = {}) => write('info', message, about),
+    fault: (message, error) => write('error', message, { error: described(error) }),
+  };
+}
+
+function asText({ time, level, message, ...about }: Record<string, unknown>): string {
+  const rows = Object.entries(about).map(([name, value]) => [
+    `  ${name}`,
+    typeof value === 'string' ? plain(value) : JSON.stringify(value),
+  ]);
+  const head = `${time}${level === 'error' ? ' ERROR' : ''} ${message}`;
+  return rows.length === 0 ? head : `${head}\n${table(rows)}`;
+}
+
+function described(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const cause = error.cause === undefined ? '' : `; cause: ${described(error.cause)}`;
+  return `${error.stack ?? error.message}${cause}`;
+}

@@ -1,0 +1,58 @@
+// holdfast migrate: brings a store to the schema of this version. Opening a store does the same; this is for
+// those who want it done, and seen, before the first process of a new version starts.
+
+import { inspectStore } from '../embedded/inspect-store.ts';
+import { openStore } from '../embedded/open-store.ts';
+import { hidden } from '../server/config.ts';
+import type { StoreReport } from '../store/contract/store-report.ts';
+import { type CommandSpec, type ExitCode, refuseWords, type Typed } from './command.ts';
+import { configFlags, configuredBy } from './configuration.ts';
+import { print, printLine } from './screen.ts';
+
+export const migrateCommand: CommandSpec = {
+  usage: 'holdfast migrate [--store postgres://… | --store ./holdfast.db] [--check] [--json]',
+  flags: {
+    ...configFlags((name) => name === 'store' || name.startsWith('postgres.')),
+    check: { type: 'boolean', what: 'only says what there is to do; 1 when there is something' },
+    json: { type: 'boolean', what: 'for programs: one JSON per line' },
+  },
+  execute,
+};
+
+async function execute(typed: Typed): Promise<ExitCode> {
+  refuseWords(migrateCommand, typed);
+  const { config } = await configuredBy(typed);
+  const report = await inspectStore(config.store, config.postgres);
+  const missing = missingOf(report);
+  const isCheck = typed.isSet('check');
+  if (!isCheck) {
+    const store = await openStore(config.store, config.postgres);
+    await store.close();
+  }
+  const from = report.applied.length;
+  const to = from + missing.length;
+  const store = String(hidden('store', config.store));
+  if (typed.isSet('json')) printLine({ store, from, to, missing, applied: !isCheck });
+  else print(told({ store, from, to, missing, isCheck }));
+  return isCheck && missing.length > 0 ? 1 : 0;
+}
+
+export function missingOf({ applied, known }: StoreReport): readonly string[] {
+  return known.filter((name) => !applied.includes(name));
+}
+
+interface Told {
+  readonly store: string;
+  readonly from: number;
+  readonly to: number;
+  readonly missing: readonly string[];
+  readonly isCheck: boolean;
+}
+
+function told({ store, from, to, missing, isCheck }: Told): string {
+  if (missing.length === 0) return `${store} is at version ${from}; there is nothing to do.`;
+  const what = missing.join(', ');
+  return isCheck
+    ? `${store} is at version ${from}, this build needs ${to}: ${what}. Nothing was changed.`
+    : `${store} was migrated from version ${from} to ${to}: ${what}.`;
+}

@@ -1,0 +1,93 @@
+// holdfast cancel, pause, resume, signal, redrive: what people do to an execution.
+
+import { type CommandSpec, type ExitCode, type Typed, UsageProblem, wordsOf } from '../command.ts';
+import { print, printLine } from '../screen.ts';
+import { CONNECTION_FLAGS, clientFor } from './connection.ts';
+import { typedValue } from './value.ts';
+
+interface Done {
+  readonly kind: string;
+  readonly status: string;
+}
+
+const SAID: Readonly<Record<string, string>> = {
+  done: 'done',
+  'passed-on': 'passed on to its owner, who acts on it when it takes notice',
+  'no-change': 'nothing to change',
+};
+
+function told(typed: Typed, { kind, status }: Done): ExitCode {
+  if (typed.isSet('json')) printLine({ kind, status });
+  else print(`${SAID[kind] ?? kind}; it is ${status}`);
+  return 0;
+}
+
+function act(verb: 'cancel' | 'pause' | 'resume'): CommandSpec {
+  const spec: CommandSpec = {
+    usage: `holdfast ${verb} <id> [--reason "…"]`,
+    flags: {
+      reason: { type: 'string', what: 'kept in the history' },
+      ...CONNECTION_FLAGS,
+    },
+    async execute(typed) {
+      const [id] = wordsOf(spec, typed, ['execution']);
+      const { executions } = await clientFor(typed);
+      return told(typed, await executions[verb](id, typed.text('reason')));
+    },
+  };
+  return spec;
+}
+
+export const cancelCommand: CommandSpec = act('cancel');
+export const pauseCommand: CommandSpec = act('pause');
+export const resumeCommand: CommandSpec = act('resume');
+
+export const signalCommand: CommandSpec = {
+  usage: 'holdfast signal <id> <name> [<value> | @file | -]',
+  flags: CONNECTION_FLAGS,
+  async execute(typed) {
+    const [id, name, given, more] = typed.words;
+    if (id === undefined || name === undefined || more !== undefined) {
+      throw new UsageProblem(`An execution, a name and a value: ${signalCommand.usage}`);
+    }
+    const { executions } = await clientFor(typed);
+    return told(typed, await executions.signal(id, name, await typedValue(given)));
+  },
+};
+
+const MODES: readonly string[] = ['forward', 'compensate'];
+
+export const redriveCommand: CommandSpec = {
+  usage: 'holdfast redrive <id> [--from <step>] [--mode forward|compensate] [--reason "…"]',
+  flags: {
+    from: { type: 'string', what: 'from this step on; from the failed one unless said' },
+    mode: { type: 'string', what: 'forward, or compensate: undo what it did' },
+    reason: { type: 'string', what: 'kept in the history' },
+    ...CONNECTION_FLAGS,
+  },
+  execute: redrive,
+};
+
+async function redrive(typed: Typed): Promise<ExitCode> {
+  const [id] = wordsOf(redriveCommand, typed, ['execution']);
+  const mode = typed.text('mode');
+  if (mode !== undefined && !MODES.includes(mode)) {
+    throw new UsageProblem(`--mode is ${MODES.join(' or ')}; got "${mode}".`);
+  }
+  const client = await clientFor(typed);
+  const made = await client.call<{ readonly id: string }>(
+    `/v1/executions/${encodeURIComponent(id)}/redrive`,
+    { method: 'POST', body: given(typed, ['from', 'mode', 'reason']) },
+  );
+  if (typed.isSet('json')) printLine(made);
+  else print(`${made.id} submitted; it goes on where ${id} failed`);
+  return 0;
+}
+
+function given(typed: Typed, flags: readonly string[]): Readonly<Record<string, string>> {
+  const pairs = flags.flatMap((flag) => {
+    const text = typed.text(flag);
+    return text === undefined ? [] : [[flag, text] as const];
+  });
+  return Object.fromEntries(pairs);
+}

@@ -1,0 +1,57 @@
+// Which coordinator is asked, and as whom.
+
+import { HoldfastClient } from '../../client/client.ts';
+import { environmentWith } from '../../support/environment.ts';
+import { Fault } from '../../support/fault.ts';
+import { type Flag, type Typed, UsageProblem } from '../command.ts';
+
+const URL_DEFAULT = 'http://127.0.0.1:7433';
+const OWN: readonly string[] = [
+  ...['HOLDFAST_URL', 'HOLDFAST_KEY', 'HOLDFAST_PROJECT', 'HOLDFAST_CONFIG'],
+];
+
+/** What every command that asks a coordinator takes. */
+export const CONNECTION_FLAGS: Readonly<Record<string, Flag>> = {
+  url: { type: 'string', what: `of the coordinator; ${URL_DEFAULT} unless said [HOLDFAST_URL]` },
+  'access-key': {
+    type: 'string',
+    what: 'hf_…; others on this machine can see flags: better HOLDFAST_KEY',
+  },
+  project: { type: 'string', what: 'for keys of all projects [HOLDFAST_PROJECT]' },
+  json: { type: 'boolean', what: 'for programs: one JSON per line' },
+};
+
+export async function clientFor(typed: Typed): Promise<HoldfastClient> {
+  const variables = environmentWith('HOLDFAST_');
+  await refuseUnknown(variables);
+  const url = typed.text('url') ?? variables['HOLDFAST_URL'] ?? URL_DEFAULT;
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
+    throw new UsageProblem(`The coordinator's URL is such as ${URL_DEFAULT}; got "${url}".`);
+  }
+  const key = typed.text('access-key') ?? variables['HOLDFAST_KEY'];
+  const project = typed.text('project') ?? variables['HOLDFAST_PROJECT'];
+  return new HoldfastClient({
+    url,
+    ...(key === undefined ? {} : { key }),
+    ...(project === undefined ? {} : { project }),
+    fetch: (target, init) => fetch(target, init).catch((cause: unknown) => unreachable(url, cause)),
+  });
+}
+
+/** A misspelt HOLDFAST_URL would ask another coordinator than the one that was meant. */
+async function refuseUnknown(variables: Readonly<Record<string, string>>): Promise<void> {
+  if (Object.keys(variables).every((name) => OWN.includes(name))) return;
+  const { environmentSources } = await import('../../server/config.ts');
+  environmentSources(variables);
+}
+
+function unreachable(url: string, thrown: unknown): never {
+  const { cause, name } = thrown as { cause?: { code?: unknown }; name?: string };
+  if (name === 'AbortError') throw thrown;
+  const code = typeof cause?.code === 'string' ? ` (${cause.code})` : '';
+  throw new Fault(
+    'coordinator-unreachable',
+    `No coordinator answers at ${url}${code}. Start one with "holdfast dev" or "holdfast serve", or say where it is with --url or HOLDFAST_URL.`,
+    { cause: thrown },
+  );
+}

@@ -1,0 +1,65 @@
+// holdfast list, dead-letters, schedules, workers, leases: pages of what there is.
+
+import type { CommandSpec, Flag } from '../command.ts';
+import { CONNECTION_FLAGS } from './connection.ts';
+import { PAGE_FLAGS, showPages } from './pages.ts';
+
+interface List {
+  readonly path: string;
+  readonly usage: string;
+  readonly columns: readonly string[];
+  /** Flags that go into the query as they are. */
+  readonly filters?: Readonly<Record<string, Flag>>;
+}
+
+function list({ path, usage, columns, filters = {} }: List): CommandSpec {
+  const spec: CommandSpec = {
+    usage: `${usage} [--limit 100] [--cursor …] [--all] [--json]`,
+    flags: { ...filters, ...PAGE_FLAGS, ...CONNECTION_FLAGS },
+    execute: (typed) => showPages(spec, typed, { path, columns, filters: Object.keys(filters) }),
+  };
+  return spec;
+}
+
+const text = (what: string): Flag => ({ type: 'string', what });
+
+export const listCommand: CommandSpec = list({
+  path: '/v1/executions',
+  usage: 'holdfast list [--status running,waiting] [--pipeline order] [--tag vip]',
+  columns: ['id', 'pipeline', 'status', 'holds', 'submittedAt', 'endedAt', 'key', 'tags'],
+  filters: {
+    status: text('queued, running, waiting, completed, failed, …; commas between them'),
+    pipeline: text('of this pipeline'),
+    tag: text('with this tag'),
+  },
+});
+
+export const deadLettersCommand: CommandSpec = list({
+  path: '/v1/dead-letters',
+  usage: 'holdfast dead-letters [--pipeline order] [--code card-declined] [--step charge]',
+  columns: ['execution', 'pipeline', 'status', 'code', 'step', 'at', 'redrivenBy', 'reason'],
+  filters: {
+    pipeline: text('of this pipeline'),
+    code: text('that failed with this code'),
+    step: text('that failed at this step'),
+  },
+});
+
+export const schedulesCommand: CommandSpec = list({
+  path: '/v1/schedules',
+  usage: 'holdfast schedules',
+  columns: ['id', 'when', 'target', 'paused', 'nextTimes.0', 'firedAt', 'lastExecution'],
+});
+
+export const workersCommand: CommandSpec = list({
+  path: '/v1/workers',
+  usage: 'holdfast workers',
+  columns: ['id', 'owner', 'state', 'pipelines', 'openedAt', 'beatAt', 'remainingMs'],
+});
+
+export const leasesCommand: CommandSpec = list({
+  path: '/v1/leases',
+  usage: 'holdfast leases [--prefix tenant-7/]',
+  columns: ['key', 'state', 'owner', 'fence', 'since', 'freeInMs'],
+  filters: { prefix: text('whose keys start with this') },
+});

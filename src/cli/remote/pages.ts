@@ -1,0 +1,65 @@
+// Lists come in pages: one, or all of them one after the other.
+
+import type { Page } from '../../client/client.ts';
+import {
+  type CommandSpec,
+  type ExitCode,
+  type Flag,
+  listText,
+  refuseWords,
+  type Typed,
+  wholeText,
+} from '../command.ts';
+import { printLine, printProblem, printTable } from '../screen.ts';
+import { clientFor } from './connection.ts';
+import { fieldOf, type Row } from './show.ts';
+
+export const PAGE_FLAGS: Readonly<Record<string, Flag>> = {
+  limit: { type: 'string', what: 'how many of them; 100 unless said' },
+  cursor: { type: 'string', what: 'goes on where the page before ended' },
+  all: { type: 'boolean', what: 'page after page, to the end' },
+};
+
+export interface Listing {
+  readonly path: string;
+  /** Those that no item has are left out. */
+  readonly columns: readonly string[];
+  /** Flags that go into the query. */
+  readonly filters: readonly string[];
+}
+
+export async function showPages(
+  spec: CommandSpec,
+  typed: Typed,
+  { path, columns, filters }: Listing,
+): Promise<ExitCode> {
+  refuseWords(spec, typed);
+  const limit = wholeText('limit', typed.text('limit'), 1);
+  const client = await clientFor(typed);
+  const asked = Object.fromEntries(filters.map((name) => [name, listText(typed.text(name))]));
+  let cursor = typed.text('cursor');
+  do {
+    const page: Page<Row> = await client.call(path, { query: { ...asked, limit, cursor } });
+    if (typed.isSet('json')) for (const item of page.items) printLine(item);
+    else printRows(page.items, columns);
+    cursor = page.cursor;
+  } while (typed.isSet('all') && cursor !== undefined);
+  if (cursor !== undefined) printProblem(`There is more: --cursor ${cursor}, or --all`);
+  return 0;
+}
+
+export function printRows(items: readonly Row[], columns: readonly string[]): void {
+  if (items.length === 0) {
+    printProblem('None.');
+    return;
+  }
+  const shown = columns.filter((column) => items.some((item) => isWorthShowing(item, column)));
+  printTable([
+    shown.map((column) => column.replace(/\.\d+$/, '').replace(/^.*\./, '')),
+    ...items.map((item) => shown.map((column) => fieldOf(item, column))),
+  ]);
+}
+
+function isWorthShowing(item: Row, column: string): boolean {
+  return !['', '[]', '{}'].includes(fieldOf(item, column));
+}

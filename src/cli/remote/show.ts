@@ -1,0 +1,60 @@
+// Answers of a coordinator, for people.
+
+import type { HistoryMessage, ResultMessage } from '../../protocol/messages/execution.ts';
+import type { ExitCode } from '../command.ts';
+import { plain, print, printLine, printTable } from '../screen.ts';
+
+export type Row = Readonly<Record<string, unknown>>;
+
+/** `unit.dueAt` is what `unit` has as `dueAt`. */
+export function fieldOf(row: Row, path: string): string {
+  const value = path
+    .split('.')
+    .reduce<unknown>((found, name) => (found as Row | undefined | null)?.[name], row);
+  return shownValue(value);
+}
+
+export function shownValue(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** Each thing that it has, below each other. */
+export function printFields(row: Row): void {
+  printTable(
+    Object.entries(row)
+      .map(([name, value]) => [name, shownValue(value)])
+      .filter(([, value]) => value !== '' && value !== '[]' && value !== '{}'),
+  );
+}
+
+export function showResult(result: ResultMessage, isJson: boolean): ExitCode {
+  if (isJson) printLine(result);
+  else {
+    print(`${result.id} ${result.status}`);
+    if (result.output !== undefined) print(plain(JSON.stringify(result.output)));
+    if (result.sealed === true)
+      print('Its output is sealed by a codec that the coordinator has not.');
+    if (result.failure !== undefined) {
+      const { code, message, at } = result.failure;
+      print(plain(`${code}${at === undefined ? '' : ` at ${at}`}: ${message}`));
+    }
+  }
+  return result.status === 'completed' ? 0 : 1;
+}
+
+const SECONDS_FROM = 11;
+const SECONDS_TO = 23;
+
+/** When, what, and what is known of it. */
+export function eventRow({ at, kind, name, body }: HistoryMessage): readonly string[] {
+  return [at.slice(SECONDS_FROM, SECONDS_TO), kind, name ?? '', noteOf(body)];
+}
+
+function noteOf(body: unknown): string {
+  if (typeof body !== 'object' || body === null) return shownValue(body);
+  const { failure, out, ...rest } = body as { failure?: { message?: string }; out?: unknown };
+  if (typeof failure?.message === 'string') return failure.message;
+  if (out !== undefined) return shownValue(out);
+  return Object.keys(rest).length === 0 ? '' : JSON.stringify(rest);
+}

@@ -1,0 +1,80 @@
+// holdfast submit: what shall run, with which input.
+
+import type { SubmitBody } from '../../protocol/messages/execution.ts';
+import {
+  type CommandSpec,
+  type ExitCode,
+  listText,
+  type Typed,
+  UsageProblem,
+  wholeText,
+} from '../command.ts';
+import { print, printLine } from '../screen.ts';
+import { CONNECTION_FLAGS, clientFor } from './connection.ts';
+import { showResult } from './show.ts';
+import { typedValue } from './value.ts';
+
+export const submitCommand: CommandSpec = {
+  usage:
+    'holdfast submit <pipeline> [<input> | @file | -] [--key order/7] [--wait] · holdfast submit --template <id>[@version] [<input>]',
+  flags: {
+    template: { type: 'string', what: 'by a template instead of a pipeline' },
+    key: { type: 'string', what: 'submitting again under it finds the same execution' },
+    lane: { type: 'string', what: 'its priority class' },
+    tags: { type: 'string', what: 'to find it by; commas between them' },
+    'delay-ms': { type: 'string', what: 'not before this long from now' },
+    'deadline-ms': { type: 'string', what: 'it must have ended by then' },
+    wait: { type: 'boolean', what: 'until its end; 1 when that is not "completed"' },
+    ...CONNECTION_FLAGS,
+  },
+  execute,
+};
+
+async function execute(typed: Typed): Promise<ExitCode> {
+  const { executions } = await clientFor(typed);
+  const submitted = await executions.submit(await bodyOf(typed));
+  if (typed.isSet('json')) printLine(submitted);
+  else print(`${submitted.id} ${submitted.existing ? 'was submitted before' : 'submitted'}`);
+  if (!typed.isSet('wait')) return 0;
+  return showResult(await executions.result(submitted.id), typed.isSet('json'));
+}
+
+async function bodyOf(typed: Typed): Promise<SubmitBody> {
+  const template = templateOf(typed.text('template'));
+  const [pipeline, given, ...more] =
+    template === undefined ? typed.words : [undefined, ...typed.words];
+  if (pipeline === undefined && template === undefined) {
+    throw new UsageProblem(`Which pipeline? ${submitCommand.usage}`);
+  }
+  if (more.length > 0) {
+    throw new UsageProblem(`"${more[0]}" is one word too many: is the input in quotes?`);
+  }
+  const input = await typedValue(given);
+  return {
+    ...(pipeline === undefined ? {} : { pipeline }),
+    ...(template === undefined ? {} : { template }),
+    ...(input === undefined ? {} : { input }),
+    ...placing(typed),
+  };
+}
+
+function templateOf(text: string | undefined): SubmitBody['template'] {
+  if (text === undefined) return undefined;
+  const [, id = text, version] = /^(.+)@(\d{1,9})$/.exec(text) ?? [];
+  return { id, ...(version === undefined ? {} : { version: Number(version) }) };
+}
+
+function placing(typed: Typed): SubmitBody {
+  const key = typed.text('key');
+  const lane = typed.text('lane') as SubmitBody['lane'];
+  const tags = listText(typed.text('tags'));
+  const delayMs = wholeText('delay-ms', typed.text('delay-ms'));
+  const deadlineMs = wholeText('deadline-ms', typed.text('deadline-ms'));
+  return {
+    ...(key === undefined ? {} : { key }),
+    ...(lane === undefined ? {} : { lane }),
+    ...(tags === undefined ? {} : { tags: [...tags] }),
+    ...(delayMs === undefined ? {} : { delayMs }),
+    ...(deadlineMs === undefined ? {} : { deadlineMs }),
+  };
+}

@@ -1,0 +1,142 @@
+// A coordinator from its configuration until somebody stops it.
+
+import { readFile } from 'node:fs/promises';
+import { openStore } from '../embedded/open-store.ts';
+import { type Config, hidden } from '../server/config.ts';
+import { openServer, type Server } from '../server/serve.ts';
+import type { ServerLog, ServerOptions } from '../server/server-options.ts';
+import type { CoordinatorStore } from '../store/contract/execution-store.ts';
+import { InvalidInput } from '../support/fault.ts';
+import type { ExitCode } from './command.ts';
+import { logOf } from './log.ts';
+import { printProblem } from './screen.ts';
+
+export interface Beside {
+  stop(): Promise<void>;
+}
+
+export interface RunOptions {
+  readonly config: Config;
+  /** What runs in the same process, on the same store. */
+  readonly beside?: (store: CoordinatorStore, log: ServerLog) => Promise<Beside>;
+}
+
+export async function runServer({ config, beside }: RunOptions): Promise<ExitCode> {
+  const log = logOf(config.log);
+  const options = await optionsOf(config);
+  const asked = stopAsked();
+  const store = await openStore(config.store, config.postgres);
+  try {
+    const server = await openServer({ ...options, store, log }).catch(explainListening(config));
+    try {
+      const others = await beside?.(store, log);
+      announce(config, { server, store, log });
+      log.info('stopping', { because: await asked });
+      await others?.stop();
+    } finally {
+      await server.close();
+    }
+  } finally {
+    await store.close();
+  }
+  log.info('stopped');
+  return 0;
+}
+
+async function optionsOf(config: Config): Promise<Omit<ServerOptions, 'store'>> {
+  const { host, port, auth, limits, trustProxy } = config;
+  const tls = await tlsOf(config.tls);
+  const admin = adminOf(config.admin);
+  return { host, port, auth, limits, trustProxy, admin, ...(tls && { tls }) };
+}
+
+async function tlsOf({ keyFile, certFile }: Config['tls']): Promise<ServerOptions['tls']> {
+  if (keyFile === undefined && certFile === undefined) return undefined;
+  if (keyFile === undefined || certFile === undefined) {
+    throw new InvalidInput('TLS needs both tls.keyFile and tls.certFile; only one is there.');
+  }
+  return { key: await readFile(keyFile, 'utf8'), cert: await readFile(certFile, 'utf8') };
+}
+
+function adminOf(text: string): NonNullable<ServerOptions['admin']> {
+  if (text === 'off' || text === 'main') return text;
+  const at = text.lastIndexOf(':');
+  return { host: text.slice(0, at).replace(/^\[|\]$/g, ''), port: Number(text.slice(at + 1)) };
+}
+
+function explainListening({ host, port }: Config): (fault: NodeJS.ErrnoException) => never {
+  return (fault) => {
+    if (fault.code !== 'EADDRINUSE' && fault.code !== 'EACCES') throw fault;
+    const why = fault.code === 'EACCES' ? 'may not be listened on' : 'is taken';
+    throw new InvalidInput(
+      `${host}:${port}, or the admin listener, ${why} (${fault.code}). Is another coordinator running here? Choose another with --port; --port 0 takes any that is free.`,
+      { cause: fault },
+    );
+  };
+}
+
+/** Resolves at the first signal; the second ends the process at once. */
+function stopAsked(): Promise<string> {
+  return new Promise((resolve) => {
+    let isAsked = false;
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.on(signal, () => {
+        if (isAsked) process.exit(1);
+        isAsked = true;
+        resolve(signal);
+      });
+    }
+  });
+}
+
+interface Announced {
+  readonly server: Server;
+  readonly store: CoordinatorStore;
+  readonly log: ServerLog;
+}
+
+function announce(config: Config, { server, store, log }: Announced): void {
+  const { url, adminUrl, firstKey } = server;
+  log.info('listening', {
+    url,
+    ...(adminUrl === undefined ? {} : { adminUrl }),
+    store: `${store.kind} ${String(hidden('store', config.store))}`,
+    survives: store.durability,
+    auth: config.auth,
+    admin:
+      config.admin === 'off'
+        ? 'off (--admin main, or a listener: --admin 127.0.0.1:7434)'
+        : config.admin,
+    pid: process.pid,
+  });
+  if (firstKey !== undefined) {
+    loudly([
+      'THE FIRST KEY OF THIS STORE: it may do everything, and it is shown only now.',
+      '',
+      `  ${firstKey}`,
+      '',
+      'Keep it where secrets are kept. To use it here:  export HOLDFAST_KEY=…',
+    ]);
+  }
+  if (config.auth === 'off') {
+    loudly([
+      'AUTHENTICATION IS OFF: whoever can reach this port may do everything.',
+      'It listens on loopback only. For anything but this machine: holdfast serve --auth keys',
+    ]);
+  } else if (url.startsWith('http:') && !isLocal(url) && config.trustProxy === false) {
+    loudly([
+      'KEYS TRAVEL IN THE CLEAR: this is no loopback address, and there is no TLS.',
+      'Set tls.keyFile and tls.certFile, or put a proxy in front and set trustProxy.',
+    ]);
+  }
+}
+
+function isLocal(url: string): boolean {
+  return /^(127\.|\[::1\]$|localhost$)/.test(new URL(url).hostname);
+}
+
+/** To stderr, whatever the log is like. */
+function loudly(lines: readonly string[]): void {
+  const rule = '='.repeat(78);
+  printProblem([rule, ...lines, rule].join('\n'));
+}

@@ -1,0 +1,36 @@
+// A store that is named by text: a path or a URL. No other driver is loaded than the one it needs.
+
+import type { CoordinatorStore } from '../store/contract/execution-store.ts';
+import type { PostgresStoreOptions } from '../store/postgres/open.ts';
+import { InvalidInput } from '../support/fault.ts';
+import { shown } from '../support/options.ts';
+
+export type PostgresSettings = Omit<PostgresStoreOptions, 'url'>;
+
+export type StorePlace =
+  | { readonly kind: 'postgres'; readonly url: string }
+  | { readonly kind: 'sqlite'; readonly file: string };
+
+export function storePlace(place: string): StorePlace {
+  if (/^postgres(ql)?:\/\//.test(place)) return { kind: 'postgres', url: place };
+  const isPath = place !== '' && !place.includes('\0') && place.isWellFormed();
+  if (!isPath || /^[a-z][a-z0-9+.-]+:\/\//i.test(place)) {
+    throw new InvalidInput(
+      `openHoldfast: store is an open store, a URL that starts with postgres://, or the path of a SQLite file; got ${shown(place)}.`,
+    );
+  }
+  return { kind: 'sqlite', file: place };
+}
+
+export async function openStore(
+  text: string,
+  postgres: PostgresSettings = {},
+): Promise<CoordinatorStore> {
+  const place = storePlace(text);
+  if (place.kind === 'postgres') {
+    const { openPostgresStore } = await import('../store/postgres/open.ts');
+    return openPostgresStore({ ...postgres, url: place.url });
+  }
+  const { openSqliteStore } = await import('../store/sqlite/open.ts');
+  return openSqliteStore({ file: place.file });
+}

@@ -1,0 +1,11 @@
+// Live streams.
+
+import { Type } from 'typebox';
+import { CLOSED, count } from './words.ts';
+
+export const streamQuery = Type.Object({ after: Type.Optional(count) }, CLOSED);
+
+export const hintQuery = Type.Object(
+  { after: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })) },
+  CLOSED,
+);

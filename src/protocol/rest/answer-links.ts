@@ -1,0 +1,108 @@
+// Signed links: whoever has one may see what is asked, and answer it once, without any key.
+
+import { formatInstant } from '../../support/clock.ts';
+import {
+  answerBody,
+  answered,
+  interactionParams,
+  linkBody,
+  linkedInteraction,
+  linkParams,
+  link as linkSchema,
+} from '../messages/awaits.ts';
+import { answeredReply } from './awaits.ts';
+import { readable } from './execution-message.ts';
+import { notFound, refused } from './problems.ts';
+import { type Coordinator, ProblemReply, type Route, route } from './route.ts';
+
+const make = route({
+  method: 'POST',
+  path: '/v1/awaits/:id/link',
+  name: 'linkAwait',
+  summary: 'A link that answers this interaction, once, without any other right.',
+  allows: ['operate'],
+  params: interactionParams,
+  body: linkBody,
+  answers: {
+    200: { what: 'To be sent to whoever answers.', schema: linkSchema },
+    404: { what: 'There is no such await, or this coordinator has no link keys.' },
+  },
+  async handle(coordinator, { params, body, caller }) {
+    requireLinks(coordinator);
+    const { store, holdfast } = coordinator;
+    const { project } = caller;
+    const id = params.id as Parameters<typeof store.executions.interaction>[0]['id'];
+    const found = await store.executions.interaction({ project, id });
+    if (found === undefined) throw notFound(`await with interaction ${params.id}`);
+    const { expiresInMs } = body;
+    const token = holdfast.awaits.link(params.id, { project, expiresInMs });
+    return { status: 200, body: { token, path: `/v1/answers/${token}` } };
+  },
+});
+
+const show = route({
+  method: 'GET',
+  path: '/v1/answers/:link',
+  name: 'readLink',
+  summary: 'What is asked of whoever has this link.',
+  allows: 'public',
+  params: linkParams,
+  answers: {
+    200: { what: 'The question.', schema: linkedInteraction },
+    403: { what: 'It was not made here.' },
+    410: { what: 'It has expired.' },
+  },
+  async handle(coordinator, { params }) {
+    requireLinks(coordinator);
+    const { store, holdfast } = coordinator;
+    const read = holdfast.awaits.readLink(params.link);
+    if (read.kind === 'refused') throw refused(read);
+    const found = await store.executions.interaction({ project: read.project, id: read.id });
+    if (found?.unit === undefined) throw refused({ why: 'await-unknown', id: read.id });
+    const { status, request } = found.interaction;
+    const { name, dueAt } = found.unit;
+    return {
+      status: 200,
+      body: {
+        status,
+        name,
+        ...(request === undefined ? {} : await readable(holdfast, { request })),
+        ...(dueAt === undefined ? {} : { dueAt: formatInstant(dueAt) }),
+      },
+      headers: { 'cache-control': 'no-store' },
+    };
+  },
+});
+
+const answerByLink = route({
+  method: 'POST',
+  path: '/v1/answers/:link',
+  name: 'answerByLink',
+  summary: 'Answers what the link is for.',
+  allows: 'public',
+  params: linkParams,
+  body: answerBody,
+  answers: {
+    200: { what: 'It won, or the same was there.', schema: answered },
+    403: { what: 'It was not made here.' },
+    409: { what: 'Somebody else was first, or it is too late.' },
+    410: { what: 'It has expired.' },
+  },
+  async handle(coordinator, { params, body }) {
+    requireLinks(coordinator);
+    return answeredReply(
+      await coordinator.holdfast.awaits.answerByLink(params.link, body.value, { by: 'link' }),
+    );
+  },
+});
+
+function requireLinks({ hasLinks }: Coordinator): void {
+  if (hasLinks) return;
+  throw new ProblemReply(
+    404,
+    'links-off',
+    'This coordinator has no keys for answer links. Open it with links: { keys, current }.',
+  );
+}
+
+export const answerLinkRoutes: readonly Route[] = [make, show, answerByLink];

@@ -1,0 +1,190 @@
+// What executions ask, and the answers.
+
+import type { Answered } from '../../engine/awaits.ts';
+import type { InteractionId } from '../../execution/names.ts';
+import type { AwaitAnswer, InteractionFound } from '../../store/contract/await-store.ts';
+import { boundedText } from '../../support/options.ts';
+import {
+  answerBody,
+  answered,
+  assignBody,
+  done,
+  extendBody,
+  interaction,
+  interactionPage,
+  interactionParams,
+  interactionQuery,
+  placeAnswerBody,
+  placeParams,
+} from '../messages/awaits.ts';
+import { interactionMessage } from './await-message.ts';
+import { withEtag } from './etag.ts';
+import { notFound, refused } from './problems.ts';
+import {
+  actingFor,
+  type Caller,
+  type Coordinator,
+  type Reply,
+  type Route,
+  route,
+} from './route.ts';
+
+const READERS = ['submit', 'operate'] as const;
+const ANSWERS = {
+  200: {
+    what: 'It won, or the same was there, or it is kept until it is asked.',
+    schema: answered,
+  },
+  409: { what: 'Somebody else was first, or it is too late.' },
+  503: { what: 'No worker could check it.' },
+} as const;
+const DONE = { 200: { what: 'Done.', schema: done }, 409: { what: 'It has settled.' } } as const;
+
+const PAGE = 100;
+
+const list = route({
+  method: 'GET',
+  path: '/v1/awaits',
+  name: 'listAwaits',
+  summary: 'What can be answered, of the newest executions first.',
+  allows: READERS,
+  query: interactionQuery,
+  answers: { 200: { what: 'A page.', schema: interactionPage } },
+  async handle({ store, holdfast }, { query, caller, header }) {
+    const { cursor, name, assignee, limit = PAGE, open = true, ...rest } = query;
+    const found = await store.executions.interactions({
+      ...(rest as { readonly execution?: InteractionFound['interaction']['execution'] }),
+      project: caller.project,
+      open,
+      limit,
+      ...(name === undefined ? {} : { name: boundedText('name', name, 256) }),
+      ...(assignee === undefined ? {} : { assignee: boundedText('assignee', assignee, 256) }),
+      ...(cursor === undefined ? {} : { before: cursor as InteractionId }),
+    });
+    const items = await Promise.all(found.map((each) => interactionMessage(holdfast, each)));
+    const last = found.length < limit ? undefined : items.at(-1);
+    const body = { items, ...(last === undefined ? {} : { cursor: last.id }) };
+    return withEtag(body, header('if-none-match'));
+  },
+});
+
+const read = route({
+  method: 'GET',
+  path: '/v1/awaits/:id',
+  name: 'readAwait',
+  summary: 'One interaction: what is asked, of whom, until when, and its answer.',
+  allows: READERS,
+  params: interactionParams,
+  answers: { 200: { what: 'As it is now.', schema: interaction } },
+  async handle(coordinator, { params, caller, header }) {
+    const found = await interactionFor(coordinator, caller, params.id);
+    const body = await interactionMessage(coordinator.holdfast, found);
+    return withEtag(body, header('if-none-match'));
+  },
+});
+
+const answerOne = route({
+  method: 'POST',
+  path: '/v1/awaits/:id/answer',
+  name: 'answerAwait',
+  summary: 'Answers it. The first answer wins; the same again is fine.',
+  allows: READERS,
+  params: interactionParams,
+  body: answerBody,
+  answers: ANSWERS,
+  async handle({ holdfast }, { params, body, caller }) {
+    const who = { project: caller.project, by: caller.name };
+    return answeredReply(await holdfast.awaits.answer(params.id, body.value, who));
+  },
+});
+
+const answerPlace = route({
+  method: 'POST',
+  path: '/v1/executions/:id/awaits/:name/answer',
+  name: 'answerPlace',
+  summary: 'As answerAwait, by where it stands: also before it is asked.',
+  allows: READERS,
+  params: placeParams,
+  body: placeAnswerBody,
+  answers: ANSWERS,
+  async handle({ holdfast }, { params, body, caller }) {
+    const { value, ...place } = body;
+    const target = { execution: params.id, name: params.name, ...place };
+    const who = { project: caller.project, by: caller.name };
+    return answeredReply(await holdfast.awaits.answer(target, value, who));
+  },
+});
+
+const extend = route({
+  method: 'POST',
+  path: '/v1/awaits/:id/extend',
+  name: 'extendAwait',
+  summary: 'Gives it another time.',
+  allows: ['operate'],
+  params: interactionParams,
+  body: extendBody,
+  answers: DONE,
+  async handle({ holdfast }, { params, body, caller }) {
+    const timeoutMs = body.timeoutMs ?? 'none';
+    const acting = actingFor(caller);
+    return doneReply(await holdfast.awaits.extend(params.id, { ...acting, timeoutMs }));
+  },
+});
+
+const assign = route({
+  method: 'POST',
+  path: '/v1/awaits/:id/assign',
+  name: 'assignAwait',
+  summary: 'Says who is to answer it.',
+  allows: ['operate'],
+  params: interactionParams,
+  body: assignBody,
+  answers: DONE,
+  async handle({ holdfast }, { params, body, caller }) {
+    const assignee = body.assignee ?? undefined;
+    return doneReply(await holdfast.awaits.assign(params.id, assignee, actingFor(caller)));
+  },
+});
+
+const cancel = route({
+  method: 'POST',
+  path: '/v1/awaits/:id/cancel',
+  name: 'cancelAwait',
+  summary: 'Nobody will answer it: the code is told so, and goes on.',
+  allows: ['operate'],
+  params: interactionParams,
+  answers: DONE,
+  async handle({ holdfast }, { params, caller }) {
+    return doneReply(await holdfast.awaits.cancel(params.id, actingFor(caller)));
+  },
+});
+
+async function interactionFor(
+  { store }: Coordinator,
+  { project }: Pick<Caller, 'project'>,
+  id: string,
+): Promise<InteractionFound> {
+  const found = await store.executions.interaction({ project, id: id as InteractionId });
+  if (found === undefined) throw notFound(`await with interaction ${id}`);
+  return found;
+}
+
+export function answeredReply(answer: Answered): Reply {
+  if (answer.kind === 'refused') throw refused(answer);
+  return { status: 200, body: { kind: answer.kind, settled: answer.settled } };
+}
+
+function doneReply(answer: AwaitAnswer): Reply {
+  if (answer.kind === 'refused') throw refused(answer);
+  return { status: 200, body: { kind: answer.kind } };
+}
+
+export const awaitRoutes: readonly Route[] = [
+  list,
+  read,
+  answerOne,
+  answerPlace,
+  extend,
+  assign,
+  cancel,
+];

@@ -1,0 +1,200 @@
+// Acts on many executions: durable jobs, which are paused, resumed and stopped like any execution.
+
+import type { JobOutput } from '../../engine/jobs.ts';
+import { JOB_PIPELINE, type JobInput } from '../../engine/jobs.ts';
+import type { ExecutionRecord } from '../../execution/execution.ts';
+import { formatInstant } from '../../support/clock.ts';
+import { actBody, commandAnswer, idParams } from '../messages/execution.ts';
+import {
+  bulkCancelBody,
+  bulkRedriveBody,
+  type JobMessage,
+  job,
+  jobItemPage,
+  jobPage,
+  jobQuery,
+  made,
+} from '../messages/repair.ts';
+import { commandReply } from './commands.ts';
+import { executionFor } from './found.ts';
+import { notFound } from './problems.ts';
+import {
+  type Call,
+  type Caller,
+  type Coordinator,
+  type Reply,
+  type Route,
+  route,
+} from './route.ts';
+
+const MADE = {
+  202: { what: 'The job is under way.', schema: made },
+  409: { what: 'The key was used for another job.' },
+} as const;
+const PAGE = 100;
+
+const redrive = route({
+  method: 'POST',
+  path: '/v1/jobs/redrive',
+  name: 'redriveMany',
+  summary: 'Drives all dead letters again that fit the filter.',
+  allows: ['operate'],
+  body: bulkRedriveBody,
+  answers: MADE,
+  async handle({ holdfast }, { body, caller, header }) {
+    const filter = { ...body.filter, project: caller.project };
+    return madeReply(
+      await holdfast.bulk.redrive({ ...body, ...keyOf(body, header), filter, by: caller.name }),
+    );
+  },
+});
+
+const cancel = route({
+  method: 'POST',
+  path: '/v1/jobs/cancel',
+  name: 'cancelMany',
+  summary: 'Cancels all open executions that fit the filter.',
+  allows: ['operate'],
+  body: bulkCancelBody,
+  answers: MADE,
+  async handle({ holdfast }, { body, caller, header }) {
+    const filter = { ...body.filter, project: caller.project };
+    return madeReply(
+      await holdfast.bulk.cancel({ ...body, ...keyOf(body, header), filter, by: caller.name }),
+    );
+  },
+});
+
+const list = route({
+  method: 'GET',
+  path: '/v1/jobs',
+  name: 'listJobs',
+  summary: 'Jobs, newest first.',
+  allows: ['operate'],
+  query: jobQuery,
+  answers: { 200: { what: 'A page.', schema: jobPage } },
+  async handle(coordinator, { query, caller }) {
+    const { items, cursor } = await coordinator.holdfast.list({
+      limit: PAGE,
+      ...query,
+      project: caller.project,
+      pipeline: JOB_PIPELINE,
+    });
+    const jobs = await Promise.all(items.map((each) => jobMessage(coordinator, each)));
+    return { status: 200, body: { items: jobs, ...(cursor && { cursor }) } };
+  },
+});
+
+const read = route({
+  method: 'GET',
+  path: '/v1/jobs/:id',
+  name: 'readJob',
+  summary: 'How far a job is.',
+  allows: ['operate'],
+  params: idParams,
+  answers: { 200: { what: 'As it is now.', schema: job } },
+  async handle(coordinator, { params, caller }) {
+    const record = await jobFor(coordinator, caller, params.id);
+    return { status: 200, body: await jobMessage(coordinator, record) };
+  },
+});
+
+const items = route({
+  method: 'GET',
+  path: '/v1/jobs/:id/items',
+  name: 'listJobItems',
+  summary: 'What became of each item. A dry run has none.',
+  allows: ['operate'],
+  params: idParams,
+  query: jobQuery,
+  answers: { 200: { what: 'A page.', schema: jobItemPage } },
+  async handle(coordinator, { params, query, caller }) {
+    const { id } = await jobFor(coordinator, caller, params.id);
+    const { limit = PAGE, cursor } = query;
+    const page = { limit, ...(cursor === undefined ? {} : { after: cursor }) };
+    const found = await coordinator.holdfast.bulk.items(id, page);
+    const last = found.length < limit ? undefined : found.at(-1)?.target;
+    return {
+      status: 200,
+      body: {
+        items: found.map((each) => ({ ...each, at: formatInstant(each.at) })),
+        ...(last === undefined ? {} : { cursor: last }),
+      },
+    };
+  },
+});
+
+const ACTS = { pause: 'pause', resume: 'resume', stop: 'cancel' } as const;
+
+function act(verb: keyof typeof ACTS, summary: string): Route {
+  return route({
+    method: 'POST',
+    path: `/v1/jobs/:id/${verb}`,
+    name: `${verb}Job`,
+    summary,
+    allows: ['operate'],
+    params: idParams,
+    body: actBody,
+    answers: {
+      200: { what: 'Done, passed on, or nothing to change.', schema: commandAnswer },
+      409: { what: 'It has ended.' },
+    },
+    async handle(coordinator, { params, body, caller }) {
+      const { id, project } = await jobFor(coordinator, caller, params.id);
+      const acting = { project, by: caller.name, ...body };
+      return commandReply(await coordinator.holdfast[ACTS[verb]](id, acting));
+    },
+  });
+}
+
+function keyOf(
+  { key }: { readonly key?: string },
+  header: Call<never, never, never>['header'],
+): { readonly key?: string } {
+  const given = key ?? header('idempotency-key');
+  return given === undefined ? {} : { key: given };
+}
+
+function madeReply({ id }: { readonly id: string }): Reply {
+  return { status: 202, body: { id }, headers: { location: `/v1/jobs/${id}` } };
+}
+
+async function jobFor(
+  coordinator: Coordinator,
+  caller: Caller,
+  id: string,
+): Promise<ExecutionRecord> {
+  const record = await executionFor(coordinator, caller, id);
+  if (record.pipeline !== JOB_PIPELINE) throw notFound(`job ${id}`);
+  return record;
+}
+
+async function jobMessage(
+  { holdfast, store }: Coordinator,
+  record: ExecutionRecord,
+): Promise<JobMessage> {
+  const { id, status, holds, submittedAt, endedAt, input, progress } = record;
+  const { act: asked, dryRun, by, reason } = (await holdfast.decode(input)) as JobInput;
+  const [end] = await store.executions.outcomes([id]);
+  const { out } = JSON.parse(end?.event.body ?? '{}') as { readonly out?: object };
+  const counted = status === 'completed' ? out : progress;
+  const soFar = (await holdfast.decode(counted ?? {})) as JobOutput | undefined;
+  const { seen, outcomes } = soFar ?? { seen: 0, outcomes: {} };
+  return {
+    ...{ id, act: asked, status, paused: holds.includes('paused'), dryRun, by, reason },
+    submittedAt: formatInstant(submittedAt),
+    ...(endedAt === undefined ? {} : { endedAt: formatInstant(endedAt) }),
+    ...{ seen, outcomes: { ...outcomes } },
+  };
+}
+
+export const bulkRoutes: readonly Route[] = [
+  redrive,
+  cancel,
+  list,
+  read,
+  items,
+  act('pause', 'Holds a job where it is.'),
+  act('resume', 'Lets a job go on.'),
+  act('stop', 'Ends a job; what it has done stays done.'),
+];

@@ -1,0 +1,122 @@
+// Live streams: the history of one execution, and hints for lists.
+
+import { type ExecutionRecord, isTerminal } from '../../execution/execution.ts';
+import { hintQuery, streamQuery } from '../messages/events.ts';
+import { idParams } from '../messages/execution.ts';
+import { eventText, KEEP_ALIVE_MS, Pulse, Waiter } from './event-stream.ts';
+import { historyMessage } from './execution-message.ts';
+import { executionFor } from './found.ts';
+import { type Coordinator, ProblemReply, type Route, route } from './route.ts';
+
+const POLL_MS = 1_000;
+const PAGE = 200;
+/** Rings that come together are told together. */
+const COALESCE_MS = 250;
+
+const ofExecution = route({
+  method: 'GET',
+  path: '/v1/executions/:id/events',
+  name: 'streamExecution',
+  summary: 'Its history as it happens (SSE); goes on after `Last-Event-ID` or `after`.',
+  allows: ['submit', 'operate'],
+  isLong: true,
+  params: idParams,
+  query: streamQuery,
+  answers: {
+    200: { what: 'Events named by their kind, with their seq as id; `end` is the last.' },
+  },
+  async handle(coordinator, { params, query, caller, header, signal }) {
+    const record = await executionFor(coordinator, caller, params.id);
+    // The header wins: a browser that comes back sends it with the address it began with.
+    const after = seqOf(header('last-event-id')) ?? query.after ?? 0;
+    return { status: 200, stream: historyOf(coordinator, record, { after, signal }) };
+  },
+});
+
+const ofLists = route({
+  method: 'GET',
+  path: '/v1/events',
+  name: 'streamHints',
+  summary: 'Says when lists may have changed (SSE): read them again then.',
+  allows: ['submit', 'operate'],
+  isLong: true,
+  query: hintQuery,
+  answers: {
+    200: { what: '`changed`, and `reset` when it is not known what was missed.' },
+  },
+  async handle(coordinator, { query, header, signal }) {
+    const last = header('last-event-id') ?? query.after;
+    return { status: 200, stream: hintsOf(coordinator, { last, signal }) };
+  },
+});
+
+function seqOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw new ProblemReply(
+    400,
+    'invalid-input',
+    'Last-Event-ID is the id of the last event that was received: a whole number.',
+  );
+}
+
+async function* historyOf(
+  { store, holdfast, clock, timers }: Coordinator,
+  { id }: ExecutionRecord,
+  { after, signal }: { readonly after: number; readonly signal: AbortSignal },
+): AsyncGenerator<string> {
+  const listen = (ring: () => void): (() => void) => store.executions.onRing(ring);
+  const waiter = new Waiter({ timers, signal, pollMs: POLL_MS, listen });
+  const pulse = new Pulse(() => clock.monotonicMs());
+  // So that whoever reads knows that it is there.
+  yield pulse.said(': here\n\n');
+  try {
+    for (let seq = after; !signal.aborted; ) {
+      // Before its history: what ends it is part of that, and comes no later.
+      const record = await store.executions.read(id);
+      const events = await store.executions.history({ id, after: seq, limit: PAGE });
+      for (const event of events) {
+        const data = await historyMessage(holdfast, event);
+        yield pulse.said(eventText({ event: event.kind, id: String(event.seq), data }));
+        seq = event.seq;
+      }
+      if (events.length === PAGE) continue;
+      if (record === undefined || isTerminal(record.status)) {
+        yield eventText({ event: 'end', data: { status: record?.status ?? 'unknown' } });
+        return;
+      }
+      yield* pulse.beat();
+      await waiter.wait();
+    }
+  } finally {
+    waiter.close();
+  }
+}
+
+async function* hintsOf(
+  { hints, clock, timers }: Coordinator,
+  { last, signal }: { readonly last: string | undefined; readonly signal: AbortSignal },
+): AsyncGenerator<string> {
+  const listen = (ring: () => void): (() => void) => hints.onChange(ring);
+  const waiter = new Waiter({ timers, signal, pollMs: KEEP_ALIVE_MS, listen });
+  const pulse = new Pulse(() => clock.monotonicMs());
+  let told = last === undefined ? hints.id : last;
+  yield pulse.said(': here\n\n');
+  try {
+    while (!signal.aborted) {
+      const isBehind = hints.isBehind(told);
+      if (isBehind !== false) {
+        told = hints.id;
+        const event = isBehind === undefined ? 'reset' : 'changed';
+        yield pulse.said(eventText({ event, id: told }));
+      }
+      yield* pulse.beat();
+      await waiter.wait();
+      await timers.pause(COALESCE_MS, signal);
+    }
+  } finally {
+    waiter.close();
+  }
+}
+
+export const eventRoutes: readonly Route[] = [ofExecution, ofLists];

@@ -1,0 +1,67 @@
+// Whether it lives, whether it can work, and what it counts.
+
+import { Type } from 'typebox';
+import { DEFAULT_PROJECT } from '../../execution/names.ts';
+import { CLOSED } from '../messages/words.ts';
+import { type Coordinator, ProblemReply, type Route, route } from './route.ts';
+
+const READY_MS = 1_000;
+const ok = Type.Object({ status: Type.Literal('ok') }, CLOSED);
+
+const live = route({
+  method: 'GET',
+  path: '/healthz',
+  name: 'checkHealth',
+  summary: 'The process answers.',
+  allows: 'public',
+  answers: { 200: { what: 'It does.', schema: ok } },
+  handle: async () => ({ status: 200, body: { status: 'ok' } }),
+});
+
+const ready = route({
+  method: 'GET',
+  path: '/readyz',
+  name: 'checkReadiness',
+  summary: 'The store answers within a second, and the coordinator is not stopping.',
+  allows: 'public',
+  answers: { 200: { what: 'Send requests.', schema: ok }, 503: { what: 'Send them elsewhere.' } },
+  async handle(coordinator, { signal }) {
+    if (signal.aborted || !(await storeAnswers(coordinator))) {
+      throw new ProblemReply(503, 'not-ready', 'The store does not answer, or this stops.');
+    }
+    return { status: 200, body: { status: 'ok' } };
+  },
+});
+
+const metrics = route({
+  method: 'GET',
+  path: '/metrics',
+  name: 'readMetrics',
+  summary: 'What is counted here, as Prometheus reads it.',
+  allows: ['operate'],
+  answers: { 200: { what: 'Text.' }, 404: { what: 'prom-client is not installed.' } },
+  async handle({ metrics: counted }) {
+    if (counted === undefined) {
+      throw new ProblemReply(
+        404,
+        'metrics-off',
+        'Metrics need the package prom-client beside holdfast: npm install prom-client.',
+      );
+    }
+    const { type, text } = await counted();
+    return { status: 200, raw: { type, bytes: Buffer.from(text) } };
+  },
+});
+
+function storeAnswers({ store, timers }: Coordinator): Promise<boolean> {
+  return new Promise((resolve) => {
+    const cancel = timers.after(READY_MS, () => resolve(false));
+    const told = (isThere: boolean) => (): void => {
+      cancel();
+      resolve(isThere);
+    };
+    store.access.project(DEFAULT_PROJECT).then(told(true), told(false));
+  });
+}
+
+export const healthRoutes: readonly Route[] = [live, ready, metrics];

@@ -1,0 +1,22 @@
+// A store that is shown a fence which it never issued halts all grants: it may be an older copy of itself. A
+// key of one project must not be able to bring that about for all, so what comes over the wire is looked at
+// first. What is up to the highest fence seen here was issued; above it, the row of its execution says.
+
+import type { ExecutionId } from '../../execution/names.ts';
+import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
+
+const highest: WeakMap<CoordinatorStore, number> = new WeakMap();
+
+export function noteIssued(store: CoordinatorStore, fence: number): void {
+  if (fence > (highest.get(store) ?? 0)) highest.set(store, fence);
+}
+
+export async function isIssued(
+  store: CoordinatorStore,
+  { id, fence }: { readonly id: ExecutionId; readonly fence: number },
+): Promise<boolean> {
+  if (fence <= (highest.get(store) ?? 0)) return true;
+  const record = await store.executions.read(id);
+  noteIssued(store, record?.fence ?? 0);
+  return fence <= (highest.get(store) ?? 0);
+}

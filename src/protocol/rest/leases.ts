@@ -1,0 +1,172 @@
+// Leases. They are of no project, so they are for keys of all projects.
+
+import { parseFence } from '../../lease/fence.ts';
+import type { LeaseRecord } from '../../lease/lease.ts';
+import { type LeaseKey, parseLeaseKey } from '../../lease/names.ts';
+import { drainLease, revokeLease } from '../../lease/operate.ts';
+import type { LeaseInspection } from '../../lease/port.ts';
+import { formatInstant, type Instant } from '../../support/clock.ts';
+import {
+  drainBody,
+  drained,
+  type LeaseMessage,
+  lease,
+  leasePage,
+  leaseParams,
+  leaseQuery,
+  revokeBody,
+  revoked,
+} from '../messages/operations.ts';
+import { refusedByKernel, requireOfAll } from './problems.ts';
+import { type Coordinator, type Route, route } from './route.ts';
+
+const LIMIT = 100;
+
+const list = route({
+  method: 'GET',
+  path: '/v1/leases',
+  name: 'listLeases',
+  summary: 'Leases by key.',
+  allows: ['operate'],
+  query: leaseQuery,
+  answers: { 200: { what: 'A page.', schema: leasePage } },
+  async handle({ store }, { query, caller }) {
+    requireOfAll(caller);
+    const { prefix, cursor, limit = LIMIT } = query;
+    const found = await store.leases.list({
+      limit,
+      ...(prefix === undefined ? {} : { prefix: parseLeaseKey(prefix) }),
+      ...(cursor === undefined ? {} : { after: parseLeaseKey(cursor) }),
+    });
+    const items = found.map(({ since, freeInMs, ...rest }) => ({
+      ...rest,
+      since: formatInstant(since),
+      freeInMs: Math.max(0, Math.trunc(freeInMs)),
+    }));
+    const last = items.length < limit ? undefined : items.at(-1)?.key;
+    return { status: 200, body: { items, ...(last === undefined ? {} : { cursor: last }) } };
+  },
+});
+
+const read = route({
+  method: 'GET',
+  path: '/v1/leases/:key',
+  name: 'readLease',
+  summary: 'Who holds a key, since when, and how the last term ended.',
+  allows: ['operate'],
+  params: leaseParams,
+  answers: { 200: { what: 'As it is now; free when nobody ever had it.', schema: lease } },
+  async handle({ store }, { params, caller }) {
+    requireOfAll(caller);
+    const found = await store.leases.inspect(parseLeaseKey(params.key));
+    return { status: 200, body: leaseMessage(found) };
+  },
+});
+
+const drain = route({
+  method: 'POST',
+  path: '/v1/leases/:key/drain',
+  name: 'drainLease',
+  summary: 'Asks the holder to stop by a deadline.',
+  allows: ['admin'],
+  listener: 'admin',
+  params: leaseParams,
+  body: drainBody,
+  answers: {
+    200: { what: 'It was asked.', schema: drained },
+    409: { what: 'That term is over, or is being drained.' },
+  },
+  async handle(coordinator, { params, body, caller }) {
+    requireOfAll(caller);
+    const key = parseLeaseKey(params.key);
+    await requireIssued(coordinator, key, body.fence);
+    const acting = { store: coordinator.store, key, actor: caller.name };
+    const answer = await drainLease({ ...body, ...acting });
+    if (answer.kind === 'refused') throw refusedByKernel(answer);
+    const deadlineInMs = Math.max(0, Math.trunc(answer.deadlineInMs));
+    return { status: 200, body: { kind: answer.kind, deadlineInMs } };
+  },
+});
+
+const revoke = route({
+  method: 'POST',
+  path: '/v1/leases/:key/revoke',
+  name: 'revokeLease',
+  summary: 'Ends the term now; its holder learns of it with its next heartbeat.',
+  allows: ['admin'],
+  listener: 'admin',
+  params: leaseParams,
+  body: revokeBody,
+  answers: {
+    200: { what: 'It has ended.', schema: revoked },
+    409: { what: 'That term was over.' },
+  },
+  async handle(coordinator, { params, body, caller }) {
+    requireOfAll(caller);
+    const key = parseLeaseKey(params.key);
+    await requireIssued(coordinator, key, body.fence);
+    const answer = await revokeLease({
+      ...body,
+      ...{ store: coordinator.store, key, actor: caller.name },
+    });
+    if (answer.kind === 'refused') throw refusedByKernel(answer);
+    return { status: 200, body: { kind: answer.kind } };
+  },
+});
+
+/** A store that is shown a fence it never issued halts all grants: a slip of the pen must not do that. */
+async function requireIssued({ store }: Coordinator, key: LeaseKey, given: number): Promise<void> {
+  const { record } = await store.leases.inspect(key);
+  if (record === undefined) throw refusedByKernel({ why: 'key-unknown', key });
+  const fence = parseFence(given);
+  const { fence: newest, owner: holder } = record;
+  if (fence > newest) throw refusedByKernel({ why: 'superseded', key, fence, newest, holder });
+}
+
+function leaseMessage({ key, state, freeInMs, waiting, record }: LeaseInspection): LeaseMessage {
+  const told = { key, state, freeInMs: Math.max(0, Math.trunc(freeInMs)), waiting };
+  return { ...told, ...(record && termMessage(record)) };
+}
+
+function termMessage(record: LeaseRecord): Partial<LeaseMessage> {
+  const { fence, session, owner, grantedAt, drain: asked, end, checkpoint, intents } = record;
+  return {
+    ...{ fence, session, owner, grantedAt: formatInstant(grantedAt) },
+    ...at('hardDeadlineAt', record.hardDeadlineAt),
+    ...(asked === undefined
+      ? {}
+      : {
+          drain: {
+            ...{ by: asked.by, reason: asked.reason },
+            deadlineAt: formatInstant(asked.deadlineAt),
+            ...(asked.successor === undefined ? {} : { successor: asked.successor }),
+          },
+        }),
+    ...(end === undefined
+      ? {}
+      : {
+          end: {
+            ...{ at: formatInstant(end.at), exit: end.exit },
+            ...(end.cause === undefined ? {} : { cause: end.cause }),
+          },
+        }),
+    ...(checkpoint === undefined
+      ? {}
+      : {
+          checkpoint: {
+            ...{ seq: checkpoint.seq, bytes: checkpoint.bytes.length },
+            at: formatInstant(checkpoint.at),
+          },
+        }),
+    intents: intents.map(({ effect, begunAt }) => ({ effect, begunAt: formatInstant(begunAt) })),
+  };
+}
+
+function at<Name extends string>(
+  name: Name,
+  time: Instant | undefined,
+): { [name in Name]?: string } {
+  return (time === undefined ? {} : { [name]: formatInstant(time) }) as { [name in Name]?: string };
+}
+
+export const leaseRoutes: readonly Route[] = [list, read, drain, revoke];

@@ -1,0 +1,7 @@
+// What runs, and what it holds.
+
+import { leaseRoutes } from './leases.ts';
+import type { Route } from './route.ts';
+import { sessionRoutes } from './sessions.ts';
+
+export const operationRoutes: readonly Route[] = [...sessionRoutes, ...leaseRoutes];

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import {
+  configFrom,
+  environmentSources,
+  fileSource,
+  flagSources,
+  SETTINGS,
+  withoutSecrets,
+} from './config.ts';
+
+const SECRET = 'hf_abcdefghijklmnop_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQ';
+
+describe('configuration', () => {
+  test('flags win over the environment, which wins over the file, which wins over defaults', () => {
+    const file = fileSource('holdfast.config.json', {
+      port: 1,
+      host: '::1',
+      limits: { openMax: 7 },
+    });
+    const sources = [
+      file,
+      ...environmentSources({ HOLDFAST_PORT: '2', HOLDFAST_LOG_LEVEL: 'error' }),
+      ...flagSources({ port: '3' }),
+    ];
+    const { config, settings } = configFrom(sources);
+    assert.deepEqual(
+      [config.port, config.host, config.limits.openMax, config.log.level, config.auth],
+      [3, '::1', 7, 'error', 'keys'],
+    );
+    const from = (name: string) => settings.find((each) => each.name === name)?.from;
+    assert.deepEqual(['port', 'log.level', 'limits.openMax', 'auth'].map(from), [
+      '--port',
+      'HOLDFAST_LOG_LEVEL',
+      'holdfast.config.json',
+      'default',
+    ]);
+  });
+
+  test('a name is one in three spellings, and no two settings share one', () => {
+    const { variable, flag } = SETTINGS.find(({ name }) => name === 'limits.bodyBytesMax') ?? {};
+    assert.deepEqual([variable, flag], ['HOLDFAST_LIMITS_BODY_BYTES_MAX', 'limits-body-bytes-max']);
+    assert.equal(new Set(SETTINGS.map((each) => each.variable)).size, SETTINGS.length);
+    assert.equal(new Set(SETTINGS.map((each) => each.flag)).size, SETTINGS.length);
+  });
+
+  test('a name that is not known is an error that names the nearest', () => {
+    assert.throws(
+      () => fileSource('f', { prot: 1 }),
+      /f: there is no setting "prot". Did you mean "port"\?/,
+    );
+    assert.throws(
+      () => fileSource('f', { limits: { openMx: 1 } }),
+      /"limits.openMx". Did you mean "limits.openMax"\?/,
+    );
+    assert.throws(
+      () => environmentSources({ HOLDFAST_PROT: '1' }),
+      /Did you mean "HOLDFAST_PORT"\?/,
+    );
+    assert.deepEqual(environmentSources({ HOLDFAST_KEY: SECRET, HOLDFAST_URL: 'x' }), []);
+  });
+
+  test('a value that cannot be is an error that says what could', () => {
+    assert.throws(
+      () => flagSources({ port: 'soon' }),
+      /--port must be a whole number between 0 and 65535; got "soon"/,
+    );
+    assert.throws(
+      () => flagSources({ auth: 'none' }),
+      /--auth must be "keys" or "off"; got "none"/,
+    );
+    assert.throws(() => fileSource('f', { limits: 3 }), /f: limits is an object; got number 3/);
+    assert.throws(() => fileSource('f', []), /f: The configuration is an object/);
+    assert.throws(
+      () => flagSources({ 'postgres-direct-url': 'tcp://u:hush@h/d' }),
+      (error: Error) => {
+        assert.doesNotMatch(error.message, /hush/);
+        return true;
+      },
+    );
+  });
+
+  test('what Kubernetes says of a Service named holdfast is not taken for a setting', () => {
+    for (const variables of [
+      { HOLDFAST_PORT: 'tcp://10.0.0.1:7433' },
+      { HOLDFAST_SERVICE_HOST: '10.0.0.1' },
+      { HOLDFAST_PORT_7433_TCP_ADDR: '10.0.0.1' },
+    ]) {
+      assert.throws(() => environmentSources(variables), /enableServiceLinks: false/);
+    }
+  });
+
+  test('true and false are no text, unless text is what is wanted', () => {
+    const trusts = (text: string) =>
+      configFrom(flagSources({ 'trust-proxy': text })).config.trustProxy;
+    assert.deepEqual(['true', 'false', '10.0.0.0/8'].map(trusts), [true, false, '10.0.0.0/8']);
+  });
+
+  test('secrets are left out of what people see', () => {
+    assert.equal(
+      withoutSecrets(`postgres://me:a:b/c@d@host:5432/db?password=hush&x=1 and ${SECRET}.`),
+      'postgres://me:…@host:5432/db?password=…&x=1 and hf_abcdefghijklmnop_….',
+    );
+  });
+});

@@ -1,0 +1,303 @@
+// How a coordinator is set up by whoever runs it: a file, then the environment, then flags; what comes later
+// wins. One schema says which names there are in all three and what their values may be.
+
+import { type Static, type TSchema, Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { InvalidInput } from '../support/fault.ts';
+import { nearestName } from '../support/nearest.ts';
+import { shown } from '../support/options.ts';
+import { DEFAULT_HTTP_LIMITS, HTTP_LIMIT_RANGES, type HttpLimits } from './server-options.ts';
+
+const CLOSED = { additionalProperties: false } as const;
+
+function limitOf(name: keyof HttpLimits): {
+  readonly minimum: number;
+  readonly maximum: number;
+  readonly default: number;
+} {
+  const { min, max } = HTTP_LIMIT_RANGES[name];
+  return { minimum: min, maximum: max, default: DEFAULT_HTTP_LIMITS[name] };
+}
+
+export const configSchema = Type.Object(
+  {
+    store: Type.String({
+      minLength: 1,
+      default: './holdfast.db',
+      description: 'postgres://…, or the path of a SQLite file',
+    }),
+    host: Type.String({ minLength: 1, default: '127.0.0.1', description: 'where it listens' }),
+    port: Type.Integer({
+      minimum: 0,
+      maximum: 65_535,
+      default: 7_433,
+      description: '0: any that is free',
+    }),
+    auth: Type.Enum(['keys', 'off'], {
+      default: 'keys',
+      description: 'off: everybody may do everything; on loopback only',
+    }),
+    admin: Type.String({
+      pattern: '^(off|main|.+:\\d{1,5})$',
+      default: 'off',
+      description:
+        'where projects and keys are managed: off, main, or a listener such as 127.0.0.1:7434',
+    }),
+    limits: Type.Object(
+      {
+        bodyBytesMax: Type.Integer({
+          ...limitOf('bodyBytesMax'),
+          description: 'of one request',
+        }),
+        requestsPerMinute: Type.Integer({
+          ...limitOf('requestsPerMinute'),
+          description: 'of one key, or of one address without one',
+        }),
+        openMax: Type.Integer({
+          ...limitOf('openMax'),
+          description: 'long polls and streams that are held open at once',
+        }),
+        requestMs: Type.Integer({
+          ...limitOf('requestMs'),
+          description: 'how long a request may take to arrive',
+        }),
+      },
+      CLOSED,
+    ),
+    tls: Type.Object(
+      {
+        keyFile: Type.Optional(Type.String({ minLength: 1, description: 'PEM; with certFile' })),
+        certFile: Type.Optional(Type.String({ minLength: 1, description: 'PEM; with keyFile' })),
+      },
+      CLOSED,
+    ),
+    trustProxy: Type.Union([Type.Boolean(), Type.String({ minLength: 1 })], {
+      default: false,
+      description: 'believe X-Forwarded-*: true, false, or from which addresses',
+    }),
+    postgres: Type.Object(
+      {
+        schema: Type.Optional(Type.String({ description: 'its own in the database' })),
+        connectionsMax: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000 })),
+        pooler: Type.Optional(
+          Type.Boolean({ description: 'the store is reached through one in transaction mode' }),
+        ),
+        directUrl: Type.Optional(
+          Type.String({ pattern: '^postgres(ql)?://', description: 'past the pooler, to listen' }),
+        ),
+      },
+      CLOSED,
+    ),
+    log: Type.Object(
+      {
+        level: Type.Enum(['info', 'error', 'off'], { default: 'info', description: 'how much' }),
+        format: Type.Enum(['auto', 'json', 'text'], {
+          default: 'auto',
+          description: 'auto: text on a terminal, JSON lines otherwise',
+        }),
+      },
+      CLOSED,
+    ),
+  },
+  CLOSED,
+);
+
+export type Config = Static<typeof configSchema>;
+
+/** One value that can be set. */
+export interface SettingName {
+  /** As in the file: `limits.openMax`. */
+  readonly name: string;
+  /** HOLDFAST_LIMITS_OPEN_MAX */
+  readonly variable: string;
+  /** limits-open-max */
+  readonly flag: string;
+  readonly what: string;
+  readonly schema: TSchema;
+}
+
+export const SETTINGS: readonly SettingName[] = leavesOf(configSchema, []);
+
+function leavesOf(schema: TSchema, path: readonly string[]): readonly SettingName[] {
+  const { properties } = schema as { readonly properties?: Readonly<Record<string, TSchema>> };
+  if (properties !== undefined) {
+    return Object.entries(properties).flatMap(([name, each]) => leavesOf(each, [...path, name]));
+  }
+  const words = path.flatMap((part) => part.split(/(?=[A-Z])/)).map((word) => word.toLowerCase());
+  const { description = '' } = schema as { readonly description?: string };
+  return [
+    {
+      name: path.join('.'),
+      variable: `HOLDFAST_${words.join('_').toUpperCase()}`,
+      flag: words.join('-'),
+      what: description,
+      schema,
+    },
+  ];
+}
+
+/** Where a value came from, as people are told. */
+export interface Source {
+  readonly place: string;
+  readonly values: Readonly<Record<string, unknown>>;
+}
+
+export interface Setting {
+  readonly name: string;
+  readonly value: unknown;
+  readonly from: string;
+}
+
+export interface Configured {
+  readonly config: Config;
+  readonly settings: readonly Setting[];
+}
+
+/** Later sources win. Every value is checked, also one that is overridden. */
+export function configFrom(sources: readonly Source[]): Configured {
+  const settings = SETTINGS.flatMap(({ name, schema }): readonly Setting[] => {
+    const given = sources.findLast(({ values }) => Object.hasOwn(values, name));
+    if (given !== undefined) return [{ name, value: given.values[name], from: given.place }];
+    const { default: value } = schema as { readonly default?: unknown };
+    return value === undefined ? [] : [{ name, value, from: 'default' }];
+  });
+  const config: Record<string, unknown> = { limits: {}, tls: {}, postgres: {}, log: {} };
+  for (const { name, value } of settings) {
+    const [first = '', second] = name.split('.');
+    if (second === undefined) config[first] = value;
+    else config[first] = { ...(config[first] as object), [second]: value };
+  }
+  if (!Value.Check(configSchema, config))
+    throw new InvalidInput('The configuration is incomplete.');
+  return { config, settings };
+}
+
+/** From parsed JSON. */
+export function fileSource(place: string, content: unknown): Source {
+  const values: Record<string, unknown> = {};
+  collect(place, { content, path: [], into: values });
+  return { place, values };
+}
+
+interface Collecting {
+  readonly content: unknown;
+  readonly path: readonly string[];
+  readonly into: Record<string, unknown>;
+}
+
+function collect(place: string, { content, path, into }: Collecting): void {
+  if (typeof content !== 'object' || content === null || Array.isArray(content)) {
+    const what = path.length === 0 ? 'The configuration' : path.join('.');
+    throw new InvalidInput(`${place}: ${what} is an object; got ${shown(content)}.`);
+  }
+  for (const [key, value] of Object.entries(content)) {
+    const name = [...path, key].join('.');
+    // So that editors can check the file.
+    if (name === '$schema') continue;
+    const setting = SETTINGS.find((each) => each.name === name);
+    if (setting !== undefined) into[name] = checked(`${place}: ${name}`, setting, value);
+    else if (SETTINGS.some((each) => each.name.startsWith(`${name}.`))) {
+      collect(place, { content: value, path: [...path, key], into });
+    } else throw unknownName(place, name, namesAt(path));
+  }
+}
+
+/** The names that stand beside each other there, groups as one. */
+function namesAt(path: readonly string[]): readonly string[] {
+  const prefix = path.length === 0 ? '' : `${path.join('.')}.`;
+  const beside = SETTINGS.filter(({ name }) => name.startsWith(prefix)).map(
+    ({ name }) => `${prefix}${name.slice(prefix.length).split('.')[0]}`,
+  );
+  return [...new Set(beside)];
+}
+
+/** Of the client's commands, and of --config. */
+const OTHER_VARIABLES: readonly string[] = [
+  ...['HOLDFAST_URL', 'HOLDFAST_KEY', 'HOLDFAST_PROJECT', 'HOLDFAST_CONFIG'],
+];
+
+/** One source for each, so that it is told which variable it was. */
+export function environmentSources(variables: Readonly<Record<string, string>>): readonly Source[] {
+  return Object.entries(variables).flatMap(([variable, text]): readonly Source[] => {
+    if (OTHER_VARIABLES.includes(variable)) return [];
+    refuseServiceLinks(variable, text);
+    const setting = SETTINGS.find((each) => each.variable === variable);
+    if (setting === undefined) {
+      const known = [...SETTINGS.map((each) => each.variable), ...OTHER_VARIABLES];
+      throw unknownName('The environment', variable, known);
+    }
+    return [{ place: variable, values: { [setting.name]: fromText(variable, setting, text) } }];
+  });
+}
+
+/** Kubernetes tells every pod of the services beside it, in names that may be ours. */
+function refuseServiceLinks(variable: string, text: string): void {
+  const isLink = /^HOLDFAST_(SERVICE_(HOST|PORT)|PORT_\d+_)/.test(variable) || /^tcp:/.test(text);
+  if (!isLink) return;
+  throw new InvalidInput(
+    `${variable} was set by Kubernetes for a Service named "holdfast", and would be taken for a setting. Say enableServiceLinks: false in the pod, or name the Service otherwise.`,
+  );
+}
+
+/** By the names of flags, without dashes. */
+export function flagSources(flags: Readonly<Record<string, string>>): readonly Source[] {
+  return Object.entries(flags).flatMap(([flag, text]): readonly Source[] => {
+    const setting = SETTINGS.find((each) => each.flag === flag);
+    if (setting === undefined) return [];
+    const place = `--${flag}`;
+    return [{ place, values: { [setting.name]: fromText(place, setting, text) } }];
+  });
+}
+
+function fromText(place: string, setting: SettingName, text: string): unknown {
+  const kinds = kindsOf(setting.schema);
+  if (kinds.includes('boolean') && /^(true|false)$/.test(text)) return text === 'true';
+  if (kinds.includes('integer') && /^\d{1,15}$/.test(text)) {
+    return checked(place, setting, Number(text));
+  }
+  return checked(place, setting, text);
+}
+
+function kindsOf(schema: TSchema): readonly string[] {
+  const { type, anyOf = [] } = schema as { type?: string; anyOf?: readonly TSchema[] };
+  return type === undefined ? anyOf.flatMap(kindsOf) : [type];
+}
+
+function checked(place: string, { schema, name }: SettingName, value: unknown): unknown {
+  if (Value.Check(schema, value)) return value;
+  throw new InvalidInput(`${place} must be ${wanted(schema)}; got ${shown(hidden(name, value))}.`);
+}
+
+function wanted(schema: TSchema): string {
+  const { description, minimum, maximum, ...rest } = schema as {
+    readonly description?: string;
+    readonly minimum?: number;
+    readonly maximum?: number;
+    readonly enum?: readonly string[];
+  };
+  if (rest.enum !== undefined) return rest.enum.map((each) => JSON.stringify(each)).join(' or ');
+  if (minimum !== undefined) return `a whole number between ${minimum} and ${maximum}`;
+  const kind = kindsOf(schema).includes('boolean') ? 'true or false' : 'text';
+  return description === undefined ? kind : `${kind} (${description})`;
+}
+
+function unknownName(place: string, name: string, known: readonly string[]): InvalidInput {
+  const nearest = nearestName(name, known);
+  const hint = nearest === undefined ? `Known: ${known.join(', ')}.` : `Did you mean "${nearest}"?`;
+  return new InvalidInput(`${place}: there is no setting "${name}". ${hint}`);
+}
+
+const SECRET: ReadonlySet<string> = new Set(['store', 'postgres.directUrl']);
+
+/** As it may be shown: without the password of a URL. */
+export function hidden(name: string, value: unknown): unknown {
+  return SECRET.has(name) && typeof value === 'string' ? withoutSecrets(value) : value;
+}
+
+/** For text that people or logs see: passwords in URLs and access keys are left out. */
+export function withoutSecrets(text: string): string {
+  return text
+    .replace(/([a-z][a-z0-9+.-]*:\/\/[^\s/:@]*):\S*@/gi, '$1:…@')
+    .replace(/([?&](?:password|sslpassword)=)[^\s&]*/gi, '$1…')
+    .replace(/\bhf_([a-z2-7]{16})_[A-Za-z0-9_-]{43}/g, 'hf_$1_…');
+}

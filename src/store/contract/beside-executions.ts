@@ -1,0 +1,9 @@
+// The ports that stand beside executions, for the one that gathers them.
+
+export type { AccessStore } from './access-store.ts';
+export type { Audited, AuditStore } from './audit-store.ts';
+export type { AwaitStore } from './await-store.ts';
+export type { ReconcileStore } from './reconcile-store.ts';
+export type { RepairStore } from './repair-store.ts';
+export type { ScheduleStore } from './schedule-store.ts';
+export type { TemplateStore } from './template-store.ts';

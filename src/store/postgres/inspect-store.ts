@@ -1,0 +1,112 @@
+// What a server is like before a store is opened on it. It is only read.
+
+import { type Clock, systemClock } from '../../support/clock.ts';
+import type { StoreFact, StoreReport } from '../contract/store-report.ts';
+import { loadDriver, type PostgresStoreOptions, schemaOf } from './connect.ts';
+import { quoteIdentifier, toFault } from './database.ts';
+import { knownMigrations } from './migrate.ts';
+
+const CONNECT_MS = 5_000;
+
+interface Settings {
+  readonly now: string;
+  readonly version: number;
+  readonly fsync: string;
+  readonly commit: string;
+  readonly pages: string;
+  readonly recovering: boolean;
+  readonly connections: number;
+  readonly there: boolean;
+}
+
+const READ = `
+  select (extract(epoch from clock_timestamp()) * 1000)::bigint::text as now,
+         current_setting('server_version_num')::integer as version,
+         current_setting('fsync') as fsync,
+         current_setting('synchronous_commit') as commit,
+         current_setting('full_page_writes') as pages,
+         pg_is_in_recovery() as recovering,
+         current_setting('max_connections')::integer as connections,
+         to_regclass($1) is not null as there`;
+
+export async function inspectPostgresStore(
+  options: PostgresStoreOptions,
+  clock: Clock = systemClock,
+): Promise<StoreReport> {
+  const schema = schemaOf(options);
+  const table = `${quoteIdentifier(schema)}.migration`;
+  const pg = await loadDriver();
+  const client = new pg.Client({
+    connectionString: options.url,
+    connectionTimeoutMillis: CONNECT_MS,
+    query_timeout: CONNECT_MS,
+  });
+  // A connection that breaks says so to the query that is under way.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    const before = clock.wallMs();
+    const [settings] = (await client.query<Settings>(READ, [table])).rows;
+    const middle = (before + clock.wallMs()) / 2;
+    if (settings === undefined) throw new Error('PostgreSQL did not say how it is set up.');
+    const applied = settings.there
+      ? (await client.query<{ name: string }>(`select m.name from ${table} m order by 1`)).rows
+      : [];
+    return {
+      kind: 'postgres',
+      exists: settings.there,
+      applied: applied.map(({ name }) => name),
+      known: knownMigrations().map(({ name }) => name),
+      clockAheadMs: Math.round(Number(settings.now) - middle),
+      facts: factsOf(settings, options),
+    };
+  } catch (cause) {
+    throw toFault(cause);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+const VERSION_MIN = 140_000;
+const CONNECTIONS_DEFAULT = 10;
+
+function factsOf(settings: Settings, options: PostgresStoreOptions): readonly StoreFact[] {
+  const { version, fsync, commit, pages, recovering, connections } = settings;
+  // Where nothing is asked of a connection at its start, the role decides.
+  const isCommitOurs = options.pooler !== true;
+  const wanted = (options.connectionsMax ?? CONNECTIONS_DEFAULT) + 2;
+  return [
+    fact('server', String(version), {
+      isWrong: version < VERSION_MIN,
+      change: 'PostgreSQL 14 or newer is needed.',
+    }),
+    fact('fsync', fsync, {
+      isWrong: fsync !== 'on',
+      change: 'Set fsync = on: without it the loss of the machine takes back what was answered.',
+    }),
+    fact('full_page_writes', pages, {
+      isWrong: pages !== 'on',
+      change: 'Set full_page_writes = on: without it a crash can leave torn pages.',
+    }),
+    fact('synchronous_commit', isCommitOurs ? `${commit} (set to on here)` : commit, {
+      isWrong: !isCommitOurs && commit === 'off',
+      change: 'Behind a pooler the role decides: alter role … set synchronous_commit = on',
+    }),
+    fact('role of the server', recovering ? 'standby' : 'primary', {
+      isWrong: recovering,
+      change: 'This server only reads. Name the primary, or add target_session_attrs=read-write.',
+    }),
+    fact('max_connections', String(connections), {
+      isWrong: connections < wanted,
+      change: `A coordinator takes up to ${wanted}: raise max_connections, or lower postgres.connectionsMax.`,
+    }),
+  ];
+}
+
+function fact(
+  name: string,
+  found: string,
+  { isWrong, change }: { readonly isWrong: boolean; readonly change: string },
+): StoreFact {
+  return isWrong ? { name, found, change } : { name, found };
+}

@@ -1,0 +1,95 @@
+// What a file is like before it is opened as a store. It is only read.
+
+import { access, constants, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { type Clock, systemClock } from '../../support/clock.ts';
+import { InvalidInput } from '../../support/fault.ts';
+import type { StoreFact, StoreReport } from '../contract/store-report.ts';
+import { toFault } from './connection.ts';
+import { APPLICATION_ID, MIGRATIONS } from './migrate.ts';
+
+const BUSY_MS = 5_000;
+
+export async function inspectSqliteStore(
+  file: string,
+  clock: Clock = systemClock,
+): Promise<StoreReport> {
+  const facts = [await folderFact(file)];
+  const known = MIGRATIONS.map((name) => name.replace(/\.sql$/, ''));
+  const size = await stat(file).then(
+    (found) => found.size,
+    () => 0,
+  );
+  const nothing = { exists: false, applied: [], clockAheadMs: 0 };
+  if (size === 0) return { kind: 'sqlite', ...nothing, known, facts };
+  return { kind: 'sqlite', known, ...read(file, { clock, known, facts }) };
+}
+
+interface Reading {
+  readonly clock: Clock;
+  readonly known: readonly string[];
+  readonly facts: readonly StoreFact[];
+}
+
+function read(
+  file: string,
+  { clock, known, facts }: Reading,
+): Pick<StoreReport, 'exists' | 'applied' | 'clockAheadMs' | 'facts'> {
+  let database: DatabaseSync | undefined;
+  try {
+    database = new DatabaseSync(file, { readOnly: true, timeout: BUSY_MS });
+    const one = (sql: string): unknown => Object.values(database?.prepare(sql).get() ?? {})[0];
+    if (one('pragma application_id') !== APPLICATION_ID) {
+      throw new InvalidInput(
+        `"${file}" is a SQLite database of another program. Give Holdfast a file of its own.`,
+      );
+    }
+    const version = Number(one('pragma user_version'));
+    const applied = Array.from(
+      { length: version },
+      (_, at) => known[at] ?? `${String(at + 1).padStart(4, '0')} (of a newer version)`,
+    );
+    const clockAt = Number(one('select clock_at from meta where id = 1'));
+    const ahead = clockAt === 0 ? 0 : Math.max(0, clockAt - clock.wallMs());
+    const isLossy = one('select lossy from meta where id = 1') === 1;
+    const mode = journalFact(String(one('pragma journal_mode')));
+    return {
+      exists: true,
+      applied,
+      clockAheadMs: ahead,
+      facts: [...facts, mode, ...(isLossy ? [LOSSY] : [])],
+    };
+  } catch (error) {
+    throw toFault(error);
+  } finally {
+    database?.close();
+  }
+}
+
+const LOSSY: StoreFact = {
+  name: 'synchronous',
+  found: 'was opened with durability "normal" once: a power cut may take back the last answers',
+};
+
+function journalFact(mode: string): StoreFact {
+  const found = { name: 'journal_mode', found: mode };
+  return mode === 'wal'
+    ? found
+    : { ...found, change: 'Keep the file on a local disk: WAL needs memory that processes share.' };
+}
+
+async function folderFact(file: string): Promise<StoreFact> {
+  const folder = dirname(file);
+  const isWritable = await access(folder, constants.W_OK).then(
+    () => true,
+    () => false,
+  );
+  return isWritable
+    ? { name: 'folder', found: `${folder} can be written` }
+    : {
+        name: 'folder',
+        found: `${folder} is not there, or cannot be written`,
+        change: `Make it, or give this user the right to write in it: mkdir -p ${folder}`,
+      };
+}

@@ -1,0 +1,62 @@
+// holdfast doctor and migrate on PostgreSQL.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import pg from 'pg';
+import { postgresForTests } from '../services/postgres.ts';
+import { holdfast, inFolder } from './spawned.ts';
+
+let url = '';
+let release: () => Promise<void> = async () => undefined;
+
+before(async () => {
+  ({ url, release } = await postgresForTests());
+});
+
+after(() => release());
+
+test('doctor looks without touching; migrate migrates; doctor finds the server as it should be', () =>
+  inFolder(async (cwd) => {
+    const env = { HOLDFAST_STORE: url };
+    const before = await holdfast(['doctor'], { cwd, env });
+    assert.equal(before.code, 0, before.out);
+    assert.match(before.out, /schema +new/);
+    const check = await holdfast(['migrate', '--check'], { cwd, env });
+    assert.equal(check.code, 1);
+    assert.equal((await holdfast(['migrate'], { cwd, env })).code, 0);
+    const { code, out } = await holdfast(['doctor'], { cwd, env });
+    assert.equal(code, 0, out);
+    assert.match(out, /ok +fsync +on\n[\s\S]*ok +role of the server +primary[\s\S]*ok +clock/);
+  }));
+
+test('doctor: behind a pooler, a role that does not wait for its commits is told', () =>
+  inFolder(async (cwd) => {
+    // Roles are of the server, which other tests share.
+    const role = `hasty${new URL(url).pathname.replace('/', '_')}`;
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    try {
+      await client.query(`create role ${role} login superuser`);
+      await client.query(`alter role ${role} set synchronous_commit = off`);
+      const hasty = new URL(url);
+      hasty.username = role;
+      const words = ['doctor', '--store', hasty.href];
+      const pooled = await holdfast([...words, '--postgres-pooler', 'true'], { cwd });
+      assert.equal(pooled.code, 1, pooled.out);
+      assert.match(pooled.out, /synchronous_commit: Behind a pooler the role decides/);
+      const direct = await holdfast(words, { cwd });
+      assert.equal(direct.code, 0, direct.out);
+    } finally {
+      await client.query(`drop role if exists ${role}`);
+      await client.end();
+    }
+  }));
+
+test('doctor: a server that is not there is told, without its password', () =>
+  inFolder(async (cwd) => {
+    const words = ['doctor', '--store', 'postgres://me:hush@127.0.0.1:1/app'];
+    const { code, out } = await holdfast(words, { cwd });
+    assert.equal(code, 1);
+    assert.match(out, /store: .*Is it running/);
+    assert.doesNotMatch(out, /hush/);
+  }));

@@ -1,0 +1,188 @@
+// The commands that ask a coordinator, against a real one with a worker in it: holdfast dev.
+
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { holdfast, inFolder, type Ran, type Spawned, startHoldfast } from './spawned.ts';
+
+let folder = '';
+let dev: Spawned;
+let url = '';
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'holdfast-cli-'));
+  dev = startHoldfast(['dev', '--port', '0'], { cwd: folder });
+  url = await dev.url();
+});
+
+after(async () => {
+  await dev.stop('SIGKILL');
+  await rm(folder, { recursive: true, force: true });
+});
+
+const ask = (...words: readonly string[]): Promise<Ran> =>
+  holdfast(words, { cwd: folder, env: { HOLDFAST_URL: url } });
+
+const lines = ({ out }: Ran): readonly Record<string, unknown>[] =>
+  out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+
+const ORDER = '{"dish":"cake","guest":"bob"}';
+
+async function submitted(input: string, ...words: readonly string[]): Promise<string> {
+  const ran = await ask('submit', 'restaurant-order', input, '--json', ...words);
+  assert.equal(ran.code, 0, ran.problems);
+  return String(lines(ran)[0]?.['id']);
+}
+
+test('submit, watch, get: an execution from its input to its output', async () => {
+  const id = await submitted(ORDER, '--key', 'bob/1', '--tags', 'vip,late');
+  const again = await ask(
+    'submit',
+    'restaurant-order',
+    ORDER,
+    '--key',
+    'bob/1',
+    '--tags',
+    'vip,late',
+  );
+  assert.match(again.out, new RegExp(`${id} was submitted before`));
+  const watched = await ask('watch', id);
+  assert.equal(watched.code, 0, watched.problems);
+  assert.match(
+    watched.out,
+    /submitted[\s\S]*step-completed +charge +"?charged bob[\s\S]*step-failed +dispatch +No courier[\s\S]*completed/,
+  );
+  assert.match(watched.out, new RegExp(`${id} completed\n"dispatched cake to bob"`));
+  const people = await ask('get', id);
+  assert.match(people.out, /^status +completed$/m);
+  assert.match(people.out, /^output +dispatched cake to bob$/m);
+  const [one] = lines(await ask('get', id, '--json'));
+  assert.equal(one?.['output'], 'dispatched cake to bob');
+  assert.deepEqual(one?.['tags'], ['vip', 'late']);
+  const [first, ...events] = lines(await ask('watch', id, '--json'));
+  assert.equal(first?.['kind'], 'submitted');
+  assert.equal(events.at(-1)?.['status'], 'completed', 'the last line is the result');
+});
+
+test('submit --wait: 1 when it ends otherwise than completed; input from a file and from stdin', async () => {
+  const input = '{"dish":"soup","guest":"eve","card":"declined"}';
+  await writeFile(join(folder, 'order.json'), input);
+  const fromFile = await ask('submit', 'restaurant-order', '@order.json', '--wait');
+  assert.equal(fromFile.code, 1, fromFile.problems);
+  assert.match(fromFile.out, /card-declined.*: The card was declined\./);
+  const fromStdin = await holdfast(
+    ['submit', 'restaurant-order', '-', '--url', url, '--wait', '--json'],
+    { input },
+  );
+  assert.equal(fromStdin.code, 1, fromStdin.problems);
+  assert.equal(lines(fromStdin).length, 2);
+});
+
+test('list: filters, pages, all of them; history and explain', async () => {
+  const ids = [];
+  for (const nth of [1, 2, 3]) {
+    const ran = await ask(
+      'submit',
+      'nobody',
+      '1',
+      '--tags',
+      'paged',
+      '--key',
+      `p/${nth}`,
+      '--json',
+    );
+    ids.unshift(lines(ran)[0]?.['id']);
+  }
+  const page = await ask('list', '--tag', 'paged', '--limit', '2', '--json');
+  assert.deepEqual(
+    lines(page).map(({ id }) => id),
+    ids.slice(0, 2),
+  );
+  assert.match(page.problems, /There is more: --cursor/);
+  const all = await ask(
+    'list',
+    '--tag',
+    'paged',
+    '--limit',
+    '2',
+    '--all',
+    '--json',
+    '--status',
+    'queued,running',
+  );
+  assert.deepEqual(
+    lines(all).map(({ id }) => id),
+    ids,
+  );
+  const table = await ask('list', '--tag', 'paged');
+  assert.match(table.out, /^id +pipeline +status +submittedAt +key +tags\n/);
+  assert.equal(table.out.trim().split('\n').length, 4);
+  const none = await ask('list', '--tag', 'nothing');
+  assert.deepEqual([none.code, none.out, none.problems], [0, '', 'None.\n']);
+  const history = await ask('history', String(ids[0]));
+  assert.match(history.out, /^1 +[\d:.]+ +submitted/);
+  const explained = await ask('explain', String(ids[0]));
+  assert.equal(explained.code, 0);
+  assert.match(explained.out, /worker/i);
+});
+
+test('pause, resume, signal, cancel; what has ended is refused with 1', async () => {
+  const id = await submitted('{"dish":"rice","guest":"dan"}', '--delay-ms', '3600000');
+  assert.match((await ask('pause', id, '--reason', 'lunch')).out, /done; it is queued/);
+  assert.deepEqual((await ask('get', id)).out.match(/^holds +(.*)$/m)?.[1], '["paused"]');
+  assert.match((await ask('resume', id)).out, /done/);
+  assert.equal((await ask('signal', id, 'hello', '{"a":1}')).code, 0);
+  assert.match((await ask('cancel', id)).out, /done; it is cancelled/);
+  const late = await ask('signal', id, 'hello', '--json');
+  assert.equal(late.code, 1, late.problems);
+  assert.equal(lines(late)[0]?.['kind'], 'failed');
+  const watched = await ask('watch', id);
+  assert.equal(watched.code, 1);
+  assert.match(watched.out, /cancelled/);
+});
+
+test('what is not there is 1; what cannot be asked is 2 and says what to do', async () => {
+  const id = '01900000-0000-7000-8000-000000000000';
+  for (const command of ['get', 'watch', 'explain', 'cancel']) {
+    const ran = await ask(command, id);
+    assert.equal(ran.code, 1, `${command}: ${ran.problems}`);
+    assert.match(ran.problems, new RegExp(id));
+  }
+  assert.equal((await ask('get', 'no-id')).code, 2);
+  assert.match((await ask('get')).problems, /Which execution\? holdfast get <id>/);
+  assert.match((await ask('submit', 'x', 'soup')).problems, /"soup" is no JSON.*in quotes/);
+  assert.match((await ask('list', '--tga', 'x')).problems, /Did you mean "--tag"\?/);
+  const away = await holdfast(['list', '--url', 'http://127.0.0.1:1']);
+  assert.equal(away.code, 2);
+  assert.match(away.problems, /No coordinator answers at http:\/\/127\.0\.0\.1:1.*holdfast dev/);
+  const misspelt = await holdfast(['list'], { env: { HOLDFAST_ULR: url } });
+  assert.equal(misspelt.code, 2);
+  assert.match(misspelt.problems, /Did you mean "HOLDFAST_URL"\?/);
+});
+
+test('what others wrote cannot move the cursor of a terminal', async () => {
+  await ask('submit', 'nobody', '1', '--tags', 'odd', '--key', 'a\u001b[2Jb\nc\u009b');
+  const { out } = await ask('list', '--tag', 'odd');
+  assert.match(out, /a\\u001b\[2Jb\\nc\\u009b/);
+});
+
+test('dev keeps its state over restarts, and leaves no trace in git', () =>
+  inFolder(async (cwd, own) => {
+    const first = own(startHoldfast(['dev', '--port', '0'], { cwd }));
+    const env = { HOLDFAST_URL: await first.url() };
+    const demo = await first.says(/"first":"([^"]+)"/);
+    const ran = await holdfast(['submit', 'nobody', '--json'], { env });
+    const id = String(lines(ran)[0]?.['id']);
+    assert.equal((await first.stop()).code, 0);
+    const second = own(startHoldfast(['dev', '--port', '0'], { cwd }));
+    const again = { HOLDFAST_URL: await second.url() };
+    assert.equal(await second.says(/"first":"([^"]+)"/), demo, 'the demo is submitted once');
+    assert.equal((await holdfast(['get', id], { env: again })).code, 0);
+    assert.equal(await readFile(join(cwd, '.holdfast', '.gitignore'), 'utf8'), '*\n');
+    assert.equal((await second.stop('SIGINT')).code, 0);
+  }));

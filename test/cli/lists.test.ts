@@ -1,0 +1,154 @@
+// Commands that are tables over pages, and those that send one request: what they ask for and what they show,
+// against a coordinator that says what the test wants.
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { after, before, test } from 'node:test';
+import { holdfast, type Ran } from './spawned.ts';
+
+interface Asked {
+  readonly method: string | undefined;
+  readonly url: string | undefined;
+  readonly key: string | undefined;
+  readonly project: string | string[] | undefined;
+  readonly body: string;
+}
+
+const asked: Asked[] = [];
+let answers: readonly { readonly status: number; readonly body: unknown }[] = [];
+let server: Server;
+let url = '';
+
+async function noted(request: IncomingMessage): Promise<Asked> {
+  const { method, url: path, headers } = request;
+  const { authorization: key, 'holdfast-project': project } = headers;
+  return { method, url: path, key, project, body: await text(request) };
+}
+
+before(async () => {
+  server = createServer(async (request, response) => {
+    asked.push(await noted(request));
+    const [next, ...rest] = answers;
+    answers = rest;
+    response.writeHead(next?.status ?? 500, { 'content-type': 'application/json' });
+    response.end(typeof next?.body === 'string' ? next.body : JSON.stringify(next?.body));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+
+after(() => server.close());
+
+/** Runs it, and says what it asked for. */
+async function ask(
+  words: readonly string[],
+  ...bodies: readonly unknown[]
+): Promise<Ran & { readonly requests: readonly Asked[] }> {
+  asked.length = 0;
+  answers = bodies.map((body) => ({ status: 200, body }));
+  const ran = await holdfast(words, { env: { HOLDFAST_URL: url } });
+  return { ...ran, requests: [...asked] };
+}
+
+test('dead-letters, schedules, workers, leases, answer: tables with the columns that have something', async () => {
+  const letter = { execution: 'e1', pipeline: 'order', status: 'failed', code: 'x', at: 't' };
+  const letters = await ask(['dead-letters', '--code', 'x'], { items: [letter] });
+  assert.equal(letters.requests[0]?.url, '/v1/dead-letters?code=x');
+  assert.match(letters.out, /^execution +pipeline +status +code +at\ne1 +order +failed +x +t\n$/);
+
+  const when = { every: 1000 };
+  const schedules = await ask(['schedules'], {
+    items: [{ id: 's', when, nextTimes: ['t1', 't2'] }],
+  });
+  assert.match(schedules.out, /^id +when +nextTimes\ns +\{"every":1000\} +t1\n$/);
+
+  const workers = await ask(['workers'], { items: [{ id: 'w', owner: 'o', pipelines: ['a'] }] });
+  assert.match(workers.out, /^id +owner +pipelines\nw +o +\["a"\]\n$/);
+
+  const leases = await ask(['leases', '--prefix', 'a/'], { items: [{ key: 'a/b', fence: 7 }] });
+  assert.equal(leases.requests[0]?.url, '/v1/leases?prefix=a%2F');
+  assert.match(leases.out, /^key +fence\na\/b +7\n$/);
+
+  const open = {
+    id: 'i',
+    execution: 'e',
+    unit: { name: 'approval', dueAt: 't' },
+    request: { a: 1 },
+  };
+  const awaits = await ask(['answer', '--assignee', 'ann'], { items: [open] });
+  assert.equal(awaits.requests[0]?.url, '/v1/awaits?assignee=ann');
+  assert.match(awaits.out, /^id +name +execution +dueAt +request\ni +approval +e +t +\{"a":1\}\n$/);
+});
+
+test('pages: one, with a word about the next; all; and lines for programs', async () => {
+  const first = { items: [{ key: 'a' }], cursor: 'a' };
+  const one = await ask(['leases', '--limit', '1'], first);
+  assert.match(one.problems, /There is more: --cursor a, or --all/);
+  const all = await ask(['leases', '--all', '--json'], first, { items: [{ key: 'b' }] });
+  assert.deepEqual(
+    all.requests.map(({ url: path }) => path),
+    ['/v1/leases', '/v1/leases?cursor=a'],
+  );
+  assert.deepEqual([all.out, all.problems], ['{"key":"a"}\n{"key":"b"}\n', '']);
+});
+
+test('answer and redrive send what was typed', async () => {
+  const answered = await ask(['answer', 'a/b', '{"accepted":true}'], {
+    kind: 'answered',
+    settled: true,
+  });
+  assert.deepEqual(
+    [answered.requests[0]?.method, answered.requests[0]?.url, answered.requests[0]?.body],
+    ['POST', '/v1/awaits/a%2Fb/answer', '{"value":{"accepted":true}}'],
+  );
+  assert.equal(answered.out, 'answered; the execution goes on with it\n');
+  const redriven = await ask(['redrive', 'e1', '--from', 'charge', '--reason', 'why'], {
+    id: 'e2',
+  });
+  assert.equal(redriven.requests[0]?.url, '/v1/executions/e1/redrive');
+  assert.deepEqual(JSON.parse(redriven.requests[0]?.body ?? ''), { from: 'charge', reason: 'why' });
+  assert.match(redriven.out, /^e2 submitted/);
+  const mode = await ask(['redrive', 'e1', '--mode', 'sideways']);
+  assert.equal(mode.code, 2);
+  assert.deepEqual(mode.requests, []);
+});
+
+test('the key comes from the environment or a flag, and the project too', async () => {
+  answers = [
+    { status: 200, body: { items: [] } },
+    { status: 200, body: { items: [] } },
+  ];
+  asked.length = 0;
+  const env = { HOLDFAST_URL: url, HOLDFAST_KEY: 'hf_env', HOLDFAST_PROJECT: 'p' };
+  await holdfast(['list'], { env });
+  await holdfast(['list', '--access-key', 'hf_flag', '--project', 'q'], { env });
+  assert.deepEqual(
+    asked.map(({ key, project }) => [key, project]),
+    [
+      ['Bearer hf_env', 'p'],
+      ['Bearer hf_flag', 'q'],
+    ],
+  );
+});
+
+test('what is no coordinator is 2 and says so; a problem is told in its words', async () => {
+  const page = await ask(['list'], '<html>');
+  assert.equal(page.code, 2);
+  assert.match(page.problems, /answered with status 200 and nothing that a coordinator says/);
+  for (const [status, code] of [
+    [401, 2],
+    [403, 2],
+    [404, 1],
+    [409, 1],
+    [503, 2],
+  ]) {
+    answers = [{ status: status ?? 0, body: { status, code: 'c', detail: 'It is so.' } }];
+    const ran = await holdfast(['list', '--json'], { env: { HOLDFAST_URL: url } });
+    assert.deepEqual([ran.code, ran.problems], [code, 'It is so.\n']);
+    assert.deepEqual(JSON.parse(ran.out), { kind: 'failed', code: 'c', problem: 'It is so.' });
+  }
+});

@@ -1,0 +1,127 @@
+// The command line, spawned for real from its sources, with no setting of ours in its environment.
+
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
+
+export interface Ran {
+  readonly code: number | null;
+  readonly out: string;
+  readonly problems: string;
+}
+
+export interface SpawnOptions {
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly input?: string;
+}
+
+function start(words: readonly string[], { cwd, env }: SpawnOptions): ChildProcess {
+  const inherited = Object.entries(process.env).filter(
+    ([name]) => !name.startsWith('HOLDFAST_') && name !== 'NODE_TEST_CONTEXT',
+  );
+  return spawn(process.execPath, [MAIN, ...words], {
+    ...(cwd === undefined ? {} : { cwd }),
+    env: { ...Object.fromEntries(inherited), ...env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+}
+
+/** To its end. */
+export async function holdfast(words: readonly string[], options: SpawnOptions = {}): Promise<Ran> {
+  const running = new Spawned(start(words, options));
+  running.write(options.input ?? '');
+  return running.ended();
+}
+
+/** Until it is stopped. */
+export function startHoldfast(words: readonly string[], options: SpawnOptions = {}): Spawned {
+  return new Spawned(start(words, options));
+}
+
+export class Spawned {
+  readonly child: ChildProcess;
+  readonly #ended: Promise<Ran>;
+  #out = '';
+  #problems = '';
+  #heard: () => void = () => undefined;
+
+  constructor(child: ChildProcess) {
+    this.child = child;
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      this.#out += text;
+      this.#heard();
+    });
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.#problems += text;
+      this.#heard();
+    });
+    this.#ended = once(child, 'close').then(([code]) => {
+      this.#heard();
+      return { code: code as number | null, out: this.#out, problems: this.#problems };
+    });
+  }
+
+  get out(): string {
+    return this.#out;
+  }
+
+  get problems(): string {
+    return this.#problems;
+  }
+
+  write(text: string): void {
+    this.child.stdin?.end(text);
+  }
+
+  /** What the first group of it matched, in either stream, once it does. */
+  async says(pattern: RegExp): Promise<string> {
+    for (;;) {
+      const found = pattern.exec(this.#out) ?? pattern.exec(this.#problems);
+      if (found !== null) return found[1] ?? found[0];
+      assert.equal(this.child.exitCode, null, `it ended:\n${this.#out}\n${this.#problems}`);
+      await new Promise<void>((resolve) => {
+        this.#heard = resolve;
+      });
+    }
+  }
+
+  /** Where it listens, once it does. */
+  url(): Promise<string> {
+    return this.says(/"url":"(http[^"]+)"/);
+  }
+
+  ended(): Promise<Ran> {
+    return this.#ended;
+  }
+
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<Ran> {
+    this.child.kill(signal);
+    return this.#ended;
+  }
+}
+
+/** A folder of its own, which is gone afterwards; whatever still runs then is ended. */
+export async function inFolder(
+  work: (folder: string, own: (spawned: Spawned) => Spawned) => Promise<void>,
+): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-cli-'));
+  const started: Spawned[] = [];
+  try {
+    await work(folder, (spawned) => {
+      started.push(spawned);
+      return spawned;
+    });
+  } finally {
+    for (const spawned of started) {
+      spawned.child.kill('SIGKILL');
+      await spawned.ended();
+    }
+    await rm(folder, { recursive: true, force: true });
+  }
+}

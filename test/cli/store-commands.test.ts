@@ -1,0 +1,139 @@
+// holdfast migrate, doctor and completion, on files.
+
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { nodeFinding } from '../../src/cli/doctor.ts';
+import { MIGRATIONS } from '../../src/store/sqlite/migrate.ts';
+import { holdfast, inFolder } from './spawned.ts';
+
+const NEWEST = MIGRATIONS.length;
+
+test('migrate: says from which version to which; --check changes nothing and is 1', () =>
+  inFolder(async (cwd) => {
+    const check = await holdfast(['migrate', '--check'], { cwd });
+    assert.equal(check.code, 1, check.problems);
+    assert.match(check.out, new RegExp(`is at version 0, this build needs ${NEWEST}: 0001-leases`));
+    const made = await holdfast(['migrate'], { cwd });
+    assert.equal(made.code, 0, made.problems);
+    assert.match(made.out, new RegExp(`was migrated from version 0 to ${NEWEST}`));
+    const again = await holdfast(['migrate', '--check', '--json'], { cwd });
+    assert.equal(again.code, 0);
+    assert.deepEqual(JSON.parse(again.out).missing, []);
+  }));
+
+test('migrate and doctor: a file of a newer version, or of another program, is left alone', () =>
+  inFolder(async (cwd) => {
+    await holdfast(['migrate'], { cwd });
+    const database = new DatabaseSync(join(cwd, 'holdfast.db'));
+    database.exec(`pragma user_version = ${NEWEST + 1}`);
+    database.close();
+    const newer = await holdfast(['migrate'], { cwd });
+    assert.equal(newer.code, 2);
+    assert.match(newer.problems, /newer Holdfast/);
+    const doctor = await holdfast(['doctor'], { cwd });
+    assert.equal(doctor.code, 1);
+    assert.match(doctor.out, /schema: It was migrated by a newer version: upgrade this one/);
+    const other = new DatabaseSync(join(cwd, 'other.db'));
+    other.exec('create table theirs (id integer)');
+    other.close();
+    const foreign = await holdfast(['doctor', '--store', 'other.db'], { cwd });
+    assert.equal(foreign.code, 1);
+    assert.match(foreign.out, /of another program/);
+  }));
+
+test('doctor: all is well, before the first start and after it', () =>
+  inFolder(async (cwd) => {
+    const before = await holdfast(['doctor'], { cwd });
+    assert.equal(before.code, 0, before.out);
+    assert.match(before.out, /ok +schema +new: it is made at the first start/);
+    await holdfast(['migrate'], { cwd });
+    const after = await holdfast(['doctor'], { cwd });
+    assert.equal(after.code, 0, after.out);
+    assert.match(after.out, /ok +journal_mode +wal/);
+    assert.match(after.out, /Nothing is wrong\./);
+  }));
+
+test('doctor: everything that is wrong is named, with what to change, and is 1', () =>
+  inFolder(async (cwd) => {
+    const wrong: readonly (readonly [readonly string[], RegExp])[] = [
+      [['--store', 'no/such/folder/hf.db'], /folder: Make it.*mkdir -p no\/such\/folder/],
+      [
+        ['--auth', 'off', '--host', '0.0.0.0'],
+        /listener: Without keys it listens on loopback only/,
+      ],
+      [['--host', '0.0.0.0'], /listener: Keys travel in the clear/],
+      [
+        ['--tls-key-file', 'none.pem'],
+        /tls\.keyFile: Name a file[\s\S]*tls: Name keyFile and certFile/,
+      ],
+      [['--store', 'redis://localhost'], /store: .*starts with postgres:\/\//],
+      [['--port', 'many'], /configuration: --port must be a whole number/],
+    ];
+    for (const [words, change] of wrong) {
+      const { code, out, problems } = await holdfast(['doctor', ...words], { cwd });
+      assert.deepEqual([code, problems], [1, ''], words.join(' '));
+      assert.match(out, change);
+    }
+    await writeFile(join(cwd, 'holdfast.config.json'), '{ "prot": 1 }');
+    const { code, out } = await holdfast(['doctor', '--json'], { cwd });
+    assert.equal(code, 1);
+    const findings = out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    assert.match(
+      findings.find(({ what }) => what === 'configuration').change,
+      /Did you mean "port"/,
+    );
+  }));
+
+test('doctor: a host whose clock was set back behind the store is told', () =>
+  inFolder(async (cwd) => {
+    await holdfast(['migrate'], { cwd });
+    const database = new DatabaseSync(join(cwd, 'holdfast.db'));
+    database.exec('update meta set clock_at = 32503680000000');
+    database.close();
+    const { code, out } = await holdfast(['doctor'], { cwd });
+    assert.equal(code, 1);
+    assert.match(out, /clock of the store: The host’s clock was set back/);
+  }));
+
+test('doctor: an old Node is told', () => {
+  assert.equal(nodeFinding('22.18.0', '22.18').change, undefined);
+  assert.equal(nodeFinding('24.1.0', '22.18').change, undefined);
+  assert.match(nodeFinding('22.17.1', '22.18').change ?? '', /22\.18 or newer/);
+  assert.match(nodeFinding('20.19.0', '22.18').change ?? '', /22\.18 or newer/);
+});
+
+test('completion: bash completes commands, flags and choices', async () => {
+  const { out } = await holdfast(['completion', 'bash']);
+  const complete = async (...words: readonly string[]): Promise<string> => {
+    const list = words.map((word) => `'${word}'`).join(' ');
+    const program = `${out}\nCOMP_WORDS=(${list}); COMP_CWORD=${words.length - 1}; _holdfast; echo "\${COMPREPLY[*]}"`;
+    return (await promisify(execFile)('bash', ['-c', program])).stdout.trim();
+  };
+  assert.equal(await complete('holdfast', 'se'), 'serve');
+  assert.equal(await complete('holdfast', 'serve', '--pri'), '--print-config');
+  assert.equal(await complete('holdfast', 'completion', 'f'), 'fish');
+  assert.equal(await complete('holdfast', 'help', 'wat'), 'watch');
+});
+
+test('completion: every shell is told every command; another shell is refused', async () => {
+  const help = await holdfast(['help']);
+  const names = [...help.out.matchAll(/^ {2}([a-z-]+) {2,}/gm)].map(([, name = '']) => name);
+  assert.ok(names.length > 20, help.out);
+  for (const shell of ['bash', 'zsh', 'fish']) {
+    const { out } = await holdfast(['completion', shell]);
+    for (const name of names.filter((each) => each !== 'version')) {
+      assert.match(out, new RegExp(`\\b${name}\\b`), `${shell}: ${name}`);
+    }
+  }
+  const { code, problems } = await holdfast(['completion', 'fisch']);
+  assert.equal(code, 2);
+  assert.match(problems, /Did you mean "fish"\?/);
+});

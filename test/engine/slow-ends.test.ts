@@ -1,0 +1,61 @@
+// A place is free when the code has ended, before its end is written. Ends that are written slowly must neither
+// hold up the others nor gather without bound.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Holdfast } from '../../src/engine/holdfast.ts';
+import { pipeline } from '../../src/engine/pipeline.ts';
+import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { door, pause } from './stage.ts';
+
+test('with as many ends to be written as there are places nothing more is claimed', async () => {
+  const memory = openMemoryStore();
+  const { executions } = memory;
+  const written = door();
+  /** How often the worker has looked whether it has room for more. */
+  let looks = 0;
+  const store = {
+    ...memory,
+    executions: {
+      ...executions,
+      room() {
+        looks += 1;
+        return executions.room();
+      },
+      finish: async (request: Parameters<typeof executions.finish>[0]) => {
+        await written.passed;
+        return executions.finish(request);
+      },
+    },
+  };
+  const holdfast = new Holdfast({ store });
+  let atOnce = 0;
+  let most = 0;
+  let done = 0;
+  const quick = pipeline({
+    name: 'quick',
+    async run(ctx, n: number) {
+      atOnce += 1;
+      most = Math.max(most, atOnce);
+      await ctx.step('s', () => pause(2));
+      atOnce -= 1;
+      done += 1;
+      return n;
+    },
+  });
+  const handles = [];
+  for (let n = 0; n < 20; n += 1) handles.push(await holdfast.submit(quick, n));
+  const worker = await holdfast.worker({ pipelines: [quick], concurrency: 3, pollMs: 10 });
+  while (done < 6) await pause(2);
+  for (const enough = looks + 5; looks < enough; ) await pause(2);
+  assert.deepEqual([done, worker.running], [6, 6]);
+  written.open();
+  const results = await Promise.all(handles.map((handle) => handle.result()));
+  assert.deepEqual(
+    results,
+    handles.map((_, n) => n),
+  );
+  assert.equal(most, 3);
+  await holdfast.close();
+  await store.close();
+});

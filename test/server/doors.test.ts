@@ -1,0 +1,133 @@
+// Every route, by everybody who may not: without a key, with the wrong role, of another project.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ROLES, type Role } from '../../src/access/role.ts';
+import type { Route } from '../../src/protocol/rest/route.ts';
+import { ROUTES } from '../../src/protocol/rest/routes.ts';
+import { systemRandom } from '../../src/support/random.ts';
+import { TestCoordinator } from './coordinator.ts';
+import { look, OF_NOBODY, plantVictim, type Reach, reachesOf } from './victim.ts';
+
+const PUBLIC: readonly string[] = [
+  ...['readLink', 'answerByLink', 'checkHealth', 'checkReadiness', 'describeApi'],
+];
+
+const guarded = ROUTES.filter(({ allows }) => allows !== 'public');
+
+async function knock(
+  coordinator: TestCoordinator,
+  route: Route,
+  { key, reach }: { readonly key?: string; readonly reach?: Reach },
+): Promise<{ readonly status: number; readonly code: string }> {
+  const path = reach?.path ?? route.path.replace(/:\w+/g, 'x');
+  const body = reach?.body;
+  const response = await fetch(`${coordinator.url}${path}`, {
+    method: route.method,
+    headers: {
+      ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const { status } = response;
+  const { code } = (await response.json().catch(() => ({ code: '' }))) as { code: string };
+  return { status, code };
+}
+
+test('only these are for everybody', () => {
+  const found = ROUTES.filter(({ allows }) => allows === 'public').map(({ name }) => name);
+  assert.deepEqual(found.sort(), [...PUBLIC].sort());
+});
+
+test('nobody comes in without a key, or with one that is none', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const strange = (await coordinator.key(['submit'])).slice(0, -3).concat('AAA');
+  for (const route of guarded) {
+    for (const key of [undefined, strange, 'x']) {
+      const answer = await knock(coordinator, route, key === undefined ? {} : { key });
+      assert.deepEqual(answer, { status: 401, code: 'key-required' }, route.name);
+    }
+  }
+});
+
+test('nobody comes in with another role', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const keys = new Map<Role, string>();
+  for (const role of ROLES) keys.set(role, await coordinator.key([role], 'default'));
+  for (const route of guarded) {
+    const wrong = ROLES.filter((role) => !route.allows.includes(role as never));
+    assert.ok(wrong.length > 0, route.name);
+    for (const role of wrong) {
+      const key = keys.get(role) ?? '';
+      const answer = await knock(coordinator, route, { key });
+      assert.deepEqual(answer, { status: 403, code: 'role-missing' }, `${route.name} by ${role}`);
+    }
+  }
+});
+
+test('nobody reaches into another project, and nothing there changes', async () => {
+  const secret = 'a secret of thirty-two bytes, or more';
+  await using coordinator = await TestCoordinator.open({
+    links: { keys: { one: secret }, current: 'one' },
+  });
+  const victim = await plantVictim(coordinator);
+  const reaches = reachesOf(victim);
+  const names = guarded.map(({ name }) => name);
+  assert.deepEqual(
+    names.filter((name) => !(name in reaches) && !OF_NOBODY.includes(name)),
+    [],
+    'a new route belongs into test/server/victim.ts',
+  );
+  const key = await coordinator.key(ROLES, 'stranger');
+  const before = await look(coordinator, victim);
+  for (const route of guarded) {
+    const reach = reaches[route.name];
+    if (reach === undefined) continue;
+    const { status, code } = await knock(coordinator, route, { key, reach });
+    assert.ok([403, 404].includes(status), `${route.name}: ${status} ${code}`);
+    assert.notEqual(code, 'route-unknown', route.name);
+  }
+  assert.deepEqual(await look(coordinator, victim), before);
+});
+
+test('a key of one project cannot ask for another one', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  await coordinator.key(['submit'], 'victim');
+  const key = await coordinator.key(['submit'], 'stranger');
+  const headers = { authorization: `Bearer ${key}`, 'holdfast-project': 'victim' };
+  const response = await fetch(`${coordinator.url}/v1/executions`, { headers });
+  assert.deepEqual(
+    [response.status, ((await response.json()) as { code: string }).code],
+    [403, 'project-denied'],
+  );
+});
+
+test("a worker learns nothing of another project's executions from what it may not write", async () => {
+  await using coordinator = await TestCoordinator.open();
+  const victim = await plantVictim(coordinator);
+  const key = await coordinator.key(['work'], 'stranger');
+  const before = await look(coordinator, victim);
+  const post = async (path: string, body: unknown): Promise<unknown> => {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const url = `${coordinator.url}${path}`;
+    const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
+    return response.json();
+  };
+  const session = systemRandom.uuid();
+  const opening = { id: session, owner: 'stranger', ttlMs: 60_000, graceMs: 1_000 };
+  await post('/v1/work/sessions', opening);
+  const { waiting: id } = victim;
+  const owner = { id, fence: 2 ** 40 + 1, session, seq: 1, events: [] };
+  const writes = [
+    { verb: 'record', ...owner },
+    { verb: 'park', ...owner, wakeAfter: 0, newsSeen: 0 },
+    { verb: 'giveBack', ...owner },
+    { verb: 'finish', ...owner, status: 'completed' },
+  ];
+  const unknown = { kind: 'refused', why: 'execution-unknown', id };
+  assert.deepEqual(await post('/v1/work/writes', { writes }), {
+    answers: writes.map(() => unknown),
+  });
+  assert.deepEqual(await look(coordinator, victim), before);
+});

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { pipeline } from '../../src/index.ts';
+import { refusedWith, TestCoordinator } from './coordinator.ts';
+
+const waits = pipeline({
+  name: 'waits',
+  async run(ctx) {
+    await ctx.step('one', () => 1);
+    return ctx.receive('go');
+  },
+});
+
+test('a history is told as it happens, and ends with the execution', async () => {
+  await using coordinator = await TestCoordinator.open();
+  await coordinator.worker([waits]);
+  const client = await coordinator.client(['submit'], 'default');
+  const { id } = await client.executions.submit({ pipeline: 'waits' });
+  const seen: string[] = [];
+  for await (const { kind } of client.executions.watch(id)) {
+    seen.push(kind);
+    if (kind === 'step-completed') await client.executions.signal(id, 'go', 'now');
+  }
+  const all = await client.executions.history(id);
+  assert.deepEqual(
+    seen,
+    all.map(({ kind }) => kind),
+  );
+  assert.equal(all.at(-1)?.kind, 'completed');
+});
+
+test('who comes back is told what came after what it has', async () => {
+  await using coordinator = await TestCoordinator.open();
+  const client = await coordinator.client(['submit'], 'default');
+  const { id } = await client.executions.submit({ pipeline: 'nobody' });
+  await client.executions.cancel(id);
+  const all = await client.executions.history(id);
+  const key = await coordinator.key(['submit'], 'default');
+  const textOf = async (path: string, headers: Record<string, string>): Promise<string> => {
+    const authorization = `Bearer ${key}`;
+    const url = `${coordinator.url}/v1/executions/${id}/events${path}`;
+    const response = await fetch(url, { headers: { authorization, ...headers } });
+    assert.equal(response.status, 200);
+    return response.text();
+  };
+  for (const text of [
+    await textOf('', { 'last-event-id': '1' }),
+    await textOf('?after=1', {}),
+    await textOf('?after=0', { 'last-event-id': '1' }),
+  ]) {
+    assert.deepEqual(
+      [...text.matchAll(/^id: (.*)$/gm)].map(([, seq]) => Number(seq)),
+      all.slice(1).map(({ seq }) => seq),
+    );
+    assert.match(text, /event: end\ndata: {"status":"cancelled"}\n\n$/);
+  }
+  const other = await coordinator.client(['submit'], 'other');
+  await assert.rejects(other.executions.watch(id).next(), refusedWith('execution-unknown', 404));
+});
+
+test('lists are told that they may have changed, and to start over when it is not known', async () => {
+  await using coordinator = await TestCoordinator.open();
+  const client = await coordinator.client(['submit'], 'default');
+  const [old] = await take(client.hints({ after: 'of another life.7' }), 1);
+  assert.equal(old?.event, 'reset');
+  const after = old?.id ?? '';
+  await client.executions.submit({ pipeline: 'nobody' });
+  const [changed] = await take(client.hints({ after }), 1);
+  assert.equal(changed?.event, 'changed');
+  assert.notEqual(changed?.id, after);
+});
+
+test('streams count as held open, and end when the coordinator stops', async () => {
+  const coordinator = await TestCoordinator.open({ limits: { openMax: 1 } });
+  const key = await coordinator.key(['submit'], 'default');
+  const url = `${coordinator.url}/v1/events`;
+  const headers = { authorization: `Bearer ${key}` };
+  const held = await fetch(url, { headers });
+  assert.match(held.headers.get('content-type') ?? '', /^text\/event-stream/);
+  const refused = await fetch(url, { headers });
+  assert.deepEqual(
+    [refused.status, ((await refused.json()) as { code: string }).code],
+    [429, 'too-many-open'],
+  );
+  const text = held.text().catch(() => 'cut off');
+  await coordinator[Symbol.asyncDispose]();
+  await text;
+});
+
+async function take<Item>(items: AsyncIterable<Item>, count: number): Promise<readonly Item[]> {
+  const taken: Item[] = [];
+  for await (const item of items) {
+    taken.push(item);
+    if (taken.length === count) break;
+  }
+  return taken;
+}

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import { API_VERSION } from '../../src/protocol/rest/description.ts';
+import { openapiOf } from '../../src/protocol/rest/openapi.ts';
+import { ROUTES } from '../../src/protocol/rest/routes.ts';
+import { TestCoordinator } from './coordinator.ts';
+
+interface Operation {
+  readonly operationId: string;
+  readonly parameters: readonly { readonly name: string; readonly in: string }[];
+  readonly responses: Readonly<Record<string, object>>;
+}
+
+const document = openapiOf(ROUTES, API_VERSION) as {
+  readonly openapi: string;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+};
+
+test('docs/openapi.json is what the routes say (npm run openapi)', async () => {
+  const file = new URL('../../docs/openapi.json', import.meta.url);
+  assert.deepEqual(JSON.parse(await readFile(file, 'utf8')), document);
+});
+
+test('every route is described once, with all parameters of its path', () => {
+  const operations = Object.entries(document.paths).flatMap(([path, verbs]) =>
+    Object.values(verbs).map((operation) => ({ path, operation })),
+  );
+  assert.equal(operations.length, ROUTES.length);
+  const names = operations.map(({ operation }) => operation.operationId);
+  assert.equal(new Set(names).size, names.length);
+  for (const { path, operation } of operations) {
+    const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+    const described = operation.parameters.filter((each) => each.in === 'path');
+    assert.deepEqual(
+      described.map(({ name }) => name),
+      inPath,
+      path,
+    );
+    assert.ok(Object.keys(operation.responses).some((status) => Number(status) < 300));
+  }
+});
+
+test('everything that it refers to is in it', () => {
+  const text = JSON.stringify(document);
+  for (const [, path = ''] of text.matchAll(/"\$ref":"#\/([^"]+)"/g)) {
+    const found = path
+      .split('/')
+      .reduce<unknown>((at, name) => (at as Record<string, unknown>)?.[name], document);
+    assert.equal(typeof found, 'object', path);
+  }
+});
+
+test('a coordinator describes itself to everybody', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const response = await fetch(`${coordinator.url}/v1/openapi.json`);
+  assert.deepEqual(await response.json(), document);
+});

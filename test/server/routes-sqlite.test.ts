@@ -1,0 +1,3 @@
+import { registerRoutes } from './routes/all.ts';
+
+registerRoutes('sqlite');

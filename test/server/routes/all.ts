@@ -1,0 +1,31 @@
+import { test } from 'node:test';
+import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
+import { TestCoordinator } from '../coordinator.ts';
+import { adminCases } from './admin.ts';
+import { awaitCases } from './awaits.ts';
+import type { Case } from './case.ts';
+import { operationCases } from './operations.ts';
+import { planCases } from './plans.ts';
+import { recordCases } from './records.ts';
+import { relayCases } from './relay.ts';
+import { repairCases } from './repair.ts';
+
+const CASES: readonly Case[] = [
+  ...awaitCases,
+  ...relayCases,
+  ...repairCases,
+  ...recordCases,
+  ...planCases,
+  ...operationCases,
+  ...adminCases,
+];
+
+export function registerRoutes(kind: string, open?: () => Promise<CoordinatorStore>): void {
+  for (const { name, given, run } of CASES) {
+    test(`${kind}: ${name}`, { timeout: 60_000 }, async () => {
+      const store = await open?.();
+      await using coordinator = await TestCoordinator.open({ ...given, ...(store && { store }) });
+      await run(coordinator);
+    });
+  }
+}

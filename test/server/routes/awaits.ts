@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict';
+import { Holdfast, pipeline, question } from '../../../src/index.ts';
+import { refusedWith, type TestCoordinator, until } from '../coordinator.ts';
+import type { Case } from './case.ts';
+
+const asks = pipeline({
+  name: 'asks',
+  async run(ctx, input: { readonly signed?: boolean; readonly timeoutMs?: number }) {
+    const { signed, timeoutMs } = input;
+    const answer = await ctx.await('approval', {
+      request: { amount: 17 },
+      assignee: 'ann',
+      ...(signed === true ? { signed } : {}),
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    });
+    return answer;
+  },
+});
+
+const SECRET = 'a secret of thirty-two bytes, or more';
+const LINKS = { keys: { one: SECRET }, current: 'one' };
+
+async function asked(
+  coordinator: TestCoordinator,
+  input: object = {},
+): Promise<{ readonly execution: string; readonly id: string }> {
+  await coordinator.worker([asks]);
+  const client = await coordinator.client(['submit'], 'default');
+  const { id: execution } = await client.executions.submit({ pipeline: 'asks', input });
+  const id = await until(async () => (await client.awaits.list({ execution })).items[0]?.id);
+  return { execution, id };
+}
+
+const listed: Case = {
+  name: 'what is asked is listed by who, what and where, with its request',
+  async run(coordinator) {
+    const { execution, id } = await asked(coordinator);
+    const client = await coordinator.client(['submit'], 'default');
+    const found = await client.awaits.read(id);
+    assert.deepEqual(found.request, { amount: 17 });
+    assert.equal(found.assignee, 'ann');
+    assert.equal(found.unit?.name, 'approval');
+    assert.equal('digest' in found, false);
+    for (const filter of [{}, { execution }, { name: 'approval' }, { assignee: 'ann' }]) {
+      const { items, cursor } = await client.awaits.list(filter);
+      assert.deepEqual([items.map((each) => each.id), cursor], [[id], undefined]);
+    }
+    for (const filter of [{ name: 'other' }, { assignee: 'bob' }, { open: false }]) {
+      assert.deepEqual((await client.awaits.list(filter)).items, []);
+    }
+    const { cursor } = await client.awaits.list({ limit: 1 });
+    assert.equal(cursor, id);
+    assert.deepEqual((await client.awaits.list({ limit: 1, cursor: id })).items, []);
+  },
+};
+
+const answered: Case = {
+  name: 'an answer is taken once; another one is told who won',
+  async run(coordinator) {
+    const { execution, id } = await asked(coordinator);
+    const client = await coordinator.client(['submit'], 'default');
+    assert.deepEqual(await client.awaits.answer(id, { ok: true }), {
+      kind: 'answered',
+      settled: true,
+    });
+    assert.equal((await client.awaits.answer(id, { ok: true })).kind, 'existing');
+    await assert.rejects(client.awaits.answer(id, 'no'), refusedWith('answer-conflict', 409));
+    const { status, output } = await client.executions.result(execution);
+    assert.equal(status, 'completed');
+    assert.deepEqual((output as { value: unknown }).value, { ok: true });
+    const { answer } = await client.awaits.read(id);
+    assert.deepEqual([answer?.value, answer?.by], [{ ok: true }, 'submit of default']);
+  },
+};
+
+const early: Case = {
+  name: 'an answer can be there before it is asked for',
+  async run(coordinator) {
+    const withQuestions = pipeline({
+      name: 'later',
+      awaits: [question({ name: 'other' })],
+      run: (ctx) => ctx.await('approval'),
+    });
+    await coordinator.worker([withQuestions]);
+    const client = await coordinator.client(['submit'], 'default');
+    const body = { pipeline: 'later', delayMs: 1_000 };
+    const { id: execution } = await client.executions.submit(body);
+    const target = { execution, name: 'approval' };
+    const other = await coordinator.client(['submit'], 'other');
+    await assert.rejects(other.awaits.answer(target, 1), refusedWith('await-unknown', 404));
+    assert.equal((await client.awaits.answer(target, 1)).kind, 'kept');
+    const { output } = await client.executions.result(execution);
+    assert.equal((output as { value: unknown }).value, 1);
+  },
+};
+
+const lookedAfter: Case = {
+  name: 'an await is given another time, another assignee, and is cancelled',
+  async run(coordinator) {
+    const { execution, id } = await asked(coordinator, { timeoutMs: 3_600_000 });
+    const operator = await coordinator.client(['operate'], 'default');
+    const before = (await operator.awaits.read(id)).unit?.dueAt ?? '';
+    await operator.awaits.extend(id, 7_200_000);
+    const after = (await operator.awaits.read(id)).unit?.dueAt ?? '';
+    assert.ok(Date.parse(after) > Date.parse(before));
+    await operator.awaits.extend(id, null);
+    assert.equal((await operator.awaits.read(id)).unit?.dueAt, undefined);
+    await operator.awaits.assign(id, 'bob');
+    assert.equal((await operator.awaits.read(id)).assignee, 'bob');
+    await operator.awaits.assign(id, null);
+    assert.equal((await operator.awaits.read(id)).assignee, undefined);
+    await operator.awaits.cancel(id);
+    assert.equal((await operator.executions.result(execution)).status, 'completed');
+    await assert.rejects(operator.awaits.cancel(id), refusedWith('await-settled', 409));
+    await assert.rejects(operator.awaits.answer(id, 1), refusedWith('answer-late', 409));
+  },
+};
+
+const linked: Case = {
+  name: 'whoever has a link sees what is asked and answers it, without any key',
+  given: { links: LINKS },
+  async run(coordinator) {
+    const { execution, id } = await asked(coordinator, { signed: true });
+    const operator = await coordinator.client(['operate'], 'default');
+    await assert.rejects(operator.awaits.answer(id, 'yes'), refusedWith('link-required', 403));
+    const { path, token } = await operator.awaits.link(id, 60_000);
+    const url = `${coordinator.url}${path}`;
+    const shown = await fetch(url);
+    assert.equal(shown.headers.get('cache-control'), 'no-store');
+    assert.deepEqual(await shown.json(), {
+      status: 'open',
+      name: 'approval',
+      request: { amount: 17 },
+    });
+    const post = (at: string, value: unknown): Promise<Response> =>
+      fetch(at, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ value }),
+      });
+    const forged = url.replace(token, `${token.slice(0, -2)}AA`);
+    for (const wrong of [forged, `${coordinator.url}/v1/answers/nothing`]) {
+      assert.equal((await post(wrong, 'yes')).status, 403);
+      assert.equal((await fetch(wrong)).status, 403);
+    }
+    assert.equal((await post(url, 'yes')).status, 200);
+    assert.deepEqual(await (await post(url, 'yes')).json(), { kind: 'existing', settled: false });
+    assert.equal((await post(url, 'no')).status, 409);
+    const { output } = await operator.executions.result(execution);
+    assert.equal((output as { value: unknown }).value, 'yes');
+  },
+};
+
+const expiredLinks: Case = {
+  name: 'a link that has expired, or that no keys are there for, answers nothing',
+  async run(coordinator) {
+    const { id } = await asked(coordinator);
+    const operator = await coordinator.client(['operate'], 'default');
+    await assert.rejects(operator.awaits.link(id, 60_000), refusedWith('links-off', 404));
+    const holdfast = new Holdfast({ store: coordinator.store, links: LINKS });
+    const token = holdfast.awaits.link(id, { expiresInMs: 60_000 });
+    const response = await fetch(`${coordinator.url}/v1/answers/${token}`);
+    assert.equal(((await response.json()) as { code: string }).code, 'links-off');
+    await holdfast.close();
+  },
+};
+
+export const awaitCases: readonly Case[] = [
+  listed,
+  answered,
+  early,
+  lookedAfter,
+  linked,
+  expiredLinks,
+];

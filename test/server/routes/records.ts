@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { pipeline } from '../../../src/index.ts';
+import { until } from '../coordinator.ts';
+import type { Case } from './case.ts';
+
+const asks = pipeline({
+  name: 'asks',
+  async run(ctx) {
+    await ctx.await('approval');
+  },
+});
+
+const acts: Case = {
+  name: 'what people do is on record with who they are; notes are added, by operators only',
+  async run(coordinator) {
+    await coordinator.worker([asks]);
+    const client = await coordinator.client(['submit', 'operate'], 'default');
+    const { id } = await client.executions.submit({ pipeline: 'asks' });
+    const asked = await until(async () => (await client.awaits.list()).items[0]);
+    await client.awaits.assign(asked.id, 'ann');
+    await client.executions.cancel(id, 'not wanted any more');
+    await client.records.note(id, 'seen');
+    const { items } = await client.records.audit();
+    const said = items.map(({ act, reason }) => `${act} ${reason}`.trim());
+    assert.deepEqual(said, ['note seen', 'cancel not wanted any more', 'assign-await']);
+    assert.equal(new Set(items.map(({ actor }) => actor)).size, 1);
+    const of = await client.records.audit({ target: 'execution', targetId: id, act: 'cancel' });
+    assert.equal(of.items.length, 1);
+    await assert.rejects(client.records.audit({ target: 'execution' }), /go together/);
+    assert.deepEqual(await client.records.refusedWrites(), { items: [] });
+    const stranger = await coordinator.client(['submit'], 'default');
+    await assert.rejects(stranger.records.audit(), /role operate/);
+  },
+};
+
+export const recordCases: readonly Case[] = [acts];

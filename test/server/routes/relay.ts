@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { aesCodec, Holdfast, pipeline, question } from '../../../src/index.ts';
+import { refusedWith, type TestCoordinator, until } from '../coordinator.ts';
+import type { Case } from './case.ts';
+
+/** A Standard Schema of one field. */
+const percent = {
+  '~standard': {
+    version: 1,
+    vendor: 'test',
+    validate: (value: unknown) =>
+      typeof (value as { percent?: unknown } | null)?.percent === 'number'
+        ? { value: value as { readonly percent: number } }
+        : { issues: [{ message: 'must be a number', path: ['percent'] }] },
+  },
+} as const;
+
+const discount = question({
+  name: 'discount',
+  schema: percent,
+  project(request: { readonly price: number }, answer: { readonly percent: number }, about) {
+    if (answer.percent > 50) throw new Error('that is too much');
+    return { pays: (request.price * (100 - answer.percent)) / 100, by: about.by };
+  },
+});
+
+const offer = pipeline({
+  name: 'offer',
+  awaits: [discount],
+  async run(ctx) {
+    const answer = await ctx.await(discount, { request: { price: 200 } });
+    return answer.kind === 'answered' ? answer.value : answer.kind;
+  },
+});
+
+async function asked(
+  coordinator: TestCoordinator,
+): Promise<{ readonly execution: string; readonly id: string }> {
+  const client = await coordinator.client(['submit'], 'default');
+  const { id: execution } = await client.executions.submit({ pipeline: 'offer' });
+  const id = await until(async () => (await client.awaits.list({ execution })).items[0]?.id);
+  return { execution, id };
+}
+
+const checked: Case = {
+  name: 'an answer is checked and projected by a worker that has the question',
+  async run(coordinator) {
+    await coordinator.worker([offer]);
+    const { execution, id } = await asked(coordinator);
+    const client = await coordinator.client(['submit'], 'default');
+    const wrong = refusedWith('invalid-input', 400);
+    await assert.rejects(client.awaits.answer(id, { percent: 'ten' }), wrong);
+    await assert.rejects(client.awaits.answer(id, { percent: 60 }), /that is too much/);
+    assert.equal((await client.awaits.read(id)).status, 'open');
+    assert.deepEqual(await client.awaits.answer(id, { percent: 10 }), {
+      kind: 'answered',
+      settled: true,
+    });
+    assert.equal((await client.awaits.answer(id, { percent: 10 })).kind, 'existing');
+    const { output } = await client.executions.result(execution);
+    assert.deepEqual(output, { pays: 180, by: 'submit of default' });
+    // What was refused is nobody's dead letter.
+    assert.deepEqual((await client.deadLetters.list()).items, []);
+    const { items } = await client.executions.list({ tag: 'holdfast.answer' });
+    assert.ok(items.length >= 4);
+  },
+};
+
+const early: Case = {
+  name: 'what a projector needs is not there before it is asked',
+  async run(coordinator) {
+    await coordinator.worker([offer]);
+    const client = await coordinator.client(['submit'], 'default');
+    const body = { pipeline: 'offer', delayMs: 3_600_000 };
+    const { id: execution } = await client.executions.submit(body);
+    await assert.rejects(
+      client.awaits.answer({ execution, name: 'discount' }, { percent: 10 }),
+      refusedWith('answer-too-early', 409),
+    );
+  },
+};
+
+const sealed: Case = {
+  name: 'whoever relays needs no codec: what comes out is stored as the worker has sealed it',
+  async run(coordinator) {
+    const codec = aesCodec([{ id: 'one', key: randomBytes(32) }]);
+    await coordinator.worker([offer], { codec });
+    const { execution, id } = await asked(coordinator);
+    const client = await coordinator.client(['submit'], 'default');
+    assert.equal((await client.awaits.read(id)).sealed, true);
+    assert.equal((await client.awaits.answer(id, { percent: 50 })).kind, 'answered');
+    const { status, sealed } = await client.executions.result(execution);
+    assert.deepEqual([status, sealed], ['completed', true]);
+    const reader = new Holdfast({ store: coordinator.store, codec });
+    assert.deepEqual(await reader.result(execution), { pays: 100, by: 'submit of default' });
+    await reader.close();
+  },
+};
+
+const alone: Case = {
+  name: 'without a worker that could check it, nothing is changed, and that is said',
+  given: { limits: { relayAnswersMs: 50 } },
+  async run(coordinator) {
+    const worker = await coordinator.worker([offer]);
+    const { id } = await asked(coordinator);
+    await worker.stop();
+    const client = await coordinator.client(['submit'], 'default');
+    await assert.rejects(client.awaits.answer(id, { percent: 10 }), refusedWith('no-worker', 503));
+    assert.equal((await client.awaits.read(id)).status, 'open');
+    const { items } = await client.executions.list({ tag: 'holdfast.answer' });
+    assert.deepEqual(
+      items.map(({ status }) => status),
+      ['cancelled'],
+    );
+  },
+};
+
+export const relayCases: readonly Case[] = [checked, early, sealed, alone];

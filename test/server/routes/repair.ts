@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+import { pipeline } from '../../../src/index.ts';
+import { refusedWith, type TestCoordinator, until } from '../coordinator.ts';
+import type { Case } from './case.ts';
+
+const fails = pipeline({
+  name: 'fails',
+  retry: { attempts: 1 },
+  async run(ctx) {
+    await ctx.step('first', () => 1);
+    await ctx.step('second', () => {
+      throw Object.assign(new Error('as asked'), { code: 'as-asked' });
+    });
+  },
+});
+
+async function failed(coordinator: TestCoordinator, many: number): Promise<readonly string[]> {
+  await coordinator.worker([fails]);
+  const client = await coordinator.client(['submit'], 'default');
+  const submitted = await Promise.all(
+    Array.from({ length: many }, () => client.executions.submit({ pipeline: 'fails' })),
+  );
+  const ids = submitted.map(({ id }) => id);
+  for (const id of ids) assert.equal((await client.executions.result(id)).status, 'failed');
+  return ids;
+}
+
+const letters: Case = {
+  name: 'dead letters are listed, grouped and read, by their own project only',
+  async run(coordinator) {
+    const ids = await failed(coordinator, 3);
+    const client = await coordinator.client(['operate'], 'default');
+    const { items } = await client.deadLetters.list();
+    assert.deepEqual(items.map((each) => each.execution).sort(), [...ids].sort());
+    const first = await client.deadLetters.list({ limit: 2, code: 'as-asked' });
+    const rest = await client.deadLetters.list({ limit: 2, cursor: first.cursor ?? '' });
+    assert.deepEqual([first.items.length, rest.items.length, rest.cursor], [2, 1, undefined]);
+    const [group] = await client.deadLetters.groups();
+    assert.deepEqual([group?.code, group?.count, group?.pipeline], ['as-asked', 3, 'fails']);
+    const [id = ''] = ids;
+    assert.equal((await client.deadLetters.read(id)).reason, 'as asked');
+    const other = await coordinator.client(['operate'], 'other');
+    await assert.rejects(other.deadLetters.read(id), refusedWith('not-found', 404));
+    assert.deepEqual((await other.deadLetters.list()).items, []);
+    assert.deepEqual(await other.deadLetters.groups(), []);
+  },
+};
+
+const redriven: Case = {
+  name: 'an execution is driven again, by whom and why',
+  async run(coordinator) {
+    const [id = ''] = await failed(coordinator, 1);
+    const client = await coordinator.client(['operate'], 'default');
+    const made = await client.executions.redrive(id, { reason: 'fixed' });
+    assert.equal((await client.executions.result(made.id)).status, 'failed');
+    assert.equal((await client.executions.read(made.id)).redriveOf, id);
+    const [submitted] = await client.executions.history(made.id, { limit: 1 });
+    assert.deepEqual(submitted?.body, {
+      redriveOf: id,
+      by: 'operate of default',
+      reason: 'fixed',
+    });
+    await assert.rejects(
+      client.executions.redrive(id, { from: 'nothing' }),
+      refusedWith('redrive-impossible', 409),
+    );
+    const other = await coordinator.client(['operate'], 'other');
+    await assert.rejects(other.executions.redrive(id), refusedWith('execution-unknown', 404));
+  },
+};
+
+const undone: Case = {
+  name: 'a compensation that fails is tried again at once, or left out for a reason',
+  async run(coordinator) {
+    let isBroken = true;
+    const saga = pipeline({
+      name: 'saga',
+      retry: { attempts: 1 },
+      async run(ctx) {
+        const retry = { attempts: 100, initialMs: 3_600_000, maxMs: 3_600_000 };
+        const undo = (): void => {
+          if (isBroken) throw new Error('not yet');
+        };
+        await ctx.step('one', () => 1, { compensate: { run: undo, retry } });
+        await ctx.step('two', () => 2, {
+          compensate: {
+            retry,
+            run: () => {
+              throw new Error('never');
+            },
+          },
+        });
+        throw new Error('back');
+      },
+    });
+    await coordinator.worker([saga]);
+    const client = await coordinator.client(['operate', 'submit'], 'default');
+    const { id } = await client.executions.submit({ pipeline: 'saga' });
+    const isWaiting = async (step: string): Promise<true | undefined> => {
+      const events = await client.executions.history(id);
+      return events.some(({ kind, body }) => {
+        return kind.includes('fail') && JSON.stringify(body).includes(step) ? true : undefined;
+      })
+        ? true
+        : undefined;
+    };
+    await until(() => isWaiting('two'));
+    await client.executions.skipCompensation(id, { step: 'two', reason: 'cannot be' });
+    await until(() => isWaiting('one'));
+    isBroken = false;
+    await client.executions.retryCompensation(id, { step: 'one' });
+    const { status } = await client.executions.result(id);
+    assert.equal(status, 'compensated');
+    await assert.rejects(
+      client.executions.skipCompensation(id, { step: 'two', reason: '' }),
+      refusedWith('invalid-input', 400),
+    );
+  },
+};
+
+const jobs: Case = {
+  name: 'many are driven again by a job, which is counted, and told item by item',
+  async run(coordinator) {
+    const ids = await failed(coordinator, 5);
+    const client = await coordinator.client(['operate', 'submit'], 'default');
+    const dry = await client.jobs.redrive({ dryRun: true, filter: { code: 'as-asked' } });
+    await client.executions.result(dry.id);
+    const would = await client.jobs.read(dry.id);
+    assert.deepEqual([would.dryRun, would.seen, would.outcomes], [true, 5, { 'would-submit': 5 }]);
+    assert.equal((await client.deadLetters.list()).items.length, 5);
+    const { id } = await client.jobs.redrive({ reason: 'fixed', key: 'job' });
+    assert.equal((await client.jobs.redrive({ reason: 'fixed', key: 'job' })).id, id);
+    await client.executions.result(id);
+    const job = await client.jobs.read(id);
+    assert.deepEqual(
+      [job.act, job.by, job.reason],
+      ['redrive', 'operate+submit of default', 'fixed'],
+    );
+    assert.deepEqual([job.status, job.seen, job.outcomes], ['completed', 5, { submitted: 5 }]);
+    const first = await client.jobs.items(id, { limit: 3 });
+    const rest = await client.jobs.items(id, { limit: 3, cursor: first.cursor ?? '' });
+    const targets = [...first.items, ...rest.items].map((each) => each.target);
+    assert.deepEqual(targets.sort(), [...ids].sort());
+    assert.equal((await client.jobs.list()).items.length, 2);
+    await assert.rejects(client.jobs.stop(id), refusedWith('already-ended', 409));
+    const other = await coordinator.client(['operate'], 'other');
+    await assert.rejects(other.jobs.read(id), refusedWith('execution-unknown', 404));
+    await assert.rejects(client.jobs.read(ids[0] ?? ''), refusedWith('not-found', 404));
+  },
+};
+
+const cancels: Case = {
+  name: 'a job is paused, resumed and stopped; what it cancels is of its own project',
+  async run(coordinator) {
+    const client = await coordinator.client(['operate', 'submit'], 'default');
+    const other = await coordinator.client(['submit'], 'other');
+    const theirs = await other.executions.submit({ pipeline: 'nobody' });
+    const ours = await client.executions.submit({ pipeline: 'nobody' });
+    const { id } = await client.jobs.cancel({ filter: { pipeline: 'nobody' } });
+    await client.executions.result(id);
+    assert.equal((await client.executions.read(ours.id)).status, 'cancelled');
+    assert.equal((await other.executions.read(theirs.id)).status, 'queued');
+    await assert.rejects(
+      client.jobs.cancel({ filter: { tag: 'a\0b' } }),
+      refusedWith('invalid-input', 400),
+    );
+    for (let nth = 0; nth < 20; nth += 1) await client.executions.submit({ pipeline: 'nobody' });
+    const slow = await client.jobs.cancel({ filter: { pipeline: 'nobody' }, perSecond: 1 });
+    await client.jobs.pause(slow.id, 'look first');
+    await until(async () => ((await client.jobs.read(slow.id)).paused ? true : undefined));
+    await client.jobs.resume(slow.id);
+    await client.jobs.stop(slow.id, 'enough');
+    await client.executions.result(slow.id);
+    assert.equal((await client.jobs.read(slow.id)).status, 'cancelled');
+  },
+};
+
+export const repairCases: readonly Case[] = [letters, redriven, undone, jobs, cancels];
