@@ -6,7 +6,13 @@ import { type HoldfastOptions, limitsOf } from '../engine/holdfast-options.ts';
 import { pipelinesByName } from '../engine/known-pipelines.ts';
 import type { Worker, WorkerOptions } from '../engine/worker.ts';
 import { resolveWorkerOptions } from '../engine/worker-options.ts';
-import { boundedText, readOptions, requireMethods, requireUrl } from '../support/options.ts';
+import {
+  boundedText,
+  readList,
+  readOptions,
+  requireMethods,
+  requireUrl,
+} from '../support/options.ts';
 import { systemTimers } from '../support/timer.ts';
 import { Link } from './link.ts';
 import { type Hello, remoteStore } from './remote-store.ts';
@@ -54,7 +60,9 @@ export async function openWorker(given: RemoteWorkerOptions): Promise<Worker> {
 /** Before anything is sent: what is wrong here is no matter of the coordinator's. */
 function checkFirst(read: RemoteWorkerOptions): void {
   const { url, key, project, codec, observer, payloads, ...options } = read;
-  requireUrl('openWorker', url);
+  const urls = typeof url === 'string' ? [url] : readList('openWorker: url', url);
+  requireUrl('openWorker', urls[0]);
+  for (const each of urls) requireUrl('openWorker', each);
   if (key !== undefined) boundedText('openWorker: key', key, WORD_BYTES_MAX);
   if (project !== undefined) boundedText('openWorker: project', project, WORD_BYTES_MAX);
   if (codec !== undefined) requireMethods('openWorker: codec', codec, ['encode', 'decode']);

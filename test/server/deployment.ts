@@ -59,10 +59,12 @@ export class Deployment {
     const child = this.#children.get(name);
     assert.ok(child !== undefined);
     this.#children.delete(name);
-    const ended = once(child, 'exit');
-    child.kill(how);
-    const [code] = (await ended) as [number | null];
-    if (how === 'SIGTERM') assert.equal(code, 0, `${name} stopped cleanly`);
+    if (child.exitCode === null && child.signalCode === null) {
+      const ended = once(child, 'exit');
+      child.kill(how);
+      await ended;
+    }
+    if (how === 'SIGTERM') assert.equal(child.exitCode, 0, `${name} stopped cleanly`);
   }
 
   /** Each under a key of its own, and again until somebody has said yes. */
