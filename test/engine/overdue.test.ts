@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
 import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { openTestHoldfast } from '../../src/testing/test-holdfast.ts';
 import { pause } from './stage.ts';
 
 test('sessions that are overdue and may not be expired yet do not make a worker ask without end', async () => {
@@ -25,4 +26,18 @@ test('sessions that are overdue and may not be expired yet do not make a worker 
   await holdfast.close();
   await store.close();
   assert.ok(claims < 50, `it asked ${claims} times in six polls`);
+});
+
+test('a worker that died with nothing in hand is known to have ended, though nobody claims from it', async () => {
+  const idle = pipeline({ name: 'idle', run: () => 1 });
+  await using time = await openTestHoldfast({ pipelines: [idle] });
+  const { holdfast } = time;
+  const dead = await holdfast.worker({ pipelines: [idle], ttlMs: 10_000, pollMs: 86_400_000 });
+  const id = dead.session;
+  dead.crash();
+  await time.advance(60_000);
+  // Whoever comes round to it does it: here, a worker that has something to do.
+  await (await holdfast.submit(idle, undefined)).result();
+  await time.advance(60_000);
+  assert.equal((await holdfast.store.sessions.inspect(id))?.state, 'ended');
 });
