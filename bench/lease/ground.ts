@@ -63,32 +63,31 @@ async function sqliteGround(folder: string): Promise<Ground> {
 
 async function postgresGround(): Promise<Ground> {
   const server = await startPostgres();
-  try {
+  return groundOn(server, async () => {
     const floor = await openPostgresFloor(server.url, CONNECTIONS);
     const store = await openPostgresStore({ url: server.url, connectionsMax: CONNECTIONS });
     demandDurable(store, 'fsync on, synchronous_commit on');
-    return {
-      store,
-      floor,
-      settings: floor.settings,
-      close: async () => {
-        await store.close();
-        await floor.close();
-        await server.stop();
-      },
-    };
-  } catch (error) {
-    await server.stop();
-    throw error;
-  }
+    return { store, floor };
+  });
 }
 
 async function redisGround(): Promise<Ground> {
   const server = await startRedis(FLUSHED_ALWAYS);
-  try {
+  return groundOn(server, async () => {
     const floor = await openRedisFloor(server.url);
     const store = await openRedisStore({ url: server.url });
     demandDurable(store, 'appendfsync always');
+    return { store, floor };
+  });
+}
+
+/** The server ends with it, and when it could not be opened. */
+async function groundOn(
+  server: { stop(): Promise<void> },
+  open: () => Promise<Required<Pick<Ground, 'store' | 'floor'>>>,
+): Promise<Ground> {
+  try {
+    const { store, floor } = await open();
     return {
       store,
       floor,
@@ -107,7 +106,7 @@ async function redisGround(): Promise<Ground> {
 
 async function etcdGround(): Promise<Ground> {
   const cluster = await startEtcd();
-  try {
+  return groundOn(cluster, async () => {
     const { endpoints, version } = cluster;
     const floor = openEtcdFloor(endpoints[await cluster.leader()] ?? '', {
       version,
@@ -115,20 +114,8 @@ async function etcdGround(): Promise<Ground> {
     });
     const store = await openEtcdStore({ endpoints });
     demandDurable(store, 'the loss of any 1 of 3 machines');
-    return {
-      store,
-      floor,
-      settings: floor.settings,
-      close: async () => {
-        await store.close();
-        await floor.close();
-        await cluster.stop();
-      },
-    };
-  } catch (error) {
-    await cluster.stop();
-    throw error;
-  }
+    return { store, floor };
+  });
 }
 
 /** The floor was checked on its own connection; this is what the store found on its own. */

@@ -16,6 +16,7 @@ test('no leftover notes in what runs', () => {
 
 test('the rules bite', () => {
   const file = (text: string) => [{ path: 'src/a.test.ts', text }];
+  // Not tests but texts, each of which the rule must find.
   for (const text of ["test.skip('x', f);", "test.only('x', f);", "t.todo('later');"]) {
     assert.equal(sleepingTests(file(text)).length, 1, text);
   }

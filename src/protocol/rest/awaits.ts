@@ -93,8 +93,7 @@ const answerOne = route({
   body: answerBody,
   answers: ANSWERS,
   async handle({ holdfast }, { params, body, caller }) {
-    const who = { project: caller.project, by: caller.name };
-    return answeredReply(await holdfast.awaits.answer(params.id, body.value, who));
+    return answeredReply(await holdfast.awaits.answer(params.id, body.value, actingFor(caller)));
   },
 });
 
@@ -110,8 +109,7 @@ const answerPlace = route({
   async handle({ holdfast }, { params, body, caller }) {
     const { value, ...place } = body;
     const target = { execution: params.id, name: params.name, ...place };
-    const who = { project: caller.project, by: caller.name };
-    return answeredReply(await holdfast.awaits.answer(target, value, who));
+    return answeredReply(await holdfast.awaits.answer(target, value, actingFor(caller)));
   },
 });
 

@@ -4,7 +4,7 @@ import type { CommandAnswer } from '../../store/contract/execution-store.ts';
 import { actBody, commandAnswer, idParams, signalBody } from '../messages/execution.ts';
 import { refused } from './problems.ts';
 import { requireOpenName } from './reserved.ts';
-import { type Reply, type Route, route } from './route.ts';
+import { actingFor, type Reply, type Route, route } from './route.ts';
 
 const ANSWERS = {
   200: { what: 'Done, passed on to its owner, or nothing to change.', schema: commandAnswer },
@@ -27,7 +27,7 @@ function act(verb: 'cancel' | 'pause' | 'resume', summary: string): Route {
     body: actBody,
     answers: ANSWERS,
     async handle({ holdfast }, { params, body, caller }) {
-      const acting = { project: caller.project, by: caller.name, ...body };
+      const acting = { ...actingFor(caller), ...body };
       return commandReply(await holdfast[verb](params.id, acting));
     },
   });
@@ -44,7 +44,7 @@ const signal = route({
   answers: ANSWERS,
   async handle({ holdfast }, { params, body, caller }) {
     requireOpenName('A signal', body.name);
-    const message = { ...body, project: caller.project, by: caller.name };
+    const message = { ...body, ...actingFor(caller) };
     return commandReply(await holdfast.signal(params.id, message));
   },
 });

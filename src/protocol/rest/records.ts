@@ -14,7 +14,7 @@ import {
   refusedWriteQuery,
 } from '../messages/records.ts';
 import { refused } from './problems.ts';
-import { ProblemReply, type Route, route } from './route.ts';
+import { actingFor, ProblemReply, type Route, route } from './route.ts';
 
 const audit = route({
   method: 'GET',
@@ -46,7 +46,7 @@ const note = route({
   body: noteBody,
   answers: { 204: { what: 'It is on record.' } },
   async handle({ holdfast }, { params, body, caller }) {
-    const said = { project: caller.project, by: caller.name, reason: body.text };
+    const said = { ...actingFor(caller), reason: body.text };
     const answer = await holdfast.audit.note(params.id, said);
     if (answer.kind === 'refused') throw refused(answer);
     return { status: 204 };

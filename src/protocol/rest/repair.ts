@@ -18,7 +18,7 @@ import {
 import { commandReply } from './commands.ts';
 import { withEtag } from './etag.ts';
 import { notFound } from './problems.ts';
-import { type Route, route } from './route.ts';
+import { actingFor, type Route, route } from './route.ts';
 
 const READERS = ['submit', 'operate'] as const;
 
@@ -82,7 +82,7 @@ const redrive = route({
     409: { what: 'It has not ended, is being driven again, or cannot be.' },
   },
   async handle({ holdfast }, { params, body, caller }) {
-    const acting = { project: caller.project, by: caller.name };
+    const acting = actingFor(caller);
     const { id } = await holdfast.repair.redrive(params.id, { ...body, ...acting });
     return { status: 202, body: { id }, headers: { location: `/v1/executions/${id}` } };
   },
@@ -104,7 +104,7 @@ const skip = route({
   answers: COMMANDED,
   async handle({ holdfast }, { params, body, caller }) {
     const { step, reason } = body;
-    const acting = { project: caller.project, by: caller.name, reason };
+    const acting = { ...actingFor(caller), reason };
     return commandReply(await holdfast.repair.skipCompensation(params.id, step, acting));
   },
 });
@@ -120,7 +120,7 @@ const retry = route({
   answers: COMMANDED,
   async handle({ holdfast }, { params, body, caller }) {
     const { step, ...given } = body;
-    const acting = { project: caller.project, by: caller.name, ...given };
+    const acting = { ...actingFor(caller), ...given };
     return commandReply(await holdfast.repair.retryCompensation(params.id, step, acting));
   },
 });

@@ -31,7 +31,7 @@ const put = route({
   answers: { 200: { what: 'As it is now.', schema: schedule } },
   async handle({ holdfast }, { params, body, caller }) {
     if (body.pipeline !== undefined) requireOpenName('A pipeline', body.pipeline);
-    const where = { id: params.id, project: caller.project, by: caller.name };
+    const where = { id: params.id, ...actingFor(caller) };
     return {
       status: 200,
       body: scheduleMessage(await holdfast.schedules.put({ ...body, ...where })),

@@ -3,7 +3,7 @@
 import type { SubmitOptions } from '../../engine/holdfast-types.ts';
 import type { SubmitBody } from '../messages/execution.ts';
 import { requireOpenName } from './reserved.ts';
-import { type Call, type Caller, ProblemReply } from './route.ts';
+import { actingFor, type Call, type Caller, ProblemReply } from './route.ts';
 
 interface Asked {
   readonly target: string | { readonly template: string; readonly version?: number };
@@ -37,8 +37,7 @@ export function submissionOf(
     input,
     options: {
       ...options,
-      project: caller.project,
-      by: caller.name,
+      ...actingFor(caller),
       ...(key === undefined ? {} : { key }),
       ...(traceparent === undefined ? {} : { traceparent }),
     },

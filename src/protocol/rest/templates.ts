@@ -16,7 +16,7 @@ import {
 import { withEtag } from './etag.ts';
 import { refused } from './problems.ts';
 import { requireOpenName } from './reserved.ts';
-import { type Route, route } from './route.ts';
+import { actingFor, type Route, route } from './route.ts';
 
 const READERS = ['submit', 'operate'] as const;
 
@@ -34,7 +34,7 @@ const put = route({
   },
   async handle({ holdfast }, { params, body, caller }) {
     requireOpenName('A pipeline', body.pipeline);
-    const where = { ...params, project: caller.project, by: caller.name };
+    const where = { ...params, ...actingFor(caller) };
     return { status: 200, body: await holdfast.templates.put({ ...body, ...where }) };
   },
 });

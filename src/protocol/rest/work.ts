@@ -178,38 +178,33 @@ const writes = route({
   },
 });
 
-const inbox = route({
-  method: 'GET',
-  path: '/v1/work/executions/:id/inbox',
+/** Pages of what belongs to an execution, as it is stored. */
+function pages(what: 'inbox' | 'history', spec: Pick<Route, 'name' | 'summary'>): Route {
+  return route({
+    ...spec,
+    method: 'GET',
+    path: `/v1/work/executions/:id/${what}`,
+    allows: WORK,
+    params: idParams,
+    query: inboxQuery,
+    answers: ANSWER,
+    async handle(coordinator, { params, query, caller }) {
+      const { id } = await executionFor(coordinator, caller, params.id);
+      const { after = 0, limit = 1_000 } = query;
+      const items = await coordinator.store.executions[what]({ id, after, limit });
+      return { status: 200, body: { items } };
+    },
+  });
+}
+
+const inbox = pages('inbox', {
   name: 'readInbox',
   summary: 'Messages for an execution, after `after`.',
-  allows: WORK,
-  params: idParams,
-  query: inboxQuery,
-  answers: ANSWER,
-  async handle(coordinator, { params, query, caller }) {
-    const { id } = await executionFor(coordinator, caller, params.id);
-    const { after = 0, limit = 1_000 } = query;
-    const items = await coordinator.store.executions.inbox({ id, after, limit });
-    return { status: 200, body: { items } };
-  },
 });
 
-const history = route({
-  method: 'GET',
-  path: '/v1/work/executions/:id/history',
+const history = pages('history', {
   name: 'readStoredHistory',
   summary: 'What happened to an execution, as it is stored, after `after`.',
-  allows: WORK,
-  params: idParams,
-  query: inboxQuery,
-  answers: ANSWER,
-  async handle(coordinator, { params, query, caller }) {
-    const { id } = await executionFor(coordinator, caller, params.id);
-    const { after = 0, limit = 1_000 } = query;
-    const items = await coordinator.store.executions.history({ id, after, limit });
-    return { status: 200, body: { items } };
-  },
 });
 
 const record = route({
