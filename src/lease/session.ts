@@ -14,6 +14,7 @@
 
 import type { Instant } from '../support/clock.ts';
 import type { Exit } from './exit.ts';
+import { epochOf } from './fence.ts';
 import type { Owner, SessionId } from './names.ts';
 
 export interface SessionRecord {
@@ -36,10 +37,16 @@ export interface SessionRecord {
 }
 
 /**
- * T-4: when the epoch rises, the notices of everybody alive rise by this: more than the store can have
- * forgotten, so that no holder takes the number for one that it has been told before.
+ * T-4: when the epoch rises, the notices of everybody alive rise by this for each epoch that is passed: more
+ * than the store can have forgotten, so that no holder takes the number for one that it has been told before.
+ * A store that was put back forgets raises too, and the next one passes over them all.
  */
 export const NOTICES_PER_EPOCH = 1_000_000;
+
+/** What is added to the notices of everybody alive when the fences are lifted. */
+export function noticesOfRaise(lastIssued: number, origin: number): number {
+  return (epochOf(origin) - epochOf(lastIssued)) * NOTICES_PER_EPOCH;
+}
 
 export type SessionMetadata = Readonly<Record<string, string>>;
 

@@ -1,6 +1,6 @@
 import { epochOf, raisedOrigin } from '../../lease/fence.ts';
 import type { EpochRaised, RaiseEpoch } from '../../lease/port.ts';
-import { NOTICES_PER_EPOCH } from '../../lease/session.ts';
+import { noticesOfRaise } from '../../lease/session.ts';
 import { type Database, type Queries, statement } from './database.ts';
 
 // A statement of its own: the sequence must be read after the lock is had, or two that raise at once
@@ -26,7 +26,7 @@ const RECORD = statement(`
 
 const NOTIFY_ALL = statement(`
   update hf.session s
-     set notices = s.notices + ${NOTICES_PER_EPOCH}
+     set notices = s.notices + $1::bigint
    where s.ended_at is null`);
 
 export async function raiseEpoch(database: Database, request: RaiseEpoch): Promise<EpochRaised> {
@@ -46,9 +46,10 @@ export async function liftFences(
 ): Promise<number> {
   const [meta] = await queries.rows<{ halted: number | null }>(TAKE_TURNS, []);
   const [sequence] = await queries.rows<{ last_issued: number }>(LAST_ISSUED, []);
-  const origin = raisedOrigin(sequence?.last_issued ?? 0, meta?.halted ?? 0);
+  const lastIssued = sequence?.last_issued ?? 0;
+  const origin = raisedOrigin(lastIssued, meta?.halted ?? 0);
   await queries.rows(LIFT, [origin]);
-  await queries.rows(NOTIFY_ALL, []);
+  await queries.rows(NOTIFY_ALL, [noticesOfRaise(lastIssued, origin)]);
   await queries.rows(RECORD, [request.actor, request.reason, request.endHalt]);
   return epochOf(origin);
 }

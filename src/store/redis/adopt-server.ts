@@ -71,7 +71,7 @@ const ADOPT = script(`
   if not isNew and not isKept then
     local cause = 'server started anew, from ' .. (known[2] or 'nowhere') .. ' to ' .. place
     tell({ kind = 'epoch-raised', at = now, actor = 'holdfast', cause = cause })
-    notify_all()
+    notify_all(tonumber(known[4] or 0), math.floor(origin / 2 ^ 40))
   end
   extend_living(now, graceMs)
   redis.call('HSET', META, 'fence', digits(origin), 'run', run, 'place', place, 'trusted', trusted)

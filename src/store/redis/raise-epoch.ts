@@ -18,7 +18,7 @@ const RAISE = script(`
   local origin = digits(epoch * 2 ^ 40)
   redis.call('HSET', META, 'fence', origin)
   redis.call('HDEL', META, 'halted')
-  notify_all()
+  notify_all(tonumber(known[1] or 0), epoch)
   tell({ kind = 'epoch-raised', at = tick(), actor = ARGV[1], cause = ARGV[2] })
   return origin
 `);

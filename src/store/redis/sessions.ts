@@ -1,6 +1,7 @@
 // Lua that reads sessions and says what the clock makes of them. A record is JSON; what is absent has
 // no field, since Lua has no null. Fences and seqs are digits: cjson would round them after fourteen.
 
+import { FENCE_ORIGIN } from '../../lease/fence.ts';
 import { NOTICES_PER_EPOCH } from '../../lease/session.ts';
 import { CLOCK } from './clock.ts';
 
@@ -79,10 +80,11 @@ export const CHAINS: string = `
 
 /** T-4: for scripts that raise the epoch. Whoever lives looks what it still carries. */
 export const NOTIFY_ALL = `
-  local function notify_all()
+  local function notify_all(before, epoch)
+    local notices = (epoch - math.floor(math.max(${FENCE_ORIGIN}, before) / 2 ^ 40)) * ${NOTICES_PER_EPOCH}
     for _, id in ipairs(redis.call('ZRANGE', OPEN, 0, -1)) do
       local session = fetch(SESSIONS, id)
-      session.notices = session.notices + ${NOTICES_PER_EPOCH}
+      session.notices = session.notices + notices
       save(SESSIONS, id, session)
     end
   end

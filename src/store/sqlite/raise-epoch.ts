@@ -1,6 +1,6 @@
 import { epochOf, raisedOrigin } from '../../lease/fence.ts';
 import type { EpochRaised, RaiseEpoch } from '../../lease/port.ts';
-import { NOTICES_PER_EPOCH } from '../../lease/session.ts';
+import { noticesOfRaise } from '../../lease/session.ts';
 import { loadMeta } from './load-view.ts';
 import type { Transaction } from './transaction.ts';
 
@@ -12,7 +12,7 @@ const RAISE = `
 
 const NOTIFY_ALL = `
   update session
-     set notices = notices + ${NOTICES_PER_EPOCH}
+     set notices = notices + :notices
    where ended_at is null`;
 
 /** T-3, T-4: above everything issued or presented; whoever lives looks what it still carries. */
@@ -20,7 +20,7 @@ export function raiseEpoch(tx: Transaction, request: RaiseEpoch): EpochRaised {
   const { fence, halted } = loadMeta(tx);
   const origin = raisedOrigin(fence, halted ?? 0);
   tx.run(RAISE, { origin });
-  tx.run(NOTIFY_ALL, {});
+  tx.run(NOTIFY_ALL, { notices: noticesOfRaise(fence, origin) });
   tx.append({ kind: 'epoch-raised', at: tx.now, actor: request.actor, cause: request.reason });
   return { kind: 'raised', epoch: epochOf(origin) };
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { COUNTERS_PER_EPOCH, epochOf } from '../../../lease/fence.ts';
+import { COUNTERS_PER_EPOCH, epochOf, toFence } from '../../../lease/fence.ts';
 import type { KernelStore } from '../../../lease/port.ts';
 import { NOTICES_PER_EPOCH } from '../../../lease/session.ts';
 import type { ContractCase } from '../contract-case.ts';
-import { eventsOfKind, expectKind } from '../expect.ts';
+import { eventsOfKind, expectKind, expectRefusal } from '../expect.ts';
 import {
   asking,
   KEY,
@@ -142,6 +142,19 @@ export const fenceCases: readonly ContractCase[] = [
       await store.raiseEpoch(reason);
       const ended = await store.sessions.inspect(ann.id);
       assert.equal(ended?.session.notices, told, 'nor is what comes after its end');
+    },
+  },
+  {
+    upholds: 'T-4, S-2',
+    name: 'a raise that passes over epochs, which a restored store has forgotten, gives the notices of them all',
+    async run({ store }) {
+      const ann = await someone(store, 'ann');
+      const { tenure } = await mustAcquire(store, ann);
+      const told = await noticesOf(store, ann);
+      const forgotten = toFence(4 * COUNTERS_PER_EPOCH + 7);
+      expectRefusal(await store.leases.verify({ ...tenure, fence: forgotten }), 'fence-ahead');
+      const { epoch } = await store.raiseEpoch(reason);
+      assert.equal(await noticesOf(store, ann), told + (epoch - 1) * NOTICES_PER_EPOCH);
     },
   },
   {
