@@ -5,6 +5,7 @@ import type { StoreFact, StoreReport } from '../contract/store-report.ts';
 import { loadDriver, type PostgresStoreOptions, schemaOf } from './connect.ts';
 import { quoteIdentifier, toFault } from './database.ts';
 import { knownMigrations } from './migrate.ts';
+import { type Way, wayOf } from './pooler.ts';
 
 const CONNECT_MS = 5_000;
 
@@ -49,6 +50,7 @@ export async function inspectPostgresStore(
     const [settings] = (await client.query<Settings>(READ, [table])).rows;
     const middle = (before + clock.wallMs()) / 2;
     if (settings === undefined) throw new Error('PostgreSQL did not say how it is set up.');
+    const way = await wayOf(client);
     const applied = settings.there
       ? (await client.query<{ name: string }>(`select m.name from ${table} m order by 1`)).rows
       : [];
@@ -58,7 +60,10 @@ export async function inspectPostgresStore(
       applied: applied.map(({ name }) => name),
       known: knownMigrations().map(({ name }) => name),
       clockAheadMs: Math.round(Number(settings.now) - middle),
-      facts: factsOf(settings, options),
+      facts: [
+        poolerFact(way, options),
+        ...factsOf(settings, { ...options, pooler: isPooled(way, options) }),
+      ],
     };
   } catch (cause) {
     throw toFault(cause);
@@ -101,6 +106,31 @@ function factsOf(settings: Settings, options: PostgresStoreOptions): readonly St
       change: `A coordinator takes up to ${wanted}: raise max_connections, or lower postgres.connectionsMax.`,
     }),
   ];
+}
+
+/** Unless it was said, what was found is what is done. */
+function isPooled(way: Way, options: PostgresStoreOptions): boolean {
+  return options.pooler ?? way.isPooled;
+}
+
+function poolerFact(way: Way, options: PostgresStoreOptions): StoreFact {
+  const name = 'pooler';
+  if (!way.isPooled) {
+    const found = 'none: connections are the server’s own';
+    const change =
+      'Nothing stands between: leave postgres.pooler out, and work is heard of at once.';
+    return fact(name, found, { isWrong: options.pooler === true && !options.directUrl, change });
+  }
+  if (options.pooler === false) {
+    const found = 'there is one, and postgres.pooler is false: right in session mode only';
+    return { name, found };
+  }
+  const prepared = way.keepsPrepared ? 'tracked' : 'not tracked, so not used';
+  const told = options.directUrl === undefined ? 'by polling only' : 'by postgres.directUrl';
+  return {
+    name,
+    found: `there is one; prepared statements: ${prepared}; work elsewhere is heard of ${told}`,
+  };
 }
 
 function fact(
