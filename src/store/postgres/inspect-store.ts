@@ -20,6 +20,11 @@ interface Settings {
   readonly there: boolean;
 }
 
+interface Applied {
+  readonly name: string;
+  readonly may_run: boolean;
+}
+
 const READ = `
   select (extract(epoch from clock_timestamp()) * 1000)::bigint::text as now,
          current_setting('server_version_num')::integer as version,
@@ -50,15 +55,23 @@ export async function inspectPostgresStore(
     const [settings] = (await client.query<Settings>(READ, [table])).rows;
     const middle = (before + clock.wallMs()) / 2;
     if (settings === undefined) throw new Error('PostgreSQL did not say how it is set up.');
+    const known = knownMigrations().map(({ name }) => name);
     const way = await wayOf(client);
     const applied = settings.there
-      ? (await client.query<{ name: string }>(`select m.name from ${table} m order by 1`)).rows
+      ? (
+          await client.query<Applied>(
+            `select m.name, m.older_builds_may_run as may_run from ${table} m order by 1`,
+          )
+        ).rows
       : [];
     return {
       kind: 'postgres',
       exists: settings.there,
       applied: applied.map(({ name }) => name),
-      known: knownMigrations().map(({ name }) => name),
+      known,
+      forbidding: applied.flatMap(({ name, may_run }) =>
+        may_run || known.includes(name) ? [] : [name],
+      ),
       clockAheadMs: Math.round(Number(settings.now) - middle),
       facts: [
         poolerFact(way, options),
