@@ -129,14 +129,16 @@ async function storeFindings(config: Config): Promise<readonly Finding[]> {
 }
 
 function schemaFinding(report: StoreReport): Finding {
-  const { exists, applied, known } = report;
+  const { exists, applied, known, forbidding } = report;
   if (!exists) return { what: 'schema', found: 'new: it is made at the first start' };
   const found = `version ${applied.length}; this build knows ${known.length}`;
-  if (applied.some((name) => !known.includes(name))) {
-    const change = 'It was migrated by a newer version: upgrade this one.';
+  if (forbidding.length > 0) {
+    const change = `It was migrated by a newer version, which says that this one must not run (${forbidding.join(', ')}): upgrade this one.`;
     return { what: 'schema', found, change };
   }
   const missing = missingOf(report);
+  const isNewer = applied.some((name) => !known.includes(name));
+  if (isNewer && missing.length === 0) return { what: 'schema', found: `${found}, and may run` };
   if (missing.length === 0) return { what: 'schema', found };
   return { what: 'schema', found, change: `Run "holdfast migrate": ${missing.join(', ')}` };
 }

@@ -1,11 +1,17 @@
 import { type Pipeline, pipeline } from '../../src/engine/pipeline.ts';
 
+export interface LoadOptions {
+  readonly stepMs?: number;
+  /** Of another build. */
+  readonly pipeline?: typeof pipeline;
+}
+
 /** Steps that take a few milliseconds, so that a restart always finds some of them half done. */
 export function loadPipeline(
   effect: (line: string) => void,
-  stepMs: number = 5,
+  { stepMs = 5, pipeline: make = pipeline }: LoadOptions = {},
 ): Pipeline<number, number> {
-  return pipeline({
+  return make({
     name: 'load',
     async run(ctx, n: number) {
       for (const name of ['one', 'two', 'three']) {

@@ -18,8 +18,9 @@ export interface WorkerArgs {
 const args = JSON.parse(process.argv[2] ?? '{}') as WorkerArgs;
 const store = await openAddressed(args.store);
 const holdfast = new Holdfast({ store });
+const loadOptions = args.stepMs === undefined ? {} : { stepMs: args.stepMs };
 await holdfast.worker({
-  pipelines: [loadPipeline((line) => appendFileSync(args.effects, `${line}\n`), args.stepMs)],
+  pipelines: [loadPipeline((line) => appendFileSync(args.effects, `${line}\n`), loadOptions)],
   concurrency: 20,
   owner: args.owner,
   ttlMs: args.ttlMs,

@@ -11,7 +11,7 @@ import { CallRefused, HoldfastClient } from '../../src/client/client.ts';
 import type { ExecutionMessage } from '../../src/protocol/messages/execution.ts';
 import type { PlaceIn, StorePlace } from '../load/place.ts';
 import { freePort } from '../services/free-port.ts';
-import type { CoordinatorArgs } from './children/coordinator.ts';
+import { type Build, PRESENT_BUILD } from './build.ts';
 import type { RestWorkerArgs } from './children/worker.ts';
 
 const STEPS = 3;
@@ -24,6 +24,8 @@ export class Deployment {
   readonly #ttlMs: number;
   readonly #children: Map<string, ChildProcess> = new Map();
   readonly #ids: Promise<string>[] = [];
+  #faults = 0;
+  #isClosed = false;
 
   private constructor(folder: string, place: StorePlace, shape: Shape & { ports: number[] }) {
     this.#folder = folder;
@@ -44,15 +46,31 @@ export class Deployment {
     return this.#ports.map((port) => `http://127.0.0.1:${port}`);
   }
 
-  async startCoordinator(nth: number): Promise<void> {
-    const args: CoordinatorArgs = { store: this.#place, port: this.#ports[nth] ?? 0 };
-    await this.#start(`coordinator-${nth}`, 'coordinator.ts', args);
+  /** As people start it. */
+  async startCoordinator(nth: number, build: Build = PRESENT_BUILD): Promise<void> {
+    const words = ['serve', '--auth', 'off', '--port', String(this.#ports[nth] ?? 0)];
+    await this.#start(`coordinator-${nth}`, [build.cli, ...words, ...flagsOf(this.#place)]);
   }
 
-  async startWorker(owner: string): Promise<void> {
+  async startWorker(owner: string, build: Build = PRESENT_BUILD): Promise<void> {
     const effects = join(this.#folder, 'effects.jsonl');
-    const args: RestWorkerArgs = { urls: this.urls, effects, owner, ttlMs: this.#ttlMs };
-    await this.#start(owner, 'worker.ts', args);
+    const args: RestWorkerArgs = { build, urls: this.urls, effects, owner, ttlMs: this.#ttlMs };
+    const file = join(import.meta.dirname, 'children/worker.ts');
+    await this.#start(owner, [file, JSON.stringify(args)]);
+  }
+
+  /** It stands still, and does not know it. */
+  freeze(name: string): void {
+    this.#children.get(name)?.kill('SIGSTOP');
+  }
+
+  thaw(name: string): void {
+    this.#children.get(name)?.kill('SIGCONT');
+  }
+
+  /** Answers that said that something is wrong with the coordinator. */
+  get faults(): number {
+    return this.#faults;
   }
 
   async end(name: string, how: 'SIGTERM' | 'SIGKILL'): Promise<void> {
@@ -62,6 +80,7 @@ export class Deployment {
     if (child.exitCode === null && child.signalCode === null) {
       const ended = once(child, 'exit');
       child.kill(how);
+      child.kill('SIGCONT');
       await ended;
     }
     if (how === 'SIGTERM') assert.equal(child.exitCode, 0, `${name} stopped cleanly`);
@@ -74,13 +93,15 @@ export class Deployment {
       const id = this.#any(({ executions }) =>
         executions.submit({ pipeline: 'load', input: n, key: `load/${n}` }).then((got) => got.id),
       );
+      // Whoever waits for it is told; after a failure nobody may.
+      id.catch(() => undefined);
       this.#ids.push(id);
       return id;
     });
     return Promise.all(made);
   }
 
-  /** Everything ended, once, under one id for a key; every effect's repetitions have rising fences. */
+  /** Everything ended, once, under one id for a key; no effect was had twice under one fence. */
   async settle(): Promise<Settled> {
     const ids = await Promise.all(this.#ids);
     assert.equal(new Set(ids).size, ids.length, 'one execution for each key');
@@ -92,24 +113,29 @@ export class Deployment {
         return this.#any(({ executions }) => executions.read(id));
       }),
     );
-    const repeated = await this.#checkEffects(ids.length);
-    return { executions: ids.length, repeated, perSecond: perSecond(ended) };
+    const effects = await this.#checkEffects(ids.length);
+    return { executions: ids.length, ...effects, perSecond: perSecond(ended) };
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     for (const name of [...this.#children.keys()]) await this.end(name, 'SIGKILL');
     await rm(this.#folder, { recursive: true, force: true });
   }
 
-  async #start(name: string, entry: string, args: object): Promise<void> {
-    const file = join(import.meta.dirname, 'children', entry);
-    const child = spawn(process.execPath, [file, JSON.stringify(args)], {
-      stdio: ['ignore', 'pipe', 'inherit'],
+  async #start(name: string, words: readonly string[]): Promise<void> {
+    const child = spawn(process.execPath, [...words], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: ownEnvironment(),
     });
     this.#children.set(name, child);
-    assert.ok(child.stdout !== null);
+    let problems = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      problems += text;
+    });
     await Promise.race([once(child.stdout, 'data'), once(child, 'exit')]);
-    assert.equal(child.exitCode, null, `${name} started`);
+    child.stdout.resume();
+    assert.equal(child.exitCode, null, `${name} did not start: ${problems}`);
   }
 
   /** Through one after the other until one answers; a no is an answer. */
@@ -119,7 +145,9 @@ export class Deployment {
       try {
         return await ask(new HoldfastClient({ url }));
       } catch (error) {
-        if (error instanceof CallRefused && error.status < 500) throw error;
+        const isAnswer = error instanceof CallRefused && error.status < 500;
+        if (isAnswer || this.#isClosed) throw error;
+        if (error instanceof CallRefused) this.#faults += 1;
         await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
       }
     }
@@ -131,19 +159,37 @@ export class Deployment {
     assert.deepEqual([count('step-completed'), count('completed')], [STEPS, 1], id);
   }
 
-  async #checkEffects(executions: number): Promise<number> {
+  async #checkEffects(executions: number): Promise<{ repeated: number; stale: number }> {
     const lines = (await readFile(join(this.#folder, 'effects.jsonl'), 'utf8')).split('\n');
     const effects = lines
       .filter((line) => line !== '')
       .map((line) => JSON.parse(line) as { readonly key: string; readonly fence: number });
     const newest = new Map<string, number>();
+    let stale = 0;
     for (const { key, fence } of effects) {
-      assert.ok(fence > (newest.get(key) ?? 0), `P1: ${key} is repeated under higher fences only`);
-      newest.set(key, fence);
+      const last = newest.get(key) ?? 0;
+      assert.notEqual(fence, last, `${key} had its effect twice under one fence`);
+      if (fence < last) stale += 1;
+      else newest.set(key, fence);
     }
     assert.equal(newest.size, executions * STEPS, 'every step had its effect');
-    return effects.length - newest.size;
+    return { repeated: effects.length - newest.size - stale, stale };
   }
+}
+
+function flagsOf(place: StorePlace): readonly string[] {
+  if (place.kind === 'sqlite') return ['--store', place.file];
+  const { url, schema } = place;
+  const few = ['--postgres-connections-max', '4'];
+  return ['--store', url, '--postgres-schema', schema, ...few];
+}
+
+/** Settings of whoever runs the tests are not those of what is tested. */
+function ownEnvironment(): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(
+    ([name]) => !name.startsWith('HOLDFAST_') && name !== 'NODE_TEST_CONTEXT',
+  );
+  return Object.fromEntries(kept);
 }
 
 interface Shape {
@@ -154,6 +200,8 @@ interface Shape {
 interface Settled {
   readonly executions: number;
   readonly repeated: number;
+  /** P1: under a lower fence than the one before; a resource that checks fences refuses them. */
+  readonly stale: number;
   /** How many ended in each second of the run. */
   readonly perSecond: readonly number[];
 }

@@ -1,5 +1,5 @@
 /** Backends a run may leave out, but only by name on the command line. */
-export const BACKENDS: readonly string[] = ['postgres', 'redis', 'etcd'];
+export const BACKENDS: readonly string[] = ['postgres', 'redis', 'etcd', 'pgbouncer'];
 
 /** Whether this run was told to leave a backend out (`npm test -- --without=<backend>`). */
 export function isExcluded(backend: string): boolean {

@@ -7,6 +7,8 @@ export interface StoreReport {
   /** Migrations, by name: those that were applied, and those that this build has. */
   readonly applied: readonly string[];
   readonly known: readonly string[];
+  /** Those of newer builds which say that this one must not run. */
+  readonly forbidding: readonly string[];
   /** By how much the store's clock is ahead of the host's. */
   readonly clockAheadMs: number;
   readonly facts: readonly StoreFact[];

@@ -14,9 +14,9 @@ export interface PostgresStoreOptions {
   readonly schema?: string;
   readonly policy?: Partial<LeasePolicy>;
   readonly connectionsMax?: number;
-  /** `url` goes through a pooler in transaction mode: nothing is asked of a connection at its start. */
+  /** `url` goes through one in transaction mode: nothing is asked of a connection at its start. Default: found out. */
   readonly pooler?: boolean;
-  /** Off for poolers that do not track prepared statements. Default: on. */
+  /** Off for poolers that do not track prepared statements. Default: found out; on without a pooler. */
   readonly prepare?: boolean;
   readonly connectTimeoutMs?: number;
   /** A statement that takes longer is cut off by the server, so it is known not done. */

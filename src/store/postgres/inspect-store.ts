@@ -5,6 +5,7 @@ import type { StoreFact, StoreReport } from '../contract/store-report.ts';
 import { loadDriver, type PostgresStoreOptions, schemaOf } from './connect.ts';
 import { quoteIdentifier, toFault } from './database.ts';
 import { knownMigrations } from './migrate.ts';
+import { type Way, wayOf } from './pooler.ts';
 
 const CONNECT_MS = 5_000;
 
@@ -17,6 +18,11 @@ interface Settings {
   readonly recovering: boolean;
   readonly connections: number;
   readonly there: boolean;
+}
+
+interface Applied {
+  readonly name: string;
+  readonly may_run: boolean;
 }
 
 const READ = `
@@ -49,16 +55,28 @@ export async function inspectPostgresStore(
     const [settings] = (await client.query<Settings>(READ, [table])).rows;
     const middle = (before + clock.wallMs()) / 2;
     if (settings === undefined) throw new Error('PostgreSQL did not say how it is set up.');
+    const known = knownMigrations().map(({ name }) => name);
+    const way = await wayOf(client);
     const applied = settings.there
-      ? (await client.query<{ name: string }>(`select m.name from ${table} m order by 1`)).rows
+      ? (
+          await client.query<Applied>(
+            `select m.name, m.older_builds_may_run as may_run from ${table} m order by 1`,
+          )
+        ).rows
       : [];
     return {
       kind: 'postgres',
       exists: settings.there,
       applied: applied.map(({ name }) => name),
-      known: knownMigrations().map(({ name }) => name),
+      known,
+      forbidding: applied.flatMap(({ name, may_run }) =>
+        may_run || known.includes(name) ? [] : [name],
+      ),
       clockAheadMs: Math.round(Number(settings.now) - middle),
-      facts: factsOf(settings, options),
+      facts: [
+        poolerFact(way, options),
+        ...factsOf(settings, { ...options, pooler: isPooled(way, options) }),
+      ],
     };
   } catch (cause) {
     throw toFault(cause);
@@ -101,6 +119,31 @@ function factsOf(settings: Settings, options: PostgresStoreOptions): readonly St
       change: `A coordinator takes up to ${wanted}: raise max_connections, or lower postgres.connectionsMax.`,
     }),
   ];
+}
+
+/** Unless it was said, what was found is what is done. */
+function isPooled(way: Way, options: PostgresStoreOptions): boolean {
+  return options.pooler ?? way.isPooled;
+}
+
+function poolerFact(way: Way, options: PostgresStoreOptions): StoreFact {
+  const name = 'pooler';
+  if (!way.isPooled) {
+    const found = 'none: connections are the server’s own';
+    const change =
+      'Nothing stands between: leave postgres.pooler out, and work is heard of at once.';
+    return fact(name, found, { isWrong: options.pooler === true && !options.directUrl, change });
+  }
+  if (options.pooler === false) {
+    const found = 'there is one, and postgres.pooler is false: right in session mode only';
+    return { name, found };
+  }
+  const prepared = way.keepsPrepared ? 'tracked' : 'not tracked, so not used';
+  const told = options.directUrl === undefined ? 'by polling only' : 'by postgres.directUrl';
+  return {
+    name,
+    found: `there is one; prepared statements: ${prepared}; work elsewhere is heard of ${told}`,
+  };
 }
 
 function fact(

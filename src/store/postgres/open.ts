@@ -16,7 +16,6 @@ import {
   loadDriver,
   OPTION_NAMES,
   type PostgresStoreOptions,
-  poolConfig,
   schemaOf,
 } from './connect.ts';
 import { Database, STORE_NOW_SQL } from './database.ts';
@@ -31,6 +30,7 @@ import { listLeases } from './list-leases.ts';
 import { listSessions } from './list-sessions.ts';
 import { knownMigrations, migrate } from './migrate.ts';
 import { openSession } from './open-session.ts';
+import { openPool } from './pooler.ts';
 import { raiseEpoch } from './raise-epoch.ts';
 import { type Gaps, readEvents } from './read-events.ts';
 import { recover } from './recover.ts';
@@ -53,13 +53,12 @@ interface Parts {
   readonly opened: ReturnType<typeof openExecutions>;
 }
 
-export async function openPostgresStore(options: PostgresStoreOptions): Promise<CoordinatorStore> {
-  rejectUnknownOptions('openPostgresStore', options, OPTION_NAMES);
-  const policy = resolvePolicy(options.policy);
-  const schema = schemaOf(options);
+export async function openPostgresStore(given: PostgresStoreOptions): Promise<CoordinatorStore> {
+  rejectUnknownOptions('openPostgresStore', given, OPTION_NAMES);
+  const policy = resolvePolicy(given.policy);
+  const schema = schemaOf(given);
   const pg = await loadDriver();
-  const pool = new pg.Pool(poolConfig(options, pg));
-  pool.on('error', () => undefined); // An idle connection that breaks is replaced by the pool.
+  const { pool, options } = await openPool(given, pg);
   const database = new Database(pool, {
     schema,
     nowSql: options.nowSql ?? STORE_NOW_SQL,

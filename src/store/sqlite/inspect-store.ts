@@ -7,7 +7,7 @@ import { type Clock, systemClock } from '../../support/clock.ts';
 import { InvalidInput } from '../../support/fault.ts';
 import type { StoreFact, StoreReport } from '../contract/store-report.ts';
 import { toFault } from './connection.ts';
-import { APPLICATION_ID, MIGRATIONS } from './migrate.ts';
+import { APPLICATION_ID, MIGRATIONS, newerMigrations } from './migrate.ts';
 
 const BUSY_MS = 5_000;
 
@@ -21,7 +21,7 @@ export async function inspectSqliteStore(
     (found) => found.size,
     () => 0,
   );
-  const nothing = { exists: false, applied: [], clockAheadMs: 0 };
+  const nothing = { exists: false, applied: [], forbidding: [], clockAheadMs: 0 };
   if (size === 0) return { kind: 'sqlite', ...nothing, known, facts };
   return { kind: 'sqlite', known, ...read(file, { clock, known, facts }) };
 }
@@ -32,10 +32,7 @@ interface Reading {
   readonly facts: readonly StoreFact[];
 }
 
-function read(
-  file: string,
-  { clock, known, facts }: Reading,
-): Pick<StoreReport, 'exists' | 'applied' | 'clockAheadMs' | 'facts'> {
+function read(file: string, { clock, known, facts }: Reading): Omit<StoreReport, 'kind' | 'known'> {
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(file, { readOnly: true, timeout: BUSY_MS });
@@ -46,10 +43,8 @@ function read(
       );
     }
     const version = Number(one('pragma user_version'));
-    const applied = Array.from(
-      { length: version },
-      (_, at) => known[at] ?? `${String(at + 1).padStart(4, '0')} (of a newer version)`,
-    );
+    const newer = newerMigrations(version, (sql) => database?.prepare(sql).all() ?? []);
+    const applied = [...known.slice(0, version), ...newer.map(({ name }) => name)];
     const clockAt = Number(one('select clock_at from meta where id = 1'));
     const ahead = clockAt === 0 ? 0 : Math.max(0, clockAt - clock.wallMs());
     const isLossy = one('select lossy from meta where id = 1') === 1;
@@ -57,6 +52,7 @@ function read(
     return {
       exists: true,
       applied,
+      forbidding: newer.flatMap(({ name, olderBuildsMayRun }) => (olderBuildsMayRun ? [] : [name])),
       clockAheadMs: ahead,
       facts: [...facts, mode, ...(isLossy ? [LOSSY] : [])],
     };

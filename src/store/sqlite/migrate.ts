@@ -1,5 +1,6 @@
 // Brings a file to the schema this build knows. Under the write lock, so that of ten processes that
-// open a new file at once one makes the tables and nine find them.
+// open a new file at once one makes the tables and nine find them. The first line of a migration says whether
+// builds that do not know it may still run; the file keeps that for them (ADR 0023).
 
 import { readFile } from 'node:fs/promises';
 import { Fault, InvalidInput } from '../../support/fault.ts';
@@ -27,8 +28,9 @@ export function migrate(connection: Connection, file: string, migrations: readon
   connection.execute('begin immediate');
   try {
     const version = checkedVersion(connection, file);
-    for (const sql of migrations.slice(version)) connection.execute(sql);
     if (version < SCHEMA_VERSION) {
+      connection.execute(APPLIED);
+      for (const [at, sql] of migrations.entries()) if (at >= version) apply(connection, at, sql);
       connection.execute(`pragma application_id = ${APPLICATION_ID}`);
       connection.execute(`pragma user_version = ${SCHEMA_VERSION}`);
     }
@@ -41,6 +43,50 @@ export function migrate(connection: Connection, file: string, migrations: readon
   }
 }
 
+/** Of files that were made before there was this table, it has only what was applied since. */
+const APPLIED = `
+  create table if not exists migration (
+    version              integer primary key,
+    name                 text not null,
+    older_builds_may_run integer not null
+  ) strict`;
+
+function apply(connection: Connection, at: number, sql: string): void {
+  connection.execute(sql);
+  const mayRun = sql.startsWith('-- older builds may run: yes') ? 1 : 0;
+  const name = (MIGRATIONS[at] ?? '').replace(/\.sql$/, '');
+  connection.execute(`insert into migration values (${at + 1}, '${name}', ${mayRun})`);
+}
+
+/** One that was applied by a newer build. */
+export interface Newer {
+  readonly version: number;
+  readonly name: string;
+  readonly olderBuildsMayRun: boolean;
+}
+
+/** What a version is made of that this build does not know; what says nothing of itself says no. */
+export function newerMigrations(
+  version: number,
+  rows: (sql: string) => readonly object[],
+): readonly Newer[] {
+  if (version <= SCHEMA_VERSION) return [];
+  const there = rows("select 1 from sqlite_schema where type = 'table' and name = 'migration'");
+  const applied = there.length === 0 ? [] : (rows('select * from migration') as AppliedRow[]);
+  return Array.from({ length: version - SCHEMA_VERSION }, (_, at) => {
+    const nth = SCHEMA_VERSION + at + 1;
+    const row = applied.find((each) => each.version === nth);
+    const name = row?.name ?? `${String(nth).padStart(4, '0')} (of a newer version)`;
+    return { version: nth, name, olderBuildsMayRun: row?.older_builds_may_run === 1 };
+  });
+}
+
+interface AppliedRow {
+  readonly version: number;
+  readonly name: string;
+  readonly older_builds_may_run: number;
+}
+
 function checkedVersion(connection: Connection, file: string): number {
   const id = connection.get<{ application_id: number }>('pragma application_id')?.application_id;
   const version = connection.get<{ user_version: number }>('pragma user_version')?.user_version;
@@ -51,7 +97,8 @@ function checkedVersion(connection: Connection, file: string): number {
       `"${file}" is a SQLite database of another program. Give Holdfast a file of its own.`,
     );
   }
-  if (version > SCHEMA_VERSION) {
+  const newer = newerMigrations(version, (sql) => connection.all<object>(sql));
+  if (newer.some(({ olderBuildsMayRun }) => !olderBuildsMayRun)) {
     throw new Fault(
       'store-too-new',
       `"${file}" was written by a newer Holdfast: its schema is ${version}, this build knows ${SCHEMA_VERSION}. Nothing was changed; use the newer build.`,

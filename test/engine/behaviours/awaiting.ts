@@ -196,7 +196,7 @@ export const AWAITING: readonly Behaviour[] = [
   },
   {
     name: 'two executions under equal business keys ask different questions',
-    without: { 'sqlite over REST': 'a worker of a coordinator is of one project' },
+    without: { 'over REST': 'a worker of a coordinator is of one project' },
     async run(stage) {
       const { holdfast, asked } = await asking(stage, (ctx) => ctx.await('invoice 7'));
       const here = await holdfast.submit(asked, undefined, { key: 'invoice/7', project: 'a' });

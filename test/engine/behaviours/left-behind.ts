@@ -107,7 +107,7 @@ export const LEFT_BEHIND: readonly Behaviour[] = [
   },
   {
     name: 'a worker that crashed leaves no timer behind',
-    without: { 'sqlite over REST': 'requests to a coordinator are timed too' },
+    without: { 'over REST': 'requests to a coordinator are timed too' },
     async run(stage) {
       const { timers, long } = counted();
       const holdfast = stage.holdfast({ timers });

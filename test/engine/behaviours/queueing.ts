@@ -114,7 +114,7 @@ export const QUEUEING: readonly Behaviour[] = [
   },
   {
     name: 'X-11: nobody waits for the queue of another project, by however few places',
-    without: { 'sqlite over REST': 'a worker of a coordinator is of one project' },
+    without: { 'over REST': 'a worker of a coordinator is of one project' },
     async run(stage) {
       const order: string[] = [];
       const work = pipeline({ name: 'work', run: (_ctx, who: string) => void order.push(who) });

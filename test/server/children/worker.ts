@@ -1,10 +1,12 @@
-// A worker process that reaches its executions through coordinators only.
+// A worker process, of one build or another, that reaches its executions through coordinators only.
 
 import { appendFileSync } from 'node:fs';
-import { openWorker } from '../../../src/worker/open-worker.ts';
+import type { openWorker } from '../../../src/worker/open-worker.ts';
 import { loadPipeline } from '../../load/pipeline.ts';
+import type { Build } from '../build.ts';
 
 export interface RestWorkerArgs {
+  readonly build: Build;
   readonly urls: readonly string[];
   readonly effects: string;
   readonly owner: string;
@@ -12,9 +14,11 @@ export interface RestWorkerArgs {
 }
 
 const args = JSON.parse(process.argv[2] ?? '{}') as RestWorkerArgs;
-const worker = await openWorker({
+const opened = (await import(args.build.worker)) as { readonly openWorker: typeof openWorker };
+const { pipeline } = await import(args.build.pipeline);
+const worker = await opened.openWorker({
   url: args.urls,
-  pipelines: [loadPipeline((line) => appendFileSync(args.effects, `${line}\n`))],
+  pipelines: [loadPipeline((line) => appendFileSync(args.effects, `${line}\n`), { pipeline })],
   concurrency: 20,
   owner: args.owner,
   ttlMs: args.ttlMs,

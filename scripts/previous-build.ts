@@ -1,0 +1,77 @@
+// Packs a commit as the build that test/upgrade runs beside the present one: its compiled JavaScript without
+// comments and its SQL, as far as a coordinator and a worker need them.
+//
+//   node scripts/previous-build.ts 24b4ebe
+
+import { execFileSync } from 'node:child_process';
+import {
+  cpSync,
+  globSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { brotliCompressSync, constants } from 'node:zlib';
+import type { PackedBuild } from '../test/upgrade/previous-build.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const TARGET = join(ROOT, 'test/upgrade/previous-build.json.br');
+
+/** What no coordinator and no worker loads. */
+const LEFT_OUT = /^(testing|recipes|guards|observe|store\/(redis|etcd|memory)|cli\/demo)\//;
+
+/** So that it is small, and the same whenever it is made. */
+const COMPILER_FLAGS: readonly string[] = [
+  ...['--removeComments', 'true', '--declaration', 'false', '--declarationMap', 'false'],
+  ...['--sourceMap', 'false'],
+];
+
+function git(...args: readonly string[]): Buffer {
+  return execFileSync('git', args, { cwd: ROOT, maxBuffer: 2 ** 28 });
+}
+
+const [name] = process.argv.slice(2);
+if (name === undefined) throw new Error('usage: node scripts/previous-build.ts <commit>');
+const commit = git('rev-parse', `${name}^{commit}`).toString().trim();
+const folder = mkdtempSync(join(tmpdir(), 'holdfast-previous-'));
+try {
+  const sources = git(
+    'archive',
+    commit,
+    'src',
+    'package.json',
+    'tsconfig.json',
+    'tsconfig.build.json',
+  );
+  execFileSync('tar', ['-x', '-C', folder], { input: sources });
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  const compiler = join(ROOT, 'node_modules/.bin/tsc');
+  const flags = ['-p', 'tsconfig.build.json', ...COMPILER_FLAGS];
+  execFileSync(compiler, flags, { cwd: folder, stdio: 'inherit' });
+  for (const asset of globSync('**/*.sql', { cwd: join(folder, 'src') })) {
+    cpSync(join(folder, 'src', asset), join(folder, 'dist', asset));
+  }
+  const paths = globSync('**/*.{js,sql}', { cwd: join(folder, 'dist') })
+    .filter((path) => !LEFT_OUT.test(path))
+    .sort();
+  const files = Object.fromEntries(
+    ['package.json', ...paths.map((path) => `dist/${path}`)].map((path) => [
+      path,
+      readFileSync(join(folder, path), 'utf8'),
+    ]),
+  );
+  const packed: PackedBuild = { commit, files };
+  const params = {
+    [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
+    [constants.BROTLI_PARAM_LGWIN]: constants.BROTLI_MAX_WINDOW_BITS,
+  };
+  const bytes = brotliCompressSync(JSON.stringify(packed), { params });
+  writeFileSync(TARGET, bytes);
+  console.log(`${commit}: ${paths.length} files, ${Math.ceil(bytes.length / 1024)} KiB`);
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}

@@ -1,0 +1,88 @@
+// A real pooler in transaction mode: what it cannot do is found out and done without.
+
+import assert from 'node:assert/strict';
+import { after, describe, test } from 'node:test';
+import pg from 'pg';
+import { inspectPostgresStore } from '../../src/store/postgres/inspect-store.ts';
+import { openPostgresStore, type PostgresStoreOptions } from '../../src/store/postgres/open.ts';
+import { isExcluded } from '../services/excluded.ts';
+import { startPgbouncer } from '../services/pgbouncer.ts';
+import { postgresForTests } from '../services/postgres.ts';
+
+const skip = isExcluded('pgbouncer') && 'PgBouncer was excluded by name';
+const database = postgresForTests();
+after(async () => (await database).release());
+
+/** It refuses what it does not know of a connection's start, or was told to pass over it. */
+const POOLERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'that refuses settings': {},
+  'that passes over settings': { ignore_startup_parameters: 'options,statement_timeout' },
+};
+
+/** Enough at once that connections change hands. */
+async function writeThrough(options: PostgresStoreOptions): Promise<string | undefined> {
+  const store = await openPostgresStore(options);
+  try {
+    const names = Array.from({ length: 40 }, (_, n) => `p${n}`);
+    await Promise.all(
+      names.map((name) => store.access.putProject({ name: name as never, settings: {} })),
+    );
+    const read = await Promise.all(names.map((name) => store.access.project(name as never)));
+    assert.deepEqual(
+      read.map((each) => each?.name),
+      names,
+    );
+    return store.hintsReach;
+  } finally {
+    await store.close();
+  }
+}
+
+for (const [which, settings] of Object.entries(POOLERS)) {
+  describe(`a pooler ${which}`, { skip }, () => {
+    const pooler = skip === false && database.then(({ url }) => startPgbouncer(url, settings));
+    after(async () => (await (pooler || undefined))?.stop());
+    const schema = `pooled_${Object.keys(settings).length}`;
+    const through = async (): Promise<PostgresStoreOptions> => {
+      assert.ok(pooler !== false);
+      return { url: (await pooler).url, schema };
+    };
+
+    test('is found out: stores that share it work, and know that they must poll', async () => {
+      const options = await through();
+      const both = [writeThrough(options), writeThrough({ ...options, schema: `${schema}_b` })];
+      assert.deepEqual(await Promise.all(both), ['this-process', 'this-process']);
+      const { url: directUrl } = await database;
+      assert.equal(await writeThrough({ ...options, directUrl }), 'all-processes');
+      assert.equal(await writeThrough({ ...options, pooler: true }), 'this-process');
+    });
+
+    test('is told by doctor, with what is done without', async () => {
+      const report = await inspectPostgresStore(await through());
+      const { found, change } = report.facts.find(({ name }) => name === 'pooler') ?? {};
+      assert.match(found ?? '', /^there is one; prepared statements: .*tracked.*by polling only$/);
+      assert.equal(change, undefined);
+    });
+
+    test('keeps no setting of ours for whoever gets the connection next', async () => {
+      const { url } = await through();
+      const client = new pg.Client({ connectionString: url });
+      await client.connect();
+      const { rows } = await client.query('show enable_seqscan');
+      await client.end();
+      assert.deepEqual(rows, [{ enable_seqscan: 'on' }]);
+    });
+  });
+}
+
+test('a server without a pooler is told apart', async () => {
+  const { url } = await database;
+  const options = { url, schema: 'direct' };
+  assert.equal(await writeThrough(options), 'all-processes');
+  const told = async (more: Partial<PostgresStoreOptions>) =>
+    (await inspectPostgresStore({ ...options, ...more })).facts.find(
+      ({ name }) => name === 'pooler',
+    );
+  assert.equal((await told({}))?.change, undefined);
+  assert.match((await told({ pooler: true }))?.change ?? '', /leave postgres.pooler out/);
+});
