@@ -140,7 +140,9 @@ async function ask(at: Bucket, path: string, init: RequestInit): Promise<Answere
     const bytes = new Uint8Array(await response.arrayBuffer());
     return { status: response.status, bytes, text: () => Buffer.from(bytes).toString() };
   } catch (cause) {
-    const why = aborter.signal.aborted ? thrownText(aborter.signal.reason) : thrownText(cause);
+    const reason: unknown = aborter.signal.aborted ? aborter.signal.reason : cause;
+    // What `fetch` throws says only that it failed.
+    const why = thrownText((reason as { readonly cause?: unknown }).cause ?? reason);
     throw new ArchiveUnavailable(
       `The archive at ${at.root} did not answer: ${why}. Check the URL and that the storage runs.`,
       { cause },
