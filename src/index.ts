@@ -1,10 +1,19 @@
 // The public map of the package. Explicit exports only, no logic. Stores have entry points of their
 // own, so that nobody loads a driver they do not use; `openHoldfast` loads the one it is asked for.
 
+export { type Archive, type ArchiveDocument, ArchiveUnavailable } from './archive/port.ts';
 export { type OpenHoldfastOptions, openHoldfast } from './embedded/open-holdfast.ts';
 export { aesCodec, type CodecKey } from './engine/aes-codec.ts';
 export type { LinkOptions } from './engine/answer-links.ts';
 export type { InteractionTarget } from './engine/answering.ts';
+export type {
+  ArchivedInFull,
+  ArchiveListOptions,
+  ArchiveRun,
+  ArchiveRunOptions,
+  Archives,
+} from './engine/archives.ts';
+export type { ArchivedDocument, Damage, Verified } from './engine/archiving/manifest.ts';
 export type { Audit, AuditListOptions } from './engine/audit.ts';
 export type {
   AwaitItemsOptions,
@@ -83,6 +92,7 @@ export type {
   RedriveOptions,
   Repair,
 } from './engine/repair.ts';
+export type { RetentionOptions } from './engine/retention-options.ts';
 export type { CatchUp, Overlap, PutScheduleOptions } from './engine/schedule-plan.ts';
 export type { When } from './engine/schedule-times.ts';
 export type { ScheduleInfo, Schedules } from './engine/schedules.ts';
@@ -141,6 +151,7 @@ export {
   type TemplateRefusal,
 } from './execution/refusal.ts';
 export type { OwnerVerb, RefusedWrite } from './execution/refused-write.ts';
+export type { ArchivedExecution, KeepMs, KeepName } from './execution/retention.ts';
 export { DEFAULT_RETRY, type RetryPolicy } from './execution/retry.ts';
 export type { Template, TemplateVersion } from './execution/template.ts';
 export type { AcquireOptions, AcquireOutcome } from './lease/acquire-lease.ts';

@@ -69,7 +69,7 @@ function parsed(file: string, text: string): unknown {
   }
 }
 
-const PATHS: readonly string[] = ['store', 'tls.keyFile', 'tls.certFile'];
+const PATHS: readonly string[] = ['store', 'tls.keyFile', 'tls.certFile', 'archive.folder'];
 
 /** What a file names is beside the file, from wherever it is started. */
 function withPathsFrom(folder: string, values: Source['values']): Source['values'] {

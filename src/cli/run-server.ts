@@ -9,6 +9,7 @@ import type { CoordinatorStore } from '../store/contract/execution-store.ts';
 import { InvalidInput } from '../support/fault.ts';
 import type { ExitCode } from './command.ts';
 import { logOf } from './log.ts';
+import { retentionOf } from './retention-of.ts';
 import { printProblem } from './screen.ts';
 
 export interface Beside {
@@ -47,7 +48,9 @@ async function optionsOf(config: Config): Promise<Omit<ServerOptions, 'store'>> 
   const { host, port, auth, limits, trustProxy } = config;
   const tls = await tlsOf(config.tls);
   const admin = adminOf(config.admin);
-  return { host, port, auth, limits, trustProxy, admin, ...(tls && { tls }) };
+  const retention = await retentionOf(config);
+  const given = { ...(tls && { tls }), ...(retention && { retention }) };
+  return { host, port, auth, limits, trustProxy, admin, ...given };
 }
 
 async function tlsOf({ keyFile, certFile }: Config['tls']): Promise<ServerOptions['tls']> {

@@ -33,6 +33,8 @@ export interface CallOptions {
 /** Who sends what the parts of a client ask for. */
 export interface Calls {
   call<Answer>(path: string, options?: CallOptions): Promise<Answer>;
+  /** As it is sent. */
+  bytes(path: string, options?: CallOptions): Promise<Uint8Array>;
 }
 
 export interface PageQuery {

@@ -17,6 +17,7 @@ import type { RedriveBody } from '../protocol/messages/repair.ts';
 import { Fault, StoreUnavailable } from '../support/fault.ts';
 import { boundedText, optionalFunctions, readOptions, requireUrl } from '../support/options.ts';
 import { Keys, Projects } from './admin.ts';
+import { ArchiveCalls } from './archive.ts';
 import { Awaits } from './awaits.ts';
 import { type CallOptions, CallRefused, type Page } from './calls.ts';
 import { readEvents, type ServerEvent } from './event-source.ts';
@@ -44,6 +45,7 @@ export class HoldfastClient {
   readonly deadLetters: DeadLetters;
   readonly jobs: Jobs;
   readonly records: Records;
+  readonly archive: ArchiveCalls;
   readonly templates: Templates;
   readonly schedules: Schedules;
   readonly sessions: Sessions;
@@ -65,6 +67,7 @@ export class HoldfastClient {
     this.deadLetters = new DeadLetters(this);
     this.jobs = new Jobs(this);
     this.records = new Records(this);
+    this.archive = new ArchiveCalls(this);
     this.templates = new Templates(this);
     this.schedules = new Schedules(this);
     this.sessions = new Sessions(this);
@@ -87,6 +90,13 @@ export class HoldfastClient {
     const body = await bodyOf(response);
     if (response.ok) return body as Answer;
     throw refusalOf(response, body);
+  }
+
+  /** As `call`, for what is answered with bytes. */
+  async bytes(path: string, options: CallOptions = {}): Promise<Uint8Array> {
+    const response = await this.send(path, options);
+    if (response.ok) return new Uint8Array(await response.arrayBuffer());
+    throw refusalOf(response, await bodyOf(response));
   }
 
   async send(path: string, options: CallOptions): Promise<Response> {

@@ -10,6 +10,7 @@ import type { KnownPipelines } from './known-pipelines.ts';
 import type { ExecutionObserver } from './observer.ts';
 import type { Payloads } from './payloads.ts';
 import type { RefusalTally } from './refusal-tally.ts';
+import type { Retaining } from './retention-options.ts';
 
 export interface EngineConfig {
   readonly store: CoordinatorStore;
@@ -26,6 +27,8 @@ export interface EngineConfig {
   readonly links: AnswerLinks | undefined;
   /** What was refused to the workers of this process. */
   readonly refusals: RefusalTally;
+  /** What goes once it has ended; undefined: nothing, by this process. */
+  readonly retention: Retaining | undefined;
   /** How long a worker has to check an answer; undefined: none is asked. */
   readonly relayAnswersMs: number | undefined;
   readonly ids: ExecutionIds;

@@ -109,6 +109,8 @@ export class Departure {
     const { project, pipeline, lane, tags, attributes, ...same } = this.#run.claimed.execution;
     const { deadlineAt } = same;
     const successor: Submit = {
+      // By which it is known to stay for as long as what it continues (F-2).
+      body: JSON.stringify({ continues: same.id }) as Payload,
       // Its steps are others, so their idempotency keys are: it begins a lineage.
       ...{ id, project, pipeline, lane, input, lineage: id, tags, attributes },
       // The overall deadline stays what it was.

@@ -2,4 +2,5 @@
 
 export { DueAwaits } from './due-awaits.ts';
 export { Reconciler } from './reconciler.ts';
+export { Retention } from './retention.ts';
 export { Scheduler } from './scheduler.ts';

@@ -13,6 +13,7 @@ import type { ExecutionObserver } from './observer.ts';
 import { patientBlobs } from './patient-blobs.ts';
 import { DEFAULT_LIMITS, type PayloadCodec, type PayloadLimits, Payloads } from './payloads.ts';
 import { RefusalTally } from './refusal-tally.ts';
+import { type RetentionOptions, resolveRetention } from './retention-options.ts';
 
 export interface HoldfastOptions {
   readonly store: CoordinatorStore;
@@ -26,6 +27,8 @@ export interface HoldfastOptions {
   readonly links?: LinkOptions;
   /** Answers that only workers can check are checked by one, within this time; refused unless said. */
   readonly relayAnswersMs?: number;
+  /** What goes once it has ended, and where; nothing unless said. The same in every process that says it. */
+  readonly retention?: RetentionOptions;
   /** Waits that are shorter stay in memory, longer ones are parked. Default 100. */
   readonly parkAfterMs?: number;
   /** Claims in a row that recorded nothing before an execution is quarantined. Default 5. */
@@ -43,6 +46,7 @@ export const HOLDFAST_OPTION_NAMES: readonly (keyof HoldfastOptions)[] = [
   'pipelines',
   'links',
   'relayAnswersMs',
+  'retention',
   'parkAfterMs',
   'fruitlessClaimsMax',
   'clock',
@@ -80,6 +84,7 @@ export function resolveOptions(
     links: links === undefined ? undefined : new AnswerLinks(links),
     refusals: new RefusalTally(store, timers, clock),
     relayAnswersMs: relayTimeOf(options.relayAnswersMs),
+    retention: options.retention && resolveRetention(options.retention),
     ids: new ExecutionIds(clock, random),
     clock,
     timers,

@@ -24,6 +24,7 @@ import { type HoldfastOptions, resolveOptions } from './holdfast-options.ts';
 import type { Acting, Handle, ListOptions, Page, SubmitOptions } from './holdfast-types.ts';
 import { attachmentQueryOf, type HistoryPage, historyQueryOf, listQueryOf } from './list-query.ts';
 import {
+  Archives,
   Audit,
   Awaits,
   Bulk,
@@ -66,6 +67,8 @@ export class Holdfast {
   readonly bulk: Bulk;
   /** Who did what, and why. */
   readonly audit: Audit;
+  /** What was removed, once it had ended and was due. */
+  readonly archive: Archives;
   readonly #config: EngineConfig;
   readonly #results: Results;
   readonly #workers: Set<LiveWorker> = new Set();
@@ -90,6 +93,7 @@ export class Holdfast {
       this.#submit<JobInput, JobOutput>(JOB_PIPELINE, { input, options }, { audit }),
     );
     this.audit = new Audit(this.#config);
+    this.archive = new Archives(this.#config);
   }
 
   /** By a template, the input is laid over its default parameters, and options over its options. */

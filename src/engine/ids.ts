@@ -46,6 +46,11 @@ export class ExecutionIds {
 
 const COUNT_MAX = 0xfff;
 
+/** Below every id that is made at this time or later. */
+export function earliestId(at: Instant): ExecutionId {
+  return `${timePrefix(at)}-0000-0000-000000000000` as ExecutionId;
+}
+
 /** The id of a child: as if made at `at`, and the same whenever it is made again from the same name. */
 export function childId(name: string, at: Instant): ExecutionId {
   return `${timePrefix(at)}-7${derivedUuid(name).slice(15)}` as ExecutionId;

@@ -36,6 +36,13 @@ export type ExecutionReport =
   | (About & { readonly kind: 'log'; readonly message: string; readonly data?: unknown })
   /** Something stored cannot be as it is, or nobody sees to it; repaired, when that was provable. */
   | ({ readonly kind: 'stale' } & Told)
+  /** What has ended was let go of: so many, of which so many are in the archive. */
+  | {
+      readonly kind: 'removed';
+      readonly removed: number;
+      readonly archived: number;
+      readonly failed: number;
+    }
   | { readonly kind: 'trouble'; readonly what: string; readonly cause: string };
 
 export interface ExecutionObserver {

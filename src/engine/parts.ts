@@ -1,6 +1,7 @@
 // What Holdfast is made of, besides its workers.
 
 export type { RefusedWrite } from '../execution/refused-write.ts';
+export { Archives } from './archives.ts';
 export { Audit } from './audit.ts';
 export { Awaits } from './awaits.ts';
 export { Bulk } from './bulk.ts';

@@ -3,14 +3,13 @@
 
 import type { Finding, Part, Told } from '../execution/invariants.ts';
 import { PARTS, tellFinding } from '../execution/invariants.ts';
-import type { HeldLease } from '../lease/held-lease.ts';
 import type { Session } from '../lease/live-session.ts';
 import { toInstant } from '../support/clock.ts';
-import { jittered } from '../support/random.ts';
 import type { EngineConfig } from './config.ts';
 import { tell } from './observer.ts';
 import type { Plan } from './schedule-plan.ts';
 import { timesOf } from './schedule-times.ts';
+import { SingleDuty } from './single-duty.ts';
 
 export type { Told } from '../execution/invariants.ts';
 
@@ -20,73 +19,30 @@ export const RECONCILE_KEY = 'holdfast/reconcile';
 const PAGE = 200;
 /** So many pages of a part are looked at before it is another's turn. */
 const PAGES_MAX = 10;
-const SPREAD = 0.1;
-
 export class Reconciler {
   readonly #config: EngineConfig;
-  readonly #everyMs: number;
-  readonly #session: () => Session;
   readonly #marks: Map<Part, string> = new Map();
-  #lease: HeldLease | undefined;
+  readonly #duty: SingleDuty;
   #turn = 0;
-  #isOver = false;
-  #looking: Promise<void> = Promise.resolve();
-  #cancel: () => void = () => undefined;
 
   /** `session` is the one that the worker has now. */
   constructor(config: EngineConfig, everyMs: number, session: () => Session) {
     this.#config = config;
-    this.#everyMs = everyMs;
-    this.#session = session;
-    // Somebody else does.
-    if (config.store.executions.isTended !== true) this.#wait();
+    const look = (goesOn: () => boolean): Promise<void> => this.#look(goesOn);
+    const trouble = 'What is stored could not be looked at';
+    this.#duty = new SingleDuty(config, { key: RECONCILE_KEY, everyMs, trouble, look }, session);
   }
 
   /** Resolves when nothing of it is under way. */
   stop(): Promise<void> {
-    this.#isOver = true;
-    this.#cancel();
-    return this.#looking;
+    return this.#duty.stop();
   }
 
-  #wait(): void {
-    if (this.#isOver) return;
-    const { timers, random } = this.#config;
-    this.#cancel = timers.after(jittered(random, this.#everyMs, SPREAD), () => {
-      this.#looking = this.#look().finally(() => this.#wait());
-    });
-  }
-
-  /** Never rejects. */
-  async #look(): Promise<void> {
-    try {
-      if (!(await this.#isMine())) return;
-      const part = PARTS[this.#turn % PARTS.length] as Part;
-      this.#turn += 1;
-      await this.#lookAt(part);
-    } catch (fault) {
-      const cause = fault instanceof Error ? fault.message : String(fault);
-      const what = 'What is stored could not be looked at';
-      tell(this.#config.observer, { kind: 'trouble', what, cause });
-    }
-  }
-
-  async #isMine(): Promise<boolean> {
-    if (this.#lease?.signal.aborted === false) return true;
-    // After a lapse the term may go on; who holds a key cannot acquire it.
-    const rejoined = await this.#lease?.rejoin();
-    if (rejoined?.kind === 'rejoined') {
-      this.#lease = rejoined.lease;
-      return true;
-    }
-    const outcome = await this.#session().acquire(RECONCILE_KEY);
-    this.#lease = outcome.kind === 'acquired' ? outcome.lease : undefined;
-    return this.#lease !== undefined;
-  }
-
-  /** From where it ended the last time. */
-  async #lookAt(part: Part): Promise<void> {
-    for (let pages = 0; pages < PAGES_MAX && !this.#isOver; pages += 1) {
+  /** A part, from where it ended the last time. */
+  async #look(goesOn: () => boolean): Promise<void> {
+    const part = PARTS[this.#turn % PARTS.length] as Part;
+    this.#turn += 1;
+    for (let pages = 0; pages < PAGES_MAX; pages += 1) {
       const after = this.#marks.get(part);
       const page = { part, limit: PAGE, ...(after === undefined ? {} : { after }) };
       const { found, next } = await this.#config.store.executions.reconcile(page);
@@ -95,7 +51,7 @@ export class Reconciler {
       }
       if (next === undefined) this.#marks.delete(part);
       else this.#marks.set(part, next);
-      if (next === undefined || this.#lease?.signal.aborted !== false) return;
+      if (next === undefined || !goesOn()) return;
     }
   }
 }

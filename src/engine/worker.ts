@@ -10,7 +10,7 @@ import type { SessionId } from '../lease/names.ts';
 import type { Claimed } from '../store/contract/execution-store.ts';
 import type { EngineConfig } from './config.ts';
 import { Drive, type DriveEvents } from './drive.ts';
-import { DueAwaits, Reconciler, Scheduler } from './duties.ts';
+import { DueAwaits, Reconciler, Retention, Scheduler } from './duties.ts';
 import { quietLanes, sharesOf } from './lane-shares.ts';
 import { tellTrouble } from './observer.ts';
 import { withOwn } from './own-pipelines.ts';
@@ -49,7 +49,7 @@ export class LiveWorker implements Worker, DriveEvents {
   readonly #unlisten: () => void;
   readonly #scheduler: Scheduler;
   readonly #awaits: DueAwaits;
-  readonly #reconciler: Reconciler;
+  readonly #duties: readonly (Reconciler | Retention)[];
   #opened: WorkerSession;
   #drives: Set<Drive> = new Set();
   /** How many have a place: who is about to leave has none. */
@@ -80,7 +80,11 @@ export class LiveWorker implements Worker, DriveEvents {
     this.#maintainedAt = config.clock.monotonicMs();
     this.#scheduler = new Scheduler(config);
     this.#awaits = new DueAwaits(config);
-    this.#reconciler = new Reconciler(config, settings.reconcileMs, () => this.#session);
+    const session = (): Session => this.#session;
+    this.#duties = [
+      new Reconciler(config, settings.reconcileMs, session),
+      ...(config.retention === undefined ? [] : [new Retention(config, config.retention, session)]),
+    ];
     this.#unlisten = config.store.executions.onRing(() => this.#ring());
     this.#watch(opened.session);
     this.#running = this.#run();
@@ -151,7 +155,7 @@ export class LiveWorker implements Worker, DriveEvents {
     this.#stop.abort();
     this.#unlisten();
     this.#cancelFill?.();
-    void this.#reconciler.stop();
+    for (const duty of this.#duties) void duty.stop();
     this.#ring();
     for (const drive of [...this.#drives]) drive.sessionOver();
     this.#stopping ??= this.#opened.die();
@@ -168,7 +172,7 @@ export class LiveWorker implements Worker, DriveEvents {
     this.#cancelFill?.();
     // What it has need not wait for the answer to its last claim; what that brings is yielded too.
     const cancels = this.#yieldAll();
-    await Promise.all([this.#running, this.#reconciler.stop()]);
+    await Promise.all([this.#running, ...this.#duties.map((duty) => duty.stop())]);
     cancels.push(...this.#yieldAll());
     await this.#empty();
     for (const cancel of cancels) cancel();

@@ -19,6 +19,11 @@ function limitOf(name: keyof HttpLimits): {
   return { minimum: min, maximum: max, default: DEFAULT_HTTP_LIMITS[name] };
 }
 
+function days(which: string) {
+  const description = `how long ${which} are kept; for ever unless said`;
+  return Type.Optional(Type.Integer({ minimum: 0, maximum: 36_600, description }));
+}
+
 export const configSchema = Type.Object(
   {
     store: Type.String({
@@ -85,6 +90,42 @@ export const configSchema = Type.Object(
         directUrl: Type.Optional(
           Type.String({ pattern: '^postgres(ql)?://', description: 'past the pooler, to listen' }),
         ),
+      },
+      CLOSED,
+    ),
+    archive: Type.Object(
+      {
+        folder: Type.Optional(
+          Type.String({ minLength: 1, description: 'where executions go before they are removed' }),
+        ),
+        url: Type.Optional(
+          Type.String({ pattern: '^https?://', description: 'of S3-compatible storage instead' }),
+        ),
+        bucket: Type.Optional(Type.String({ minLength: 1, description: 'in that storage' })),
+        region: Type.Optional(Type.String({ minLength: 1, description: 'us-east-1 unless said' })),
+        prefix: Type.Optional(Type.String({ minLength: 1, description: 'in front of every key' })),
+        accessKeyId: Type.Optional(Type.String({ minLength: 1, description: 'of that storage' })),
+        secretAccessKey: Type.Optional(
+          Type.String({ minLength: 1, description: 'of that storage; better not as a flag' }),
+        ),
+      },
+      CLOSED,
+    ),
+    retention: Type.Object(
+      {
+        completedDays: days('those that completed'),
+        failedDays: days('those that failed and were driven again'),
+        cancelledDays: days('those that were cancelled'),
+        quarantinedDays: days('those that were quarantined and driven again'),
+        compensatedDays: days('those that were compensated'),
+        deadLetterDays: days('those whose dead letter is open'),
+        everyMs: Type.Optional(
+          Type.Integer({ minimum: 10, maximum: 86_400_000, description: 'how often it looks' }),
+        ),
+        withoutArchive: Type.Boolean({
+          default: false,
+          description: 'what is removed is gone for good: there is no archive',
+        }),
       },
       CLOSED,
     ),
@@ -161,7 +202,8 @@ export function configFrom(sources: readonly Source[]): Configured {
     const { default: value } = schema as { readonly default?: unknown };
     return value === undefined ? [] : [{ name, value, from: 'default' }];
   });
-  const config: Record<string, unknown> = { limits: {}, tls: {}, postgres: {}, log: {} };
+  const groups = ['limits', 'tls', 'postgres', 'archive', 'retention', 'log'];
+  const config: Record<string, unknown> = Object.fromEntries(groups.map((name) => [name, {}]));
   for (const { name, value } of settings) {
     const [first = '', second] = name.split('.');
     if (second === undefined) config[first] = value;
@@ -291,6 +333,7 @@ const SECRET: ReadonlySet<string> = new Set(['store', 'postgres.directUrl']);
 
 /** As it may be shown: without the password of a URL. */
 export function hidden(name: string, value: unknown): unknown {
+  if (name === 'archive.secretAccessKey') return '…';
   return SECRET.has(name) && typeof value === 'string' ? withoutSecrets(value) : value;
 }
 

@@ -1,27 +1,40 @@
 // What the handlers of a coordinator work with, made from its options.
 
 import { Holdfast } from '../engine/holdfast.ts';
+import type { ExecutionObserver } from '../engine/observer.ts';
 import { Hints } from '../protocol/rest/hints.ts';
 import type { Coordinator } from '../protocol/rest/route.ts';
 import { systemClock } from '../support/clock.ts';
 import { systemRandom } from '../support/random.ts';
 import { systemTimers } from '../support/timer.ts';
 import { openMetrics, type ServerMetrics } from './metrics.ts';
-import { DEFAULT_HTTP_LIMITS, type ServerOptions } from './server-options.ts';
+import { DEFAULT_HTTP_LIMITS, type ServerLog, type ServerOptions } from './server-options.ts';
 
 export interface OpenedCoordinator {
   readonly coordinator: Coordinator;
   readonly metrics: ServerMetrics | undefined;
 }
 
+/** What a coordinator does for all is told to whoever runs it. */
+function observerFor(log: ServerLog): ExecutionObserver {
+  return {
+    report(report) {
+      if (report.kind === 'removed') log.info('removed what was due', { ...report });
+      if (report.kind === 'trouble') log.fault(report.what, report.cause);
+    },
+  };
+}
+
 export async function coordinatorOf(options: ServerOptions): Promise<OpenedCoordinator> {
-  const { store, links } = options;
+  const { store, links, retention, log } = options;
   const { clock = systemClock, timers = systemTimers, random = systemRandom } = options;
   const { relayAnswersMs } = { ...DEFAULT_HTTP_LIMITS, ...options.limits };
   const holdfast = new Holdfast({
     store,
     relayAnswersMs,
     ...(links === undefined ? {} : { links }),
+    ...(retention === undefined ? {} : { retention }),
+    ...(log === undefined ? {} : { observer: observerFor(log) }),
   });
   const metrics = await openMetrics();
   const coordinator: Coordinator = {

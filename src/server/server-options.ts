@@ -2,6 +2,7 @@
 // flags (config.ts).
 
 import type { LinkOptions } from '../engine/answer-links.ts';
+import type { RetentionOptions } from '../engine/retention-options.ts';
 import type { CoordinatorStore } from '../store/contract/execution-store.ts';
 import type { Clock } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
@@ -30,6 +31,8 @@ export interface ServerOptions {
   readonly tends?: boolean;
   /** Keys that sign answer links; without them there are none. */
   readonly links?: LinkOptions;
+  /** What goes once it has ended, and where; nothing unless said. The same for all coordinators of a store. */
+  readonly retention?: RetentionOptions;
   readonly limits?: Partial<HttpLimits>;
   /** `/metrics` without a key, for a scraper that has none. Default false. */
   readonly publicMetrics?: boolean;
@@ -80,7 +83,7 @@ export interface ServerLog {
 
 const NAMES: readonly (keyof ServerOptions)[] = [
   ...(['store', 'host', 'port', 'auth', 'admin', 'tends', 'limits', 'trustProxy', 'tls'] as const),
-  ...(['links', 'publicMetrics', 'log', 'clock', 'timers', 'random'] as const),
+  ...(['links', 'retention', 'publicMetrics', 'log', 'clock', 'timers', 'random'] as const),
 ];
 
 const PORTS = { min: 0, max: 65_535 };

@@ -42,6 +42,11 @@ export function formatInstant(instant: Instant): string {
   return new Date(instant).toISOString();
 }
 
+/** What a caller wrote as ISO 8601; an invalid date when it is none. */
+export function dateFrom(text: string): Date {
+  return new Date(text);
+}
+
 /** For code that is handed a time as its platform has it. */
 export function dateOf(instant: Instant): Date {
   return new Date(instant);

@@ -1,6 +1,10 @@
 // A project with one of everything, and a request of every kind that reaches for it.
 
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { readKey } from '../../src/access/access-key.ts';
+import { openFolderArchive } from '../../src/archive/folder.ts';
 import type { ExecutionId, InteractionId } from '../../src/execution/names.ts';
 import { parseProject } from '../../src/execution/names.ts';
 import { Holdfast, pipeline } from '../../src/index.ts';
@@ -20,6 +24,8 @@ const asks = pipeline({
   },
 });
 
+const quick = pipeline({ name: 'quick', run: () => 1 });
+
 export interface Victim {
   readonly waiting: string;
   readonly failed: string;
@@ -27,6 +33,7 @@ export interface Victim {
   readonly interaction: string;
   readonly session: string;
   readonly key: string;
+  readonly archived: string;
 }
 
 export async function plantVictim(coordinator: TestCoordinator): Promise<Victim> {
@@ -39,6 +46,7 @@ export async function plantVictim(coordinator: TestCoordinator): Promise<Victim>
   await failed.result().catch(() => undefined);
   const waiting = await holdfast.submit(asks, {}, project);
   const interaction = await until(async () => (await holdfast.awaits.list(project)).items[0]?.id);
+  const archived = await plantArchived(store);
   const job = await holdfast.bulk.redrive({ filter: project, dryRun: true });
   await job.result();
   await holdfast.templates.put({ id: 'template', version: 1, pipeline: 'asks', ...project });
@@ -53,7 +61,29 @@ export async function plantVictim(coordinator: TestCoordinator): Promise<Victim>
   });
   await worker.stop();
   await holdfast.close();
-  return { waiting: waiting.id, failed: failed.id, job: job.id, interaction, session, key };
+  return {
+    waiting: waiting.id,
+    failed: failed.id,
+    job: job.id,
+    interaction,
+    session,
+    key,
+    archived,
+  };
+}
+
+/** One whose rows are gone. Whether its documents can be read is nobody's business who may not know of it. */
+async function plantArchived(store: TestCoordinator['store']): Promise<string> {
+  const archive = openFolderArchive({ folder: await mkdtemp(join(tmpdir(), 'hf-victim-')) });
+  const retention = { archive, keepMs: { completed: 0 } };
+  const holdfast = new Holdfast({ store, retention });
+  const worker = await holdfast.worker({ pipelines: [quick], pollMs: 20 });
+  const { id, result } = await holdfast.submit(quick, undefined, { project: PROJECT });
+  await result();
+  await worker.stop();
+  await holdfast.archive.run({ project: PROJECT });
+  await holdfast.close();
+  return id;
 }
 
 /** All of it, as it is stored. */
@@ -75,6 +105,7 @@ export async function look({ store }: TestCoordinator, victim: Victim): Promise<
     schedules: await executions.schedules({ project, limit: 99 }),
     keys: await access.keys({ project, limit: 99, all: true }),
     project: await access.project(project),
+    archived: await executions.archived(victim.archived as ExecutionId),
     session: (await sessions.inspect(victim.session as SessionId))?.session,
   };
 }
@@ -88,7 +119,7 @@ const FENCE = 2 ** 40 + 1;
 
 /** For every route that names something: the request that a stranger would make. */
 export function reachesOf(victim: Victim): Readonly<Record<string, Reach>> {
-  const { waiting, failed, job, interaction } = victim;
+  const { waiting, failed, job, interaction, archived } = victim;
   const execution = (rest: string, body?: unknown): Reach => ({
     path: `/v1/executions/${waiting}${rest}`,
     body,
@@ -121,6 +152,9 @@ export function reachesOf(victim: Victim): Readonly<Record<string, Reach>> {
     cancelAwait: asked('/cancel'),
     linkAwait: asked('/link', { expiresInMs: 60_000 }),
     noteExecution: execution('/notes', { text: 'mine' }),
+    readArchived: { path: `/v1/archive/${archived}` },
+    readArchivedDocument: { path: `/v1/archive/${archived}/document?name=report.md` },
+    verifyArchived: { path: `/v1/archive/${archived}/verification` },
     readDeadLetter: { path: `/v1/dead-letters/${failed}` },
     readJob: { path: `/v1/jobs/${job}` },
     listJobItems: { path: `/v1/jobs/${job}/items` },
@@ -188,6 +222,8 @@ export const OF_NOBODY: readonly string[] = [
     'groupDeadLetters',
     'listAudit',
     'listRefusedWrites',
+    'listArchive',
+    'runArchive',
     'redriveMany',
     'cancelMany',
     'listJobs',

@@ -21,7 +21,7 @@ export const EXECUTION_FILES: readonly string[] = [
   ],
   ...['cancel', 'pause', 'resume', 'signal', 'maintain', 'read-execution', 'outcomes', 'history'],
   ...['list', 'children', 'attachments', 'blobs', 'deliver', 'gates', 'templates', 'schedules'],
-  ...['fire-schedule', 'audit', 'refusals'],
+  ...['fire-schedule', 'audit', 'refusals', 'remove', 'archived'],
 ].map((name) => `executions/${name}.ts`);
 
 /** The same for projects and access keys. */
@@ -135,6 +135,7 @@ export const EXTRA_FILES: Readonly<Record<string, Readonly<Record<string, string
     'executions/reconcile-facts.ts': 'what is compared with each other, part by part',
     'executions/reconcile-waiting.ts': 'what waits and could wake, too long to share a file',
     'executions/redrive-rows.ts': 'what a re-drive reads and leaves, too long to share a file',
+    'executions/removed-labels.ts': 'the labels of what is removed, too long to share a file',
     'executions/repair-verbs.ts': 'names the verbs of repair and audit, too many to share a file',
     'executions/refuse-claim.ts': 'what refusals of claims are explained from',
     'executions/rows.ts': 'executions as they are read and written whole',

@@ -6,7 +6,7 @@ const PROTOCOLS = ['protocol/rest', 'protocol/grpc', 'protocol/sqs'];
 const KERNEL = ['support', 'lease'];
 const MODEL = [...KERNEL, 'execution'];
 const PORTS = [...MODEL, 'access', 'store/contract'];
-const LIBRARY = [...PORTS, ...ADAPTERS, 'engine', 'recipes', 'guards', 'observe'];
+const LIBRARY = [...PORTS, ...ADAPTERS, 'archive', 'engine', 'recipes', 'guards', 'observe'];
 const WIRE = ['protocol/messages', ...PROTOCOLS];
 
 /** Each folder of src/ and the folders it may import beside itself. The rest is forbidden. */
@@ -21,7 +21,8 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'store/postgres': PORTS,
   'store/redis': PORTS,
   'store/etcd': PORTS,
-  engine: PORTS,
+  archive: ['support'],
+  engine: [...PORTS, 'archive'],
   recipes: KERNEL,
   guards: KERNEL,
   observe: MODEL,
@@ -33,7 +34,16 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   worker: [...PORTS, 'engine', 'protocol/messages'],
   client: ['support', 'protocol/messages'],
   server: [...LIBRARY, ...WIRE],
-  cli: [...PORTS, 'observe', 'engine', 'embedded', 'client', 'server', 'protocol/messages'],
+  cli: [
+    ...PORTS,
+    'archive',
+    'observe',
+    'engine',
+    'embedded',
+    'client',
+    'server',
+    'protocol/messages',
+  ],
   testing: [...LIBRARY, 'embedded', ...WIRE, 'worker', 'client', 'server'],
   embedded: LIBRARY,
   index: [...LIBRARY, 'embedded', 'worker'],

@@ -68,6 +68,11 @@ export const REMOTE_COMMANDS: readonly Command[] = [
     async () => (await FROM.acts()).redriveCommand,
   ),
   command(
+    'archive',
+    'executions that ended and were removed: finds, reads and checks them; archives now',
+    async () => (await import('./archive.ts')).archiveCommand,
+  ),
+  command(
     'schedules',
     'what is submitted by itself, and when next',
     async () => (await FROM.lists()).schedulesCommand,

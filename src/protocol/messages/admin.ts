@@ -2,16 +2,24 @@
 
 import { type Static, Type } from 'typebox';
 import { ROLES } from '../../access/role.ts';
-import { TERMINAL } from '../../execution/execution.ts';
+import { KEEP_NAMES, type KeepMs } from '../../execution/retention.ts';
 import { CLOSED, durationMs, instant, limit, name, pageOf } from './words.ts';
 
 /** It goes into headers and paths. */
 const projectName = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$' });
 const keyId = Type.String({ pattern: '^[a-z2-7]{16}$' });
 
-const keepMs = Type.Object(
-  Object.fromEntries([...TERMINAL].map((status) => [status, Type.Optional(durationMs)])),
-  { ...CLOSED, description: 'How long the ended are kept, by how they ended.' },
+const keepMs = Type.Unsafe<KeepMs>(
+  Type.Object(
+    Object.fromEntries(
+      KEEP_NAMES.map((name) => [name, Type.Optional(Type.Union([durationMs, Type.Null()]))]),
+    ),
+    {
+      ...CLOSED,
+      description:
+        'How long the ended are kept, by how they ended, and while their dead letter is open; null: for ever. Where nothing is said, as the coordinator was told.',
+    },
+  ),
 );
 
 export const projectBody = Type.Object(

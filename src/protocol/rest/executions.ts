@@ -64,7 +64,10 @@ const read = route({
   summary: 'One execution, with its input and progress.',
   allows: ['submit', 'operate'],
   params: idParams,
-  answers: { 200: { what: 'As it is now.', schema: executionInFullSchema } },
+  answers: {
+    200: { what: 'As it is now.', schema: executionInFullSchema },
+    410: { what: 'It was archived: look there.' },
+  },
   async handle(coordinator, { params, caller, header }) {
     const record = await executionFor(coordinator, caller, params.id);
     const body = await executionInFull(coordinator.holdfast, record);

@@ -1,5 +1,6 @@
 // What people look after executions with, once they went wrong.
 
+import { archiveRoutes } from './archive.ts';
 import { bulkRoutes } from './bulk.ts';
 import { recordRoutes } from './records.ts';
 import { repairRoutes } from './repair.ts';
@@ -9,4 +10,5 @@ export const lookingAfterRoutes: readonly Route[] = [
   ...repairRoutes,
   ...bulkRoutes,
   ...recordRoutes,
+  ...archiveRoutes,
 ];

@@ -15,6 +15,7 @@ const TITLES: Readonly<Record<number, string>> = {
   404: 'Not found',
   405: 'Not for this method',
   409: 'Refused',
+  410: 'Gone',
   413: 'Too large',
   415: 'Not a type that is taken here',
   422: 'Refused',
@@ -76,7 +77,17 @@ const OF_FAULTS: Readonly<Record<string, number>> = {
   'execution-unknown': 404,
   'redrive-impossible': 409,
   'codec-missing': 409,
+  'archive-missing': 409,
+  'archive-damaged': 409,
 };
+
+function isAway(error: unknown): error is Fault {
+  return (
+    error instanceof StoreUnavailable ||
+    error instanceof OutcomeUnknown ||
+    (error instanceof Fault && error.code === 'archive-unavailable')
+  );
+}
 
 /** Total: what nobody expected is a 500 that says nothing of the inside. */
 export function problemFrom(error: unknown): Problem & { readonly isFault: boolean } {
@@ -95,7 +106,7 @@ export function problemFrom(error: unknown): Problem & { readonly isFault: boole
   if (error instanceof InvalidInput) {
     return { ...problemOf(400, error.code, error.message), isFault: false };
   }
-  if (error instanceof StoreUnavailable || error instanceof OutcomeUnknown) {
+  if (isAway(error)) {
     return { ...problemOf(503, error.code, error.message), isFault: true };
   }
   const status = error instanceof Fault ? OF_FAULTS[error.code] : undefined;

@@ -5,5 +5,6 @@ export type { Audited, AuditStore } from './audit-store.ts';
 export type { AwaitStore } from './await-store.ts';
 export type { ReconcileStore } from './reconcile-store.ts';
 export type { RepairStore } from './repair-store.ts';
+export type { RetentionStore } from './retention-store.ts';
 export type { ScheduleStore } from './schedule-store.ts';
 export type { TemplateStore } from './template-store.ts';

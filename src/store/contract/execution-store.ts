@@ -37,6 +37,7 @@ import type {
   AwaitStore,
   ReconcileStore,
   RepairStore,
+  RetentionStore,
   ScheduleStore,
   TemplateStore,
 } from './beside-executions.ts';
@@ -57,7 +58,8 @@ export interface ExecutionStore
     AwaitStore,
     RepairStore,
     AuditStore,
-    ReconcileStore {
+    ReconcileStore,
+    RetentionStore {
   /** Somebody else sees to schedules, deadlines, awaits and bulk acts: a coordinator. */
   readonly isTended?: boolean;
   /** Calls back when something may have become ready or may have ended. It may be lost, late or wrong. */

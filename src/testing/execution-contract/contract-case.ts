@@ -1,5 +1,5 @@
 // The contract of a store that keeps executions, as data: a case says which rules of
-// docs/spec/execution.md, await.md, repair.md and audit.md it upholds and how to find out. After every case everything
+// docs/spec/execution.md, await.md, repair.md, audit.md and retention.md it upholds and how to find out. After every case everything
 // that is stored is compared with the rules that must hold at any time.
 
 import type { LeasePolicy } from '../../lease/policy.ts';

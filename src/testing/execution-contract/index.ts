@@ -9,6 +9,7 @@ import type { ExecutionCase } from './contract-case.ts';
 import { ownershipCases } from './ownership/index.ts';
 import { readCases } from './reads/index.ts';
 import { repairCases } from './repair/index.ts';
+import { retentionCases } from './retention/index.ts';
 import { schedulingCases } from './scheduling/index.ts';
 import { verbCases } from './verbs/index.ts';
 
@@ -28,4 +29,5 @@ export const executionContract: readonly ExecutionCase[] = [
   ...awaitCases,
   ...repairCases,
   ...auditCases,
+  ...retentionCases,
 ];

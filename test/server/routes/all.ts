@@ -2,6 +2,7 @@ import { test } from 'node:test';
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
 import { TestCoordinator } from '../coordinator.ts';
 import { adminCases } from './admin.ts';
+import { archiveCases } from './archive.ts';
 import { awaitCases } from './awaits.ts';
 import type { Case } from './case.ts';
 import { operationCases } from './operations.ts';
@@ -15,6 +16,7 @@ const CASES: readonly Case[] = [
   ...relayCases,
   ...repairCases,
   ...recordCases,
+  ...archiveCases,
   ...planCases,
   ...operationCases,
   ...adminCases,

@@ -1,6 +1,7 @@
 import type { ExecutionStore } from '../../contract/execution-store.ts';
 import type { MemoryState } from '../state.ts';
 import { answer } from './answer.ts';
+import { archived, listArchived } from './archived.ts';
 import { assignAwait } from './assign-await.ts';
 import { attachment, attachments } from './attachments.ts';
 import { listAudit, note } from './audit.ts';
@@ -30,6 +31,7 @@ import { reconcile } from './reconcile.ts';
 import { record } from './record.ts';
 import { redrive } from './redrive.ts';
 import { noteRefusals, refusals } from './refusals.ts';
+import { removable, remove } from './remove.ts';
 import { resume } from './resume.ts';
 import {
   pauseSchedule,
@@ -107,6 +109,10 @@ export function openExecutions(kernel: MemoryState): {
     noteRefusals: async (batch) => noteRefusals(state, batch),
     refusals: async (query) => refusals(state, query),
     reconcile: async (request) => reconcile(state, request),
+    removable: async (query) => removable(state, query),
+    remove: async (request) => remove(state, request),
+    archived: async (id) => archived(state, id),
+    listArchived: async (query) => listArchived(state, query),
     onRing(listener) {
       state.rings.add(listener);
       return () => state.rings.delete(listener);

@@ -6,6 +6,7 @@ import type { DeadLetterRecord } from '../../../execution/dead-letter.ts';
 import type { ExecutionRecord } from '../../../execution/execution.ts';
 import type { HistoryEvent, InboxMessage } from '../../../execution/history.ts';
 import type { CallKey, ExecutionId, InteractionId, ProjectName } from '../../../execution/names.ts';
+import type { ArchivedExecution } from '../../../execution/retention.ts';
 import type { Schedule } from '../../../execution/schedule.ts';
 import type { Template } from '../../../execution/template.ts';
 import type { SessionId } from '../../../lease/names.ts';
@@ -77,6 +78,7 @@ export class ExecutionState {
   readonly redrives: Map<ExecutionId, ExecutionId> = new Map();
   /** By job and target. */
   readonly jobs: Map<ExecutionId, Map<ExecutionId, JobEntry>> = new Map();
+  readonly archived: Map<ExecutionId, ArchivedExecution> = new Map();
   readonly audit: AuditBook = new AuditBook();
   readonly rings: Set<() => void> = new Set();
 

@@ -1,18 +1,21 @@
-// The verbs of repair and of the audit, but for `redrive`, which gathers into flushes.
+// The verbs of repair, of the audit and of retention, but for `redrive`, which gathers into flushes.
 
 import type { AuditStore } from '../../contract/audit-store.ts';
 import type { ReconcileStore } from '../../contract/reconcile-store.ts';
 import type { RepairStore } from '../../contract/repair-store.ts';
+import type { RetentionStore } from '../../contract/retention-store.ts';
+import { archived, listArchived } from './archived.ts';
 import { listAudit, note } from './audit.ts';
 import { deadLetter, deadLetterGroups, deadLetters } from './dead-letters.ts';
 import { jobItems, noteJobItem } from './jobs.ts';
 import type { Parts } from './parts.ts';
 import { reconcile } from './reconcile.ts';
 import { noteRefusals, refusals } from './refusals.ts';
+import { removable, remove } from './remove.ts';
 
 export function repairsOf(
   parts: Parts,
-): Omit<RepairStore, 'redrive'> & AuditStore & ReconcileStore {
+): Omit<RepairStore, 'redrive'> & AuditStore & ReconcileStore & RetentionStore {
   const { database } = parts;
   return {
     deadLetter: (id) => deadLetter(database, id),
@@ -25,5 +28,9 @@ export function repairsOf(
     noteRefusals: (batch) => noteRefusals(parts, batch),
     refusals: (query) => refusals(database, query),
     reconcile: (request) => reconcile(parts, request),
+    removable: (query) => removable(database, query),
+    remove: (request) => remove(parts, request),
+    archived: (id) => archived(database, id),
+    listArchived: (query) => listArchived(database, query),
   };
 }

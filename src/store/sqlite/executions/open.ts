@@ -1,6 +1,7 @@
 import type { ExecutionStore, OwnerWrite } from '../../contract/execution-store.ts';
 import type { Database } from '../database.ts';
 import { answer } from './answer.ts';
+import { archived, listArchived } from './archived.ts';
 import { assignAwait } from './assign-await.ts';
 import { attachment, attachments } from './attachments.ts';
 import { listAudit, note } from './audit.ts';
@@ -30,6 +31,7 @@ import { reconcile } from './reconcile.ts';
 import { record } from './record.ts';
 import { redrive } from './redrive.ts';
 import { noteRefusals, refusals } from './refusals.ts';
+import { removable, remove } from './remove.ts';
 import { resume } from './resume.ts';
 import {
   pauseSchedule,
@@ -115,6 +117,10 @@ export function executionsOf(database: Database): ExecutionStore {
     noteRefusals: (batch) => database.perform(noteRefusals, batch),
     refusals: (query) => database.read((tx) => refusals(tx, query)),
     reconcile: (request) => reconcile(database, request),
+    removable: (query) => database.read((tx) => removable(tx, query)),
+    remove: (request) => database.perform(remove, request),
+    archived: (id) => database.read((tx) => archived(tx, id)),
+    listArchived: (query) => database.read((tx) => listArchived(tx, query)),
     onRing(listener) {
       database.rings.add(listener);
       return () => database.rings.delete(listener);

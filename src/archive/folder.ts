@@ -1,0 +1,92 @@
+// An archive in a folder: a file for each document, written beside its place and moved there when it is whole.
+
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { InvalidInput } from '../support/fault.ts';
+import { boundedText, readOptions, thrownText } from '../support/options.ts';
+import { systemRandom } from '../support/random.ts';
+import { type Archive, type ArchiveDocument, ArchiveUnavailable, isArchivePath } from './port.ts';
+
+export type { Archive, ArchiveDocument } from './port.ts';
+
+export interface FolderArchiveOptions {
+  /** Made when it is not there. */
+  readonly folder: string;
+}
+
+const PATH_BYTES_MAX = 4_096;
+
+export function openFolderArchive(given: FolderArchiveOptions): Archive {
+  const { folder } = readOptions('openFolderArchive', given, ['folder']);
+  boundedText('openFolderArchive: folder', folder, PATH_BYTES_MAX);
+  const root = resolve(folder);
+  return {
+    name: `the folder ${root}`,
+    put: (document) => told(root, () => put(root, document)),
+    get: (path) => told(root, () => get(join(root, checked(path)))),
+  };
+}
+
+/** P3 for files: what is there after the answer is there after a power cut. */
+async function put(root: string, { path, bytes }: ArchiveDocument): Promise<void> {
+  const file = join(root, checked(path));
+  const made = await mkdir(dirname(file), { recursive: true });
+  const draft = `${file}.${systemRandom.uuid()}.part`;
+  try {
+    await writeWhole(draft, bytes);
+    await rename(draft, file);
+  } catch (cause) {
+    await rm(draft, { force: true }).catch(() => undefined);
+    throw cause;
+  }
+  await sync(dirname(file));
+  // Of folders that were made, each has to be known to the one above it.
+  for (let at = dirname(file); made !== undefined && at.length >= made.length; at = dirname(at)) {
+    await sync(dirname(at));
+  }
+}
+
+async function writeWhole(file: string, bytes: Uint8Array): Promise<void> {
+  const handle = await open(file, 'wx');
+  try {
+    await handle.writeFile(bytes);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function sync(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function get(file: string): Promise<Uint8Array | undefined> {
+  try {
+    return new Uint8Array(await readFile(file));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+function checked(path: string): string {
+  if (isArchivePath(path)) return path;
+  throw new InvalidInput(`${JSON.stringify(path)} is no path of an archive.`);
+}
+
+async function told<Answer>(root: string, act: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await act();
+  } catch (cause) {
+    if (cause instanceof InvalidInput) throw cause;
+    throw new ArchiveUnavailable(
+      `The archive in ${root} cannot be used: ${thrownText(cause)}. Check that the folder is there, is writable and has space.`,
+      { cause },
+    );
+  }
+}

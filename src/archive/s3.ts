@@ -1,0 +1,163 @@
+// An archive in S3-compatible storage: an object for each document. Requests are signed by aws4fetch, an
+// optional dependency; an object is whole or not there, which is what the port asks for.
+
+import { digestOf } from '../support/digest.ts';
+import { Fault, InvalidInput } from '../support/fault.ts';
+import {
+  boundedText,
+  readOptions,
+  requireUrl,
+  thrownText,
+  wholeNumber,
+} from '../support/options.ts';
+import { systemTimers } from '../support/timer.ts';
+import { type Archive, ArchiveUnavailable, isArchivePath } from './port.ts';
+
+export type { Archive, ArchiveDocument } from './port.ts';
+
+export interface S3ArchiveOptions {
+  /** Of the storage, without the bucket: https://s3.eu-central-1.amazonaws.com, http://127.0.0.1:9000. */
+  readonly url: string;
+  readonly bucket: string;
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  /** With temporary credentials. */
+  readonly sessionToken?: string;
+  /** Default us-east-1. */
+  readonly region?: string;
+  /** In front of every key; ends with a slash of itself. */
+  readonly prefix?: string;
+  /** How long one request may take. Default 30 s. */
+  readonly timeoutMs?: number;
+}
+
+const NAMES: readonly (keyof S3ArchiveOptions)[] = [
+  ...(['url', 'bucket', 'accessKeyId', 'secretAccessKey', 'sessionToken', 'region'] as const),
+  ...(['prefix', 'timeoutMs'] as const),
+];
+const TEXT_BYTES_MAX = 1_024;
+const TOKEN_BYTES_MAX = 16_384;
+const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
+
+interface Signer {
+  fetch(url: string, init: RequestInit): Promise<Response>;
+}
+
+interface Bucket {
+  readonly client: Signer;
+  readonly root: string;
+  readonly timeoutMs: number;
+}
+
+export async function openS3Archive(given: S3ArchiveOptions): Promise<Archive> {
+  const options = readS3Options(given);
+  const { url, bucket, accessKeyId, secretAccessKey, sessionToken, prefix = '' } = options;
+  const AwsClient = await loadSigner();
+  const client = new AwsClient({
+    ...{ accessKeyId, secretAccessKey, service: 's3', region: options.region ?? 'us-east-1' },
+    ...(sessionToken === undefined ? {} : { sessionToken }),
+    // Whoever archives tries again, later and with everything.
+    retries: 0,
+  });
+  const base = `${url.replace(/\/+$/, '')}/${bucket}`;
+  const root = prefix === '' ? base : `${base}/${prefix.replace(/\/+$/, '')}`;
+  const at: Bucket = { client, root, timeoutMs: options.timeoutMs ?? 30_000 };
+  return {
+    name: `the bucket ${bucket} at ${new URL(url).host}`,
+    async put({ path, type, bytes }) {
+      const headers = { 'content-type': type, 'x-amz-content-sha256': digestOf(bytes) };
+      const body = Uint8Array.from(bytes);
+      const answer = await ask(at, path, { method: 'PUT', headers, body });
+      if (answer.status !== 200) throw refused(at, path, answer);
+    },
+    async get(path) {
+      const answer = await ask(at, path, { method: 'GET' });
+      if (answer.status === 404 && !answer.text().includes('NoSuchBucket')) return undefined;
+      if (answer.status !== 200) throw refused(at, path, answer);
+      return answer.bytes;
+    },
+  };
+}
+
+function readS3Options(given: S3ArchiveOptions): S3ArchiveOptions {
+  const what = 'openS3Archive';
+  const options = readOptions(what, given, NAMES);
+  requireUrl(what, options.url);
+  if (typeof options.bucket !== 'string' || !BUCKET.test(options.bucket)) {
+    throw new InvalidInput(`${what}: bucket is its name: lower case, digits, dots and dashes.`);
+  }
+  for (const name of ['accessKeyId', 'secretAccessKey'] as const) {
+    // Never shown, whatever it is.
+    if (typeof options[name] !== 'string' || options[name] === '') {
+      throw new InvalidInput(`${what}: ${name} is missing.`);
+    }
+  }
+  const { sessionToken, region, prefix, timeoutMs } = options;
+  if (sessionToken !== undefined)
+    boundedText(`${what}: sessionToken`, sessionToken, TOKEN_BYTES_MAX);
+  if (region !== undefined) boundedText(`${what}: region`, region, TEXT_BYTES_MAX);
+  if (prefix !== undefined && !isArchivePath(prefix.replace(/\/+$/, ''))) {
+    throw new InvalidInput(
+      `${what}: prefix has letters, digits, ".", "_" and "-", with "/" between them.`,
+    );
+  }
+  if (timeoutMs !== undefined) {
+    wholeNumber(`${what}: timeoutMs`, timeoutMs, { min: 100, max: 3_600_000 });
+  }
+  return options;
+}
+
+async function loadSigner(): Promise<typeof import('aws4fetch').AwsClient> {
+  try {
+    return (await import('aws4fetch')).AwsClient;
+  } catch (cause) {
+    throw new Fault(
+      'driver-missing',
+      'An archive in S3 needs the package "aws4fetch", which is not installed. Install it: npm install aws4fetch',
+      { cause },
+    );
+  }
+}
+
+interface Answered {
+  readonly status: number;
+  readonly bytes: Uint8Array;
+  text(): string;
+}
+
+/** The whole answer within the time. */
+async function ask(at: Bucket, path: string, init: RequestInit): Promise<Answered> {
+  if (!isArchivePath(path)) {
+    throw new InvalidInput(`${JSON.stringify(path)} is no path of an archive.`);
+  }
+  const aborter = new AbortController();
+  const cancel = systemTimers.after(at.timeoutMs, () =>
+    aborter.abort(new Error(`no answer within ${at.timeoutMs} ms`)),
+  );
+  try {
+    const { signal } = aborter;
+    const response = await at.client.fetch(`${at.root}/${path}`, { ...init, signal });
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    return { status: response.status, bytes, text: () => Buffer.from(bytes).toString() };
+  } catch (cause) {
+    const reason: unknown = aborter.signal.aborted ? aborter.signal.reason : cause;
+    // What `fetch` throws says only that it failed.
+    const why = thrownText((reason as { readonly cause?: unknown }).cause ?? reason);
+    throw new ArchiveUnavailable(
+      `The archive at ${at.root} did not answer: ${why}. Check the URL and that the storage runs.`,
+      { cause },
+    );
+  } finally {
+    cancel();
+  }
+}
+
+const SAID_MAX = 300;
+
+function refused(at: Bucket, path: string, answer: Answered): ArchiveUnavailable {
+  const code = /<Code>([^<]{1,80})<\/Code>/.exec(answer.text())?.[1];
+  const said = code ?? answer.text().slice(0, SAID_MAX);
+  return new ArchiveUnavailable(
+    `The archive at ${at.root} refused ${path} with status ${answer.status} (${said}). Check the credentials, the bucket and its quota.`,
+  );
+}

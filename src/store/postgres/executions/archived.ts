@@ -1,0 +1,111 @@
+import type { ExecutionId } from '../../../execution/names.ts';
+import type { ArchivedExecution } from '../../../execution/retention.ts';
+import {
+  ARCHIVED_LABELS,
+  type ArchivedRow,
+  archivedLabels,
+  fromArchived,
+  toArchived,
+} from '../../archive-rows.ts';
+import type { ListArchived } from '../../contract/retention-store.ts';
+import { STATUS_CODES } from '../../execution-rows.ts';
+import { type Database, type Queries, type Statement, statement } from '../database.ts';
+import { numbers, texts } from './arrays.ts';
+
+const COLUMNS =
+  'a.id, a.project, a.pipeline, a.status, a.submitted_at, a.ended_at, a.archived_at, a.key, a.tags, a.parent_id, a.redrive_of, a.place, a.digest';
+
+// Whoever removes it has found its row, so nobody else has written this.
+const KEEP = statement(`
+  insert into hf.archived (id, project, pipeline, status, submitted_at, ended_at, archived_at,
+                           key, tags, parent_id, redrive_of, place, digest)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+      on conflict (id) do nothing`);
+
+const LABEL = statement(`
+  insert into hf.archived_label (project, kind, value, ended_at, execution_id)
+  select $1, u.kind, u.value, $2, $3
+    from unnest($4::smallint[], $5::text[]) as u(kind, value)
+      on conflict do nothing`);
+
+const READ = statement(`
+  select ${COLUMNS}
+    from hf.archived a
+   where a.id = $1`);
+
+export async function keepArchived(queries: Queries, archived: ArchivedExecution): Promise<void> {
+  const row = fromArchived(archived);
+  const when = [row.submitted_at, row.ended_at, row.archived_at];
+  const about = [row.key, row.tags, row.parent_id, row.redrive_of, row.place, row.digest];
+  await queries.rows(KEEP, [row.id, row.project, row.pipeline, row.status, ...when, ...about]);
+  const labels = archivedLabels(archived);
+  if (labels.length === 0) return;
+  const kinds = numbers(labels.map(({ kind }) => kind));
+  const values = texts(labels.map(({ value }) => value));
+  await queries.rows(LABEL, [row.project, row.ended_at, row.id, kinds, values]);
+}
+
+export async function archived(
+  database: Database,
+  id: ExecutionId,
+): Promise<ArchivedExecution | undefined> {
+  const [row] = await database.rows<ArchivedRow & object>(READ, [id]);
+  return row === undefined ? undefined : toArchived(row);
+}
+
+// $1 project, $2 limit, $3 from, $4 to, $5 and $6 before, $7 kinds and $8 values of labels, $9 pipeline,
+// $10 status. One index leads, in the order of the list; the rest is checked on the way.
+const FITS = `
+         ($3::bigint is null or a.ended_at >= $3)
+     and ($4::bigint is null or a.ended_at < $4)
+     and ($5::bigint is null or (a.ended_at, a.id) < ($5::bigint, $6::uuid))
+     and ($9::text is null or a.pipeline = $9)
+     and ($10::smallint is null or a.status = $10)
+     and not exists (
+           select from unnest($7::smallint[], $8::text[]) as u(kind, value)
+            where not exists (select from hf.archived_label l where l.project = $1 and l.kind = u.kind and l.value = u.value and l.ended_at = a.ended_at and l.execution_id = a.id))`;
+
+function listBy(lead: string, order: string): Statement {
+  return statement(`
+  select ${COLUMNS}
+    from ${lead}
+     and ${FITS}
+   order by ${order}
+   limit $2`);
+}
+
+const NEWEST = 'a.ended_at desc, a.id desc';
+const ALL = listBy('hf.archived a where a.project = $1', NEWEST);
+const BY_PIPELINE = listBy('hf.archived a where a.project = $1 and a.pipeline = $9', NEWEST);
+const BY_STATUS = listBy('hf.archived a where a.project = $1 and a.status = $10', NEWEST);
+const BY_LABEL = listBy(
+  `hf.archived_label w cross join lateral (select * from hf.archived a where a.id = w.execution_id offset 0) a
+   where w.project = $1 and w.kind = ($7::smallint[])[1] and w.value = ($8::text[])[1]
+     and ($5::bigint is null or (w.ended_at, w.execution_id) < ($5::bigint, $6::uuid))`,
+  'w.ended_at desc, w.execution_id desc',
+);
+
+/** F-7. */
+export async function listArchived(
+  database: Database,
+  query: ListArchived,
+): Promise<readonly ArchivedExecution[]> {
+  const { project, limit, from, to, before, tag, words = [], pipeline, status } = query;
+  const labels = [
+    ...words.map((value) => ({ kind: ARCHIVED_LABELS.word as number, value })),
+    ...(tag === undefined ? [] : [{ kind: ARCHIVED_LABELS.tag as number, value: tag }]),
+  ];
+  const rows = await database.rows<ArchivedRow & object>(leadOf(query, labels.length > 0), [
+    ...[project, limit, from ?? null, to ?? null, before?.endedAt ?? null, before?.id ?? null],
+    numbers(labels.map(({ kind }) => kind)),
+    texts(labels.map(({ value }) => value)),
+    ...[pipeline ?? null, status === undefined ? null : STATUS_CODES[status]],
+  ]);
+  return rows.map(toArchived);
+}
+
+function leadOf({ pipeline, status }: ListArchived, byLabel: boolean): Statement {
+  if (byLabel) return BY_LABEL;
+  if (pipeline !== undefined) return BY_PIPELINE;
+  return status === undefined ? ALL : BY_STATUS;
+}

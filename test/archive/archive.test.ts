@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { openFolderArchive } from '../../src/archive/folder.ts';
+import type { Archive, ArchiveDocument } from '../../src/archive/port.ts';
+import { aesCodec } from '../../src/engine/aes-codec.ts';
+import { Holdfast } from '../../src/engine/holdfast.ts';
+import type { HoldfastOptions } from '../../src/engine/holdfast-options.ts';
+import { pipeline } from '../../src/engine/pipeline.ts';
+import { openMemoryStore } from '../../src/store/memory/open.ts';
+
+const NOTHING_KEPT = { completed: 0, failed: 0, cancelled: 0, deadLetter: 0 } as const;
+
+const order = pipeline({
+  name: 'order',
+  run: async (ctx, input: { readonly item: string; readonly fails?: boolean }) => {
+    const price = await ctx.step('price', () => 17);
+    await ctx.attach('invoice <1>.txt', Buffer.from(`${input.item}: ${price}`), 'text/plain');
+    if (input.fails === true) throw new Error('| no <b>stock</b> |');
+    const note = await ctx.await<string>('note');
+    return { price, note, large: 'x'.repeat(100_000) };
+  },
+});
+
+const folders: string[] = [];
+after(() => Promise.all(folders.map((each) => rm(each, { recursive: true, force: true }))));
+
+async function scene(
+  options: Partial<HoldfastOptions> = {},
+  decode = true,
+): Promise<{
+  readonly holdfast: Holdfast;
+  readonly folder: string;
+  readonly archive: Archive;
+  close(): Promise<void>;
+}> {
+  const folder = await mkdtemp(join(tmpdir(), 'hf-archive-'));
+  folders.push(folder);
+  const archive = openFolderArchive({ folder });
+  const store = openMemoryStore();
+  const retention = { archive, keepMs: NOTHING_KEPT, decode };
+  const holdfast = new Holdfast({ store, retention, ...options });
+  return {
+    holdfast,
+    folder,
+    archive,
+    async close() {
+      await holdfast.close();
+      await store.close();
+    },
+  };
+}
+
+async function ordered(holdfast: Holdfast, fails = false): Promise<string> {
+  const worker = await holdfast.worker({ pipelines: [order], pollMs: 20 });
+  const options = { key: 'Order-17 Bern', tags: ['vip'], attributes: { size: 3 } };
+  const { id } = await holdfast.submit(order, { item: 'chair', ...(fails && { fails }) }, options);
+  if (!fails) {
+    await holdfast.awaits.answer({ execution: id, name: 'note' }, 'thanks', { by: 'olga' });
+  }
+  await holdfast.ended(id);
+  await worker.stop();
+  return id;
+}
+
+async function text(holdfast: Holdfast, id: string, name: string): Promise<string> {
+  const bytes = await holdfast.archive.document(id, name);
+  assert.ok(bytes !== undefined, `there is no ${name}`);
+  return Buffer.from(bytes).toString();
+}
+
+test('F-6, F-9: what is removed can be read, found and checked afterwards, and says all that there was', async () => {
+  const { holdfast, close } = await scene();
+  const id = await ordered(holdfast);
+  const before = await holdfast.history(id);
+  const run = await holdfast.archive.run();
+  assert.deepEqual(run, { due: 1, archived: 1, removed: 1, failed: 0 });
+  assert.equal(await holdfast.read(id), undefined);
+  const found = await holdfast.archive.get(id);
+  assert.ok(found !== undefined);
+  assert.deepEqual([found.status, found.key, found.tags], ['completed', 'Order-17 Bern', ['vip']]);
+  const record = JSON.parse(await text(holdfast, id, 'record.json')) as Record<string, unknown>;
+  assert.deepEqual(record['input'], { item: 'chair' });
+  assert.equal(record['status'], 'completed');
+  assert.match(String(record['endedAt']), /^\d{4}-\d\d-\d\dT.*Z$/);
+  const history = JSON.parse(await text(holdfast, id, 'history.json')) as readonly object[];
+  assert.equal(history.length, before.length);
+  const steps = JSON.parse(await text(holdfast, id, 'steps.json')) as readonly {
+    readonly call: string;
+    readonly outcome: string;
+  }[];
+  assert.deepEqual(
+    steps.map(({ call, outcome }) => [call, outcome]),
+    [
+      ['step:price#1', 'completed'],
+      ['attach:invoice <1>.txt#1', 'completed'],
+      ['await:note#1', 'completed'],
+    ],
+  );
+  const large = found.documents.find(({ name }) => name.startsWith('payloads/'));
+  assert.ok((large?.bytes ?? 0) > 100_000, 'a large value is a document of its own');
+  const invoice = found.documents.find(({ title }) => title === 'invoice <1>.txt');
+  assert.equal(await text(holdfast, id, invoice?.name ?? ''), 'chair: 17');
+  assert.match(await text(holdfast, id, 'awaits.json'), /"by": "olga"/);
+  assert.match(await text(holdfast, id, 'report.md'), /^# order: completed/);
+  for (const query of ['order', 'ORDER bern', '17']) {
+    const { items } = await holdfast.archive.search(query);
+    assert.deepEqual(
+      items.map((each) => each.id),
+      [id],
+      query,
+    );
+  }
+  assert.deepEqual((await holdfast.archive.search('ord')).items, []);
+  assert.equal((await holdfast.archive.verify(id))?.kind, 'intact');
+  await close();
+});
+
+test('F-9: what others wrote is text in the report, and a dead letter is told', async () => {
+  const { holdfast, close } = await scene();
+  const id = await ordered(holdfast, true);
+  assert.equal((await holdfast.archive.run()).removed, 1);
+  const report = await text(holdfast, id, 'report.md');
+  assert.match(report, /## Dead letter/);
+  assert.match(report, /\\\| no &lt;b>stock&lt;\/b> \\\|/);
+  await close();
+});
+
+test('F-9: documents that were changed or lost are named', async () => {
+  const { holdfast, folder, close } = await scene();
+  const id = await ordered(holdfast);
+  await holdfast.archive.run();
+  const { place = '' } = (await holdfast.archive.get(id)) ?? {};
+  await writeFile(join(folder, place, 'history.json'), '[]');
+  await rm(join(folder, place, 'report.md'));
+  assert.deepEqual(await holdfast.archive.verify(id), {
+    kind: 'damaged',
+    damages: [
+      { document: 'history.json', why: 'changed' },
+      { document: 'report.md', why: 'missing' },
+    ],
+  });
+  await writeFile(join(folder, place, 'manifest.json'), '{}');
+  assert.deepEqual(await holdfast.archive.verify(id), {
+    kind: 'damaged',
+    damages: [{ document: 'manifest.json', why: 'changed' }],
+  });
+  await assert.rejects(holdfast.archive.get(id), { code: 'archive-damaged' });
+  await close();
+});
+
+test('F-9: archiving the same again writes the same to the same place', async () => {
+  const { holdfast, archive, folder, close } = await scene();
+  const id = await ordered(holdfast);
+  const written: ArchiveDocument[] = [];
+  const failing: Archive = {
+    ...archive,
+    async put(document) {
+      written.push(document);
+      await archive.put(document);
+      if (document.path.endsWith('manifest.json')) throw new Error('too late');
+    },
+  };
+  const other = new Holdfast({
+    store: holdfast.store,
+    retention: { archive: failing, keepMs: NOTHING_KEPT },
+  });
+  assert.deepEqual(await other.archive.run(), { due: 1, archived: 0, removed: 0, failed: 1 });
+  assert.notEqual(await holdfast.read(id), undefined);
+  assert.equal((await holdfast.archive.run()).removed, 1);
+  const { place = '', documents = [] } = (await holdfast.archive.get(id)) ?? {};
+  for (const { path, bytes } of written) {
+    assert.deepEqual(await readFile(join(folder, path)), Buffer.from(bytes), path);
+    assert.ok(path.startsWith(`${place}/`), path);
+  }
+  assert.equal(written.length, documents.length + 1);
+  const days = await readdir(join(folder, 'default'));
+  assert.equal((await readdir(join(folder, 'default', days[0] ?? ''))).length, 1);
+  await other.close();
+  await close();
+});
+
+test('F-9: what a codec sealed is archived as it reads it, or as it is stored where it may not or cannot', async () => {
+  const codec = aesCodec([{ id: 'a', key: Buffer.alloc(32, 7) }]);
+  for (const decode of [true, false]) {
+    const { holdfast, folder, close } = await scene({ codec }, decode);
+    const id = await ordered(holdfast);
+    assert.equal((await holdfast.archive.run()).removed, 1);
+    const { place = '', documents = [] } = (await holdfast.archive.get(id)) ?? {};
+    const all = await Promise.all(documents.map(({ name }) => readFile(join(folder, place, name))));
+    const isReadable = all.some((bytes) => bytes.includes('chair'));
+    assert.equal(isReadable, decode);
+    assert.equal((await holdfast.archive.verify(id))?.kind, 'intact');
+    await close();
+  }
+});
+
+test('F-1: a process that was told nothing removes nothing, and says what it lacks', async () => {
+  const { holdfast, close } = await scene();
+  const id = await ordered(holdfast);
+  const other = new Holdfast({ store: holdfast.store });
+  await assert.rejects(other.archive.run(), { code: 'archive-missing' });
+  assert.notEqual(await other.read(id), undefined);
+  await holdfast.archive.run();
+  assert.equal((await other.archive.list()).items.length, 1);
+  await assert.rejects(other.archive.get(id), { code: 'archive-missing' });
+  await other.close();
+  await close();
+});
+
+test('F-1: what a project says wins, name by name, and null is for ever', async () => {
+  const { holdfast, close } = await scene();
+  const name = 'default' as never;
+  await holdfast.store.access.putProject({ name, settings: { keepMs: { completed: null } } });
+  const id = await ordered(holdfast);
+  assert.deepEqual(await holdfast.archive.run(), { due: 0, archived: 0, removed: 0, failed: 0 });
+  assert.notEqual(await holdfast.read(id), undefined);
+  await holdfast.store.access.putProject({ name, settings: { keepMs: { failed: null } } });
+  assert.equal((await holdfast.archive.run()).removed, 1);
+  await close();
+});

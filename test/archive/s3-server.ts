@@ -1,0 +1,77 @@
+// A real S3-compatible server on loopback, with a gate in front of it that can be closed, stalled, or full.
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, request } from 'node:http';
+import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+interface S3rver {
+  run(): Promise<AddressInfo>;
+  close(): Promise<void>;
+}
+
+type S3rverClass = new (options: object) => S3rver;
+
+const S3RVER = createRequire(import.meta.url)('s3rver') as S3rverClass;
+
+export const CREDENTIALS = { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' } as const;
+export const BUCKET = 'archive';
+
+/** What becomes of the next requests: `cut` in the middle of one. */
+export type GateMode = 'open' | 'down' | 'stalled' | 'full' | 'cut';
+
+export interface S3ForTests {
+  readonly url: string;
+  /** From the n-th request that writes on, counted from now. */
+  turn(mode: GateMode, afterWrites?: number): void;
+  close(): Promise<void>;
+}
+
+const FULL = '<?xml version="1.0"?><Error><Code>XMinioStorageFull</Code></Error>';
+
+export async function s3ForTests(): Promise<S3ForTests> {
+  const directory = await mkdtemp(join(tmpdir(), 'hf-s3-'));
+  const server = new S3RVER({
+    ...{ address: '127.0.0.1', port: 0, silent: true, directory },
+    allowMismatchedSignatures: false,
+    configureBuckets: [{ name: BUCKET }],
+  });
+  const { port } = await server.run();
+  let mode: GateMode = 'open';
+  let left = 0;
+  const gate = createServer((incoming, outgoing) => {
+    if (incoming.method === 'PUT') left -= 1;
+    const now = left < 0 ? mode : 'open';
+    if (now === 'down') return incoming.destroy();
+    if (now === 'stalled') return undefined;
+    if (now === 'full') {
+      incoming.resume();
+      return outgoing.writeHead(507).end(FULL);
+    }
+    const { method, url, headers } = incoming;
+    const onward = request({ host: '127.0.0.1', port, method, path: url, headers }, (answer) => {
+      // It was stored, and nobody is told.
+      if (now === 'cut') return incoming.destroy();
+      outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
+      return answer.pipe(outgoing);
+    });
+    onward.on('error', () => incoming.destroy());
+    return incoming.pipe(onward);
+  });
+  await new Promise<void>((listening) => gate.listen(0, '127.0.0.1', listening));
+  return {
+    url: `http://127.0.0.1:${(gate.address() as AddressInfo).port}`,
+    turn(next, afterWrites = 0) {
+      mode = next;
+      left = afterWrites;
+    },
+    async close() {
+      gate.closeAllConnections();
+      gate.close();
+      await server.close();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { openS3Archive, type S3ArchiveOptions } from '../../src/archive/s3.ts';
+import { Holdfast } from '../../src/engine/holdfast.ts';
+import { pipeline } from '../../src/engine/pipeline.ts';
+import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { freshSqliteFile } from '../services/sqlite-file.ts';
+import { BUCKET, CREDENTIALS, type GateMode, s3ForTests } from './s3-server.ts';
+
+const s3 = await s3ForTests();
+after(() => s3.close());
+
+const open = (options: Partial<S3ArchiveOptions> = {}) =>
+  openS3Archive({ url: s3.url, bucket: BUCKET, timeoutMs: 1_000, ...CREDENTIALS, ...options });
+
+const note = pipeline({ name: 'note', run: (ctx, n: number) => ctx.step('n', () => n) });
+const COUNT = 12;
+
+async function withEnded(
+  run: (store: CoordinatorStore, ids: readonly string[]) => Promise<void>,
+): Promise<void> {
+  const { file, remove } = await freshSqliteFile();
+  const store = await openSqliteStore({ file });
+  const holdfast = new Holdfast({ store });
+  await holdfast.worker({ pipelines: [note], pollMs: 20 });
+  const handles = await Promise.all(
+    Array.from({ length: COUNT }, (_, n) => holdfast.submit(note, n, { key: `note ${n}` })),
+  );
+  await Promise.all(handles.map((each) => each.result()));
+  await holdfast.close();
+  try {
+    await run(
+      store,
+      handles.map(({ id }) => id),
+    );
+  } finally {
+    await store.close();
+    await remove();
+  }
+}
+
+test('F-9: an object is what was put, under a prefix too, and what is not there is not there', async () => {
+  for (const prefix of ['', 'deep/er', 'deep/er/']) {
+    const archive = await open(prefix === '' ? {} : { prefix });
+    const bytes = Buffer.from('{"ü":1}');
+    await archive.put({ path: 'default/a.json', type: 'application/json', bytes });
+    await archive.put({ path: 'default/a.json', type: 'application/json', bytes });
+    assert.deepEqual(await archive.get('default/a.json'), new Uint8Array(bytes));
+    assert.equal(await archive.get('default/b.json'), undefined);
+  }
+});
+
+test('F-11: wrong credentials and a bucket that is not there are said, without the secret', async () => {
+  const document = { path: 'a.json', type: 'application/json', bytes: Buffer.from('{}') };
+  const wrong = await open({ accessKeyId: 'NOBODY', secretAccessKey: 'not-the-secret' });
+  await assert.rejects(wrong.put(document), (error: Error) => {
+    assert.match(error.message, /InvalidAccessKeyId/);
+    assert.doesNotMatch(error.message, /not-the-secret/);
+    return true;
+  });
+  const elsewhere = await open({ bucket: 'not-there' });
+  await assert.rejects(elsewhere.put(document), /NoSuchBucket/);
+  await assert.rejects(elsewhere.get('a.json'), /NoSuchBucket/);
+});
+
+for (const mode of ['down', 'stalled', 'full', 'cut'] satisfies readonly GateMode[]) {
+  for (const writes of [0, 4, 23]) {
+    test(`F-11: storage that is ${mode} after ${writes} writes loses nothing, and all of it is archived once afterwards`, () =>
+      withEnded(async (store, ids) => {
+        const archive = await open({ prefix: `${mode}-${writes}`, timeoutMs: 300 });
+        const keepMs = { completed: 0 };
+        const holdfast = new Holdfast({ store, retention: { archive, keepMs } });
+        s3.turn(mode, writes);
+        await assert.rejects(holdfast.archive.run(), { code: 'archive-unavailable' });
+        s3.turn('open');
+        let kept = 0;
+        for (const id of ids) {
+          if ((await holdfast.read(id)) !== undefined) kept += 1;
+          else assert.equal((await holdfast.archive.verify(id))?.kind, 'intact');
+        }
+        assert.ok(kept > 0);
+        const { removed, cursor } = await holdfast.archive.run();
+        assert.deepEqual([removed, cursor], [kept, undefined]);
+        const { items } = await holdfast.archive.list();
+        assert.deepEqual(items.map(({ id }) => id).sort(), [...ids].sort());
+        for (const id of ids) {
+          assert.equal((await holdfast.archive.verify(id))?.kind, 'intact');
+        }
+        await holdfast.close();
+      }));
+  }
+}
