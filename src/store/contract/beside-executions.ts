@@ -6,4 +6,5 @@ export type { AwaitStore } from './await-store.ts';
 export type { ReconcileStore } from './reconcile-store.ts';
 export type { RepairStore } from './repair-store.ts';
 export type { ScheduleStore } from './schedule-store.ts';
+export type { SealStore } from './seal-store.ts';
 export type { TemplateStore } from './template-store.ts';

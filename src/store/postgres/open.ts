@@ -30,6 +30,7 @@ import { listCarried } from './list-carried.ts';
 import { listLeases } from './list-leases.ts';
 import { listSessions } from './list-sessions.ts';
 import { knownMigrations, migrate } from './migrate.ts';
+import { refuseSealed, sealsOf } from './move/open.ts';
 import { openSession } from './open-session.ts';
 import { raiseEpoch } from './raise-epoch.ts';
 import { type Gaps, readEvents } from './read-events.ts';
@@ -67,6 +68,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   });
   try {
     await migrate(pool, database, { schema, migrations: knownMigrations() });
+    await refuseSealed(database, schema);
     await database.transaction((queries) => adopt(queries, policy));
     const durability = await describeDurability(pool);
     // Through a pooler that shares connections nobody can listen; hints then stay in this process.
@@ -104,6 +106,7 @@ function storeOf(
     leases: leasesOf(parts),
     executions: parts.opened.executions,
     access: accessOf(parts.database),
+    seals: sealsOf(parts.database),
     raiseEpoch: (request) => raiseEpoch(parts.database, request),
     onHint: (listener) => parts.hints.listen(listener),
     close: () => {

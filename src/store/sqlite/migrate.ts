@@ -10,6 +10,7 @@ export const MIGRATIONS: readonly string[] = [
   '0001-leases.sql',
   '0002-executions.sql',
   '0003-access.sql',
+  '0005-seal.sql',
 ];
 
 export const SCHEMA_VERSION: number = MIGRATIONS.length;
