@@ -3,12 +3,14 @@
 
 export interface MovedTable {
   readonly name: string;
+  /** A row may have megabytes. */
+  readonly isLarge?: true;
 }
 
 /** In this order: what is named by others comes first. */
 export const MOVED_TABLES: readonly MovedTable[] = [
   { name: 'session' },
-  { name: 'lease' },
+  { name: 'lease', isLarge: true },
   { name: 'flap' },
   { name: 'event' },
   { name: 'execution' },
@@ -17,8 +19,8 @@ export const MOVED_TABLES: readonly MovedTable[] = [
   { name: 'place' },
   { name: 'rate' },
   { name: 'label' },
-  { name: 'attachment' },
-  { name: 'blob' },
+  { name: 'attachment', isLarge: true },
+  { name: 'blob', isLarge: true },
   { name: 'errand' },
   { name: 'template' },
   { name: 'schedule' },
@@ -33,9 +35,15 @@ export const MOVED_TABLES: readonly MovedTable[] = [
   { name: 'access_key' },
 ];
 
+/** How many are in memory at a time. */
+export function rowsAtOnce({ isLarge }: MovedTable): number {
+  return isLarge === true ? 8 : 200;
+}
+
 export type SqlStore = 'sqlite' | 'postgres';
 
-export interface LeftTable extends MovedTable {
+export interface LeftTable {
+  readonly name: string;
   readonly why: string;
   /** Only this store has it. */
   readonly only?: SqlStore;

@@ -76,6 +76,7 @@ const OF_FAULTS: Readonly<Record<string, number>> = {
   'execution-unknown': 404,
   'redrive-impossible': 409,
   'codec-missing': 409,
+  'store-sealed': 503,
 };
 
 /** Total: what nobody expected is a 500 that says nothing of the inside. */

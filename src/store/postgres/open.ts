@@ -30,7 +30,8 @@ import { listCarried } from './list-carried.ts';
 import { listLeases } from './list-leases.ts';
 import { listSessions } from './list-sessions.ts';
 import { knownMigrations, migrate } from './migrate.ts';
-import { refuseSealed, sealsOf } from './move/open.ts';
+import { sealsOf } from './move/open.ts';
+import { refuseSealed } from './move/seal.ts';
 import { openSession } from './open-session.ts';
 import { raiseEpoch } from './raise-epoch.ts';
 import { type Gaps, readEvents } from './read-events.ts';
@@ -68,7 +69,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   });
   try {
     await migrate(pool, database, { schema, migrations: knownMigrations() });
-    await refuseSealed(database, schema);
+    await refuseSealed(database);
     await database.transaction((queries) => adopt(queries, policy));
     const durability = await describeDurability(pool);
     // Through a pooler that shares connections nobody can listen; hints then stay in this process.

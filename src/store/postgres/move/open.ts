@@ -1,6 +1,4 @@
-import { describeSeal } from '../../../execution/seal.ts';
 import { systemClock } from '../../../support/clock.ts';
-import { StoreSealed } from '../../../support/fault.ts';
 import { systemRandom } from '../../../support/random.ts';
 import { systemTimers } from '../../../support/timer.ts';
 import type { SealStore } from '../../contract/seal-store.ts';
@@ -20,10 +18,4 @@ export function sealsOf(database: Database): SealStore {
       persistently(SURROUNDINGS, () => database.transaction((queries) => unseal(queries, request))),
     read: () => readSeal(database),
   };
-}
-
-/** M-7: whoever would start on it is told at once, not at its first write. */
-export async function refuseSealed(database: Database, schema: string): Promise<void> {
-  const found = await readSeal(database);
-  if (found !== undefined) throw new StoreSealed(`Schema "${schema}": ${describeSeal(found)}`);
 }

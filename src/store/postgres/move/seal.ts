@@ -6,6 +6,7 @@ import {
   sealCause,
 } from '../../../execution/seal.ts';
 import type { Instant } from '../../../support/clock.ts';
+import { StoreSealed } from '../../../support/fault.ts';
 import type { SealAnswer, SealRequest } from '../../contract/seal-store.ts';
 import { PREVIOUS_CODES, SAGA_CODES, STATUS_CODES } from '../../execution-rows.ts';
 import { sealedTables } from '../../moved-tables.ts';
@@ -87,6 +88,12 @@ const END_ALL = statement(`
 export async function readSeal(queries: Queries): Promise<Seal | undefined> {
   const [row] = await queries.rows<{ sealed: string | null }>(READ, []);
   return row?.sealed ? (JSON.parse(row.sealed) as Seal) : undefined;
+}
+
+/** Instead of whatever else would be said: at the start (M-7), and where a refusal was read from what the seal ended. */
+export async function refuseSealed(queries: Queries): Promise<void> {
+  const found = await readSeal(queries);
+  if (found !== undefined) throw new StoreSealed(describeSeal(found));
 }
 
 export async function lockAll(queries: Queries): Promise<void> {
