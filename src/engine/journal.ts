@@ -21,7 +21,7 @@ import type {
   Transact,
   Transacted,
 } from '../store/contract/execution-store.ts';
-import { OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
+import { OutcomeUnknown, StoreSealed, StoreUnavailable } from '../support/fault.ts';
 import { jittered } from '../support/random.ts';
 import { atEndOfTurn } from '../support/timer.ts';
 import type { EngineConfig } from './config.ts';
@@ -372,12 +372,20 @@ export class Journal {
     return undefined;
   }
 
+  /** M-1: the claim ended with the seal; what is left to do is done where the store was moved to. */
+  #leaveSealed(fault: StoreSealed): undefined {
+    if (this.#isClosed) return;
+    this.close();
+    this.#events.lost(fault);
+  }
+
   /** Undefined when the session is over before the store has answered. Throws what will never change. */
   async #untilAnswered<Answer>(call: () => Promise<Answer>): Promise<Answer | undefined> {
     for (let pauseMs: number = RETRY_MS.first; ; pauseMs = Math.min(pauseMs * 2, RETRY_MS.max)) {
       try {
         return await call();
       } catch (fault) {
+        if (fault instanceof StoreSealed) return this.#leaveSealed(fault);
         if (!(fault instanceof StoreUnavailable) && !(fault instanceof OutcomeUnknown)) throw fault;
       }
       if (this.#over.aborted) return undefined;

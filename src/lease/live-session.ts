@@ -1,7 +1,7 @@
 // A session as its process has it: opened once, kept alive by its keeper, carrying any number of
 // leases, ended once. `signal` aborts when it is over for good; a lapse is not that.
 
-import { Fault, InvalidInput, StoreUnavailable } from '../support/fault.ts';
+import { Fault, InvalidInput, StoreSealed, StoreUnavailable } from '../support/fault.ts';
 import { type AcquireOptions, type AcquireOutcome, acquireLease } from './acquire-lease.ts';
 import { momentOf } from './authority.ts';
 import { DECLARED_EXITS, type DeclaredExit } from './exit.ts';
@@ -120,7 +120,7 @@ class LiveSession implements Session {
     this.#core = core;
     this.ttlMs = opened.ttlMs;
     this.#sourceOf = opened.sourceOf;
-    core.lost = (refusal) => this.#lose(refusal);
+    core.lost = (why) => this.#lose(why);
     this.#keeper = new Keeper(core, opened);
     this.#keeper.start(opened.authorityMs, sentAt);
     core.endedAbove = (detail) => this.#loseWithParent(detail);
@@ -205,8 +205,8 @@ class LiveSession implements Session {
     });
   }
 
-  #lose(refusal: SessionRefusal): void {
-    this.#loseFor(describeRefusal(refusal));
+  #lose(why: SessionRefusal | StoreSealed): void {
+    this.#loseFor(why instanceof StoreSealed ? why.message : describeRefusal(why));
   }
 
   #loseWithParent(detail: string): void {

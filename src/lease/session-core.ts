@@ -3,6 +3,7 @@
 
 import { type Instant, toInstant } from '../support/clock.ts';
 import { EventLoopLag } from '../support/event-loop-lag.ts';
+import { StoreSealed } from '../support/fault.ts';
 import { jittered } from '../support/random.ts';
 import { type Authority, elapsedMs, type Moment, momentOf } from './authority.ts';
 import { Disowned, isFinal } from './disowned.ts';
@@ -71,7 +72,7 @@ export class SessionCore {
   /** Authority that another thread has obtained and this one has not been told of yet. */
   undelivered: () => number = () => 0;
   /** For the session: an answer, to whatever call, says that it is over for good. */
-  lost: (refusal: SessionRefusal) => void = () => undefined;
+  lost: (why: SessionRefusal | StoreSealed) => void = () => undefined;
   /** For the session: one above it is over, and it with it (H-1). */
   endedAbove: (detail: string) => void = () => undefined;
   /** For the keeper: authority above it has lapsed or come back (H-2). */
@@ -186,6 +187,7 @@ export class SessionCore {
     const answer = await callStore(request.call, Math.max(TRY_MS_MIN, base / 2), timers).catch(
       (fault: unknown) => {
         this.trouble(`${operation}: ${causeOf(fault)}`);
+        if (fault instanceof StoreSealed) this.lost(fault);
         throw fault;
       },
     );

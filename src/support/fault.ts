@@ -46,3 +46,12 @@ export class StoreCorrupt extends Fault {
     super('store-corrupt', message, options);
   }
 }
+
+/** The store was moved elsewhere and takes no writes any more. Trying again will not help: use the new one. */
+export class StoreSealed extends Fault {
+  override readonly name = 'StoreSealed';
+
+  constructor(message: string, options?: ErrorOptions) {
+    super('store-sealed', message, options);
+  }
+}

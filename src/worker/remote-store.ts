@@ -49,6 +49,7 @@ export function remoteStore(parts: RemoteParts): CoordinatorStore {
     executions: executionsOf(link, bell),
     leases: onlyWith('leases', {}),
     access: onlyWith('access', {}),
+    seals: onlyWith('seals', {}),
     raiseEpoch: () => notHere('raiseEpoch'),
     onHint: () => () => undefined,
     close: async () => bell.close(),

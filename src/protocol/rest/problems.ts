@@ -79,6 +79,7 @@ const OF_FAULTS: Readonly<Record<string, number>> = {
   'codec-missing': 409,
   'archive-missing': 409,
   'archive-damaged': 409,
+  'store-sealed': 503,
 };
 
 function isAway(error: unknown): error is Fault {

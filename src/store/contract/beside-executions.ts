@@ -7,4 +7,5 @@ export type { ReconcileStore } from './reconcile-store.ts';
 export type { RepairStore } from './repair-store.ts';
 export type { RetentionStore } from './retention-store.ts';
 export type { ScheduleStore } from './schedule-store.ts';
+export type { SealStore } from './seal-store.ts';
 export type { TemplateStore } from './template-store.ts';

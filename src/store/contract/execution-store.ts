@@ -5,7 +5,7 @@
 //
 // Like the kernel's ports, a store answers with unions and throws only StoreUnavailable (known not
 // applied), OutcomeUnknown (may have been applied; the same call may be repeated, and is answered as
-// if it were the first) and StoreCorrupt.
+// if it were the first), StoreCorrupt and, by whatever writes, StoreSealed (M-1).
 
 import type { OpenAwait } from '../../execution/await.ts';
 import type { DeadLetter } from '../../execution/dead-letter.ts';
@@ -39,6 +39,7 @@ import type {
   RepairStore,
   RetentionStore,
   ScheduleStore,
+  SealStore,
   TemplateStore,
 } from './beside-executions.ts';
 
@@ -46,6 +47,7 @@ import type {
 export interface CoordinatorStore extends KernelStore {
   readonly executions: ExecutionStore;
   readonly access: AccessStore;
+  readonly seals: SealStore;
 }
 
 export interface ExecutionStore

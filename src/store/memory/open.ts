@@ -18,6 +18,7 @@ import { inspectSession } from './inspect-session.ts';
 import { listCarried } from './list-carried.ts';
 import { listLeases } from './list-leases.ts';
 import { listSessions } from './list-sessions.ts';
+import { unlessSealed } from './move/open.ts';
 import { openSession } from './open-session.ts';
 import { raiseEpoch } from './raise-epoch.ts';
 import { readEvents } from './read-events.ts';
@@ -41,17 +42,18 @@ export function openMemoryStore(options: MemoryStoreOptions = {}): CoordinatorSt
   rejectUnknownOptions('openMemoryStore', options, ['policy', 'clock']);
   const policy = resolvePolicy(options.policy);
   const state = new MemoryState(options.clock ?? systemClock, policy);
-  const { executions, close } = openExecutions(state);
+  const { executions, seals, close } = openExecutions(state);
   return {
     kind: 'memory',
     policy,
     durability: 'until the process ends',
     hintsReach: 'all-processes',
-    sessions: sessionsOf(state),
-    leases: leasesOf(state),
+    sessions: unlessSealed(state, sessionsOf(state)),
+    leases: unlessSealed(state, leasesOf(state)),
     executions,
-    access: accessOf(state),
-    raiseEpoch: async (request) => raiseEpoch(state, request),
+    access: unlessSealed(state, accessOf(state)),
+    seals,
+    ...unlessSealed(state, raisingOf(state)),
     onHint(listener) {
       state.hints.add(listener);
       return () => state.hints.delete(listener);
@@ -61,6 +63,10 @@ export function openMemoryStore(options: MemoryStoreOptions = {}): CoordinatorSt
       close();
     },
   };
+}
+
+function raisingOf(state: MemoryState): Pick<CoordinatorStore, 'raiseEpoch'> {
+  return { raiseEpoch: async (request) => raiseEpoch(state, request) };
 }
 
 function sessionsOf(state: MemoryState): SessionStore {

@@ -2,6 +2,7 @@
 // decision, and writes the result down in the same turn of the event loop, which is what makes it
 // atomic. It is durable for as long as the process lives.
 
+import type { Seal } from '../../execution/seal.ts';
 import type { TermView } from '../../lease/decide/term.ts';
 import type { LeaseEvent, NewEvent } from '../../lease/event.ts';
 import { FENCE_ORIGIN, type Fence, isIssuable, toFence } from '../../lease/fence.ts';
@@ -29,6 +30,8 @@ export class MemoryState {
   readonly hints: Set<(key: LeaseKey) => void> = new Set();
   lastIssued: number = FENCE_ORIGIN;
   halted: Fence | undefined;
+  /** Moved elsewhere: nothing is written any more (M-1). */
+  sealed: Seal | undefined;
 
   readonly #clock: StoreClock;
   #eventSeq = 0;

@@ -53,6 +53,13 @@ const REPEAT_MS_MAX = 10_000;
 
 const PAUSE_MS_MAX = 250;
 
+/** Faults that are not about one item of a flush. */
+const OF_ALL: ReadonlySet<string> = new Set([
+  'store-unavailable',
+  'outcome-unknown',
+  'store-sealed',
+]);
+
 /** Lost races for a unique key: with a newer snapshot the loser sees the winner. */
 const CLASHES_MAX = 5;
 
@@ -143,7 +150,7 @@ export class Committer<Item, Answer> {
         else this.#succeed(queued, answer);
       }
     } catch (fault) {
-      const mayBeOne = !(fault instanceof StoreUnavailable) && !(fault instanceof OutcomeUnknown);
+      const mayBeOne = !(fault instanceof Fault && OF_ALL.has(fault.code));
       if (batch.length === 1 || !mayBeOne) {
         for (const queued of batch) this.#failing(queued)(fault);
         return;

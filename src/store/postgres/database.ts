@@ -3,7 +3,13 @@
 
 import { createHash } from 'node:crypto';
 import type { Client, ClientBase, Pool, PoolClient, PoolConfig, QueryResultRow } from 'pg';
-import { Fault, InvalidInput, OutcomeUnknown, StoreUnavailable } from '../../support/fault.ts';
+import {
+  Fault,
+  InvalidInput,
+  OutcomeUnknown,
+  StoreSealed,
+  StoreUnavailable,
+} from '../../support/fault.ts';
 
 /** One SQL text, prepared once per connection. Written with `hf.` for the schema and `hf_now()`. */
 export interface Statement {
@@ -178,6 +184,9 @@ export function quoteIdentifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
+/** With which the triggers of a seal refuse. */
+export const SEALED_STATE = 'HFSLD';
+
 /** What a driver error means for the caller: was it done, or not, or is that unknown? */
 export function toFault(cause: unknown): Fault {
   if (cause instanceof Fault) return cause;
@@ -191,6 +200,7 @@ export function toFault(cause: unknown): Fault {
       'Text that is stored in PostgreSQL must not contain the character NUL.',
     );
   }
+  if (state === SEALED_STATE) return new StoreSealed(what, { cause });
   if (error.severity === 'ERROR') {
     // The server answered with an error, so the statement and its transaction did not happen.
     return /^(40|53|55|57|58|25006|08)/.test(state)

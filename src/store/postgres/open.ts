@@ -29,6 +29,8 @@ import { listCarried } from './list-carried.ts';
 import { listLeases } from './list-leases.ts';
 import { listSessions } from './list-sessions.ts';
 import { knownMigrations, migrate } from './migrate.ts';
+import { sealsOf } from './move/open.ts';
+import { refuseSealed } from './move/seal.ts';
 import { openSession } from './open-session.ts';
 import { openPool } from './pooler.ts';
 import { raiseEpoch } from './raise-epoch.ts';
@@ -66,6 +68,7 @@ export async function openPostgresStore(given: PostgresStoreOptions): Promise<Co
   });
   try {
     await migrate(pool, database, { schema, migrations: knownMigrations() });
+    await refuseSealed(database);
     await database.transaction((queries) => adopt(queries, policy));
     const durability = await describeDurability(pool);
     // Through a pooler that shares connections nobody can listen; hints then stay in this process.
@@ -103,6 +106,7 @@ function storeOf(
     leases: leasesOf(parts),
     executions: parts.opened.executions,
     access: accessOf(parts.database),
+    seals: sealsOf(parts.database),
     raiseEpoch: (request) => raiseEpoch(parts.database, request),
     onHint: (listener) => parts.hints.listen(listener),
     close: () => {

@@ -2,22 +2,26 @@
 
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { InvalidInput, StoreUnavailable } from '../../support/fault.ts';
+import { describeSeal } from '../../execution/seal.ts';
+import { InvalidInput, StoreSealed, StoreUnavailable } from '../../support/fault.ts';
 import { jittered } from '../../support/random.ts';
 import { Connection, type Durability, isBusy, toFault } from './connection.ts';
 import type { DatabaseConfig } from './database.ts';
 import { loadMigrations, migrate } from './migrate.ts';
+import { readSeal } from './move/seal.ts';
 
 export interface StoreFile {
   readonly file: string;
   readonly durability: Durability;
+  /** For moves and seals: a sealed file is opened too. */
+  readonly evenSealed?: boolean;
 }
 
 const LOCKED_PAUSE_MS = 10;
 
 /** Others may be opening the same new file: each step can find it locked, and is tried again. */
 export async function connect(
-  { file, durability }: StoreFile,
+  { file, durability, evenSealed = false }: StoreFile,
   config: DatabaseConfig,
 ): Promise<Connection> {
   await checkPlace(file);
@@ -29,6 +33,7 @@ export async function connect(
       // The skip must survive what it protects against, so it is written before FULL is given up.
       connection.configure('full');
       migrate(connection, file, migrations);
+      if (!evenSealed) refuseSealed(connection, file);
       skipFences(connection, durability);
       connection.configure(durability);
       return connection;
@@ -53,8 +58,14 @@ const FENCES_SKIPPED = 2 ** 20;
 function skipFences(connection: Connection, durability: Durability): void {
   if (durability === 'normal') connection.execute('update meta set lossy = 1 where lossy = 0');
   connection.execute(
-    `update meta set fence = fence + ${FENCES_SKIPPED} where id = 1 and lossy = 1`,
+    `update meta set fence = fence + ${FENCES_SKIPPED} where id = 1 and lossy = 1 and sealed is null`,
   );
+}
+
+/** M-7: whoever would start on it is told at once, not at its first write. */
+function refuseSealed(connection: Connection, file: string): void {
+  const seal = readSeal(connection);
+  if (seal !== undefined) throw new StoreSealed(`"${file}": ${describeSeal(seal)}`);
 }
 
 /** SQLite says "unable to open database file" to all of these. */

@@ -3,7 +3,7 @@
 
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { assert } from '../../support/assert.ts';
-import { StoreCorrupt, StoreUnavailable } from '../../support/fault.ts';
+import { StoreCorrupt, StoreSealed, StoreUnavailable } from '../../support/fault.ts';
 
 /** Safe integers, text, bytes, null. node:sqlite has no booleans: 0 and 1. */
 export type Parameters = Readonly<Record<string, SQLInputValue>>;
@@ -204,12 +204,16 @@ export function isConflict(error: unknown): boolean {
   return resultCode(error) === CONSTRAINT;
 }
 
+/** How the sentence begins with which the triggers of a seal refuse. */
+const SEALED = 'This store is sealed';
+
 /** For errors of work that is known not to have been applied. Other errors stay what they are. */
 export function toFault(error: unknown): unknown {
   const code = resultCode(error);
   if (code === undefined) return error;
   const message = error instanceof Error ? error.message : String(error);
   const options = { cause: error };
+  if (code === CONSTRAINT && message.startsWith(SEALED)) return new StoreSealed(message, options);
   switch (code) {
     case CORRUPT:
     case NOT_A_DATABASE:

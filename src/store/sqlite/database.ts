@@ -9,10 +9,16 @@
 //   - An operation that throws is undone and rejected alone. The first pass has no savepoints, since
 //     throwing is a bug or a failing disk; after a throw the flush is repeated with one per operation.
 
+import { describeSeal, type Seal } from '../../execution/seal.ts';
 import type { LeaseKey } from '../../lease/names.ts';
 import type { LeasePolicy } from '../../lease/policy.ts';
 import type { Clock, Instant } from '../../support/clock.ts';
-import { OutcomeUnknown, StoreCorrupt, StoreUnavailable } from '../../support/fault.ts';
+import {
+  OutcomeUnknown,
+  StoreCorrupt,
+  StoreSealed,
+  StoreUnavailable,
+} from '../../support/fault.ts';
 import { jittered, type Random } from '../../support/random.ts';
 import type { Timers } from '../../support/timer.ts';
 import { StoreClock } from '../store-clock.ts';
@@ -37,8 +43,8 @@ const BUSY_PAUSE_MS_MAX = 3;
 
 type Operation = (transaction: Transaction, request: unknown) => unknown;
 
-/** What an operation is for: commits with an execution verb in them are counted (X-24). */
-type Subject = 'leases' | 'executions';
+/** What an operation is for: commits with an execution verb in them are counted (X-24), a seal stops all but its own. */
+type Subject = 'leases' | 'executions' | 'seals';
 
 interface Queued {
   readonly operation: Operation;
@@ -50,7 +56,7 @@ interface Queued {
   waitedMs: number;
 }
 
-const READ_CLOCK = 'select clock_at from meta where id = 1';
+const READ_META = 'select clock_at, sealed from meta where id = 1';
 
 const KEEP_CLOCK = `
   update meta
@@ -95,6 +101,11 @@ export class Database {
     request: Request,
   ): Promise<Answer> {
     return this.#enqueue(verb as Operation, request, 'executions') as Promise<Answer>;
+  }
+
+  /** For the verbs of seals, which a seal does not stop. */
+  operate<Answer>(operation: (transaction: Transaction) => Answer): Promise<Answer> {
+    return this.#enqueue(operation as Operation, undefined, 'seals') as Promise<Answer>;
   }
 
   #enqueue(operation: Operation, request: unknown, subject: Subject): Promise<unknown> {
@@ -146,7 +157,7 @@ export class Database {
   #snapshot<Answer>(operation: (transaction: ReadTransaction) => Answer): Answer {
     this.#connection.run('begin');
     try {
-      const now = this.#clock.read(this.#readClock());
+      const now = this.#clock.read(this.#readMeta().clock_at);
       return operation(new Transaction(this.#connection, this.#config.policy, now));
     } finally {
       if (this.#connection.isInTransaction) this.#connection.run('rollback');
@@ -199,8 +210,11 @@ export class Database {
   }
 
   /** In a transaction that has just begun; leaves none behind. */
-  #commit(batch: readonly Queued[]): void {
-    const transaction = new Transaction(this.#connection, this.#config.policy, this.#tick());
+  #commit(taken: readonly Queued[]): void {
+    const { sealed, clock_at } = this.#readMeta();
+    const batch = sealed === null ? taken : this.#admit(taken, sealed);
+    const now = this.#tick(clock_at, sealed === null);
+    const transaction = new Transaction(this.#connection, this.#config.policy, now);
     const performed = this.#isolates
       ? this.#performIsolated(batch, transaction)
       : this.#performTogether(batch, transaction);
@@ -219,6 +233,13 @@ export class Database {
     for (const queued of performed) queued.resolve(queued.answer);
     this.#ring(hints);
     if (transaction.rings) this.#ringAll();
+  }
+
+  /** M-1. The tables refuse by themselves what writes; this says it of everything, in the same words. */
+  #admit(taken: readonly Queued[], sealed: string): readonly Queued[] {
+    const fault = new StoreSealed(describeSeal(JSON.parse(sealed) as Seal));
+    for (const queued of taken) if (queued.subject !== 'seals') queued.reject(fault);
+    return taken.filter(({ subject }) => subject === 'seals');
   }
 
   /** Undefined when one threw: everything is undone and queued again, to be performed one by one. */
@@ -335,17 +356,16 @@ export class Database {
   }
 
   /** The time of this transaction, kept in it (C-2). */
-  #tick(): Instant {
-    const highWater = this.#readClock();
+  #tick(highWater: number, isKept: boolean): Instant {
     const now = this.#clock.read(highWater);
-    if (now > highWater) this.#connection.run(KEEP_CLOCK, { now });
+    if (isKept && now > highWater) this.#connection.run(KEEP_CLOCK, { now });
     return now;
   }
 
-  #readClock(): number {
-    const row = this.#connection.get<{ clock_at: number }>(READ_CLOCK);
+  #readMeta(): { readonly clock_at: number; readonly sealed: string | null } {
+    const row = this.#connection.get<{ clock_at: number; sealed: string | null }>(READ_META);
     if (row === undefined) throw new StoreCorrupt('The row of table "meta" is missing.');
-    return row.clock_at;
+    return row;
   }
 }
 

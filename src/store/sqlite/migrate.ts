@@ -12,6 +12,7 @@ export const MIGRATIONS: readonly string[] = [
   '0002-executions.sql',
   '0003-access.sql',
   '0004-archive.sql',
+  '0005-seal.sql',
 ];
 
 export const SCHEMA_VERSION: number = MIGRATIONS.length;

@@ -23,6 +23,7 @@ import { inspectSession } from './inspect-session.ts';
 import { listCarried } from './list-carried.ts';
 import { listLeases } from './list-leases.ts';
 import { listSessions } from './list-sessions.ts';
+import { sealsOf } from './move/open.ts';
 import { openSession } from './open-session.ts';
 import { raiseEpoch } from './raise-epoch.ts';
 import { readEvents } from './read-events.ts';
@@ -73,6 +74,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Coor
     leases: leasesOf(database),
     executions: executionsOf(database),
     access: accessOf(database),
+    seals: sealsOf(database),
     raiseEpoch: (request) => database.write((tx) => raiseEpoch(tx, request)),
     onHint: (listener) => database.listen(listener),
     close: () => database.close(),

@@ -6,6 +6,7 @@
 import { auditCases } from './audit/index.ts';
 import { awaitCases } from './awaits/index.ts';
 import type { ExecutionCase } from './contract-case.ts';
+import { movingCases } from './moving/index.ts';
 import { ownershipCases } from './ownership/index.ts';
 import { readCases } from './reads/index.ts';
 import { repairCases } from './repair/index.ts';
@@ -30,4 +31,5 @@ export const executionContract: readonly ExecutionCase[] = [
   ...repairCases,
   ...auditCases,
   ...retentionCases,
+  ...movingCases,
 ];

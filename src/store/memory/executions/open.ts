@@ -1,4 +1,6 @@
 import type { ExecutionStore } from '../../contract/execution-store.ts';
+import type { SealStore } from '../../contract/seal-store.ts';
+import { sealsOf, unlessSealed } from '../move/open.ts';
 import type { MemoryState } from '../state.ts';
 import { answer } from './answer.ts';
 import { archived, listArchived } from './archived.ts';
@@ -49,10 +51,11 @@ import { transact } from './transact.ts';
 
 export function openExecutions(kernel: MemoryState): {
   readonly executions: ExecutionStore;
+  readonly seals: SealStore;
   close(): void;
 } {
   const state = new ExecutionState(kernel);
-  const executions: ExecutionStore = {
+  const executions: ExecutionStore = unlessSealed(kernel, {
     submit: async (request) => submit(state, request),
     claim: async (request) => claim(state, request),
     carried: async (session) => carried(state, session),
@@ -117,7 +120,7 @@ export function openExecutions(kernel: MemoryState): {
       state.rings.add(listener);
       return () => state.rings.delete(listener);
     },
-  };
+  });
   STATES.set(executions, state);
-  return { executions, close: () => state.rings.clear() };
+  return { executions, seals: sealsOf(state), close: () => state.rings.clear() };
 }

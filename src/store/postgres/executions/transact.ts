@@ -7,6 +7,7 @@ import { InvalidInput } from '../../../support/fault.ts';
 import type { Transact, Transacted } from '../../contract/execution-store.ts';
 import { type Attempted, type Queries, statement } from '../database.ts';
 import { haltIfAhead } from '../halt.ts';
+import { refuseSealed } from '../move/seal.ts';
 import { lend } from './lent-connection.ts';
 import type { Parts } from './parts.ts';
 import { appendEvents, saveExecution } from './rows.ts';
@@ -23,7 +24,10 @@ export async function transact<Result>(
     if (refusal !== undefined) return { keep: false, result: { kind: 'refused', ...refusal } };
     return runWork(queries, { client, request, view });
   }, parts.boundaries);
-  if (answer.kind === 'refused') await haltIfAhead(parts.database, request.fence, answer);
+  if (answer.kind === 'refused') {
+    await refuseSealed(parts.database);
+    await haltIfAhead(parts.database, request.fence, answer);
+  }
   const isHeard = request.children !== undefined || request.awaits !== undefined;
   if (answer.kind === 'recorded' && isHeard) parts.bell.ring();
   return answer;

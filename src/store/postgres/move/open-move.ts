@@ -1,0 +1,54 @@
+// A schema opened for a move: sealed or not.
+
+import { resolvePolicy } from '../../../lease/policy.ts';
+import type { Instant } from '../../../support/clock.ts';
+import { rejectUnknownOptions } from '../../../support/options.ts';
+import type { MoveStore } from '../../contract/move-store.ts';
+import { adopt } from '../adopt-server.ts';
+import {
+  describeDurability,
+  loadDriver,
+  OPTION_NAMES,
+  type PostgresStoreOptions,
+  poolConfig,
+  schemaOf,
+} from '../connect.ts';
+import { Database, STORE_NOW_SQL, statement } from '../database.ts';
+import { knownMigrations, migrate } from '../migrate.ts';
+import { dump } from './dump.ts';
+import { load } from './load.ts';
+import { sealsOf } from './open.ts';
+import { readSeal } from './seal.ts';
+
+const NOW = statement('select hf_now() as now');
+
+export async function openPostgresMove(options: PostgresStoreOptions): Promise<MoveStore> {
+  rejectUnknownOptions('openPostgresMove', options, OPTION_NAMES);
+  const schema = schemaOf(options);
+  const pg = await loadDriver();
+  const pool = new pg.Pool(poolConfig(options, pg));
+  pool.on('error', () => undefined); // An idle connection that breaks is replaced by the pool.
+  const nowSql = options.nowSql ?? STORE_NOW_SQL;
+  // Inserts are made for so many rows as there are: to prepare them would only fill the server.
+  const database = new Database(pool, { schema, nowSql, prepare: false });
+  try {
+    const migrations = knownMigrations();
+    await migrate(pool, database, { schema, migrations });
+    const isOpen = (await readSeal(database)) === undefined;
+    const policy = resolvePolicy(options.policy);
+    if (isOpen) await database.transaction((queries) => adopt(queries, policy));
+    await describeDurability(pool);
+    return {
+      kind: 'postgres',
+      schema: migrations.map(({ name }) => name),
+      seals: sealsOf(database),
+      now: async () => (await database.rows<{ now: Instant }>(NOW, []))[0]?.now ?? (0 as Instant),
+      dump: (visit) => dump({ database, schema }, visit),
+      load: (request) => load({ database, schema }, request),
+      close: () => pool.end(),
+    };
+  } catch (fault) {
+    await pool.end();
+    throw fault;
+  }
+}

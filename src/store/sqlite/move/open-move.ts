@@ -1,0 +1,50 @@
+// A file opened for a move: sealed or not.
+
+import { resolvePolicy } from '../../../lease/policy.ts';
+import { systemClock } from '../../../support/clock.ts';
+import { systemRandom } from '../../../support/random.ts';
+import { systemTimers } from '../../../support/timer.ts';
+import type { MoveStore } from '../../contract/move-store.ts';
+import { connect } from '../connect.ts';
+import { Connection, toFault } from '../connection.ts';
+import { Database } from '../database.ts';
+import { MIGRATIONS } from '../migrate.ts';
+import { dump } from './dump.ts';
+import { load } from './load.ts';
+import { sealsOf } from './open.ts';
+
+const BUSY_MS = 10_000;
+
+export async function openSqliteMove(file: string): Promise<MoveStore> {
+  const surroundings = { clock: systemClock, timers: systemTimers, random: systemRandom };
+  const config = { ...surroundings, policy: resolvePolicy(undefined), busyTimeoutMs: BUSY_MS };
+  // However it was opened before: a seal must survive what it protects against.
+  const connected = await connect({ file, durability: 'full', evenSealed: true }, config);
+  const database = new Database(connected, config);
+  return {
+    kind: 'sqlite',
+    schema: MIGRATIONS.map((name) => name.replace(/\.sql$/, '')),
+    seals: sealsOf(database),
+    now: () => database.read(({ now }) => now),
+    dump: (visit) => alone(file, (connection) => dump(connection, visit)),
+    load: (request) => alone(file, (connection) => load(connection, systemClock, request)),
+    close: () => database.close(),
+  };
+}
+
+/** On a connection of its own, which may wait: this process has nothing else to do. */
+async function alone<Result>(
+  file: string,
+  work: (connection: Connection) => Promise<Result>,
+): Promise<Result> {
+  const connection = new Connection(file);
+  try {
+    connection.configure('full');
+    connection.execute(`pragma busy_timeout = ${BUSY_MS}`);
+    return await work(connection);
+  } catch (error) {
+    throw toFault(error);
+  } finally {
+    connection.close();
+  }
+}

@@ -1,0 +1,19 @@
+import type { UnsealAnswer, UnsealRequest } from '../../contract/seal-store.ts';
+import { raiseEpoch } from '../raise-epoch.ts';
+import type { Transaction } from '../transaction.ts';
+import { openTables, readSeal } from './seal.ts';
+
+const FORGET = `
+  update meta
+     set sealed = null
+   where id = 1`;
+
+export function unseal(tx: Transaction, request: UnsealRequest): UnsealAnswer {
+  const was = readSeal(tx);
+  if (was === undefined) return { kind: 'refused', why: 'not-sealed' };
+  openTables(tx);
+  tx.run(FORGET);
+  const { actor, reason } = request;
+  const { epoch } = raiseEpoch(tx, { actor, reason: `unsealed: ${reason}` });
+  return { kind: 'unsealed', epoch, was };
+}

@@ -1,0 +1,5 @@
+import type { ExecutionCase } from '../contract-case.ts';
+import { sealedCases } from './sealed.ts';
+import { whatWasHeldCases } from './what-was-held.ts';
+
+export const movingCases: readonly ExecutionCase[] = [...sealedCases, ...whatWasHeldCases];
