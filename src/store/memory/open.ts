@@ -41,7 +41,7 @@ export function openMemoryStore(options: MemoryStoreOptions = {}): CoordinatorSt
   rejectUnknownOptions('openMemoryStore', options, ['policy', 'clock']);
   const policy = resolvePolicy(options.policy);
   const state = new MemoryState(options.clock ?? systemClock, policy);
-  const { executions, close } = openExecutions(state);
+  const { executions, state: kept, close } = openExecutions(state);
   return {
     kind: 'memory',
     policy,
@@ -50,7 +50,7 @@ export function openMemoryStore(options: MemoryStoreOptions = {}): CoordinatorSt
     sessions: sessionsOf(state),
     leases: leasesOf(state),
     executions,
-    access: accessOf(state),
+    access: accessOf(kept),
     raiseEpoch: async (request) => raiseEpoch(state, request),
     onHint(listener) {
       state.hints.add(listener);

@@ -47,6 +47,7 @@ import { transact } from './transact.ts';
 
 export function openExecutions(kernel: MemoryState): {
   readonly executions: ExecutionStore;
+  readonly state: ExecutionState;
   close(): void;
 } {
   const state = new ExecutionState(kernel);
@@ -113,5 +114,5 @@ export function openExecutions(kernel: MemoryState): {
     },
   };
   STATES.set(executions, state);
-  return { executions, close: () => state.rings.clear() };
+  return { executions, state, close: () => state.rings.clear() };
 }
