@@ -35,6 +35,7 @@ import type {
   Audited,
   AuditStore,
   AwaitStore,
+  CensusStore,
   ReconcileStore,
   RepairStore,
   ScheduleStore,
@@ -57,7 +58,8 @@ export interface ExecutionStore
     AwaitStore,
     RepairStore,
     AuditStore,
-    ReconcileStore {
+    ReconcileStore,
+    CensusStore {
   /** Somebody else sees to schedules, deadlines, awaits and bulk acts: a coordinator. */
   readonly isTended?: boolean;
   /** Calls back when something may have become ready or may have ended. It may be lost, late or wrong. */

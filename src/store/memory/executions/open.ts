@@ -8,6 +8,7 @@ import { getBlob, putBlob } from './blobs.ts';
 import { cancel } from './cancel.ts';
 import { cancelAwait } from './cancel-await.ts';
 import { carried } from './carried.ts';
+import { depth, inFlight } from './census.ts';
 import { children } from './children.ts';
 import { claim } from './claim.ts';
 import { deadLetter, deadLetterGroups, deadLetters } from './dead-letters.ts';
@@ -108,6 +109,8 @@ export function openExecutions(kernel: MemoryState): {
     noteRefusals: async (batch) => noteRefusals(state, batch),
     refusals: async (query) => refusals(state, query),
     reconcile: async (request) => reconcile(state, request),
+    inFlight: async (query) => inFlight(state, query),
+    depth: async (query) => depth(state, query),
     onRing(listener) {
       state.rings.add(listener);
       return () => state.rings.delete(listener);

@@ -1,3 +1,4 @@
+import type { CensusStore } from '../../contract/census-store.ts';
 import type { ExecutionStore, OwnerWrite } from '../../contract/execution-store.ts';
 import type { Database } from '../database.ts';
 import { answer } from './answer.ts';
@@ -8,6 +9,7 @@ import { getBlob, putBlob } from './blobs.ts';
 import { cancel } from './cancel.ts';
 import { cancelAwait } from './cancel-await.ts';
 import { carried } from './carried.ts';
+import { depth, inFlight } from './census.ts';
 import { children } from './children.ts';
 import { deadLetter, deadLetterGroups, deadLetters } from './dead-letters.ts';
 import { expireAwaits } from './expire-awaits.ts';
@@ -115,10 +117,18 @@ export function executionsOf(database: Database): ExecutionStore {
     noteRefusals: (batch) => database.perform(noteRefusals, batch),
     refusals: (query) => database.read((tx) => refusals(tx, query)),
     reconcile: (request) => reconcile(database, request),
+    ...countsOf(database),
     onRing(listener) {
       database.rings.add(listener);
       return () => database.rings.delete(listener);
     },
+  };
+}
+
+function countsOf(database: Database): CensusStore {
+  return {
+    inFlight: (query) => database.read((tx) => inFlight(tx, query)),
+    depth: (query) => database.read((tx) => depth(tx, query)),
   };
 }
 
