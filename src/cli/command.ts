@@ -91,6 +91,20 @@ export function wholeText(flag: string, text: string | undefined, min = 0): numb
   return Number(text);
 }
 
+const UNITS_MS: Readonly<Record<string, number>> = {
+  ...{ ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 },
+};
+
+/** How long, as people write it: `90d`, `12h`, `30m`, `45s`, `500ms`. */
+export function durationText(flag: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const [, count, unit = ''] = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text) ?? [];
+  if (count === undefined) {
+    throw new UsageProblem(`--${flag} takes a time such as 90d, 12h, 30m or 45s; got "${text}".`);
+  }
+  return Number(count) * (UNITS_MS[unit] ?? 1);
+}
+
 /** The logs that were named. What is not there is found out when it is opened. */
 export function logsOf(spec: CommandSpec, typed: Typed): readonly string[] {
   if (typed.words.length === 0) throw new UsageProblem(`Which log? ${spec.usage}`);
@@ -102,7 +116,7 @@ export function logsOf(spec: CommandSpec, typed: Typed): readonly string[] {
   return typed.words;
 }
 
-export function refuseWords({ usage }: CommandSpec, { words }: Typed): void {
+export function refuseWords({ usage }: Pick<CommandSpec, 'usage'>, { words }: Typed): void {
   const [word] = words;
   if (word === undefined) return;
   throw new UsageProblem(`"${word}" is one word too many: ${usage}`);
@@ -110,7 +124,7 @@ export function refuseWords({ usage }: CommandSpec, { words }: Typed): void {
 
 /** What must be said, in order; more than that is too much. */
 export function wordsOf<const Names extends readonly string[]>(
-  { usage }: CommandSpec,
+  { usage }: Pick<CommandSpec, 'usage'>,
   { words }: Typed,
   names: Names,
 ): { readonly [At in keyof Names]: string } {
@@ -123,6 +137,34 @@ export function wordsOf<const Names extends readonly string[]>(
     throw new UsageProblem(`"${words[names.length]}" is one word too many: ${usage}`);
   }
   return words as unknown as { readonly [At in keyof Names]: string };
+}
+
+/** A command of several: the first word says which, and the rest is its own. */
+export interface Verb {
+  readonly usage: string;
+  execute(typed: Typed): Promise<ExitCode>;
+}
+
+/** Without a word it is the first. */
+export function verbsOf(
+  what: string,
+  verbs: Readonly<Record<string, Verb>>,
+  flags: CommandSpec['flags'],
+): CommandSpec {
+  const names = Object.keys(verbs);
+  return {
+    usage: Object.values(verbs)
+      .map(({ usage }) => usage)
+      .join('\n'),
+    flags,
+    choices: names,
+    async execute(typed) {
+      const [name = names[0] ?? '', ...words] = typed.words;
+      const verb = Object.hasOwn(verbs, name) ? verbs[name] : undefined;
+      if (verb === undefined) throw unknown(`"${what}" command`, name, names);
+      return verb.execute({ ...typed, words });
+    },
+  };
 }
 
 /** Several in one, with commas between them. */

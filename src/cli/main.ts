@@ -57,9 +57,12 @@ function explain(fault: unknown): string {
 /** What the coordinator has looked at and refused is an answer. */
 const NOES: ReadonlySet<number> = new Set([404, 409, 410, 412, 422]);
 
+/** It is another coordinator than was meant, or not set up for this: nothing was looked at. */
+const NOT_ASKED: ReadonlySet<string> = new Set(['route-unknown', 'admin-off', 'admin-elsewhere']);
+
 function codeOf(fault: unknown): ExitCode {
   const isNo = fault instanceof CallRefused && NOES.has(fault.status);
-  return isNo && fault.code !== 'route-unknown' ? 1 : 2;
+  return isNo && !NOT_ASKED.has(fault.code) ? 1 : 2;
 }
 
 // Whoever reads the output may have seen enough, as `head` does.

@@ -106,10 +106,7 @@ function announce(config: Config, { server, store, log }: Announced): void {
     store: `${store.kind} ${String(hidden('store', config.store))}`,
     survives: store.durability,
     auth: config.auth,
-    admin:
-      config.admin === 'off'
-        ? 'off (--admin main, or a listener: --admin 127.0.0.1:7434)'
-        : config.admin,
+    admin: adminTold(config.admin),
     pid: process.pid,
   });
   if (firstKey !== undefined) {
@@ -132,6 +129,11 @@ function announce(config: Config, { server, store, log }: Announced): void {
       'Set tls.keyFile and tls.certFile, or put a proxy in front and set trustProxy.',
     ]);
   }
+}
+
+function adminTold(admin: string): string {
+  if (admin === 'off') return 'off (--admin main, or a listener: --admin 127.0.0.1:7434)';
+  return `${admin === 'main' ? 'on' : `on ${admin}`} (holdfast projects, holdfast keys)`;
 }
 
 function isLocal(url: string): boolean {

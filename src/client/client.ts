@@ -21,12 +21,14 @@ import { ArchiveCalls } from './archive.ts';
 import { Awaits } from './awaits.ts';
 import { type CallOptions, CallRefused, type Page } from './calls.ts';
 import { readEvents, type ServerEvent } from './event-source.ts';
+import { followed, type Seen, type WatchOptions } from './follow.ts';
 import { Leases, Sessions } from './operations.ts';
 import { Schedules, Templates } from './plans.ts';
 import { Records } from './records.ts';
 import { DeadLetters, Jobs } from './repair.ts';
 
 export { type CallOptions, CallRefused, type Page } from './calls.ts';
+export type { Seen, WatchOptions } from './follow.ts';
 
 export interface ClientOptions {
   /** Of the coordinator, such as http://127.0.0.1:7433. */
@@ -183,19 +185,23 @@ export class Executions {
   }
 
   /** Its history as it happens, from `after` on, until its end. A connection that broke is made again. */
-  async *watch(
-    id: string,
-    options: { readonly after?: number; readonly signal?: AbortSignal } = {},
-  ): AsyncGenerator<HistoryMessage> {
-    const { signal } = options;
-    for (let after = options.after ?? 0; signal?.aborted !== true; ) {
-      const asked = { query: { after }, ...(signal && { signal }) };
-      for await (const event of readEvents(this.#client, `/v1/executions/${id}/events`, asked)) {
-        if (event.event === 'end') return;
-        after = Number(event.id);
-        yield event.data as HistoryMessage;
-      }
+  async *watch(id: string, options: WatchOptions = {}): AsyncGenerator<HistoryMessage> {
+    for await (const seen of this.#seen(id, { ...options, progress: false })) {
+      if (seen.kind === 'event') yield seen.event;
     }
+  }
+
+  /** As `watch`, with its progress between the events. */
+  live(id: string, options: WatchOptions = {}): AsyncGenerator<Seen> {
+    return this.#seen(id, { ...options, progress: true });
+  }
+
+  #seen(
+    id: string,
+    { after = 0, progress, ...rest }: WatchOptions & { readonly progress: boolean },
+  ): AsyncGenerator<Seen> {
+    const query = progress ? { progress } : {};
+    return followed(this.#client, { path: `${pathOf(id)}/events`, query, after, ...rest });
   }
 
   explain(id: string): Promise<Static<typeof explanation>> {

@@ -7,6 +7,7 @@ import type {
   RevokeBody,
   SessionInFull,
   SessionMessage,
+  WorkerMessage,
 } from '../protocol/messages/operations.ts';
 import { type Calls, type Page, type PageQuery, part } from './calls.ts';
 
@@ -17,8 +18,8 @@ export class Sessions {
     this.#client = client;
   }
 
-  /** The project's workers that came by this API. */
-  workers(page: PageQuery = {}): Promise<Page<SessionMessage>> {
+  /** Of the project; for keys of all projects also those that work for all. */
+  workers(page: PageQuery = {}): Promise<Page<WorkerMessage>> {
     return this.#client.call('/v1/workers', { query: { ...page } });
   }
 

@@ -2,9 +2,12 @@
 
 import type { AuditAct, AuditFacts, AuditStamp } from '../execution/audit.ts';
 import type { AuditId } from '../execution/names.ts';
+import { systemClock } from '../support/clock.ts';
 import { boundedText } from '../support/options.ts';
+import { systemRandom } from '../support/random.ts';
 import type { EngineConfig } from './config.ts';
 import type { Acting } from './holdfast-types.ts';
+import { ExecutionIds } from './ids.ts';
 
 /** When the caller names nobody. */
 export const NOBODY = 'unknown';
@@ -34,4 +37,14 @@ export function checkedActing(said: Pick<Acting, 'by' | 'reason'>): {
   boundedText('by', by, ACTOR_BYTES_MAX);
   if (reason !== '') boundedText('reason', reason, REASON_BYTES_MAX);
   return { by, reason };
+}
+
+const ids: ExecutionIds = new ExecutionIds(systemClock, systemRandom);
+
+/** For acts that no engine does: on access keys, which are the deployment's. */
+export function stampOutside(
+  act: AuditAct,
+  said: Pick<Acting, 'by' | 'reason'> & { readonly about?: AuditFacts },
+): AuditStamp {
+  return stampOf({ ids }, act, said);
 }

@@ -3,9 +3,27 @@
 
 import { openSession, type Session } from '../lease/live-session.ts';
 import type { KernelStore } from '../lease/port.ts';
+import type { SessionMetadata } from '../lease/session.ts';
 import type { Timers } from '../support/timer.ts';
 import type { EngineConfig } from './config.ts';
 import type { WorkerSettings } from './worker-options.ts';
+
+/** What a session says of itself when it is a worker's: which kind, and what it runs. */
+export const WORKER_KIND = 'holdfast.worker';
+export const WORKER_PIPELINES = 'holdfast.pipelines';
+
+export type WorkerKind = 'embedded' | 'remote' | 'coordinator';
+
+/** Pipelines of the engine's own begin so. */
+const OWN_PREFIX = 'holdfast.';
+/** Too many names are left out: they are for people. */
+const PIPELINES_CHARS_MAX = 1_024;
+
+export function workerMetadata(kind: WorkerKind, pipelines: readonly string[]): SessionMetadata {
+  const names = pipelines.filter((name) => !name.startsWith(OWN_PREFIX)).join(' ');
+  const isShort = names.length > 0 && names.length <= PIPELINES_CHARS_MAX;
+  return { [WORKER_KIND]: kind, ...(isShort ? { [WORKER_PIPELINES]: names } : {}) };
+}
 
 export interface WorkerSession {
   readonly session: Session;
@@ -15,7 +33,7 @@ export interface WorkerSession {
 
 export async function openWorkerSession(
   config: EngineConfig,
-  settings: Pick<WorkerSettings, 'owner' | 'ttlMs'>,
+  settings: Pick<WorkerSettings, 'owner' | 'ttlMs' | 'pipelines'>,
   onNotice: () => void,
 ): Promise<WorkerSession> {
   const { clock, random } = config;
@@ -24,6 +42,7 @@ export async function openWorkerSession(
   const session = await openSession({
     store: noticing(config.store, onNotice),
     owner,
+    metadata: metadataOf(settings),
     ...(ttlMs === undefined ? {} : { ttlMs }),
     clock,
     timers,
@@ -36,6 +55,13 @@ export async function openWorkerSession(
       await session.orphan();
     },
   };
+}
+
+/** One without pipelines does what is done for all. A remote one is described by its coordinator. */
+function metadataOf({ pipelines }: Pick<WorkerSettings, 'pipelines'>): SessionMetadata {
+  const names = [...pipelines.keys()];
+  const isForAll = names.every((name) => name.startsWith(OWN_PREFIX));
+  return workerMetadata(isForAll ? 'coordinator' : 'embedded', names);
 }
 
 /** Timers that can end all at once. */

@@ -23,6 +23,9 @@ export type AuditAct =
   | 'resume-schedule'
   | 'remove-schedule'
   | 'put-template'
+  | 'make-key'
+  | 'recover-key'
+  | 'end-key'
   | 'note';
 
 export const AUDIT_ACTS: readonly AuditAct[] = [
@@ -31,17 +34,17 @@ export const AUDIT_ACTS: readonly AuditAct[] = [
   ...(['answer', 'extend-await', 'assign-await', 'cancel-await'] as const),
   ...(['bulk-cancel', 'bulk-redrive'] as const),
   ...(['put-schedule', 'pause-schedule', 'resume-schedule', 'remove-schedule'] as const),
-  ...(['put-template', 'note'] as const),
+  ...(['put-template', 'make-key', 'recover-key', 'end-key', 'note'] as const),
 ];
 
 /** What was acted on, within its project. */
 export interface AuditTarget {
-  readonly kind: 'execution' | 'interaction' | 'schedule' | 'template';
+  readonly kind: 'execution' | 'interaction' | 'schedule' | 'template' | 'access-key';
   readonly id: string;
 }
 
 export const AUDIT_TARGETS: readonly AuditTarget['kind'][] = [
-  ...(['execution', 'interaction', 'schedule', 'template'] as const),
+  ...(['execution', 'interaction', 'schedule', 'template', 'access-key'] as const),
 ];
 
 /** A few names and values: what acts change. */

@@ -6,16 +6,19 @@ import rateLimit from '@fastify/rate-limit';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { problemFrom, problemOf } from '../protocol/rest/problems.ts';
 import { type Coordinator, ProblemReply, type Reply, type Route } from '../protocol/rest/route.ts';
+import { adminProblem } from './admin-elsewhere.ts';
 import type { Gate } from './gate.ts';
 import type { ServerMetrics } from './metrics.ts';
 import { requireOwnHost } from './same-host.ts';
-import type { HttpLimits, ServerLog } from './server-options.ts';
+import type { HttpLimits, ServerLog, ServerOptions } from './server-options.ts';
 import { type Checks, checksOf } from './validators.ts';
 
 export interface HttpParts {
   readonly coordinator: Coordinator;
   readonly gate: Gate;
   readonly routes: readonly Route[];
+  /** Where the routes of admin are, for who asks for them where they are not. */
+  readonly admin: NonNullable<ServerOptions['admin']>;
   readonly limits: HttpLimits;
   readonly log: ServerLog;
   readonly metrics: ServerMetrics | undefined;
@@ -58,8 +61,11 @@ export async function openHttp(parts: HttpParts): Promise<FastifyInstance> {
   );
   app.setErrorHandler((error, _request, reply) => sendProblem(parts, reply, fromFastify(error)));
   app.setNotFoundHandler((request, reply) => {
-    const detail = `There is no ${request.method} ${request.url.split('?')[0]} here.`;
-    return sendProblem(parts, reply, new ProblemReply(404, 'route-unknown', detail));
+    const { method, url } = request;
+    const path = url.split('?')[0] ?? '';
+    const unknown = new ProblemReply(404, 'route-unknown', `There is no ${method} ${path} here.`);
+    const elsewhere = adminProblem(parts.admin, routes, { method, path });
+    return sendProblem(parts, reply, elsewhere ?? unknown);
   });
   app.addHook('onResponse', async (request, reply) => {
     const { name = 'none' } = request.routeOptions.config as { readonly name?: string };

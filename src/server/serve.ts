@@ -52,6 +52,7 @@ export async function openServer(given: ServerOptions): Promise<Server> {
       coordinator,
       gate,
       routes,
+      admin: options.admin ?? 'off',
       limits: { ...DEFAULT_HTTP_LIMITS, ...options.limits },
       log,
       metrics,

@@ -37,6 +37,10 @@ export function toStatus(code: number): Status {
 
 export const LANE_CODES: Readonly<Record<Lane, number>> = { interactive: 0, batch: 1 };
 
+export function laneOf(code: number): Lane {
+  return code === LANE_CODES.interactive ? 'interactive' : 'batch';
+}
+
 /** A bit each. */
 export const HOLD_BITS: Readonly<Record<Hold, number>> = { paused: 1, blocked: 2, 'behind-key': 4 };
 
@@ -139,7 +143,7 @@ export function toExecution(row: ExecutionRow): ExecutionRecord {
     id,
     project: row.project as ProjectName,
     pipeline: row.pipeline as ExecutionRecord['pipeline'],
-    lane: row.lane === LANE_CODES.interactive ? 'interactive' : 'batch',
+    lane: laneOf(row.lane),
     status: toStatus(row.status),
     input: row.input as ExecutionRecord['input'],
     lineage: id,

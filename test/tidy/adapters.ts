@@ -21,11 +21,11 @@ export const EXECUTION_FILES: readonly string[] = [
   ],
   ...['cancel', 'pause', 'resume', 'signal', 'maintain', 'read-execution', 'outcomes', 'history'],
   ...['list', 'children', 'attachments', 'blobs', 'deliver', 'gates', 'templates', 'schedules'],
-  ...['fire-schedule', 'audit', 'refusals', 'remove', 'archived'],
+  ...['fire-schedule', 'audit', 'refusals', 'remove', 'archived', 'census'],
 ].map((name) => `executions/${name}.ts`);
 
 /** The same for projects and access keys. */
-export const ACCESS_FILES: readonly string[] = ['open', 'projects', 'keys'].map(
+export const ACCESS_FILES: readonly string[] = ['open', 'projects', 'keys', 'end-key'].map(
   (name) => `access/${name}.ts`,
 );
 

@@ -78,5 +78,15 @@ export const REMOTE_COMMANDS: readonly Command[] = [
     async () => (await FROM.lists()).schedulesCommand,
   ),
   command('workers', 'who works for this project', async () => (await FROM.lists()).workersCommand),
+  command(
+    'projects',
+    'what a coordinator keeps apart: lists them, puts one',
+    async () => (await import('./projects.ts')).projectsCommand,
+  ),
+  command(
+    'keys',
+    'who may do what: lists keys, makes, rotates, revokes, recovers one',
+    async () => (await import('./keys.ts')).keysCommand,
+  ),
   command('leases', 'who holds what', async () => (await FROM.lists()).leasesCommand),
 ];

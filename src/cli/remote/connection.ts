@@ -29,13 +29,18 @@ export async function clientFor(typed: Typed): Promise<HoldfastClient> {
     throw new UsageProblem(`The coordinator's URL is such as ${URL_DEFAULT}; got "${url}".`);
   }
   const key = typed.text('access-key') ?? variables['HOLDFAST_KEY'];
-  const project = typed.text('project') ?? variables['HOLDFAST_PROJECT'];
+  const project = projectFor(typed);
   return new HoldfastClient({
     url,
     ...(key === undefined ? {} : { key }),
     ...(project === undefined ? {} : { project }),
     fetch: (target, init) => fetch(target, init).catch((cause: unknown) => unreachable(url, cause)),
   });
+}
+
+/** As it was said, by a flag or by the environment. */
+export function projectFor(typed: Typed): string | undefined {
+  return typed.text('project') ?? environmentWith('HOLDFAST_')['HOLDFAST_PROJECT'];
 }
 
 /** A misspelt HOLDFAST_URL would ask another coordinator than the one that was meant. */

@@ -54,7 +54,10 @@ export const schedulesCommand: CommandSpec = list({
 export const workersCommand: CommandSpec = list({
   path: '/v1/workers',
   usage: 'holdfast workers',
-  columns: ['id', 'owner', 'state', 'pipelines', 'openedAt', 'beatAt', 'remainingMs'],
+  columns: [
+    ...['id', 'kind', 'owner', 'state', 'pipelines', 'inFlight.interactive', 'inFlight.batch'],
+    ...['openedAt', 'beatAt', 'remainingMs'],
+  ],
 });
 
 export const leasesCommand: CommandSpec = list({

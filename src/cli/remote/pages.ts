@@ -1,6 +1,6 @@
 // Lists come in pages: one, or all of them one after the other.
 
-import type { Page } from '../../client/client.ts';
+import type { CallOptions, Page } from '../../client/client.ts';
 import {
   type CommandSpec,
   type ExitCode,
@@ -26,12 +26,14 @@ export interface Listing {
   readonly columns: readonly string[];
   /** Flags that go into the query. */
   readonly filters: readonly string[];
+  /** Into the query besides. */
+  readonly query?: NonNullable<CallOptions['query']>;
 }
 
 export async function showPages(
-  spec: CommandSpec,
+  spec: Pick<CommandSpec, 'usage'>,
   typed: Typed,
-  { path, columns, filters }: Listing,
+  { path, columns, filters, query = {} }: Listing,
 ): Promise<ExitCode> {
   refuseWords(spec, typed);
   const limit = wholeText('limit', typed.text('limit'), 1);
@@ -39,7 +41,9 @@ export async function showPages(
   const asked = Object.fromEntries(filters.map((name) => [name, listText(typed.text(name))]));
   let cursor = typed.text('cursor');
   do {
-    const page: Page<Row> = await client.call(path, { query: { ...asked, limit, cursor } });
+    const page: Page<Row> = await client.call(path, {
+      query: { ...query, ...asked, limit, cursor },
+    });
     if (typed.isSet('json')) for (const item of page.items) printLine(item);
     else printRows(page.items, columns);
     cursor = page.cursor;

@@ -48,10 +48,17 @@ const SECONDS_TO = 23;
 
 /** When, what, and what is known of it. */
 export function eventRow({ at, kind, name, body }: HistoryMessage): readonly string[] {
-  return [at.slice(SECONDS_FROM, SECONDS_TO), kind, name ?? '', noteOf(body)];
+  const what = isUndo(body) ? `undo ${name ?? ''}` : (name ?? '');
+  return [at.slice(SECONDS_FROM, SECONDS_TO), kind, what, noteOf(body)];
 }
 
-function noteOf(body: unknown): string {
+/** A compensation is a step in history, under the name of the step that it undoes; its key says so. */
+export function isUndo(body: unknown): boolean {
+  const { key } = (body ?? {}) as { readonly key?: unknown };
+  return typeof key === 'string' && key.startsWith('undo:');
+}
+
+export function noteOf(body: unknown): string {
   if (typeof body !== 'object' || body === null) return shownValue(body);
   const { failure, out, ...rest } = body as { failure?: { message?: string }; out?: unknown };
   if (typeof failure?.message === 'string') return failure.message;

@@ -1,78 +1,63 @@
-// holdfast watch: what happens to an execution, as it happens, until it has ended.
+// holdfast watch: what happens to an execution, as it happens, until it has ended. It is told, and does not ask:
+// one stream of events, which goes on after the last one seen when the connection was cut.
 
-import type { Executions, HoldfastClient } from '../../client/client.ts';
-import type { HistoryMessage, ResultMessage } from '../../protocol/messages/execution.ts';
-import { systemTimers } from '../../support/timer.ts';
-import { type CommandSpec, type ExitCode, type Typed, wordsOf } from '../command.ts';
-import { cut, plain, print, printLine } from '../screen.ts';
+import type { Seen } from '../../client/client.ts';
+import type { HistoryMessage } from '../../protocol/messages/execution.ts';
+import { type CommandSpec, type ExitCode, type Typed, UsageProblem, wordsOf } from '../command.ts';
+import { cut, plain, print, printLine, printProblem } from '../screen.ts';
 import { CONNECTION_FLAGS, clientFor } from './connection.ts';
-import { eventRow, shownValue, showResult } from './show.ts';
+import { eventRow, showResult } from './show.ts';
+import { progressText, StepTree } from './step-tree.ts';
 
 export const watchCommand: CommandSpec = {
-  usage: 'holdfast watch <id>',
-  flags: CONNECTION_FLAGS,
+  usage: 'holdfast watch <id> [--tree | --events] [--json]',
+  flags: {
+    tree: {
+      type: 'boolean',
+      what: 'its steps as a tree: live on a terminal, which is the default there; once at the end otherwise',
+    },
+    events: { type: 'boolean', what: 'each event on a line, also on a terminal' },
+    ...CONNECTION_FLAGS,
+  },
   execute,
 };
 
-/** How often history is asked for what is new; the end is waited for, not asked for. */
-const LOOK_MS = 500;
-const PAGE_MAX = 1_000;
-
 async function execute(typed: Typed): Promise<ExitCode> {
   const [id] = wordsOf(watchCommand, typed, ['execution']);
-  const client = await clientFor(typed);
-  const result = await follow(client, id, {
-    event: typed.isSet('json') ? printLine : printEvent,
-    progress: progressLine(),
-  });
-  return showResult(result, typed.isSet('json'));
+  const screen = screenOf(typed);
+  const { executions } = await clientFor(typed);
+  const onCut = ({ againInMs }: { readonly againInMs: number }): void =>
+    screen.say(`The connection was cut; it is made again in ${againInMs} ms.`);
+  for await (const seen of executions.live(id, { onCut })) screen.show(seen);
+  screen.end();
+  return showResult(await executions.result(id), typed.isSet('json'));
 }
 
 interface Screen {
-  event(event: HistoryMessage): void;
-  progress(text: string): void;
+  show(seen: Seen): void;
+  /** What is no part of what happened. */
+  say(text: string): void;
+  end(): void;
 }
 
-async function follow(client: HoldfastClient, id: string, screen: Screen): Promise<ResultMessage> {
-  const { executions } = client;
-  // One that is not known is refused here, before anything is waited for.
-  await executions.read(id);
-  const ended = new AbortController();
-  const result = executions.result(id).finally(() => ended.abort());
-  // It is awaited below; a fault of a look must not leave it unhandled.
-  result.catch(() => undefined);
-  let after = 0;
-  while (!ended.signal.aborted) {
-    after = await showNew(executions, { id, after, screen });
-    screen.progress(await progressOf(executions, id));
-    await systemTimers.pause(LOOK_MS, ended.signal);
+function screenOf(typed: Typed): Screen {
+  if (typed.isSet('tree') && typed.isSet('events')) {
+    throw new UsageProblem('--tree or --events: one of them.');
   }
-  await showNew(executions, { id, after, screen });
-  screen.progress('');
-  return result;
+  if (typed.isSet('json')) return lineScreen(printLine);
+  const isTerminal = process.stdout.isTTY === true;
+  if (typed.isSet('events') || !(isTerminal || typed.isSet('tree'))) return lineScreen(printEvent);
+  return new TreeScreen(isTerminal);
 }
 
-interface Looking {
-  readonly id: string;
-  readonly after: number;
-  readonly screen: Screen;
-}
-
-async function showNew(executions: Executions, { id, after, screen }: Looking): Promise<number> {
-  let seen = after;
-  for (;;) {
-    const events = await executions.history(id, { after: seen, limit: PAGE_MAX });
-    if (events.length > 0) screen.progress('');
-    for (const event of events) screen.event(event);
-    seen = events.at(-1)?.seq ?? seen;
-    if (events.length < PAGE_MAX) return seen;
-  }
-}
-
-async function progressOf(executions: Executions, id: string): Promise<string> {
-  if (process.stderr.isTTY !== true) return '';
-  const { status, progress, seq } = await executions.read(id);
-  return `${status} · ${seq} events${progress === undefined ? '' : ` · ${shownValue(progress)}`}`;
+function lineScreen(event: (event: HistoryMessage) => void): Screen {
+  return {
+    show(seen) {
+      if (seen.kind === 'event') event(seen.event);
+    },
+    say: printProblem,
+    end: () => undefined,
+  };
 }
 
 const WIDTHS = [12, 16, 20];
@@ -83,9 +68,51 @@ function printEvent(event: HistoryMessage): void {
   print(cut(cells.join('  ').trimEnd(), width));
 }
 
-/** The last line of a terminal, written over and over; nothing where there is none. */
-function progressLine(): (text: string) => void {
-  const { stderr } = process;
-  if (stderr.isTTY !== true) return () => undefined;
-  return (text) => stderr.write(`\r\u001b[K${cut(plain(text), stderr.columns)}`);
+/** On a terminal it is written over itself; elsewhere only what it is in the end. */
+class TreeScreen implements Screen {
+  readonly #isLive: boolean;
+  readonly #tree: StepTree = new StepTree();
+  #progress = '';
+  #said = '';
+  #height = 0;
+
+  constructor(isLive: boolean) {
+    this.#isLive = isLive;
+  }
+
+  show(seen: Seen): void {
+    if (seen.kind === 'event') this.#tree.add(seen.event);
+    else this.#progress = progressText(seen.progress);
+    this.#said = '';
+    this.#draw();
+  }
+
+  say(text: string): void {
+    this.#said = text;
+    if (this.#isLive) this.#draw();
+    else printProblem(text);
+  }
+
+  end(): void {
+    if (this.#isLive) return;
+    print(this.#lines().join('\n'));
+  }
+
+  #lines(): readonly string[] {
+    const head = [this.#tree.status, this.#progress].filter((part) => part !== '').join('  ');
+    return [head, ...this.#tree.lines()].filter((line) => line !== '');
+  }
+
+  #draw(): void {
+    if (!this.#isLive) return;
+    const { stdout } = process;
+    const all = [...this.#lines(), ...(this.#said === '' ? [] : [this.#said])];
+    // What does not fit on the screen could not be written over: the last of it is what moves.
+    const fitting =
+      all.length < stdout.rows ? all : [...all.slice(0, 1), ...all.slice(2 - stdout.rows)];
+    const up = this.#height === 0 ? '' : `\u001b[${this.#height}A`;
+    const lines = fitting.map((line) => `${cut(plain(line), stdout.columns)}\u001b[K\n`);
+    stdout.write(`${up}\r${lines.join('')}\u001b[J`);
+    this.#height = fitting.length;
+  }
 }

@@ -1,6 +1,7 @@
 // Sessions, workers and leases, as operators see them.
 
 import { type Static, Type } from 'typebox';
+import { LANES } from '../../execution/execution.ts';
 import { CLOSED, count, durationMs, fence, instant, limit, name, pageOf, uuid } from './words.ts';
 
 const STATES = ['alive', 'lapsed', 'overdue', 'ended'];
@@ -39,6 +40,24 @@ export const session = Type.Object(
 export type SessionMessage = Static<typeof session>;
 
 export const sessionPage = pageOf(session);
+
+export const worker = Type.Object(
+  {
+    ...session.properties,
+    kind: Type.Enum(['remote', 'embedded', 'coordinator'], {
+      description: 'By this API; in a process with the store; what a coordinator does for all.',
+    }),
+    inFlight: Type.Object(Object.fromEntries(LANES.map((lane) => [lane, count])), {
+      ...CLOSED,
+      description: 'What it runs now, by lane: of the project, or of all for keys of all projects.',
+    }),
+  },
+  CLOSED,
+);
+
+export type WorkerMessage = Static<typeof worker>;
+
+export const workerPage = pageOf(worker);
 
 export const sessionQuery = Type.Object(
   {

@@ -4,7 +4,7 @@ import { type ExecutionRecord, isTerminal } from '../../execution/execution.ts';
 import { hintQuery, streamQuery } from '../messages/events.ts';
 import { idParams } from '../messages/execution.ts';
 import { eventText, KEEP_ALIVE_MS, Pulse, Waiter } from './event-stream.ts';
-import { historyMessage } from './execution-message.ts';
+import { historyMessage, readable } from './execution-message.ts';
 import { executionFor } from './found.ts';
 import { type Coordinator, ProblemReply, type Route, route } from './route.ts';
 
@@ -23,13 +23,16 @@ const ofExecution = route({
   params: idParams,
   query: streamQuery,
   answers: {
-    200: { what: 'Events named by their kind, with their seq as id; `end` is the last.' },
+    200: {
+      what: 'Events named by their kind, with their seq as id; `progress` without one, if asked for; `end` is the last.',
+    },
   },
   async handle(coordinator, { params, query, caller, header, signal }) {
     const record = await executionFor(coordinator, caller, params.id);
     // The header wins: a browser that comes back sends it with the address it began with.
     const after = seqOf(header('last-event-id')) ?? query.after ?? 0;
-    return { status: 200, stream: historyOf(coordinator, record, { after, signal }) };
+    const told = { after, signal, progress: query.progress === true };
+    return { status: 200, stream: historyOf(coordinator, record, told) };
   },
 });
 
@@ -60,16 +63,23 @@ function seqOf(text: string | undefined): number | undefined {
   );
 }
 
+interface Told {
+  readonly after: number;
+  readonly signal: AbortSignal;
+  readonly progress: boolean;
+}
+
 async function* historyOf(
   { store, holdfast, clock, timers }: Coordinator,
   { id }: ExecutionRecord,
-  { after, signal }: { readonly after: number; readonly signal: AbortSignal },
+  { after, signal, progress }: Told,
 ): AsyncGenerator<string> {
   const listen = (ring: () => void): (() => void) => store.executions.onRing(ring);
   const waiter = new Waiter({ timers, signal, pollMs: POLL_MS, listen });
   const pulse = new Pulse(() => clock.monotonicMs());
   // So that whoever reads knows that it is there.
   yield pulse.said(': here\n\n');
+  let shown: string | undefined;
   try {
     for (let seq = after; !signal.aborted; ) {
       // Before its history: what ends it is part of that, and comes no later.
@@ -81,6 +91,11 @@ async function* historyOf(
         seq = event.seq;
       }
       if (events.length === PAGE) continue;
+      if (progress && record?.progress !== undefined && record.progress !== shown) {
+        shown = record.progress;
+        const data = await readable(holdfast, { progress: record.progress });
+        yield pulse.said(eventText({ event: 'progress', data }));
+      }
       if (record === undefined || isTerminal(record.status)) {
         yield eventText({ event: 'end', data: { status: record?.status ?? 'unknown' } });
         return;

@@ -3,6 +3,7 @@
 import { type AccessKey, isUsable, writeKey } from '../../access/access-key.ts';
 import { describeAccessRefusal } from '../../access/refusal.ts';
 import { newKey } from '../../access/secret.ts';
+import { stampOutside } from '../../engine/auditing.ts';
 import { type ProjectName, parseProject } from '../../execution/names.ts';
 import type { AddKey } from '../../store/contract/access-store.ts';
 import { formatInstant, toInstant } from '../../support/clock.ts';
@@ -40,6 +41,7 @@ const make = route({
     if (!caller.isOfAll && project !== caller.project) throw ofAnotherProject(caller);
     const made = await added(coordinator, {
       ...{ name: boundedText('name', name, 256), roles, createdBy: caller.name },
+      audit: stampOutside('make-key', { by: caller.name }),
       ...(project === undefined ? {} : { project }),
       ...(expiresInMs === undefined ? {} : { expiresInMs }),
     });
@@ -122,6 +124,7 @@ const rotate = route({
     // In this order: whoever is cut off in between has two keys, not none.
     const made = await added(coordinator, {
       ...{ name, roles, createdBy: caller.name },
+      audit: stampOutside('make-key', { by: caller.name, about: { rotates: old.id } }),
       ...(project === undefined ? {} : { project }),
       ...(expiresAt === undefined ? {} : { expiresInMs: expiresAt - createdAt }),
     });
@@ -154,7 +157,10 @@ async function endedBy(
   caller: Caller,
   { id, inMs }: { readonly id: string; readonly inMs: number },
 ): Promise<{ readonly endedAt: string; readonly changed: boolean }> {
-  const answer = await store.access.endKey({ id, inMs, ...scopeOf(caller) });
+  const answer = await store.access.endKey({
+    ...{ id, inMs, ...scopeOf(caller) },
+    audit: stampOutside('end-key', { by: caller.name }),
+  });
   if (answer.kind === 'refused') {
     throw new ProblemReply(404, answer.why, describeAccessRefusal(answer));
   }

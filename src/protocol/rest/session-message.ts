@@ -1,10 +1,13 @@
 // Sessions → messages, and whose they are.
 
+import { WORKER_KIND, WORKER_PIPELINES, type WorkerKind } from '../../engine/worker-session.ts';
+import { LANES } from '../../execution/execution.ts';
 import type { SessionInspection } from '../../lease/port.ts';
+import type { InFlight } from '../../store/contract/census-store.ts';
 import { formatInstant } from '../../support/clock.ts';
-import type { SessionMessage } from '../messages/operations.ts';
+import type { SessionMessage, WorkerMessage } from '../messages/operations.ts';
 import type { Caller } from './route.ts';
-import { PIPELINES, PROJECT } from './work-session.ts';
+import { PROJECT } from './work-session.ts';
 
 /** What came by no project's key is for keys of all projects. */
 export function maySee({ project, isOfAll }: Caller, { session }: SessionInspection): boolean {
@@ -14,7 +17,7 @@ export function maySee({ project, isOfAll }: Caller, { session }: SessionInspect
 export function sessionMessage(inspection: SessionInspection): SessionMessage {
   const { session, state, authorityMs, remainingMs } = inspection;
   const { id, owner, ttlMs, graceMs, metadata, end } = session;
-  const { [PROJECT]: project, [PIPELINES]: pipelines } = metadata;
+  const { [PROJECT]: project, [WORKER_PIPELINES]: pipelines } = metadata;
   return {
     ...{ id, owner, state, ttlMs, graceMs, remainingMs: whole(remainingMs) },
     slackMs: whole(authorityMs),
@@ -24,6 +27,25 @@ export function sessionMessage(inspection: SessionInspection): SessionMessage {
     ...(pipelines === undefined ? {} : { pipelines: pipelines.split(' ') }),
     ...(end === undefined ? {} : { end: { ...end, at: formatInstant(end.at) } }),
   };
+}
+
+/** One of another project's is nobody's business; those of none work for all. */
+export function isWorkerFor({ project, isOfAll }: Caller, { session }: SessionInspection): boolean {
+  const { [PROJECT]: of, [WORKER_KIND]: kind } = session.metadata;
+  return of === undefined ? isOfAll && kind !== undefined : of === project;
+}
+
+/** With what it runs now, by lane. */
+export function workerMessage(
+  inspection: SessionInspection,
+  inFlight: readonly InFlight[],
+): WorkerMessage {
+  const { id, metadata } = inspection.session;
+  const own = inFlight.filter(({ session }) => session === id);
+  const counts = LANES.map((lane) => [lane, own.find((each) => each.lane === lane)?.count ?? 0]);
+  // Workers of the build before this one say no kind; those that have a project came by the API.
+  const kind = (metadata[WORKER_KIND] ?? 'remote') as WorkerKind;
+  return { ...sessionMessage(inspection), kind, inFlight: Object.fromEntries(counts) };
 }
 
 function whole(ms: number): number {

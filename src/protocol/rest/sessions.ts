@@ -8,13 +8,13 @@ import {
   sessionInFull,
   sessionPage,
   sessionQuery,
+  workerPage,
   workerQuery,
 } from '../messages/operations.ts';
 import { sessionParams } from '../messages/work.ts';
 import { refusedByKernel } from './problems.ts';
-import { type Caller, type Coordinator, type Reply, type Route, route } from './route.ts';
-import { maySee, sessionMessage } from './session-message.ts';
-import { PROJECT } from './work-session.ts';
+import { type Caller, type Coordinator, type Route, route } from './route.ts';
+import { isWorkerFor, maySee, sessionMessage, workerMessage } from './session-message.ts';
 
 const LIMIT = 100;
 const SCANNED = 500;
@@ -31,12 +31,21 @@ const workers = route({
   method: 'GET',
   path: '/v1/workers',
   name: 'listWorkers',
-  summary: "The project's workers that are here by this API, and how they are.",
+  summary:
+    'Workers, how they are and what they run: those of the project; for keys of all projects also those that work for all.',
   allows: ['submit', 'operate'],
   query: workerQuery,
-  answers: { 200: { what: 'A page; go on while there is a cursor.', schema: sessionPage } },
-  handle: (coordinator, { query, caller }) =>
-    scanned(coordinator, query, ({ session }) => session.metadata[PROJECT] === caller.project),
+  answers: { 200: { what: 'A page; go on while there is a cursor.', schema: workerPage } },
+  async handle(coordinator, { query, caller }) {
+    const { items, cursor } = await scanned(coordinator, query, (each) =>
+      isWorkerFor(caller, each),
+    );
+    const sessions = items.map(({ session }) => session.id);
+    const scope = caller.isOfAll ? {} : { project: caller.project };
+    const inFlight = await coordinator.store.executions.inFlight({ sessions, ...scope });
+    const body = { items: items.map((each) => workerMessage(each, inFlight)) };
+    return { status: 200, body: { ...body, ...(cursor === undefined ? {} : { cursor }) } };
+  },
 });
 
 const sessions = route({
@@ -47,8 +56,10 @@ const sessions = route({
   allows: ['operate'],
   query: sessionQuery,
   answers: { 200: { what: 'A page; go on while there is a cursor.', schema: sessionPage } },
-  handle: (coordinator, { query, caller }) =>
-    scanned(coordinator, query, (each) => maySee(caller, each)),
+  async handle(coordinator, { query, caller }) {
+    const { items, ...next } = await scanned(coordinator, query, (each) => maySee(caller, each));
+    return { status: 200, body: { items: items.map(sessionMessage), ...next } };
+  },
 });
 
 const read = route({
@@ -93,11 +104,16 @@ const end = route({
   },
 });
 
+interface Scanned {
+  readonly items: readonly SessionInspection[];
+  readonly cursor?: string;
+}
+
 async function scanned(
   { store }: Coordinator,
   { cursor, limit = LIMIT, all }: Scan,
   isMeant: (inspection: SessionInspection) => boolean,
-): Promise<Reply> {
+): Promise<Scanned> {
   const items: SessionInspection[] = [];
   let after = cursor;
   for (let page = 0; page < PAGES_MAX; page += 1) {
@@ -109,16 +125,11 @@ async function scanned(
     for (const each of found) {
       if (isMeant(each)) items.push(each);
       after = each.session.id;
-      if (items.length === limit) return pageReply(items, after);
+      if (items.length === limit) return { items, cursor: after };
     }
-    if (found.length < SCANNED) return pageReply(items);
+    if (found.length < SCANNED) return { items };
   }
-  return pageReply(items, after);
-}
-
-function pageReply(items: readonly SessionInspection[], cursor?: string): Reply {
-  const body = { items: items.map(sessionMessage), ...(cursor === undefined ? {} : { cursor }) };
-  return { status: 200, body };
+  return { items, ...(after === undefined ? {} : { cursor: after }) };
 }
 
 async function sessionFor(

@@ -1,24 +1,19 @@
 // Whose session it is: that is said when it is opened, by the coordinator, and stored with it.
 
+import { workerMetadata } from '../../engine/worker-session.ts';
 import type { SessionId } from '../../lease/names.ts';
 import type { SessionMetadata } from '../../lease/session.ts';
 import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
 import { type Caller, type Coordinator, ProblemReply } from './route.ts';
 
 export const PROJECT = 'holdfast.project';
-export const PIPELINES = 'holdfast.pipelines';
 const KNOWN_MAX = 10_000;
-const METADATA_MAX = 1_024;
 
 /** A session never changes its project: what was read once holds. */
 const known: WeakMap<CoordinatorStore, Map<SessionId, string>> = new WeakMap();
 
 export function metadataOf(caller: Caller, pipelines: readonly string[] = []): SessionMetadata {
-  const names = pipelines.join(' ');
-  return {
-    [PROJECT]: caller.project,
-    ...(names.length > 0 && names.length <= METADATA_MAX ? { [PIPELINES]: names } : {}),
-  };
+  return { [PROJECT]: caller.project, ...workerMetadata('remote', pipelines) };
 }
 
 export async function requireOwnSession(

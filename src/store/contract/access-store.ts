@@ -3,6 +3,7 @@
 import type { AccessKey, KeyRequest } from '../../access/access-key.ts';
 import type { Project, ProjectSettings } from '../../access/project.ts';
 import type { AddKeyRefusal, EndKeyRefusal } from '../../access/refusal.ts';
+import type { Audited } from '../../execution/audit.ts';
 import type { ProjectName } from '../../execution/names.ts';
 import type { Instant } from '../../support/clock.ts';
 
@@ -38,7 +39,7 @@ export interface ListProjects {
   readonly limit: number;
 }
 
-export interface AddKey extends KeyRequest {
+export interface AddKey extends KeyRequest, Audited {
   readonly first?: true;
 }
 
@@ -55,7 +56,7 @@ export interface ListKeys {
   readonly limit: number;
 }
 
-export interface EndKey {
+export interface EndKey extends Audited {
   readonly id: string;
   /** Refused as unknown when it is of another one; of any when undefined. */
   readonly project?: ProjectName;

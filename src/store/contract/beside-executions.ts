@@ -3,6 +3,7 @@
 export type { AccessStore } from './access-store.ts';
 export type { Audited, AuditStore } from './audit-store.ts';
 export type { AwaitStore } from './await-store.ts';
+export type { CensusStore } from './census-store.ts';
 export type { ReconcileStore } from './reconcile-store.ts';
 export type { RepairStore } from './repair-store.ts';
 export type { RetentionStore } from './retention-store.ts';

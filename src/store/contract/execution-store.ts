@@ -35,6 +35,7 @@ import type {
   Audited,
   AuditStore,
   AwaitStore,
+  CensusStore,
   ReconcileStore,
   RepairStore,
   RetentionStore,
@@ -61,7 +62,8 @@ export interface ExecutionStore
     RepairStore,
     AuditStore,
     ReconcileStore,
-    RetentionStore {
+    RetentionStore,
+    CensusStore {
   /** Somebody else sees to schedules, deadlines, awaits and bulk acts: a coordinator. */
   readonly isTended?: boolean;
   /** Calls back when something may have become ready or may have ended. It may be lost, late or wrong. */

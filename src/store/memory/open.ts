@@ -42,7 +42,7 @@ export function openMemoryStore(options: MemoryStoreOptions = {}): CoordinatorSt
   rejectUnknownOptions('openMemoryStore', options, ['policy', 'clock']);
   const policy = resolvePolicy(options.policy);
   const state = new MemoryState(options.clock ?? systemClock, policy);
-  const { executions, seals, close } = openExecutions(state);
+  const { executions, state: kept, seals, close } = openExecutions(state);
   return {
     kind: 'memory',
     policy,
@@ -51,7 +51,7 @@ export function openMemoryStore(options: MemoryStoreOptions = {}): CoordinatorSt
     sessions: unlessSealed(state, sessionsOf(state)),
     leases: unlessSealed(state, leasesOf(state)),
     executions,
-    access: unlessSealed(state, accessOf(state)),
+    access: unlessSealed(state, accessOf(kept)),
     seals,
     ...unlessSealed(state, raisingOf(state)),
     onHint(listener) {

@@ -4,6 +4,7 @@
 //     test(`${each.upholds}: ${each.name}`, () => runAccessCase(each, backend));
 
 import { addKeyCases } from './add-key.ts';
+import { auditedCases } from './audited.ts';
 import type { AccessCase } from './contract-case.ts';
 import { endKeyCases } from './end-key.ts';
 import { firstKeyCases } from './first-key.ts';
@@ -18,4 +19,5 @@ export const accessContract: readonly AccessCase[] = [
   ...firstKeyCases,
   ...endKeyCases,
   ...listKeyCases,
+  ...auditedCases,
 ];

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { HoldfastClient } from '../../../src/client/client.ts';
+import { Holdfast } from '../../../src/engine/holdfast.ts';
 import { openSession, pipeline } from '../../../src/index.ts';
 import { refusedWith } from '../coordinator.ts';
 import type { Case } from './case.ts';
@@ -21,6 +23,53 @@ const workers: Case = {
     assert.deepEqual((await theirs.sessions.workers()).items, []);
     assert.equal((await ours.sessions.read(worker.session)).id, worker.session);
     await assert.rejects(theirs.sessions.read(worker.session), refusedWith('session-unknown', 404));
+  },
+};
+
+const everyWorker: Case = {
+  name: 'workers of all kinds are seen by keys of all projects, with what they run now',
+  async run(coordinator) {
+    const begun = Promise.withResolvers<void>();
+    const go = Promise.withResolvers<void>();
+    const holds = pipeline({
+      name: 'holds',
+      run: (ctx) =>
+        ctx.step('hold', async () => {
+          begun.resolve();
+          await go.promise;
+        }),
+    });
+    await using holdfast = new Holdfast({ store: coordinator.store });
+    const embedded = await holdfast.worker({ pipelines: [holds], owner: 'inside' });
+    const remote = await coordinator.worker([idle], { project: 'ours', owner: 'w@host' });
+    const handle = await holdfast.submit(holds, undefined, { lane: 'batch', project: 'ours' });
+    await begun.promise;
+    const key = await coordinator.key(['operate']);
+    const all = new HoldfastClient({ url: coordinator.url, key, project: 'ours' });
+    const { items } = await all.sessions.workers();
+    const seen = items.map(({ id, kind, pipelines, inFlight }) => ({
+      ...{ id, kind, pipelines, inFlight },
+    }));
+    const of = (id: string) => seen.find((each) => each.id === id);
+    assert.deepEqual(of(embedded.session), {
+      ...{ id: embedded.session, kind: 'embedded', pipelines: ['holds'] },
+      inFlight: { interactive: 0, batch: 1 },
+    });
+    assert.deepEqual(of(remote.session), {
+      ...{ id: remote.session, kind: 'remote', pipelines: ['idle'] },
+      inFlight: { interactive: 0, batch: 0 },
+    });
+    assert.deepEqual(
+      seen.filter(({ kind }) => kind === 'coordinator').map(({ pipelines }) => pipelines),
+      [undefined],
+    );
+    const scoped = await coordinator.client(['operate'], 'ours');
+    assert.deepEqual(
+      (await scoped.sessions.workers()).items.map(({ id }) => id),
+      [remote.session],
+    );
+    go.resolve();
+    await handle.result();
   },
 };
 
@@ -90,4 +139,4 @@ const leases: Case = {
   },
 };
 
-export const operationCases: readonly Case[] = [workers, sessions, leases];
+export const operationCases: readonly Case[] = [workers, everyWorker, sessions, leases];

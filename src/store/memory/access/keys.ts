@@ -1,13 +1,14 @@
 import { type AccessKey, isUsable } from '../../../access/access-key.ts';
 import { decideAddKey } from '../../../access/decide/add-key.ts';
-import { decideEndKey } from '../../../access/decide/end-key.ts';
+import { changedByAddKey } from '../../../access/decide/audit.ts';
 import { laterBy } from '../../../support/clock.ts';
-import type { AddKey, EndKey, KeyAdded, KeyEnded, ListKeys } from '../../contract/access-store.ts';
+import type { AddKey, KeyAdded, ListKeys } from '../../contract/access-store.ts';
+import { writeAudit } from '../executions/audit.ts';
 import { inByteOrder } from '../executions/state.ts';
 import type { AccessState } from './state.ts';
 
 export function addKey(state: AccessState, request: AddKey): KeyAdded {
-  const { first: _, expiresInMs, ...rest } = request;
+  const { first: _, audit: _audit, expiresInMs, ...rest } = request;
   const decision = decideAddKey(
     {
       stored: state.keys.get(request.id),
@@ -24,6 +25,7 @@ export function addKey(state: AccessState, request: AddKey): KeyAdded {
     createdAt,
     ...(expiresInMs === undefined ? {} : { expiresAt: laterBy(createdAt, expiresInMs) }),
   });
+  writeAudit(state.executions, request, { changed: changedByAddKey(request), now: createdAt });
   return { kind: 'added', existing: false };
 }
 
@@ -42,18 +44,6 @@ export function keys(state: AccessState, query: ListKeys): readonly AccessKey[] 
     .sort(inOrder)
     .slice(0, limit)
     .map((each) => structuredClone(each));
-}
-
-export function endKey(state: AccessState, request: EndKey): KeyEnded {
-  const stored = state.keys.get(request.id);
-  const endedAt = laterBy(state.kernel.now(), request.inMs ?? 0);
-  const decision = decideEndKey(stored, request, endedAt);
-  if (decision.kind === 'refused') return decision;
-  if (decision.kind === 'no-change') {
-    return { kind: 'ended', endedAt: decision.endedAt, changed: false };
-  }
-  state.keys.set(request.id, { ...decision.key, endedAt });
-  return { kind: 'ended', endedAt, changed: true };
 }
 
 type Place = { readonly createdAt: number; readonly id: string };

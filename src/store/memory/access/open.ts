@@ -1,11 +1,12 @@
 import type { AccessStore } from '../../contract/access-store.ts';
-import type { MemoryState } from '../state.ts';
-import { addKey, endKey, key, keys } from './keys.ts';
+import type { ExecutionState } from '../executions/state.ts';
+import { endKey } from './end-key.ts';
+import { addKey, key, keys } from './keys.ts';
 import { project, projects, putProject } from './projects.ts';
 import { AccessState } from './state.ts';
 
-export function accessOf(kernel: MemoryState): AccessStore {
-  const state = new AccessState(kernel);
+export function accessOf(executions: ExecutionState): AccessStore {
+  const state = new AccessState(executions);
   return {
     putProject: async (request) => putProject(state, request),
     project: async (name) => project(state, name),

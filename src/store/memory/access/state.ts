@@ -4,14 +4,18 @@
 import type { AccessKey } from '../../../access/access-key.ts';
 import type { Project } from '../../../access/project.ts';
 import type { ProjectName } from '../../../execution/names.ts';
+import type { ExecutionState } from '../executions/state.ts';
 import type { MemoryState } from '../state.ts';
 
 export class AccessState {
   readonly kernel: MemoryState;
+  /** Has the audit. */
+  readonly executions: ExecutionState;
   readonly projects: Map<ProjectName, Project> = new Map();
   readonly keys: Map<string, AccessKey> = new Map();
 
-  constructor(kernel: MemoryState) {
-    this.kernel = kernel;
+  constructor(executions: ExecutionState) {
+    this.kernel = executions.kernel;
+    this.executions = executions;
   }
 }

@@ -11,6 +11,7 @@ import { getBlob, putBlob } from './blobs.ts';
 import { cancel } from './cancel.ts';
 import { cancelAwait } from './cancel-await.ts';
 import { carried } from './carried.ts';
+import { depth, inFlight } from './census.ts';
 import { children } from './children.ts';
 import { claim } from './claim.ts';
 import { deadLetter, deadLetterGroups, deadLetters } from './dead-letters.ts';
@@ -52,6 +53,7 @@ import { transact } from './transact.ts';
 export function openExecutions(kernel: MemoryState): {
   readonly executions: ExecutionStore;
   readonly seals: SealStore;
+  readonly state: ExecutionState;
   close(): void;
 } {
   const state = new ExecutionState(kernel);
@@ -116,11 +118,13 @@ export function openExecutions(kernel: MemoryState): {
     remove: async (request) => remove(state, request),
     archived: async (id) => archived(state, id),
     listArchived: async (query) => listArchived(state, query),
+    inFlight: async (query) => inFlight(state, query),
+    depth: async (query) => depth(state, query),
     onRing(listener) {
       state.rings.add(listener);
       return () => state.rings.delete(listener);
     },
   });
   STATES.set(executions, state);
-  return { executions, seals: sealsOf(state), close: () => state.rings.clear() };
+  return { executions, state, seals: sealsOf(state), close: () => state.rings.clear() };
 }

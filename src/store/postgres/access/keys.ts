@@ -1,11 +1,13 @@
 import type { AccessKey } from '../../../access/access-key.ts';
 import { type AddKeyView, decideAddKey } from '../../../access/decide/add-key.ts';
-import { decideEndKey } from '../../../access/decide/end-key.ts';
+import { changedByAddKey } from '../../../access/decide/audit.ts';
+import { auditOf } from '../../../execution/decide/audit.ts';
 import { assert } from '../../../support/assert.ts';
-import { type Instant, laterBy, toInstant } from '../../../support/clock.ts';
+import { type Instant, toInstant } from '../../../support/clock.ts';
 import { type AccessKeyRow, fromAddKey, startOf, toAccessKey } from '../../access-rows.ts';
-import type { AddKey, EndKey, KeyAdded, KeyEnded, ListKeys } from '../../contract/access-store.ts';
+import type { AddKey, EndKey, KeyAdded, ListKeys } from '../../contract/access-store.ts';
 import { type Database, type Queries, type Statement, statement } from '../database.ts';
+import { writeAudit } from '../executions/audit.ts';
 
 const COLUMNS =
   'k.id, k.project, k.roles, k.name, k.digest, k.created_at, k.created_by, k.expires_at, k.ended_at';
@@ -22,7 +24,7 @@ const ADD = statement(`
    where ($2::text is null or exists (select 1 from hf.project p where p.name = $2)) -- guard: project
      and (not $8::boolean or not exists (select 1 from hf.access_key)) -- guard: first
       on conflict (id) do nothing
-  returning k.id`);
+  returning k.created_at`);
 
 // What refusals are explained from: all of it at one moment.
 const VIEW = statement(`
@@ -53,23 +55,9 @@ function listOf(scope: string): Statement {
    limit $4`);
 }
 
-// P-8: an end only comes nearer.
-const END = statement(`
-  update hf.access_key k
-     set ended_at = clock.now + $3::bigint
-    from (select hf_now() as now) clock
-   where k.id = $1
-     and ($2::text is null or k.project = $2) -- guard: project
-     and (k.ended_at is null or k.ended_at > clock.now + $3::bigint) -- guard: nearer
-  returning k.ended_at`);
-
 export async function addKey(database: Database, request: AddKey): Promise<KeyAdded> {
-  const row = fromAddKey(request);
-  const values = [row.id, row.project, row.roles, row.name, row.digest, row.createdBy];
   for (;;) {
-    if (await adds(database, [...values, row.expiresInMs], request.first === true)) {
-      return { kind: 'added', existing: false };
-    }
+    if (await adds(database, request)) return { kind: 'added', existing: false };
     const decision = decideAddKey(await look(database, request), request);
     if (decision.kind === 'refused') return decision;
     if (decision.kind === 'existing') return { kind: 'added', existing: true };
@@ -77,16 +65,25 @@ export async function addKey(database: Database, request: AddKey): Promise<KeyAd
   }
 }
 
-async function adds(
-  database: Database,
-  values: readonly unknown[],
-  first: boolean,
-): Promise<boolean> {
-  const add = async (queries: Queries): Promise<boolean> =>
-    (await queries.rows(ADD, [...values, first])).length > 0;
-  if (!first) return add(database);
+/** One statement, where nobody is on record for it and no other could be the first. */
+async function adds(database: Database, request: AddKey): Promise<boolean> {
+  const row = fromAddKey(request);
+  const first = request.first === true;
+  const values = [row.id, row.project, row.roles, row.name, row.digest, row.createdBy];
+  const add = async (queries: Queries): Promise<boolean> => {
+    const [added] = await queries.rows<{ created_at: number }>(ADD, [
+      ...values,
+      row.expiresInMs,
+      first,
+    ]);
+    if (added === undefined) return false;
+    const at = toInstant(added.created_at);
+    await writeAudit(queries, [auditOf(request, changedByAddKey(request), at)]);
+    return true;
+  };
+  if (!first && request.audit === undefined) return add(database);
   return database.transaction(async (queries) => {
-    await queries.rows(LOCK, []);
+    if (first) await queries.rows(LOCK, []);
     return add(queries);
   });
 }
@@ -104,30 +101,14 @@ export async function keys(database: Database, query: ListKeys): Promise<readonl
   return (await database.rows<AccessKeyRow & object>(list, values)).map(toAccessKey);
 }
 
-export async function endKey(database: Database, request: EndKey): Promise<KeyEnded> {
-  const { id, project, inMs = 0 } = request;
-  for (;;) {
-    const [row] = await database.rows<{ ended_at: number }>(END, [id, project ?? null, inMs]);
-    if (row !== undefined) {
-      return { kind: 'ended', endedAt: toInstant(row.ended_at), changed: true };
-    }
-    const { stored, now } = await look(database, request);
-    const decision = decideEndKey(stored, request, laterBy(now, inMs));
-    if (decision.kind === 'refused') return decision;
-    if (decision.kind === 'no-change') {
-      return { kind: 'ended', endedAt: decision.endedAt, changed: false };
-    }
-    // It was added in between.
-  }
-}
-
 interface ViewRow {
   readonly now: number;
   readonly knows_project: boolean;
   readonly has_keys: boolean;
 }
 
-async function look(
+/** As it is, for what was refused. */
+export async function look(
   database: Database,
   { id, project }: Pick<EndKey, 'id' | 'project'>,
 ): Promise<AddKeyView & { readonly now: Instant }> {

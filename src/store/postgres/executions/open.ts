@@ -16,6 +16,7 @@ import { getBlob, putBlob } from './blobs.ts';
 import { Boundaries } from './boundaries.ts';
 import { cancel } from './cancel.ts';
 import { carried } from './carried.ts';
+import { depth, inFlight } from './census.ts';
 import { listChildren } from './children.ts';
 import { claim } from './claim.ts';
 import { finisher } from './finish.ts';
@@ -142,6 +143,8 @@ function othersOf(parts: Parts): Omit<ExecutionStore, Flushing> {
     fireSchedule: (request) => fireSchedule(parts, request),
     ...awaitsOf(parts),
     ...repairsOf(parts),
+    inFlight: (query) => inFlight(database, query),
+    depth: (query) => depth(database, query),
     onRing: (listener) => bell.listen(listener),
   };
 }

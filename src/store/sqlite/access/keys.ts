@@ -1,10 +1,10 @@
 import type { AccessKey } from '../../../access/access-key.ts';
 import { decideAddKey } from '../../../access/decide/add-key.ts';
-import { decideEndKey } from '../../../access/decide/end-key.ts';
+import { changedByAddKey } from '../../../access/decide/audit.ts';
 import { assert } from '../../../support/assert.ts';
-import { laterBy } from '../../../support/clock.ts';
 import { type AccessKeyRow, fromAddKey, startOf, toAccessKey } from '../../access-rows.ts';
-import type { AddKey, EndKey, KeyAdded, KeyEnded, ListKeys } from '../../contract/access-store.ts';
+import type { AddKey, KeyAdded, ListKeys } from '../../contract/access-store.ts';
+import { writeAudit } from '../executions/audit.ts';
 import type { ReadTransaction, Transaction } from '../transaction.ts';
 
 const COLUMNS = 'id, project, roles, name, digest, created_at, created_by, expires_at, ended_at';
@@ -40,18 +40,11 @@ function listOf(scope: string): string {
    limit :limit`;
 }
 
-// P-8: an end only comes nearer.
-const END = `
-  update access_key
-     set ended_at = :endAt
-   where id = :id
-     and (:project is null or project = :project) -- guard: project
-     and (ended_at is null or ended_at > :endAt) -- guard: nearer`;
-
 export function addKey(tx: Transaction, request: AddKey): KeyAdded {
   const { id } = request;
   const first = request.first === true ? 1 : 0;
   if (tx.run(ADD, { ...fromAddKey(request), first, now: tx.now }) > 0) {
+    writeAudit(tx, request, changedByAddKey(request));
     return { kind: 'added', existing: false };
   }
   const project = request.project ?? null;
@@ -82,17 +75,4 @@ export function keys(tx: ReadTransaction, query: ListKeys): readonly AccessKey[]
       ? tx.all<AccessKeyRow>(LIST, values)
       : tx.all<AccessKeyRow>(LIST_PROJECT, { ...values, project });
   return rows.map(toAccessKey);
-}
-
-export function endKey(tx: Transaction, request: EndKey): KeyEnded {
-  const { id, project = null, inMs = 0 } = request;
-  const endedAt = laterBy(tx.now, inMs);
-  if (tx.run(END, { id, project, endAt: endedAt }) > 0) {
-    return { kind: 'ended', endedAt, changed: true };
-  }
-  const decision = decideEndKey(key(tx, id), request, endedAt);
-  assert(decision.kind !== 'end', 'P-8: what may be ended is ended');
-  return decision.kind === 'refused'
-    ? decision
-    : { kind: 'ended', endedAt: decision.endedAt, changed: false };
 }

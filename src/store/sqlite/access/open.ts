@@ -1,6 +1,7 @@
 import type { AccessStore } from '../../contract/access-store.ts';
 import type { Database } from '../database.ts';
-import { addKey, endKey, key, keys } from './keys.ts';
+import { endKey } from './end-key.ts';
+import { addKey, key, keys } from './keys.ts';
 import { project, projects, putProject } from './projects.ts';
 
 /** What the caller does to its request before the flush cannot reach what is stored. */

@@ -1,3 +1,4 @@
+import type { CensusStore } from '../../contract/census-store.ts';
 import type { ExecutionStore, OwnerWrite } from '../../contract/execution-store.ts';
 import type { Database } from '../database.ts';
 import { answer } from './answer.ts';
@@ -9,6 +10,7 @@ import { getBlob, putBlob } from './blobs.ts';
 import { cancel } from './cancel.ts';
 import { cancelAwait } from './cancel-await.ts';
 import { carried } from './carried.ts';
+import { depth, inFlight } from './census.ts';
 import { children } from './children.ts';
 import { deadLetter, deadLetterGroups, deadLetters } from './dead-letters.ts';
 import { expireAwaits } from './expire-awaits.ts';
@@ -121,10 +123,18 @@ export function executionsOf(database: Database): ExecutionStore {
     remove: (request) => database.perform(remove, request),
     archived: (id) => database.read((tx) => archived(tx, id)),
     listArchived: (query) => database.read((tx) => listArchived(tx, query)),
+    ...countsOf(database),
     onRing(listener) {
       database.rings.add(listener);
       return () => database.rings.delete(listener);
     },
+  };
+}
+
+function countsOf(database: Database): CensusStore {
+  return {
+    inFlight: (query) => database.read((tx) => inFlight(tx, query)),
+    depth: (query) => database.read((tx) => depth(tx, query)),
   };
 }
 

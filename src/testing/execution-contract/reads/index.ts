@@ -1,6 +1,7 @@
 import type { ExecutionCase } from '../contract-case.ts';
 import { attachmentCases } from './attachments.ts';
 import { blobCases } from './blobs.ts';
+import { censusCases } from './census.ts';
 import { historyCases } from './history.ts';
 import { listCases } from './list.ts';
 import { projectCases } from './projects.ts';
@@ -11,4 +12,5 @@ export const readCases: readonly ExecutionCase[] = [
   ...attachmentCases,
   ...blobCases,
   ...projectCases,
+  ...censusCases,
 ];

@@ -1,0 +1,26 @@
+// What was done to a key, as the audit says it (J-7). Pure; nothing of the secret is in it, its digest neither.
+
+import type { Changed } from '../../execution/decide/audit.ts';
+import { DEFAULT_PROJECT, type ProjectName } from '../../execution/names.ts';
+import { formatInstant, type Instant } from '../../support/clock.ts';
+import type { KeyRequest } from '../access-key.ts';
+
+export function changedByAddKey(request: KeyRequest): Changed {
+  const { id, project, name, roles, expiresInMs } = request;
+  return {
+    ...placeOf(id, project),
+    after: { name, roles, ...(expiresInMs === undefined ? {} : { expiresInMs }) },
+  };
+}
+
+export function changedByEndKey(
+  { id, project }: { readonly id: string; readonly project?: ProjectName | undefined },
+  endedAt: Instant,
+): Changed {
+  return { ...placeOf(id, project), after: { endedAt: formatInstant(endedAt) } };
+}
+
+/** What is of all projects is on record where everybody looks first. */
+function placeOf(id: string, project: ProjectName | undefined): Omit<Changed, 'before' | 'after'> {
+  return { project: project ?? DEFAULT_PROJECT, target: { kind: 'access-key', id } };
+}

@@ -1,0 +1,135 @@
+// holdfast keys: who may do what. What opens is printed once, and alone on stdout, so that it can be piped to
+// where secrets are kept.
+
+import { isRole, ROLES, type Role } from '../../access/role.ts';
+import {
+  type CommandSpec,
+  durationText,
+  type ExitCode,
+  type Flag,
+  listText,
+  type Typed,
+  UsageProblem,
+  unknown,
+  type Verb,
+  verbsOf,
+  wordsOf,
+} from '../command.ts';
+import { configFlags } from '../configuration.ts';
+import { print, printLine, printProblem } from '../screen.ts';
+import { CONNECTION_FLAGS, clientFor, projectFor } from './connection.ts';
+import { PAGE_FLAGS, showPages } from './pages.ts';
+import { recover } from './recover-key.ts';
+
+const FLAGS: Readonly<Record<string, Flag>> = {
+  roles: { type: 'string', what: `create: ${ROLES.join(', ')}; commas between them` },
+  'all-projects': { type: 'boolean', what: 'create: of all projects, instead of --project' },
+  'expires-in': { type: 'string', what: 'create: how long it is good, such as 90d' },
+  'ends-in': {
+    type: 'string',
+    what: 'rotate, revoke: how long the old one is good yet, such as 1h; rotate: 1h unless said',
+  },
+  ended: { type: 'boolean', what: 'list: those that have ended or expired, too' },
+  reason: { type: 'string', what: 'recover: kept in the audit' },
+  ...PAGE_FLAGS,
+  ...CONNECTION_FLAGS,
+  ...configFlags((name) => name === 'store' || name.startsWith('postgres.')),
+};
+
+const list: Verb = {
+  usage:
+    'holdfast keys [list] [--project shop] [--ended] [--limit 100] [--cursor …] [--all] [--json]',
+  async execute(typed) {
+    const project = projectFor(typed);
+    return showPages(list, typed, {
+      path: '/v1/keys',
+      columns: ['id', 'name', 'roles', 'project', 'createdAt', 'createdBy', 'expiresAt', 'endedAt'],
+      filters: [],
+      query: {
+        ...(project === undefined ? {} : { project }),
+        ...(typed.isSet('ended') ? { all: true } : {}),
+      },
+    });
+  },
+};
+
+const create: Verb = {
+  usage:
+    'holdfast keys create <name> --roles submit,work (--project shop | --all-projects) [--expires-in 90d] [--json]',
+  async execute(typed) {
+    const [name] = wordsOf(create, typed, ['name']);
+    const roles = rolesOf(typed.text('roles'));
+    const project = scopeOf(typed);
+    const expiresInMs = durationText('expires-in', typed.text('expires-in'));
+    const { keys } = await clientFor(typed);
+    const made = await keys.make({
+      ...{ name, roles: [...roles], project },
+      ...(expiresInMs === undefined ? {} : { expiresInMs }),
+    });
+    return shownOnce(typed, made, `key ${made.id} was made`);
+  },
+};
+
+const rotate: Verb = {
+  usage: 'holdfast keys rotate <id> [--ends-in 1h] [--json]',
+  async execute(typed) {
+    const [id] = wordsOf(rotate, typed, ['key']);
+    const endsInMs = durationText('ends-in', typed.text('ends-in'));
+    const made = await (await clientFor(typed)).keys.rotate(id, endsInMs);
+    const what = `key ${made.id} was made; ${id} opens until ${made.oldEndsAt}`;
+    return shownOnce(typed, made, what);
+  },
+};
+
+const revoke: Verb = {
+  usage: 'holdfast keys revoke <id> [--ends-in 1h] [--json]',
+  async execute(typed) {
+    const [id] = wordsOf(revoke, typed, ['key']);
+    const inMs = durationText('ends-in', typed.text('ends-in'));
+    const ended = await (await clientFor(typed)).keys.end(id, inMs);
+    if (typed.isSet('json')) printLine({ id, ...ended });
+    else if (ended.changed) print(`key ${id} opens nothing from ${ended.endedAt} on`);
+    else print(`nothing to change: key ${id} ends at ${ended.endedAt}`);
+    return 0;
+  },
+};
+
+function rolesOf(text: string | undefined): readonly Role[] {
+  const names = listText(text) ?? [];
+  if (names.length === 0) throw new UsageProblem(`Which roles? ${create.usage}`);
+  return names.map((name) => {
+    if (isRole(name)) return name;
+    throw unknown('role', name, ROLES);
+  });
+}
+
+function scopeOf(typed: Typed): string | null {
+  const project = projectFor(typed);
+  const isOfAll = typed.isSet('all-projects');
+  if (isOfAll && typed.text('project') !== undefined) {
+    throw new UsageProblem('--project or --all-projects: a key is of one project or of all.');
+  }
+  if (isOfAll) return null;
+  if (project !== undefined) return project;
+  throw new UsageProblem(`Of which project? ${create.usage}`);
+}
+
+function shownOnce(
+  typed: Typed,
+  made: { readonly id: string; readonly key: string },
+  what: string,
+): ExitCode {
+  if (typed.isSet('json')) {
+    printLine(made);
+    return 0;
+  }
+  printProblem(`${what}. It is shown only now:`);
+  print(made.key);
+  return 0;
+}
+
+export const keysCommand: CommandSpec = verbsOf(
+  'keys',
+  { list, create, rotate, revoke, recover },
+  FLAGS,
+);

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { HistoryMessage } from '../../protocol/messages/execution.ts';
+import { eventRow } from './show.ts';
+import { progressText, StepTree } from './step-tree.ts';
+
+function told(
+  ...events: readonly (readonly [string, (string | undefined)?, object?])[]
+): HistoryMessage[] {
+  return events.map(([kind, name, body], nth) => ({
+    ...{ seq: nth + 1, at: '2026-01-02T03:04:05.006Z', kind: kind as HistoryMessage['kind'] },
+    ...(name === undefined ? {} : { name }),
+    ...(body === undefined ? {} : { body }),
+  }));
+}
+
+function treeOf(events: readonly HistoryMessage[]): StepTree {
+  const tree = new StepTree();
+  for (const event of events) tree.add(event);
+  return tree;
+}
+
+test('steps with their attempts, children and undos below what they belong to', () => {
+  const tree = treeOf(
+    told(
+      ['submitted'],
+      ['claimed', undefined, { previous: 'none' }],
+      [
+        'step-failed',
+        'charge',
+        { key: 'step:charge#1', failure: { message: 'busy' }, retryInMs: 5 },
+      ],
+      ['step-completed', 'charge', { key: 'step:charge#1', out: 'paid' }],
+      ['child-spawned', 'label', { key: 'spawn:label#1', ids: ['c1', 'c2'] }],
+      ['child-ended', 'x', { key: 'child:label#1', id: 'c1', status: 'completed' }],
+      ['claimed', undefined, { previous: 'lost' }],
+      ['step-failed', 'ship', { key: 'step:ship#1', failure: { message: 'no van\u001b[2J' } }],
+      ['compensating'],
+      ['step-completed', 'charge', { key: 'undo:step:charge#1', out: null }],
+    ),
+  );
+  assert.equal(tree.status, 'compensating');
+  assert.deepEqual(tree.lines(), [
+    '├─ ✓ charge (2 attempts)  paid',
+    '│  └─ ✓ undo',
+    '├─ … label',
+    '│  ├─ ✓ c1  completed',
+    '│  └─ … c2',
+    '├─ ! taken over by another worker',
+    '└─ ✗ ship  no van\\u001b[2J',
+  ]);
+});
+
+test('many of one name that are done are one line', () => {
+  const steps = Array.from(
+    { length: 5 },
+    (_, nth) => ['step-completed', 'resize', { key: `step:resize#${nth}` }] as const,
+  );
+  const after = ['timer-set', 'pause', { key: 'sleep:pause#1' }] as const;
+  assert.deepEqual(treeOf(told(...steps, after)).lines(), [
+    '├─ ✓ resize × 5',
+    '└─ … pause  sleeps',
+  ]);
+});
+
+test('an undo is told as one, also where each event is a line', () => {
+  const [undo, step] = told(
+    ['step-completed', 'charge', { key: 'undo:step:charge#1' }],
+    ['step-completed', 'charge', { key: 'step:charge#1' }],
+  ).map((event) => eventRow(event)[2]);
+  assert.deepEqual([undo, step], ['undo charge', 'charge']);
+});
+
+test('progress that can be a bar is one', () => {
+  assert.equal(progressText({ done: 3, of: 12 }), `[${'#'.repeat(6)}${'-'.repeat(18)}]  25 % 3/12`);
+  assert.equal(progressText(1), `[${'#'.repeat(24)}] 100 %`);
+  assert.equal(progressText({ done: 9, of: 3 }), `[${'#'.repeat(24)}] 100 % 9/3`);
+  assert.equal(progressText({ page: 2 }), '{"page":2}');
+  assert.equal(progressText('half'), 'half');
+  assert.equal(progressText(undefined), '');
+});

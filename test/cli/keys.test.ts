@@ -1,0 +1,153 @@
+// holdfast keys and projects, against a real coordinator: what opens is shown once; a lost key is recovered from
+// the store itself, and that is on record.
+
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { HoldfastClient } from '../../src/client/client.ts';
+import { holdfast, inFolder, type Ran, startHoldfast } from './spawned.ts';
+
+const KEY = /hf_[a-z2-7]{16}_[A-Za-z0-9_-]{43}/;
+const SERVE = ['serve', '--port', '0', '--store', 'store.db'] as const;
+
+const linesOf = ({ out }: Ran): readonly Record<string, unknown>[] =>
+  out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+
+test('keys and projects are made, listed, rotated and revoked; what opens is on stdout alone, once', () =>
+  inFolder(async (cwd, own) => {
+    const server = own(startHoldfast([...SERVE, '--admin', 'main'], { cwd }));
+    const first = await server.says(new RegExp(`(${KEY.source})`));
+    const url = await server.url();
+    const env = { HOLDFAST_URL: url, HOLDFAST_KEY: first };
+    const ask = (...words: readonly string[]): Promise<Ran> => holdfast(words, { cwd, env });
+
+    const put = await ask('projects', 'put', 'shop', '--title', 'The shop', '--keep', 'failed=2d');
+    assert.deepEqual([put.code, put.out], [0, 'project shop was made\n'], put.problems);
+    assert.match((await ask('projects')).out, /^shop +The shop +\{"failed":172800000\}/m);
+    assert.match((await ask('projects', 'get', 'shop')).out, /^title +The shop$/m);
+
+    const made = await ask(
+      'keys',
+      'create',
+      'ci',
+      '--roles',
+      'submit,operate',
+      '--project',
+      'shop',
+    );
+    assert.equal(made.code, 0, made.problems);
+    assert.match(made.out, new RegExp(`^${KEY.source}\n$`));
+    assert.match(made.problems, /It is shown only now/);
+    const client = new HoldfastClient({ url, key: made.out.trim() });
+    const { id } = await client.executions.submit({ pipeline: 'nobody' });
+    assert.equal((await client.executions.read(id)).project, 'shop');
+
+    const [listed, ...others] = linesOf(await ask('keys', '--project', 'shop', '--json'));
+    assert.deepEqual([listed?.['name'], others.length], ['ci', 0]);
+    const keyId = String(listed?.['id']);
+    const [rotated] = linesOf(await ask('keys', 'rotate', keyId, '--ends-in', '30m', '--json'));
+    assert.match(String(rotated?.['key']), KEY);
+    assert.notEqual(rotated?.['id'], keyId);
+    const revoked = await ask('keys', 'revoke', keyId);
+    assert.match(revoked.out, new RegExp(`^key ${keyId} opens nothing from `));
+    assert.match((await ask('keys', 'revoke', keyId)).out, /^nothing to change/);
+    const open = linesOf(await ask('keys', '--project', 'shop', '--json'));
+    assert.deepEqual(
+      open.map((each) => each['id']),
+      [rotated?.['id']],
+    );
+    assert.equal(linesOf(await ask('keys', '--project', 'shop', '--ended', '--json')).length, 2);
+
+    const expiring = await ask(
+      ...['keys', 'create', 'all', '--roles', 'admin', '--all-projects', '--expires-in', '90d'],
+      '--json',
+    );
+    const [last] = linesOf(await ask('keys', '--json', '--limit', '1'));
+    assert.equal(last?.['id'], linesOf(expiring)[0]?.['id']);
+    assert.equal(last?.['project'], null);
+    const livesMs =
+      Date.parse(String(last?.['expiresAt'])) - Date.parse(String(last?.['createdAt']));
+    assert.equal(livesMs, 90 * 86_400_000);
+    assert.doesNotMatch((await server.stop()).out, KEY, 'the log has no secret');
+  }));
+
+test('what is typed wrong is told before anything is sent', async () => {
+  const slips: readonly (readonly [readonly string[], RegExp])[] = [
+    [['keys', 'crate'], /no "keys" command "crate". Did you mean "create"\?/],
+    [['keys', 'create'], /Which name\?/],
+    [['keys', 'create', 'ci', '--project', 'p'], /Which roles\?/],
+    [['keys', 'create', 'ci', '--roles', 'sumbit', '--project', 'p'], /Did you mean "submit"\?/],
+    [['keys', 'create', 'ci', '--roles', 'work'], /Of which project\?/],
+    [
+      ['keys', 'create', 'ci', '--roles', 'work', '--project', 'p', '--all-projects'],
+      /of one project or of all/,
+    ],
+    [
+      ['keys', 'create', 'ci', '--roles', 'work', '--project', 'p', '--expires-in', 'soon'],
+      /--expires-in takes a time such as 90d, 12h, 30m or 45s; got "soon"/,
+    ],
+    [['projects', 'put', 'p', '--keep', 'failed'], /pairs such as completed=30d/],
+    [['projects', 'put', 'p', '--keep', 'faild=1d'], /Did you mean "failed"\?/],
+  ];
+  const env = { HOLDFAST_URL: 'http://127.0.0.1:9' };
+  for (const [words, problem] of slips) {
+    const { code, out, problems } = await holdfast(words, { env });
+    assert.deepEqual({ code, out }, { code: 2, out: '' }, words.join(' '));
+    assert.match(problems, problem);
+  }
+});
+
+test('a lost key: keys recover makes one in the store, which a running coordinator takes; it is on record', () =>
+  inFolder(async (cwd, own) => {
+    const server = own(startHoldfast([...SERVE, '--admin', 'main'], { cwd }));
+    const url = await server.url();
+    const ran = await holdfast(['keys', 'recover', '--store', 'store.db', '--reason', 'moved'], {
+      cwd,
+    });
+    assert.equal(ran.code, 0, ran.problems);
+    assert.match(ran.out, new RegExp(`^${KEY.source}\n$`));
+    const client = new HoldfastClient({ url, key: ran.out.trim() });
+    const id = ran.out.slice(3, 19);
+    const { roles, createdBy, project } = await client.keys.read(id);
+    assert.deepEqual([roles.length, project], [4, null]);
+    const { items } = await client.records.audit({ act: 'recover-key' });
+    assert.deepEqual(
+      items.map(({ actor, reason, target }) => [actor, reason, target.id]),
+      [[createdBy, 'moved', id]],
+    );
+    const [json] = linesOf(
+      await holdfast(['keys', 'recover', '--store', 'store.db', '--json'], { cwd }),
+    );
+    assert.match(String(json?.['key']), KEY);
+  }));
+
+test('keys recover makes no store where there is none', () =>
+  inFolder(async (cwd) => {
+    const ran = await holdfast(['keys', 'recover', '--store', join(cwd, 'other.db')], { cwd });
+    assert.deepEqual([ran.code, ran.out], [2, '']);
+    assert.match(ran.problems, /There is no store at .*other\.db, so there is nothing to recover/);
+    const again = await holdfast(['keys', 'recover', '--store', join(cwd, 'other.db')], { cwd });
+    assert.match(again.problems, /There is no store/, 'nothing was made by asking');
+  }));
+
+test('where the routes of admin are off, or elsewhere, it is said how to reach them', () =>
+  inFolder(async (cwd, own) => {
+    const off = own(startHoldfast(SERVE, { cwd }));
+    const key = await off.says(new RegExp(`(${KEY.source})`));
+    const env = { HOLDFAST_KEY: key };
+    const told = await holdfast(['keys', '--url', await off.url()], { cwd, env });
+    assert.equal(told.code, 2);
+    assert.match(told.problems, /switched off here.*--admin main/);
+    await off.stop();
+    const other = own(startHoldfast([...SERVE, '--admin', '127.0.0.1:0'], { cwd }));
+    const url = await other.url();
+    const elsewhere = await holdfast(['keys', '--url', url], { cwd, env });
+    assert.match(elsewhere.problems, /on a listener of their own/);
+    const adminUrl = await other.says(/"adminUrl":"(http[^"]+)"/);
+    assert.equal((await holdfast(['keys', '--url', adminUrl], { cwd, env })).code, 0);
+    const unknown = await fetch(`${url}/v1/nothing`);
+    assert.equal(((await unknown.json()) as { code: string }).code, 'route-unknown');
+  }));
