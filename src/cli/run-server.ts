@@ -53,12 +53,17 @@ async function optionsOf(config: Config): Promise<Omit<ServerOptions, 'store'>> 
   return { host, port, auth, limits, trustProxy, admin, ...given };
 }
 
-async function tlsOf({ keyFile, certFile }: Config['tls']): Promise<ServerOptions['tls']> {
+async function tlsOf({
+  keyFile,
+  certFile,
+  minVersion,
+}: Config['tls']): Promise<ServerOptions['tls']> {
   if (keyFile === undefined && certFile === undefined) return undefined;
   if (keyFile === undefined || certFile === undefined) {
     throw new InvalidInput('TLS needs both tls.keyFile and tls.certFile; only one is there.');
   }
-  return { key: await readFile(keyFile, 'utf8'), cert: await readFile(certFile, 'utf8') };
+  const [key, cert] = await Promise.all([readFile(keyFile, 'utf8'), readFile(certFile, 'utf8')]);
+  return { key, cert, ...(minVersion && { minVersion }) };
 }
 
 function adminOf(text: string): NonNullable<ServerOptions['admin']> {

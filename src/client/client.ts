@@ -15,6 +15,7 @@ import type {
 import type { Problem } from '../protocol/messages/problem.ts';
 import type { RedriveBody } from '../protocol/messages/repair.ts';
 import { Fault, StoreUnavailable } from '../support/fault.ts';
+import { noAnswerText } from '../support/no-answer.ts';
 import { boundedText, optionalFunctions, readOptions, requireUrl } from '../support/options.ts';
 import { Keys, Projects } from './admin.ts';
 import { ArchiveCalls } from './archive.ts';
@@ -118,10 +119,7 @@ export class HoldfastClient {
       return await send(`${url}${path}${queryText(query)}`, asked);
     } catch (cause) {
       if (signal?.aborted === true || cause instanceof Fault) throw cause;
-      throw new StoreUnavailable(
-        `The coordinator at ${url} did not answer ${path}. Is it running, and is this its address?`,
-        { cause },
-      );
+      throw new StoreUnavailable(noAnswerText(url, path, cause), { cause });
     }
   }
 }

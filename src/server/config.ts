@@ -58,13 +58,21 @@ export const configSchema = Type.Object(
           ...limitOf('requestsPerMinute'),
           description: 'of one key, or of one address without one',
         }),
+        wrongKeysPerMinute: Type.Integer({
+          ...limitOf('wrongKeysPerMinute'),
+          description: 'of one address; more are not looked up',
+        }),
+        connectionsMax: Type.Integer({
+          ...limitOf('connectionsMax'),
+          description: 'more are closed as they come',
+        }),
         openMax: Type.Integer({
           ...limitOf('openMax'),
           description: 'long polls and streams that are held open at once',
         }),
         requestMs: Type.Integer({
           ...limitOf('requestMs'),
-          description: 'how long a request may take to arrive',
+          description: 'how long a request may take to arrive, and an answer to be taken',
         }),
       },
       CLOSED,
@@ -73,6 +81,9 @@ export const configSchema = Type.Object(
       {
         keyFile: Type.Optional(Type.String({ minLength: 1, description: 'PEM; with certFile' })),
         certFile: Type.Optional(Type.String({ minLength: 1, description: 'PEM; with keyFile' })),
+        minVersion: Type.Optional(
+          Type.Enum(['TLSv1.2', 'TLSv1.3'], { description: 'TLSv1.2 unless said' }),
+        ),
       },
       CLOSED,
     ),

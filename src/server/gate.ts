@@ -14,6 +14,8 @@ export interface Knock {
   readonly authorization: string | undefined;
   /** For keys of all projects: which one is meant. */
   readonly project: string | undefined;
+  /** Too many wrong keys came from there: what is not known is not looked up. */
+  readonly isSuspect: boolean;
 }
 
 export interface Gate {
@@ -40,8 +42,7 @@ export function openGate(): Gate {
 export class KeyGate implements Gate {
   readonly #access: AccessStore;
   readonly #clock: Clock;
-  readonly #keys: Map<string, { readonly key: AccessKey | undefined; readonly readAt: number }> =
-    new Map();
+  readonly #keys: Map<string, { readonly key: AccessKey; readonly readAt: number }> = new Map();
   readonly #projects: Map<ProjectName, number> = new Map();
 
   constructor(access: AccessStore, clock: Clock) {
@@ -49,9 +50,9 @@ export class KeyGate implements Gate {
     this.#clock = clock;
   }
 
-  async admit(route: Route, { authorization, project }: Knock): Promise<Caller> {
+  async admit(route: Route, knock: Knock): Promise<Caller> {
     if (route.allows === 'public') return NOBODY;
-    const key = await this.#keyOf(authorization);
+    const key = await this.#keyOf(knock);
     const roles = new Set(key.roles);
     if (!route.allows.some((role) => roles.has(role))) {
       throw new ProblemReply(
@@ -61,12 +62,14 @@ export class KeyGate implements Gate {
       );
     }
     const isOfAll = key.project === undefined;
-    return { name: key.name, project: await this.#projectOf(key, project), isOfAll, roles };
+    const project = await this.#projectOf(key, knock.project);
+    return { key: key.id, name: key.name, project, isOfAll, roles };
   }
 
-  async #keyOf(authorization: string | undefined): Promise<AccessKey> {
+  async #keyOf({ authorization, isSuspect }: Knock): Promise<AccessKey> {
     const presented = readKey(/^Bearer (\S+)$/i.exec(authorization ?? '')?.[1] ?? '');
-    const key = presented === undefined ? undefined : await this.#read(presented.id);
+    const isLookedAt = presented !== undefined && (!isSuspect || this.#keys.has(presented.id));
+    const key = isLookedAt ? await this.#read(presented.id) : undefined;
     const now = toInstant(this.#clock.wallMs());
     // One answer for all: whoever guesses learns nothing.
     if (presented === undefined || !opens(key, presented, now)) {
@@ -84,6 +87,11 @@ export class KeyGate implements Gate {
     const known = this.#keys.get(id);
     if (known !== undefined && now - known.readAt < KEY_CACHE_MS) return known.key;
     const key = await this.#access.key(id);
+    if (key === undefined) {
+      // Ids that somebody makes up drive no key out.
+      this.#keys.delete(id);
+      return undefined;
+    }
     if (this.#keys.size >= CACHED_MAX) this.#keys.clear();
     this.#keys.set(id, { key, readAt: now });
     return key;

@@ -2,14 +2,13 @@
 // goes wrong becomes a problem.
 
 import { Readable } from 'node:stream';
-import rateLimit from '@fastify/rate-limit';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { problemFrom, problemOf } from '../protocol/rest/problems.ts';
 import { type Coordinator, ProblemReply, type Reply, type Route } from '../protocol/rest/route.ts';
 import { adminProblem } from './admin-elsewhere.ts';
+import { Admission, oneOf } from './admission.ts';
 import type { Gate } from './gate.ts';
 import type { ServerMetrics } from './metrics.ts';
-import { requireOwnHost } from './same-host.ts';
 import type { HttpLimits, ServerLog, ServerOptions } from './server-options.ts';
 import { type Checks, checksOf } from './validators.ts';
 
@@ -25,7 +24,7 @@ export interface HttpParts {
   /** Keys are not asked for: only the owner's own pages may be. */
   readonly ownHostOnly: boolean;
   readonly trustProxy: boolean | string;
-  readonly tls?: { readonly key: string; readonly cert: string };
+  readonly tls?: NonNullable<ServerOptions['tls']>;
   /** Aborts when the server stops: what is held open is let go. */
   readonly stopping: AbortSignal;
 }
@@ -37,25 +36,17 @@ export async function openHttp(parts: HttpParts): Promise<FastifyInstance> {
     // A client that sends its request by drops is cut off (slow loris).
     requestTimeout: limits.requestMs,
     connectionTimeout: 0,
-    keepAliveTimeout: 72_000,
+    keepAliveTimeout: KEEP_ALIVE_MS,
     trustProxy: parts.trustProxy,
     exposeHeadRoutes: false,
     forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: 4_096 },
     frameworkErrors: (error: unknown, _request: unknown, reply: FastifyReply) =>
       sendProblem(parts, reply, fromFastify(error)),
-    ...(parts.tls === undefined ? {} : { https: parts.tls }),
+    ...listening(parts),
   } as object) as unknown as FastifyInstance;
-  app.server.headersTimeout = limits.requestMs;
-  await app.register(rateLimit, {
-    max: limits.requestsPerMinute,
-    timeWindow: 60_000,
-    // By the id of a key, which is no secret: nothing of the secret is kept.
-    keyGenerator: ({ headers, ip }) =>
-      headers.authorization?.slice(0, 'Bearer hf_'.length + 16) ?? ip,
-    errorResponseBuilder: (_request, { after }) =>
-      new ProblemReply(429, 'over-rate', `Too many requests; try again in ${after}.`),
-  });
+  limitConnections(app.server, limits);
+  const admission = await Admission.on(app, parts);
   app.addContentTypeParser('application/octet-stream', { parseAs: 'buffer' }, (_, body, done) =>
     done(null, body),
   );
@@ -72,11 +63,32 @@ export async function openHttp(parts: HttpParts): Promise<FastifyInstance> {
     parts.metrics?.answered(name, reply.statusCode, reply.elapsedTime);
   });
   const open = { streams: 0 };
-  for (const route of routes) addRoute(app, { ...parts, open }, route);
+  for (const route of routes) addRoute(app, { ...parts, admission, open }, route);
   return app;
 }
 
+const KEEP_ALIVE_MS = 72_000;
+/** Who is too slow is looked for so often within the time that they have. */
+const LOOKS = 2;
+
+function listening({ limits, tls }: HttpParts): object {
+  const http = { connectionsCheckingInterval: Math.ceil(limits.requestMs / LOOKS) };
+  if (tls === undefined) return { http };
+  return { https: { minVersion: 'TLSv1.2', ...http, ...tls, handshakeTimeout: limits.requestMs } };
+}
+
+function limitConnections(server: FastifyInstance['server'], limits: HttpLimits): void {
+  server.headersTimeout = limits.requestMs;
+  server.maxConnections = limits.connectionsMax;
+  // Who does not take what it asked for is cut off. Of whom nothing waits here, it may be silent.
+  server.timeout = limits.requestMs;
+  server.on('timeout', (socket) => {
+    if (socket.writableLength > 0) socket.destroy();
+  });
+}
+
 interface OpenParts extends HttpParts {
+  readonly admission: Admission;
   /** How many replies are held open now. */
   readonly open: { streams: number };
 }
@@ -87,6 +99,7 @@ function addRoute(app: FastifyInstance, parts: OpenParts, route: Route): void {
     method: route.method,
     url: route.path,
     config: { name: route.name } as object,
+    onRequest: (request) => parts.admission.admit(route, request),
     handler: (request, reply) => answer(parts, { route, checks }, { request, reply }),
   });
 }
@@ -102,23 +115,20 @@ async function answer(
   { request, reply }: Exchange,
 ): Promise<unknown> {
   const header = (name: string): string | undefined => oneOf(request.headers[name]);
-  if (parts.ownHostOnly) requireOwnHost(header('host'), header('origin'));
-  const caller = await parts.gate.admit(route, {
-    authorization: header('authorization'),
-    project: header('holdfast-project'),
-  });
   const call = {
     params: checks.params(request.params) as never,
     query: checks.query(request.query) as never,
     body: checks.body(request.body) as never,
-    caller,
+    caller: parts.admission.caller(request),
     header,
     signal: route.isLong === true ? signalOf(reply, parts.stopping) : parts.stopping,
   };
   if (route.isLong !== true) return send(reply, await route.handle(parts.coordinator, call));
   if (parts.open.streams >= parts.limits.openMax) {
     const detail = `This coordinator holds ${parts.limits.openMax} requests open, which is its limit. Ask again later, or without waitMs.`;
-    throw new ProblemReply(429, 'too-many-open', detail);
+    const reply = new ProblemReply(429, 'too-many-open', detail);
+    reply.retryAfterS = 1;
+    throw reply;
   }
   hold(parts, 1);
   reply.raw.once('close', () => hold(parts, -1));
@@ -146,6 +156,9 @@ function sendProblem(parts: HttpParts, reply: FastifyReply, error: unknown): unk
   const { isFault, ...problem } = problemFrom(error);
   if (isFault) parts.log.fault(problem.code, error);
   if (problem.status === 401) reply.header('www-authenticate', 'Bearer');
+  if (error instanceof ProblemReply && error.retryAfterS !== undefined) {
+    reply.header('retry-after', String(error.retryAfterS));
+  }
   return reply.code(problem.status).type('application/problem+json').send(JSON.stringify(problem));
 }
 
@@ -161,15 +174,10 @@ function fromFastify(error: unknown): unknown {
 const CODES: Readonly<Record<number, string>> = {
   413: 'payload-too-large',
   415: 'type-unknown',
-  429: 'over-rate',
 };
 
 function signalOf(reply: FastifyReply, stopping: AbortSignal): AbortSignal {
   const gone = new AbortController();
   reply.raw.once('close', () => gone.abort());
   return AbortSignal.any([gone.signal, stopping]);
-}
-
-function oneOf(value: string | readonly string[] | undefined): string | undefined {
-  return typeof value === 'object' ? value[0] : value;
 }

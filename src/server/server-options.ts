@@ -37,7 +37,12 @@ export interface ServerOptions {
   /** `/metrics` without a key, for a scraper that has none. Default false. */
   readonly publicMetrics?: boolean;
   readonly trustProxy?: boolean | string;
-  readonly tls?: { readonly key: string; readonly cert: string };
+  readonly tls?: {
+    readonly key: string;
+    readonly cert: string;
+    /** Default TLSv1.2. */
+    readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
+  };
   readonly log?: ServerLog;
   readonly clock?: Clock;
   readonly timers?: Timers;
@@ -48,9 +53,13 @@ export interface HttpLimits {
   readonly bodyBytesMax: number;
   /** Of one key, or of one address without one. */
   readonly requestsPerMinute: number;
+  /** Of one address, or of one network of IPv6; more are not looked up until the minute is over. */
+  readonly wrongKeysPerMinute: number;
+  /** More are closed as they come. */
+  readonly connectionsMax: number;
   /** Long polls and streams that are held open at once. */
   readonly openMax: number;
-  /** How long a request may take to arrive. */
+  /** How long a request may take to arrive, and somebody to go on taking an answer. */
   readonly requestMs: number;
   /** How long a worker has to check an answer that only it can check. */
   readonly relayAnswersMs: number;
@@ -59,6 +68,8 @@ export interface HttpLimits {
 export const DEFAULT_HTTP_LIMITS: HttpLimits = Object.freeze({
   bodyBytesMax: 32 * 1024 * 1024,
   requestsPerMinute: 600_000,
+  wrongKeysPerMinute: 100,
+  connectionsMax: 20_000,
   openMax: 10_000,
   requestMs: 30_000,
   relayAnswersMs: 10_000,
@@ -70,6 +81,8 @@ export const HTTP_LIMIT_RANGES: Readonly<
 > = {
   bodyBytesMax: { min: 1_024, max: 2 ** 30 },
   requestsPerMinute: { min: 1, max: 2 ** 31 },
+  wrongKeysPerMinute: { min: 1, max: 2 ** 31 },
+  connectionsMax: { min: 1, max: 2 ** 20 },
   openMax: { min: 1, max: 2 ** 20 },
   requestMs: { min: 100, max: 600_000 },
   relayAnswersMs: { min: 1, max: 600_000 },
@@ -139,11 +152,17 @@ function readLimits(given: Partial<HttpLimits>): Partial<HttpLimits> {
 }
 
 function readTls(given: NonNullable<ServerOptions['tls']>): NonNullable<ServerOptions['tls']> {
-  const { key, cert } = readOptions('openServer: tls', given, ['key', 'cert']);
+  const options = readOptions('openServer: tls', given, ['key', 'cert', 'minVersion']);
+  const { key, cert, minVersion } = options;
   boundedText('openServer: tls.cert', cert, PEM_BYTES_MAX);
   // Never shown, whatever it is.
   if (typeof key !== 'string' || key === '') {
     throw new InvalidInput('openServer: tls.key must be the private key as PEM text.');
   }
-  return { key, cert };
+  if (minVersion !== undefined && minVersion !== 'TLSv1.2' && minVersion !== 'TLSv1.3') {
+    throw new InvalidInput(
+      `openServer: tls.minVersion must be "TLSv1.2" or "TLSv1.3"; got ${shown(minVersion)}.`,
+    );
+  }
+  return options;
 }

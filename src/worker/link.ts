@@ -2,6 +2,7 @@
 // that whoever calls treats a coordinator that is away like a store that is away.
 
 import { Fault, OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
+import { isUnsent, noAnswerText } from '../support/no-answer.ts';
 import type { Timers } from '../support/timer.ts';
 
 export interface LinkOptions {
@@ -119,10 +120,8 @@ function typeOf({ body, bytes }: Ask): Readonly<Record<string, string>> {
 
 /** No answer came. Where nothing can have been sent, it is known that nothing was done. */
 function lost({ isRead, path }: Ask, base: string, cause: unknown): Fault {
-  const code = (cause as { cause?: { code?: unknown } }).cause?.code;
-  const message = `The coordinator at ${base} did not answer ${path}${typeof code === 'string' ? ` (${code})` : ''}. Is it running, and is this its address?`;
-  const isUnsent = code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === 'EHOSTUNREACH';
-  return isRead === true || isUnsent
+  const message = noAnswerText(base, path, cause);
+  return isRead === true || isUnsent(cause)
     ? new StoreUnavailable(message, { cause })
     : new OutcomeUnknown(message, { cause });
 }

@@ -106,6 +106,7 @@ export const EXTRA_FILES: Readonly<Record<string, Readonly<Record<string, string
     'halt.ts': 'the one statement that stops grants',
     'lost-race.ts': 'statement and decision are two here, and the row may move in between',
     'hints.ts': 'LISTEN and NOTIFY between processes',
+    'pooler.ts': 'only a server can be reached through one',
     'migrate.ts': 'only SQL stores have tables',
     'inspect-store.ts':
       'what can be said of it before it is opened, which only stores with tables have',

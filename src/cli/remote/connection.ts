@@ -3,6 +3,7 @@
 import { HoldfastClient } from '../../client/client.ts';
 import { environmentWith } from '../../support/environment.ts';
 import { Fault } from '../../support/fault.ts';
+import { untrustedText } from '../../support/no-answer.ts';
 import { type Flag, type Typed, UsageProblem } from '../command.ts';
 
 const URL_DEFAULT = 'http://127.0.0.1:7433';
@@ -54,9 +55,10 @@ function unreachable(url: string, thrown: unknown): never {
   const { cause, name } = thrown as { cause?: { code?: unknown }; name?: string };
   if (name === 'AbortError') throw thrown;
   const code = typeof cause?.code === 'string' ? ` (${cause.code})` : '';
-  throw new Fault(
-    'coordinator-unreachable',
-    `No coordinator answers at ${url}${code}. Start one with "holdfast dev" or "holdfast serve", or say where it is with --url or HOLDFAST_URL.`,
-    { cause: thrown },
-  );
+  const what =
+    untrustedText(thrown) ??
+    'Start one with "holdfast dev" or "holdfast serve", or say where it is with --url or HOLDFAST_URL.';
+  throw new Fault('coordinator-unreachable', `No coordinator answers at ${url}${code}. ${what}`, {
+    cause: thrown,
+  });
 }

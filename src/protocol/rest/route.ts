@@ -25,6 +25,8 @@ export interface Coordinator {
 
 /** Who calls, as the server has found out. */
 export interface Caller {
+  /** The id of the key; without keys there is none. */
+  readonly key?: string;
   /** As history, audit and logs name it. */
   readonly name: string;
   readonly project: ProjectName;
@@ -118,6 +120,9 @@ export class ProblemReply extends Error {
   readonly code: string;
   /** What the store said, for programs. */
   refusal: unknown;
+
+  /** After how many seconds it may be asked again. */
+  retryAfterS: number | undefined;
 
   constructor(status: number, code: string, detail: string) {
     super(detail);

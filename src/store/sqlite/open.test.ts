@@ -11,8 +11,6 @@ import { parseAttemptId, parseLeaseKey, parseOwner, parseSessionId } from '../..
 import type { KernelStore } from '../../lease/port.ts';
 import { InvalidInput, StoreCorrupt, StoreUnavailable } from '../../support/fault.ts';
 import { systemRandom } from '../../support/random.ts';
-import { inspectSqliteStore } from './inspect-store.ts';
-import { MIGRATIONS } from './migrate.ts';
 import { openSqliteStore, type SqliteStoreOptions } from './open.ts';
 
 let folder = '';
@@ -87,35 +85,6 @@ test('a file of a newer build is refused and left alone', async () => {
   other.exec('pragma user_version = 1000');
   other.close();
   await assert.rejects(openSqliteStore({ file }), { code: 'store-too-new' });
-});
-
-test('a file of a newer build is used when that build says so of all it has added', async () => {
-  const file = join(folder, 'compatible.db');
-  const known = MIGRATIONS.length;
-  await (await openSqliteStore({ file })).close();
-  const migrate = (version: number, mayRun: boolean) => {
-    const other = new DatabaseSync(file);
-    other.exec(`insert into migration values (${version}, 'later-${version}', ${mayRun ? 1 : 0})`);
-    other.exec("alter table session add column of_a_later_build text default 'so'");
-    other.exec(`pragma user_version = ${version}`);
-    other.close();
-  };
-  migrate(known + 1, true);
-  const store = await openSqliteStore({ file });
-  await acquireSomething(store);
-  await store.close();
-  const { applied, forbidding } = await inspectSqliteStore(file);
-  assert.deepEqual(
-    [applied.length, applied.at(-1), forbidding],
-    [known + 1, `later-${known + 1}`, []],
-  );
-  const other = new DatabaseSync(file);
-  assert.equal(other.prepare('pragma user_version').get()?.['user_version'], known + 1);
-  other.exec('alter table session drop column of_a_later_build');
-  other.close();
-  migrate(known + 2, false);
-  await assert.rejects(openSqliteStore({ file }), { code: 'store-too-new' });
-  assert.deepEqual((await inspectSqliteStore(file)).forbidding, [`later-${known + 2}`]);
 });
 
 test('a database of another program is refused and left alone', async () => {

@@ -89,6 +89,8 @@ const remote: readonly Options<void>[] = [
     names: {
       bodyBytesMax: optional(NONE),
       requestsPerMinute: optional(NUMBER),
+      wrongKeysPerMinute: optional(NUMBER),
+      connectionsMax: optional(NUMBER),
       openMax: optional(NUMBER),
       requestMs: optional(NONE),
       relayAnswersMs: optional(NUMBER),
@@ -99,7 +101,11 @@ const remote: readonly Options<void>[] = [
     of: 'openServer: tls',
     with: TLS,
     fits: ['nothing'],
-    names: { key: ANY_TEXT.filter((name) => name !== 'empty text'), cert: TEXT },
+    names: {
+      key: ANY_TEXT.filter((name) => name !== 'empty text'),
+      cert: TEXT,
+      minVersion: optional(NONE),
+    },
     call: (_, tls) => openServer({ ...SERVER, tls } as never),
   },
   {

@@ -1,0 +1,259 @@
+// Clients that mean harm, on real sockets: they are cut off or refused, and whoever is honest is answered.
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { test } from 'node:test';
+import { writeKey } from '../../src/access/access-key.ts';
+import { newKey } from '../../src/access/secret.ts';
+import { pipeline } from '../../src/index.ts';
+import type { AccessStore } from '../../src/store/contract/access-store.ts';
+import type { ExecutionStore } from '../../src/store/contract/execution-store.ts';
+import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { TestCoordinator, until } from './coordinator.ts';
+
+/** Short, so that those who are too slow are so soon. */
+const LIMITS = { requestMs: 200 } as const;
+
+async function connected(url: string): Promise<Socket> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  socket.on('error', () => undefined);
+  await once(socket, 'connect');
+  return socket;
+}
+
+/** Everything that it was told until it was closed, which it does not do itself. */
+async function untilClosed(socket: Socket): Promise<string> {
+  let told = '';
+  socket.setEncoding('utf8').on('data', (text: string) => {
+    told += text;
+  });
+  // Not `once` of events: it would take a reset for a failure.
+  await new Promise((resolve) => socket.once('close', resolve));
+  return told;
+}
+
+/** One drop after the other for as long as somebody takes them. */
+function dribble(socket: Socket, drop: string): void {
+  const timer = setInterval(() => socket.write(drop), 20);
+  socket.once('close', () => clearInterval(timer));
+}
+
+async function isAnswered(coordinator: TestCoordinator): Promise<void> {
+  const client = await coordinator.client(['submit'], 'default');
+  const { id } = await client.executions.submit({ pipeline: 'nobody' });
+  assert.equal((await client.executions.read(id)).status, 'queued');
+}
+
+test('headers by drops, a body by drops, and connections that say nothing are cut off, and others are answered', async () => {
+  await using coordinator = await TestCoordinator.onMemory({ limits: LIMITS });
+  const key = await coordinator.key(['submit'], 'default');
+  const slow = await connected(coordinator.url);
+  slow.write('POST /v1/executions HTTP/1.1\r\nhost: x\r\n');
+  dribble(slow, 'x-drop: 1\r\n');
+  const slowBody = await connected(coordinator.url);
+  slowBody.write(
+    `POST /v1/executions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n`,
+  );
+  dribble(slowBody, ' ');
+  const dribbling = [untilClosed(slow), untilClosed(slowBody)];
+  const silent = Array.from({ length: 50 }, () => connected(coordinator.url).then(untilClosed));
+  await isAnswered(coordinator);
+  for (const told of await Promise.all(silent)) assert.match(told, /^HTTP\/1\.1 408 /);
+  // Who goes on sending may be reset before it has read why.
+  for (const told of await Promise.all(dribbling)) assert.match(told, /^(HTTP\/1\.1 408 |$)/);
+});
+
+test('whoever has no key is told so before its body is read', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const socket = await connected(coordinator.url);
+  socket.write(
+    'POST /v1/executions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n{',
+  );
+  const [told] = await once(socket.setEncoding('utf8'), 'data');
+  assert.match(String(told), /^HTTP\/1\.1 401 /);
+  socket.destroy();
+});
+
+const SAID = 40;
+const LISTED = 12;
+
+/** More than sockets keep by themselves. */
+const talkative = pipeline({
+  name: 'talkative',
+  async run(ctx) {
+    for (let nth = 0; nth < SAID; nth += 1) await ctx.step(`say-${nth}`, () => 'x'.repeat(2 ** 20));
+  },
+});
+
+test('who asks for a stream or a large answer and does not read it is cut off, and is not read for', async () => {
+  const plain = openMemoryStore();
+  let read = 0;
+  const getBlob: ExecutionStore['getBlob'] = (digest) => {
+    read += 1;
+    return plain.executions.getBlob(digest);
+  };
+  const store = { ...plain, executions: { ...plain.executions, getBlob } };
+  await using coordinator = await TestCoordinator.open({ store, limits: { requestMs: 1_000 } });
+  const worker = await coordinator.worker([talkative]);
+  const client = await coordinator.client(['submit'], 'default');
+  const { id } = await client.executions.submit({ pipeline: 'talkative' });
+  await client.executions.result(id);
+  await worker.stop();
+  const key = await coordinator.key(['submit', 'operate'], 'default');
+  const authorization = `Bearer ${key}`;
+  const neglected = async (path: string): Promise<Socket> => {
+    const socket = await connected(coordinator.url);
+    socket.pause();
+    socket.write(`GET ${path} HTTP/1.1\r\nhost: x\r\nauthorization: ${authorization}\r\n\r\n`);
+    return socket;
+  };
+  read = 0;
+  const streams = [1, 2, 3].map(() => neglected(`/v1/executions/${id}/events`));
+  const large = [1, 2, 3].map(() => neglected(`/v1/executions/${id}/history?limit=${LISTED}`));
+  const sockets = await Promise.all([...streams, ...large]);
+  await isAnswered(coordinator);
+  // Whoever comes later and says nothing is cut off later.
+  for (let nth = 0; nth < 3; nth += 1) await untilClosed(await connected(coordinator.url));
+  assert.ok(read < 3 * (SAID + LISTED), `${read} values were read, as if all had been taken`);
+  const told = await Promise.all(sockets.map((socket) => untilClosed(socket.resume())));
+  const isWhole = told.map(({ length }, nth) => length >= (nth < 3 ? SAID : LISTED) * 2 ** 20);
+  assert.deepEqual(isWhole, Array(6).fill(false), 'each was cut off before its end');
+});
+
+test('a stream on which nothing happens is not cut off', async () => {
+  await using coordinator = await TestCoordinator.open({ limits: LIMITS });
+  const client = await coordinator.client(['submit'], 'default');
+  const { id } = await client.executions.submit({ pipeline: 'nobody' });
+  const seen: string[] = [];
+  const watching = (async () => {
+    for await (const { kind } of client.executions.watch(id)) seen.push(kind);
+  })();
+  // Somebody who is too slow is cut off meanwhile: the time that this has is over.
+  await untilClosed(await connected(coordinator.url));
+  await untilClosed(await connected(coordinator.url));
+  await client.executions.cancel(id);
+  await watching;
+  assert.equal(seen.at(-1), 'cancelled');
+});
+
+test('who asks too often is told when to come back; other keys are answered, also from the same address', async () => {
+  await using coordinator = await TestCoordinator.onMemory({ limits: { requestsPerMinute: 20 } });
+  const key = await coordinator.key(['submit'], 'default');
+  const ask = (authorization: string): Promise<Response> =>
+    fetch(`${coordinator.url}/v1/executions`, { headers: { authorization } });
+  const answers: Response[] = [];
+  for (let nth = 0; nth < 25; nth += 1) answers.push(await ask(`Bearer ${key}`));
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [...Array(20).fill(200), ...Array(5).fill(429)],
+  );
+  const last = answers.at(-1) as Response;
+  assert.ok(Number(last.headers.get('retry-after')) > 0);
+  assert.equal(((await last.json()) as { code: string }).code, 'over-rate');
+  const other = await coordinator.key(['submit'], 'default');
+  assert.equal((await ask(`Bearer ${other}`)).status, 200);
+});
+
+test('who knows the id of a key, but not its secret, does not use up what that key may', async () => {
+  const limits = { requestsPerMinute: 10, wrongKeysPerMinute: 1_000 };
+  await using coordinator = await TestCoordinator.onMemory({ limits });
+  const key = await coordinator.key(['submit'], 'default');
+  const wrong = key.slice(0, -3).concat('AAA');
+  const ask = async (presented: string): Promise<number> => {
+    const headers = { authorization: `Bearer ${presented}` };
+    return (await fetch(`${coordinator.url}/v1/executions`, { headers })).status;
+  };
+  for (let nth = 0; nth < 50; nth += 1) assert.equal(await ask(wrong), 401);
+  assert.equal(await ask(key), 200);
+});
+
+/** Counts what is looked up. */
+function countedStore(): { readonly store: ReturnType<typeof openMemoryStore>; looks(): number } {
+  const plain = openMemoryStore();
+  let looks = 0;
+  const key: AccessStore['key'] = (id) => {
+    looks += 1;
+    return plain.access.key(id);
+  };
+  return { store: { ...plain, access: { ...plain.access, key } }, looks: () => looks };
+}
+
+function madeUp(): string {
+  const { id, secret } = newKey();
+  return `Bearer ${writeKey({ id, secret })}`;
+}
+
+test('keys that are made up are looked up so often of one address, and no more; who is known comes in from there', async () => {
+  const { store, looks } = countedStore();
+  const limits = { wrongKeysPerMinute: 30 };
+  await using coordinator = await TestCoordinator.open({ store, limits, trustProxy: '127.0.0.1' });
+  const known = `Bearer ${await coordinator.key(['submit'], 'default')}`;
+  const unseen = `Bearer ${await coordinator.key(['submit'], 'default')}`;
+  const ask = async (authorization: string, from = '203.0.113.1'): Promise<Response> =>
+    fetch(`${coordinator.url}/v1/executions`, {
+      headers: { authorization, 'x-forwarded-for': from },
+    });
+  assert.equal((await ask(known)).status, 200);
+  const before = looks();
+  const statuses: number[] = [];
+  for (let nth = 0; nth < 60; nth += 1) statuses.push((await ask(madeUp())).status);
+  assert.deepEqual(statuses, [...Array(30).fill(401), ...Array(30).fill(429)]);
+  assert.equal(looks() - before, 30, 'no more were looked up');
+  assert.ok(Number((await ask(madeUp())).headers.get('retry-after')) > 0);
+  assert.equal((await ask(known)).status, 200, 'a key that was used there before opens');
+  assert.equal((await ask(unseen)).status, 429);
+  assert.equal((await ask(unseen, '203.0.113.2')).status, 200, 'another address is another one');
+});
+
+test('without a proxy that is trusted, nobody chooses its address', async () => {
+  const limits = { wrongKeysPerMinute: 5 };
+  for (const trustProxy of [false, '192.0.2.1']) {
+    await using coordinator = await TestCoordinator.onMemory({ limits, trustProxy });
+    const statuses: number[] = [];
+    for (let nth = 0; nth < 7; nth += 1) {
+      const headers = { authorization: madeUp(), 'x-forwarded-for': `203.0.113.${nth}` };
+      statuses.push((await fetch(`${coordinator.url}/v1/executions`, { headers })).status);
+    }
+    assert.deepEqual(statuses, [...Array(5).fill(401), 429, 429], String(trustProxy));
+  }
+});
+
+test('no more is held open than may be, and no more is connected', async () => {
+  const limits = { openMax: 3, connectionsMax: 20 };
+  await using coordinator = await TestCoordinator.onMemory({ limits });
+  const client = await coordinator.client(['submit'], 'default');
+  const { id } = await client.executions.submit({ pipeline: 'nobody' });
+  const headers = { authorization: `Bearer ${await coordinator.key(['submit'], 'default')}` };
+  const leaving = new AbortController();
+  const open = (signal?: AbortSignal) =>
+    fetch(`${coordinator.url}/v1/executions/${id}/events`, { headers, ...(signal && { signal }) });
+  const streams = [
+    await open(leaving.signal),
+    await open(leaving.signal),
+    await open(leaving.signal),
+  ];
+  assert.deepEqual(
+    streams.map(({ status }) => status),
+    [200, 200, 200],
+  );
+  const refused = await open();
+  assert.deepEqual([refused.status, refused.headers.get('retry-after')], [429, '1']);
+  const sockets = Array.from({ length: 40 }, () => {
+    const { hostname, port } = new URL(coordinator.url);
+    return connect(Number(port), hostname).on('error', () => undefined);
+  });
+  const closed = sockets.map((socket) => untilClosed(socket));
+  await Promise.race(closed);
+  assert.equal((await client.executions.read(id)).status, 'queued', 'who was there is answered');
+  leaving.abort();
+  for (const socket of sockets) socket.destroy();
+  const last = new AbortController();
+  const again = await until(async () => {
+    const response = await open(last.signal).catch(() => undefined);
+    return response?.status === 200 ? response : undefined;
+  });
+  assert.equal(again.status, 200);
+  last.abort();
+});
