@@ -1,4 +1,5 @@
 import type { ExecutionStore } from '../../contract/execution-store.ts';
+import type { RetentionStore } from '../../contract/retention-store.ts';
 import type { MemoryState } from '../state.ts';
 import { answer } from './answer.ts';
 import { archived, listArchived } from './archived.ts';
@@ -31,7 +32,8 @@ import { reconcile } from './reconcile.ts';
 import { record } from './record.ts';
 import { redrive } from './redrive.ts';
 import { noteRefusals, refusals } from './refusals.ts';
-import { removable, remove } from './remove.ts';
+import { removable } from './removable.ts';
+import { remove } from './remove.ts';
 import { resume } from './resume.ts';
 import {
   pauseSchedule,
@@ -109,10 +111,7 @@ export function openExecutions(kernel: MemoryState): {
     noteRefusals: async (batch) => noteRefusals(state, batch),
     refusals: async (query) => refusals(state, query),
     reconcile: async (request) => reconcile(state, request),
-    removable: async (query) => removable(state, query),
-    remove: async (request) => remove(state, request),
-    archived: async (id) => archived(state, id),
-    listArchived: async (query) => listArchived(state, query),
+    ...retentionOf(state),
     onRing(listener) {
       state.rings.add(listener);
       return () => state.rings.delete(listener);
@@ -120,4 +119,13 @@ export function openExecutions(kernel: MemoryState): {
   };
   STATES.set(executions, state);
   return { executions, close: () => state.rings.clear() };
+}
+
+function retentionOf(state: ExecutionState): RetentionStore {
+  return {
+    removable: async (query) => removable(state, query),
+    remove: async (request) => remove(state, request),
+    archived: async (id) => archived(state, id),
+    listArchived: async (query) => listArchived(state, query),
+  };
 }

@@ -1,4 +1,6 @@
 import type { ExecutionStore, OwnerWrite } from '../../contract/execution-store.ts';
+import type { ReconcileStore } from '../../contract/reconcile-store.ts';
+import type { RetentionStore } from '../../contract/retention-store.ts';
 import type { Database } from '../database.ts';
 import { answer } from './answer.ts';
 import { archived, listArchived } from './archived.ts';
@@ -31,7 +33,8 @@ import { reconcile } from './reconcile.ts';
 import { record } from './record.ts';
 import { redrive } from './redrive.ts';
 import { noteRefusals, refusals } from './refusals.ts';
-import { removable, remove } from './remove.ts';
+import { removable } from './removable.ts';
+import { remove } from './remove.ts';
 import { resume } from './resume.ts';
 import {
   pauseSchedule,
@@ -116,11 +119,7 @@ export function executionsOf(database: Database): ExecutionStore {
     note: (request) => database.perform(note, request),
     noteRefusals: (batch) => database.perform(noteRefusals, batch),
     refusals: (query) => database.read((tx) => refusals(tx, query)),
-    reconcile: (request) => reconcile(database, request),
-    removable: (query) => database.read((tx) => removable(tx, query)),
-    remove: (request) => database.perform(remove, request),
-    archived: (id) => database.read((tx) => archived(tx, id)),
-    listArchived: (query) => database.read((tx) => listArchived(tx, query)),
+    ...tidyingOf(database),
     onRing(listener) {
       database.rings.add(listener);
       return () => database.rings.delete(listener);
@@ -136,4 +135,14 @@ function withOwnBytes<Request extends Pick<OwnerWrite, 'attachments'>>(request: 
     bytes: Uint8Array.from(each.bytes),
   }));
   return { ...request, attachments };
+}
+
+function tidyingOf(database: Database): ReconcileStore & RetentionStore {
+  return {
+    reconcile: (request) => reconcile(database, request),
+    removable: (query) => database.read((tx) => removable(tx, query)),
+    remove: (request) => database.perform(remove, request),
+    archived: (id) => database.read((tx) => archived(tx, id)),
+    listArchived: (query) => database.read((tx) => listArchived(tx, query)),
+  };
 }
