@@ -83,7 +83,7 @@ export function resolveOptions(
     links: links === undefined ? undefined : new AnswerLinks(links),
     refusals: new RefusalTally(store, timers, clock),
     relayAnswersMs: relayTimeOf(options.relayAnswersMs),
-    retention: options.retention && resolveRetention(options.retention),
+    retention: options.retention === undefined ? undefined : resolveRetention(options.retention),
     ids: new ExecutionIds(clock, random),
     clock,
     timers,
