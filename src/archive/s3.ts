@@ -36,7 +36,6 @@ const NAMES: readonly (keyof S3ArchiveOptions)[] = [
   ...(['prefix', 'timeoutMs'] as const),
 ];
 const TEXT_BYTES_MAX = 1_024;
-const TOKEN_BYTES_MAX = 16_384;
 const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
 
 interface Signer {
@@ -86,17 +85,17 @@ function readS3Options(given: S3ArchiveOptions): S3ArchiveOptions {
   if (typeof options.bucket !== 'string' || !BUCKET.test(options.bucket)) {
     throw new InvalidInput(`${what}: bucket is its name: lower case, digits, dots and dashes.`);
   }
-  for (const name of ['accessKeyId', 'secretAccessKey'] as const) {
+  for (const name of ['accessKeyId', 'secretAccessKey', 'sessionToken'] as const) {
+    const isLeftOut = name === 'sessionToken' && options[name] === undefined;
     // Never shown, whatever it is.
-    if (typeof options[name] !== 'string' || options[name] === '') {
-      throw new InvalidInput(`${what}: ${name} is missing.`);
+    if (!isLeftOut && (typeof options[name] !== 'string' || options[name] === '')) {
+      throw new InvalidInput(`${what}: ${name} is missing, or is no text.`);
     }
   }
-  const { sessionToken, region, prefix, timeoutMs } = options;
-  if (sessionToken !== undefined)
-    boundedText(`${what}: sessionToken`, sessionToken, TOKEN_BYTES_MAX);
+  const { region, prefix, timeoutMs } = options;
   if (region !== undefined) boundedText(`${what}: region`, region, TEXT_BYTES_MAX);
-  if (prefix !== undefined && !isArchivePath(prefix.replace(/\/+$/, ''))) {
+  const isOdd = typeof prefix !== 'string' || !isArchivePath(prefix.replace(/\/+$/, ''));
+  if (prefix !== undefined && isOdd) {
     throw new InvalidInput(
       `${what}: prefix has letters, digits, ".", "_" and "-", with "/" between them.`,
     );

@@ -1,5 +1,6 @@
 // The archive, as people see it: what was removed, its documents, and whether they are intact.
 
+import { isDate } from 'node:util/types';
 import type { Archive } from '../archive/port.ts';
 import { TERMINAL, type TerminalStatus } from '../execution/execution.ts';
 import { type ExecutionId, parseExecutionId, parsePipelineName } from '../execution/names.ts';
@@ -180,7 +181,7 @@ function wordsFrom(text: string): readonly string[] {
 }
 
 function instantOf(what: string, date: Date): Instant {
-  if (date instanceof Date && Number.isFinite(date.getTime())) return toInstant(date.getTime());
+  if (isDate(date) && Number.isFinite(date.getTime())) return toInstant(date.getTime());
   throw new InvalidInput(`${what} is a Date; got ${shown(date)}.`);
 }
 

@@ -12,6 +12,8 @@ import type { Payloads } from './payloads.ts';
 import type { RefusalTally } from './refusal-tally.ts';
 import type { Retaining } from './retention-options.ts';
 
+export { type RetentionOptions, resolveRetention } from './retention-options.ts';
+
 export interface EngineConfig {
   readonly store: CoordinatorStore;
   readonly payloads: Payloads;

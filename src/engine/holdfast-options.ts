@@ -6,14 +6,13 @@ import { readOptions, requireMethods, unreadable, wholeNumber } from '../support
 import { type Random, systemRandom } from '../support/random.ts';
 import { systemTimers, type Timers } from '../support/timer.ts';
 import { AnswerLinks, type LinkOptions } from './answer-links.ts';
-import type { EngineConfig } from './config.ts';
+import { type EngineConfig, type RetentionOptions, resolveRetention } from './config.ts';
 import { ExecutionIds } from './ids.ts';
 import { KnownPipelines, type Pipelines } from './known-pipelines.ts';
 import type { ExecutionObserver } from './observer.ts';
 import { patientBlobs } from './patient-blobs.ts';
 import { DEFAULT_LIMITS, type PayloadCodec, type PayloadLimits, Payloads } from './payloads.ts';
 import { RefusalTally } from './refusal-tally.ts';
-import { type RetentionOptions, resolveRetention } from './retention-options.ts';
 
 export interface HoldfastOptions {
   readonly store: CoordinatorStore;
@@ -84,7 +83,7 @@ export function resolveOptions(
     links: links === undefined ? undefined : new AnswerLinks(links),
     refusals: new RefusalTally(store, timers, clock),
     relayAnswersMs: relayTimeOf(options.relayAnswersMs),
-    retention: options.retention && resolveRetention(options.retention),
+    retention: options.retention === undefined ? undefined : resolveRetention(options.retention),
     ids: new ExecutionIds(clock, random),
     clock,
     timers,

@@ -5,6 +5,7 @@ import {
   environmentSources,
   fileSource,
   flagSources,
+  hidden,
   SETTINGS,
   withoutSecrets,
 } from './config.ts';
@@ -101,5 +102,13 @@ describe('configuration', () => {
       withoutSecrets(`postgres://me:a:b/c@d@host:5432/db?password=hush&x=1 and ${SECRET}.`),
       'postgres://me:…@host:5432/db?password=…&x=1 and hf_abcdefghijklmnop_….',
     );
+  });
+
+  test('the secret of an archive is never shown', () => {
+    const flags = flagSources({ 'archive-secret-access-key': 'very-secret' });
+    const { config, settings } = configFrom(flags);
+    assert.equal(config.archive.secretAccessKey, 'very-secret');
+    const shown = settings.map(({ name, value }) => hidden(name, value));
+    assert.ok(!shown.includes('very-secret'));
   });
 });

@@ -2,17 +2,19 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Audit } from '../../src/engine/audit.ts';
 import { RunContext } from '../../src/engine/context-of.ts';
 import { Holdfast } from '../../src/engine/holdfast.ts';
+import { Archives, Audit, Schedules, Templates } from '../../src/engine/parts.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
-import { Schedules } from '../../src/engine/schedules.ts';
-import { Templates } from '../../src/engine/templates.ts';
 import type { Options } from './bad-arguments/argument.ts';
 import { OF_CODE, OPTIONS_OF_CODE } from './bad-arguments/of-code.ts';
 import { OF_HOLDFAST, OPTIONS } from './bad-arguments/of-holdfast.ts';
 import { OF_OPENINGS, OPTIONS_OF_OPENINGS } from './bad-arguments/of-openings.ts';
-import { OF_OPERATORS, OPTIONS_OF_OPERATORS } from './bad-arguments/of-operators.ts';
+import {
+  OF_OPERATORS,
+  OPTIONS_OF_ARCHIVE,
+  OPTIONS_OF_OPERATORS,
+} from './bad-arguments/of-operators.ts';
 import { onHoldfast } from './bad-arguments/on-holdfast.ts';
 import { WRONG_NAMES } from './bad-arguments/wrong-values.ts';
 
@@ -50,7 +52,7 @@ const listed = pipeline({ name: 'listed', run: (ctx) => checkNames(OPTIONS_OF_CO
 test('the table has every method and every option', async () => {
   await onHoldfast(
     async (given) => {
-      await checkNames([...OPTIONS, ...OPTIONS_OF_OPERATORS], given);
+      await checkNames([...OPTIONS, ...OPTIONS_OF_OPERATORS, ...OPTIONS_OF_ARCHIVE], given);
       await checkNames(OPTIONS_OF_OPENINGS, undefined);
       await (await given.holdfast.submit(listed, undefined)).result();
     },
@@ -68,6 +70,7 @@ test('the table has every method and every option', async () => {
     ...methodsOf(Holdfast).filter((name) => name !== 'close'),
     ...methodsOf(Templates).map((name) => `templates.${name}`),
     ...methodsOf(Audit).map((name) => `audit.${name}`),
+    ...methodsOf(Archives).map((name) => `archive.${name}`),
     ...methodsOf(Schedules).map((name) => `schedules.${name}`),
   ];
   assert.deepEqual(

@@ -1,7 +1,7 @@
 // A coordinator with something in it: executions in several states, a worker's session, keys.
 
 import { HoldfastClient } from '../../src/client/client.ts';
-import { Holdfast, pipeline } from '../../src/index.ts';
+import { type Archive, Holdfast, pipeline } from '../../src/index.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 
 export interface Planted {
@@ -19,7 +19,10 @@ const asks = pipeline({
   },
 });
 
-export async function plant(store: CoordinatorStore): Promise<Planted> {
+const quick = pipeline({ name: 'quick', run: () => 1 });
+
+export async function plant(store: CoordinatorStore, archive?: Archive): Promise<Planted> {
+  const archived = archive === undefined ? [] : [await plantArchived(store, archive)];
   const holdfast = new Holdfast({ store });
   const worker = await holdfast.worker({ pipelines: [asks], pollMs: 20 });
   const failed = await holdfast.submit(asks, { fails: true });
@@ -35,7 +38,19 @@ export async function plant(store: CoordinatorStore): Promise<Planted> {
   await worker.stop();
   await holdfast.close();
   const interactions = items.map((each) => String(each.id));
-  return { known: [failed.id, waiting.id, queued.id, session, ...interactions] };
+  return { known: [failed.id, waiting.id, queued.id, session, ...interactions, ...archived] };
+}
+
+/** One whose rows are gone. */
+async function plantArchived(store: CoordinatorStore, archive: Archive): Promise<string> {
+  const holdfast = new Holdfast({ store, retention: { archive, keepMs: { completed: 0 } } });
+  const worker = await holdfast.worker({ pipelines: [quick], pollMs: 20 });
+  const { id, result } = await holdfast.submit(quick, undefined, { key: 'archived/1' });
+  await result();
+  await worker.stop();
+  await holdfast.archive.run();
+  await holdfast.close();
+  return id;
 }
 
 export function clientOf(url: string, key?: string): HoldfastClient {

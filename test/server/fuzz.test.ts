@@ -3,8 +3,12 @@
 // refused has changed nothing.
 
 import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
+import { openFolderArchive } from '../../src/archive/folder.ts';
 import type { Route } from '../../src/protocol/rest/route.ts';
 import { ROUTES } from '../../src/protocol/rest/routes.ts';
 import { openServer, type Server } from '../../src/server/serve.ts';
@@ -21,19 +25,24 @@ const LET_GO_MS = 2_000;
 let store: CoordinatorStore;
 let server: Server;
 let known: Known = [];
+let folder = '';
 const faults: unknown[] = [];
 
 before(async () => {
   store = openMemoryStore();
-  known = (await plant(store)).known;
+  folder = await mkdtemp(join(tmpdir(), 'hf-fuzz-'));
+  const archive = openFolderArchive({ folder });
+  known = (await plant(store, archive)).known;
   const log = { info: () => undefined, fault: (_: string, error: unknown) => faults.push(error) };
   const limits = { relayAnswersMs: 1 };
-  server = await openServer({ store, port: 0, admin: 'main', tends: false, log, limits });
+  const given = { admin: 'main', tends: false, log, limits, retention: { archive } } as const;
+  server = await openServer({ store, port: 0, ...given });
 });
 
 after(async () => {
   await server.close();
   await store.close();
+  await rm(folder, { recursive: true, force: true });
 });
 
 interface Sent {

@@ -18,6 +18,7 @@ export async function snapshot(store: CoordinatorStore): Promise<string> {
       ...each,
       interaction: { ...each.interaction, late: 0 },
     })),
+    await executions.listArchived({ project, limit: 1_000 }),
     await executions.schedules({ project, limit: 1_000 }),
     await executions.templates({ project, limit: 1_000 }),
     await access.projects({ limit: 1_000 }),

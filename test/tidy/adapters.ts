@@ -21,7 +21,7 @@ export const EXECUTION_FILES: readonly string[] = [
   ],
   ...['cancel', 'pause', 'resume', 'signal', 'maintain', 'read-execution', 'outcomes', 'history'],
   ...['list', 'children', 'attachments', 'blobs', 'deliver', 'gates', 'templates', 'schedules'],
-  ...['fire-schedule', 'audit', 'refusals', 'remove', 'archived', 'census'],
+  ...['fire-schedule', 'audit', 'refusals', 'removable', 'remove', 'archived', 'census'],
 ].map((name) => `executions/${name}.ts`);
 
 /** The same for projects and access keys. */

@@ -1,11 +1,14 @@
 // Every argument of what is called before there is a Holdfast: opening one, pipelines, codecs, errors.
 
+import { openFolderArchive } from '../../../src/archive/folder.ts';
+import { openS3Archive } from '../../../src/archive/s3.ts';
 import { HoldfastClient } from '../../../src/client/client.ts';
 import { openHoldfast } from '../../../src/embedded/open-holdfast.ts';
 import { aesCodec } from '../../../src/engine/aes-codec.ts';
 import { StepError } from '../../../src/engine/failures.ts';
 import { Holdfast } from '../../../src/engine/holdfast.ts';
 import { pipeline } from '../../../src/engine/pipeline.ts';
+import { KEEP_NAMES } from '../../../src/execution/retention.ts';
 import { openServer } from '../../../src/server/serve.ts';
 import { openMemoryStore } from '../../../src/store/memory/open.ts';
 import { openTestHoldfast } from '../../../src/testing/test-holdfast.ts';
@@ -39,6 +42,7 @@ const HOLDFAST: Fits = {
   pipelines: optional(['an array']),
   links: optional(NONE),
   relayAnswersMs: optional(NUMBER),
+  retention: optional(NONE),
 };
 const RETRY: Fits = {
   attempts: optional(NUMBER),
@@ -48,6 +52,9 @@ const RETRY: Fits = {
   jitter: optional(NONE),
   rules: optional(['an array']),
 };
+
+/** Any text: what is secret is not looked into. */
+const SECRET = ANY_TEXT.filter((name) => name !== 'empty text');
 
 const TLS = { key: 'a key', cert: 'a certificate' };
 const SERVER = { store: openMemoryStore(), port: 0, tends: false };
@@ -69,6 +76,7 @@ const remote: readonly Options<void>[] = [
       trustProxy: optional([...TEXT, 'true']),
       tls: optional(NONE),
       links: optional(NONE),
+      retention: optional(NONE),
       publicMetrics: optional(['true']),
       log: optional(NONE),
       clock: optional(NONE),
@@ -164,13 +172,54 @@ const openings: readonly Options<void>[] = [
     call: (_, payloads) => openHoldfast({ store: openMemoryStore(), payloads } as never),
   },
   {
+    of: 'openHoldfast: retention',
+    with: { archive: 'none' },
+    fits: ['nothing'],
+    names: {
+      archive: NONE,
+      keepMs: optional(['an object']),
+      decode: optional(['true']),
+      everyMs: optional(NONE),
+    },
+    call: (_, retention) => openHoldfast({ store: openMemoryStore(), retention } as never),
+  },
+  {
+    of: 'openHoldfast: retention.keepMs',
+    names: Object.fromEntries(KEEP_NAMES.map((name) => [name, optional([...NUMBER, 'null'])])),
+    call: (_, keepMs) =>
+      openHoldfast({ store: openMemoryStore(), retention: { archive: 'none', keepMs } } as never),
+  },
+  {
+    of: 'openFolderArchive',
+    with: { folder: 'x' },
+    fits: NONE,
+    names: { folder: TEXT },
+    call: (_, options) => openFolderArchive(options as never),
+  },
+  {
+    of: 'openS3Archive',
+    with: { url: NOWHERE, bucket: 'bucket', accessKeyId: 'a', secretAccessKey: 'b' },
+    fits: NONE,
+    names: {
+      url: NONE,
+      bucket: NONE,
+      accessKeyId: SECRET,
+      secretAccessKey: SECRET,
+      sessionToken: optional(SECRET),
+      region: optional(TEXT),
+      prefix: optional(TEXT),
+      timeoutMs: optional(NONE),
+    },
+    call: (_, options) => openS3Archive(options as never),
+  },
+  {
     of: 'openTestHoldfast',
     with: { pipelines: [idle] },
     fits: NONE,
     names: {
       ...(() => {
         const { store: _store, clock: _clock, timers: _timers, ...rest } = HOLDFAST;
-        const { links: _links, relayAnswersMs: _relay, ...own } = rest;
+        const { links: _links, relayAnswersMs: _relay, retention: _kept, ...own } = rest;
         return own;
       })(),
       pipelines: NONE,

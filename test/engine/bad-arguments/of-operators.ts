@@ -1,8 +1,8 @@
-// What people look after executions with: awaits, the audit, refused writes.
+// What people look after executions with: awaits, the audit, refused writes, the archive.
 
-import { type Argument, argumentsOf, type Options } from './argument.ts';
+import { type Argument, argumentsOf, type Fits, type Options } from './argument.ts';
 import { ACTING, type Given, IN_PROJECT } from './of-holdfast.ts';
-import { NONE, NUMBER, optional, TEXT } from './wrong-values.ts';
+import { NONE, NUMBER, optional, TEXT, WRONG_NAMES } from './wrong-values.ts';
 
 export const OPTIONS_OF_OPERATORS: readonly Options<Given>[] = [
   ...(['answer', 'assign'] as const).map((of) => ({
@@ -68,8 +68,64 @@ export const OPTIONS_OF_OPERATORS: readonly Options<Given>[] = [
   },
 ];
 
+const ARCHIVED: Fits = {
+  ...IN_PROJECT,
+  pipeline: optional(TEXT),
+  status: optional(NONE),
+  tag: optional(TEXT),
+  text: optional(TEXT),
+  from: optional(NONE),
+  to: optional(NONE),
+  cursor: optional(NONE),
+  limit: optional(NUMBER),
+};
+
+export const OPTIONS_OF_ARCHIVE: readonly Options<Given>[] = [
+  {
+    of: 'archive.list',
+    names: ARCHIVED,
+    call: ({ holdfast }, options) => holdfast.archive.list(options as object),
+  },
+  {
+    of: 'archive.search',
+    // The words are those that come first.
+    names: { ...ARCHIVED, text: [...WRONG_NAMES] },
+    call: ({ holdfast }, options) => holdfast.archive.search('x', options as object),
+  },
+  {
+    of: 'archive.run',
+    names: { ...IN_PROJECT, cursor: optional(NONE), limit: optional(NUMBER) },
+    call: ({ holdfast }, options) => holdfast.archive.run(options as object),
+  },
+];
+
 export const OF_OPERATORS: readonly Argument<Given>[] = [
+  ...(['get', 'verify'] as const).map((of) => ({
+    of: `archive.${of}`,
+    says: /execution id/,
+    fits: NONE,
+    hand: ({ holdfast }: Given, id: unknown) => holdfast.archive[of](id as string),
+  })),
+  {
+    of: 'archive.document',
+    says: /execution id/,
+    fits: NONE,
+    hand: ({ holdfast }, id) => holdfast.archive.document(id as string, 'report.md'),
+  },
+  {
+    of: 'archive.document',
+    says: /document/,
+    fits: TEXT,
+    hand: ({ holdfast, handle }, name) => holdfast.archive.document(handle.id, name as string),
+  },
+  {
+    of: 'archive.search',
+    says: /text/,
+    fits: TEXT,
+    hand: ({ holdfast }, text) => holdfast.archive.search(text as string),
+  },
   ...OPTIONS_OF_OPERATORS.flatMap(argumentsOf),
+  ...OPTIONS_OF_ARCHIVE.flatMap(argumentsOf),
   {
     of: 'audit.note',
     says: /execution id/,

@@ -3,8 +3,9 @@
 import type { AuditRecord } from '../../../execution/audit.ts';
 import type { RateState } from '../../../execution/decide/gates.ts';
 import type { Lane } from '../../../execution/execution.ts';
-import type { AuditId, ProjectName } from '../../../execution/names.ts';
+import type { AuditId, ExecutionId, ProjectName } from '../../../execution/names.ts';
 import type { RefusedWrite } from '../../../execution/refused-write.ts';
+import type { ArchivedExecution } from '../../../execution/retention.ts';
 import type { Heap } from './heap.ts';
 
 /** The places of one concurrency key, and who waits for one. */
@@ -44,3 +45,6 @@ export class AuditBook {
     return this.#records.get(project) ?? [];
   }
 }
+
+/** What was removed, and where its documents are. */
+export type ArchiveBook = Map<ExecutionId, ArchivedExecution>;

@@ -1,4 +1,5 @@
 import type { ExecutionStore } from '../../contract/execution-store.ts';
+import type { RetentionStore } from '../../contract/retention-store.ts';
 import type { SealStore } from '../../contract/seal-store.ts';
 import { sealsOf, unlessSealed } from '../move/open.ts';
 import type { MemoryState } from '../state.ts';
@@ -34,7 +35,8 @@ import { reconcile } from './reconcile.ts';
 import { record } from './record.ts';
 import { redrive } from './redrive.ts';
 import { noteRefusals, refusals } from './refusals.ts';
-import { removable, remove } from './remove.ts';
+import { removable } from './removable.ts';
+import { remove } from './remove.ts';
 import { resume } from './resume.ts';
 import {
   pauseSchedule,
@@ -114,10 +116,7 @@ export function openExecutions(kernel: MemoryState): {
     noteRefusals: async (batch) => noteRefusals(state, batch),
     refusals: async (query) => refusals(state, query),
     reconcile: async (request) => reconcile(state, request),
-    removable: async (query) => removable(state, query),
-    remove: async (request) => remove(state, request),
-    archived: async (id) => archived(state, id),
-    listArchived: async (query) => listArchived(state, query),
+    ...retentionOf(state),
     inFlight: async (query) => inFlight(state, query),
     depth: async (query) => depth(state, query),
     onRing(listener) {
@@ -127,4 +126,13 @@ export function openExecutions(kernel: MemoryState): {
   });
   STATES.set(executions, state);
   return { executions, state, seals: sealsOf(state), close: () => state.rings.clear() };
+}
+
+function retentionOf(state: ExecutionState): RetentionStore {
+  return {
+    removable: async (query) => removable(state, query),
+    remove: async (request) => remove(state, request),
+    archived: async (id) => archived(state, id),
+    listArchived: async (query) => listArchived(state, query),
+  };
 }

@@ -4,35 +4,13 @@ import {
   archivedOf,
   decideRemove,
   namedBy,
-  type Removable,
   type RemoveRequest,
   type RemoveView,
   type SeenOfEnded,
 } from '../../../execution/retention.ts';
-import type { ListRemovable, RemovablePage, Removal } from '../../contract/retention-store.ts';
+import type { Removal } from '../../contract/retention-store.ts';
 import { keepArchived } from './archived.ts';
 import { type Entry, type ExecutionState, inProject } from './state.ts';
-
-/** F-8. */
-export function removable(state: ExecutionState, query: ListRemovable): RemovablePage {
-  const { project, endedMs, after = '', before = '~', limit } = query;
-  const now = state.kernel.now();
-  const page = [...state.entries.keys()]
-    .filter((id) => id > after && id < before)
-    .sort()
-    .slice(0, limit);
-  const items = page.flatMap((id): readonly Removable[] => {
-    const entry = state.entries.get(id);
-    if (entry === undefined) return [];
-    const { status, endedAt, project: of } = entry.execution;
-    if (endedAt === undefined || !isTerminal(status) || endedAt + endedMs > now) return [];
-    if (project !== undefined && project !== of) return [];
-    const { isHeld, isNeeded, hasOpenLetter } = viewOf(state, id);
-    return isHeld || isNeeded ? [] : [{ id, project: of, status, endedAt, hasOpenLetter }];
-  });
-  const last = page.length < limit ? undefined : page.at(-1);
-  return { items, now, ...(last === undefined ? {} : { next: last }) };
-}
 
 export function remove(state: ExecutionState, request: RemoveRequest): Removal {
   const { id, archived } = request;
@@ -51,7 +29,7 @@ function keptBy(decision: ReturnType<typeof decideRemove>): Removal {
   return decision.kind === 'kept' ? decision : { kind: 'kept', why: 'unknown' };
 }
 
-function viewOf(state: ExecutionState, id: ExecutionId): RemoveView {
+export function viewOf(state: ExecutionState, id: ExecutionId): RemoveView {
   const entry = state.entries.get(id);
   const letter = state.deadLetters.get(id);
   return {

@@ -6,7 +6,6 @@ import type { DeadLetterRecord } from '../../../execution/dead-letter.ts';
 import type { ExecutionRecord } from '../../../execution/execution.ts';
 import type { HistoryEvent, InboxMessage } from '../../../execution/history.ts';
 import type { CallKey, ExecutionId, InteractionId, ProjectName } from '../../../execution/names.ts';
-import type { ArchivedExecution } from '../../../execution/retention.ts';
 import type { Schedule } from '../../../execution/schedule.ts';
 import type { Template } from '../../../execution/template.ts';
 import type { SessionId } from '../../../lease/names.ts';
@@ -14,7 +13,7 @@ import type { Instant } from '../../../support/clock.ts';
 import type { Attachment, CommandAnswer, ExecutionStore } from '../../contract/execution-store.ts';
 import type { JobItem, RedriveAnswer } from '../../contract/repair-store.ts';
 import type { MemoryState } from '../state.ts';
-import { AuditBook, type PlaceBook, type RateBook } from './books.ts';
+import { type ArchiveBook, AuditBook, type PlaceBook, type RateBook } from './books.ts';
 import { Heap } from './heap.ts';
 import { ReadyQueues } from './ready.ts';
 
@@ -78,7 +77,7 @@ export class ExecutionState {
   readonly redrives: Map<ExecutionId, ExecutionId> = new Map();
   /** By job and target. */
   readonly jobs: Map<ExecutionId, Map<ExecutionId, JobEntry>> = new Map();
-  readonly archived: Map<ExecutionId, ArchivedExecution> = new Map();
+  readonly archived: ArchiveBook = new Map();
   readonly audit: AuditBook = new AuditBook();
   readonly rings: Set<() => void> = new Set();
 

@@ -7,17 +7,16 @@ import {
   type SeenOfEnded,
 } from '../../../execution/retention.ts';
 import type { Instant } from '../../../support/clock.ts';
-import { type RemovableRow, toRemovable } from '../../archive-rows.ts';
-import type { ListRemovable, RemovablePage, Removal } from '../../contract/retention-store.ts';
+import type { Removal } from '../../contract/retention-store.ts';
 import { type ExecutionRow, TERMINAL_FROM, toExecution } from '../../execution-rows.ts';
 import { persistently } from '../committer.ts';
-import { type Database, type Queries, statement } from '../database.ts';
+import { type Queries, statement } from '../database.ts';
 import { keepArchived } from './archived.ts';
 import type { Parts } from './parts.ts';
 import { forgetLabels } from './removed-labels.ts';
 import { EXECUTION_COLUMNS, lockExecution } from './rows.ts';
 
-const OPEN_LETTER =
+export const OPEN_LETTER: string =
   'exists (select from hf.dead_letter d where d.execution_id = e.id and d.redriven_by is null)';
 
 // What an event says of the chain of continuations that its execution stands in.
@@ -26,7 +25,7 @@ const CONTINUES = `(select case when h.body ~ '^\\{"continues":"${ID}"' then sub
 const CONTINUED_AS = `(select case when h.body ~ '^\\{"continuedAs":"${ID}"' then substr(h.body, 17, 36)::uuid end from hf.history h where h.execution_id = e.id and h.seq = e.seq)`;
 
 // F-2: what made it is gone, and what it made has ended. `between` leaves the planner the index of parents only.
-const UNUSED = `
+export const UNUSED: string = `
      and not exists (select from hf.execution p where p.id = e.parent_id) -- guard: parent
      and not exists (select from hf.execution o where o.id = e.redrive_of) -- guard: redriven
      and not exists (select from hf.execution b where b.id = ${CONTINUES}) -- guard: continues
@@ -38,30 +37,6 @@ const UNUSED = `
 const LATE =
   '(select coalesce(sum(i.late), 0)::integer from hf.interaction i where i.execution_id = e.id)';
 const REDRIVEN_BY = '(select d.redriven_by from hf.dead_letter d where d.execution_id = e.id)';
-
-// $1 after, $2 before, $3 limit, $4 project, $5 since their end
-const REMOVABLE = statement(`
-  with page as materialized (
-    select e.id
-      from hf.execution e
-     where e.id > coalesce($1, '00000000-0000-0000-0000-000000000000'::uuid)
-       and e.id < coalesce($2, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
-     order by e.id
-     limit $3
-  )
-  select (select count(*) from page)::integer as looked, (select max(p.id::text) from page p) as last, hf_now() as now,
-         f.id, f.project, f.status, f.ended_at, f.has_open_letter
-    from (select 1) one
-    left join lateral (
-         select e.id, e.project, e.status, e.ended_at, ${OPEN_LETTER} as has_open_letter
-           from page p
-           join hf.execution e on e.id = p.id
-          where ($4::text is null or e.project = $4)
-            and e.ended_at + $5::bigint <= hf_now()
-            ${UNUSED}
-          order by e.id
-         ) f on true
-   order by f.id`);
 
 // A statement of its own, after the lock: what it sees was committed before the lock was had, and who drives
 // it again later waits for it and finds nothing (F-5).
@@ -90,26 +65,6 @@ const REST = [
   'delete from hf.job_item t where t.job_id = $1',
   'delete from hf.errand t where t.parent_id = $1',
 ].map(statement);
-
-interface PageRow extends Omit<RemovableRow, 'id'> {
-  readonly looked: number;
-  readonly last: ExecutionId | null;
-  readonly now: number;
-  readonly id: string | null;
-}
-
-/** F-8. */
-export async function removable(database: Database, query: ListRemovable): Promise<RemovablePage> {
-  const { after = null, before = null, limit, project = null, endedMs } = query;
-  const values = [after, before, limit, project, endedMs];
-  const rows = await database.rows<PageRow & object>(REMOVABLE, values);
-  const items = rows.flatMap(({ id, ...row }) =>
-    id === null ? [] : [toRemovable({ ...row, id })],
-  );
-  const [first] = rows;
-  const next = first === undefined || first.looked < limit ? null : first.last;
-  return { items, now: (first?.now ?? 0) as Instant, ...(next === null ? {} : { next }) };
-}
 
 export function remove(parts: Parts, request: RemoveRequest): Promise<Removal> {
   return persistently(parts.surroundings, () =>

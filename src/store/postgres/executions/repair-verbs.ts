@@ -11,7 +11,8 @@ import { jobItems, noteJobItem } from './jobs.ts';
 import type { Parts } from './parts.ts';
 import { reconcile } from './reconcile.ts';
 import { noteRefusals, refusals } from './refusals.ts';
-import { removable, remove } from './remove.ts';
+import { removable } from './removable.ts';
+import { remove } from './remove.ts';
 
 export function repairsOf(
   parts: Parts,

@@ -1,5 +1,7 @@
 import type { CensusStore } from '../../contract/census-store.ts';
 import type { ExecutionStore, OwnerWrite } from '../../contract/execution-store.ts';
+import type { ReconcileStore } from '../../contract/reconcile-store.ts';
+import type { RetentionStore } from '../../contract/retention-store.ts';
 import type { Database } from '../database.ts';
 import { answer } from './answer.ts';
 import { archived, listArchived } from './archived.ts';
@@ -33,7 +35,8 @@ import { reconcile } from './reconcile.ts';
 import { record } from './record.ts';
 import { redrive } from './redrive.ts';
 import { noteRefusals, refusals } from './refusals.ts';
-import { removable, remove } from './remove.ts';
+import { removable } from './removable.ts';
+import { remove } from './remove.ts';
 import { resume } from './resume.ts';
 import {
   pauseSchedule,
@@ -118,11 +121,7 @@ export function executionsOf(database: Database): ExecutionStore {
     note: (request) => database.perform(note, request),
     noteRefusals: (batch) => database.perform(noteRefusals, batch),
     refusals: (query) => database.read((tx) => refusals(tx, query)),
-    reconcile: (request) => reconcile(database, request),
-    removable: (query) => database.read((tx) => removable(tx, query)),
-    remove: (request) => database.perform(remove, request),
-    archived: (id) => database.read((tx) => archived(tx, id)),
-    listArchived: (query) => database.read((tx) => listArchived(tx, query)),
+    ...tidyingOf(database),
     ...countsOf(database),
     onRing(listener) {
       database.rings.add(listener);
@@ -146,4 +145,14 @@ function withOwnBytes<Request extends Pick<OwnerWrite, 'attachments'>>(request: 
     bytes: Uint8Array.from(each.bytes),
   }));
   return { ...request, attachments };
+}
+
+function tidyingOf(database: Database): ReconcileStore & RetentionStore {
+  return {
+    reconcile: (request) => reconcile(database, request),
+    removable: (query) => database.read((tx) => removable(tx, query)),
+    remove: (request) => database.perform(remove, request),
+    archived: (id) => database.read((tx) => archived(tx, id)),
+    listArchived: (query) => database.read((tx) => listArchived(tx, query)),
+  };
 }

@@ -5,15 +5,14 @@ import {
   type RemoveRequest,
   type RemoveView,
 } from '../../../execution/retention.ts';
-import { type RemovableRow, toRemovable } from '../../archive-rows.ts';
-import type { ListRemovable, RemovablePage, Removal } from '../../contract/retention-store.ts';
+import type { Removal } from '../../contract/retention-store.ts';
 import { TERMINAL_FROM, toExecution } from '../../execution-rows.ts';
 import type { ReadTransaction, Transaction } from '../transaction.ts';
 import { keepArchived } from './archived.ts';
 import { LABEL_KINDS, labelKind, labelValue } from './labels.ts';
 import { type ChangingRow, loadRow } from './load-execution.ts';
 
-const OPEN_LETTER =
+export const OPEN_LETTER: string =
   'exists (select 1 from dead_letter where dead_letter.execution_id = execution.id and dead_letter.redriven_by is null)';
 
 // What an event says of the chain of continuations that its execution stands in.
@@ -21,7 +20,7 @@ const CONTINUES = `(select substr(history.body, 15, 36) from history where histo
 const CONTINUED_AS = `(select substr(history.body, 17, 36) from history where history.row_id = execution.row_id and history.seq = execution.seq and history.body like '{"continuedAs":"%')`;
 
 // F-2: what made it is gone, and what it made has ended.
-const UNUSED = `
+export const UNUSED: string = `
      and not exists (select 1 from execution as above where above.id = execution.parent_id) -- guard: parent
      and not exists (select 1 from execution as old where old.id = execution.redrive_of) -- guard: redriven
      and not exists (select 1 from execution as before where before.id = ${CONTINUES}) -- guard: continues
@@ -34,23 +33,6 @@ const LATE =
   '(select coalesce(sum(interaction.late), 0) from interaction where interaction.execution_id = execution.id)';
 const REDRIVEN_BY =
   '(select dead_letter.redriven_by from dead_letter where dead_letter.execution_id = execution.id)';
-
-const PAGE = `
-  select row_id, id
-    from execution
-   where id > :after
-     and id < :before
-   order by id
-   limit :limit`;
-
-const REMOVABLE = `
-  select execution.id, execution.project, execution.status, execution.ended_at, ${OPEN_LETTER} as has_open_letter
-    from execution
-   where execution.row_id in (select value from json_each(:rows))
-     and (:project is null or execution.project = :project)
-     and execution.ended_at + :endedMs <= :now
-     ${UNUSED}
-   order by execution.id`;
 
 const REMOVE = `
   delete from execution
@@ -85,18 +67,6 @@ const FORGET_LABEL = `
      and name = :name
      and value = :value
      and execution_id = :id`;
-
-/** F-8. */
-export function removable(tx: ReadTransaction, query: ListRemovable): RemovablePage {
-  const { after = '', before = '~', limit, project = null, endedMs } = query;
-  const page = tx.all<{ row_id: number; id: string }>(PAGE, { after, before, limit });
-  const rows = JSON.stringify(page.map(({ row_id }) => row_id));
-  const values = { rows, project, endedMs, now: tx.now };
-  const items = tx.all<RemovableRow>(REMOVABLE, values).map(toRemovable);
-  const next = page.length < limit ? undefined : page.at(-1)?.id;
-  const on = next === undefined ? {} : { next: next as NonNullable<RemovablePage['next']> };
-  return { items, now: tx.now, ...on };
-}
 
 /** The predicate decides; what went is what was there in the same transaction. */
 export function remove(tx: Transaction, request: RemoveRequest): Removal {

@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Archive } from '../../src/archive/port.ts';
+import { ArchiveUnavailable } from '../../src/archive/port.ts';
+import { Holdfast } from '../../src/engine/holdfast.ts';
+import type { ExecutionReport } from '../../src/engine/observer.ts';
+import { pipeline } from '../../src/engine/pipeline.ts';
+import type { RetentionOptions } from '../../src/engine/retention-options.ts';
+import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
+import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { faultyStore, ManualClock } from '../../src/testing/index.ts';
+
+const HOUR_MS = 3_600_000;
+const LOOK_MS = 60_000 * 1.2;
+
+const quick = pipeline({ name: 'quick', run: (_, n: number) => n });
+
+interface Process {
+  readonly holdfast: Holdfast;
+  looks(): number;
+}
+
+interface Scene {
+  readonly clock: ManualClock;
+  readonly reports: ExecutionReport[];
+  readonly documents: Map<string, Uint8Array>;
+  /** While it is set the archive is away. */
+  readonly outage: { isOn: boolean };
+  open(retention?: Partial<RetentionOptions> | 'none'): Process;
+}
+
+async function withScene(run: (scene: Scene) => Promise<void>): Promise<void> {
+  const clock = new ManualClock();
+  const memory = openMemoryStore({ clock });
+  const documents = new Map<string, Uint8Array>();
+  const outage = { isOn: false };
+  const archive: Archive = {
+    name: 'a map',
+    async put({ path, bytes }) {
+      if (outage.isOn) throw new ArchiveUnavailable('It is away.');
+      documents.set(path, bytes);
+    },
+    get: async (path) => documents.get(path),
+  };
+  const opened: Holdfast[] = [];
+  const reports: ExecutionReport[] = [];
+  const open: Scene['open'] = (given = {}) => {
+    const faults = faultyStore<CoordinatorStore>(memory);
+    const observer = { report: (report: ExecutionReport) => void reports.push(report) };
+    const retention = { archive, keepMs: { completed: HOUR_MS }, ...(given as object) };
+    const holdfast = new Holdfast({
+      ...{ store: faults.store, clock, timers: clock.timers, observer },
+      ...(given === 'none' ? {} : { retention }),
+    });
+    opened.push(holdfast);
+    return { holdfast, looks: () => faults.calls.get('executions.removable') ?? 0 };
+  };
+  try {
+    await run({ clock, reports, documents, outage, open });
+  } finally {
+    await Promise.all(opened.map((each) => each.close()));
+    await memory.close();
+  }
+}
+
+test('F-1, F-10: what is due goes by itself, when it is and not before', () =>
+  withScene(async ({ clock, reports, open }) => {
+    const { holdfast } = open();
+    await holdfast.worker({ pipelines: [quick] });
+    const { id } = await holdfast.submit(quick, 1);
+    await clock.advance(HOUR_MS - 120_000);
+    assert.equal((await holdfast.read(id))?.status, 'completed');
+    await clock.advance(120_000 + LOOK_MS);
+    assert.equal(await holdfast.read(id), undefined);
+    assert.equal((await holdfast.archive.verify(id))?.kind, 'intact');
+    const told = reports.filter(({ kind }) => kind === 'removed');
+    assert.deepEqual(told, [{ kind: 'removed', removed: 1, archived: 1, failed: 0 }]);
+  }));
+
+test('F-10: of many that may, one looks; another goes on when that one is gone', () =>
+  withScene(async ({ clock, open }) => {
+    const [one, two] = [open(), open()];
+    const worker = await one.holdfast.worker({ pipelines: [quick] });
+    await clock.advance(LOOK_MS);
+    await two.holdfast.worker({ pipelines: [quick] });
+    await clock.advance(10 * LOOK_MS);
+    assert.ok(one.looks() > 5 && two.looks() === 0, `${one.looks()} and ${two.looks()}`);
+    await worker.stop();
+    const before = one.looks();
+    await clock.advance(10 * LOOK_MS);
+    assert.equal(one.looks(), before);
+    assert.ok(two.looks() > 5);
+  }));
+
+test('F-1: a worker that was told nothing never looks', () =>
+  withScene(async ({ clock, open }) => {
+    const { holdfast, looks } = open('none');
+    await holdfast.worker({ pipelines: [quick] });
+    const { id } = await holdfast.submit(quick, 1);
+    await clock.advance(30 * HOUR_MS);
+    assert.equal(looks(), 0);
+    assert.equal((await holdfast.read(id))?.status, 'completed');
+  }));
+
+test('F-11: while the archive is away nothing goes, which is said; when it is back everything does', () =>
+  withScene(async ({ clock, reports, outage, open }) => {
+    const { holdfast } = open();
+    await holdfast.worker({ pipelines: [quick] });
+    const handles = await Promise.all([1, 2, 3].map((n) => holdfast.submit(quick, n)));
+    outage.isOn = true;
+    await clock.advance(HOUR_MS + 3 * LOOK_MS);
+    for (const { id } of handles) assert.equal((await holdfast.read(id))?.status, 'completed');
+    assert.ok(reports.some((each) => each.kind === 'trouble' && each.cause.includes('away')));
+    outage.isOn = false;
+    await clock.advance(2 * LOOK_MS);
+    for (const { id } of handles) {
+      assert.equal(await holdfast.read(id), undefined);
+      assert.equal((await holdfast.archive.verify(id))?.kind, 'intact');
+    }
+  }));
+
+test('F-2: a family goes from the top, round by round, and nothing of it before its root', () =>
+  withScene(async ({ clock, open }) => {
+    const child = pipeline({ name: 'child', run: (_, n: number) => n });
+    const parent = pipeline({
+      name: 'parent',
+      run: async (ctx) => (await ctx.spawn(child, 1)).result(),
+    });
+    const { holdfast } = open();
+    await holdfast.worker({ pipelines: [parent, child] });
+    const { id } = await holdfast.submit(parent, undefined);
+    await clock.advance(HOUR_MS / 2);
+    const [{ id: below } = { id: '' }] = (await holdfast.list({ pipeline: 'child' })).items;
+    await clock.advance(HOUR_MS / 2 + 3 * LOOK_MS);
+    assert.deepEqual([await holdfast.read(id), await holdfast.read(below)], [undefined, undefined]);
+    const { items } = await holdfast.archive.list();
+    assert.deepEqual(items.map((each) => [each.pipeline, each.parent]).sort(), [
+      ['child', id],
+      ['parent', undefined],
+    ]);
+  }));
+
+test('F-4: without an archive what is due is gone, if that was said', () =>
+  withScene(async ({ clock, documents, open }) => {
+    const { holdfast } = open({ archive: 'none' });
+    await holdfast.worker({ pipelines: [quick] });
+    const { id } = await holdfast.submit(quick, 1);
+    await clock.advance(HOUR_MS + LOOK_MS);
+    assert.equal(await holdfast.read(id), undefined);
+    assert.deepEqual([documents.size, (await holdfast.archive.list()).items.length], [0, 0]);
+  }));
