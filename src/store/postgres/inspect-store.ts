@@ -1,7 +1,9 @@
 // What a server is like before a store is opened on it. It is only read.
 
+import type { ClientBase } from 'pg';
 import { type Clock, systemClock } from '../../support/clock.ts';
 import type { StoreFact, StoreReport } from '../contract/store-report.ts';
+import { sealFacts } from '../seal-facts.ts';
 import { loadDriver, type PostgresStoreOptions, schemaOf } from './connect.ts';
 import { quoteIdentifier, toFault } from './database.ts';
 import { knownMigrations } from './migrate.ts';
@@ -52,19 +54,28 @@ export async function inspectPostgresStore(
     const applied = settings.there
       ? (await client.query<{ name: string }>(`select m.name from ${table} m order by 1`)).rows
       : [];
+    const seal = settings.there ? await readSeal(client, schema) : null;
     return {
       kind: 'postgres',
       exists: settings.there,
       applied: applied.map(({ name }) => name),
       known: knownMigrations().map(({ name }) => name),
       clockAheadMs: Math.round(Number(settings.now) - middle),
-      facts: factsOf(settings, options),
+      facts: [...factsOf(settings, options), ...sealFacts(seal)],
     };
   } catch (cause) {
     throw toFault(cause);
   } finally {
     await client.end().catch(() => undefined);
   }
+}
+
+/** As JSON, since a schema that is not migrated yet has no such column. */
+async function readSeal(client: ClientBase, schema: string): Promise<string | null> {
+  const { rows } = await client.query<{ sealed: string | null }>(
+    `select to_jsonb(m) ->> 'sealed' as sealed from ${quoteIdentifier(schema)}.meta m`,
+  );
+  return rows[0]?.sealed ?? null;
 }
 
 const VERSION_MIN = 140_000;
