@@ -1,6 +1,8 @@
 // What tests of moves look at: all rows of a store, as an export has them, and what is equal about them.
 
 import assert from 'node:assert/strict';
+import { exportStore, type StoreExported } from '../../src/embedded/export-store.ts';
+import { importStore, type StoreImported } from '../../src/embedded/import-store.ts';
 import { openMove } from '../../src/embedded/open-move.ts';
 import type { PostgresSettings } from '../../src/embedded/open-store.ts';
 import type { Cell } from '../../src/store/contract/move-store.ts';
@@ -9,6 +11,20 @@ import type { Counters } from '../../src/store/moved-tables.ts';
 export interface Place {
   readonly store: string;
   readonly postgres?: PostgresSettings;
+}
+
+export function exported(from: Place, file: string): Promise<StoreExported> {
+  return exportStore({ ...from, actor: 'olga', reason: 'to a server', to: file });
+}
+
+export function imported(to: Place, file: string): Promise<StoreImported> {
+  return importStore({ ...to, actor: 'olga', from: file });
+}
+
+/** The epoch of the new store. */
+export async function moved(from: Place, to: Place, file: string): Promise<number> {
+  await exported(from, file);
+  return (await imported(to, file)).epoch;
 }
 
 export interface AllRows {

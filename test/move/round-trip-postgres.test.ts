@@ -5,8 +5,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { exportStore } from '../../src/embedded/export-store.ts';
-import { importStore } from '../../src/embedded/import-store.ts';
 import { openStore } from '../../src/embedded/open-store.ts';
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
@@ -15,17 +13,10 @@ import { checkEverything } from '../../src/testing/execution-contract/check.ts';
 import { mustAcquire, someone, textOf } from '../../src/testing/lease-contract/someone.ts';
 import { isExcluded } from '../services/excluded.ts';
 import { postgresForTests } from '../services/postgres.ts';
-import { allRows, expectEqual, type Place } from './moved.ts';
+import { allRows, expectEqual, exported, moved, type Place } from './moved.ts';
 import { ALL, bank, fill, PIPELINES, type Rich } from './rich-store.ts';
 
 const skip = isExcluded('postgres') ? 'PostgreSQL was excluded by name' : false;
-
-const by = { actor: 'olga', reason: 'to a server' };
-
-async function move(from: Place, to: Place, file: string): Promise<number> {
-  await exportStore({ ...from, ...by, to: file });
-  return (await importStore({ ...to, actor: 'olga', from: file })).epoch;
-}
 
 test('M-5, M-8: SQLite to PostgreSQL to SQLite: every kind of row arrives as it was, and goes on', {
   skip,
@@ -40,18 +31,18 @@ test('M-5, M-8: SQLite to PostgreSQL to SQLite: every kind of row arrives as it 
     const store = await openStore(first.store);
     const rich = await fill(store);
     await store.close();
-    assert.equal(await move(first, server, join(folder, 'a.ndjson')), 2);
+    assert.equal(await moved(first, server, join(folder, 'a.ndjson')), 2);
     const before = await allRows(first);
     for (const { name } of MOVED_TABLES) {
       const isMade = (before.tables.get(name)?.length ?? 0) > 0;
       assert.ok(isMade || RARE.includes(name), `the test has no row of "${name}"`);
     }
     await checkOn(server);
-    assert.equal(await move(server, last, join(folder, 'b.ndjson.gz')), 3);
+    assert.equal(await moved(server, last, join(folder, 'b.ndjson.gz')), 3);
     expectEqual(await allRows(server), before);
     await checkOn(last);
     await goesOn(last, rich, before.counters.fence);
-    await exportStore({ ...last, ...by, to: join(folder, 'c.ndjson') });
+    await exported(last, join(folder, 'c.ndjson'));
   } finally {
     await release();
     await rm(folder, { recursive: true, force: true });
