@@ -2,7 +2,23 @@
 // own, so that nobody loads a driver they do not use; `openHoldfast` loads the one it is asked for.
 
 export { type Archive, type ArchiveDocument, ArchiveUnavailable } from './archive/port.ts';
+export {
+  type ExportStoreOptions,
+  exportStore,
+  type MoveProgress,
+  type StoreExported,
+} from './embedded/export-store.ts';
+export {
+  type ImportStoreOptions,
+  importStore,
+  type StoreImported,
+} from './embedded/import-store.ts';
 export { type OpenHoldfastOptions, openHoldfast } from './embedded/open-holdfast.ts';
+export {
+  type StoreUnsealed,
+  type UnsealStoreOptions,
+  unsealStore,
+} from './embedded/unseal-store.ts';
 export { aesCodec, type CodecKey } from './engine/aes-codec.ts';
 export type { LinkOptions } from './engine/answer-links.ts';
 export type { InteractionTarget } from './engine/answering.ts';
@@ -209,5 +225,6 @@ export {
   InvalidInput,
   OutcomeUnknown,
   StoreCorrupt,
+  StoreSealed,
   StoreUnavailable,
 } from './support/fault.ts';

@@ -21,6 +21,21 @@ export const COMMANDS: readonly Command[] = [
     load: async () => (await import('./migrate.ts')).migrateCommand,
   },
   {
+    name: 'export',
+    summary: 'seals a store and writes all that it keeps into a file',
+    load: async () => (await import('./move/export.ts')).exportCommand,
+  },
+  {
+    name: 'import',
+    summary: 'puts an export into a store that is empty',
+    load: async () => (await import('./move/import.ts')).importCommand,
+  },
+  {
+    name: 'unseal',
+    summary: 'uses a store again whose export was thrown away',
+    load: async () => (await import('./move/unseal.ts')).unsealCommand,
+  },
+  {
     name: 'doctor',
     summary: 'checks versions, configuration, store and clocks, and says what to change',
     load: async () => (await import('./doctor.ts')).doctorCommand,

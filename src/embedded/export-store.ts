@@ -7,7 +7,7 @@ import { systemRandom } from '../support/random.ts';
 import { systemTimers } from '../support/timer.ts';
 import { ExportFile } from './move-files.ts';
 import { FORMAT, LineWriter } from './move-lines.ts';
-import { optionalFunction, TEXT_MAX } from './move-options.ts';
+import { optionalFunction, postgresOf, TEXT_MAX } from './move-options.ts';
 import { openExistingMove } from './open-move.ts';
 import type { PostgresSettings } from './open-store.ts';
 
@@ -67,7 +67,7 @@ function checked(options: ExportStoreOptions): ExportStoreOptions {
   boundedText('exportStore: actor', read.actor, TEXT_MAX);
   boundedText('exportStore: reason', read.reason, TEXT_MAX);
   optionalFunction('exportStore: onProgress', read.onProgress);
-  return read;
+  return { ...read, postgres: postgresOf('exportStore', read.postgres) };
 }
 
 interface Writing extends ExportStoreOptions {

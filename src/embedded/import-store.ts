@@ -6,7 +6,7 @@ import { boundedText, readOptions } from '../support/options.ts';
 import type { MoveProgress } from './export-store.ts';
 import { linesOf } from './move-files.ts';
 import { type ExportHeader, LineReader } from './move-lines.ts';
-import { optionalFunction, TEXT_MAX } from './move-options.ts';
+import { optionalFunction, postgresOf, TEXT_MAX } from './move-options.ts';
 import { openMove } from './open-move.ts';
 import type { PostgresSettings } from './open-store.ts';
 
@@ -57,7 +57,7 @@ function checked(options: ImportStoreOptions): ImportStoreOptions {
   boundedText('importStore: from', read.from, TEXT_MAX);
   boundedText('importStore: actor', read.actor, TEXT_MAX);
   optionalFunction('importStore: onProgress', read.onProgress);
-  return read;
+  return { ...read, postgres: postgresOf('importStore', read.postgres) };
 }
 
 /** A gzip that was cut says so itself; a file that is not there is no damage. */

@@ -25,6 +25,7 @@ export class ExportFile {
     for (const stream of [this.#disk, this.#into]) {
       stream.on('error', (error: Error) => {
         this.#failed ??= error;
+        gzip?.destroy(error);
       });
     }
   }
@@ -46,7 +47,7 @@ export class ExportFile {
   async write(text: string): Promise<void> {
     if (this.#failed !== undefined) throw this.#failed;
     if (text === '' || this.#into.write(text)) return;
-    await Promise.race([once(this.#into, 'drain'), once(this.#disk, 'error')]);
+    await once(this.#into, 'drain');
   }
 
   /** Whole, on the disk, and only then under its name. */

@@ -2,7 +2,7 @@
 
 import { Fault } from '../support/fault.ts';
 import { boundedText, readOptions } from '../support/options.ts';
-import { TEXT_MAX } from './move-options.ts';
+import { postgresOf, TEXT_MAX } from './move-options.ts';
 import { openExistingMove } from './open-move.ts';
 import type { PostgresSettings } from './open-store.ts';
 
@@ -26,7 +26,7 @@ export async function unsealStore(options: UnsealStoreOptions): Promise<StoreUns
   const store = boundedText('unsealStore: store', read.store, TEXT_MAX);
   const actor = boundedText('unsealStore: actor', read.actor, TEXT_MAX);
   const reason = boundedText('unsealStore: reason', read.reason, TEXT_MAX);
-  const move = await openExistingMove(store, read.postgres);
+  const move = await openExistingMove(store, postgresOf('unsealStore', read.postgres));
   try {
     const answer = await move.seals.unseal({ actor, reason });
     if (answer.kind === 'unsealed') return { kind: 'unsealed', epoch: answer.epoch };

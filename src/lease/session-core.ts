@@ -3,7 +3,6 @@
 
 import { type Instant, toInstant } from '../support/clock.ts';
 import { EventLoopLag } from '../support/event-loop-lag.ts';
-import { StoreSealed } from '../support/fault.ts';
 import { jittered } from '../support/random.ts';
 import { type Authority, elapsedMs, type Moment, momentOf } from './authority.ts';
 import { Disowned, isFinal } from './disowned.ts';
@@ -30,7 +29,13 @@ import type {
 } from './port.ts';
 import type { SessionRefusal } from './refusal.ts';
 import type { SessionConfig } from './session-options.ts';
-import { callStore, isUnanswered, type Unanswered } from './store-call.ts';
+import {
+  callStore,
+  isSealed,
+  isUnanswered,
+  type StoreSealed,
+  type Unanswered,
+} from './store-call.ts';
 
 export interface StoreCall<Answer> {
   readonly call: () => Promise<Answer>;
@@ -187,7 +192,7 @@ export class SessionCore {
     const answer = await callStore(request.call, Math.max(TRY_MS_MIN, base / 2), timers).catch(
       (fault: unknown) => {
         this.trouble(`${operation}: ${causeOf(fault)}`);
-        if (fault instanceof StoreSealed) this.lost(fault);
+        if (isSealed(fault)) this.lost(fault);
         throw fault;
       },
     );

@@ -2,8 +2,10 @@
 // to have been done, `unknown` may have been. A call that hangs is answered `unknown` and goes on
 // by itself; it never blocks the next one (R-5).
 
-import { OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
+import { OutcomeUnknown, StoreSealed, StoreUnavailable } from '../support/fault.ts';
 import type { Timers } from '../support/timer.ts';
+
+export type { StoreSealed };
 
 export type Unanswered =
   | { readonly kind: 'unknown'; readonly fault: OutcomeUnknown }
@@ -38,6 +40,11 @@ async function answer<Answer>(call: () => Promise<Answer>): Promise<Answer | Una
     if (fault instanceof OutcomeUnknown) return { kind: 'unknown', fault };
     throw fault;
   }
+}
+
+/** The store was moved elsewhere: what it carried has ended there. */
+export function isSealed(fault: unknown): fault is StoreSealed {
+  return fault instanceof StoreSealed;
 }
 
 /** The store is away: expected now and then, waited out. */

@@ -3,7 +3,7 @@ export const ADAPTERS: readonly string[] = ['memory', 'sqlite', 'postgres', 'red
 
 /** Those that keep leases only; what stands in these folders elsewhere is not asked of them. */
 export const LEASES_ONLY: readonly string[] = ['redis', 'etcd'];
-const BEYOND_LEASES: readonly string[] = ['executions/', 'access/'];
+const BEYOND_LEASES: readonly string[] = ['executions/', 'access/', 'move/'];
 
 /** What the port for executions asks for: a file each, in every adapter that keeps them, even if all forgot it. */
 export const EXECUTION_FILES: readonly string[] = [
@@ -55,6 +55,10 @@ export const EXTRA_FILES: Readonly<Record<string, Readonly<Record<string, string
     'migrate.ts': 'only SQL stores have tables',
     'inspect-store.ts':
       'what can be said of it before it is opened, which only stores with tables have',
+    'move/open-move.ts': 'what is in memory is not moved',
+    'move/dump.ts': 'what is in memory is not moved',
+    'move/load.ts': 'what is in memory is not moved',
+    'move/table-columns.ts': 'how its tables differ from what is exported',
     'executions/append-outside.ts': 'the event of somebody who does not own the execution',
     'executions/candidates.ts': 'which executions a claim may have, too long to share a file',
     'executions/close-awaits.ts': 'what an end does to open awaits, too long to share a file',
@@ -111,6 +115,10 @@ export const EXTRA_FILES: Readonly<Record<string, Readonly<Record<string, string
     'inspect-store.ts':
       'what can be said of it before it is opened, which only stores with tables have',
     'committer.ts': 'group commit of what executions write: many operations, one statement',
+    'move/open-move.ts': 'what is in memory is not moved',
+    'move/dump.ts': 'what is in memory is not moved',
+    'move/load.ts': 'what is in memory is not moved',
+    'move/table-columns.ts': 'how its tables differ from what is exported',
     'executions/arrays.ts': 'array literals, as unnest takes them',
     'executions/await-verbs.ts': 'names the verbs of awaits, too many to share a file',
     'executions/bell.ts': 'LISTEN and NOTIFY between processes',

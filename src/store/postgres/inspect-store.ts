@@ -1,7 +1,9 @@
 // What a server is like before a store is opened on it. It is only read.
 
+import type { ClientBase } from 'pg';
 import { type Clock, systemClock } from '../../support/clock.ts';
 import type { StoreFact, StoreReport } from '../contract/store-report.ts';
+import { sealFacts } from '../seal-facts.ts';
 import { loadDriver, type PostgresStoreOptions, schemaOf } from './connect.ts';
 import { quoteIdentifier, toFault } from './database.ts';
 import { knownMigrations } from './migrate.ts';
@@ -64,6 +66,7 @@ export async function inspectPostgresStore(
           )
         ).rows
       : [];
+    const seal = settings.there ? await readSeal(client, schema) : null;
     return {
       kind: 'postgres',
       exists: settings.there,
@@ -76,6 +79,7 @@ export async function inspectPostgresStore(
       facts: [
         poolerFact(way, options),
         ...factsOf(settings, { ...options, pooler: isPooled(way, options) }),
+        ...sealFacts(seal),
       ],
     };
   } catch (cause) {
@@ -83,6 +87,14 @@ export async function inspectPostgresStore(
   } finally {
     await client.end().catch(() => undefined);
   }
+}
+
+/** As JSON, since a schema that is not migrated yet has no such column. */
+async function readSeal(client: ClientBase, schema: string): Promise<string | null> {
+  const { rows } = await client.query<{ sealed: string | null }>(
+    `select to_jsonb(m) ->> 'sealed' as sealed from ${quoteIdentifier(schema)}.meta m`,
+  );
+  return rows[0]?.sealed ?? null;
 }
 
 const VERSION_MIN = 140_000;

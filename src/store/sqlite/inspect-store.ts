@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { type Clock, systemClock } from '../../support/clock.ts';
 import { InvalidInput } from '../../support/fault.ts';
 import type { StoreFact, StoreReport } from '../contract/store-report.ts';
+import { sealFacts } from '../seal-facts.ts';
 import { toFault } from './connection.ts';
 import { APPLICATION_ID, MIGRATIONS, newerMigrations } from './migrate.ts';
 
@@ -48,13 +49,14 @@ function read(file: string, { clock, known, facts }: Reading): Omit<StoreReport,
     const clockAt = Number(one('select clock_at from meta where id = 1'));
     const ahead = clockAt === 0 ? 0 : Math.max(0, clockAt - clock.wallMs());
     const isLossy = one('select lossy from meta where id = 1') === 1;
+    const seal = version >= SEALS_FROM ? one('select sealed from meta where id = 1') : null;
     const mode = journalFact(String(one('pragma journal_mode')));
     return {
       exists: true,
       applied,
       forbidding: newer.flatMap(({ name, olderBuildsMayRun }) => (olderBuildsMayRun ? [] : [name])),
       clockAheadMs: ahead,
-      facts: [...facts, mode, ...(isLossy ? [LOSSY] : [])],
+      facts: [...facts, mode, ...(isLossy ? [LOSSY] : []), ...sealFacts(seal)],
     };
   } catch (error) {
     throw toFault(error);
@@ -62,6 +64,8 @@ function read(file: string, { clock, known, facts }: Reading): Omit<StoreReport,
     database?.close();
   }
 }
+
+const SEALS_FROM = MIGRATIONS.indexOf('0005-seal.sql') + 1;
 
 const LOSSY: StoreFact = {
   name: 'synchronous',

@@ -3,7 +3,10 @@
 import { openFolderArchive } from '../../../src/archive/folder.ts';
 import { openS3Archive } from '../../../src/archive/s3.ts';
 import { HoldfastClient } from '../../../src/client/client.ts';
+import { exportStore } from '../../../src/embedded/export-store.ts';
+import { importStore } from '../../../src/embedded/import-store.ts';
 import { openHoldfast } from '../../../src/embedded/open-holdfast.ts';
+import { unsealStore } from '../../../src/embedded/unseal-store.ts';
 import { aesCodec } from '../../../src/engine/aes-codec.ts';
 import { StepError } from '../../../src/engine/failures.ts';
 import { Holdfast } from '../../../src/engine/holdfast.ts';
@@ -150,7 +153,49 @@ const remote: readonly Options<void>[] = [
   },
 ];
 
+/** Nothing is there, and nothing can be made there. */
+const NO_STORE = '/nowhere/holdfast.db';
+const MOVED_BY = { actor: 'olga', reason: 'a move' };
+
+const moves: readonly Options<void>[] = [
+  {
+    of: 'exportStore',
+    with: { store: NO_STORE, to: '/nowhere/all.ndjson', ...MOVED_BY },
+    fits: NONE,
+    names: {
+      store: TEXT,
+      to: TEXT,
+      actor: TEXT,
+      reason: TEXT,
+      postgres: optional(['an object']),
+      onProgress: optional(FUNCTION),
+    },
+    call: (_, options) => exportStore(options as never),
+  },
+  {
+    of: 'importStore',
+    with: { store: NO_STORE, from: '/nowhere/all.ndjson', actor: 'olga' },
+    fits: NONE,
+    names: {
+      store: TEXT,
+      from: TEXT,
+      actor: TEXT,
+      postgres: optional(['an object']),
+      onProgress: optional(FUNCTION),
+    },
+    call: (_, options) => importStore(options as never),
+  },
+  {
+    of: 'unsealStore',
+    with: { store: NO_STORE, ...MOVED_BY },
+    fits: NONE,
+    names: { store: TEXT, actor: TEXT, reason: TEXT, postgres: optional(['an object']) },
+    call: (_, options) => unsealStore(options as never),
+  },
+];
+
 const openings: readonly Options<void>[] = [
+  ...moves,
   ...remote,
   {
     of: 'openHoldfast',

@@ -12,7 +12,6 @@ const ONE_MOMENT = statement('set transaction isolation level repeatable read, r
 const COUNTERS = statement(`
   select (select case when f.is_called then f.last_value else f.last_value - 1 end from hf.fence f) as "fence",
          m.halted as "halted",
-         hf_now() as "clockAt",
          (select case when s.is_called then s.last_value else 0 end from hf.event_seq s) as "eventSeq",
          m.events_deleted as "eventsDeleted"
     from hf.meta m
@@ -30,10 +29,10 @@ export async function dump<Result>(
   return database.attempt(async (queries, client) => {
     await queries.rows(ONE_MOMENT, []);
     const seal = await readSeal(queries);
-    const [counters] = await queries.rows<Counters & object>(COUNTERS, []);
+    const [counters] = await queries.rows<Omit<Counters, 'clockAt'>>(COUNTERS, []);
     if (seal === undefined || counters === undefined) throw notSealed();
     const rows = rowsOf(queries, { client, database, schema });
-    const result = await visit({ seal, counters: { ...counters }, rows });
+    const result = await visit({ seal, counters: { ...counters, clockAt: seal.at }, rows });
     return { keep: false, result };
   });
 }

@@ -28,9 +28,7 @@ const READ = statement('select m.sealed from hf.meta m where m.id = 1');
 const KEEP = statement(`
   update hf.meta m
      set sealed = $1
-   where m.id = 1
-     and m.sealed is null -- guard: sealed
-  returning m.id`);
+   where m.id = 1`);
 
 const HELD_UNTIL = statement(`
   select hf_now() as now, max(s.expires_at) as until

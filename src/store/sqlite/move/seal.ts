@@ -16,9 +16,7 @@ const READ = 'select sealed from meta where id = 1';
 const KEEP = `
   update meta
      set sealed = :sealed
-   where id = 1
-     and sealed is null -- guard: sealed
-`;
+   where id = 1`;
 
 // M-3: what a session runs that has not ended, nor any above it. What the dead left is lost, as it was.
 const HELD = `

@@ -1,0 +1,60 @@
+// What export, import and unseal have in common.
+
+import { userInfo } from 'node:os';
+import type { MoveProgress } from '../../embedded/export-store.ts';
+import type { Config } from '../../server/config.ts';
+import { type CommandSpec, type Flag, refuseWords, type Typed, UsageProblem } from '../command.ts';
+import { configFlags, configuredBy } from '../configuration.ts';
+
+export const MOVE_FLAGS: Readonly<Record<string, Flag>> = {
+  ...configFlags((name) => name === 'store' || name.startsWith('postgres.')),
+  actor: {
+    type: 'string',
+    what: 'who does it, as others are told; the user of this shell unless said',
+  },
+  json: { type: 'boolean', what: 'for programs: one JSON per line' },
+};
+
+export interface MoveTyped {
+  readonly config: Config;
+  readonly actor: string;
+}
+
+/** The store is always named: nothing here is to happen to the one that happens to be configured. */
+export async function moveTyped(command: CommandSpec, typed: Typed): Promise<MoveTyped> {
+  refuseWords(command, typed);
+  required(command, typed, 'store');
+  const { config } = await configuredBy(typed);
+  return { config, actor: typed.text('actor') ?? userInfo().username };
+}
+
+export function required(command: CommandSpec, typed: Typed, flag: string): string {
+  const text = typed.text(flag);
+  if (text !== undefined) return text;
+  throw new UsageProblem(`--${flag} is needed: ${command.usage}`);
+}
+
+const SHOWN_EVERY = 1_000;
+
+/** On a terminal only, and not for every row. */
+export function progressShown(): (progress: MoveProgress) => void {
+  if (!process.stderr.isTTY) return () => undefined;
+  let last = -1;
+  return ({ doing, table, rows, leftMs = 0 }) => {
+    const mark = doing === 'waiting' ? Math.ceil(leftMs / 1_000) : Math.floor(rows / SHOWN_EVERY);
+    if (doing === 'rows' && mark === last) return;
+    last = mark;
+    process.stderr.write(`\r\u001b[K${lineOf({ doing, rows, leftMs, ...(table && { table }) })}`);
+  };
+}
+
+function lineOf({ doing, table = '', rows, leftMs = 0 }: MoveProgress): string {
+  if (doing === 'sealed') return 'sealed\n';
+  if (doing === 'rows') return `${rows} rows, now ${table}`;
+  const left = Math.ceil(leftMs / 1_000);
+  return `${rows} rows; until nobody can believe to hold anything: ${left} s`;
+}
+
+export function endProgress(): void {
+  if (process.stderr.isTTY) process.stderr.write('\r\u001b[K');
+}

@@ -1,0 +1,24 @@
+// Exports or imports, and ends itself at the nth thing that it reports.
+
+import { exportStore, type MoveProgress } from '../../../src/embedded/export-store.ts';
+import { importStore } from '../../../src/embedded/import-store.ts';
+import type { Place } from '../moved.ts';
+
+export interface MoveAndDie {
+  readonly what: 'export' | 'import';
+  readonly place: Place;
+  readonly file: string;
+  readonly at: number;
+}
+
+const { what, place, file, at } = JSON.parse(process.argv[2] ?? '{}') as MoveAndDie;
+let reports = 0;
+const onProgress = (_: MoveProgress): void => {
+  reports += 1;
+  if (reports === at) process.kill(process.pid, 'SIGKILL');
+};
+if (what === 'export') {
+  await exportStore({ ...place, to: file, actor: 'olga', reason: 'to a server', onProgress });
+} else {
+  await importStore({ ...place, from: file, actor: 'olga', onProgress });
+}

@@ -1,0 +1,74 @@
+// A worker that is frozen while its store is moved, and woken when somebody else has its work.
+
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { mustAcquire, someone, textOf } from '../../src/testing/lease-contract/someone.ts';
+import { openAddressed, type StorePlace } from '../load/place.ts';
+import { allRows, exported, imported } from './moved.ts';
+import { kill, placed } from './under-load.ts';
+
+const CHILD = join(import.meta.dirname, 'children/late-holder.ts');
+
+type Said = Readonly<Record<string, unknown>>;
+
+class LateHolder {
+  readonly child: ChildProcess;
+  readonly #lines: AsyncIterator<string>;
+
+  constructor(place: StorePlace) {
+    this.child = spawn(process.execPath, [CHILD, JSON.stringify(place)], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    assert.ok(this.child.stdout !== null);
+    this.#lines = createInterface(this.child.stdout)[Symbol.asyncIterator]();
+  }
+
+  /** Reads what it says until it says that. */
+  async until(isIt: (said: Said) => boolean): Promise<Said> {
+    for (;;) {
+      const { value, done } = await this.#lines.next();
+      assert.ok(done !== true, 'it ended before it said so');
+      const said = JSON.parse(value) as Said;
+      if (isIt(said)) return said;
+    }
+  }
+}
+
+/** M-1, M-4. */
+export async function refusesTheLate(
+  folder: string,
+  { from, to }: { readonly from: StorePlace; readonly to: StorePlace },
+): Promise<void> {
+  const late = new LateHolder(from);
+  try {
+    const { fence } = await late.until(({ kind }) => kind === 'stopping');
+    const file = join(folder, 'all.ndjson');
+    await exported(placed(from), file);
+    await imported(placed(to), file);
+    const store = await openAddressed(to);
+    const ben = await someone(store, 'ben');
+    const next = await mustAcquire(store, ben);
+    await store.close();
+    assert.ok(next.fence > Number(fence));
+    assert.equal(textOf(next.checkpoint?.bytes), 'halfway');
+    const before = await allRows(placed(from));
+    late.child.kill('SIGCONT');
+    const told = new Map<unknown, Said>();
+    await late.until((said) => {
+      if (said['kind'] === 'lost' || said['kind'] === 'refused') told.set(said['kind'], said);
+      assert.notEqual(said['kind'], 'written', JSON.stringify(said));
+      assert.notEqual(said['kind'], 'completed', JSON.stringify(said));
+      return told.size === 2;
+    });
+    assert.match(
+      String(told.get('refused')?.['message']),
+      /This store is sealed: it was moved to .* by olga/,
+    );
+    assert.deepEqual((await allRows(placed(from))).tables, before.tables);
+  } finally {
+    late.child.kill('SIGCONT');
+    await kill(late.child);
+  }
+}

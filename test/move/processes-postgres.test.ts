@@ -1,0 +1,51 @@
+// Real processes that are frozen and killed while stores are moved, both ways.
+
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { inFolder } from '../cli/spawned.ts';
+import type { StorePlace } from '../load/place.ts';
+import { isExcluded } from '../services/excluded.ts';
+import { postgresForTests } from '../services/postgres.ts';
+import { survivesKills } from './killed.ts';
+import { refusesTheLate } from './late-holder.ts';
+import { movesUnderLoad } from './under-load.ts';
+
+const skip = isExcluded('postgres') ? 'PostgreSQL was excluded by name' : false;
+
+interface Ways {
+  readonly from: StorePlace;
+  readonly to: StorePlace;
+}
+
+const WAYS: readonly (readonly [string, (server: StorePlace, file: StorePlace) => Ways])[] = [
+  ['PostgreSQL to SQLite', (server, file) => ({ from: server, to: file })],
+  ['SQLite to PostgreSQL', (server, file) => ({ from: file, to: server })],
+];
+
+type Run = (folder: string, ways: Ways) => Promise<void>;
+
+const CASES: readonly (readonly [string, Run])[] = [
+  [
+    'M-2: under load what was acknowledged is there, and nothing that was recorded is done twice',
+    (folder, ways) => movesUnderLoad(folder, { ...ways, enough: 150 }),
+  ],
+  ['M-1, M-4: a worker that was frozen and is woken after the move is refused', refusesTheLate],
+  ['M-5, M-8: an export or import that is killed, wherever, can be repeated', survivesKills],
+];
+
+for (const [way, waysOf] of WAYS) {
+  for (const [name, run] of CASES) {
+    test(`${name} (${way})`, { skip }, async () => {
+      const { url, release } = await postgresForTests();
+      try {
+        await inFolder((folder) => {
+          const server = { kind: 'postgres', url, schema: 'moved' } as const;
+          const file = { kind: 'sqlite', file: join(folder, 'store.db') } as const;
+          return run(folder, waysOf(server, file));
+        });
+      } finally {
+        await release();
+      }
+    });
+  }
+}

@@ -1,0 +1,154 @@
+// Random stores, moved there and back: every row is as it was, and history still tells it.
+
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { openStore } from '../../src/embedded/open-store.ts';
+import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
+import { checkEverything } from '../../src/testing/execution-contract/check.ts';
+import {
+  claimAll,
+  commanding,
+  endSessionOf,
+  finishing,
+  heldOf,
+  parking,
+  signalling,
+  step,
+  submitting,
+  worker,
+  writing,
+} from '../../src/testing/execution-contract/worker.ts';
+import { asking, keyOf, mustAcquire, saving } from '../../src/testing/lease-contract/someone.ts';
+import { inFolder } from '../cli/spawned.ts';
+import { isExcluded } from '../services/excluded.ts';
+import { postgresForTests } from '../services/postgres.ts';
+import { allRows, expectEqual, exported, moved } from './moved.ts';
+
+const skip = isExcluded('postgres') ? 'PostgreSQL was excluded by name' : false;
+
+const ACTS = [
+  'submit',
+  'keyed',
+  'labelled',
+  'finish',
+  'fail',
+  'park',
+  'record',
+  'crash',
+  'signal',
+] as const;
+const OTHERS = ['cancel', 'pause', 'lease', 'checkpoint', 'blob', 'wait'] as const;
+
+const program = fc.array(
+  fc.record({
+    act: fc.constantFrom(...ACTS, ...OTHERS),
+    n: fc.integer({ min: 0, max: 7 }),
+    // What JSON, SQL and line ends could trip over; NUL is no text to PostgreSQL.
+    text: fc
+      .string({ unit: 'grapheme', maxLength: 20 })
+      .map((text) => `${text.replaceAll('\0', '')}'"\\\u2028\n`),
+    number: fc.double({ noNaN: true, noDefaultInfinity: true }),
+  }),
+  { minLength: 10, maxLength: 60 },
+);
+
+type Act = (typeof program extends fc.Arbitrary<infer Acts extends readonly unknown[]>
+  ? Acts
+  : never)[number];
+
+/** What is refused is fine: the store decides what is in it. */
+async function play(store: CoordinatorStore, acts: readonly Act[]): Promise<void> {
+  const brief = { ttlMs: 200, graceMs: 0 };
+  let owners = 0;
+  let ann = await worker(store, `ann ${owners}`, brief);
+  const ids: string[] = [];
+  for (const { act, n, text, number } of acts) {
+    const { executions, leases } = store;
+    const id = ids[n % Math.max(1, ids.length)] as never;
+    if (act === 'submit' || act === 'keyed' || act === 'labelled') {
+      const attributes = { text, number, isOdd: n % 2 === 1 };
+      const extra = act === 'labelled' ? { tags: [`t${text}`.trim()], attributes } : {};
+      const request = submitting({
+        input: JSON.stringify({ text, number }) as never,
+        ...(act === 'keyed' ? { key: `k${n}` as never } : {}),
+        ...extra,
+      });
+      await executions.submit(request);
+      ids.push(request.id);
+    } else if (act === 'crash') {
+      await endSessionOf(store, ann);
+      owners += 1;
+      ann = await worker(store, `ann ${owners}`, brief);
+    } else if (act === 'lease') {
+      await leases.acquire(asking(ann, { key: keyOf(`lease/${n}`) }));
+    } else if (act === 'wait') {
+      await leases.acquire(asking(ann, { key: keyOf(`lease/${n}`), wait: true } as never));
+    } else if (act === 'checkpoint') {
+      const { tenure } = await mustAcquire(store, ann, {
+        key: keyOf(`saved/${ids.length}/${n}/${text.length}/${number}`),
+      });
+      await leases.checkpoint(saving(tenure, 1, text));
+    } else if (act === 'blob') {
+      await executions.putBlob({
+        digest: String(n).repeat(64),
+        bytes: new TextEncoder().encode(text),
+      });
+    } else if (id === undefined) {
+      // Nothing to do it to.
+    } else if (act === 'signal') await executions.signal(signalling(id, `s${n}`));
+    else if (act === 'cancel') await executions.cancel(commanding(id));
+    else if (act === 'pause') await executions.pause(commanding(id));
+    else await own(store, ann, { act, n, text });
+  }
+}
+
+/** What an owner does to all that can be claimed. */
+async function own(
+  store: CoordinatorStore,
+  ann: Awaited<ReturnType<typeof worker>>,
+  { act, n, text }: Pick<Act, 'act' | 'n' | 'text'>,
+): Promise<void> {
+  const { executions } = store;
+  for (const claimed of await claimAll(store, ann)) {
+    const held = heldOf(claimed, ann);
+    if (act === 'record')
+      await executions.record(writing(held, step(`r${n}`, { text, saga: n % 2 === 0 })));
+    else if (act === 'finish') await executions.finish(finishing(held));
+    else if (act === 'fail') await executions.finish(finishing(held, { status: 'cancelled' }));
+    else await executions.park(parking(held, { wakeInMs: n * 1_000, newsSeen: 99 }));
+  }
+}
+
+test('M-5, M-8: whatever is in a store arrives, both ways', { skip }, async () => {
+  const { url, release } = await postgresForTests();
+  let runs = 0;
+  try {
+    await fc.assert(
+      fc.asyncProperty(program, (acts) =>
+        inFolder(async (folder) => {
+          runs += 1;
+          const first = { store: join(folder, 'first.db') };
+          const server = { store: url, postgres: { schema: `random_${runs}` } };
+          const last = { store: join(folder, 'last.db') };
+          const store = await openStore(first.store);
+          await play(store, acts).finally(() => store.close());
+          await moved(first, server, join(folder, 'a.ndjson'));
+          await moved(server, last, join(folder, 'b.ndjson'));
+          const before = await allRows(first);
+          expectEqual(await allRows(server), before);
+          const opened = await openStore(last.store);
+          await checkEverything(opened).finally(() => opened.close());
+          await exported(last, join(folder, 'c.ndjson'));
+          const after = await allRows(last);
+          expectEqual(after, before);
+          assert.ok(after.counters.fence > before.counters.fence);
+        }),
+      ),
+      { numRuns: 12 },
+    );
+  } finally {
+    await release();
+  }
+});

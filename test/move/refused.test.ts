@@ -1,0 +1,182 @@
+// What an import and an export refuse, and that nothing is changed by it.
+
+import assert from 'node:assert/strict';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { LineWriter } from '../../src/embedded/move-lines.ts';
+import { openHoldfast } from '../../src/embedded/open-holdfast.ts';
+import { openStore } from '../../src/embedded/open-store.ts';
+import { unsealStore } from '../../src/embedded/unseal-store.ts';
+import { StoreSealed } from '../../src/support/fault.ts';
+import { checkEverything } from '../../src/testing/execution-contract/check.ts';
+import { mustSubmit } from '../../src/testing/execution-contract/worker.ts';
+import { holdfast, inFolder } from '../cli/spawned.ts';
+import { exported, imported } from './moved.ts';
+
+/** A store with some executions, exported: the file. */
+async function exportedIn(folder: string, count: number = 3): Promise<string> {
+  const store = await openStore(join(folder, 'old.db'));
+  for (let n = 0; n < count; n += 1) await mustSubmit(store);
+  await store.close();
+  const file = join(folder, 'all.ndjson');
+  await exported({ store: join(folder, 'old.db') }, file);
+  return file;
+}
+
+/** Refused for this reason; what is there afterwards is as empty as before, and can be imported into. */
+async function refuses(folder: string, file: string, why: RegExp): Promise<void> {
+  const store = join(folder, 'new.db');
+  await assert.rejects(() => imported({ store }, file), why);
+  const opened = await openStore(store);
+  await checkEverything(opened);
+  assert.deepEqual(await opened.leases.events({ after: 0, limit: 1 }), {
+    kind: 'events',
+    events: [],
+    next: 0,
+  });
+  await opened.close();
+}
+
+test('M-9: a file that was cut, wherever, is refused with the line, and nothing of it is there', () =>
+  inFolder(async (folder) => {
+    const file = await exportedIn(folder);
+    const lines = (await readFile(file, 'utf8')).split('\n').slice(0, -1);
+    const part = join(folder, 'part.ndjson');
+    for (let kept = 1; kept < lines.length; kept += 7) {
+      await writeFile(part, `${lines.slice(0, kept).join('\n')}\n`);
+      await refuses(folder, part, new RegExp(`damaged at line ${kept}[:,].*the file was cut`));
+    }
+    await writeFile(part, lines.join('\n').slice(0, -20));
+    await refuses(folder, part, new RegExp(`damaged at line ${lines.length},.*no JSON`));
+    await writeFile(part, '');
+    await refuses(folder, part, /no export of Holdfast/);
+    const packed = gzipSync(await readFile(file));
+    await writeFile(join(folder, 'part.ndjson.gz'), packed.subarray(0, packed.length / 2));
+    await refuses(folder, join(folder, 'part.ndjson.gz'), /cannot be unpacked further/);
+    assert.equal((await imported({ store: join(folder, 'new.db') }, file)).kind, 'imported');
+  }));
+
+test('M-9: a file in which one byte is another is refused, near that byte', () =>
+  inFolder(async (folder) => {
+    const file = await exportedIn(folder, 2_500);
+    const lines = (await readFile(file, 'utf8')).split('\n');
+    const at = lines.findIndex((line) => line.startsWith('{"table":"history"'));
+    const damaged = lines.with(
+      at + 2_200,
+      (lines[at + 2_200] ?? '').replace('submitted', 'Submitted'),
+    );
+    const broken = join(folder, 'broken.ndjson');
+    await writeFile(broken, damaged.join('\n'));
+    // Two digests of a thousand rows each come before it; the one after it is of something else.
+    const trusted = at + 1 + 2_000 + 2;
+    const why = new RegExp(
+      `in the table "history": the digest is of something else. Up to line ${trusted} `,
+    );
+    await refuses(folder, broken, why);
+    const missing = lines.toSpliced(at + 5, 1);
+    await writeFile(broken, missing.join('\n'));
+    await refuses(folder, broken, /in the table "history": the digest/);
+  }));
+
+test('M-9: other formats, and what this version has no place for, are refused', () =>
+  inFolder(async (folder) => {
+    const file = await exportedIn(folder);
+    const text = await readFile(file, 'utf8');
+    const other = join(folder, 'other.ndjson');
+    await writeFile(other, text.replace('"format":1', '"format":2'));
+    await refuses(folder, other, /made by a newer version: its format is 2/);
+    await writeFile(other, text.replace('"format":1', '"format":0'));
+    await refuses(folder, other, /made by an older version/);
+    const header = JSON.parse(text.split('\n')[0] ?? '');
+    const session = { table: 'session', columns: ['id', 'mood'], rows: [] };
+    for (const [what, some] of [
+      ['the table "dreams"', { ...session, table: 'dreams' }],
+      ['"mood" of the table "session"', session],
+    ] as const) {
+      const writer = new LineWriter();
+      await writeFile(other, writer.header(header) + writer.some(some) + writer.end());
+      await refuses(folder, other, new RegExp(`has ${what}, which this version has no place for`));
+    }
+  }));
+
+test('M-9: a store that is not empty is refused, so nothing is imported twice', () =>
+  inFolder(async (folder) => {
+    const file = await exportedIn(folder, 0);
+    const store = join(folder, 'new.db');
+    await imported({ store }, file);
+    await assert.rejects(
+      () => imported({ store }, file),
+      /not empty \(event\): it was imported into already/,
+    );
+    await assert.rejects(() => imported({ store: join(folder, 'old.db') }, file), StoreSealed);
+  }));
+
+test('M-5, M-7: what is sealed is not opened, is exported again, and unsealed by its operator only', () =>
+  inFolder(async (folder) => {
+    const file = await exportedIn(folder);
+    const place = { store: join(folder, 'old.db') };
+    await assert.rejects(
+      () => openHoldfast(place),
+      /"[^"]*old.db": This store is sealed: it was moved to/,
+    );
+    const again = await exported(place, join(folder, 'again.ndjson'));
+    assert.equal(again.kind, 'exported-again');
+    assert.equal(
+      await readFile(join(folder, 'again.ndjson'), 'utf8'),
+      await readFile(file, 'utf8'),
+    );
+    const doctor = await holdfast(['doctor', '--store', place.store]);
+    assert.equal(doctor.code, 1);
+    assert.match(doctor.out, /!! +seal +the store is sealed[\s\S]*moved to .* by olga/);
+    const serve = await holdfast(['serve', '--store', place.store, '--auth', 'off', '--port', '0']);
+    assert.equal(serve.code, 2);
+    assert.match(serve.problems, /This store is sealed/);
+    await unsealStore({ ...place, actor: 'olga', reason: 'given up' });
+    const opened = await openHoldfast(place);
+    await opened.close();
+    await assert.rejects(
+      () => unsealStore({ ...place, actor: 'olga', reason: 'again' }),
+      /not sealed/,
+    );
+  }));
+
+test('M-5: nothing is sealed for a file that cannot be made, nor made for a store that is not there', () =>
+  inFolder(async (folder) => {
+    const place = { store: join(folder, 'old.db') };
+    await assert.rejects(
+      () => exported(place, join(folder, 'a.ndjson')),
+      /There is no store there/,
+    );
+    assert.deepEqual(await readdir(folder), []);
+    await (await openStore(place.store)).close();
+    await assert.rejects(() => exported(place, join(folder, 'no', 'a.ndjson')), /ENOENT/);
+    await writeFile(join(folder, 'taken.ndjson'), 'mine');
+    await assert.rejects(() => exported(place, join(folder, 'taken.ndjson')), /is there already/);
+    await (await openStore(place.store)).close();
+  }));
+
+test('M-8: export, import and unseal on the command line, for people and for programs', () =>
+  inFolder(async (cwd) => {
+    await (await openStore(join(cwd, 'a.db'))).close();
+    const without = await holdfast(['export', '--to', 'x.ndjson'], { cwd });
+    assert.equal(without.code, 2);
+    assert.match(without.problems, /--store is needed/);
+    const out = await holdfast(['export', '--store', 'a.db', '--to', 'x.ndjson.gz', '--json'], {
+      cwd,
+    });
+    assert.equal(out.code, 0, out.problems);
+    assert.deepEqual([JSON.parse(out.out).kind, JSON.parse(out.out).rows], ['exported', 0]);
+    const back = await holdfast(['import', '--store', 'b.db', '--from', 'x.ndjson.gz'], { cwd });
+    assert.equal(back.code, 0, back.problems);
+    assert.match(back.out, /0 rows are in b.db, which goes on in epoch 2/);
+    const twice = await holdfast(['import', '--store', 'b.db', '--from', 'x.ndjson.gz', '--json'], {
+      cwd,
+    });
+    assert.deepEqual([twice.code, JSON.parse(twice.out).code], [2, 'store-not-empty']);
+    const open = await holdfast(['unseal', '--store', 'a.db', '--reason', 'try', '--json'], {
+      cwd,
+    });
+    assert.deepEqual([open.code, JSON.parse(open.out).epoch], [0, 2]);
+  }));

@@ -1,0 +1,231 @@
+// A store in which every kind of row is, made by the public API: what ended in every way, what waits for
+// everything that can be waited for, what runs, what is held; leases, keys, schedules.
+
+import assert from 'node:assert/strict';
+import { StepError } from '../../src/engine/failures.ts';
+import { Holdfast } from '../../src/engine/holdfast.ts';
+import { pipeline } from '../../src/engine/pipeline.ts';
+import type { Worker } from '../../src/engine/worker.ts';
+import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
+import { mustAdd } from '../../src/testing/access-contract/someones-key.ts';
+import {
+  beginning,
+  mustAcquire,
+  mustRelease,
+  mustSave,
+  OTHER_KEY,
+  someone,
+} from '../../src/testing/lease-contract/someone.ts';
+
+/** What the bank says; a test lets it be up. */
+export const bank = { isUp: false };
+
+const permanent = (message: string): StepError =>
+  new StepError(message, { category: 'permanent', code: 'bank-down' });
+
+const sleeping = pipeline({
+  name: 'sleeping',
+  run: async (ctx, ms: number) => {
+    await ctx.sleep(ms);
+    return 'awake';
+  },
+});
+
+export const PIPELINES = {
+  sleeping,
+  plain: pipeline({
+    name: 'plain',
+    async run(ctx, input: { readonly n: number }) {
+      await ctx.attach('note.txt', `note ${input.n}`, 'text/plain');
+      await ctx.attach('raw.bin', Uint8Array.of(0, 1, 255));
+      return ctx.step('double', () => input.n * 2);
+    },
+  }),
+  large: pipeline({
+    name: 'large',
+    run: (ctx, text: string) => ctx.step('echo', () => `${text}\u2028!`),
+  }),
+  failing: pipeline({
+    name: 'failing',
+    run: async (ctx, _: null) => {
+      await ctx.step('before', () => 'done before');
+      return ctx.step('charge', () => {
+        if (!bank.isUp) throw permanent('no money');
+        return 'charged';
+      });
+    },
+  }),
+  saga: pipeline({
+    name: 'saga',
+    run: async (ctx, _: null) => {
+      await ctx.step('reserve', () => 'a seat', { compensate: () => undefined });
+      return ctx.step('ship', () => {
+        throw permanent('no ship');
+      });
+    },
+  }),
+  /** Parks in the middle of a saga. */
+  trip: pipeline({
+    name: 'trip',
+    run: async (ctx, _: null) => {
+      await ctx.step('book', () => 'a room', { compensate: () => undefined });
+      return ctx.receive<string>('travelled');
+    },
+  }),
+  asking: pipeline({
+    name: 'asking',
+    run: (ctx, _: null) =>
+      ctx.await<{ readonly ok: boolean }>('approval', {
+        request: { amount: 12 },
+        assignee: 'finance',
+        timeoutMs: 3_600_000,
+        reminders: [{ afterMs: 1_800_000, pipeline: 'plain', input: { n: 5 } }],
+      }),
+  }),
+  impatient: pipeline({
+    name: 'impatient',
+    run: (ctx, _: null) => ctx.await('approval', { timeoutMs: 100 }),
+  }),
+  album: pipeline({
+    name: 'album',
+    run: async (ctx, ms: number) => {
+      const child = await ctx.spawn(sleeping, ms, { name: 'cover' });
+      return child.result();
+    },
+  }),
+};
+
+export const ALL = Object.values(PIPELINES);
+
+export interface Rich {
+  readonly sleeping: string;
+  readonly asking: string;
+  readonly answeredEarly: string;
+  readonly album: string;
+  readonly trip: string;
+  readonly paused: string;
+  readonly delayed: string;
+  readonly running: string;
+  readonly behind: string;
+  readonly failed: string;
+  readonly sleepMs: number;
+}
+
+export const SLEEP_MS = 4_000;
+
+export async function fill(store: CoordinatorStore): Promise<Rich> {
+  const holdfast = new Holdfast({ store, payloads: { inlineBytesMax: 1_024 } });
+  const worker = await holdfast.worker({ pipelines: ALL, pollMs: 50, ttlMs: 1_000 });
+  await ended(holdfast);
+  const rich = await waiting(holdfast, worker);
+  await leases(store);
+  await store.access.putProject({ name: 'shop' as never, settings: {} });
+  await mustAdd(store, { project: 'shop' as never, roles: ['submit', 'operate'] });
+  await mustAdd(store, { expiresInMs: 60_000 });
+  await holdfast.close();
+  return rich;
+}
+
+async function ended(holdfast: Holdfast): Promise<void> {
+  const { plain, large, saga } = PIPELINES;
+  const labelled = {
+    tags: ['vip', 'späť'],
+    attributes: { region: 'eu', amount: 12.5, whole: 7, isNew: true, isOld: false },
+  };
+  await (await holdfast.submit(plain, { n: 1 }, { ...labelled, key: 'plain/1' })).result();
+  await (await holdfast.submit(large, 'x'.repeat(5_000), { by: 'ann' })).result();
+  await assert.rejects(async () => (await holdfast.submit(saga, null)).result());
+  const { id } = await holdfast.submit(
+    plain,
+    { n: 2 },
+    { rate: { key: 'r', limit: 2, perMs: 60_000 } },
+  );
+  await holdfast.result(id);
+  await holdfast.audit.note(id, { by: 'olga', reason: 'looked at it' });
+  const cancelled = await holdfast.submit(plain, { n: 3 }, { delayMs: 600_000 });
+  await holdfast.cancel(cancelled.id, { by: 'olga', reason: 'not needed' });
+  await holdfast.templates.put({
+    id: 'twice',
+    version: 1,
+    pipeline: plain,
+    defaults: { n: 4 },
+    by: 'ann',
+  });
+  await (await holdfast.submit({ template: 'twice' }, {})).result();
+  await holdfast.schedules.put({ id: 'often', every: 3_600_000, pipeline: plain, input: { n: 9 } });
+  await holdfast.schedules.put({
+    id: 'never',
+    cron: '0 9 * * 1',
+    pipeline: plain,
+    input: { n: 9 },
+  });
+  await holdfast.schedules.pause('never');
+}
+
+async function waiting(holdfast: Holdfast, worker: Worker): Promise<Rich> {
+  const { plain, failing, sleeping, asking, album, trip } = PIPELINES;
+  const submit = async (...given: Parameters<Holdfast['submit']>): Promise<string> =>
+    (await holdfast.submit(...given)).id;
+  const failed = await submit(failing, null);
+  await assert.rejects(() => holdfast.result(failed));
+  const redriven = await holdfast.repair.redrive(failed, { by: 'olga', reason: 'again' });
+  await assert.rejects(() => holdfast.result(redriven.id));
+  await (await holdfast.bulk.redrive({ filter: { open: true }, by: 'olga' })).result();
+  const parked = {
+    sleeping: await submit(sleeping, SLEEP_MS),
+    album: await submit(album, SLEEP_MS),
+    asking: await submit(asking, null),
+    trip: await submit(trip, null),
+    answeredEarly: await submit(asking, null),
+  };
+  for (const id of Object.values(parked)) await reached(holdfast, id, 'waiting');
+  await holdfast.signal(parked.trip, { name: 'unasked', value: { n: 1 } });
+  const late = await submit(PIPELINES.impatient, null);
+  await holdfast.result(late);
+  const place = { execution: late, name: 'approval' };
+  await holdfast.awaits.answer(place, { ok: false }, { by: 'too late' });
+  await worker.stop();
+  const limit = { concurrency: { key: 'one', limit: 1 } };
+  const paused = await submit(plain, { n: 6 }, limit);
+  const behind = await submit(plain, { n: 7 }, limit);
+  await holdfast.pause(paused, { by: 'olga', reason: 'wait' });
+  const delayed = await submit(
+    plain,
+    { n: 8 },
+    { delayMs: 1_000, lane: 'batch', deadlineMs: 600_000 },
+  );
+  const running = await claimed(holdfast, await submit(failing, null));
+  return { ...parked, paused, behind, delayed, running, failed, sleepMs: SLEEP_MS };
+}
+
+/** By a worker of which nothing more is heard. */
+async function claimed(holdfast: Holdfast, id: string): Promise<string> {
+  const { store } = holdfast;
+  const owner = await someone(store, 'silent', { ttlMs: 1_000, graceMs: 100 });
+  const shares = [{ lane: 'interactive', limit: 100 } as const];
+  const pipelines = ['failing' as never];
+  const answer = await store.executions.claim({ session: owner.id, pipelines, shares });
+  assert.equal(answer.kind === 'claimed' && answer.claims[0]?.execution.id, id);
+  return id;
+}
+
+export async function reached(holdfast: Holdfast, id: string, status: string): Promise<void> {
+  const { store } = holdfast;
+  for (;;) {
+    const found = await store.executions.read(id as never);
+    if (found?.status === status) return;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+async function leases(store: CoordinatorStore): Promise<void> {
+  const brief = { ttlMs: 1_000, graceMs: 100 };
+  const parent = await someone(store, 'parent', { ...brief, metadata: { host: 'a', ключ: '"' } });
+  const ann = await someone(store, 'ann', { ...brief, parent: parent.id });
+  const { tenure } = await mustAcquire(store, ann);
+  await mustSave(store, tenure, 1);
+  await mustSave(store, tenure, 2);
+  await store.leases.beginIntent(beginning(tenure, 'charge'));
+  const other = await mustAcquire(store, ann, { key: OTHER_KEY });
+  await mustRelease(store, other.tenure);
+}

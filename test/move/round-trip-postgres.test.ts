@@ -1,0 +1,139 @@
+// From SQLite to PostgreSQL and back: nothing is lost on the way, and everything goes on.
+
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { openStore } from '../../src/embedded/open-store.ts';
+import { Holdfast } from '../../src/engine/holdfast.ts';
+import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
+import { MOVED_TABLES } from '../../src/store/moved-tables.ts';
+import { checkEverything } from '../../src/testing/execution-contract/check.ts';
+import { mustAcquire, someone, textOf } from '../../src/testing/lease-contract/someone.ts';
+import { isExcluded } from '../services/excluded.ts';
+import { postgresForTests } from '../services/postgres.ts';
+import { allRows, expectEqual, exported, moved, type Place } from './moved.ts';
+import { ALL, bank, fill, PIPELINES, type Rich } from './rich-store.ts';
+
+const skip = isExcluded('postgres') ? 'PostgreSQL was excluded by name' : false;
+
+test('M-5, M-8: SQLite to PostgreSQL to SQLite: every kind of row arrives as it was, and goes on', {
+  skip,
+  timeout: 240_000,
+}, async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-move-'));
+  const { url, release } = await postgresForTests();
+  try {
+    const first = { store: join(folder, 'first.db') };
+    const server = { store: url, postgres: { schema: 'moved' } };
+    const last = { store: join(folder, 'last.db') };
+    const store = await openStore(first.store);
+    const rich = await fill(store);
+    await store.close();
+    assert.equal(await moved(first, server, join(folder, 'a.ndjson')), 2);
+    const before = await allRows(first);
+    for (const { name } of MOVED_TABLES) {
+      const isMade = (before.tables.get(name)?.length ?? 0) > 0;
+      assert.ok(isMade || RARE.includes(name), `the test has no row of "${name}"`);
+    }
+    await checkOn(server);
+    assert.equal(await moved(server, last, join(folder, 'b.ndjson.gz')), 3);
+    expectEqual(await allRows(server), before);
+    await checkOn(last);
+    await goesOn(last, rich, before.counters.fence);
+    await exported(last, join(folder, 'c.ndjson'));
+  } finally {
+    await release();
+    await rm(folder, { recursive: true, force: true });
+  }
+});
+
+/** What only time or bad luck makes; the random stores have them. */
+const RARE: readonly string[] = ['flap', 'errand', 'refused_write'];
+
+async function checkOn({ store, postgres }: Place): Promise<void> {
+  const opened = await openStore(store, postgres);
+  await checkEverything(opened);
+  await opened.close();
+}
+
+/** On the last store: what waited is answered, woken, resumed; what ran is run again; fences are above. */
+async function goesOn(place: Place, rich: Rich, fence: number): Promise<void> {
+  const store = await openStore(place.store, place.postgres);
+  try {
+    await leasesGoOn(store, fence);
+    await executionsGoOn(store, rich);
+    await checkEverything(store);
+  } finally {
+    await store.close();
+  }
+}
+
+async function leasesGoOn(store: CoordinatorStore, fence: number): Promise<void> {
+  const ben = await someone(store, 'ben');
+  const { predecessor, checkpoint, intents, fence: next } = await mustAcquire(store, ben);
+  assert.ok(next > fence, 'M-8: above every fence of the old store');
+  assert.deepEqual([predecessor.exit, predecessor.owner], ['revoked', 'ann']);
+  assert.equal(textOf(checkpoint?.bytes), 'state 2');
+  assert.deepEqual(
+    intents.map(({ effect }) => effect),
+    ['charge'],
+  );
+}
+
+async function executionsGoOn(store: CoordinatorStore, rich: Rich): Promise<void> {
+  const holdfast = new Holdfast({ store });
+  try {
+    await waitingGoesOn(holdfast, rich);
+    await heldGoesOn(holdfast, rich);
+  } finally {
+    await holdfast.close();
+  }
+}
+
+async function waitingGoesOn(holdfast: Holdfast, rich: Rich): Promise<void> {
+  const { store } = holdfast;
+  bank.isUp = true;
+  await holdfast.worker({ pipelines: ALL, pollMs: 50 });
+  for (const id of [rich.asking, rich.answeredEarly]) {
+    await holdfast.awaits.answer({ execution: id, name: 'approval' }, { ok: true }, { by: 'ben' });
+    assert.equal(((await holdfast.result(id)) as { kind: string }).kind, 'answered');
+  }
+  assert.equal(await holdfast.result(rich.sleeping), 'awake');
+  const slept = await store.executions.read(rich.sleeping as never);
+  assert.ok((slept?.endedAt ?? 0) >= (slept?.submittedAt ?? 0) + rich.sleepMs);
+  assert.equal(await holdfast.result(rich.album), 'awake');
+  await holdfast.signal(rich.trip, { name: 'travelled', value: 'far' });
+  assert.equal(await holdfast.result(rich.trip), 'far');
+}
+
+async function heldGoesOn(holdfast: Holdfast, rich: Rich): Promise<void> {
+  const { store } = holdfast;
+  assert.equal(await holdfast.result(rich.running), 'charged');
+  const ran = await store.executions.read(rich.running as never);
+  assert.equal(ran?.fruitlessClaims, 0, 'M-3: the move is not held against it');
+  assert.equal(await holdfast.result(rich.delayed), 16);
+  await holdfast.resume(rich.paused);
+  assert.equal(await holdfast.result(rich.paused), 12);
+  assert.equal(await holdfast.result(rich.behind), 14);
+  const { id } = await holdfast.submit(
+    PIPELINES.plain,
+    { n: 1 },
+    {
+      key: 'plain/1',
+      tags: ['vip', 'späť'],
+      attributes: { region: 'eu', amount: 12.5, whole: 7, isNew: true, isOld: false },
+    },
+  );
+  const { items } = await holdfast.list({ tag: 'vip', attribute: { name: 'whole', equals: 7 } });
+  assert.deepEqual(
+    items.map((each) => each.id),
+    [id],
+    'the key stands for what it stood for',
+  );
+  assert.deepEqual(await holdfast.attachments(id).then((all) => all.map(({ name }) => name)), [
+    'note.txt',
+    'raw.bin',
+  ]);
+}

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import pg from 'pg';
+import { openMove } from '../../src/embedded/open-move.ts';
+import type { MoveStore } from '../../src/store/contract/move-store.ts';
+import { LEFT_TABLES, MOVED_TABLES, sealedTables } from '../../src/store/moved-tables.ts';
+import { openPostgresStore } from '../../src/store/postgres/open.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { isExcluded } from '../services/excluded.ts';
+import { postgresForTests } from '../services/postgres.ts';
+import { freshSqliteFile } from '../services/sqlite-file.ts';
+
+const skip = isExcluded('postgres') ? 'PostgreSQL was excluded by name' : false;
+
+async function columns(move: MoveStore): Promise<ReadonlyMap<string, readonly string[]>> {
+  try {
+    await move.seals.seal({ id: 'a', actor: 'test', reason: 'test', to: 'nowhere' });
+    return await move.dump(async ({ rows }) => {
+      const found = new Map<string, readonly string[]>();
+      for await (const some of rows) found.set(some.table, [...some.columns].sort());
+      return found;
+    });
+  } finally {
+    await move.close();
+  }
+}
+
+test('M-5: every table of the SQLite schema is exported, or is said to stay and why', async () => {
+  const { file, remove } = await freshSqliteFile();
+  await (await openSqliteStore({ file })).close();
+  const database = new DatabaseSync(file);
+  const rows = database
+    .prepare("select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'")
+    .all();
+  database.close();
+  await remove();
+  assert.deepEqual(rows.map(({ name }) => String(name)).sort(), [...sealedTables('sqlite')].sort());
+  for (const { why } of LEFT_TABLES) assert.ok(why.length > 20);
+});
+
+test('M-5: every table of the PostgreSQL schema is exported, and both stores export the same columns', {
+  skip,
+}, async () => {
+  const { url, release } = await postgresForTests();
+  const { file, remove } = await freshSqliteFile();
+  try {
+    await (await openPostgresStore({ url, schema: 'tables' })).close();
+    const client = new pg.Client(url);
+    await client.connect();
+    const { rows } = await client.query<{ name: string }>(
+      "select tablename as name from pg_tables where schemaname = 'tables' and tablename <> 'migration'",
+    );
+    await client.end();
+    assert.deepEqual(rows.map(({ name }) => name).sort(), [...sealedTables('postgres')].sort());
+    const ofPostgres = await columns(await openMove(url, { schema: 'tables' }));
+    const ofSqlite = await columns(await openMove(file));
+    assert.deepEqual(ofPostgres, ofSqlite);
+    assert.deepEqual(
+      [...ofSqlite.keys()],
+      MOVED_TABLES.map(({ name }) => name),
+    );
+  } finally {
+    await remove();
+    await release();
+  }
+});
