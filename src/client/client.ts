@@ -15,7 +15,7 @@ import type {
 import type { Problem } from '../protocol/messages/problem.ts';
 import type { RedriveBody } from '../protocol/messages/repair.ts';
 import { Fault, StoreUnavailable } from '../support/fault.ts';
-import { boundedText, optionalFunctions, readOptions, requireUrl } from '../support/options.ts';
+import { headerText, optionalFunctions, readOptions, requireUrl } from '../support/options.ts';
 import { Keys, Projects } from './admin.ts';
 import { Awaits } from './awaits.ts';
 import { type CallOptions, CallRefused, type Page } from './calls.ts';
@@ -58,8 +58,8 @@ export class HoldfastClient {
     const options = readOptions('HoldfastClient', given, ['url', 'key', 'project', 'fetch']);
     const { url, key, project } = options;
     requireUrl('HoldfastClient', url);
-    if (key !== undefined) boundedText('HoldfastClient: key', key, WORD_BYTES_MAX);
-    if (project !== undefined) boundedText('HoldfastClient: project', project, WORD_BYTES_MAX);
+    if (key !== undefined) headerText('HoldfastClient: key', key, WORD_BYTES_MAX);
+    if (project !== undefined) headerText('HoldfastClient: project', project, WORD_BYTES_MAX);
     optionalFunctions('HoldfastClient', { fetch: options.fetch });
     this.#options = { ...options, url: url.replace(/\/+$/, '') };
     this.executions = new Executions(this);

@@ -36,7 +36,9 @@ export type ExecutionReport =
   | (About & { readonly kind: 'log'; readonly message: string; readonly data?: unknown })
   /** Something stored cannot be as it is, or nobody sees to it; repaired, when that was provable. */
   | ({ readonly kind: 'stale' } & Told)
-  | { readonly kind: 'trouble'; readonly what: string; readonly cause: string };
+  | { readonly kind: 'trouble'; readonly what: string; readonly cause: string }
+  /** The coordinator does not let this worker in: its key has ended or expired, or does not allow this. */
+  | { readonly kind: 'denied'; readonly code: string; readonly why: string };
 
 export interface ExecutionObserver {
   report(report: ExecutionReport): void;

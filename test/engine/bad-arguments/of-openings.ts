@@ -104,12 +104,13 @@ const remote: readonly Options<void>[] = [
   },
   {
     of: 'openWorker',
-    with: { url: NOWHERE, pipelines: [idle] },
+    with: { url: NOWHERE, pipelines: [idle], connectMs: 0 },
     fits: NONE,
     names: {
       url: NONE,
       key: optional(TEXT),
       project: optional(TEXT),
+      connectMs: optional(NUMBER),
       codec: optional(NONE),
       observer: optional(NONE),
       payloads: optional(['an object']),

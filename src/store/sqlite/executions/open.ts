@@ -116,8 +116,7 @@ export function executionsOf(database: Database): ExecutionStore {
     note: (request) => database.perform(note, request),
     noteRefusals: (batch) => database.perform(noteRefusals, batch),
     refusals: (query) => database.read((tx) => refusals(tx, query)),
-    reconcile: (request) => reconcile(database, request),
-    ...countsOf(database),
+    ...looksOf(database),
     onRing(listener) {
       database.rings.add(listener);
       return () => database.rings.delete(listener);
@@ -125,8 +124,9 @@ export function executionsOf(database: Database): ExecutionStore {
   };
 }
 
-function countsOf(database: Database): CensusStore {
+function looksOf(database: Database): CensusStore & Pick<ExecutionStore, 'reconcile'> {
   return {
+    reconcile: (request) => reconcile(database, request),
     inFlight: (query) => database.read((tx) => inFlight(tx, query)),
     depth: (query) => database.read((tx) => depth(tx, query)),
   };
