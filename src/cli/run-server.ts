@@ -44,10 +44,11 @@ export async function runServer({ config, beside }: RunOptions): Promise<ExitCod
 }
 
 async function optionsOf(config: Config): Promise<Omit<ServerOptions, 'store'>> {
-  const { host, port, auth, limits, trustProxy } = config;
+  const { host, port, auth, limits, trustProxy, log } = config;
   const tls = await tlsOf(config.tls);
   const admin = adminOf(config.admin);
-  return { host, port, auth, limits, trustProxy, admin, ...(tls && { tls }) };
+  const rest = { trustProxy, admin, logRequests: log.requests };
+  return { host, port, auth, limits, ...rest, ...(tls && { tls }) };
 }
 
 async function tlsOf({ keyFile, certFile }: Config['tls']): Promise<ServerOptions['tls']> {

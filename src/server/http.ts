@@ -9,6 +9,7 @@ import { type Coordinator, ProblemReply, type Reply, type Route } from '../proto
 import { adminProblem } from './admin-elsewhere.ts';
 import type { Gate } from './gate.ts';
 import type { ServerMetrics } from './metrics.ts';
+import { RequestLog } from './request-log.ts';
 import { requireOwnHost } from './same-host.ts';
 import type { HttpLimits, ServerLog, ServerOptions } from './server-options.ts';
 import { type Checks, checksOf } from './validators.ts';
@@ -21,6 +22,7 @@ export interface HttpParts {
   readonly admin: NonNullable<ServerOptions['admin']>;
   readonly limits: HttpLimits;
   readonly log: ServerLog;
+  readonly logRequests: boolean;
   readonly metrics: ServerMetrics | undefined;
   /** Keys are not asked for: only the owner's own pages may be. */
   readonly ownHostOnly: boolean;
@@ -67,18 +69,21 @@ export async function openHttp(parts: HttpParts): Promise<FastifyInstance> {
     const elsewhere = adminProblem(parts.admin, routes, { method, path });
     return sendProblem(parts, reply, elsewhere ?? unknown);
   });
+  const requests = parts.logRequests ? new RequestLog(parts.log) : undefined;
   app.addHook('onResponse', async (request, reply) => {
     const { name = 'none' } = request.routeOptions.config as { readonly name?: string };
     parts.metrics?.answered(name, reply.statusCode, reply.elapsedTime);
+    requests?.answered(request, reply);
   });
   const open = { streams: 0 };
-  for (const route of routes) addRoute(app, { ...parts, open }, route);
+  for (const route of routes) addRoute(app, { ...parts, open, requests }, route);
   return app;
 }
 
 interface OpenParts extends HttpParts {
   /** How many replies are held open now. */
   readonly open: { streams: number };
+  readonly requests: RequestLog | undefined;
 }
 
 function addRoute(app: FastifyInstance, parts: OpenParts, route: Route): void {
@@ -107,6 +112,7 @@ async function answer(
     authorization: header('authorization'),
     project: header('holdfast-project'),
   });
+  parts.requests?.admitted(request, caller);
   const call = {
     params: checks.params(request.params) as never,
     query: checks.query(request.query) as never,

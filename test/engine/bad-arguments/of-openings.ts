@@ -70,6 +70,7 @@ const remote: readonly Options<void>[] = [
       tls: optional(NONE),
       links: optional(NONE),
       publicMetrics: optional(['true']),
+      logRequests: optional(['true']),
       log: optional(NONE),
       clock: optional(NONE),
       timers: optional(NONE),

@@ -1,0 +1,36 @@
+// One line for each request that was answered. What was asked for is told by its route, not by its address: links
+// that answer have their secret in it.
+
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Caller } from '../protocol/rest/route.ts';
+import type { ServerLog } from './server-options.ts';
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+export class RequestLog {
+  readonly #log: ServerLog;
+  readonly #callers: WeakMap<FastifyRequest, Caller> = new WeakMap();
+
+  constructor(log: ServerLog) {
+    this.#log = log;
+  }
+
+  /** Who it turned out to be. */
+  admitted(request: FastifyRequest, caller: Caller): void {
+    this.#callers.set(request, caller);
+  }
+
+  answered(request: FastifyRequest, reply: FastifyReply): void {
+    const caller = this.#callers.get(request);
+    const { id } = (request.params ?? {}) as { readonly id?: unknown };
+    this.#log.info('request', {
+      method: request.method,
+      route: request.routeOptions.url ?? 'none',
+      ...(typeof id === 'string' && UUID.test(id) ? { id } : {}),
+      status: reply.statusCode,
+      ms: Math.round(reply.elapsedTime),
+      ...(caller === undefined ? {} : { by: caller.name, project: caller.project }),
+      from: request.ip,
+    });
+  }
+}
