@@ -11,7 +11,7 @@ import { type PrivateEtcd, startEtcd } from '../test/services/etcd.ts';
 import { BACKENDS } from '../test/services/excluded.ts';
 import { type PrivatePostgres, startPostgres } from '../test/services/postgres.ts';
 import { checkSources } from './test/check-sources.ts';
-import { type Plan, parseCommandLine } from './test/command-line.ts';
+import { HELP, type Plan, parseCommandLine } from './test/command-line.ts';
 import { runTests } from './test/run-tests.ts';
 import { type SelectedFiles, selectFiles } from './test/select-files.ts';
 import { addTallies, type Tally, tallyLine, tallyOf } from './test/tally.ts';
@@ -87,7 +87,12 @@ async function provideEtcd(): Promise<PrivateEtcd | undefined> {
 
 const tallies: Tally[] = [];
 try {
-  await main(parseCommandLine(process.argv.slice(2)), tallies);
+  const plan = parseCommandLine(process.argv.slice(2));
+  if (plan === undefined) {
+    console.log(HELP);
+    process.exit(0);
+  }
+  await main(plan, tallies);
 } catch (error) {
   console.error(`\n${error instanceof Error ? error.message : String(error)}\n`);
   tallies.push(tallyOf(false));

@@ -35,6 +35,7 @@ async function execute(typed: Typed): Promise<ExitCode> {
     auth: 'off',
     admin: 'main',
     'log.format': 'auto',
+    'log.requests': false,
     ...(port === undefined ? {} : { port }),
   };
   return runServer({ ...configFrom([{ place: 'dev', values }]), beside: runDemo });

@@ -8,15 +8,10 @@ import type { StoreReport } from '../store/contract/store-report.ts';
 import { Fault } from '../support/fault.ts';
 import { type CommandSpec, type ExitCode, refuseWords, type Typed } from './command.ts';
 import { configFlags, configuredBy } from './configuration.ts';
+import { portFindings } from './doctor-ports.ts';
+import type { Finding } from './finding.ts';
 import { missingOf } from './migrate.ts';
 import { print, printLine, printTable } from './screen.ts';
-
-export interface Finding {
-  readonly what: string;
-  readonly found: string;
-  /** Only when something is wrong. */
-  readonly change?: string;
-}
 
 export const doctorCommand: CommandSpec = {
   usage: 'holdfast doctor [--store …] [--config …] [--json]',
@@ -53,7 +48,12 @@ async function lookAt(typed: Typed): Promise<readonly Finding[]> {
   }
   const { config } = read;
   const configured = { what: 'configuration', found: 'every name and value is known' };
-  return [configured, ...(await configFindings(config)), ...(await storeFindings(config))];
+  return [
+    configured,
+    ...(await configFindings(config)),
+    ...(await portFindings(config)),
+    ...(await storeFindings(config)),
+  ];
 }
 
 function faultText(fault: unknown): string {

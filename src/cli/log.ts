@@ -13,12 +13,22 @@ export function logOf({ level, format }: Config['log']): ServerLog {
     if (ABOUT_LEVEL[at] < ABOUT_LEVEL[level]) return;
     const time = formatInstant(toInstant(systemClock.wallMs()));
     const entry = { time, level: at, message, ...about };
-    print(withoutSecrets(isText ? asText(entry) : JSON.stringify(entry)));
+    print(withoutSecrets(isText ? textOf(entry) : JSON.stringify(entry)));
   };
   return {
     info: (message, about = {}) => write('info', message, about),
     fault: (message, error) => write('error', message, { error: described(error) }),
   };
+}
+
+function textOf(entry: Record<string, unknown>): string {
+  return entry['message'] === 'request' ? requestText(entry) : asText(entry);
+}
+
+/** Many, and alike: each is one line. */
+function requestText({ time, method, route, status, ms, by, id }: Record<string, unknown>): string {
+  const parts = [time, method, route, id, status, `${ms} ms`, by];
+  return plain(parts.filter((part) => part !== undefined).join(' '));
 }
 
 function asText({ time, level, message, ...about }: Record<string, unknown>): string {

@@ -45,12 +45,13 @@ export async function runServer({ config, beside }: RunOptions): Promise<ExitCod
 }
 
 async function optionsOf(config: Config): Promise<Omit<ServerOptions, 'store'>> {
-  const { host, port, auth, limits, trustProxy } = config;
+  const { host, port, auth, limits, trustProxy, log } = config;
   const tls = await tlsOf(config.tls);
   const admin = adminOf(config.admin);
   const retention = await retentionOf(config);
+  const rest = { trustProxy, admin, logRequests: log.requests };
   const given = { ...(tls && { tls }), ...(retention && { retention }) };
-  return { host, port, auth, limits, trustProxy, admin, ...given };
+  return { host, port, auth, limits, ...rest, ...given };
 }
 
 async function tlsOf({

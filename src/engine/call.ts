@@ -16,6 +16,8 @@ export interface Call {
   readonly waits?: Wait | undefined;
   /** For calls that are settled by what others recorded: it may leave by itself. */
   look?(): void;
+  /** For calls that have effects: when it is settled, whichever way. Never rejects. */
+  ended?(): Promise<void>;
   /** The execution has left this process: whatever of it is still timed here goes. */
   leave?(): void;
 }

@@ -153,6 +153,7 @@ export class Drive implements RunEvents, DepartureEvents {
       const saved = run.ledger.restored;
       const restored = saved === undefined ? undefined : await payloads.decodeEnvelope(saved);
       let output: unknown = await pipeline.run(new RunContext(run, restored), input as never);
+      if (run.calls.size > 0) await stepsLeft(run);
       if (run.isOver || this.#undoes(run, departure) || !usedUp(run, departure)) return;
       if (pipeline.output !== undefined) {
         output = await validated(`The output of "${pipeline.name}"`, pipeline.output, output);
@@ -342,6 +343,17 @@ function ledgerOf(history: readonly HistoryEvent[], { execution }: Claimed): Led
   } catch (error) {
     return unreadable(error);
   }
+}
+
+/** X-45: what the code began and did not wait for is not lost; it ends before the execution does. */
+async function stepsLeft(run: Run): Promise<void> {
+  for (;;) {
+    const left = [...run.calls.values()].flatMap((call) => call.ended?.() ?? []);
+    if (left.length === 0 || run.isOver) break;
+    await Promise.all(left);
+  }
+  // They were stopped, and the execution with them.
+  if (run.cancelled !== undefined) throw run.cancelled;
 }
 
 /** False when history has something that the code did not ask for: then it is blocked. */

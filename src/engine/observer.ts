@@ -43,7 +43,9 @@ export type ExecutionReport =
       readonly archived: number;
       readonly failed: number;
     }
-  | { readonly kind: 'trouble'; readonly what: string; readonly cause: string };
+  | { readonly kind: 'trouble'; readonly what: string; readonly cause: string }
+  /** The coordinator does not let this worker in: its key has ended or expired, or does not allow this. */
+  | { readonly kind: 'denied'; readonly code: string; readonly why: string };
 
 export interface ExecutionObserver {
   report(report: ExecutionReport): void;

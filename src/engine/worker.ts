@@ -9,6 +9,7 @@ import type { Session } from '../lease/live-session.ts';
 import type { SessionId } from '../lease/names.ts';
 import type { Claimed } from '../store/contract/execution-store.ts';
 import type { EngineConfig } from './config.ts';
+import { Denial, type WorkerEnd } from './denial.ts';
 import { Drive, type DriveEvents } from './drive.ts';
 import { DueAwaits, Reconciler, Retention, Scheduler } from './duties.ts';
 import { quietLanes, sharesOf } from './lane-shares.ts';
@@ -24,6 +25,8 @@ export interface Worker {
   readonly session: SessionId;
   /** How many executions it has now. */
   readonly running: number;
+  /** How it ended, once it has: stopped, or not let in any more. Never rejects. */
+  readonly ended: Promise<WorkerEnd>;
   /** Yields its executions, ends its session; resolves when nothing of it is left. */
   stop(): Promise<void>;
   /** For tests: as if the process had died. Nothing is written, nothing is given back. */
@@ -36,6 +39,7 @@ const CLAIM_MAX = 500;
 const TROUBLE_PAUSE_MS = 500;
 const MAINTAIN_MS = 20_000;
 const GIVE_BACK_MS_MAX = 5_000;
+const NO_CLAIM = 'Nothing could be claimed';
 /** How long a free place may wait for others to be claimed with it. */
 const FILL_MS = 50;
 
@@ -50,6 +54,9 @@ export class LiveWorker implements Worker, DriveEvents {
   readonly #scheduler: Scheduler;
   readonly #awaits: DueAwaits;
   readonly #duties: readonly (Reconciler | Retention)[];
+  readonly #denial: Denial;
+  readonly #end: PromiseWithResolvers<WorkerEnd> = Promise.withResolvers<WorkerEnd>();
+  readonly ended: Promise<WorkerEnd> = this.#end.promise;
   #opened: WorkerSession;
   #drives: Set<Drive> = new Set();
   /** How many have a place: who is about to leave has none. */
@@ -85,6 +92,7 @@ export class LiveWorker implements Worker, DriveEvents {
       new Reconciler(config, settings.reconcileMs, session),
       ...(config.retention === undefined ? [] : [new Retention(config, config.retention, session)]),
     ];
+    this.#denial = new Denial(config, settings.ttlMs);
     this.#unlisten = config.store.executions.onRing(() => this.#ring());
     this.#watch(opened.session);
     this.#running = this.#run();
@@ -151,6 +159,7 @@ export class LiveWorker implements Worker, DriveEvents {
   }
 
   crash(): void {
+    this.#end.resolve({ kind: 'crashed' });
     this.#hasCrashed = true;
     this.#stop.abort();
     this.#unlisten();
@@ -177,6 +186,7 @@ export class LiveWorker implements Worker, DriveEvents {
     await this.#empty();
     for (const cancel of cancels) cancel();
     await this.#session.close();
+    this.#end.resolve({ kind: 'stopped' });
     this.#stopped();
   }
 
@@ -209,12 +219,22 @@ export class LiveWorker implements Worker, DriveEvents {
       try {
         const roundMs = await this.#round();
         pauseMs = Math.min(roundMs, this.#tendsInMs);
+        this.#denial.over();
       } catch (fault) {
-        this.#trouble('Nothing could be claimed', fault);
+        tellTrouble(this.#config.observer, NO_CLAIM, fault);
+        const end = this.#denial.met(fault);
+        if (end !== undefined) this.#giveUp(end);
         pauseMs = TROUBLE_PAUSE_MS;
       }
       if (!signal.aborted && pauseMs > 0) await this.#rest(pauseMs);
     }
+  }
+
+  /** Not even that it leaves can be written: others find what it had when it has expired. */
+  #giveUp(end: WorkerEnd): void {
+    this.#end.resolve(end);
+    this.crash();
+    this.#stopped();
   }
 
   /** One round; answers how long to wait for a ring at most. */
@@ -241,7 +261,7 @@ export class LiveWorker implements Worker, DriveEvents {
       this.#isClaiming = false;
     });
     if (answer.kind === 'refused') {
-      this.#trouble('Nothing could be claimed', new Error(describeExecutionRefusal(answer)));
+      tellTrouble(this.#config.observer, NO_CLAIM, new Error(describeExecutionRefusal(answer)));
       if (answer.why === 'session-not-live') await this.#session.heartbeat();
       return TROUBLE_PAUSE_MS;
     }
@@ -379,9 +399,5 @@ export class LiveWorker implements Worker, DriveEvents {
     });
     this.#wake = undefined;
     this.#isAwake = false;
-  }
-
-  #trouble(what: string, fault: unknown): void {
-    tellTrouble(this.#config.observer, what, fault);
   }
 }

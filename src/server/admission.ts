@@ -68,9 +68,14 @@ export class Admission {
     }
   }
 
+  /** Who it turned out to be, if it came in. */
+  known(request: FastifyRequest): Caller | undefined {
+    return this.#callers.get(request);
+  }
+
   /** Of a request that was admitted. */
   caller(request: FastifyRequest): Caller {
-    const caller = this.#callers.get(request);
+    const caller = this.known(request);
     if (caller === undefined) throw new Error('A request is handled that nobody has admitted.');
     return caller;
   }

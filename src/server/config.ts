@@ -143,6 +143,10 @@ export const configSchema = Type.Object(
     log: Type.Object(
       {
         level: Type.Enum(['info', 'error', 'off'], { default: 'info', description: 'how much' }),
+        requests: Type.Boolean({
+          default: true,
+          description: 'a line for each request that was answered, at level info',
+        }),
         format: Type.Enum(['auto', 'json', 'text'], {
           default: 'auto',
           description: 'auto: text on a terminal, JSON lines otherwise',

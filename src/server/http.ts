@@ -9,6 +9,7 @@ import { adminProblem } from './admin-elsewhere.ts';
 import { Admission, oneOf } from './admission.ts';
 import type { Gate } from './gate.ts';
 import type { ServerMetrics } from './metrics.ts';
+import { RequestLog } from './request-log.ts';
 import type { HttpLimits, ServerLog, ServerOptions } from './server-options.ts';
 import { type Checks, checksOf } from './validators.ts';
 
@@ -20,6 +21,7 @@ export interface HttpParts {
   readonly admin: NonNullable<ServerOptions['admin']>;
   readonly limits: HttpLimits;
   readonly log: ServerLog;
+  readonly logRequests: boolean;
   readonly metrics: ServerMetrics | undefined;
   /** Keys are not asked for: only the owner's own pages may be. */
   readonly ownHostOnly: boolean;
@@ -58,9 +60,13 @@ export async function openHttp(parts: HttpParts): Promise<FastifyInstance> {
     const elsewhere = adminProblem(parts.admin, routes, { method, path });
     return sendProblem(parts, reply, elsewhere ?? unknown);
   });
+  const requests = parts.logRequests
+    ? new RequestLog(parts.log, (request) => admission.known(request))
+    : undefined;
   app.addHook('onResponse', async (request, reply) => {
     const { name = 'none' } = request.routeOptions.config as { readonly name?: string };
     parts.metrics?.answered(name, reply.statusCode, reply.elapsedTime);
+    requests?.answered(request, reply);
   });
   const open = { streams: 0 };
   for (const route of routes) addRoute(app, { ...parts, admission, open }, route);

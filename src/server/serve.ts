@@ -55,6 +55,7 @@ export async function openServer(given: ServerOptions): Promise<Server> {
       admin: options.admin ?? 'off',
       limits: { ...DEFAULT_HTTP_LIMITS, ...options.limits },
       log,
+      logRequests: options.logRequests === true,
       metrics,
       ownHostOnly: auth === 'off',
       trustProxy: options.trustProxy ?? false,

@@ -44,6 +44,8 @@ export interface ServerOptions {
     readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
   };
   readonly log?: ServerLog;
+  /** Tells `log.info` of each request that was answered. Default false. */
+  readonly logRequests?: boolean;
   readonly clock?: Clock;
   readonly timers?: Timers;
   readonly random?: Random;
@@ -96,7 +98,16 @@ export interface ServerLog {
 
 const NAMES: readonly (keyof ServerOptions)[] = [
   ...(['store', 'host', 'port', 'auth', 'admin', 'tends', 'limits', 'trustProxy', 'tls'] as const),
-  ...(['links', 'retention', 'publicMetrics', 'log', 'clock', 'timers', 'random'] as const),
+  ...([
+    'links',
+    'retention',
+    'publicMetrics',
+    'log',
+    'logRequests',
+    'clock',
+    'timers',
+    'random',
+  ] as const),
 ];
 
 const PORTS = { min: 0, max: 65_535 };
@@ -115,8 +126,8 @@ export function readServerOptions(given: ServerOptions): ServerOptions {
   if (trustProxy !== undefined && typeof trustProxy !== 'boolean') {
     boundedText('openServer: trustProxy', trustProxy, TEXT_BYTES_MAX);
   }
-  const { tends, publicMetrics } = options;
-  optionalBooleans('openServer', { tends, publicMetrics });
+  const { tends, publicMetrics, logRequests } = options;
+  optionalBooleans('openServer', { tends, publicMetrics, logRequests });
   if (log !== undefined) requireMethods('openServer: log', log, ['info', 'fault']);
   if (clock !== undefined) requireMethods('openServer: clock', clock, ['wallMs', 'monotonicMs']);
   if (timers !== undefined) requireMethods('openServer: timers', timers, ['after', 'pause']);

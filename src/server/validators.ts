@@ -5,8 +5,7 @@ import type { TSchema } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
 import { Value } from 'typebox/value';
 import { ProblemReply, type Route } from '../protocol/rest/route.ts';
-
-type Part = 'params' | 'query' | 'body';
+import { type Part, sentenceOf } from './sentences.ts';
 
 export interface Checks {
   readonly params: (given: unknown) => unknown;
@@ -34,14 +33,9 @@ function checkOf(part: Part, schema: TSchema | undefined): (given: unknown) => u
 
 function checked(part: Part, validator: Validator, given: unknown): unknown {
   if (validator.Check(given)) return given;
-  const said = new Set(
-    [...validator.Errors(given)]
-      // Of a value that fits none of several forms, what each form lacks is noise.
-      .filter(({ keyword }) => keyword !== 'boolean' && keyword !== 'const')
-      .map(
-        ({ instancePath, message, params }) => `${part}${instancePath} ${message}${named(params)}`,
-      ),
-  );
+  const errors = [...validator.Errors(given)];
+  const told = errors.flatMap((error) => sentenceOf(part, error, given) ?? []);
+  const said = new Set(told.length > 0 ? told : [`The ${part} does not fit what this route takes`]);
   throw new ProblemReply(
     400,
     'invalid-input',
@@ -59,10 +53,4 @@ function requireNothing(part: Part, given: unknown): undefined {
     );
   }
   return undefined;
-}
-
-/** Which properties are meant, when that is what it is about. */
-function named(params: object): string {
-  const names = Object.values(params).find((each) => Array.isArray(each));
-  return names === undefined ? '' : `: ${names.slice(0, PROBLEMS_MAX).join(', ')}`;
 }

@@ -38,6 +38,11 @@ export class OutcomeUnknown extends Fault {
   }
 }
 
+/** The key does not open, or not for this. Asking again with the same one will not help. */
+export class AccessDenied extends Fault {
+  override readonly name = 'AccessDenied';
+}
+
 /** What is stored breaks a rule that every writer keeps. Trying again will not help. */
 export class StoreCorrupt extends Fault {
   override readonly name = 'StoreCorrupt';

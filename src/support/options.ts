@@ -143,6 +143,17 @@ export function requireUrl(what: string, value: unknown): void {
   );
 }
 
+const PRINTABLE = /^[\x21-\x7e]+$/;
+
+/** What goes into a header, such as an access key; what it is is not shown. */
+export function headerText(what: string, value: unknown, bytesMax: number): string {
+  const text = boundedText(what, value, bytesMax);
+  if (PRINTABLE.test(text)) return text;
+  throw new InvalidInput(
+    `${what} has a space or a letter that cannot be in one, such as “…” where the rest was left out. Copy it whole, as it was shown.`,
+  );
+}
+
 /** The properties of an object whose names are the caller's, for the same reason as `readOptions`. */
 export function readEntries(what: string, value: unknown): readonly (readonly [string, unknown])[] {
   try {

@@ -1,7 +1,7 @@
 // Requests to a coordinator. Each has a time limit; what fails becomes one of the faults that stores throw, so
 // that whoever calls treats a coordinator that is away like a store that is away.
 
-import { Fault, OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
+import { AccessDenied, Fault, OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
 import { isUnsent, noAnswerText } from '../support/no-answer.ts';
 import type { Timers } from '../support/timer.ts';
 
@@ -135,6 +135,7 @@ async function faultFrom(ask: Ask, response: Response): Promise<Fault> {
 /** As the coordinator's store, or something between us and it, put it. */
 export function faultOf(code: string, message: string, status: number = 500): Fault {
   if (code === 'store-unavailable' || status === 429) return new StoreUnavailable(message);
+  if (status === 401 || status === 403) return new AccessDenied(code, message);
   if (status < 500) return new Fault(code, message);
   return new OutcomeUnknown(message);
 }

@@ -7,15 +7,18 @@ import { pipelinesByName } from '../engine/known-pipelines.ts';
 import type { Worker, WorkerOptions } from '../engine/worker.ts';
 import { resolveWorkerOptions } from '../engine/worker-options.ts';
 import {
-  boundedText,
+  headerText,
   readList,
   readOptions,
   requireMethods,
   requireUrl,
+  wholeNumber,
 } from '../support/options.ts';
 import { systemTimers } from '../support/timer.ts';
+import { greet } from './greet.ts';
 import { Link } from './link.ts';
-import { type Hello, remoteStore } from './remote-store.ts';
+import { remoteStore } from './remote-store.ts';
+import { speaking } from './speaking.ts';
 
 export type { Worker } from '../engine/worker.ts';
 
@@ -28,26 +31,30 @@ export interface RemoteWorkerOptions
   readonly key?: string;
   /** For keys of all projects, and where authentication is off. */
   readonly project?: string;
+  /** How long it waits for a coordinator that does not answer yet; 0: not at all. As long as it takes unless said. */
+  readonly connectMs?: number;
 }
 
 const NAMES: readonly (keyof RemoteWorkerOptions)[] = [
-  ...(['url', 'key', 'project', 'codec', 'observer', 'payloads'] as const),
+  ...(['url', 'key', 'project', 'connectMs', 'codec', 'observer', 'payloads'] as const),
   ...(['pipelines', 'concurrency', 'owner', 'ttlMs', 'pollMs', 'stopGraceMs'] as const),
 ];
 
 export async function openWorker(given: RemoteWorkerOptions): Promise<Worker> {
   const read = readOptions('openWorker', given, NAMES);
   checkFirst(read);
-  const { url, key, project, codec, observer, payloads, ...options } = read;
+  const { url, key, project, codec, payloads, connectMs, ...rest } = read;
+  const { observer: told, ...options } = rest;
   const timers = systemTimers;
+  const observer = speaking(told);
   const link = new Link({ url, timers, ...(key && { key }), ...(project && { project }) });
-  const hello = await link.json<Hello>({ method: 'GET', path: '/v1/work', isRead: true });
+  const hello = await greet(link, { timers, observer, connectMs });
   const pipelines = [...pipelinesByName('openWorker', options.pipelines).keys()];
   const store = remoteStore({ link, hello, timers, pipelines });
   const holdfast = new Holdfast({
     store,
     ...(codec && { codec }),
-    ...(observer && { observer }),
+    observer,
     ...(payloads && { payloads }),
   });
   const worker = await holdfast.worker(options);
@@ -59,12 +66,15 @@ export async function openWorker(given: RemoteWorkerOptions): Promise<Worker> {
 
 /** Before anything is sent: what is wrong here is no matter of the coordinator's. */
 function checkFirst(read: RemoteWorkerOptions): void {
-  const { url, key, project, codec, observer, payloads, ...options } = read;
+  const { url, key, project, connectMs, codec, observer, payloads, ...options } = read;
   const urls = typeof url === 'string' ? [url] : readList('openWorker: url', url);
   requireUrl('openWorker', urls[0]);
   for (const each of urls) requireUrl('openWorker', each);
-  if (key !== undefined) boundedText('openWorker: key', key, WORD_BYTES_MAX);
-  if (project !== undefined) boundedText('openWorker: project', project, WORD_BYTES_MAX);
+  if (key !== undefined) headerText('openWorker: key', key, WORD_BYTES_MAX);
+  if (project !== undefined) headerText('openWorker: project', project, WORD_BYTES_MAX);
+  if (connectMs !== undefined) {
+    wholeNumber('openWorker: connectMs', connectMs, { min: 0, max: CONNECT_MS_MAX });
+  }
   if (codec !== undefined) requireMethods('openWorker: codec', codec, ['encode', 'decode']);
   if (observer !== undefined) requireMethods('openWorker: observer', observer, ['report']);
   limitsOf(payloads);
@@ -72,6 +82,7 @@ function checkFirst(read: RemoteWorkerOptions): void {
 }
 
 const WORD_BYTES_MAX = 256;
+const CONNECT_MS_MAX = 31 * 86_400_000;
 
 /** When the worker stops, what was opened for it is closed. */
 function withEnd(worker: Worker, close: () => Promise<void>): Worker {
@@ -79,7 +90,13 @@ function withEnd(worker: Worker, close: () => Promise<void>): Worker {
     await worker.stop();
     await close();
   };
+  // One that is not let in any more ends by itself.
+  const ended = worker.ended.then(async (end) => {
+    if (end.kind === 'denied') await close();
+    return end;
+  });
   return {
+    ended,
     get session() {
       return worker.session;
     },

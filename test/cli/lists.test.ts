@@ -86,8 +86,14 @@ test('dead-letters, schedules, workers, leases, answer: tables with the columns 
 
 test('pages: one, with a word about the next; all; and lines for programs', async () => {
   const first = { items: [{ key: 'a' }], cursor: 'a' };
-  const one = await ask(['leases', '--limit', '1'], first);
+  const one = await ask(['leases', '--limit', '1'], first, { items: [{ key: 'b' }] });
   assert.match(one.problems, /There is more: --cursor a, or --all/);
+  const full = await ask(['leases', '--limit', '1'], first, { items: [] });
+  assert.deepEqual([full.code, full.problems], [0, ''], 'a page that is exactly full is no more');
+  assert.equal(full.requests[1]?.url, '/v1/leases?limit=1&cursor=a');
+  const ended = await ask(['leases', '--all'], first, { items: [] });
+  assert.deepEqual([ended.problems, ended.out], ['', 'key\na\n']);
+  assert.equal((await ask(['leases'], { items: [] })).problems, 'None.\n');
   const all = await ask(['leases', '--all', '--json'], first, { items: [{ key: 'b' }] });
   assert.deepEqual(
     all.requests.map(({ url: path }) => path),

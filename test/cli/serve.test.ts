@@ -127,3 +127,35 @@ test('--print-config says each value and where it came from, without secrets', (
     const store = lines.find(({ name }) => name === 'store');
     assert.deepEqual(store, { name: 'store', value: join(cwd, 'etc', 'x.db'), from: file });
   }));
+
+test('each request is a line of the log, by its route, with who asked and without what opens', () =>
+  inFolder(async (cwd, own) => {
+    const server = own(startHoldfast(SERVE, { cwd }));
+    const key = await server.says(KEY);
+    const url = await server.url();
+    const { executions } = new HoldfastClient({ url, key });
+    const { id } = await executions.submit({ pipeline: 'nobody' });
+    await executions.read(id);
+    await fetch(`${url}/v1/executions/${id}?secret=hush`, {
+      headers: { authorization: `Bearer ${key}x` },
+    });
+    const { out } = await server.stop();
+    const requests = out
+      .split('\n')
+      .filter((line) => line.includes('"message":"request"'))
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    const told = requests.map(({ method, route, status, by }) => [method, route, status, by]);
+    assert.deepEqual(told, [
+      ['POST', '/v1/executions', 202, 'first key'],
+      ['GET', '/v1/executions/:id', 200, 'first key'],
+      ['GET', '/v1/executions/:id', 401, undefined],
+    ]);
+    assert.equal(requests[1]?.['id'], id);
+    assert.equal(typeof requests[1]?.['ms'], 'number');
+    assert.doesNotMatch(out, /hush|Bearer/);
+    assert.doesNotMatch(out, KEY);
+    const quiet = own(startHoldfast([...SERVE, '--log-requests', 'false'], { cwd }));
+    const again = new HoldfastClient({ url: await quiet.url(), key });
+    await again.executions.read(id);
+    assert.doesNotMatch((await quiet.stop()).out, /"message":"request"/);
+  }));

@@ -2,14 +2,16 @@
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { nodeFinding } from '../../src/cli/doctor.ts';
 import { MIGRATIONS } from '../../src/store/sqlite/migrate.ts';
-import { holdfast, inFolder } from './spawned.ts';
+import { holdfast, inFolder, startHoldfast } from './spawned.ts';
 
 const NEWEST = MIGRATIONS.length;
 
@@ -48,11 +50,11 @@ test('migrate and doctor: a file of a newer version, or of another program, is l
 
 test('doctor: all is well, before the first start and after it', () =>
   inFolder(async (cwd) => {
-    const before = await holdfast(['doctor'], { cwd });
+    const before = await holdfast(['doctor', '--port', '0'], { cwd });
     assert.equal(before.code, 0, before.out);
     assert.match(before.out, /ok +schema +new: it is made at the first start/);
     await holdfast(['migrate'], { cwd });
-    const after = await holdfast(['doctor'], { cwd });
+    const after = await holdfast(['doctor', '--port', '0'], { cwd });
     assert.equal(after.code, 0, after.out);
     assert.match(after.out, /ok +journal_mode +wal/);
     assert.match(after.out, /Nothing is wrong\./);
@@ -90,6 +92,30 @@ test('doctor: everything that is wrong is named, with what to change, and is 1',
       findings.find(({ what }) => what === 'configuration').change,
       /Did you mean "port"/,
     );
+  }));
+
+test('doctor: a port that is taken is told, and a coordinator that answers there is none of that', () =>
+  inFolder(async (cwd, own) => {
+    const other = createServer((socket) => socket.end());
+    other.listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const taken = String((other.address() as AddressInfo).port);
+    const ran = await holdfast(['doctor', '--port', taken], { cwd });
+    other.close();
+    assert.equal(ran.code, 1);
+    assert.match(ran.out, new RegExp(`port: Something else listens on 127.0.0.1:${taken}`));
+    const free = await holdfast(['doctor', '--port', taken], { cwd });
+    assert.deepEqual(
+      [free.code, /port +127\.0\.0\.1:\d+ is free/.test(free.out)],
+      [0, true],
+      free.out,
+    );
+    const server = own(startHoldfast(['serve', '--port', '0', '--auth', 'off'], { cwd }));
+    const { port } = new URL(await server.url());
+    const answered = await holdfast(['doctor', '--port', port, '--admin', '192.0.2.1:80'], { cwd });
+    assert.match(answered.out, /ok +port +.*a coordinator answers there/);
+    assert.match(answered.out, /admin port: .*--host/);
+    assert.equal(answered.code, 1);
   }));
 
 test('doctor: a host whose clock was set back behind the store is told', () =>

@@ -39,24 +39,25 @@ export async function showPages(
   const limit = wholeText('limit', typed.text('limit'), 1);
   const client = await clientFor(typed);
   const asked = Object.fromEntries(filters.map((name) => [name, listText(typed.text(name))]));
+  const ask = (cursor: string | undefined, most = limit): Promise<Page<Row>> =>
+    client.call(path, { query: { ...query, ...asked, limit: most, cursor } });
   let cursor = typed.text('cursor');
+  let shown = 0;
   do {
-    const page: Page<Row> = await client.call(path, {
-      query: { ...query, ...asked, limit, cursor },
-    });
+    const page = await ask(cursor);
+    shown += page.items.length;
     if (typed.isSet('json')) for (const item of page.items) printLine(item);
-    else printRows(page.items, columns);
+    else if (page.items.length > 0) printRows(page.items, columns);
     cursor = page.cursor;
   } while (typed.isSet('all') && cursor !== undefined);
-  if (cursor !== undefined) printProblem(`There is more: --cursor ${cursor}, or --all`);
+  // A page that is exactly full has a cursor, and after it there may be nothing.
+  const isMore = cursor !== undefined && (shown === 0 || (await ask(cursor, 1)).items.length > 0);
+  if (isMore) printProblem(`There is more: --cursor ${cursor}, or --all`);
+  else if (shown === 0 && !typed.isSet('json')) printProblem('None.');
   return 0;
 }
 
 export function printRows(items: readonly Row[], columns: readonly string[]): void {
-  if (items.length === 0) {
-    printProblem('None.');
-    return;
-  }
   const shown = columns.filter((column) => items.some((item) => isWorthShowing(item, column)));
   printTable([
     shown.map((column) => column.replace(/\.\d+$/, '').replace(/^.*\./, '')),

@@ -94,6 +94,10 @@ export class StepCall<Output> implements Call, Entry {
     this.#cancelTimer?.();
   }
 
+  ended(): Promise<void> {
+    return this.#promised.promise.then(ignored, ignored);
+  }
+
   /** The rest goes on without it: whatever becomes of an attempt that is under way, nobody is told. */
   drop(): void {
     this.#isDropped = true;

@@ -46,7 +46,11 @@ export function pageOf<Item extends TSchema>(item: Item) {
   return Type.Object(
     {
       items: Type.Array(item),
-      cursor: Type.Optional(Type.String({ description: 'For the next page; absent on the last.' })),
+      cursor: Type.Optional(
+        Type.String({
+          description: 'For the next page, which may be empty; absent when there is none.',
+        }),
+      ),
     },
     CLOSED,
   );

@@ -81,6 +81,7 @@ const remote: readonly Options<void>[] = [
       links: optional(NONE),
       retention: optional(NONE),
       publicMetrics: optional(['true']),
+      logRequests: optional(['true']),
       log: optional(NONE),
       clock: optional(NONE),
       timers: optional(NONE),
@@ -121,12 +122,13 @@ const remote: readonly Options<void>[] = [
   },
   {
     of: 'openWorker',
-    with: { url: NOWHERE, pipelines: [idle] },
+    with: { url: NOWHERE, pipelines: [idle], connectMs: 0 },
     fits: NONE,
     names: {
       url: NONE,
       key: optional(TEXT),
       project: optional(TEXT),
+      connectMs: optional(NUMBER),
       codec: optional(NONE),
       observer: optional(NONE),
       payloads: optional(['an object']),

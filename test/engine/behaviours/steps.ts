@@ -135,6 +135,68 @@ export const STEPS: readonly Behaviour[] = [
     },
   },
   {
+    name: 'X-45: a step that nobody waits for is recorded, and what goes on from it, before the execution completes',
+    async run(stage) {
+      const gate = door();
+      const careless = pipeline({
+        name: 'careless',
+        async run(ctx) {
+          const later = async (): Promise<void> => {
+            await ctx.step('charge', () => gate.passed);
+            await ctx.step('then', async () => 'done');
+          };
+          later().catch(() => undefined);
+          const failing = { retry: { attempts: 1 } };
+          ctx.step('fails', async () => Promise.reject(new Error('no')), failing).catch(() => 1);
+          ctx.receive('never').catch(() => undefined);
+          return 'returned';
+        },
+      });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [careless]);
+      const handle = await holdfast.submit(careless, undefined);
+      const named = async (): Promise<readonly string[]> =>
+        (await holdfast.history(handle.id)).map(({ kind, name }) => `${kind} ${name ?? ''}`.trim());
+      await stage.untilHistory(holdfast, handle.id, (events) =>
+        events.some(({ kind }) => kind === 'step-failed'),
+      );
+      assert.equal((await holdfast.read(handle.id))?.status, 'running');
+      gate.open();
+      assert.equal(await handle.result(), 'returned');
+      const history = await named();
+      assert.deepEqual(history.slice(-3), [
+        'step-completed charge',
+        'step-completed then',
+        'completed',
+      ]);
+    },
+  },
+  {
+    name: 'X-45: one that returned and is cancelled while a step of it runs is cancelled',
+    async run(stage) {
+      const begun = door();
+      const careless = pipeline({
+        name: 'careless',
+        async run(ctx) {
+          ctx
+            .step('hangs', async ({ signal }) => {
+              begun.open();
+              await new Promise((_, reject) => {
+                signal.addEventListener('abort', () => reject(new Error('stopped')));
+              });
+            })
+            .catch(() => undefined);
+        },
+      });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [careless]);
+      const handle = await holdfast.submit(careless, undefined);
+      await begun.passed;
+      await holdfast.cancel(handle.id);
+      assert.equal((await holdfast.ended(handle.id)).status, 'cancelled');
+    },
+  },
+  {
     name: 'a race is decided the same way in every replay',
     async run(stage) {
       const order: string[] = [];

@@ -122,7 +122,7 @@ export function executionsOf(database: Database): ExecutionStore {
     noteRefusals: (batch) => database.perform(noteRefusals, batch),
     refusals: (query) => database.read((tx) => refusals(tx, query)),
     ...tidyingOf(database),
-    ...countsOf(database),
+    ...looksOf(database),
     onRing(listener) {
       database.rings.add(listener);
       return () => database.rings.delete(listener);
@@ -130,7 +130,7 @@ export function executionsOf(database: Database): ExecutionStore {
   };
 }
 
-function countsOf(database: Database): CensusStore {
+function looksOf(database: Database): CensusStore {
   return {
     inFlight: (query) => database.read((tx) => inFlight(tx, query)),
     depth: (query) => database.read((tx) => depth(tx, query)),

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { STATUSES } from '../execution/execution.ts';
+import { ROUTES } from '../protocol/rest/routes.ts';
+import { checksOf } from './validators.ts';
+
+function refusal(route: string, part: 'params' | 'query' | 'body', given: unknown): string {
+  const found = ROUTES.find(({ name }) => name === route);
+  assert.ok(found !== undefined, route);
+  try {
+    checksOf(found)[part](given);
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return 'it fits';
+}
+
+test('what does not fit is told as a sentence, with what was probably meant', () => {
+  assert.match(
+    refusal('readExecution', 'params', { id: 'x' }),
+    /^id must be an id such as 01890a5d-.*, whole and in small letters\. Nothing was done\.$/,
+  );
+  const status = refusal('listExecutions', 'query', { status: ['runing'] });
+  for (const each of STATUSES) assert.ok(status.includes(each), `${each} is in: ${status}`);
+  assert.match(status, /did you mean running\?/);
+  const key = refusal('makeKey', 'body', { name: 'ci', roles: ['sumbit'], project: null, more: 1 });
+  assert.match(key, /roles\[0\] must be one of submit, .*\(did you mean submit\?\)/);
+  assert.match(key, /The body has no more/);
+  assert.match(refusal('makeKey', 'body', {}), /The body must have name, roles, project/);
+  assert.match(refusal('readKey', 'params', { id: 'hf_x' }), /never the whole key/);
+});
+
+test('no pattern of a schema is shown to people', () => {
+  for (const { params, name } of ROUTES) {
+    const { properties = {} } = (params ?? {}) as { properties?: Record<string, unknown> };
+    const wrong = Object.fromEntries(Object.keys(properties).map((each) => [each, '\u0000 ^$']));
+    if (Object.keys(wrong).length === 0) continue;
+    assert.doesNotMatch(refusal(name, 'params', wrong), /\[0-9|pattern|\^\[/, name);
+  }
+});

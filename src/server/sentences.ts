@@ -1,0 +1,102 @@
+// What a schema says of a value that does not fit it, as a sentence for people: which field, what it must be, and
+// what was probably meant. The patterns of schemas are for programs.
+
+import { nearestName } from '../support/nearest.ts';
+
+export type Part = 'params' | 'query' | 'body';
+
+/** As the validator has it. */
+export interface SchemaError {
+  readonly keyword: string;
+  readonly instancePath: string;
+  readonly params: object;
+  readonly message: string;
+}
+
+interface Params {
+  readonly pattern?: string;
+  readonly allowedValues?: readonly unknown[];
+  readonly additionalProperties?: readonly string[];
+  readonly requiredProperties?: readonly string[];
+  readonly type?: string;
+  readonly limit?: number;
+}
+
+/** What texts of these forms are. */
+const FORMS: Readonly<Record<string, string>> = {
+  '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$':
+    'an id such as 01890a5d-ac96-774b-bcce-b302099a8057, whole and in small letters',
+  '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$':
+    'the name of a project: letters, digits, dots, dashes and underscores, at most 128, the first a letter or digit',
+  '^[a-z2-7]{16}$':
+    'the id of a key: the 16 letters and digits between hf_ and the next underscore, never the whole key',
+  '^[0-9]{1,15}:[a-z2-7]{16}$': 'a cursor, as the page before gave it',
+  '^[0-9a-f]{64}$': 'a SHA-256 digest: 64 hexadecimal digits in small letters',
+};
+
+const KINDS: Readonly<Record<string, string>> = {
+  ...{ integer: 'a whole number', number: 'a number', string: 'text', boolean: 'true or false' },
+  ...{ array: 'a list', object: 'an object', null: 'null' },
+};
+
+/** Undefined for what only repeats what others say: of several forms a value fits none. */
+export function sentenceOf(part: Part, error: SchemaError, given: unknown): string | undefined {
+  const params = error.params as Params;
+  const what = nameOf(part, error.instancePath);
+  const value = valueAt(given, error.instancePath);
+  switch (error.keyword) {
+    case 'boolean':
+    case 'const':
+    case 'anyOf':
+      return undefined;
+    case 'pattern':
+      return `${what} must be ${FORMS[params.pattern ?? ''] ?? 'of another form'}`;
+    case 'enum':
+      return `${what} must be one of ${listed(params.allowedValues ?? [])}${hint(params, value)}`;
+    case 'type':
+      return `${what} must be ${KINDS[params.type ?? ''] ?? params.type}`;
+    case 'required':
+      return `${what} must have ${listed(params.requiredProperties ?? [])}`;
+    case 'additionalProperties':
+      return `${what} has no ${listed(params.additionalProperties ?? [])}`;
+    case 'minLength':
+      return params.limit === 1 ? `${what} must not be empty` : plainly(what, error);
+    default:
+      return plainly(what, error);
+  }
+}
+
+function plainly(what: string, { message }: SchemaError): string {
+  return `${what} ${message}`;
+}
+
+/** `/roles/0` of a body is roles[0]. */
+function nameOf(part: Part, path: string): string {
+  if (path === '') return part === 'params' ? 'The path' : `The ${part}`;
+  return path
+    .slice(1)
+    .split('/')
+    .map((name, nth) => (/^\d+$/.test(name) ? `[${name}]` : nth === 0 ? name : `.${name}`))
+    .join('');
+}
+
+function valueAt(given: unknown, path: string): unknown {
+  const names = path === '' ? [] : path.slice(1).split('/');
+  return names.reduce<unknown>(
+    (found, name) => (found as Record<string, unknown> | null | undefined)?.[name],
+    given,
+  );
+}
+
+const LISTED_MAX = 20;
+
+function listed(values: readonly unknown[]): string {
+  const names = values.slice(0, LISTED_MAX).map(String).join(', ');
+  return values.length > LISTED_MAX ? `${names}, …` : names;
+}
+
+function hint({ allowedValues = [] }: Params, value: unknown): string {
+  if (typeof value !== 'string') return '';
+  const nearest = nearestName(value, allowedValues.map(String));
+  return nearest === undefined ? '' : ` (did you mean ${nearest}?)`;
+}
