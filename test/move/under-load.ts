@@ -161,7 +161,7 @@ async function finishOn(
   const store = await openAddressed(to);
   const holdfast = new Holdfast({ store });
   try {
-    const pipeline = loadPipeline((line) => after.push(JSON.parse(line)), 0);
+    const pipeline = loadPipeline((line) => after.push(JSON.parse(line)), { stepMs: 0 });
     await holdfast.worker({ pipelines: [pipeline], concurrency: 50 });
     for (const [n, id] of known.acknowledged.entries()) assert.equal(await holdfast.result(id), n);
     await checkEverything(store);
