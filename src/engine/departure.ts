@@ -312,13 +312,22 @@ export class Departure {
     this.#isLeaving = true;
     this.#run.over();
     this.#events.leaving();
-    this.#run.journal
-      .leave({ kind: how.kind, body: how.body as Payload }, how.write)
-      .then((answer) => {
-        if (answer !== undefined) how.told(answer.at ?? this.#run.storeNow());
-        this.#events.left();
-      })
-      .catch((fault: unknown) => this.reject(fault));
+    this.#run.journal.leave({ kind: how.kind, body: how.body as Payload }, how.write).then(
+      (answer) => this.#gone(how, answer),
+      (fault: unknown) => this.reject(fault),
+    );
+  }
+
+  #gone<Answer extends { readonly at?: Instant }>(
+    { told }: Pick<Leaving<Answer>, 'told'>,
+    answer: Answer | undefined,
+  ): void {
+    try {
+      if (answer !== undefined) told(answer.at ?? this.#run.storeNow());
+      this.#events.left();
+    } catch (fault) {
+      this.reject(fault);
+    }
   }
 
   #letterOf(failure: Failure): DeadLetter {
