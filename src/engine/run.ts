@@ -308,7 +308,7 @@ export class Run implements JournalEvents {
     this.isOver = true;
     this.#cancelDrift?.();
     this.journal.stopWaiting();
-    for (const call of this.calls.values()) call.leave?.();
+    if (this.calls.size > 0) for (const call of this.calls.values()) call.leave?.();
   }
 
   #atRest(): void {
