@@ -82,10 +82,7 @@ export class Departure {
       body,
       write: (base) =>
         this.#executions.finish({ ...withoutAwaits(base), status, ...this.#consequences(end) }),
-      told: (at) => {
-        this.#endedHere({ status, at, body });
-        this.#tell({ kind: 'ended', status, ...(failure === undefined ? {} : { failure }) });
-      },
+      told: (at) => this.#endedHere({ status, at, body, failure }),
     });
   }
 
@@ -141,10 +138,7 @@ export class Departure {
           ...(this.#run.hasAwaited ? { leavesAwaits: true } : {}),
         });
       },
-      told: (at) => {
-        this.#endedHere({ status: 'completed', at, body });
-        this.#tell({ kind: 'ended', status: 'completed' });
-      },
+      told: (at) => this.#endedHere({ status: 'completed', at, body, failure: undefined }),
     });
   }
 
@@ -314,13 +308,22 @@ export class Departure {
     this.#isLeaving = true;
     this.#run.over();
     this.#events.leaving();
-    this.#run.journal
-      .leave({ kind: how.kind, body: how.body as Payload }, how.write)
-      .then((answer) => {
-        if (answer !== undefined) how.told(answer.at ?? this.#run.storeNow());
-        this.#events.left();
-      })
-      .catch((fault: unknown) => this.reject(fault));
+    this.#run.journal.leave({ kind: how.kind, body: how.body as Payload }, how.write).then(
+      (answer) => this.#gone(how, answer),
+      (fault: unknown) => this.reject(fault),
+    );
+  }
+
+  #gone<Answer extends { readonly at?: Instant }>(
+    { told }: Pick<Leaving<Answer>, 'told'>,
+    answer: Answer | undefined,
+  ): void {
+    try {
+      if (answer !== undefined) told(answer.at ?? this.#run.storeNow());
+      this.#events.left();
+    } catch (fault) {
+      this.reject(fault);
+    }
   }
 
   #letterOf(failure: Failure): DeadLetter {
@@ -332,13 +335,17 @@ export class Departure {
     readonly status: TerminalStatus;
     readonly at: Instant;
     readonly body: string;
+    readonly failure: Failure | undefined;
   }): void {
-    const { config, claimed } = this.#run;
-    const { status, at } = end;
+    const { config, claimed, pipeline } = this.#run;
+    const { status, at, failure } = end;
     const { fence } = claimed;
     const { id } = claimed.execution;
     const event = { seq: 0, at, fence, kind: status, body: end.body as Payload };
     config.ended({ id, status, endedAt: at, event });
+    const kind = 'ended';
+    const about = { kind, execution: id, pipeline: pipeline.name, fence, status } as const;
+    tell(config.observer, failure === undefined ? about : { ...about, failure });
   }
 
   get #executions(): Run['config']['store']['executions'] {
@@ -348,8 +355,7 @@ export class Departure {
   #tell(
     report:
       | { readonly kind: 'parked' }
-      | { readonly kind: 'given-back' | 'blocked'; readonly why: string }
-      | { readonly kind: 'ended'; readonly status: TerminalStatus; readonly failure?: Failure },
+      | { readonly kind: 'given-back' | 'blocked'; readonly why: string },
   ): void {
     const { config, claimed, pipeline } = this.#run;
     if (config.observer === undefined) return;

@@ -2,7 +2,7 @@
 
 import type { OpenAwait } from '../execution/await.ts';
 import type { NewEvent } from '../execution/history.ts';
-import type { Attachment, Submit } from '../store/contract/execution-store.ts';
+import type { Attachment, OwnerWrite, Submit } from '../store/contract/execution-store.ts';
 import type { Instant } from '../support/clock.ts';
 
 export interface Entry {
@@ -14,6 +14,13 @@ export interface Entry {
   stored(at: Instant): void;
 }
 
+/** A write with which the owner leaves, while it is under way. */
+export interface Leaving {
+  readonly event: NewEvent;
+  readonly entries: readonly Entry[];
+  readonly base: OwnerWrite;
+}
+
 export function eventOf({ event }: Entry): NewEvent {
   return event;
 }
@@ -21,4 +28,18 @@ export function eventOf({ event }: Entry): NewEvent {
 /** Brings nothing but its event. */
 export function isPlain({ children, awaits, attachment }: Entry): boolean {
   return children === undefined && awaits === undefined && attachment === undefined;
+}
+
+/** All that the entries bring beside their events, for one write. */
+export function brought(
+  entries: readonly Entry[],
+): Pick<OwnerWrite, 'children' | 'awaits' | 'attachments'> {
+  const children = entries.flatMap((entry) => entry.children ?? []);
+  const awaits = entries.flatMap((entry) => entry.awaits ?? []);
+  const attachments = entries.flatMap((entry) => entry.attachment ?? []);
+  return {
+    ...(children.length > 0 ? { children } : {}),
+    ...(awaits.length > 0 ? { awaits } : {}),
+    ...(attachments.length > 0 ? { attachments } : {}),
+  };
 }

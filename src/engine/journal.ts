@@ -21,11 +21,12 @@ import type {
   Transact,
   Transacted,
 } from '../store/contract/execution-store.ts';
-import { OutcomeUnknown, StoreSealed, StoreUnavailable } from '../support/fault.ts';
-import { jittered } from '../support/random.ts';
+import { StoreSealed } from '../support/fault.ts';
 import { atEndOfTurn } from '../support/timer.ts';
 import type { EngineConfig } from './config.ts';
-import { type Entry, eventOf, isPlain } from './entry.ts';
+import { brought, type Entry, eventOf, isPlain, type Leaving } from './entry.ts';
+import { ignored } from './guarded.ts';
+import { afterFault, tried, untilAnswered } from './patience.ts';
 import type { Refused } from './refusal-tally.ts';
 import { ClaimLost, HistoryDiffers, isClaimOver, verbOf, whyOf } from './refused-write.ts';
 
@@ -50,7 +51,6 @@ export interface JournalEvents {
   troubled(error: unknown): void;
 }
 
-const RETRY_MS = { first: 20, max: 2_000 } as const;
 const HISTORY_PAGE = 1_000;
 
 export class Journal {
@@ -62,7 +62,8 @@ export class Journal {
   #next: number;
   #entries: Entry[] = [];
   #progress: Payload | undefined;
-  #writing: Promise<void> | undefined;
+  /** Rejects when it was a write to leave with that can never be done. */
+  #writing: Promise<unknown> | undefined;
   #isScheduled = false;
   #recording = 0;
   #writesAgain = false;
@@ -119,7 +120,7 @@ export class Journal {
   async settled(): Promise<void> {
     while (!this.#isClosed && (this.#writing !== undefined || this.#entries.length > 0)) {
       this.flush();
-      await (this.#writing ?? Promise.resolve());
+      await this.#writing?.catch(ignored);
     }
   }
 
@@ -161,26 +162,58 @@ export class Journal {
    * The write with which the owner leaves: everything that waits goes with it, in the same transaction.
    * Undefined when the claim was lost, or has been left already.
    */
-  async leave<Answer extends { readonly kind: string }>(
+  leave<Answer extends { readonly kind: string }>(
+    event: NewEvent,
+    write: (base: OwnerWrite) => Promise<Answer>,
+  ): Promise<Answer | undefined> {
+    const isFree = !this.#isBehind && !this.#isClosed && this.#writing === undefined;
+    return isFree ? this.#leaveNow(event, write) : this.#leaveLater(event, write);
+  }
+
+  async #leaveLater<Answer extends { readonly kind: string }>(
     event: NewEvent,
     write: (base: OwnerWrite) => Promise<Answer>,
   ): Promise<Answer | undefined> {
     if (this.#isBehind) await this.#catchUp();
-    while (this.#writing !== undefined) await this.#writing;
-    if (this.#isClosed) return undefined;
-    // What comes meanwhile waits: two writes at once would race for one seq.
-    const done = Promise.withResolvers<void>();
-    this.#writing = done.promise;
+    while (this.#writing !== undefined) await this.#writing.catch(ignored);
+    return this.#isClosed ? undefined : this.#leaveNow(event, write);
+  }
+
+  /** As `#write`: the first try without ceremony. What comes meanwhile waits: two writes would race for one seq. */
+  #leaveNow<Answer extends { readonly kind: string }>(
+    event: NewEvent,
+    write: (base: OwnerWrite) => Promise<Answer>,
+  ): Promise<Answer | undefined> {
     const entries = this.#take();
     const base = this.#base([...entries.map(eventOf), event], entries);
+    const leaving = { event, entries, base };
+    const left = tried(() => write(base)).then(
+      (answer) => this.#left(leaving, answer),
+      (fault: unknown) => this.#leaveAgain(leaving, write, fault),
+    );
+    this.#writing = left;
+    return left;
+  }
+
+  async #leaveAgain<Answer extends { readonly kind: string }>(
+    leaving: Leaving,
+    write: (base: OwnerWrite) => Promise<Answer>,
+    fault: unknown,
+  ): Promise<Answer | undefined> {
     let answer: Answer | undefined;
     try {
-      answer = await this.#untilAnswered(() => write(base));
+      answer = await this.#untilAnswered(afterFault(fault, () => write(leaving.base)));
     } finally {
       this.#writing = undefined;
-      done.resolve();
     }
-    if (answer === undefined) return undefined;
+    return answer === undefined ? undefined : this.#left(leaving, answer);
+  }
+
+  #left<Answer extends { readonly kind: string }>(
+    { event, entries, base }: Leaving,
+    answer: Answer,
+  ): Answer | undefined {
+    this.#writing = undefined;
     if (answer.kind !== 'refused') {
       this.#isClosed = true;
       return answer;
@@ -217,7 +250,7 @@ export class Journal {
   ): Promise<Exclude<Transacted<Result>, { kind: 'refused' }> | Already | undefined> {
     while (this.#writing !== undefined || this.#entries.length > 0) {
       this.flush();
-      await (this.#writing ?? Promise.resolve());
+      await this.#writing?.catch(ignored);
     }
     if (this.#isClosed) return undefined;
     // Held until the outcome is known: whatever else is written needs the next seq.
@@ -278,16 +311,7 @@ export class Journal {
     if (this.#progress === undefined && entries.every(isPlain)) return plain;
     const progress = this.#progress;
     this.#progress = undefined;
-    const children = entries.flatMap((entry) => entry.children ?? []);
-    const awaits = entries.flatMap((entry) => entry.awaits ?? []);
-    const attachments = entries.flatMap((entry) => entry.attachment ?? []);
-    return {
-      ...plain,
-      ...(children.length > 0 ? { children } : {}),
-      ...(awaits.length > 0 ? { awaits } : {}),
-      ...(attachments.length > 0 ? { attachments } : {}),
-      ...(progress === undefined ? {} : { progress }),
-    };
+    return { ...plain, ...brought(entries), ...(progress === undefined ? {} : { progress }) };
   }
 
   /** The first try without ceremony, since it is nearly always the only one. */
@@ -301,13 +325,9 @@ export class Journal {
   }
 
   async #recordAgain(entries: readonly Entry[], base: OwnerWrite, fault: unknown): Promise<void> {
-    let isFirst = true;
     try {
-      const answer = await this.#untilAnswered(() => {
-        if (!isFirst) return this.#executions.record(base);
-        isFirst = false;
-        return Promise.reject(fault);
-      });
+      const again = afterFault(fault, () => this.#executions.record(base));
+      const answer = await this.#untilAnswered(again);
       if (answer === undefined) this.#writing = undefined;
       else this.#recorded(entries, answer);
     } catch (rejection) {
@@ -379,19 +399,12 @@ export class Journal {
     this.#events.lost(fault);
   }
 
-  /** Undefined when the session is over before the store has answered. Throws what will never change. */
   async #untilAnswered<Answer>(call: () => Promise<Answer>): Promise<Answer | undefined> {
-    for (let pauseMs: number = RETRY_MS.first; ; pauseMs = Math.min(pauseMs * 2, RETRY_MS.max)) {
-      try {
-        return await call();
-      } catch (fault) {
-        if (fault instanceof StoreSealed) return this.#leaveSealed(fault);
-        if (!(fault instanceof StoreUnavailable) && !(fault instanceof OutcomeUnknown)) throw fault;
-      }
-      if (this.#over.aborted) return undefined;
-      const { timers, random } = this.#config;
-      await timers.pause(jittered(random, pauseMs, 0.3), this.#over);
-      if (this.#over.aborted) return undefined;
+    try {
+      return await untilAnswered(this.#config, this.#over, call);
+    } catch (fault) {
+      if (fault instanceof StoreSealed) return this.#leaveSealed(fault);
+      throw fault;
     }
   }
 }

@@ -23,7 +23,10 @@ export const EPOCH_MAX: number = 2 ** 13 - 1;
 export const FENCE_ORIGIN: number = COUNTERS_PER_EPOCH;
 
 export function toFence(value: number): Fence {
-  assert(Number.isSafeInteger(value) && value > 0, `T-1: a fence is a safe integer, got ${value}`);
+  // The sentence is made for whom it is for: a number as text costs more than the rest of a claim's record.
+  if (!Number.isSafeInteger(value) || value <= 0) {
+    assert(false, `T-1: a fence is a safe integer, got ${value}`);
+  }
   return value as Fence;
 }
 

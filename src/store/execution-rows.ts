@@ -31,7 +31,7 @@ const STATUSES: ReadonlyMap<number, Status> = new Map(
 
 export function toStatus(code: number): Status {
   const status = STATUSES.get(code);
-  assert(status !== undefined, `X-2: ${code} is not the code of a status`);
+  if (status === undefined) assert(false, `X-2: ${code} is not the code of a status`);
   return status;
 }
 

@@ -9,7 +9,7 @@ import { writeDeadLetter } from './dead-letters.ts';
 import { afterEnd } from './end-execution.ts';
 import { letGo } from './let-go.ts';
 import { loadRow } from './load-execution.ts';
-import { OWNED } from './owner.ts';
+import { isOpen, lastSeqAfter, OWNED, ownedRow } from './owner.ts';
 import { ownerView, refused } from './owner-view.ts';
 
 /** More than all others together. */
@@ -37,8 +37,10 @@ const FINISH = positional(
 
 export function finish(tx: Transaction, request: Finish): Finished {
   const { now } = tx;
-  const { id, status, children, successor, deadLetter, leavesAwaits } = request;
-  if (letGo(tx, request, { sql: FINISH, before: [STATUS_CODES[status], now] })) {
+  const { id, children, successor, deadLetter, leavesAwaits } = request;
+  const rowId = ownedRow(tx, request);
+  if (rowId !== undefined && isFinished(tx, rowId, request)) {
+    letGo(tx, rowId, request);
     const { concerns } = tx.told;
     const isAlone = concerns % EARLY === 0 && children === undefined && successor === undefined;
     const row = isAlone ? undefined : loadRow(tx, id);
@@ -54,4 +56,13 @@ export function finish(tx: Transaction, request: Finish): Finished {
   return decision.kind === 'replay'
     ? { kind: 'finished', at: decision.execution.endedAt ?? decision.at }
     : refused(tx, decision.refusal);
+}
+
+function isFinished(tx: Transaction, rowId: number, request: Finish): boolean {
+  const { status, fence, session } = request;
+  const seq = lastSeqAfter(tx, request);
+  const { changes } = tx
+    .statement(FINISH)
+    .run(STATUS_CODES[status], tx.now, seq, rowId, fence, session, isOpen(tx, session));
+  return changes === 1;
 }

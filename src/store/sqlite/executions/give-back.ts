@@ -5,7 +5,7 @@ import { HOLD_BITS, sagaOf } from '../../execution-rows.ts';
 import { positional } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
 import { letGo } from './let-go.ts';
-import { OWNED } from './owner.ts';
+import { isOpen, lastSeqAfter, OWNED, ownedRow } from './owner.ts';
 import { ownerView, refused } from './owner-view.ts';
 
 // Y-2: what undoes does so to its end.
@@ -32,12 +32,10 @@ const FORGET_DEADLINE = `
    where id = :id`;
 
 export function giveBack(tx: Transaction, request: GiveBack): GivenBack {
-  const { id, delayMs = 0, blocked, paused, newsSeen = Number.MAX_SAFE_INTEGER } = request;
-  const { compensable = false, compensating = false } = request;
-  const hold =
-    (blocked === true ? HOLD_BITS.blocked : 0) + (paused === true ? HOLD_BITS.paused : 0);
-  const before = [tx.now + delayMs, hold, sagaOf({ compensable, compensating })];
-  if (letGo(tx, request, { sql: GIVE_BACK, before, after: [newsSeen] })) {
+  const { id, compensating = false } = request;
+  const rowId = ownedRow(tx, request);
+  if (rowId !== undefined && isGivenBack(tx, rowId, request)) {
+    letGo(tx, rowId, request);
     if (compensating) tx.run(FORGET_DEADLINE, { id });
     tx.ring();
     return { kind: 'given-back' };
@@ -46,4 +44,18 @@ export function giveBack(tx: Transaction, request: GiveBack): GivenBack {
   const decision = decideGiveBack(view, request, tx.now);
   assert(decision.kind !== 'apply', 'X-15: an owner that may give back was not let');
   return decision.kind === 'replay' ? { kind: 'given-back' } : refused(tx, decision.refusal);
+}
+
+function isGivenBack(tx: Transaction, rowId: number, request: GiveBack): boolean {
+  const { delayMs = 0, blocked, paused, newsSeen = Number.MAX_SAFE_INTEGER } = request;
+  const { compensable = false, compensating = false, fence, session } = request;
+  const hold =
+    (blocked === true ? HOLD_BITS.blocked : 0) + (paused === true ? HOLD_BITS.paused : 0);
+  const saga = sagaOf({ compensable, compensating });
+  const seq = lastSeqAfter(tx, request);
+  const open = isOpen(tx, session);
+  const { changes } = tx
+    .statement(GIVE_BACK)
+    .run(tx.now + delayMs, hold, saga, seq, rowId, fence, session, open, newsSeen);
+  return changes === 1;
 }

@@ -1,6 +1,6 @@
 // What the verbs of owners share: the guarded append, and what every write of an owner carries.
 
-import type { NewEvent } from '../../../execution/history.ts';
+import { EVENT_KINDS, type EventKind, type NewEvent } from '../../../execution/history.ts';
 import type { SessionId } from '../../../lease/names.ts';
 import { assert } from '../../../support/assert.ts';
 import type { Attachment, OwnerWrite } from '../../contract/execution-store.ts';
@@ -21,15 +21,17 @@ export const OWNED = `
 // X-4: another event at this seq, and nothing is appended; `or ignore` and not `on conflict`, for which
 // SQLite copies every page first, since such a statement could fail half-way. The answer says how much news there is, so
 // that must be known, too: reading it in the same statement would cost a tenth of it.
-const APPEND_OWNED = positional(
-  'seq now kind name body rowId fence session open news',
-  `
+const APPEND_OWNED = ofKinds((kind) =>
+  positional(
+    'seq now name body rowId fence session open news',
+    `
   insert or ignore into history (row_id, seq, at, fence, kind, name, body)
-  select row_id, :seq, :now, fence, :kind, :name, :body
+  select row_id, :seq, :now, fence, '${kind}', :name, :body
     from execution
    where row_id = :rowId
      ${OWNED}
      and news = :news             -- guard: news`,
+  ),
 );
 
 // X-4, before an append of which this process does not know what it follows; X-23, before the user's
@@ -57,11 +59,13 @@ const MAY_WRITE = positional(
      and tell(row_id, news, 0)`,
 );
 
-const APPEND = positional(
-  'rowId seq now fence kind name body',
-  `
+const APPEND = ofKinds((kind) =>
+  positional(
+    'rowId seq now fence name body',
+    `
   insert into history (row_id, seq, at, fence, kind, name, body)
-  values (:rowId, :seq, :now, :fence, :kind, :name, :body)`,
+  values (:rowId, :seq, :now, :fence, '${kind}', :name, :body)`,
+  ),
 );
 
 const KEEP_PROGRESS = positional(
@@ -84,6 +88,16 @@ const ATTACH = positional(
          sealed_by = excluded.sealed_by,
          bytes = excluded.bytes`,
 );
+
+/** One statement for each kind of event: a text that is bound costs as much as three numbers. */
+function ofKinds(sqlOf: (kind: EventKind) => string): (kind: EventKind) => string {
+  const statements = new Map(EVENT_KINDS.map((kind) => [kind, sqlOf(kind)]));
+  return (kind) => {
+    const sql = statements.get(kind);
+    if (sql === undefined) assert(false, `X-4: ${kind} is not a kind of event`);
+    return sql;
+  };
+}
 
 /**
  * The row of an execution that the request may write to, when it is its owner's (X-1) and its events come
@@ -137,8 +151,8 @@ function append(tx: Transaction, request: OwnerWrite, { rowId, news }: Tail): bo
   if (first === undefined) return false;
   const { kind, name = null, body = null } = first;
   const { changes } = tx
-    .statement(APPEND_OWNED)
-    .run(seq, tx.now, kind, name, body, rowId, fence, session, isOpen(tx, session), news);
+    .statement(APPEND_OWNED(kind))
+    .run(seq, tx.now, name, body, rowId, fence, session, isOpen(tx, session), news);
   if (changes !== 1) return false;
   if (events.length > 1) appendFrom(tx, request, { rowId, index: 1 });
   return true;
@@ -155,7 +169,7 @@ export function appendFrom(
 ): void {
   for (let nth = index; nth < events.length; nth += 1) {
     const { kind, name = null, body = null } = events[nth] as NewEvent;
-    tx.statement(APPEND).run(rowId, seq + nth, tx.now, fence, kind, name, body);
+    tx.statement(APPEND(kind)).run(rowId, seq + nth, tx.now, fence, name, body);
   }
 }
 

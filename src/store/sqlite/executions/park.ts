@@ -5,7 +5,7 @@ import { sagaOf } from '../../execution-rows.ts';
 import { positional } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
 import { letGo } from './let-go.ts';
-import { OWNED } from './owner.ts';
+import { isOpen, lastSeqAfter, OWNED, ownedRow } from './owner.ts';
 import { ownerView, refused } from './owner-view.ts';
 
 // Y-2: what undoes does so to its end.
@@ -26,16 +26,27 @@ const PARK = positional(
 );
 
 export function park(tx: Transaction, request: Park): Parked {
-  const { wakeInMs, wakeAfter, newsSeen, compensable = false } = request;
-  const readyAt = wakeInMs === undefined ? null : tx.now + wakeInMs;
-  const saga = sagaOf({ compensable, compensating: false });
-  if (letGo(tx, request, { sql: PARK, before: [readyAt, wakeAfter, saga], after: [newsSeen] })) {
+  const rowId = ownedRow(tx, request);
+  if (rowId !== undefined && isParked(tx, rowId, request)) {
+    letGo(tx, rowId, request);
     // A timer may be sooner than what idle workers wait for.
-    if (wakeInMs !== undefined) tx.ring();
+    if (request.wakeInMs !== undefined) tx.ring();
     return { kind: 'parked' };
   }
   const view = ownerView(tx, request, request.events.length);
   const decision = decidePark(view, request, tx.now);
   assert(decision.kind !== 'apply', 'X-15: an owner that may park was not let');
   return decision.kind === 'replay' ? { kind: 'parked' } : refused(tx, decision.refusal);
+}
+
+function isParked(tx: Transaction, rowId: number, request: Park): boolean {
+  const { wakeInMs, wakeAfter, newsSeen, compensable = false, fence, session } = request;
+  const readyAt = wakeInMs === undefined ? null : tx.now + wakeInMs;
+  const saga = sagaOf({ compensable, compensating: false });
+  const seq = lastSeqAfter(tx, request);
+  const open = isOpen(tx, session);
+  const { changes } = tx
+    .statement(PARK)
+    .run(readyAt, wakeAfter, saga, seq, rowId, fence, session, open, newsSeen);
+  return changes === 1;
 }

@@ -1,5 +1,6 @@
 // What a claim reads of what is ready (X-11). Of nearly all rows only a few columns say anything that is not known
-// or null, and reading a column costs more than finding the row: the others are read of those that have any.
+// or null, and handing a column over costs more than finding the row: small numbers come as bits of one, and the
+// others are read of those that have any.
 
 import { STATUS_CODES } from '../../execution-rows.ts';
 import { positional } from '../connection.ts';
@@ -18,8 +19,9 @@ export interface Spot {
 const READY = positional(
   'pipeline lane project now limit',
   `
-  select row_id, id, ready_at, news, seq, claimed_seq, previous, submitted_at, has_place, gated, saga,
-         coalesce(deadline_at, parent_id, redrive_of, key, intent, place_key, rate_key, about, progress) is not null,
+  select row_id, id, ready_at, news, seq, claimed_seq, submitted_at,
+         previous + 4 * saga + 16 * gated + 32 * has_place
+           + 64 * (coalesce(deadline_at, parent_id, redrive_of, key, intent, place_key, rate_key, about, progress) is not null),
          (select input.input from input where input.row_id = execution.row_id)
     from execution indexed by execution_ready
    where pipeline = :pipeline
@@ -39,12 +41,8 @@ type Values = readonly [
   news: number,
   seq: number,
   claimedSeq: number,
-  previous: number,
   submittedAt: number,
-  hasPlace: number,
-  gated: number,
-  saga: number,
-  hasMore: number,
+  bits: number,
   input: string,
 ];
 
@@ -53,15 +51,17 @@ export function readyRows(tx: ReadTransaction, spot: Spot, limit: number): reado
   const { pipeline, lane, project } = spot;
   const found = tx.arrays(READY).all(pipeline, lane, project, tx.now, limit);
   return (found as unknown as readonly Values[]).map((values) => {
-    const [whole] = values[HAS_MORE] === 1 ? loadByRowId(tx, [values[0]]) : [];
+    const [whole] = values[BITS] >= HAS_MORE ? loadByRowId(tx, [values[0]]) : [];
     return whole ?? plainRow(spot, values);
   });
 }
 
-const HAS_MORE = 11;
+const BITS = 7;
+const HAS_MORE = 64;
 
 /** What a claim sets is as if nobody had claimed it before. */
 function plainRow({ pipeline, lane, project }: Spot, values: Values): ChangingRow {
+  const bits = values[BITS];
   return {
     id: values[1],
     status: STATUS_CODES.queued,
@@ -72,14 +72,14 @@ function plainRow({ pipeline, lane, project }: Spot, values: Values): ChangingRo
     ready_at: values[2],
     hold: 0,
     lane,
-    gated: values[9],
-    has_place: values[8],
+    gated: (bits >> 4) & 1,
+    has_place: (bits >> 5) & 1,
     claimed_at: null,
     claimed_seq: values[5],
-    previous: values[6],
+    previous: bits & 3,
     fruitless: 0,
     wake_after: 0,
-    submitted_at: values[7],
+    submitted_at: values[6],
     deadline_at: null,
     ended_at: null,
     project,
@@ -93,8 +93,8 @@ function plainRow({ pipeline, lane, project }: Spot, values: Values): ChangingRo
     about: null,
     progress: null,
     row_id: values[0],
-    saga: values[10],
+    saga: (bits >> 2) & 3,
     redrive_of: null,
-    input: values[12],
+    input: values[8],
   };
 }

@@ -134,9 +134,10 @@ function claimedRow(
   row.ready_at = null;
   row.claimed_at = tx.now;
   row.wake_after = 0;
+  const execution = toExecution(row);
   return {
-    execution: toExecution(row),
-    fence: toFence(row.fence ?? 0),
+    execution,
+    fence: execution.fence ?? toFence(0),
     previous: isLost ? 'lost' : (PREVIOUS[row.previous] ?? 'none'),
     claimedAt: tx.now,
   };
