@@ -47,7 +47,8 @@ async function optionsOf(config: Config): Promise<Omit<ServerOptions, 'store'>> 
   const { host, port, auth, limits, trustProxy } = config;
   const tls = await tlsOf(config.tls);
   const admin = adminOf(config.admin);
-  return { host, port, auth, limits, trustProxy, admin, ...(tls && { tls }) };
+  const console = config.console === 'on';
+  return { host, port, auth, limits, trustProxy, admin, console, ...(tls && { tls }) };
 }
 
 async function tlsOf({ keyFile, certFile }: Config['tls']): Promise<ServerOptions['tls']> {
@@ -99,6 +100,7 @@ function announce(config: Config, { server, store, log }: Announced): void {
   const { url, adminUrl, firstKey } = server;
   log.info('listening', {
     url,
+    ...(config.console === 'on' ? { console: `${url}/console/` } : {}),
     ...(adminUrl === undefined ? {} : { adminUrl }),
     store: `${store.kind} ${String(hidden('store', config.store))}`,
     survives: store.durability,

@@ -6,7 +6,10 @@ import rateLimit from '@fastify/rate-limit';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { problemFrom, problemOf } from '../protocol/rest/problems.ts';
 import { type Coordinator, ProblemReply, type Reply, type Route } from '../protocol/rest/route.ts';
+import type { ConsoleFiles } from './console-files.ts';
+import { addConsole } from './console-pages.ts';
 import type { Gate } from './gate.ts';
+import { authorizationOf, keyIn } from './key-cookie.ts';
 import type { ServerMetrics } from './metrics.ts';
 import { requireOwnHost } from './same-host.ts';
 import type { HttpLimits, ServerLog } from './server-options.ts';
@@ -19,6 +22,8 @@ export interface HttpParts {
   readonly limits: HttpLimits;
   readonly log: ServerLog;
   readonly metrics: ServerMetrics | undefined;
+  /** `none`: this listener has no console. */
+  readonly console: ConsoleFiles | 'none' | undefined;
   /** Keys are not asked for: only the owner's own pages may be. */
   readonly ownHostOnly: boolean;
   readonly trustProxy: boolean | string;
@@ -49,7 +54,9 @@ export async function openHttp(parts: HttpParts): Promise<FastifyInstance> {
     timeWindow: 60_000,
     // By the id of a key, which is no secret: nothing of the secret is kept.
     keyGenerator: ({ headers, ip }) =>
-      headers.authorization?.slice(0, 'Bearer hf_'.length + 16) ?? ip,
+      headers.authorization?.slice(0, 'Bearer hf_'.length + 16) ??
+      keyIn(headers.cookie)?.slice(0, 'hf_'.length + 16) ??
+      ip,
     errorResponseBuilder: (_request, { after }) =>
       new ProblemReply(429, 'over-rate', `Too many requests; try again in ${after}.`),
   });
@@ -67,6 +74,11 @@ export async function openHttp(parts: HttpParts): Promise<FastifyInstance> {
   });
   const open = { streams: 0 };
   for (const route of routes) addRoute(app, { ...parts, open }, route);
+  if (parts.console !== 'none') {
+    addConsole(app, parts.console, ({ headers }) => {
+      if (parts.ownHostOnly) requireOwnHost(headers.host, headers.origin);
+    });
+  }
   return app;
 }
 
@@ -98,7 +110,7 @@ async function answer(
   const header = (name: string): string | undefined => oneOf(request.headers[name]);
   if (parts.ownHostOnly) requireOwnHost(header('host'), header('origin'));
   const caller = await parts.gate.admit(route, {
-    authorization: header('authorization'),
+    authorization: route.allows === 'public' ? undefined : authorizationOf(route, header),
     project: header('holdfast-project'),
   });
   const call = {
@@ -107,6 +119,7 @@ async function answer(
     body: checks.body(request.body) as never,
     caller,
     header,
+    isEncrypted: request.protocol === 'https',
     signal: route.isLong === true ? signalOf(reply, parts.stopping) : parts.stopping,
   };
   if (route.isLong !== true) return send(reply, await route.handle(parts.coordinator, call));
