@@ -15,12 +15,13 @@ export interface WholeHistory {
 }
 
 /** Of one execution for the life of the component: whoever shows another one is another component. */
-export function useHistory(id: string): WholeHistory {
+export function useHistory(id: string, everyMs: number | false): WholeHistory {
   const [events, setEvents] = useState<readonly HistoryMessage[]>([]);
   const kept = useRef<HistoryMessage[]>([]);
   const read = useQuery({
     queryKey: ['history', id],
     meta: LIVE,
+    refetchInterval: everyMs,
     // What was read before is with the component, and goes with it.
     gcTime: 0,
     queryFn: async ({ signal }) => {

@@ -3,7 +3,7 @@
 
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import { LIVE } from './reads.ts';
+import { isLive } from './reads.ts';
 
 const AT_MOST_MS = 1_000;
 
@@ -19,7 +19,7 @@ export function useLive(): Liveness {
     const read = (): void => {
       timer = undefined;
       readAt = performance.now();
-      void client.invalidateQueries({ predicate: (query) => query.meta === LIVE });
+      void client.invalidateQueries({ predicate: isLive });
     };
     const changed = (): void => {
       if (timer !== undefined) return;

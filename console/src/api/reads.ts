@@ -2,6 +2,7 @@
 
 import {
   type InfiniteData,
+  type Query,
   type UseInfiniteQueryResult,
   type UseMutationResult,
   type UseQueryResult,
@@ -26,6 +27,14 @@ interface ReadOptions {
 
 /** Everything that is read again on a hint has this. */
 export const LIVE = { live: true } as const;
+
+/** Of a list that somebody has scrolled far into, reading all again would be too much. */
+const LIVE_PAGES_MAX = 5;
+
+export function isLive({ meta, state }: Query): boolean {
+  const { pages } = (state.data ?? {}) as { readonly pages?: readonly unknown[] };
+  return meta === LIVE && (pages?.length ?? 0) <= LIVE_PAGES_MAX;
+}
 
 export function useRead<Answer>(
   path: string,
@@ -60,7 +69,9 @@ export function usePages<Item>(path: string, { everyMs }: ReadOptions = {}): Pag
     initialPageParam: undefined,
     getNextPageParam: ({ cursor }) => cursor,
     meta: LIVE,
-    ...(everyMs === undefined ? {} : { refetchInterval: everyMs }),
+    ...(everyMs === undefined
+      ? {}
+      : { refetchInterval: (query) => (isLive(query as unknown as Query) ? everyMs : false) }),
   });
 }
 
@@ -83,6 +94,6 @@ export function useAct<Answer = unknown>(): UseMutationResult<Answer, Refused, A
   const client = useQueryClient();
   return useMutation<Answer, Refused, Act>({
     mutationFn: ({ path, ...options }) => call<Answer>(path, { method: 'POST', ...options }),
-    onSuccess: () => client.invalidateQueries({ predicate: (query) => query.meta === LIVE }),
+    onSuccess: () => client.invalidateQueries({ predicate: isLive }),
   });
 }

@@ -60,23 +60,23 @@ const PROJECTS: readonly Column<ProjectMessage>[] = [
 ];
 
 const KEYS: readonly Column<KeyMessage>[] = [
-  { title: 'Key', width: '13rem', cell: ({ id }) => <span className="mono">{id}</span> },
+  { title: 'Key', width: '11rem', cell: ({ id }) => <span className="mono">{id}</span> },
   {
     title: 'Name',
-    width: 'minmax(9rem, 1.5fr)',
+    width: 'minmax(7rem, 1.5fr)',
     cell: ({ name }) => <span title={name}>{name}</span>,
   },
-  { title: 'Project', width: 'minmax(7rem, 1fr)', cell: ({ project }) => project ?? 'all' },
-  { title: 'Roles', width: 'minmax(10rem, 1fr)', cell: ({ roles }) => roles.join(', ') },
-  { title: 'Since', width: '8.5rem', cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { title: 'Project', width: 'minmax(5rem, 1fr)', cell: ({ project }) => project ?? 'all' },
+  { title: 'Roles', width: 'minmax(12rem, 1fr)', cell: ({ roles }) => roles.join(', ') },
+  { title: 'Since', width: '7.5rem', cell: ({ createdAt }) => <Time at={createdAt} /> },
   {
     title: 'Until',
-    width: '8.5rem',
+    width: '7.5rem',
     cell: ({ expiresAt }) => (expiresAt === undefined ? '' : <Time at={expiresAt} />),
   },
   {
     title: 'Acts',
-    width: '6rem',
+    width: '5rem',
     cell: ({ id, name }) => (
       <ActButton
         label="End…"

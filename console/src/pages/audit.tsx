@@ -11,16 +11,16 @@ import { type Column, LongTable } from '../parts/table.tsx';
 import { goWith, Link, usePlace } from '../router.tsx';
 
 const COLUMNS: readonly Column<AuditMessage>[] = [
-  { title: 'When', width: '8.5rem', cell: ({ at }) => <Time at={at} /> },
-  { title: 'Who', width: 'minmax(8rem, 1fr)', cell: ({ actor }) => actor },
-  { title: 'Did', width: 'minmax(8rem, 0.8fr)', cell: ({ act }) => <strong>{act}</strong> },
-  { title: 'To', width: 'minmax(12rem, 1.2fr)', cell: ({ target }) => <Target {...target} /> },
+  { title: 'When', width: '7.5rem', cell: ({ at }) => <Time at={at} /> },
+  { title: 'Who', width: 'minmax(7rem, 1fr)', cell: ({ actor }) => actor },
+  { title: 'Did', width: 'minmax(7rem, 0.8fr)', cell: ({ act }) => <strong>{act}</strong> },
+  { title: 'To', width: 'minmax(10rem, 1.2fr)', cell: ({ target }) => <Target {...target} /> },
   {
     title: 'Why',
-    width: 'minmax(10rem, 2fr)',
+    width: 'minmax(8rem, 2fr)',
     cell: ({ reason }) => <span title={reason}>{reason}</span>,
   },
-  { title: 'Changed', width: 'minmax(12rem, 2fr)', cell: (record) => <Change {...record} /> },
+  { title: 'Changed', width: 'minmax(9rem, 2fr)', cell: (record) => <Change {...record} /> },
 ];
 
 function Target({ kind, id }: AuditMessage['target']): ReactNode {

@@ -19,7 +19,7 @@ type Group = DeadLetterGroups['items'][number];
 
 export function DeadLettersPage(): ReactNode {
   const place = usePlace();
-  const groups = useRead<DeadLetterGroups>('/v1/dead-letters/groups');
+  const groups = useRead<DeadLetterGroups>('/v1/dead-letters/groups?open=true');
   const found = groups.data?.items ?? [];
   const total = found.reduce((sum, { count }) => sum + count, 0);
   return (
@@ -78,13 +78,15 @@ function Groups({
             <span className="about">
               last <Time at={at} />
             </span>
-            {mayOperate ? (
-              <BulkButton
-                act="redrive"
-                label="Re-drive all…"
-                filter={{ pipeline, code, ...(step === undefined ? {} : { step }), open: true }}
-              />
-            ) : null}
+            <span className="acts">
+              {mayOperate ? (
+                <BulkButton
+                  act="redrive"
+                  label="Re-drive all…"
+                  filter={{ pipeline, code, ...(step === undefined ? {} : { step }), open: true }}
+                />
+              ) : null}
+            </span>
           </li>
         );
       })}
@@ -93,20 +95,24 @@ function Groups({
 }
 
 const COLUMNS: readonly Column<DeadLetterMessage>[] = [
-  { title: 'Execution', width: '11rem', cell: ({ execution }) => <ExecutionLink id={execution} /> },
-  { title: 'Pipeline', width: 'minmax(8rem, 1fr)', cell: ({ pipeline }) => pipeline },
-  { title: 'Status', width: '8rem', cell: ({ status }) => <Status status={status} /> },
-  { title: 'Cause', width: 'minmax(8rem, 1fr)', cell: ({ code }) => code },
+  {
+    title: 'Execution',
+    width: '10.5rem',
+    cell: ({ execution }) => <ExecutionLink id={execution} />,
+  },
+  { title: 'Pipeline', width: 'minmax(6rem, 1fr)', cell: ({ pipeline }) => pipeline },
+  { title: 'Status', width: '7.5rem', cell: ({ status }) => <Status status={status} /> },
+  { title: 'Cause', width: 'minmax(7rem, 1fr)', cell: ({ code }) => code },
   {
     title: 'Reason',
-    width: 'minmax(12rem, 2fr)',
+    width: 'minmax(8rem, 2fr)',
     cell: ({ reason }) => <span title={reason}>{reason}</span>,
   },
-  { title: 'Tries', width: '4rem', isNumber: true, cell: ({ attempts }) => attempts },
-  { title: 'At', width: '8.5rem', cell: ({ at }) => <Time at={at} /> },
+  { title: 'Tries', width: '3.5rem', isNumber: true, cell: ({ attempts }) => attempts },
+  { title: 'At', width: '7.5rem', cell: ({ at }) => <Time at={at} /> },
   {
     title: 'Driven again',
-    width: '11rem',
+    width: '10.5rem',
     cell: ({ redrivenBy }) => (redrivenBy === undefined ? 'no' : <ExecutionLink id={redrivenBy} />),
   },
 ];
@@ -179,7 +185,7 @@ const JOB_COLUMNS: readonly Column<JobMessage>[] = [
   { title: 'Items', width: '6rem', isNumber: true, cell: ({ seen }) => countText(seen) },
   { title: 'By', width: 'minmax(7rem, 1fr)', cell: ({ by }) => by },
   { title: 'Reason', width: 'minmax(8rem, 2fr)', cell: ({ reason }) => reason },
-  { title: 'At', width: '8.5rem', cell: ({ submittedAt }) => <Time at={submittedAt} /> },
+  { title: 'At', width: '7.5rem', cell: ({ submittedAt }) => <Time at={submittedAt} /> },
 ];
 
 function Jobs(): ReactNode {

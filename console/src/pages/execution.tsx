@@ -1,6 +1,6 @@
 // One execution: why it is where it is, what happened to it, what can be done.
 
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 import type {
   ExecutionInFull,
   HistoryMessage,
@@ -25,11 +25,20 @@ export interface Explained {
   readonly until?: string;
 }
 
+const LOOK_MS = 1_500;
+
 export function ExecutionPage({ id }: { readonly id: string }): ReactNode {
-  const read = useRead<ExecutionInFull>(`/v1/executions/${id}`);
+  // Steps are not told of, only what may have become ready or may have ended.
+  const [everyMs, setEveryMs] = useState<number | false>(LOOK_MS);
+  const read = useRead<ExecutionInFull>(
+    `/v1/executions/${id}`,
+    everyMs === false ? {} : { everyMs },
+  );
   const explained = useRead<Explained>(`/v1/executions/${id}/explain`, { everyMs: 5_000 });
-  const history = useHistory(id);
+  const history = useHistory(id, everyMs);
   const { data: execution } = read;
+  const isEnded = execution !== undefined && ENDED.has(execution.status);
+  useEffect(() => setEveryMs(isEnded ? false : LOOK_MS), [isEnded]);
   return (
     <Shown of={read}>
       {execution === undefined ? null : (

@@ -54,7 +54,7 @@ export function listPath({ query }: Place): string {
 
 export function ExecutionsPage(): ReactNode {
   const place = usePlace();
-  const pages = usePages<ExecutionMessage>(listPath(place));
+  const pages = usePages<ExecutionMessage>(listPath(place), { everyMs: 3_000 });
   const items = itemsOf(pages);
   const isFiltered = NAMES.some((name) => place.query.has(name));
   const more = pages.hasNextPage ? ' and more' : '';

@@ -17,7 +17,9 @@ type Asked = InteractionMessage & { readonly answerSchema?: unknown };
 export function InboxPage(): ReactNode {
   const place = usePlace();
   const assignee = place.query.get('assignee') ?? '';
-  const pages = usePages<Asked>(pathWith('/v1/awaits', { assignee, limit: 100 }));
+  const pages = usePages<Asked>(pathWith('/v1/awaits', { assignee, limit: 100 }), {
+    everyMs: 2_000,
+  });
   const items = itemsOf(pages);
   const chosen = items.find(({ id }) => id === place.query.get('await')) ?? items[0];
   return (

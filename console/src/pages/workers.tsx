@@ -123,18 +123,22 @@ function EndButton({ id, owner }: { readonly id: string; readonly owner: string 
 }
 
 const REFUSED: readonly Column<RefusedWriteMessage>[] = [
-  { title: 'Last', width: '8.5rem', cell: ({ lastAt }) => <Time at={lastAt} /> },
-  { title: 'Who wrote', width: 'minmax(8rem, 1fr)', cell: ({ owner }) => owner },
+  { title: 'Last', width: '7.5rem', cell: ({ lastAt }) => <Time at={lastAt} /> },
+  { title: 'Who wrote', width: 'minmax(7rem, 1fr)', cell: ({ owner }) => owner },
   { title: 'What', width: '6rem', cell: ({ verb }) => verb },
-  { title: 'With', width: '7rem', cell: ({ fence }) => <Fence fence={fence} isOld /> },
+  { title: 'With', width: '6rem', cell: ({ fence }) => <Fence fence={fence} isOld /> },
   {
     title: 'Newest',
-    width: '7rem',
+    width: '6rem',
     cell: ({ newest }) => (newest === undefined ? '' : <Fence fence={newest} />),
   },
-  { title: 'Why', width: 'minmax(8rem, 1fr)', cell: ({ why }) => why },
+  { title: 'Why', width: 'minmax(7rem, 1fr)', cell: ({ why }) => why },
   { title: 'Times', width: '4rem', isNumber: true, cell: ({ count }) => count },
-  { title: 'Execution', width: '11rem', cell: ({ execution }) => <ExecutionLink id={execution} /> },
+  {
+    title: 'Execution',
+    width: '10.5rem',
+    cell: ({ execution }) => <ExecutionLink id={execution} />,
+  },
 ];
 
 function RefusedWrites(): ReactNode {
@@ -229,8 +233,8 @@ const LEASES: readonly Column<ListedLeaseMessage>[] = [
   { title: 'Key', width: 'minmax(10rem, 2fr)', cell: ({ key }) => <span title={key}>{key}</span> },
   { title: 'State', width: '7rem', cell: ({ state }) => <Status status={state} /> },
   { title: 'Fence', width: '7rem', cell: ({ fence }) => <Fence fence={fence} /> },
-  { title: 'Holder', width: 'minmax(8rem, 1fr)', cell: ({ owner }) => owner },
-  { title: 'Since', width: '8.5rem', cell: ({ since }) => <Time at={since} /> },
+  { title: 'Holder', width: 'minmax(7rem, 1fr)', cell: ({ owner }) => owner },
+  { title: 'Since', width: '7.5rem', cell: ({ since }) => <Time at={since} /> },
 ];
 
 const ACTS: Column<ListedLeaseMessage> = {
