@@ -1,8 +1,9 @@
-// Compiles src/ into dist/, which holds nothing else afterwards.
+// Compiles src/ into dist/, with the console beside it; dist/ holds nothing else afterwards.
 
 import { spawnSync } from 'node:child_process';
 import { cpSync, globSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { provideConsole } from './console/provide.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const DIST = join(ROOT, 'dist');
@@ -21,4 +22,5 @@ if (error !== undefined) {
 for (const asset of globSync('**/*.sql', { cwd: join(ROOT, 'src') })) {
   cpSync(join(ROOT, 'src', asset), join(DIST, asset));
 }
+cpSync(await provideConsole(console.log), join(DIST, 'console'), { recursive: true });
 process.exitCode = status ?? 1;

@@ -7,6 +7,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const CHECKS: readonly { readonly title: string; readonly command: readonly string[] }[] = [
   { title: 'format and lint', command: ['biome', 'check', '--error-on-warnings'] },
   { title: 'types', command: ['tsc', '-p', '.'] },
+  { title: 'types of the console', command: ['tsc', '-p', 'console'] },
 ];
 
 /** Runs the checks side by side; each counts as one passed or failed. */

@@ -49,7 +49,8 @@ async function optionsOf(config: Config): Promise<Omit<ServerOptions, 'store'>> 
   const tls = await tlsOf(config.tls);
   const admin = adminOf(config.admin);
   const retention = await retentionOf(config);
-  const rest = { trustProxy, admin, logRequests: log.requests };
+  const console = config.console === 'on';
+  const rest = { trustProxy, admin, console, logRequests: log.requests };
   const given = { ...(tls && { tls }), ...(retention && { retention }) };
   return { host, port, auth, limits, ...rest, ...given };
 }
@@ -108,6 +109,7 @@ function announce(config: Config, { server, store, log }: Announced): void {
   const { url, adminUrl, firstKey } = server;
   log.info('listening', {
     url,
+    ...(config.console === 'on' ? { console: `${url}/console/` } : {}),
     ...(adminUrl === undefined ? {} : { adminUrl }),
     store: `${store.kind} ${String(hidden('store', config.store))}`,
     survives: store.durability,

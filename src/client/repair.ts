@@ -30,8 +30,10 @@ export class DeadLetters {
     return this.#client.call('/v1/dead-letters', { query: { ...filter } });
   }
 
-  async groups(): Promise<DeadLetterGroups['items']> {
-    const { items } = await this.#client.call<DeadLetterGroups>('/v1/dead-letters/groups');
+  async groups(filter: { readonly open?: boolean } = {}): Promise<DeadLetterGroups['items']> {
+    const { items } = await this.#client.call<DeadLetterGroups>('/v1/dead-letters/groups', {
+      query: { ...filter },
+    });
     return items;
   }
 

@@ -75,9 +75,12 @@ export class Repair {
 
   /** By cause, the most frequent first. */
   deadLetterGroups(
-    options: { readonly project?: string } = {},
+    options: { readonly project?: string; readonly open?: boolean } = {},
   ): Promise<readonly DeadLetterGroup[]> {
-    return this.#executions.deadLetterGroups({ project: projectOf(options.project) });
+    const { open } = options;
+    optionalBooleans('deadLetterGroups', { open });
+    const project = projectOf(options.project);
+    return this.#executions.deadLetterGroups({ project, ...(open === undefined ? {} : { open }) });
   }
 
   /** A new execution that goes on where this one went wrong; throws ActRefused or RedriveImpossible. */

@@ -6,6 +6,7 @@ import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Caller, ProblemReply, type Route } from '../protocol/rest/route.ts';
 import type { Gate } from './gate.ts';
+import { authorizationOf } from './key-cookie.ts';
 import { requireOwnHost } from './same-host.ts';
 import type { HttpLimits } from './server-options.ts';
 
@@ -52,7 +53,7 @@ export class Admission {
     if (this.#door.ownHostOnly) requireOwnHost(header('host'), header('origin'));
     const { isSuspect, retryAfterS } = await this.#suspected(request);
     const knock = {
-      authorization: header('authorization'),
+      authorization: route.allows === 'public' ? undefined : authorizationOf(route, header),
       project: header('holdfast-project'),
       isSuspect,
     };

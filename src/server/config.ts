@@ -48,6 +48,7 @@ export const configSchema = Type.Object(
       description:
         'where projects and keys are managed: off, main, or a listener such as 127.0.0.1:7434',
     }),
+    console: Type.Enum(['on', 'off'], { default: 'on', description: 'the pages at /console' }),
     limits: Type.Object(
       {
         bodyBytesMax: Type.Integer({

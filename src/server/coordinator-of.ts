@@ -26,7 +26,7 @@ function observerFor(log: ServerLog): ExecutionObserver {
 }
 
 export async function coordinatorOf(options: ServerOptions): Promise<OpenedCoordinator> {
-  const { store, links, retention, log } = options;
+  const { store, links, retention, log, auth = 'keys' } = options;
   const { clock = systemClock, timers = systemTimers, random = systemRandom } = options;
   const { relayAnswersMs } = { ...DEFAULT_HTTP_LIMITS, ...options.limits };
   const holdfast = new Holdfast({
@@ -38,7 +38,7 @@ export async function coordinatorOf(options: ServerOptions): Promise<OpenedCoord
   });
   const metrics = await openMetrics();
   const coordinator: Coordinator = {
-    ...{ holdfast, store, clock, timers },
+    ...{ holdfast, store, clock, timers, auth },
     hints: new Hints(store.executions, random.uuid()),
     hasLinks: links !== undefined,
     ...(metrics && { metrics: metrics.read }),

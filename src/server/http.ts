@@ -7,9 +7,12 @@ import { problemFrom, problemOf } from '../protocol/rest/problems.ts';
 import { type Coordinator, ProblemReply, type Reply, type Route } from '../protocol/rest/route.ts';
 import { adminProblem } from './admin-elsewhere.ts';
 import { Admission, oneOf } from './admission.ts';
+import type { ConsoleFiles } from './console-files.ts';
+import { addConsole } from './console-pages.ts';
 import type { Gate } from './gate.ts';
 import type { ServerMetrics } from './metrics.ts';
 import { RequestLog } from './request-log.ts';
+import { requireOwnHost } from './same-host.ts';
 import type { HttpLimits, ServerLog, ServerOptions } from './server-options.ts';
 import { type Checks, checksOf } from './validators.ts';
 
@@ -23,6 +26,8 @@ export interface HttpParts {
   readonly log: ServerLog;
   readonly logRequests: boolean;
   readonly metrics: ServerMetrics | undefined;
+  /** `none`: this listener has no console. */
+  readonly console: ConsoleFiles | 'none' | undefined;
   /** Keys are not asked for: only the owner's own pages may be. */
   readonly ownHostOnly: boolean;
   readonly trustProxy: boolean | string;
@@ -70,6 +75,11 @@ export async function openHttp(parts: HttpParts): Promise<FastifyInstance> {
   });
   const open = { streams: 0 };
   for (const route of routes) addRoute(app, { ...parts, admission, open }, route);
+  if (parts.console !== 'none') {
+    addConsole(app, parts.console, ({ headers }) => {
+      if (parts.ownHostOnly) requireOwnHost(headers.host, headers.origin);
+    });
+  }
   return app;
 }
 
@@ -127,6 +137,7 @@ async function answer(
     body: checks.body(request.body) as never,
     caller: parts.admission.caller(request),
     header,
+    isEncrypted: request.protocol === 'https',
     signal: route.isLong === true ? signalOf(reply, parts.stopping) : parts.stopping,
   };
   if (route.isLong !== true) return send(reply, await route.handle(parts.coordinator, call));

@@ -7,6 +7,7 @@ import type { Route } from '../protocol/rest/route.ts';
 import { ROUTES } from '../protocol/rest/routes.ts';
 import { InvalidInput } from '../support/fault.ts';
 import type { Timers } from '../support/timer.ts';
+import { readConsole } from './console-files.ts';
 import { coordinatorOf } from './coordinator-of.ts';
 import { firstKey } from './first-key.ts';
 import { type Gate, KeyGate, openGate } from './gate.ts';
@@ -47,7 +48,8 @@ export async function openServer(given: ServerOptions): Promise<Server> {
   const { holdfast, hints, clock, timers } = coordinator;
   const stopping = new AbortController();
   const gate: Gate = auth === 'off' ? openGate() : new KeyGate(store.access, clock);
-  const open = (routes: readonly Route[]): Promise<FastifyInstance> =>
+  const files = options.console === false ? 'none' : await readConsole();
+  const open = ({ routes, isMain }: Listening): Promise<FastifyInstance> =>
     openHttp({
       coordinator,
       gate,
@@ -57,6 +59,7 @@ export async function openServer(given: ServerOptions): Promise<Server> {
       log,
       logRequests: options.logRequests === true,
       metrics,
+      console: isMain ? files : 'none',
       ownHostOnly: auth === 'off',
       trustProxy: options.trustProxy ?? false,
       ...(options.tls && { tls: options.tls }),
@@ -70,10 +73,10 @@ export async function openServer(given: ServerOptions): Promise<Server> {
     await holdfast.close();
   };
   try {
-    for (const { routes, host: at, port } of listenersOf(options)) {
-      const app = await open(routes);
+    for (const listening of listenersOf(options)) {
+      const app = await open(listening);
       apps.push(app);
-      await app.listen({ host: at, port });
+      await app.listen({ host: listening.host, port: listening.port });
     }
     if (options.tends !== false) await holdfast.tend();
     // Last: a key that was made by a start that failed would never be shown.
@@ -108,6 +111,7 @@ async function closeAll(apps: readonly FastifyInstance[], timers: Timers): Promi
 }
 
 interface Listening {
+  readonly isMain: boolean;
   readonly routes: readonly Route[];
   readonly host: string;
   readonly port: number;
@@ -121,10 +125,10 @@ function listenersOf(options: ServerOptions): readonly Listening[] {
   const isMain = (route: Route): boolean => admin === 'main' || route.listener !== 'admin';
   const isAdmin = ({ listener, allows }: Route): boolean =>
     listener === 'admin' || allows === 'public';
-  const main = { host: host ?? LOOPBACK, port: port ?? DEFAULT_PORT };
+  const main = { isMain: true, host: host ?? LOOPBACK, port: port ?? DEFAULT_PORT };
   const all = [{ ...main, routes: every.filter(isMain) }];
   if (typeof admin !== 'object') return all;
-  const other = { host: admin.host ?? LOOPBACK, port: admin.port };
+  const other = { isMain: false, host: admin.host ?? LOOPBACK, port: admin.port };
   return [...all, { ...other, routes: every.filter(isAdmin) }];
 }
 

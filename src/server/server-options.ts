@@ -27,6 +27,8 @@ export interface ServerOptions {
   readonly auth?: 'keys' | 'off';
   /** Where projects and keys are managed: nowhere unless said. */
   readonly admin?: 'off' | 'main' | { readonly host?: string; readonly port: number };
+  /** The console, at /console. Default true. */
+  readonly console?: boolean;
   /** Sees to schedules, deadlines, awaits and bulk acts; one that only answers does not. Default true. */
   readonly tends?: boolean;
   /** Keys that sign answer links; without them there are none. */
@@ -98,16 +100,8 @@ export interface ServerLog {
 
 const NAMES: readonly (keyof ServerOptions)[] = [
   ...(['store', 'host', 'port', 'auth', 'admin', 'tends', 'limits', 'trustProxy', 'tls'] as const),
-  ...([
-    'links',
-    'retention',
-    'publicMetrics',
-    'log',
-    'logRequests',
-    'clock',
-    'timers',
-    'random',
-  ] as const),
+  ...(['console', 'links', 'retention', 'publicMetrics', 'log', 'logRequests'] as const),
+  ...(['clock', 'timers', 'random'] as const),
 ];
 
 const PORTS = { min: 0, max: 65_535 };
@@ -126,8 +120,8 @@ export function readServerOptions(given: ServerOptions): ServerOptions {
   if (trustProxy !== undefined && typeof trustProxy !== 'boolean') {
     boundedText('openServer: trustProxy', trustProxy, TEXT_BYTES_MAX);
   }
-  const { tends, publicMetrics, logRequests } = options;
-  optionalBooleans('openServer', { tends, publicMetrics, logRequests });
+  const { tends, publicMetrics, console, logRequests } = options;
+  optionalBooleans('openServer', { tends, publicMetrics, console, logRequests });
   if (log !== undefined) requireMethods('openServer: log', log, ['info', 'fault']);
   if (clock !== undefined) requireMethods('openServer: clock', clock, ['wallMs', 'monotonicMs']);
   if (timers !== undefined) requireMethods('openServer: timers', timers, ['after', 'pause']);

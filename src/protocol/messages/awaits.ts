@@ -133,6 +133,7 @@ export const link = Type.Object(
   {
     token: Type.String(),
     path: Type.String({ description: 'Where it is answered, without any key.' }),
+    page: Type.String({ description: 'The same, for people.' }),
   },
   CLOSED,
 );

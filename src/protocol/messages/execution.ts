@@ -1,6 +1,7 @@
 // Executions, as callers see them.
 
 import { type Static, Type } from 'typebox';
+import { HOLDS } from '../../execution/execution.ts';
 import {
   CLOSED,
   count,
@@ -65,6 +66,8 @@ export const submitted = Type.Object(
   CLOSED,
 );
 
+const hold = Type.Enum([...HOLDS]);
+
 export const execution = Type.Object(
   {
     id: executionId,
@@ -72,7 +75,7 @@ export const execution = Type.Object(
     pipeline: name,
     lane,
     status,
-    holds: Type.Array(Type.Enum(['paused', 'blocked', 'behind-key'])),
+    holds: Type.Array(hold),
     compensating: Type.Boolean(),
     submittedAt: instant,
     submittedBy: Type.Optional(Type.String()),
@@ -120,6 +123,7 @@ export const listQuery = Type.Object(
     status: Type.Optional(Type.Array(status, { maxItems: 8 })),
     pipeline: Type.Optional(name),
     tag: Type.Optional(name),
+    hold: Type.Optional(hold),
     attribute: Type.Optional(name),
     equals: Type.Optional(Type.String({ maxLength: 256 })),
     min: Type.Optional(Type.Number()),

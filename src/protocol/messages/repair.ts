@@ -48,6 +48,8 @@ export const deadLetterQuery = Type.Object(
   CLOSED,
 );
 
+export const groupQuery = Type.Object({ open: FILTER.open }, CLOSED);
+
 export const deadLetterGroups = Type.Object(
   {
     items: Type.Array(

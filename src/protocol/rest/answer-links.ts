@@ -1,5 +1,6 @@
 // Signed links: whoever has one may see what is asked, and answer it once, without any key.
 
+import type { Static } from 'typebox';
 import { formatInstant } from '../../support/clock.ts';
 import {
   answerBody,
@@ -36,7 +37,7 @@ const make = route({
     if (found === undefined) throw notFound(`await with interaction ${params.id}`);
     const { expiresInMs } = body;
     const token = holdfast.awaits.link(params.id, { project, expiresInMs });
-    return { status: 200, body: { token, path: `/v1/answers/${token}` } };
+    return { status: 200, body: linkMessage(token) };
   },
 });
 
@@ -95,6 +96,10 @@ const answerByLink = route({
     );
   },
 });
+
+function linkMessage(token: string): Static<typeof linkSchema> {
+  return { token, path: `/v1/answers/${token}`, page: `/console/answer/${token}` };
+}
 
 function requireLinks({ hasLinks }: Coordinator): void {
   if (hasLinks) return;

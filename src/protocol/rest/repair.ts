@@ -10,6 +10,7 @@ import {
   deadLetterGroups,
   deadLetterPage,
   deadLetterQuery,
+  groupQuery,
   made,
   redriveBody,
   retryBody,
@@ -44,9 +45,11 @@ const groups = route({
   name: 'groupDeadLetters',
   summary: 'Dead letters by cause, the most frequent first.',
   allows: READERS,
+  query: groupQuery,
   answers: { 200: { what: 'All groups.', schema: deadLetterGroups } },
-  async handle({ holdfast }, { caller }) {
-    const found = await holdfast.repair.deadLetterGroups({ project: caller.project });
+  async handle({ holdfast }, { query, caller }) {
+    const { project } = caller;
+    const found = await holdfast.repair.deadLetterGroups({ ...query, project });
     return {
       status: 200,
       body: { items: found.map((each) => ({ ...each, at: formatInstant(each.at) })) },

@@ -17,6 +17,7 @@ export interface Coordinator {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly hints: Hints;
+  readonly auth: 'keys' | 'off';
   /** Answer links can be made and checked. */
   readonly hasLinks: boolean;
   /** Absent where nothing is counted. */
@@ -42,6 +43,8 @@ export interface Call<Params, Query, Body> {
   readonly caller: Caller;
   /** Of the few that routes look at, in lower case. */
   readonly header: (name: string) => string | undefined;
+  /** It came by TLS, here or at a trusted proxy. */
+  readonly isEncrypted: boolean;
   /** Aborts when the caller is gone or the server stops. */
   readonly signal: AbortSignal;
 }

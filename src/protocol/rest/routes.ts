@@ -3,6 +3,7 @@
 import { adminRoutes } from './admin.ts';
 import { answerLinkRoutes } from './answer-links.ts';
 import { awaitRoutes } from './awaits.ts';
+import { callerRoutes } from './caller.ts';
 import { commandRoutes } from './commands.ts';
 import { withDescription } from './description.ts';
 import { eventRoutes } from './events.ts';
@@ -26,6 +27,7 @@ export const ROUTES: readonly Route[] = withDescription([
   ...planRoutes,
   ...operationRoutes,
   ...adminRoutes,
+  ...callerRoutes,
   ...healthRoutes,
   ...workRoutes,
 ]);

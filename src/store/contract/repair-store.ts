@@ -13,7 +13,7 @@ export interface RepairStore {
   /** Newest first. */
   deadLetters(query: ListDeadLetters): Promise<readonly DeadLetterRecord[]>;
   /** The most frequent first. */
-  deadLetterGroups(query: { readonly project: ProjectName }): Promise<readonly DeadLetterGroup[]>;
+  deadLetterGroups(query: GroupDeadLetters): Promise<readonly DeadLetterGroup[]>;
   /** An outcome that needs no other write; the first one stays. */
   noteJobItem(request: NoteJobItem): Promise<void>;
   /** By target. */
@@ -29,6 +29,12 @@ export type RedriveAnswer =
   /** `existing`: the same id was there, or the job has done this item before. */
   | { readonly kind: 'submitted'; readonly id: ExecutionId; readonly existing: boolean }
   | ({ readonly kind: 'refused' } & (CommandRefusal | RedriveRefusal | SubmitRefusal));
+
+export interface GroupDeadLetters {
+  readonly project: ProjectName;
+  /** Only those that were not driven again. */
+  readonly open?: boolean;
+}
 
 export interface ListDeadLetters {
   readonly project: ProjectName;

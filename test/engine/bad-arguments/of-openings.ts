@@ -75,6 +75,7 @@ const remote: readonly Options<void>[] = [
       auth: optional(NONE),
       admin: optional(NONE),
       tends: optional(['true']),
+      console: optional(['true']),
       limits: optional(['an object']),
       trustProxy: optional([...TEXT, 'true']),
       tls: optional(NONE),

@@ -5,8 +5,8 @@ import {
   storable,
 } from '../../../execution/dead-letter.ts';
 import { type ExecutionRecord, isTerminal } from '../../../execution/execution.ts';
-import type { ExecutionId, ProjectName } from '../../../execution/names.ts';
-import type { ListDeadLetters } from '../../contract/repair-store.ts';
+import type { ExecutionId } from '../../../execution/names.ts';
+import type { GroupDeadLetters, ListDeadLetters } from '../../contract/repair-store.ts';
 import { type ExecutionState, firstFrom } from './state.ts';
 
 /** Y-10: in the step that ends the execution. */
@@ -64,11 +64,12 @@ function isWanted(letter: DeadLetterRecord, query: ListDeadLetters): boolean {
 /** The most frequent first; of equals, that with the newest. */
 export function deadLetterGroups(
   state: ExecutionState,
-  { project }: { readonly project: ProjectName },
+  { project, open = false }: GroupDeadLetters,
 ): readonly DeadLetterGroup[] {
   const letters = (state.deadLetterIds.get(project) ?? [])
     .map((id) => state.deadLetters.get(id))
-    .filter((letter) => letter !== undefined);
+    .filter((letter) => letter !== undefined)
+    .filter(({ redrivenBy }) => !open || redrivenBy === undefined);
   const groups = Map.groupBy(letters, ({ pipeline, step, code }) =>
     JSON.stringify([pipeline, step, code]),
   );

@@ -5,8 +5,8 @@ import {
   storable,
 } from '../../../execution/dead-letter.ts';
 import type { ExecutionRecord, TerminalStatus } from '../../../execution/execution.ts';
-import type { ExecutionId, ProjectName } from '../../../execution/names.ts';
-import type { ListDeadLetters } from '../../contract/repair-store.ts';
+import type { ExecutionId } from '../../../execution/names.ts';
+import type { GroupDeadLetters, ListDeadLetters } from '../../contract/repair-store.ts';
 import { STATUS_CODES, toStatus } from '../../execution-rows.ts';
 import { type Database, type Queries, type Statement, statement } from '../database.ts';
 
@@ -105,14 +105,15 @@ const GROUPS = statement(`
   select d.pipeline, d.code, d.step, count(*)::integer as count, max(d.at) as at
     from hf.dead_letter d
    where d.project = $1
+     and (not $2::boolean or d.redriven_by is null)
    group by d.pipeline, d.code, d.step
    order by count(*) desc, max(d.at) desc, d.pipeline, d.code, d.step`);
 
 export async function deadLetterGroups(
   database: Database,
-  { project }: { readonly project: ProjectName },
+  { project, open = false }: GroupDeadLetters,
 ): Promise<readonly DeadLetterGroup[]> {
   type Row = Omit<DeadLetterGroup, 'step'> & { readonly step: string | null };
-  const rows = await database.rows<Row>(GROUPS, [project]);
+  const rows = await database.rows<Row>(GROUPS, [project, open]);
   return rows.map(({ step, ...group }) => ({ ...group, ...(step === null ? {} : { step }) }));
 }

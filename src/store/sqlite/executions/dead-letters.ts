@@ -3,8 +3,8 @@ import type {
   DeadLetterGroup,
   DeadLetterRecord,
 } from '../../../execution/dead-letter.ts';
-import type { ExecutionId, ProjectName } from '../../../execution/names.ts';
-import type { ListDeadLetters } from '../../contract/repair-store.ts';
+import type { ExecutionId } from '../../../execution/names.ts';
+import type { GroupDeadLetters, ListDeadLetters } from '../../contract/repair-store.ts';
 import {
   type DeadLetterGroupRow,
   type DeadLetterRow,
@@ -39,6 +39,7 @@ const GROUPS = `
   select pipeline, code, step, count(*) as count, max(at) as at
     from dead_letter
    where project = :project
+     and (:open = 0 or redriven_by is null)
    group by pipeline, code, step
    order by count(*) desc, max(at) desc`;
 
@@ -93,7 +94,7 @@ function indexOf({ pipeline, code }: ListDeadLetters): string {
 
 export function deadLetterGroups(
   tx: ReadTransaction,
-  { project }: { readonly project: ProjectName },
+  { project, open = false }: GroupDeadLetters,
 ): readonly DeadLetterGroup[] {
-  return tx.all<DeadLetterGroupRow>(GROUPS, { project }).map(toDeadLetterGroup);
+  return tx.all<DeadLetterGroupRow>(GROUPS, { project, open: Number(open) }).map(toDeadLetterGroup);
 }

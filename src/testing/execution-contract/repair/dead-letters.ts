@@ -22,7 +22,7 @@ import {
   running,
   worker,
 } from '../worker.ts';
-import { ended, letter, mustRedrive } from './repairing.ts';
+import { ended, letter, mustRedrive, redriving } from './repairing.ts';
 
 async function listed(
   store: CoordinatorStore,
@@ -188,7 +188,7 @@ export const deadLetterCases: readonly ExecutionCase[] = [
       await ended(store, ann, { deadLetter: stepless });
       await advance(10);
       await ended(store, ann, { deadLetter: letter({ reason: 'Other words.' }) });
-      await ended(store, ann, { deadLetter: letter({ attempts: 9 }) });
+      const again = await ended(store, ann, { deadLetter: letter({ attempts: 9 }) });
       await ended(store, ann, { deadLetter: letter(), status: 'quarantined' });
       const other = await ended(store, ann, { project: OTHER_PROJECT, deadLetter: letter() });
       assert.ok(other);
@@ -199,6 +199,17 @@ export const deadLetterCases: readonly ExecutionCase[] = [
         { pipeline, code: 'declined', step: 'step:ship#1', count: 2, at: early },
         { pipeline, code: 'deadline-passed', count: 1, at: early },
       ]);
+      expectKind(await store.executions.redrive(redriving(again)), 'submitted');
+      const open = await store.executions.deadLetterGroups({ project: PROJECT, open: true });
+      assert.deepEqual(
+        open.map(({ step, count }) => [step, count]).toSorted(),
+        [
+          [undefined, 1],
+          ['step:charge#1', 2],
+          ['step:ship#1', 2],
+        ],
+        'those that were driven again are left out',
+      );
       const others = await store.executions.deadLetterGroups({ project: OTHER_PROJECT });
       assert.deepEqual(
         others.map(({ count }) => count),

@@ -1,0 +1,44 @@
+// The history of one execution: all of it, page by page, and then what is added.
+
+import { useQuery } from '@tanstack/react-query';
+import { useRef, useState } from 'react';
+import type { HistoryMessage } from '../../../src/protocol/messages/execution.ts';
+import { call } from './call.ts';
+import { LIVE } from './reads.ts';
+
+const PAGE = 1_000;
+
+export interface WholeHistory {
+  readonly events: readonly HistoryMessage[];
+  /** Nothing more was there when it was last asked for. */
+  readonly isWhole: boolean;
+}
+
+/** Of one execution for the life of the component: whoever shows another one is another component. */
+export function useHistory(id: string, everyMs: number | false): WholeHistory {
+  const [events, setEvents] = useState<readonly HistoryMessage[]>([]);
+  const kept = useRef<HistoryMessage[]>([]);
+  const read = useQuery({
+    queryKey: ['history', id],
+    meta: LIVE,
+    refetchInterval: everyMs,
+    // What was read before is with the component, and goes with it.
+    gcTime: 0,
+    queryFn: async ({ signal }) => {
+      const list = kept.current;
+      for (;;) {
+        const after = list.at(-1)?.seq ?? 0;
+        const path = `/v1/executions/${id}/history?after=${after}&limit=${PAGE}`;
+        const { items } = await call<{ readonly items: readonly HistoryMessage[] }>(path, {
+          signal,
+        });
+        // Two reads may be under way: what is there already is not added again.
+        const last = list.at(-1)?.seq ?? 0;
+        list.push(...items.filter(({ seq }) => seq > last));
+        if (items.length > 0) setEvents([...list]);
+        if (items.length < PAGE) return list.length;
+      }
+    },
+  });
+  return { events, isWhole: read.isSuccess };
+}

@@ -1,0 +1,99 @@
+// Reading, with what was read kept and read again when the coordinator says that something changed.
+
+import {
+  type InfiniteData,
+  type Query,
+  type UseInfiniteQueryResult,
+  type UseMutationResult,
+  type UseQueryResult,
+  useInfiniteQuery,
+  useMutation,
+  useQuery,
+  useQueryClient,
+} from '@tanstack/react-query';
+import type { CallerMessage } from '../../../src/protocol/messages/caller.ts';
+import { type CallOptions, call, type Refused } from './call.ts';
+
+export interface Page<Item> {
+  readonly items: readonly Item[];
+  readonly cursor?: string;
+}
+
+interface ReadOptions {
+  /** Asked for again so often, also when nothing was said to have changed. */
+  readonly everyMs?: number;
+  readonly isEnabled?: boolean;
+}
+
+/** Everything that is read again on a hint has this. */
+export const LIVE = { live: true } as const;
+
+/** Of a list that somebody has scrolled far into, reading all again would be too much. */
+const LIVE_PAGES_MAX = 5;
+
+export function isLive({ meta, state }: Query): boolean {
+  const { pages } = (state.data ?? {}) as { readonly pages?: readonly unknown[] };
+  return meta === LIVE && (pages?.length ?? 0) <= LIVE_PAGES_MAX;
+}
+
+export function useRead<Answer>(
+  path: string,
+  { everyMs, isEnabled = true }: ReadOptions = {},
+): UseQueryResult<Answer, Refused> {
+  return useQuery<Answer, Refused>({
+    queryKey: [path],
+    queryFn: ({ signal }) => call<Answer>(path, { signal }),
+    meta: LIVE,
+    enabled: isEnabled,
+    ...(everyMs === undefined ? {} : { refetchInterval: everyMs }),
+  });
+}
+
+export type Pages<Item> = UseInfiniteQueryResult<InfiniteData<Page<Item>>, Refused>;
+
+/** A list that is read on by its cursor. */
+export function usePages<Item>(path: string, { everyMs }: ReadOptions = {}): Pages<Item> {
+  return useInfiniteQuery<
+    Page<Item>,
+    Refused,
+    InfiniteData<Page<Item>>,
+    readonly string[],
+    string | undefined
+  >({
+    queryKey: ['pages', path],
+    queryFn: ({ pageParam, signal }) => {
+      const join = path.includes('?') ? '&' : '?';
+      const at = pageParam === undefined ? '' : `${join}cursor=${encodeURIComponent(pageParam)}`;
+      return call<Page<Item>>(`${path}${at}`, { signal });
+    },
+    initialPageParam: undefined,
+    getNextPageParam: ({ cursor }) => cursor,
+    meta: LIVE,
+    ...(everyMs === undefined
+      ? {}
+      : { refetchInterval: (query) => (isLive(query as unknown as Query) ? everyMs : false) }),
+  });
+}
+
+export function itemsOf<Item>(pages: Pages<Item>): readonly Item[] {
+  return pages.data?.pages.flatMap((page) => page.items) ?? [];
+}
+
+export const CALLER = '/v1/caller';
+
+export function useCaller(): UseQueryResult<CallerMessage, Refused> {
+  return useRead<CallerMessage>(CALLER);
+}
+
+export interface Act extends CallOptions {
+  readonly path: string;
+}
+
+/** Something is done; all that is shown is read again afterwards. */
+export function useAct<Answer = unknown>(): UseMutationResult<Answer, Refused, Act> {
+  const client = useQueryClient();
+  return useMutation<Answer, Refused, Act>({
+    mutationFn: ({ path, ...options }) => call<Answer>(path, { method: 'POST', ...options }),
+    onSuccess: () => client.invalidateQueries({ predicate: isLive }),
+  });
+}

@@ -1,0 +1,38 @@
+import '@fontsource-variable/geist/wght.css';
+import '@fontsource-variable/geist-mono/wght.css';
+import './look/tokens.css';
+import './look/shell.css';
+import './look/parts.css';
+import './look/pages.css';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { Refused } from './api/call.ts';
+import { App } from './app.tsx';
+import { applyTheme } from './theme.ts';
+
+applyTheme();
+
+const RETRIES = 3;
+
+const client = new QueryClient({
+  defaultOptions: {
+    queries: {
+      // What the coordinator refused it will refuse again; what it could not do is worth another try.
+      retry: (count, error) =>
+        count < RETRIES && (!(error instanceof Refused) || error.status >= 500),
+      staleTime: 500,
+      refetchOnWindowFocus: true,
+    },
+  },
+});
+
+const root = document.getElementById('root');
+if (root === null) throw new Error('The page has no place for the console.');
+createRoot(root).render(
+  <StrictMode>
+    <QueryClientProvider client={client}>
+      <App />
+    </QueryClientProvider>
+  </StrictMode>,
+);

@@ -1,0 +1,68 @@
+// The fields of a form, from a JSON Schema; and the answer, from what was typed into them. Pure.
+
+export interface FieldSchema {
+  readonly name: string;
+  readonly title: string;
+  readonly about?: string;
+  readonly kind: 'string' | 'number' | 'integer' | 'boolean';
+  readonly options?: readonly string[];
+  readonly isRequired: boolean;
+}
+
+interface JsonSchema {
+  readonly type?: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly enum?: readonly unknown[];
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly required?: readonly string[];
+}
+
+const KINDS: ReadonlySet<string> = new Set(['string', 'number', 'integer', 'boolean']);
+
+/** Undefined when a form of plain fields cannot say all that the schema can. */
+export function fieldsOf(schema: unknown): readonly FieldSchema[] | undefined {
+  const { type, properties, required = [] } = (schema ?? {}) as JsonSchema;
+  if (type !== 'object' || properties === undefined) return undefined;
+  const fields = Object.entries(properties).map(([name, each]) =>
+    fieldOf(name, each, required.includes(name)),
+  );
+  return fields.includes(undefined) ? undefined : (fields as readonly FieldSchema[]);
+}
+
+function fieldOf(name: string, schema: JsonSchema, isRequired: boolean): FieldSchema | undefined {
+  const kind = schema.type ?? (schema.enum === undefined ? '' : 'string');
+  if (!KINDS.has(kind)) return undefined;
+  if (schema.enum?.some((each) => typeof each !== 'string')) return undefined;
+  return {
+    ...{ name, isRequired, kind: kind as FieldSchema['kind'] },
+    title: schema.title ?? name,
+    ...(schema.description === undefined ? {} : { about: schema.description }),
+    ...(schema.enum === undefined ? {} : { options: schema.enum as readonly string[] }),
+  };
+}
+
+/** Throws with the name of the field that is not right. */
+export function readAnswer(
+  fields: readonly FieldSchema[],
+  typed: Readonly<Record<string, string>>,
+): Readonly<Record<string, unknown>> {
+  const answer: Record<string, unknown> = {};
+  for (const field of fields) {
+    const text = typed[field.name] ?? '';
+    if (text === '') {
+      if (field.isRequired) throw new Error(`"${field.title}" is still open.`);
+    } else answer[field.name] = valueIn(field, text);
+  }
+  return answer;
+}
+
+function valueIn({ kind, title }: FieldSchema, text: string): unknown {
+  if (kind === 'string') return text;
+  if (kind === 'boolean') return text === 'true';
+  const value = Number(text);
+  const isRight = Number.isFinite(value) && (kind === 'number' || Number.isInteger(value));
+  if (!isRight)
+    throw new Error(`"${title}" must be ${kind === 'integer' ? 'a whole' : 'a'} number.`);
+  return value;
+}

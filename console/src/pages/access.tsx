@@ -1,0 +1,271 @@
+// Projects, and the keys that open them.
+
+import { type ReactNode, useId, useState } from 'react';
+import type { KeyMessage, MadeKey, ProjectMessage } from '../../../src/protocol/messages/admin.ts';
+import { itemsOf, type Page, type Pages, useAct, usePages, useRead } from '../api/reads.ts';
+import { plural } from '../model/words.ts';
+import { ActButton, Dialog } from '../parts/dialog.tsx';
+import { Copy, Time } from '../parts/marks.tsx';
+import { Empty, PageHead, ProblemNote, Shown } from '../parts/notes.tsx';
+import { type Column, Table } from '../parts/table.tsx';
+
+const ROLES = ['submit', 'work', 'operate', 'admin'] as const;
+
+export function AccessPage(): ReactNode {
+  const projects = useRead<Page<ProjectMessage>>('/v1/projects?limit=1000');
+  const keys = usePages<KeyMessage>('/v1/keys?limit=100');
+  const code = projects.error?.code;
+  if (code === 'route-unknown') return <NotHere />;
+  return (
+    <>
+      <PageHead
+        title="Projects and keys"
+        about="Who may do what. A key is shown once, when it is made."
+      >
+        <PutProject />
+        <MakeKey projects={projects.data?.items ?? []} />
+      </PageHead>
+      <Shown of={projects}>
+        <h2>{plural(projects.data?.items.length ?? 0, 'project')}</h2>
+        <Table
+          label="Projects"
+          columns={PROJECTS}
+          items={projects.data?.items ?? []}
+          keyOf={({ name }) => name}
+        />
+      </Shown>
+      <Keys pages={keys} />
+    </>
+  );
+}
+
+function NotHere(): ReactNode {
+  return (
+    <>
+      <PageHead title="Projects and keys" />
+      <Empty title="Projects and keys are not managed at this address">
+        <p>
+          Start the coordinator with <code>--admin main</code> to have them here, or use the address
+          of its own that <code>--admin</code> names.
+        </p>
+      </Empty>
+    </>
+  );
+}
+
+const PROJECTS: readonly Column<ProjectMessage>[] = [
+  { title: 'Project', width: 'minmax(10rem, 1fr)', cell: ({ name }) => <strong>{name}</strong> },
+  { title: 'Title', width: 'minmax(10rem, 2fr)', cell: ({ title }) => title ?? '' },
+  { title: 'Since', width: '9rem', cell: ({ createdAt }) => <Time at={createdAt} /> },
+];
+
+const KEYS: readonly Column<KeyMessage>[] = [
+  { title: 'Key', width: '11rem', cell: ({ id }) => <span className="mono">{id}</span> },
+  {
+    title: 'Name',
+    width: 'minmax(7rem, 1.5fr)',
+    cell: ({ name }) => <span title={name}>{name}</span>,
+  },
+  { title: 'Project', width: 'minmax(5rem, 1fr)', cell: ({ project }) => project ?? 'all' },
+  { title: 'Roles', width: 'minmax(12rem, 1fr)', cell: ({ roles }) => roles.join(', ') },
+  { title: 'Since', width: '7.5rem', cell: ({ createdAt }) => <Time at={createdAt} /> },
+  {
+    title: 'Until',
+    width: '7.5rem',
+    cell: ({ expiresAt }) => (expiresAt === undefined ? '' : <Time at={expiresAt} />),
+  },
+  {
+    title: 'Acts',
+    width: '5rem',
+    cell: ({ id, name }) => (
+      <ActButton
+        label="End…"
+        className="quiet"
+        ask={{
+          title: `End the key ${name}`,
+          sentence: 'Within five seconds it opens nothing any more.',
+          verb: 'End the key',
+          isDanger: true,
+          act: () => ({ path: `/v1/keys/${id}/end`, body: {} }),
+        }}
+      />
+    ),
+  },
+];
+
+function Keys({ pages }: { readonly pages: Pages<KeyMessage> }): ReactNode {
+  const items = itemsOf(pages);
+  return (
+    <section aria-label="Keys">
+      <h2>{plural(items.length, 'key')}</h2>
+      <Shown of={pages}>
+        <Table label="Keys" columns={KEYS} items={items} keyOf={({ id }) => id} />
+        {pages.hasNextPage ? (
+          <button type="button" onClick={() => void pages.fetchNextPage()}>
+            Show more
+          </button>
+        ) : null}
+      </Shown>
+    </section>
+  );
+}
+
+function PutProject(): ReactNode {
+  const [isOpen, setOpen] = useState(false);
+  const act = useAct();
+  const [name, setName] = useState('');
+  const id = useId();
+  return (
+    <>
+      <button type="button" onClick={() => setOpen(true)}>
+        New project…
+      </button>
+      {isOpen ? (
+        <Dialog title="A new project" onClose={() => setOpen(false)}>
+          <form
+            onSubmit={(event) => {
+              event.preventDefault();
+              act.mutate(
+                {
+                  path: `/v1/projects/${encodeURIComponent(name.trim())}`,
+                  method: 'PUT',
+                  body: {},
+                },
+                { onSuccess: () => setOpen(false) },
+              );
+            }}
+          >
+            <label htmlFor={id}>Name</label>
+            <input
+              id={id}
+              required
+              value={name}
+              onChange={(event) => setName(event.target.value)}
+            />
+            <ProblemNote error={act.error} />
+            <div className="dialog-acts">
+              <button type="button" className="quiet" onClick={() => setOpen(false)}>
+                Leave it
+              </button>
+              <button type="submit" className="primary">
+                Put it
+              </button>
+            </div>
+          </form>
+        </Dialog>
+      ) : null}
+    </>
+  );
+}
+
+function MakeKey({ projects }: { readonly projects: readonly ProjectMessage[] }): ReactNode {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <button type="button" className="primary" onClick={() => setOpen(true)}>
+        New key…
+      </button>
+      {isOpen ? <KeyDialog projects={projects} onClose={() => setOpen(false)} /> : null}
+    </>
+  );
+}
+
+function KeyDialog({
+  projects,
+  onClose,
+}: {
+  readonly projects: readonly ProjectMessage[];
+  readonly onClose: () => void;
+}): ReactNode {
+  const act = useAct<MadeKey>();
+  const [name, setName] = useState('');
+  const [project, setProject] = useState(projects[0]?.name ?? '');
+  const [roles, setRoles] = useState<readonly string[]>(['submit']);
+  const [nameId, projectId] = [useId(), useId()];
+  if (act.data !== undefined) return <MadeDialog made={act.data} onClose={onClose} />;
+  return (
+    <Dialog title="A new key" onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          const body = { name, roles, project: project === '' ? null : project };
+          act.mutate({ path: '/v1/keys', body });
+        }}
+      >
+        <label htmlFor={nameId}>Name</label>
+        <input
+          id={nameId}
+          required
+          value={name}
+          placeholder="who or what uses it"
+          onChange={(event) => setName(event.target.value)}
+        />
+        <label htmlFor={projectId}>Project</label>
+        <select id={projectId} value={project} onChange={(event) => setProject(event.target.value)}>
+          {projects.map((each) => (
+            <option key={each.name}>{each.name}</option>
+          ))}
+          <option value="">all projects</option>
+        </select>
+        <RoleChoice roles={roles} onChoose={setRoles} />
+        <ProblemNote error={act.error} />
+        <div className="dialog-acts">
+          <button type="button" className="quiet" onClick={onClose}>
+            Leave it
+          </button>
+          <button type="submit" className="primary" disabled={roles.length === 0 || act.isPending}>
+            Make the key
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function RoleChoice({
+  roles,
+  onChoose,
+}: {
+  readonly roles: readonly string[];
+  readonly onChoose: (roles: readonly string[]) => void;
+}): ReactNode {
+  return (
+    <fieldset className="choice">
+      <legend>Roles</legend>
+      {ROLES.map((role) => (
+        <label key={role} className={roles.includes(role) ? 'chip chip-on' : 'chip'}>
+          <input
+            type="checkbox"
+            checked={roles.includes(role)}
+            onChange={() =>
+              onChoose(
+                roles.includes(role) ? roles.filter((each) => each !== role) : [...roles, role],
+              )
+            }
+          />
+          {role}
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+function MadeDialog({
+  made,
+  onClose,
+}: {
+  readonly made: MadeKey;
+  readonly onClose: () => void;
+}): ReactNode {
+  return (
+    <Dialog title="Keep it now: it is shown this once" onClose={onClose}>
+      <pre className="made-key">{made.key}</pre>
+      <div className="dialog-acts">
+        <Copy text={made.key} what="key" />
+        <button type="button" className="primary" onClick={onClose}>
+          I have it
+        </button>
+      </div>
+    </Dialog>
+  );
+}

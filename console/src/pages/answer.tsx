@@ -1,0 +1,66 @@
+// The page of a signed link: whoever has it may answer once, and sees nothing else.
+
+import { type ReactNode, useState } from 'react';
+import { useAct, useRead } from '../api/reads.ts';
+import { Mark } from '../nav.tsx';
+import { AnswerForm } from '../parts/answer-form.tsx';
+import { JsonView } from '../parts/json.tsx';
+import { Until } from '../parts/marks.tsx';
+import { Shown } from '../parts/notes.tsx';
+
+interface Linked {
+  readonly status: string;
+  readonly name?: string;
+  readonly request?: unknown;
+  readonly dueAt?: string;
+  readonly answerSchema?: unknown;
+}
+
+export function AnswerPage({ link }: { readonly link: string }): ReactNode {
+  const path = `/v1/answers/${link}`;
+  const read = useRead<Linked>(path);
+  const act = useAct();
+  const [isDone, setDone] = useState(false);
+  const { data: asked } = read;
+  const isOpen = asked?.status === 'open' || asked?.status === 'early';
+  return (
+    <main className="alone">
+      <div className="card sign-in">
+        <p className="brand">
+          <Mark /> holdfast
+        </p>
+        <Shown of={read}>
+          {asked === undefined ? null : (
+            <>
+              <h1>{asked.name ?? 'You are asked'}</h1>
+              {asked.dueAt === undefined || !isOpen ? null : (
+                <p className="about">
+                  To be answered <Until at={asked.dueAt} />
+                </p>
+              )}
+              {asked.request === undefined ? null : (
+                <JsonView value={asked.request} label="What is asked" />
+              )}
+              {isDone || !isOpen ? (
+                <p role="status">
+                  <strong>
+                    {isDone ? 'Thank you: your answer is kept.' : 'This has been answered.'}
+                  </strong>
+                </p>
+              ) : (
+                <AnswerForm
+                  schema={asked.answerSchema}
+                  isPending={act.isPending}
+                  error={act.error}
+                  onAnswer={(value) =>
+                    act.mutate({ path, body: { value } }, { onSuccess: () => setDone(true) })
+                  }
+                />
+              )}
+            </>
+          )}
+        </Shown>
+      </div>
+    </main>
+  );
+}

@@ -1,0 +1,114 @@
+// Who did what, to what, and why.
+
+import { type ReactNode, useState } from 'react';
+import type { AuditMessage } from '../../../src/protocol/messages/records.ts';
+import { pathWith } from '../api/call.ts';
+import { itemsOf, usePages } from '../api/reads.ts';
+import { shortId } from '../model/words.ts';
+import { Time } from '../parts/marks.tsx';
+import { Empty, PageHead, Shown } from '../parts/notes.tsx';
+import { type Column, LongTable } from '../parts/table.tsx';
+import { goWith, Link, usePlace } from '../router.tsx';
+
+const COLUMNS: readonly Column<AuditMessage>[] = [
+  { title: 'When', width: '7.5rem', cell: ({ at }) => <Time at={at} /> },
+  { title: 'Who', width: 'minmax(7rem, 1fr)', cell: ({ actor }) => actor },
+  { title: 'Did', width: 'minmax(7rem, 0.8fr)', cell: ({ act }) => <strong>{act}</strong> },
+  { title: 'To', width: 'minmax(10rem, 1.2fr)', cell: ({ target }) => <Target {...target} /> },
+  {
+    title: 'Why',
+    width: 'minmax(8rem, 2fr)',
+    cell: ({ reason }) => <span title={reason}>{reason}</span>,
+  },
+  { title: 'Changed', width: 'minmax(9rem, 2fr)', cell: (record) => <Change {...record} /> },
+];
+
+function Target({ kind, id }: AuditMessage['target']): ReactNode {
+  if (kind === 'execution') {
+    return (
+      <Link className="ident" to={`/executions/${id}`} title={id}>
+        {shortId(id)}
+      </Link>
+    );
+  }
+  return (
+    <span title={id}>
+      {kind} {id.length > 20 ? shortId(id) : id}
+    </span>
+  );
+}
+
+function Change({ before, after }: Pick<AuditMessage, 'before' | 'after'>): ReactNode {
+  const text = [before, after].map((each) => (each === undefined ? '–' : JSON.stringify(each)));
+  const shown = text.every((each) => each === '–') ? '' : text.join(' → ');
+  return (
+    <span className="mono" title={shown}>
+      {shown}
+    </span>
+  );
+}
+
+export function AuditPage(): ReactNode {
+  const place = usePlace();
+  const actor = place.query.get('actor') ?? '';
+  const pages = usePages<AuditMessage>(pathWith('/v1/audit', { actor, limit: 200 }));
+  const items = itemsOf(pages);
+  return (
+    <>
+      <PageHead title="Audit" about="Acts of people, newest first; nothing is ever changed here">
+        <ActorFilter
+          key={actor}
+          actor={actor}
+          onFilter={(name) => goWith(place, { actor: name })}
+        />
+      </PageHead>
+      <Shown
+        of={pages}
+        isEmpty={pages.data !== undefined && items.length === 0}
+        empty={
+          <Empty title="Nothing is on record">
+            <p>
+              Whatever a person does to executions, awaits, schedules and keys is kept here, with
+              the reason.
+            </p>
+          </Empty>
+        }
+      >
+        <LongTable
+          label="Audit"
+          columns={COLUMNS}
+          items={items}
+          keyOf={({ id }) => id}
+          pages={pages}
+        />
+      </Shown>
+    </>
+  );
+}
+
+function ActorFilter({
+  actor,
+  onFilter,
+}: {
+  readonly actor: string;
+  readonly onFilter: (name: string) => void;
+}): ReactNode {
+  const [name, setName] = useState(actor);
+  return (
+    <form
+      className="search"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onFilter(name.trim());
+      }}
+    >
+      <input
+        aria-label="Who"
+        placeholder="who …"
+        value={name}
+        onChange={(event) => setName(event.target.value)}
+      />
+      <button type="submit">Filter</button>
+    </form>
+  );
+}

@@ -1,0 +1,203 @@
+// What ended without having done its work, by cause; and the jobs that drive it again.
+
+import type { ReactNode } from 'react';
+import type {
+  DeadLetterGroups,
+  DeadLetterMessage,
+  JobMessage,
+} from '../../../src/protocol/messages/repair.ts';
+import { pathWith } from '../api/call.ts';
+import { itemsOf, type Page, useCaller, usePages, useRead } from '../api/reads.ts';
+import { countText, plural } from '../model/words.ts';
+import { BulkButton } from '../parts/bulk.tsx';
+import { ExecutionLink, Status, Time } from '../parts/marks.tsx';
+import { Empty, PageHead, Shown } from '../parts/notes.tsx';
+import { type Column, LongTable, Table } from '../parts/table.tsx';
+import { goWith, Link, type Place, usePlace } from '../router.tsx';
+
+type Group = DeadLetterGroups['items'][number];
+
+export function DeadLettersPage(): ReactNode {
+  const place = usePlace();
+  const groups = useRead<DeadLetterGroups>('/v1/dead-letters/groups?open=true');
+  const found = groups.data?.items ?? [];
+  const total = found.reduce((sum, { count }) => sum + count, 0);
+  return (
+    <>
+      <PageHead
+        title="Dead letters"
+        about={`${plural(total, 'open letter')} of ${plural(found.length, 'cause')}`}
+      />
+      <Shown
+        of={groups}
+        isEmpty={groups.data !== undefined && found.length === 0}
+        empty={<NoLetters />}
+      >
+        <Groups groups={found} place={place} />
+      </Shown>
+      <Letters place={place} />
+      <Jobs />
+    </>
+  );
+}
+
+function NoLetters(): ReactNode {
+  return (
+    <Empty title="No dead letters are open">
+      <p>What fails for good, or cannot be undone, is kept here by cause, to be driven again.</p>
+    </Empty>
+  );
+}
+
+function Groups({
+  groups,
+  place,
+}: {
+  readonly groups: readonly Group[];
+  readonly place: Place;
+}): ReactNode {
+  const { data: caller } = useCaller();
+  const mayOperate = caller?.roles.includes('operate') ?? false;
+  const most = Math.max(1, ...groups.map(({ count }) => count));
+  return (
+    <ul className="causes">
+      {groups.map((group) => {
+        const { pipeline, code, step, count, at } = group;
+        return (
+          <li key={`${pipeline}/${code}/${step ?? ''}`} className="card cause">
+            <button
+              type="button"
+              className="cause-name"
+              onClick={() => goWith(place, { pipeline, code, step })}
+            >
+              <strong>{code}</strong> <span className="about">at</span> {step ?? 'its code'}
+            </button>
+            <span>{pipeline}</span>
+            <meter min={0} max={most} value={count} aria-label={`${count} letters`} />
+            <span className="number">{countText(count)}</span>
+            <span className="about">
+              last <Time at={at} />
+            </span>
+            <span className="acts">
+              {mayOperate ? (
+                <BulkButton
+                  act="redrive"
+                  label="Re-drive all…"
+                  filter={{ pipeline, code, ...(step === undefined ? {} : { step }), open: true }}
+                />
+              ) : null}
+            </span>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+const COLUMNS: readonly Column<DeadLetterMessage>[] = [
+  {
+    title: 'Execution',
+    width: '10.5rem',
+    cell: ({ execution }) => <ExecutionLink id={execution} />,
+  },
+  { title: 'Pipeline', width: 'minmax(6rem, 1fr)', cell: ({ pipeline }) => pipeline },
+  { title: 'Status', width: '7.5rem', cell: ({ status }) => <Status status={status} /> },
+  { title: 'Cause', width: 'minmax(7rem, 1fr)', cell: ({ code }) => code },
+  {
+    title: 'Reason',
+    width: 'minmax(8rem, 2fr)',
+    cell: ({ reason }) => <span title={reason}>{reason}</span>,
+  },
+  { title: 'Tries', width: '3.5rem', isNumber: true, cell: ({ attempts }) => attempts },
+  { title: 'At', width: '7.5rem', cell: ({ at }) => <Time at={at} /> },
+  {
+    title: 'Driven again',
+    width: '10.5rem',
+    cell: ({ redrivenBy }) => (redrivenBy === undefined ? 'no' : <ExecutionLink id={redrivenBy} />),
+  },
+];
+
+function Letters({ place }: { readonly place: Place }): ReactNode {
+  const filter = Object.fromEntries(
+    ['pipeline', 'code', 'step'].map((name) => [name, place.query.get(name) ?? undefined]),
+  );
+  const isAll = place.query.get('all') === 'true';
+  const path = pathWith('/v1/dead-letters', {
+    ...filter,
+    open: isAll ? undefined : true,
+    limit: 200,
+  });
+  const pages = usePages<DeadLetterMessage>(path);
+  const items = itemsOf(pages);
+  const isFiltered = Object.values(filter).some((each) => each !== undefined);
+  return (
+    <section aria-label="Letters">
+      <header className="section-head">
+        <h2>Letters {isFiltered ? `of ${filter['code'] ?? filter['pipeline']}` : ''}</h2>
+        <label className={isAll ? 'chip chip-on' : 'chip'}>
+          <input
+            type="checkbox"
+            checked={isAll}
+            onChange={() => goWith(place, { all: isAll ? undefined : 'true' })}
+          />
+          also those driven again
+        </label>
+        {isFiltered ? (
+          <button
+            type="button"
+            className="quiet"
+            onClick={() => goWith(place, { pipeline: undefined, code: undefined, step: undefined })}
+          >
+            All causes
+          </button>
+        ) : null}
+      </header>
+      <Shown
+        of={pages}
+        isEmpty={pages.data !== undefined && items.length === 0}
+        empty={<p className="about">None.</p>}
+      >
+        <LongTable
+          label="Dead letters"
+          columns={COLUMNS}
+          items={items}
+          keyOf={({ execution }) => execution}
+          pages={pages}
+        />
+      </Shown>
+    </section>
+  );
+}
+
+const JOB_COLUMNS: readonly Column<JobMessage>[] = [
+  {
+    title: 'Job',
+    width: 'minmax(9rem, 1fr)',
+    cell: ({ id, act, dryRun }) => (
+      <Link to={`/jobs/${id}`}>{dryRun ? `count for ${act}` : act}</Link>
+    ),
+  },
+  {
+    title: 'Status',
+    width: '9rem',
+    cell: ({ status, paused }) => <Status status={status} holds={paused ? ['paused'] : []} />,
+  },
+  { title: 'Items', width: '6rem', isNumber: true, cell: ({ seen }) => countText(seen) },
+  { title: 'By', width: 'minmax(7rem, 1fr)', cell: ({ by }) => by },
+  { title: 'Reason', width: 'minmax(8rem, 2fr)', cell: ({ reason }) => reason },
+  { title: 'At', width: '7.5rem', cell: ({ submittedAt }) => <Time at={submittedAt} /> },
+];
+
+function Jobs(): ReactNode {
+  const { data: caller } = useCaller();
+  const mayOperate = caller?.roles.includes('operate') ?? false;
+  const jobs = useRead<Page<JobMessage>>('/v1/jobs?limit=20', { isEnabled: mayOperate });
+  const items = jobs.data?.items ?? [];
+  if (items.length === 0) return null;
+  return (
+    <section aria-label="Jobs">
+      <h2>Jobs</h2>
+      <Table label="Jobs" columns={JOB_COLUMNS} items={items} keyOf={({ id }) => id} />
+    </section>
+  );
+}

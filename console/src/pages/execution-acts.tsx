@@ -1,0 +1,166 @@
+// What people do to one execution.
+
+import { type ReactNode, useId, useState } from 'react';
+import type { ExecutionInFull } from '../../../src/protocol/messages/execution.ts';
+import { useAct, useCaller } from '../api/reads.ts';
+import { ENDED } from '../model/statuses.ts';
+import { ActButton, Dialog, reasoned } from '../parts/dialog.tsx';
+import { ProblemNote } from '../parts/notes.tsx';
+import { go } from '../router.tsx';
+
+export function ExecutionActs({ execution }: { readonly execution: ExecutionInFull }): ReactNode {
+  const { data: caller } = useCaller();
+  const mayOperate = caller?.roles.includes('operate') ?? false;
+  const mayCancel = mayOperate || (caller?.roles.includes('submit') ?? false);
+  const isEnded = ENDED.has(execution.status);
+  return (
+    <>
+      {mayOperate ? <NoteButton id={execution.id} /> : null}
+      {mayOperate && !isEnded ? <HoldButton execution={execution} /> : null}
+      {mayOperate && !isEnded ? <SignalButton id={execution.id} /> : null}
+      {mayCancel && !isEnded ? <CancelButton id={execution.id} /> : null}
+      {mayOperate && isEnded && execution.status !== 'completed' ? (
+        <RedriveButton id={execution.id} />
+      ) : null}
+    </>
+  );
+}
+
+function HoldButton({ execution }: { readonly execution: ExecutionInFull }): ReactNode {
+  const { id, holds } = execution;
+  const isHeld = holds.includes('paused') || holds.includes('blocked');
+  const verb = isHeld ? 'resume' : 'pause';
+  return (
+    <ActButton
+      label={isHeld ? 'Resume…' : 'Pause…'}
+      ask={{
+        title: isHeld ? 'Resume it' : 'Pause it',
+        sentence: isHeld
+          ? 'It may be claimed again, and goes on where it is.'
+          : 'No worker takes it until it is resumed. One that runs now is asked to let go.',
+        verb: isHeld ? 'Resume' : 'Pause',
+        act: (reason) => ({ path: `/v1/executions/${id}/${verb}`, body: reasoned(reason) }),
+      }}
+    />
+  );
+}
+
+function CancelButton({ id }: { readonly id: string }): ReactNode {
+  return (
+    <ActButton
+      label="Cancel…"
+      className="danger"
+      ask={{
+        title: 'Cancel it',
+        sentence: 'It ends. Steps that say how they are undone are undone, in reverse.',
+        verb: 'Cancel the execution',
+        isDanger: true,
+        act: (reason) => ({ path: `/v1/executions/${id}/cancel`, body: reasoned(reason) }),
+      }}
+    />
+  );
+}
+
+export function RedriveButton({ id }: { readonly id: string }): ReactNode {
+  return (
+    <ActButton
+      label="Re-drive…"
+      className="primary"
+      ask={{
+        title: 'Drive it again',
+        sentence: 'A new execution reuses what was recorded, and goes on at the step that failed.',
+        verb: 'Re-drive',
+        act: (reason) => ({ path: `/v1/executions/${id}/redrive`, body: reasoned(reason) }),
+        after: (answer) => go(`/executions/${(answer as { readonly id: string }).id}`),
+      }}
+    />
+  );
+}
+
+function NoteButton({ id }: { readonly id: string }): ReactNode {
+  return (
+    <ActButton
+      label="Note…"
+      ask={{
+        title: 'Write a note',
+        sentence: 'It is kept with the audit; nothing of the execution changes.',
+        verb: 'Keep the note',
+        needsReason: true,
+        act: (text) => ({ path: `/v1/executions/${id}/notes`, body: { text } }),
+      }}
+    />
+  );
+}
+
+function SignalButton({ id }: { readonly id: string }): ReactNode {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <button type="button" onClick={() => setOpen(true)}>
+        Signal…
+      </button>
+      {isOpen ? <SignalDialog id={id} onClose={() => setOpen(false)} /> : null}
+    </>
+  );
+}
+
+function SignalDialog({
+  id,
+  onClose,
+}: {
+  readonly id: string;
+  readonly onClose: () => void;
+}): ReactNode {
+  const act = useAct();
+  const [name, setName] = useState('');
+  const [text, setText] = useState('');
+  const [problem, setProblem] = useState<Error>();
+  const [nameId, valueId] = [useId(), useId()];
+  const send = (): void => {
+    try {
+      const value = text.trim() === '' ? {} : { value: JSON.parse(text) as unknown };
+      setProblem(undefined);
+      const path = `/v1/executions/${id}/signals`;
+      act.mutate({ path, body: { name, ...value } }, { onSuccess: onClose });
+    } catch (error) {
+      setProblem(error instanceof Error ? error : new Error(String(error)));
+    }
+  };
+  return (
+    <Dialog title="Send a signal" onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          send();
+        }}
+      >
+        <p>A named message to its code, kept until the code asks for it.</p>
+        <label htmlFor={nameId}>Name</label>
+        <input
+          id={nameId}
+          required
+          value={name}
+          onChange={(event) => setName(event.target.value)}
+        />
+        <label htmlFor={valueId}>
+          Value <span className="about">(JSON, if any)</span>
+        </label>
+        <textarea
+          id={valueId}
+          rows={4}
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+        />
+        <ProblemNote error={problem ?? act.error} />
+        <div className="dialog-acts">
+          <button type="button" className="quiet" onClick={onClose}>
+            Leave it
+          </button>
+          <button type="submit" className="primary" disabled={act.isPending}>
+            Send
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

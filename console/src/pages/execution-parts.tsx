@@ -1,0 +1,119 @@
+// Values, relatives and records of one execution.
+
+import type { ReactNode } from 'react';
+import type { ExecutionInFull, ResultMessage } from '../../../src/protocol/messages/execution.ts';
+import type { AuditMessage, RefusedWriteMessage } from '../../../src/protocol/messages/records.ts';
+import { type Page, useRead } from '../api/reads.ts';
+import { JsonView } from '../parts/json.tsx';
+import { ExecutionLink, Fence, Status, Time } from '../parts/marks.tsx';
+import { Empty, Shown } from '../parts/notes.tsx';
+
+export function Values({
+  execution,
+  result,
+}: {
+  readonly execution: ExecutionInFull;
+  readonly result: ResultMessage | undefined;
+}): ReactNode {
+  if (execution.sealed === true) {
+    return (
+      <Empty title="Its values are sealed">
+        <p>They went through a codec that this coordinator does not have.</p>
+      </Empty>
+    );
+  }
+  const shown: readonly (readonly [string, unknown])[] = [
+    ['Input', execution.input ?? null],
+    ...(execution.progress === undefined ? [] : [['Progress', execution.progress] as const]),
+    ...(result?.status === 'completed' ? [['Output', result.output ?? null] as const] : []),
+    ...(result?.failure === undefined ? [] : [['Failure', result.failure] as const]),
+  ];
+  return (
+    <div className="values">
+      {shown.map(([name, value]) => (
+        <section key={name}>
+          <h3>{name}</h3>
+          <JsonView value={value} label={name} />
+        </section>
+      ))}
+    </div>
+  );
+}
+
+interface Child {
+  readonly id: string;
+  readonly pipeline: string;
+  readonly status: string;
+}
+
+export function Related({ execution }: { readonly execution: ExecutionInFull }): ReactNode {
+  const { id, parent, redriveOf, lineage } = execution;
+  const children = useRead<Page<Child>>(`/v1/executions/${id}/children`);
+  const above: readonly (readonly [string, string])[] = [
+    ...(parent === undefined ? [] : [['Spawned by', parent] as const]),
+    ...(redriveOf === undefined ? [] : [['Drives again', redriveOf] as const]),
+    ...(lineage === id ? [] : [['First of its line', lineage] as const]),
+  ];
+  const below = children.data?.items ?? [];
+  return (
+    <Shown
+      of={children}
+      isEmpty={children.data !== undefined && above.length + below.length === 0}
+      empty={<Empty title="It has no relatives" />}
+    >
+      <ul className="relatives">
+        {above.map(([what, other]) => (
+          <li key={what}>
+            <span className="about">{what}</span> <ExecutionLink id={other} />
+          </li>
+        ))}
+        {below.map((child) => (
+          <li key={child.id}>
+            <span className="about">Child</span> <ExecutionLink id={child.id} /> {child.pipeline}{' '}
+            <Status status={child.status} />
+          </li>
+        ))}
+      </ul>
+    </Shown>
+  );
+}
+
+export function Records({ id }: { readonly id: string }): ReactNode {
+  const audit = useRead<Page<AuditMessage>>(`/v1/audit?target=execution&targetId=${id}`);
+  const refused = useRead<Page<RefusedWriteMessage>>(`/v1/refused-writes?execution=${id}`, {
+    everyMs: 3_000,
+  });
+  const acts = audit.data?.items ?? [];
+  const writes = refused.data?.items ?? [];
+  return (
+    <Shown
+      of={audit}
+      isEmpty={audit.data !== undefined && acts.length + writes.length === 0}
+      empty={<Empty title="Nobody did anything to it, and nothing was refused" />}
+    >
+      <ul className="relatives">
+        {writes.map((write) => (
+          <li key={`${write.session}${write.verb}${write.fence}`}>
+            <Time at={write.lastAt} /> <strong className="bad">refused</strong> {write.verb} of{' '}
+            {write.owner} with the old fence <Fence fence={write.fence} isOld />
+            {write.newest === undefined ? null : (
+              <>
+                , the newest is <Fence fence={write.newest} />
+              </>
+            )}{' '}
+            <span className="about">
+              {write.why}
+              {write.count > 1 ? `, ${write.count} times` : ''}
+            </span>
+          </li>
+        ))}
+        {acts.map((act) => (
+          <li key={act.id}>
+            <Time at={act.at} /> <strong>{act.act}</strong> by {act.actor}{' '}
+            <span className="about">{act.reason}</span>
+          </li>
+        ))}
+      </ul>
+    </Shown>
+  );
+}

@@ -1,0 +1,105 @@
+// The timeline: who owned it, above what its code did, above what was undone.
+
+import { type CSSProperties, type ReactNode, useMemo, useState } from 'react';
+import type { HistoryMessage } from '../../../src/protocol/messages/execution.ts';
+import {
+  type Lane,
+  type Span,
+  scaleOf,
+  shownFence,
+  type Timeline,
+  timelineOf,
+} from '../model/timeline.ts';
+import { durationText } from '../model/words.ts';
+import { useNow } from '../parts/marks.tsx';
+
+export function TimelineView({
+  events,
+}: {
+  readonly events: readonly HistoryMessage[];
+}): ReactNode {
+  const now = useNow();
+  const [isCompressed, setCompressed] = useState(true);
+  const timeline = useMemo(() => timelineOf(events, now), [events, now]);
+  const scale = useMemo(() => scaleOf(timeline, isCompressed), [timeline, isCompressed]);
+  return (
+    <section className="card timeline" aria-label="Timeline">
+      <header className="timeline-head">
+        <h2>Timeline</h2>
+        <p className="about">
+          {durationText(timeline.toMs - timeline.fromMs)}
+          {timeline.takeovers.length === 0 ? '' : `, taken over ${timeline.takeovers.length} times`}
+          {timeline.leftOut === 0 ? '' : `, without the oldest ${timeline.leftOut} calls`}
+        </p>
+        <label className="chip">
+          <input
+            type="checkbox"
+            checked={!isCompressed}
+            onChange={(event) => setCompressed(!event.target.checked)}
+          />
+          to scale
+        </label>
+      </header>
+      <ol className="lanes">
+        {timeline.lanes.map((lane) => (
+          <LaneRow key={lane.key} lane={lane} timeline={timeline} scale={scale} />
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+interface LaneProps {
+  readonly lane: Lane;
+  readonly timeline: Timeline;
+  readonly scale: (ms: number) => number;
+}
+
+function LaneRow({ lane, timeline, scale }: LaneProps): ReactNode {
+  return (
+    <li className={`lane lane-${lane.kind}`}>
+      <span className="lane-name" title={lane.key}>
+        {lane.kind === 'undo' ? `↶ ${lane.name}` : lane.name}
+      </span>
+      <span className="lane-track">
+        {lane.spans.map((span) => (
+          <Bar key={`${span.seq}`} span={span} timeline={timeline} scale={scale} />
+        ))}
+        {lane.kind === 'owner'
+          ? timeline.takeovers.map(({ atMs, fence }) => (
+              <span
+                key={fence}
+                className="takeover"
+                style={{ insetInlineStart: percent(scale(atMs)) }}
+                title={`Taken over: from here on fence ${shownFence(fence)} owns it, and what its predecessor writes is refused.`}
+              />
+            ))
+          : null}
+      </span>
+    </li>
+  );
+}
+
+function Bar({
+  span,
+  timeline,
+  scale,
+}: Omit<LaneProps, 'lane'> & { readonly span: Span }): ReactNode {
+  const from = scale(span.fromMs);
+  const to = scale(span.toMs ?? timeline.toMs);
+  const style: CSSProperties = {
+    insetInlineStart: percent(from),
+    width: `max(5px, ${percent(Math.max(0, to - from))})`,
+  };
+  const took = durationText((span.toMs ?? timeline.toMs) - span.fromMs);
+  const text = `${span.label}, ${took}${span.toMs === undefined ? ' so far' : ''}`;
+  return (
+    <span className={`bar bar-${span.spent}`} style={style} title={text}>
+      <span className="hidden">{text}</span>
+    </span>
+  );
+}
+
+function percent(part: number): string {
+  return `${(part * 100).toFixed(3)}%`;
+}

@@ -1,0 +1,164 @@
+// One execution: why it is where it is, what happened to it, what can be done.
+
+import { type ReactNode, useEffect, useState } from 'react';
+import type {
+  ExecutionInFull,
+  HistoryMessage,
+  ResultMessage,
+} from '../../../src/protocol/messages/execution.ts';
+import { useHistory } from '../api/history.ts';
+import { useRead } from '../api/reads.ts';
+import { ENDED } from '../model/statuses.ts';
+import { countText, durationText } from '../model/words.ts';
+import { Copy, Fence, Said, Status, Time } from '../parts/marks.tsx';
+import { PageHead, ProblemNote, Shown } from '../parts/notes.tsx';
+import { Link } from '../router.tsx';
+import { ExecutionActs } from './execution-acts.tsx';
+import { HistoryTable } from './execution-history.tsx';
+import { Records, Related, Values } from './execution-parts.tsx';
+import { TimelineView } from './execution-timeline.tsx';
+
+export interface Explained {
+  readonly code: string;
+  readonly sentence: string;
+  readonly advice?: string;
+  readonly until?: string;
+}
+
+const LOOK_MS = 1_500;
+
+export function ExecutionPage({ id }: { readonly id: string }): ReactNode {
+  // Steps are not told of, only what may have become ready or may have ended.
+  const [everyMs, setEveryMs] = useState<number | false>(LOOK_MS);
+  const read = useRead<ExecutionInFull>(
+    `/v1/executions/${id}`,
+    everyMs === false ? {} : { everyMs },
+  );
+  const explained = useRead<Explained>(`/v1/executions/${id}/explain`, { everyMs: 5_000 });
+  const history = useHistory(id, everyMs);
+  const { data: execution } = read;
+  const isEnded = execution !== undefined && ENDED.has(execution.status);
+  useEffect(() => setEveryMs(isEnded ? false : LOOK_MS), [isEnded]);
+  return (
+    <Shown of={read}>
+      {execution === undefined ? null : (
+        <>
+          <p className="crumb">
+            <Link to="/executions">Executions</Link> / <span className="mono">{id}</span>
+          </p>
+          <PageHead
+            title={execution.pipeline}
+            about={<Status status={execution.status} holds={execution.holds} />}
+          >
+            <ExecutionActs execution={execution} />
+          </PageHead>
+          <Why explained={explained.data} error={explained.error} />
+          <Facts execution={execution} />
+          <TimelineView events={history.events} />
+          <Parts execution={execution} events={history.events} isWhole={history.isWhole} />
+        </>
+      )}
+    </Shown>
+  );
+}
+
+function Why({
+  explained,
+  error,
+}: {
+  readonly explained: Explained | undefined;
+  readonly error: unknown;
+}): ReactNode {
+  if (explained === undefined)
+    return error === null ? <p className="why"> </p> : <ProblemNote error={error} />;
+  return (
+    <p className={`why why-${explained.code}`} role="status">
+      <strong>
+        <Said text={explained.sentence} />
+      </strong>{' '}
+      {explained.advice}
+    </p>
+  );
+}
+
+function Facts({ execution }: { readonly execution: ExecutionInFull }): ReactNode {
+  const { submittedAt, submittedBy, endedAt, deadlineAt, fence, key, lane, template } = execution;
+  const took = endedAt === undefined ? undefined : Date.parse(endedAt) - Date.parse(submittedAt);
+  const facts: readonly (readonly [string, ReactNode])[] = [
+    ['Submitted', <Time key="at" at={submittedAt} />],
+    ...(submittedBy === undefined ? [] : [['By', submittedBy] as const]),
+    ...(took === undefined ? [] : [['Took', durationText(took)] as const]),
+    ...(fence === undefined ? [] : [['Fence', <Fence key="fence" fence={fence} />] as const]),
+    ['Lane', lane],
+    ...(key === undefined ? [] : [['Key', key] as const]),
+    ...(template === undefined
+      ? []
+      : [['Template', `${template.id} v${template.version}`] as const]),
+    ...(deadlineAt === undefined
+      ? []
+      : [['Deadline', <Time key="due" at={deadlineAt} />] as const]),
+    ...(execution.tags.length === 0 ? [] : [['Tags', execution.tags.join(', ')] as const]),
+    ...Object.entries(execution.attributes).map(([name, value]) => [name, String(value)] as const),
+  ];
+  return (
+    <dl className="facts">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+      <div className="facts-copy">
+        <dt className="hidden">Id</dt>
+        <dd>
+          <Copy text={execution.id} what="id" />
+        </dd>
+      </div>
+    </dl>
+  );
+}
+
+const TABS = ['History', 'Values', 'Related', 'On record'] as const;
+
+function Parts({
+  execution,
+  events,
+  isWhole,
+}: {
+  readonly execution: ExecutionInFull;
+  readonly events: readonly HistoryMessage[];
+  readonly isWhole: boolean;
+}): ReactNode {
+  const [tab, setTab] = useState<(typeof TABS)[number]>('History');
+  const isEnded = ENDED.has(execution.status);
+  const result = useRead<ResultMessage>(`/v1/executions/${execution.id}/result`, {
+    isEnabled: isEnded,
+  });
+  return (
+    <section className="card">
+      <div className="tabs" role="tablist" aria-label="Parts of the execution">
+        {TABS.map((name) => (
+          <button
+            key={name}
+            type="button"
+            role="tab"
+            aria-selected={name === tab}
+            onClick={() => setTab(name)}
+          >
+            {name}
+            {name === 'History' ? (
+              <span className="count">
+                {countText(events.length)}
+                {isWhole ? '' : '…'}
+              </span>
+            ) : null}
+          </button>
+        ))}
+      </div>
+      {tab === 'History' ? <HistoryTable events={events} /> : null}
+      {tab === 'Values' ? <Values execution={execution} result={result.data} /> : null}
+      {tab === 'Related' ? <Related execution={execution} /> : null}
+      {tab === 'On record' ? <Records id={execution.id} /> : null}
+    </section>
+  );
+}

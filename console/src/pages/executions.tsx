@@ -1,0 +1,127 @@
+// Executions: a live list of any length, filtered by what is in the address.
+
+import { type ReactNode, useState } from 'react';
+import type { ExecutionMessage } from '../../../src/protocol/messages/execution.ts';
+import { pathWith } from '../api/call.ts';
+import { itemsOf, useCaller, usePages } from '../api/reads.ts';
+import { OPEN } from '../model/statuses.ts';
+import { durationText, plural } from '../model/words.ts';
+import { BulkButton } from '../parts/bulk.tsx';
+import { ExecutionLink, Fence, Status, Time } from '../parts/marks.tsx';
+import { Empty, PageHead, Shown } from '../parts/notes.tsx';
+import { type Column, LongTable } from '../parts/table.tsx';
+import { type Place, usePlace } from '../router.tsx';
+import { Filters } from './execution-filters.tsx';
+
+const COLUMNS: readonly Column<ExecutionMessage>[] = [
+  { title: 'Execution', width: '10.5rem', cell: ({ id }) => <ExecutionLink id={id} /> },
+  {
+    title: 'Pipeline',
+    width: 'minmax(9rem, 1.2fr)',
+    cell: ({ pipeline }) => <span title={pipeline}>{pipeline}</span>,
+  },
+  {
+    title: 'Status',
+    width: 'minmax(9rem, 1fr)',
+    cell: ({ status, holds, compensating }) => (
+      <Status
+        status={status}
+        holds={compensating && status !== 'compensated' ? [...holds, 'undoing'] : holds}
+      />
+    ),
+  },
+  { title: 'Submitted', width: '7.5rem', cell: ({ submittedAt }) => <Time at={submittedAt} /> },
+  { title: 'Took', width: '5.5rem', isNumber: true, cell: (each) => tookText(each) },
+  {
+    title: 'Fence',
+    width: '6rem',
+    cell: ({ fence }) => (fence === undefined ? '' : <Fence fence={fence} />),
+  },
+  { title: 'Key', width: 'minmax(6rem, 1fr)', cell: ({ key }) => key ?? '' },
+  { title: 'Tags', width: 'minmax(6rem, 1fr)', cell: ({ tags }) => tags.join(', ') },
+];
+
+function tookText({ submittedAt, endedAt }: ExecutionMessage): string {
+  return endedAt === undefined ? '' : durationText(Date.parse(endedAt) - Date.parse(submittedAt));
+}
+
+const NAMES = ['status', 'pipeline', 'tag', 'hold', 'attribute', 'equals'] as const;
+
+export function listPath({ query }: Place): string {
+  const given = NAMES.map((name) => [name, query.getAll(name)] as const);
+  return pathWith('/v1/executions', { ...Object.fromEntries(given), limit: 200 });
+}
+
+export function ExecutionsPage(): ReactNode {
+  const place = usePlace();
+  const pages = usePages<ExecutionMessage>(listPath(place), { everyMs: 3_000 });
+  const items = itemsOf(pages);
+  const isFiltered = NAMES.some((name) => place.query.has(name));
+  const more = pages.hasNextPage ? ' and more' : '';
+  return (
+    <>
+      <PageHead
+        title="Executions"
+        about={
+          pages.data === undefined
+            ? ' '
+            : `${plural(items.length, 'execution')}${more}, newest first`
+        }
+      >
+        <BulkOfList place={place} />
+      </PageHead>
+      <Filters place={place} />
+      <Shown
+        of={pages}
+        isEmpty={pages.data !== undefined && items.length === 0}
+        empty={isFiltered ? <NothingFits /> : <NothingYet />}
+      >
+        <LongTable
+          label="Executions"
+          columns={COLUMNS}
+          items={items}
+          keyOf={({ id }) => id}
+          pages={pages}
+        />
+      </Shown>
+    </>
+  );
+}
+
+/** What the list is filtered by, if a job can do the same. */
+function BulkOfList({ place }: { readonly place: Place }): ReactNode {
+  const { data: caller } = useCaller();
+  const [status, ...others] = place.query.getAll('status');
+  const [pipeline, tag] = [place.query.get('pipeline'), place.query.get('tag')];
+  const isPlain = ['hold', 'attribute', 'equals'].every((name) => !place.query.has(name));
+  if (!caller?.roles.includes('operate') || !isPlain || others.length > 0) return null;
+  const filter = { ...(pipeline && { pipeline }), ...(tag && { tag }) };
+  if (status === 'failed' || status === 'quarantined') {
+    const { tag: _, ...fits } = filter;
+    return <BulkButton act="redrive" filter={{ ...fits, open: true }} label="Re-drive all…" />;
+  }
+  if (status === undefined ? Object.keys(filter).length === 0 : !OPEN.has(status)) return null;
+  const fits = { ...filter, ...(status === undefined ? {} : { status }) };
+  return <BulkButton act="cancel" filter={fits} label="Cancel all…" />;
+}
+
+function NothingFits(): ReactNode {
+  return (
+    <Empty title="Nothing fits this filter">
+      <p>Take a part of it away, or search for another pipeline, tag or id.</p>
+    </Empty>
+  );
+}
+
+function NothingYet(): ReactNode {
+  const [url] = useState(() => window.location.origin);
+  return (
+    <Empty title="Nothing was submitted yet">
+      <p>From a terminal:</p>
+      <pre>
+        holdfast submit restaurant-order '{'{"dish":"soup","guest":"ann"}'}' --url {url}
+      </pre>
+      <p>It appears here by itself.</p>
+    </Empty>
+  );
+}

@@ -1,0 +1,209 @@
+// What nothing but a person can move: compensations that failed for good, and code that no longer fits.
+
+import { type ReactNode, useId, useState } from 'react';
+import type { ExecutionMessage } from '../../../src/protocol/messages/execution.ts';
+import { itemsOf, useAct, useCaller, usePages } from '../api/reads.ts';
+import { plural } from '../model/words.ts';
+import { ActButton, Dialog, reasoned } from '../parts/dialog.tsx';
+import { ExecutionLink, Time } from '../parts/marks.tsx';
+import { Empty, PageHead, ProblemNote, Shown } from '../parts/notes.tsx';
+import { go } from '../router.tsx';
+
+export function QuarantinePage(): ReactNode {
+  const quarantined = usePages<ExecutionMessage>('/v1/executions?status=quarantined&limit=100');
+  const blocked = usePages<ExecutionMessage>('/v1/executions?hold=blocked&limit=100');
+  const undoing = usePages<ExecutionMessage>('/v1/executions?status=waiting&limit=200');
+  const [parked, held] = [itemsOf(quarantined), itemsOf(blocked)];
+  const slow = itemsOf(undoing).filter(({ compensating }) => compensating);
+  const isNothing = parked.length + held.length + slow.length === 0;
+  return (
+    <>
+      <PageHead title="Quarantine" about="What only a person can move" />
+      <Shown
+        of={quarantined}
+        isEmpty={quarantined.data !== undefined && blocked.data !== undefined && isNothing}
+        empty={<NothingHere />}
+      >
+        <Group
+          title="Quarantined"
+          about="Undoing failed for good. Look at what is left, put it right by hand, and drive it again."
+          items={parked}
+          acts={(id) => <QuarantinedActs id={id} />}
+        />
+        <Group
+          title="Blocked"
+          about="The code no longer asks for what history has. Deploy code that fits, and resume."
+          items={held}
+          acts={(id) => <ResumeButton id={id} />}
+        />
+        <Group
+          title="Undoing, and waiting"
+          about="A compensation failed and is tried again later. Try it now, or leave it out for a reason."
+          items={slow}
+          acts={(id) => <UndoActs id={id} />}
+        />
+      </Shown>
+    </>
+  );
+}
+
+function NothingHere(): ReactNode {
+  return (
+    <Empty title="Nothing is stuck">
+      <p>
+        Here is what cannot go on by itself: failed compensations, and code that has changed under
+        an open execution.
+      </p>
+    </Empty>
+  );
+}
+
+function Group({
+  title,
+  about,
+  items,
+  acts,
+}: {
+  readonly title: string;
+  readonly about: string;
+  readonly items: readonly ExecutionMessage[];
+  readonly acts: (id: string) => ReactNode;
+}): ReactNode {
+  const { data: caller } = useCaller();
+  if (items.length === 0) return null;
+  return (
+    <section aria-label={title}>
+      <h2>{title}</h2>
+      <p className="about">
+        {plural(items.length, 'execution')}. {about}
+      </p>
+      <ul className="causes">
+        {items.map(({ id, pipeline, submittedAt }) => (
+          <li key={id} className="card cause">
+            <ExecutionLink id={id} />
+            <span>{pipeline}</span>
+            <Time at={submittedAt} />
+            <span className="acts">{caller?.roles.includes('operate') ? acts(id) : null}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function ResumeButton({ id }: { readonly id: string }): ReactNode {
+  return (
+    <ActButton
+      label="Resume…"
+      ask={{
+        title: 'Resume it',
+        sentence:
+          'It is claimed again, with the code that is deployed now. If that does not fit either, it is back here.',
+        verb: 'Resume',
+        act: (reason) => ({ path: `/v1/executions/${id}/resume`, body: reasoned(reason) }),
+      }}
+    />
+  );
+}
+
+function QuarantinedActs({ id }: { readonly id: string }): ReactNode {
+  const drive = (mode: 'forward' | 'compensate') => ({
+    act: (reason: string) => ({
+      path: `/v1/executions/${id}/redrive`,
+      body: { mode, ...reasoned(reason) },
+    }),
+    after: (answer: unknown) => go(`/executions/${(answer as { readonly id: string }).id}`),
+  });
+  return (
+    <>
+      <ActButton
+        label="Undo the rest…"
+        ask={{
+          title: 'Undo the rest',
+          sentence: 'A new execution undoes what this one could not.',
+          verb: 'Undo',
+          ...drive('compensate'),
+        }}
+      />
+      <ActButton
+        label="Go on…"
+        ask={{
+          title: 'Go on instead',
+          sentence: 'A new execution goes on where this one went wrong.',
+          verb: 'Go on',
+          ...drive('forward'),
+        }}
+      />
+    </>
+  );
+}
+
+function UndoActs({ id }: { readonly id: string }): ReactNode {
+  const [verb, setVerb] = useState<'retry' | 'skip'>();
+  return (
+    <>
+      <button type="button" onClick={() => setVerb('retry')}>
+        Try now…
+      </button>
+      <button type="button" onClick={() => setVerb('skip')}>
+        Leave out…
+      </button>
+      {verb === undefined ? null : (
+        <UndoDialog id={id} verb={verb} onClose={() => setVerb(undefined)} />
+      )}
+    </>
+  );
+}
+
+function UndoDialog({
+  id,
+  verb,
+  onClose,
+}: {
+  readonly id: string;
+  readonly verb: 'retry' | 'skip';
+  readonly onClose: () => void;
+}): ReactNode {
+  const act = useAct();
+  const [step, setStep] = useState('');
+  const [reason, setReason] = useState('');
+  const [stepId, reasonId] = [useId(), useId()];
+  return (
+    <Dialog
+      title={verb === 'retry' ? 'Try a compensation now' : 'Leave a compensation out'}
+      onClose={onClose}
+    >
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          const path = `/v1/executions/${id}/${verb}-compensation`;
+          act.mutate({ path, body: { step, ...reasoned(reason) } }, { onSuccess: onClose });
+        }}
+      >
+        <label htmlFor={stepId}>Name of the step</label>
+        <input
+          id={stepId}
+          required
+          value={step}
+          onChange={(event) => setStep(event.target.value)}
+        />
+        <label htmlFor={reasonId}>Reason</label>
+        <input
+          id={reasonId}
+          required={verb === 'skip'}
+          value={reason}
+          onChange={(event) => setReason(event.target.value)}
+        />
+        <ProblemNote error={act.error} />
+        <div className="dialog-acts">
+          <button type="button" className="quiet" onClick={onClose}>
+            Leave it
+          </button>
+          <button type="submit" className="primary" disabled={act.isPending}>
+            {verb === 'retry' ? 'Try it' : 'Leave it out'}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

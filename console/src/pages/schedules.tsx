@@ -1,0 +1,102 @@
+// What is submitted by itself, and when next.
+
+import type { ReactNode } from 'react';
+import type { ScheduleMessage } from '../../../src/protocol/messages/plans.ts';
+import { itemsOf, useCaller, usePages } from '../api/reads.ts';
+import { durationText, plural } from '../model/words.ts';
+import { ActButton } from '../parts/dialog.tsx';
+import { ExecutionLink, Status, Time, Until } from '../parts/marks.tsx';
+import { Empty, PageHead, Shown } from '../parts/notes.tsx';
+
+export function SchedulesPage(): ReactNode {
+  const pages = usePages<ScheduleMessage>('/v1/schedules?limit=100', { everyMs: 10_000 });
+  const items = itemsOf(pages);
+  return (
+    <>
+      <PageHead title="Schedules" about={plural(items.length, 'schedule')} />
+      <Shown
+        of={pages}
+        isEmpty={pages.data !== undefined && items.length === 0}
+        empty={<NoSchedules />}
+      >
+        <ul className="causes">
+          {items.map((each) => (
+            <ScheduleCard key={each.id} schedule={each} />
+          ))}
+        </ul>
+        {pages.hasNextPage ? (
+          <button type="button" onClick={() => void pages.fetchNextPage()}>
+            Show more
+          </button>
+        ) : null}
+      </Shown>
+    </>
+  );
+}
+
+function NoSchedules(): ReactNode {
+  return (
+    <Empty title="Nothing is scheduled">
+      <p>
+        A schedule submits a pipeline every so often, or by cron in a time zone: put one with{' '}
+        <code>client.schedules.put('nightly', {"{ cron: '0 3 * * *', pipeline: 'report' }"})</code>.
+      </p>
+    </Empty>
+  );
+}
+
+function ScheduleCard({ schedule }: { readonly schedule: ScheduleMessage }): ReactNode {
+  const { data: caller } = useCaller();
+  const { id, when, target, paused, nextTimes, firedAt, lastExecution, overlap, catchUp } =
+    schedule;
+  const mayOperate = caller?.roles.includes('operate') ?? false;
+  const [next] = nextTimes;
+  return (
+    <li className="card cause">
+      <strong>{id}</strong>
+      <span className="mono">
+        {'every' in when ? `every ${durationText(when.every)}` : `${when.cron} (${when.timeZone})`}
+      </span>
+      <span>{'pipeline' in target ? target.pipeline : `template ${target.template}`}</span>
+      {paused ? <Status status="paused" /> : null}
+      <span>{next === undefined ? 'not before it is resumed' : <Until at={next} />}</span>
+      <span className="about">
+        {firedAt === undefined ? (
+          'never fired'
+        ) : (
+          <>
+            fired <Time at={firedAt} />
+          </>
+        )}{' '}
+        · overlap {overlap} · catch up {catchUp}
+      </span>
+      {lastExecution === undefined ? null : <ExecutionLink id={lastExecution} />}
+      <span className="acts">
+        {mayOperate ? <PauseSchedule id={id} isPaused={paused} /> : null}
+      </span>
+    </li>
+  );
+}
+
+function PauseSchedule({
+  id,
+  isPaused,
+}: {
+  readonly id: string;
+  readonly isPaused: boolean;
+}): ReactNode {
+  const verb = isPaused ? 'resume' : 'pause';
+  return (
+    <ActButton
+      label={isPaused ? 'Resume…' : 'Pause…'}
+      ask={{
+        title: `${isPaused ? 'Resume' : 'Pause'} ${id}`,
+        sentence: isPaused
+          ? 'It fires again at its times.'
+          : 'It does not fire until it is resumed.',
+        verb: isPaused ? 'Resume' : 'Pause',
+        act: () => ({ path: `/v1/schedules/${encodeURIComponent(id)}/${verb}` }),
+      }}
+    />
+  );
+}

@@ -1,0 +1,50 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { type ReactNode, useId, useState } from 'react';
+import { chooseProject } from '../api/call.ts';
+import { useAct } from '../api/reads.ts';
+import { Mark } from '../nav.tsx';
+import { ProblemNote } from '../parts/notes.tsx';
+
+export function SignIn({ problem }: { readonly problem?: Error | null }): ReactNode {
+  const [key, setKey] = useState('');
+  const id = useId();
+  const act = useAct();
+  const client = useQueryClient();
+  return (
+    <main className="alone">
+      <form
+        className="card sign-in"
+        onSubmit={(event) => {
+          event.preventDefault();
+          chooseProject(undefined);
+          act.mutate(
+            { path: '/v1/sign-in', key: key.trim() },
+            { onSuccess: () => client.resetQueries() },
+          );
+        }}
+      >
+        <h1 className="brand">
+          <Mark /> holdfast
+        </h1>
+        <label htmlFor={id}>Access key</label>
+        <input
+          id={id}
+          type="password"
+          autoComplete="current-password"
+          placeholder="hf_…"
+          required
+          value={key}
+          onChange={(event) => setKey(event.target.value)}
+        />
+        <p className="about">
+          The first start of the coordinator printed one; an admin makes others. It is kept in a
+          cookie that scripts cannot read, until you sign out or close the browser.
+        </p>
+        <ProblemNote error={act.error ?? problem} />
+        <button type="submit" className="primary" disabled={act.isPending}>
+          Sign in
+        </button>
+      </form>
+    </main>
+  );
+}

@@ -1,0 +1,288 @@
+// Sessions with the time they have left, what they hold, and the writes that were refused to those whose time was over.
+
+import { type ReactNode, useState } from 'react';
+import type {
+  ListedLeaseMessage,
+  SessionMessage,
+} from '../../../src/protocol/messages/operations.ts';
+import type { RefusedWriteMessage } from '../../../src/protocol/messages/records.ts';
+import { pathWith } from '../api/call.ts';
+import { itemsOf, type Page, useCaller, usePages, useRead } from '../api/reads.ts';
+import { durationText, plural } from '../model/words.ts';
+import { ActButton } from '../parts/dialog.tsx';
+import { ExecutionLink, Fence, Status, Time, useNow } from '../parts/marks.tsx';
+import { Empty, PageHead, Shown } from '../parts/notes.tsx';
+import { type Column, LongTable, Table } from '../parts/table.tsx';
+
+const LOOK_MS = 1_000;
+
+export function WorkersPage(): ReactNode {
+  return (
+    <>
+      <PageHead title="Leases and workers" about="One heartbeat for everything a session holds" />
+      <Sessions />
+      <RefusedWrites />
+      <Leases />
+    </>
+  );
+}
+
+function Sessions(): ReactNode {
+  const { data: caller } = useCaller();
+  const read = useRead<Page<SessionMessage>>('/v1/sessions?limit=200', { everyMs: LOOK_MS });
+  const items = read.data?.items ?? [];
+  const mayEnd = caller?.roles.includes('admin') ?? false;
+  const now = useNow(200);
+  const readAt = read.dataUpdatedAt;
+  return (
+    <section aria-label="Sessions">
+      <h2>Sessions</h2>
+      <Shown
+        of={read}
+        isEmpty={read.data !== undefined && items.length === 0}
+        empty={<NoWorkers />}
+      >
+        <ul className="sessions">
+          {items.map((session) => (
+            <SessionCard
+              key={session.id}
+              session={session}
+              sinceMs={Math.max(0, now - readAt)}
+              mayEnd={mayEnd}
+            />
+          ))}
+        </ul>
+      </Shown>
+    </section>
+  );
+}
+
+function NoWorkers(): ReactNode {
+  return (
+    <Empty title="No session is open">
+      <p>
+        A worker opens one: <code>openWorker({'{ url, key, pipelines }'})</code> in your code, or{' '}
+        <code>holdfast dev</code>.
+      </p>
+    </Empty>
+  );
+}
+
+function SessionCard({
+  session,
+  sinceMs,
+  mayEnd,
+}: {
+  readonly session: SessionMessage;
+  readonly sinceMs: number;
+  readonly mayEnd: boolean;
+}): ReactNode {
+  const { id, owner, state, ttlMs, graceMs, slackMs, beatAt, pipelines, project } = session;
+  const left = slackMs - sinceMs;
+  const part = Math.max(0, Math.min(1, left / Math.max(1, ttlMs - graceMs)));
+  return (
+    <li className={`card session session-${state}`}>
+      <div className="session-head">
+        <strong title={id}>{owner}</strong>
+        <Status status={state} />
+      </div>
+      <div className="slack" title="How long it may act without another heartbeat">
+        <span
+          className={part < 0.25 ? 'slack-bar slack-low' : 'slack-bar'}
+          style={{ width: `${part * 100}%` }}
+        />
+      </div>
+      <p className="about">
+        {left > 0 ? `${durationText(left)} of slack` : `out of time since ${durationText(-left)}`},
+        ttl {durationText(ttlMs)}, last beat <Time at={beatAt} />
+      </p>
+      <p className="about">
+        {project === undefined ? 'embedded' : project}
+        {pipelines === undefined ? '' : ` · ${pipelines.join(', ')}`}
+      </p>
+      {mayEnd && state !== 'ended' ? <EndButton id={id} owner={owner} /> : null}
+    </li>
+  );
+}
+
+function EndButton({ id, owner }: { readonly id: string; readonly owner: string }): ReactNode {
+  return (
+    <ActButton
+      label="End it…"
+      className="quiet"
+      ask={{
+        title: `End the session of ${owner}`,
+        sentence: 'What it holds is free for others at once. What it still writes is refused.',
+        verb: 'End the session',
+        isDanger: true,
+        needsReason: true,
+        act: (reason) => ({ path: `/v1/sessions/${id}/end`, body: { reason } }),
+      }}
+    />
+  );
+}
+
+const REFUSED: readonly Column<RefusedWriteMessage>[] = [
+  { title: 'Last', width: '7.5rem', cell: ({ lastAt }) => <Time at={lastAt} /> },
+  { title: 'Who wrote', width: 'minmax(7rem, 1fr)', cell: ({ owner }) => owner },
+  { title: 'What', width: '6rem', cell: ({ verb }) => verb },
+  { title: 'With', width: '6rem', cell: ({ fence }) => <Fence fence={fence} isOld /> },
+  {
+    title: 'Newest',
+    width: '6rem',
+    cell: ({ newest }) => (newest === undefined ? '' : <Fence fence={newest} />),
+  },
+  { title: 'Why', width: 'minmax(7rem, 1fr)', cell: ({ why }) => why },
+  { title: 'Times', width: '4rem', isNumber: true, cell: ({ count }) => count },
+  {
+    title: 'Execution',
+    width: '10.5rem',
+    cell: ({ execution }) => <ExecutionLink id={execution} />,
+  },
+];
+
+function RefusedWrites(): ReactNode {
+  const read = useRead<Page<RefusedWriteMessage>>('/v1/refused-writes?limit=50', {
+    everyMs: 2_000,
+  });
+  const items = read.data?.items ?? [];
+  return (
+    <section aria-label="Refused writes">
+      <h2>Refused writes</h2>
+      <Shown
+        of={read}
+        isEmpty={read.data !== undefined && items.length === 0}
+        empty={
+          <p className="about">
+            None. A worker that was frozen or cut off, and writes after somebody has taken over, is
+            shown here with its old fence.
+          </p>
+        }
+      >
+        <p className="about">
+          {plural(items.length, 'kind')} of late writes, none of which did any harm
+        </p>
+        <Table
+          label="Refused writes"
+          columns={REFUSED}
+          items={items}
+          keyOf={({ execution, session, verb, fence }) => `${execution}${session}${verb}${fence}`}
+        />
+      </Shown>
+    </section>
+  );
+}
+
+function Leases(): ReactNode {
+  const { data: caller } = useCaller();
+  const [prefix, setPrefix] = useState('');
+  const [asked, setAsked] = useState('');
+  const pages = usePages<ListedLeaseMessage>(
+    pathWith('/v1/leases', { prefix: asked, limit: 200 }),
+    {
+      everyMs: 2_000,
+    },
+  );
+  const items = itemsOf(pages);
+  if (caller?.isOfAll !== true) return null;
+  const mayAct = caller.roles.includes('admin');
+  const columns = mayAct ? [...LEASES, ACTS] : LEASES;
+  return (
+    <section aria-label="Leases">
+      <header className="section-head">
+        <h2>Leases</h2>
+        <form
+          className="search"
+          onSubmit={(event) => {
+            event.preventDefault();
+            setAsked(prefix.trim());
+          }}
+        >
+          <input
+            aria-label="Prefix of the key"
+            placeholder="prefix of the key"
+            value={prefix}
+            onChange={(event) => setPrefix(event.target.value)}
+          />
+          <button type="submit">Look</button>
+        </form>
+      </header>
+      <Shown
+        of={pages}
+        isEmpty={pages.data !== undefined && items.length === 0}
+        empty={
+          <p className="about">
+            No key was ever granted here. The lease library grants them:
+            session.acquire('invoice/7').
+          </p>
+        }
+      >
+        <LongTable
+          label="Leases"
+          columns={columns}
+          items={items}
+          keyOf={({ key }) => key}
+          pages={pages}
+        />
+      </Shown>
+    </section>
+  );
+}
+
+const LEASES: readonly Column<ListedLeaseMessage>[] = [
+  { title: 'Key', width: 'minmax(10rem, 2fr)', cell: ({ key }) => <span title={key}>{key}</span> },
+  { title: 'State', width: '7rem', cell: ({ state }) => <Status status={state} /> },
+  { title: 'Fence', width: '7rem', cell: ({ fence }) => <Fence fence={fence} /> },
+  { title: 'Holder', width: 'minmax(7rem, 1fr)', cell: ({ owner }) => owner },
+  { title: 'Since', width: '7.5rem', cell: ({ since }) => <Time at={since} /> },
+];
+
+const ACTS: Column<ListedLeaseMessage> = {
+  title: 'Acts',
+  width: '12rem',
+  cell: ({ key, fence, state }) =>
+    state === 'held' || state === 'draining' ? <LeaseActs leaseKey={key} fence={fence} /> : '',
+};
+
+const DRAIN_MS = 60_000;
+
+function LeaseActs({
+  leaseKey,
+  fence,
+}: {
+  readonly leaseKey: string;
+  readonly fence: number;
+}): ReactNode {
+  const path = `/v1/leases/${encodeURIComponent(leaseKey)}`;
+  return (
+    <span className="acts">
+      <ActButton
+        label="Drain…"
+        className="quiet"
+        ask={{
+          title: `Drain ${leaseKey}`,
+          sentence: 'Its holder is asked to stop within a minute. Then it is free for others.',
+          verb: 'Drain',
+          needsReason: true,
+          act: (reason) => ({
+            path: `${path}/drain`,
+            body: { fence, reason, deadlineMs: DRAIN_MS },
+          }),
+        }}
+      />
+      <ActButton
+        label="Revoke…"
+        className="quiet"
+        ask={{
+          title: `Revoke ${leaseKey}`,
+          sentence:
+            'The term ends now. Its holder learns of it with its next heartbeat, and what it writes until then is refused.',
+          verb: 'Revoke',
+          isDanger: true,
+          needsReason: true,
+          act: (reason) => ({ path: `${path}/revoke`, body: { fence, reason } }),
+        }}
+      />
+    </span>
+  );
+}

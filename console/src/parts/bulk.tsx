@@ -1,0 +1,126 @@
+// An act on many: counted first, done by a job that can be watched and stopped.
+
+import { type ReactNode, useId, useState } from 'react';
+import type { JobMessage } from '../../../src/protocol/messages/repair.ts';
+import { useAct, useRead } from '../api/reads.ts';
+import { plural } from '../model/words.ts';
+import { go } from '../router.tsx';
+import { Dialog, reasoned } from './dialog.tsx';
+import { ProblemNote } from './notes.tsx';
+
+interface Bulk {
+  readonly act: 'redrive' | 'cancel';
+  readonly filter: Readonly<Record<string, string | boolean>>;
+}
+
+const WORDS = {
+  redrive: { title: 'Re-drive many', verb: 'Re-drive', what: 'dead letter' },
+  cancel: { title: 'Cancel many', verb: 'Cancel', what: 'open execution' },
+} as const;
+
+export function BulkButton({ label, ...bulk }: Bulk & { readonly label: string }): ReactNode {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <button type="button" onClick={() => setOpen(true)}>
+        {label}
+      </button>
+      {isOpen ? <BulkDialog {...bulk} onClose={() => setOpen(false)} /> : null}
+    </>
+  );
+}
+
+function BulkDialog({ act, filter, onClose }: Bulk & { readonly onClose: () => void }): ReactNode {
+  const { title, verb } = WORDS[act];
+  const [reason, setReason] = useState('');
+  const [perSecond, setPerSecond] = useState('');
+  const [preview, setPreview] = useState<string>();
+  const count = useAct<{ readonly id: string }>();
+  const start = useAct<{ readonly id: string }>();
+  const [reasonId, paceId] = [useId(), useId()];
+  const path = `/v1/jobs/${act}`;
+  const pace = perSecond === '' ? {} : { perSecond: Number(perSecond) };
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          const body = { filter, ...pace, ...reasoned(reason) };
+          start.mutate({ path, body }, { onSuccess: ({ id }) => go(`/jobs/${id}`) });
+        }}
+      >
+        <p>{sentenceOf(act, filter)}</p>
+        <Preview act={act} job={preview} />
+        <label htmlFor={reasonId}>
+          Reason <span className="about">(kept in the audit)</span>
+        </label>
+        <input id={reasonId} value={reason} onChange={(event) => setReason(event.target.value)} />
+        <label htmlFor={paceId}>
+          At most so many in a second <span className="about">(as fast as it can without)</span>
+        </label>
+        <input
+          id={paceId}
+          type="number"
+          min={1}
+          max={1_000_000}
+          value={perSecond}
+          onChange={(event) => setPerSecond(event.target.value)}
+        />
+        <ProblemNote error={count.error ?? start.error} />
+        <div className="dialog-acts">
+          <button type="button" className="quiet" onClick={onClose}>
+            Leave it
+          </button>
+          <button
+            type="button"
+            disabled={count.isPending}
+            onClick={() =>
+              count.mutate(
+                { path, body: { filter, dryRun: true } },
+                { onSuccess: ({ id }) => setPreview(id) },
+              )
+            }
+          >
+            Count them first
+          </button>
+          <button type="submit" className="danger" disabled={start.isPending}>
+            {verb}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function sentenceOf(act: Bulk['act'], filter: Bulk['filter']): string {
+  const parts = Object.entries(filter)
+    .filter(([name]) => name !== 'open')
+    .map(([name, value]) => `${name} ${value}`);
+  const about = parts.length === 0 ? 'all of this project' : `those with ${parts.join(', ')}`;
+  return act === 'cancel'
+    ? `Open executions are cancelled: ${about}. What they did is undone where they say how.`
+    : `Dead letters that were not driven again are: ${about}. Each goes on where it went wrong.`;
+}
+
+const COUNTING_MS = 500;
+
+function Preview({
+  act,
+  job,
+}: {
+  readonly act: Bulk['act'];
+  readonly job: string | undefined;
+}): ReactNode {
+  const read = useRead<JobMessage>(`/v1/jobs/${job}`, {
+    isEnabled: job !== undefined,
+    everyMs: COUNTING_MS,
+  });
+  if (job === undefined) return <p className="preview">It is not counted yet.</p>;
+  const { seen = 0, status } = read.data ?? {};
+  const what = plural(seen, WORDS[act].what);
+  return (
+    <p className="preview" role="status">
+      {status === 'completed' ? `This concerns ${what}, as of now.` : `Counting … ${what} so far`}
+    </p>
+  );
+}

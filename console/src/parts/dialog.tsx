@@ -1,0 +1,116 @@
+// Doing something needs a second look: what will be done, why, and what came of it. What was typed stays
+// when it goes wrong.
+
+import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
+import { type Act, useAct } from '../api/reads.ts';
+import { ProblemNote } from './notes.tsx';
+
+export function Dialog({
+  title,
+  onClose,
+  children,
+}: {
+  readonly title: string;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+}): ReactNode {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const heading = useId();
+  useEffect(() => {
+    dialog.current?.showModal();
+  }, []);
+  return (
+    <dialog ref={dialog} onClose={onClose} aria-labelledby={heading}>
+      <h2 id={heading}>{title}</h2>
+      {children}
+    </dialog>
+  );
+}
+
+export interface Ask {
+  readonly title: string;
+  readonly sentence: ReactNode;
+  readonly verb: string;
+  readonly isDanger?: boolean;
+  /** The reason must be given; otherwise it may be. */
+  readonly needsReason?: boolean;
+  readonly act: (reason: string) => Act;
+  readonly after?: (answer: unknown) => void;
+}
+
+export function ActDialog({
+  ask,
+  onClose,
+}: {
+  readonly ask: Ask;
+  readonly onClose: () => void;
+}): ReactNode {
+  const act = useAct();
+  const [reason, setReason] = useState('');
+  const id = useId();
+  return (
+    <Dialog title={ask.title} onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          act.mutate(ask.act(reason), {
+            onSuccess: (answer) => {
+              ask.after?.(answer);
+              onClose();
+            },
+          });
+        }}
+      >
+        <p>{ask.sentence}</p>
+        <label htmlFor={id}>
+          Reason {ask.needsReason ? '' : <span className="about">(kept in the audit)</span>}
+        </label>
+        <input
+          id={id}
+          value={reason}
+          required={ask.needsReason ?? false}
+          maxLength={1_024}
+          onChange={(event) => setReason(event.target.value)}
+        />
+        <ProblemNote error={act.error} />
+        <div className="dialog-acts">
+          <button type="button" className="quiet" onClick={onClose}>
+            Leave it
+          </button>
+          <button
+            type="submit"
+            className={ask.isDanger ? 'danger' : 'primary'}
+            disabled={act.isPending}
+          >
+            {act.isPending ? 'Under way …' : ask.verb}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+/** A button that asks first. */
+export function ActButton({
+  ask,
+  label,
+  className = '',
+}: {
+  readonly ask: Ask;
+  readonly label: string;
+  readonly className?: string;
+}): ReactNode {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <button type="button" className={className} onClick={() => setOpen(true)}>
+        {label}
+      </button>
+      {isOpen ? <ActDialog ask={ask} onClose={() => setOpen(false)} /> : null}
+    </>
+  );
+}
+
+export function reasoned(reason: string): { readonly reason?: string } {
+  return reason.trim() === '' ? {} : { reason: reason.trim() };
+}

@@ -1,0 +1,88 @@
+// What is said when there is nothing, not yet anything, or something went wrong.
+
+import type { ReactNode } from 'react';
+import { Refused } from '../api/call.ts';
+
+export function PageHead({
+  title,
+  children,
+  about,
+}: {
+  readonly title: string;
+  readonly about?: ReactNode;
+  readonly children?: ReactNode;
+}): ReactNode {
+  return (
+    <header className="page-head">
+      <div>
+        <h1>{title}</h1>
+        {about === undefined ? null : <p className="about">{about}</p>}
+      </div>
+      <div className="page-acts">{children}</div>
+    </header>
+  );
+}
+
+export function Empty({
+  title,
+  children,
+}: {
+  readonly title: string;
+  readonly children?: ReactNode;
+}): ReactNode {
+  return (
+    <div className="empty">
+      <p className="empty-title">{title}</p>
+      {children}
+    </div>
+  );
+}
+
+export function ProblemNote({ error }: { readonly error: unknown }): ReactNode {
+  if (error === null || error === undefined) return null;
+  const message = error instanceof Error ? error.message : String(error);
+  return (
+    <div className="problem" role="alert">
+      <strong>{error instanceof Refused ? error.code : 'error'}</strong> {message}
+    </div>
+  );
+}
+
+/** Holds the place of what is being read, so that nothing moves when it comes. */
+export function Loading({ rows = 6 }: { readonly rows?: number }): ReactNode {
+  return (
+    <div className="loading" role="status" aria-label="Reading">
+      {Array.from({ length: rows }, (_, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: they are all the same
+        <div className="loading-row" key={index} />
+      ))}
+    </div>
+  );
+}
+
+interface Read {
+  readonly error: unknown;
+  readonly isPending: boolean;
+}
+
+/** The problem, the placeholder, or what was read. */
+export function Shown({
+  of,
+  isEmpty,
+  empty,
+  children,
+}: {
+  readonly of: Read;
+  readonly isEmpty?: boolean;
+  readonly empty?: ReactNode;
+  readonly children: ReactNode;
+}): ReactNode {
+  return (
+    <>
+      <ProblemNote error={of.error} />
+      {of.isPending && of.error === null ? <Loading /> : null}
+      {!of.isPending && of.error === null && isEmpty === true ? empty : null}
+      {isEmpty === true ? null : children}
+    </>
+  );
+}

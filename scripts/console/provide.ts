@@ -1,0 +1,47 @@
+import { createHash } from 'node:crypto';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+const ROOT = join(import.meta.dirname, '../..');
+const CACHE = join(ROOT, '.cache');
+/** Where a coordinator that runs from source looks for it (ADR 0029). */
+const BUILT = join(CACHE, 'console');
+const SOURCES = ['console/{src,public}/**/*', 'console/*.{html,ts,json}', 'package-lock.json'];
+
+/** Builds the console unless what is there was made of the same sources; where it is. */
+export async function provideConsole(say: (line: string) => void): Promise<string> {
+  const digest = sourcesDigest();
+  const stamp = join(BUILT, 'sources.txt');
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === digest) return BUILT;
+  say('• building the console, once …');
+  const startedAt = performance.now();
+  const { build } = await import('vite');
+  await mkdir(CACHE, { recursive: true });
+  // Whoever builds at the same time has a folder of its own; the last one to finish stays.
+  const draft = await mkdtemp(join(CACHE, 'console.draft-'));
+  try {
+    const outDir = join(draft, 'built');
+    await build({ root: join(ROOT, 'console'), build: { outDir, emptyOutDir: true } });
+    await writeFile(join(outDir, 'sources.txt'), digest);
+    await rename(BUILT, join(draft, 'old')).catch(() => undefined);
+    await rename(outDir, BUILT).catch((error: unknown) => {
+      if (!existsSync(stamp)) throw error;
+    });
+  } finally {
+    await rm(draft, { recursive: true, force: true });
+  }
+  say(`• the console is built (${((performance.now() - startedAt) / 1000).toFixed(1)} s)`);
+  return BUILT;
+}
+
+function sourcesDigest(): string {
+  const hash = createHash('sha256');
+  for (const path of globSync(SOURCES, { cwd: ROOT, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort()) {
+    hash.update(path.slice(ROOT.length)).update('\0').update(readFileSync(path)).update('\0');
+  }
+  return hash.digest('hex');
+}

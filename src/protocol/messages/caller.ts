@@ -1,0 +1,20 @@
+// Who is calling, as a console must know to show what it can do.
+
+import { type Static, Type } from 'typebox';
+import { ROLES } from '../../access/role.ts';
+import { CLOSED } from './words.ts';
+
+export const caller = Type.Object(
+  {
+    name: Type.String({ description: 'As history and audit name it.' }),
+    project: Type.String(),
+    isOfAll: Type.Boolean({ description: 'The key opens all projects.' }),
+    roles: Type.Array(Type.Enum([...ROLES])),
+    auth: Type.Enum(['keys', 'off']),
+    store: Type.Object({ kind: Type.String(), survives: Type.String() }, CLOSED),
+    hasLinks: Type.Boolean({ description: 'Answer links can be made here.' }),
+  },
+  CLOSED,
+);
+
+export type CallerMessage = Static<typeof caller>;

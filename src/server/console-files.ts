@@ -1,0 +1,85 @@
+// The console: files that were built before, read once, served with what keeps a browser from doing anything
+// else with them. Names of assets have a digest in them and never change; the page itself is asked for again.
+
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import { extname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+
+export interface ConsoleFile {
+  readonly type: string;
+  readonly etag: string;
+  readonly caching: string;
+  readonly bytes: Buffer;
+  readonly gzipped: Buffer;
+}
+
+export interface ConsoleFiles {
+  /** For every path of the console that is no file: it has its own way of finding pages. */
+  readonly page: ConsoleFile;
+  /** By path below the console's own. */
+  readonly files: ReadonlyMap<string, ConsoleFile>;
+}
+
+/** Nothing from elsewhere, no script or style in the page itself, in nobody's frame. */
+export const CONSOLE_HEADERS: Readonly<Record<string, string>> = {
+  'content-security-policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "font-src 'self'",
+    "img-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; '),
+  'x-content-type-options': 'nosniff',
+  // Signed links are in addresses.
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+};
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.woff2': 'font/woff2',
+};
+
+/** In the package it is beside this; in a checkout, where it was built (ADR 0029). */
+const PLACES: readonly string[] = ['../console', '../../.cache/console'];
+const PAGE = 'index.html';
+
+/** Undefined when it was not built. */
+export async function readConsole(): Promise<ConsoleFiles | undefined> {
+  const folder = PLACES.map((place) => join(import.meta.dirname, place)).find((each) =>
+    existsSync(join(each, PAGE)),
+  );
+  if (folder === undefined) return undefined;
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = new Map<string, ConsoleFile>();
+  for (const entry of entries.filter((each) => each.isFile())) {
+    const path = join(entry.parentPath, entry.name);
+    const name = path.slice(folder.length + 1).replaceAll('\\', '/');
+    if (TYPES[extname(name)] !== undefined) files.set(name, await consoleFile(path, name));
+  }
+  const page = files.get(PAGE);
+  return page === undefined ? undefined : { page, files };
+}
+
+async function consoleFile(path: string, name: string): Promise<ConsoleFile> {
+  const bytes = await readFile(path);
+  const isForEver = name.startsWith('assets/');
+  return {
+    type: TYPES[extname(name)] ?? 'application/octet-stream',
+    etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`,
+    caching: isForEver ? 'public, max-age=31536000, immutable' : 'no-cache',
+    bytes,
+    gzipped: await promisify(gzip)(bytes, { level: 9 }),
+  };
+}

@@ -1,0 +1,33 @@
+// The key of a browser, from its cookie (ADR 0028). What a page of somebody else makes a browser send is
+// not taken: the cookie is SameSite=Strict, browsers say where a request comes from, and writes carry a
+// header that no other page can set without a permission that is never given.
+
+import { CONSOLE_HEADER, KEY_COOKIE } from '../protocol/rest/caller.ts';
+import { ProblemReply, type Route } from '../protocol/rest/route.ts';
+
+type Header = (name: string) => string | undefined;
+
+const OWN_PAGES: ReadonlySet<string> = new Set(['same-origin', 'none']);
+
+/** A header that was sent wins: programs have no cookies. */
+export function authorizationOf({ method }: Route, header: Header): string | undefined {
+  const sent = header('authorization');
+  if (sent !== undefined) return sent;
+  const key = keyIn(header('cookie'));
+  if (key === undefined) return undefined;
+  const isOwnPage = OWN_PAGES.has(header('sec-fetch-site') ?? 'same-origin');
+  if (!isOwnPage || (method !== 'GET' && header(CONSOLE_HEADER) === undefined)) {
+    throw new ProblemReply(
+      403,
+      'foreign-page',
+      `A key in a cookie is taken from the console's own pages only. Send it as "Authorization: Bearer hf_…" instead.`,
+    );
+  }
+  return `Bearer ${key}`;
+}
+
+export function keyIn(cookies: string | undefined): string | undefined {
+  const found = cookies?.split('; ').find((each) => each.startsWith(`${KEY_COOKIE}=`));
+  const key = found?.slice(KEY_COOKIE.length + 1);
+  return key === '' ? undefined : key;
+}

@@ -1,0 +1,199 @@
+// What people do with it, by mouse and by keyboard.
+
+import assert from 'node:assert/strict';
+import { ROLES } from '../../../src/access/role.ts';
+import { HoldfastClient } from '../../../src/client/client.ts';
+import type { BrowserCase } from './register.ts';
+import { acceptPayments } from './world.ts';
+
+const answers: BrowserCase = {
+  name: 'a question is answered, and the execution goes on before the eyes of whoever looks',
+  async run({ desk, world, coordinator }) {
+    await desk.open('/inbox', 'Inbox');
+    const { page } = desk;
+    await page.getByLabel('Assignee').fill('olga');
+    await desk.button('Assign').click();
+    await page.getByText('for olga').waitFor();
+    await page.getByLabel(/^Answer/).fill('{"accepted": tru');
+    await desk.button('Answer').click();
+    await page.getByRole('alert').waitFor();
+    const typed = await page.getByLabel(/^Answer/).inputValue();
+    assert.equal(typed, '{"accepted": tru', 'what was typed is still there');
+    await page.getByLabel(/^Answer/).fill('{"accepted": true}');
+    await desk.button('Answer').click();
+    await page.getByText('Nothing is asked now').waitFor();
+    await desk.open(`/executions/${world.waiting}`, 'order');
+    await page.getByText(/It is completed since/).waitFor();
+    const client = new HoldfastClient({ url: coordinator.url, key: await coordinator.key(ROLES) });
+    const { output } = await client.executions.result(world.waiting);
+    assert.deepEqual(output, { shipped: 'boots' });
+  },
+};
+
+const byLink: BrowserCase = {
+  name: 'whoever has a signed link answers without a key, and sees nothing else',
+  async run({ desk, coordinator }) {
+    const client = new HoldfastClient({ url: coordinator.url, key: await coordinator.key(ROLES) });
+    const { id } = await client.executions.submit({
+      pipeline: 'order',
+      input: { item: 'lamp', asks: true },
+    });
+    await desk.open('/inbox', 'Inbox');
+    const { page } = desk;
+    await desk.button('Make a link').click();
+    const href =
+      (await page.getByRole('link', { name: /\/console\/answer\// }).textContent()) ?? '';
+    await page.context().clearCookies();
+    await page.goto(href);
+    await page.getByText('"lamp"').waitFor();
+    await desk.checkAccess('the page of a link');
+    await desk.shoot('answer-link');
+    await page.getByLabel(/^Answer/).fill('true');
+    await desk.button('Answer').click();
+    await page.getByText('Thank you: your answer is kept.').waitFor();
+    await client.executions.result(id);
+    await page.goto(`${coordinator.url}/console/executions`);
+    await page.getByLabel('Access key').waitFor();
+    await desk.shoot('sign-in');
+    await desk.checkAccess('signing in');
+    await desk.signIn(await coordinator.key(ROLES));
+  },
+};
+
+const redrives: BrowserCase = {
+  name: 'dead letters of one cause are counted, driven again, and leave the list',
+  async run({ desk }) {
+    acceptPayments();
+    await desk.open('/dead-letters', 'Dead letters');
+    const { page } = desk;
+    const cause = page.getByRole('listitem').filter({ hasText: 'declined' });
+    await cause.getByRole('button', { name: 'Re-drive all…' }).click();
+    await desk.button('Count them first').click();
+    await page.getByText('This concerns 3 dead letters, as of now.').waitFor();
+    await desk.shoot('redrive-preview');
+    await page.getByLabel(/^Reason/).fill('the bank is back');
+    await page.getByRole('button', { name: 'Re-drive', exact: true }).click();
+    await desk.heading('redrive of many').waitFor();
+    await page.getByText('3 items').waitFor();
+    await page.getByText(/^3 /).first().waitFor();
+    await desk.checkAccess('a job');
+    await desk.shoot('job');
+    await desk.open('/dead-letters', 'Dead letters');
+    await page.getByText('the bank is back').waitFor();
+    await cause.first().waitFor({ state: 'detached' });
+  },
+};
+
+const filters: BrowserCase = {
+  name: 'filters are in the address, can be kept under a name, and survive loading the page again',
+  async run({ desk, world }) {
+    await desk.open('/executions', 'Executions');
+    const { page } = desk;
+    const rows = page.getByRole('table', { name: 'Executions' }).getByRole('link');
+    await page.getByLabel('compensated').check();
+    await page.getByLabel('Search').fill('order total=17');
+    await desk.button('Search').click();
+    await rows.nth(1).waitFor({ state: 'detached' });
+    await rows.nth(0).waitFor();
+    const query = new URL(page.url()).searchParams;
+    assert.deepEqual(
+      [query.get('status'), query.get('pipeline'), query.get('attribute'), query.get('equals')],
+      ['compensated', 'order', 'total', '17'],
+    );
+    await page.reload();
+    await rows.nth(1).waitFor({ state: 'detached' });
+    await rows.nth(0).waitFor();
+    await desk.button('Keep this view…').click();
+    await page.getByLabel('Name of the view').fill('undone');
+    await desk.button('Keep').click();
+    await desk.button('All').click();
+    await rows.nth(4).waitFor();
+    await desk.button('undone').click();
+    await rows.nth(1).waitFor({ state: 'detached' });
+    await rows.nth(0).waitFor();
+    await page.getByLabel('Search').fill('colour:red');
+    await desk.button('Search').click();
+    await page.getByText(/is no filter/).waitFor();
+    await page.getByLabel('Search').fill(world.completed);
+    await page.keyboard.press('Enter');
+    await page.getByText(/It is completed since/).waitFor();
+  },
+};
+
+const keyboard: BrowserCase = {
+  name: 'the keyboard is enough: skip, choose, act, leave',
+  async run({ desk, world }) {
+    const { page } = desk;
+    await desk.open(`/executions/${world.compensated}`, 'order');
+    await page.getByText(/It is compensated since/).waitFor();
+    const focused = () => page.evaluate<string>('document.activeElement.textContent');
+    await page.keyboard.press('Tab');
+    assert.equal(await focused(), 'Skip to the page');
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Tab');
+    assert.equal(await focused(), 'Executions');
+    await page.keyboard.press('Tab');
+    assert.equal(await focused(), 'Note…');
+    const outline = await page.evaluate<string>(
+      'getComputedStyle(document.activeElement).outlineStyle',
+    );
+    assert.equal(outline, 'solid', 'where the focus is can be seen');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor();
+    await desk.checkAccess('a dialog');
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    assert.equal(await focused(), 'Note…', 'the focus is back where it was');
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('looked at it');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.getByRole('tab', { name: 'On record' }).click();
+    await page.getByText('looked at it').waitFor();
+  },
+};
+
+const live: BrowserCase = {
+  name: 'what others do appears by itself',
+  async run({ desk, coordinator }) {
+    await desk.open('/executions?pipeline=nobody-runs-this', 'Executions');
+    const { page } = desk;
+    await page.getByText('Nothing fits this filter').waitFor();
+    await page.getByText('live', { exact: true }).waitFor();
+    const client = new HoldfastClient({ url: coordinator.url, key: await coordinator.key(ROLES) });
+    await client.executions.submit({ pipeline: 'nobody-runs-this' });
+    await page.getByRole('cell', { name: 'nobody-runs-this' }).waitFor();
+    await desk.button('Cancel all…').click();
+    await desk.button('Count them first').click();
+    await page.getByText('This concerns 1 open execution, as of now.').waitFor();
+    await page.getByRole('button', { name: 'Cancel', exact: true }).click();
+    await desk.heading('cancel of many').waitFor();
+    await desk.open('/executions?pipeline=nobody-runs-this', 'Executions');
+    await page.getByRole('cell', { name: 'cancelled' }).waitFor();
+  },
+};
+
+const refused: BrowserCase = {
+  name: 'what the coordinator refuses is said in its words, and what was typed stays',
+  async run({ desk, world, coordinator }) {
+    const { page } = desk;
+    await page.context().clearCookies();
+    await desk.signIn(await coordinator.key(['submit'], 'default'));
+    await desk.open(`/executions/${world.completed}`, 'order');
+    await page.getByRole('tab', { name: 'Values' }).click();
+    await page.getByText('"tent"').first().waitFor();
+    assert.equal(await desk.button('Note…').count(), 0, 'a key that only submits has no such act');
+    await desk.open('/audit', 'Audit');
+    await page.getByText(/This needs a key with role operate/).waitFor();
+    await desk.button('Sign out').click();
+    await page.getByLabel('Access key').fill('hf_wrong');
+    await desk.button('Sign in').click();
+    await page.getByRole('alert').getByText('key-required').waitFor();
+    assert.equal(await page.getByLabel('Access key').inputValue(), 'hf_wrong');
+  },
+};
+
+export const MAIN_ACT_CASES: readonly BrowserCase[] = [answers, redrives];
+export const ACT_CASES: readonly BrowserCase[] = [
+  ...[keyboard, filters, live, answers, byLink, redrives, refused],
+];

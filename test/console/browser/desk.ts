@@ -1,0 +1,111 @@
+// A person at a browser, who notices everything that must not happen: requests that leave, errors, shifts.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import type { BrowserContext, Locator, Page } from 'playwright-core';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const SHOTS = join(import.meta.dirname, '../../../.cache/screenshots');
+
+const RULES = JSON.stringify({
+  runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
+});
+
+/** After so long, what was to come does not come. */
+const PATIENCE_MS = 15_000;
+
+export type Theme = 'light' | 'dark';
+
+export class Desk {
+  readonly page: Page;
+  readonly url: string;
+  readonly #label: string;
+  readonly #troubles: string[] = [];
+
+  constructor(page: Page, { url, label }: { readonly url: string; readonly label: string }) {
+    this.page = page;
+    this.url = url;
+    this.#label = label;
+    page.setDefaultTimeout(PATIENCE_MS);
+    page.on('request', (request) => {
+      if (!request.url().startsWith(`${url}/`)) this.#troubles.push(`left: ${request.url()}`);
+    });
+    page.on('pageerror', (error) => this.#troubles.push(`threw: ${error.message}`));
+    page.on('console', (message) => {
+      // The answers of the coordinator that say no are shown by the page; the rest is a fault, or the policy.
+      const isAnswer = /Failed to load resource: the server responded/.test(message.text());
+      if (message.type() === 'error' && !isAnswer) this.#troubles.push(`said: ${message.text()}`);
+    });
+  }
+
+  static async sit(
+    context: BrowserContext,
+    at: { readonly url: string; readonly label: string },
+  ): Promise<Desk> {
+    return new Desk(await context.newPage(), at);
+  }
+
+  /** With a key that may do everything. */
+  async signIn(key: string): Promise<void> {
+    await this.page.goto(`${this.url}/`);
+    await this.page.getByLabel('Access key').fill(key);
+    await this.page.getByRole('button', { name: 'Sign in' }).click();
+    await this.heading('Overview').waitFor();
+  }
+
+  async open(path: string, heading: string): Promise<void> {
+    await this.page.goto(`${this.url}/console${path}`);
+    await this.heading(heading).waitFor();
+  }
+
+  heading(name: string): Locator {
+    return this.page.getByRole('heading', { level: 1, name, exact: true });
+  }
+
+  button(name: string): Locator {
+    return this.page.getByRole('button', { name, exact: true });
+  }
+
+  async theme(theme: Theme): Promise<void> {
+    await this.page.emulateMedia({ colorScheme: theme });
+  }
+
+  async shoot(name: string): Promise<void> {
+    const folder = join(SHOTS, this.#label);
+    await mkdir(folder, { recursive: true });
+    await this.page.screenshot({ path: join(folder, `${name}.png`) });
+  }
+
+  /** WCAG 2.2 AA, as far as a program can tell. */
+  async checkAccess(what: string): Promise<void> {
+    await this.page.evaluate(AXE);
+    const { violations } = await this.page.evaluate<Found>(`axe.run(document, ${RULES})`);
+    const found = violations.map(
+      ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`,
+    );
+    assert.deepEqual(found, [], `${what}: axe`);
+  }
+
+  /** Nothing is wider than the window: only tables scroll sideways, by themselves. */
+  async checkWidth(width: number): Promise<void> {
+    const before = this.page.viewportSize();
+    await this.page.setViewportSize({ width, height: 900 });
+    const wide = await this.page.evaluate<number>('document.documentElement.scrollWidth');
+    assert.ok(wide <= width, `${this.page.url()} is ${wide} wide in a window of ${width}`);
+    if (before !== null) await this.page.setViewportSize(before);
+  }
+
+  checkQuiet(): void {
+    assert.deepEqual(this.#troubles, []);
+  }
+}
+
+interface Found {
+  readonly violations: readonly {
+    readonly id: string;
+    readonly nodes: readonly { readonly html: string }[];
+  }[];
+}

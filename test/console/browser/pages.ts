@@ -1,0 +1,63 @@
+// Every page: it is there, readable for everybody in both themes, narrow and wide, and it looks like this.
+
+import type { BrowserCase, Scene } from './register.ts';
+import type { World } from './world.ts';
+
+interface PageUnderTest {
+  readonly name: string;
+  readonly heading: string;
+  readonly path: (world: World) => string;
+  /** Something that is there only when it was read. */
+  readonly shows: string | RegExp;
+}
+
+const PAGES: readonly PageUnderTest[] = [
+  { name: 'overview', heading: 'Overview', path: () => '/', shows: 'answers' },
+  { name: 'executions', heading: 'Executions', path: () => '/executions', shows: 'quarantined' },
+  {
+    name: 'execution',
+    heading: 'order',
+    path: ({ compensated }) => `/executions/${compensated}`,
+    shows: /It is compensated since/,
+  },
+  {
+    name: 'taken-over',
+    heading: 'slow',
+    path: ({ takenOver }) => `/executions/${takenOver}`,
+    shows: 'taken over',
+  },
+  { name: 'inbox', heading: 'Inbox', path: () => '/inbox', shows: '"boots"' },
+  { name: 'dead-letters', heading: 'Dead letters', path: () => '/dead-letters', shows: 'declined' },
+  { name: 'quarantine', heading: 'Quarantine', path: () => '/quarantine', shows: /Undoing failed/ },
+  {
+    name: 'workers',
+    heading: 'Leases and workers',
+    path: () => '/workers',
+    shows: 'frozen@host-2',
+  },
+  { name: 'schedules', heading: 'Schedules', path: () => '/schedules', shows: 'nightly' },
+  { name: 'audit', heading: 'Audit', path: () => '/audit', shows: 'a test' },
+  { name: 'access', heading: 'Projects and keys', path: () => '/access', shows: 'first key' },
+];
+
+async function look({ desk, world }: Scene, each: PageUnderTest): Promise<void> {
+  await desk.theme('light');
+  await desk.open(each.path(world), each.heading);
+  await desk.page.getByText(each.shows).first().waitFor();
+  for (const theme of ['light', 'dark'] as const) {
+    await desk.theme(theme);
+    await desk.checkAccess(`${each.name}, ${theme}`);
+    await desk.shoot(`${each.name}-${theme}`);
+  }
+  await desk.checkWidth(400);
+  await desk.checkWidth(2_560);
+}
+
+export const PAGE_CASES: readonly BrowserCase[] = PAGES.map((each) => ({
+  name: `${each.name}: there, readable in both themes, narrow and wide`,
+  run: (scene) => look(scene, each),
+}));
+
+export const MAIN_PAGE_CASES: readonly BrowserCase[] = PAGE_CASES.filter(({ name }) =>
+  /^(executions|execution|inbox|dead-letters|workers):/.test(name),
+);

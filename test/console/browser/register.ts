@@ -1,0 +1,60 @@
+// Every page in a real browser, on a store.
+
+import { after, before, describe, test } from 'node:test';
+import { provideConsole } from '../../../scripts/console/provide.ts';
+import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
+import { TestCoordinator } from '../../server/coordinator.ts';
+import { type PrivateChromium, startChromium } from '../../services/chromium.ts';
+import { Desk } from './desk.ts';
+import { plantWorld, type World } from './world.ts';
+
+export interface Scene {
+  readonly desk: Desk;
+  readonly world: World;
+  readonly coordinator: TestCoordinator;
+}
+
+export interface BrowserCase {
+  readonly name: string;
+  run(scene: Scene): Promise<void>;
+}
+
+const SECRET = 'a secret of thirty-two bytes, or more';
+
+export function registerBrowser(
+  label: string,
+  cases: readonly BrowserCase[],
+  openStore: () => Promise<CoordinatorStore | undefined>,
+): void {
+  describe(`the console on ${label}`, () => {
+    let browser: PrivateChromium | undefined;
+    let coordinator: TestCoordinator | undefined;
+    let scene: Scene | undefined;
+    before(async () => {
+      await provideConsole(() => undefined);
+      const store = await openStore();
+      const links = { keys: { one: SECRET }, current: 'one' };
+      coordinator = await TestCoordinator.open({
+        links,
+        ...(store === undefined ? {} : { store }),
+      });
+      const world = await plantWorld(coordinator.store);
+      browser = await startChromium();
+      const desk = await Desk.sit(browser.context, { url: coordinator.url, label });
+      await desk.signIn(coordinator.server.firstKey ?? '');
+      scene = { desk, world, coordinator };
+    });
+    after(async () => {
+      await browser?.stop();
+      await scene?.world.close();
+      await coordinator?.[Symbol.asyncDispose]();
+    });
+    for (const each of cases) {
+      test(each.name, async () => {
+        if (scene === undefined) throw new Error('The browser or its coordinator did not start.');
+        await each.run(scene);
+        scene.desk.checkQuiet();
+      });
+    }
+  });
+}

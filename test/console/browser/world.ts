@@ -1,0 +1,134 @@
+// A coordinator with one of everything that a page can show, made by real workers.
+
+import { Holdfast, pipeline, StepError } from '../../../src/index.ts';
+import type { SessionId } from '../../../src/lease/names.ts';
+import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
+import { until } from '../../server/coordinator.ts';
+
+export interface World {
+  readonly completed: string;
+  readonly failed: string;
+  readonly waiting: string;
+  readonly compensated: string;
+  readonly quarantined: string;
+  readonly takenOver: string;
+  /** Goes on working, so that answers and re-drives have an effect. */
+  close(): Promise<void>;
+}
+
+interface Order {
+  readonly item: string;
+  readonly asks?: boolean;
+  readonly fails?: boolean;
+  readonly isStuck?: boolean;
+}
+
+const order = pipeline({
+  name: 'order',
+  async run(ctx, { item, asks, fails, isStuck }: Order) {
+    const undo = (): void => {
+      if (isStuck === true) throw new StepError('The bank is closed.', PERMANENT);
+    };
+    await ctx.step('charge', () => `charged ${item}`, {
+      compensate: { run: undo, retry: { attempts: 1 } },
+    });
+    if (asks === true) await ctx.await('approval', { request: { item, total: 17 } });
+    if (fails === true)
+      throw new StepError('No stock.', { category: 'permanent', code: 'no-stock' });
+    return ctx.step('ship', () => ({ shipped: item }));
+  },
+});
+
+const PERMANENT = { category: 'permanent', code: 'bank-closed' } as const;
+
+let isDeclined = true;
+
+const payment = pipeline({
+  name: 'payment',
+  run: (ctx) =>
+    ctx.step('pay', () => {
+      if (isDeclined) throw new StepError('Declined.', { category: 'permanent', code: 'declined' });
+      return 'paid';
+    }),
+});
+
+/** From now on payments go through. */
+export function acceptPayments(): void {
+  isDeclined = false;
+}
+
+export async function plantWorld(store: CoordinatorStore): Promise<World> {
+  isDeclined = true;
+  const holdfast = new Holdfast({ store });
+  await holdfast.worker({ pipelines: [order, payment], owner: 'packer@host-1', pollMs: 20 });
+  const submitted = async (input: Order): Promise<string> => {
+    const handle = await holdfast.submit(order, input, {
+      tags: ['planted'],
+      attributes: { total: 17 },
+    });
+    return handle.id;
+  };
+  const ended = async (input: Order): Promise<string> => {
+    const id = await submitted(input);
+    await holdfast.result(id).catch(() => undefined);
+    return id;
+  };
+  const completed = await ended({ item: 'tent' });
+  const compensated = await ended({ item: 'rope', fails: true });
+  const quarantined = await ended({ item: 'stove', fails: true, isStuck: true });
+  const failed: string[] = [];
+  for (let count = 0; count < 3; count += 1) {
+    const handle = await holdfast.submit(payment, undefined);
+    await handle.result().catch(() => undefined);
+    failed.push(handle.id);
+  }
+  const waiting = await submitted({ item: 'boots', asks: true });
+  await until(async () => (await holdfast.awaits.list()).items[0]);
+  await holdfast.schedules.put({ id: 'nightly', cron: '0 3 * * *', pipeline: 'payment' });
+  await holdfast.cancel((await submitted({ item: 'map', asks: true })) as never, {
+    reason: 'a test',
+  });
+  const takenOver = await takeOver(store);
+  return {
+    ...{ completed, compensated, quarantined, waiting, takenOver, failed: failed[0] ?? '' },
+    close: () => holdfast.close(),
+  };
+}
+
+/** A worker whose writes are long on their way: meanwhile another takes over, and they are refused. */
+async function takeOver(store: CoordinatorStore): Promise<string> {
+  const sent = Promise.withResolvers<void>();
+  const arrives = Promise.withResolvers<void>();
+  const thinks = pipeline({ name: 'slow', run: (ctx) => ctx.step('think', () => 'thought') });
+  const one = new Holdfast({ store: delayed(store, sent.resolve, arrives.promise) });
+  const first = await one.worker({ pipelines: [thinks], owner: 'frozen@host-2', pollMs: 20 });
+  const { id } = await one.submit('slow', undefined);
+  await sent.promise;
+  const by = { kind: 'operator', actor: 'a test', reason: 'to be taken over' } as const;
+  await store.sessions.end({ id: first.session as SessionId, by });
+  const two = new Holdfast({ store });
+  await two.worker({ pipelines: [thinks], owner: 'healthy@host-3', pollMs: 20 });
+  await two.result(id);
+  arrives.resolve();
+  await until(async () => (await two.refusals({})).items[0]);
+  await one.close();
+  await two.close();
+  return id;
+}
+
+function delayed(
+  store: CoordinatorStore,
+  onSent: () => void,
+  arrives: Promise<void>,
+): CoordinatorStore {
+  const { executions } = store;
+  const late = <Request, Answer>(verb: (request: Request) => Promise<Answer>) => {
+    return async (request: Request): Promise<Answer> => {
+      onSent();
+      await arrives;
+      return verb(request);
+    };
+  };
+  const verbs = { record: late(executions.record), finish: late(executions.finish) };
+  return { ...store, executions: { ...executions, ...verbs } };
+}

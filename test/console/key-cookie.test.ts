@@ -1,0 +1,107 @@
+// Signing in: what the cookie opens, and what a page of somebody else cannot do with it.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { readKey } from '../../src/access/access-key.ts';
+import { TestCoordinator } from '../server/coordinator.ts';
+
+interface Sent {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+async function ask(
+  { url }: TestCoordinator,
+  path: string,
+  { method = 'GET', headers = {}, body }: Sent = {},
+): Promise<{ readonly status: number; readonly code?: string; readonly cookie: string }> {
+  const response = await fetch(`${url}${path}`, {
+    method,
+    headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const { code } = (await response.json().catch(() => ({}))) as { code?: string };
+  const cookie = response.headers.get('set-cookie') ?? '';
+  return { status: response.status, cookie, ...(code === undefined ? {} : { code }) };
+}
+
+async function signedIn(coordinator: TestCoordinator, key: string): Promise<string> {
+  const headers = { authorization: `Bearer ${key}` };
+  const { status, cookie } = await ask(coordinator, '/v1/sign-in', { method: 'POST', headers });
+  assert.equal(status, 204);
+  assert.match(cookie, /; Path=\/; HttpOnly; SameSite=Strict$/);
+  return cookie.split(';')[0] ?? '';
+}
+
+const CONSOLE = { 'holdfast-console': '1' };
+const SUBMIT = { method: 'POST', body: { pipeline: 'order' } } as const;
+
+describe('a key in a cookie', () => {
+  test('opens what the key opens, for reading and, from the console, for writing', async () => {
+    await using coordinator = await TestCoordinator.onMemory();
+    const cookie = await signedIn(coordinator, await coordinator.key(['submit'], 'shop'));
+    assert.equal((await ask(coordinator, '/v1/executions', { headers: { cookie } })).status, 200);
+    const headers = { ...CONSOLE, cookie };
+    assert.equal((await ask(coordinator, '/v1/executions', { ...SUBMIT, headers })).status, 202);
+    const audit = await ask(coordinator, '/v1/audit', { headers });
+    assert.deepEqual([audit.status, audit.code], [403, 'role-missing']);
+  });
+
+  test('opens nothing for a page of somebody else', async () => {
+    await using coordinator = await TestCoordinator.onMemory();
+    const cookie = await signedIn(coordinator, await coordinator.key(['submit'], 'shop'));
+    // A form of another page: it can send the cookie at best, never the header.
+    const form = await ask(coordinator, '/v1/executions', { ...SUBMIT, headers: { cookie } });
+    assert.deepEqual([form.status, form.code], [403, 'foreign-page']);
+    for (const site of ['cross-site', 'same-site']) {
+      const headers = { ...CONSOLE, cookie, 'sec-fetch-site': site };
+      for (const sent of [{}, SUBMIT]) {
+        const answer = await ask(coordinator, '/v1/executions', { ...sent, headers });
+        assert.deepEqual([answer.status, answer.code], [403, 'foreign-page'], site);
+      }
+    }
+    const out = await ask(coordinator, '/v1/sign-out', { method: 'POST', headers: { cookie } });
+    assert.deepEqual([out.status, out.cookie], [403, '']);
+    // And no page is ever given the permission to send it.
+    const asked = await fetch(`${coordinator.url}/v1/executions`, {
+      method: 'OPTIONS',
+      headers: { origin: 'https://elsewhere.example', 'access-control-request-method': 'POST' },
+    });
+    assert.equal(asked.headers.get('access-control-allow-origin'), null);
+  });
+
+  test('is of no use when the key has ended, and is taken away by signing out', async () => {
+    await using coordinator = await TestCoordinator.onMemory();
+    const key = await coordinator.key(['operate'], 'shop');
+    const cookie = await signedIn(coordinator, key);
+    const headers = { ...CONSOLE, cookie };
+    const out = await ask(coordinator, '/v1/sign-out', { method: 'POST', headers });
+    assert.match(out.cookie, /^holdfast-key=; Max-Age=0;/);
+    await coordinator.store.access.endKey({ id: readKey(key)?.id ?? '', inMs: 0 });
+    await using later = await TestCoordinator.open({ store: coordinator.store, tends: false });
+    assert.equal((await ask(later, '/v1/caller', { headers })).code, 'key-required');
+  });
+
+  test('nothing is put into a cookie for a key that does not open', async () => {
+    await using coordinator = await TestCoordinator.onMemory();
+    const wrong = (await coordinator.key(['submit'])).slice(0, -3).concat('AAA');
+    for (const authorization of [`Bearer ${wrong}`, 'Bearer x', '']) {
+      const sent = { method: 'POST', headers: { authorization } };
+      const { status, cookie } = await ask(coordinator, '/v1/sign-in', sent);
+      assert.deepEqual([status, cookie], [401, '']);
+    }
+    for (const cookie of ['holdfast-key=', `holdfast-key=${wrong}`, 'other=1']) {
+      const { status } = await ask(coordinator, '/v1/caller', { headers: { cookie } });
+      assert.equal(status, 401, cookie);
+    }
+  });
+
+  test('is sent back over TLS only, where it came by TLS', async () => {
+    await using coordinator = await TestCoordinator.onMemory({ trustProxy: true });
+    const key = await coordinator.key(['submit'], 'shop');
+    const headers = { authorization: `Bearer ${key}`, 'x-forwarded-proto': 'https' };
+    const { cookie } = await ask(coordinator, '/v1/sign-in', { method: 'POST', headers });
+    assert.match(cookie, /; Secure$/);
+  });
+});

@@ -1,0 +1,185 @@
+// What the console makes of what it reads, without a browser.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { fieldsOf, readAnswer } from '../../console/src/model/answer-fields.ts';
+import { pulseOf } from '../../console/src/model/pulse.ts';
+import {
+  LANES_MAX,
+  scaleOf,
+  shownFence,
+  type TimelineEvent,
+  timelineOf,
+} from '../../console/src/model/timeline.ts';
+
+const FENCE = 2 ** 40;
+
+function at(ms: number): string {
+  return new Date(1_700_000_000_000 + ms).toISOString();
+}
+
+function happened(...kinds: readonly (readonly [number, string, object?])[]): TimelineEvent[] {
+  return kinds.map(([ms, kind, more = {}], index) => ({
+    ...{ seq: index + 1, at: at(ms), kind },
+    ...more,
+  }));
+}
+
+describe('the timeline', () => {
+  test('who owned it, and a takeover where the owner before was lost', () => {
+    const events = happened(
+      [0, 'submitted'],
+      [10, 'claimed', { fence: FENCE + 1, body: { owner: 'one', previous: 'none' } }],
+      [500, 'claimed', { fence: FENCE + 2, body: { owner: 'two', previous: 'lost' } }],
+      [600, 'completed', { fence: FENCE + 2 }],
+    );
+    const { lanes, takeovers, toMs, fromMs } = timelineOf(events, 9e12);
+    const [owner] = lanes;
+    assert.deepEqual(
+      owner?.spans.map(({ spent, label }) => [spent, label]),
+      [
+        ['lost', 'one with fence 1·1'],
+        ['owned', 'two with fence 1·2'],
+      ],
+    );
+    assert.deepEqual(
+      takeovers.map(({ fence }) => fence),
+      [FENCE + 2],
+    );
+    assert.equal(toMs - fromMs, 600, 'it is over when it ended, whatever the time is now');
+  });
+
+  test('attempts of a step share a lane; what is undone has its own', () => {
+    const events = happened(
+      [0, 'claimed', { fence: FENCE + 1, body: { owner: 'one', previous: 'none' } }],
+      [
+        10,
+        'step-failed',
+        { name: 'pay', body: { key: 'step:pay#1', attempt: 1, failure: { message: 'busy' } } },
+      ],
+      [30, 'step-completed', { name: 'pay', body: { key: 'step:pay#1', attempt: 2 } }],
+      [40, 'compensating'],
+      [50, 'claimed', { fence: FENCE + 2, body: { owner: 'one', previous: 'given-back' } }],
+      [60, 'step-completed', { name: 'pay', body: { key: 'undo:step:pay#1' } }],
+      [70, 'compensated'],
+    );
+    const { lanes } = timelineOf(events, 0);
+    assert.deepEqual(
+      lanes.map(({ kind, spans }) => [kind, ...spans.map(({ spent }) => spent)]),
+      [
+        ['owner', 'owned', 'owned'],
+        ['step', 'failed', 'done'],
+        ['undo', 'done'],
+      ],
+    );
+    assert.match(lanes[1]?.spans[0]?.label ?? '', /attempt 1 failed: busy/);
+  });
+
+  test('a wait is open until it is settled, and then as long as it was', () => {
+    const opened = happened(
+      [0, 'submitted'],
+      [10, 'await-opened', { name: 'approval', body: { key: 'await:approval#1' } }],
+    );
+    const now = Date.parse(at(1_000));
+    assert.deepEqual(timelineOf(opened, now).lanes[1]?.spans[0]?.toMs, undefined);
+    const settled = [
+      ...opened,
+      ...happened([900, 'await-settled', { name: 'approval', body: { key: 'await:approval#1' } }]),
+    ];
+    const [span] = timelineOf(settled, now).lanes[1]?.spans ?? [];
+    assert.deepEqual([span?.spent, (span?.toMs ?? 0) - (span?.fromMs ?? 0)], ['waiting', 890]);
+  });
+
+  test('a scale keeps the order, begins at 0 and ends at 1; milliseconds stay visible beside days', () => {
+    const events = happened(
+      [0, 'claimed', { fence: FENCE + 1, body: { owner: 'one', previous: 'none' } }],
+      [5, 'step-completed', { name: 'pay', body: { key: 'step:pay#1' } }],
+      [6, 'timer-set', { name: 'sleep', body: { key: 'sleep:1' } }],
+      [9 * 86_400_000, 'timer-fired', { name: 'sleep', body: { key: 'sleep:1' } }],
+      [9 * 86_400_000 + 5, 'completed'],
+    );
+    const timeline = timelineOf(events, 0);
+    for (const isCompressed of [true, false]) {
+      const places = events.map((event) => scaleOf(timeline, isCompressed)(Date.parse(event.at)));
+      assert.deepEqual(
+        places,
+        places.toSorted((one, other) => one - other),
+      );
+      assert.deepEqual([places.at(0), places.at(-1)], [0, 1]);
+    }
+    const scale = scaleOf(timeline, true);
+    assert.ok(scale(Date.parse(at(5))) > 0.02, 'the step of 5 ms has a width');
+  });
+
+  test('of very many calls the newest are drawn, and it is said how many are not', () => {
+    const steps = Array.from({ length: 50_000 }, (_, index) =>
+      happened([index, 'step-completed', { name: 's', body: { key: `step:s#${index}` } }]),
+    ).flat();
+    const { lanes, leftOut } = timelineOf(steps, 0);
+    assert.deepEqual([lanes.length, leftOut], [LANES_MAX + 1, 50_000 - LANES_MAX]);
+  });
+
+  test('a fence is an epoch and a number', () => {
+    assert.equal(shownFence(3 * FENCE + 42), '3·42');
+  });
+});
+
+describe('the form of an answer', () => {
+  const schema = {
+    type: 'object',
+    properties: {
+      accepted: { type: 'boolean', title: 'Accept' },
+      minutes: { type: 'integer' },
+      note: { type: 'string' },
+      size: { enum: ['small', 'large'] },
+    },
+    required: ['accepted', 'minutes'],
+  };
+
+  test('has a field for each property, and gives values of their types', () => {
+    const fields = fieldsOf(schema) ?? [];
+    assert.deepEqual(
+      fields.map(({ name, kind, isRequired }) => [name, kind, isRequired]),
+      [
+        ['accepted', 'boolean', true],
+        ['minutes', 'integer', true],
+        ['note', 'string', false],
+        ['size', 'string', false],
+      ],
+    );
+    const answer = readAnswer(fields, { accepted: 'false', minutes: '15', size: 'small' });
+    assert.deepEqual(answer, { accepted: false, minutes: 15, size: 'small' });
+  });
+
+  test('says which field is open or wrong', () => {
+    const fields = fieldsOf(schema) ?? [];
+    assert.throws(() => readAnswer(fields, { minutes: '1' }), /"Accept" is still open/);
+    assert.throws(
+      () => readAnswer(fields, { accepted: 'true', minutes: '1.5' }),
+      /"minutes" must be a whole number/,
+    );
+  });
+
+  test('is JSON where fields cannot say all that the schema can', () => {
+    for (const other of [undefined, {}, { type: 'string' }, { type: 'object' }]) {
+      assert.equal(fieldsOf(other), undefined);
+    }
+    assert.equal(fieldsOf({ type: 'object', properties: { a: { type: 'array' } } }), undefined);
+  });
+});
+
+test('the pulse counts what came and what ended, and how long that took', () => {
+  const now = Date.parse(at(60_000));
+  const seen = [
+    { status: 'completed', lane: 'batch', submittedAt: at(1_000), endedAt: at(2_500) },
+    { status: 'waiting', lane: 'batch', submittedAt: at(59_000) },
+  ];
+  const { times, submitted, ended, p50 } = pulseOf(seen, now);
+  const sum = (counts: readonly number[]): number => counts.reduce((all, each) => all + each, 0);
+  assert.deepEqual([sum(submitted), sum(ended)], [2, 1]);
+  assert.deepEqual(
+    p50.filter((each) => each !== null),
+    [1_500],
+  );
+  assert.equal(times.length, submitted.length);
+});
