@@ -17,7 +17,7 @@ export interface Knock {
 }
 
 export interface Gate {
-  admit(route: Route, knock: Knock): Promise<Caller>;
+  admit(route: Pick<Route, 'allows'>, knock: Knock): Promise<Caller>;
 }
 
 export const KEY_CACHE_MS = 5_000;
@@ -49,7 +49,7 @@ export class KeyGate implements Gate {
     this.#clock = clock;
   }
 
-  async admit(route: Route, { authorization, project }: Knock): Promise<Caller> {
+  async admit(route: Pick<Route, 'allows'>, { authorization, project }: Knock): Promise<Caller> {
     if (route.allows === 'public') return NOBODY;
     const key = await this.#keyOf(authorization);
     const roles = new Set(key.roles);

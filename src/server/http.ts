@@ -6,11 +6,11 @@ import rateLimit from '@fastify/rate-limit';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { problemFrom, problemOf } from '../protocol/rest/problems.ts';
 import { type Coordinator, ProblemReply, type Reply, type Route } from '../protocol/rest/route.ts';
+import { type Checks, checksOf } from '../protocol/rest/validators.ts';
 import type { Gate } from './gate.ts';
 import type { ServerMetrics } from './metrics.ts';
 import { requireOwnHost } from './same-host.ts';
 import type { HttpLimits, ServerLog } from './server-options.ts';
-import { type Checks, checksOf } from './validators.ts';
 
 export interface HttpParts {
   readonly coordinator: Coordinator;

@@ -3,10 +3,12 @@
 
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
+import type { Carrier } from '../protocol/messages/carrier.ts';
 import type { Route } from '../protocol/rest/route.ts';
 import { ROUTES } from '../protocol/rest/routes.ts';
 import { InvalidInput } from '../support/fault.ts';
 import type { Timers } from '../support/timer.ts';
+import { type CarrierOptions, carrierOf } from './carriers.ts';
 import { coordinatorOf } from './coordinator-of.ts';
 import { firstKey } from './first-key.ts';
 import { type Gate, KeyGate, openGate } from './gate.ts';
@@ -19,6 +21,7 @@ import {
   type ServerOptions,
 } from './server-options.ts';
 
+export type { CarrierOptions } from './carriers.ts';
 export type { HttpLimits, ServerLog, ServerOptions } from './server-options.ts';
 
 export interface Server {
@@ -28,6 +31,8 @@ export interface Server {
   readonly adminUrl?: string;
   /** Shown once: the first start of a store without keys makes this one. */
   readonly firstKey?: string;
+  /** For a worker in this process: `openWorker({ carrier: server.carrier() })`. */
+  carrier(options?: CarrierOptions): Carrier;
   /** Lets go of what is held open, and stops. The store stays open: whoever opened it closes it. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -81,6 +86,7 @@ export async function openServer(given: ServerOptions): Promise<Server> {
       url,
       ...(adminUrl === undefined ? {} : { adminUrl }),
       ...(made === undefined ? {} : { firstKey: made }),
+      carrier: (given) => carrierOf({ coordinator, gate, log, stopping: stopping.signal }, given),
       close,
       [Symbol.asyncDispose]: close,
     };

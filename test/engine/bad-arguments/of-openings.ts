@@ -108,6 +108,7 @@ const remote: readonly Options<void>[] = [
     fits: NONE,
     names: {
       url: NONE,
+      carrier: optional(NONE),
       key: optional(TEXT),
       project: optional(TEXT),
       codec: optional(NONE),
