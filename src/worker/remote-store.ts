@@ -138,6 +138,7 @@ function toldClaimsOver(carrier: Carrier): ToldClaims {
       },
     },
     systemClock,
+    carrier,
   );
 }
 
