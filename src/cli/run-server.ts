@@ -47,7 +47,8 @@ async function optionsOf(config: Config): Promise<Omit<ServerOptions, 'store'>> 
   const { host, port, auth, limits, trustProxy } = config;
   const tls = await tlsOf(config.tls);
   const admin = adminOf(config.admin);
-  return { host, port, auth, limits, trustProxy, admin, ...(tls && { tls }) };
+  const grpc = config.grpc === 'off' ? {} : { grpc: listenerOf(config.grpc) };
+  return { host, port, auth, limits, trustProxy, admin, ...grpc, ...(tls && { tls }) };
 }
 
 async function tlsOf({ keyFile, certFile }: Config['tls']): Promise<ServerOptions['tls']> {
@@ -59,7 +60,10 @@ async function tlsOf({ keyFile, certFile }: Config['tls']): Promise<ServerOption
 }
 
 function adminOf(text: string): NonNullable<ServerOptions['admin']> {
-  if (text === 'off' || text === 'main') return text;
+  return text === 'off' || text === 'main' ? text : listenerOf(text);
+}
+
+function listenerOf(text: string): { readonly host: string; readonly port: number } {
   const at = text.lastIndexOf(':');
   return { host: text.slice(0, at).replace(/^\[|\]$/g, ''), port: Number(text.slice(at + 1)) };
 }
@@ -96,10 +100,11 @@ interface Announced {
 }
 
 function announce(config: Config, { server, store, log }: Announced): void {
-  const { url, adminUrl, firstKey } = server;
+  const { url, adminUrl, grpcAddress, firstKey } = server;
   log.info('listening', {
     url,
     ...(adminUrl === undefined ? {} : { adminUrl }),
+    ...(grpcAddress === undefined ? {} : { grpc: grpcAddress }),
     store: `${store.kind} ${String(hidden('store', config.store))}`,
     survives: store.durability,
     auth: config.auth,

@@ -1,12 +1,13 @@
 // How workers reach this coordinator otherwise than over HTTP.
 
+import { type GrpcServer, serveGrpc } from '../protocol/grpc/serve-grpc.ts';
 import type { Carrier } from '../protocol/messages/carrier.ts';
 import type { Caller, Coordinator } from '../protocol/rest/route.ts';
 import { type Dispatch, dispatchOf } from '../protocol/work/dispatch.ts';
 import { inProcessCarrier } from '../protocol/work/in-process.ts';
 import { boundedText, readOptions } from '../support/options.ts';
 import type { Gate, Knock } from './gate.ts';
-import type { ServerLog } from './server-options.ts';
+import { DEFAULT_HTTP_LIMITS, type ServerLog, type ServerOptions } from './server-options.ts';
 
 export interface CarrierOptions {
   /** With role `work`. Nothing where authentication is off. */
@@ -41,4 +42,23 @@ export function dispatchFor({ coordinator, log }: CarrierParts): Dispatch {
 /** As the routes of workers ask for. */
 export function admitWorker(gate: Gate, knock: Knock): Promise<Caller> {
   return gate.admit({ allows: ['work'] }, knock);
+}
+
+const LOOPBACK = '127.0.0.1';
+
+/** Undefined where it was not asked for. */
+export async function openGrpc(
+  parts: CarrierParts,
+  { grpc, tls, limits }: ServerOptions,
+): Promise<GrpcServer | undefined> {
+  if (grpc === undefined) return undefined;
+  const { coordinator, gate, stopping } = parts;
+  const { host = LOOPBACK, port } = grpc;
+  return serveGrpc({
+    ...{ coordinator, host, port, stopping },
+    bytesMax: limits?.bodyBytesMax ?? DEFAULT_HTTP_LIMITS.bodyBytesMax,
+    dispatch: dispatchFor(parts),
+    admit: (knock) => admitWorker(gate, knock),
+    ...(tls === undefined ? {} : { tls }),
+  });
 }

@@ -26,6 +26,8 @@ export interface ServerOptions {
   readonly auth?: 'keys' | 'off';
   /** Where projects and keys are managed: nowhere unless said. */
   readonly admin?: 'off' | 'main' | { readonly host?: string; readonly port: number };
+  /** Where workers are heard over gRPC: nowhere unless said. Host as above, `tls` too. Needs @grpc/grpc-js. */
+  readonly grpc?: { readonly host?: string; readonly port: number };
   /** Sees to schedules, deadlines, awaits and bulk acts; one that only answers does not. Default true. */
   readonly tends?: boolean;
   /** Keys that sign answer links; without them there are none. */
@@ -80,7 +82,7 @@ export interface ServerLog {
 
 const NAMES: readonly (keyof ServerOptions)[] = [
   ...(['store', 'host', 'port', 'auth', 'admin', 'tends', 'limits', 'trustProxy', 'tls'] as const),
-  ...(['links', 'publicMetrics', 'log', 'clock', 'timers', 'random'] as const),
+  ...(['grpc', 'links', 'publicMetrics', 'log', 'clock', 'timers', 'random'] as const),
 ];
 
 const PORTS = { min: 0, max: 65_535 };
@@ -108,6 +110,7 @@ export function readServerOptions(given: ServerOptions): ServerOptions {
   return {
     ...options,
     ...(options.admin === undefined ? {} : { admin: readAdmin(options.admin) }),
+    ...(options.grpc === undefined ? {} : { grpc: readListener('grpc', options.grpc) }),
     ...(options.limits === undefined ? {} : { limits: readLimits(options.limits) }),
     ...(tls === undefined ? {} : { tls: readTls(tls) }),
   };
@@ -116,11 +119,19 @@ export function readServerOptions(given: ServerOptions): ServerOptions {
 type Admin = NonNullable<ServerOptions['admin']>;
 
 function readAdmin(given: Admin): Admin {
-  if (given === 'off' || given === 'main') return given;
-  const admin = readOptions('openServer: admin', given, ['host', 'port']);
-  wholeNumber('openServer: admin.port', admin.port, PORTS);
-  if (admin.host !== undefined) boundedText('openServer: admin.host', admin.host, TEXT_BYTES_MAX);
-  return admin;
+  return given === 'off' || given === 'main' ? given : readListener('admin', given);
+}
+
+interface Listening {
+  readonly host?: string;
+  readonly port: number;
+}
+
+function readListener(name: string, given: Listening): Listening {
+  const at = readOptions(`openServer: ${name}`, given, ['host', 'port']);
+  wholeNumber(`openServer: ${name}.port`, at.port, PORTS);
+  if (at.host !== undefined) boundedText(`openServer: ${name}.host`, at.host, TEXT_BYTES_MAX);
+  return at;
 }
 
 function readLimits(given: Partial<HttpLimits>): Partial<HttpLimits> {

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import type { InboxMessage } from '../../execution/history.ts';
+import { systemTimers } from '../../support/timer.ts';
 import {
   commanding,
   later,
@@ -132,7 +133,7 @@ export const inFlightCases: readonly TransportCase[] = [
       const submits = (async () => {
         while (!submitting.signal.aborted) {
           await mustSubmit(harness.store);
-          await new Promise((resolve) => setImmediate(resolve));
+          await new Promise<void>((resolve) => systemTimers.soon(resolve));
         }
       })();
       await rang;

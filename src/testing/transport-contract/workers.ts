@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { aesCodec } from '../../engine/aes-codec.ts';
 import { Holdfast } from '../../engine/holdfast.ts';
 import { pipeline } from '../../engine/pipeline.ts';
+import { systemTimers } from '../../support/timer.ts';
 import { openWorker, type RemoteWorkerOptions, type Worker } from '../../worker/open-worker.ts';
 import { kindsOf } from '../execution-contract/worker.ts';
 import { type CarrierFault, faultyCarrier } from '../faulty-carrier.ts';
@@ -184,7 +185,7 @@ async function firstAwait(holdfast: Holdfast): Promise<string> {
   for (;;) {
     const { items } = await holdfast.awaits.list();
     if (items[0] !== undefined) return items[0].id;
-    await new Promise((resolve) => setImmediate(resolve));
+    await new Promise<void>((resolve) => systemTimers.soon(resolve));
   }
 }
 

@@ -9,6 +9,7 @@ import { pipeline } from '../../../src/engine/pipeline.ts';
 import { openServer } from '../../../src/server/serve.ts';
 import { openMemoryStore } from '../../../src/store/memory/open.ts';
 import { openTestHoldfast } from '../../../src/testing/test-holdfast.ts';
+import { grpcCarrier } from '../../../src/worker/grpc-carrier.ts';
 import { openWorker } from '../../../src/worker/open-worker.ts';
 import { type Argument, argumentsOf, type Fits, type Options } from './argument.ts';
 import {
@@ -64,6 +65,7 @@ const remote: readonly Options<void>[] = [
       port: optional(NUMBER),
       auth: optional(NONE),
       admin: optional(NONE),
+      grpc: optional(NONE),
       tends: optional(['true']),
       limits: optional(['an object']),
       trustProxy: optional([...TEXT, 'true']),
@@ -83,6 +85,27 @@ const remote: readonly Options<void>[] = [
     fits: ['nothing'],
     names: { host: optional(TEXT), port: NUMBER },
     call: (_, admin) => openServer({ ...SERVER, admin } as never),
+  },
+  {
+    of: 'openServer: grpc',
+    with: { port: 0 },
+    fits: ['nothing'],
+    names: { host: optional(TEXT), port: NUMBER },
+    call: (_, grpc) => openServer({ ...SERVER, grpc } as never),
+  },
+  {
+    of: 'grpcCarrier',
+    with: { address: '127.0.0.1:1' },
+    fits: NONE,
+    names: {
+      address: NONE,
+      key: optional(TEXT),
+      project: optional(TEXT),
+      mode: optional(NONE),
+      ca: optional(TEXT),
+      bytesMax: optional(NONE),
+    },
+    call: (_, options) => grpcCarrier(options as never),
   },
   {
     of: 'openServer: limits',
