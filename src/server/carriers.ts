@@ -1,8 +1,12 @@
 // How workers reach this coordinator otherwise than over HTTP.
 
+import type { Role } from '../access/role.ts';
 import { type GrpcServer, serveGrpc } from '../protocol/grpc/serve-grpc.ts';
 import type { Carrier } from '../protocol/messages/carrier.ts';
+import { sqsQueues } from '../protocol/messages/sqs-queues.ts';
 import type { Caller, Coordinator } from '../protocol/rest/route.ts';
+import { SqsServer } from '../protocol/sqs/serve-sqs.ts';
+import { keysOf } from '../protocol/sqs/sqs-options.ts';
 import { type Dispatch, dispatchOf } from '../protocol/work/dispatch.ts';
 import { inProcessCarrier } from '../protocol/work/in-process.ts';
 import { boundedText, readOptions } from '../support/options.ts';
@@ -47,7 +51,7 @@ export function admitWorker(gate: Gate, knock: Knock): Promise<Caller> {
 const LOOPBACK = '127.0.0.1';
 
 /** Undefined where it was not asked for. */
-export async function openGrpc(
+async function openGrpc(
   parts: CarrierParts,
   { grpc, tls, limits }: ServerOptions,
 ): Promise<GrpcServer | undefined> {
@@ -61,4 +65,44 @@ export async function openGrpc(
     admit: (knock) => admitWorker(gate, knock),
     ...(tls === undefined ? {} : { tls }),
   });
+}
+
+const VISIBLE_MS = 30_000;
+
+/** Undefined where it was not asked for. */
+async function openSqs(
+  parts: CarrierParts,
+  { sqs }: ServerOptions,
+): Promise<SqsServer | undefined> {
+  if (sqs === undefined) return undefined;
+  const { requestQueueUrl, poisonQueueUrl, replyQueues, visibleMs = VISIBLE_MS } = sqs;
+  const { coordinator, stopping, log } = parts;
+  const { signer, projectOf } = keysOf(sqs.keys);
+  return new SqsServer({
+    ...{ coordinator, signer, stopping, requestQueueUrl, poisonQueueUrl, replyQueues, visibleMs },
+    queues: await sqsQueues(sqs.client),
+    dispatch: dispatchFor(parts),
+    callerOf: (kid) => ({
+      name: `key ${kid} of the queue`,
+      project: projectOf(kid),
+      isOfAll: false,
+      roles: new Set<Role>(['work']),
+    }),
+    onFault: (code, error) => log.fault(code, error),
+  });
+}
+
+/** All that were asked for, by which workers reach this coordinator beside HTTP. */
+export async function openCarriers(
+  parts: CarrierParts,
+  options: ServerOptions,
+): Promise<{ readonly grpc: GrpcServer | undefined; close(): Promise<void> }> {
+  const grpc = await openGrpc(parts, options);
+  const sqs = await openSqs(parts, options);
+  return {
+    grpc,
+    async close() {
+      await Promise.all([grpc?.close(), sqs?.close()]);
+    },
+  };
 }

@@ -8,7 +8,7 @@ import type { Route } from '../protocol/rest/route.ts';
 import { ROUTES } from '../protocol/rest/routes.ts';
 import { InvalidInput } from '../support/fault.ts';
 import type { Timers } from '../support/timer.ts';
-import { type CarrierOptions, carrierOf, openGrpc } from './carriers.ts';
+import { type CarrierOptions, carrierOf, openCarriers } from './carriers.ts';
 import { coordinatorOf } from './coordinator-of.ts';
 import { firstKey } from './first-key.ts';
 import { type Gate, KeyGate, openGate } from './gate.ts';
@@ -21,6 +21,7 @@ import {
   type ServerOptions,
 } from './server-options.ts';
 
+export type { SqsKey, SqsOptions } from '../protocol/sqs/sqs-options.ts';
 export type { CarrierOptions } from './carriers.ts';
 export type { HttpLimits, ServerLog, ServerOptions } from './server-options.ts';
 
@@ -78,8 +79,9 @@ export async function openServer(given: ServerOptions): Promise<Server> {
       apps.push(app);
       await app.listen({ host: at, port });
     }
-    const grpc = await openGrpc(reached, options);
-    if (grpc !== undefined) beside.push(grpc);
+    const carriers = await openCarriers(reached, options);
+    beside.push(carriers);
+    const { grpc } = carriers;
     if (options.tends !== false) await holdfast.tend();
     // Last: a key that was made by a start that failed would never be shown.
     const made = auth === 'off' ? undefined : await firstKey(store.access);

@@ -2,6 +2,7 @@
 // flags (config.ts).
 
 import type { LinkOptions } from '../engine/answer-links.ts';
+import { readSqsOptions, type SqsOptions } from '../protocol/sqs/sqs-options.ts';
 import type { CoordinatorStore } from '../store/contract/execution-store.ts';
 import type { Clock } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
@@ -28,6 +29,8 @@ export interface ServerOptions {
   readonly admin?: 'off' | 'main' | { readonly host?: string; readonly port: number };
   /** Where workers are heard over gRPC: nowhere unless said. Host as above, `tls` too. Needs @grpc/grpc-js. */
   readonly grpc?: { readonly host?: string; readonly port: number };
+  /** Queues by which workers are heard: none unless said. Needs @aws-sdk/client-sqs. */
+  readonly sqs?: SqsOptions;
   /** Sees to schedules, deadlines, awaits and bulk acts; one that only answers does not. Default true. */
   readonly tends?: boolean;
   /** Keys that sign answer links; without them there are none. */
@@ -82,7 +85,7 @@ export interface ServerLog {
 
 const NAMES: readonly (keyof ServerOptions)[] = [
   ...(['store', 'host', 'port', 'auth', 'admin', 'tends', 'limits', 'trustProxy', 'tls'] as const),
-  ...(['grpc', 'links', 'publicMetrics', 'log', 'clock', 'timers', 'random'] as const),
+  ...(['grpc', 'sqs', 'links', 'publicMetrics', 'log', 'clock', 'timers', 'random'] as const),
 ];
 
 const PORTS = { min: 0, max: 65_535 };
@@ -111,6 +114,7 @@ export function readServerOptions(given: ServerOptions): ServerOptions {
     ...options,
     ...(options.admin === undefined ? {} : { admin: readAdmin(options.admin) }),
     ...(options.grpc === undefined ? {} : { grpc: readListener('grpc', options.grpc) }),
+    ...(options.sqs === undefined ? {} : { sqs: readSqsOptions(options.sqs) }),
     ...(options.limits === undefined ? {} : { limits: readLimits(options.limits) }),
     ...(tls === undefined ? {} : { tls: readTls(tls) }),
   };

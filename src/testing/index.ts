@@ -29,6 +29,7 @@ export {
   type TestHoldfastOptions,
 } from './test-holdfast.ts';
 export {
+  type Forgery,
   type OpenTransportHarness,
   runTransportCase,
   type Speaker,

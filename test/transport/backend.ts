@@ -9,15 +9,17 @@ import { openServer, type Server } from '../../src/server/serve.ts';
 import type { ServerOptions } from '../../src/server/server-options.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { openMemoryStore } from '../../src/store/memory/open.ts';
-import type { Speaker, TransportBackend } from '../../src/testing/index.ts';
+import type { Forgery, Speaker, TransportBackend } from '../../src/testing/index.ts';
 
 /** What is one carrier's own. */
 export interface Kind extends Pick<TransportBackend, 'name' | 'offers'> {
   options?(): Promise<Partial<ServerOptions>>;
-  carrier(server: Server, key: string): Carrier | Promise<Carrier>;
+  carrier(server: Server, key: string, as: Speaker): Carrier | Promise<Carrier>;
   /** By the carrier's own means; asking twice where there are no others. */
   twice?(server: Server, key: string, ask: Ask): Promise<readonly [unknown, unknown]>;
   deliver?(server: Server, key: string, envelope: unknown): Promise<ReplyEnvelope>;
+  forge?(server: Server, ask: Ask, how: Forgery): Promise<ReplyEnvelope | undefined>;
+  readonly isSilent?: boolean;
   close?(): Promise<void>;
 }
 
@@ -52,7 +54,7 @@ export function backendOf(kind: Kind): TransportBackend {
       });
       const carriers: Carrier[] = [];
       const carrier = async (as: Speaker = 'worker'): Promise<Carrier> => {
-        const made = await kind.carrier(server, keys[as]);
+        const made = await kind.carrier(server, keys[as], as);
         carriers.push(made);
         return made;
       };
@@ -67,6 +69,11 @@ export function backendOf(kind: Kind): TransportBackend {
         async deliver(envelope) {
           if (kind.deliver === undefined) throw new Error(`${kind.name} has no envelopes.`);
           return kind.deliver(server, keys.worker, envelope);
+        },
+        ...(kind.isSilent === true ? { isSilent: true } : {}),
+        async forge(ask, how) {
+          if (kind.forge === undefined) throw new Error(`${kind.name} is not signed.`);
+          return kind.forge(server, ask, how);
         },
         async close() {
           await Promise.all(carriers.map((each) => each.close()));

@@ -7,8 +7,11 @@ import type { ReplyEnvelope } from '../../protocol/messages/envelope.ts';
 import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
 import { checkEverything } from '../execution-contract/check.ts';
 
-/** `envelopes`: messages travel in them. `limit`: what is larger than its size does not go through. */
-export type TransportNeed = 'envelopes' | 'limit';
+/**
+ * `envelopes`: messages travel in them. `limit`: what is larger than its size does not go through. `signed`:
+ * others can write to the channel.
+ */
+export type TransportNeed = 'envelopes' | 'limit' | 'signed';
 
 export interface TransportCase {
   /** Ids of the rules, such as `M-1, M-3`. */
@@ -22,7 +25,22 @@ export interface TransportCase {
 /** As whom a carrier speaks: for the project, for another one, with a key that nobody knows. */
 export type Speaker = 'worker' | 'stranger' | 'nobody';
 
+/** What is done to a message that is signed, before it is delivered. */
+export type Forgery =
+  | 'none'
+  | 'unsigned'
+  | 'tampered'
+  | 'of-another-key'
+  | 'of-an-unknown-key'
+  | 'of-an-older-key'
+  | 'expired'
+  | 'waited-long'
+  | 'turned-around'
+  | 'reply-elsewhere';
+
 export interface TransportHarness {
+  /** Who is not known is not answered, rather than refused. */
+  readonly isSilent?: boolean;
   /** What the coordinator keeps. */
   readonly store: CoordinatorStore;
   /** A new one; closed with the harness. */
@@ -31,6 +49,8 @@ export interface TransportHarness {
   twice(ask: Ask): Promise<readonly [unknown, unknown]>;
   /** Delivers this envelope as it is. */
   deliver(envelope: unknown): Promise<ReplyEnvelope>;
+  /** Delivers it so; undefined when it is not answered, and was put aside. */
+  forge(ask: Ask, how: Forgery): Promise<ReplyEnvelope | undefined>;
 }
 
 export interface OpenTransportHarness extends TransportHarness {
@@ -52,6 +72,7 @@ export function transportSkipReason(
   const reasons = {
     envelopes: 'has no envelopes: path and body say what they would',
     limit: 'has no limit of its own',
+    signed: 'has a channel that nobody else writes to',
   };
   return `${name} ${reasons[needs]}`;
 }

@@ -3,7 +3,14 @@
 import assert from 'node:assert/strict';
 import type { ClaimAnswer } from '../../store/contract/execution-store.ts';
 import { digestOf } from '../../support/digest.ts';
-import { mustSubmit, payload, statusOf, step, writing } from '../execution-contract/worker.ts';
+import {
+  kindsOf,
+  mustSubmit,
+  payload,
+  statusOf,
+  step,
+  writing,
+} from '../execution-contract/worker.ts';
 import { refusedWith, type TransportCase, type TransportHarness } from './contract-case.ts';
 import { type Answer, assertKind, owner, peer } from './peer.ts';
 
@@ -90,10 +97,9 @@ const control: readonly TransportCase[] = [
     name: 'a write with a field that it does not have is refused whole, and nothing is written',
     async run(harness) {
       const { ann, held, id } = await owner(harness);
-      const before = await harness.store.executions.read(id);
       const write = { verb: 'record', ...writing(held), force: true };
       await refusedWith(ann.ask('writeAsOwner', { writes: [write] }), 'invalid-input');
-      assert.deepEqual(await harness.store.executions.read(id), before);
+      assert.equal((await kindsOf(harness.store, id)).length, 2);
     },
   },
 ];
@@ -159,7 +165,7 @@ export const envelopeCases: readonly TransportCase[] = [
       const event = { ...step('odd'), body: '{' };
       const write = { verb: 'record', ...writing(held, event as never) };
       await refusedWith(ann.ask('writeAsOwner', { writes: [write] }), 'invalid-input');
-      assert.equal((await harness.store.executions.read(id))?.seq, held.seq - 1);
+      assert.equal((await kindsOf(harness.store, id)).length, 2);
     },
   },
   {

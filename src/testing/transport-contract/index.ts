@@ -10,9 +10,11 @@ import { identityCases } from './identity.ts';
 import { inFlightCases } from './in-flight.ts';
 import { lateCases } from './late.ts';
 import { lostCases } from './lost.ts';
+import { signedCases } from './signed.ts';
 import { workerCases } from './workers.ts';
 
 export {
+  type Forgery,
   type OpenTransportHarness,
   runTransportCase,
   type Speaker,
@@ -30,5 +32,6 @@ export const transportContract: readonly TransportCase[] = [
   ...identityCases,
   ...envelopeCases,
   ...inFlightCases,
+  ...signedCases,
   ...workerCases,
 ];

@@ -24,9 +24,9 @@ function zombie(verb: Verb): TransportCase {
     name: `a ${verb} of a worker that was replaced is refused: its fence is not the newest`,
     async run(harness) {
       const { ann, bob, hers, his } = await takenOver(harness);
-      const before = await harness.store.executions.read(hers.id);
+      const before = await kindsOf(harness.store, hers.id);
       assertWhy(await ann[verb](hers), 'superseded');
-      assert.deepEqual(await harness.store.executions.read(hers.id), before);
+      assert.deepEqual(await kindsOf(harness.store, hers.id), before);
       assertKind(await bob.finish(his), 'finished');
     },
   };

@@ -11,6 +11,7 @@ import { openMemoryStore } from '../../../src/store/memory/open.ts';
 import { openTestHoldfast } from '../../../src/testing/test-holdfast.ts';
 import { grpcCarrier } from '../../../src/worker/grpc-carrier.ts';
 import { openWorker } from '../../../src/worker/open-worker.ts';
+import { sqsCarrier } from '../../../src/worker/sqs-carrier.ts';
 import { type Argument, argumentsOf, type Fits, type Options } from './argument.ts';
 import {
   ANY_TEXT,
@@ -53,6 +54,12 @@ const RETRY: Fits = {
 const TLS = { key: 'a key', cert: 'a certificate' };
 const SERVER = { store: openMemoryStore(), port: 0, tends: false };
 
+const SECRET = 'a secret of at least 32 bytes, text';
+/** Has no messages, and takes its time to say so. */
+const NO_QUEUE = { send: () => new Promise((resolve) => setTimeout(resolve, 10, {})) };
+const QUEUE = { client: NO_QUEUE, requestQueueUrl: 'x' };
+const SQS = { ...QUEUE, poisonQueueUrl: 'x', replyQueues: [], keys: { a: { secret: SECRET } } };
+
 /** Of a coordinator and of those who call it. */
 const remote: readonly Options<void>[] = [
   {
@@ -66,6 +73,7 @@ const remote: readonly Options<void>[] = [
       auth: optional(NONE),
       admin: optional(NONE),
       grpc: optional(NONE),
+      sqs: optional(NONE),
       tends: optional(['true']),
       limits: optional(['an object']),
       trustProxy: optional([...TEXT, 'true']),
@@ -106,6 +114,34 @@ const remote: readonly Options<void>[] = [
       bytesMax: optional(NONE),
     },
     call: (_, options) => grpcCarrier(options as never),
+  },
+  {
+    of: 'openServer: sqs',
+    with: SQS,
+    fits: ['nothing'],
+    names: {
+      client: NONE,
+      requestQueueUrl: TEXT,
+      poisonQueueUrl: TEXT,
+      replyQueues: ['an array'],
+      keys: NONE,
+      visibleMs: optional(NONE),
+    },
+    call: (_, sqs) => openServer({ ...SERVER, sqs } as never).then((server) => server.close()),
+  },
+  {
+    of: 'sqsCarrier',
+    with: { ...QUEUE, replyQueueUrl: 'x', signing: { keys: { a: SECRET }, current: 'a' } },
+    fits: NONE,
+    names: {
+      client: NONE,
+      requestQueueUrl: TEXT,
+      replyQueueUrl: TEXT,
+      signing: NONE,
+      writesGoodMs: optional(NONE),
+      askMs: optional(NUMBER),
+    },
+    call: (_, options) => sqsCarrier(options as never).then((carrier) => carrier.close()),
   },
   {
     of: 'openServer: limits',
