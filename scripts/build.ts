@@ -19,7 +19,7 @@ const { status, error } = spawnSync(compiler, ['-p', 'tsconfig.build.json'], {
 if (error !== undefined) {
   throw new Error(`The compiler did not start (${error.message}). Run \`npm ci\` first.`);
 }
-for (const asset of globSync('**/*.sql', { cwd: join(ROOT, 'src') })) {
+for (const asset of globSync('**/*.{sql,proto}', { cwd: join(ROOT, 'src') })) {
   cpSync(join(ROOT, 'src', asset), join(DIST, asset));
 }
 cpSync(await provideConsole(console.log), join(DIST, 'console'), { recursive: true });

@@ -50,7 +50,8 @@ async function optionsOf(config: Config): Promise<Omit<ServerOptions, 'store'>> 
   const admin = adminOf(config.admin);
   const retention = await retentionOf(config);
   const console = config.console === 'on';
-  const rest = { trustProxy, admin, console, logRequests: log.requests };
+  const grpc = config.grpc === 'off' ? {} : { grpc: listenerOf(config.grpc) };
+  const rest = { trustProxy, admin, console, logRequests: log.requests, ...grpc };
   const given = { ...(tls && { tls }), ...(retention && { retention }) };
   return { host, port, auth, limits, ...rest, ...given };
 }
@@ -69,7 +70,10 @@ async function tlsOf({
 }
 
 function adminOf(text: string): NonNullable<ServerOptions['admin']> {
-  if (text === 'off' || text === 'main') return text;
+  return text === 'off' || text === 'main' ? text : listenerOf(text);
+}
+
+function listenerOf(text: string): { readonly host: string; readonly port: number } {
   const at = text.lastIndexOf(':');
   return { host: text.slice(0, at).replace(/^\[|\]$/g, ''), port: Number(text.slice(at + 1)) };
 }
@@ -106,11 +110,12 @@ interface Announced {
 }
 
 function announce(config: Config, { server, store, log }: Announced): void {
-  const { url, adminUrl, firstKey } = server;
+  const { url, adminUrl, grpcAddress, firstKey } = server;
   log.info('listening', {
     url,
     ...(config.console === 'on' ? { console: `${url}/console/` } : {}),
     ...(adminUrl === undefined ? {} : { adminUrl }),
+    ...(grpcAddress === undefined ? {} : { grpc: grpcAddress }),
     store: `${store.kind} ${String(hidden('store', config.store))}`,
     survives: store.durability,
     auth: config.auth,

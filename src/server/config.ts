@@ -49,6 +49,11 @@ export const configSchema = Type.Object(
         'where projects and keys are managed: off, main, or a listener such as 127.0.0.1:7434',
     }),
     console: Type.Enum(['on', 'off'], { default: 'on', description: 'the pages at /console' }),
+    grpc: Type.String({
+      pattern: '^(off|.+:\\d{1,5})$',
+      default: 'off',
+      description: 'where workers are heard over gRPC: off, or a listener such as 127.0.0.1:7435',
+    }),
     limits: Type.Object(
       {
         bodyBytesMax: Type.Integer({

@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { problemFrom, problemOf } from '../protocol/rest/problems.ts';
 import { type Coordinator, ProblemReply, type Reply, type Route } from '../protocol/rest/route.ts';
+import { type Checks, checksOf } from '../protocol/rest/validators.ts';
 import { adminProblem } from './admin-elsewhere.ts';
 import { Admission, oneOf } from './admission.ts';
 import type { ConsoleFiles } from './console-files.ts';
@@ -14,7 +15,6 @@ import type { ServerMetrics } from './metrics.ts';
 import { RequestLog } from './request-log.ts';
 import { requireOwnHost } from './same-host.ts';
 import type { HttpLimits, ServerLog, ServerOptions } from './server-options.ts';
-import { type Checks, checksOf } from './validators.ts';
 
 export interface HttpParts {
   readonly coordinator: Coordinator;

@@ -3,10 +3,12 @@
 
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
+import type { Carrier } from '../protocol/messages/carrier.ts';
 import type { Route } from '../protocol/rest/route.ts';
 import { ROUTES } from '../protocol/rest/routes.ts';
 import { InvalidInput } from '../support/fault.ts';
 import type { Timers } from '../support/timer.ts';
+import { type CarrierOptions, carrierOf, openCarriers } from './carriers.ts';
 import { readConsole } from './console-files.ts';
 import { coordinatorOf } from './coordinator-of.ts';
 import { firstKey } from './first-key.ts';
@@ -20,6 +22,8 @@ import {
   type ServerOptions,
 } from './server-options.ts';
 
+export type { SqsKey, SqsOptions } from '../protocol/sqs/sqs-options.ts';
+export type { CarrierOptions } from './carriers.ts';
 export type { HttpLimits, ServerLog, ServerOptions } from './server-options.ts';
 
 export interface Server {
@@ -27,8 +31,12 @@ export interface Server {
   readonly url: string;
   /** Where projects and keys are managed, if that is somewhere else. */
   readonly adminUrl?: string;
+  /** Where workers are heard over gRPC, such as 127.0.0.1:7435. */
+  readonly grpcAddress?: string;
   /** Shown once: the first start of a store without keys makes this one. */
   readonly firstKey?: string;
+  /** For a worker in this process: `openWorker({ carrier: server.carrier() })`. */
+  carrier(options?: CarrierOptions): Carrier;
   /** Lets go of what is held open, and stops. The store stays open: whoever opened it closes it. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -39,11 +47,7 @@ const QUIET: ServerLog = { info: () => undefined, fault: () => undefined };
 export async function openServer(given: ServerOptions): Promise<Server> {
   const options = readServerOptions(given);
   const { store, auth = 'keys', host = LOOPBACK, log = QUIET } = options;
-  if (auth === 'off' && !isLoopback(host)) {
-    throw new InvalidInput(
-      `Authentication is off, so the coordinator listens on loopback only; ${host} is not. Turn it on, or use 127.0.0.1.`,
-    );
-  }
+  if (auth === 'off') requireLoopback(host, options.grpc?.host ?? LOOPBACK);
   const { coordinator, metrics } = await coordinatorOf(options);
   const { holdfast, hints, clock, timers } = coordinator;
   const stopping = new AbortController();
@@ -66,9 +70,11 @@ export async function openServer(given: ServerOptions): Promise<Server> {
       stopping: stopping.signal,
     });
   const apps: FastifyInstance[] = [];
+  const reached = { coordinator, gate, log, stopping: stopping.signal };
+  const beside: { close(): Promise<void> }[] = [];
   const close = async (): Promise<void> => {
     stopping.abort();
-    await closeAll(apps, timers);
+    await Promise.all([closeAll(apps, timers), ...beside.map((each) => each.close())]);
     hints.close();
     await holdfast.close();
   };
@@ -78,6 +84,9 @@ export async function openServer(given: ServerOptions): Promise<Server> {
       apps.push(app);
       await app.listen({ host: listening.host, port: listening.port });
     }
+    const carriers = await openCarriers(reached, options);
+    beside.push(carriers);
+    const { grpc } = carriers;
     if (options.tends !== false) await holdfast.tend();
     // Last: a key that was made by a start that failed would never be shown.
     const made = auth === 'off' ? undefined : await firstKey(store.access);
@@ -86,6 +95,8 @@ export async function openServer(given: ServerOptions): Promise<Server> {
       url,
       ...(adminUrl === undefined ? {} : { adminUrl }),
       ...(made === undefined ? {} : { firstKey: made }),
+      ...(grpc === undefined ? {} : { grpcAddress: grpc.address }),
+      carrier: (given) => carrierOf(reached, given),
       close,
       [Symbol.asyncDispose]: close,
     };
@@ -93,6 +104,14 @@ export async function openServer(given: ServerOptions): Promise<Server> {
     await close();
     throw fault;
   }
+}
+
+function requireLoopback(...hosts: readonly string[]): void {
+  const open = hosts.find((host) => !isLoopback(host));
+  if (open === undefined) return;
+  throw new InvalidInput(
+    `Authentication is off, so the coordinator listens on loopback only; ${open} is not. Turn it on, or use 127.0.0.1.`,
+  );
 }
 
 const IDLE_LOOK_MS = 50;

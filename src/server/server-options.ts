@@ -3,6 +3,7 @@
 
 import type { LinkOptions } from '../engine/answer-links.ts';
 import type { RetentionOptions } from '../engine/retention-options.ts';
+import { readSqsOptions, type SqsOptions } from '../protocol/sqs/sqs-options.ts';
 import type { CoordinatorStore } from '../store/contract/execution-store.ts';
 import type { Clock } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
@@ -29,6 +30,10 @@ export interface ServerOptions {
   readonly admin?: 'off' | 'main' | { readonly host?: string; readonly port: number };
   /** The console, at /console. Default true. */
   readonly console?: boolean;
+  /** Where workers are heard over gRPC: nowhere unless said. Host as above, `tls` too. Needs @grpc/grpc-js. */
+  readonly grpc?: { readonly host?: string; readonly port: number };
+  /** Queues by which workers are heard: none unless said. Needs @aws-sdk/client-sqs. */
+  readonly sqs?: SqsOptions;
   /** Sees to schedules, deadlines, awaits and bulk acts; one that only answers does not. Default true. */
   readonly tends?: boolean;
   /** Keys that sign answer links; without them there are none. */
@@ -100,8 +105,8 @@ export interface ServerLog {
 
 const NAMES: readonly (keyof ServerOptions)[] = [
   ...(['store', 'host', 'port', 'auth', 'admin', 'tends', 'limits', 'trustProxy', 'tls'] as const),
-  ...(['console', 'links', 'retention', 'publicMetrics', 'log', 'logRequests'] as const),
-  ...(['clock', 'timers', 'random'] as const),
+  ...(['console', 'grpc', 'sqs', 'links', 'retention', 'publicMetrics'] as const),
+  ...(['log', 'logRequests', 'clock', 'timers', 'random'] as const),
 ];
 
 const PORTS = { min: 0, max: 65_535 };
@@ -129,6 +134,8 @@ export function readServerOptions(given: ServerOptions): ServerOptions {
   return {
     ...options,
     ...(options.admin === undefined ? {} : { admin: readAdmin(options.admin) }),
+    ...(options.grpc === undefined ? {} : { grpc: readListener('grpc', options.grpc) }),
+    ...(options.sqs === undefined ? {} : { sqs: readSqsOptions(options.sqs) }),
     ...(options.limits === undefined ? {} : { limits: readLimits(options.limits) }),
     ...(tls === undefined ? {} : { tls: readTls(tls) }),
   };
@@ -137,11 +144,19 @@ export function readServerOptions(given: ServerOptions): ServerOptions {
 type Admin = NonNullable<ServerOptions['admin']>;
 
 function readAdmin(given: Admin): Admin {
-  if (given === 'off' || given === 'main') return given;
-  const admin = readOptions('openServer: admin', given, ['host', 'port']);
-  wholeNumber('openServer: admin.port', admin.port, PORTS);
-  if (admin.host !== undefined) boundedText('openServer: admin.host', admin.host, TEXT_BYTES_MAX);
-  return admin;
+  return given === 'off' || given === 'main' ? given : readListener('admin', given);
+}
+
+interface Listening {
+  readonly host?: string;
+  readonly port: number;
+}
+
+function readListener(name: string, given: Listening): Listening {
+  const at = readOptions(`openServer: ${name}`, given, ['host', 'port']);
+  wholeNumber(`openServer: ${name}.port`, at.port, PORTS);
+  if (at.host !== undefined) boundedText(`openServer: ${name}.host`, at.host, TEXT_BYTES_MAX);
+  return at;
 }
 
 function readLimits(given: Partial<HttpLimits>): Partial<HttpLimits> {

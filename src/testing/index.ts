@@ -10,6 +10,7 @@ export {
   type OpenExecutionHarness,
   runExecutionCase,
 } from './execution-contract/index.ts';
+export { type CarrierFault, type FaultyCarrier, faultyCarrier } from './faulty-carrier.ts';
 export { type FaultyStore, faultyStore, type StoreFault } from './faulty-store.ts';
 export {
   type ContractBackend,
@@ -27,3 +28,15 @@ export {
   type TestHoldfast,
   type TestHoldfastOptions,
 } from './test-holdfast.ts';
+export {
+  type Forgery,
+  type OpenTransportHarness,
+  runTransportCase,
+  type Speaker,
+  type TransportBackend,
+  type TransportCase,
+  type TransportHarness,
+  type TransportNeed,
+  transportContract,
+  transportSkipReason,
+} from './transport-contract/index.ts';

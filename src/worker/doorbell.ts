@@ -1,25 +1,26 @@
-// Rings when the coordinator's does: one request that is held open until then. Nobody relies on it; workers
-// poll too.
+// Rings when the coordinator's does: one request that is held open until then, where the carrier does not ring
+// by itself. Nobody relies on it; workers poll too.
 
+import type { Carrier } from '../protocol/messages/carrier.ts';
 import type { Timers } from '../support/timer.ts';
-import type { Link } from './link.ts';
 
 const HELD_MS = 25_000;
 const TROUBLE_PAUSE_MS = 1_000;
 
 export class Doorbell {
-  readonly #link: Link;
+  readonly #carrier: Carrier;
   readonly #timers: Timers;
   readonly #listeners: Set<() => void> = new Set();
   readonly #stop: AbortController = new AbortController();
   #isAsking = false;
 
-  constructor(link: Link, timers: Timers) {
-    this.#link = link;
+  constructor(carrier: Carrier, timers: Timers) {
+    this.#carrier = carrier;
     this.#timers = timers;
   }
 
   listen(listener: () => void): () => void {
+    if (this.#carrier.onRing !== undefined) return this.#carrier.onRing(listener);
     this.#listeners.add(listener);
     if (!this.#isAsking) {
       this.#isAsking = true;
@@ -37,12 +38,11 @@ export class Doorbell {
     const { signal } = this.#stop;
     while (!signal.aborted) {
       try {
-        const { rang } = await this.#link.json<{ readonly rang: boolean }>({
-          method: 'GET',
-          path: `/v1/work/bell?waitMs=${HELD_MS}`,
+        const { rang } = await this.#carrier.ask<{ readonly rang: boolean }>({
+          kind: 'waitForBell',
+          body: { waitMs: HELD_MS },
           signal,
           timeoutMs: HELD_MS + 10_000,
-          isRead: true,
         });
         if (rang) for (const listener of [...this.#listeners]) listener();
       } catch {

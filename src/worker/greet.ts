@@ -1,17 +1,18 @@
-// The first word to a coordinator. In a fleet nobody starts first: one that is not there yet is waited for, and
+// The first word to a coordinator: both sides say what they speak, and what they say from then on is of that version. In a fleet nobody starts first: one that is not there yet is waited for, and
 // that is said.
 
 import { type ExecutionObserver, tellTrouble } from '../engine/observer.ts';
-import { StoreUnavailable } from '../support/fault.ts';
+import type { Carrier } from '../protocol/messages/carrier.ts';
+import { OLDEST_WORK_VERSION, WORK_VERSION } from '../protocol/messages/envelope.ts';
+import { Fault, StoreUnavailable } from '../support/fault.ts';
 import type { Timers } from '../support/timer.ts';
-import type { Link } from './link.ts';
 import type { Hello } from './remote-store.ts';
 
 const AGAIN_MS_MIN = 100;
 const AGAIN_MS_MAX = 5_000;
 
 export async function greet(
-  link: Link,
+  carrier: Carrier,
   options: {
     readonly timers: Timers;
     readonly observer: ExecutionObserver;
@@ -26,7 +27,7 @@ export async function greet(
     waitedMs += againInMs, againInMs = Math.min(AGAIN_MS_MAX, 2 * againInMs)
   ) {
     try {
-      return await link.json<Hello>({ method: 'GET', path: '/v1/work', isRead: true });
+      return await firstWord(carrier);
     } catch (fault) {
       // What was refused will be refused again.
       if (!(fault instanceof StoreUnavailable) || waitedMs >= connectMs) throw fault;
@@ -35,6 +36,16 @@ export async function greet(
     }
     await timers.pause(againInMs);
   }
+}
+
+async function firstWord(carrier: Carrier): Promise<Hello> {
+  const hello = await carrier.ask<Hello>({ kind: 'greet', body: { version: WORK_VERSION } });
+  const { version = OLDEST_WORK_VERSION } = hello;
+  if (version >= OLDEST_WORK_VERSION && version <= WORK_VERSION) return hello;
+  throw new Fault(
+    'version-unknown',
+    `The coordinator speaks version ${version} of the worker protocol; this worker speaks ${OLDEST_WORK_VERSION} to ${WORK_VERSION}. Update whichever is older.`,
+  );
 }
 
 /** Also what is said on stderr begins with it. */

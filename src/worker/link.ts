@@ -1,7 +1,9 @@
-// Requests to a coordinator. Each has a time limit; what fails becomes one of the faults that stores throw, so
+// Requests to a coordinator over HTTP. Each has a time limit; what fails becomes one of the faults that stores throw, so
 // that whoever calls treats a coordinator that is away like a store that is away.
 
-import { AccessDenied, Fault, OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
+import { ASK_MS } from '../protocol/messages/carrier.ts';
+import { faultOf } from '../protocol/messages/fault-of.ts';
+import { type Fault, OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
 import { isUnsent, noAnswerText } from '../support/no-answer.ts';
 import type { Timers } from '../support/timer.ts';
 
@@ -14,7 +16,7 @@ export interface LinkOptions {
   readonly timers: Timers;
 }
 
-export interface Ask {
+export interface HttpAsk {
   readonly method: 'GET' | 'POST' | 'PUT';
   readonly path: string;
   readonly body?: unknown;
@@ -24,8 +26,6 @@ export interface Ask {
   /** Repeating it, or its having been done unseen, harms nobody. */
   readonly isRead?: boolean;
 }
-
-const TIMEOUT_MS = 15_000;
 
 export class Link {
   readonly #bases: readonly string[];
@@ -44,30 +44,18 @@ export class Link {
     this.#timers = timers;
   }
 
-  async json<Answer>(ask: Ask): Promise<Answer> {
+  /** Undefined where there is nothing to say; bytes where that is what came. */
+  async send<Answer>(ask: HttpAsk): Promise<Answer> {
     const response = await this.#send(ask);
-    if (response.ok) return this.#read(ask, () => response.json()) as Promise<Answer>;
-    throw await faultFrom(ask, response);
-  }
-
-  /** Undefined when it is not there. */
-  async found<Answer>(ask: Ask): Promise<Answer | undefined> {
-    const response = await this.#send(ask);
-    if (response.status === 404) return undefined;
     if (!response.ok) throw await faultFrom(ask, response);
-    return this.#read(ask, () => response.json()) as Promise<Answer>;
-  }
-
-  /** Undefined when it is not there. */
-  async bytes(ask: Ask): Promise<Uint8Array | undefined> {
-    const response = await this.#send(ask);
-    if (response.status === 404) return undefined;
-    if (!response.ok) throw await faultFrom(ask, response);
-    return new Uint8Array(await this.#read(ask, () => response.arrayBuffer()));
+    if (response.status === 204) return undefined as Answer;
+    const isBytes = response.headers.get('content-type') === 'application/octet-stream';
+    if (!isBytes) return this.#read(ask, () => response.json()) as Promise<Answer>;
+    return new Uint8Array(await this.#read(ask, () => response.arrayBuffer())) as Answer;
   }
 
   /** Where it is known that nothing was sent, the next one is asked; else the next request goes there. */
-  async #send(ask: Ask): Promise<Response> {
+  async #send(ask: HttpAsk): Promise<Response> {
     for (let tries = 1; ; tries += 1) {
       const base = this.#base;
       try {
@@ -81,10 +69,10 @@ export class Link {
     }
   }
 
-  async #sendTo(base: string, ask: Ask): Promise<Response> {
+  async #sendTo(base: string, ask: HttpAsk): Promise<Response> {
     const { method, path, body, bytes, signal } = ask;
     const over = new AbortController();
-    const cancel = this.#timers.after(ask.timeoutMs ?? TIMEOUT_MS, () => over.abort());
+    const cancel = this.#timers.after(ask.timeoutMs ?? ASK_MS, () => over.abort());
     try {
       return await fetch(`${base}${path}`, {
         method,
@@ -102,7 +90,7 @@ export class Link {
     return this.#bases[this.#current % this.#bases.length] ?? '';
   }
 
-  async #read<Content>(ask: Ask, content: () => Promise<Content>): Promise<Content> {
+  async #read<Content>(ask: HttpAsk, content: () => Promise<Content>): Promise<Content> {
     try {
       return await content();
     } catch (cause) {
@@ -113,29 +101,21 @@ export class Link {
   }
 }
 
-function typeOf({ body, bytes }: Ask): Readonly<Record<string, string>> {
+function typeOf({ body, bytes }: HttpAsk): Readonly<Record<string, string>> {
   if (bytes !== undefined) return { 'content-type': 'application/octet-stream' };
   return body === undefined ? {} : { 'content-type': 'application/json' };
 }
 
 /** No answer came. Where nothing can have been sent, it is known that nothing was done. */
-function lost({ isRead, path }: Ask, base: string, cause: unknown): Fault {
+function lost({ isRead, path }: HttpAsk, base: string, cause: unknown): Fault {
   const message = noAnswerText(base, path, cause);
   return isRead === true || isUnsent(cause)
     ? new StoreUnavailable(message, { cause })
     : new OutcomeUnknown(message, { cause });
 }
 
-async function faultFrom(ask: Ask, response: Response): Promise<Fault> {
+async function faultFrom(ask: HttpAsk, response: Response): Promise<Fault> {
   const told = (await response.json().catch(() => ({}))) as { code?: string; detail?: string };
   const { code = `http-${response.status}`, detail = response.statusText } = told;
   return faultOf(code, `${ask.method} ${ask.path}: ${detail}`, response.status);
-}
-
-/** As the coordinator's store, or something between us and it, put it. */
-export function faultOf(code: string, message: string, status: number = 500): Fault {
-  if (code === 'store-unavailable' || status === 429) return new StoreUnavailable(message);
-  if (status === 401 || status === 403) return new AccessDenied(code, message);
-  if (status < 500) return new Fault(code, message);
-  return new OutcomeUnknown(message);
 }

@@ -1,11 +1,14 @@
-// `openWorker`: runs pipelines for a coordinator, over HTTP. The same pipelines as embedded, by the same
-// engine; what is not there is what needs the store itself (ctx.transaction).
+// `openWorker`: runs pipelines for a coordinator, over HTTP or whatever carrier it is given. The same
+// pipelines as embedded, by the same engine; what is not there is what needs the store itself
+// (ctx.transaction).
 
 import { Holdfast } from '../engine/holdfast.ts';
 import { type HoldfastOptions, limitsOf } from '../engine/holdfast-options.ts';
 import { pipelinesByName } from '../engine/known-pipelines.ts';
 import type { Worker, WorkerOptions } from '../engine/worker.ts';
 import { resolveWorkerOptions } from '../engine/worker-options.ts';
+import type { Carrier } from '../protocol/messages/carrier.ts';
+import { InvalidInput } from '../support/fault.ts';
 import {
   headerText,
   readList,
@@ -16,17 +19,20 @@ import {
 } from '../support/options.ts';
 import { systemTimers } from '../support/timer.ts';
 import { greet } from './greet.ts';
-import { Link } from './link.ts';
+import { httpCarrier } from './http-carrier.ts';
 import { remoteStore } from './remote-store.ts';
 import { speaking } from './speaking.ts';
 
 export type { Worker } from '../engine/worker.ts';
+export type { Ask, Carrier } from '../protocol/messages/carrier.ts';
 
 export interface RemoteWorkerOptions
   extends Omit<WorkerOptions, 'reconcileMs'>,
     Pick<HoldfastOptions, 'codec' | 'observer' | 'payloads'> {
   /** Of one coordinator or of several on the same store, such as http://127.0.0.1:7433. */
-  readonly url: string | readonly string[];
+  readonly url?: string | readonly string[];
+  /** What carries its messages instead of HTTP; closed when the worker has stopped. */
+  readonly carrier?: Carrier;
   /** With role `work`. */
   readonly key?: string;
   /** For keys of all projects, and where authentication is off. */
@@ -36,21 +42,23 @@ export interface RemoteWorkerOptions
 }
 
 const NAMES: readonly (keyof RemoteWorkerOptions)[] = [
-  ...(['url', 'key', 'project', 'connectMs', 'codec', 'observer', 'payloads'] as const),
+  ...(['url', 'carrier', 'key', 'project', 'connectMs', 'codec', 'observer', 'payloads'] as const),
   ...(['pipelines', 'concurrency', 'owner', 'ttlMs', 'pollMs', 'stopGraceMs'] as const),
 ];
 
 export async function openWorker(given: RemoteWorkerOptions): Promise<Worker> {
   const read = readOptions('openWorker', given, NAMES);
   checkFirst(read);
-  const { url, key, project, codec, payloads, connectMs, ...rest } = read;
+  const { url, carrier: carrying, key, project, codec, payloads, connectMs, ...rest } = read;
   const { observer: told, ...options } = rest;
   const timers = systemTimers;
   const observer = speaking(told);
-  const link = new Link({ url, timers, ...(key && { key }), ...(project && { project }) });
-  const hello = await greet(link, { timers, observer, connectMs });
+  const carrier =
+    carrying ??
+    httpCarrier({ url: url ?? [], timers, ...(key && { key }), ...(project && { project }) });
+  const hello = await greet(carrier, { timers, observer, connectMs });
   const pipelines = [...pipelinesByName('openWorker', options.pipelines).keys()];
-  const store = remoteStore({ link, hello, timers, pipelines });
+  const store = remoteStore({ carrier, hello, timers, pipelines });
   const holdfast = new Holdfast({
     store,
     ...(codec && { codec }),
@@ -66,10 +74,13 @@ export async function openWorker(given: RemoteWorkerOptions): Promise<Worker> {
 
 /** Before anything is sent: what is wrong here is no matter of the coordinator's. */
 function checkFirst(read: RemoteWorkerOptions): void {
-  const { url, key, project, connectMs, codec, observer, payloads, ...options } = read;
-  const urls = typeof url === 'string' ? [url] : readList('openWorker: url', url);
-  requireUrl('openWorker', urls[0]);
-  for (const each of urls) requireUrl('openWorker', each);
+  const { url, carrier, key, project, connectMs, codec, observer, payloads, ...options } = read;
+  if (carrier === undefined) checkUrls(url);
+  else if ((url ?? key ?? project) !== undefined) {
+    throw new InvalidInput(
+      'openWorker: url, key and project are for HTTP; with a carrier they are given to it.',
+    );
+  } else requireMethods('openWorker: carrier', carrier, ['ask', 'close']);
   if (key !== undefined) headerText('openWorker: key', key, WORD_BYTES_MAX);
   if (project !== undefined) headerText('openWorker: project', project, WORD_BYTES_MAX);
   if (connectMs !== undefined) {
@@ -83,6 +94,12 @@ function checkFirst(read: RemoteWorkerOptions): void {
 
 const WORD_BYTES_MAX = 256;
 const CONNECT_MS_MAX = 31 * 86_400_000;
+
+function checkUrls(url: unknown): void {
+  const urls = typeof url === 'string' ? [url] : readList('openWorker: url', url);
+  requireUrl('openWorker', urls[0]);
+  for (const each of urls) requireUrl('openWorker', each);
+}
 
 /** When the worker stops, what was opened for it is closed. */
 function withEnd(worker: Worker, close: () => Promise<void>): Worker {

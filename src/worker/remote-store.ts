@@ -1,9 +1,10 @@
 // A coordinator, as the engine of a worker sees it: a store that others look after. Of the port it has what
 // owners need; the rest belongs to whoever calls the coordinator's API.
 
-import type { SessionId } from '../lease/names.ts';
 import type { LeasePolicy } from '../lease/policy.ts';
 import type { SessionStore } from '../lease/port.ts';
+import type { Carrier } from '../protocol/messages/carrier.ts';
+import type { WorkKind } from '../protocol/messages/work-messages.ts';
 import type {
   ClaimAnswer,
   Claimed,
@@ -15,7 +16,6 @@ import { systemClock } from '../support/clock.ts';
 import { Fault } from '../support/fault.ts';
 import type { Timers } from '../support/timer.ts';
 import { Doorbell } from './doorbell.ts';
-import type { Link } from './link.ts';
 import { ToldClaims } from './told-claims.ts';
 import { WriteQueue } from './write-queue.ts';
 
@@ -25,10 +25,12 @@ export interface Hello {
   readonly store: string;
   readonly durability: string;
   readonly policy: LeasePolicy;
+  /** Of the worker protocol. Absent in builds that know one only. */
+  readonly version?: number;
 }
 
 export interface RemoteParts {
-  readonly link: Link;
+  readonly carrier: Carrier;
   readonly hello: Hello;
   readonly timers: Timers;
   readonly pipelines: readonly string[];
@@ -38,41 +40,35 @@ export interface RemoteParts {
 const UNDER_WAY_MAX = 2_000;
 
 export function remoteStore(parts: RemoteParts): CoordinatorStore {
-  const { hello, link, timers } = parts;
-  const bell = new Doorbell(link, timers);
+  const { hello, carrier, timers } = parts;
+  const bell = new Doorbell(carrier, timers);
   return {
     kind: 'remote',
     policy: hello.policy,
     durability: hello.durability,
     hintsReach: 'all-processes',
     sessions: sessionsOf(parts),
-    executions: executionsOf(link, bell),
+    executions: executionsOf(carrier, bell),
     leases: onlyWith('leases', {}),
     access: onlyWith('access', {}),
     seals: onlyWith('seals', {}),
     raiseEpoch: () => notHere('raiseEpoch'),
     onHint: () => () => undefined,
-    close: async () => bell.close(),
+    async close() {
+      bell.close();
+      await carrier.close();
+    },
   };
 }
 
-function sessionsOf({ link, pipelines }: RemoteParts): SessionStore {
+function sessionsOf({ carrier, pipelines }: RemoteParts): SessionStore {
   const here: Partial<SessionStore> = {
     open: ({ id, owner, ttlMs, graceMs }) =>
-      link.json({
-        method: 'POST',
-        path: '/v1/work/sessions',
-        body: { id, owner, ttlMs, graceMs, pipelines },
-      }),
-    heartbeat: ({ id, ...body }) =>
-      link.json({ method: 'POST', path: `/v1/work/sessions/${id}/heartbeat`, body }),
+      carrier.ask({ kind: 'openSession', body: { id, owner, ttlMs, graceMs, pipelines } }),
+    heartbeat: (body) => carrier.ask({ kind: 'heartbeat', body }),
     end: ({ id, by }) =>
       by.kind === 'owner'
-        ? link.json({
-            method: 'POST',
-            path: `/v1/work/sessions/${id}/end`,
-            body: { owner: by.owner, exit: by.exit },
-          })
+        ? carrier.ask({ kind: 'endSession', body: { id, owner: by.owner, exit: by.exit } })
         : notHere('end'),
     // It holds claims only, which are lost when they are written to.
     leases: async () => [],
@@ -83,22 +79,11 @@ function sessionsOf({ link, pipelines }: RemoteParts): SessionStore {
   return onlyWith('sessions', here);
 }
 
-function executionsOf(link: Link, bell: Doorbell): ExecutionStore {
-  const queue = new WriteQueue(link);
+function executionsOf(carrier: Carrier, bell: Doorbell): ExecutionStore {
+  const queue = new WriteQueue(carrier);
   const write = <Answer>(verb: string, request: OwnerWrite): Promise<Answer> =>
     queue.add({ verb, ...withText(request) });
-  const told = new ToldClaims(
-    {
-      claim: ({ session, pipelines, shares, dice }) =>
-        link.json<ClaimAnswer>({
-          method: 'POST',
-          path: '/v1/work/claims',
-          body: { session, pipelines, shares, ...(dice === undefined ? {} : { dice }) },
-        }),
-      carried: (session) => carriedBy(link, session),
-    },
-    systemClock,
-  );
+  const told = toldClaimsOver(carrier);
   const lettingGo = async <Answer extends { readonly kind: string }>(
     verb: string,
     request: OwnerWrite,
@@ -107,14 +92,8 @@ function executionsOf(link: Link, bell: Doorbell): ExecutionStore {
     if (answer.why !== 'unseen-news') told.letGo(request.fence);
     return answer;
   };
-  const page = (kind: string, { id, after, limit }: { id: string; after: number; limit: number }) =>
-    link
-      .json<{ items: readonly never[] }>({
-        method: 'GET',
-        path: `/v1/work/executions/${id}/${kind}?after=${after}&limit=${limit}`,
-        isRead: true,
-      })
-      .then(({ items }) => items);
+  const page = async (kind: WorkKind, body: object): Promise<readonly never[]> =>
+    (await carrier.ask<{ readonly items: readonly never[] }>({ kind, body })).items;
   const here: Partial<ExecutionStore> = {
     isTended: true,
     claim: (request) => told.claim(request),
@@ -129,37 +108,51 @@ function executionsOf(link: Link, bell: Doorbell): ExecutionStore {
         'ctx.transaction needs the worker to have the store itself: its writes and yours commit together. Run this pipeline embedded, or use a step with its idempotency key.',
       );
     },
-    inbox: (query) => page('inbox', query),
-    history: (query) => page('history', query),
-    read: (id) => link.found({ method: 'GET', path: `/v1/work/executions/${id}`, isRead: true }),
-    interaction: ({ id }) =>
-      link.found({
-        method: 'GET',
-        path: `/v1/work/awaits/${encodeURIComponent(id)}`,
-        isRead: true,
-      }),
+    inbox: ({ id, after, limit }) => page('readInbox', { id, after, limit }),
+    history: ({ id, after, limit }) => page('readStoredHistory', { id, after, limit }),
+    read: (id) => found(carrier.ask({ kind: 'readStoredExecution', body: { id } })),
+    interaction: ({ id }) => found(carrier.ask({ kind: 'readStoredAwait', body: { id } })),
     expireAwaits: ({ execution }) =>
       execution === undefined
         ? Promise.resolve({ settled: 0, started: 0, more: false })
-        : link.json({ method: 'POST', path: `/v1/work/executions/${execution}/expire-awaits` }),
-    putBlob: async ({ digest, bytes }) => {
-      await link.bytes({ method: 'PUT', path: `/v1/work/blobs/${digest}`, bytes });
-    },
-    getBlob: (digest) =>
-      link.bytes({ method: 'GET', path: `/v1/work/blobs/${digest}`, isRead: true }),
+        : carrier.ask({ kind: 'expireAwaits', body: { id: execution } }),
+    putBlob: ({ digest, bytes }) => carrier.ask({ kind: 'putBlob', body: { digest }, bytes }),
+    getBlob: (digest) => found(carrier.ask({ kind: 'getBlob', body: { digest } })),
     onRing: (listener) => bell.listen(listener),
   };
   return onlyWith('executions', here);
 }
 
-function carriedBy(link: Link, session: SessionId): Promise<readonly Claimed[]> {
-  return link
-    .json<{ readonly items: readonly Claimed[] }>({
-      method: 'GET',
-      path: `/v1/work/sessions/${session}/claims`,
-      isRead: true,
-    })
-    .then(({ items }) => items);
+function toldClaimsOver(carrier: Carrier): ToldClaims {
+  return new ToldClaims(
+    {
+      claim: ({ session, pipelines, shares, dice }) =>
+        carrier.ask<ClaimAnswer>({
+          kind: 'claimExecutions',
+          body: { session, pipelines, shares, ...(dice === undefined ? {} : { dice }) },
+        }),
+      carried: async (id) => {
+        const body = { id };
+        return (
+          await carrier.ask<{ readonly items: readonly Claimed[] }>({ kind: 'listClaims', body })
+        ).items;
+      },
+    },
+    systemClock,
+    carrier,
+  );
+}
+
+const ABSENT: ReadonlySet<string> = new Set(['not-found', 'execution-unknown']);
+
+/** Undefined when it is not there. */
+async function found<Answer>(asked: Promise<Answer>): Promise<Answer | undefined> {
+  try {
+    return await asked;
+  } catch (fault) {
+    if (fault instanceof Fault && ABSENT.has(fault.code)) return undefined;
+    throw fault;
+  }
 }
 
 /** Bytes in JSON are base64. */

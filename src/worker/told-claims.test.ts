@@ -22,7 +22,7 @@ function fencesOf(got: ClaimAnswer): readonly number[] {
   return got.kind === 'claimed' ? got.claims.map(({ fence }) => fence) : [];
 }
 
-function stand(): {
+function stand(carrier: { readonly doubles?: boolean } = {}): {
   readonly told: ToldClaims;
   readonly store: { carries: number[]; next: ClaimAnswer | Error; asked: number };
   readonly clock: ManualClock;
@@ -41,6 +41,7 @@ function stand(): {
       },
     },
     clock,
+    carrier,
   );
   return { told, store, clock };
 }
@@ -86,4 +87,16 @@ test('without a loss nobody asks; after one, for a minute; a new session begins 
   store.next = answer();
   await told.claim({ ...request, session: 's2' as SessionId });
   assert.equal(store.asked, 1);
+});
+
+test('M-1: where messages come twice, what the second claim took is found within a second', async () => {
+  const { told, store, clock } = stand({ doubles: true });
+  store.next = answer(2);
+  await told.claim(request);
+  store.carries = [1, 2];
+  store.next = answer();
+  assert.deepEqual(fencesOf(await told.claim(request)), []);
+  await clock.advance(1_000);
+  assert.deepEqual(fencesOf(await told.claim(request)), [1]);
+  assert.deepEqual(fencesOf(await told.claim(request)), []);
 });

@@ -1,6 +1,8 @@
 // Claims that a coordinator took and could not tell of: it was killed, or the connection was, between its
 // commit and our reading of it. They are carried by a session that lives, so nobody else would ever have them
-// . After such a loss the session asks for all that it carries, and takes what it does not know.
+// . After such a loss the session asks for all that it carries, and takes what it does not know. Where
+// messages may be delivered twice (M-1), the second of two claims took what nobody was told of: then it asks
+// every now and again.
 
 import type { Fence } from '../lease/fence.ts';
 import type { SessionId } from '../lease/names.ts';
@@ -10,6 +12,9 @@ import { OutcomeUnknown } from '../support/fault.ts';
 
 /** A request that was lost may be done this much later, by a coordinator that is slow. */
 const SUSPECT_MS = 60_000;
+
+/** So long may what a doubled claim took lie unseen: as long as a lost ring. */
+const LOOK_MS = 1_000;
 
 export interface ClaimVerbs {
   claim(request: Claim): Promise<ClaimAnswer>;
@@ -26,10 +31,13 @@ export class ToldClaims {
   /** Everything here is about this one: what another carried is over with it. */
   #session: SessionId | undefined;
   #suspectUntilMs: number | undefined;
+  readonly #lookMs: number;
+  #lookedAt = 0;
 
-  constructor(verbs: ClaimVerbs, clock: Clock) {
+  constructor(verbs: ClaimVerbs, clock: Clock, { doubles = false } = {}) {
     this.#verbs = verbs;
     this.#clock = clock;
+    this.#lookMs = doubles ? LOOK_MS : Infinity;
   }
 
   async claim(request: Claim): Promise<ClaimAnswer> {
@@ -56,11 +64,10 @@ export class ToldClaims {
   }
 
   async #strays(session: SessionId): Promise<readonly Claimed[]> {
-    if (this.#suspectUntilMs === undefined) return [];
-    if (this.#clock.monotonicMs() > this.#suspectUntilMs) {
-      this.#suspectUntilMs = undefined;
-      return [];
-    }
+    const now = this.#clock.monotonicMs();
+    if (now > (this.#suspectUntilMs ?? now)) this.#suspectUntilMs = undefined;
+    if (this.#suspectUntilMs === undefined && now - this.#lookedAt < this.#lookMs) return [];
+    this.#lookedAt = now;
     const leaving = new Set<Fence>();
     this.#leaving = leaving;
     const carried = await this.#verbs.carried(session).finally(() => {
@@ -75,6 +82,7 @@ export class ToldClaims {
     this.#session = session;
     this.#held.clear();
     this.#suspectUntilMs = undefined;
+    this.#lookedAt = this.#clock.monotonicMs();
   }
 
   #hold(claims: readonly Claimed[]): void {

@@ -1,9 +1,10 @@
 // Writes of owners go out together: what is asked for while a request is under way is in the next one, so
 // that a thousand executions cost a few requests, as they cost a few commits in the coordinator's store.
 
+import type { Carrier } from '../protocol/messages/carrier.ts';
+import { faultOf } from '../protocol/messages/fault-of.ts';
 import type { WritesAnswer } from '../protocol/messages/work.ts';
 import { atEndOfTurn } from '../support/timer.ts';
-import { faultOf, type Link } from './link.ts';
 
 interface Waiting {
   readonly write: object;
@@ -16,13 +17,13 @@ const BATCH_MAX = 500;
 const REQUESTS_MAX = 2;
 
 export class WriteQueue {
-  readonly #link: Link;
+  readonly #carrier: Carrier;
   #waiting: Waiting[] = [];
   #underWay = 0;
   #isPlanned = false;
 
-  constructor(link: Link) {
-    this.#link = link;
+  constructor(carrier: Carrier) {
+    this.#carrier = carrier;
   }
 
   get length(): number {
@@ -60,9 +61,8 @@ export class WriteQueue {
   async #send(batch: readonly Waiting[]): Promise<void> {
     try {
       const writes = batch.map(({ write }) => write);
-      const { answers } = await this.#link.json<WritesAnswer>({
-        method: 'POST',
-        path: '/v1/work/writes',
+      const { answers } = await this.#carrier.ask<WritesAnswer>({
+        kind: 'writeAsOwner',
         body: { writes },
       });
       for (const [nth, each] of batch.entries()) settle(each, answers[nth]);

@@ -4,8 +4,9 @@
 import { openServer } from '../../src/server/serve.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { systemTimers } from '../../src/support/timer.ts';
-import { Link } from '../../src/worker/link.ts';
-import { type Hello, remoteStore } from '../../src/worker/remote-store.ts';
+import { greet } from '../../src/worker/greet.ts';
+import { httpCarrier } from '../../src/worker/http-carrier.ts';
+import { remoteStore } from '../../src/worker/remote-store.ts';
 
 const SESSION_VERBS = ['open', 'heartbeat'];
 const OWNER_VERBS = [
@@ -18,9 +19,13 @@ export async function overRest(
 ): Promise<{ readonly store: CoordinatorStore; close(): Promise<void> }> {
   const server = await openServer({ store, auth: 'off', port: 0, tends: false });
   const timers = systemTimers;
-  const link = new Link({ url: server.url, timers });
-  const hello = await link.json<Hello>({ method: 'GET', path: '/v1/work', isRead: true });
-  const remote = remoteStore({ link, hello, timers, pipelines: [] });
+  const carrier = httpCarrier({ url: server.url, timers });
+  const hello = await greet(carrier, {
+    timers,
+    observer: { report: () => undefined },
+    connectMs: 0,
+  });
+  const remote = remoteStore({ carrier, hello, timers, pipelines: [] });
   return {
     store: {
       ...store,

@@ -178,7 +178,6 @@ export const EXTRA_FILES: Readonly<Record<string, Readonly<Record<string, string
     'timekeeper.ts': 'who knows the time tells it',
     'transaction.ts': 'one try of a verb: reads, guards, writes',
     'watch.ts': 'one watch that goes on whatever happens to its member',
-    'wire.ts': 'protocol buffers, as far as they are needed',
   },
 };
 

@@ -2,7 +2,7 @@ import { importsOf, resolveImport } from './imports.ts';
 import type { ProjectFile } from './project-files.ts';
 
 const ADAPTERS = ['store/memory', 'store/sqlite', 'store/postgres', 'store/redis', 'store/etcd'];
-const PROTOCOLS = ['protocol/rest', 'protocol/grpc', 'protocol/sqs'];
+const PROTOCOLS = ['protocol/rest', 'protocol/work', 'protocol/grpc', 'protocol/sqs'];
 const KERNEL = ['support', 'lease'];
 const MODEL = [...KERNEL, 'execution'];
 const PORTS = [...MODEL, 'access', 'store/contract'];
@@ -28,8 +28,10 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   observe: MODEL,
   'protocol/messages': [...MODEL, 'access'],
   'protocol/rest': [...PORTS, 'engine', 'protocol/messages'],
-  'protocol/grpc': [...PORTS, 'engine', 'protocol/messages'],
-  'protocol/sqs': [...PORTS, 'engine', 'protocol/messages'],
+  // What every carrier of the worker protocol answers with (ADR 0030).
+  'protocol/work': [...PORTS, 'protocol/messages', 'protocol/rest'],
+  'protocol/grpc': [...PORTS, 'protocol/messages', 'protocol/rest', 'protocol/work'],
+  'protocol/sqs': [...PORTS, 'protocol/messages', 'protocol/rest', 'protocol/work'],
   // The same engine, on a store that is elsewhere (ADR 0019).
   worker: [...PORTS, 'engine', 'protocol/messages'],
   client: ['support', 'protocol/messages'],

@@ -12,6 +12,8 @@ const EXPORTS: Readonly<Record<string, readonly string[]>> = {
   'the contract suite as data': ['leaseContract', 'executionContract', 'accessContract'],
   'a manual clock': ['ManualClock'],
   'a store that misbehaves on request': ['faultyStore'],
+  'the worker protocol as data': ['transportContract', 'runTransportCase'],
+  'a carrier that misbehaves on request': ['faultyCarrier'],
 };
 
 function promised(file: string, line: RegExp): readonly string[] {

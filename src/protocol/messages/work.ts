@@ -14,6 +14,15 @@ const text = Type.String({ maxLength: TEXT_MAX });
 /** JSON, as text. */
 export const payload = Type.String({ minLength: 1, contentMediaType: 'application/json' });
 
+export const greetQuery = Type.Object(
+  {
+    version: Type.Optional(
+      Type.Integer({ minimum: 1, description: 'The newest that the worker speaks. Default 1.' }),
+    ),
+  },
+  CLOSED,
+);
+
 export const openSessionBody = Type.Object(
   {
     id: uuid,

@@ -1,7 +1,7 @@
 // The part of etcd's API that the store uses, with the field numbers of etcd's public rpc.proto and
 // kv.proto (3.4, unchanged since). Names are theirs, in our spelling.
 
-import { decode, encode, type Shape } from './wire.ts';
+import { decode, encode, type Shape } from '../../support/protobuf.ts';
 
 export interface Header {
   readonly clusterId: string;

@@ -15,7 +15,9 @@ import { KEEP_NAMES } from '../../../src/execution/retention.ts';
 import { openServer } from '../../../src/server/serve.ts';
 import { openMemoryStore } from '../../../src/store/memory/open.ts';
 import { openTestHoldfast } from '../../../src/testing/test-holdfast.ts';
+import { grpcCarrier } from '../../../src/worker/grpc-carrier.ts';
 import { openWorker } from '../../../src/worker/open-worker.ts';
+import { sqsCarrier } from '../../../src/worker/sqs-carrier.ts';
 import { type Argument, argumentsOf, type Fits, type Options } from './argument.ts';
 import {
   ANY_TEXT,
@@ -62,6 +64,17 @@ const SECRET = ANY_TEXT.filter((name) => name !== 'empty text');
 const TLS = { key: 'a key', cert: 'a certificate' };
 const SERVER = { store: openMemoryStore(), port: 0, tends: false };
 
+const QUEUE_SECRET = 'a secret of at least 32 bytes, text';
+/** Has no messages, and takes its time to say so. */
+const NO_QUEUE = { send: () => new Promise((resolve) => setTimeout(resolve, 10, {})) };
+const QUEUE = { client: NO_QUEUE, requestQueueUrl: 'x' };
+const SQS = {
+  ...QUEUE,
+  poisonQueueUrl: 'x',
+  replyQueues: [],
+  keys: { a: { secret: QUEUE_SECRET } },
+};
+
 /** Of a coordinator and of those who call it. */
 const remote: readonly Options<void>[] = [
   {
@@ -74,6 +87,8 @@ const remote: readonly Options<void>[] = [
       port: optional(NUMBER),
       auth: optional(NONE),
       admin: optional(NONE),
+      grpc: optional(NONE),
+      sqs: optional(NONE),
       tends: optional(['true']),
       console: optional(['true']),
       limits: optional(['an object']),
@@ -96,6 +111,55 @@ const remote: readonly Options<void>[] = [
     fits: ['nothing'],
     names: { host: optional(TEXT), port: NUMBER },
     call: (_, admin) => openServer({ ...SERVER, admin } as never),
+  },
+  {
+    of: 'openServer: grpc',
+    with: { port: 0 },
+    fits: ['nothing'],
+    names: { host: optional(TEXT), port: NUMBER },
+    call: (_, grpc) => openServer({ ...SERVER, grpc } as never),
+  },
+  {
+    of: 'grpcCarrier',
+    with: { address: '127.0.0.1:1' },
+    fits: NONE,
+    names: {
+      address: NONE,
+      key: optional(TEXT),
+      project: optional(TEXT),
+      mode: optional(NONE),
+      ca: optional(TEXT),
+      bytesMax: optional(NONE),
+    },
+    call: (_, options) => grpcCarrier(options as never),
+  },
+  {
+    of: 'openServer: sqs',
+    with: SQS,
+    fits: ['nothing'],
+    names: {
+      client: NONE,
+      requestQueueUrl: TEXT,
+      poisonQueueUrl: TEXT,
+      replyQueues: ['an array'],
+      keys: NONE,
+      visibleMs: optional(NONE),
+    },
+    call: (_, sqs) => openServer({ ...SERVER, sqs } as never).then((server) => server.close()),
+  },
+  {
+    of: 'sqsCarrier',
+    with: { ...QUEUE, replyQueueUrl: 'x', signing: { keys: { a: SECRET }, current: 'a' } },
+    fits: NONE,
+    names: {
+      client: NONE,
+      requestQueueUrl: TEXT,
+      replyQueueUrl: TEXT,
+      signing: NONE,
+      writesGoodMs: optional(NONE),
+      askMs: optional(NUMBER),
+    },
+    call: (_, options) => sqsCarrier(options as never).then((carrier) => carrier.close()),
   },
   {
     of: 'openServer: limits',
@@ -127,6 +191,7 @@ const remote: readonly Options<void>[] = [
     fits: NONE,
     names: {
       url: NONE,
+      carrier: optional(NONE),
       key: optional(TEXT),
       project: optional(TEXT),
       connectMs: optional(NUMBER),

@@ -1,5 +1,5 @@
-// Protocol buffers, as much of them as etcd's API needs: whole numbers, bytes, text and messages. A
-// shape says which field has which number; what it does not name is skipped when read.
+// Protocol buffers, as much of them as etcd's API and ours need: whole numbers, bytes, text and messages. A
+// shape says which field has which number; what it does not name is skipped when read, or told.
 
 /** `int` is a safe integer; `id` is 64 bits, as decimal text, because JavaScript has no number for it. */
 export type Kind = 'int' | 'id' | 'bool' | 'bytes' | 'text';
@@ -37,7 +37,11 @@ export function encode(shape: Shape, message: object): Buffer {
 }
 
 /** Whole numbers, bytes and text that are missing are zero and empty; a message that is missing is not there. */
-export function decode<Decoded>(shape: Shape, bytes: Buffer): Decoded {
+export function decode<Decoded>(
+  shape: Shape,
+  bytes: Buffer,
+  onUnknown?: (no: number) => void,
+): Decoded {
   const message: Record<string, unknown> = {};
   const byNumber = fieldsOf(shape, message);
   const reader = { bytes, at: 0 };
@@ -45,7 +49,10 @@ export function decode<Decoded>(shape: Shape, bytes: Buffer): Decoded {
     const tag = readInt(reader);
     const known = byNumber.get(Math.floor(tag / 8));
     const value = read(reader, tag % 8, known?.field);
-    if (known === undefined) continue;
+    if (known === undefined) {
+      onUnknown?.(Math.floor(tag / 8));
+      continue;
+    }
     if (known.field.many === true) (message[known.name] as unknown[]).push(value);
     else message[known.name] = value;
   }
@@ -134,7 +141,7 @@ function read(reader: Reader, wireType: number, field: Field | undefined): unkno
   }
   if (wireType === FIXED64) reader.at += 8;
   else if (wireType === FIXED32) reader.at += 4;
-  else throw new Error(`a message of etcd has a field of the unknown type ${wireType}`);
+  else throw new Error(`a message has a field of the unknown type ${wireType}`);
   return undefined;
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { STATUSES } from '../execution/execution.ts';
-import { ROUTES } from '../protocol/rest/routes.ts';
+import { STATUSES } from '../../execution/execution.ts';
+import { ROUTES } from './routes.ts';
 import { checksOf } from './validators.ts';
 
 function refusal(route: string, part: 'params' | 'query' | 'body', given: unknown): string {

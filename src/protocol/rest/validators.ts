@@ -4,7 +4,7 @@
 import type { TSchema } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
 import { Value } from 'typebox/value';
-import { ProblemReply, type Route } from '../protocol/rest/route.ts';
+import { ProblemReply, type Route } from './route.ts';
 import { type Part, sentenceOf } from './sentences.ts';
 
 export interface Checks {
@@ -22,6 +22,11 @@ export function checksOf(route: Route): Checks {
     // A POST without a body is one that says nothing.
     body: route.takesBytes === true ? (given) => given : checkOf('body', route.body),
   };
+}
+
+/** Of a message that comes in an envelope. */
+export function bodyCheckOf(schema: TSchema): (given: unknown) => unknown {
+  return checkOf('body', schema);
 }
 
 function checkOf(part: Part, schema: TSchema | undefined): (given: unknown) => unknown {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decode, encode, type Shape } from './wire.ts';
+import { decode, encode, type Shape } from './protobuf.ts';
 
 const INNER: Shape = { name: { no: 1, kind: 'text' } };
 const OUTER: Shape = {

@@ -1,0 +1,125 @@
+// The service of work.proto, as both sides use it. A test compares it with what proto-loader makes of the file.
+
+import { decode, encode, type Shape } from '../../support/protobuf.ts';
+import type { EnvelopeProblem, ReplyEnvelope } from './envelope.ts';
+
+const REQUEST: Shape = {
+  v: { no: 1, kind: 'int' },
+  id: { no: 2, kind: 'text' },
+  kind: { no: 3, kind: 'text' },
+  body: { no: 4, kind: 'bytes' },
+  bytes: { no: 5, kind: 'bytes' },
+};
+
+const PROBLEM: Shape = {
+  status: { no: 1, kind: 'int' },
+  code: { no: 2, kind: 'text' },
+  detail: { no: 3, kind: 'text' },
+};
+
+const REPLY: Shape = {
+  v: { no: 1, kind: 'int' },
+  id: { no: 2, kind: 'text' },
+  body: { no: 3, kind: 'bytes' },
+  bytes: { no: 4, kind: 'bytes' },
+  problem: { no: 5, kind: PROBLEM },
+};
+
+const FRAME: Shape = { reply: { no: 1, kind: REPLY }, ring: { no: 2, kind: 'bool' } };
+
+/** A reply, or a ring. */
+export interface Frame {
+  readonly reply?: ReplyEnvelope;
+  readonly ring: boolean;
+}
+
+interface Wire {
+  readonly v: number;
+  readonly id: string;
+  readonly kind: string;
+  readonly body: Buffer;
+  readonly bytes: Buffer;
+  readonly problem?: EnvelopeProblem;
+}
+
+/** An envelope, with what it has that this version does not know, by number. */
+function requestFrom(wire: Buffer): object {
+  const unknown: Record<string, true> = {};
+  const { v, id, kind, body, bytes } = decode<Wire>(REQUEST, wire, (no) => {
+    unknown[`field ${no}`] = true;
+  });
+  return {
+    ...{ v, id, kind },
+    ...(body.length === 0 ? {} : { body: parsed(body) }),
+    ...(bytes.length === 0 ? {} : { bytes: new Uint8Array(bytes) }),
+    ...unknown,
+  };
+}
+
+/** What is no JSON is refused by the schema of its message. */
+function parsed(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString());
+  } catch {
+    return 'not JSON';
+  }
+}
+
+function contentOf({ body, bytes }: { readonly body?: unknown; readonly bytes?: unknown }): object {
+  return {
+    ...(body === undefined ? {} : { body: Buffer.from(JSON.stringify(body)) }),
+    ...(bytes === undefined ? {} : { bytes }),
+  };
+}
+
+function toRequest(envelope: object): Buffer {
+  return encode(REQUEST, { ...envelope, ...contentOf(envelope) });
+}
+
+function toReply(envelope: ReplyEnvelope): Buffer {
+  return encode(REPLY, { ...envelope, ...contentOf(envelope) });
+}
+
+function replyFrom(wire: Buffer): ReplyEnvelope {
+  return replyOf(decode<Wire>(REPLY, wire));
+}
+
+function replyOf({ v, id, body, bytes, problem }: Wire): ReplyEnvelope {
+  return {
+    ...{ v, id },
+    ...(body.length === 0 ? {} : { body: parsed(body) }),
+    ...(bytes.length === 0 ? {} : { bytes: new Uint8Array(bytes) }),
+    ...(problem === undefined ? {} : { problem }),
+  };
+}
+
+function toFrame({ reply, ring }: Frame): Buffer {
+  if (reply === undefined) return encode(FRAME, { ring });
+  return encode(FRAME, { reply: { ...reply, ...contentOf(reply) } });
+}
+
+function frameFrom(wire: Buffer): Frame {
+  const { reply, ring } = decode<{ readonly reply?: Wire; readonly ring: boolean }>(FRAME, wire);
+  return { ring, ...(reply === undefined ? {} : { reply: replyOf(reply) }) };
+}
+
+const requests = { requestSerialize: toRequest, requestDeserialize: requestFrom } as const;
+
+export const WORK_SERVICE = {
+  Ask: {
+    path: '/holdfast.work.v1.Work/Ask',
+    requestStream: false,
+    responseStream: false,
+    ...requests,
+    responseSerialize: toReply,
+    responseDeserialize: replyFrom,
+  },
+  Converse: {
+    path: '/holdfast.work.v1.Work/Converse',
+    requestStream: true,
+    responseStream: true,
+    ...requests,
+    responseSerialize: toFrame,
+    responseDeserialize: frameFrom,
+  },
+} as const;

@@ -1,0 +1,63 @@
+// A message in a queue: signed, with the queue that its reply goes to. What is larger than a queue takes goes by
+// reference: as parts, under their digests, in the coordinator's store, where every node finds them.
+
+import { digestOf } from '../../support/digest.ts';
+import type { ReplyEnvelope, RequestEnvelope } from './envelope.ts';
+import type { SignedClaims } from './signing.ts';
+
+/** Bytes in JSON are base64. */
+type InJson<Envelope> = Omit<Envelope, 'bytes'> & { readonly bytes?: string };
+
+export interface QueuedRequest extends SignedClaims {
+  readonly to: 'coordinator';
+  readonly replyTo: string;
+  readonly envelope?: InJson<RequestEnvelope>;
+  /** Of the JSON of the envelope, in order, instead of it. */
+  readonly parts?: readonly string[];
+}
+
+export interface QueuedReply extends SignedClaims {
+  readonly to: 'worker';
+  /** Of the request, for whoever shares its queue with others. */
+  readonly id?: string;
+  readonly envelope?: InJson<ReplyEnvelope>;
+  readonly parts?: readonly string[];
+  /** Something may have become ready. */
+  readonly ring?: true;
+}
+
+export function toJson<Envelope extends { readonly bytes?: Uint8Array }>(
+  envelope: Envelope,
+): InJson<Envelope> {
+  const { bytes, ...rest } = envelope;
+  if (bytes === undefined) return rest as InJson<Envelope>;
+  return { ...rest, bytes: Buffer.from(bytes).toString('base64') } as InJson<Envelope>;
+}
+
+export function fromJson(envelope: unknown): unknown {
+  const { bytes } = (envelope ?? {}) as { readonly bytes?: unknown };
+  if (typeof bytes !== 'string') return envelope;
+  return { ...(envelope as object), bytes: new Uint8Array(Buffer.from(bytes, 'base64')) };
+}
+
+/** A message in SQS may have 256 KiB; parts are base64 in a message of their own. */
+export const QUEUED_BYTES_MAX = 250_000;
+const PART_BYTES = 150_000;
+
+export interface Part {
+  readonly digest: string;
+  readonly bytes: Uint8Array;
+}
+
+export function partsOf(envelope: object): readonly Part[] {
+  const bytes = Buffer.from(JSON.stringify(envelope));
+  const count = Math.ceil(bytes.length / PART_BYTES);
+  return Array.from({ length: count }, (_, nth) => {
+    const part = new Uint8Array(bytes.subarray(nth * PART_BYTES, (nth + 1) * PART_BYTES));
+    return { digest: digestOf(part), bytes: part };
+  });
+}
+
+export function joined(parts: readonly Uint8Array[]): unknown {
+  return JSON.parse(Buffer.concat(parts).toString());
+}

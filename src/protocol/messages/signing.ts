@@ -1,0 +1,113 @@
+// Signed messages, for channels that others can write to: queues, and endpoints that are called. What is signed
+// says for which side it is, when it was made and until when it is good, so that one that waited long is still
+// good and one that was turned around is not. That it came before is found by fence and seq (M-1, M-13).
+//
+//   text = "hf1." key id "." base64url(HMAC-SHA256 of what follows the first line, and the key id) "\n" claims as JSON
+
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { InvalidInput } from '../../support/fault.ts';
+import { readEntries, readOptions, shown } from '../../support/options.ts';
+
+export interface SigningOptions {
+  /** Secrets of at least 32 bytes, by their ids. One that is taken away refuses what it has signed. */
+  readonly keys: Readonly<Record<string, string | Uint8Array>>;
+  /** The id of the one that signs. */
+  readonly current: string;
+}
+
+export interface SignedClaims {
+  readonly to: 'coordinator' | 'worker';
+  /** Milliseconds since 1970: made, and good until. */
+  readonly at: number;
+  readonly until: number;
+}
+
+export type Verified<Claims extends SignedClaims> =
+  | { readonly kind: 'verified'; readonly claims: Claims; readonly kid: string }
+  /** It was signed, and waited too long. */
+  | { readonly kind: 'expired'; readonly claims: Claims; readonly kid: string }
+  /** Nobody who has a key has signed this. What it says is not known. */
+  | { readonly kind: 'invalid'; readonly why: string };
+
+const VERSION = 'hf1';
+const SECRET_BYTES_MIN = 32;
+const KEY_ID = /^[A-Za-z0-9_-]{1,64}$/;
+/** Clocks of two machines differ by less. */
+export const SKEW_MS = 30_000;
+
+export class Signer {
+  readonly #keys: ReadonlyMap<string, Uint8Array>;
+  readonly #current: string;
+
+  constructor(what: string, options: SigningOptions) {
+    const { keys, current } = readOptions(what, options, ['keys', 'current']);
+    this.#keys = new Map(
+      readEntries(`${what}: keys`, keys).map(([id, secret]) => [
+        id,
+        checkedSecret(what, id, secret),
+      ]),
+    );
+    if (typeof current !== 'string' || !this.#keys.has(current)) {
+      throw new InvalidInput(`${what}: current is the id of one of keys; got ${shown(current)}.`);
+    }
+    this.#current = current;
+  }
+
+  /** With the key that it is told, where an answer is to be read by who has that one. */
+  sign(claims: SignedClaims, kid: string = this.#current): string {
+    // Queues do not take every character.
+    const said = asciiJson(claims);
+    return `${VERSION}.${kid}.${this.#signatureOf(said, kid)?.toString('base64url')}\n${said}`;
+  }
+
+  verify<Claims extends SignedClaims>(
+    text: string,
+    { to, nowMs }: { readonly to: SignedClaims['to']; readonly nowMs: number },
+  ): Verified<Claims> {
+    const line = text.indexOf('\n');
+    const [version, kid = '', signature = '', ...rest] = text
+      .slice(0, Math.max(0, line))
+      .split('.');
+    if (line < 0 || version !== VERSION || rest.length > 0) return invalid('it is not signed');
+    const said = text.slice(line + 1);
+    const expected = this.#signatureOf(said, kid);
+    if (expected === undefined) return invalid(`key ${shown(kid)} is not known`);
+    const given = Buffer.from(signature, 'base64url');
+    const isSigned = given.length === expected.length && timingSafeEqual(given, expected);
+    if (!isSigned) return invalid('its signature is of something else');
+    const claims = JSON.parse(said) as Claims;
+    if (claims.to !== to) return invalid(`it is for a ${claims.to}`);
+    const isOver = nowMs > claims.until + SKEW_MS;
+    return { kind: isOver ? 'expired' : 'verified', claims, kid };
+  }
+
+  #signatureOf(said: string, kid: string): Buffer | undefined {
+    const secret = this.#keys.get(kid);
+    return secret && createHmac('sha256', secret).update(`${VERSION}.${kid}\n${said}`).digest();
+  }
+}
+
+function invalid(why: string): { readonly kind: 'invalid'; readonly why: string } {
+  return { kind: 'invalid', why };
+}
+
+function asciiJson(value: object): string {
+  return JSON.stringify(value).replace(
+    /[\u007f-\uffff]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+function checkedSecret(what: string, id: string, secret: unknown): Uint8Array {
+  if (!KEY_ID.test(id)) {
+    throw new InvalidInput(
+      `${what}: the id of a key is letters, digits, "-" and "_"; got ${shown(id)}.`,
+    );
+  }
+  const isFit = typeof secret === 'string' || secret instanceof Uint8Array;
+  const bytes = isFit ? Buffer.from(secret as string) : Buffer.alloc(0);
+  if (bytes.length >= SECRET_BYTES_MIN) return bytes;
+  throw new InvalidInput(
+    `${what}: the secret of key "${id}" must be text or bytes, of ${SECRET_BYTES_MIN} bytes at least.`,
+  );
+}

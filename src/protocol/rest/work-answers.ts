@@ -1,0 +1,150 @@
+// What a coordinator answers to each message of the worker protocol, whatever carried it. The fence in the
+// store's predicate decides, as for workers inside the process; what is checked here is that nobody reaches
+// another project: a session is of the project of the key that opened it, claims are of that project, and so
+// is whatever an owner's write submits.
+
+import type { Static } from 'typebox';
+import type { InteractionId, PipelineName } from '../../execution/names.ts';
+import type { Owner, SessionId } from '../../lease/names.ts';
+import { digestOf } from '../../support/digest.ts';
+import { OLDEST_WORK_VERSION, WORK_VERSION } from '../messages/envelope.ts';
+import type { WORK_MESSAGES, WorkKind } from '../messages/work-messages.ts';
+import { executionFor } from './found.ts';
+import { noteIssued } from './issued-fences.ts';
+import { notFound } from './problems.ts';
+import { type Caller, type Coordinator, ProblemReply } from './route.ts';
+import { withinMs } from './waiting.ts';
+import { metadataOf, requireOwnSession } from './work-session.ts';
+import { perform, toWrite } from './work-writes.ts';
+
+export interface WorkCall<Body> {
+  readonly body: Body;
+  readonly bytes?: unknown;
+  readonly caller: Caller;
+  /** Aborts when the caller is gone or the server stops. */
+  readonly signal: AbortSignal;
+}
+
+/** Nothing, an object, or bytes. */
+export type WorkAnswer = object | Uint8Array | undefined;
+
+export type WorkAnswers = {
+  readonly [Kind in WorkKind]: (
+    coordinator: Coordinator,
+    call: WorkCall<Static<(typeof WORK_MESSAGES)[Kind]['body']>>,
+  ) => Promise<WorkAnswer>;
+};
+
+export const workAnswers: WorkAnswers = {
+  async greet({ store }, { body, caller }) {
+    const version = Math.min(body.version ?? OLDEST_WORK_VERSION, WORK_VERSION);
+    const { kind, durability, policy } = store;
+    return { project: caller.project, store: kind, durability, policy, version };
+  },
+
+  openSession({ store }, { body, caller }) {
+    const { id, owner, ttlMs, graceMs, pipelines } = body;
+    const metadata = metadataOf(caller, pipelines);
+    const session = { id: id as SessionId, owner: owner as Owner, ttlMs, graceMs, metadata };
+    return store.sessions.open(session);
+  },
+
+  async heartbeat(coordinator, { body, caller }) {
+    const id = await requireOwnSession(coordinator, caller, body.id);
+    const { owner, ttlMs } = body;
+    const request = { id, owner: owner as Owner, ...(ttlMs === undefined ? {} : { ttlMs }) };
+    return coordinator.store.sessions.heartbeat(request);
+  },
+
+  async endSession(coordinator, { body, caller }) {
+    const id = await requireOwnSession(coordinator, caller, body.id);
+    const by = { kind: 'owner', owner: body.owner as Owner, exit: body.exit } as const;
+    return coordinator.store.sessions.end({ id, by });
+  },
+
+  async waitForBell({ store, timers }, { body, signal }) {
+    const rang = await withinMs(timers, { ms: body.waitMs ?? 0, signal }, (until) => {
+      return new Promise<true>((resolve, reject) => {
+        const unlisten = store.executions.onRing(() => {
+          unlisten();
+          resolve(true);
+        });
+        until.addEventListener('abort', () => {
+          unlisten();
+          reject(until.reason);
+        });
+      });
+    });
+    return { rang: rang === true };
+  },
+
+  async claimExecutions(coordinator, { body, caller }) {
+    const session = await requireOwnSession(coordinator, caller, body.session);
+    const answer = await coordinator.store.executions.claim({
+      session,
+      pipelines: body.pipelines as PipelineName[],
+      shares: body.shares,
+      project: caller.project,
+      ...(body.dice === undefined ? {} : { dice: body.dice }),
+    });
+    const claims = answer.kind === 'claimed' ? answer.claims : [];
+    for (const { fence } of claims) noteIssued(coordinator.store, fence);
+    return answer;
+  },
+
+  async listClaims(coordinator, { body, caller }) {
+    const session = await requireOwnSession(coordinator, caller, body.id);
+    return { items: await coordinator.store.executions.carried(session) };
+  },
+
+  async writeAsOwner(coordinator, { body, caller }) {
+    const all = body.writes.map((each) => toWrite(each, caller));
+    for (const session of new Set(body.writes.map((each) => each.session))) {
+      await requireOwnSession(coordinator, caller, session);
+    }
+    return perform(coordinator.store, caller, all);
+  },
+
+  readInbox: (coordinator, call) => pageOf('inbox', coordinator, call),
+  readStoredHistory: (coordinator, call) => pageOf('history', coordinator, call),
+
+  readStoredExecution: (coordinator, { body, caller }) =>
+    executionFor(coordinator, caller, body.id),
+
+  async readStoredAwait({ store }, { body, caller }) {
+    const query = { project: caller.project, id: body.id as InteractionId };
+    const found = await store.executions.interaction(query);
+    if (found === undefined) throw notFound(`await with interaction ${body.id}`);
+    return found;
+  },
+
+  async expireAwaits(coordinator, { body, caller }) {
+    const { id: execution } = await executionFor(coordinator, caller, body.id);
+    return coordinator.store.executions.expireAwaits({ execution, limit: 1_000 });
+  },
+
+  async putBlob({ store }, { body, bytes }) {
+    if (!(bytes instanceof Uint8Array) || digestOf(bytes) !== body.digest) {
+      throw new ProblemReply(400, 'invalid-input', 'The bytes do not have this SHA-256 digest.');
+    }
+    await store.executions.putBlob({ digest: body.digest, bytes });
+    return undefined;
+  },
+
+  async getBlob({ store }, { body }) {
+    const bytes = await store.executions.getBlob(body.digest);
+    if (bytes === undefined) throw notFound(`value ${body.digest}`);
+    return bytes;
+  },
+};
+
+/** What belongs to an execution, as it is stored. */
+async function pageOf(
+  what: 'inbox' | 'history',
+  coordinator: Coordinator,
+  { body, caller }: WorkCall<Static<(typeof WORK_MESSAGES)['readInbox']['body']>>,
+): Promise<object> {
+  const { id } = await executionFor(coordinator, caller, body.id);
+  const { after = 0, limit = 1_000 } = body;
+  return { items: await coordinator.store.executions[what]({ id, after, limit }) };
+}

@@ -1,0 +1,210 @@
+// The worker protocol over SQS: requests come by one queue, which any number of coordinators read; each reply goes
+// to the queue that its request names. A message is hidden from others while it is handled; what nobody can
+// handle is put into a queue of its own, for people.
+
+import { formatInstant, toInstant } from '../../support/clock.ts';
+import type { ReplyEnvelope } from '../messages/envelope.ts';
+import {
+  fromJson,
+  joined,
+  partsOf,
+  QUEUED_BYTES_MAX,
+  type QueuedReply,
+  type QueuedRequest,
+  toJson,
+} from '../messages/queued.ts';
+import type { Signer, Verified } from '../messages/signing.ts';
+import type { QueueMessage, Queues } from '../messages/sqs-queues.ts';
+import { type Caller, type Coordinator, ProblemReply } from '../rest/route.ts';
+import type { Dispatch } from '../work/dispatch.ts';
+
+export interface SqsParts {
+  readonly coordinator: Coordinator;
+  readonly dispatch: Dispatch;
+  readonly queues: Queues;
+  readonly signer: Signer;
+  /** Whom a key of the signer stands for. */
+  readonly callerOf: (kid: string) => Caller;
+  readonly requestQueueUrl: string;
+  readonly poisonQueueUrl: string;
+  /** Where replies may go: exact, or all that begin so where it ends with `*`. */
+  readonly replyQueues: readonly string[];
+  readonly visibleMs: number;
+  readonly stopping: AbortSignal;
+  readonly onFault: (code: string, error: unknown) => void;
+}
+
+const HELD_MS = 20_000;
+const PAUSE_MS = 1_000;
+/** As many are handled at once by one coordinator. */
+const UNDER_WAY_MAX = 100;
+/** One that was not handled so often will not be. */
+const DELIVERIES_MAX = 5;
+/** A reply is of use for as long as somebody waits for it. */
+const REPLY_MS = 60_000;
+const RING_MS = 50;
+/** Of a worker that has said nothing for so long nobody knows. */
+const KNOWN_MS = 120_000;
+
+export class SqsServer {
+  readonly #parts: SqsParts;
+  readonly #underWay: Set<Promise<void>> = new Set();
+  /** Queues of workers that were heard of, with when, and the key that they know. */
+  readonly #workers: Map<string, { readonly at: number; readonly kid: string }> = new Map();
+  readonly #unlisten: () => void;
+  readonly #reading: Promise<void>;
+  #cancelRing: (() => void) | undefined;
+
+  constructor(parts: SqsParts) {
+    this.#parts = parts;
+    const { timers, store } = parts.coordinator;
+    this.#unlisten = store.executions.onRing(() => {
+      this.#cancelRing ??= timers.after(RING_MS, () => this.#ring());
+    });
+    this.#reading = this.#read();
+  }
+
+  /** What is under way is answered first. */
+  async close(): Promise<void> {
+    this.#unlisten();
+    this.#cancelRing?.();
+    await this.#reading;
+    await Promise.all(this.#underWay);
+  }
+
+  async #read(): Promise<void> {
+    const { queues, requestQueueUrl, visibleMs, stopping, coordinator, onFault } = this.#parts;
+    while (!stopping.aborted) {
+      try {
+        const waiting = { waitMs: HELD_MS, visibleMs, signal: stopping };
+        for (const each of await queues.receive(requestQueueUrl, waiting)) this.#take(each);
+        if (this.#underWay.size >= UNDER_WAY_MAX) await Promise.race(this.#underWay);
+      } catch (fault) {
+        if (stopping.aborted) return;
+        onFault('queue-unavailable', fault);
+        await coordinator.timers.pause(PAUSE_MS, stopping);
+      }
+    }
+  }
+
+  #take(message: QueueMessage): void {
+    const handled = hiddenWhile(this.#parts, message, () => this.#handle(message))
+      .catch((fault: unknown) => this.#parts.onFault('message-not-handled', fault))
+      .finally(() => this.#underWay.delete(handled));
+    this.#underWay.add(handled);
+  }
+
+  async #handle(message: QueueMessage): Promise<void> {
+    const { queues, requestQueueUrl, signer, coordinator } = this.#parts;
+    const nowMs = coordinator.clock.wallMs();
+    const verified = verifiedFrom(signer, message.body, nowMs);
+    const isPoison = verified.kind === 'invalid' || !this.#mayReply(verified.claims.replyTo);
+    if (isPoison || message.deliveries > DELIVERIES_MAX) return this.#park(message);
+    const { claims, kid } = verified;
+    this.#workers.set(claims.replyTo, { at: nowMs, kid });
+    const reply = await this.#answer(verified);
+    await this.#reply(claims.replyTo, kid, reply);
+    await queues.delete(requestQueueUrl, message.receipt);
+  }
+
+  async #answer(
+    verified: Exclude<Verified<QueuedRequest>, { kind: 'invalid' }>,
+  ): Promise<ReplyEnvelope> {
+    const { dispatch, callerOf, stopping } = this.#parts;
+    const { claims, kid, kind } = verified;
+    const envelope = await this.#envelopeOf(claims);
+    return dispatch({
+      envelope,
+      signal: stopping,
+      async admit() {
+        if (kind === 'verified') return callerOf(kid);
+        const at = formatInstant(toInstant(claims.until));
+        throw new ProblemReply(
+          403,
+          'signature-expired',
+          `This message was good until ${at}. Nothing was done; send it again.`,
+        );
+      },
+    });
+  }
+
+  async #envelopeOf({ envelope, parts }: QueuedRequest): Promise<unknown> {
+    if (parts === undefined) return fromJson(envelope);
+    const { executions } = this.#parts.coordinator.store;
+    const found = await Promise.all(parts.map((digest) => executions.getBlob(digest)));
+    const missing = found.findIndex((each) => each === undefined);
+    if (missing >= 0) throw new Error(`Part ${parts[missing]} of a message is not there.`);
+    return fromJson(joined(found as Uint8Array[]));
+  }
+
+  async #reply(replyTo: string, kid: string, envelope: ReplyEnvelope): Promise<void> {
+    const { queues, signer, coordinator } = this.#parts;
+    const at = coordinator.clock.wallMs();
+    const { id } = envelope;
+    const claims = { to: 'worker', at, until: at + REPLY_MS, id } as const;
+    const whole: QueuedReply = { ...claims, envelope: toJson(envelope) };
+    const text = signer.sign(whole, kid);
+    if (text.length <= QUEUED_BYTES_MAX) return queues.send(replyTo, text);
+    const parts = partsOf(toJson(envelope));
+    for (const part of parts) await coordinator.store.executions.putBlob(part);
+    const referring: QueuedReply = { ...claims, parts: parts.map(({ digest }) => digest) };
+    return queues.send(replyTo, signer.sign(referring, kid));
+  }
+
+  /** Nobody who only has a key makes this coordinator call an address of their choice. */
+  #mayReply(url: unknown): boolean {
+    return (
+      typeof url === 'string' &&
+      this.#parts.replyQueues.some((each) =>
+        each.endsWith('*') ? url.startsWith(each.slice(0, -1)) : url === each,
+      )
+    );
+  }
+
+  async #park({ body, receipt }: QueueMessage): Promise<void> {
+    const { queues, requestQueueUrl, poisonQueueUrl } = this.#parts;
+    await queues.send(poisonQueueUrl, body);
+    await queues.delete(requestQueueUrl, receipt);
+  }
+
+  /** A ring that is lost costs a poll. */
+  #ring(): void {
+    this.#cancelRing = undefined;
+    const { queues, signer, coordinator } = this.#parts;
+    const at = coordinator.clock.wallMs();
+    for (const [url, worker] of this.#workers) {
+      if (at - worker.at > KNOWN_MS) this.#workers.delete(url);
+      const ring: QueuedReply = { to: 'worker', at, until: at + REPLY_MS, ring: true };
+      queues.send(url, signer.sign(ring, worker.kid)).catch(() => this.#workers.delete(url));
+    }
+  }
+}
+
+function verifiedFrom(signer: Signer, body: string, nowMs: number): Verified<QueuedRequest> {
+  try {
+    return signer.verify<QueuedRequest>(body, { to: 'coordinator', nowMs });
+  } catch {
+    return { kind: 'invalid', why: 'it cannot be read' };
+  }
+}
+
+/** Longer than it was asked to be hidden, for as long as it takes. */
+async function hiddenWhile(
+  { queues, requestQueueUrl, visibleMs, coordinator }: SqsParts,
+  { receipt }: QueueMessage,
+  work: () => Promise<void>,
+): Promise<void> {
+  let cancel: () => void = () => undefined;
+  const extend = (): void => {
+    cancel = coordinator.timers.after(visibleMs / 2, () => {
+      queues.hide(requestQueueUrl, receipt, visibleMs).catch(() => undefined);
+      extend();
+    });
+  };
+  extend();
+  try {
+    await work();
+  } finally {
+    cancel();
+  }
+}

@@ -1,0 +1,79 @@
+// How a coordinator is told of its queues.
+
+import type { SQSClient } from '@aws-sdk/client-sqs';
+import { type ProjectName, parseProject } from '../../execution/names.ts';
+import { InvalidInput } from '../../support/fault.ts';
+import {
+  boundedText,
+  readEntries,
+  readList,
+  readOptions,
+  requireMethods,
+  wholeNumber,
+} from '../../support/options.ts';
+import { Signer } from '../messages/signing.ts';
+
+export interface SqsKey {
+  /** At least 32 bytes; its workers have it too. */
+  readonly secret: string | Uint8Array;
+  /** Whose workers sign with it. Default: default. */
+  readonly project?: string;
+}
+
+export interface SqsOptions {
+  /** Of @aws-sdk/client-sqs, with your region and credentials. Yours to destroy. */
+  readonly client: SQSClient;
+  /** Of all coordinators. */
+  readonly requestQueueUrl: string;
+  /** Where messages go that nobody can handle, for people to look at. */
+  readonly poisonQueueUrl: string;
+  /** Where replies may go: a URL, or all that begin so where it ends with `*`. */
+  readonly replyQueues: readonly string[];
+  /** By their ids. To rotate: add the new one here, then to the workers, then take the old one away. */
+  readonly keys: Readonly<Record<string, SqsKey>>;
+  /** After so long without word from who handles it, a message is delivered again. Default 30 s. */
+  readonly visibleMs?: number;
+}
+
+const NAMES: readonly (keyof SqsOptions)[] = [
+  ...(['client', 'requestQueueUrl', 'poisonQueueUrl', 'replyQueues', 'keys', 'visibleMs'] as const),
+];
+const URL_MAX = 2_048;
+
+export function readSqsOptions(given: SqsOptions): SqsOptions {
+  const options = readOptions('openServer: sqs', given, NAMES);
+  const { client, requestQueueUrl, poisonQueueUrl, visibleMs } = options;
+  requireMethods('openServer: sqs.client', client, ['send']);
+  boundedText('openServer: sqs.requestQueueUrl', requestQueueUrl, URL_MAX);
+  boundedText('openServer: sqs.poisonQueueUrl', poisonQueueUrl, URL_MAX);
+  const replyQueues = readList('openServer: sqs.replyQueues', options.replyQueues).map((each) =>
+    boundedText('openServer: sqs.replyQueues', each, URL_MAX),
+  );
+  if (visibleMs !== undefined) {
+    wholeNumber('openServer: sqs.visibleMs', visibleMs, { min: 1_000, max: 43_200_000 });
+  }
+  keysOf(options.keys);
+  return { ...options, replyQueues };
+}
+
+export interface KnownKeys {
+  readonly signer: Signer;
+  projectOf(kid: string): ProjectName;
+}
+
+export function keysOf(given: SqsOptions['keys']): KnownKeys {
+  const what = 'openServer: sqs.keys';
+  const entries = readEntries(what, given).map(([id, key]) => {
+    const { secret, project } = readOptions(`${what}: ${id}`, key as SqsKey, ['secret', 'project']);
+    return { id, secret, project: parseProject(project ?? 'default') };
+  });
+  const [first] = entries;
+  if (first === undefined) throw new InvalidInput(`${what} must have at least one key.`);
+  const keys = Object.fromEntries(entries.map(({ id, secret }) => [id, secret]));
+  const projects = new Map(entries.map(({ id, project }) => [id, project]));
+  return {
+    signer: new Signer(what, { keys, current: first.id }),
+    // It has signed with one of these, or it would not have been asked.
+    projectOf: (kid) => projects.get(kid) ?? first.project,
+  };
+}

@@ -1,0 +1,99 @@
+// From an envelope to its reply, for every carrier that has envelopes. Total: what goes wrong is a problem in
+// the reply, as it is over HTTP.
+
+import { Compile } from 'typebox/compile';
+import { nearestName } from '../../support/nearest.ts';
+import {
+  OLDEST_WORK_VERSION,
+  type ReplyEnvelope,
+  type RequestEnvelope,
+  requestEnvelope,
+  WORK_VERSION,
+} from '../messages/envelope.ts';
+import { isWorkKind, WORK_KINDS, type WorkKind, workMessage } from '../messages/work-messages.ts';
+import { problemFrom } from '../rest/problems.ts';
+import { type Caller, type Coordinator, ProblemReply } from '../rest/route.ts';
+import { bodyCheckOf } from '../rest/validators.ts';
+import { type WorkAnswer, workAnswers } from '../rest/work-answers.ts';
+
+export interface DispatchParts {
+  readonly coordinator: Coordinator;
+  readonly onFault?: (code: string, error: unknown) => void;
+}
+
+/** Who sends it is known to the carrier, or found out by it. */
+export interface Delivery {
+  readonly envelope: unknown;
+  readonly admit: () => Promise<Caller>;
+  readonly signal: AbortSignal;
+}
+
+export type Dispatch = (delivery: Delivery) => Promise<ReplyEnvelope>;
+
+export function dispatchOf({ coordinator, onFault }: DispatchParts): Dispatch {
+  return async ({ envelope, admit, signal }) => {
+    const id = idOf(envelope);
+    try {
+      const caller = await admit();
+      const { kind, body, bytes } = checked(envelope);
+      const handle = workAnswers[kind] as (
+        coordinator: Coordinator,
+        call: object,
+      ) => Promise<WorkAnswer>;
+      const said = CHECKS[kind](body);
+      const call = { body: said, caller, signal, ...(bytes === undefined ? {} : { bytes }) };
+      return { v: WORK_VERSION, id, ...contentOf(await handle(coordinator, call)) };
+    } catch (error) {
+      const { status, code, detail, isFault } = problemFrom(error);
+      if (isFault) onFault?.(code, error);
+      return { v: WORK_VERSION, id, problem: { status, code, detail } };
+    }
+  };
+}
+
+function contentOf(answer: WorkAnswer): Pick<ReplyEnvelope, 'body' | 'bytes'> {
+  if (answer === undefined) return {};
+  return answer instanceof Uint8Array ? { bytes: answer } : { body: answer };
+}
+
+function idOf(envelope: unknown): string {
+  const { id } = (envelope ?? {}) as { readonly id?: unknown };
+  return typeof id === 'string' ? id : '';
+}
+
+const ENVELOPE = Compile(requestEnvelope);
+const KNOWN: readonly string[] = Object.keys(requestEnvelope.properties);
+const CHECKS = Object.fromEntries(
+  WORK_KINDS.map((kind) => [kind, bodyCheckOf(workMessage(kind).body)]),
+) as Readonly<Record<WorkKind, (body: unknown) => unknown>>;
+
+function checked(envelope: unknown): RequestEnvelope & { readonly kind: WorkKind } {
+  const given = Object.keys((envelope ?? {}) as object);
+  const unknown = given.filter((name) => !KNOWN.includes(name));
+  if (unknown.length > 0) {
+    throw new ProblemReply(
+      400,
+      'control-unknown',
+      `Version ${WORK_VERSION} of the worker protocol has no ${unknown.map((name) => `"${name}"`).join(', ')} in its envelope. Nothing was done.`,
+    );
+  }
+  if (!ENVELOPE.Check(envelope)) {
+    throw new ProblemReply(
+      400,
+      'invalid-input',
+      `An envelope has ${KNOWN.join(', ')}; this one cannot be read. Nothing was done.`,
+    );
+  }
+  const { v, kind } = envelope;
+  if (v < OLDEST_WORK_VERSION || v > WORK_VERSION) {
+    throw new ProblemReply(
+      400,
+      'version-unknown',
+      `This coordinator speaks versions ${OLDEST_WORK_VERSION} to ${WORK_VERSION} of the worker protocol, not ${v}. Greet it first: its answer has the version to use.`,
+    );
+  }
+  if (isWorkKind(kind)) return { ...envelope, kind };
+  const nearest = nearestName(kind, WORK_KINDS);
+  const hint = nearest === undefined ? '' : ` Did you mean "${nearest}"?`;
+  throw new ProblemReply(400, 'kind-unknown', `There is no message "${kind}".${hint}`);
+}

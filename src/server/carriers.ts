@@ -1,0 +1,108 @@
+// How workers reach this coordinator otherwise than over HTTP.
+
+import type { Role } from '../access/role.ts';
+import { type GrpcServer, serveGrpc } from '../protocol/grpc/serve-grpc.ts';
+import type { Carrier } from '../protocol/messages/carrier.ts';
+import { sqsQueues } from '../protocol/messages/sqs-queues.ts';
+import type { Caller, Coordinator } from '../protocol/rest/route.ts';
+import { SqsServer } from '../protocol/sqs/serve-sqs.ts';
+import { keysOf } from '../protocol/sqs/sqs-options.ts';
+import { type Dispatch, dispatchOf } from '../protocol/work/dispatch.ts';
+import { inProcessCarrier } from '../protocol/work/in-process.ts';
+import { boundedText, readOptions } from '../support/options.ts';
+import type { Gate, Knock } from './gate.ts';
+import { DEFAULT_HTTP_LIMITS, type ServerLog, type ServerOptions } from './server-options.ts';
+
+export interface CarrierOptions {
+  /** With role `work`. Nothing where authentication is off. */
+  readonly key?: string;
+  /** For keys of all projects, and where authentication is off. */
+  readonly project?: string;
+}
+
+export interface CarrierParts {
+  readonly coordinator: Coordinator;
+  readonly gate: Gate;
+  readonly log: ServerLog;
+  readonly stopping: AbortSignal;
+}
+
+const WORD_BYTES_MAX = 256;
+
+export function carrierOf(parts: CarrierParts, given: CarrierOptions = {}): Carrier {
+  const { key, project } = readOptions('carrier', given, ['key', 'project']);
+  if (key !== undefined) boundedText('carrier: key', key, WORD_BYTES_MAX);
+  if (project !== undefined) boundedText('carrier: project', project, WORD_BYTES_MAX);
+  const knock = { authorization: key === undefined ? undefined : `Bearer ${key}`, project };
+  const { coordinator, stopping } = parts;
+  const admit = (): Promise<Caller> => admitWorker(parts.gate, knock);
+  return inProcessCarrier({ coordinator, dispatch: dispatchFor(parts), admit, stopping });
+}
+
+export function dispatchFor({ coordinator, log }: CarrierParts): Dispatch {
+  return dispatchOf({ coordinator, onFault: (code, error) => log.fault(code, error) });
+}
+
+/** As the routes of workers ask for. */
+export function admitWorker(gate: Gate, knock: Omit<Knock, 'isSuspect'>): Promise<Caller> {
+  return gate.admit({ allows: ['work'] }, { ...knock, isSuspect: false });
+}
+
+const LOOPBACK = '127.0.0.1';
+
+/** Undefined where it was not asked for. */
+async function openGrpc(
+  parts: CarrierParts,
+  { grpc, tls, limits }: ServerOptions,
+): Promise<GrpcServer | undefined> {
+  if (grpc === undefined) return undefined;
+  const { coordinator, gate, stopping } = parts;
+  const { host = LOOPBACK, port } = grpc;
+  return serveGrpc({
+    ...{ coordinator, host, port, stopping },
+    bytesMax: limits?.bodyBytesMax ?? DEFAULT_HTTP_LIMITS.bodyBytesMax,
+    dispatch: dispatchFor(parts),
+    admit: (knock) => admitWorker(gate, knock),
+    ...(tls === undefined ? {} : { tls }),
+  });
+}
+
+const VISIBLE_MS = 30_000;
+
+/** Undefined where it was not asked for. */
+async function openSqs(
+  parts: CarrierParts,
+  { sqs }: ServerOptions,
+): Promise<SqsServer | undefined> {
+  if (sqs === undefined) return undefined;
+  const { requestQueueUrl, poisonQueueUrl, replyQueues, visibleMs = VISIBLE_MS } = sqs;
+  const { coordinator, stopping, log } = parts;
+  const { signer, projectOf } = keysOf(sqs.keys);
+  return new SqsServer({
+    ...{ coordinator, signer, stopping, requestQueueUrl, poisonQueueUrl, replyQueues, visibleMs },
+    queues: await sqsQueues(sqs.client),
+    dispatch: dispatchFor(parts),
+    callerOf: (kid) => ({
+      name: `key ${kid} of the queue`,
+      project: projectOf(kid),
+      isOfAll: false,
+      roles: new Set<Role>(['work']),
+    }),
+    onFault: (code, error) => log.fault(code, error),
+  });
+}
+
+/** All that were asked for, by which workers reach this coordinator beside HTTP. */
+export async function openCarriers(
+  parts: CarrierParts,
+  options: ServerOptions,
+): Promise<{ readonly grpc: GrpcServer | undefined; close(): Promise<void> }> {
+  const grpc = await openGrpc(parts, options);
+  const sqs = await openSqs(parts, options);
+  return {
+    grpc,
+    async close() {
+      await Promise.all([grpc?.close(), sqs?.close()]);
+    },
+  };
+}

@@ -1,0 +1,153 @@
+// Who sends it is known for every message; nothing is there for anybody else.
+
+import assert from 'node:assert/strict';
+import { WORK_KINDS, type WorkKind } from '../../protocol/messages/work-messages.ts';
+import { digestOf } from '../../support/digest.ts';
+import {
+  commanding,
+  finishing,
+  kindsOf,
+  mustSubmit,
+  statusOf,
+} from '../execution-contract/worker.ts';
+import { refusedWith, type TransportCase } from './contract-case.ts';
+import { owner, type Peer, peer } from './peer.ts';
+
+const BYTES = new TextEncoder().encode('bytes');
+
+/** A body that would be taken from who may send it. */
+function bodyOf(kind: WorkKind, ann: Peer, id: string): object {
+  switch (kind) {
+    case 'greet':
+    case 'waitForBell':
+      return {};
+    case 'openSession':
+      return ann.opening;
+    case 'heartbeat':
+      return { id: ann.id, owner: ann.owner };
+    case 'endSession':
+      return { id: ann.id, owner: ann.owner, exit: 'failed' };
+    case 'claimExecutions':
+      return ann.claiming();
+    case 'listClaims':
+      return { id: ann.id };
+    case 'writeAsOwner': {
+      const held = { id, fence: 1, session: ann.id, seq: 1 } as never;
+      return { writes: [{ verb: 'finish', ...finishing(held) }] };
+    }
+    case 'putBlob':
+    case 'getBlob':
+      return { digest: digestOf(BYTES) };
+    default:
+      return { id };
+  }
+}
+
+/** Of a read, and of anything else. */
+const SILENCE = ['store-unavailable', 'outcome-unknown'];
+
+/** `nobody` is refused whatever it sends. */
+function refusedToNobody(kind: WorkKind): TransportCase {
+  return {
+    upholds: 'M-4',
+    name: `${kind} is refused to who is not known, and nothing is done`,
+    async run(harness) {
+      const { ann, id } = await owner(harness);
+      const before = await harness.store.executions.read(id);
+      const carrier = await harness.carrier('nobody');
+      const body = bodyOf(kind, ann, id);
+      const bytes = kind === 'putBlob' ? { bytes: BYTES } : {};
+      const codes = harness.isSilent === true ? SILENCE : ['key-required'];
+      await refusedWith(carrier.ask({ kind, body, ...bytes }), ...codes);
+      assert.deepEqual(await harness.store.executions.read(id), before);
+      assert.equal(await harness.store.executions.getBlob(digestOf(BYTES)), undefined);
+    },
+  };
+}
+
+/** Of another project there is nothing to see or to act on. */
+function notThereForStrangers(kind: WorkKind, code: string): TransportCase {
+  return {
+    upholds: 'M-4',
+    name: `${kind} finds nothing of another project`,
+    async run(harness) {
+      const { ann, id } = await owner(harness);
+      const before = await harness.store.executions.read(id);
+      const carrier = await harness.carrier('stranger');
+      await refusedWith(carrier.ask({ kind, body: bodyOf(kind, ann, id) }), code);
+      assert.deepEqual(await harness.store.executions.read(id), before);
+      assert.equal((await ann.heartbeat()).kind, 'alive');
+    },
+  };
+}
+
+export const identityCases: readonly TransportCase[] = [
+  ...WORK_KINDS.map(refusedToNobody),
+  ...(['heartbeat', 'endSession', 'claimExecutions', 'listClaims', 'writeAsOwner'] as const).map(
+    (kind) => notThereForStrangers(kind, 'session-unknown'),
+  ),
+  ...(['readInbox', 'readStoredHistory', 'readStoredExecution', 'expireAwaits'] as const).map(
+    (kind) => notThereForStrangers(kind, 'execution-unknown'),
+  ),
+  {
+    upholds: 'M-4',
+    name: 'a stranger claims nothing of this project with a session of its own',
+    async run(harness) {
+      const id = await mustSubmit(harness.store);
+      const eve = await peer(harness, 'eve', 'stranger');
+      assert.deepEqual(await eve.claim(), []);
+      assert.equal(await statusOf(harness.store, id), 'queued');
+    },
+  },
+  {
+    upholds: 'M-4',
+    name: 'a write of a stranger, under its own session and a fence that is right, is not told why not',
+    async run(harness) {
+      const { held } = await owner(harness);
+      const eve = await peer(harness, 'eve', 'stranger');
+      const answer = await eve.finish({ ...held, session: eve.id });
+      assert.deepEqual([answer.kind, answer.why], ['refused', 'execution-unknown']);
+    },
+  },
+  {
+    upholds: 'M-4',
+    name: 'a worker submits into its own project only',
+    async run(harness) {
+      const { ann, held } = await owner(harness);
+      const successor = { ...bodyOfChild(held.id), project: 'other' };
+      const write = { verb: 'record', ...held, events: [], children: [successor] };
+      await refusedWith(ann.ask('writeAsOwner', { writes: [write] }), 'project-denied');
+      assert.equal((await kindsOf(harness.store, held.id)).length, 2);
+    },
+  },
+  {
+    upholds: 'M-4',
+    name: "a worker submits nothing under the engine's own names",
+    async run(harness) {
+      const { ann, held } = await owner(harness);
+      const child = { ...bodyOfChild(held.id), pipeline: 'holdfast.job' };
+      const write = { verb: 'record', ...held, events: [], children: [child] };
+      await refusedWith(ann.ask('writeAsOwner', { writes: [write] }), 'name-reserved');
+    },
+  },
+  {
+    upholds: 'M-4, M-9',
+    name: 'the greeting says of which project the worker is',
+    async run(harness) {
+      const told = await (await harness.carrier()).ask<{ readonly project: string }>({
+        kind: 'greet',
+      });
+      assert.equal(told.project, 'default');
+      const id = await mustSubmit(harness.store);
+      await harness.store.executions.cancel(commanding(id));
+    },
+  },
+];
+
+function bodyOfChild(parent: string): object {
+  const id = '01900000-0000-7000-8000-eeeeeeeeeeee';
+  return {
+    ...{ id, lineage: id, project: 'default', pipeline: 'orders', lane: 'batch' },
+    ...{ input: '1', tags: [], attributes: {}, parent: { id: parent, call: 'child:a#1' } },
+  };
+}

@@ -1,0 +1,226 @@
+// `grpcCarrier`: the worker protocol over gRPC, in one stream that is opened again when it breaks, or message by
+// message where something on the way does not let streams through.
+
+import type { Client, ClientDuplexStream, Metadata, ServiceError } from '@grpc/grpc-js';
+import { answerIn, envelopeOf } from '../protocol/messages/asking.ts';
+import { ASK_MS, type Ask, type Carrier } from '../protocol/messages/carrier.ts';
+import type { ReplyEnvelope } from '../protocol/messages/envelope.ts';
+import { type Frame, WORK_SERVICE } from '../protocol/messages/grpc-service.ts';
+import { systemClock } from '../support/clock.ts';
+import { Fault, InvalidInput, StoreUnavailable } from '../support/fault.ts';
+import { boundedText, readOptions, shown, wholeNumber } from '../support/options.ts';
+import { systemRandom } from '../support/random.ts';
+import { systemTimers } from '../support/timer.ts';
+import { lost, Pending } from './pending.ts';
+
+type Driver = typeof import('@grpc/grpc-js');
+
+export interface GrpcCarrierOptions {
+  /** Host and port of a coordinator's gRPC, such as 127.0.0.1:7435. */
+  readonly address: string;
+  /** With role `work`. */
+  readonly key?: string;
+  /** For keys of all projects, and where authentication is off. */
+  readonly project?: string;
+  /** `stream` unless said; `unary` is one call for each message, and no rings. */
+  readonly mode?: 'stream' | 'unary';
+  /** PEM of who signed the coordinator's certificate, or `system` for those that the machine trusts. Without it, no TLS. */
+  readonly ca?: string;
+  /** What is larger is refused here. Default 32 MiB, as the coordinator's. */
+  readonly bytesMax?: number;
+}
+
+const NAMES: readonly (keyof GrpcCarrierOptions)[] = [
+  ...(['address', 'key', 'project', 'mode', 'ca', 'bytesMax'] as const),
+];
+const TEXT_MAX = 1_024;
+const PEM_MAX = 2 ** 20;
+const BYTES_MAX = 32 * 1024 * 1024;
+const REOPEN_MS = 500;
+
+export async function grpcCarrier(given: GrpcCarrierOptions): Promise<Carrier> {
+  const options = checked(given);
+  const driver = await loadDriver();
+  const { address, ca, bytesMax = BYTES_MAX } = options;
+  const credentials =
+    ca === undefined
+      ? driver.credentials.createInsecure()
+      : driver.credentials.createSsl(ca === 'system' ? null : Buffer.from(ca));
+  const client = new driver.Client(address, credentials, {
+    'grpc.max_receive_message_length': -1,
+    'grpc.max_send_message_length': -1,
+  });
+  const parts = { driver, client, metadata: metadataOf(driver, options), bytesMax, address };
+  return options.mode === 'unary' ? unary(parts) : new Conversation(parts);
+}
+
+interface Parts {
+  readonly driver: Driver;
+  readonly client: Client;
+  readonly metadata: Metadata;
+  readonly bytesMax: number;
+  readonly address: string;
+}
+
+function unary({ driver, client, metadata, bytesMax }: Parts): Carrier {
+  const { path, requestSerialize, responseDeserialize } = WORK_SERVICE.Ask;
+  return {
+    name: 'gRPC, unary',
+    ask: <Answer>(ask: Ask) =>
+      new Promise<Answer>((resolve, reject) => {
+        const envelope = sized(ask, systemRandom.uuid(), bytesMax);
+        const options = { deadline: systemClock.wallMs() + (ask.timeoutMs ?? ASK_MS) };
+        const call = client.makeUnaryRequest<object, ReplyEnvelope>(
+          path,
+          requestSerialize,
+          responseDeserialize,
+          envelope,
+          metadata,
+          options,
+          (error, reply) => {
+            if (error !== null) return reject(faultFrom(driver, ask, error));
+            try {
+              return resolve(answerIn<Answer>(ask, reply as ReplyEnvelope));
+            } catch (fault) {
+              return reject(fault);
+            }
+          },
+        );
+        ask.signal?.addEventListener('abort', () => call.cancel(), { once: true });
+      }),
+    close: async () => client.close(),
+  };
+}
+
+type Stream = ClientDuplexStream<object, Frame>;
+
+class Conversation implements Carrier {
+  readonly name = 'gRPC';
+  readonly #parts: Parts;
+  readonly #pending: Pending = new Pending(systemTimers);
+  readonly #listeners: Set<() => void> = new Set();
+  #stream: Stream | undefined;
+  #isClosed = false;
+  #cancelReopen: (() => void) | undefined;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  async ask<Answer>(ask: Ask): Promise<Answer> {
+    const id = systemRandom.uuid();
+    const envelope = sized(ask, id, this.#parts.bytesMax);
+    return this.#pending.wait<Answer>(ask, id, () => this.#open().write(envelope));
+  }
+
+  onRing(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    this.#open();
+    return () => this.#listeners.delete(listener);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#cancelReopen?.();
+    this.#stream?.end();
+    this.#pending.loseAll('the carrier was closed');
+    this.#parts.client.close();
+  }
+
+  #open(): Stream {
+    if (this.#isClosed) throw new StoreUnavailable('This carrier is closed. Open another one.');
+    if (this.#stream !== undefined) return this.#stream;
+    const { path, requestSerialize, responseDeserialize } = WORK_SERVICE.Converse;
+    const { client, metadata } = this.#parts;
+    const stream = client.makeBidiStreamRequest<object, Frame>(
+      path,
+      requestSerialize,
+      responseDeserialize,
+      metadata,
+    );
+    this.#stream = stream;
+    stream.on('data', (frame: Frame) => this.#hear(frame));
+    stream.on('error', (error: ServiceError) => this.#broke(stream, error));
+    stream.on('end', () => this.#broke(stream, undefined));
+    return stream;
+  }
+
+  #hear({ reply, ring }: Frame): void {
+    if (reply !== undefined) this.#pending.settle(reply);
+    if (ring) for (const each of [...this.#listeners]) each();
+  }
+
+  /** What was under way in it may have been done. The next message opens another; so does who listens. */
+  #broke(stream: Stream, error: ServiceError | undefined): void {
+    if (this.#stream !== stream) return;
+    this.#stream = undefined;
+    const { address } = this.#parts;
+    const why = error?.details ?? 'the stream has ended';
+    this.#pending.loseAll(`the connection to ${address} broke (${why})`, error);
+    if (this.#listeners.size === 0 || this.#isClosed) return;
+    this.#cancelReopen ??= systemTimers.after(REOPEN_MS, () => {
+      this.#cancelReopen = undefined;
+      if (this.#isClosed) return;
+      this.#open();
+      // Something may have rung meanwhile.
+      this.#hear({ ring: true });
+    });
+  }
+}
+
+/** What does not fit would end the stream, and with it what others are waiting for (M-7). */
+function sized(ask: Ask, id: string, bytesMax: number): object {
+  const envelope = envelopeOf(ask, id);
+  const size = (ask.bytes?.length ?? 0) + (JSON.stringify(ask.body)?.length ?? 0);
+  if (size <= bytesMax) return envelope;
+  throw new Fault(
+    'payload-too-large',
+    `${ask.kind} has ${size} bytes; this carrier takes ${bytesMax} (bytesMax). Store less in one step, or let large values go by reference.`,
+  );
+}
+
+/** Where no connection could be made, nothing was sent. */
+function faultFrom(driver: Driver, ask: Ask, error: ServiceError): Fault {
+  const { UNAVAILABLE } = driver.status;
+  const isUnsent = error.code === UNAVAILABLE && /ECONNREFUSED|ENOTFOUND/.test(error.details);
+  if (!isUnsent) return lost(ask, error.details, error);
+  return new StoreUnavailable(`${ask.kind} was not sent: ${error.details}`, { cause: error });
+}
+
+function metadataOf(driver: Driver, { key, project }: GrpcCarrierOptions): Metadata {
+  const metadata = new driver.Metadata();
+  if (key !== undefined) metadata.set('authorization', `Bearer ${key}`);
+  if (project !== undefined) metadata.set('holdfast-project', project);
+  return metadata;
+}
+
+function checked(given: GrpcCarrierOptions): GrpcCarrierOptions {
+  const options = readOptions('grpcCarrier', given, NAMES);
+  const { address, key, project, mode, ca, bytesMax } = options;
+  boundedText('grpcCarrier: address', address, TEXT_MAX);
+  if (!/^[^\s/]+:\d{1,5}$/.test(address)) {
+    throw new InvalidInput(
+      `grpcCarrier: address must be host:port, such as 127.0.0.1:7435; got ${shown(address)}.`,
+    );
+  }
+  if (key !== undefined) boundedText('grpcCarrier: key', key, TEXT_MAX);
+  if (project !== undefined) boundedText('grpcCarrier: project', project, TEXT_MAX);
+  if (ca !== undefined) boundedText('grpcCarrier: ca', ca, PEM_MAX);
+  if (bytesMax !== undefined) {
+    wholeNumber('grpcCarrier: bytesMax', bytesMax, { min: 1_024, max: 2 ** 30 });
+  }
+  if (mode === undefined || mode === 'stream' || mode === 'unary') return options;
+  throw new InvalidInput(`grpcCarrier: mode must be "stream" or "unary"; got ${shown(mode)}.`);
+}
+
+async function loadDriver(): Promise<Driver> {
+  try {
+    return await import('@grpc/grpc-js');
+  } catch (cause) {
+    throw new Fault(
+      'driver-missing',
+      'gRPC needs the package "@grpc/grpc-js". Install it beside holdfast: npm install @grpc/grpc-js',
+      { cause },
+    );
+  }
+}

@@ -1,0 +1,77 @@
+// Messages that were sent and are not answered yet, by the ids of their envelopes. Replies come in any order,
+// twice, or not at all.
+
+import { answerIn } from '../protocol/messages/asking.ts';
+import { ASK_MS, type Ask } from '../protocol/messages/carrier.ts';
+import type { ReplyEnvelope } from '../protocol/messages/envelope.ts';
+import { workMessage } from '../protocol/messages/work-messages.ts';
+import { type Fault, OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
+import type { Timers } from '../support/timer.ts';
+
+interface Waiting {
+  settle(reply: ReplyEnvelope): void;
+  lose(why: string, cause?: unknown): void;
+}
+
+export class Pending {
+  readonly #timers: Timers;
+  readonly #waiting: Map<string, Waiting> = new Map();
+
+  constructor(timers: Timers) {
+    this.#timers = timers;
+  }
+
+  /** Sends it, and waits for its reply for as long as its asker does. */
+  wait<Answer>(ask: Ask, id: string, send: () => void): Promise<Answer> {
+    return new Promise<Answer>((resolve, reject) => {
+      const { signal, timeoutMs = ASK_MS } = ask;
+      const done = (): void => {
+        this.#waiting.delete(id);
+        cancel();
+        signal?.removeEventListener('abort', stop);
+      };
+      const lose = (why: string, cause?: unknown): void => {
+        done();
+        reject(lost(ask, why, cause));
+      };
+      const stop = (): void => lose('nobody waits for it any more', signal?.reason);
+      const cancel = this.#timers.after(timeoutMs, () => lose(`no answer in ${timeoutMs} ms`));
+      signal?.addEventListener('abort', stop, { once: true });
+      const settle = (reply: ReplyEnvelope): void => {
+        done();
+        try {
+          resolve(answerIn<Answer>(ask, reply));
+        } catch (fault) {
+          reject(fault);
+        }
+      };
+      this.#waiting.set(id, { settle, lose });
+      try {
+        send();
+      } catch (cause) {
+        done();
+        reject(cause);
+      }
+    });
+  }
+
+  /** A reply that nobody waits for is no harm. */
+  settle(reply: ReplyEnvelope): void {
+    this.#waiting.get(reply.id)?.settle(reply);
+  }
+
+  lose(id: string, why: string, cause?: unknown): void {
+    this.#waiting.get(id)?.lose(why, cause);
+  }
+
+  loseAll(why: string, cause?: unknown): void {
+    for (const each of [...this.#waiting.values()]) each.lose(why, cause);
+  }
+}
+
+/** A read that was not answered can be asked again; of anything else it is not known. */
+export function lost({ kind }: Ask, why: string, cause?: unknown): Fault {
+  const message = `${kind} was not answered: ${why}.`;
+  const isRead = workMessage(kind).isRead === true;
+  return isRead ? new StoreUnavailable(message, { cause }) : new OutcomeUnknown(message, { cause });
+}

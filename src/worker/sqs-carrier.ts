@@ -1,0 +1,178 @@
+// `sqsCarrier`: the worker protocol over SQS. Requests go to the coordinators' queue; replies come to a queue of
+// this worker, and are told apart by their ids. Both are signed: who can write to a queue is not who may work.
+
+import type { SQSClient } from '@aws-sdk/client-sqs';
+import { envelopeOf } from '../protocol/messages/asking.ts';
+import { ASK_MS, type Ask, type Carrier } from '../protocol/messages/carrier.ts';
+import type { ReplyEnvelope } from '../protocol/messages/envelope.ts';
+import {
+  fromJson,
+  joined,
+  partsOf,
+  QUEUED_BYTES_MAX,
+  type QueuedReply,
+  type QueuedRequest,
+  toJson,
+} from '../protocol/messages/queued.ts';
+import { Signer, type SigningOptions } from '../protocol/messages/signing.ts';
+import { type Queues, sqsQueues } from '../protocol/messages/sqs-queues.ts';
+import { systemClock } from '../support/clock.ts';
+import { boundedText, readOptions, requireMethods, wholeNumber } from '../support/options.ts';
+import { systemRandom } from '../support/random.ts';
+import { systemTimers } from '../support/timer.ts';
+import { Pending } from './pending.ts';
+
+export interface SqsCarrierOptions {
+  /** Of @aws-sdk/client-sqs, with your region and credentials. Yours to destroy. */
+  readonly client: SQSClient;
+  readonly requestQueueUrl: string;
+  /** Of this worker alone: what comes by it for others is lost. */
+  readonly replyQueueUrl: string;
+  /** A key that the coordinator knows; those that it had before are read too. */
+  readonly signing: SigningOptions;
+  /** How long a write may lie in the queue and still be done. Its fence decides whether it may. Default 1 h. */
+  readonly writesGoodMs?: number;
+  /** Without a reply for so long, it is not known what became of a message. Default 15 s. */
+  readonly askMs?: number;
+}
+
+const NAMES: readonly (keyof SqsCarrierOptions)[] = [
+  ...(['client', 'requestQueueUrl', 'replyQueueUrl', 'signing', 'writesGoodMs', 'askMs'] as const),
+];
+const URL_MAX = 2_048;
+const HOUR_MS = 3_600_000;
+const HELD_MS = 20_000;
+const VISIBLE_MS = 30_000;
+const PAUSE_MS = 1_000;
+
+export async function sqsCarrier(given: SqsCarrierOptions): Promise<Carrier> {
+  const options = readOptions('sqsCarrier', given, NAMES);
+  requireMethods('sqsCarrier: client', options.client, ['send']);
+  boundedText('sqsCarrier: requestQueueUrl', options.requestQueueUrl, URL_MAX);
+  boundedText('sqsCarrier: replyQueueUrl', options.replyQueueUrl, URL_MAX);
+  const { writesGoodMs = HOUR_MS, askMs = ASK_MS } = options;
+  wholeNumber('sqsCarrier: writesGoodMs', writesGoodMs, { min: 1_000, max: 14 * 24 * HOUR_MS });
+  wholeNumber('sqsCarrier: askMs', askMs, { min: 1, max: HOUR_MS });
+  const signer = new Signer('sqsCarrier: signing', options.signing);
+  return new SqsCarrier(await sqsQueues(options.client), signer, {
+    ...options,
+    writesGoodMs,
+    askMs,
+  });
+}
+
+class SqsCarrier implements Carrier {
+  readonly name = 'SQS';
+  readonly doubles = true;
+  readonly #queues: Queues;
+  readonly #signer: Signer;
+  readonly #options: Required<SqsCarrierOptions>;
+  readonly #pending: Pending = new Pending(systemTimers);
+  readonly #listeners: Set<() => void> = new Set();
+  readonly #stop: AbortController = new AbortController();
+  /** Ids of this life begin so. */
+  readonly #life: string = systemRandom.uuid();
+  readonly #reading: Promise<void>;
+  #asked = 0;
+
+  constructor(queues: Queues, signer: Signer, options: Required<SqsCarrierOptions>) {
+    this.#queues = queues;
+    this.#signer = signer;
+    this.#options = options;
+    this.#reading = this.#read();
+  }
+
+  async ask<Answer>(ask: Ask): Promise<Answer> {
+    this.#asked += 1;
+    const id = `${this.#life}.${this.#asked}`;
+    const text = await this.#written(ask, id);
+    const { askMs, requestQueueUrl } = this.#options;
+    const timed = { timeoutMs: askMs, ...ask };
+    return this.#pending.wait<Answer>(timed, id, () => {
+      this.#queues
+        .send(requestQueueUrl, text)
+        .catch((cause: unknown) => this.#pending.lose(id, 'the queue did not take it', cause));
+    });
+  }
+
+  onRing(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    this.#listeners.clear();
+    this.#pending.loseAll('the carrier was closed');
+    await this.#reading;
+  }
+
+  async #written(ask: Ask, id: string): Promise<string> {
+    const { writesGoodMs, askMs, replyQueueUrl } = this.#options;
+    const at = systemClock.wallMs();
+    // A claim or a heartbeat that nobody waits for any more is not to be done: who sent it may be dead.
+    const goodMs = ask.kind === 'writeAsOwner' ? writesGoodMs : (ask.timeoutMs ?? askMs);
+    const claims = { to: 'coordinator', at, until: at + goodMs, replyTo: replyQueueUrl } as const;
+    const envelope = toJson(envelopeOf(ask, id));
+    const whole: QueuedRequest = { ...claims, envelope };
+    const text = this.#signer.sign(whole);
+    if (text.length <= QUEUED_BYTES_MAX) return text;
+    const parts = partsOf(envelope);
+    for (const { digest, bytes } of parts) {
+      await this.ask({ kind: 'putBlob', body: { digest }, bytes });
+    }
+    const referring: QueuedRequest = { ...claims, parts: parts.map(({ digest }) => digest) };
+    return this.#signer.sign(referring);
+  }
+
+  async #read(): Promise<void> {
+    const { signal } = this.#stop;
+    const { replyQueueUrl } = this.#options;
+    while (!signal.aborted) {
+      try {
+        const waiting = { waitMs: HELD_MS, visibleMs: VISIBLE_MS, signal };
+        for (const message of await this.#queues.receive(replyQueueUrl, waiting)) {
+          this.#hear(message.body);
+          this.#queues.delete(replyQueueUrl, message.receipt).catch(() => undefined);
+        }
+      } catch {
+        await systemTimers.pause(PAUSE_MS, signal);
+      }
+    }
+  }
+
+  #hear(body: string): void {
+    const verified = readReply(this.#signer, body, systemClock.wallMs());
+    // Whoever wrote it has no key, or it is about something that nobody waits for any more.
+    if (verified?.kind !== 'verified') return;
+    const { ring, id, envelope, parts } = verified.claims;
+    if (ring === true) for (const each of [...this.#listeners]) each();
+    // Replies to an earlier life are of no use to this one.
+    else if (id?.startsWith(this.#life) !== true) return;
+    else if (parts === undefined) this.#pending.settle(fromJson(envelope) as ReplyEnvelope);
+    else void this.#gather(id, parts);
+  }
+
+  async #gather(id: string, digests: readonly string[]): Promise<void> {
+    try {
+      const parts = await Promise.all(
+        digests.map((digest) => this.ask<Uint8Array>({ kind: 'getBlob', body: { digest } })),
+      );
+      this.#pending.settle(fromJson(joined(parts)) as ReplyEnvelope);
+    } catch (cause) {
+      this.#pending.lose(id, 'a part of its reply did not come', cause);
+    }
+  }
+}
+
+function readReply(
+  signer: Signer,
+  body: string,
+  nowMs: number,
+): ReturnType<typeof signer.verify<QueuedReply>> | undefined {
+  try {
+    return signer.verify<QueuedReply>(body, { to: 'worker', nowMs });
+  } catch {
+    return undefined;
+  }
+}

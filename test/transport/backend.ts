@@ -1,0 +1,87 @@
+// A coordinator on a memory store with keys of two projects, and carriers that are closed with it.
+
+import { writeKey } from '../../src/access/access-key.ts';
+import { newKey } from '../../src/access/secret.ts';
+import { parseProject } from '../../src/execution/names.ts';
+import type { Ask, Carrier } from '../../src/protocol/messages/carrier.ts';
+import type { ReplyEnvelope } from '../../src/protocol/messages/envelope.ts';
+import { openServer, type Server } from '../../src/server/serve.ts';
+import type { ServerOptions } from '../../src/server/server-options.ts';
+import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
+import { openMemoryStore } from '../../src/store/memory/open.ts';
+import type { Forgery, Speaker, TransportBackend } from '../../src/testing/index.ts';
+
+/** What is one carrier's own. */
+export interface Kind extends Pick<TransportBackend, 'name' | 'offers'> {
+  options?(): Promise<Partial<ServerOptions>>;
+  carrier(server: Server, key: string, as: Speaker): Carrier | Promise<Carrier>;
+  /** By the carrier's own means; asking twice where there are no others. */
+  twice?(server: Server, key: string, ask: Ask): Promise<readonly [unknown, unknown]>;
+  deliver?(server: Server, key: string, envelope: unknown): Promise<ReplyEnvelope>;
+  forge?(server: Server, ask: Ask, how: Forgery): Promise<ReplyEnvelope | undefined>;
+  readonly isSilent?: boolean;
+  close?(): Promise<void>;
+}
+
+const NOBODY = `hf_${'a'.repeat(16)}_${'b'.repeat(43)}`;
+
+export async function makeKey(store: CoordinatorStore, project: string): Promise<string> {
+  const { id, secret, digest } = newKey();
+  const name = parseProject(project);
+  if ((await store.access.project(name)) === undefined) {
+    await store.access.putProject({ name, settings: {} });
+  }
+  await store.access.addKey({ id, digest, roles: ['work'], name: project, project: name });
+  return writeKey({ id, secret });
+}
+
+export function backendOf(kind: Kind): TransportBackend {
+  return {
+    name: kind.name,
+    offers: kind.offers,
+    async open() {
+      const store = openMemoryStore();
+      const keys: Readonly<Record<Speaker, string>> = {
+        worker: await makeKey(store, 'default'),
+        stranger: await makeKey(store, 'other'),
+        nobody: NOBODY,
+      };
+      const server = await openServer({
+        store,
+        port: 0,
+        tends: false,
+        ...(await kind.options?.()),
+      });
+      const carriers: Carrier[] = [];
+      const carrier = async (as: Speaker = 'worker'): Promise<Carrier> => {
+        const made = await kind.carrier(server, keys[as], as);
+        carriers.push(made);
+        return made;
+      };
+      return {
+        store,
+        carrier,
+        async twice(ask) {
+          if (kind.twice !== undefined) return kind.twice(server, keys.worker, ask);
+          const each = await carrier();
+          return [await each.ask(ask), await each.ask(ask)];
+        },
+        async deliver(envelope) {
+          if (kind.deliver === undefined) throw new Error(`${kind.name} has no envelopes.`);
+          return kind.deliver(server, keys.worker, envelope);
+        },
+        ...(kind.isSilent === true ? { isSilent: true } : {}),
+        async forge(ask, how) {
+          if (kind.forge === undefined) throw new Error(`${kind.name} is not signed.`);
+          return kind.forge(server, ask, how);
+        },
+        async close() {
+          await Promise.all(carriers.map((each) => each.close()));
+          await server.close();
+          await store.close();
+          await kind.close?.();
+        },
+      };
+    },
+  };
+}

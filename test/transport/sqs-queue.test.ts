@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import type { SqsOptions } from '../../src/server/serve.ts';
+import { openServer } from '../../src/server/serve.ts';
+import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
+import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { systemTimers } from '../../src/support/timer.ts';
+import { SqsStand } from './sqs-stand.ts';
+
+const stand = await SqsStand.open();
+after(() => stand.close());
+
+async function played(
+  options: SqsOptions,
+  store: CoordinatorStore,
+  play: () => Promise<void>,
+): Promise<void> {
+  const log = { info: () => undefined, fault: () => undefined };
+  const server = await openServer({ store, port: 0, tends: false, log, sqs: options });
+  try {
+    await play();
+  } finally {
+    await server.close();
+    await store.close();
+  }
+}
+
+/** Every digest is asked for through this. */
+function withBlobs(getBlob: CoordinatorStore['executions']['getBlob']): CoordinatorStore {
+  const store = openMemoryStore();
+  return { ...store, executions: { ...store.executions, getBlob } };
+}
+
+const GET = { kind: 'getBlob', body: { digest: 'a'.repeat(64) } } as const;
+
+test('M-14: a message that is handled for longer than it is hidden is not delivered again', async () => {
+  let asked = 0;
+  const store = withBlobs(async () => {
+    asked += 1;
+    await systemTimers.pause(2_500);
+    return new Uint8Array([1]);
+  });
+  const options = stand.options(1_000);
+  await played(options, store, async () => {
+    const carrier = await stand.carrier(options);
+    assert.deepEqual(await carrier.ask(GET), new Uint8Array([1]));
+    assert.equal(asked, 1);
+    await carrier.close();
+  });
+});
+
+test('M-14: a message whose coordinator died with it is delivered again, and answered', async () => {
+  const options = stand.options(1_000);
+  const replyTo = stand.queue('reply');
+  const greeting = { kind: 'greet', body: {} } as const;
+  await stand.queues.send(options.requestQueueUrl, stand.signed(greeting, 'none', replyTo));
+  // Somebody takes it, and is not heard of again.
+  const { signal } = new AbortController();
+  const taken = await stand.queues.receive(options.requestQueueUrl, {
+    ...{ waitMs: 1_000, visibleMs: 1_000, signal },
+  });
+  assert.equal(taken.length, 1);
+  await played(options, openMemoryStore(), async () => {
+    const waiting = { waitMs: 20_000, visibleMs: 1_000, signal };
+    assert.equal((await stand.queues.receive(replyTo, waiting)).length, 1);
+  });
+});
+
+test('M-14: what can never be handled is put aside after five deliveries, and holds up no other', async () => {
+  const options = stand.options(1_000);
+  const replyTo = stand.queue('reply');
+  const text = stand.signed({ kind: 'greet' }, 'none', replyTo);
+  // Its parts are not there: handling it throws, each time.
+  const poison = stand.partsNowhere(replyTo);
+  await played(options, openMemoryStore(), async () => {
+    await stand.queues.send(options.requestQueueUrl, poison);
+    const replies = await stand.exchange(
+      { ...options, poisonQueueUrl: stand.queue('none') },
+      { text, replyTo },
+    );
+    assert.equal(replies.length, 1);
+    const { signal } = new AbortController();
+    const waiting = { waitMs: 20_000, visibleMs: 1_000, signal };
+    const parked = await stand.queues.receive(options.poisonQueueUrl, waiting);
+    assert.deepEqual(
+      parked.map(({ body }) => body),
+      [poison],
+    );
+  });
+});
+
+test('M-14: what is no message at all is put aside at once', async () => {
+  const options = stand.options();
+  await played(options, openMemoryStore(), async () => {
+    await stand.queues.send(options.requestQueueUrl, 'hf1.new.AAAA\n{');
+    const { signal } = new AbortController();
+    const waiting = { waitMs: 20_000, visibleMs: 1_000, signal };
+    assert.equal((await stand.queues.receive(options.poisonQueueUrl, waiting)).length, 1);
+  });
+});
+
+test('M-10: replies to an earlier life of a worker, and what others write to its queue, are no answers', async () => {
+  const options = stand.options();
+  await played(options, openMemoryStore(), async () => {
+    const own = stand.queue('reply');
+    const greeting = stand.signed({ kind: 'greet', body: {} }, 'none', own);
+    await stand.queues.send(options.requestQueueUrl, greeting);
+    await stand.queues.send(own, 'hf1.new.AAAA\n{"to":"worker"}');
+    const carrier = await stand.carrier(options, 'worker', own);
+    const told = await carrier.ask<object>({ kind: 'greet' });
+    assert.ok('policy' in told);
+    await carrier.close();
+  });
+});

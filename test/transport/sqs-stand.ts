@@ -1,0 +1,159 @@
+// An SQS on loopback, with the queues of one coordinator; and a worker that signs by hand.
+
+import { SQSClient } from '@aws-sdk/client-sqs';
+import { type FauxqsServer, startFauxqs } from 'fauxqs';
+import type { Ask, Carrier } from '../../src/protocol/messages/carrier.ts';
+import type { ReplyEnvelope, RequestEnvelope } from '../../src/protocol/messages/envelope.ts';
+import {
+  fromJson,
+  type QueuedReply,
+  type QueuedRequest,
+  toJson,
+} from '../../src/protocol/messages/queued.ts';
+import { Signer } from '../../src/protocol/messages/signing.ts';
+import { type Queues, sqsQueues } from '../../src/protocol/messages/sqs-queues.ts';
+import type { SqsOptions } from '../../src/server/serve.ts';
+import type { Forgery, Speaker } from '../../src/testing/index.ts';
+import { sqsCarrier } from '../../src/worker/sqs-carrier.ts';
+
+const secret = (letter: string): string => letter.repeat(32);
+const KEYS = { new: secret('n'), old: secret('o') };
+const STRANGE = { strange: secret('s') };
+
+export class SqsStand {
+  readonly #server: FauxqsServer;
+  readonly client: SQSClient;
+  readonly queues: Queues;
+  #made = 0;
+
+  constructor(server: FauxqsServer, client: SQSClient, queues: Queues) {
+    this.#server = server;
+    this.client = client;
+    this.queues = queues;
+  }
+
+  static async open(): Promise<SqsStand> {
+    const server = await startFauxqs({ port: 0, host: '127.0.0.1', logger: false });
+    const client = new SQSClient({
+      endpoint: `http://127.0.0.1:${server.port}`,
+      region: 'us-east-1',
+      useQueueUrlAsEndpoint: false,
+      credentials: { accessKeyId: 'any', secretAccessKey: 'any' },
+    });
+    return new SqsStand(server, client, await sqsQueues(client));
+  }
+
+  queue(purpose: string): string {
+    this.#made += 1;
+    return this.#server.createQueue(`${purpose}-${this.#made}`).queueUrl;
+  }
+
+  /** For a coordinator of its own. */
+  options(visibleMs: number = 30_000): SqsOptions {
+    const replyQueueUrl = this.queue('reply');
+    return {
+      client: this.client,
+      requestQueueUrl: this.queue('request'),
+      poisonQueueUrl: this.queue('poison'),
+      replyQueues: [replyQueueUrl.replace(/[^/]*$/, 'reply-*')],
+      keys: {
+        new: { secret: KEYS.new },
+        old: { secret: KEYS.old },
+        strange: { secret: STRANGE.strange, project: 'other' },
+      },
+      visibleMs,
+    };
+  }
+
+  carrier(
+    { requestQueueUrl }: SqsOptions,
+    as: Speaker = 'worker',
+    replyQueueUrl: string = this.queue('reply'),
+  ): Promise<Carrier> {
+    const signing = {
+      worker: { keys: KEYS, current: 'new' },
+      stranger: { keys: STRANGE, current: 'strange' },
+      nobody: { keys: { new: secret('x') }, current: 'new' },
+    };
+    return sqsCarrier({
+      ...{ client: this.client, requestQueueUrl, signing: signing[as] },
+      replyQueueUrl,
+      ...(as === 'nobody' ? { askMs: 100 } : {}),
+    });
+  }
+
+  /** Sends this text so often, and waits for as many replies, or for it to be put aside. */
+  async exchange(
+    { requestQueueUrl, poisonQueueUrl }: SqsOptions,
+    { text, replyTo, times = 1 }: { text: string; replyTo: string; times?: number },
+  ): Promise<readonly ReplyEnvelope[]> {
+    for (let sent = 0; sent < times; sent += 1) await this.queues.send(requestQueueUrl, text);
+    const over = new AbortController();
+    const replies: ReplyEnvelope[] = [];
+    const signer = new Signer('stand', { keys: KEYS, current: 'new' });
+    const waiting = { waitMs: 20_000, visibleMs: 30_000, signal: over.signal };
+    const answered = async (): Promise<void> => {
+      while (replies.length < times) {
+        for (const { body } of await this.queues.receive(replyTo, waiting)) {
+          const verified = signer.verify<QueuedReply>(body, { to: 'worker', nowMs: Date.now() });
+          if (verified.kind !== 'verified') throw new Error(`a reply that is ${verified.kind}`);
+          const { envelope } = verified.claims;
+          if (envelope !== undefined) replies.push(fromJson(envelope) as ReplyEnvelope);
+        }
+      }
+    };
+    const parked = async (): Promise<void> => {
+      while ((await this.queues.receive(poisonQueueUrl, waiting)).length === 0);
+    };
+    await Promise.race([answered(), parked()]);
+    over.abort();
+    return replies;
+  }
+
+  signed(ask: object, how: Forgery, replyTo: string): string {
+    const at = Date.now() - (how === 'waited-long' ? 3_600_000 : 0);
+    const until = how === 'expired' ? at - 3_600_000 : at + 7_200_000;
+    const envelope = toJson({ v: 1, id: 'one', ...ask } as RequestEnvelope);
+    const claims: QueuedRequest = { to: 'coordinator', at, until, replyTo, envelope };
+    const signer = new Signer('stand', { keys: KEYS, current: 'new' });
+    const text = signer.sign(claims);
+    switch (how) {
+      case 'unsigned':
+        return JSON.stringify(claims);
+      case 'tampered':
+        return text.replace('"seq":', '"seq": ');
+      case 'of-another-key':
+        return new Signer('stand', { keys: { new: secret('y') }, current: 'new' }).sign(claims);
+      case 'of-an-unknown-key':
+        return new Signer('stand', { keys: { eve: secret('e') }, current: 'eve' }).sign(claims);
+      case 'of-an-older-key':
+        return signer.sign(claims, 'old');
+      case 'turned-around':
+        return signer.sign({ ...claims, to: 'worker' } as never);
+      case 'reply-elsewhere':
+        return signer.sign({ ...claims, replyTo: 'http://169.254.169.254/latest' } as never);
+      default:
+        return text;
+    }
+  }
+
+  /** One that refers to what nobody has put. */
+  partsNowhere(replyTo: string): string {
+    const at = Date.now();
+    const claims = { to: 'coordinator', at, until: at + 60_000, replyTo } as const;
+    const signer = new Signer('stand', { keys: KEYS, current: 'new' });
+    return signer.sign({ ...claims, parts: ['f'.repeat(64)] } as QueuedRequest);
+  }
+
+  async twice(options: SqsOptions, ask: Ask): Promise<readonly [unknown, unknown]> {
+    const replyTo = this.queue('reply');
+    const text = this.signed(ask, 'none', replyTo);
+    const [one, other] = await this.exchange(options, { text, replyTo, times: 2 });
+    return [one?.body, other?.body];
+  }
+
+  async close(): Promise<void> {
+    this.client.destroy();
+    await this.#server.stop();
+  }
+}
