@@ -5,6 +5,7 @@
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Caller, ProblemReply, type Route } from '../protocol/rest/route.ts';
+import type { Clock } from '../support/clock.ts';
 import type { Gate } from './gate.ts';
 import { authorizationOf } from './key-cookie.ts';
 import { requireOwnHost } from './same-host.ts';
@@ -15,6 +16,7 @@ export interface Door {
   readonly limits: HttpLimits;
   /** Keys are not asked for: only the owner's own pages may be. */
   readonly ownHostOnly: boolean;
+  readonly coordinator: { readonly clock: Clock };
 }
 
 const MINUTE_MS = 60_000;
@@ -28,6 +30,8 @@ export class Admission {
   readonly #callers: WeakMap<FastifyRequest, Caller> = new WeakMap();
   readonly #wrong: Counter;
   readonly #all: Counter;
+  /** Until then there may be somebody to suspect. */
+  #wrongUntilMs = Number.NEGATIVE_INFINITY;
 
   private constructor(app: FastifyInstance, door: Door) {
     this.#door = door;
@@ -59,6 +63,7 @@ export class Admission {
     };
     const caller = await this.#door.gate.admit(route, knock).catch(async (refusal: unknown) => {
       if (!(refusal instanceof ProblemReply) || refusal.status !== 401) throw refusal;
+      this.#wrongUntilMs = this.#nowMs() + MINUTE_MS;
       await this.#wrong(request);
       throw isSuspect ? tooOften(WRONG_KEYS, retryAfterS) : refusal;
     });
@@ -81,9 +86,15 @@ export class Admission {
     return caller;
   }
 
+  #nowMs(): number {
+    return this.#door.coordinator.clock.monotonicMs();
+  }
+
   async #suspected(
     request: FastifyRequest,
   ): Promise<{ readonly isSuspect: boolean; readonly retryAfterS: number }> {
+    // Nearly always: it costs nothing where nobody guesses.
+    if (this.#nowMs() > this.#wrongUntilMs) return { isSuspect: false, retryAfterS: 0 };
     const counted = await this.#wrong(request, { increment: false });
     if (counted.isAllowed) return { isSuspect: false, retryAfterS: 0 };
     return { isSuspect: counted.remaining === 0, retryAfterS: counted.ttlInSeconds };

@@ -76,8 +76,8 @@ test('whoever has no key is told so before its body is read', async () => {
   socket.destroy();
 });
 
-const SAID = 40;
-const LISTED = 12;
+const SAID = 16;
+const LISTED = 8;
 
 /** More than sockets keep by themselves. */
 const talkative = pipeline({

@@ -78,7 +78,7 @@ export async function postgresForTests(): Promise<{ url: string; release(): Prom
   url.pathname = `/${name}`;
   let released: Promise<void> | undefined;
   const release = async () => {
-    await query(serverUrl, `drop database if exists ${name} with (force)`);
+    await dropDatabase(serverUrl, name);
     await own?.stop();
   };
   return {
@@ -88,6 +88,22 @@ export async function postgresForTests(): Promise<{ url: string; release(): Prom
       return released;
     },
   };
+}
+
+const DROPS_MAX = 5;
+const STILL_IN_USE = '55006';
+
+/** The server gives whoever is connected five seconds to leave, which a busy machine may need more than once. */
+async function dropDatabase(serverUrl: string, name: string): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await query(serverUrl, `drop database if exists ${name} with (force)`);
+      return;
+    } catch (error) {
+      const { code } = error as { readonly code?: unknown };
+      if (code !== STILL_IN_USE || tries >= DROPS_MAX) throw error;
+    }
+  }
 }
 
 async function query<Row extends pg.QueryResultRow>(

@@ -9,6 +9,7 @@ import type { Owner, SessionId } from '../../lease/names.ts';
 import { digestOf } from '../../support/digest.ts';
 import { OLDEST_WORK_VERSION, WORK_VERSION } from '../messages/envelope.ts';
 import type { WORK_MESSAGES, WorkKind } from '../messages/work-messages.ts';
+import { claimed } from './claimed.ts';
 import { executionFor } from './found.ts';
 import { noteIssued } from './issued-fences.ts';
 import { notFound } from './problems.ts';
@@ -80,7 +81,7 @@ export const workAnswers: WorkAnswers = {
 
   async claimExecutions(coordinator, { body, caller }) {
     const session = await requireOwnSession(coordinator, caller, body.session);
-    const answer = await coordinator.store.executions.claim({
+    const answer = await claimed(coordinator.store, {
       session,
       pipelines: body.pipelines as PipelineName[],
       shares: body.shares,

@@ -13,7 +13,7 @@ export const WAITING: readonly Behaviour[] = [
           await ctx.step('before', () => {
             before += 1;
           });
-          await ctx.sleep(150);
+          await ctx.sleep(500);
           return ctx.step('after', () => 'awake');
         },
       });
