@@ -221,3 +221,25 @@ test('F-1: what a project says wins, name by name, and null is for ever', async 
   assert.equal((await holdfast.archive.run()).removed, 1);
   await close();
 });
+
+test('F-9: who is overtaken while it reads writes nothing over what the other has written', async () => {
+  const { holdfast, archive, folder, close } = await scene();
+  const id = await ordered(holdfast);
+  const { executions } = holdfast.store;
+  const slow = {
+    ...executions,
+    // Rows that are gone look like none: it must not take that for what there was.
+    async attachments(of: Parameters<typeof executions.attachments>[0]) {
+      assert.equal((await holdfast.archive.run()).removed, 1);
+      return executions.attachments(of);
+    },
+  };
+  const store = { ...holdfast.store, executions: slow };
+  const other = new Holdfast({ store, retention: { archive, keepMs: NOTHING_KEPT } });
+  assert.deepEqual(await other.archive.run(), { due: 1, archived: 0, removed: 0, failed: 0 });
+  assert.equal((await holdfast.archive.verify(id))?.kind, 'intact');
+  const [day = ''] = await readdir(join(folder, 'default'));
+  assert.equal((await readdir(join(folder, 'default', day))).length, 1);
+  await other.close();
+  await close();
+});

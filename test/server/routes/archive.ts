@@ -32,9 +32,9 @@ const looksUp: Case = {
     await client.executions.result(id);
     assert.deepEqual(await client.archive.run(), { due: 1, archived: 1, removed: 1, failed: 0 });
     for (const gone of [
-      client.executions.read(id),
-      client.executions.history(id),
-      client.executions.explain(id),
+      () => client.executions.read(id),
+      () => client.executions.history(id),
+      () => client.executions.explain(id),
     ]) {
       await assert.rejects(gone, { code: 'execution-archived', status: 410 });
     }
@@ -86,7 +86,7 @@ const ofProjects: Case = {
     assert.equal((await first.archive.run()).removed, 1);
     assert.equal((await second.executions.read(two)).status, 'completed');
     assert.deepEqual((await second.archive.list()).items, []);
-    for (const reach of [second.archive.get(one), second.archive.verify(one)]) {
+    for (const reach of [() => second.archive.get(one), () => second.archive.verify(one)]) {
       await assert.rejects(reach, { status: 404, code: 'not-found' });
     }
     await assert.rejects(second.archive.document(one, 'record.json'), { status: 404 });

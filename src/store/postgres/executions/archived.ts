@@ -2,6 +2,7 @@ import type { ExecutionId } from '../../../execution/names.ts';
 import type { ArchivedExecution } from '../../../execution/retention.ts';
 import {
   ARCHIVED_LABELS,
+  type ArchivedLabel,
   type ArchivedRow,
   archivedLabels,
   fromArchived,
@@ -53,50 +54,81 @@ export async function archived(
   return row === undefined ? undefined : toArchived(row);
 }
 
-// $1 project, $2 limit, $3 from, $4 to, $5 and $6 before, $7 kinds and $8 values of labels, $9 pipeline,
-// $10 status. One index leads, in the order of the list; the rest is checked on the way.
+// $1 project, $2 limit, $3 from, $4 and $5 the place below which it goes on, $6 kinds and $7 values of labels,
+// $8 pipeline, $9 status. One index leads, in the order of the list; the rest is checked on the way. Bounds are
+// never null: an index would not be entered by what may be.
 const FITS = `
-         ($3::bigint is null or a.ended_at >= $3)
-     and ($4::bigint is null or a.ended_at < $4)
-     and ($5::bigint is null or (a.ended_at, a.id) < ($5::bigint, $6::uuid))
-     and ($9::text is null or a.pipeline = $9)
-     and ($10::smallint is null or a.status = $10)
+         ($8::text is null or a.pipeline = $8)
+     and ($9::smallint is null or a.status = $9)
      and not exists (
-           select from unnest($7::smallint[], $8::text[]) as u(kind, value)
+           select from unnest($6::smallint[], $7::text[]) as u(kind, value)
             where not exists (select from hf.archived_label l where l.project = $1 and l.kind = u.kind and l.value = u.value and l.ended_at = a.ended_at and l.execution_id = a.id))`;
 
-function listBy(lead: string, order: string): Statement {
+function listBy(lead: string, [endedAt, id]: readonly [string, string]): Statement {
   return statement(`
   select ${COLUMNS}
     from ${lead}
+     and ${endedAt} >= $3::bigint
+     and (${endedAt}, ${id}) < ($4::bigint, $5::uuid)
      and ${FITS}
-   order by ${order}
+   order by ${endedAt} desc, ${id} desc
    limit $2`);
 }
 
-const NEWEST = 'a.ended_at desc, a.id desc';
-const ALL = listBy('hf.archived a where a.project = $1', NEWEST);
-const BY_PIPELINE = listBy('hf.archived a where a.project = $1 and a.pipeline = $9', NEWEST);
-const BY_STATUS = listBy('hf.archived a where a.project = $1 and a.status = $10', NEWEST);
+const OWN = ['a.ended_at', 'a.id'] as const;
+const ALL = listBy('hf.archived a where a.project = $1', OWN);
+const BY_PIPELINE = listBy('hf.archived a where a.project = $1 and a.pipeline = $8', OWN);
+const BY_STATUS = listBy('hf.archived a where a.project = $1 and a.status = $9', OWN);
 const BY_LABEL = listBy(
   `hf.archived_label w cross join lateral (select * from hf.archived a where a.id = w.execution_id offset 0) a
-   where w.project = $1 and w.kind = ($7::smallint[])[1] and w.value = ($8::text[])[1]
-     and ($5::bigint is null or (w.ended_at, w.execution_id) < ($5::bigint, $6::uuid))`,
-  'w.ended_at desc, w.execution_id desc',
+   where w.project = $1 and w.kind = ($6::smallint[])[1] and w.value = ($7::text[])[1]`,
+  ['w.ended_at', 'w.execution_id'],
 );
+
+const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
+/** Below this, and before `to`: whichever comes first. */
+function belowOf({ to, before }: ListArchived): readonly [number, string] {
+  const isBelow = before !== undefined && (to === undefined || before.endedAt < to);
+  if (isBelow) return [before.endedAt, before.id];
+  return to === undefined ? [Number.MAX_SAFE_INTEGER, LAST_ID] : [to, FIRST_ID];
+}
+
+// As far as it matters: the rarest leads.
+const COUNT = statement(`
+  select (select count(*) from (select from hf.archived_label l where l.project = $1 and l.kind = u.kind and l.value = u.value limit 1000) c)::integer as found
+    from unnest($2::smallint[], $3::text[]) with ordinality as u(kind, value, nth)
+   order by u.nth`);
+
+/** The rarest first: what many have is checked on the way. */
+async function rarestFirst(
+  database: Database,
+  project: string,
+  labels: readonly ArchivedLabel[],
+): Promise<readonly ArchivedLabel[]> {
+  if (labels.length < 2) return labels;
+  const kinds = numbers(labels.map(({ kind }) => kind));
+  const values = texts(labels.map(({ value }) => value));
+  const counts = await database.rows<{ found: number }>(COUNT, [project, kinds, values]);
+  return labels
+    .map((label, nth) => ({ label, found: counts[nth]?.found ?? 0 }))
+    .sort((a, b) => a.found - b.found)
+    .map(({ label }) => label);
+}
 
 /** F-7. */
 export async function listArchived(
   database: Database,
   query: ListArchived,
 ): Promise<readonly ArchivedExecution[]> {
-  const { project, limit, from, to, before, tag, words = [], pipeline, status } = query;
-  const labels = [
-    ...words.map((value) => ({ kind: ARCHIVED_LABELS.word as number, value })),
-    ...(tag === undefined ? [] : [{ kind: ARCHIVED_LABELS.tag as number, value: tag }]),
-  ];
+  const { project, limit, from, tag, words = [], pipeline, status } = query;
+  const labels = await rarestFirst(database, project, [
+    ...words.map((value) => ({ kind: ARCHIVED_LABELS.word, value })),
+    ...(tag === undefined ? [] : [{ kind: ARCHIVED_LABELS.tag, value: tag }]),
+  ]);
   const rows = await database.rows<ArchivedRow & object>(leadOf(query, labels.length > 0), [
-    ...[project, limit, from ?? null, to ?? null, before?.endedAt ?? null, before?.id ?? null],
+    ...[project, limit, from ?? 0, ...belowOf(query)],
     numbers(labels.map(({ kind }) => kind)),
     texts(labels.map(({ value }) => value)),
     ...[pipeline ?? null, status === undefined ? null : STATUS_CODES[status]],

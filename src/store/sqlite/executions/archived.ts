@@ -2,6 +2,7 @@ import type { ExecutionId } from '../../../execution/names.ts';
 import type { ArchivedExecution } from '../../../execution/retention.ts';
 import {
   ARCHIVED_LABELS,
+  type ArchivedLabel,
   type ArchivedRow,
   archivedLabels,
   fromArchived,
@@ -27,6 +28,16 @@ const LABEL = `
 
 const READ = 'select * from archived where id = :id';
 
+// As far as it matters.
+const COUNT = `
+  select count(*) as found
+    from (select 1
+            from archived_label
+           where project = :project
+             and kind = :kind
+             and value = :value
+           limit 1000)`;
+
 export function keepArchived(tx: Transaction, archived: ArchivedExecution): void {
   tx.run(KEEP, { ...fromArchived(archived) });
   const { id, project, endedAt } = archived;
@@ -46,7 +57,7 @@ export function listArchived(
   query: ListArchived,
 ): readonly ArchivedExecution[] {
   const { project, pipeline, status, from, to, before, limit } = query;
-  const labels = labelsOf(query);
+  const labels = labelsOf(tx, query);
   const [lead, ...others] = labels;
   const [ended, id] =
     lead === undefined
@@ -86,11 +97,23 @@ export function listArchived(
   return tx.all<ArchivedRow>(sql, parameters).map(toArchived);
 }
 
-function labelsOf({ tag, words = [] }: ListArchived): readonly { kind: number; value: string }[] {
-  return [
+/** The rarest first: what many have is checked on the way. */
+function labelsOf(
+  tx: ReadTransaction,
+  { project, tag, words = [] }: ListArchived,
+): readonly ArchivedLabel[] {
+  const labels = [
     ...words.map((value) => ({ kind: ARCHIVED_LABELS.word, value })),
     ...(tag === undefined ? [] : [{ kind: ARCHIVED_LABELS.tag, value: tag }]),
   ];
+  if (labels.length < 2) return labels;
+  return labels
+    .map((label) => ({
+      label,
+      found: tx.get<{ found: number }>(COUNT, { project, ...label })?.found ?? 0,
+    }))
+    .sort((a, b) => a.found - b.found)
+    .map(({ label }) => label);
 }
 
 function sourceOf({ pipeline, status }: ListArchived, byLabel: boolean): string {

@@ -97,7 +97,11 @@ export const archivedCases: readonly ExecutionCase[] = [
       const second = all[1]?.endedAt ?? toInstant(0);
       assert.deepEqual(await found(store, { from: second }), newest.slice(0, 2));
       assert.deepEqual(await found(store, { to: second }), newest.slice(2));
-      for (const filter of [{}, { tag: 't' }, { words: ['n'] }, { status: 'completed' as const }]) {
+      const ever = { from: toInstant(0), to: toInstant(2 ** 50) };
+      for (const filter of [
+        ...[{}, { tag: 't' }, { words: ['n'] }, { words: ['n'], tag: 't' }],
+        ...[{ status: 'completed' as const }, ever, { ...ever, tag: 't' }],
+      ]) {
         const pages: ExecutionId[] = [];
         for (let before: ListArchived['before']; ; ) {
           const from = before === undefined ? {} : { before };
