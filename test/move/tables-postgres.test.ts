@@ -65,3 +65,31 @@ test('M-5: every table of the PostgreSQL schema is exported, and both stores exp
     await release();
   }
 });
+
+test('M-1: every table refuses by itself, whatever build or program writes to it', {
+  skip,
+}, async () => {
+  const { url, release } = await postgresForTests();
+  const { file, remove } = await freshSqliteFile();
+  const database = new DatabaseSync(file);
+  const client = new pg.Client(url);
+  try {
+    await columns(await openMove(url, { schema: 'tables' }));
+    await columns(await openMove(file));
+    await client.connect();
+    const why = /This store is sealed: it was moved to nowhere by test/;
+    for (const table of sealedTables('sqlite')) {
+      assert.throws(() => database.exec(`insert into ${table} default values`), why, table);
+    }
+    assert.throws(() => database.exec('update meta set fence = 0'), why);
+    for (const table of sealedTables('postgres')) {
+      await assert.rejects(client.query(`delete from tables.${table}`), why, table);
+      await assert.rejects(client.query(`truncate tables.${table}`), why, table);
+    }
+  } finally {
+    database.close();
+    await client.end();
+    await remove();
+    await release();
+  }
+});
