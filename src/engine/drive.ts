@@ -20,7 +20,7 @@ import {
   unreadable,
 } from './ends.ts';
 import { type Drift, Ledger } from './ledger.ts';
-import { tell } from './observer.ts';
+import { tell, tracedBy } from './observer.ts';
 import { after } from './quiet.ts';
 import { Run, type RunEvents } from './run.ts';
 import { validated } from './schema.ts';
@@ -332,7 +332,8 @@ export class Drive implements RunEvents, DepartureEvents {
       | { readonly kind: 'lost'; readonly why: string },
   ): void {
     const { claimed, pipeline } = this.#assignment;
-    const about = { execution: claimed.execution.id, fence: claimed.fence };
+    const { id: execution } = claimed.execution;
+    const about = { execution, fence: claimed.fence, ...tracedBy(claimed) };
     tell(this.#config.observer, { ...about, pipeline: pipeline.name, ...report });
   }
 }

@@ -6,8 +6,12 @@ import type { Coordinator } from '../protocol/rest/route.ts';
 import { systemClock } from '../support/clock.ts';
 import { systemRandom } from '../support/random.ts';
 import { systemTimers } from '../support/timer.ts';
+import { countedStore } from './counted-store.ts';
 import { openMetrics, type ServerMetrics } from './metrics.ts';
 import { DEFAULT_HTTP_LIMITS, type ServerOptions } from './server-options.ts';
+
+/** Beyond it, how many more says nothing new, and counting them costs. */
+const DEPTH_MAX = 10_000;
 
 export interface OpenedCoordinator {
   readonly coordinator: Coordinator;
@@ -15,7 +19,11 @@ export interface OpenedCoordinator {
 }
 
 export async function coordinatorOf(options: ServerOptions): Promise<OpenedCoordinator> {
-  const { store, links } = options;
+  const { links } = options;
+  const metrics = await openMetrics();
+  const store =
+    metrics === undefined ? options.store : countedStore(options.store, metrics.executions);
+  metrics?.depthFrom(() => store.executions.depth({ max: DEPTH_MAX }));
   const { clock = systemClock, timers = systemTimers, random = systemRandom } = options;
   const { relayAnswersMs } = { ...DEFAULT_HTTP_LIMITS, ...options.limits };
   const holdfast = new Holdfast({
@@ -23,7 +31,6 @@ export async function coordinatorOf(options: ServerOptions): Promise<OpenedCoord
     relayAnswersMs,
     ...(links === undefined ? {} : { links }),
   });
-  const metrics = await openMetrics();
   const coordinator: Coordinator = {
     ...{ holdfast, store, clock, timers },
     hints: new Hints(store.executions, random.uuid()),
