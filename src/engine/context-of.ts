@@ -77,6 +77,10 @@ export class RunContext implements Context {
     return scheduled === undefined ? undefined : dateOf(scheduled.at);
   }
 
+  get traceparent(): string | undefined {
+    return this.#run.claimed.execution.traceparent;
+  }
+
   get signal(): AbortSignal {
     return guardedSignal(this.#run.stop.signal, this.#run);
   }

@@ -25,6 +25,8 @@ export interface StepContext {
   readonly signal: AbortSignal;
   /** 1 for the first try. */
   readonly attempt: number;
+  /** As the execution was submitted with; hand it on to what the step calls (W3C Trace Context). */
+  readonly traceparent: string | undefined;
   /**
    * Throws unless the worker has authority for `marginMs` more. Call it right before an effect that takes
    * at most that long, and no two owners act at once (P2).
@@ -120,6 +122,8 @@ export interface Context {
   readonly pipeline: string;
   /** For which time it was fired, when a schedule did; the same in every replay, however late it runs. */
   readonly scheduledAt: Date | undefined;
+  /** As it was submitted with; its children have the same. */
+  readonly traceparent: string | undefined;
   /** Aborts on cancellation and when another worker took over. */
   readonly signal: AbortSignal;
   /** What the last `checkpoint` saved, after a recovery; undefined in a fresh run. */

@@ -19,7 +19,7 @@ import { endedBy } from './ends.ts';
 import { ExecutionCancelled, failureOf } from './failures.ts';
 import { lastWordsTo } from './inbox.ts';
 import type { Drift } from './ledger.ts';
-import { tell } from './observer.ts';
+import { tell, tracedBy } from './observer.ts';
 import { HistoryDiffers } from './refused-write.ts';
 import type { Run } from './run.ts';
 
@@ -359,7 +359,8 @@ export class Departure {
   ): void {
     const { config, claimed, pipeline } = this.#run;
     if (config.observer === undefined) return;
-    const about = { execution: claimed.execution.id, fence: claimed.fence };
+    const { id: execution } = claimed.execution;
+    const about = { execution, fence: claimed.fence, ...tracedBy(claimed) };
     tell(config.observer, { ...about, pipeline: pipeline.name, ...report });
   }
 }

@@ -20,7 +20,7 @@ import {
   unreadable,
 } from './ends.ts';
 import { type Drift, Ledger } from './ledger.ts';
-import { tell } from './observer.ts';
+import { tell, tracedBy } from './observer.ts';
 import { after } from './quiet.ts';
 import { Run, type RunEvents } from './run.ts';
 import { validated } from './schema.ts';
@@ -295,6 +295,7 @@ export class Drive implements RunEvents, DepartureEvents {
       kind: 'lost',
       ...about,
       fence: claimed.fence,
+      ...tracedBy(claimed),
       why: reason.message,
     });
     this.left();
@@ -332,6 +333,7 @@ export class Drive implements RunEvents, DepartureEvents {
       execution: execution.id,
       pipeline: pipeline.name,
       fence,
+      ...tracedBy(claimed),
       previous,
       waitedMs: Math.max(0, claimedAt - since),
     });

@@ -42,6 +42,7 @@ export interface SubmitOptions {
   readonly attributes?: Attributes;
   /** Who submits, for people to see. */
   readonly by?: string;
+  /** W3C Trace Context: kept with it, given to each attempt of its steps and to its children. */
   readonly traceparent?: string;
 }
 

@@ -178,6 +178,10 @@ class Undo implements UndoContext {
     return this.#attempt.fence;
   }
 
+  get traceparent(): string | undefined {
+    return this.#attempt.traceparent;
+  }
+
   get signal(): AbortSignal {
     return this.#attempt.signal;
   }

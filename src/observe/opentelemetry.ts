@@ -17,6 +17,11 @@ import { InvalidInput } from '../support/fault.ts';
 import { rejectUnknownOptions } from '../support/options.ts';
 import { METRICS, type MetricName } from './metric-names.ts';
 
+export {
+  type ExecutionTelemetryOptions,
+  openTelemetryExecutionObserver,
+} from './opentelemetry-executions.ts';
+
 export interface OpenTelemetryOptions {
   readonly meter: Meter;
   /** Spans carry keys and fences, metrics do not. */

@@ -7,8 +7,12 @@ import type { Coordinator } from '../protocol/rest/route.ts';
 import { systemClock } from '../support/clock.ts';
 import { systemRandom } from '../support/random.ts';
 import { systemTimers } from '../support/timer.ts';
+import { countedStore } from './counted-store.ts';
 import { openMetrics, type ServerMetrics } from './metrics.ts';
 import { DEFAULT_HTTP_LIMITS, type ServerLog, type ServerOptions } from './server-options.ts';
+
+/** Beyond it, how many more says nothing new, and counting them costs. */
+const DEPTH_MAX = 10_000;
 
 export interface OpenedCoordinator {
   readonly coordinator: Coordinator;
@@ -26,7 +30,11 @@ function observerFor(log: ServerLog): ExecutionObserver {
 }
 
 export async function coordinatorOf(options: ServerOptions): Promise<OpenedCoordinator> {
-  const { store, links, retention, log, auth = 'keys' } = options;
+  const { links, retention, log, auth = 'keys' } = options;
+  const metrics = await openMetrics();
+  const store =
+    metrics === undefined ? options.store : countedStore(options.store, metrics.executions);
+  metrics?.depthFrom(() => store.executions.depth({ max: DEPTH_MAX }));
   const { clock = systemClock, timers = systemTimers, random = systemRandom } = options;
   const { relayAnswersMs } = { ...DEFAULT_HTTP_LIMITS, ...options.limits };
   const holdfast = new Holdfast({
@@ -36,7 +44,6 @@ export async function coordinatorOf(options: ServerOptions): Promise<OpenedCoord
     ...(retention === undefined ? {} : { retention }),
     ...(log === undefined ? {} : { observer: observerFor(log) }),
   });
-  const metrics = await openMetrics();
   const coordinator: Coordinator = {
     ...{ holdfast, store, clock, timers, auth },
     hints: new Hints(store.executions, random.uuid()),

@@ -1,8 +1,13 @@
 // What a coordinator counts. prom-client is an optional peer: without it nothing is counted.
 
-import type { Counter, Gauge, Histogram } from 'prom-client';
+import type { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { Depth } from '../store/contract/census-store.ts';
+import type { ExecutionCounts } from './counted-store.ts';
 
 export interface ServerMetrics {
+  readonly executions: ExecutionCounts;
+  /** Asked when somebody reads: how many are ready and how many run. */
+  depthFrom(read: () => Promise<readonly Depth[]>): void;
   /** One request that was answered. */
   answered(route: string, status: number, tookMs: number): void;
   /** How many requests are held open now. */
@@ -36,12 +41,66 @@ export async function openMetrics(): Promise<ServerMetrics | undefined> {
     help: 'Long polls and streams that are held open now.',
     registers,
   });
+  const executions = executionMetrics(prom, registry);
   return {
+    ...executions,
     answered(route, status, tookMs) {
       requests.inc({ route, status: String(status) });
       seconds.observe({ route }, tookMs / 1_000);
     },
     held: (count) => open.set(count),
     read: async () => ({ type: registry.contentType, text: await registry.metrics() }),
+  };
+}
+
+/** How long work waits may be anything from milliseconds to hours. */
+const WAIT_BUCKETS = [
+  0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 3_600,
+];
+
+function executionMetrics(
+  prom: typeof import('prom-client'),
+  registry: Registry,
+): Pick<ServerMetrics, 'executions' | 'depthFrom'> {
+  const registers = [registry];
+  const counter = (name: string, help: string, labelNames: readonly string[] = []): Counter =>
+    new prom.Counter({ name, help, labelNames: [...labelNames], registers });
+  const submitted = counter('holdfast_executions_submitted_total', 'Submitted here.', ['lane']);
+  const ended = counter('holdfast_executions_ended_total', 'Ended by workers.', ['status']);
+  const steps = counter('holdfast_steps_total', 'Attempts of steps, by what came of them.', [
+    'outcome',
+  ]);
+  const takeovers = counter('holdfast_takeovers_total', 'Claims of what a lost worker had.');
+  const refused = counter('holdfast_writes_refused_total', 'Writes of workers, refused.', ['verb']);
+  const waited: Histogram = new prom.Histogram({
+    name: 'holdfast_claim_wait_seconds',
+    help: 'From submit to the first claim; a delay that was asked for included.',
+    buckets: WAIT_BUCKETS,
+    registers,
+  });
+  let read: () => Promise<readonly Depth[]> = async () => [];
+  const gauge = (name: string, help: string, of: (depth: Depth) => number): Gauge =>
+    new prom.Gauge({
+      ...{ name, help, labelNames: ['lane'], registers },
+      async collect() {
+        // A store that is away is told by other metrics; what is counted here must be read all the same.
+        const depths = await read().catch(() => []);
+        for (const depth of depths) this.set({ lane: depth.lane }, of(depth));
+      },
+    });
+  gauge('holdfast_executions_ready', 'Could be claimed now; at most 10000.', ({ ready }) => ready);
+  gauge('holdfast_executions_running', 'Claimed now; at most 10000.', ({ running }) => running);
+  return {
+    executions: {
+      submitted: (lane) => submitted.inc({ lane }),
+      waited: (ms) => waited.observe(ms / 1_000),
+      takenOver: () => takeovers.inc(),
+      step: (outcome) => steps.inc({ outcome }),
+      ended: (status) => ended.inc({ status }),
+      refused: (verb) => refused.inc({ verb }),
+    },
+    depthFrom(given) {
+      read = given;
+    },
   };
 }

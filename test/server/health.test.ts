@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { HoldfastClient } from '../../src/client/client.ts';
+import { pipeline } from '../../src/index.ts';
 import { ROUTES } from '../../src/protocol/rest/routes.ts';
 import { openMemoryStore } from '../../src/store/memory/open.ts';
 import { TestCoordinator } from './coordinator.ts';
@@ -71,4 +73,81 @@ test('where projects and keys are managed can be somewhere else, or nowhere', as
   assert.equal(await status(`${apart.server.adminUrl}/v1/projects`), 200);
   assert.equal(await status(`${apart.server.adminUrl}/v1/executions`), 404);
   assert.equal(await status(`${apart.server.adminUrl}/healthz`), 200);
+});
+
+const retried = pipeline({
+  name: 'retried',
+  async run(ctx) {
+    const retry = { attempts: 2, initialMs: 1 };
+    await ctx.step(
+      'flaky',
+      ({ attempt }) => {
+        if (attempt === 1) throw new Error('again');
+      },
+      { retry },
+    );
+  },
+});
+
+test('what goes through it is counted: submits, waits, steps, retries, ends, and what is ready and runs', async () => {
+  await using coordinator = await TestCoordinator.open({ publicMetrics: true });
+  const client = await coordinator.client(['submit'], 'default');
+  await client.executions.submit({ pipeline: 'nobody', lane: 'batch' });
+  await coordinator.worker([retried]);
+  const { id } = await client.executions.submit({ pipeline: 'retried' });
+  await client.executions.result(id);
+  const text = await (await fetch(`${coordinator.url}/metrics`)).text();
+  const counted = (name: string): number =>
+    Number(
+      text
+        .split('\n')
+        .find((line) => line.startsWith(`${name} `))
+        ?.slice(name.length + 1),
+    );
+  assert.equal(counted('holdfast_executions_submitted_total{lane="interactive"}'), 1);
+  assert.equal(counted('holdfast_executions_submitted_total{lane="batch"}'), 1);
+  assert.equal(counted('holdfast_executions_ended_total{status="completed"}'), 1);
+  assert.equal(counted('holdfast_steps_total{outcome="retried"}'), 1);
+  assert.equal(counted('holdfast_steps_total{outcome="completed"}'), 1);
+  assert.equal(counted('holdfast_claim_wait_seconds_count'), 1);
+  assert.equal(counted('holdfast_executions_ready{lane="batch"}'), 1);
+  assert.equal(counted('holdfast_executions_running{lane="interactive"}'), 0);
+  assert.doesNotMatch(text, /"default"|pipeline|nobody/, 'no project and no pipeline is a label');
+});
+
+test('the trace of a submit reaches each attempt of each step, and its children; what is none is left out', async () => {
+  await using coordinator = await TestCoordinator.open();
+  const seen: unknown[] = [];
+  const child = pipeline({
+    name: 'child',
+    run: (ctx) => ctx.step('look', ({ traceparent }) => void seen.push(traceparent)),
+  });
+  const parent = pipeline({
+    name: 'parent',
+    async run(ctx) {
+      seen.push(ctx.traceparent);
+      await ctx.step('look', ({ traceparent }) => void seen.push(traceparent));
+      await (await ctx.spawn(child, undefined)).result();
+    },
+  });
+  await coordinator.worker([parent, child]);
+  const key = await coordinator.key(['submit'], 'default');
+  const { executions } = new HoldfastClient({ url: coordinator.url, key });
+  const submit = async (traceparent: string): Promise<void> => {
+    const response = await fetch(`${coordinator.url}/v1/executions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', traceparent },
+      body: JSON.stringify({ pipeline: 'parent' }),
+    });
+    assert.equal(response.status, 202);
+    const { id } = (await response.json()) as { id: string };
+    assert.equal((await executions.result(id)).status, 'completed');
+  };
+  const trace = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+  await submit(trace);
+  assert.deepEqual(new Set(seen), new Set([trace]));
+  assert.ok(seen.length >= 3);
+  seen.length = 0;
+  await submit('nonsense');
+  assert.deepEqual(new Set(seen), new Set([undefined]));
 });

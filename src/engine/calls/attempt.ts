@@ -44,6 +44,10 @@ export class Attempt<Output> implements StepContext {
     return this.#run.claimed.fence;
   }
 
+  get traceparent(): string | undefined {
+    return this.#run.claimed.execution.traceparent;
+  }
+
   get signal(): AbortSignal {
     this.#stop ??= new LazyAbort();
     const signal = AbortSignal.any([this.#stop.signal, this.#run.stop.signal]);

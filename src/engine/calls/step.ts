@@ -10,7 +10,7 @@ import { failureOf, retryAfterOf, StepFailed } from '../failures.ts';
 import { ignored } from '../guarded.ts';
 import type { Entry } from '../journal.ts';
 import type { CallBody, Opening, Settlement } from '../ledger.ts';
-import { tell } from '../observer.ts';
+import { tell, tracedBy } from '../observer.ts';
 import { after } from '../quiet.ts';
 import { ruleFor } from '../retry-options.ts';
 import type { Run } from '../run.ts';
@@ -306,6 +306,7 @@ export class StepCall<Output> implements Call, Entry {
       attempt: this.#failed + 1,
       tookMs: config.clock.monotonicMs() - startedAt,
       mayHaveRun: this.#mayHaveRun,
+      ...tracedBy(claimed),
       ...(failure === undefined ? {} : { failure }),
     });
   }

@@ -25,7 +25,7 @@ export function submissionOf(
   }
   if (pipeline !== undefined) requireOpenName('A pipeline', pipeline);
   const key = options.key ?? header(KEY_HEADER);
-  const traceparent = header('traceparent');
+  const traceparent = traceOf(header('traceparent'));
   return {
     target:
       template === undefined
@@ -42,4 +42,11 @@ export function submissionOf(
       ...(traceparent === undefined ? {} : { traceparent }),
     },
   };
+}
+
+const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-.{0,64})?$/;
+
+/** What is none is left out, as W3C Trace Context asks: it is no reason to refuse what was asked for. */
+function traceOf(text: string | undefined): string | undefined {
+  return text !== undefined && TRACEPARENT.test(text) ? text : undefined;
 }

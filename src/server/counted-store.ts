@@ -1,0 +1,77 @@
+// The store of a coordinator, with an ear at what goes through it: what is submitted, claimed, written and refused
+// here, by whoever asks. Counting costs a few additions.
+
+import type { Lane, TerminalStatus } from '../execution/execution.ts';
+import type { NewEvent } from '../execution/history.ts';
+import type {
+  Claimed,
+  CoordinatorStore,
+  ExecutionStore,
+  OwnerWrite,
+} from '../store/contract/execution-store.ts';
+
+/** Who counts. Labels have few values: never an id, a name or a project. */
+export interface ExecutionCounts {
+  submitted(lane: Lane): void;
+  /** From being ready for the first time to being claimed. */
+  waited(ms: number): void;
+  takenOver(): void;
+  step(outcome: 'completed' | 'retried' | 'failed'): void;
+  ended(status: TerminalStatus): void;
+  refused(verb: string): void;
+}
+
+export function countedStore(store: CoordinatorStore, counts: ExecutionCounts): CoordinatorStore {
+  const { executions } = store;
+  return { ...store, executions: { ...executions, ...countedVerbs(executions, counts) } };
+}
+
+type Counted = Pick<ExecutionStore, 'submit' | 'claim' | 'record' | 'finish' | 'park' | 'giveBack'>;
+
+function countedVerbs(executions: ExecutionStore, counts: ExecutionCounts): Counted {
+  const written = <Answer extends { readonly kind: string }>(
+    verb: string,
+    { events, children = [] }: OwnerWrite,
+    answer: Answer,
+  ): Answer => {
+    if (answer.kind === 'refused') {
+      counts.refused(verb);
+      return answer;
+    }
+    for (const event of events) noteStep(event, counts);
+    for (const { lane } of children) counts.submitted(lane);
+    return answer;
+  };
+  return {
+    async submit(request) {
+      const answer = await executions.submit(request);
+      if (answer.kind !== 'refused' && !answer.existing) counts.submitted(request.lane);
+      return answer;
+    },
+    async claim(request) {
+      const answer = await executions.claim(request);
+      if (answer.kind === 'claimed') for (const each of answer.claims) noteClaim(each, counts);
+      return answer;
+    },
+    record: async (request) => written('record', request, await executions.record(request)),
+    async finish(request) {
+      const answer = written('finish', request, await executions.finish(request));
+      if (answer.kind === 'finished') counts.ended(request.status);
+      return answer;
+    },
+    park: async (request) => written('park', request, await executions.park(request)),
+    giveBack: async (request) => written('giveBack', request, await executions.giveBack(request)),
+  };
+}
+
+function noteClaim({ previous, execution, claimedAt }: Claimed, counts: ExecutionCounts): void {
+  if (previous === 'lost') counts.takenOver();
+  if (previous === 'none') counts.waited(Math.max(0, claimedAt - execution.submittedAt));
+}
+
+function noteStep({ kind, body }: NewEvent, counts: ExecutionCounts): void {
+  if (kind === 'step-completed') counts.step('completed');
+  if (kind !== 'step-failed') return;
+  const { retryInMs } = JSON.parse(body ?? '{}') as { readonly retryInMs?: number };
+  counts.step(retryInMs === undefined ? 'failed' : 'retried');
+}
