@@ -288,14 +288,7 @@ export class Drive implements RunEvents, DepartureEvents {
   }
 
   lost(reason: Error): void {
-    const { claimed, pipeline } = this.#assignment;
-    const about = { execution: claimed.execution.id, pipeline: pipeline.name };
-    tell(this.#config.observer, {
-      kind: 'lost',
-      ...about,
-      fence: claimed.fence,
-      why: reason.message,
-    });
+    this.#tell({ kind: 'lost', why: reason.message });
     this.left();
   }
 
@@ -323,17 +316,23 @@ export class Drive implements RunEvents, DepartureEvents {
 
   #tellClaimed(): void {
     if (this.#config.observer === undefined) return;
-    const { claimed, pipeline } = this.#assignment;
-    const { previous, execution, fence, claimedAt } = claimed;
+    const { previous, execution, claimedAt } = this.#assignment.claimed;
     const since = previous === 'none' ? execution.submittedAt : claimedAt;
-    tell(this.#config.observer, {
-      kind: 'claimed',
-      execution: execution.id,
-      pipeline: pipeline.name,
-      fence,
-      previous,
-      waitedMs: Math.max(0, claimedAt - since),
-    });
+    this.#tell({ kind: 'claimed', previous, waitedMs: Math.max(0, claimedAt - since) });
+  }
+
+  #tell(
+    report:
+      | {
+          readonly kind: 'claimed';
+          readonly previous: Claimed['previous'];
+          readonly waitedMs: number;
+        }
+      | { readonly kind: 'lost'; readonly why: string },
+  ): void {
+    const { claimed, pipeline } = this.#assignment;
+    const about = { execution: claimed.execution.id, fence: claimed.fence };
+    tell(this.#config.observer, { ...about, pipeline: pipeline.name, ...report });
   }
 }
 
