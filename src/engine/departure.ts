@@ -82,7 +82,10 @@ export class Departure {
       body,
       write: (base) =>
         this.#executions.finish({ ...withoutAwaits(base), status, ...this.#consequences(end) }),
-      told: (at) => this.#endedHere({ status, at, body, failure }),
+      told: (at) => {
+        this.#endedHere({ status, at, body });
+        this.#tell({ kind: 'ended', status, ...(failure === undefined ? {} : { failure }) });
+      },
     });
   }
 
@@ -138,7 +141,10 @@ export class Departure {
           ...(this.#run.hasAwaited ? { leavesAwaits: true } : {}),
         });
       },
-      told: (at) => this.#endedHere({ status: 'completed', at, body, failure: undefined }),
+      told: (at) => {
+        this.#endedHere({ status: 'completed', at, body });
+        this.#tell({ kind: 'ended', status: 'completed' });
+      },
     });
   }
 
@@ -335,17 +341,13 @@ export class Departure {
     readonly status: TerminalStatus;
     readonly at: Instant;
     readonly body: string;
-    readonly failure: Failure | undefined;
   }): void {
-    const { config, claimed, pipeline } = this.#run;
-    const { status, at, failure } = end;
+    const { config, claimed } = this.#run;
+    const { status, at } = end;
     const { fence } = claimed;
     const { id } = claimed.execution;
     const event = { seq: 0, at, fence, kind: status, body: end.body as Payload };
     config.ended({ id, status, endedAt: at, event });
-    const kind = 'ended';
-    const about = { kind, execution: id, pipeline: pipeline.name, fence, status } as const;
-    tell(config.observer, failure === undefined ? about : { ...about, failure });
   }
 
   get #executions(): Run['config']['store']['executions'] {
@@ -355,7 +357,8 @@ export class Departure {
   #tell(
     report:
       | { readonly kind: 'parked' }
-      | { readonly kind: 'given-back' | 'blocked'; readonly why: string },
+      | { readonly kind: 'given-back' | 'blocked'; readonly why: string }
+      | { readonly kind: 'ended'; readonly status: TerminalStatus; readonly failure?: Failure },
   ): void {
     const { config, claimed, pipeline } = this.#run;
     if (config.observer === undefined) return;

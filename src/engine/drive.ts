@@ -289,15 +289,7 @@ export class Drive implements RunEvents, DepartureEvents {
   }
 
   lost(reason: Error): void {
-    const { claimed, pipeline } = this.#assignment;
-    const about = { execution: claimed.execution.id, pipeline: pipeline.name };
-    tell(this.#config.observer, {
-      kind: 'lost',
-      ...about,
-      fence: claimed.fence,
-      ...tracedBy(claimed),
-      why: reason.message,
-    });
+    this.#tell({ kind: 'lost', why: reason.message });
     this.left();
   }
 
@@ -325,18 +317,24 @@ export class Drive implements RunEvents, DepartureEvents {
 
   #tellClaimed(): void {
     if (this.#config.observer === undefined) return;
-    const { claimed, pipeline } = this.#assignment;
-    const { previous, execution, fence, claimedAt } = claimed;
+    const { previous, execution, claimedAt } = this.#assignment.claimed;
     const since = previous === 'none' ? execution.submittedAt : claimedAt;
-    tell(this.#config.observer, {
-      kind: 'claimed',
-      execution: execution.id,
-      pipeline: pipeline.name,
-      fence,
-      ...tracedBy(claimed),
-      previous,
-      waitedMs: Math.max(0, claimedAt - since),
-    });
+    this.#tell({ kind: 'claimed', previous, waitedMs: Math.max(0, claimedAt - since) });
+  }
+
+  #tell(
+    report:
+      | {
+          readonly kind: 'claimed';
+          readonly previous: Claimed['previous'];
+          readonly waitedMs: number;
+        }
+      | { readonly kind: 'lost'; readonly why: string },
+  ): void {
+    const { claimed, pipeline } = this.#assignment;
+    const { id: execution } = claimed.execution;
+    const about = { execution, fence: claimed.fence, ...tracedBy(claimed) };
+    tell(this.#config.observer, { ...about, pipeline: pipeline.name, ...report });
   }
 }
 

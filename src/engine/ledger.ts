@@ -219,7 +219,6 @@ export class Ledger {
 
   /** The first settlement from `cursor` on that code would have to ask for and has not. */
   unasked(cursor: number, asked: Asked): Settlement | undefined {
-    if (cursor === this.settlements.length) return this.unaskedAwait(asked);
     return (
       this.settlements
         .slice(cursor)

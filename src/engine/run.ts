@@ -180,7 +180,7 @@ export class Run implements JournalEvents {
     } else {
       call.start(this.ledger.openingOf(call.key));
       // What was asked for before the await that history has open goes on behind it.
-      if (this.#deferred.length > 0) this.config.timers.soon(() => this.#rested());
+      if (this.#deferred.length > 0) this.config.timers.soon(this.#rested);
     }
   }
 
@@ -308,7 +308,7 @@ export class Run implements JournalEvents {
     this.isOver = true;
     this.#cancelDrift?.();
     this.journal.stopWaiting();
-    if (this.calls.size > 0) for (const call of this.calls.values()) call.leave?.();
+    for (const call of this.calls.values()) call.leave?.();
   }
 
   #atRest(): void {
@@ -355,7 +355,7 @@ export class Run implements JournalEvents {
   #comeToRest(): void {
     if (this.calls.size === 0 && !this.isReplaying && this.#fetching === 0) return;
     this.#isResting = true;
-    this.config.timers.soon(() => this.#rested());
+    this.config.timers.soon(this.#rested);
   }
 
   /** Values that are fetched reach the code in the order of history too. */
@@ -364,16 +364,16 @@ export class Run implements JournalEvents {
     this.#fetching += 1;
     const fetched = (): void => {
       this.#fetching -= 1;
-      this.config.timers.soon(() => this.#rested());
+      this.config.timers.soon(this.#rested);
     };
     fetching.then(fetched, fetched);
   }
 
-  #rested(): void {
+  readonly #rested = (): void => {
     if (this.#fetching > 0) return;
     this.#isResting = false;
     safely(this, () => (this.isReplaying ? this.#pump() : this.#startDeferred()));
-  }
+  };
 
   #startDeferred(): void {
     if (this.isOver || this.isHeld || this.isFrozen || this.#lacksAwait) return;

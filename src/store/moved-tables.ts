@@ -31,6 +31,8 @@ export const MOVED_TABLES: readonly MovedTable[] = [
   { name: 'job_item' },
   { name: 'audit' },
   { name: 'refused_write' },
+  { name: 'archived' },
+  { name: 'archived_label' },
   { name: 'project' },
   { name: 'access_key' },
 ];

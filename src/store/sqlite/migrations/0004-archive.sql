@@ -1,4 +1,6 @@
--- Older builds may not run. The index of what was archived. `tags` is JSON; `place` says where its documents are.
+-- older builds may run: yes
+--
+-- The index of what was archived. `tags` is JSON; `place` says where its documents are.
 
 create table archived (
   id           text    not null primary key,
