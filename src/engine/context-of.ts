@@ -43,9 +43,10 @@ import { ContinueAsNew } from './continue-as-new.ts';
 import { guarded, guardedSignal, ignored } from './guarded.ts';
 import { derivedUuid } from './ids.ts';
 import { tell } from './observer.ts';
+import type { RemoteStep } from './remote-step.ts';
 import type { Run } from './run.ts';
 import { reportProgress } from './softness.ts';
-import { fanOut, spawn } from './spawning.ts';
+import { call, fanOut, spawn } from './spawning.ts';
 
 const NAME_BYTES_MAX = 256;
 const SLEEP_MS_MAX = 10 * 366 * 86_400_000;
@@ -167,6 +168,14 @@ export class RunContext implements Context {
     options: SpawnOptions = {},
   ): Promise<Child<Output>> {
     return guarded(spawn(this, this.#run, { pipeline, input, options }));
+  }
+
+  call<Input, Output>(
+    step: RemoteStep<Input, Output>,
+    input: Input,
+    options: SpawnOptions = {},
+  ): Promise<Output> {
+    return guarded(call(this, this.#run, { step, input, options }));
   }
 
   fanOut<Input, Output>(

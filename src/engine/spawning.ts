@@ -7,10 +7,11 @@ import { ChildrenCall } from './calls/children.ts';
 import { childCall, SpawnCall } from './calls/spawn.ts';
 import type { Child, ChildOutcome, Children, Spawnable, SpawnOptions } from './context.ts';
 import type { RunContext } from './context-of.ts';
-import { ChildFailed } from './failures.ts';
+import { ChildFailed, StepFailed } from './failures.ts';
 import { guarded } from './guarded.ts';
 import { patiently } from './patience.ts';
 import { pipelineOf } from './pipeline.ts';
+import { isRemoteStep, type RemoteStep, requireRemoteStep } from './remote-step.ts';
 import type { Run } from './run.ts';
 import { type Schema, validated } from './schema.ts';
 import { checkedPlacing, type Placing } from './submission.ts';
@@ -73,6 +74,35 @@ export async function fanOut<Input, Output>(
   };
 }
 
+/** A child with one step, which whoever hosts it takes. */
+export async function call<Input, Output>(
+  ctx: RunContext,
+  run: Run,
+  asked: {
+    readonly step: RemoteStep<Input, Output>;
+    readonly input: Input;
+    readonly options: SpawnOptions;
+  },
+): Promise<Output> {
+  const { step, input, options } = asked;
+  requireRemoteStep('ctx.call', step);
+  const { key, ids } = await begin(ctx, run, {
+    ...{ pipeline: step as never, options, what: 'ctx.call', inputs: [input], kind: 'call' },
+  });
+  const [outcome] = await ended<Output>(ctx, run, { key, ids });
+  if (outcome?.status !== 'completed') throw failedCall(step.name, outcome);
+  if (step.output === undefined) return outcome.output;
+  return validated(`The output of "${step.name}"`, step.output, outcome.output);
+}
+
+/** As a step of one's own that failed for good. */
+function failedCall(name: string, outcome: ChildOutcome<unknown> | undefined): StepFailed {
+  const status = outcome?.status ?? 'failed';
+  const failure = outcome !== undefined && 'failure' in outcome ? outcome.failure : undefined;
+  const message = `It is ${status}, and nobody said why.`;
+  return new StepFailed(name, failure ?? { category: 'unknown', code: status, message });
+}
+
 async function begin<Input, Output>(
   ctx: RunContext,
   run: Run,
@@ -116,6 +146,7 @@ function targetOf(what: string, given: unknown): Target {
     const { id, version } = checkedRef(given);
     return { name: id, ref: { template: id, ...(version === undefined ? {} : { version }) } };
   }
+  if (isRemoteStep(given)) return { name: given.name, schema: given.input };
   const { name, input } = pipelineOf(what, given as string);
   return { name, schema: input };
 }

@@ -6,6 +6,7 @@ import { aesCodec } from '../../../src/engine/aes-codec.ts';
 import { StepError } from '../../../src/engine/failures.ts';
 import { Holdfast } from '../../../src/engine/holdfast.ts';
 import { pipeline } from '../../../src/engine/pipeline.ts';
+import { hostStep, remoteStep } from '../../../src/engine/remote-step.ts';
 import { openServer } from '../../../src/server/serve.ts';
 import { openMemoryStore } from '../../../src/store/memory/open.ts';
 import { openTestHoldfast } from '../../../src/testing/test-holdfast.ts';
@@ -23,6 +24,7 @@ import {
   type WrongName,
 } from './wrong-values.ts';
 
+const elsewhere = remoteStep({ name: 'elsewhere' });
 const idle = pipeline({ name: 'idle', run: () => 1 });
 const key = new Uint8Array(32);
 /** Nobody listens there. */
@@ -197,6 +199,18 @@ const remote: readonly Options<void>[] = [
 ];
 
 const openings: readonly Options<void>[] = [
+  {
+    of: 'remoteStep',
+    with: { name: 'r' },
+    fits: NONE,
+    names: { name: TEXT, input: optional(NONE), output: optional(NONE) },
+    call: async (_, options) => remoteStep(options as never),
+  },
+  {
+    of: 'hostStep',
+    names: { retry: optional(['an object']), timeoutMs: optional(NUMBER) },
+    call: async (_, options) => hostStep(elsewhere, () => 1, options as never),
+  },
   ...remote,
   {
     of: 'openHoldfast',
