@@ -17,6 +17,7 @@ import {
   AttachCall,
   attachmentOf,
   awaitAnswers,
+  call,
   checkpoint,
   NO_OPTIONS,
   ReceiveCall,
@@ -46,7 +47,7 @@ import { tell } from './observer.ts';
 import type { RemoteStep } from './remote-step.ts';
 import type { Run } from './run.ts';
 import { reportProgress } from './softness.ts';
-import { call, fanOut, spawn } from './spawning.ts';
+import { fanOut, spawn } from './spawning.ts';
 
 const NAME_BYTES_MAX = 256;
 const SLEEP_MS_MAX = 10 * 366 * 86_400_000;

@@ -7,11 +7,10 @@ import { ChildrenCall } from './calls/children.ts';
 import { childCall, SpawnCall } from './calls/spawn.ts';
 import type { Child, ChildOutcome, Children, Spawnable, SpawnOptions } from './context.ts';
 import type { RunContext } from './context-of.ts';
-import { ChildFailed, StepFailed } from './failures.ts';
+import { ChildFailed } from './failures.ts';
 import { guarded } from './guarded.ts';
 import { patiently } from './patience.ts';
 import { pipelineOf } from './pipeline.ts';
-import { isRemoteStep, type RemoteStep, requireRemoteStep } from './remote-step.ts';
 import type { Run } from './run.ts';
 import { type Schema, validated } from './schema.ts';
 import { checkedPlacing, type Placing } from './submission.ts';
@@ -44,6 +43,7 @@ export async function spawn<Input, Output>(
   const { key, ids } = await begin(ctx, run, {
     ...asked,
     what: 'ctx.spawn',
+    target: () => targetOf('ctx.spawn', asked.pipeline),
     inputs: [asked.input],
     kind: 'child',
   });
@@ -66,7 +66,8 @@ export async function fanOut<Input, Output>(
 ): Promise<Children<Output>> {
   const inputs = readList('ctx.fanOut: inputs', asked.inputs);
   const what = 'ctx.fanOut';
-  const { key, ids } = await begin(ctx, run, { ...asked, what, inputs, kind: 'children' });
+  const target = (): Target => targetOf(what, asked.pipeline);
+  const { key, ids } = await begin(ctx, run, { ...asked, what, target, inputs, kind: 'children' });
   return {
     ids,
     outcomes: () => ended<Output>(ctx, run, { key, ids }),
@@ -74,48 +75,23 @@ export async function fanOut<Input, Output>(
   };
 }
 
-/** A child with one step, which whoever hosts it takes. */
-export async function call<Input, Output>(
-  ctx: RunContext,
-  run: Run,
-  asked: {
-    readonly step: RemoteStep<Input, Output>;
-    readonly input: Input;
-    readonly options: SpawnOptions;
-  },
-): Promise<Output> {
-  const { step, input, options } = asked;
-  requireRemoteStep('ctx.call', step);
-  const { key, ids } = await begin(ctx, run, {
-    ...{ pipeline: step as never, options, what: 'ctx.call', inputs: [input], kind: 'call' },
-  });
-  const [outcome] = await ended<Output>(ctx, run, { key, ids });
-  if (outcome?.status !== 'completed') throw failedCall(step.name, outcome);
-  if (step.output === undefined) return outcome.output;
-  return validated(`The output of "${step.name}"`, step.output, outcome.output);
+interface Beginning {
+  readonly what: string;
+  readonly target: () => Target;
+  readonly options: SpawnOptions;
+  readonly inputs: readonly unknown[];
+  readonly kind: string;
 }
 
-/** As a step of one's own that failed for good. */
-function failedCall(name: string, outcome: ChildOutcome<unknown> | undefined): StepFailed {
-  const status = outcome?.status ?? 'failed';
-  const failure = outcome !== undefined && 'failure' in outcome ? outcome.failure : undefined;
-  const message = `It is ${status}, and nobody said why.`;
-  return new StepFailed(name, failure ?? { category: 'unknown', code: status, message });
-}
-
-async function begin<Input, Output>(
+export async function begin(
   ctx: RunContext,
   run: Run,
-  asked: Asked<Input, Output> & {
-    readonly what: string;
-    readonly inputs: readonly unknown[];
-    readonly kind: string;
-  },
+  asked: Beginning,
 ): Promise<{ readonly key: CallKey; readonly ids: readonly ExecutionId[] }> {
   const { what, inputs } = asked;
   const { name: given, ...placed } = readOptions(what, asked.options, NAMES);
   const placing = checkedPlacing(what, placed);
-  const target = targetOf(what, asked.pipeline);
+  const target = asked.target();
   const name = given === undefined ? target.name : given;
   const key = ctx.nextKey(asked.kind, name);
   // After a checkpoint calls are counted anew: children of different eras must not be taken for each other.
@@ -146,7 +122,6 @@ function targetOf(what: string, given: unknown): Target {
     const { id, version } = checkedRef(given);
     return { name: id, ref: { template: id, ...(version === undefined ? {} : { version }) } };
   }
-  if (isRemoteStep(given)) return { name: given.name, schema: given.input };
   const { name, input } = pipelineOf(what, given as string);
   return { name, schema: input };
 }
@@ -228,7 +203,8 @@ async function childOf(
   };
 }
 
-function ended<Output>(
+/** How they ended, when all of them have. */
+export function ended<Output>(
   ctx: RunContext,
   run: Run,
   spawned: { readonly key: CallKey; readonly ids: readonly ExecutionId[] },
