@@ -102,6 +102,13 @@ export {
 } from './engine/question.ts';
 export { RedriveImpossible } from './engine/redriving.ts';
 export type { RefusalListOptions } from './engine/refusals.ts';
+export {
+  type HostOptions,
+  hostStep,
+  type RemoteStep,
+  type RemoteStepOptions,
+  remoteStep,
+} from './engine/remote-step.ts';
 export type {
   DeadLetterFilter,
   ReconcileOptions,

@@ -17,6 +17,7 @@ import {
   AttachCall,
   attachmentOf,
   awaitAnswers,
+  call,
   checkpoint,
   NO_OPTIONS,
   ReceiveCall,
@@ -43,6 +44,7 @@ import { ContinueAsNew } from './continue-as-new.ts';
 import { guarded, guardedSignal, ignored } from './guarded.ts';
 import { derivedUuid } from './ids.ts';
 import { tell } from './observer.ts';
+import type { RemoteStep } from './remote-step.ts';
 import type { Run } from './run.ts';
 import { reportProgress } from './softness.ts';
 import { fanOut, spawn } from './spawning.ts';
@@ -171,6 +173,14 @@ export class RunContext implements Context {
     options: SpawnOptions = {},
   ): Promise<Child<Output>> {
     return guarded(spawn(this, this.#run, { pipeline, input, options }));
+  }
+
+  call<Input, Output>(
+    step: RemoteStep<Input, Output>,
+    input: Input,
+    options: SpawnOptions = {},
+  ): Promise<Output> {
+    return guarded(call(this, this.#run, { step, input, options }));
   }
 
   fanOut<Input, Output>(

@@ -14,6 +14,7 @@ import type {
 } from './await-options.ts';
 import type { Pipeline } from './pipeline.ts';
 import type { Question } from './question.ts';
+import type { RemoteStep } from './remote-step.ts';
 import type { TemplateRef } from './templates.ts';
 
 export interface StepContext {
@@ -163,6 +164,15 @@ export interface Context {
     input: Input,
     options?: SpawnOptions,
   ): Promise<Child<Output>>;
+  /**
+   * A step that another worker has the code of (`hostStep`), wherever it is: runs until it succeeds there, and
+   * never again once its result is recorded. Throws StepFailed, as a step of its own does.
+   */
+  call<Input, Output>(
+    step: RemoteStep<Input, Output>,
+    input: Input,
+    options?: SpawnOptions,
+  ): Promise<Output>;
   /** Many children in a few commits. */
   fanOut<Input, Output>(
     pipeline: Spawnable<Input, Output>,

@@ -72,7 +72,9 @@ export function pipeline<Input = unknown, Output = unknown>(
       `pipeline: run must be a function (ctx, input) => output; got ${shown(run)}.`,
     );
   }
-  for (const name of ['input', 'output'] as const) requireSchema(name, given[name]);
+  for (const name of ['input', 'output'] as const) {
+    requireSchema(`pipeline: ${name}`, given[name]);
+  }
   resolveRetry(retry);
   optionalFunctions('pipeline', { validateCheckpoint });
   if (given.awaits !== undefined) checkQuestions(given.awaits);
@@ -108,16 +110,16 @@ export function questionOf(pipeline: AnyPipeline, name: string): AnyQuestion | u
   return pipeline.awaits?.find((each) => each.name === name);
 }
 
-function requireSchema(name: 'input' | 'output', schema: unknown): void {
+export function requireSchema(what: string, schema: unknown): void {
   if (schema === undefined) return;
   try {
     const standard = (schema as Partial<Schema> | null)?.['~standard'];
     if (typeof standard?.validate === 'function') return;
   } catch (cause) {
-    throw unreadable(`pipeline: ${name}`, cause);
+    throw unreadable(what, cause);
   }
   throw new InvalidInput(
-    `pipeline: ${name} must be a Standard Schema, such as one of zod, valibot or arktype.`,
+    `${what} must be a Standard Schema, such as one of zod, valibot or arktype.`,
   );
 }
 

@@ -43,6 +43,7 @@ export async function spawn<Input, Output>(
   const { key, ids } = await begin(ctx, run, {
     ...asked,
     what: 'ctx.spawn',
+    target: () => targetOf('ctx.spawn', asked.pipeline),
     inputs: [asked.input],
     kind: 'child',
   });
@@ -65,7 +66,8 @@ export async function fanOut<Input, Output>(
 ): Promise<Children<Output>> {
   const inputs = readList('ctx.fanOut: inputs', asked.inputs);
   const what = 'ctx.fanOut';
-  const { key, ids } = await begin(ctx, run, { ...asked, what, inputs, kind: 'children' });
+  const target = (): Target => targetOf(what, asked.pipeline);
+  const { key, ids } = await begin(ctx, run, { ...asked, what, target, inputs, kind: 'children' });
   return {
     ids,
     outcomes: () => ended<Output>(ctx, run, { key, ids }),
@@ -73,19 +75,23 @@ export async function fanOut<Input, Output>(
   };
 }
 
-async function begin<Input, Output>(
+interface Beginning {
+  readonly what: string;
+  readonly target: () => Target;
+  readonly options: SpawnOptions;
+  readonly inputs: readonly unknown[];
+  readonly kind: string;
+}
+
+export async function begin(
   ctx: RunContext,
   run: Run,
-  asked: Asked<Input, Output> & {
-    readonly what: string;
-    readonly inputs: readonly unknown[];
-    readonly kind: string;
-  },
+  asked: Beginning,
 ): Promise<{ readonly key: CallKey; readonly ids: readonly ExecutionId[] }> {
   const { what, inputs } = asked;
   const { name: given, ...placed } = readOptions(what, asked.options, NAMES);
   const placing = checkedPlacing(what, placed);
-  const target = targetOf(what, asked.pipeline);
+  const target = asked.target();
   const name = given === undefined ? target.name : given;
   const key = ctx.nextKey(asked.kind, name);
   // After a checkpoint calls are counted anew: children of different eras must not be taken for each other.
@@ -197,7 +203,8 @@ async function childOf(
   };
 }
 
-function ended<Output>(
+/** How they ended, when all of them have. */
+export function ended<Output>(
   ctx: RunContext,
   run: Run,
   spawned: { readonly key: CallKey; readonly ids: readonly ExecutionId[] },

@@ -1,6 +1,7 @@
 // Every argument of a context: what the code of a pipeline can hand in.
 
 import type { Context } from '../../../src/engine/context.ts';
+import { remoteStep } from '../../../src/engine/remote-step.ts';
 import { type Argument, argumentsOf, type Fits, type Options } from './argument.ts';
 import { PLACING, partsOfLimits } from './of-holdfast.ts';
 import { ANY_TEXT, FUNCTION, LABEL, NONE, NUMBER, optional, TEXT, VALUE } from './wrong-values.ts';
@@ -30,11 +31,18 @@ export const OPTIONS_OF_CODE: readonly Options<Context>[] = [
     call: (ctx, options) => ctx.spawn('p', 1, options as object),
   },
   {
+    of: 'call',
+    names: { ...PLACING, name: optional(TEXT) },
+    call: (ctx, options) => ctx.call(nowhere, 1, options as object),
+  },
+  {
     of: 'fanOut',
     names: { ...PLACING, name: optional(TEXT) },
     call: (ctx, options) => ctx.fanOut('p', [1], options as object),
   },
 ];
+
+const nowhere = remoteStep({ name: 'nowhere' });
 
 const one = (
   of: string,
@@ -92,6 +100,8 @@ const PLAIN: readonly Argument<Context>[] = [
     hand: (ctx, version) => ctx.spawn({ template: 't', version: version as number }, 1),
   }),
   one('spawn', /input/, { fits: VALUE, hand: (ctx, wrong) => ctx.spawn('p', wrong) }),
+  one('call', /step/, { fits: NONE, hand: (ctx, wrong) => ctx.call(wrong as never, 1) }),
+  one('call', /input/, { fits: VALUE, hand: (ctx, wrong) => ctx.call(nowhere, wrong) }),
   one('fanOut', /pipeline/, {
     fits: TEXT,
     hand: (ctx, wrong) => ctx.fanOut(wrong as string, [1]),

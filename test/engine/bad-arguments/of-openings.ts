@@ -11,6 +11,7 @@ import { aesCodec } from '../../../src/engine/aes-codec.ts';
 import { StepError } from '../../../src/engine/failures.ts';
 import { Holdfast } from '../../../src/engine/holdfast.ts';
 import { pipeline } from '../../../src/engine/pipeline.ts';
+import { hostStep, remoteStep } from '../../../src/engine/remote-step.ts';
 import { KEEP_NAMES } from '../../../src/execution/retention.ts';
 import { openServer } from '../../../src/server/serve.ts';
 import { openMemoryStore } from '../../../src/store/memory/open.ts';
@@ -29,6 +30,7 @@ import {
   type WrongName,
 } from './wrong-values.ts';
 
+const elsewhere = remoteStep({ name: 'elsewhere' });
 const idle = pipeline({ name: 'idle', run: () => 1 });
 const key = new Uint8Array(32);
 /** Nobody listens there. */
@@ -264,6 +266,18 @@ const moves: readonly Options<void>[] = [
 
 const openings: readonly Options<void>[] = [
   ...moves,
+  {
+    of: 'remoteStep',
+    with: { name: 'r' },
+    fits: NONE,
+    names: { name: TEXT, input: optional(NONE), output: optional(NONE) },
+    call: async (_, options) => remoteStep(options as never),
+  },
+  {
+    of: 'hostStep',
+    names: { retry: optional(['an object']), timeoutMs: optional(NUMBER) },
+    call: async (_, options) => hostStep(elsewhere, () => 1, options as never),
+  },
   ...remote,
   {
     of: 'openHoldfast',

@@ -8,6 +8,7 @@ import { CODE } from './code.ts';
 import { DRIFT } from './drift.ts';
 import { PAYLOADS } from './payloads.ts';
 import { RECOVERY } from './recovery.ts';
+import { REMOTE_STEPS } from './remote-steps.ts';
 import { RETRIES } from './retries.ts';
 import { STEPS } from './steps.ts';
 import { WAITING } from './waiting.ts';
@@ -17,6 +18,7 @@ export const OF_CODE: readonly Behaviour[] = [
   ...RETRIES,
   ...WAITING,
   ...CHILDREN,
+  ...REMOTE_STEPS,
   ...CANCELLING,
   ...ARRIVALS,
   ...RECOVERY,

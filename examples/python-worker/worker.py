@@ -1,0 +1,136 @@
+"""A worker in another language, in plain standard library: hosts the remote step "score" over REST.
+
+A remote step is an execution with one step. This claims executions of its name, computes, and finishes them
+under the fence of the claim: whoever was replaced meanwhile is refused, whatever it still says.
+
+    HOLDFAST_URL=http://127.0.0.1:7433 HOLDFAST_KEY=hf_… python3 worker.py
+"""
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+import uuid
+
+URL = os.environ.get("HOLDFAST_URL", "http://127.0.0.1:7433").rstrip("/")
+KEY = os.environ.get("HOLDFAST_KEY")
+STEP = "score"
+TTL_MS = 15_000
+RETRY_S = 0.5
+
+
+def ask(method, path, body=None, timeout=15):
+    """One message of the worker protocol. Sending the same again is safe, whatever became of the first."""
+    headers = {"content-type": "application/json"} if body is not None else {}
+    if KEY:
+        headers["authorization"] = f"Bearer {KEY}"
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(URL + path, data=data, headers=headers, method=method)
+    with urllib.request.urlopen(request, timeout=timeout) as response:
+        return json.load(response)
+
+
+def score(value):
+    """The step itself: how much of a text is vowels."""
+    text = value["text"]
+    if not isinstance(text, str):
+        raise ValueError("text must be text")
+    return {"vowels": sum(letter in "aeiou" for letter in text.lower()), "of": len(text)}
+
+
+class Worker:
+    def __init__(self):
+        self.session = str(uuid.uuid4())
+        self.owner = f"python/{os.getpid()}"
+        self.stopping = threading.Event()
+
+    def open(self):
+        opening = {"id": self.session, "owner": self.owner, "ttlMs": TTL_MS, "graceMs": TTL_MS // 3}
+        answer = ask("POST", "/v1/work/sessions", {**opening, "pipelines": [STEP]})
+        if answer["kind"] != "opened":
+            raise RuntimeError(f"no session: {answer}")
+
+    def keep(self):
+        """The heartbeat of everything that it has claimed."""
+        while not self.stopping.wait(TTL_MS / 3000):
+            try:
+                path = f"/v1/work/sessions/{self.session}/heartbeat"
+                if ask("POST", path, {"owner": self.owner})["kind"] != "alive":
+                    self.stopping.set()
+            except OSError:
+                continue  # the next one may get through
+
+    def claim(self):
+        shares = [{"lane": lane, "limit": 4} for lane in ("interactive", "batch")]
+        body = {"session": self.session, "pipelines": [STEP], "shares": shares}
+        answer = ask("POST", "/v1/work/claims", body)
+        return answer.get("claims", [])
+
+    def take(self, claimed):
+        execution, fence = claimed["execution"], claimed["fence"]
+        try:
+            value = json.loads(execution["input"]).get("v")
+            end = {"out": {"v": score(value)}}
+            status = "completed"
+        except (KeyError, TypeError, ValueError) as error:
+            failure = {"category": "permanent", "code": type(error).__name__, "message": str(error)}
+            end, status = {"failure": failure}, "failed"
+        self.finish(execution, fence, status, end)
+
+    def finish(self, execution, fence, status, end):
+        write = {
+            "verb": "finish",
+            "id": execution["id"],
+            "fence": fence,
+            "session": self.session,
+            "seq": execution["seq"] + 1,
+            "events": [{"kind": status, "body": json.dumps(end)}],
+            "status": status,
+            "outcome": json.dumps({"id": execution["id"], "status": status, **end}),
+        }
+        if status == "failed":
+            failure = end["failure"]
+            write["deadLetter"] = {
+                "category": failure["category"],
+                "code": failure["code"],
+                "reason": failure["message"],
+                "attempts": 1,
+            }
+        while not self.stopping.is_set():
+            try:
+                [answer] = ask("POST", "/v1/work/writes", {"writes": [write]})["answers"]
+                print(json.dumps({"id": execution["id"], "status": status, "answer": answer["kind"]}), flush=True)
+                return
+            except OSError:
+                time.sleep(RETRY_S)  # it is not known whether it was done; the same again is answered alike
+
+    def run(self):
+        self.open()
+        threading.Thread(target=self.keep, daemon=True).start()
+        print(json.dumps({"hosting": STEP, "session": self.session}), flush=True)
+        # What was claimed by a request whose answer was lost is among these.
+        for claimed in ask("GET", f"/v1/work/sessions/{self.session}/claims")["items"]:
+            self.take(claimed)
+        while not self.stopping.is_set():
+            try:
+                claims = self.claim()
+                for claimed in claims:
+                    self.take(claimed)
+                if not claims:
+                    ask("GET", "/v1/work/bell?waitMs=1500", timeout=15)
+            except OSError:
+                self.stopping.wait(RETRY_S)
+        ask("POST", f"/v1/work/sessions/{self.session}/end", {"owner": self.owner, "exit": "finished"})
+
+
+if __name__ == "__main__":
+    worker = Worker()
+    signal.signal(signal.SIGTERM, lambda *_: worker.stopping.set())
+    try:
+        worker.run()
+    except urllib.error.HTTPError as error:
+        sys.exit(f"{error.code}: {error.read().decode()}")
