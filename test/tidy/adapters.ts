@@ -75,6 +75,7 @@ export const EXTRA_FILES: Readonly<Record<string, Readonly<Record<string, string
     'executions/reconcile-facts.ts': 'what is compared with each other, part by part',
     'executions/reconcile-waiting.ts': 'what waits and could wake, too long to share a file',
     'executions/ready-rows.ts': 'what a claim reads of what is ready, too long to share a file',
+    'executions/repair-verbs.ts': 'names the verbs of repair and audit, too many to share a file',
     'executions/strays.ts': 'claims whose answer was lost with the commit',
     'executions/take-claims.ts': 'what a claim does to the executions that were chosen',
     'executions/owner-view.ts': 'what refusals are explained from',

@@ -1,20 +1,15 @@
 import type { CensusStore } from '../../contract/census-store.ts';
 import type { ExecutionStore, OwnerWrite } from '../../contract/execution-store.ts';
-import type { ReconcileStore } from '../../contract/reconcile-store.ts';
-import type { RetentionStore } from '../../contract/retention-store.ts';
 import type { Database } from '../database.ts';
 import { answer } from './answer.ts';
-import { archived, listArchived } from './archived.ts';
 import { assignAwait } from './assign-await.ts';
 import { attachment, attachments } from './attachments.ts';
-import { listAudit, note } from './audit.ts';
 import { getBlob, putBlob } from './blobs.ts';
 import { cancel } from './cancel.ts';
 import { cancelAwait } from './cancel-await.ts';
 import { carried } from './carried.ts';
 import { depth, inFlight } from './census.ts';
 import { children } from './children.ts';
-import { deadLetter, deadLetterGroups, deadLetters } from './dead-letters.ts';
 import { expireAwaits } from './expire-awaits.ts';
 import { extendAwait } from './extend-await.ts';
 import { finish } from './finish.ts';
@@ -24,19 +19,14 @@ import { giveBack } from './give-back.ts';
 import { histories, history } from './history.ts';
 import { inbox } from './inbox.ts';
 import { interaction, interactions, lateAnswers } from './interactions.ts';
-import { jobItems, noteJobItem } from './jobs.ts';
 import { list } from './list.ts';
 import { maintain } from './maintain.ts';
 import { outcomes } from './outcomes.ts';
 import { park } from './park.ts';
 import { pause } from './pause.ts';
 import { readExecution, readMany } from './read-execution.ts';
-import { reconcile } from './reconcile.ts';
 import { record } from './record.ts';
-import { redrive } from './redrive.ts';
-import { noteRefusals, refusals } from './refusals.ts';
-import { removable } from './removable.ts';
-import { remove } from './remove.ts';
+import { repairsOf } from './repair-verbs.ts';
 import { resume } from './resume.ts';
 import {
   pauseSchedule,
@@ -111,17 +101,7 @@ export function executionsOf(database: Database): ExecutionStore {
     interaction: (query) => database.read((tx) => interaction(tx, query)),
     interactions: (query) => database.read((tx) => interactions(tx, query)),
     lateAnswers: (query) => database.read((tx) => lateAnswers(tx, query)),
-    redrive: (request) => database.perform(redrive, request),
-    deadLetter: (id) => database.read((tx) => deadLetter(tx, id)),
-    deadLetters: (query) => database.read((tx) => deadLetters(tx, query)),
-    deadLetterGroups: (query) => database.read((tx) => deadLetterGroups(tx, query)),
-    noteJobItem: (request) => database.perform(noteJobItem, request),
-    jobItems: (query) => database.read((tx) => jobItems(tx, query)),
-    audit: (query) => database.read((tx) => listAudit(tx, query)),
-    note: (request) => database.perform(note, request),
-    noteRefusals: (batch) => database.perform(noteRefusals, batch),
-    refusals: (query) => database.read((tx) => refusals(tx, query)),
-    ...tidyingOf(database),
+    ...repairsOf(database),
     ...looksOf(database),
     onRing(listener) {
       database.rings.add(listener);
@@ -145,14 +125,4 @@ function withOwnBytes<Request extends Pick<OwnerWrite, 'attachments'>>(request: 
     bytes: Uint8Array.from(each.bytes),
   }));
   return { ...request, attachments };
-}
-
-function tidyingOf(database: Database): ReconcileStore & RetentionStore {
-  return {
-    reconcile: (request) => reconcile(database, request),
-    removable: (query) => database.read((tx) => removable(tx, query)),
-    remove: (request) => database.perform(remove, request),
-    archived: (id) => database.read((tx) => archived(tx, id)),
-    listArchived: (query) => database.read((tx) => listArchived(tx, query)),
-  };
 }
