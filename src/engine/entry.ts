@@ -1,7 +1,7 @@
 // What a run puts into the journal: an event, and what is stored together with it.
 
 import type { OpenAwait } from '../execution/await.ts';
-import type { NewEvent } from '../execution/history.ts';
+import type { HistoryEvent, NewEvent } from '../execution/history.ts';
 import type { Attachment, OwnerWrite, Submit } from '../store/contract/execution-store.ts';
 import type { Instant } from '../support/clock.ts';
 
@@ -42,4 +42,10 @@ export function brought(
     ...(awaits.length > 0 ? { awaits } : {}),
     ...(attachments.length > 0 ? { attachments } : {}),
   };
+}
+
+/** What was asked for is in history. */
+export interface Already {
+  readonly kind: 'already';
+  readonly event: HistoryEvent;
 }

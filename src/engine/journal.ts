@@ -8,7 +8,7 @@
 //   - A fault means that the store is away or has not answered: the same write is repeated until it is
 //     answered or the session is over. Repeating is safe.
 
-import type { HistoryEvent, NewEvent } from '../execution/history.ts';
+import type { NewEvent } from '../execution/history.ts';
 import type { Payload } from '../execution/names.ts';
 import type { ExecutionRefusal, OwnerRefusal } from '../execution/refusal.ts';
 import type { OwnerVerb } from '../execution/refused-write.ts';
@@ -24,32 +24,15 @@ import type {
 import { StoreSealed } from '../support/fault.ts';
 import { atEndOfTurn } from '../support/timer.ts';
 import type { EngineConfig } from './config.ts';
-import { brought, type Entry, eventOf, isPlain, type Leaving } from './entry.ts';
+import { type Already, brought, type Entry, eventOf, isPlain, type Leaving } from './entry.ts';
 import { ignored } from './guarded.ts';
+import type { JournalEvents } from './journal-events.ts';
 import { afterFault, tried, untilAnswered } from './patience.ts';
 import type { Refused } from './refusal-tally.ts';
 import { ClaimLost, HistoryDiffers, isClaimOver, verbOf, whyOf } from './refused-write.ts';
 
-export type { Entry } from './entry.ts';
-
-/** What was asked for is in history. */
-export interface Already {
-  readonly kind: 'already';
-  readonly event: HistoryEvent;
-}
-
-export interface JournalEvents {
-  /** Another owner, or an ended session. */
-  lost(reason: Error): void;
-  /** The store can never take what it was given; the claim is still there. */
-  rejected(fault: unknown): void;
-  /** The inbox has messages up to this one. */
-  news(news: number): void;
-  /** A write is done: whoever waited for the journal may look again. */
-  written(): void;
-  /** A mistake of ours. */
-  troubled(error: unknown): void;
-}
+export type { Already, Entry } from './entry.ts';
+export type { JournalEvents } from './journal-events.ts';
 
 const HISTORY_PAGE = 1_000;
 
@@ -387,24 +370,23 @@ export class Journal {
       this.#entries = [];
       return new HistoryDiffers(refusal);
     }
-    this.close();
-    this.#events.lost(new ClaimLost(refusal));
+    this.#end(new ClaimLost(refusal));
     return undefined;
   }
 
-  /** M-1: the claim ended with the seal; what is left to do is done where the store was moved to. */
-  #leaveSealed(fault: StoreSealed): undefined {
-    if (this.#isClosed) return;
-    this.close();
-    this.#events.lost(fault);
-  }
-
+  /** M-1: the claim ended with a seal; what is left to do is done where the store was moved to. */
   async #untilAnswered<Answer>(call: () => Promise<Answer>): Promise<Answer | undefined> {
     try {
       return await untilAnswered(this.#config, this.#over, call);
     } catch (fault) {
-      if (fault instanceof StoreSealed) return this.#leaveSealed(fault);
-      throw fault;
+      if (!(fault instanceof StoreSealed)) throw fault;
+      if (!this.#isClosed) this.#end(fault);
+      return undefined;
     }
+  }
+
+  #end(reason: Error): void {
+    this.close();
+    this.#events.lost(reason);
   }
 }

@@ -11,7 +11,7 @@ import type { Claimed } from '../store/contract/execution-store.ts';
 import type { EngineConfig } from './config.ts';
 import { Denial, type WorkerEnd } from './denial.ts';
 import { Drive, type DriveEvents } from './drive.ts';
-import { DueAwaits, Reconciler, Retention, Scheduler } from './duties.ts';
+import { DueAwaits, type LeasedDuty, leasedDuties, Scheduler } from './duties.ts';
 import { quietLanes, sharesOf } from './lane-shares.ts';
 import { tellTrouble } from './observer.ts';
 import { withOwn } from './own-pipelines.ts';
@@ -53,7 +53,7 @@ export class LiveWorker implements Worker, DriveEvents {
   readonly #unlisten: () => void;
   readonly #scheduler: Scheduler;
   readonly #awaits: DueAwaits;
-  readonly #duties: readonly (Reconciler | Retention)[];
+  readonly #duties: readonly LeasedDuty[];
   readonly #denial: Denial;
   readonly #end: PromiseWithResolvers<WorkerEnd> = Promise.withResolvers<WorkerEnd>();
   readonly ended: Promise<WorkerEnd> = this.#end.promise;
@@ -87,11 +87,7 @@ export class LiveWorker implements Worker, DriveEvents {
     this.#maintainedAt = config.clock.monotonicMs();
     this.#scheduler = new Scheduler(config);
     this.#awaits = new DueAwaits(config);
-    const session = (): Session => this.#session;
-    this.#duties = [
-      new Reconciler(config, settings.reconcileMs, session),
-      ...(config.retention === undefined ? [] : [new Retention(config, config.retention, session)]),
-    ];
+    this.#duties = leasedDuties(config, settings, () => this.#session);
     this.#denial = new Denial(config, settings.ttlMs);
     this.#unlisten = config.store.executions.onRing(() => this.#ring());
     this.#watch(opened.session);

@@ -2,24 +2,18 @@
 
 import { openFolderArchive } from '../../../src/archive/folder.ts';
 import { openS3Archive } from '../../../src/archive/s3.ts';
-import { HoldfastClient } from '../../../src/client/client.ts';
-import { exportStore } from '../../../src/embedded/export-store.ts';
-import { importStore } from '../../../src/embedded/import-store.ts';
 import { openHoldfast } from '../../../src/embedded/open-holdfast.ts';
-import { unsealStore } from '../../../src/embedded/unseal-store.ts';
 import { aesCodec } from '../../../src/engine/aes-codec.ts';
 import { StepError } from '../../../src/engine/failures.ts';
 import { Holdfast } from '../../../src/engine/holdfast.ts';
 import { pipeline } from '../../../src/engine/pipeline.ts';
 import { hostStep, remoteStep } from '../../../src/engine/remote-step.ts';
 import { KEEP_NAMES } from '../../../src/execution/retention.ts';
-import { openServer } from '../../../src/server/serve.ts';
 import { openMemoryStore } from '../../../src/store/memory/open.ts';
 import { openTestHoldfast } from '../../../src/testing/test-holdfast.ts';
-import { grpcCarrier } from '../../../src/worker/grpc-carrier.ts';
-import { openWorker } from '../../../src/worker/open-worker.ts';
-import { sqsCarrier } from '../../../src/worker/sqs-carrier.ts';
 import { type Argument, argumentsOf, type Fits, type Options } from './argument.ts';
+import { OPTIONS_OF_COORDINATORS } from './of-coordinators.ts';
+import { OPTIONS_OF_MOVES } from './of-moves.ts';
 import {
   ANY_TEXT,
   FUNCTION,
@@ -63,209 +57,8 @@ const RETRY: Fits = {
 /** Any text: what is secret is not looked into. */
 const SECRET = ANY_TEXT.filter((name) => name !== 'empty text');
 
-const TLS = { key: 'a key', cert: 'a certificate' };
-const SERVER = { store: openMemoryStore(), port: 0, tends: false };
-
-const QUEUE_SECRET = 'a secret of at least 32 bytes, text';
-/** Has no messages, and takes its time to say so. */
-const NO_QUEUE = { send: () => new Promise((resolve) => setTimeout(resolve, 10, {})) };
-const QUEUE = { client: NO_QUEUE, requestQueueUrl: 'x' };
-const SQS = {
-  ...QUEUE,
-  poisonQueueUrl: 'x',
-  replyQueues: [],
-  keys: { a: { secret: QUEUE_SECRET } },
-};
-
-/** Of a coordinator and of those who call it. */
-const remote: readonly Options<void>[] = [
-  {
-    of: 'openServer',
-    with: SERVER,
-    fits: NONE,
-    names: {
-      store: NONE,
-      host: optional(TEXT),
-      port: optional(NUMBER),
-      auth: optional(NONE),
-      admin: optional(NONE),
-      grpc: optional(NONE),
-      sqs: optional(NONE),
-      tends: optional(['true']),
-      console: optional(['true']),
-      limits: optional(['an object']),
-      trustProxy: optional([...TEXT, 'true']),
-      tls: optional(NONE),
-      links: optional(NONE),
-      retention: optional(NONE),
-      publicMetrics: optional(['true']),
-      logRequests: optional(['true']),
-      log: optional(NONE),
-      clock: optional(NONE),
-      timers: optional(NONE),
-      random: optional(NONE),
-    },
-    call: (_, options) => openServer(options as never),
-  },
-  {
-    of: 'openServer: admin',
-    with: { port: 0 },
-    fits: ['nothing'],
-    names: { host: optional(TEXT), port: NUMBER },
-    call: (_, admin) => openServer({ ...SERVER, admin } as never),
-  },
-  {
-    of: 'openServer: grpc',
-    with: { port: 0 },
-    fits: ['nothing'],
-    names: { host: optional(TEXT), port: NUMBER },
-    call: (_, grpc) => openServer({ ...SERVER, grpc } as never),
-  },
-  {
-    of: 'grpcCarrier',
-    with: { address: '127.0.0.1:1' },
-    fits: NONE,
-    names: {
-      address: NONE,
-      key: optional(TEXT),
-      project: optional(TEXT),
-      mode: optional(NONE),
-      ca: optional(TEXT),
-      bytesMax: optional(NONE),
-    },
-    call: (_, options) => grpcCarrier(options as never),
-  },
-  {
-    of: 'openServer: sqs',
-    with: SQS,
-    fits: ['nothing'],
-    names: {
-      client: NONE,
-      requestQueueUrl: TEXT,
-      poisonQueueUrl: TEXT,
-      replyQueues: ['an array'],
-      keys: NONE,
-      visibleMs: optional(NONE),
-    },
-    call: (_, sqs) => openServer({ ...SERVER, sqs } as never).then((server) => server.close()),
-  },
-  {
-    of: 'sqsCarrier',
-    with: { ...QUEUE, replyQueueUrl: 'x', signing: { keys: { a: SECRET }, current: 'a' } },
-    fits: NONE,
-    names: {
-      client: NONE,
-      requestQueueUrl: TEXT,
-      replyQueueUrl: TEXT,
-      signing: NONE,
-      writesGoodMs: optional(NONE),
-      askMs: optional(NUMBER),
-    },
-    call: (_, options) => sqsCarrier(options as never).then((carrier) => carrier.close()),
-  },
-  {
-    of: 'openServer: limits',
-    names: {
-      bodyBytesMax: optional(NONE),
-      requestsPerMinute: optional(NUMBER),
-      wrongKeysPerMinute: optional(NUMBER),
-      connectionsMax: optional(NUMBER),
-      openMax: optional(NUMBER),
-      requestMs: optional(NONE),
-      relayAnswersMs: optional(NUMBER),
-    },
-    call: (_, limits) => openServer({ ...SERVER, limits } as never),
-  },
-  {
-    of: 'openServer: tls',
-    with: TLS,
-    fits: ['nothing'],
-    names: {
-      key: ANY_TEXT.filter((name) => name !== 'empty text'),
-      cert: TEXT,
-      minVersion: optional(NONE),
-    },
-    call: (_, tls) => openServer({ ...SERVER, tls } as never),
-  },
-  {
-    of: 'openWorker',
-    with: { url: NOWHERE, pipelines: [idle], connectMs: 0 },
-    fits: NONE,
-    names: {
-      url: NONE,
-      carrier: optional(NONE),
-      key: optional(TEXT),
-      project: optional(TEXT),
-      connectMs: optional(NUMBER),
-      codec: optional(NONE),
-      observer: optional(NONE),
-      payloads: optional(['an object']),
-      pipelines: NONE,
-      concurrency: optional(NUMBER),
-      owner: optional(TEXT),
-      ttlMs: optional(NUMBER),
-      pollMs: optional(NONE),
-      stopGraceMs: optional(NUMBER),
-    },
-    call: (_, options) => openWorker(options as never),
-  },
-  {
-    of: 'HoldfastClient',
-    with: { url: NOWHERE },
-    fits: NONE,
-    names: {
-      url: NONE,
-      key: optional(TEXT),
-      project: optional(TEXT),
-      fetch: optional(FUNCTION),
-    },
-    call: (_, options) => new HoldfastClient(options as never),
-  },
-];
-
-/** Nothing is there, and nothing can be made there. */
-const NO_STORE = '/nowhere/holdfast.db';
-const MOVED_BY = { actor: 'olga', reason: 'a move' };
-
-const moves: readonly Options<void>[] = [
-  {
-    of: 'exportStore',
-    with: { store: NO_STORE, to: '/nowhere/all.ndjson', ...MOVED_BY },
-    fits: NONE,
-    names: {
-      store: TEXT,
-      to: TEXT,
-      actor: TEXT,
-      reason: TEXT,
-      postgres: optional(['an object']),
-      onProgress: optional(FUNCTION),
-    },
-    call: (_, options) => exportStore(options as never),
-  },
-  {
-    of: 'importStore',
-    with: { store: NO_STORE, from: '/nowhere/all.ndjson', actor: 'olga' },
-    fits: NONE,
-    names: {
-      store: TEXT,
-      from: TEXT,
-      actor: TEXT,
-      postgres: optional(['an object']),
-      onProgress: optional(FUNCTION),
-    },
-    call: (_, options) => importStore(options as never),
-  },
-  {
-    of: 'unsealStore',
-    with: { store: NO_STORE, ...MOVED_BY },
-    fits: NONE,
-    names: { store: TEXT, actor: TEXT, reason: TEXT, postgres: optional(['an object']) },
-    call: (_, options) => unsealStore(options as never),
-  },
-];
-
 const openings: readonly Options<void>[] = [
-  ...moves,
+  ...OPTIONS_OF_MOVES,
   {
     of: 'remoteStep',
     with: { name: 'r' },
@@ -278,7 +71,7 @@ const openings: readonly Options<void>[] = [
     names: { retry: optional(['an object']), timeoutMs: optional(NUMBER) },
     call: async (_, options) => hostStep(elsewhere, () => 1, options as never),
   },
-  ...remote,
+  ...OPTIONS_OF_COORDINATORS,
   {
     of: 'openHoldfast',
     with: { store: openMemoryStore() },

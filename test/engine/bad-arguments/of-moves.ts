@@ -1,0 +1,48 @@
+// Every option of moving a store.
+
+import { exportStore } from '../../../src/embedded/export-store.ts';
+import { importStore } from '../../../src/embedded/import-store.ts';
+import { unsealStore } from '../../../src/embedded/unseal-store.ts';
+import type { Options } from './argument.ts';
+import { FUNCTION, NONE, optional, TEXT } from './wrong-values.ts';
+
+/** Nothing is there, and nothing can be made there. */
+const NO_STORE = '/nowhere/holdfast.db';
+const MOVED_BY = { actor: 'olga', reason: 'a move' };
+
+export const OPTIONS_OF_MOVES: readonly Options<void>[] = [
+  {
+    of: 'exportStore',
+    with: { store: NO_STORE, to: '/nowhere/all.ndjson', ...MOVED_BY },
+    fits: NONE,
+    names: {
+      store: TEXT,
+      to: TEXT,
+      actor: TEXT,
+      reason: TEXT,
+      postgres: optional(['an object']),
+      onProgress: optional(FUNCTION),
+    },
+    call: (_, options) => exportStore(options as never),
+  },
+  {
+    of: 'importStore',
+    with: { store: NO_STORE, from: '/nowhere/all.ndjson', actor: 'olga' },
+    fits: NONE,
+    names: {
+      store: TEXT,
+      from: TEXT,
+      actor: TEXT,
+      postgres: optional(['an object']),
+      onProgress: optional(FUNCTION),
+    },
+    call: (_, options) => importStore(options as never),
+  },
+  {
+    of: 'unsealStore',
+    with: { store: NO_STORE, ...MOVED_BY },
+    fits: NONE,
+    names: { store: TEXT, actor: TEXT, reason: TEXT, postgres: optional(['an object']) },
+    call: (_, options) => unsealStore(options as never),
+  },
+];
