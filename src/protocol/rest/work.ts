@@ -4,7 +4,6 @@
 
 import type { InteractionId, PipelineName } from '../../execution/names.ts';
 import type { Owner, SessionId } from '../../lease/names.ts';
-import type { Claim, ClaimAnswer, CoordinatorStore } from '../../store/contract/execution-store.ts';
 import { digestOf } from '../../support/digest.ts';
 import { idParams } from '../messages/execution.ts';
 import {
@@ -24,6 +23,7 @@ import { noteIssued } from './issued-fences.ts';
 import { notFound } from './problems.ts';
 import { ProblemReply, type Route, route } from './route.ts';
 import { withinMs } from './waiting.ts';
+import { claimFor } from './work-claim.ts';
 import { metadataOf, requireOwnSession } from './work-session.ts';
 import { perform, toWrite } from './work-writes.ts';
 
@@ -134,7 +134,7 @@ const claim = route({
   answers: ANSWER,
   async handle(coordinator, { body, caller }) {
     const session = await requireOwnSession(coordinator, caller, body.session);
-    const answer = await claimed(coordinator.store, {
+    const answer = await claimFor(coordinator, {
       session,
       pipelines: body.pipelines as PipelineName[],
       shares: body.shares,
@@ -146,19 +146,6 @@ const claim = route({
     return { status: 200, body: answer };
   },
 });
-
-const SWEPT_MAX = 100;
-
-/** P4: a worker elsewhere cannot end the sessions of those who died, so it is done for whoever has found all else. */
-async function claimed(store: CoordinatorStore, request: Claim): Promise<ClaimAnswer> {
-  const answer = await store.executions.claim(request);
-  if (answer.kind === 'refused' || !answer.overdue) return answer;
-  const { claims } = answer;
-  if (claims.length > 0 && answer.more) return answer;
-  const { expired, more } = await store.sessions.sweep({ limit: SWEPT_MAX });
-  if (expired.length === 0 && !more) return answer;
-  return claims.length === 0 ? store.executions.claim(request) : { ...answer, more: true };
-}
 
 const carried = route({
   method: 'GET',
