@@ -6,6 +6,7 @@ import { Reconciler } from './reconciler.ts';
 import { Retention } from './retention.ts';
 
 export { DueAwaits } from './due-awaits.ts';
+export { OverdueSessions } from './overdue-sessions.ts';
 export { Scheduler } from './scheduler.ts';
 
 export type LeasedDuty = Reconciler | Retention;

@@ -11,28 +11,16 @@ import type { Claimed } from '../store/contract/execution-store.ts';
 import type { EngineConfig } from './config.ts';
 import { Denial, type WorkerEnd } from './denial.ts';
 import { Drive, type DriveEvents } from './drive.ts';
-import { DueAwaits, type LeasedDuty, leasedDuties, Scheduler } from './duties.ts';
+import { DueAwaits, type LeasedDuty, leasedDuties, OverdueSessions, Scheduler } from './duties.ts';
 import { quietLanes, sharesOf } from './lane-shares.ts';
 import { tellTrouble } from './observer.ts';
 import { withOwn } from './own-pipelines.ts';
+import type { Worker } from './worker-handle.ts';
 import { resolveWorkerOptions, type WorkerOptions, type WorkerSettings } from './worker-options.ts';
 import { openWorkerSession, type WorkerSession } from './worker-session.ts';
 
+export type { Worker } from './worker-handle.ts';
 export { resolveTendOptions, type TendOptions, type WorkerOptions } from './worker-options.ts';
-
-export interface Worker {
-  /** The session that carries its claims now. */
-  readonly session: SessionId;
-  /** How many executions it has now. */
-  readonly running: number;
-  /** How it ended, once it has: stopped, or not let in any more. Never rejects. */
-  readonly ended: Promise<WorkerEnd>;
-  /** Yields its executions, ends its session; resolves when nothing of it is left. */
-  stop(): Promise<void>;
-  /** For tests: as if the process had died. Nothing is written, nothing is given back. */
-  crash(): void;
-  [Symbol.asyncDispose](): Promise<void>;
-}
 
 /** A claim takes this many at most: a batch, not a stall. */
 const CLAIM_MAX = 500;
@@ -53,6 +41,7 @@ export class LiveWorker implements Worker, DriveEvents {
   readonly #unlisten: () => void;
   readonly #scheduler: Scheduler;
   readonly #awaits: DueAwaits;
+  readonly #overdue: OverdueSessions;
   readonly #duties: readonly LeasedDuty[];
   readonly #denial: Denial;
   readonly #end: PromiseWithResolvers<WorkerEnd> = Promise.withResolvers<WorkerEnd>();
@@ -87,6 +76,7 @@ export class LiveWorker implements Worker, DriveEvents {
     this.#maintainedAt = config.clock.monotonicMs();
     this.#scheduler = new Scheduler(config);
     this.#awaits = new DueAwaits(config);
+    this.#overdue = new OverdueSessions(config.store.sessions, config.clock);
     this.#duties = leasedDuties(config, settings, () => this.#session);
     this.#denial = new Denial(config, settings.ttlMs);
     this.#unlisten = config.store.executions.onRing(() => this.#ring());
@@ -240,15 +230,15 @@ export class LiveWorker implements Worker, DriveEvents {
     const { pollMs } = this.#settings;
     await this.#turnOver();
     const free = Math.min(this.#free, this.#config.store.executions.room());
-    if (free <= 0) return pollMs;
-    // Batches stay batches under load: it asks when it can have a whole one, or has waited long enough.
+    if (free <= 0 && this.#isTended) return pollMs;
     const now = this.#config.clock.monotonicMs();
-    const waitMs = this.#claimedAt + FILL_MS - now;
-    if (free < this.#batch && waitMs > 0) return waitMs;
+    const waitMs = this.#claimedAt + this.#pauseFor(free) - now;
+    if (waitMs > 0) return waitMs;
     this.#claimedAt = now;
     this.#isAwake = false;
     this.#turn += 1;
-    const shares = sharesOf(Math.min(free, CLAIM_MAX), this.#turn, this.#quiet);
+    const isFull = free <= 0;
+    const shares = isFull ? [] : sharesOf(Math.min(free, CLAIM_MAX), this.#turn, this.#quiet);
     const { id: session } = this.#session;
     const dice = this.#config.random.next();
     const request = { session, pipelines: this.#names, shares, dice };
@@ -265,16 +255,26 @@ export class LiveWorker implements Worker, DriveEvents {
     if (this.#hasCrashed) return pollMs;
     for (const claimed of answer.claims) this.#drive(claimed);
     if (this.#noticed) this.lookAtInboxes();
-    this.#quiet = quietLanes(shares, answer.claims);
-    this.#isMoreReady = answer.more;
+    if (!isFull) {
+      this.#quiet = quietLanes(shares, answer.claims);
+      this.#isMoreReady = answer.more;
+    }
+    if (await this.#overdue.heard(answer.overdue)) return 0;
     if (answer.more && answer.claims.length > 0) return 0;
-    if (answer.overdue && (await this.#sweptSome())) return 0;
     // It was the other lane's turn, and that lane had nothing: the first lane was not asked at all.
     if (answer.claims.length === 0 && shares[0]?.limit === 0) return 0;
     // Polls are spread, never longer than asked for: they find what the dead left (P4). What is due at a
     // known time is looked for at that time.
     const spreadMs = pollMs * (1 - this.#config.random.next() / 10);
-    return Math.max(1, Math.min(spreadMs, answer.nextReadyInMs ?? spreadMs));
+    const sweepInMs = answer.overdue ? this.#overdue.dueInMs : spreadMs;
+    return Math.max(1, Math.min(spreadMs, sweepInMs, answer.nextReadyInMs ?? spreadMs));
+  }
+
+  /** Batches stay batches under load: it asks when it can have a whole one, or has waited long enough. */
+  #pauseFor(free: number): number {
+    if (free > 0) return free < this.#batch ? FILL_MS : 0;
+    // P4: asked for nothing, the store says who is overdue; the next place that is free is for what he left.
+    return this.#settings.pollMs;
   }
 
   get #batch(): number {
@@ -284,12 +284,6 @@ export class LiveWorker implements Worker, DriveEvents {
   /** What was answered in this turn has asked for more by then. */
   #turnOver(): Promise<void> {
     return new Promise((resolve) => this.#config.timers.soon(resolve));
-  }
-
-  /** False when nobody could be expired yet: asking again at once would only ask the same again. */
-  async #sweptSome(): Promise<boolean> {
-    const { expired, more } = await this.#config.store.sessions.sweep({ limit: 100 });
-    return expired.length > 0 || more;
   }
 
   #drive(claimed: Claimed): void {

@@ -1,31 +1,160 @@
+// P4 over HTTP, by a clock that the test moves, whatever a coordinator sees to by itself: workers elsewhere cannot
+// end the sessions of those who died, so their claims do.
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { pipeline } from '../../src/index.ts';
+import type { SessionId } from '../../src/lease/names.ts';
+import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
+import { openMemoryStore } from '../../src/store/memory/open.ts';
 import { systemRandom } from '../../src/support/random.ts';
+import { ManualClock } from '../../src/testing/manual-clock.ts';
 import { TestCoordinator } from './coordinator.ts';
 
-const orphan = pipeline({ name: 'orphan', run: (ctx) => ctx.step('one', () => 'done') });
+const TTL_MS = 4_000;
 
-test('P4: what a worker left that died is claimed by the next who asks, whatever the coordinator sees to by itself', {
-  timeout: 15_000,
-}, async () => {
-  await using coordinator = await TestCoordinator.open({ tends: false });
-  const client = await coordinator.client(['submit'], 'default');
-  const { id } = await client.executions.submit({ pipeline: 'orphan' });
-  const authorization = `Bearer ${await coordinator.key(['work'], 'default')}`;
-  const post = async (path: string, body: unknown): Promise<{ claims?: readonly object[] }> => {
-    const headers = { authorization, 'content-type': 'application/json' };
-    const url = `${coordinator.url}${path}`;
+test('P4: what a worker left that died is claimed by the next who asks and finds nothing else', async () => {
+  await using scene = await Scene.open();
+  const [left] = await scene.submit(1);
+  const [dead, alive] = [await scene.session(TTL_MS), await scene.session()];
+  assert.deepEqual(await scene.claim(dead, 1), { ids: [left], more: false });
+  await scene.clock.advance(TTL_MS);
+  assert.deepEqual(await scene.claim(alive, 1), { ids: [left], more: false });
+  assert.equal(await scene.stateOf(dead), 'ended');
+});
+
+test('P4: it is claimed before the rest of a queue that never ends', async () => {
+  await using scene = await Scene.open();
+  const [left] = await scene.submit(1);
+  const [dead, alive] = [await scene.session(TTL_MS), await scene.session()];
+  await scene.claim(dead, 1);
+  const [first, , third] = await scene.submit(20);
+  assert.deepEqual(await scene.claim(alive, 1), { ids: [first], more: true });
+  await scene.clock.advance(TTL_MS);
+  await scene.claim(alive, 1);
+  assert.deepEqual(await scene.claim(alive, 1), { ids: [left], more: true });
+  assert.deepEqual(await scene.claim(alive, 1), { ids: [third], more: true });
+});
+
+test('however many claims say that somebody is overdue, a coordinator sweeps once a second at most, and says when to ask again', async () => {
+  await using scene = await Scene.open();
+  const alive = await scene.session();
+  await scene.submit(3);
+  const dead: SessionId[] = [];
+  for (let n = 0; n < 3; n += 1) {
+    dead.push(await scene.session(TTL_MS));
+    await scene.claim(dead[n] ?? alive, 1);
+    await scene.clock.advance(300);
+  }
+  const ended = async (): Promise<number> => {
+    const states = await Promise.all(dead.map((id) => scene.stateOf(id)));
+    return states.filter((state) => state === 'ended').length;
+  };
+  await scene.clock.advance(TTL_MS - 900);
+  const before = scene.sweeps;
+  await Promise.all([scene.claim(alive, 1), scene.claim(alive, 1), scene.claim(alive, 1)]);
+  assert.deepEqual([await ended(), scene.sweeps - before], [1, 1]);
+  await scene.clock.advance(600);
+  const { nextReadyInMs } = await scene.claimed(alive, 1);
+  assert.deepEqual([await ended(), scene.sweeps - before, nextReadyInMs], [1, 1, 400]);
+  await scene.clock.advance(400);
+  await scene.claim(alive, 1);
+  assert.deepEqual([await ended(), scene.sweeps - before], [3, 2]);
+});
+
+test('what was claimed is told, whatever becomes of the sweep', async () => {
+  await using scene = await Scene.open();
+  const [left] = await scene.submit(1);
+  const [dead, alive] = [await scene.session(TTL_MS), await scene.session()];
+  await scene.claim(dead, 1);
+  const [next] = await scene.submit(1);
+  await scene.clock.advance(TTL_MS);
+  scene.sweepFails = true;
+  assert.deepEqual(await scene.claim(alive, 1), { ids: [next], more: false });
+  scene.sweepFails = false;
+  await scene.clock.advance(1_000);
+  assert.deepEqual(await scene.claim(alive, 1), { ids: [left], more: false });
+});
+
+interface Answer {
+  readonly claims: readonly { readonly execution: { readonly id: string } }[];
+  readonly more: boolean;
+  readonly nextReadyInMs?: number;
+}
+
+/** A coordinator that sees to nothing by itself. */
+class Scene {
+  readonly clock: ManualClock;
+  readonly #coordinator: TestCoordinator;
+  readonly #authorization: string;
+  sweeps = 0;
+  sweepFails = false;
+
+  private constructor(clock: ManualClock, coordinator: TestCoordinator, key: string) {
+    this.clock = clock;
+    this.#coordinator = coordinator;
+    this.#authorization = `Bearer ${key}`;
+  }
+
+  static async open(): Promise<Scene> {
+    const clock = new ManualClock();
+    const plain = openMemoryStore({ clock });
+    const store: CoordinatorStore = {
+      ...plain,
+      sessions: {
+        ...plain.sessions,
+        sweep: async (request) => {
+          scene.sweeps += 1;
+          if (scene.sweepFails) throw new Error('as asked');
+          return plain.sessions.sweep(request);
+        },
+      },
+    };
+    const coordinator = await TestCoordinator.open({ store, clock, tends: false });
+    const key = await coordinator.key(['submit', 'work'], 'default');
+    const scene: Scene = new Scene(clock, coordinator, key);
+    return scene;
+  }
+
+  async submit(count: number): Promise<readonly string[]> {
+    const ids: string[] = [];
+    for (let n = 0; n < count; n += 1) {
+      ids.push((await this.#post<{ id: string }>('/v1/executions', { pipeline: 'some' })).id);
+    }
+    return ids;
+  }
+
+  async session(ttlMs = 60_000): Promise<SessionId> {
+    const id = systemRandom.uuid();
+    await this.#post('/v1/work/sessions', { id, owner: 'some', ttlMs, graceMs: 0 });
+    return id as SessionId;
+  }
+
+  claimed(session: SessionId, limit: number): Promise<Answer> {
+    const shares = [{ lane: 'interactive', limit }];
+    return this.#post<Answer>('/v1/work/claims', { session, pipelines: ['some'], shares });
+  }
+
+  async claim(
+    session: SessionId,
+    limit: number,
+  ): Promise<{ ids: readonly string[]; more: boolean }> {
+    const { claims, more } = await this.claimed(session, limit);
+    return { ids: claims.map(({ execution }) => execution.id), more };
+  }
+
+  async stateOf(id: SessionId): Promise<string | undefined> {
+    return (await this.#coordinator.store.sessions.inspect(id))?.state;
+  }
+
+  async #post<Found>(path: string, body: unknown): Promise<Found> {
+    const headers = { authorization: this.#authorization, 'content-type': 'application/json' };
+    const url = `${this.#coordinator.url}${path}`;
     const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
     assert.ok(response.ok, await response.clone().text());
-    return (await response.json()) as { claims?: readonly object[] };
-  };
-  const session = systemRandom.uuid();
-  await post('/v1/work/sessions', { id: session, owner: 'dead', ttlMs: 300, graceMs: 0 });
-  const shares = [{ lane: 'interactive', limit: 1 }];
-  const claimed = await post('/v1/work/claims', { session, pipelines: ['orphan'], shares });
-  assert.equal(claimed.claims?.length, 1);
-  // It is never heard of again.
-  await coordinator.worker([orphan]);
-  assert.equal((await client.executions.result(id)).output, 'done');
-});
+    return (await response.json()) as Found;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#coordinator[Symbol.asyncDispose]();
+  }
+}

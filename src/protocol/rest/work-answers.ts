@@ -9,12 +9,13 @@ import type { Owner, SessionId } from '../../lease/names.ts';
 import { digestOf } from '../../support/digest.ts';
 import { OLDEST_WORK_VERSION, WORK_VERSION } from '../messages/envelope.ts';
 import type { WORK_MESSAGES, WorkKind } from '../messages/work-messages.ts';
-import { claimed } from './claimed.ts';
+
 import { executionFor } from './found.ts';
 import { noteIssued } from './issued-fences.ts';
 import { notFound } from './problems.ts';
 import { type Caller, type Coordinator, ProblemReply } from './route.ts';
 import { withinMs } from './waiting.ts';
+import { claimFor } from './work-claim.ts';
 import { metadataOf, requireOwnSession } from './work-session.ts';
 import { perform, toWrite } from './work-writes.ts';
 
@@ -81,7 +82,7 @@ export const workAnswers: WorkAnswers = {
 
   async claimExecutions(coordinator, { body, caller }) {
     const session = await requireOwnSession(coordinator, caller, body.session);
-    const answer = await claimed(coordinator.store, {
+    const answer = await claimFor(coordinator, {
       session,
       pipelines: body.pipelines as PipelineName[],
       shares: body.shares,

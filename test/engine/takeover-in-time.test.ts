@@ -1,0 +1,213 @@
+// P4 for executions, by a clock that the test moves: whatever the living are doing, what a worker left that died
+// can be claimed, and is claimed where there is a place, within its ttl and two seconds.
+
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { Holdfast } from '../../src/engine/holdfast.ts';
+import { pipeline } from '../../src/engine/pipeline.ts';
+import type { WorkerOptions } from '../../src/engine/worker-options.ts';
+import { LANES, type Lane } from '../../src/execution/execution.ts';
+import type { ExecutionId } from '../../src/execution/names.ts';
+import type { SessionId } from '../../src/lease/names.ts';
+import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
+import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { ManualClock } from '../../src/testing/manual-clock.ts';
+import { pause } from './stage.ts';
+
+const TTL_MS = 4_000;
+const BOUND_MS = TTL_MS + 2_000;
+const STEP_MS = 250;
+const TICK_MS = 50;
+
+for (const kind of ['memory', 'sqlite'] as const) {
+  test(`${kind}: P4: a worker with nothing to do takes over`, async () => {
+    await using scene = await Scene.open(kind);
+    const left = await scene.leftByDead(3);
+    await scene.work({ concurrency: 10 });
+    await scene.advance(BOUND_MS);
+    assert.deepEqual(await scene.claimsOf(left), [2, 2, 2]);
+  });
+
+  test(`${kind}: P4: a worker that never comes to the end of a queue takes over`, async () => {
+    await using scene = await Scene.open(kind);
+    const left = await scene.leftByDead(3);
+    for (const lane of LANES) await scene.submit('quick', 250, lane);
+    await scene.work({ concurrency: 10 });
+    await scene.advance(BOUND_MS);
+    for (const lane of LANES) assert.ok((await scene.ready(lane)) > 0, 'the queue never ended');
+    assert.deepEqual(await scene.claimsOf(left), [2, 2, 2]);
+  });
+
+  test(`${kind}: P4: where all places are taken, the next that is free goes to what was left, before the queue`, async () => {
+    await using scene = await Scene.open(kind);
+    const [left = ''] = await scene.leftByDead(1);
+    await scene.work({ concurrency: 1 });
+    await scene.submit('long', 2);
+    await scene.advance(BOUND_MS);
+    assert.equal(await scene.stateOf(scene.dead), 'ended');
+    assert.deepEqual(await scene.claimsOf([left as ExecutionId]), [1]);
+    scene.endLong();
+    await scene.advance(1_000);
+    assert.deepEqual(await scene.claimsOf([left as ExecutionId]), [2]);
+  });
+
+  test(`${kind}: P4: a process that only looks after others ends the sessions of the dead`, async () => {
+    await using scene = await Scene.open(kind);
+    await scene.leftByDead(1);
+    await scene.holdfast.tend();
+    await scene.advance(BOUND_MS);
+    assert.equal(await scene.stateOf(scene.dead), 'ended');
+  });
+
+  test(`${kind}: while one after the other dies, a busy worker sweeps once a second at most`, async () => {
+    await using scene = await Scene.open(kind);
+    for (let n = 0; n < 8; n += 1) {
+      await scene.leftByDead(1);
+      await scene.advance(200);
+    }
+    for (const lane of LANES) await scene.submit('quick', 250, lane);
+    await scene.work({ concurrency: 10 });
+    const before = scene.sweeps;
+    await scene.advance(BOUND_MS);
+    assert.ok(scene.sweeps - before <= 6, `${scene.sweeps - before} sweeps in 6 s`);
+    assert.ok(scene.sweeps > before);
+  });
+
+  test(`${kind}: a worker whose places are taken asks for nothing more often than it polls, however often it is rung for`, async () => {
+    await using scene = await Scene.open(kind);
+    await scene.work({ concurrency: 1 });
+    await scene.submit('long', 1);
+    await scene.advance(TICK_MS);
+    const before = scene.claims;
+    for (let ms = 0; ms < 10_000; ms += 100) {
+      await scene.submit('quick', 1);
+      await scene.advance(100);
+    }
+    assert.ok(scene.claims - before <= 7, `${scene.claims - before} claims in 10 s`);
+  });
+}
+
+/** A store whose time the test moves, and workers on it. */
+class Scene {
+  readonly clock: ManualClock;
+  readonly store: CoordinatorStore;
+  readonly holdfast: Holdfast;
+  dead: SessionId = '' as SessionId;
+  sweeps = 0;
+  claims = 0;
+  #ends: (() => void)[] = [];
+  readonly #plain: CoordinatorStore;
+  readonly #close: () => Promise<void>;
+
+  private constructor(plain: CoordinatorStore, clock: ManualClock, close: () => Promise<void>) {
+    this.clock = clock;
+    this.#plain = plain;
+    this.#close = close;
+    this.store = {
+      ...plain,
+      sessions: {
+        ...plain.sessions,
+        sweep: (request) => {
+          this.sweeps += 1;
+          return plain.sessions.sweep(request);
+        },
+      },
+      executions: {
+        ...plain.executions,
+        claim: (request) => {
+          this.claims += 1;
+          return plain.executions.claim(request);
+        },
+      },
+    };
+    this.holdfast = new Holdfast({ store: this.store, clock, timers: clock.timers });
+  }
+
+  static async open(kind: 'memory' | 'sqlite'): Promise<Scene> {
+    const clock = new ManualClock();
+    if (kind === 'memory') return new Scene(openMemoryStore({ clock }), clock, async () => {});
+    const folder = await mkdtemp(join(tmpdir(), 'hf-takeover-'));
+    const store = await openSqliteStore({ file: join(folder, 'hf.db'), clock });
+    return new Scene(store, clock, () => rm(folder, { recursive: true, force: true }));
+  }
+
+  /** Claimed by a worker that is never heard of again. */
+  async leftByDead(count: number): Promise<readonly ExecutionId[]> {
+    const hangs = pipeline({ name: 'quick', run: () => new Promise(() => undefined) });
+    const other = new Holdfast({
+      store: this.#plain,
+      clock: this.clock,
+      timers: this.clock.timers,
+    });
+    const worker = await other.worker({ pipelines: [hangs], ttlMs: TTL_MS, concurrency: count });
+    this.dead = worker.session;
+    const ids = await this.submit('quick', count);
+    while (worker.running < count) await this.advance(TICK_MS);
+    worker.crash();
+    return ids;
+  }
+
+  async work(options: Pick<WorkerOptions, 'concurrency'>): Promise<void> {
+    const { timers } = this.clock;
+    const quick = pipeline({ name: 'quick', run: () => timers.pause(STEP_MS) });
+    const long = pipeline({
+      name: 'long',
+      run: () => new Promise<void>((resolve) => this.#ends.push(resolve)),
+    });
+    await this.holdfast.worker({ pipelines: [quick, long], ...options });
+  }
+
+  endLong(): void {
+    for (const end of this.#ends.splice(0)) end();
+  }
+
+  async submit(name: string, count: number, lane?: Lane): Promise<readonly ExecutionId[]> {
+    const options = lane === undefined ? {} : { lane };
+    const ids: ExecutionId[] = [];
+    for (let n = 0; n < count; n += 1) {
+      ids.push((await this.holdfast.submit(name, undefined, options)).id);
+    }
+    return ids;
+  }
+
+  /** In small steps: stores on files answer by themselves, not by the clock. */
+  async advance(ms: number): Promise<void> {
+    for (let gone = 0; gone < ms; gone += TICK_MS) {
+      await this.clock.advance(Math.min(TICK_MS, ms - gone));
+      await pause(0);
+      await this.clock.settle();
+    }
+  }
+
+  claimsOf(ids: readonly ExecutionId[]): Promise<readonly number[]> {
+    return Promise.all(
+      ids.map(async (id) => {
+        const history = await this.holdfast.history(id);
+        return history.filter(({ kind }) => kind === 'claimed').length;
+      }),
+    );
+  }
+
+  async ready(lane: Lane): Promise<number> {
+    const { items } = await this.holdfast.list({ status: ['queued'], limit: 500 });
+    return items.filter((each) => each.lane === lane).length;
+  }
+
+  async stateOf(id: SessionId): Promise<string | undefined> {
+    return (await this.store.sessions.inspect(id))?.state;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    // What it still runs is left as it is.
+    const closing = this.holdfast.close();
+    this.endLong();
+    await this.clock.advance(60_000);
+    await closing;
+    await this.store.close();
+    await this.#close();
+  }
+}
