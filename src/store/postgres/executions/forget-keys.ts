@@ -3,20 +3,20 @@ import { statement } from '../database.ts';
 import { texts } from './arrays.ts';
 import type { Parts } from './parts.ts';
 
-// A page of keys, whether they are in use or not: so much is looked at in one call.
-const PLACES = statement(`
-  select p.project, p.key
-    from hf.place p
-   where (p.project, p.key) > ($1, $2)
-   order by p.project, p.key
-   limit $3`);
-
-const RATES = statement(`
-  select r.project, r.key
-    from hf.rate r
-   where (r.project, r.key) > ($1, $2)
-   order by r.project, r.key
-   limit $3`);
+// A page of keys of each kind, whether they are in use or not: so much is looked at in one call. One statement:
+// every idle process asks.
+const PAGES = statement(`
+  (select true as is_place, p.project, p.key
+     from hf.place p
+    where (p.project, p.key) > ($1, $2)
+    order by p.project, p.key
+    limit $5)
+   union all
+  (select false, r.project, r.key
+     from hf.rate r
+    where (r.project, r.key) > ($3, $4)
+    order by r.project, r.key
+    limit $5)`);
 
 // Who has one of them locked is about to use it.
 const LOCK = statement(`
@@ -82,9 +82,11 @@ export class ForgottenKeys {
 
   async forgetSome(limit: number): Promise<number> {
     const { database, boundaries } = this.#parts;
-    const places = await database.rows<Key & object>(PLACES, [...valuesOf(this.#place), limit]);
+    const after = [...valuesOf(this.#place), ...valuesOf(this.#rate), limit];
+    const found = await database.rows<Key & { readonly is_place: boolean }>(PAGES, after);
+    const places = found.filter(({ is_place }) => is_place);
+    const rates = found.filter(({ is_place }) => !is_place);
     this.#place = places.length < limit ? START : (places.at(-1) ?? START);
-    const rates = await database.rows<Key & object>(RATES, [...valuesOf(this.#rate), limit]);
     this.#rate = rates.length < limit ? START : (rates.at(-1) ?? START);
     const forgotten = places.length === 0 ? 0 : await this.#forgetPlaces(places);
     if (rates.length === 0) return forgotten;

@@ -11,10 +11,10 @@ import { afterEnd } from './end-execution.ts';
 import type { Parts } from './parts.ts';
 import { appendEvents, lockExecution, saveExecution } from './rows.ts';
 
-// What is listed is looked at again under the lock. With it comes when the next schedule is due: that is
-// asked for as often, and a statement of its own would cost every idle process.
+// What is listed is looked at again under the lock. With it comes when the next schedule is due, and whether
+// there are errands: that is asked for as often, and a statement of its own would cost every idle process.
 const DUE = statement(`
-  (select e.id, null::bigint as next_in_ms
+  (select e.id, null::bigint as next_in_ms, false as has_errands
      from hf.execution e
     where e.deadline_at is not null
       and (e.status = 0 or e.status = 2)
@@ -22,14 +22,13 @@ const DUE = statement(`
     order by e.deadline_at
     limit $1)
    union all
-  select null, greatest(min(s.next_at) - hf_now(), 0)
-    from hf.schedule s
-   where s.next_at is not null
-  having min(s.next_at) is not null`);
+  select null, (select greatest(min(s.next_at) - hf_now(), 0) from hf.schedule s where s.next_at is not null having min(s.next_at) is not null),
+         exists (select from hf.errand r)`);
 
 interface DueRow {
   readonly id: ExecutionId | null;
   readonly next_in_ms: number | null;
+  readonly has_errands: boolean;
 }
 
 // Errands of parents that have not ended are those of children that came from elsewhere.
@@ -62,13 +61,13 @@ const PAGE = 100;
 export async function maintain(parts: Parts, { limit }: Maintain): Promise<Maintained> {
   const rows = await parts.database.rows<DueRow & object>(DUE, [limit + 1]);
   const due = rows.flatMap(({ id }) => (id === null ? [] : [id]));
-  const next = rows.find(({ id }) => id === null)?.next_in_ms;
+  const { next_in_ms: next, has_errands } = rows.find(({ id }) => id === null) ?? {};
   const overdue: ExecutionId[] = [];
   for (const id of due.slice(0, limit)) {
     if (await endOverdue(parts, id)) overdue.push(id);
   }
   let cancelled = 0;
-  let isMore = true;
+  let isMore = has_errands === true || due.length > 0;
   while (isMore && cancelled < limit) {
     const page = await cancelSome(parts, Math.min(PAGE, limit - cancelled));
     cancelled += page.cancelled;
