@@ -10,7 +10,7 @@ import {
   type Timeline,
   timelineOf,
 } from '../model/timeline.ts';
-import { durationText } from '../model/words.ts';
+import { durationText, plural } from '../model/words.ts';
 import { useNow } from '../parts/marks.tsx';
 
 export function TimelineView({
@@ -28,7 +28,9 @@ export function TimelineView({
         <h2>Timeline</h2>
         <p className="about">
           {durationText(timeline.toMs - timeline.fromMs)}
-          {timeline.takeovers.length === 0 ? '' : `, taken over ${timeline.takeovers.length} times`}
+          {timeline.takeovers.length === 0
+            ? ''
+            : `, taken over ${plural(timeline.takeovers.length, 'time')}`}
           {timeline.leftOut === 0 ? '' : `, without the oldest ${timeline.leftOut} calls`}
         </p>
         <label className="chip">
