@@ -15,7 +15,7 @@ export interface OpenedCoordinator {
 }
 
 export async function coordinatorOf(options: ServerOptions): Promise<OpenedCoordinator> {
-  const { store, links, auth = 'keys' } = options;
+  const { store, links, demo, auth = 'keys' } = options;
   const { clock = systemClock, timers = systemTimers, random = systemRandom } = options;
   const { relayAnswersMs } = { ...DEFAULT_HTTP_LIMITS, ...options.limits };
   const holdfast = new Holdfast({
@@ -28,6 +28,7 @@ export async function coordinatorOf(options: ServerOptions): Promise<OpenedCoord
     ...{ holdfast, store, clock, timers, auth },
     hints: new Hints(store.executions, random.uuid()),
     hasLinks: links !== undefined,
+    ...(demo && { demo }),
     ...(metrics && { metrics: metrics.read }),
   };
   return { coordinator, metrics };

@@ -2,6 +2,7 @@
 // flags (config.ts).
 
 import type { LinkOptions } from '../engine/answer-links.ts';
+import type { Demo } from '../protocol/rest/route.ts';
 import type { CoordinatorStore } from '../store/contract/execution-store.ts';
 import type { Clock } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
@@ -37,6 +38,8 @@ export interface ServerOptions {
   readonly publicMetrics?: boolean;
   readonly trustProxy?: boolean | string;
   readonly tls?: { readonly key: string; readonly cert: string };
+  /** What `holdfast dev` plays. */
+  readonly demo?: Demo;
   readonly log?: ServerLog;
   readonly clock?: Clock;
   readonly timers?: Timers;
@@ -82,7 +85,7 @@ export interface ServerLog {
 
 const NAMES: readonly (keyof ServerOptions)[] = [
   ...(['store', 'host', 'port', 'auth', 'admin', 'tends', 'limits', 'trustProxy', 'tls'] as const),
-  ...(['console', 'links', 'publicMetrics', 'log', 'clock', 'timers', 'random'] as const),
+  ...(['console', 'demo', 'links', 'publicMetrics', 'log', 'clock', 'timers', 'random'] as const),
 ];
 
 const PORTS = { min: 0, max: 65_535 };
@@ -92,7 +95,7 @@ const PEM_BYTES_MAX = 2 ** 20;
 /** What was given, each checked; the store is checked by the engine. */
 export function readServerOptions(given: ServerOptions): ServerOptions {
   const options = readOptions('openServer', given, NAMES);
-  const { host, port, auth, trustProxy, tls, log, clock, timers, random } = options;
+  const { host, port, auth, trustProxy, tls, demo, log, clock, timers, random } = options;
   if (host !== undefined) boundedText('openServer: host', host, TEXT_BYTES_MAX);
   if (port !== undefined) wholeNumber('openServer: port', port, PORTS);
   if (auth !== undefined && auth !== 'keys' && auth !== 'off') {
@@ -103,6 +106,7 @@ export function readServerOptions(given: ServerOptions): ServerOptions {
   }
   const { tends, publicMetrics, console } = options;
   optionalBooleans('openServer', { tends, publicMetrics, console });
+  if (demo !== undefined) requireMethods('openServer: demo', demo, ['read', 'play']);
   if (log !== undefined) requireMethods('openServer: log', log, ['info', 'fault']);
   if (clock !== undefined) requireMethods('openServer: clock', clock, ['wallMs', 'monotonicMs']);
   if (timers !== undefined) requireMethods('openServer: timers', timers, ['after', 'pause']);

@@ -38,8 +38,8 @@ describe('the timeline', () => {
     assert.deepEqual(
       owner?.spans.map(({ spent, label }) => [spent, label]),
       [
-        ['lost', 'one with fence 1·1'],
-        ['owned', 'two with fence 1·2'],
+        ['lost', 'one with fence 1.1'],
+        ['owned', 'two with fence 1.2'],
       ],
     );
     assert.deepEqual(
@@ -120,7 +120,7 @@ describe('the timeline', () => {
   });
 
   test('a fence is an epoch and a number', () => {
-    assert.equal(shownFence(3 * FENCE + 42), '3·42');
+    assert.equal(shownFence(3 * FENCE + 42), '3.42');
   });
 });
 

@@ -171,9 +171,9 @@ function timeOf(event: TimelineEvent | undefined): number | undefined {
 
 const COUNTERS = 2 ** 40;
 
-/** Epoch and counter: what people compare. */
+/** Epoch and counter, as the command line writes them: what people compare. */
 export function shownFence(fence: number): string {
-  return `${Math.floor(fence / COUNTERS)}·${fence % COUNTERS}`;
+  return `${Math.floor(fence / COUNTERS)}.${fence % COUNTERS}`;
 }
 
 /**

@@ -82,6 +82,7 @@ function Groups({
               {mayOperate ? (
                 <BulkButton
                   act="redrive"
+                  {...(step?.startsWith('undo:') ? { mode: 'compensate' } : {})}
                   label="Re-drive all…"
                   filter={{ pipeline, code, ...(step === undefined ? {} : { step }), open: true }}
                 />

@@ -43,7 +43,7 @@ export function QuarantinePage(): ReactNode {
       >
         <Group
           title="Quarantined"
-          about="Undoing failed for good. Look at what is left, put it right by hand, and drive it again."
+          about="Undoing failed for good. Look at what is left, put right what stood in the way, and undo the rest."
           items={parked}
           acts={(id) => <QuarantinedActs id={id} />}
         />
@@ -125,34 +125,20 @@ function ResumeButton({ id }: { readonly id: string }): ReactNode {
 }
 
 function QuarantinedActs({ id }: { readonly id: string }): ReactNode {
-  const drive = (mode: 'forward' | 'compensate') => ({
-    act: (reason: string) => ({
-      path: `/v1/executions/${id}/redrive`,
-      body: { mode, ...reasoned(reason) },
-    }),
-    after: (answer: unknown) => go(`/executions/${(answer as { readonly id: string }).id}`),
-  });
   return (
-    <>
-      <ActButton
-        label="Undo the rest…"
-        ask={{
-          title: 'Undo the rest',
-          sentence: 'A new execution undoes what this one could not.',
-          verb: 'Undo',
-          ...drive('compensate'),
-        }}
-      />
-      <ActButton
-        label="Go on…"
-        ask={{
-          title: 'Go on instead',
-          sentence: 'A new execution goes on where this one went wrong.',
-          verb: 'Go on',
-          ...drive('forward'),
-        }}
-      />
-    </>
+    <ActButton
+      label="Undo the rest…"
+      ask={{
+        title: 'Undo the rest',
+        sentence: 'A new execution undoes what this one could not.',
+        verb: 'Undo',
+        act: (reason) => ({
+          path: `/v1/executions/${id}/redrive`,
+          body: { mode: 'compensate', ...reasoned(reason) },
+        }),
+        after: (answer) => go(`/executions/${(answer as { readonly id: string }).id}`),
+      }}
+    />
   );
 }
 

@@ -5,6 +5,7 @@ import { answerLinkRoutes } from './answer-links.ts';
 import { awaitRoutes } from './awaits.ts';
 import { callerRoutes } from './caller.ts';
 import { commandRoutes } from './commands.ts';
+import { demoRoutes } from './demo.ts';
 import { withDescription } from './description.ts';
 import { eventRoutes } from './events.ts';
 import { executionRoutes } from './executions.ts';
@@ -28,6 +29,7 @@ export const ROUTES: readonly Route[] = withDescription([
   ...operationRoutes,
   ...adminRoutes,
   ...callerRoutes,
+  ...demoRoutes,
   ...healthRoutes,
   ...workRoutes,
 ]);

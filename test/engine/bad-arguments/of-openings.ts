@@ -66,6 +66,7 @@ const remote: readonly Options<void>[] = [
       admin: optional(NONE),
       tends: optional(['true']),
       console: optional(['true']),
+      demo: optional(NONE),
       limits: optional(['an object']),
       trustProxy: optional([...TEXT, 'true']),
       tls: optional(NONE),
