@@ -3,6 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { startHoldfast } from '../cli/spawned.ts';
 import { runCommand } from '../services/run-command.ts';
 import { type InstalledPackage, installPackage } from './installed-package.ts';
 
@@ -79,4 +80,20 @@ test('subpaths that need a peer import once it is there, and every subpath has t
     ['--noEmit', '--strict', '--module', 'nodenext', '--types', 'node', 'uses.ts'],
     { cwd: installed.project },
   );
+});
+
+test('the package brings the console along, and its demo runs in processes of its own', async () => {
+  const main = join(installed.folder, 'dist/cli/main.js');
+  const dev = startHoldfast(['dev', '--port', '0'], { main, cwd: installed.project });
+  try {
+    const url = await dev.url();
+    await dev.says(/"first":"([^"]+)"/);
+    const page = await (await fetch(`${url}/console/`)).text();
+    const [, script = ''] = /src="(\/console\/assets\/[^"]+\.js)"/.exec(page) ?? [];
+    assert.equal((await fetch(`${url}${script}`)).status, 200, page);
+    const demo = (await (await fetch(`${url}/v1/demo`)).json()) as { workers: readonly object[] };
+    assert.equal(demo.workers.length, 2);
+  } finally {
+    assert.equal((await dev.stop()).code, 0);
+  }
 });
