@@ -20,7 +20,9 @@ export function TimelineView({
 }): ReactNode {
   const now = useNow();
   const [isCompressed, setCompressed] = useState(true);
-  const timeline = useMemo(() => timelineOf(events, now), [events, now]);
+  const known = useMemo(() => timelineOf(events), [events]);
+  const toMs = known.isOver || events.length === 0 ? known.toMs : Math.max(known.toMs, now);
+  const timeline = useMemo(() => ({ ...known, toMs }), [known, toMs]);
   const scale = useMemo(() => scaleOf(timeline, isCompressed), [timeline, isCompressed]);
   return (
     <section className="card timeline" aria-label="Timeline">

@@ -28,12 +28,27 @@ const outside: Outside = {
   refunds: (guest) => ask('refund', guest),
 };
 
-process.on('message', ({ n, answer }: ToCook) => {
-  waiting.get(n)?.(answer);
-  waiting.delete(n);
+let watched: number | undefined;
+
+process.on('message', (message: ToCook) => {
+  if (message.kind === 'watch') {
+    watched = message.pid;
+    return;
+  }
+  waiting.get(message.n)?.(message.answer);
+  waiting.delete(message.n);
 });
-// Nobody to work for.
-process.on('disconnect', () => process.exit(0));
+// Nobody to work for: it ends, and so can the one that was frozen.
+process.on('disconnect', () => {
+  if (watched !== undefined) {
+    try {
+      process.kill(watched, 'SIGCONT');
+    } catch {
+      // It is gone.
+    }
+  }
+  process.exit(0);
+});
 // Ctrl-C reaches the whole group: the parent says when it is over.
 process.on('SIGINT', () => undefined);
 

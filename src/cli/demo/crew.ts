@@ -21,10 +21,10 @@ export type FromCook =
       readonly guest: string;
     };
 
-export interface ToCook {
-  readonly n: number;
-  readonly answer: boolean;
-}
+export type ToCook =
+  | { readonly kind: 'answer'; readonly n: number; readonly answer: boolean }
+  /** Lets this one go should nobody be left who does. */
+  | { readonly kind: 'watch'; readonly pid: number };
 
 export interface Cook {
   readonly name: string;
@@ -69,6 +69,21 @@ export class Crew {
     this.#story.push({ at, text, ...(execution === undefined ? {} : { execution }) });
     if (this.#story.length > STORY_MAX) this.#story.shift();
     this.#log.info('demo', { ...(execution === undefined ? {} : { execution }), told: text });
+  }
+
+  /** Really stopped, until it is thawed or nobody is left who would. */
+  freeze(cook: Cook): void {
+    const { pid } = cook.child;
+    if (pid === undefined) return;
+    for (const { child } of this.#cooks) {
+      if (child !== cook.child) child.send({ kind: 'watch', pid } satisfies ToCook);
+    }
+    cook.isFrozen = cook.child.kill('SIGSTOP');
+  }
+
+  thaw(cook: Cook): void {
+    cook.child.kill('SIGCONT');
+    cook.isFrozen = false;
   }
 
   /** Of one guest, once each. */
@@ -124,7 +139,8 @@ export class Crew {
         this.#log.info('demo', { execution: message.execution, by: name, did: message.what });
       } else {
         const set = message.what === 'settle' ? this.#unpaid : this.#unrefunded;
-        child.send({ n: message.n, answer: !set.delete(message.guest) } satisfies ToCook);
+        const answer = !set.delete(message.guest);
+        child.send({ kind: 'answer', n: message.n, answer } satisfies ToCook);
       }
     });
     return { name, child, session: await ready.promise, isFrozen: false };

@@ -37,7 +37,7 @@ export async function playFreeze(crew: Crew): Promise<void> {
   if (cooking === undefined) return;
   const { cook, fence } = cooking;
   const { name, child } = cook;
-  cook.isFrozen = child.kill('SIGSTOP');
+  crew.freeze(cook);
   try {
     crew.tell(
       `${name} is frozen (SIGSTOP to ${child.pid}) while it cooks, under fence ${shown(fence)}. It has no idea.`,
@@ -56,8 +56,7 @@ export async function playFreeze(crew: Crew): Promise<void> {
     );
     await until(crew, async () => ((await stepsOf(crew, id)).includes('cook') ? true : undefined));
   } finally {
-    child.kill('SIGCONT');
-    cook.isFrozen = false;
+    crew.thaw(cook);
   }
   crew.tell(`${name} is let go. It believes that it has just cooked, and writes that down …`, id);
   const refused = await until(crew, async () => {
