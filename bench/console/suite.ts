@@ -47,7 +47,7 @@ async function* run(plan: Plan): AsyncGenerator<Result, void, void> {
         rows: size.executions,
       },
       {
-        name: 'history',
+        name: 'events of one history',
         path: `/executions/${long}`,
         row: '.event',
         scrolled: '.history-list',
@@ -76,8 +76,9 @@ interface Look {
 
 async function* measured(page: Page, url: string, look: Look): AsyncGenerator<Result, void, void> {
   const result = (metric: string, value: number): Result => ({
-    ...{ suite: 'console', case: look.name, store: 'sqlite', metric, value, unit: 'ms' },
-    settings: { rows: look.rows },
+    ...{ suite: 'console', store: 'sqlite', metric, value, unit: 'ms' },
+    case: `${look.rows.toLocaleString('en-GB')} ${look.name}`,
+    settings: { durability: 'full' },
   });
   const shownIn = async (): Promise<number> => {
     const startedAt = performance.now();
