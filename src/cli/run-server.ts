@@ -32,8 +32,9 @@ export async function runServer({ config, beside, demo }: RunOptions): Promise<E
       explainListening(config),
     );
     try {
-      const others = await beside?.(store, log);
+      // First: it answers already, whatever else there is still to start.
       announce(config, { server, store, log });
+      const others = await beside?.(store, log);
       log.info('stopping', { because: await asked });
       await others?.stop();
     } finally {

@@ -6,7 +6,7 @@ import type { ExecutionMessage } from '../../../src/protocol/messages/execution.
 import { call } from '../api/call.ts';
 import { type Page, useCaller, useRead } from '../api/reads.ts';
 import { pulseOf } from '../model/pulse.ts';
-import { countText, durationText, quantile } from '../model/words.ts';
+import { countText, durationText, plural, quantile } from '../model/words.ts';
 import { useNow } from '../parts/marks.tsx';
 import { PageHead, ProblemNote } from '../parts/notes.tsx';
 import { Plot } from '../parts/plot.tsx';
@@ -29,7 +29,7 @@ export function OverviewPage(): ReactNode {
         title="Overview"
         about={
           whole
-            ? `All ${countText(items.length)} executions`
+            ? plural(items.length, 'execution')
             : `From the newest ${countText(SAMPLE)} executions`
         }
       />
@@ -39,7 +39,7 @@ export function OverviewPage(): ReactNode {
         <Plot
           title="Executions"
           times={pulse.times}
-          say={(value) => countText(Math.round(value))}
+          say={(value) => (Number.isInteger(value) ? countText(value) : '')}
           curves={[
             { label: 'submitted', colour: '--running', values: pulse.submitted },
             { label: 'ended', colour: '--completed', values: pulse.ended },
