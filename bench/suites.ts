@@ -1,3 +1,4 @@
+import { consoleSuite } from './console/suite.ts';
 import { coordinatorSuite } from './coordinator/suite.ts';
 import { executionsSuite } from './executions/suite.ts';
 import { leaseSuite } from './lease/suite.ts';
@@ -9,4 +10,5 @@ export const SUITES: readonly Suite[] = [
   executionsSuite,
   redriveSuite,
   coordinatorSuite,
+  consoleSuite,
 ];

@@ -3,6 +3,7 @@
 import { type ReactNode, useEffect } from 'react';
 import { useLive } from './api/live.ts';
 import { useCaller } from './api/reads.ts';
+import { Guide } from './guide.tsx';
 import { Nav } from './nav.tsx';
 import { AnswerPage } from './pages/answer.tsx';
 import { SignIn } from './pages/sign-in.tsx';
@@ -44,6 +45,7 @@ function Frame(): ReactNode {
       </a>
       <Nav liveness={liveness} path={path} />
       <main id="main" tabIndex={-1}>
+        <Guide />
         {found === undefined ? <Missing /> : found.page.show(found.match?.[1] ?? '')}
       </main>
     </div>

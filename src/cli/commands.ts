@@ -6,8 +6,13 @@ import { REMOTE_COMMANDS } from './remote/commands.ts';
 export const COMMANDS: readonly Command[] = [
   {
     name: 'dev',
-    summary: 'a coordinator for this folder, with a demo pipeline that runs',
+    summary: 'a coordinator for this folder, with a console and a demo',
     load: async () => (await import('./dev.ts')).devCommand,
+  },
+  {
+    name: 'init',
+    summary: 'a new folder with a pipeline, its test and its worker',
+    load: async () => (await import('./init.ts')).initCommand,
   },
   {
     name: 'serve',

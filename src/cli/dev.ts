@@ -1,13 +1,14 @@
 // holdfast dev: a coordinator for one folder and one person. Its state is in ./.holdfast and is kept; keys are
-// not asked for; a demo pipeline runs in the process.
+// not asked for; a demo pipeline runs in two processes beside it.
 
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Holdfast } from '../engine/holdfast.ts';
+import type { DemoMessage, Scene } from '../protocol/messages/demo.ts';
 import type { ServerLog } from '../server/server-options.ts';
 import type { CoordinatorStore } from '../store/contract/execution-store.ts';
 import { type CommandSpec, type ExitCode, refuseWords, type Typed, wholeText } from './command.ts';
-import { restaurantOrder } from './demo/restaurant.ts';
+import { Crew } from './demo/crew.ts';
+import { PIPELINE } from './demo/restaurant.ts';
 import type { Beside } from './run-server.ts';
 
 const FOLDER = '.holdfast';
@@ -30,31 +31,47 @@ async function execute(typed: Typed): Promise<ExitCode> {
   await writeFile(join(folder, '.gitignore'), '*\n');
   const { runServer } = await import('./run-server.ts');
   const { configFrom } = await import('../server/config.ts');
+  const file = join(folder, 'holdfast.db');
   const values = {
-    store: join(folder, 'holdfast.db'),
+    store: file,
     auth: 'off',
     admin: 'main',
     'log.format': 'auto',
     'log.requests': false,
     ...(port === undefined ? {} : { port }),
   };
-  return runServer({ ...configFrom([{ place: 'dev', values }]), beside: runDemo });
+  let crew: Crew | undefined;
+  const demo = {
+    read: (): DemoMessage => crew?.read() ?? { workers: [], isPlaying: false, story: [] },
+    play: (scene: Scene): void => crew?.play(scene),
+  };
+  const beside = async (store: CoordinatorStore, log: ServerLog): Promise<Beside> => {
+    crew = new Crew(store, log);
+    await startDemo(crew, { file, log });
+    return crew;
+  };
+  return runServer({ ...configFrom([{ place: 'dev', values }]), beside, demo });
 }
 
-async function runDemo(store: CoordinatorStore, log: ServerLog): Promise<Beside> {
-  const holdfast = new Holdfast({ store });
-  await holdfast.worker({ pipelines: [restaurantOrder(log)], owner: 'demo' });
+async function startDemo(
+  crew: Crew,
+  { file, log }: { readonly file: string; readonly log: ServerLog },
+): Promise<void> {
+  await crew.start(file);
   // Under a key: the first start submits it, the others find it.
-  const { id } = await holdfast.submit(
-    restaurantOrder(log),
-    { dish: 'soup', guest: 'ann' },
+  const { id } = await crew.holdfast.submit(
+    PIPELINE,
+    { dish: 'soup', guest: 'ann', ask: true },
     { key: 'demo/first' },
   );
   log.info('demo', {
-    pipeline: 'restaurant-order',
+    pipeline: PIPELINE,
     first: id,
-    try: `holdfast submit restaurant-order '{"dish":"cake","guest":"bob"}' --wait`,
+    workers: crew
+      .read()
+      .workers.map(({ name, pid }) => `${name} (${pid})`)
+      .join(', '),
+    try: `holdfast submit ${PIPELINE} '{"dish":"cake","guest":"bob"}' --wait`,
     watch: `holdfast watch ${id}`,
   });
-  return { stop: () => holdfast.close() };
 }

@@ -18,20 +18,24 @@ export interface Beside {
 
 export interface RunOptions {
   readonly config: Config;
-  /** What runs in the same process, on the same store. */
+  /** What runs beside it, on the same store. */
   readonly beside?: (store: CoordinatorStore, log: ServerLog) => Promise<Beside>;
+  readonly demo?: NonNullable<ServerOptions['demo']>;
 }
 
-export async function runServer({ config, beside }: RunOptions): Promise<ExitCode> {
+export async function runServer({ config, beside, demo }: RunOptions): Promise<ExitCode> {
   const log = logOf(config.log);
   const options = await optionsOf(config);
   const asked = stopAsked();
   const store = await openStore(config.store, config.postgres);
   try {
-    const server = await openServer({ ...options, store, log }).catch(explainListening(config));
+    const server = await openServer({ ...options, store, log, ...(demo && { demo }) }).catch(
+      explainListening(config),
+    );
     try {
-      const others = await beside?.(store, log);
+      // First: it answers already, whatever else there is still to start.
       announce(config, { server, store, log });
+      const others = await beside?.(store, log);
       log.info('stopping', { because: await asked });
       await others?.stop();
     } finally {

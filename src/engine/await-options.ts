@@ -102,6 +102,8 @@ export interface AwaitPlan {
   readonly timeoutMs: number | undefined;
   readonly signed: boolean;
   readonly checked: boolean;
+  /** What an answer is like, for forms. */
+  readonly answerSchema: object | undefined;
   readonly fallback: { readonly value: unknown } | undefined;
   readonly reminders: readonly PlannedReminder[];
 }
@@ -125,7 +127,7 @@ const REMINDERS_MAX = 100;
 
 export function resolveAwait(
   options: Asked['options'],
-): Omit<AwaitPlan, 'key' | 'name' | 'checked'> {
+): Omit<AwaitPlan, 'key' | 'name' | 'checked' | 'answerSchema'> {
   const isItemised = isOfItems(options);
   checkNames(options, isItemised);
   const { timeoutMs, signed } = options;

@@ -20,6 +20,26 @@ interface SchemaIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
+/** Of schema libraries that can say what they take as JSON Schema (Standard JSON Schema). */
+interface Described {
+  readonly jsonSchema?: { input(options: { readonly target: string }): unknown };
+}
+
+const DESCRIPTION_MAX = 8_192;
+
+/** What it takes, for people and forms; nothing is ever checked by it. Undefined where that cannot be said. */
+export function jsonSchemaOf(schema: Schema | undefined): object | undefined {
+  try {
+    const { jsonSchema } = (schema?.['~standard'] ?? {}) as Described;
+    const text = JSON.stringify(jsonSchema?.input({ target: 'draft-2020-12' }));
+    if (text === undefined || text.length > DESCRIPTION_MAX) return undefined;
+    const made: unknown = JSON.parse(text);
+    return typeof made === 'object' && made !== null ? made : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** The value as the schema gives it back; throws with every path that is wrong. */
 export function validated<Output>(
   what: string,

@@ -30,7 +30,7 @@ function observerFor(log: ServerLog): ExecutionObserver {
 }
 
 export async function coordinatorOf(options: ServerOptions): Promise<OpenedCoordinator> {
-  const { links, retention, log, auth = 'keys' } = options;
+  const { links, retention, log, demo, auth = 'keys' } = options;
   const metrics = await openMetrics();
   const store =
     metrics === undefined ? options.store : countedStore(options.store, metrics.executions);
@@ -48,6 +48,7 @@ export async function coordinatorOf(options: ServerOptions): Promise<OpenedCoord
     ...{ holdfast, store, clock, timers, auth },
     hints: new Hints(store.executions, random.uuid()),
     hasLinks: links !== undefined,
+    ...(demo && { demo }),
     ...(metrics && { metrics: metrics.read }),
   };
   return { coordinator, metrics };

@@ -3,6 +3,7 @@
 
 import type { LinkOptions } from '../engine/answer-links.ts';
 import type { RetentionOptions } from '../engine/retention-options.ts';
+import type { Demo } from '../protocol/rest/route.ts';
 import { readSqsOptions, type SqsOptions } from '../protocol/sqs/sqs-options.ts';
 import type { CoordinatorStore } from '../store/contract/execution-store.ts';
 import type { Clock } from '../support/clock.ts';
@@ -50,6 +51,8 @@ export interface ServerOptions {
     /** Default TLSv1.2. */
     readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
   };
+  /** What `holdfast dev` plays. */
+  readonly demo?: Demo;
   readonly log?: ServerLog;
   /** Tells `log.info` of each request that was answered. Default false. */
   readonly logRequests?: boolean;
@@ -105,7 +108,7 @@ export interface ServerLog {
 
 const NAMES: readonly (keyof ServerOptions)[] = [
   ...(['store', 'host', 'port', 'auth', 'admin', 'tends', 'limits', 'trustProxy', 'tls'] as const),
-  ...(['console', 'grpc', 'sqs', 'links', 'retention', 'publicMetrics'] as const),
+  ...(['console', 'demo', 'grpc', 'sqs', 'links', 'retention', 'publicMetrics'] as const),
   ...(['log', 'logRequests', 'clock', 'timers', 'random'] as const),
 ];
 
@@ -116,7 +119,7 @@ const PEM_BYTES_MAX = 2 ** 20;
 /** What was given, each checked; the store is checked by the engine. */
 export function readServerOptions(given: ServerOptions): ServerOptions {
   const options = readOptions('openServer', given, NAMES);
-  const { host, port, auth, trustProxy, tls, log, clock, timers, random } = options;
+  const { host, port, auth, trustProxy, tls, demo, log, clock, timers, random } = options;
   if (host !== undefined) boundedText('openServer: host', host, TEXT_BYTES_MAX);
   if (port !== undefined) wholeNumber('openServer: port', port, PORTS);
   if (auth !== undefined && auth !== 'keys' && auth !== 'off') {
@@ -127,6 +130,7 @@ export function readServerOptions(given: ServerOptions): ServerOptions {
   }
   const { tends, publicMetrics, console, logRequests } = options;
   optionalBooleans('openServer', { tends, publicMetrics, console, logRequests });
+  if (demo !== undefined) requireMethods('openServer: demo', demo, ['read', 'play']);
   if (log !== undefined) requireMethods('openServer: log', log, ['info', 'fault']);
   if (clock !== undefined) requireMethods('openServer: clock', clock, ['wallMs', 'monotonicMs']);
   if (timers !== undefined) requireMethods('openServer: timers', timers, ['after', 'pause']);

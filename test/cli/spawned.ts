@@ -19,13 +19,15 @@ export interface SpawnOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly input?: string;
+  /** Another command line than that of these sources. */
+  readonly main?: string;
 }
 
-function start(words: readonly string[], { cwd, env }: SpawnOptions): ChildProcess {
+function start(words: readonly string[], { cwd, env, main = MAIN }: SpawnOptions): ChildProcess {
   const inherited = Object.entries(process.env).filter(
     ([name]) => !name.startsWith('HOLDFAST_') && name !== 'NODE_TEST_CONTEXT',
   );
-  return spawn(process.execPath, [MAIN, ...words], {
+  return spawn(process.execPath, [main, ...words], {
     ...(cwd === undefined ? {} : { cwd }),
     env: { ...Object.fromEntries(inherited), ...env },
     stdio: ['pipe', 'pipe', 'pipe'],

@@ -3,6 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { startHoldfast } from '../cli/spawned.ts';
 import { runCommand } from '../services/run-command.ts';
 import { type InstalledPackage, installPackage } from './installed-package.ts';
 
@@ -80,3 +81,55 @@ test('subpaths that need a peer import once it is there, and every subpath has t
     { cwd: installed.project },
   );
 });
+
+test('the package brings the console along, and its demo runs in processes of its own', async () => {
+  const main = join(installed.folder, 'dist/cli/main.js');
+  const dev = startHoldfast(['dev', '--port', '0'], { main, cwd: installed.project });
+  try {
+    const url = await dev.url();
+    await dev.says(/"first":"([^"]+)"/);
+    const page = await (await fetch(`${url}/console/`)).text();
+    const [, script = ''] = /src="(\/console\/assets\/[^"]+\.js)"/.exec(page) ?? [];
+    assert.equal((await fetch(`${url}${script}`)).status, 200, page);
+    const demo = (await (await fetch(`${url}/v1/demo`)).json()) as { workers: readonly object[] };
+    assert.equal(demo.workers.length, 2);
+  } finally {
+    assert.equal((await dev.stop()).code, 0);
+  }
+});
+
+test('`holdfast init` makes a project whose test passes and whose types fit, once', async () => {
+  const main = join(installed.folder, 'dist/cli/main.js');
+  const cwd = installed.project;
+  await runCommand(process.execPath, [main, 'init', 'shop'], { cwd });
+  const shop = join(cwd, 'shop');
+  const tested = await runCommand(process.execPath, ['--test', '--test-reporter=tap'], {
+    cwd: shop,
+    env: withoutTestContext(),
+  });
+  assert.match(tested, /# pass 1\n# fail 0/);
+  const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2024'];
+  const types = ['--types', 'node', '--allowImportingTsExtensions', '--skipLibCheck'];
+  const files = ['order.ts', 'order.test.ts', 'worker.ts'];
+  await runCommand(
+    COMPILER,
+    [...options, ...types, '--lib', 'es2024,esnext.disposable', ...files],
+    {
+      cwd: shop,
+    },
+  );
+  await assert.rejects(
+    runCommand(process.execPath, [main, 'init', 'shop'], { cwd }),
+    /shop is not empty, and nothing in it was changed/,
+  );
+  await assert.rejects(
+    runCommand(process.execPath, [main, 'init', 'My Shop'], { cwd }),
+    /cannot be the name of a package/,
+  );
+});
+
+/** A test runner inside a test would report to the one around it. */
+function withoutTestContext(): NodeJS.ProcessEnv {
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  return env;
+}

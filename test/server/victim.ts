@@ -231,7 +231,7 @@ export const OF_NOBODY: readonly string[] = [
     'putTemplate',
   ],
   ...['listSchedules', 'putSchedule', 'removeSchedule', 'listWorkers', 'listSessions'],
-  ...['readCaller', 'signIn', 'signOut'],
+  ...['readCaller', 'signIn', 'signOut', 'readDemo', 'playDemo'],
   ...['listProjects', 'listKeys', 'readMetrics', 'greet', 'openSession', 'waitForBell'],
   // By digest: whoever knows it has seen the value.
   ...['putBlob', 'getBlob'],

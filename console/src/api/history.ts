@@ -26,6 +26,7 @@ export function useHistory(id: string, everyMs: number | false): WholeHistory {
     gcTime: 0,
     queryFn: async ({ signal }) => {
       const list = kept.current;
+      let shown = list.length;
       for (;;) {
         const after = list.at(-1)?.seq ?? 0;
         const path = `/v1/executions/${id}/history?after=${after}&limit=${PAGE}`;
@@ -35,8 +36,13 @@ export function useHistory(id: string, everyMs: number | false): WholeHistory {
         // Two reads may be under way: what is there already is not added again.
         const last = list.at(-1)?.seq ?? 0;
         list.push(...items.filter(({ seq }) => seq > last));
-        if (items.length > 0) setEvents([...list]);
-        if (items.length < PAGE) return list.length;
+        const isLast = items.length < PAGE;
+        // What is drawn from all of it is not drawn for each page: long ones have fifty.
+        if (list.length > shown && (isLast || list.length >= 2 * shown)) {
+          shown = list.length;
+          setEvents([...list]);
+        }
+        if (isLast) return list.length;
       }
     },
   });

@@ -94,6 +94,9 @@ export function useAct<Answer = unknown>(): UseMutationResult<Answer, Refused, A
   const client = useQueryClient();
   return useMutation<Answer, Refused, Act>({
     mutationFn: ({ path, ...options }) => call<Answer>(path, { method: 'POST', ...options }),
-    onSuccess: () => client.invalidateQueries({ predicate: isLive }),
+    // Not waited for: who asked may be gone from the page when all is read again, and must be told before.
+    onSuccess: () => {
+      void client.invalidateQueries({ predicate: isLive });
+    },
   });
 }

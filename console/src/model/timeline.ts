@@ -34,7 +34,9 @@ export interface Timeline {
   readonly lanes: readonly Lane[];
   readonly takeovers: readonly { readonly atMs: number; readonly fence: number }[];
   readonly fromMs: number;
+  /** The last that is known; of what goes on, whoever shows it knows a later one. */
   readonly toMs: number;
+  readonly isOver: boolean;
   /** Lanes that were left out, the oldest. */
   readonly leftOut: number;
 }
@@ -82,7 +84,7 @@ class Builder {
   }
 }
 
-export function timelineOf(events: readonly TimelineEvent[], nowMs: number): Timeline {
+export function timelineOf(events: readonly TimelineEvent[]): Timeline {
   const builder = new Builder();
   builder.lane('owner', 'owner', 'owner');
   for (const event of events) read(builder, event);
@@ -100,8 +102,9 @@ export function timelineOf(events: readonly TimelineEvent[], nowMs: number): Tim
   return {
     lanes: owner === undefined ? [] : [owner, ...kept],
     takeovers: builder.takeovers,
-    fromMs: timeOf(events[0]) ?? nowMs,
-    toMs: isOver ? (timeOf(last) ?? nowMs) : Math.max(nowMs, timeOf(last) ?? nowMs),
+    fromMs: timeOf(events[0]) ?? 0,
+    toMs: timeOf(last) ?? 0,
+    isOver,
     leftOut: rest.length - kept.length,
   };
 }
@@ -171,9 +174,9 @@ function timeOf(event: TimelineEvent | undefined): number | undefined {
 
 const COUNTERS = 2 ** 40;
 
-/** Epoch and counter: what people compare. */
+/** Epoch and counter, as the command line writes them: what people compare. */
 export function shownFence(fence: number): string {
-  return `${Math.floor(fence / COUNTERS)}·${fence % COUNTERS}`;
+  return `${Math.floor(fence / COUNTERS)}.${fence % COUNTERS}`;
 }
 
 /**

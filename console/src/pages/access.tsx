@@ -33,8 +33,8 @@ export function AccessPage(): ReactNode {
           items={projects.data?.items ?? []}
           keyOf={({ name }) => name}
         />
+        <Keys pages={keys} />
       </Shown>
-      <Keys pages={keys} />
     </>
   );
 }

@@ -35,8 +35,7 @@ export function DeadLettersPage(): ReactNode {
       >
         <Groups groups={found} place={place} />
       </Shown>
-      <Letters place={place} />
-      <Jobs />
+      {groups.isPending ? null : <Letters place={place} />}
     </>
   );
 }
@@ -82,6 +81,7 @@ function Groups({
               {mayOperate ? (
                 <BulkButton
                   act="redrive"
+                  {...(step?.startsWith('undo:') ? { mode: 'compensate' } : {})}
                   label="Re-drive all…"
                   filter={{ pipeline, code, ...(step === undefined ? {} : { step }), open: true }}
                 />
@@ -131,41 +131,46 @@ function Letters({ place }: { readonly place: Place }): ReactNode {
   const items = itemsOf(pages);
   const isFiltered = Object.values(filter).some((each) => each !== undefined);
   return (
-    <section aria-label="Letters">
-      <header className="section-head">
-        <h2>Letters {isFiltered ? `of ${filter['code'] ?? filter['pipeline']}` : ''}</h2>
-        <label className={isAll ? 'chip chip-on' : 'chip'}>
-          <input
-            type="checkbox"
-            checked={isAll}
-            onChange={() => goWith(place, { all: isAll ? undefined : 'true' })}
+    <>
+      <section aria-label="Letters">
+        <header className="section-head">
+          <h2>Letters {isFiltered ? `of ${filter['code'] ?? filter['pipeline']}` : ''}</h2>
+          <label className={isAll ? 'chip chip-on' : 'chip'}>
+            <input
+              type="checkbox"
+              checked={isAll}
+              onChange={() => goWith(place, { all: isAll ? undefined : 'true' })}
+            />
+            also those driven again
+          </label>
+          {isFiltered ? (
+            <button
+              type="button"
+              className="quiet"
+              onClick={() =>
+                goWith(place, { pipeline: undefined, code: undefined, step: undefined })
+              }
+            >
+              All causes
+            </button>
+          ) : null}
+        </header>
+        <Shown
+          of={pages}
+          isEmpty={pages.data !== undefined && items.length === 0}
+          empty={<p className="about">None.</p>}
+        >
+          <LongTable
+            label="Dead letters"
+            columns={COLUMNS}
+            items={items}
+            keyOf={({ execution }) => execution}
+            pages={pages}
           />
-          also those driven again
-        </label>
-        {isFiltered ? (
-          <button
-            type="button"
-            className="quiet"
-            onClick={() => goWith(place, { pipeline: undefined, code: undefined, step: undefined })}
-          >
-            All causes
-          </button>
-        ) : null}
-      </header>
-      <Shown
-        of={pages}
-        isEmpty={pages.data !== undefined && items.length === 0}
-        empty={<p className="about">None.</p>}
-      >
-        <LongTable
-          label="Dead letters"
-          columns={COLUMNS}
-          items={items}
-          keyOf={({ execution }) => execution}
-          pages={pages}
-        />
-      </Shown>
-    </section>
+        </Shown>
+      </section>
+      {pages.isPending ? null : <Jobs />}
+    </>
   );
 }
 

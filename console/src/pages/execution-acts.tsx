@@ -19,8 +19,8 @@ export function ExecutionActs({ execution }: { readonly execution: ExecutionInFu
       {mayOperate && !isEnded ? <HoldButton execution={execution} /> : null}
       {mayOperate && !isEnded ? <SignalButton id={execution.id} /> : null}
       {mayCancel && !isEnded ? <CancelButton id={execution.id} /> : null}
-      {mayOperate && isEnded && execution.status !== 'completed' ? (
-        <RedriveButton id={execution.id} />
+      {mayOperate && DRIVABLE.has(execution.status) ? (
+        <RedriveButton execution={execution} />
       ) : null}
     </>
   );
@@ -61,16 +61,27 @@ function CancelButton({ id }: { readonly id: string }): ReactNode {
   );
 }
 
-export function RedriveButton({ id }: { readonly id: string }): ReactNode {
+/** What was undone whole has nothing left to go on from. */
+const DRIVABLE: ReadonlySet<string> = new Set(['failed', 'cancelled', 'quarantined']);
+
+function RedriveButton({ execution }: { readonly execution: ExecutionInFull }): ReactNode {
+  const { id, status } = execution;
+  const isUndoing = status === 'quarantined';
+  const mode = isUndoing ? { mode: 'compensate' } : {};
   return (
     <ActButton
-      label="Re-drive…"
+      label={isUndoing ? 'Undo the rest…' : 'Re-drive…'}
       className="primary"
       ask={{
-        title: 'Drive it again',
-        sentence: 'A new execution reuses what was recorded, and goes on at the step that failed.',
-        verb: 'Re-drive',
-        act: (reason) => ({ path: `/v1/executions/${id}/redrive`, body: reasoned(reason) }),
+        title: isUndoing ? 'Undo the rest' : 'Drive it again',
+        sentence: isUndoing
+          ? 'A new execution undoes what this one could not.'
+          : 'A new execution reuses what was recorded, and goes on at the step that failed.',
+        verb: isUndoing ? 'Undo' : 'Re-drive',
+        act: (reason) => ({
+          path: `/v1/executions/${id}/redrive`,
+          body: { ...mode, ...reasoned(reason) },
+        }),
         after: (answer) => go(`/executions/${(answer as { readonly id: string }).id}`),
       }}
     />

@@ -8,6 +8,7 @@ import { Fence, Time } from '../parts/marks.tsx';
 import { Empty } from '../parts/notes.tsx';
 
 const ROW = 32;
+const HEIGHT_MAX = 480;
 
 export function HistoryTable({
   events,
@@ -26,7 +27,12 @@ export function HistoryTable({
   if (events.length === 0) return <Empty title="Its history is being read" />;
   return (
     <div className="history">
-      <section className="history-list" ref={scroller} aria-label="History">
+      <section
+        className="history-list"
+        ref={scroller}
+        aria-label="History"
+        style={{ height: Math.min(HEIGHT_MAX, rows.getTotalSize() + 2) }}
+      >
         <ol style={{ height: rows.getTotalSize() }}>
           {rows.getVirtualItems().map(({ index, start }) => {
             const each = events[index];

@@ -10,7 +10,7 @@ import {
   type Timeline,
   timelineOf,
 } from '../model/timeline.ts';
-import { durationText } from '../model/words.ts';
+import { durationText, plural } from '../model/words.ts';
 import { useNow } from '../parts/marks.tsx';
 
 export function TimelineView({
@@ -20,7 +20,9 @@ export function TimelineView({
 }): ReactNode {
   const now = useNow();
   const [isCompressed, setCompressed] = useState(true);
-  const timeline = useMemo(() => timelineOf(events, now), [events, now]);
+  const known = useMemo(() => timelineOf(events), [events]);
+  const toMs = known.isOver || events.length === 0 ? known.toMs : Math.max(known.toMs, now);
+  const timeline = useMemo(() => ({ ...known, toMs }), [known, toMs]);
   const scale = useMemo(() => scaleOf(timeline, isCompressed), [timeline, isCompressed]);
   return (
     <section className="card timeline" aria-label="Timeline">
@@ -28,7 +30,9 @@ export function TimelineView({
         <h2>Timeline</h2>
         <p className="about">
           {durationText(timeline.toMs - timeline.fromMs)}
-          {timeline.takeovers.length === 0 ? '' : `, taken over ${timeline.takeovers.length} times`}
+          {timeline.takeovers.length === 0
+            ? ''
+            : `, taken over ${plural(timeline.takeovers.length, 'time')}`}
           {timeline.leftOut === 0 ? '' : `, without the oldest ${timeline.leftOut} calls`}
         </p>
         <label className="chip">

@@ -3,7 +3,7 @@
 import { type ReactNode, useId, useState } from 'react';
 import type { InteractionMessage } from '../../../src/protocol/messages/awaits.ts';
 import { pathWith } from '../api/call.ts';
-import { itemsOf, useAct, useCaller, usePages } from '../api/reads.ts';
+import { itemsOf, useAct, useCaller, usePages, useRead } from '../api/reads.ts';
 import { plural } from '../model/words.ts';
 import { AnswerForm } from '../parts/answer-form.tsx';
 import { ActButton } from '../parts/dialog.tsx';
@@ -12,7 +12,7 @@ import { Copy, ExecutionLink, Time, Until } from '../parts/marks.tsx';
 import { Empty, PageHead, ProblemNote, Shown } from '../parts/notes.tsx';
 import { goWith, usePlace } from '../router.tsx';
 
-type Asked = InteractionMessage & { readonly answerSchema?: unknown };
+type Asked = InteractionMessage;
 
 export function InboxPage(): ReactNode {
   const place = usePlace();
@@ -111,6 +111,8 @@ function AssigneeFilter({
 
 function Question({ asked }: { readonly asked: Asked }): ReactNode {
   const act = useAct();
+  const isChecked = asked.unit?.checked === true;
+  const read = useRead<Asked>(`/v1/awaits/${asked.id}`, { isEnabled: isChecked });
   const { unit } = asked;
   return (
     <section className="card question" aria-label="The question">
@@ -131,9 +133,9 @@ function Question({ asked }: { readonly asked: Asked }): ReactNode {
       )}
       {unit?.signed === true ? (
         <p>It takes answers by signed link only: make one, and send it to whoever answers.</p>
-      ) : (
+      ) : isChecked && read.isPending ? null : (
         <AnswerForm
-          schema={asked.answerSchema}
+          schema={read.data?.answerSchema}
           isPending={act.isPending}
           error={act.error}
           onAnswer={(value) =>

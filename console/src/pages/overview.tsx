@@ -6,9 +6,9 @@ import type { ExecutionMessage } from '../../../src/protocol/messages/execution.
 import { call } from '../api/call.ts';
 import { type Page, useCaller, useRead } from '../api/reads.ts';
 import { pulseOf } from '../model/pulse.ts';
-import { countText, durationText, quantile } from '../model/words.ts';
+import { countText, durationText, plural, quantile } from '../model/words.ts';
 import { useNow } from '../parts/marks.tsx';
-import { PageHead, Shown } from '../parts/notes.tsx';
+import { PageHead, ProblemNote } from '../parts/notes.tsx';
 import { Plot } from '../parts/plot.tsx';
 import { Link } from '../router.tsx';
 
@@ -29,33 +29,32 @@ export function OverviewPage(): ReactNode {
         title="Overview"
         about={
           whole
-            ? `All ${countText(items.length)} executions`
+            ? plural(items.length, 'execution')
             : `From the newest ${countText(SAMPLE)} executions`
         }
       />
       <Figures items={items} isWhole={whole} />
-      <Shown of={newest}>
-        <div className="plots">
-          <Plot
-            title="Executions"
-            times={pulse.times}
-            say={(value) => countText(Math.round(value))}
-            curves={[
-              { label: 'submitted', colour: '--running', values: pulse.submitted },
-              { label: 'ended', colour: '--completed', values: pulse.ended },
-            ]}
-          />
-          <Plot
-            title="From submit to end"
-            times={pulse.times}
-            say={durationText}
-            curves={[
-              { label: 'half are faster', colour: '--accent', values: pulse.p50 },
-              { label: '95 of 100 are faster', colour: '--waiting', values: pulse.p95 },
-            ]}
-          />
-        </div>
-      </Shown>
+      <ProblemNote error={newest.error} />
+      <div className="plots">
+        <Plot
+          title="Executions"
+          times={pulse.times}
+          say={(value) => (Number.isInteger(value) ? countText(value) : '')}
+          curves={[
+            { label: 'submitted', colour: '--running', values: pulse.submitted },
+            { label: 'ended', colour: '--completed', values: pulse.ended },
+          ]}
+        />
+        <Plot
+          title="From submit to end"
+          times={pulse.times}
+          say={durationText}
+          curves={[
+            { label: 'half are faster', colour: '--accent', values: pulse.p50 },
+            { label: '95 of 100 are faster', colour: '--waiting', values: pulse.p95 },
+          ]}
+        />
+      </div>
       <div className="panels">
         <Backlog />
         <StoreHealth />

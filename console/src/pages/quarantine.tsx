@@ -2,6 +2,7 @@
 
 import { type ReactNode, useId, useState } from 'react';
 import type { ExecutionMessage } from '../../../src/protocol/messages/execution.ts';
+import type { DeadLetterMessage } from '../../../src/protocol/messages/repair.ts';
 import { itemsOf, useAct, useCaller, usePages } from '../api/reads.ts';
 import { plural } from '../model/words.ts';
 import { ActButton, Dialog, reasoned } from '../parts/dialog.tsx';
@@ -9,12 +10,28 @@ import { ExecutionLink, Time } from '../parts/marks.tsx';
 import { Empty, PageHead, ProblemNote, Shown } from '../parts/notes.tsx';
 import { go } from '../router.tsx';
 
+interface Stuck {
+  readonly id: string;
+  readonly pipeline: string;
+  readonly at: string;
+  readonly reason?: string;
+}
+
+function stuckOf({ id, pipeline, submittedAt }: ExecutionMessage): Stuck {
+  return { id, pipeline, at: submittedAt };
+}
+
 export function QuarantinePage(): ReactNode {
-  const quarantined = usePages<ExecutionMessage>('/v1/executions?status=quarantined&limit=100');
+  const quarantined = usePages<DeadLetterMessage>('/v1/dead-letters?open=true&limit=1000');
   const blocked = usePages<ExecutionMessage>('/v1/executions?hold=blocked&limit=100');
   const undoing = usePages<ExecutionMessage>('/v1/executions?status=waiting&limit=200');
-  const [parked, held] = [itemsOf(quarantined), itemsOf(blocked)];
-  const slow = itemsOf(undoing).filter(({ compensating }) => compensating);
+  const parked = itemsOf(quarantined)
+    .filter(({ status }) => status === 'quarantined')
+    .map(({ execution, pipeline, at, reason }) => ({ id: execution, pipeline, at, reason }));
+  const held = itemsOf(blocked).map(stuckOf);
+  const slow = itemsOf(undoing)
+    .filter(({ compensating }) => compensating)
+    .map(stuckOf);
   const isNothing = parked.length + held.length + slow.length === 0;
   return (
     <>
@@ -26,7 +43,7 @@ export function QuarantinePage(): ReactNode {
       >
         <Group
           title="Quarantined"
-          about="Undoing failed for good. Look at what is left, put it right by hand, and drive it again."
+          about="Undoing failed for good. Look at what is left, put right what stood in the way, and undo the rest."
           items={parked}
           acts={(id) => <QuarantinedActs id={id} />}
         />
@@ -66,7 +83,7 @@ function Group({
 }: {
   readonly title: string;
   readonly about: string;
-  readonly items: readonly ExecutionMessage[];
+  readonly items: readonly Stuck[];
   readonly acts: (id: string) => ReactNode;
 }): ReactNode {
   const { data: caller } = useCaller();
@@ -78,11 +95,12 @@ function Group({
         {plural(items.length, 'execution')}. {about}
       </p>
       <ul className="causes">
-        {items.map(({ id, pipeline, submittedAt }) => (
+        {items.map(({ id, pipeline, at, reason }) => (
           <li key={id} className="card cause">
             <ExecutionLink id={id} />
             <span>{pipeline}</span>
-            <Time at={submittedAt} />
+            <Time at={at} />
+            <span className="about">{reason}</span>
             <span className="acts">{caller?.roles.includes('operate') ? acts(id) : null}</span>
           </li>
         ))}
@@ -107,34 +125,20 @@ function ResumeButton({ id }: { readonly id: string }): ReactNode {
 }
 
 function QuarantinedActs({ id }: { readonly id: string }): ReactNode {
-  const drive = (mode: 'forward' | 'compensate') => ({
-    act: (reason: string) => ({
-      path: `/v1/executions/${id}/redrive`,
-      body: { mode, ...reasoned(reason) },
-    }),
-    after: (answer: unknown) => go(`/executions/${(answer as { readonly id: string }).id}`),
-  });
   return (
-    <>
-      <ActButton
-        label="Undo the rest…"
-        ask={{
-          title: 'Undo the rest',
-          sentence: 'A new execution undoes what this one could not.',
-          verb: 'Undo',
-          ...drive('compensate'),
-        }}
-      />
-      <ActButton
-        label="Go on…"
-        ask={{
-          title: 'Go on instead',
-          sentence: 'A new execution goes on where this one went wrong.',
-          verb: 'Go on',
-          ...drive('forward'),
-        }}
-      />
-    </>
+    <ActButton
+      label="Undo the rest…"
+      ask={{
+        title: 'Undo the rest',
+        sentence: 'A new execution undoes what this one could not.',
+        verb: 'Undo',
+        act: (reason) => ({
+          path: `/v1/executions/${id}/redrive`,
+          body: { mode: 'compensate', ...reasoned(reason) },
+        }),
+        after: (answer) => go(`/executions/${(answer as { readonly id: string }).id}`),
+      }}
+    />
   );
 }
 

@@ -21,8 +21,6 @@ export function WorkersPage(): ReactNode {
     <>
       <PageHead title="Leases and workers" about="One heartbeat for everything a session holds" />
       <Sessions />
-      <RefusedWrites />
-      <Leases />
     </>
   );
 }
@@ -35,25 +33,28 @@ function Sessions(): ReactNode {
   const now = useNow(200);
   const readAt = read.dataUpdatedAt;
   return (
-    <section aria-label="Sessions">
-      <h2>Sessions</h2>
-      <Shown
-        of={read}
-        isEmpty={read.data !== undefined && items.length === 0}
-        empty={<NoWorkers />}
-      >
-        <ul className="sessions">
-          {items.map((session) => (
-            <SessionCard
-              key={session.id}
-              session={session}
-              sinceMs={Math.max(0, now - readAt)}
-              mayEnd={mayEnd}
-            />
-          ))}
-        </ul>
-      </Shown>
-    </section>
+    <>
+      <section aria-label="Sessions">
+        <h2>Sessions</h2>
+        <Shown
+          of={read}
+          isEmpty={read.data !== undefined && items.length === 0}
+          empty={<NoWorkers />}
+        >
+          <ul className="sessions">
+            {items.map((session) => (
+              <SessionCard
+                key={session.id}
+                session={session}
+                sinceMs={Math.max(0, now - readAt)}
+                mayEnd={mayEnd}
+              />
+            ))}
+          </ul>
+        </Shown>
+      </section>
+      {read.isPending ? null : <RefusedWrites />}
+    </>
   );
 }
 
@@ -147,29 +148,32 @@ function RefusedWrites(): ReactNode {
   });
   const items = read.data?.items ?? [];
   return (
-    <section aria-label="Refused writes">
-      <h2>Refused writes</h2>
-      <Shown
-        of={read}
-        isEmpty={read.data !== undefined && items.length === 0}
-        empty={
+    <>
+      <section aria-label="Refused writes">
+        <h2>Refused writes</h2>
+        <Shown
+          of={read}
+          isEmpty={read.data !== undefined && items.length === 0}
+          empty={
+            <p className="about">
+              None. A worker that was frozen or cut off, and writes after somebody has taken over,
+              is shown here with its old fence.
+            </p>
+          }
+        >
           <p className="about">
-            None. A worker that was frozen or cut off, and writes after somebody has taken over, is
-            shown here with its old fence.
+            {plural(items.length, 'kind')} of late writes, none of which did any harm
           </p>
-        }
-      >
-        <p className="about">
-          {plural(items.length, 'kind')} of late writes, none of which did any harm
-        </p>
-        <Table
-          label="Refused writes"
-          columns={REFUSED}
-          items={items}
-          keyOf={({ execution, session, verb, fence }) => `${execution}${session}${verb}${fence}`}
-        />
-      </Shown>
-    </section>
+          <Table
+            label="Refused writes"
+            columns={REFUSED}
+            items={items}
+            keyOf={({ execution, session, verb, fence }) => `${execution}${session}${verb}${fence}`}
+          />
+        </Shown>
+      </section>
+      {read.isPending ? null : <Leases />}
+    </>
   );
 }
 

@@ -10,6 +10,8 @@ import { ProblemNote } from './notes.tsx';
 
 interface Bulk {
   readonly act: 'redrive' | 'cancel';
+  /** Of a re-drive: what could not be undone is undone, and does not go on. */
+  readonly mode?: 'compensate';
   readonly filter: Readonly<Record<string, string | boolean>>;
 }
 
@@ -30,7 +32,12 @@ export function BulkButton({ label, ...bulk }: Bulk & { readonly label: string }
   );
 }
 
-function BulkDialog({ act, filter, onClose }: Bulk & { readonly onClose: () => void }): ReactNode {
+function BulkDialog({
+  act,
+  filter,
+  mode,
+  onClose,
+}: Bulk & { readonly onClose: () => void }): ReactNode {
   const { title, verb } = WORDS[act];
   const [reason, setReason] = useState('');
   const [perSecond, setPerSecond] = useState('');
@@ -45,7 +52,7 @@ function BulkDialog({ act, filter, onClose }: Bulk & { readonly onClose: () => v
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          const body = { filter, ...pace, ...reasoned(reason) };
+          const body = { filter, ...pace, ...reasoned(reason), ...(mode && { mode }) };
           start.mutate({ path, body }, { onSuccess: ({ id }) => go(`/jobs/${id}`) });
         }}
       >

@@ -89,7 +89,7 @@ export function Fence({
   return (
     <span
       className={isOld ? 'fence fence-old' : 'fence'}
-      title={`fence ${fence}: epoch · number of the grant`}
+      title={`fence ${fence}: epoch and number of the grant`}
     >
       {shownFence(fence)}
     </span>

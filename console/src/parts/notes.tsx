@@ -65,7 +65,7 @@ interface Read {
   readonly isPending: boolean;
 }
 
-/** The problem, the placeholder, or what was read. */
+/** The problem, the placeholder, or what was read. What stands below it is best part of it: then nothing moves. */
 export function Shown({
   of,
   isEmpty,
@@ -82,7 +82,7 @@ export function Shown({
       <ProblemNote error={of.error} />
       {of.isPending && of.error === null ? <Loading /> : null}
       {!of.isPending && of.error === null && isEmpty === true ? empty : null}
-      {isEmpty === true ? null : children}
+      {isEmpty === true || of.isPending ? null : children}
     </>
   );
 }

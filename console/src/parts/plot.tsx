@@ -76,14 +76,14 @@ function summary(curves: readonly Curve[], say: (value: number) => string): stri
   return `lately ${lasts.join(', ')}`;
 }
 
-const CLOCK = new Intl.DateTimeFormat(undefined, {
-  hour: '2-digit',
-  minute: '2-digit',
-  hourCycle: 'h23',
-});
+const CLOCK = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
+const BY_MINUTE = new Intl.DateTimeFormat(undefined, CLOCK);
+const BY_SECOND = new Intl.DateTimeFormat(undefined, { ...CLOCK, second: '2-digit' });
+const SHORT_S = 600;
 
-function clockText(seconds: number): string {
-  return CLOCK.format(seconds * 1_000);
+function clockTexts(seconds: readonly number[]): string[] {
+  const isShort = (seconds.at(-1) ?? 0) - (seconds[0] ?? 0) < SHORT_S;
+  return seconds.map((each) => (isShort ? BY_SECOND : BY_MINUTE).format(each * 1_000));
 }
 
 function optionsOf(
@@ -105,7 +105,7 @@ function optionsOf(
     cursor: { y: false },
     scales: { y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
     axes: [
-      { ...axis, values: (_, splits) => splits.map(clockText) },
+      { ...axis, space: 70, values: (_, splits) => clockTexts(splits) },
       { ...axis, size: 58, values: (_, splits) => splits.map((each) => say(each)) },
     ],
     series: [

@@ -1,10 +1,11 @@
-// The demo of `holdfast dev`: a restaurant order. Charge, ask the restaurant if that is wanted, cook, dispatch.
-// Whatever goes wrong after the charge, the guest has the money back.
+// The demo of `holdfast dev`: a restaurant order. Charge, ask the restaurant if that is wanted, cook, settle,
+// dispatch. Whatever goes wrong after the charge is undone in reverse, and the guest has the money back.
 
 import { StepError } from '../../engine/failures.ts';
 import { type Pipeline, pipeline } from '../../engine/pipeline.ts';
+import { question } from '../../engine/question.ts';
 import type { Schema } from '../../engine/schema.ts';
-import type { ServerLog } from '../../server/server-options.ts';
+import { systemTimers } from '../../support/timer.ts';
 
 export interface RestaurantOrder {
   readonly dish: string;
@@ -15,40 +16,85 @@ export interface RestaurantOrder {
   readonly ask?: boolean;
 }
 
-const APPROVAL_MS = 15 * 60_000;
+/** What the order needs of the world. */
+export interface Outside {
+  did(execution: string, what: string): void;
+  /** The bank: whether it takes the money, or gives it back. */
+  settles(guest: string): Promise<boolean>;
+  refunds(guest: string): Promise<boolean>;
+}
+
+export const PIPELINE = 'restaurant-order';
+
+const APPROVAL_MS = 24 * 60 * 60_000;
 const COURSES = ['chop', 'cook', 'plate'];
-const COURSE_MS = 1_000;
+const REST_MS = 500;
+/** Long enough for somebody to be frozen in the middle of it. */
+const COOKING_MS = 2_000;
 
-const ORDER = schemaOf<RestaurantOrder>(
-  (value) => typeof value['dish'] === 'string' && typeof value['guest'] === 'string',
-  'an order is such as {"dish":"soup","guest":"ann"}',
-);
+const ORDER = schemaOf<RestaurantOrder>({
+  fits: (value) => typeof value['dish'] === 'string' && typeof value['guest'] === 'string',
+  message: 'an order is such as {"dish":"soup","guest":"ann"}',
+  json: {
+    type: 'object',
+    properties: { dish: { type: 'string' }, guest: { type: 'string' } },
+    required: ['dish', 'guest'],
+  },
+});
 
-export function restaurantOrder(log: ServerLog): Pipeline<RestaurantOrder, string> {
+interface Approval {
+  readonly accepted: boolean;
+}
+
+const approval = question({
+  name: 'approval',
+  schema: schemaOf<Approval>({
+    fits: (value) => typeof value['accepted'] === 'boolean',
+    message: 'an approval is such as {"accepted":true}',
+    json: {
+      type: 'object',
+      properties: { accepted: { type: 'boolean', title: 'Accept this order?' } },
+      required: ['accepted'],
+    },
+  }),
+});
+
+export function restaurantOrder(outside: Outside): Pipeline<RestaurantOrder, string> {
   return pipeline<RestaurantOrder, string>({
-    name: 'restaurant-order',
+    name: PIPELINE,
     input: ORDER,
+    awaits: [approval],
     async run(ctx, order) {
       const { dish, guest, card } = order;
       const did = (what: string): string => {
-        log.info('demo', { execution: ctx.id, did: what });
+        outside.did(ctx.id, what);
         return what;
       };
+      const refund = async (): Promise<string> => {
+        if (await outside.refunds(guest)) return did(`refunded ${guest}`);
+        throw new StepError('The bank is closed.', { category: 'permanent', code: 'bank-closed' });
+      };
       // A charge whose outcome is not known may have been made: giving it back twice is the shop's to refuse.
-      const refund = (): string => did(`refunded ${guest}`);
       await ctx.step('charge', () => (card === 'declined' ? decline() : did(`charged ${guest}`)), {
-        compensate: refund,
+        compensate: { run: refund, retry: { attempts: 1 } },
       });
       if (order.ask === true) {
-        // Not a `question` with a schema: a coordinator, which has no code, takes the answer.
-        const said = await ctx.await('approval', { request: order, timeoutMs: APPROVAL_MS });
-        if (said.kind !== 'answered' || !isAccepted(said.value)) throw noMeal(dish);
+        const said = await ctx.await(approval, { request: order, timeoutMs: APPROVAL_MS });
+        if (said.kind !== 'answered' || !said.value.accepted) throw noMeal(dish);
       }
       for (const [done, course] of COURSES.entries()) {
         ctx.progress({ course, done, of: COURSES.length });
-        await ctx.sleep(COURSE_MS);
-        await ctx.step(course, () => did(`${course}: ${dish}`));
+        await ctx.sleep(REST_MS);
+        const make = async (): Promise<string> => {
+          if (course === 'cook') await systemTimers.pause(COOKING_MS);
+          return did(`${course}: ${dish}`);
+        };
+        await ctx.step(course, make, { compensate: () => did(`cleared up after ${course}`) });
       }
+      await ctx.step('settle', async () => {
+        if (!(await outside.settles(guest))) throw unpaid();
+        return did(`settled with ${guest}`);
+      });
       // The first courier is always busy: see it tried again.
       return ctx.step('dispatch', ({ attempt }) => {
         if (attempt === 1) throw busyCourier();
@@ -58,14 +104,15 @@ export function restaurantOrder(log: ServerLog): Pipeline<RestaurantOrder, strin
   });
 }
 
-function isAccepted(answer: unknown): boolean {
-  return (answer as { readonly accepted?: unknown } | null | undefined)?.accepted === true;
-}
-
 function decline(): never {
   const declined = { category: 'permanent', code: 'card-declined' } as const;
   // Nothing was charged, so there is nothing to give back.
   throw Object.assign(new StepError('The card was declined.', declined), { effect: 'none' });
+}
+
+function unpaid(): StepError {
+  const failed = { category: 'permanent', code: 'payment-failed' } as const;
+  return Object.assign(new StepError('The payment failed.', failed), { effect: 'none' });
 }
 
 function busyCourier(): StepError {
@@ -76,14 +123,18 @@ function noMeal(dish: string): StepError {
   return new StepError(`No ${dish} today.`, { category: 'permanent', code: 'restaurant-declined' });
 }
 
-function schemaOf<Value>(
-  fits: (value: Readonly<Record<string, unknown>>) => boolean,
-  message: string,
-): Schema<Value> {
+interface SchemaParts {
+  fits(value: Readonly<Record<string, unknown>>): boolean;
+  readonly message: string;
+  /** What it takes, for forms. */
+  readonly json: object;
+}
+
+function schemaOf<Value>({ fits, message, json }: SchemaParts): Schema<Value> {
+  const said = { jsonSchema: { input: () => json } };
   return {
     '~standard': {
-      version: 1,
-      vendor: 'holdfast-demo',
+      ...{ version: 1, vendor: 'holdfast-demo', ...said },
       validate: (value) =>
         typeof value === 'object' && value !== null && fits(value as Record<string, unknown>)
           ? { value: value as Value }

@@ -30,6 +30,7 @@ import type { Payloads } from '../payloads.ts';
 import { questionOf } from '../pipeline.ts';
 import { after, soon } from '../quiet.ts';
 import type { Run } from '../run.ts';
+import { jsonSchemaOf } from '../schema.ts';
 
 export type { Asked } from '../await-options.ts';
 
@@ -67,7 +68,8 @@ export async function awaitAnswers(
     );
   }
   const checked = question?.schema !== undefined || question?.project !== undefined;
-  const plan: AwaitPlan = { ...resolved, key, name, checked };
+  const answerSchema = jsonSchemaOf(question?.schema);
+  const plan: AwaitPlan = { ...resolved, key, name, checked, answerSchema };
   await checkValues(plan, (what, value) => run.config.payloads.check(what, value));
   return ctx.enter<Outcome>((promise) => new AwaitCall(run, plan, promise));
 }
@@ -167,7 +169,11 @@ export class AwaitCall implements Call {
     run.hasAwaited = true;
     run.ledger.noteAwait(key);
     run.inbox.awaitSettled({ key, name, items: items.length });
-    const body = { key, ...(ms === undefined ? {} : { ms }), items: items.length, needed };
+    const { answerSchema } = this.#plan;
+    const body = {
+      ...{ key, ...(ms === undefined ? {} : { ms }), items: items.length, needed },
+      ...(answerSchema === undefined ? {} : { answerSchema }),
+    };
     run.journal.append({
       event: { kind: 'await-opened', name, body: JSON.stringify(body) as Payload },
       awaits: [open],

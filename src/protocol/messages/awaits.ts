@@ -24,6 +24,11 @@ export const interactionId = Type.String({
   description: 'Of one item of one await of one execution.',
 });
 
+const answerSchema = Type.Unknown({
+  description:
+    'What an answer is like, as JSON Schema, where the code can say it; not in lists. For forms.',
+});
+
 const answer = Type.Object(
   {
     value: Type.Optional(value),
@@ -63,6 +68,7 @@ export const interaction = Type.Object(
     assignee: Type.Optional(Type.String()),
     answer: Type.Optional(answer),
     late: Type.Integer({ minimum: 0, description: 'How many answers came too late.' }),
+    answerSchema: Type.Optional(answerSchema),
     unit: Type.Optional(unit),
   },
   CLOSED,
@@ -147,6 +153,7 @@ export const linkParams = Type.Object(
 export const linkedInteraction = Type.Object(
   {
     status: Type.Enum(STATUSES),
+    answerSchema: Type.Optional(answerSchema),
     name: Type.Optional(Type.String()),
     request: Type.Optional(value),
     sealed: Type.Optional(sealed),

@@ -12,6 +12,7 @@ export const caller = Type.Object(
     roles: Type.Array(Type.Enum([...ROLES])),
     auth: Type.Enum(['keys', 'off']),
     store: Type.Object({ kind: Type.String(), survives: Type.String() }, CLOSED),
+    hasDemo: Type.Boolean({ description: 'It is `holdfast dev`.' }),
     hasLinks: Type.Boolean({ description: 'Answer links can be made here.' }),
   },
   CLOSED,

@@ -11,6 +11,7 @@ import {
   linkParams,
   link as linkSchema,
 } from '../messages/awaits.ts';
+import { answerSchemaOf } from './answer-schema.ts';
 import { answeredReply } from './awaits.ts';
 import { readable } from './execution-message.ts';
 import { notFound, refused } from './problems.ts';
@@ -61,12 +62,13 @@ const show = route({
     const found = await store.executions.interaction({ project: read.project, id: read.id });
     if (found?.unit === undefined) throw refused({ why: 'await-unknown', id: read.id });
     const { status, request } = found.interaction;
-    const { name, dueAt } = found.unit;
+    const { name, dueAt, checked } = found.unit;
     return {
       status: 200,
       body: {
         status,
         name,
+        ...(checked ? await answerSchemaOf(coordinator, found.interaction) : {}),
         ...(request === undefined ? {} : await readable(holdfast, { request })),
         ...(dueAt === undefined ? {} : { dueAt: formatInstant(dueAt) }),
       },

@@ -17,6 +17,7 @@ import {
   placeAnswerBody,
   placeParams,
 } from '../messages/awaits.ts';
+import { answerSchemaOf } from './answer-schema.ts';
 import { interactionMessage } from './await-message.ts';
 import { withEtag } from './etag.ts';
 import { notFound, refused } from './problems.ts';
@@ -78,7 +79,9 @@ const read = route({
   answers: { 200: { what: 'As it is now.', schema: interaction } },
   async handle(coordinator, { params, caller, header }) {
     const found = await interactionFor(coordinator, caller, params.id);
-    const body = await interactionMessage(coordinator.holdfast, found);
+    const { interaction: asked, unit } = found;
+    const schema = unit?.checked === true ? await answerSchemaOf(coordinator, asked) : {};
+    const body = { ...(await interactionMessage(coordinator.holdfast, found)), ...schema };
     return withEtag(body, header('if-none-match'));
   },
 });

@@ -17,10 +17,19 @@ const read = route({
   summary: 'Who is calling, for which project, and what that allows.',
   allows: PEOPLE,
   answers: { 200: { what: 'As the key says.', schema: callerSchema } },
-  async handle({ store, auth, hasLinks }, { caller }) {
+  async handle({ store, auth, hasLinks, demo }, { caller }) {
     const { name, project, isOfAll, roles } = caller;
     const kept = { kind: store.kind, survives: store.durability };
-    const body = { name, project, isOfAll, roles: [...roles], auth, store: kept, hasLinks };
+    const body = {
+      name,
+      project,
+      isOfAll,
+      roles: [...roles],
+      auth,
+      store: kept,
+      hasLinks,
+      hasDemo: demo !== undefined,
+    };
     return { status: 200, body, headers: { 'cache-control': 'no-store' } };
   },
 });

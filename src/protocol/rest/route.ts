@@ -8,7 +8,15 @@ import type { ProjectName } from '../../execution/names.ts';
 import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { Timers } from '../../support/timer.ts';
+import type { DemoMessage, Scene } from '../messages/demo.ts';
 import type { Hints } from './hints.ts';
+
+/** What `holdfast dev` shows and plays. */
+export interface Demo {
+  read(): DemoMessage;
+  /** Goes on by itself; `read` says how far it is. */
+  play(scene: Scene): void;
+}
 
 /** What the handlers of a coordinator work with. */
 export interface Coordinator {
@@ -20,6 +28,8 @@ export interface Coordinator {
   readonly auth: 'keys' | 'off';
   /** Answer links can be made and checked. */
   readonly hasLinks: boolean;
+  /** Of `holdfast dev`. */
+  readonly demo?: Demo;
   /** Absent where nothing is counted. */
   readonly metrics?: () => Promise<{ readonly type: string; readonly text: string }>;
 }

@@ -3,8 +3,8 @@
 import { adminRoutes } from './admin.ts';
 import { answerLinkRoutes } from './answer-links.ts';
 import { awaitRoutes } from './awaits.ts';
-import { callerRoutes } from './caller.ts';
 import { commandRoutes } from './commands.ts';
+import { consoleRoutes } from './console.ts';
 import { withDescription } from './description.ts';
 import { eventRoutes } from './events.ts';
 import { executionRoutes } from './executions.ts';
@@ -27,7 +27,7 @@ export const ROUTES: readonly Route[] = withDescription([
   ...planRoutes,
   ...operationRoutes,
   ...adminRoutes,
-  ...callerRoutes,
+  ...consoleRoutes,
   ...healthRoutes,
   ...workRoutes,
 ]);

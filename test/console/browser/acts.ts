@@ -14,12 +14,10 @@ const answers: BrowserCase = {
     await page.getByLabel('Assignee').fill('olga');
     await desk.button('Assign').click();
     await page.getByText('for olga').waitFor();
-    await page.getByLabel(/^Answer/).fill('{"accepted": tru');
-    await desk.button('Answer').click();
-    await page.getByRole('alert').waitFor();
-    const typed = await page.getByLabel(/^Answer/).inputValue();
-    assert.equal(typed, '{"accepted": tru', 'what was typed is still there');
-    await page.getByLabel(/^Answer/).fill('{"accepted": true}');
+    await page.getByLabel('note').fill('with thanks');
+    await page.getByLabel('yes').check();
+    await desk.shoot('answer-form');
+    await desk.checkAccess('the form of an answer');
     await desk.button('Answer').click();
     await page.getByText('Nothing is asked now').waitFor();
     await desk.open(`/executions/${world.waiting}`, 'order');
@@ -36,7 +34,7 @@ const byLink: BrowserCase = {
     const client = new HoldfastClient({ url: coordinator.url, key: await coordinator.key(ROLES) });
     const { id } = await client.executions.submit({
       pipeline: 'order',
-      input: { item: 'lamp', asks: true },
+      input: { item: 'lamp', asks: 'anything' },
     });
     await desk.open('/inbox', 'Inbox');
     const { page } = desk;
@@ -48,7 +46,12 @@ const byLink: BrowserCase = {
     await page.getByText('"lamp"').waitFor();
     await desk.checkAccess('the page of a link');
     await desk.shoot('answer-link');
-    await page.getByLabel(/^Answer/).fill('true');
+    await page.getByLabel(/^Answer/).fill('{"accepted": tru');
+    await desk.button('Answer').click();
+    await page.getByRole('alert').waitFor();
+    const typed = await page.getByLabel(/^Answer/).inputValue();
+    assert.equal(typed, '{"accepted": tru', 'what was typed is still there');
+    await page.getByLabel(/^Answer/).fill('{"accepted": true}');
     await desk.button('Answer').click();
     await page.getByText('Thank you: your answer is kept.').waitFor();
     await client.executions.result(id);
@@ -145,6 +148,7 @@ const keyboard: BrowserCase = {
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     assert.equal(await focused(), 'Note…', 'the focus is back where it was');
     await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor();
     await page.keyboard.type('looked at it');
     await page.keyboard.press('Enter');
     await page.getByRole('dialog').waitFor({ state: 'detached' });

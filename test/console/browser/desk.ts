@@ -17,6 +17,16 @@ const RULES = JSON.stringify({
 /** After so long, what was to come does not come. */
 const PATIENCE_MS = 15_000;
 
+/** Good, as browsers count it; what a person does is not counted. */
+const SHIFT_MAX = 0.1;
+const SHIFTS = `new Promise((resolve) => {
+  new PerformanceObserver((list) => {
+    const counted = list.getEntries().filter((each) => !each.hadRecentInput);
+    resolve(counted.reduce((sum, each) => sum + each.value, 0));
+  }).observe({ type: 'layout-shift', buffered: true });
+  requestAnimationFrame(() => requestAnimationFrame(() => resolve(0)));
+})`;
+
 export type Theme = 'light' | 'dark';
 
 export class Desk {
@@ -96,6 +106,12 @@ export class Desk {
     const wide = await this.page.evaluate<number>('document.documentElement.scrollWidth');
     assert.ok(wide <= width, `${this.page.url()} is ${wide} wide in a window of ${width}`);
     if (before !== null) await this.page.setViewportSize(before);
+  }
+
+  /** Nothing moves under the reader's eyes while it comes (the browser's own measure of it). */
+  async checkStill(what: string): Promise<void> {
+    const moved = await this.page.evaluate<number>(SHIFTS);
+    assert.ok(moved < SHIFT_MAX, `${what} moved by ${moved}`);
   }
 
   checkQuiet(): void {

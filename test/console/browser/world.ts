@@ -1,6 +1,6 @@
 // A coordinator with one of everything that a page can show, made by real workers.
 
-import { Holdfast, pipeline, StepError } from '../../../src/index.ts';
+import { Holdfast, pipeline, question, type Schema, StepError } from '../../../src/index.ts';
 import type { SessionId } from '../../../src/lease/names.ts';
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
 import { until } from '../../server/coordinator.ts';
@@ -18,13 +18,40 @@ export interface World {
 
 interface Order {
   readonly item: string;
-  readonly asks?: boolean;
+  readonly asks?: 'approval' | 'anything';
   readonly fails?: boolean;
   readonly isStuck?: boolean;
 }
 
+/** As a schema library would make it: it checks, and it says what it takes. */
+const APPROVAL: Schema<{ readonly accepted: boolean }> = {
+  '~standard': {
+    version: 1,
+    vendor: 'test',
+    validate: (value) =>
+      typeof (value as { accepted?: unknown } | null)?.accepted === 'boolean'
+        ? { value: value as { readonly accepted: boolean } }
+        : { issues: [{ message: 'accepted is yes or no' }] },
+    ...{
+      jsonSchema: {
+        input: () => ({
+          type: 'object',
+          properties: {
+            accepted: { type: 'boolean', title: 'Accept the order' },
+            note: { type: 'string', description: 'Goes to the customer.' },
+          },
+          required: ['accepted'],
+        }),
+      },
+    },
+  },
+};
+
+const approval = question({ name: 'approval', schema: APPROVAL });
+
 const order = pipeline({
   name: 'order',
+  awaits: [approval],
   async run(ctx, { item, asks, fails, isStuck }: Order) {
     const undo = (): void => {
       if (isStuck === true) throw new StepError('The bank is closed.', PERMANENT);
@@ -32,7 +59,8 @@ const order = pipeline({
     await ctx.step('charge', () => `charged ${item}`, {
       compensate: { run: undo, retry: { attempts: 1 } },
     });
-    if (asks === true) await ctx.await('approval', { request: { item, total: 17 } });
+    if (asks === 'approval') await ctx.await(approval, { request: { item, total: 17 } });
+    if (asks === 'anything') await ctx.await('anything', { request: { item } });
     if (fails === true)
       throw new StepError('No stock.', { category: 'permanent', code: 'no-stock' });
     return ctx.step('ship', () => ({ shipped: item }));
@@ -82,10 +110,10 @@ export async function plantWorld(store: CoordinatorStore): Promise<World> {
     await handle.result().catch(() => undefined);
     failed.push(handle.id);
   }
-  const waiting = await submitted({ item: 'boots', asks: true });
+  const waiting = await submitted({ item: 'boots', asks: 'approval' });
   await until(async () => (await holdfast.awaits.list()).items[0]);
   await holdfast.schedules.put({ id: 'nightly', cron: '0 3 * * *', pipeline: 'payment' });
-  await holdfast.cancel((await submitted({ item: 'map', asks: true })) as never, {
+  await holdfast.cancel((await submitted({ item: 'map', asks: 'anything' })) as never, {
     reason: 'a test',
   });
   const takenOver = await takeOver(store);

@@ -47,6 +47,7 @@ export const OPTIONS_OF_COORDINATORS: readonly Options<void>[] = [
       sqs: optional(NONE),
       tends: optional(['true']),
       console: optional(['true']),
+      demo: optional(NONE),
       limits: optional(['an object']),
       trustProxy: optional([...TEXT, 'true']),
       tls: optional(NONE),

@@ -4,6 +4,12 @@ import { aesCodec, Holdfast, pipeline, question } from '../../../src/index.ts';
 import { refusedWith, type TestCoordinator, until } from '../coordinator.ts';
 import type { Case } from './case.ts';
 
+const PERCENT = {
+  type: 'object',
+  properties: { percent: { type: 'number' } },
+  required: ['percent'],
+};
+
 /** A Standard Schema of one field. */
 const percent = {
   '~standard': {
@@ -13,6 +19,7 @@ const percent = {
       typeof (value as { percent?: unknown } | null)?.percent === 'number'
         ? { value: value as { readonly percent: number } }
         : { issues: [{ message: 'must be a number', path: ['percent'] }] },
+    jsonSchema: { input: () => PERCENT },
   },
 } as const;
 
@@ -52,7 +59,8 @@ const checked: Case = {
     const wrong = refusedWith('invalid-input', 400);
     await assert.rejects(client.awaits.answer(id, { percent: 'ten' }), wrong);
     await assert.rejects(client.awaits.answer(id, { percent: 60 }), /that is too much/);
-    assert.equal((await client.awaits.read(id)).status, 'open');
+    const open = await client.awaits.read(id);
+    assert.deepEqual([open.status, open.answerSchema], ['open', PERCENT]);
     assert.deepEqual(await client.awaits.answer(id, { percent: 10 }), {
       kind: 'answered',
       settled: true,

@@ -1,0 +1,84 @@
+// The first five minutes: what to try, and what just happened. Only where `holdfast dev` runs its demo.
+
+import { type ReactNode, useState } from 'react';
+import type { DemoMessage, Scene } from '../../src/protocol/messages/demo.ts';
+import { useAct, useCaller, useRead } from './api/reads.ts';
+import { plural } from './model/words.ts';
+import { ExecutionLink, Time } from './parts/marks.tsx';
+import { ProblemNote } from './parts/notes.tsx';
+import { Link } from './router.tsx';
+
+const CLOSED_KEY = 'holdfast.guide';
+const LOOK_MS = 1_000;
+const SHOWN = 3;
+
+export function Guide(): ReactNode {
+  const { data: caller } = useCaller();
+  const [isClosed, setClosed] = useState(() => localStorage.getItem(CLOSED_KEY) === 'closed');
+  if (caller?.hasDemo !== true) return null;
+  const close = (closed: boolean): void => {
+    localStorage.setItem(CLOSED_KEY, closed ? 'closed' : 'open');
+    setClosed(closed);
+  };
+  if (isClosed) {
+    return (
+      <button type="button" className="quiet guide-open" onClick={() => close(false)}>
+        The first five minutes
+      </button>
+    );
+  }
+  return <OpenGuide onClose={() => close(true)} />;
+}
+
+function OpenGuide({ onClose }: { readonly onClose: () => void }): ReactNode {
+  const { data: demo } = useRead<DemoMessage>('/v1/demo', { everyMs: LOOK_MS });
+  const act = useAct<DemoMessage>();
+  const isPlaying = demo?.isPlaying === true || act.isPending;
+  const play = (scene: Scene) => act.mutate({ path: `/v1/demo/${scene}` });
+  return (
+    <aside className="guide" aria-label="The first five minutes">
+      <div className="guide-steps">
+        <strong>Try it</strong>
+        <Link to="/inbox">1 Approve the soup</Link>
+        <button type="button" disabled={isPlaying} onClick={() => play('freeze')}>
+          2 Freeze a worker
+        </button>
+        <button type="button" disabled={isPlaying} onClick={() => play('fail-payment')}>
+          3 Fail a payment
+        </button>
+        <Link to="/dead-letters">4 Re-drive it</Link>
+        <button type="button" className="quiet guide-close" onClick={onClose}>
+          Hide
+        </button>
+      </div>
+      <ProblemNote error={act.error} />
+      <Story demo={demo} />
+    </aside>
+  );
+}
+
+function Story({ demo }: { readonly demo: DemoMessage | undefined }): ReactNode {
+  const story = demo?.story ?? [];
+  const workers = demo?.workers ?? [];
+  if (story.length === 0) {
+    return (
+      <p className="guide-story about">
+        {plural(workers.length, 'worker process', 'worker processes')}
+        {workers.map(({ name, pid }) => ` ${name} (${pid})`).join(',')} run{' '}
+        <code>src/cli/demo/restaurant.ts</code>. An order waits for your approval.
+      </p>
+    );
+  }
+  return (
+    <div className="guide-story" role="status">
+      <ol>
+        {story.slice(-SHOWN).map(({ at, text, execution }) => (
+          <li key={`${at}${text}`}>
+            <Time at={at} /> {text}{' '}
+            {execution === undefined ? null : <ExecutionLink id={execution} />}
+          </li>
+        ))}
+      </ol>
+    </div>
+  );
+}

@@ -1,0 +1,115 @@
+// What is played: a worker that is frozen in its work, and a payment that fails.
+
+import type { ExecutionRecord } from '../../execution/execution.ts';
+import { isTerminal } from '../../execution/execution.ts';
+import { formatFence } from '../../lease/fence.ts';
+import { systemTimers } from '../../support/timer.ts';
+import type { Cook, Crew } from './crew.ts';
+import { PIPELINE } from './restaurant.ts';
+
+const LOOK_MS = 100;
+/** After so long a scene is over, whatever came of it. */
+const LOOKS_MAX = 400;
+
+/** Until it is so; undefined when it does not come. */
+async function until<Found>(
+  crew: Crew,
+  look: () => Promise<Found | undefined>,
+): Promise<Found | undefined> {
+  for (let looks = 0; looks < LOOKS_MAX && !crew.isStopped; looks += 1) {
+    const found = await look();
+    if (found !== undefined) return found;
+    await systemTimers.pause(LOOK_MS);
+  }
+  return undefined;
+}
+
+interface Cooking {
+  readonly id: ExecutionRecord['id'];
+  readonly fence: number;
+  readonly cook: Cook;
+}
+
+export async function playFreeze(crew: Crew): Promise<void> {
+  const { id } = await crew.holdfast.submit(PIPELINE, { dish: 'stew', guest: 'fred' });
+  crew.tell('A stew was ordered. When somebody cooks it, that process is frozen.', id);
+  const cooking = await until(crew, () => cookOf(crew, id));
+  if (cooking === undefined) return;
+  const { cook, fence } = cooking;
+  const { name, child } = cook;
+  crew.freeze(cook);
+  try {
+    crew.tell(
+      `${name} is frozen (SIGSTOP to ${child.pid}) while it cooks, under fence ${shown(fence)}. It has no idea.`,
+      id,
+    );
+    const taken = await until(crew, async () => {
+      const now = await crew.holdfast.read(id);
+      return now?.fence !== undefined && now.fence !== fence && now.session !== cook.session
+        ? now.fence
+        : undefined;
+    });
+    if (taken === undefined) return;
+    crew.tell(
+      `Its heartbeats stopped, so its lease lapsed: another took over under fence ${shown(taken)}, and cooks.`,
+      id,
+    );
+    await until(crew, async () => ((await stepsOf(crew, id)).includes('cook') ? true : undefined));
+  } finally {
+    crew.thaw(cook);
+  }
+  crew.tell(`${name} is let go. It believes that it has just cooked, and writes that down …`, id);
+  const refused = await until(crew, async () => {
+    const { items } = await crew.holdfast.refusals({ execution: id });
+    return items.find((each) => each.fence === fence);
+  });
+  if (refused !== undefined) {
+    crew.tell(
+      `… and is refused: ${refused.verb} under the old fence ${shown(fence)}. What is on record was cooked once.`,
+      id,
+    );
+  }
+}
+
+export async function playFailedPayment(crew: Crew): Promise<void> {
+  const guest = 'carol';
+  crew.failPayment(guest);
+  const { id } = await crew.holdfast.submit(PIPELINE, { dish: 'cake', guest });
+  crew.tell('A cake was ordered. Its payment will fail after it is made.', id);
+  const undoing = await until(crew, async () => {
+    const now = await crew.holdfast.read(id);
+    return now?.compensating === true ? true : undefined;
+  });
+  if (undoing === undefined) return;
+  crew.tell('The payment failed: what was done is undone, the last step first.', id);
+  const ended = await until(crew, async () => {
+    const now = await crew.holdfast.read(id);
+    return now !== undefined && isTerminal(now.status) ? now.status : undefined;
+  });
+  if (ended !== 'quarantined') return;
+  crew.tell(
+    'The bank would not pay back. That is a dead letter now: re-drive it, and the bank is open.',
+    id,
+  );
+}
+
+/** Who is in the middle of cooking it. */
+async function cookOf(crew: Crew, id: ExecutionRecord['id']): Promise<Cooking | undefined> {
+  const now = await crew.holdfast.read(id);
+  if (now?.status !== 'running' || now.fence === undefined) return undefined;
+  const cook = crew.cooks.find(({ session }) => session === now.session);
+  const history = await crew.holdfast.history(id, { limit: 1_000 });
+  const slept = history.filter(({ kind }) => kind === 'timer-fired').length;
+  return cook === undefined || slept !== 2 ? undefined : { id, fence: now.fence, cook };
+}
+
+async function stepsOf(crew: Crew, id: ExecutionRecord['id']): Promise<readonly string[]> {
+  const history = await crew.holdfast.history(id, { limit: 1_000 });
+  return history.flatMap(({ kind, name }) =>
+    kind === 'step-completed' && name !== undefined ? [name] : [],
+  );
+}
+
+function shown(fence: number): string {
+  return formatFence(fence as Parameters<typeof formatFence>[0]);
+}

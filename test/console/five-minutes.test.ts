@@ -1,0 +1,90 @@
+// The first five minutes of somebody who has just typed `npm start`: the whole script, in a real browser, with real
+// processes of which one is really stopped.
+
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { provideConsole } from '../../scripts/console/provide.ts';
+import { startHoldfast } from '../cli/spawned.ts';
+import { startChromium } from '../services/chromium.ts';
+import { Desk } from './browser/desk.ts';
+
+/** A lease lapses, and somebody else cooks: that takes its time. */
+const PATIENCE_MS = 45_000;
+
+test('approve, freeze, see the late write refused, fail a payment, re-drive what is left', async () => {
+  await provideConsole(() => undefined);
+  const cwd = await mkdtemp(join(tmpdir(), 'holdfast-five-'));
+  const dev = startHoldfast(['dev', '--port', '0'], { cwd });
+  const browser = await startChromium();
+  try {
+    const url = await dev.url();
+    await dev.says(/"first":"([^"]+)"/);
+    const desk = await Desk.sit(browser.context, { url, label: 'five-minutes' });
+    await desk.page.goto(`${url}/`);
+    await desk.heading('Overview').waitFor();
+    await approve(desk);
+    await freeze(desk);
+    await failPayment(desk);
+    await redrive(desk);
+    desk.checkQuiet();
+  } finally {
+    await browser.stop();
+    await dev.stop('SIGKILL');
+    await rm(cwd, { recursive: true, force: true });
+  }
+});
+
+async function approve({ page }: Desk): Promise<void> {
+  await page.getByRole('link', { name: '1 Approve the soup' }).click();
+  await page.getByText('"soup"').waitFor();
+  await page.getByLabel('yes').check();
+  await page.getByRole('button', { name: 'Answer', exact: true }).click();
+  await page.getByText('Nothing is asked now').waitFor();
+}
+
+async function freeze(desk: Desk): Promise<void> {
+  const { page } = desk;
+  await page.getByRole('link', { name: 'Leases and workers' }).click();
+  await desk.button('2 Freeze a worker').click();
+  await page.getByText(/is frozen \(SIGSTOP to/).waitFor({ timeout: PATIENCE_MS });
+  await page.getByText(/another took over under fence/).waitFor({ timeout: PATIENCE_MS });
+  await page.getByText(/is refused: \w+ under the old fence/).waitFor({ timeout: PATIENCE_MS });
+  const refused = page.getByRole('table', { name: 'Refused writes' });
+  await refused
+    .getByRole('cell', { name: /^cook-\d$/ })
+    .first()
+    .waitFor();
+  await desk.shoot('refused');
+  await desk.checkAccess('the strip');
+  await page.getByRole('listitem').filter({ hasText: 'is refused' }).getByRole('link').click();
+  await page.getByRole('button', { name: /taken over/ }).waitFor();
+  await page.getByText(/It is completed since/).waitFor();
+  await desk.shoot('taken-over');
+}
+
+async function failPayment(desk: Desk): Promise<void> {
+  const { page } = desk;
+  await desk.button('3 Fail a payment').click();
+  await page.getByText('That is a dead letter now').waitFor({ timeout: PATIENCE_MS });
+  const story = page.getByRole('listitem').filter({ hasText: 'That is a dead letter now' });
+  await story.getByRole('link').click();
+  await page.getByText(/It is quarantined since/).waitFor();
+  // In reverse: the last course first, the money last.
+  const lanes = await page.locator('.lane-undo .lane-name').allTextContents();
+  assert.deepEqual(lanes, ['↶ plate', '↶ cook', '↶ chop', '↶ charge']);
+  await desk.shoot('undone');
+}
+
+async function redrive(desk: Desk): Promise<void> {
+  const { page } = desk;
+  await page.getByRole('link', { name: '4 Re-drive it' }).click();
+  await desk.heading('Dead letters').waitFor();
+  await desk.button('Re-drive all…').click();
+  await page.getByRole('button', { name: 'Re-drive', exact: true }).click();
+  await desk.heading('redrive of many').waitFor();
+  await page.getByRole('cell').getByRole('link').nth(1).click();
+  await page.getByText(/It is compensated since/).waitFor();
+}
