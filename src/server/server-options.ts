@@ -2,6 +2,7 @@
 // flags (config.ts).
 
 import type { LinkOptions } from '../engine/answer-links.ts';
+import { type PushOptions, pushSettingsOf } from '../protocol/push/push-options.ts';
 import { readSqsOptions, type SqsOptions } from '../protocol/sqs/sqs-options.ts';
 import type { CoordinatorStore } from '../store/contract/execution-store.ts';
 import type { Clock } from '../support/clock.ts';
@@ -31,6 +32,8 @@ export interface ServerOptions {
   readonly grpc?: { readonly host?: string; readonly port: number };
   /** Queues by which workers are heard: none unless said. Needs @aws-sdk/client-sqs. */
   readonly sqs?: SqsOptions;
+  /** Endpoints that are called with what there is to do. */
+  readonly push?: PushOptions;
   /** Sees to schedules, deadlines, awaits and bulk acts; one that only answers does not. Default true. */
   readonly tends?: boolean;
   /** Keys that sign answer links; without them there are none. */
@@ -85,7 +88,17 @@ export interface ServerLog {
 
 const NAMES: readonly (keyof ServerOptions)[] = [
   ...(['store', 'host', 'port', 'auth', 'admin', 'tends', 'limits', 'trustProxy', 'tls'] as const),
-  ...(['grpc', 'sqs', 'links', 'publicMetrics', 'log', 'clock', 'timers', 'random'] as const),
+  ...([
+    'grpc',
+    'sqs',
+    'push',
+    'links',
+    'publicMetrics',
+    'log',
+    'clock',
+    'timers',
+    'random',
+  ] as const),
 ];
 
 const PORTS = { min: 0, max: 65_535 };
@@ -110,6 +123,7 @@ export function readServerOptions(given: ServerOptions): ServerOptions {
   if (clock !== undefined) requireMethods('openServer: clock', clock, ['wallMs', 'monotonicMs']);
   if (timers !== undefined) requireMethods('openServer: timers', timers, ['after', 'pause']);
   if (random !== undefined) requireMethods('openServer: random', random, ['next', 'uuid']);
+  if (options.push !== undefined) pushSettingsOf(options.push);
   return {
     ...options,
     ...(options.admin === undefined ? {} : { admin: readAdmin(options.admin) }),

@@ -12,6 +12,7 @@ import { openMemoryStore } from '../../../src/store/memory/open.ts';
 import { openTestHoldfast } from '../../../src/testing/test-holdfast.ts';
 import { grpcCarrier } from '../../../src/worker/grpc-carrier.ts';
 import { openWorker } from '../../../src/worker/open-worker.ts';
+import { pushHandler } from '../../../src/worker/push-handler.ts';
 import { sqsCarrier } from '../../../src/worker/sqs-carrier.ts';
 import { type Argument, argumentsOf, type Fits, type Options } from './argument.ts';
 import {
@@ -62,6 +63,12 @@ const NO_QUEUE = { send: () => new Promise((resolve) => setTimeout(resolve, 10, 
 const QUEUE = { client: NO_QUEUE, requestQueueUrl: 'x' };
 const SQS = { ...QUEUE, poisonQueueUrl: 'x', replyQueues: [], keys: { a: { secret: SECRET } } };
 
+const PUSH = {
+  endpoints: [],
+  signing: { keys: { a: SECRET }, current: 'a' },
+  allow: { hosts: ['x.example'] },
+};
+
 /** Of a coordinator and of those who call it. */
 const remote: readonly Options<void>[] = [
   {
@@ -76,6 +83,7 @@ const remote: readonly Options<void>[] = [
       admin: optional(NONE),
       grpc: optional(NONE),
       sqs: optional(NONE),
+      push: optional(NONE),
       tends: optional(['true']),
       limits: optional(['an object']),
       trustProxy: optional([...TEXT, 'true']),
@@ -130,6 +138,46 @@ const remote: readonly Options<void>[] = [
       visibleMs: optional(NONE),
     },
     call: (_, sqs) => openServer({ ...SERVER, sqs } as never).then((server) => server.close()),
+  },
+  {
+    of: 'openServer: push',
+    with: PUSH,
+    fits: ['nothing'],
+    names: {
+      endpoints: ['an array'],
+      signing: NONE,
+      allow: NONE,
+      circuit: optional(['an object']),
+    },
+    call: (_, push) => openServer({ ...SERVER, push } as never),
+  },
+  {
+    of: 'openServer: push.endpoints',
+    with: { url: 'https://x.example', pipelines: ['p'] },
+    fits: NONE,
+    names: {
+      url: NONE,
+      pipelines: NONE,
+      project: optional(TEXT),
+      capacity: optional(NUMBER),
+      timeoutMs: optional(NONE),
+    },
+    call: (_, endpoint) =>
+      openServer({ ...SERVER, push: { ...PUSH, endpoints: [endpoint] } } as never),
+  },
+  {
+    of: 'pushHandler',
+    with: { pipelines: [idle], signing: PUSH.signing },
+    fits: NONE,
+    names: {
+      pipelines: NONE,
+      signing: NONE,
+      coordinator: optional(NONE),
+      codec: optional(NONE),
+      observer: optional(NONE),
+      payloads: optional(['an object']),
+    },
+    call: async (_, options) => pushHandler(options as never),
   },
   {
     of: 'sqsCarrier',
