@@ -3,10 +3,12 @@ import { executionsSuite } from './executions/suite.ts';
 import { leaseSuite } from './lease/suite.ts';
 import { redriveSuite } from './redrive/suite.ts';
 import type { Suite } from './suite.ts';
+import { transportsSuite } from './transports/suite.ts';
 
 export const SUITES: readonly Suite[] = [
   leaseSuite,
   executionsSuite,
   redriveSuite,
   coordinatorSuite,
+  transportsSuite,
 ];

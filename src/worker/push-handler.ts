@@ -9,6 +9,7 @@ import type { Driven, PushCommand, PushResult } from '../protocol/messages/push.
 import { Signer, type SigningOptions } from '../protocol/messages/signing.ts';
 import type { CoordinatorStore, ExecutionStore } from '../store/contract/execution-store.ts';
 import { systemClock } from '../support/clock.ts';
+import { InvalidInput } from '../support/fault.ts';
 import { boundedText, readOptions, requireMethods, requireUrl } from '../support/options.ts';
 import { systemTimers } from '../support/timer.ts';
 import { httpCarrier } from './http-carrier.ts';
@@ -39,6 +40,9 @@ const EARLY_MS = 500;
 export function pushHandler(given: PushHandlerOptions): PushHandler {
   const options = readOptions('pushHandler', given, NAMES);
   const pipelines = pipelinesByName('pushHandler', options.pipelines);
+  if (pipelines.size === 0) {
+    throw new InvalidInput('pushHandler: pipelines must have at least one pipeline.');
+  }
   const signer = new Signer('pushHandler: signing', options.signing);
   const { codec, observer, coordinator } = options;
   if (codec !== undefined) requireMethods('pushHandler: codec', codec, ['encode', 'decode']);

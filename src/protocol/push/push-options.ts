@@ -73,7 +73,8 @@ export function pushSettingsOf(given: PushOptions): PushSettings {
     boundedText(`${what}.allow.hosts`, each, HOST_MAX),
   );
   const allowed = { hosts, privateAddresses, plain };
-  const circuit = readOptions(`${what}.circuit`, options.circuit ?? {}, ['failuresMax', 'openMs']);
+  const { circuit: circuitGiven = {} } = options;
+  const circuit = readOptions(`${what}.circuit`, circuitGiven, ['failuresMax', 'openMs']);
   const { failuresMax = 5, openMs = 30_000 } = circuit;
   return {
     endpoints: readList(`${what}.endpoints`, options.endpoints).map((each) =>
@@ -89,15 +90,23 @@ export function pushSettingsOf(given: PushOptions): PushSettings {
 }
 
 function endpointOf(what: string, given: PushEndpoint, allowed: Allowed): Endpoint {
-  const { url, project = 'default', capacity = 10, ...rest } = readOptions(what, given, NAMES);
+  const {
+    url,
+    project = 'default',
+    capacity = 10,
+    timeoutMs = 60_000,
+    ...rest
+  } = readOptions(what, given, NAMES);
   const pipelines = readList(`${what}: pipelines`, rest.pipelines);
   if (pipelines.length === 0) throw new InvalidInput(`${what}: pipelines must have at least one.`);
   return {
     url: requireAllowed(`${what}: url`, url, allowed),
-    pipelines: pipelines.map((each) => parsePipelineName(each as string)),
+    pipelines: pipelines.map((each) =>
+      parsePipelineName(boundedText(`${what}: pipelines`, each, HOST_MAX)),
+    ),
     project: parseProject(project),
     capacity: wholeNumber(`${what}: capacity`, capacity, { min: 1, max: 1_000 }),
-    timeoutMs: wholeNumber(`${what}: timeoutMs`, rest.timeoutMs ?? 60_000, {
+    timeoutMs: wholeNumber(`${what}: timeoutMs`, timeoutMs, {
       ...{ min: 100, max: 3_600_000 },
     }),
   };

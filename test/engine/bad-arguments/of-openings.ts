@@ -10,11 +10,9 @@ import { hostStep, remoteStep } from '../../../src/engine/remote-step.ts';
 import { openServer } from '../../../src/server/serve.ts';
 import { openMemoryStore } from '../../../src/store/memory/open.ts';
 import { openTestHoldfast } from '../../../src/testing/test-holdfast.ts';
-import { grpcCarrier } from '../../../src/worker/grpc-carrier.ts';
 import { openWorker } from '../../../src/worker/open-worker.ts';
-import { pushHandler } from '../../../src/worker/push-handler.ts';
-import { sqsCarrier } from '../../../src/worker/sqs-carrier.ts';
 import { type Argument, argumentsOf, type Fits, type Options } from './argument.ts';
+import { CARRIERS, PUSH, SQS } from './of-carriers.ts';
 import {
   ANY_TEXT,
   FUNCTION,
@@ -57,20 +55,9 @@ const RETRY: Fits = {
 const TLS = { key: 'a key', cert: 'a certificate' };
 const SERVER = { store: openMemoryStore(), port: 0, tends: false };
 
-const SECRET = 'a secret of at least 32 bytes, text';
-/** Has no messages, and takes its time to say so. */
-const NO_QUEUE = { send: () => new Promise((resolve) => setTimeout(resolve, 10, {})) };
-const QUEUE = { client: NO_QUEUE, requestQueueUrl: 'x' };
-const SQS = { ...QUEUE, poisonQueueUrl: 'x', replyQueues: [], keys: { a: { secret: SECRET } } };
-
-const PUSH = {
-  endpoints: [],
-  signing: { keys: { a: SECRET }, current: 'a' },
-  allow: { hosts: ['x.example'] },
-};
-
 /** Of a coordinator and of those who call it. */
 const remote: readonly Options<void>[] = [
+  ...CARRIERS,
   {
     of: 'openServer',
     with: SERVER,
@@ -112,20 +99,6 @@ const remote: readonly Options<void>[] = [
     call: (_, grpc) => openServer({ ...SERVER, grpc } as never),
   },
   {
-    of: 'grpcCarrier',
-    with: { address: '127.0.0.1:1' },
-    fits: NONE,
-    names: {
-      address: NONE,
-      key: optional(TEXT),
-      project: optional(TEXT),
-      mode: optional(NONE),
-      ca: optional(TEXT),
-      bytesMax: optional(NONE),
-    },
-    call: (_, options) => grpcCarrier(options as never),
-  },
-  {
     of: 'openServer: sqs',
     with: SQS,
     fits: ['nothing'],
@@ -164,34 +137,6 @@ const remote: readonly Options<void>[] = [
     },
     call: (_, endpoint) =>
       openServer({ ...SERVER, push: { ...PUSH, endpoints: [endpoint] } } as never),
-  },
-  {
-    of: 'pushHandler',
-    with: { pipelines: [idle], signing: PUSH.signing },
-    fits: NONE,
-    names: {
-      pipelines: NONE,
-      signing: NONE,
-      coordinator: optional(NONE),
-      codec: optional(NONE),
-      observer: optional(NONE),
-      payloads: optional(['an object']),
-    },
-    call: async (_, options) => pushHandler(options as never),
-  },
-  {
-    of: 'sqsCarrier',
-    with: { ...QUEUE, replyQueueUrl: 'x', signing: { keys: { a: SECRET }, current: 'a' } },
-    fits: NONE,
-    names: {
-      client: NONE,
-      requestQueueUrl: TEXT,
-      replyQueueUrl: TEXT,
-      signing: NONE,
-      writesGoodMs: optional(NONE),
-      askMs: optional(NUMBER),
-    },
-    call: (_, options) => sqsCarrier(options as never).then((carrier) => carrier.close()),
   },
   {
     of: 'openServer: limits',
