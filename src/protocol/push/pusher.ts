@@ -13,6 +13,7 @@ import type { Caller, Coordinator } from '../rest/route.ts';
 import { metadataOf } from '../rest/work-session.ts';
 import { perform, toWrite } from '../rest/work-writes.ts';
 import { Circuit } from './circuit.ts';
+import { merged } from './merged.ts';
 import { type Posted, post } from './post.ts';
 import type { Endpoint, PushSettings } from './push-options.ts';
 import { resultFrom } from './result.ts';
@@ -29,6 +30,7 @@ export interface PusherParts {
 const POLL_MS = 1_000;
 const DENIED_MS = 1_000;
 const PAGE = 1_000;
+const AT_ONCE = 16;
 
 export class Pusher {
   readonly #parts: PusherParts;
@@ -74,7 +76,7 @@ export class Pusher {
     while (!stopping.aborted) {
       this.#isRung = false;
       try {
-        while (await this.#pushOne());
+        while (await this.#pushSome());
       } catch (fault) {
         onFault('push-not-claimed', fault);
       }
@@ -92,6 +94,14 @@ export class Pusher {
         resolve();
       };
     });
+  }
+
+  /** Where there is one there may be many: the rest are claimed beside each other. */
+  async #pushSome(): Promise<boolean> {
+    if (!(await this.#pushOne())) return false;
+    const more = Math.min(AT_ONCE, this.#parts.endpoint.capacity - this.#underWay.size);
+    const claims = Array.from({ length: Math.max(0, more) }, () => this.#pushOne());
+    return (await Promise.all(claims)).every((isPushed) => isPushed) && more > 0;
   }
 
   /** False when there is no room, or nothing to push. */
@@ -235,7 +245,7 @@ export class Pusher {
     for (const { digest, bytes } of blobs) {
       await store.executions.putBlob({ digest, bytes: Buffer.from(bytes, 'base64') });
     }
-    for (const message of writes) {
+    for (const message of merged(writes)) {
       const write = toWrite({ ...message, session: session.id }, this.#caller);
       const { answers } = await perform(store, this.#caller, [write]);
       const { kind, why } = (answers[0] ?? { kind: 'fault' }) as { kind: string; why?: string };
