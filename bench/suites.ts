@@ -4,6 +4,7 @@ import { executionsSuite } from './executions/suite.ts';
 import { leaseSuite } from './lease/suite.ts';
 import { redriveSuite } from './redrive/suite.ts';
 import type { Suite } from './suite.ts';
+import { transportsSuite } from './transports/suite.ts';
 
 export const SUITES: readonly Suite[] = [
   leaseSuite,
@@ -11,4 +12,5 @@ export const SUITES: readonly Suite[] = [
   redriveSuite,
   coordinatorSuite,
   consoleSuite,
+  transportsSuite,
 ];

@@ -4,6 +4,8 @@ import type { Role } from '../access/role.ts';
 import { type GrpcServer, serveGrpc } from '../protocol/grpc/serve-grpc.ts';
 import type { Carrier } from '../protocol/messages/carrier.ts';
 import { sqsQueues } from '../protocol/messages/sqs-queues.ts';
+import { pushSettingsOf } from '../protocol/push/push-options.ts';
+import { Pusher } from '../protocol/push/pusher.ts';
 import type { Caller, Coordinator } from '../protocol/rest/route.ts';
 import { SqsServer } from '../protocol/sqs/serve-sqs.ts';
 import { keysOf } from '../protocol/sqs/sqs-options.ts';
@@ -92,6 +94,17 @@ async function openSqs(
   });
 }
 
+function openPushers(parts: CarrierParts, { push, limits }: ServerOptions): readonly Pusher[] {
+  if (push === undefined) return [];
+  const { coordinator, stopping, log } = parts;
+  const settings = pushSettingsOf(push);
+  const bytesMax = limits?.bodyBytesMax ?? DEFAULT_HTTP_LIMITS.bodyBytesMax;
+  const onFault = (code: string, error: unknown): void => log.fault(code, error);
+  return settings.endpoints.map(
+    (endpoint) => new Pusher({ coordinator, settings, endpoint, bytesMax, stopping, onFault }),
+  );
+}
+
 /** All that were asked for, by which workers reach this coordinator beside HTTP. */
 export async function openCarriers(
   parts: CarrierParts,
@@ -99,10 +112,11 @@ export async function openCarriers(
 ): Promise<{ readonly grpc: GrpcServer | undefined; close(): Promise<void> }> {
   const grpc = await openGrpc(parts, options);
   const sqs = await openSqs(parts, options);
+  const pushers = openPushers(parts, options);
   return {
     grpc,
     async close() {
-      await Promise.all([grpc?.close(), sqs?.close()]);
+      await Promise.all([grpc?.close(), sqs?.close(), ...pushers.map((each) => each.close())]);
     },
   };
 }

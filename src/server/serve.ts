@@ -22,6 +22,7 @@ import {
   type ServerOptions,
 } from './server-options.ts';
 
+export type { PushEndpoint, PushOptions } from '../protocol/push/push-options.ts';
 export type { SqsKey, SqsOptions } from '../protocol/sqs/sqs-options.ts';
 export type { CarrierOptions } from './carriers.ts';
 export type { HttpLimits, ServerLog, ServerOptions } from './server-options.ts';

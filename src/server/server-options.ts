@@ -3,6 +3,7 @@
 
 import type { LinkOptions } from '../engine/answer-links.ts';
 import type { RetentionOptions } from '../engine/retention-options.ts';
+import { type PushOptions, pushSettingsOf } from '../protocol/push/push-options.ts';
 import type { Demo } from '../protocol/rest/route.ts';
 import { readSqsOptions, type SqsOptions } from '../protocol/sqs/sqs-options.ts';
 import type { CoordinatorStore } from '../store/contract/execution-store.ts';
@@ -35,6 +36,8 @@ export interface ServerOptions {
   readonly grpc?: { readonly host?: string; readonly port: number };
   /** Queues by which workers are heard: none unless said. Needs @aws-sdk/client-sqs. */
   readonly sqs?: SqsOptions;
+  /** Endpoints that are called with what there is to do. */
+  readonly push?: PushOptions;
   /** Sees to schedules, deadlines, awaits and bulk acts; one that only answers does not. Default true. */
   readonly tends?: boolean;
   /** Keys that sign answer links; without them there are none. */
@@ -108,7 +111,7 @@ export interface ServerLog {
 
 const NAMES: readonly (keyof ServerOptions)[] = [
   ...(['store', 'host', 'port', 'auth', 'admin', 'tends', 'limits', 'trustProxy', 'tls'] as const),
-  ...(['console', 'demo', 'grpc', 'sqs', 'links', 'retention', 'publicMetrics'] as const),
+  ...(['console', 'demo', 'grpc', 'sqs', 'push', 'links', 'retention', 'publicMetrics'] as const),
   ...(['log', 'logRequests', 'clock', 'timers', 'random'] as const),
 ];
 
@@ -135,6 +138,7 @@ export function readServerOptions(given: ServerOptions): ServerOptions {
   if (clock !== undefined) requireMethods('openServer: clock', clock, ['wallMs', 'monotonicMs']);
   if (timers !== undefined) requireMethods('openServer: timers', timers, ['after', 'pause']);
   if (random !== undefined) requireMethods('openServer: random', random, ['next', 'uuid']);
+  if (options.push !== undefined) pushSettingsOf(options.push);
   return {
     ...options,
     ...(options.admin === undefined ? {} : { admin: readAdmin(options.admin) }),

@@ -156,7 +156,7 @@ async function found<Answer>(asked: Promise<Answer>): Promise<Answer | undefined
 }
 
 /** Bytes in JSON are base64. */
-function withText(request: OwnerWrite): object {
+export function withText(request: OwnerWrite): object {
   const { attachments } = request;
   if (attachments === undefined) return request;
   return {
@@ -176,7 +176,7 @@ function notHere(verb: string): never {
 }
 
 /** Every verb that is not here says so when it is called. */
-function onlyWith<Port extends object>(port: string, here: Partial<Port>): Port {
+export function onlyWith<Port extends object>(port: string, here: Partial<Port>): Port {
   return new Proxy(here, {
     get(_, verb) {
       if (verb in here || typeof verb === 'symbol') return Reflect.get(here, verb);

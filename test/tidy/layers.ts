@@ -2,7 +2,7 @@ import { importsOf, resolveImport } from './imports.ts';
 import type { ProjectFile } from './project-files.ts';
 
 const ADAPTERS = ['store/memory', 'store/sqlite', 'store/postgres', 'store/redis', 'store/etcd'];
-const PROTOCOLS = ['protocol/rest', 'protocol/work', 'protocol/grpc', 'protocol/sqs'];
+const PROTOCOLS = ['rest', 'work', 'grpc', 'sqs', 'push'].map((name) => `protocol/${name}`);
 const KERNEL = ['support', 'lease'];
 const MODEL = [...KERNEL, 'execution'];
 const PORTS = [...MODEL, 'access', 'store/contract'];
@@ -32,6 +32,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'protocol/work': [...PORTS, 'protocol/messages', 'protocol/rest'],
   'protocol/grpc': [...PORTS, 'protocol/messages', 'protocol/rest', 'protocol/work'],
   'protocol/sqs': [...PORTS, 'protocol/messages', 'protocol/rest', 'protocol/work'],
+  'protocol/push': [...PORTS, 'protocol/messages', 'protocol/rest'],
   // The same engine, on a store that is elsewhere (ADR 0019).
   worker: [...PORTS, 'engine', 'protocol/messages'],
   client: ['support', 'protocol/messages'],

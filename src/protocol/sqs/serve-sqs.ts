@@ -132,7 +132,7 @@ export class SqsServer {
     if (parts === undefined) return fromJson(envelope);
     const { executions } = this.#parts.coordinator.store;
     const found = await Promise.all(parts.map((digest) => executions.getBlob(digest)));
-    const missing = found.findIndex((each) => each === undefined);
+    const missing = found.indexOf(undefined);
     if (missing >= 0) throw new Error(`Part ${parts[missing]} of a message is not there.`);
     return fromJson(joined(found as Uint8Array[]));
   }

@@ -4,10 +4,9 @@ import { HoldfastClient } from '../../../src/client/client.ts';
 import { pipeline } from '../../../src/engine/pipeline.ts';
 import { openServer } from '../../../src/server/serve.ts';
 import { openMemoryStore } from '../../../src/store/memory/open.ts';
-import { grpcCarrier } from '../../../src/worker/grpc-carrier.ts';
 import { openWorker } from '../../../src/worker/open-worker.ts';
-import { sqsCarrier } from '../../../src/worker/sqs-carrier.ts';
 import type { Options } from './argument.ts';
+import { CARRIERS, PUSH, SQS } from './of-carriers.ts';
 import { ANY_TEXT, FUNCTION, NONE, NUMBER, optional, TEXT } from './wrong-values.ts';
 
 const idle = pipeline({ name: 'idle', run: () => 1 });
@@ -20,19 +19,9 @@ const SECRET = ANY_TEXT.filter((name) => name !== 'empty text');
 const TLS = { key: 'a key', cert: 'a certificate' };
 const SERVER = { store: openMemoryStore(), port: 0, tends: false };
 
-const QUEUE_SECRET = 'a secret of at least 32 bytes, text';
-/** Has no messages, and takes its time to say so. */
-const NO_QUEUE = { send: () => new Promise((resolve) => setTimeout(resolve, 10, {})) };
-const QUEUE = { client: NO_QUEUE, requestQueueUrl: 'x' };
-const SQS = {
-  ...QUEUE,
-  poisonQueueUrl: 'x',
-  replyQueues: [],
-  keys: { a: { secret: QUEUE_SECRET } },
-};
-
 /** Of a coordinator and of those who call it. */
 export const OPTIONS_OF_COORDINATORS: readonly Options<void>[] = [
+  ...CARRIERS,
   {
     of: 'openServer',
     with: SERVER,
@@ -45,6 +34,7 @@ export const OPTIONS_OF_COORDINATORS: readonly Options<void>[] = [
       admin: optional(NONE),
       grpc: optional(NONE),
       sqs: optional(NONE),
+      push: optional(NONE),
       tends: optional(['true']),
       console: optional(['true']),
       demo: optional(NONE),
@@ -77,20 +67,6 @@ export const OPTIONS_OF_COORDINATORS: readonly Options<void>[] = [
     call: (_, grpc) => openServer({ ...SERVER, grpc } as never),
   },
   {
-    of: 'grpcCarrier',
-    with: { address: '127.0.0.1:1' },
-    fits: NONE,
-    names: {
-      address: NONE,
-      key: optional(TEXT),
-      project: optional(TEXT),
-      mode: optional(NONE),
-      ca: optional(TEXT),
-      bytesMax: optional(NONE),
-    },
-    call: (_, options) => grpcCarrier(options as never),
-  },
-  {
     of: 'openServer: sqs',
     with: SQS,
     fits: ['nothing'],
@@ -105,18 +81,30 @@ export const OPTIONS_OF_COORDINATORS: readonly Options<void>[] = [
     call: (_, sqs) => openServer({ ...SERVER, sqs } as never).then((server) => server.close()),
   },
   {
-    of: 'sqsCarrier',
-    with: { ...QUEUE, replyQueueUrl: 'x', signing: { keys: { a: SECRET }, current: 'a' } },
+    of: 'openServer: push',
+    with: PUSH,
+    fits: ['nothing'],
+    names: {
+      endpoints: ['an array'],
+      signing: NONE,
+      allow: NONE,
+      circuit: optional(['an object']),
+    },
+    call: (_, push) => openServer({ ...SERVER, push } as never),
+  },
+  {
+    of: 'openServer: push.endpoints',
+    with: { url: 'https://x.example', pipelines: ['p'] },
     fits: NONE,
     names: {
-      client: NONE,
-      requestQueueUrl: TEXT,
-      replyQueueUrl: TEXT,
-      signing: NONE,
-      writesGoodMs: optional(NONE),
-      askMs: optional(NUMBER),
+      url: NONE,
+      pipelines: NONE,
+      project: optional(TEXT),
+      capacity: optional(NUMBER),
+      timeoutMs: optional(NONE),
     },
-    call: (_, options) => sqsCarrier(options as never).then((carrier) => carrier.close()),
+    call: (_, endpoint) =>
+      openServer({ ...SERVER, push: { ...PUSH, endpoints: [endpoint] } } as never),
   },
   {
     of: 'openServer: limits',

@@ -1,0 +1,107 @@
+// One coordinator that is reached in every way, and a worker over each.
+
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { SQSClient } from '@aws-sdk/client-sqs';
+import { startFauxqs } from 'fauxqs';
+import { type Pipeline, pipeline } from '../../src/engine/pipeline.ts';
+import type { Carrier } from '../../src/protocol/messages/carrier.ts';
+import { openServer } from '../../src/server/serve.ts';
+import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
+import { systemTimers } from '../../src/support/timer.ts';
+import { grpcCarrier } from '../../src/worker/grpc-carrier.ts';
+import { httpCarrier } from '../../src/worker/http-carrier.ts';
+import { pushHandler } from '../../src/worker/push-handler.ts';
+import { sqsCarrier } from '../../src/worker/sqs-carrier.ts';
+
+const SECRET = 'a secret for nobody, of 32 bytes or more';
+const SIGNING = { keys: { k: SECRET }, current: 'k' };
+
+export interface Ways {
+  /** By name; a new one each time. */
+  readonly carriers: Readonly<Record<string, () => Promise<Carrier>>>;
+  readonly pushed: Pipeline<number, string>;
+  close(): Promise<void>;
+}
+
+export function threeSteps(name: string): Pipeline<number, string> {
+  return pipeline<number, string>({
+    name,
+    async run(ctx) {
+      for (const step of ['one', 'two']) await ctx.step(step, () => step);
+      return ctx.step('three', () => 'three');
+    },
+  });
+}
+
+export async function openWays(store: CoordinatorStore): Promise<Ways> {
+  const faux = await startFauxqs({ port: 0, host: '127.0.0.1', logger: false });
+  const client = new SQSClient({
+    endpoint: `http://127.0.0.1:${faux.port}`,
+    ...{ region: 'us-east-1', useQueueUrlAsEndpoint: false },
+    credentials: { accessKeyId: 'any', secretAccessKey: 'any' },
+  });
+  const queue = (name: string): string => faux.createQueue(name).queueUrl;
+  const requestQueueUrl = queue('requests');
+  const pushed = threeSteps('pushed');
+  const endpoint = await endpointOf(pushHandler({ pipelines: [pushed], signing: SIGNING }));
+  const server = await openServer({
+    ...{ store, port: 0, auth: 'off', grpc: { port: 0 } },
+    sqs: {
+      ...{ client, requestQueueUrl, poisonQueueUrl: queue('poison') },
+      replyQueues: [`${requestQueueUrl.replace(/[^/]*$/, '')}*`],
+      keys: { k: { secret: SECRET } },
+    },
+    push: {
+      endpoints: [{ url: endpoint.url, pipelines: ['pushed'], capacity: 64 }],
+      signing: SIGNING,
+      allow: { hosts: ['127.0.0.1'], privateAddresses: true, plain: true },
+    },
+  });
+  const { url, grpcAddress: address = '' } = server;
+  let queues = 0;
+  return {
+    pushed,
+    carriers: {
+      'in-process': async () => server.carrier(),
+      REST: async () => httpCarrier({ url, timers: systemTimers }),
+      'gRPC, stream': () => grpcCarrier({ address }),
+      'gRPC, unary': () => grpcCarrier({ address, mode: 'unary' }),
+      SQS: () => {
+        queues += 1;
+        const replyQueueUrl = queue(`reply-${queues}`);
+        return sqsCarrier({ client, requestQueueUrl, replyQueueUrl, signing: SIGNING });
+      },
+    },
+    async close() {
+      await server.close();
+      endpoint.close();
+      client.destroy();
+      await faux.stop();
+    },
+  };
+}
+
+async function endpointOf(
+  handler: (request: Request) => Promise<Response>,
+): Promise<{ readonly url: string; close(): void }> {
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
+    const body = Buffer.concat(chunks);
+    const answer = await handler(new Request('http://endpoint/', { method: 'POST', body }));
+    response.writeHead(answer.status);
+    response.end(await answer.text());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    close() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}

@@ -1,0 +1,45 @@
+// A worker in a process of its own, over the carrier that it is ordered to use.
+
+import { SQSClient } from '@aws-sdk/client-sqs';
+import { grpcCarrier } from '../../src/worker/grpc-carrier.ts';
+import { openWorker } from '../../src/worker/open-worker.ts';
+import { sqsCarrier } from '../../src/worker/sqs-carrier.ts';
+import { Shop } from '../executions/order.ts';
+import { ordered, tell } from '../leases/telling.ts';
+import { courier, meal, till } from './meal.ts';
+
+export type WorkerOrder = { readonly name: string; readonly shopFile: string } & (
+  | { readonly over: 'REST'; readonly url: string; readonly key: string }
+  | { readonly over: 'gRPC'; readonly address: string; readonly key: string }
+  | {
+      readonly over: 'SQS';
+      readonly endpoint: string;
+      readonly requestQueueUrl: string;
+      readonly replyQueueUrl: string;
+      readonly secret: string;
+    }
+);
+
+const order = await ordered<WorkerOrder>();
+const shop = new Shop(order.shopFile);
+const common = { owner: order.name, pollMs: 500 };
+if (order.over === 'REST') {
+  const { url, key } = order;
+  await openWorker({ ...common, url, key, pipelines: [meal] });
+} else if (order.over === 'gRPC') {
+  const { address, key } = order;
+  const carrier = await grpcCarrier({ address, key });
+  await openWorker({ ...common, carrier, pipelines: till(shop) });
+} else {
+  const { endpoint, requestQueueUrl, replyQueueUrl, secret } = order;
+  const carrier = await sqsCarrier({
+    client: new SQSClient({
+      ...{ endpoint, region: 'us-east-1', useQueueUrlAsEndpoint: false },
+      credentials: { accessKeyId: 'any', secretAccessKey: 'any' },
+    }),
+    ...{ requestQueueUrl, replyQueueUrl },
+    signing: { keys: { k1: secret }, current: 'k1' },
+  });
+  await openWorker({ ...common, carrier, pipelines: [courier(shop)] });
+}
+await tell({ kind: 'ready' });

@@ -1,0 +1,60 @@
+// What a coordinator says to an endpoint that it calls, and what comes back. Both are signed (signing.ts).
+
+import { type Static, Type } from 'typebox';
+import type { ExecutionRecord } from '../../execution/execution.ts';
+import type { HistoryEvent, InboxMessage } from '../../execution/history.ts';
+import type { Fence } from '../../lease/fence.ts';
+import type { Instant } from '../../support/clock.ts';
+import type { SignedClaims } from './signing.ts';
+import { CLOSED, executionId, fence, name } from './words.ts';
+import { write } from './work.ts';
+
+export interface PushCommand extends SignedClaims {
+  readonly to: 'worker';
+  readonly v: number;
+  /** `probe`: which pipelines are there? Nothing is to be done. */
+  readonly kind: 'drive' | 'probe';
+  readonly drive?: Driven;
+}
+
+/** One claim, with all that its owner has to know. */
+export interface Driven {
+  readonly claimed: {
+    readonly execution: ExecutionRecord;
+    readonly fence: Fence;
+    readonly previous: 'none' | 'parked' | 'given-back' | 'lost';
+    readonly claimedAt: Instant;
+  };
+  readonly session: string;
+  readonly history: readonly HistoryEvent[];
+  readonly inbox: readonly InboxMessage[];
+  /** After so long nobody waits for the result. */
+  readonly deadlineInMs: number;
+}
+
+/** Bytes in JSON are base64. */
+const blob = Type.Object(
+  { digest: Type.String({ pattern: '^[0-9a-f]{64}$' }), bytes: Type.String() },
+  CLOSED,
+);
+
+export const pushResult = Type.Object(
+  {
+    to: Type.Literal('coordinator'),
+    at: Type.Integer(),
+    until: Type.Integer(),
+    v: Type.Integer({ minimum: 1 }),
+    /** Of the claim that it is about. Absent for a probe. */
+    id: Type.Optional(executionId),
+    fence: Type.Optional(fence),
+    /** Nothing was tried: there is no such pipeline, or no room. */
+    denied: Type.Optional(Type.String({ maxLength: 1_024 })),
+    /** In order; what went through the callback is not among them. */
+    writes: Type.Optional(Type.Array(write, { maxItems: 20_000 })),
+    blobs: Type.Optional(Type.Array(blob, { maxItems: 10_000 })),
+    pipelines: Type.Optional(Type.Array(name, { maxItems: 1_000 })),
+  },
+  CLOSED,
+);
+
+export type PushResult = Static<typeof pushResult>;

@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Circuit } from './circuit.ts';
+
+test('M-16: failures in a row open it, one goes after a while, and its success closes it', () => {
+  const circuit = new Circuit({ failuresMax: 2, openMs: 100 });
+  circuit.failed(0);
+  circuit.succeeded();
+  circuit.failed(0);
+  assert.equal(circuit.room(0, 5), 5);
+  circuit.failed(0);
+  assert.deepEqual([circuit.room(99, 5), circuit.opensInMs(40)], [0, 60]);
+  assert.equal(circuit.room(100, 5), 1);
+  circuit.enter();
+  assert.equal(circuit.room(100, 5), 0);
+  circuit.failed(100);
+  assert.equal(circuit.room(150, 5), 0);
+  circuit.enter();
+  circuit.succeeded();
+  assert.deepEqual([circuit.room(150, 5), circuit.opensInMs(150)], [5, 0]);
+});

@@ -1,0 +1,113 @@
+// Which endpoints a coordinator calls, for whom, and where it may.
+
+import {
+  type PipelineName,
+  type ProjectName,
+  parsePipelineName,
+  parseProject,
+} from '../../execution/names.ts';
+import { InvalidInput } from '../../support/fault.ts';
+import {
+  boundedText,
+  optionalBooleans,
+  readList,
+  readOptions,
+  wholeNumber,
+} from '../../support/options.ts';
+import { Signer, type SigningOptions } from '../messages/signing.ts';
+import { type Allowed, requireAllowed } from './safe-address.ts';
+
+export interface PushEndpoint {
+  readonly url: string;
+  /** Which executions it is given. */
+  readonly pipelines: readonly string[];
+  /** Of which project. Default: default. */
+  readonly project?: string;
+  /** How many at once. Default 10. */
+  readonly capacity?: number;
+  /** How long one call may take. Default 60 s. */
+  readonly timeoutMs?: number;
+}
+
+export interface PushOptions {
+  readonly endpoints: readonly PushEndpoint[];
+  /** What is sent and what comes back is signed with these; handlers have them too. */
+  readonly signing: SigningOptions;
+  /** What may be called: hosts by name (`*.example.com` for all below), no private addresses and no http unless said. */
+  readonly allow: {
+    readonly hosts: readonly string[];
+    readonly privateAddresses?: boolean;
+    readonly plain?: boolean;
+  };
+  /** So many calls in a row without an answer, and it is left alone for `openMs`. Default 5 and 30 s. */
+  readonly circuit?: { readonly failuresMax?: number; readonly openMs?: number };
+}
+
+export interface Endpoint {
+  readonly url: URL;
+  readonly pipelines: readonly PipelineName[];
+  readonly project: ProjectName;
+  readonly capacity: number;
+  readonly timeoutMs: number;
+}
+
+export interface PushSettings {
+  readonly endpoints: readonly Endpoint[];
+  readonly signer: Signer;
+  readonly allowed: Allowed;
+  readonly circuit: { readonly failuresMax: number; readonly openMs: number };
+}
+
+const HOST_MAX = 256;
+const NAMES: readonly (keyof PushEndpoint)[] = [
+  ...(['url', 'pipelines', 'project', 'capacity', 'timeoutMs'] as const),
+];
+
+export function pushSettingsOf(given: PushOptions): PushSettings {
+  const what = 'openServer: push';
+  const options = readOptions(what, given, ['endpoints', 'signing', 'allow', 'circuit']);
+  const allow = readOptions(`${what}.allow`, options.allow, ['hosts', 'privateAddresses', 'plain']);
+  const { privateAddresses = false, plain = false } = allow;
+  optionalBooleans(`${what}.allow`, { privateAddresses, plain });
+  const hosts = readList(`${what}.allow.hosts`, allow.hosts).map((each) =>
+    boundedText(`${what}.allow.hosts`, each, HOST_MAX),
+  );
+  const allowed = { hosts, privateAddresses, plain };
+  const { circuit: circuitGiven = {} } = options;
+  const circuit = readOptions(`${what}.circuit`, circuitGiven, ['failuresMax', 'openMs']);
+  const { failuresMax = 5, openMs = 30_000 } = circuit;
+  return {
+    endpoints: readList(`${what}.endpoints`, options.endpoints).map((each) =>
+      endpointOf(`${what}.endpoints`, each as PushEndpoint, allowed),
+    ),
+    signer: new Signer(`${what}.signing`, options.signing),
+    allowed,
+    circuit: {
+      failuresMax: wholeNumber(`${what}.circuit.failuresMax`, failuresMax, { min: 1, max: 1_000 }),
+      openMs: wholeNumber(`${what}.circuit.openMs`, openMs, { min: 1, max: 86_400_000 }),
+    },
+  };
+}
+
+function endpointOf(what: string, given: PushEndpoint, allowed: Allowed): Endpoint {
+  const {
+    url,
+    project = 'default',
+    capacity = 10,
+    timeoutMs = 60_000,
+    ...rest
+  } = readOptions(what, given, NAMES);
+  const pipelines = readList(`${what}: pipelines`, rest.pipelines);
+  if (pipelines.length === 0) throw new InvalidInput(`${what}: pipelines must have at least one.`);
+  return {
+    url: requireAllowed(`${what}: url`, url, allowed),
+    pipelines: pipelines.map((each) =>
+      parsePipelineName(boundedText(`${what}: pipelines`, each, HOST_MAX)),
+    ),
+    project: parseProject(project),
+    capacity: wholeNumber(`${what}: capacity`, capacity, { min: 1, max: 1_000 }),
+    timeoutMs: wholeNumber(`${what}: timeoutMs`, timeoutMs, {
+      ...{ min: 100, max: 3_600_000 },
+    }),
+  };
+}

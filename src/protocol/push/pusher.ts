@@ -1,0 +1,284 @@
+// REST push: the coordinator claims on behalf of an endpoint, calls it, and writes what it answers. Every call has
+// a session of its own: when nobody can say what became of one, that session is ended, the claim is lost as
+// that of a dead worker is, and the next one has a higher fence (M-8, M-15).
+
+import type { Role } from '../../access/role.ts';
+import type { Payload } from '../../execution/names.ts';
+import { openSession, type Session } from '../../lease/live-session.ts';
+import type { Claimed } from '../../store/contract/execution-store.ts';
+import { WORK_VERSION } from '../messages/envelope.ts';
+import type { Driven, PushCommand, PushResult } from '../messages/push.ts';
+import { noteIssued } from '../rest/issued-fences.ts';
+import type { Caller, Coordinator } from '../rest/route.ts';
+import { metadataOf } from '../rest/work-session.ts';
+import { perform, toWrite } from '../rest/work-writes.ts';
+import { Circuit } from './circuit.ts';
+import { merged } from './merged.ts';
+import { type Posted, post } from './post.ts';
+import type { Endpoint, PushSettings } from './push-options.ts';
+import { resultFrom } from './result.ts';
+
+export interface PusherParts {
+  readonly coordinator: Coordinator;
+  readonly settings: PushSettings;
+  readonly endpoint: Endpoint;
+  readonly bytesMax: number;
+  readonly stopping: AbortSignal;
+  readonly onFault: (code: string, error: unknown) => void;
+}
+
+const POLL_MS = 1_000;
+const DENIED_MS = 1_000;
+const PAGE = 1_000;
+const AT_ONCE = 16;
+
+export class Pusher {
+  readonly #parts: PusherParts;
+  readonly #caller: Caller;
+  readonly #circuit: Circuit;
+  readonly #idle: Session[] = [];
+  readonly #underWay: Set<Promise<void>> = new Set();
+  readonly #unlisten: () => void;
+  readonly #running: Promise<void>;
+  #wake: () => void = () => undefined;
+  #isRung = false;
+
+  constructor(parts: PusherParts) {
+    this.#parts = parts;
+    const { endpoint, settings, coordinator, stopping } = parts;
+    this.#circuit = new Circuit(settings.circuit);
+    this.#caller = {
+      name: `endpoint ${endpoint.url.host}`,
+      project: endpoint.project,
+      isOfAll: false,
+      roles: new Set<Role>(['work']),
+    };
+    this.#unlisten = coordinator.store.executions.onRing(() => this.#ring());
+    stopping.addEventListener('abort', () => this.#ring(), { once: true });
+    this.#running = this.#run();
+  }
+
+  /** Calls that are under way are given up: what they were of is claimed by others at once. */
+  async close(): Promise<void> {
+    this.#unlisten();
+    await this.#running;
+    await Promise.all(this.#underWay);
+    await Promise.all(this.#idle.map((each) => each.close()));
+  }
+
+  #ring(): void {
+    this.#isRung = true;
+    this.#wake();
+  }
+
+  async #run(): Promise<void> {
+    const { stopping, onFault } = this.#parts;
+    while (!stopping.aborted) {
+      this.#isRung = false;
+      try {
+        while (await this.#pushSome());
+      } catch (fault) {
+        onFault('push-not-claimed', fault);
+      }
+      if (!stopping.aborted && !this.#isRung) await this.#rest();
+    }
+  }
+
+  #rest(): Promise<void> {
+    const { timers, clock } = this.#parts.coordinator;
+    const opensMs = this.#circuit.opensInMs(clock.monotonicMs());
+    return new Promise((resolve) => {
+      const cancel = timers.after(opensMs === 0 ? POLL_MS : Math.min(opensMs, POLL_MS), resolve);
+      this.#wake = () => {
+        cancel();
+        resolve();
+      };
+    });
+  }
+
+  /** Where there is one there may be many: the rest are claimed beside each other. */
+  async #pushSome(): Promise<boolean> {
+    if (!(await this.#pushOne())) return false;
+    const more = Math.min(AT_ONCE, this.#parts.endpoint.capacity - this.#underWay.size);
+    const claims = Array.from({ length: Math.max(0, more) }, () => this.#pushOne());
+    return (await Promise.all(claims)).every((isPushed) => isPushed) && more > 0;
+  }
+
+  /** False when there is no room, or nothing to push. */
+  async #pushOne(): Promise<boolean> {
+    const { coordinator, endpoint, stopping } = this.#parts;
+    const free = endpoint.capacity - this.#underWay.size;
+    // Denied is not failed: what may not go is not even claimed.
+    const room = this.#circuit.room(coordinator.clock.monotonicMs(), free);
+    if (room <= 0 || stopping.aborted) return false;
+    const session = await this.#session();
+    const claimed = await this.#claim(session);
+    if (claimed === undefined) {
+      this.#idle.push(session);
+      return false;
+    }
+    this.#circuit.enter();
+    const pushed = this.#push(session, claimed).finally(() => {
+      this.#underWay.delete(pushed);
+      this.#ring();
+    });
+    this.#underWay.add(pushed);
+    return true;
+  }
+
+  async #session(): Promise<Session> {
+    const { coordinator, endpoint } = this.#parts;
+    for (let each = this.#idle.pop(); each !== undefined; each = this.#idle.pop()) {
+      if (!each.signal.aborted) return each;
+    }
+    const { store, clock, timers } = coordinator;
+    const metadata = metadataOf(this.#caller, endpoint.pipelines);
+    return openSession({ store, owner: this.#caller.name, metadata, clock, timers });
+  }
+
+  async #claim(session: Session): Promise<Claimed | undefined> {
+    const { coordinator, endpoint } = this.#parts;
+    for (const lane of ['interactive', 'batch'] as const) {
+      const answer = await coordinator.store.executions.claim({
+        session: session.id,
+        pipelines: endpoint.pipelines,
+        shares: [{ lane, limit: 1 }],
+        project: endpoint.project,
+      });
+      const [claimed] = answer.kind === 'claimed' ? answer.claims : [];
+      if (claimed === undefined) continue;
+      noteIssued(coordinator.store, claimed.fence);
+      return claimed;
+    }
+    return undefined;
+  }
+
+  async #push(session: Session, claimed: Claimed): Promise<void> {
+    try {
+      const posted = await this.#post(await this.#driven(session, claimed));
+      const isDone = await this.#settle(session, claimed, posted);
+      if (isDone) this.#idle.push(session);
+      else await session.close('failed');
+    } catch (fault) {
+      this.#parts.onFault('push-not-settled', fault);
+      await session.close('failed');
+    }
+  }
+
+  async #driven(session: Session, claimed: Claimed): Promise<Driven> {
+    const { coordinator, endpoint } = this.#parts;
+    const { id } = claimed.execution;
+    const { executions } = coordinator.store;
+    const pages = async <Item>(
+      read: (after: number) => Promise<readonly Item[]>,
+      at: (item: Item) => number,
+    ): Promise<readonly Item[]> => {
+      const all: Item[] = [];
+      for (;;) {
+        const last = all.at(-1);
+        const page = await read(last === undefined ? 0 : at(last));
+        all.push(...page);
+        if (page.length < PAGE) return all;
+      }
+    };
+    return {
+      claimed,
+      session: session.id,
+      history: await pages(
+        (after) => executions.history({ id, after, limit: PAGE }),
+        ({ seq }) => seq,
+      ),
+      inbox: await pages(
+        (after) => executions.inbox({ id, after, limit: PAGE }),
+        ({ n }) => n,
+      ),
+      deadlineInMs: endpoint.timeoutMs,
+    };
+  }
+
+  async #post(drive: Driven): Promise<Posted> {
+    const { coordinator, endpoint, settings, bytesMax, stopping } = this.#parts;
+    const { url, timeoutMs } = endpoint;
+    const at = coordinator.clock.wallMs();
+    const claims = {
+      to: 'worker',
+      at,
+      until: at + timeoutMs,
+      v: WORK_VERSION,
+      kind: 'drive',
+    } as const;
+    const command: PushCommand = { ...claims, drive };
+    const { signer, allowed } = settings;
+    const text = signer.sign(command);
+    const { timers } = coordinator;
+    return post({ url, text, timeoutMs, bytesMax, allowed, timers, signal: stopping });
+  }
+
+  /** True when the claim has ended, and its session can go on. */
+  async #settle(session: Session, claimed: Claimed, posted: Posted): Promise<boolean> {
+    const { coordinator, settings, onFault } = this.#parts;
+    const now = coordinator.clock.monotonicMs();
+    if (posted.kind === 'denied') {
+      this.#circuit.failed(now);
+      return this.#giveBack(session, claimed, posted.why);
+    }
+    const nowMs = coordinator.clock.wallMs();
+    const result =
+      posted.kind === 'answered'
+        ? resultFrom(settings.signer, posted.text, { claimed, nowMs })
+        : posted;
+    if (result.kind === 'unknown') {
+      this.#circuit.failed(now);
+      onFault('push-unknown', new Error(`${this.#caller.name}: ${result.why}`));
+      return false;
+    }
+    this.#circuit.succeeded();
+    const { denied } = result.result;
+    if (denied !== undefined) return this.#giveBack(session, claimed, denied);
+    return this.#write(session, claimed, result.result);
+  }
+
+  /** In their order. What is refused ends the claim: somebody else has it, or there is news, with which it is claimed anew. */
+  async #write(session: Session, claimed: Claimed, result: PushResult): Promise<boolean> {
+    const { writes = [], blobs = [] } = result;
+    const { store } = this.#parts.coordinator;
+    for (const { digest, bytes } of blobs) {
+      await store.executions.putBlob({ digest, bytes: Buffer.from(bytes, 'base64') });
+    }
+    for (const message of merged(writes)) {
+      const write = toWrite({ ...message, session: session.id }, this.#caller);
+      const { answers } = await perform(store, this.#caller, [write]);
+      const { kind, why } = (answers[0] ?? { kind: 'fault' }) as { kind: string; why?: string };
+      if (why === 'unseen-news') {
+        const { seq, verb } = message;
+        const compensable = 'compensable' in message && message.compensable === true;
+        const execution = { ...claimed.execution, seq: seq - 1, compensable };
+        return this.#giveBack(
+          session,
+          { ...claimed, execution },
+          `there was news before its ${verb}`,
+        );
+      }
+      if (kind === 'refused' || kind === 'fault') return false;
+    }
+    return this.#isOver(claimed);
+  }
+
+  /** What still runs under this claim would be nobody's for as long as its session lives. */
+  async #isOver({ execution, fence }: Claimed): Promise<boolean> {
+    const now = await this.#parts.coordinator.store.executions.read(execution.id);
+    return now?.status !== 'running' || now.fence !== fence;
+  }
+
+  /** Nothing was tried: it is nobody's failure, and counts as none. */
+  async #giveBack(session: Session, { execution, fence }: Claimed, why: string): Promise<boolean> {
+    const { id, seq, compensable } = execution;
+    const body = JSON.stringify({ why: 'denied', by: this.#caller.name, reason: why }) as Payload;
+    const answer = await this.#parts.coordinator.store.executions.giveBack({
+      ...{ id, fence, session: session.id, seq: seq + 1, delayMs: DENIED_MS },
+      events: [{ kind: 'given-back', body }],
+      ...(compensable ? { compensable } : {}),
+    });
+    return answer.kind === 'given-back';
+  }
+}

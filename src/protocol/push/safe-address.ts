@@ -1,0 +1,101 @@
+// Which addresses a coordinator may call. A host is allowed by name; what its name stands for is looked up once,
+// checked, and that is what is connected to: a name that means something else a moment later reaches nothing.
+
+import { lookup as resolve } from 'node:dns';
+import { BlockList, isIP, type LookupFunction } from 'node:net';
+import { InvalidInput } from '../../support/fault.ts';
+import { shown } from '../../support/options.ts';
+
+export interface Allowed {
+  /** Names of hosts, exact, or all below one where it begins with `*.`. */
+  readonly hosts: readonly string[];
+  /** Also loopback, private and link-local addresses. */
+  readonly privateAddresses: boolean;
+  /** Also http. */
+  readonly plain: boolean;
+}
+
+const PRIVATE = new BlockList();
+for (const [address, bits] of [
+  ...([
+    ['0.0.0.0', 8],
+    ['10.0.0.0', 8],
+    ['100.64.0.0', 10],
+    ['127.0.0.0', 8],
+  ] as const),
+  ...([
+    ['169.254.0.0', 16],
+    ['172.16.0.0', 12],
+    ['192.0.0.0', 24],
+    ['192.168.0.0', 16],
+  ] as const),
+  ...([
+    ['198.18.0.0', 15],
+    ['224.0.0.0', 4],
+    ['240.0.0.0', 4],
+  ] as const),
+] as const) {
+  PRIVATE.addSubnet(address, bits, 'ipv4');
+}
+for (const [address, bits] of [
+  ...([
+    ['::', 127],
+    ['fc00::', 7],
+    ['fe80::', 10],
+    ['ff00::', 8],
+    ['64:ff9b::', 96],
+  ] as const),
+] as const) {
+  PRIVATE.addSubnet(address, bits, 'ipv6');
+}
+
+export function isPrivate(address: string): boolean {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
+  if (mapped !== undefined) return isPrivate(mapped);
+  // Any other way to write an IPv4 address as one of IPv6 is nobody's who means well.
+  if (/^::ffff:/i.test(address)) return true;
+  return PRIVATE.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+}
+
+/** Throws unless it may be called, as far as its text tells. */
+export function requireAllowed(what: string, text: unknown, allowed: Allowed): URL {
+  const url = typeof text === 'string' && URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined) throw new InvalidInput(`${what} must be a URL; got ${shown(text)}.`);
+  const isScheme = url.protocol === 'https:' || (allowed.plain && url.protocol === 'http:');
+  if (!isScheme) {
+    throw new InvalidInput(
+      `${what} must be https (http only with allow.plain); got ${url.protocol}`,
+    );
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new InvalidInput(
+      `${what} may have no user and no password: what is sent there is signed.`,
+    );
+  }
+  const host = url.hostname.replace(/^\[|\]$/g, '').toLowerCase();
+  const isNamed = allowed.hosts.some((each) =>
+    each.startsWith('*.') ? host.endsWith(each.slice(1)) : host === each.toLowerCase(),
+  );
+  if (!isNamed) throw new InvalidInput(`${what}: ${shown(host)} is not among allow.hosts.`);
+  if (isIP(host) !== 0 && !allowed.privateAddresses && isPrivate(host)) {
+    throw new InvalidInput(`${what}: ${host} is a private address (allow.privateAddresses).`);
+  }
+  return url;
+}
+
+/** Answers with the address only where all that the name stands for may be called. */
+export function checkedLookup({ privateAddresses }: Allowed): LookupFunction {
+  return (hostname, options, callback) => {
+    resolve(hostname, { ...options, all: true }, (error, found) => {
+      if (error !== null) return callback(error, '', 0);
+      const wrong = privateAddresses ? undefined : found.find(({ address }) => isPrivate(address));
+      const [first] = found;
+      if (wrong !== undefined || first === undefined) {
+        const message = `${hostname} stands for ${wrong?.address ?? 'nothing'}, which may not be called.`;
+        return callback(Object.assign(new Error(message), { code: 'EADDRDENIED' }), '', 0);
+      }
+      if (options.all === true) return callback(null, found);
+      return callback(null, first.address, first.family);
+    });
+  };
+}

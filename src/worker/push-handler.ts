@@ -1,0 +1,139 @@
+// `pushHandler`: a worker that is called. It takes a Request and answers with a Response, so it mounts wherever those
+// are known: Hono, Next, Deno, serverless functions; and by a few lines in Express and Fastify.
+
+import { Holdfast } from '../engine/holdfast.ts';
+import { type HoldfastOptions, limitsOf } from '../engine/holdfast-options.ts';
+import { type Pipelines, pipelinesByName } from '../engine/known-pipelines.ts';
+import { WORK_VERSION } from '../protocol/messages/envelope.ts';
+import type { Driven, PushCommand, PushResult } from '../protocol/messages/push.ts';
+import { Signer, type SigningOptions } from '../protocol/messages/signing.ts';
+import type { CoordinatorStore, ExecutionStore } from '../store/contract/execution-store.ts';
+import { systemClock } from '../support/clock.ts';
+import { InvalidInput } from '../support/fault.ts';
+import { boundedText, readOptions, requireMethods, requireUrl } from '../support/options.ts';
+import { systemTimers } from '../support/timer.ts';
+import { httpCarrier } from './http-carrier.ts';
+import { greet } from './open-worker.ts';
+import { pushedStore } from './pushed-store.ts';
+import { remoteStore } from './remote-store.ts';
+
+export interface PushHandlerOptions
+  extends Pick<HoldfastOptions, 'codec' | 'observer' | 'payloads'> {
+  readonly pipelines: Pipelines;
+  /** The keys of the coordinator's `push.signing`. */
+  readonly signing: SigningOptions;
+  /** The way back: each step is recorded before the next. Without it all of them are in the answer, and run again when it is lost. */
+  readonly coordinator?: { readonly url: string; readonly key?: string };
+}
+
+export type PushHandler = (request: Request) => Promise<Response>;
+
+const NAMES: readonly (keyof PushHandlerOptions)[] = [
+  ...(['pipelines', 'signing', 'coordinator', 'codec', 'observer', 'payloads'] as const),
+];
+const KEY_MAX = 256;
+/** A result is of use for as long as somebody waits for it. */
+const RESULT_MS = 60_000;
+/** Before the coordinator stops waiting, what runs is given back. */
+const EARLY_MS = 500;
+
+export function pushHandler(given: PushHandlerOptions): PushHandler {
+  const options = readOptions('pushHandler', given, NAMES);
+  const pipelines = pipelinesByName('pushHandler', options.pipelines);
+  if (pipelines.size === 0) {
+    throw new InvalidInput('pushHandler: pipelines must have at least one pipeline.');
+  }
+  const signer = new Signer('pushHandler: signing', options.signing);
+  const { codec, observer, coordinator } = options;
+  if (codec !== undefined) requireMethods('pushHandler: codec', codec, ['encode', 'decode']);
+  if (observer !== undefined) requireMethods('pushHandler: observer', observer, ['report']);
+  limitsOf(options.payloads);
+  const recorder = coordinator === undefined ? undefined : recorderOf(coordinator);
+  return async (request) => {
+    const command = commandIn(signer, await request.text());
+    if (command === undefined)
+      return new Response('Not signed by a key that is known.', { status: 401 });
+    const { claims, kid } = command;
+    const answer = (result: Partial<PushResult>): Response => {
+      const at = systemClock.wallMs();
+      const signed = {
+        to: 'coordinator',
+        at,
+        until: at + RESULT_MS,
+        v: WORK_VERSION,
+        ...result,
+      } as const;
+      return new Response(signer.sign(signed, kid), { headers: { 'content-type': 'text/plain' } });
+    };
+    const { drive } = claims;
+    if (drive === undefined) return answer({ pipelines: [...pipelines.keys()] });
+    const { execution, fence } = drive.claimed;
+    const about = { id: execution.id, fence };
+    if (!pipelines.has(execution.pipeline)) {
+      return answer({ ...about, denied: `There is no pipeline "${execution.pipeline}" here.` });
+    }
+    const done = await driven(drive, options, (await recorder?.())?.executions);
+    return answer({ ...about, ...done });
+  };
+}
+
+/** Reached when it is first needed, and by one greeting. */
+function recorderOf(
+  given: NonNullable<PushHandlerOptions['coordinator']>,
+): () => Promise<CoordinatorStore> {
+  const { url, key } = readOptions('pushHandler: coordinator', given, ['url', 'key']);
+  requireUrl('pushHandler: coordinator', url);
+  if (key !== undefined) boundedText('pushHandler: coordinator.key', key, KEY_MAX);
+  const timers = systemTimers;
+  const carrier = httpCarrier({ url, timers, ...(key === undefined ? {} : { key }) });
+  let opened: Promise<CoordinatorStore> | undefined;
+  return () => {
+    opened ??= greet(carrier).then(
+      (hello) => remoteStore({ carrier, hello, timers, pipelines: [] }),
+      (fault: unknown) => {
+        opened = undefined;
+        throw fault;
+      },
+    );
+    return opened;
+  };
+}
+
+async function driven(
+  drive: Driven,
+  { pipelines, codec, observer, payloads }: PushHandlerOptions,
+  recorder: ExecutionStore | undefined,
+): Promise<Pick<PushResult, 'writes' | 'blobs'>> {
+  const { store, left, result } = pushedStore(drive, recorder);
+  const holdfast = new Holdfast({
+    store,
+    ...(codec && { codec }),
+    ...(observer && { observer }),
+    ...(payloads && { payloads }),
+  });
+  const worker = await holdfast.worker({ pipelines, concurrency: 1, stopGraceMs: 0 });
+  const over = new AbortController();
+  const patience = Math.max(0, drive.deadlineInMs - EARLY_MS);
+  await Promise.race([left, systemTimers.pause(patience, over.signal)]);
+  over.abort();
+  // What has not left by then is given back: its steps that were recorded are not run again.
+  await worker.stop();
+  await holdfast.close();
+  return result;
+}
+
+/** Undefined when nobody who has a key has sent it, or too long ago. */
+function commandIn(
+  signer: Signer,
+  text: string,
+): { readonly claims: PushCommand; readonly kid: string } | undefined {
+  try {
+    const verified = signer.verify<PushCommand>(text, {
+      to: 'worker',
+      nowMs: systemClock.wallMs(),
+    });
+    return verified.kind === 'verified' ? verified : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,168 @@
+// One claim that was pushed, as a store: the engine claims it, reads what came with it, and writes. With a carrier
+// each write is recorded before the next step; without one all of them are in the answer.
+
+import type { PipelineName } from '../execution/names.ts';
+import { DEFAULT_POLICY } from '../lease/policy.ts';
+import type { SessionStore } from '../lease/port.ts';
+import type { Driven, PushResult } from '../protocol/messages/push.ts';
+import type {
+  CoordinatorStore,
+  ExecutionStore,
+  Finish,
+  GiveBack,
+  OwnerWrite,
+  Park,
+} from '../store/contract/execution-store.ts';
+import { systemClock, toInstant } from '../support/clock.ts';
+import { Fault } from '../support/fault.ts';
+import { onlyWith, withText } from './remote-store.ts';
+
+export interface Pushed {
+  readonly store: CoordinatorStore;
+  /** Resolves when the engine has let go of it. */
+  readonly left: Promise<void>;
+  /** What is to be written, in order. */
+  readonly result: Required<Pick<PushResult, 'writes' | 'blobs'>>;
+}
+
+/** `recorder` has the verbs of owners, where each write is recorded at once. */
+export function pushedStore(drive: Driven, recorder?: ExecutionStore): Pushed {
+  const result: Required<Pick<PushResult, 'writes' | 'blobs'>> = { writes: [], blobs: [] };
+  const { promise: left, resolve } = Promise.withResolvers<void>();
+  const leaving = async <Answer>(write: Promise<Answer>): Promise<Answer> => {
+    const answer = await write;
+    resolve();
+    return answer;
+  };
+  const verbs = recorder === undefined ? kept(drive, result) : recorded(drive, recorder);
+  let isClaimed = false;
+  const executions: Partial<ExecutionStore> = {
+    isTended: true,
+    async claim({ pipelines }) {
+      const { claimed } = drive;
+      const isMeant = !isClaimed && pipelines.includes(claimed.execution.pipeline as PipelineName);
+      isClaimed = true;
+      return { kind: 'claimed', claims: isMeant ? [claimed] : [], more: false, overdue: false };
+    },
+    room: () => 1,
+    onRing: () => () => undefined,
+    transact: () => {
+      throw elsewhere('ctx.transaction');
+    },
+    expireAwaits: async () => ({ settled: 0, started: 0, more: false }),
+    ...verbs,
+    finish: (request) => leaving(verbs.finish(request)),
+    park: (request) => leaving(verbs.park(request)),
+    giveBack: (request) => leaving(verbs.giveBack(request)),
+  };
+  const store: CoordinatorStore = {
+    kind: 'remote',
+    policy: DEFAULT_POLICY,
+    durability: 'what the coordinator’s store survives',
+    hintsReach: 'this-process',
+    sessions: sessionsHere(),
+    executions: onlyWith('executions', executions),
+    leases: onlyWith('leases', {}),
+    access: onlyWith('access', {}),
+    raiseEpoch: () => Promise.reject(elsewhere('raiseEpoch')),
+    onHint: () => () => undefined,
+    close: async () => undefined,
+  };
+  return { store, left, result };
+}
+
+type Verbs = Pick<
+  ExecutionStore,
+  'record' | 'finish' | 'park' | 'giveBack' | 'history' | 'inbox' | 'read' | 'putBlob' | 'getBlob'
+>;
+
+/** Everything that is written goes into the answer. */
+function kept(
+  drive: Driven,
+  { writes, blobs }: Required<Pick<PushResult, 'writes' | 'blobs'>>,
+): Verbs {
+  const { claimed, history, inbox } = drive;
+  const news = inbox.at(-1)?.n ?? 0;
+  const keep = (verb: string, request: OwnerWrite): void => {
+    writes.push(
+      JSON.parse(
+        JSON.stringify({ verb, ...withText({ ...request, session: drive.session as never }) }),
+      ),
+    );
+  };
+  const now = (): ReturnType<typeof toInstant> => toInstant(systemClock.wallMs());
+  return {
+    async record(request) {
+      keep('record', request);
+      return { kind: 'recorded', news, at: now() };
+    },
+    async finish(request: Finish) {
+      keep('finish', request);
+      return { kind: 'finished', at: now() };
+    },
+    async park(request: Park) {
+      keep('park', request);
+      return { kind: 'parked' };
+    },
+    async giveBack(request: GiveBack) {
+      keep('giveBack', request);
+      return { kind: 'given-back' };
+    },
+    history: async ({ after, limit }) => history.filter(({ seq }) => seq > after).slice(0, limit),
+    inbox: async ({ after, limit }) => inbox.filter(({ n }) => n > after).slice(0, limit),
+    read: async () => claimed.execution,
+    async putBlob({ digest, bytes }) {
+      blobs.push({ digest, bytes: Buffer.from(bytes).toString('base64') });
+    },
+    getBlob() {
+      throw elsewhere('A value that is too large for its row');
+    },
+  };
+}
+
+/** As by a worker whose claim it is. */
+function recorded(drive: Driven, recorder: ExecutionStore): Verbs {
+  const as = <Request extends OwnerWrite>(request: Request): Request => ({
+    ...request,
+    session: drive.session as OwnerWrite['session'],
+  });
+  return {
+    record: (request) => recorder.record(as(request)),
+    finish: (request) => recorder.finish(as(request)),
+    park: (request) => recorder.park(as(request)),
+    giveBack: (request) => recorder.giveBack(as(request)),
+    history: (query) => recorder.history(query),
+    inbox: (query) => recorder.inbox(query),
+    read: (id) => recorder.read(id),
+    putBlob: (blob) => recorder.putBlob(blob),
+    getBlob: (digest) => recorder.getBlob(digest),
+  };
+}
+
+/** Its real session is the coordinator's, which keeps it alive for as long as it waits. */
+function sessionsHere(): SessionStore {
+  const life = {
+    ttlMs: HOUR_MS,
+    graceMs: 1,
+    authorityMs: HOUR_MS,
+    remainingMs: HOUR_MS,
+    notices: 0,
+  };
+  return onlyWith<SessionStore>('sessions', {
+    open: async () => ({ kind: 'opened', replayed: false, ...life }),
+    heartbeat: async () => ({ kind: 'alive', rejoined: false, ...life }),
+    end: async () => ({ kind: 'ended', replayed: false }),
+    leases: async () => [],
+    sweep: async () => ({ expired: [], ended: [], deleted: 0, paused: 0, more: false }),
+    recover: async () => ({ extended: 0 }),
+  });
+}
+
+const HOUR_MS = 3_600_000;
+
+function elsewhere(what: string): Fault {
+  return new Fault(
+    'not-remote',
+    `${what} is not there for a handler that is called without a way back. Give pushHandler a coordinator: { url, key }.`,
+  );
+}

@@ -1,0 +1,71 @@
+// Every argument of what workers reach their coordinator by, or are called with.
+
+import { pipeline } from '../../../src/engine/pipeline.ts';
+import { grpcCarrier } from '../../../src/worker/grpc-carrier.ts';
+import { pushHandler } from '../../../src/worker/push-handler.ts';
+import { sqsCarrier } from '../../../src/worker/sqs-carrier.ts';
+import type { Options } from './argument.ts';
+import { NONE, NUMBER, optional, TEXT } from './wrong-values.ts';
+
+const idle = pipeline({ name: 'idle', run: () => 1 });
+const SECRET = 'a secret of at least 32 bytes, text';
+/** Has no messages, and takes its time to say so. */
+const NO_QUEUE = { send: () => new Promise((resolve) => setTimeout(resolve, 10, {})) };
+const QUEUE = { client: NO_QUEUE, requestQueueUrl: 'x' };
+export const SQS = {
+  ...QUEUE,
+  poisonQueueUrl: 'x',
+  replyQueues: [],
+  keys: { a: { secret: SECRET } },
+};
+
+export const PUSH = {
+  endpoints: [],
+  signing: { keys: { a: SECRET }, current: 'a' },
+  allow: { hosts: ['x.example'] },
+};
+
+export const CARRIERS: readonly Options<void>[] = [
+  {
+    of: 'grpcCarrier',
+    with: { address: '127.0.0.1:1' },
+    fits: NONE,
+    names: {
+      address: NONE,
+      key: optional(TEXT),
+      project: optional(TEXT),
+      mode: optional(NONE),
+      ca: optional(TEXT),
+      bytesMax: optional(NONE),
+    },
+    call: (_, options) => grpcCarrier(options as never),
+  },
+  {
+    of: 'sqsCarrier',
+    with: { ...QUEUE, replyQueueUrl: 'x', signing: { keys: { a: SECRET }, current: 'a' } },
+    fits: NONE,
+    names: {
+      client: NONE,
+      requestQueueUrl: TEXT,
+      replyQueueUrl: TEXT,
+      signing: NONE,
+      writesGoodMs: optional(NONE),
+      askMs: optional(NUMBER),
+    },
+    call: (_, options) => sqsCarrier(options as never).then((carrier) => carrier.close()),
+  },
+  {
+    of: 'pushHandler',
+    with: { pipelines: [idle], signing: PUSH.signing },
+    fits: NONE,
+    names: {
+      pipelines: NONE,
+      signing: NONE,
+      coordinator: optional(NONE),
+      codec: optional(NONE),
+      observer: optional(NONE),
+      payloads: optional(['an object']),
+    },
+    call: async (_, options) => pushHandler(options as never),
+  },
+];

@@ -1,0 +1,98 @@
+// A coordinator that calls one endpoint on loopback, in which a handler is mounted one way or another.
+
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import express from 'express';
+import fastify from 'fastify';
+import { Holdfast } from '../../src/index.ts';
+import { openServer, type PushOptions } from '../../src/server/serve.ts';
+import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
+import { openMemoryStore } from '../../src/store/memory/open.ts';
+import type { PushHandler } from '../../src/worker/push-handler.ts';
+
+export const SIGNING = { keys: { k: 'k'.repeat(32) }, current: 'k' };
+
+export type Mount = (handler: PushHandler) => Promise<Server>;
+
+async function textOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+async function called(handler: PushHandler, body: string): Promise<Response> {
+  return handler(new Request('http://endpoint/', { method: 'POST', body }));
+}
+
+const plain: Mount = async (handler) =>
+  createServer((async (request, response) => {
+    const answer = await called(handler, await textOf(request));
+    response.writeHead(answer.status, Object.fromEntries(answer.headers));
+    response.end(await answer.text());
+  }) as RequestListener);
+
+export const MOUNTS: Readonly<Record<string, Mount>> = {
+  'node:http': plain,
+  async Express(handler) {
+    const app = express();
+    app.use(express.text({ limit: '32mb' }));
+    app.post('/', async (request, response) => {
+      const answer = await called(handler, request.body as string);
+      response.status(answer.status).send(await answer.text());
+    });
+    return createServer(app);
+  },
+  async Fastify(handler) {
+    const app = fastify();
+    app.post('/', async (request, reply) => {
+      const answer = await called(handler, request.body as string);
+      return reply.code(answer.status).send(await answer.text());
+    });
+    await app.ready();
+    return app.server;
+  },
+};
+
+export interface EndpointStand {
+  readonly store: CoordinatorStore;
+  readonly holdfast: Holdfast;
+  /** Of the coordinator. */
+  readonly url: string;
+}
+
+export async function onEndpoint(
+  given: {
+    readonly handler: PushHandler;
+    readonly mount?: Mount;
+    readonly pipelines: readonly string[];
+    readonly circuit?: PushOptions['circuit'];
+  },
+  play: (stand: EndpointStand) => Promise<void>,
+): Promise<void> {
+  const { handler, mount = plain, pipelines, circuit } = given;
+  const endpoint = await mount(handler);
+  endpoint.listen(0, '127.0.0.1');
+  await once(endpoint, 'listening');
+  const { port } = endpoint.address() as AddressInfo;
+  const store = openMemoryStore();
+  const server = await openServer({
+    ...{ store, port: 0, tends: false },
+    push: {
+      endpoints: [{ url: `http://127.0.0.1:${port}/`, pipelines }],
+      signing: SIGNING,
+      allow: { hosts: ['127.0.0.1'], privateAddresses: true, plain: true },
+      ...(circuit === undefined ? {} : { circuit }),
+    },
+  });
+  const holdfast = new Holdfast({ store });
+  try {
+    await play({ store, holdfast, url: server.url });
+  } finally {
+    await holdfast.close();
+    await server.close();
+    await store.close();
+    endpoint.closeAllConnections();
+    endpoint.close();
+  }
+}

@@ -1,0 +1,225 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Holdfast, pipeline } from '../../src/index.ts';
+import type { PushCommand } from '../../src/protocol/messages/push.ts';
+import { Signer } from '../../src/protocol/messages/signing.ts';
+import { kindsOf } from '../../src/testing/execution-contract/worker.ts';
+import { pushHandler } from '../../src/worker/push-handler.ts';
+import { until } from '../server/coordinator.ts';
+import { makeKey } from './backend.ts';
+import { MOUNTS, onEndpoint, SIGNING } from './push-stand.ts';
+
+const three = pipeline({
+  name: 'three',
+  async run(ctx, n: number) {
+    const one = await ctx.step('one', () => n + 1);
+    const two = await ctx.step('two', () => one * 2);
+    return ctx.step('three', () => two + 1);
+  },
+});
+
+const THREE = ['submitted', 'claimed', ...Array(3).fill('step-completed'), 'completed'];
+const handler = pushHandler({ pipelines: [three], signing: SIGNING });
+
+for (const [name, mount] of Object.entries(MOUNTS)) {
+  test(`M-12, M-15: a handler in ${name} is called with what there is to do, and its steps are recorded`, async () => {
+    await onEndpoint({ handler, mount, pipelines: ['three'] }, async ({ store, holdfast }) => {
+      const handles = await Promise.all([1, 2, 3].map((n) => holdfast.submit(three, n)));
+      assert.deepEqual(await Promise.all(handles.map((each) => each.result())), [5, 7, 9]);
+      for (const { id } of handles) assert.deepEqual(await kindsOf(store, id), THREE);
+    });
+  });
+}
+
+test('M-15: with a way back each step is recorded before the next one runs', async () => {
+  let url = '';
+  let key = '';
+  const seen: number[] = [];
+  let holdfast: Holdfast | undefined;
+  const careful = pipeline({
+    name: 'careful',
+    async run(ctx) {
+      await ctx.step('first', () => 1);
+      return ctx.step('second', async () => {
+        const events = (await holdfast?.history(ctx.id)) ?? [];
+        seen.push(events.filter(({ kind }) => kind === 'step-completed').length);
+        return 'done';
+      });
+    },
+  });
+  const lazily = (request: Request): Promise<Response> =>
+    pushHandler({ pipelines: [careful], signing: SIGNING, coordinator: { url, key } })(request);
+  await onEndpoint({ handler: lazily, pipelines: ['careful'] }, async (stand) => {
+    holdfast = stand.holdfast;
+    url = stand.url;
+    key = await makeKey(stand.store, 'default');
+    assert.equal(await (await holdfast.submit(careful, undefined)).result(), 'done');
+    assert.deepEqual(seen, [1]);
+  });
+});
+
+test('M-9, M-15: an execution that waits is called again with what has arrived', async () => {
+  const asks = pipeline({
+    name: 'asks',
+    async run(ctx) {
+      const before = await ctx.step('before', () => 'asked');
+      const heard = await ctx.receive<string>('answer');
+      return `${before}, ${heard}`;
+    },
+  });
+  const asking = pushHandler({ pipelines: [asks], signing: SIGNING });
+  await onEndpoint({ handler: asking, pipelines: ['asks'] }, async ({ holdfast }) => {
+    const handle = await holdfast.submit(asks, undefined);
+    await until(async () =>
+      (await holdfast.read(handle.id))?.status === 'waiting' ? true : undefined,
+    );
+    await holdfast.signal(handle.id, { name: 'answer', value: 'heard' });
+    assert.equal(await handle.result(), 'asked, heard');
+  });
+});
+
+test('M-8, M-13: a result that nobody with a key has signed is not written; the next call has a higher fence', async () => {
+  const fences: number[] = [];
+  const forged = pushHandler({ pipelines: [three], signing: SIGNING });
+  let calls = 0;
+  const turning = async (request: Request): Promise<Response> => {
+    calls += 1;
+    const response = await forged(request);
+    if (calls > 1) return response;
+    return new Response((await response.text()).replace('"completed"', '"cancelled"'));
+  };
+  await onEndpoint({ handler: turning, pipelines: ['three'] }, async ({ holdfast, store }) => {
+    const { id, result } = await holdfast.submit(three, 1).then((handle) => ({
+      id: handle.id,
+      result: handle.result(),
+    }));
+    assert.equal(await result, 5);
+    const events = await store.executions.history({ id, after: 0, limit: 100 });
+    fences.push(...events.filter(({ kind }) => kind === 'claimed').map(({ fence }) => fence ?? 0));
+    assert.equal(fences.length, 2);
+    assert.ok((fences[1] ?? 0) > (fences[0] ?? 0));
+  });
+});
+
+test('M-3, M-15: a result that comes after a takeover is refused by its fence', async () => {
+  const called = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  const slow = async (request: Request): Promise<Response> => {
+    const response = await handler(request);
+    called.resolve();
+    await released.promise;
+    return response;
+  };
+  await onEndpoint({ handler: slow, pipelines: ['three'] }, async ({ holdfast, store }) => {
+    const handle = await holdfast.submit(three, 1);
+    await called.promise;
+    const session = (await store.executions.read(handle.id))?.session;
+    assert.ok(session !== undefined);
+    const by = { kind: 'operator', actor: 'olga', reason: 'too slow' } as const;
+    await store.sessions.end({ id: session, by });
+    const worker = await holdfast.worker({ pipelines: [three], pollMs: 20 });
+    assert.equal(await handle.result(), 5);
+    const before = await kindsOf(store, handle.id);
+    released.resolve();
+    await worker.stop();
+    assert.deepEqual(await kindsOf(store, handle.id), before);
+  });
+});
+
+test('M-16: an endpoint that turns calls away is denied work, is left alone for a while, and no attempt is burned', async () => {
+  let calls = 0;
+  const full = async (request: Request): Promise<Response> => {
+    calls += 1;
+    return calls <= 2 ? new Response('full', { status: 503 }) : handler(request);
+  };
+  const circuit = { failuresMax: 1, openMs: 300 };
+  await onEndpoint(
+    { handler: full, pipelines: ['three'], circuit },
+    async ({ holdfast, store }) => {
+      const handle = await holdfast.submit(three, 1);
+      assert.equal(await handle.result(), 5);
+      assert.equal(calls, 3);
+      const kinds = await kindsOf(store, handle.id);
+      assert.equal(kinds.filter((kind) => kind === 'given-back').length, 2);
+      assert.equal((await store.executions.read(handle.id))?.fruitlessClaims, 0);
+    },
+  );
+});
+
+test('M-16: an endpoint without the pipeline says so, and the execution goes to who has it', async () => {
+  const other = pushHandler({
+    pipelines: [pipeline({ name: 'other', run: () => 1 })],
+    signing: SIGNING,
+  });
+  await onEndpoint({ handler: other, pipelines: ['three'] }, async ({ holdfast }) => {
+    const handle = await holdfast.submit(three, 1);
+    await until(async () => {
+      const events = await holdfast.history(handle.id);
+      return events.some(({ kind }) => kind === 'given-back') ? true : undefined;
+    });
+    await using _worker = await holdfast.worker({ pipelines: [three], pollMs: 20 });
+    assert.equal(await handle.result(), 5);
+  });
+});
+
+test('M-15: a redirect is not followed', async () => {
+  let calls = 0;
+  const moved = async (request: Request): Promise<Response> => {
+    calls += 1;
+    if (calls > 1) return handler(request);
+    return new Response('', { status: 307, headers: { location: 'http://169.254.169.254/' } });
+  };
+  await onEndpoint({ handler: moved, pipelines: ['three'] }, async ({ holdfast }) => {
+    assert.equal(await (await holdfast.submit(three, 1)).result(), 5);
+    assert.equal(calls, 2);
+  });
+});
+
+test('M-13: a handler does nothing for what is not signed, or good no more, and says what it has when asked', async () => {
+  const signer = new Signer('test', SIGNING);
+  const strange = new Signer('test', { keys: { k: 'x'.repeat(32) }, current: 'k' });
+  const at = Date.now();
+  const probe = { to: 'worker', at, until: at + 1_000, v: 1, kind: 'probe' } as const;
+  const call = (body: string): Promise<Response> =>
+    handler(new Request('http://any/', { method: 'POST', body }));
+  const old = { ...probe, until: at - 3_600_000 };
+  const turned = { ...probe, to: 'coordinator' } as const;
+  for (const text of [
+    ...['', 'hello', signer.sign(old), strange.sign(probe), signer.sign(turned)],
+    signer.sign(probe).replace('probe', 'drive'),
+  ]) {
+    assert.equal((await call(text)).status, 401);
+  }
+  const text = await (await call(signer.sign(probe))).text();
+  const verified = signer.verify(text, { to: 'coordinator', nowMs: Date.now() });
+  assert.equal(verified.kind, 'verified');
+  assert.match(text, /"pipelines":\["three"\]/);
+});
+
+test('M-8, M-15: an answer after which the execution still runs is no end of its claim: it is claimed again', async () => {
+  let calls = 0;
+  const signer = new Signer('test', SIGNING);
+  const idle = async (request: Request): Promise<Response> => {
+    calls += 1;
+    if (calls > 1) return handler(request);
+    const verified = signer.verify<PushCommand>(await request.text(), {
+      ...{ to: 'worker', nowMs: Date.now() },
+    });
+    assert(verified.kind === 'verified');
+    const { execution, fence } = verified.claims.drive?.claimed ?? assert.fail('a claim');
+    const at = Date.now();
+    const claims = {
+      to: 'coordinator',
+      at,
+      until: at + 1_000,
+      v: 1,
+      id: execution.id,
+      fence,
+    } as const;
+    return new Response(signer.sign(claims));
+  };
+  await onEndpoint({ handler: idle, pipelines: ['three'] }, async ({ holdfast }) => {
+    assert.equal(await (await holdfast.submit(three, 1)).result(), 5);
+    assert.equal(calls, 2);
+  });
+});
