@@ -56,16 +56,29 @@ export function remoteStore(parts: RemoteParts): CoordinatorStore {
   };
 }
 
+/** A heartbeat that is not answered in this part of the ttl leaves time for another, elsewhere. */
+const PULSE_PART = 0.3;
+const PULSE_MS_MAX = 15_000;
+
 function sessionsOf({ link, pipelines }: RemoteParts): SessionStore {
+  let pulseMs: number | undefined;
   const here: Partial<SessionStore> = {
-    open: ({ id, owner, ttlMs, graceMs }) =>
-      link.json({
+    open: ({ id, owner, ttlMs, graceMs }) => {
+      pulseMs = Math.min(PULSE_MS_MAX, ttlMs * PULSE_PART);
+      return link.json({
         method: 'POST',
         path: '/v1/work/sessions',
         body: { id, owner, ttlMs, graceMs, pipelines },
-      }),
+      });
+    },
     heartbeat: ({ id, ...body }) =>
-      link.json({ method: 'POST', path: `/v1/work/sessions/${id}/heartbeat`, body }),
+      link.json({
+        method: 'POST',
+        path: `/v1/work/sessions/${id}/heartbeat`,
+        body,
+        isPulse: true,
+        ...(pulseMs && { timeoutMs: pulseMs }),
+      }),
     end: ({ id, by }) =>
       by.kind === 'owner'
         ? link.json({
