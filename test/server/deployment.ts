@@ -47,6 +47,11 @@ export class Deployment {
     return this.#ports.map((port) => `http://127.0.0.1:${port}`);
   }
 
+  /** Beside what it keeps itself; gone when it is closed. */
+  file(name: string): string {
+    return join(this.#folder, name);
+  }
+
   /** As people start it. */
   async startCoordinator(nth: number, build: Build = PRESENT_BUILD): Promise<void> {
     const words = ['serve', '--auth', 'off', '--port', String(this.#ports[nth] ?? 0)];
@@ -215,14 +220,17 @@ interface Settled {
   readonly repeated: number;
   /** P1: under a lower fence than the one before; a resource that checks fences refuses them. */
   readonly stale: number;
-  /** How many ended in each second of the run. */
-  readonly perSecond: readonly number[];
+  /** How many ended in each second of the run; `-` where there was nothing to do. */
+  readonly perSecond: readonly (number | '-')[];
 }
 
-function perSecond(ended: readonly ExecutionMessage[]): readonly number[] {
-  const seconds = ended.map(({ endedAt = '' }) => Math.floor(Date.parse(endedAt) / 1_000));
-  const first = Math.min(...seconds);
-  const counts = Array.from({ length: Math.max(...seconds) - first + 1 }, () => 0);
-  for (const each of seconds) counts[each - first] = (counts[each - first] ?? 0) + 1;
-  return counts;
+function perSecond(ended: readonly ExecutionMessage[]): readonly (number | '-')[] {
+  const second = (at = ''): number => Math.floor(Date.parse(at) / 1_000);
+  const spans = ended.map(({ submittedAt, endedAt }) => [second(submittedAt), second(endedAt)]);
+  const first = Math.min(...spans.map(([, to = 0]) => to));
+  const last = Math.max(...spans.map(([, to = 0]) => to));
+  return Array.from({ length: last - first + 1 }, (_, nth) => {
+    const open = spans.filter(([from = 0, to = 0]) => from <= first + nth && first + nth <= to);
+    return open.length === 0 ? '-' : open.filter(([, to]) => to === first + nth).length;
+  });
 }
