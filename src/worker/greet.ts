@@ -15,7 +15,7 @@ export async function greet(
   carrier: Carrier,
   options: {
     readonly timers: Timers;
-    readonly observer: ExecutionObserver;
+    readonly observer: ExecutionObserver | undefined;
     readonly connectMs: number | undefined;
   },
 ): Promise<Hello> {

@@ -27,6 +27,7 @@ function requestOf({ kind, body = {}, bytes, signal, timeoutMs }: Ask): HttpAsk 
     method,
     path: `${filled}${asked}`,
     isRead,
+    isPulse: kind === 'heartbeat',
     ...(hasBody ? { body: Object.fromEntries(rest) } : {}),
     ...(bytes === undefined ? {} : { bytes }),
     ...(signal === undefined ? {} : { signal }),

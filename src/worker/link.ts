@@ -25,6 +25,8 @@ export interface HttpAsk {
   readonly timeoutMs?: number;
   /** Repeating it, or its having been done unseen, harms nobody. */
   readonly isRead?: boolean;
+  /** Where this is not answered in time, nothing that was sent there is waited for any longer. */
+  readonly isPulse?: boolean;
 }
 
 export class Link {
@@ -33,6 +35,8 @@ export class Link {
   #current = 0;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #timers: Timers;
+  /** What waits for an answer, and from where. */
+  readonly #underWay: Map<AbortController, string> = new Map();
 
   constructor({ url, key, project, timers }: LinkOptions) {
     const urls = typeof url === 'string' ? [url] : url;
@@ -61,7 +65,7 @@ export class Link {
       try {
         return await this.#sendTo(base, ask);
       } catch (cause) {
-        this.#current += 1;
+        this.#leave(base);
         const fault = lost(ask, base, cause);
         const isHarmless = fault instanceof StoreUnavailable;
         if (!isHarmless || ask.signal?.aborted === true || tries >= this.#bases.length) throw fault;
@@ -72,7 +76,11 @@ export class Link {
   async #sendTo(base: string, ask: HttpAsk): Promise<Response> {
     const { method, path, body, bytes, signal } = ask;
     const over = new AbortController();
-    const cancel = this.#timers.after(ask.timeoutMs ?? ASK_MS, () => over.abort());
+    this.#underWay.set(over, base);
+    const cancel = this.#timers.after(ask.timeoutMs ?? ASK_MS, () => {
+      over.abort();
+      if (ask.isPulse === true) this.#giveUp(base);
+    });
     try {
       return await fetch(`${base}${path}`, {
         method,
@@ -83,7 +91,19 @@ export class Link {
       } as RequestInit);
     } finally {
       cancel();
+      this.#underWay.delete(over);
     }
+  }
+
+  /** Once, however many fail there together. */
+  #leave(base: string): void {
+    if (this.#base === base) this.#current += 1;
+  }
+
+  /** P4: a host that has gone silent would keep everything waiting; the next one need not. */
+  #giveUp(base: string): void {
+    if (this.#bases.length === 1) return;
+    for (const [over, asked] of [...this.#underWay]) if (asked === base) over.abort();
   }
 
   get #base(): string {

@@ -12,8 +12,8 @@ import { systemClock } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
 import { boundedText, readOptions, requireMethods, requireUrl } from '../support/options.ts';
 import { systemTimers } from '../support/timer.ts';
+import { greet } from './greet.ts';
 import { httpCarrier } from './http-carrier.ts';
-import { greet } from './open-worker.ts';
 import { pushedStore } from './pushed-store.ts';
 import { remoteStore } from './remote-store.ts';
 
@@ -88,7 +88,7 @@ function recorderOf(
   const carrier = httpCarrier({ url, timers, ...(key === undefined ? {} : { key }) });
   let opened: Promise<CoordinatorStore> | undefined;
   return () => {
-    opened ??= greet(carrier).then(
+    opened ??= greet(carrier, { timers, observer: undefined, connectMs: 0 }).then(
       (hello) => remoteStore({ carrier, hello, timers, pipelines: [] }),
       (fault: unknown) => {
         opened = undefined;

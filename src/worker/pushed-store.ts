@@ -64,6 +64,7 @@ export function pushedStore(drive: Driven, recorder?: ExecutionStore): Pushed {
     executions: onlyWith('executions', executions),
     leases: onlyWith('leases', {}),
     access: onlyWith('access', {}),
+    seals: onlyWith('seals', {}),
     raiseEpoch: () => Promise.reject(elsewhere('raiseEpoch')),
     onHint: () => () => undefined,
     close: async () => undefined,

@@ -61,11 +61,19 @@ export function remoteStore(parts: RemoteParts): CoordinatorStore {
   };
 }
 
+/** A heartbeat that is not answered in this part of the ttl leaves time for another, elsewhere. */
+const PULSE_PART = 0.3;
+const PULSE_MS_MAX = 15_000;
+
 function sessionsOf({ carrier, pipelines }: RemoteParts): SessionStore {
+  let pulseMs: number | undefined;
   const here: Partial<SessionStore> = {
-    open: ({ id, owner, ttlMs, graceMs }) =>
-      carrier.ask({ kind: 'openSession', body: { id, owner, ttlMs, graceMs, pipelines } }),
-    heartbeat: (body) => carrier.ask({ kind: 'heartbeat', body }),
+    open: ({ id, owner, ttlMs, graceMs }) => {
+      pulseMs = Math.min(PULSE_MS_MAX, ttlMs * PULSE_PART);
+      return carrier.ask({ kind: 'openSession', body: { id, owner, ttlMs, graceMs, pipelines } });
+    },
+    heartbeat: (body) =>
+      carrier.ask({ kind: 'heartbeat', body, ...(pulseMs && { timeoutMs: pulseMs }) }),
     end: ({ id, by }) =>
       by.kind === 'owner'
         ? carrier.ask({ kind: 'endSession', body: { id, owner: by.owner, exit: by.exit } })

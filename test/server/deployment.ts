@@ -8,7 +8,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CallRefused, HoldfastClient } from '../../src/client/client.ts';
-import type { ExecutionMessage } from '../../src/protocol/messages/execution.ts';
+import type { ExecutionMessage, HistoryMessage } from '../../src/protocol/messages/execution.ts';
 import type { PlaceIn, StorePlace } from '../load/place.ts';
 import { freePort } from '../services/free-port.ts';
 import { type Build, PRESENT_BUILD } from './build.ts';
@@ -21,7 +21,7 @@ export class Deployment {
   readonly #folder: string;
   readonly #place: StorePlace;
   readonly #ports: readonly number[];
-  readonly #ttlMs: number;
+  readonly #pace: Pick<Shape, 'ttlMs' | 'stepMs'>;
   readonly #children: Map<string, ChildProcess> = new Map();
   readonly #ids: Promise<string>[] = [];
   #faults = 0;
@@ -31,7 +31,8 @@ export class Deployment {
     this.#folder = folder;
     this.#place = place;
     this.#ports = shape.ports;
-    this.#ttlMs = shape.ttlMs;
+    const { ttlMs, stepMs } = shape;
+    this.#pace = { ttlMs, ...(stepMs === undefined ? {} : { stepMs }) };
   }
 
   static async open(placeIn: PlaceIn, shape: Shape): Promise<Deployment> {
@@ -46,6 +47,11 @@ export class Deployment {
     return this.#ports.map((port) => `http://127.0.0.1:${port}`);
   }
 
+  /** Beside what it keeps itself; gone when it is closed. */
+  file(name: string): string {
+    return join(this.#folder, name);
+  }
+
   /** As people start it. */
   async startCoordinator(nth: number, build: Build = PRESENT_BUILD): Promise<void> {
     const words = ['serve', '--auth', 'off', '--port', String(this.#ports[nth] ?? 0)];
@@ -54,7 +60,7 @@ export class Deployment {
 
   async startWorker(owner: string, build: Build = PRESENT_BUILD): Promise<void> {
     const effects = join(this.#folder, 'effects.jsonl');
-    const args: RestWorkerArgs = { build, urls: this.urls, effects, owner, ttlMs: this.#ttlMs };
+    const args: RestWorkerArgs = { build, urls: this.urls, effects, owner, ...this.#pace };
     const file = join(import.meta.dirname, 'children/worker.ts');
     await this.#start(owner, [file, JSON.stringify(args)]);
   }
@@ -117,6 +123,12 @@ export class Deployment {
     return { executions: ids.length, ...effects, perSecond: perSecond(ended) };
   }
 
+  /** Of all executions, in the order in which they were submitted. */
+  async histories(): Promise<readonly (readonly HistoryMessage[])[]> {
+    const ids = await Promise.all(this.#ids);
+    return Promise.all(ids.map((id) => this.#historyOf(id)));
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const name of [...this.#children.keys()]) await this.end(name, 'SIGKILL');
@@ -154,9 +166,13 @@ export class Deployment {
   }
 
   async #requireOneHistory(id: string): Promise<void> {
-    const events = await this.#any(({ executions }) => executions.history(id, { limit: 1_000 }));
+    const events = await this.#historyOf(id);
     const count = (kind: string): number => events.filter((each) => each.kind === kind).length;
     assert.deepEqual([count('step-completed'), count('completed')], [STEPS, 1], id);
+  }
+
+  #historyOf(id: string): Promise<readonly HistoryMessage[]> {
+    return this.#any(({ executions }) => executions.history(id, { limit: 1_000 }));
   }
 
   async #checkEffects(executions: number): Promise<{ repeated: number; stale: number }> {
@@ -195,6 +211,8 @@ function ownEnvironment(): NodeJS.ProcessEnv {
 interface Shape {
   readonly coordinators: number;
   readonly ttlMs: number;
+  /** How long each of the steps takes. */
+  readonly stepMs?: number;
 }
 
 interface Settled {
@@ -202,14 +220,17 @@ interface Settled {
   readonly repeated: number;
   /** P1: under a lower fence than the one before; a resource that checks fences refuses them. */
   readonly stale: number;
-  /** How many ended in each second of the run. */
-  readonly perSecond: readonly number[];
+  /** How many ended in each second of the run; `-` where there was nothing to do. */
+  readonly perSecond: readonly (number | '-')[];
 }
 
-function perSecond(ended: readonly ExecutionMessage[]): readonly number[] {
-  const seconds = ended.map(({ endedAt = '' }) => Math.floor(Date.parse(endedAt) / 1_000));
-  const first = Math.min(...seconds);
-  const counts = Array.from({ length: Math.max(...seconds) - first + 1 }, () => 0);
-  for (const each of seconds) counts[each - first] = (counts[each - first] ?? 0) + 1;
-  return counts;
+function perSecond(ended: readonly ExecutionMessage[]): readonly (number | '-')[] {
+  const second = (at = ''): number => Math.floor(Date.parse(at) / 1_000);
+  const spans = ended.map(({ submittedAt, endedAt }) => [second(submittedAt), second(endedAt)]);
+  const first = Math.min(...spans.map(([, to = 0]) => to));
+  const last = Math.max(...spans.map(([, to = 0]) => to));
+  return Array.from({ length: last - first + 1 }, (_, nth) => {
+    const open = spans.filter(([from = 0, to = 0]) => from <= first + nth && first + nth <= to);
+    return open.length === 0 ? '-' : open.filter(([, to]) => to === first + nth).length;
+  });
 }

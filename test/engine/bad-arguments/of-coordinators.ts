@@ -13,9 +13,6 @@ const idle = pipeline({ name: 'idle', run: () => 1 });
 /** Nobody listens there. */
 const NOWHERE = 'http://127.0.0.1:1';
 
-/** Any text: what is secret is not looked into. */
-const SECRET = ANY_TEXT.filter((name) => name !== 'empty text');
-
 const TLS = { key: 'a key', cert: 'a certificate' };
 const SERVER = { store: openMemoryStore(), port: 0, tends: false };
 

@@ -11,14 +11,16 @@ export interface RestWorkerArgs {
   readonly effects: string;
   readonly owner: string;
   readonly ttlMs: number;
+  readonly stepMs?: number;
 }
 
 const args = JSON.parse(process.argv[2] ?? '{}') as RestWorkerArgs;
 const opened = (await import(args.build.worker)) as { readonly openWorker: typeof openWorker };
 const { pipeline } = await import(args.build.pipeline);
+const effect = (line: string): void => appendFileSync(args.effects, `${line}\n`);
 const worker = await opened.openWorker({
   url: args.urls,
-  pipelines: [loadPipeline((line) => appendFileSync(args.effects, `${line}\n`), { pipeline })],
+  pipelines: [loadPipeline(effect, { pipeline, ...(args.stepMs && { stepMs: args.stepMs }) })],
   concurrency: 20,
   owner: args.owner,
   ttlMs: args.ttlMs,

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { test } from 'node:test';
+import { pipeline } from '../../src/index.ts';
+import { openServer } from '../../src/server/serve.ts';
+import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { systemTimers } from '../../src/support/timer.ts';
+import { Link } from '../../src/worker/link.ts';
+import { openWorker } from '../../src/worker/open-worker.ts';
+import { freePort } from '../services/free-port.ts';
+import { clientOf } from './fixture.ts';
+
+const TTL_MS = 3_000;
+
+test('P4: a coordinator that is silent, as if its host had lost its power, is left by its workers before they lose what they have', async () => {
+  const store = openMemoryStore();
+  const server = await openServer({ store, auth: 'off', port: 0 });
+  const way = await Way.to(Number(new URL(server.url).port));
+  const held = Promise.withResolvers<string>();
+  const begun = Promise.withResolvers<void>();
+  const some = pipeline({
+    name: 'some',
+    run: (ctx, input: string) =>
+      ctx.step('one', () => {
+        if (input !== 'held') return input;
+        begun.resolve();
+        return held.promise;
+      }),
+  });
+  const worker = await openWorker({ url: [way.url, server.url], pipelines: [some], ttlMs: TTL_MS });
+  const { session } = worker;
+  const { executions } = clientOf(server.url);
+  const first = await executions.submit({ pipeline: 'some', input: 'held' });
+  await begun.promise;
+  way.isSilent = true;
+  const second = await executions.submit({ pipeline: 'some', input: 'next' });
+  assert.equal((await executions.result(second.id)).output, 'next');
+  held.resolve('done');
+  assert.equal((await executions.result(first.id)).output, 'done');
+  assert.equal(worker.session, session);
+  const claims = (await executions.history(first.id)).filter(({ kind }) => kind === 'claimed');
+  assert.equal(claims.length, 1);
+  await worker.stop();
+  way.close();
+  await server.close();
+  await store.close();
+});
+
+test('requests that fail together leave a coordinator once, not each other', async () => {
+  const store = openMemoryStore();
+  const server = await openServer({ store, auth: 'off', port: 0 });
+  const gone = `http://127.0.0.1:${await freePort()}`;
+  const link = new Link({ url: [gone, server.url], timers: systemTimers });
+  const ask = { method: 'GET', path: '/v1/work', isRead: true } as const;
+  const all = Array.from({ length: 20 }, () => link.send<{ readonly project: string }>(ask));
+  for (const { project } of await Promise.all(all)) assert.equal(project, 'default');
+  await server.close();
+  await store.close();
+});
+
+/** What lies between a worker and a coordinator. */
+class Way {
+  isSilent = false;
+  readonly #server: ReturnType<typeof createServer>;
+  readonly #sockets: Socket[] = [];
+
+  private constructor(port: number) {
+    this.#server = createServer((from) => {
+      const to = connect(port, '127.0.0.1');
+      this.#sockets.push(from, to);
+      this.#join(from, to);
+      this.#join(to, from);
+    });
+  }
+
+  static async to(port: number): Promise<Way> {
+    const way = new Way(port);
+    way.#server.listen(0, '127.0.0.1');
+    await once(way.#server, 'listening');
+    return way;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  close(): void {
+    this.#server.close();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #join(from: Socket, to: Socket): void {
+    from.on('data', (bytes) => {
+      if (!this.isSilent) to.write(bytes);
+    });
+    from.on('error', () => undefined);
+    from.on('end', () => {
+      if (!this.isSilent) to.end();
+    });
+  }
+}
