@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { bundledLicenses } from './licenses.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const CACHE = join(ROOT, '.cache');
@@ -13,17 +14,20 @@ const SOURCES = ['console/{src,public}/**/*', 'console/*.{html,ts,json}', 'packa
 export async function provideConsole(say: (line: string) => void): Promise<string> {
   const digest = sourcesDigest();
   const stamp = join(BUILT, 'sources.txt');
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === digest) return BUILT;
+  const isCurrent = (): boolean => existsSync(stamp) && readFileSync(stamp, 'utf8') === digest;
+  if (isCurrent()) return BUILT;
   say('• building the console, once …');
   const startedAt = performance.now();
   const { build } = await import('vite');
   await mkdir(CACHE, { recursive: true });
-  // Whoever builds at the same time has a folder of its own; the last one to finish stays.
+  // Whoever builds at the same time has a folder of its own; the first one to finish stays, and is read already.
   const draft = await mkdtemp(join(CACHE, 'console.draft-'));
   try {
     const outDir = join(draft, 'built');
     await build({ root: join(ROOT, 'console'), build: { outDir, emptyOutDir: true } });
+    await writeFile(join(outDir, 'licenses.txt'), bundledLicenses());
     await writeFile(join(outDir, 'sources.txt'), digest);
+    if (isCurrent()) return BUILT;
     await rename(BUILT, join(draft, 'old')).catch(() => undefined);
     await rename(outDir, BUILT).catch((error: unknown) => {
       if (!existsSync(stamp)) throw error;

@@ -52,7 +52,9 @@ test('the package holds no tests and no leftovers of source specifiers', () => {
   }
 });
 
-test('the package carries its license', () => {
+test('the package carries its license, and those of what the console is made of', () => {
+  const bundled = join(installed.folder, 'dist/console/licenses.txt');
+  assert.match(readFileSync(bundled, 'utf8'), /react-dom[\s\S]*SIL OPEN FONT LICENSE/i);
   assert.ok(globSync('LICENSE', { cwd: installed.folder }).length === 1);
 });
 
