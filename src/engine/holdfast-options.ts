@@ -97,7 +97,7 @@ export function resolveOptions(
   });
 }
 
-function requireStore(store: unknown): void {
+export function requireStore(store: unknown): void {
   try {
     const { executions, sessions } = (store ?? {}) as Partial<CoordinatorStore>;
     const isStore =

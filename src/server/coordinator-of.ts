@@ -1,6 +1,7 @@
 // What the handlers of a coordinator work with, made from its options.
 
 import { Holdfast } from '../engine/holdfast.ts';
+import { requireStore } from '../engine/holdfast-options.ts';
 import type { ExecutionObserver } from '../engine/observer.ts';
 import { Hints } from '../protocol/rest/hints.ts';
 import type { Coordinator } from '../protocol/rest/route.ts';
@@ -31,6 +32,7 @@ function observerFor(log: ServerLog): ExecutionObserver {
 
 export async function coordinatorOf(options: ServerOptions): Promise<OpenedCoordinator> {
   const { links, retention, log, demo, auth = 'keys' } = options;
+  requireStore(options.store);
   const metrics = await openMetrics();
   const store =
     metrics === undefined ? options.store : countedStore(options.store, metrics.executions);

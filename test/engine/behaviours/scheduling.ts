@@ -118,17 +118,21 @@ const SCHEDULES: readonly Behaviour[] = [
       await stage.worker(holdfast, [nightly]);
       const put = { id: 'nightly', every: 100, pipeline: nightly, input: 1 } as const;
       await holdfast.schedules.put(put);
-      await untilMade(holdfast, 'nightly', 2);
+      // On a machine that is busy the next time may come before the first one is continued.
+      const ofFirst = async (): Promise<readonly ExecutionRecord[]> => {
+        const made = await madeBy(holdfast, 'nightly');
+        return made.filter(({ scheduled }) => scheduled?.at === made[0]?.scheduled?.at);
+      };
+      while ((await ofFirst()).length < 2) await pause(10);
       await holdfast.schedules.remove('nightly');
-      const [fired, continued] = (await madeBy(holdfast, 'nightly')) as [
-        ExecutionRecord,
-        ExecutionRecord,
-      ];
+      const [fired, continued] = (await ofFirst()) as [ExecutionRecord, ExecutionRecord];
       const at = Number(fired.attributes['scheduledAt']);
       const scheduled = { id: 'nightly', at };
       assert.deepEqual([fired.scheduled, continued.scheduled], [scheduled, scheduled]);
       await assert.rejects(holdfast.result(continued.id));
-      assert.deepEqual(seen.slice(0, 4), [at, at, at, at], 'twice each, by a replay');
+      const ours = seen.filter((each) => each === at);
+      assert.equal(ours.length, 4, 'twice each, by a replay');
+      assert.ok(!seen.includes(undefined));
       const again = await holdfast.repair.redrive(continued.id);
       assert.deepEqual((await holdfast.read(again.id))?.scheduled, scheduled);
       const plain = await holdfast.submit(nightly, 3, { attributes: { scheduledAt: 7 } });
