@@ -1,7 +1,6 @@
 // `sqsCarrier`: the worker protocol over SQS. Requests go to the coordinators' queue; replies come to a queue of
 // this worker, and are told apart by their ids. Both are signed: who can write to a queue is not who may work.
 
-import type { SQSClient } from '@aws-sdk/client-sqs';
 import { envelopeOf } from '../protocol/messages/asking.ts';
 import { ASK_MS, type Ask, type Carrier } from '../protocol/messages/carrier.ts';
 import type { ReplyEnvelope } from '../protocol/messages/envelope.ts';
@@ -15,7 +14,7 @@ import {
   toJson,
 } from '../protocol/messages/queued.ts';
 import { Signer, type SigningOptions } from '../protocol/messages/signing.ts';
-import { type Queues, sqsQueues } from '../protocol/messages/sqs-queues.ts';
+import { type Queues, type SqsClient, sqsQueues } from '../protocol/messages/sqs-queues.ts';
 import { systemClock } from '../support/clock.ts';
 import { boundedText, readOptions, requireMethods, wholeNumber } from '../support/options.ts';
 import { systemRandom } from '../support/random.ts';
@@ -24,7 +23,7 @@ import { Pending } from './pending.ts';
 
 export interface SqsCarrierOptions {
   /** Of @aws-sdk/client-sqs, with your region and credentials. Yours to destroy. */
-  readonly client: SQSClient;
+  readonly client: SqsClient;
   readonly requestQueueUrl: string;
   /** Of this worker alone: what comes by it for others is lost. */
   readonly replyQueueUrl: string;

@@ -3,6 +3,11 @@
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import { Fault } from '../../support/fault.ts';
 
+/** An `SQSClient` of @aws-sdk/client-sqs; not by its name, so that nobody needs its types who has no queue. */
+export interface SqsClient {
+  send(command: never, options?: { abortSignal?: AbortSignal }): Promise<unknown>;
+}
+
 export interface QueueMessage {
   readonly body: string;
   readonly receipt: string;
@@ -25,8 +30,9 @@ export interface Queues {
 const BATCH = 10;
 const seconds = (ms: number): number => Math.ceil(ms / 1_000);
 
-export async function sqsQueues(client: SQSClient): Promise<Queues> {
+export async function sqsQueues(given: SqsClient): Promise<Queues> {
   const sdk = await loadSdk();
+  const client = given as unknown as SQSClient;
   return {
     async receive(QueueUrl, { waitMs, visibleMs, signal }) {
       const command = new sdk.ReceiveMessageCommand({

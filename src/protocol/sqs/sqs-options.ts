@@ -1,6 +1,5 @@
 // How a coordinator is told of its queues.
 
-import type { SQSClient } from '@aws-sdk/client-sqs';
 import { type ProjectName, parseProject } from '../../execution/names.ts';
 import { InvalidInput } from '../../support/fault.ts';
 import {
@@ -12,6 +11,7 @@ import {
   wholeNumber,
 } from '../../support/options.ts';
 import { Signer } from '../messages/signing.ts';
+import type { SqsClient } from '../messages/sqs-queues.ts';
 
 export interface SqsKey {
   /** At least 32 bytes; its workers have it too. */
@@ -22,7 +22,7 @@ export interface SqsKey {
 
 export interface SqsOptions {
   /** Of @aws-sdk/client-sqs, with your region and credentials. Yours to destroy. */
-  readonly client: SQSClient;
+  readonly client: SqsClient;
   /** Of all coordinators. */
   readonly requestQueueUrl: string;
   /** Where messages go that nobody can handle, for people to look at. */
