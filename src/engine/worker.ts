@@ -6,7 +6,6 @@ import type { Lane } from '../execution/execution.ts';
 import type { PipelineName } from '../execution/names.ts';
 import { describeExecutionRefusal } from '../execution/refusal.ts';
 import type { Session } from '../lease/live-session.ts';
-import type { SessionId } from '../lease/names.ts';
 import type { Claimed } from '../store/contract/execution-store.ts';
 import type { EngineConfig } from './config.ts';
 import { Denial, type WorkerEnd } from './denial.ts';
@@ -111,7 +110,7 @@ export class LiveWorker implements Worker, DriveEvents {
     return this.#opened.session;
   }
 
-  get session(): SessionId {
+  get session(): Session['id'] {
     return this.#session.id;
   }
 

@@ -8,10 +8,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
-import type { WorkerOptions } from '../../src/engine/worker-options.ts';
+import type { Worker, WorkerOptions } from '../../src/engine/worker.ts';
 import { LANES, type Lane } from '../../src/execution/execution.ts';
 import type { ExecutionId } from '../../src/execution/names.ts';
-import type { SessionId } from '../../src/lease/names.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { openMemoryStore } from '../../src/store/memory/open.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
@@ -96,7 +95,7 @@ class Scene {
   readonly clock: ManualClock;
   readonly store: CoordinatorStore;
   readonly holdfast: Holdfast;
-  dead: SessionId = '' as SessionId;
+  dead: Worker['session'] = '' as Worker['session'];
   sweeps = 0;
   claims = 0;
   #ends: (() => void)[] = [];
@@ -197,7 +196,7 @@ class Scene {
     return items.filter((each) => each.lane === lane).length;
   }
 
-  async stateOf(id: SessionId): Promise<string | undefined> {
+  async stateOf(id: Worker['session']): Promise<string | undefined> {
     return (await this.store.sessions.inspect(id))?.state;
   }
 

@@ -1,6 +1,7 @@
 // What dead workers leave behind.
 
 import assert from 'node:assert/strict';
+import type { ExecutionId } from '../../../execution/names.ts';
 import type { CoordinatorStore } from '../../../store/contract/execution-store.ts';
 import type { Someone } from '../../lease-contract/someone.ts';
 import type { ExecutionCase, ExecutionHarness } from '../contract-case.ts';
@@ -19,6 +20,7 @@ import {
   mustRead,
   mustRecord,
   mustSubmit,
+  PIPELINE,
   running,
   signalling,
   step,
@@ -189,6 +191,42 @@ export const lostCases: readonly ExecutionCase[] = [
       assert.deepEqual([...claimed, ...(await claimIds(store, bob))].toSorted(), ids.toSorted());
       assert.deepEqual(await claimIds(store, bob), []);
       for (const id of ids) assert.equal((await mustRead(store, id)).session, bob.id);
+    },
+  },
+  {
+    upholds: 'X-7, X-11',
+    name: 'what the dead left is claimed before what is ready, however long that has been',
+    async run({ store, advance }) {
+      const ann = await worker(store, 'ann');
+      const left = await running(store, ann);
+      const first = await mustSubmit(store);
+      await advance(10_000);
+      const second = await mustSubmit(store);
+      await endSessionOf(store, ann);
+      const bob = await worker(store, 'bob');
+      const claimed: ExecutionId[] = [];
+      for (let nth = 0; nth < 3; nth += 1) {
+        const { claims } = await claimOnce(store, claiming(bob, 1));
+        claimed.push(...claims.map(({ execution }) => execution.id));
+      }
+      assert.deepEqual(claimed, [left.id, first, second]);
+    },
+  },
+  {
+    upholds: 'X-11',
+    name: 'a claim of nothing takes nothing, and says whether somebody is overdue',
+    async run({ store, advance }) {
+      const held = await running(store, await worker(store, 'ann', brief));
+      const ready = await mustSubmit(store);
+      const bob = await worker(store, 'bob');
+      const nothing = { session: bob.id, pipelines: [PIPELINE], shares: [] };
+      const before = await claimOnce(store, nothing);
+      assert.deepEqual([before.claims, before.overdue], [[], false]);
+      await advance(10_000);
+      const after = await claimOnce(store, nothing);
+      assert.deepEqual([after.claims, after.overdue], [[], true]);
+      assert.equal((await mustRead(store, held.id)).fence, held.fence);
+      assert.equal((await mustRead(store, ready)).status, 'queued');
     },
   },
 ];
