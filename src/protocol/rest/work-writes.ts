@@ -10,8 +10,8 @@ import type {
 import type { WriteMessage, WritesAnswer } from '../messages/work.ts';
 import { isIssued } from './issued-fences.ts';
 import { problemFrom } from './problems.ts';
-import { requireOpenName } from './reserved.ts';
 import { type Caller, ProblemReply } from './route.ts';
+import { requireOwnReach, requireSameParent, submissionsIn } from './work-reach.ts';
 
 export type OwnWrite =
   | { readonly verb: 'record'; readonly request: OwnerWrite }
@@ -22,33 +22,11 @@ export type OwnWrite =
 /** Throws when it would reach into another project, or carries what nobody could read. */
 export function toWrite(message: WriteMessage, caller: Caller): OwnWrite {
   const { verb, attachments, ...rest } = message;
-  requireOwnProject(message, caller);
+  requireOwnReach(message, caller);
   requireJson(message);
   const bytes = attachments?.map((each) => ({ ...each, bytes: Buffer.from(each.bytes, 'base64') }));
   const request = { ...rest, ...(bytes === undefined ? {} : { attachments: bytes }) };
   return { verb, request } as unknown as OwnWrite;
-}
-
-type Submitted = NonNullable<WriteMessage['children']>[number];
-
-function submissionsIn(message: WriteMessage): readonly Submitted[] {
-  const successor = message.verb === 'finish' ? message.successor : undefined;
-  return [
-    ...(message.children ?? []),
-    ...(message.awaits ?? []).flatMap(({ reminders }) => reminders.map(({ start }) => start)),
-    ...(successor === undefined ? [] : [successor]),
-  ];
-}
-
-function requireOwnProject(message: WriteMessage, { project }: Caller): void {
-  const submissions = submissionsIn(message);
-  for (const each of submissions) requireOpenName('A pipeline', each.pipeline);
-  if (submissions.every((each) => each.project === project)) return;
-  throw new ProblemReply(
-    403,
-    'project-denied',
-    'A worker submits into its own project only. Nothing was written.',
-  );
 }
 
 /** Everybody who reads history parses it. */
@@ -95,6 +73,7 @@ export async function perform(
         if (!(await isIssued(store, { id, fence }))) {
           return { kind: 'refused', why: 'fence-ahead', id, fence } as const;
         }
+        if (write.verb === 'finish') await requireSameParent(store, write.request);
         const answer = await performOne(executions, write);
         return answer.kind === 'refused'
           ? await told(executions, caller, { write, answer })

@@ -1,0 +1,75 @@
+// Workers that mean harm: a key of one project reaches nothing of another, whatever its writes name.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { interactionId } from '../../src/index.ts';
+import { TestCoordinator } from './coordinator.ts';
+import { RawWorker } from './raw-worker.ts';
+
+const SAYS = [{ kind: 'step-completed', name: 's', body: '{}' }];
+
+test("a worker's children, reminders and successors have no parent in another project, nor any but its own", async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const theirs = await RawWorker.open(coordinator, 'theirs');
+  const victim = await theirs.running('victim');
+  const ours = await RawWorker.open(coordinator, 'ours');
+  const other = await ours.running('other');
+  const own = await ours.running('x');
+  for (const { id } of [victim, other]) {
+    const submitted = ours.submission({ parent: { id, call: 'child:pay#1[0]' } });
+    const reminder = { afterMs: 1, start: submitted };
+    const asking = { call: 'await:a#1', name: 'a', needed: 1, signed: false, checked: false };
+    const items = [{ id: interactionId({ execution: own.id, name: 'a' }) }];
+    for (const what of [
+      { children: [submitted] },
+      { awaits: [{ ...asking, items, reminders: [reminder] }] },
+    ]) {
+      const { status, json } = await ours.write(own, { events: SAYS, ...what });
+      assert.deepEqual([status, json.code], [403, 'project-denied']);
+    }
+    const end = { verb: 'finish', status: 'completed', events: [{ kind: 'completed' }] };
+    const { json } = await ours.write(own, { ...end, successor: submitted });
+    assert.deepEqual([json.answers[0].kind, json.answers[0].code], ['fault', 'project-denied']);
+    assert.deepEqual(
+      await coordinator.store.executions.inbox({ id, after: 0, limit: 9 } as never),
+      [],
+    );
+  }
+  const history = await ours.call('GET', `/v1/executions/${own.id}/history`);
+  assert.ok(!JSON.stringify(history.json).includes('step-completed'), 'nothing was written');
+});
+
+test('a child of its own, and a successor with the parent of its predecessor, are taken', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const worker = await RawWorker.open(coordinator, 'ours');
+  const own = await worker.running('x');
+  const parent = { id: own.id, call: 'child:pay#1[0]' };
+  const children = [worker.submission({ parent })];
+  const { json } = await worker.write(own, { events: SAYS, children });
+  assert.equal(json.answers[0].kind, 'recorded');
+  const child = await worker.claim('child');
+  const end = { verb: 'finish', status: 'completed', events: [{ kind: 'completed' }] };
+  const answer = await worker.write(child, { ...end, successor: worker.submission({ parent }) });
+  assert.equal(answer.json.answers[0].kind, 'finished');
+});
+
+test("a worker asks under ids that follow from its own execution, never under another's", async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const asking = { call: 'await:a#1', name: 'a', needed: 1, reminders: [] };
+  const plain = { ...asking, signed: false, checked: false };
+  const theirs = await RawWorker.open(coordinator, 'theirs');
+  const victim = await theirs.running('victim');
+  const id = interactionId({ execution: victim.id, name: 'a' });
+  const question = (request: string): object => ({
+    events: SAYS,
+    awaits: [{ ...plain, items: [{ id, request }] }],
+  });
+  const opened = await theirs.write(victim, question('{"v":"pay 10?"}'));
+  assert.equal(opened.json.answers[0].kind, 'recorded');
+  const ours = await RawWorker.open(coordinator, 'ours');
+  const own = await ours.running('x');
+  const { status, json } = await ours.write(own, question('{"v":"pay 9999?"}'));
+  assert.deepEqual([status, json.code], [403, 'project-denied']);
+  const seen = await theirs.call('GET', `/v1/awaits/${id}`);
+  assert.match(JSON.stringify(seen.json), /pay 10\?/);
+});
