@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { interactionId } from '../../src/index.ts';
+import type { Owner, SessionId } from '../../src/lease/names.ts';
 import { TestCoordinator } from './coordinator.ts';
 import { RawWorker } from './raw-worker.ts';
 
@@ -72,4 +73,29 @@ test("a worker asks under ids that follow from its own execution, never under an
   assert.deepEqual([status, json.code], [403, 'project-denied']);
   const seen = await theirs.call('GET', `/v1/awaits/${id}`);
   assert.match(JSON.stringify(seen.json), /pay 10\?/);
+});
+
+/** As many as one answer looks at, and a few more. */
+const CROWD = 10_050;
+
+test('a list of sessions that stops among those of others says none of their ids', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const { sessions } = coordinator.store;
+  const crowd: string[] = [];
+  for (let n = 0; n < CROWD; n += 1) {
+    // As by one clock, and as many of one millisecond.
+    const ms = (n >> 2).toString(16).padStart(4, '0');
+    const id = `01a1e190-${ms}-7000-8000-${n.toString(16).padStart(12, '0')}` as SessionId;
+    const metadata = { 'holdfast.project': 'theirs' };
+    const owner = 'w' as Owner;
+    await sessions.open({ id, owner, ttlMs: 3_600_000, graceMs: 0, metadata });
+    crowd.push(id);
+  }
+  const key = await coordinator.key(['operate'], 'ours');
+  const own = new RawWorker(coordinator.url, key, 'ours');
+  const first = await own.call('GET', '/v1/sessions');
+  assert.deepEqual(first.json.items, []);
+  assert.ok(!crowd.includes(first.json.cursor), `${first.json.cursor} is of another project`);
+  const second = await own.call('GET', `/v1/sessions?cursor=${first.json.cursor}`);
+  assert.deepEqual(second.json, { items: [] });
 });
