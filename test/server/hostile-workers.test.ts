@@ -4,6 +4,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { interactionId } from '../../src/index.ts';
 import type { Owner, SessionId } from '../../src/lease/names.ts';
+import { countedStore, type ExecutionCounts } from '../../src/server/counted-store.ts';
+import type { Finish } from '../../src/store/contract/execution-store.ts';
+import { openMemoryStore } from '../../src/store/memory/open.ts';
 import { TestCoordinator } from './coordinator.ts';
 import { RawWorker } from './raw-worker.ts';
 
@@ -98,4 +101,92 @@ test('a list of sessions that stops among those of others says none of their ids
   assert.ok(!crowd.includes(first.json.cursor), `${first.json.cursor} is of another project`);
   const second = await own.call('GET', `/v1/sessions?cursor=${first.json.cursor}`);
   assert.deepEqual(second.json, { items: [] });
+});
+
+const ENDS = { verb: 'finish', status: 'completed' };
+
+test('the result of an execution is never that of one in another project, whatever it says it goes on as', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const theirs = await RawWorker.open(coordinator, 'theirs');
+  const victim = await theirs.running('victim');
+  const secret = { kind: 'completed', body: '{"out":{"v":"secret"}}' };
+  await theirs.write(victim, { ...ENDS, events: [secret] });
+  const ours = await RawWorker.open(coordinator, 'ours');
+  const own = await ours.running('x');
+  const body = JSON.stringify({ continuedAs: victim.id });
+  await ours.write(own, { ...ENDS, events: [{ kind: 'completed', body }] });
+  const { status, json } = await ours.call('GET', `/v1/executions/${own.id}/result`);
+  assert.deepEqual([status, json.code], [404, 'execution-unknown']);
+});
+
+const deep = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
+
+test('what nobody could read is refused before it is written', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const worker = await RawWorker.open(coordinator, 'ours');
+  const own = await worker.running('x');
+  const says = (body: string): object => ({ events: [{ kind: 'step-failed', name: 's', body }] });
+  const refused = [
+    ...['null', '[1]', '5', '"x"', '{"key":5}', '{"ids":5}', '{"ids":[5]}', '{"with":"x"}'].map(
+      says,
+    ),
+    ...['{"failure":5}', '{"failure":null}', '{"failure":{"message":{}}}', '{"for":7}'].map(says),
+    ...['{"n":"1"}', '{"out":null}', '{"continuedAs":1}', '{"saga":1}', '{'].map(says),
+    says(`{"note":${deep(20_000)}}`),
+    says(`{"note":"\\"","deep":${deep(1_000)}}`),
+    { events: SAYS, progress: deep(1_001) },
+    { events: SAYS, children: [worker.submission({ input: deep(1_001) })] },
+    { events: [{ kind: 'step-completed', name: 'a\0b' }] },
+    { events: SAYS, children: [worker.submission({ tags: ['\0'] })] },
+    { events: SAYS, children: [worker.submission({ attributes: { 'a\0': 'b' } })] },
+    { events: SAYS, attachments: [{ name: 'n\0', type: 't', bytes: 'AA==' }] },
+  ];
+  for (const what of refused) {
+    const { status, json } = await worker.write(own, what);
+    assert.deepEqual(
+      [status, json.code],
+      [400, 'invalid-input'],
+      JSON.stringify(what).slice(0, 99),
+    );
+  }
+  const fine = `{"key":"step:s#1","note":${JSON.stringify(`${'[{\\"'.repeat(2_000)}`)},"deep":${deep(999)}}`;
+  const { json } = await worker.write(own, says(fine));
+  assert.equal(json.answers[0].kind, 'recorded');
+});
+
+test('what was stored before it was refused is read all the same, and counted', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const { executions } = coordinator.store;
+  const worker = await RawWorker.open(coordinator, 'ours');
+  for (const body of ['null', '[1]', '5', '{"key":5}', '{"ids":5}', '{"failure":null}']) {
+    const own = await worker.running('x');
+    const events = ['step-failed', 'child-spawned', 'await-opened', 'failed'] as const;
+    const said = events.map((kind) => ({ kind, name: 'n', body }));
+    const finish = { ...own, status: 'failed', events: said } as unknown as Finish;
+    assert.equal((await executions.finish(finish)).kind, 'finished');
+    for (const path of ['', '/history', '/result', '/explain']) {
+      const { status } = await worker.call('GET', `/v1/executions/${own.id}${path}`);
+      assert.equal(status, 200, `${path} of ${body}`);
+    }
+    const { status } = await worker.call('POST', `/v1/executions/${own.id}/redrive`, {});
+    assert.ok(status < 500, `redrive of ${body}`);
+  }
+});
+
+test('what is counted of a write that is done never undoes its answer', async () => {
+  const plain = openMemoryStore();
+  const counts = {
+    step: () => undefined,
+    submitted: () => undefined,
+  } as unknown as ExecutionCounts;
+  const { executions } = countedStore(
+    {
+      ...plain,
+      executions: { ...plain.executions, record: async () => ({ kind: 'recorded' }) as never },
+    },
+    counts,
+  );
+  const events = [{ kind: 'step-failed', name: 's', body: 'null' }];
+  assert.equal((await executions.record({ events } as never)).kind, 'recorded');
+  await plain.close();
 });

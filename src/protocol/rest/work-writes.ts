@@ -10,8 +10,9 @@ import type {
 import type { WriteMessage, WritesAnswer } from '../messages/work.ts';
 import { isIssued } from './issued-fences.ts';
 import { problemFrom } from './problems.ts';
-import { type Caller, ProblemReply } from './route.ts';
-import { requireOwnReach, requireSameParent, submissionsIn } from './work-reach.ts';
+import type { Caller } from './route.ts';
+import { requireReadable } from './work-content.ts';
+import { requireOwnReach, requireSameParent } from './work-reach.ts';
 
 export type OwnWrite =
   | { readonly verb: 'record'; readonly request: OwnerWrite }
@@ -23,40 +24,10 @@ export type OwnWrite =
 export function toWrite(message: WriteMessage, caller: Caller): OwnWrite {
   const { verb, attachments, ...rest } = message;
   requireOwnReach(message, caller);
-  requireJson(message);
+  requireReadable(message);
   const bytes = attachments?.map((each) => ({ ...each, bytes: Buffer.from(each.bytes, 'base64') }));
   const request = { ...rest, ...(bytes === undefined ? {} : { attachments: bytes }) };
   return { verb, request } as unknown as OwnWrite;
-}
-
-/** Everybody who reads history parses it. */
-function requireJson(message: WriteMessage): void {
-  const finish = message.verb === 'finish' ? [message.outcome] : [];
-  const payloads = [
-    message.progress,
-    ...finish,
-    ...message.events.map(({ body }) => body),
-    ...submissionsIn(message).flatMap(({ input, body }) => [input, body]),
-    ...(message.awaits ?? []).flatMap(({ items, defaultAnswer }) => [
-      defaultAnswer,
-      ...items.map(({ request }) => request),
-    ]),
-  ];
-  if (payloads.every((each) => each === undefined || isJson(each))) return;
-  throw new ProblemReply(
-    400,
-    'invalid-input',
-    `A payload of execution ${message.id} is not JSON. Nothing was written.`,
-  );
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** All at once, so that they share commits. What one of them runs into is its own. */
