@@ -190,3 +190,18 @@ test('what is counted of a write that is done never undoes its answer', async ()
   assert.equal((await executions.record({ events } as never)).kind, 'recorded');
   await plain.close();
 });
+
+test('what is answered as a fault to one of many writes is in the log', async () => {
+  const plain = openMemoryStore();
+  const record = async (): Promise<never> => {
+    throw new TypeError('of the inside');
+  };
+  const faults: unknown[] = [];
+  const log = { info: () => undefined, fault: (...said: unknown[]) => faults.push(String(said)) };
+  const store = { ...plain, executions: { ...plain.executions, record } };
+  await using coordinator = await TestCoordinator.open({ store, log });
+  const worker = await RawWorker.open(coordinator, 'ours');
+  const { json } = await worker.write(await worker.running('x'), { events: SAYS });
+  assert.deepEqual([json.answers[0].kind, json.answers[0].code], ['fault', 'fault']);
+  assert.deepEqual(faults, ['fault,TypeError: of the inside']);
+});

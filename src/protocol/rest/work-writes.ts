@@ -10,7 +10,7 @@ import type {
 import type { WriteMessage, WritesAnswer } from '../messages/work.ts';
 import { isIssued } from './issued-fences.ts';
 import { problemFrom } from './problems.ts';
-import type { Caller } from './route.ts';
+import type { Caller, Coordinator } from './route.ts';
 import { requireReadable } from './work-content.ts';
 import { requireOwnReach, requireSameParent } from './work-reach.ts';
 
@@ -32,7 +32,7 @@ export function toWrite(message: WriteMessage, caller: Caller): OwnWrite {
 
 /** All at once, so that they share commits. What one of them runs into is its own. */
 export async function perform(
-  store: CoordinatorStore,
+  { store, onFault }: Pick<Coordinator, 'store' | 'onFault'>,
   caller: Caller,
   writes: readonly OwnWrite[],
 ): Promise<WritesAnswer> {
@@ -50,7 +50,8 @@ export async function perform(
           ? await told(executions, caller, { write, answer })
           : answer;
       } catch (error) {
-        const { code, detail } = problemFrom(error);
+        const { code, detail, isFault } = problemFrom(error);
+        if (isFault) onFault?.(code, error);
         return { kind: 'fault', code, detail } as const;
       }
     }),
