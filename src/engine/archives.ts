@@ -11,6 +11,7 @@ import { Fault, InvalidInput } from '../support/fault.ts';
 import { boundedText, readOptions, shown, wholeNumber } from '../support/options.ts';
 import {
   type ArchivedDocument,
+  readDocument,
   readManifest,
   type Verified,
   verifyDocuments,
@@ -102,7 +103,7 @@ export class Archives {
     const found = await this.get(id);
     const document = found?.documents.find((each) => each.name === name);
     if (found === undefined || document === undefined) return undefined;
-    const bytes = await this.#archive().get(`${found.place}/${document.name}`);
+    const bytes = await readDocument(this.#archive(), found.place, document);
     if (bytes === undefined) throw damaged(found);
     return bytes;
   }

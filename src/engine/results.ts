@@ -2,6 +2,7 @@
 // look at once, and it polls because rings may be lost.
 
 import type { Failure } from '../execution/failure.ts';
+import { saidIn } from '../execution/history.ts';
 import type { ExecutionId } from '../execution/names.ts';
 import { describeExecutionRefusal } from '../execution/refusal.ts';
 import type { Outcome } from '../store/contract/execution-store.ts';
@@ -63,8 +64,7 @@ export class Results {
   async output<Output>(first: ExecutionId, signal?: AbortSignal): Promise<Output> {
     for (let id = first; ; ) {
       const { status, event } = await this.ended(id, signal);
-      const body = JSON.parse(event.body ?? '{}') as EndBody;
-      const { failure, out, continuedAs } = body;
+      const { failure, out, continuedAs } = saidIn<EndBody>(event.body);
       if (status !== 'completed') {
         throw new ExecutionFailed({ id, status, ...(failure === undefined ? {} : { failure }) });
       }

@@ -2,7 +2,7 @@
 
 import { formatInstant, type Instant } from '../support/clock.ts';
 import { type ExecutionRecord, isTerminal } from './execution.ts';
-import { type HistoryEvent, NAMED_CALLS_MAX } from './history.ts';
+import { type HistoryEvent, NAMED_CALLS_MAX, saidIn } from './history.ts';
 
 export type ExplainCode =
   | 'ended'
@@ -81,7 +81,7 @@ function held({ execution, last }: ExplainFacts): Explanation | undefined {
   if (status === 'running') return undefined;
   if (holds.includes('blocked')) {
     const why = last.findLast(({ kind }) => kind === 'blocked');
-    const said = (JSON.parse(why?.body ?? '{}') as { why?: string }).why;
+    const said = saidIn<{ why: string }>(why?.body).why;
     return {
       code: 'blocked',
       sentence: `It is blocked: ${said ?? 'its history and its code do not agree.'}`,
@@ -149,7 +149,8 @@ function waiting(facts: ExplainFacts): Explanation {
   const [open] = awaits;
   if (open !== undefined) return waitingForAnswer(facts);
   const parked = last.findLast(({ kind }) => kind === 'parked');
-  const calls = (JSON.parse(parked?.body ?? '{}') as { for?: readonly string[] }).for ?? [];
+  const named = saidIn<{ for: readonly string[] }>(parked?.body).for;
+  const calls = Array.isArray(named) ? named.map(String) : [];
   const until = readyAt === undefined ? {} : { until: readyAt };
   const signals = calls.filter((call) => call.startsWith('signal:')).map(nameOf);
   if (openChildren > 0 && isForChildren(calls)) {
@@ -220,6 +221,5 @@ function nameOf(call: string): string {
 }
 
 function failureIn(event: HistoryEvent | undefined): string | undefined {
-  const body = JSON.parse(event?.body ?? '{}') as { failure?: { message?: string } };
-  return body.failure?.message;
+  return saidIn<{ failure: { message?: string } }>(event?.body).failure?.message;
 }

@@ -50,6 +50,12 @@ export interface NewEvent {
   readonly body?: Payload;
 }
 
+/** What a body says. Total: one that is no object says nothing. */
+export function saidIn<Body extends object>(body: string | undefined): Partial<Body> {
+  const said: unknown = JSON.parse(body ?? '{}');
+  return typeof said === 'object' && said !== null ? (said as Partial<Body>) : {};
+}
+
 export interface HistoryEvent extends NewEvent {
   readonly seq: number;
   readonly at: Instant;

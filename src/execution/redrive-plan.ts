@@ -3,7 +3,7 @@
 //   forward     everything the code was given, up to where it went wrong; from there on it is done again
 //   compensate  everything, with what is undone already; what failed to be undone is tried again
 
-import type { EventKind, HistoryEvent, NewEvent } from './history.ts';
+import { type EventKind, type HistoryEvent, type NewEvent, saidIn } from './history.ts';
 import type { Payload } from './names.ts';
 
 export type RedriveMode = 'forward' | 'compensate';
@@ -180,7 +180,7 @@ function causeEvent(events: readonly Read[]): NewEvent {
 
 /** Without its place in the old inbox: the new one counts anew. */
 function again({ kind, name, body }: NewEvent): NewEvent {
-  const { n, ...said } = JSON.parse(body ?? '{}') as { readonly n?: number };
+  const { n, ...said } = saidIn<{ readonly n: number }>(body);
   return {
     kind,
     ...(name === undefined ? {} : { name }),
@@ -193,7 +193,12 @@ function again({ kind, name, body }: NewEvent): NewEvent {
 function readAll(history: readonly HistoryEvent[]): readonly Read[] {
   let era = 0;
   return history.map((event): Read => {
-    const body = JSON.parse(event.body ?? '{}') as Body;
+    const { key, ids, ...said } = saidIn<Body>(event.body);
+    const body: Body = {
+      ...said,
+      ...(typeof key === 'string' ? { key } : {}),
+      ...(Array.isArray(ids) ? { ids } : {}),
+    };
     const read = { event, body, era, call: body.key && callOf(era, body.key) };
     if (event.kind === 'checkpointed') era += 1;
     return read;

@@ -52,6 +52,7 @@ export async function coordinatorOf(options: ServerOptions): Promise<OpenedCoord
     hasLinks: links !== undefined,
     ...(demo && { demo }),
     ...(metrics && { metrics: metrics.read }),
+    ...(log && { onFault: (code: string, error: unknown) => log.fault(code, error) }),
   };
   return { coordinator, metrics };
 }

@@ -2,7 +2,7 @@
 // here, by whoever asks. Counting costs a few additions.
 
 import type { Lane, TerminalStatus } from '../execution/execution.ts';
-import type { NewEvent } from '../execution/history.ts';
+import { type NewEvent, saidIn } from '../execution/history.ts';
 import type {
   Claimed,
   CoordinatorStore,
@@ -72,6 +72,7 @@ function noteClaim({ previous, execution, claimedAt }: Claimed, counts: Executio
 function noteStep({ kind, body }: NewEvent, counts: ExecutionCounts): void {
   if (kind === 'step-completed') counts.step('completed');
   if (kind !== 'step-failed') return;
-  const { retryInMs } = JSON.parse(body ?? '{}') as { readonly retryInMs?: number };
+  // It is committed: nothing that is said of it may fail.
+  const { retryInMs } = saidIn<{ readonly retryInMs: number }>(body);
   counts.step(retryInMs === undefined ? 'failed' : 'retried');
 }

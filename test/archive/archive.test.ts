@@ -142,6 +142,9 @@ test('F-9: documents that were changed or lost are named', async () => {
       { document: 'report.md', why: 'missing' },
     ],
   });
+  for (const name of ['history.json', 'report.md']) {
+    await assert.rejects(holdfast.archive.document(id, name), { code: 'archive-damaged' }, name);
+  }
   await writeFile(join(folder, place, 'manifest.json'), '{}');
   assert.deepEqual(await holdfast.archive.verify(id), {
     kind: 'damaged',

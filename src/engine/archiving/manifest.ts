@@ -35,6 +35,16 @@ export async function readManifest(
   return JSON.parse(Buffer.from(bytes).toString()) as Manifest;
 }
 
+/** Undefined when it is not there, or is not what was written. */
+export async function readDocument(
+  archive: Archive,
+  place: string,
+  { name, sha256 }: ArchivedDocument,
+): Promise<Uint8Array | undefined> {
+  const bytes = await archive.get(`${place}/${name}`);
+  return bytes !== undefined && digestOf(bytes) === sha256 ? bytes : undefined;
+}
+
 export type Damage = {
   readonly document: string;
   readonly why: 'missing' | 'changed';

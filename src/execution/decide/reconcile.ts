@@ -6,7 +6,7 @@ import { chainEnd, chainState, type SessionChain } from '../../lease/session.ts'
 import { type Instant, laterBy } from '../../support/clock.ts';
 import type { AwaitUnit, Interaction } from '../await.ts';
 import { type ExecutionRecord, isTerminal, type Status } from '../execution.ts';
-import { type HistoryEvent, NAMED_CALLS_MAX } from '../history.ts';
+import { type HistoryEvent, NAMED_CALLS_MAX, saidIn } from '../history.ts';
 import type { InvariantName, Violation } from '../invariants.ts';
 import type { ExecutionId, Payload, PipelineName, ProjectName } from '../names.ts';
 import type { NewMessage } from './deliver.ts';
@@ -106,9 +106,9 @@ function isForNothing(facts: WaitingFacts): boolean {
 
 /** Z-21: only when all that it waits for is known. */
 function isKnownSignalless(body: string | undefined): boolean {
-  const calls = (JSON.parse(body ?? '{}') as { readonly for?: readonly string[] }).for;
-  if (calls === undefined || calls.length >= NAMED_CALLS_MAX) return false;
-  return !calls.some((call) => call.startsWith('signal:'));
+  const calls = saidIn<{ readonly for: readonly unknown[] }>(body).for;
+  if (!Array.isArray(calls) || calls.length >= NAMED_CALLS_MAX) return false;
+  return !calls.some((call) => String(call).startsWith('signal:'));
 }
 
 /** A concurrency key. */

@@ -241,13 +241,14 @@ export class Pusher {
   /** In their order. What is refused ends the claim: somebody else has it, or there is news, with which it is claimed anew. */
   async #write(session: Session, claimed: Claimed, result: PushResult): Promise<boolean> {
     const { writes = [], blobs = [] } = result;
-    const { store } = this.#parts.coordinator;
+    const { coordinator } = this.#parts;
+    const { store } = coordinator;
     for (const { digest, bytes } of blobs) {
       await store.executions.putBlob({ digest, bytes: Buffer.from(bytes, 'base64') });
     }
     for (const message of merged(writes)) {
       const write = toWrite({ ...message, session: session.id }, this.#caller);
-      const { answers } = await perform(store, this.#caller, [write]);
+      const { answers } = await perform(coordinator, this.#caller, [write]);
       const { kind, why } = (answers[0] ?? { kind: 'fault' }) as { kind: string; why?: string };
       if (why === 'unseen-news') {
         const { seq, verb } = message;

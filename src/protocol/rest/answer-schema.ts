@@ -1,6 +1,7 @@
 // What an answer must be like, for who makes a form of it. It is in the event that opened the await.
 
 import type { Interaction } from '../../execution/await.ts';
+import { saidIn } from '../../execution/history.ts';
 import type { Coordinator } from './route.ts';
 
 const PAGE = 1_000;
@@ -17,10 +18,7 @@ export async function answerSchemaOf(
     for (const { kind, body, seq } of events) {
       after = seq;
       if (kind !== 'await-opened') continue;
-      const opened = JSON.parse(body ?? '{}') as {
-        readonly key?: string;
-        readonly answerSchema?: unknown;
-      };
+      const opened = saidIn<{ readonly key: string; readonly answerSchema: unknown }>(body);
       if (opened.key !== call) continue;
       const { answerSchema } = opened;
       return answerSchema === undefined ? {} : { answerSchema };

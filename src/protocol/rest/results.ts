@@ -1,12 +1,12 @@
 // Waiting for an execution to end.
 
 import { isTerminal } from '../../execution/execution.ts';
-import type { HistoryEvent } from '../../execution/history.ts';
+import { type HistoryEvent, saidIn } from '../../execution/history.ts';
 import type { ExecutionId } from '../../execution/names.ts';
 import { idParams, result, resultQuery } from '../messages/execution.ts';
 import { readable } from './execution-message.ts';
 import { executionFor } from './found.ts';
-import { type Coordinator, type Route, route } from './route.ts';
+import { type Caller, type Coordinator, type Route, route } from './route.ts';
 import { withinMs } from './waiting.ts';
 
 interface EndBody {
@@ -30,13 +30,15 @@ const readResult = route({
   },
   async handle(coordinator, { params, query, caller, signal }) {
     const record = await executionFor(coordinator, caller, params.id);
-    const ended = await endOf(coordinator, record.id, { waitMs: query.waitMs ?? 0, signal });
+    const ended = await endOf(coordinator, record.id, {
+      ...{ waitMs: query.waitMs ?? 0, signal, caller },
+    });
     if (ended === undefined) {
       const now = await coordinator.store.executions.read(record.id);
       return { status: 202, body: { id: record.id, status: now?.status ?? record.status } };
     }
     const { status, event } = ended;
-    const { out, failure } = JSON.parse(event.body ?? '{}') as EndBody;
+    const { out, failure } = saidIn<EndBody>(event.body);
     const { stack: _, ...told } = failure ?? {};
     const output =
       status === 'completed' ? await readable(coordinator.holdfast, { output: out ?? {} }) : {};
@@ -45,14 +47,21 @@ const readResult = route({
   },
 });
 
+interface Waiting {
+  readonly waitMs: number;
+  readonly signal: AbortSignal;
+  readonly caller: Caller;
+}
+
 /** Of it, or of what it was continued as; undefined when that is not within the time. */
 async function endOf(
-  { store, holdfast, timers }: Coordinator,
+  coordinator: Coordinator,
   first: ExecutionId,
-  { waitMs, signal }: { readonly waitMs: number; readonly signal: AbortSignal },
+  { waitMs, signal, caller }: Waiting,
 ): Promise<
   { readonly id: ExecutionId; readonly status: string; readonly event: HistoryEvent } | undefined
 > {
+  const { store, holdfast, timers } = coordinator;
   for (let id = first; ; ) {
     const [at] = await store.executions.outcomes([id]);
     const found =
@@ -63,9 +72,10 @@ async function endOf(
             holdfast.ended(id, { signal: until }),
           ));
     if (found === undefined || !isTerminal(found.status)) return undefined;
-    const { continuedAs } = JSON.parse(found.event.body ?? '{}') as EndBody;
+    const { continuedAs } = saidIn<EndBody>(found.event.body);
     if (continuedAs === undefined) return found;
-    id = continuedAs;
+    // A worker wrote that: it is looked for in the project only.
+    ({ id } = await executionFor(coordinator, caller, continuedAs));
   }
 }
 

@@ -32,6 +32,8 @@ export interface Coordinator {
   readonly demo?: Demo;
   /** Absent where nothing is counted. */
   readonly metrics?: () => Promise<{ readonly type: string; readonly text: string }>;
+  /** Hears of faults that are one answer among others. */
+  readonly onFault?: (code: string, error: unknown) => void;
 }
 
 /** Who calls, as the server has found out. */

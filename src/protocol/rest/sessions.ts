@@ -116,7 +116,7 @@ async function scanned(
 ): Promise<Scanned> {
   const items: SessionInspection[] = [];
   let after = cursor;
-  for (let page = 0; page < PAGES_MAX; page += 1) {
+  for (let page = 0; page < PAGES_MAX || !(stopAt(items, after) > (cursor ?? '')); page += 1) {
     const found = await store.sessions.list({
       limit: SCANNED,
       ...(all === undefined ? {} : { all }),
@@ -129,7 +129,14 @@ async function scanned(
     }
     if (found.length < SCANNED) return { items };
   }
-  return { items, ...(after === undefined ? {} : { cursor: after }) };
+  return { items, cursor: stopAt(items, after) };
+}
+
+/** The id of one that the caller may not see is not said: what is at or below it, and above whatever was listed. */
+function stopAt(items: readonly SessionInspection[], after: string = ''): string {
+  const below = `${after.slice(0, 13)}-0000-0000-000000000000`;
+  const listed = items.at(-1)?.session.id ?? '';
+  return listed > below ? listed : below;
 }
 
 async function sessionFor(

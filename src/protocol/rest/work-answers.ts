@@ -104,7 +104,7 @@ export const workAnswers: WorkAnswers = {
     for (const session of new Set(body.writes.map((each) => each.session))) {
       await requireOwnSession(coordinator, caller, session);
     }
-    return perform(coordinator.store, caller, all);
+    return perform(coordinator, caller, all);
   },
 
   readInbox: (coordinator, call) => pageOf('inbox', coordinator, call),

@@ -10,8 +10,9 @@ import type {
 import type { WriteMessage, WritesAnswer } from '../messages/work.ts';
 import { isIssued } from './issued-fences.ts';
 import { problemFrom } from './problems.ts';
-import { requireOpenName } from './reserved.ts';
-import { type Caller, ProblemReply } from './route.ts';
+import type { Caller, Coordinator } from './route.ts';
+import { requireReadable } from './work-content.ts';
+import { requireOwnReach, requireSameParent } from './work-reach.ts';
 
 export type OwnWrite =
   | { readonly verb: 'record'; readonly request: OwnerWrite }
@@ -22,68 +23,16 @@ export type OwnWrite =
 /** Throws when it would reach into another project, or carries what nobody could read. */
 export function toWrite(message: WriteMessage, caller: Caller): OwnWrite {
   const { verb, attachments, ...rest } = message;
-  requireOwnProject(message, caller);
-  requireJson(message);
+  requireOwnReach(message, caller);
+  requireReadable(message);
   const bytes = attachments?.map((each) => ({ ...each, bytes: Buffer.from(each.bytes, 'base64') }));
   const request = { ...rest, ...(bytes === undefined ? {} : { attachments: bytes }) };
   return { verb, request } as unknown as OwnWrite;
 }
 
-type Submitted = NonNullable<WriteMessage['children']>[number];
-
-function submissionsIn(message: WriteMessage): readonly Submitted[] {
-  const successor = message.verb === 'finish' ? message.successor : undefined;
-  return [
-    ...(message.children ?? []),
-    ...(message.awaits ?? []).flatMap(({ reminders }) => reminders.map(({ start }) => start)),
-    ...(successor === undefined ? [] : [successor]),
-  ];
-}
-
-function requireOwnProject(message: WriteMessage, { project }: Caller): void {
-  const submissions = submissionsIn(message);
-  for (const each of submissions) requireOpenName('A pipeline', each.pipeline);
-  if (submissions.every((each) => each.project === project)) return;
-  throw new ProblemReply(
-    403,
-    'project-denied',
-    'A worker submits into its own project only. Nothing was written.',
-  );
-}
-
-/** Everybody who reads history parses it. */
-function requireJson(message: WriteMessage): void {
-  const finish = message.verb === 'finish' ? [message.outcome] : [];
-  const payloads = [
-    message.progress,
-    ...finish,
-    ...message.events.map(({ body }) => body),
-    ...submissionsIn(message).flatMap(({ input, body }) => [input, body]),
-    ...(message.awaits ?? []).flatMap(({ items, defaultAnswer }) => [
-      defaultAnswer,
-      ...items.map(({ request }) => request),
-    ]),
-  ];
-  if (payloads.every((each) => each === undefined || isJson(each))) return;
-  throw new ProblemReply(
-    400,
-    'invalid-input',
-    `A payload of execution ${message.id} is not JSON. Nothing was written.`,
-  );
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** All at once, so that they share commits. What one of them runs into is its own. */
 export async function perform(
-  store: CoordinatorStore,
+  { store, onFault }: Pick<Coordinator, 'store' | 'onFault'>,
   caller: Caller,
   writes: readonly OwnWrite[],
 ): Promise<WritesAnswer> {
@@ -95,12 +44,14 @@ export async function perform(
         if (!(await isIssued(store, { id, fence }))) {
           return { kind: 'refused', why: 'fence-ahead', id, fence } as const;
         }
+        if (write.verb === 'finish') await requireSameParent(store, write.request);
         const answer = await performOne(executions, write);
         return answer.kind === 'refused'
           ? await told(executions, caller, { write, answer })
           : answer;
       } catch (error) {
-        const { code, detail } = problemFrom(error);
+        const { code, detail, isFault } = problemFrom(error);
+        if (isFault) onFault?.(code, error);
         return { kind: 'fault', code, detail } as const;
       }
     }),

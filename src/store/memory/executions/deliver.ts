@@ -1,6 +1,6 @@
 import { type Delivery, deliver, type NewMessage } from '../../../execution/decide/deliver.ts';
-import { isTerminal } from '../../../execution/execution.ts';
-import type { ExecutionId, Payload } from '../../../execution/names.ts';
+import { isTerminal, type Parent } from '../../../execution/execution.ts';
+import type { Payload, ProjectName } from '../../../execution/names.ts';
 import type { Instant } from '../../../support/clock.ts';
 import type { Entry, ExecutionState } from './state.ts';
 
@@ -12,18 +12,25 @@ export function putMessage(state: ExecutionState, entry: Entry, delivery: Delive
   if (wasWaiting && delivery.execution.status === 'queued') state.ring();
 }
 
-/** the parent is told, unless it has ended. */
+interface ToldByChild {
+  readonly parent: Parent;
+  readonly project: ProjectName;
+  readonly outcome?: Payload | undefined;
+}
+
+/** the parent is told, unless it has ended or is of another project. */
 export function tellParent(
   state: ExecutionState,
-  parent: { readonly id: ExecutionId; readonly call: string; readonly outcome?: Payload },
+  { parent, project, outcome }: ToldByChild,
   now: Instant,
 ): void {
   const entry = state.entries.get(parent.id);
   if (entry === undefined || isTerminal(entry.execution.status)) return;
+  if (entry.execution.project !== project) return;
   const message: NewMessage = {
     kind: 'child-ended',
     name: parent.call,
-    ...(parent.outcome === undefined ? {} : { body: parent.outcome }),
+    ...(outcome === undefined ? {} : { body: outcome }),
   };
   putMessage(state, entry, deliver(entry.execution, message, now));
 }

@@ -39,11 +39,10 @@ export function endExecution(
     const cancelled = { execution, events: [event], outcome: CANCELLED_OUTCOME };
     endExecution(state, next.entry, { end: cancelled, now });
   }
-  const { parent } = before;
+  const { parent, project } = before;
   // Whoever goes on in its place tells the parent when it ends.
   if (parent !== undefined && continued === undefined) {
-    const outcome = end.outcome === undefined ? {} : { outcome: end.outcome };
-    tellParent(state, { ...parent, ...outcome }, now);
+    tellParent(state, { parent, project, outcome: end.outcome }, now);
   }
   for (const child of state.children.get(before.id) ?? []) {
     const status = state.entries.get(child)?.execution.status;

@@ -42,8 +42,10 @@ const MENDS: Readonly<Partial<Record<InvariantName, Mend>>> = {
     return tell(state, entry, settlementMessage(of.unit, answeredOf(state, of)));
   }),
   'child-end-not-told': withEntry((state, entry, call) => {
+    const { project } = entry.execution;
     const last = (state.children.get(entry.execution.id) ?? [])
       .map((id) => state.entries.get(id))
+      .filter((child) => child?.execution.project === project)
       .findLast((child) => child?.execution.parent?.call === call);
     if (last === undefined) return false;
     const { id } = last.execution;

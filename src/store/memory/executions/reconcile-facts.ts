@@ -22,7 +22,7 @@ export function waitingFacts(state: ExecutionState, entry: Entry): WaitingFacts 
   );
   const told = (of: string): ReadonlySet<string | undefined> =>
     new Set(inbox.filter(({ kind }) => kind === of).map(({ name }) => name));
-  const children = childrenOf(state, id);
+  const children = childrenOf(state, execution);
   const open = children.filter(({ status }) => !isTerminal(status));
   const openCalls = new Set(open.map((child) => child.parent?.call));
   const [settledTold, childTold] = [told('await-settled'), told('child-ended')];
@@ -51,10 +51,14 @@ export function waitingFacts(state: ExecutionState, entry: Entry): WaitingFacts 
   };
 }
 
-function childrenOf(state: ExecutionState, id: ExecutionId): readonly ExecutionRecord[] {
+/** Of its own project: no other's end is told. */
+function childrenOf(
+  state: ExecutionState,
+  { id, project }: ExecutionRecord,
+): readonly ExecutionRecord[] {
   return (state.children.get(id) ?? []).flatMap((child) => {
     const execution = state.entries.get(child)?.execution;
-    return execution === undefined ? [] : [execution];
+    return execution?.project === project ? [execution] : [];
   });
 }
 

@@ -10,6 +10,7 @@ export function removable(state: ExecutionState, query: ListRemovable): Removabl
   const now = state.kernel.now();
   const page = [...state.entries.keys()]
     .filter((id) => id > after && id < before)
+    .filter((id) => project === undefined || state.entries.get(id)?.execution.project === project)
     .sort()
     .slice(0, limit);
   const items = page.flatMap((id): readonly Removable[] => {
@@ -17,7 +18,6 @@ export function removable(state: ExecutionState, query: ListRemovable): Removabl
     if (entry === undefined) return [];
     const { status, endedAt, project: of } = entry.execution;
     if (endedAt === undefined || !isTerminal(status) || endedAt + endedMs > now) return [];
-    if (project !== undefined && project !== of) return [];
     const { isHeld, isNeeded, hasOpenLetter } = viewOf(state, id);
     return isHeld || isNeeded ? [] : [{ id, project: of, status, endedAt, hasOpenLetter }];
   });

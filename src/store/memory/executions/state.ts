@@ -138,7 +138,10 @@ export class ExecutionState {
 
   putInteraction(interaction: Interaction): void {
     const { id, project, execution, call } = interaction;
-    if (!this.interactions.has(id)) addSorted(this.interactionIds, project, id);
+    const known = this.interactions.get(id);
+    // W-1: another execution's stays its own.
+    if (known !== undefined && known.execution !== execution) return;
+    if (known === undefined) addSorted(this.interactionIds, project, id);
     this.interactions.set(id, Object.freeze(interaction));
     this.unitEntry(execution, call).ids.add(id);
   }

@@ -2,7 +2,7 @@
 
 import type { Delivery } from '../../../execution/decide/deliver.ts';
 import type { Parent } from '../../../execution/execution.ts';
-import type { Payload } from '../../../execution/names.ts';
+import type { Payload, ProjectName } from '../../../execution/names.ts';
 import type { SessionId } from '../../../lease/names.ts';
 import { type Queries, statement } from '../database.ts';
 import { NOW } from './owner-guards.ts';
@@ -25,6 +25,7 @@ const TELL_PARENT = statement(`
       from now
      where p.id = $1
        and coalesce(p.status < 10, false) -- guard: ended
+       and p.project = $4 -- guard: project
     returning p.id, p.news
   )
   insert into hf.inbox (execution_id, n, at, kind, name, body)
@@ -32,13 +33,13 @@ const TELL_PARENT = statement(`
     from told
    cross join now`);
 
-/** X-14: unless the parent has ended. */
+/** X-14: unless the parent has ended, or is of another project. */
 export async function tellParent(
   queries: Queries,
-  parent: Parent,
+  { parent, project }: { readonly parent: Parent; readonly project: ProjectName },
   outcome: Payload | undefined,
 ): Promise<void> {
-  await queries.rows(TELL_PARENT, [parent.id, parent.call, outcome ?? null]);
+  await queries.rows(TELL_PARENT, [parent.id, parent.call, outcome ?? null, project]);
 }
 
 // The next heartbeat makes the holder look. `no key update`: owners' locks do not wait for it.

@@ -39,8 +39,9 @@ export async function afterEnd(queries: Queries, before: ExecutionRecord, end: E
   if (next?.execution.hasPlace !== true) await freePlace(queries, before, now);
   if (next?.cancel !== undefined) await cancelAtOnce(queries, next.execution.id, next.cancel);
   // Whoever goes on in its place tells the parent when it ends.
-  if (before.parent !== undefined && successor === undefined) {
-    await tellParent(queries, before.parent, outcome);
+  const { parent, project } = before;
+  if (parent !== undefined && successor === undefined) {
+    await tellParent(queries, { parent, project }, outcome);
   }
   await queries.rows(NOTE_CHILDREN, [before.id]);
 }

@@ -38,6 +38,7 @@ const TELL_PARENTS = `,
              from hf.execution p
             where p.id = d.parent_id
               and coalesce(p.status < 10, false) -- guard: parent-ended
+              and p.project = d.project -- guard: parent-project
               for no key update of p
            ) p
   ),
@@ -57,8 +58,7 @@ const TELL_PARENTS = `,
 // Y-10. Columns that most flushes do not have.
 const LETTER_COLUMNS = `, $17::text[], $18::text[], $19::text[], $20::text[], $21::integer[]`;
 
-const LETTER =
-  ', e.project, e.pipeline, e.status, u.category, u.code, u.reason, u.step, u.attempts';
+const LETTER = ', e.pipeline, e.status, u.category, u.code, u.reason, u.step, u.attempts';
 
 const WRITE_LETTERS = `,
   lettered as (
@@ -98,7 +98,7 @@ function finishing({ children, letters }: Finishing, isKnown: boolean): string {
        and not e.has_place -- guard: place
        and not e.early -- guard: early
        and ${alone} -- guard: kin
-    returning u.nth, e.id, e.fence, e.seq, u.first, coalesce(u.kind, $11) as kind, coalesce(u.name, $12) as name, u.body, u.earlier, e.parent_id, e.parent_call, u.outcome${letters ? LETTER : ''}
+    returning u.nth, e.id, e.fence, e.seq, u.first, coalesce(u.kind, $11) as kind, coalesce(u.name, $12) as name, u.body, u.earlier, e.project, e.parent_id, e.parent_call, u.outcome${letters ? LETTER : ''}
   ),
   ${APPEND_DONE},
   noted as (

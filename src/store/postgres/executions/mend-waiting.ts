@@ -42,6 +42,7 @@ const LAST_CHILD = statement(`
             from hf.execution c
            where c.parent_id between $1 and $1
              and c.parent_call = $2
+             and c.project = (select e.project from hf.execution e where e.id = $1)
            order by c.parent_id desc, c.id desc
            limit 1) c
    cross join lateral (

@@ -65,6 +65,7 @@ const CHILDREN = `(
            select c.parent_call, c.status
              from hf.execution c
             where c.parent_id between e.id and e.id
+              and c.project = e.project
             order by c.parent_id, c.id
             limit ${CHILDREN_MAX + 1})`;
 

@@ -5,6 +5,7 @@ import type { ListRemovable, RemovablePage } from '../../contract/retention-stor
 import { type Database, statement } from '../database.ts';
 import { OPEN_LETTER, UNUSED } from './remove.ts';
 
+// Where to go on is said to whoever asks: a page of a project has executions of that project only.
 // $1 after, $2 before, $3 limit, $4 project, $5 since their end
 const REMOVABLE = statement(`
   with page as materialized (
@@ -12,6 +13,7 @@ const REMOVABLE = statement(`
       from hf.execution e
      where e.id > coalesce($1, '00000000-0000-0000-0000-000000000000'::uuid)
        and e.id < coalesce($2, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
+       and ($4::text is null or e.project = $4)
      order by e.id
      limit $3
   )
@@ -22,8 +24,7 @@ const REMOVABLE = statement(`
          select e.id, e.project, e.status, e.ended_at, ${OPEN_LETTER} as has_open_letter
            from page p
            join hf.execution e on e.id = p.id
-          where ($4::text is null or e.project = $4)
-            and e.ended_at + $5::bigint <= hf_now()
+          where e.ended_at + $5::bigint <= hf_now()
             ${UNUSED}
           order by e.id
          ) f on true

@@ -71,7 +71,8 @@ const SAVE_INTERACTIONS = statement(`
          digest      = excluded.digest,
          answered_by = excluded.answered_by,
          answered_at = excluded.answered_at,
-         verified    = excluded.verified`);
+         verified    = excluded.verified
+   where i.execution_id = excluded.execution_id -- guard: own`);
 
 /** `name` is that of their unit. */
 export async function saveInteractions(

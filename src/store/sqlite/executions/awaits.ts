@@ -60,7 +60,8 @@ const PUT_INTERACTION = `
          answered_at = excluded.answered_at,
          verified = excluded.verified,
          late = excluded.late,
-         name = excluded.name`;
+         name = excluded.name
+   where interaction.execution_id = excluded.execution_id -- guard: own`;
 
 const CLOSE_OTHERS = `
   update interaction

@@ -9,7 +9,7 @@ import type { Transaction } from '../transaction.ts';
 // X-16: the end of a child counts down and wakes at zero; anything else wakes a waiting execution at
 // once. A timer that is due already is left alone: it says how long the execution has been ready.
 const ARRIVE = positional(
-  'id isChild now',
+  'id isChild now project',
   `
   update execution
      set news = news + 1,
@@ -22,6 +22,7 @@ const ARRIVE = positional(
          status = case when status = 2 and (not :isChild or wake_after <= 1) then 0 else status end
    where id = :id
      and status < 10 -- guard: open
+     and project = coalesce(:project, project) -- guard: project
   returning news, status, session_id`,
 );
 
@@ -46,11 +47,13 @@ export function deliver(
     readonly kind: InboxMessage['kind'];
     readonly name: string | null;
     readonly body: string | null;
+    /** X-14: of who tells it, where that is another execution. */
+    readonly project?: string;
   },
 ): Delivered | undefined {
-  const { kind, name, body } = message;
+  const { kind, name, body, project = null } = message;
   const isChild = kind === 'child-ended' ? 1 : 0;
-  const values = tx.arrays(ARRIVE).get(id, isChild, tx.now) as unknown as
+  const values = tx.arrays(ARRIVE).get(id, isChild, tx.now, project) as unknown as
     | readonly [news: number, status: number, session: string | null]
     | undefined;
   if (values === undefined) return undefined;

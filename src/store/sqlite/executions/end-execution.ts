@@ -70,6 +70,7 @@ export function afterEnd(tx: Transaction, row: ExecutionRow, consequences: Conse
       kind: 'child-ended',
       name: row.parent_call,
       body: outcome ?? null,
+      project: row.project,
     });
   }
   if (tx.get(HAS_CHILDREN, { id }) !== undefined) addErrand(tx, id);

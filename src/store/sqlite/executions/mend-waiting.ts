@@ -36,6 +36,7 @@ const LAST_CHILD = `
     from execution as child indexed by execution_parent
    where child.parent_id = :execution
      and child.parent_call = :about
+     and child.project = (select project from execution where id = :execution)
    order by child.id desc
    limit 1`;
 

@@ -36,6 +36,7 @@ const CHILDREN = `
              select parent_call, status
                from execution as child indexed by execution_parent
               where child.parent_id = execution.id
+                and child.project = execution.project
               order by child.id
               limit ${CHILDREN_MAX + 1}`;
 

@@ -276,4 +276,21 @@ export const openingCases: readonly ExecutionCase[] = [
       }
     },
   },
+  {
+    upholds: 'W-1',
+    name: 'an await under an id that is taken leaves the question of the other execution as it is',
+    async run({ store }) {
+      const ann = await worker(store);
+      const asked = await running(store, ann);
+      await mustOpen(store, asked);
+      const id = interactionId(asked.id);
+      await store.executions.answer(answering(id, 'yes'));
+      const before = await mustFind(store, id);
+      const other = await running(store, ann, { project: OTHER_PROJECT });
+      const items = [{ id, request: payload('forged'), assignee: 'mallory' }];
+      const awaits = [{ ...opening(other.id), items }];
+      expectKind(await store.executions.record({ ...writing(other, OPENED), awaits }), 'recorded');
+      assert.deepEqual(await mustFind(store, id), before);
+    },
+  },
 ];

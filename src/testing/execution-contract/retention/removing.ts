@@ -1,6 +1,7 @@
 // F-1, F-4, F-8: what is removed goes whole, and when it is due.
 
 import assert from 'node:assert/strict';
+import type { ExecutionId } from '../../../execution/names.ts';
 import { expectKind } from '../../lease-contract/expect.ts';
 import { answering, interactionId, mustOpen, opening } from '../awaits/awaiting.ts';
 import { allInteractions } from '../check-awaits.ts';
@@ -116,6 +117,31 @@ export const removingCases: readonly ExecutionCase[] = [
         .items;
       assert.deepEqual([found?.id, found?.status], [id, 'completed']);
       await mustRemove(store, id, { project: OTHER_PROJECT });
+    },
+  },
+  {
+    upholds: 'F-8',
+    name: 'where to go on in a project is never an execution of another',
+    async run({ store }) {
+      const ann = await worker(store);
+      const own = [];
+      for (let n = 0; n < 3; n += 1) {
+        own.push(await ended(store, ann, { status: 'completed' }));
+        await ended(store, ann, { status: 'completed', project: OTHER_PROJECT });
+      }
+      const seen: unknown[] = [];
+      for (let after: ExecutionId | undefined; ; ) {
+        const from = after === undefined ? {} : { after };
+        const query = { limit: 1, endedMs: 0, project: PROJECT, ...from };
+        const { items, next } = await store.executions.removable(query);
+        if (next === undefined) break;
+        seen.push([items.map(({ id }) => id), next]);
+        after = next;
+      }
+      assert.deepEqual(
+        seen,
+        own.map((id) => [[id], id]),
+      );
     },
   },
   {

@@ -17,7 +17,10 @@ import {
   mustFinish,
   mustPark,
   mustRead,
+  mustSubmit,
   OTHER_PIPELINE,
+  OTHER_PROJECT,
+  payload,
   running,
   signalling,
   worker,
@@ -216,6 +219,30 @@ export const wakingCases: readonly ExecutionCase[] = [
           ['child:late#1', 'failed'],
         ],
       );
+    },
+  },
+  {
+    upholds: 'X-14',
+    name: 'an execution is told nothing by what ends in another project and names it as its parent',
+    async run({ store }) {
+      const ann = await worker(store);
+      const held = await running(store, ann);
+      await mustPark(store, held, { wakeAfter: 1 });
+      const project = OTHER_PROJECT;
+      const [ends, cancelled] = ['child:pay#1', 'child:ask#1'].map((call) =>
+        childOf(held.id, call, { project }),
+      );
+      assert(ends !== undefined && cancelled !== undefined);
+      await mustSubmit(store, cancelled);
+      await store.executions.cancel(commanding(cancelled.id, { project }));
+      await mustSubmit(store, ends);
+      const [claim] = await claimAll(store, ann, { pipelines: [OTHER_PIPELINE] });
+      assert(claim !== undefined);
+      await mustFinish(store, heldOf(claim, ann), { outcome: payload({ forged: true }) });
+      await store.executions.reconcile({ part: 'waiting', limit: 100, dryRun: false });
+      assert.deepEqual(await waitingState(store, held.id), ['waiting', 1, 0]);
+      const inbox = await store.executions.inbox({ id: held.id, after: 0, limit: 10 });
+      assert.deepEqual(inbox, []);
     },
   },
 ];

@@ -1,0 +1,127 @@
+// What an owner's write may contain. Payloads go to the store as they came and are read by many: by routes, by
+// re-drives, by stores that this one is moved to. What they could not read is refused before anything is written.
+
+import type { WriteMessage } from '../messages/work.ts';
+import { ProblemReply } from './route.ts';
+import { submissionsIn } from './work-reach.ts';
+
+/** So many arrays and objects in one another; what writes JSON recurses. */
+export const DEPTH_MAX = 1_000;
+
+export function requireReadable(message: WriteMessage): void {
+  const { id, events } = message;
+  for (const { kind, body } of events) {
+    const odd = body === undefined ? undefined : oddField(parsedFrom(message, body));
+    if (odd !== undefined) throw unreadable(`${odd} in the body of a ${kind} event of ${id}.`);
+  }
+  for (const payload of payloadsIn(message)) {
+    if (payload !== undefined) parsedFrom(message, payload);
+  }
+  if (hasNul(message)) {
+    throw unreadable(
+      `A text in a write of ${id} has the character NUL, which not every store keeps.`,
+    );
+  }
+}
+
+function payloadsIn(message: WriteMessage): readonly (string | undefined)[] {
+  return [
+    message.progress,
+    ...submissionsIn(message).flatMap(({ input, body }) => [input, body]),
+    ...(message.awaits ?? []).flatMap(({ items, defaultAnswer }) => [
+      defaultAnswer,
+      ...items.map(({ request }) => request),
+    ]),
+    message.verb === 'finish' ? message.outcome : undefined,
+  ];
+}
+
+function parsedFrom({ id }: WriteMessage, payload: string): unknown {
+  if (isTooDeep(payload)) {
+    throw unreadable(`A payload of execution ${id} is nested deeper than ${DEPTH_MAX}.`);
+  }
+  try {
+    return JSON.parse(payload);
+  } catch {
+    throw unreadable(`A payload of execution ${id} is not JSON.`);
+  }
+}
+
+/** Of JSON; of anything else it may say so as well. */
+function isTooDeep(text: string): boolean {
+  // What is open is closed again.
+  if (text.length <= 2 * DEPTH_MAX) return false;
+  let depth = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const sign = text[at];
+    if (sign === '"') at = endOfText(text, at);
+    else if (sign === '[' || sign === '{') depth += 1;
+    else if (sign === ']' || sign === '}') depth -= 1;
+    if (depth > DEPTH_MAX) return true;
+  }
+  return false;
+}
+
+/** Where the text that begins here ends: at a quote before which there is an even number of backslashes. */
+function endOfText(json: string, begin: number): number {
+  for (let at = begin; ; ) {
+    at = json.indexOf('"', at + 1);
+    if (at < 0) return json.length;
+    let before = at - 1;
+    while (json[before] === '\\') before -= 1;
+    if ((at - before) % 2 === 1) return at;
+  }
+}
+
+const isText = (value: unknown): boolean => typeof value === 'string';
+const isNumber = (value: unknown): boolean => typeof value === 'number';
+const isFlag = (value: unknown): boolean => typeof value === 'boolean';
+const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** What routes and re-drives read of the bodies of events; other fields are the worker's. */
+const FIELDS: Readonly<Record<string, (value: unknown) => boolean>> = {
+  key: isText,
+  id: isText,
+  status: isText,
+  why: isText,
+  continuedAs: isText,
+  n: isNumber,
+  retryInMs: isNumber,
+  saga: isFlag,
+  last: isFlag,
+  ids: isTexts,
+  with: isTexts,
+  for: isTexts,
+  out: isObject,
+  failure: (value) => isObject(value) && FAILURE.every((each) => isTextIn(value, each)),
+};
+
+const FAILURE = ['message', 'at', 'stack'] as const;
+
+function isTextIn(value: object, name: string): boolean {
+  const found = (value as Readonly<Record<string, unknown>>)[name];
+  return found === undefined || isText(found);
+}
+
+function oddField(body: unknown): string | undefined {
+  if (!isObject(body)) return 'There is something else than an object';
+  for (const [name, value] of Object.entries(body)) {
+    const fits = Object.hasOwn(FIELDS, name) ? FIELDS[name] : undefined;
+    if (fits?.(value) === false) return `The field "${name}" is not what it is read as`;
+  }
+  return undefined;
+}
+
+function hasNul(value: unknown): boolean {
+  if (typeof value === 'string') return value.includes('\0');
+  if (typeof value !== 'object' || value === null) return false;
+  return Array.isArray(value)
+    ? value.some(hasNul)
+    : Object.entries(value).some(([name, each]) => name.includes('\0') || hasNul(each));
+}
+
+function unreadable(why: string): ProblemReply {
+  return new ProblemReply(400, 'invalid-input', `${why} Nothing was written.`);
+}

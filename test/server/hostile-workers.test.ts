@@ -1,0 +1,207 @@
+// Workers that mean harm: a key of one project reaches nothing of another, whatever its writes name.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { interactionId } from '../../src/index.ts';
+import type { Owner, SessionId } from '../../src/lease/names.ts';
+import { countedStore, type ExecutionCounts } from '../../src/server/counted-store.ts';
+import type { Finish } from '../../src/store/contract/execution-store.ts';
+import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { TestCoordinator } from './coordinator.ts';
+import { RawWorker } from './raw-worker.ts';
+
+const SAYS = [{ kind: 'step-completed', name: 's', body: '{}' }];
+
+test("a worker's children, reminders and successors have no parent in another project, nor any but its own", async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const theirs = await RawWorker.open(coordinator, 'theirs');
+  const victim = await theirs.running('victim');
+  const ours = await RawWorker.open(coordinator, 'ours');
+  const other = await ours.running('other');
+  const own = await ours.running('x');
+  for (const { id } of [victim, other]) {
+    const submitted = ours.submission({ parent: { id, call: 'child:pay#1[0]' } });
+    const reminder = { afterMs: 1, start: submitted };
+    const asking = { call: 'await:a#1', name: 'a', needed: 1, signed: false, checked: false };
+    const items = [{ id: interactionId({ execution: own.id, name: 'a' }) }];
+    for (const what of [
+      { children: [submitted] },
+      { awaits: [{ ...asking, items, reminders: [reminder] }] },
+    ]) {
+      const { status, json } = await ours.write(own, { events: SAYS, ...what });
+      assert.deepEqual([status, json.code], [403, 'project-denied']);
+    }
+    const end = { verb: 'finish', status: 'completed', events: [{ kind: 'completed' }] };
+    const { json } = await ours.write(own, { ...end, successor: submitted });
+    assert.deepEqual([json.answers[0].kind, json.answers[0].code], ['fault', 'project-denied']);
+    assert.deepEqual(
+      await coordinator.store.executions.inbox({ id, after: 0, limit: 9 } as never),
+      [],
+    );
+  }
+  const history = await ours.call('GET', `/v1/executions/${own.id}/history`);
+  assert.ok(!JSON.stringify(history.json).includes('step-completed'), 'nothing was written');
+});
+
+test('a child of its own, and a successor with the parent of its predecessor, are taken', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const worker = await RawWorker.open(coordinator, 'ours');
+  const own = await worker.running('x');
+  const parent = { id: own.id, call: 'child:pay#1[0]' };
+  const children = [worker.submission({ parent })];
+  const { json } = await worker.write(own, { events: SAYS, children });
+  assert.equal(json.answers[0].kind, 'recorded');
+  const child = await worker.claim('child');
+  const end = { verb: 'finish', status: 'completed', events: [{ kind: 'completed' }] };
+  const answer = await worker.write(child, { ...end, successor: worker.submission({ parent }) });
+  assert.equal(answer.json.answers[0].kind, 'finished');
+});
+
+test("a worker asks under ids that follow from its own execution, never under another's", async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const asking = { call: 'await:a#1', name: 'a', needed: 1, reminders: [] };
+  const plain = { ...asking, signed: false, checked: false };
+  const theirs = await RawWorker.open(coordinator, 'theirs');
+  const victim = await theirs.running('victim');
+  const id = interactionId({ execution: victim.id, name: 'a' });
+  const question = (request: string): object => ({
+    events: SAYS,
+    awaits: [{ ...plain, items: [{ id, request }] }],
+  });
+  const opened = await theirs.write(victim, question('{"v":"pay 10?"}'));
+  assert.equal(opened.json.answers[0].kind, 'recorded');
+  const ours = await RawWorker.open(coordinator, 'ours');
+  const own = await ours.running('x');
+  const { status, json } = await ours.write(own, question('{"v":"pay 9999?"}'));
+  assert.deepEqual([status, json.code], [403, 'project-denied']);
+  const seen = await theirs.call('GET', `/v1/awaits/${id}`);
+  assert.match(JSON.stringify(seen.json), /pay 10\?/);
+});
+
+/** As many as one answer looks at, and a few more. */
+const CROWD = 10_050;
+
+test('a list of sessions that stops among those of others says none of their ids', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const { sessions } = coordinator.store;
+  const crowd: string[] = [];
+  for (let n = 0; n < CROWD; n += 1) {
+    // As by one clock, and as many of one millisecond.
+    const ms = (n >> 2).toString(16).padStart(4, '0');
+    const id = `01a1e190-${ms}-7000-8000-${n.toString(16).padStart(12, '0')}` as SessionId;
+    const metadata = { 'holdfast.project': 'theirs' };
+    const owner = 'w' as Owner;
+    await sessions.open({ id, owner, ttlMs: 3_600_000, graceMs: 0, metadata });
+    crowd.push(id);
+  }
+  const key = await coordinator.key(['operate'], 'ours');
+  const own = new RawWorker(coordinator.url, key, 'ours');
+  const first = await own.call('GET', '/v1/sessions');
+  assert.deepEqual(first.json.items, []);
+  assert.ok(!crowd.includes(first.json.cursor), `${first.json.cursor} is of another project`);
+  const second = await own.call('GET', `/v1/sessions?cursor=${first.json.cursor}`);
+  assert.deepEqual(second.json, { items: [] });
+});
+
+const ENDS = { verb: 'finish', status: 'completed' };
+
+test('the result of an execution is never that of one in another project, whatever it says it goes on as', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const theirs = await RawWorker.open(coordinator, 'theirs');
+  const victim = await theirs.running('victim');
+  const secret = { kind: 'completed', body: '{"out":{"v":"secret"}}' };
+  await theirs.write(victim, { ...ENDS, events: [secret] });
+  const ours = await RawWorker.open(coordinator, 'ours');
+  const own = await ours.running('x');
+  const body = JSON.stringify({ continuedAs: victim.id });
+  await ours.write(own, { ...ENDS, events: [{ kind: 'completed', body }] });
+  const { status, json } = await ours.call('GET', `/v1/executions/${own.id}/result`);
+  assert.deepEqual([status, json.code], [404, 'execution-unknown']);
+});
+
+const deep = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
+
+test('what nobody could read is refused before it is written', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const worker = await RawWorker.open(coordinator, 'ours');
+  const own = await worker.running('x');
+  const says = (body: string): object => ({ events: [{ kind: 'step-failed', name: 's', body }] });
+  const refused = [
+    ...['null', '[1]', '5', '"x"', '{"key":5}', '{"ids":5}', '{"ids":[5]}', '{"with":"x"}'].map(
+      says,
+    ),
+    ...['{"failure":5}', '{"failure":null}', '{"failure":{"message":{}}}', '{"for":7}'].map(says),
+    ...['{"n":"1"}', '{"out":null}', '{"continuedAs":1}', '{"saga":1}', '{'].map(says),
+    says(`{"note":${deep(20_000)}}`),
+    says(`{"note":"\\"","deep":${deep(1_000)}}`),
+    { events: SAYS, progress: deep(1_001) },
+    { events: SAYS, children: [worker.submission({ input: deep(1_001) })] },
+    { events: [{ kind: 'step-completed', name: 'a\0b' }] },
+    { events: SAYS, children: [worker.submission({ tags: ['\0'] })] },
+    { events: SAYS, children: [worker.submission({ attributes: { 'a\0': 'b' } })] },
+    { events: SAYS, attachments: [{ name: 'n\0', type: 't', bytes: 'AA==' }] },
+  ];
+  for (const what of refused) {
+    const { status, json } = await worker.write(own, what);
+    assert.deepEqual(
+      [status, json.code],
+      [400, 'invalid-input'],
+      JSON.stringify(what).slice(0, 99),
+    );
+  }
+  const fine = `{"key":"step:s#1","note":${JSON.stringify(`${'[{\\"'.repeat(2_000)}`)},"deep":${deep(999)}}`;
+  const { json } = await worker.write(own, says(fine));
+  assert.equal(json.answers[0].kind, 'recorded');
+});
+
+test('what was stored before it was refused is read all the same, and counted', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const { executions } = coordinator.store;
+  const worker = await RawWorker.open(coordinator, 'ours');
+  for (const body of ['null', '[1]', '5', '{"key":5}', '{"ids":5}', '{"failure":null}']) {
+    const own = await worker.running('x');
+    const events = ['step-failed', 'child-spawned', 'await-opened', 'failed'] as const;
+    const said = events.map((kind) => ({ kind, name: 'n', body }));
+    const finish = { ...own, status: 'failed', events: said } as unknown as Finish;
+    assert.equal((await executions.finish(finish)).kind, 'finished');
+    for (const path of ['', '/history', '/result', '/explain']) {
+      const { status } = await worker.call('GET', `/v1/executions/${own.id}${path}`);
+      assert.equal(status, 200, `${path} of ${body}`);
+    }
+    const { status } = await worker.call('POST', `/v1/executions/${own.id}/redrive`, {});
+    assert.ok(status < 500, `redrive of ${body}`);
+  }
+});
+
+test('what is counted of a write that is done never undoes its answer', async () => {
+  const plain = openMemoryStore();
+  const counts = {
+    step: () => undefined,
+    submitted: () => undefined,
+  } as unknown as ExecutionCounts;
+  const { executions } = countedStore(
+    {
+      ...plain,
+      executions: { ...plain.executions, record: async () => ({ kind: 'recorded' }) as never },
+    },
+    counts,
+  );
+  const events = [{ kind: 'step-failed', name: 's', body: 'null' }];
+  assert.equal((await executions.record({ events } as never)).kind, 'recorded');
+  await plain.close();
+});
+
+test('what is answered as a fault to one of many writes is in the log', async () => {
+  const plain = openMemoryStore();
+  const record = async (): Promise<never> => {
+    throw new TypeError('of the inside');
+  };
+  const faults: unknown[] = [];
+  const log = { info: () => undefined, fault: (...said: unknown[]) => faults.push(String(said)) };
+  const store = { ...plain, executions: { ...plain.executions, record } };
+  await using coordinator = await TestCoordinator.open({ store, log });
+  const worker = await RawWorker.open(coordinator, 'ours');
+  const { json } = await worker.write(await worker.running('x'), { events: SAYS });
+  assert.deepEqual([json.answers[0].kind, json.answers[0].code], ['fault', 'fault']);
+  assert.deepEqual(faults, ['fault,TypeError: of the inside']);
+});

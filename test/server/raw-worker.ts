@@ -1,0 +1,80 @@
+// A worker that says what it likes: it has a key of its project and speaks the protocol by hand.
+
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import type { TestCoordinator } from './coordinator.ts';
+
+export interface Raw {
+  readonly status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: whatever came back.
+  readonly json: any;
+}
+
+/** What every write of the owner of this claim says. */
+export interface RawOwner {
+  readonly id: string;
+  readonly fence: number;
+  readonly session: string;
+  readonly seq: number;
+}
+
+export class RawWorker {
+  readonly project: string;
+  readonly session: string = randomUUID();
+  readonly #url: string;
+  readonly #key: string;
+
+  constructor(url: string, key: string, project: string) {
+    this.#url = url;
+    this.#key = key;
+    this.project = project;
+  }
+
+  static async open(coordinator: TestCoordinator, project: string): Promise<RawWorker> {
+    const key = await coordinator.key(['work', 'submit', 'operate'], project);
+    const worker = new RawWorker(coordinator.url, key, project);
+    const session = { id: worker.session, owner: project, ttlMs: 60_000, graceMs: 1_000 };
+    assert.equal((await worker.call('POST', '/v1/work/sessions', session)).status, 200);
+    return worker;
+  }
+
+  async call(method: string, path: string, body?: object): Promise<Raw> {
+    const response = await fetch(`${this.#url}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${this.#key}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return { status: response.status, json: text === '' ? undefined : JSON.parse(text) };
+  }
+
+  /** Submits one and claims it. */
+  async running(pipeline: string): Promise<RawOwner> {
+    await this.call('POST', '/v1/executions', { pipeline, input: 1 });
+    return this.claim(pipeline);
+  }
+
+  async claim(pipeline: string): Promise<RawOwner> {
+    const { session } = this;
+    const shares = [{ lane: 'interactive', limit: 1 }];
+    const { json } = await this.call('POST', '/v1/work/claims', {
+      ...{ session, pipelines: [pipeline], shares },
+    });
+    const { execution, fence } = json.claims[0];
+    return { id: execution.id, fence, session, seq: execution.seq + 1 };
+  }
+
+  write(owner: RawOwner, what: object): Promise<Raw> {
+    const write = { verb: 'record', ...owner, events: [], ...what };
+    return this.call('POST', '/v1/work/writes', { writes: [write] });
+  }
+
+  /** Of its own project. */
+  submission(what: object = {}): object {
+    const id = `01a1e190-0000-7000-8000-${randomUUID().slice(24)}`;
+    const { project } = this;
+    const input = '{"v":1}';
+    const about = { lane: 'interactive', input, lineage: id, tags: [], attributes: {} };
+    return { id, project, pipeline: 'child', ...about, ...what };
+  }
+}
