@@ -47,8 +47,12 @@ const QUIET: ServerLog = { info: () => undefined, fault: () => undefined };
 
 export async function openServer(given: ServerOptions): Promise<Server> {
   const options = readServerOptions(given);
-  const { store, auth = 'keys', host = LOOPBACK, log = QUIET } = options;
-  if (auth === 'off') requireLoopback(host, options.grpc?.host ?? LOOPBACK);
+  const { store, auth = 'keys', log = QUIET } = options;
+  if (auth === 'off')
+    requireLoopback(
+      listenersOf(options).map(({ host }) => host),
+      options.grpc?.host,
+    );
   const { coordinator, metrics } = await coordinatorOf(options);
   const { holdfast, hints, clock, timers } = coordinator;
   const stopping = new AbortController();
@@ -107,8 +111,8 @@ export async function openServer(given: ServerOptions): Promise<Server> {
   }
 }
 
-function requireLoopback(...hosts: readonly string[]): void {
-  const open = hosts.find((host) => !isLoopback(host));
+function requireLoopback(http: readonly string[], grpc = LOOPBACK): void {
+  const open = [...http, grpc].find((host) => !isLoopback(host));
   if (open === undefined) return;
   throw new InvalidInput(
     `Authentication is off, so the coordinator listens on loopback only; ${open} is not. Turn it on, or use 127.0.0.1.`,
