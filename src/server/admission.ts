@@ -68,6 +68,11 @@ export class Admission {
       throw isSuspect ? tooOften(WRONG_KEYS, retryAfterS) : refusal;
     });
     this.#callers.set(request, caller);
+    await this.count(request);
+  }
+
+  /** Throws for who asks too often. */
+  async count(request: FastifyRequest): Promise<void> {
     const counted = await this.#all(request);
     if (!counted.isAllowed && counted.isExceeded) {
       throw tooOften('Too many requests', counted.ttlInSeconds);

@@ -58,12 +58,14 @@ export async function openHttp(parts: HttpParts): Promise<FastifyInstance> {
     done(null, body),
   );
   app.setErrorHandler((error, _request, reply) => sendProblem(parts, reply, fromFastify(error)));
-  app.setNotFoundHandler((request, reply) => {
+  // Not by a handler of Fastify's, before which a body is read and parsed, whoever sends it.
+  app.addHook('onRequest', async (request) => {
+    if (!request.is404) return;
+    await admission.count(request);
     const { method, url } = request;
     const path = url.split('?')[0] ?? '';
     const unknown = new ProblemReply(404, 'route-unknown', `There is no ${method} ${path} here.`);
-    const elsewhere = adminProblem(parts.admin, routes, { method, path });
-    return sendProblem(parts, reply, elsewhere ?? unknown);
+    throw adminProblem(parts.admin, routes, { method, path }) ?? unknown;
   });
   const requests = parts.logRequests
     ? new RequestLog(parts.log, (request) => admission.known(request))
@@ -115,9 +117,20 @@ function addRoute(app: FastifyInstance, parts: OpenParts, route: Route): void {
     method: route.method,
     url: route.path,
     config: { name: route.name } as object,
+    bodyLimit: bodyBytesMaxOf(route, parts.limits),
     onRequest: (request) => parts.admission.admit(route, request),
     handler: (request, reply) => answer(parts, { route, checks }, { request, reply }),
   });
+}
+
+/** Of who has no key, and of what carries no value of a user's: parsing stops everybody else. */
+const PUBLIC_BYTES_MAX = 64 * 1024;
+const PLAIN_BYTES_MAX = 1024 * 1024;
+
+function bodyBytesMaxOf({ allows, takesBytes, takesValues }: Route, limits: HttpLimits): number {
+  const isLarge = takesBytes === true || takesValues === true;
+  if (isLarge) return limits.bodyBytesMax;
+  return Math.min(limits.bodyBytesMax, allows === 'public' ? PUBLIC_BYTES_MAX : PLAIN_BYTES_MAX);
 }
 
 interface Exchange {
