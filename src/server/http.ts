@@ -10,7 +10,8 @@ import { adminProblem } from './admin-elsewhere.ts';
 import { Admission, oneOf } from './admission.ts';
 import type { ConsoleFiles } from './console-files.ts';
 import { addConsole } from './console-pages.ts';
-import type { Gate } from './gate.ts';
+import type { Held } from './held.ts';
+import type { Limiter } from './limiter.ts';
 import type { ServerMetrics } from './metrics.ts';
 import { RequestLog } from './request-log.ts';
 import { requireOwnHost } from './same-host.ts';
@@ -18,7 +19,8 @@ import type { HttpLimits, ServerLog, ServerOptions } from './server-options.ts';
 
 export interface HttpParts {
   readonly coordinator: Coordinator;
-  readonly gate: Gate;
+  readonly limiter: Limiter;
+  readonly held: Held;
   readonly routes: readonly Route[];
   /** Where the routes of admin are, for who asks for them where they are not. */
   readonly admin: NonNullable<ServerOptions['admin']>;
@@ -53,7 +55,7 @@ export async function openHttp(parts: HttpParts): Promise<FastifyInstance> {
     ...listening(parts),
   } as object) as unknown as FastifyInstance;
   limitConnections(app.server, limits);
-  const admission = await Admission.on(app, parts);
+  const admission = new Admission(parts);
   app.addContentTypeParser('application/octet-stream', { parseAs: 'buffer' }, (_, body, done) =>
     done(null, body),
   );
@@ -61,7 +63,7 @@ export async function openHttp(parts: HttpParts): Promise<FastifyInstance> {
   // Not by a handler of Fastify's, before which a body is read and parsed, whoever sends it.
   app.addHook('onRequest', async (request) => {
     if (!request.is404) return;
-    await admission.count(request);
+    await parts.limiter.count(request.ip);
     const { method, url } = request;
     const path = url.split('?')[0] ?? '';
     const unknown = new ProblemReply(404, 'route-unknown', `There is no ${method} ${path} here.`);
@@ -75,8 +77,7 @@ export async function openHttp(parts: HttpParts): Promise<FastifyInstance> {
     parts.metrics?.answered(name, reply.statusCode, reply.elapsedTime);
     requests?.answered(request, reply);
   });
-  const open = { streams: 0 };
-  for (const route of routes) addRoute(app, { ...parts, admission, open }, route);
+  for (const route of routes) addRoute(app, { ...parts, admission }, route);
   if (parts.console !== 'none') {
     addConsole(app, parts.console, ({ headers }) => {
       if (parts.ownHostOnly) requireOwnHost(headers.host, headers.origin);
@@ -107,8 +108,6 @@ function limitConnections(server: FastifyInstance['server'], limits: HttpLimits)
 
 interface OpenParts extends HttpParts {
   readonly admission: Admission;
-  /** How many replies are held open now. */
-  readonly open: { streams: number };
 }
 
 function addRoute(app: FastifyInstance, parts: OpenParts, route: Route): void {
@@ -154,20 +153,8 @@ async function answer(
     signal: route.isLong === true ? signalOf(reply, parts.stopping) : parts.stopping,
   };
   if (route.isLong !== true) return send(reply, await route.handle(parts.coordinator, call));
-  if (parts.open.streams >= parts.limits.openMax) {
-    const detail = `This coordinator holds ${parts.limits.openMax} requests open, which is its limit. Ask again later, or without waitMs.`;
-    const reply = new ProblemReply(429, 'too-many-open', detail);
-    reply.retryAfterS = 1;
-    throw reply;
-  }
-  hold(parts, 1);
-  reply.raw.once('close', () => hold(parts, -1));
+  reply.raw.once('close', parts.held.hold(call.caller));
   return send(reply, await route.handle(parts.coordinator, call));
-}
-
-function hold({ open, metrics }: OpenParts, by: number): void {
-  open.streams += by;
-  metrics?.held(open.streams);
 }
 
 function send(reply: FastifyReply, { status, body, headers, raw, stream }: Reply): unknown {
