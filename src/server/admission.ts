@@ -3,8 +3,13 @@
 import type { FastifyRequest } from 'fastify';
 import type { Caller, Route } from '../protocol/rest/route.ts';
 import { authorizationOf } from './key-cookie.ts';
-import type { Limiter } from './limiter.ts';
+import type { Limiter, Visit } from './limiter.ts';
 import { requireOwnHost } from './same-host.ts';
+
+interface Admitted {
+  readonly caller: Caller;
+  readonly visit: Visit;
+}
 
 export interface Door {
   readonly limiter: Limiter;
@@ -14,7 +19,7 @@ export interface Door {
 
 export class Admission {
   readonly #door: Door;
-  readonly #callers: WeakMap<FastifyRequest, Caller> = new WeakMap();
+  readonly #admitted: WeakMap<FastifyRequest, Admitted> = new WeakMap();
 
   constructor(door: Door) {
     this.#door = door;
@@ -29,12 +34,19 @@ export class Admission {
       authorization: allows === 'public' ? undefined : authorizationOf(route, header),
       project: header('holdfast-project'),
     };
-    this.#callers.set(request, await limiter.admit({ allows, knock, ip: request.ip }));
+    const visit = { allows, knock, ip: request.ip };
+    this.#admitted.set(request, { caller: await limiter.admit(visit), visit });
+  }
+
+  /** Whether it would be admitted now as it was. */
+  async stillOpens(request: FastifyRequest): Promise<boolean> {
+    const admitted = this.#admitted.get(request);
+    return admitted !== undefined && this.#door.limiter.stillOpens(admitted.visit);
   }
 
   /** Who it turned out to be, if it came in. */
   known(request: FastifyRequest): Caller | undefined {
-    return this.#callers.get(request);
+    return this.#admitted.get(request)?.caller;
   }
 
   /** Of a request that was admitted. */

@@ -10,6 +10,7 @@ import { adminProblem } from './admin-elsewhere.ts';
 import { Admission, oneOf } from './admission.ts';
 import type { ConsoleFiles } from './console-files.ts';
 import { addConsole } from './console-pages.ts';
+import { KEY_CACHE_MS } from './gate.ts';
 import type { Held } from './held.ts';
 import type { Limiter } from './limiter.ts';
 import type { ServerMetrics } from './metrics.ts';
@@ -150,7 +151,7 @@ async function answer(
     caller: parts.admission.caller(request),
     header,
     isEncrypted: request.protocol === 'https',
-    signal: route.isLong === true ? signalOf(reply, parts.stopping) : parts.stopping,
+    signal: route.isLong === true ? signalOf(parts, { request, reply }) : parts.stopping,
   };
   if (route.isLong !== true) return send(reply, await route.handle(parts.coordinator, call));
   reply.raw.once('close', parts.held.hold(call.caller));
@@ -193,8 +194,26 @@ const CODES: Readonly<Record<number, string>> = {
   415: 'type-unknown',
 };
 
-function signalOf(reply: FastifyReply, stopping: AbortSignal): AbortSignal {
+/** Aborts when the caller is gone, or is not let in any more: a key that was ended goes on with nothing. */
+function signalOf(
+  { admission, coordinator, stopping }: OpenParts,
+  { request, reply }: Exchange,
+): AbortSignal {
   const gone = new AbortController();
-  reply.raw.once('close', () => gone.abort());
+  let cancel: () => void = () => undefined;
+  const look = (): void => {
+    cancel = coordinator.timers.after(KEY_CACHE_MS, () => {
+      void admission.stillOpens(request).then((stays) => {
+        if (gone.signal.aborted) return;
+        if (stays) look();
+        else gone.abort();
+      });
+    });
+  };
+  look();
+  reply.raw.once('close', () => {
+    cancel();
+    gone.abort();
+  });
   return AbortSignal.any([gone.signal, stopping]);
 }

@@ -63,6 +63,14 @@ export class Limiter {
     return caller;
   }
 
+  /** False for who was let in and would not be now. Who cannot be looked up stays. */
+  async stillOpens({ allows, knock }: Visit): Promise<boolean> {
+    return this.#gate.admit({ allows }, { ...knock, isSuspect: false }).then(
+      () => true,
+      (refusal: unknown) => !(refusal instanceof ProblemReply),
+    );
+  }
+
   /** Of a key that has opened: whoever only knows its id does not use up what it may. Throws when it is too often. */
   async count(ip: string, key?: string): Promise<void> {
     const found = await this.#all(counted(key ?? networkOf(ip)));
