@@ -13,7 +13,9 @@ import { type Dispatch, dispatchOf } from '../protocol/work/dispatch.ts';
 import { inProcessCarrier } from '../protocol/work/in-process.ts';
 import { boundedText, readOptions } from '../support/options.ts';
 import type { Gate, Knock } from './gate.ts';
-import { DEFAULT_HTTP_LIMITS, type ServerLog, type ServerOptions } from './server-options.ts';
+import type { Held } from './held.ts';
+import type { Limiter } from './limiter.ts';
+import type { HttpLimits, ServerLog, ServerOptions } from './server-options.ts';
 
 export interface CarrierOptions {
   /** With role `work`. Nothing where authentication is off. */
@@ -25,6 +27,10 @@ export interface CarrierOptions {
 export interface CarrierParts {
   readonly coordinator: Coordinator;
   readonly gate: Gate;
+  /** For who comes from elsewhere. */
+  readonly limiter: Limiter;
+  readonly held: Held;
+  readonly limits: HttpLimits;
   readonly log: ServerLog;
   readonly stopping: AbortSignal;
 }
@@ -45,26 +51,29 @@ export function dispatchFor({ coordinator, log }: CarrierParts): Dispatch {
   return dispatchOf({ coordinator, onFault: (code, error) => log.fault(code, error) });
 }
 
-/** As the routes of workers ask for. */
+/** As the routes of workers ask for; in this process nobody guesses. */
 export function admitWorker(gate: Gate, knock: Omit<Knock, 'isSuspect'>): Promise<Caller> {
-  return gate.admit({ allows: ['work'] }, { ...knock, isSuspect: false });
+  return gate.admit({ allows: WORKERS }, { ...knock, isSuspect: false });
 }
+
+const WORKERS = ['work'] as const;
 
 const LOOPBACK = '127.0.0.1';
 
 /** Undefined where it was not asked for. */
 async function openGrpc(
   parts: CarrierParts,
-  { grpc, tls, limits }: ServerOptions,
+  { grpc, tls }: ServerOptions,
 ): Promise<GrpcServer | undefined> {
   if (grpc === undefined) return undefined;
-  const { coordinator, gate, stopping } = parts;
+  const { coordinator, limiter, held, limits, stopping } = parts;
   const { host = LOOPBACK, port } = grpc;
   return serveGrpc({
     ...{ coordinator, host, port, stopping },
-    bytesMax: limits?.bodyBytesMax ?? DEFAULT_HTTP_LIMITS.bodyBytesMax,
+    bytesMax: limits.bodyBytesMax,
     dispatch: dispatchFor(parts),
-    admit: (knock) => admitWorker(gate, knock),
+    admit: ({ ip, ...knock }) => limiter.admit({ allows: WORKERS, knock, ip }),
+    hold: (caller) => held.hold(caller),
     ...(tls === undefined ? {} : { tls }),
   });
 }
@@ -94,11 +103,11 @@ async function openSqs(
   });
 }
 
-function openPushers(parts: CarrierParts, { push, limits }: ServerOptions): readonly Pusher[] {
+function openPushers(parts: CarrierParts, { push }: ServerOptions): readonly Pusher[] {
   if (push === undefined) return [];
-  const { coordinator, stopping, log } = parts;
+  const { coordinator, stopping, log, limits } = parts;
   const settings = pushSettingsOf(push);
-  const bytesMax = limits?.bodyBytesMax ?? DEFAULT_HTTP_LIMITS.bodyBytesMax;
+  const bytesMax = limits.bodyBytesMax;
   const onFault = (code: string, error: unknown): void => log.fault(code, error);
   return settings.endpoints.map(
     (endpoint) => new Pusher({ coordinator, settings, endpoint, bytesMax, stopping, onFault }),

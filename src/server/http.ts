@@ -10,7 +10,9 @@ import { adminProblem } from './admin-elsewhere.ts';
 import { Admission, oneOf } from './admission.ts';
 import type { ConsoleFiles } from './console-files.ts';
 import { addConsole } from './console-pages.ts';
-import type { Gate } from './gate.ts';
+import { KEY_CACHE_MS } from './gate.ts';
+import type { Held } from './held.ts';
+import type { Limiter } from './limiter.ts';
 import type { ServerMetrics } from './metrics.ts';
 import { RequestLog } from './request-log.ts';
 import { requireOwnHost } from './same-host.ts';
@@ -18,7 +20,8 @@ import type { HttpLimits, ServerLog, ServerOptions } from './server-options.ts';
 
 export interface HttpParts {
   readonly coordinator: Coordinator;
-  readonly gate: Gate;
+  readonly limiter: Limiter;
+  readonly held: Held;
   readonly routes: readonly Route[];
   /** Where the routes of admin are, for who asks for them where they are not. */
   readonly admin: NonNullable<ServerOptions['admin']>;
@@ -53,17 +56,19 @@ export async function openHttp(parts: HttpParts): Promise<FastifyInstance> {
     ...listening(parts),
   } as object) as unknown as FastifyInstance;
   limitConnections(app.server, limits);
-  const admission = await Admission.on(app, parts);
+  const admission = new Admission(parts);
   app.addContentTypeParser('application/octet-stream', { parseAs: 'buffer' }, (_, body, done) =>
     done(null, body),
   );
   app.setErrorHandler((error, _request, reply) => sendProblem(parts, reply, fromFastify(error)));
-  app.setNotFoundHandler((request, reply) => {
+  // Not by a handler of Fastify's, before which a body is read and parsed, whoever sends it.
+  app.addHook('onRequest', async (request) => {
+    if (!request.is404) return;
+    await parts.limiter.count(request.ip);
     const { method, url } = request;
     const path = url.split('?')[0] ?? '';
     const unknown = new ProblemReply(404, 'route-unknown', `There is no ${method} ${path} here.`);
-    const elsewhere = adminProblem(parts.admin, routes, { method, path });
-    return sendProblem(parts, reply, elsewhere ?? unknown);
+    throw adminProblem(parts.admin, routes, { method, path }) ?? unknown;
   });
   const requests = parts.logRequests
     ? new RequestLog(parts.log, (request) => admission.known(request))
@@ -73,8 +78,7 @@ export async function openHttp(parts: HttpParts): Promise<FastifyInstance> {
     parts.metrics?.answered(name, reply.statusCode, reply.elapsedTime);
     requests?.answered(request, reply);
   });
-  const open = { streams: 0 };
-  for (const route of routes) addRoute(app, { ...parts, admission, open }, route);
+  for (const route of routes) addRoute(app, { ...parts, admission }, route);
   if (parts.console !== 'none') {
     addConsole(app, parts.console, ({ headers }) => {
       if (parts.ownHostOnly) requireOwnHost(headers.host, headers.origin);
@@ -105,8 +109,6 @@ function limitConnections(server: FastifyInstance['server'], limits: HttpLimits)
 
 interface OpenParts extends HttpParts {
   readonly admission: Admission;
-  /** How many replies are held open now. */
-  readonly open: { streams: number };
 }
 
 function addRoute(app: FastifyInstance, parts: OpenParts, route: Route): void {
@@ -115,9 +117,20 @@ function addRoute(app: FastifyInstance, parts: OpenParts, route: Route): void {
     method: route.method,
     url: route.path,
     config: { name: route.name } as object,
+    bodyLimit: bodyBytesMaxOf(route, parts.limits),
     onRequest: (request) => parts.admission.admit(route, request),
     handler: (request, reply) => answer(parts, { route, checks }, { request, reply }),
   });
+}
+
+/** Of who has no key, and of what carries no value of a user's: parsing stops everybody else. */
+const PUBLIC_BYTES_MAX = 64 * 1024;
+const PLAIN_BYTES_MAX = 1024 * 1024;
+
+function bodyBytesMaxOf({ allows, takesBytes, takesValues }: Route, limits: HttpLimits): number {
+  const isLarge = takesBytes === true || takesValues === true;
+  if (isLarge) return limits.bodyBytesMax;
+  return Math.min(limits.bodyBytesMax, allows === 'public' ? PUBLIC_BYTES_MAX : PLAIN_BYTES_MAX);
 }
 
 interface Exchange {
@@ -138,23 +151,11 @@ async function answer(
     caller: parts.admission.caller(request),
     header,
     isEncrypted: request.protocol === 'https',
-    signal: route.isLong === true ? signalOf(reply, parts.stopping) : parts.stopping,
+    signal: route.isLong === true ? signalOf(parts, { request, reply }) : parts.stopping,
   };
   if (route.isLong !== true) return send(reply, await route.handle(parts.coordinator, call));
-  if (parts.open.streams >= parts.limits.openMax) {
-    const detail = `This coordinator holds ${parts.limits.openMax} requests open, which is its limit. Ask again later, or without waitMs.`;
-    const reply = new ProblemReply(429, 'too-many-open', detail);
-    reply.retryAfterS = 1;
-    throw reply;
-  }
-  hold(parts, 1);
-  reply.raw.once('close', () => hold(parts, -1));
+  reply.raw.once('close', parts.held.hold(call.caller));
   return send(reply, await route.handle(parts.coordinator, call));
-}
-
-function hold({ open, metrics }: OpenParts, by: number): void {
-  open.streams += by;
-  metrics?.held(open.streams);
 }
 
 function send(reply: FastifyReply, { status, body, headers, raw, stream }: Reply): unknown {
@@ -193,8 +194,26 @@ const CODES: Readonly<Record<number, string>> = {
   415: 'type-unknown',
 };
 
-function signalOf(reply: FastifyReply, stopping: AbortSignal): AbortSignal {
+/** Aborts when the caller is gone, or is not let in any more: a key that was ended goes on with nothing. */
+function signalOf(
+  { admission, coordinator, stopping }: OpenParts,
+  { request, reply }: Exchange,
+): AbortSignal {
   const gone = new AbortController();
-  reply.raw.once('close', () => gone.abort());
+  let cancel: () => void = () => undefined;
+  const look = (): void => {
+    cancel = coordinator.timers.after(KEY_CACHE_MS, () => {
+      void admission.stillOpens(request).then((stays) => {
+        if (gone.signal.aborted) return;
+        if (stays) look();
+        else gone.abort();
+      });
+    });
+  };
+  look();
+  reply.raw.once('close', () => {
+    cancel();
+    gone.abort();
+  });
   return AbortSignal.any([gone.signal, stopping]);
 }

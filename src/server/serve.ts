@@ -13,7 +13,9 @@ import { readConsole } from './console-files.ts';
 import { coordinatorOf } from './coordinator-of.ts';
 import { firstKey } from './first-key.ts';
 import { type Gate, KeyGate, openGate } from './gate.ts';
+import { Held } from './held.ts';
 import { openHttp } from './http.ts';
+import { Limiter } from './limiter.ts';
 import { isLoopback } from './same-host.ts';
 import {
   DEFAULT_HTTP_LIMITS,
@@ -47,20 +49,28 @@ const QUIET: ServerLog = { info: () => undefined, fault: () => undefined };
 
 export async function openServer(given: ServerOptions): Promise<Server> {
   const options = readServerOptions(given);
-  const { store, auth = 'keys', host = LOOPBACK, log = QUIET } = options;
-  if (auth === 'off') requireLoopback(host, options.grpc?.host ?? LOOPBACK);
+  const { store, auth = 'keys', log = QUIET } = options;
+  if (auth === 'off')
+    requireLoopback(
+      listenersOf(options).map(({ host }) => host),
+      options.grpc?.host,
+    );
   const { coordinator, metrics } = await coordinatorOf(options);
   const { holdfast, hints, clock, timers } = coordinator;
   const stopping = new AbortController();
   const gate: Gate = auth === 'off' ? openGate() : new KeyGate(store.access, clock);
+  const limits = { ...DEFAULT_HTTP_LIMITS, ...options.limits };
+  const limiter = await Limiter.open({ gate, clock, limits });
+  const held = new Held(limits.openMax, (count) => metrics?.held(count));
   const files = options.console === false ? 'none' : await readConsole();
   const open = ({ routes, isMain }: Listening): Promise<FastifyInstance> =>
     openHttp({
       coordinator,
-      gate,
+      limiter,
+      held,
       routes,
       admin: options.admin ?? 'off',
-      limits: { ...DEFAULT_HTTP_LIMITS, ...options.limits },
+      limits,
       log,
       logRequests: options.logRequests === true,
       metrics,
@@ -71,7 +81,7 @@ export async function openServer(given: ServerOptions): Promise<Server> {
       stopping: stopping.signal,
     });
   const apps: FastifyInstance[] = [];
-  const reached = { coordinator, gate, log, stopping: stopping.signal };
+  const reached = { coordinator, gate, limiter, held, limits, log, stopping: stopping.signal };
   const beside: { close(): Promise<void> }[] = [];
   const close = async (): Promise<void> => {
     stopping.abort();
@@ -107,8 +117,8 @@ export async function openServer(given: ServerOptions): Promise<Server> {
   }
 }
 
-function requireLoopback(...hosts: readonly string[]): void {
-  const open = hosts.find((host) => !isLoopback(host));
+function requireLoopback(http: readonly string[], grpc = LOOPBACK): void {
+  const open = [...http, grpc].find((host) => !isLoopback(host));
   if (open === undefined) return;
   throw new InvalidInput(
     `Authentication is off, so the coordinator listens on loopback only; ${open} is not. Turn it on, or use 127.0.0.1.`,

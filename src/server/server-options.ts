@@ -72,7 +72,7 @@ export interface HttpLimits {
   readonly wrongKeysPerMinute: number;
   /** More are closed as they come. */
   readonly connectionsMax: number;
-  /** Long polls and streams that are held open at once. */
+  /** Long polls and streams that are held open at once; one key has a quarter of them. */
   readonly openMax: number;
   /** How long a request may take to arrive, and somebody to go on taking an answer. */
   readonly requestMs: number;

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { readKey } from '../../src/access/access-key.ts';
 import { pipeline } from '../../src/index.ts';
+import { systemClock } from '../../src/support/clock.ts';
+import { systemTimers } from '../../src/support/timer.ts';
 import { refusedWith, TestCoordinator } from './coordinator.ts';
 
 const waits = pipeline({
@@ -85,6 +88,32 @@ test('streams count as held open, and end when the coordinator stops', async () 
   const text = held.text().catch(() => 'cut off');
   await coordinator[Symbol.asyncDispose]();
   await text;
+});
+
+/** As fast as that: keys are looked at again every few seconds. */
+const TIMES = 50;
+const hurried = {
+  clock: { ...systemClock, monotonicMs: () => systemClock.monotonicMs() * TIMES },
+  timers: {
+    ...systemTimers,
+    after: (ms: number, run: () => void) => systemTimers.after(ms / TIMES, run),
+  },
+};
+
+test('a key that was ended goes on reading nothing: its streams end', async () => {
+  await using coordinator = await TestCoordinator.open(hurried);
+  const client = await coordinator.client(['submit'], 'default');
+  const { id } = await client.executions.submit({ pipeline: 'nobody' });
+  const key = await coordinator.key(['submit'], 'default');
+  const headers = { authorization: `Bearer ${key}` };
+  const paths = ['/v1/events', `/v1/executions/${id}/events`];
+  const streams = await Promise.all(
+    paths.map((path) => fetch(`${coordinator.url}${path}`, { headers })),
+  );
+  const texts = streams.map((stream) => stream.text());
+  await coordinator.store.access.endKey({ id: readKey(key)?.id ?? '' });
+  for (const text of await Promise.all(texts)) assert.doesNotMatch(text, /event: end/);
+  assert.equal((await client.executions.read(id)).status, 'queued', 'others are answered');
 });
 
 async function take<Item>(items: AsyncIterable<Item>, count: number): Promise<readonly Item[]> {

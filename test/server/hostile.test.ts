@@ -225,18 +225,24 @@ test('no more is held open than may be, and no more is connected', async () => {
   await using coordinator = await TestCoordinator.onMemory({ limits });
   const client = await coordinator.client(['submit'], 'default');
   const { id } = await client.executions.submit({ pipeline: 'nobody' });
-  const headers = { authorization: `Bearer ${await coordinator.key(['submit'], 'default')}` };
   const leaving = new AbortController();
-  const open = (signal?: AbortSignal) =>
-    fetch(`${coordinator.url}/v1/executions/${id}/events`, { headers, ...(signal && { signal }) });
+  const open = async (signal?: AbortSignal, key?: string) => {
+    const opener = key ?? (await coordinator.key(['submit'], 'default'));
+    const headers = { authorization: `Bearer ${opener}` };
+    const url = `${coordinator.url}/v1/executions/${id}/events`;
+    return fetch(url, { headers, ...(signal && { signal }) });
+  };
+  const key = await coordinator.key(['submit'], 'default');
   const streams = [
-    await open(leaving.signal),
+    await open(leaving.signal, key),
+    await open(leaving.signal, key),
     await open(leaving.signal),
     await open(leaving.signal),
   ];
   assert.deepEqual(
     streams.map(({ status }) => status),
-    [200, 200, 200],
+    [200, 429, 200, 200],
+    'one key has its share, and does not take all',
   );
   const refused = await open();
   assert.deepEqual([refused.status, refused.headers.get('retry-after')], [429, '1']);

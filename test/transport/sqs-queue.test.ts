@@ -112,3 +112,19 @@ test('M-10: replies to an earlier life of a worker, and what others write to its
     await carrier.close();
   });
 });
+
+test('M-14: who waits for many bells keeps nobody else from being answered', async () => {
+  const options = stand.options();
+  await played(options, openMemoryStore(), async () => {
+    const bell = { kind: 'waitForBell', body: { waitMs: 20_000 } } as const;
+    const text = stand.signed(bell, 'none', stand.queue('reply'));
+    for (let nth = 0; nth < 130; nth += 1) await stand.queues.send(options.requestQueueUrl, text);
+    const carrier = await stand.carrier(options, 'stranger');
+    const told = await carrier.ask({ kind: 'greet', body: {} }).then(
+      () => 'answered',
+      ({ code }: { code: string }) => code,
+    );
+    assert.equal(told, 'answered');
+    await carrier.close();
+  });
+});

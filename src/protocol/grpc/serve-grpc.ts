@@ -1,29 +1,29 @@
 // The worker protocol over gRPC: one message at a time, or a stream of them, in which the coordinator rings.
 
-import type {
-  Metadata,
-  Server,
-  ServerDuplexStream,
-  ServerUnaryCall,
-  sendUnaryData,
-} from '@grpc/grpc-js';
+import type { Metadata, Server, ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js';
 import { Fault } from '../../support/fault.ts';
 import type { ReplyEnvelope } from '../messages/envelope.ts';
-import { type Frame, WORK_SERVICE } from '../messages/grpc-service.ts';
+import { WORK_SERVICE } from '../messages/grpc-service.ts';
+import { isWorkKind, workMessage } from '../messages/work-messages.ts';
 import type { Caller, Coordinator } from '../rest/route.ts';
 import type { Dispatch } from '../work/dispatch.ts';
+import { Conversation, type Stream, textOf } from './conversation.ts';
 
 type Driver = typeof import('@grpc/grpc-js');
 
 export interface Knocking {
   readonly authorization: string | undefined;
   readonly project: string | undefined;
+  /** The address that it comes from. */
+  readonly ip: string;
 }
 
 export interface GrpcParts {
   readonly coordinator: Coordinator;
   readonly dispatch: Dispatch;
   readonly admit: (knock: Knocking) => Promise<Caller>;
+  /** Throws where too many are open. What it returns lets go. */
+  readonly hold: (caller: Caller) => () => void;
   readonly host: string;
   /** 0: any that is free. */
   readonly port: number;
@@ -38,8 +38,13 @@ export interface GrpcServer {
   close(): Promise<void>;
 }
 
-/** Rings come in bursts; one of them is enough. */
-const RING_MS = 10;
+const requestDeserialize = (wire: Buffer): Buffer => wire;
+
+/** Its requests come as they were sent. */
+const UNREAD_SERVICE = {
+  Ask: { ...WORK_SERVICE.Ask, requestDeserialize },
+  Converse: { ...WORK_SERVICE.Converse, requestDeserialize },
+} as const;
 
 export async function serveGrpc(parts: GrpcParts): Promise<GrpcServer> {
   const driver = await loadDriver();
@@ -48,14 +53,16 @@ export async function serveGrpc(parts: GrpcParts): Promise<GrpcServer> {
     'grpc.max_receive_message_length': bytesMax,
     'grpc.max_send_message_length': -1,
   });
-  const streams = new Set<ServerDuplexStream<object, Frame>>();
-  server.addService(WORK_SERVICE as never, {
-    Ask: (call: ServerUnaryCall<object, ReplyEnvelope>, done: sendUnaryData<ReplyEnvelope>) => {
-      const { metadata, request: envelope } = call;
-      const delivered = { metadata, envelope, signal: parts.stopping };
-      void answer(parts, delivered).then((reply) => done(null, reply));
+  const streams = new Set<Stream>();
+  server.addService(UNREAD_SERVICE as never, {
+    Ask: (call: ServerUnaryCall<Buffer, ReplyEnvelope>, done: sendUnaryData<ReplyEnvelope>) => {
+      const gone = new AbortController();
+      call.on('cancelled', () => gone.abort());
+      const signal = AbortSignal.any([gone.signal, parts.stopping]);
+      const asking = { knock: knockOf(call), wire: call.request, signal };
+      void answer(parts, asking).then((reply) => done(null, reply));
     },
-    Converse: (call: ServerDuplexStream<object, Frame>) => {
+    Converse: (call: Stream) => {
       streams.add(call);
       converse(parts, call, () => streams.delete(call));
     },
@@ -95,76 +102,75 @@ function bind(
   });
 }
 
-interface Delivered {
-  readonly metadata: Metadata;
-  readonly envelope: object;
+interface Asking {
+  readonly knock: Knocking;
+  readonly wire: Buffer;
   readonly signal: AbortSignal;
 }
 
-function answer(
-  { dispatch, admit }: GrpcParts,
-  { metadata, envelope, signal }: Delivered,
-): Promise<ReplyEnvelope> {
-  const knock = knockOf(metadata);
-  return dispatch({ envelope, admit: () => admit(knock), signal });
+/** Nothing of a message is read before its sender has come in. */
+async function answer(parts: GrpcParts, { knock, wire, signal }: Asking): Promise<ReplyEnvelope> {
+  let caller: Caller;
+  try {
+    caller = await parts.admit(knock);
+  } catch (refusal) {
+    return refused(parts, wire, refusal);
+  }
+  const envelope = envelopeFrom(wire);
+  let letGo: (() => void) | undefined;
+  const admit = async (): Promise<Caller> => {
+    if (isLong(envelope)) letGo = parts.hold(caller);
+    return caller;
+  };
+  try {
+    return await parts.dispatch({ envelope, admit, signal });
+  } finally {
+    letGo?.();
+  }
 }
 
-function knockOf(metadata: Metadata): Knocking {
+const SHORT_BYTES = 64 * 1024;
+
+/** Of who was refused, a long message is not read even for its id. */
+function refused(parts: GrpcParts, wire: Buffer, refusal: unknown): Promise<ReplyEnvelope> {
+  const { id = '' } = wire.length > SHORT_BYTES ? {} : envelopeFrom(wire);
+  const admit = (): Promise<never> => Promise.reject(refusal);
+  return parts.dispatch({ envelope: { id }, admit, signal: parts.stopping });
+}
+
+/** What cannot be read is an envelope without anything. */
+function envelopeFrom(wire: Buffer): { readonly id?: string; readonly kind?: string } {
+  try {
+    return WORK_SERVICE.Ask.requestDeserialize(wire);
+  } catch {
+    return {};
+  }
+}
+
+function isLong({ kind = '' }: { readonly kind?: string }): boolean {
+  return isWorkKind(kind) && workMessage(kind).isLong === true;
+}
+
+function knockOf(call: { readonly metadata: Metadata; getPeer(): string }): Knocking {
   return {
-    authorization: textOf(metadata, 'authorization'),
-    project: textOf(metadata, 'holdfast-project'),
+    authorization: textOf(call.metadata, 'authorization'),
+    project: textOf(call.metadata, 'holdfast-project'),
+    ip: call.getPeer().replace(/:\d+$/, ''),
   };
 }
 
-function converse(
-  parts: GrpcParts,
-  call: ServerDuplexStream<object, Frame>,
-  ended: () => void,
-): void {
-  const { coordinator, stopping } = parts;
-  const gone = new AbortController();
-  const signal = AbortSignal.any([gone.signal, stopping]);
-  let cancelRing: (() => void) | undefined;
-  const send = (frame: Frame): void => {
-    if (!signal.aborted) call.write(frame);
-  };
-  const unlisten = coordinator.store.executions.onRing(() => {
-    cancelRing ??= coordinator.timers.after(RING_MS, () => {
-      cancelRing = undefined;
-      // Whoever is not known is told nothing, not even that there is something.
-      void knows(parts, call.metadata).then((isKnown) => isKnown && send({ ring: true }));
-    });
-  });
-  const end = (): void => {
-    gone.abort();
-    unlisten();
-    cancelRing?.();
-    ended();
-  };
-  call.on('data', (envelope: object) => {
-    const { metadata } = call;
-    void answer(parts, { metadata, envelope, signal }).then((reply) =>
-      send({ reply, ring: false }),
-    );
-  });
-  call.on('end', () => {
-    end();
-    call.end();
-  });
-  call.on('cancelled', end);
-  call.on('error', end);
-}
-
-async function knows({ admit }: GrpcParts, metadata: Metadata): Promise<boolean> {
-  return admit(knockOf(metadata)).then(
-    () => true,
-    () => false,
+function converse(parts: GrpcParts, call: Stream, ended: () => void): Conversation {
+  const knock = knockOf(call);
+  const { coordinator, stopping, hold } = parts;
+  return new Conversation(
+    {
+      ...{ coordinator, stopping, hold, ended },
+      admit: () => parts.admit(knock),
+      answer: (wire, signal) => answer(parts, { knock, wire, signal }),
+      refuse: (wire, refusal) => refused(parts, wire, refusal),
+    },
+    call,
   );
-}
-
-function textOf(metadata: Metadata, name: string): string | undefined {
-  const [value] = metadata.get(name);
-  return typeof value === 'string' ? value : undefined;
 }
 
 async function loadDriver(): Promise<Driver> {

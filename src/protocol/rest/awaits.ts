@@ -94,6 +94,7 @@ const answerOne = route({
   allows: READERS,
   params: interactionParams,
   body: answerBody,
+  takesValues: true,
   answers: ANSWERS,
   async handle({ holdfast }, { params, body, caller }) {
     return answeredReply(await holdfast.awaits.answer(params.id, body.value, actingFor(caller)));
@@ -108,6 +109,7 @@ const answerPlace = route({
   allows: READERS,
   params: placeParams,
   body: placeAnswerBody,
+  takesValues: true,
   answers: ANSWERS,
   async handle({ holdfast }, { params, body, caller }) {
     const { value, ...place } = body;

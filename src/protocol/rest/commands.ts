@@ -41,6 +41,7 @@ const signal = route({
   allows: ['submit', 'operate'],
   params: idParams,
   body: signalBody,
+  takesValues: true,
   answers: ANSWERS,
   async handle({ holdfast }, { params, body, caller }) {
     requireOpenName('A signal', body.name);

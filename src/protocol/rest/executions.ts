@@ -31,6 +31,7 @@ const submit = route({
   summary: 'Submits an execution; done when it is answered, whatever happens afterwards.',
   allows: ['submit', 'operate'],
   body: submitBody,
+  takesValues: true,
   answers: {
     202: { what: 'It will run.', schema: submitted },
     409: { what: 'The key was used with another intent.' },

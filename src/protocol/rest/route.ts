@@ -97,6 +97,8 @@ export interface Route {
   readonly body?: TSchema;
   /** The body is bytes, not JSON. */
   readonly takesBytes?: boolean;
+  /** The body has values of users in it, which may be large. Others are short. */
+  readonly takesValues?: boolean;
   /** By status. */
   readonly answers: Readonly<Record<number, { readonly what: string; readonly schema?: TSchema }>>;
   /** It may be held open for long. */

@@ -28,6 +28,7 @@ const put = route({
   allows: ['operate'],
   params: scheduleParams,
   body: scheduleBody,
+  takesValues: true,
   answers: { 200: { what: 'As it is now.', schema: schedule } },
   async handle({ holdfast }, { params, body, caller }) {
     if (body.pipeline !== undefined) requireOpenName('A pipeline', body.pipeline);

@@ -28,6 +28,7 @@ const put = route({
   allows: ['operate'],
   params: templateVersionParams,
   body: templateBody,
+  takesValues: true,
   answers: {
     200: { what: 'It is there.', schema: templatePut },
     409: { what: 'This version has other content.' },

@@ -18,7 +18,8 @@ import { type WorkKind, workMessage } from '../messages/work-messages.ts';
 import type { Call, Coordinator, Reply, Route } from './route.ts';
 import { type WorkAnswer, workAnswers } from './work-answers.ts';
 
-type Spec = Pick<Route, 'summary' | 'params' | 'query' | 'body'> & Partial<Pick<Route, 'answers'>>;
+type Spec = Pick<Route, 'summary' | 'params' | 'query' | 'body' | 'takesValues'> &
+  Partial<Pick<Route, 'answers'>>;
 
 const ANSWER = { 200: { what: 'What the store answered, refusals too.' } } as const;
 
@@ -92,6 +93,7 @@ export const workRoutes: readonly Route[] = [
   over('writeAsOwner', {
     summary: 'What owners record, finish, park and give back: each for itself, under its fence.',
     body: writesBody,
+    takesValues: true,
   }),
   over('readInbox', {
     summary: 'Messages for an execution, after `after`.',

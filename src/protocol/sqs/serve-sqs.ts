@@ -15,6 +15,7 @@ import {
 } from '../messages/queued.ts';
 import type { Signer, Verified } from '../messages/signing.ts';
 import type { QueueMessage, Queues } from '../messages/sqs-queues.ts';
+import type { WorkKind } from '../messages/work-messages.ts';
 import { type Caller, type Coordinator, ProblemReply } from '../rest/route.ts';
 import type { Dispatch } from '../work/dispatch.ts';
 
@@ -112,7 +113,7 @@ export class SqsServer {
   ): Promise<ReplyEnvelope> {
     const { dispatch, callerOf, stopping } = this.#parts;
     const { claims, kid, kind } = verified;
-    const envelope = await this.#envelopeOf(claims);
+    const envelope = unheld(await this.#envelopeOf(claims));
     return dispatch({
       envelope,
       signal: stopping,
@@ -186,6 +187,16 @@ function verifiedFrom(signer: Signer, body: string, nowMs: number): Verified<Que
   } catch {
     return { kind: 'invalid', why: 'it cannot be read' };
   }
+}
+
+/** Nobody waits for a bell by this queue, where one is rung for: those who did would keep others from being handled. */
+function unheld(envelope: unknown): unknown {
+  const { kind, body } = (envelope ?? {}) as { readonly kind?: unknown; readonly body?: unknown };
+  const isBell = kind === ('waitForBell' satisfies WorkKind);
+  if (!isBell || typeof body !== 'object' || body === null || !('waitMs' in body)) return envelope;
+  // What is no number is refused as it is.
+  const waitMs = typeof body.waitMs === 'number' ? Math.min(body.waitMs, 0) : body.waitMs;
+  return { ...(envelope as object), body: { ...body, waitMs } };
 }
 
 /** Longer than it was asked to be hidden, for as long as it takes. */

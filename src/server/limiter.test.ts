@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { networkOf } from './admission.ts';
+import { networkOf } from './limiter.ts';
 
 test('whoever can choose among 2^64 addresses is one', () => {
   const found = [

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { DEFAULT_PROJECT } from '../execution/names.ts';
+import { Held } from './held.ts';
+
+const whose = (key?: string) => ({
+  ...{ name: 'x', project: DEFAULT_PROJECT, isOfAll: false, roles: new Set<never>() },
+  ...(key === undefined ? {} : { key }),
+});
+
+test('one key has a quarter at most of what may be held open, and what it lets go of is free again', () => {
+  const counts: number[] = [];
+  const held = new Held(8, (count) => counts.push(count));
+  const letGo = held.hold(whose('a'));
+  held.hold(whose('a'));
+  assert.throws(() => held.hold(whose('a')), /Key a holds 2 requests open here/);
+  held.hold(whose('b'));
+  letGo();
+  letGo();
+  held.hold(whose('a'));
+  assert.throws(() => held.hold(whose('a')), { code: 'too-many-open', retryAfterS: 1 });
+  assert.deepEqual(counts, [1, 2, 3, 2, 3]);
+});
+
+test('no more is held open than may be, by whomever; without keys nobody has a share', () => {
+  const held = new Held(2, () => undefined);
+  held.hold(whose());
+  held.hold(whose());
+  assert.throws(() => held.hold(whose('a')), /holds 2 requests open, which is its limit/);
+});

@@ -1,0 +1,67 @@
+// What a coordinator without keys, or whoever has none, must not be talked into.
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { test } from 'node:test';
+import { TestCoordinator } from './coordinator.ts';
+
+test('without keys, no listener is beyond loopback: neither the API, nor admin, nor gRPC', async () => {
+  const beyond = { host: '0.0.0.0', port: 0 };
+  for (const given of [beyond, { admin: beyond }, { grpc: beyond }]) {
+    await assert.rejects(
+      TestCoordinator.onMemory({ auth: 'off', ...given }).then(async (opened) => {
+        await opened[Symbol.asyncDispose]();
+      }),
+      /listens on loopback only; 0\.0\.0\.0 is not/,
+      JSON.stringify(given),
+    );
+  }
+});
+
+/** The head of its answer, though all but one byte of what it announced is missing. */
+async function toldBeforeItsBody(url: string, path: string, length: number): Promise<string> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  socket.write(
+    `POST ${path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n[`,
+  );
+  const [told] = await once(socket.setEncoding('utf8'), 'data');
+  socket.destroy();
+  return String(told);
+}
+
+test('what is not there, and admin where it is off, is refused before a body is read, and is counted', async () => {
+  const limits = { requestsPerMinute: 3 };
+  await using coordinator = await TestCoordinator.onMemory({ limits, admin: 'off' });
+  const told: string[] = [];
+  for (const path of ['/v1/nope', '/v1/keys', '/nope', '/v1/nope']) {
+    told.push(await toldBeforeItsBody(coordinator.url, path, 30 * 2 ** 20));
+  }
+  assert.deepEqual(
+    told.map((each) => [each.slice(9, 12), /"code":"([^"]*)"/.exec(each)?.[1]]),
+    [
+      ['404', 'route-unknown'],
+      ['404', 'admin-off'],
+      ['404', 'route-unknown'],
+      ['429', 'over-rate'],
+    ],
+  );
+});
+
+test('who has no key, and who sends no value, sends little', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const key = await coordinator.key(['submit', 'operate', 'admin', 'work']);
+  const send = async (path: string, bytes: number): Promise<number> => {
+    const response = await fetch(`${coordinator.url}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ pipeline: 'nobody', input: 'x'.repeat(bytes) }),
+    });
+    await response.text();
+    return response.status;
+  };
+  assert.equal(await send('/v1/answers/x', 2 ** 16), 413);
+  assert.equal(await send('/v1/keys', 2 ** 20), 413);
+  assert.equal(await send('/v1/executions', 2 ** 21), 202);
+});

@@ -1,0 +1,144 @@
+// What HTTP asks of those who come in, gRPC asks too.
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import { writeKey } from '../../src/access/access-key.ts';
+import { newKey } from '../../src/access/secret.ts';
+import { WORK_SERVICE } from '../../src/protocol/messages/grpc-service.ts';
+import { openServer, type Server } from '../../src/server/serve.ts';
+import type { HttpLimits } from '../../src/server/server-options.ts';
+import type { AccessStore } from '../../src/store/contract/access-store.ts';
+import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { makeKey } from './backend.ts';
+import { stockClient, type WireFrame, wireOf } from './stock-grpc.ts';
+
+interface Stand {
+  readonly server: Server;
+  readonly address: string;
+  readonly key: string;
+  readonly ring: () => Promise<unknown>;
+  looks(): number;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+async function stand(limits: Partial<HttpLimits>): Promise<Stand> {
+  const plain = openMemoryStore();
+  let looks = 0;
+  const look: AccessStore['key'] = (id) => {
+    looks += 1;
+    return plain.access.key(id);
+  };
+  const store = { ...plain, access: { ...plain.access, key: look } };
+  const key = await makeKey(store, 'default');
+  const server = await openServer({ store, port: 0, tends: false, grpc: { port: 0 }, limits });
+  const submitter = server.firstKey ?? '';
+  return {
+    ...{ server, key, address: server.grpcAddress ?? '', looks: () => looks },
+    ring: () =>
+      fetch(`${server.url}/v1/executions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${submitter}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ pipeline: 'nobody' }),
+      }),
+    async [Symbol.asyncDispose]() {
+      await server.close();
+      await plain.close();
+    },
+  };
+}
+
+function madeUp(): string {
+  const { id, secret } = newKey();
+  return writeKey({ id, secret });
+}
+
+const GREETING = { v: 1, id: 'one', kind: 'greet', body: {} };
+
+async function codeOf(address: string, key: string): Promise<string> {
+  const client = stockClient(address, key);
+  const { problem } = await client.ask(GREETING);
+  client.close();
+  return problem?.code ?? 'ok';
+}
+
+test('M-10: wrong keys over gRPC are counted as those over HTTP are, and with them', async () => {
+  await using at = await stand({ wrongKeysPerMinute: 3 });
+  assert.equal(await codeOf(at.address, at.key), 'ok');
+  const before = at.looks();
+  const codes: string[] = [];
+  for (let nth = 0; nth < 3; nth += 1) codes.push(await codeOf(at.address, madeUp()));
+  assert.deepEqual(codes, Array(3).fill('key-required'));
+  assert.equal(await codeOf(at.address, madeUp()), 'over-rate');
+  assert.ok(at.looks() - before <= 4);
+  const headers = { authorization: `Bearer ${madeUp()}` };
+  assert.equal((await fetch(`${at.server.url}/v1/caller`, { headers })).status, 429);
+  assert.equal(await codeOf(at.address, at.key), 'ok', 'who is known comes in');
+});
+
+test('M-10: a key asks no more often over gRPC than it may', async () => {
+  await using at = await stand({ requestsPerMinute: 4 });
+  const codes: string[] = [];
+  for (let nth = 0; nth < 6; nth += 1) codes.push(await codeOf(at.address, at.key));
+  assert.deepEqual(codes, [...Array(4).fill('ok'), 'over-rate', 'over-rate']);
+});
+
+test('M-10: a message of who has no key is not read', async () => {
+  await using at = await stand({});
+  const read = WORK_SERVICE.Ask.requestDeserialize;
+  const client = stockClient(at.address, madeUp());
+  const long = { ...GREETING, body: { text: 'x'.repeat(2 ** 17) } };
+  const { id, problem } = await client.ask(long);
+  client.close();
+  assert.deepEqual([id, problem?.code], ['', 'key-required'], 'not even for its id');
+  const wire = WORK_SERVICE.Ask.requestSerialize(long);
+  assert.deepEqual(read(wire), long, 'which it has');
+});
+
+test('M-11: a stream of who is not known is told so and ended, and nothing rings there', async () => {
+  await using at = await stand({});
+  const client = stockClient(at.address, madeUp());
+  const stream = client.converse();
+  const frames: WireFrame[] = [];
+  stream.on('data', (frame: WireFrame) => frames.push(frame));
+  stream.on('error', () => undefined);
+  const ended = once(stream, 'end');
+  stream.write(wireOf(GREETING));
+  await ended;
+  assert.deepEqual(
+    frames.map(({ reply }) => [reply?.id, reply?.problem?.code]),
+    [['one', 'key-required']],
+  );
+  const silent = client.converse().on('error', () => undefined);
+  silent.resume();
+  const before = at.looks();
+  await at.ring();
+  await once(silent, 'end');
+  client.close();
+  assert.ok(at.looks() - before <= 2, 'the submitter is looked up, and the stream once');
+});
+
+test('M-11: streams count to what may be held open, and one that has ended does not', async () => {
+  await using at = await stand({ openMax: 1 });
+  const client = stockClient(at.address, at.key);
+  const opened = async () => {
+    const stream = client.converse().on('error', () => undefined);
+    const told = once(stream, 'data');
+    stream.write(wireOf(GREETING));
+    const [{ reply }] = (await told) as [WireFrame];
+    return { stream, code: reply?.problem?.code ?? 'ok' };
+  };
+  const first = await opened();
+  const second = await opened();
+  assert.deepEqual([first.code, second.code], ['ok', 'too-many-open']);
+  const headers = { authorization: `Bearer ${at.key}` };
+  const bell = `${at.server.url}/v1/work/bell?waitMs=1`;
+  assert.equal((await fetch(bell, { headers })).status, 429, 'together with HTTP');
+  const ended = once(first.stream.resume(), 'end');
+  first.stream.end();
+  await ended;
+  const third = await opened();
+  assert.equal(third.code, 'ok');
+  third.stream.end();
+  client.close();
+});
