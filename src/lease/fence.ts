@@ -59,6 +59,9 @@ export function isIssuable(fence: number): boolean {
   return epochOf(fence) < EPOCH_MAX;
 }
 
+/** M-6: where a store goes on that was unsealed; an import of its export went on one epoch above it. */
+export const UNSEALED_EPOCHS = 2;
+
 /** Where the sequence stands after the epoch was raised above everything issued or presented. */
 export function raisedOrigin(lastIssued: number, presented: number = 0): number {
   const epoch = Math.max(epochOf(lastIssued), epochOf(presented)) + 1;

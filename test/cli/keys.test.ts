@@ -29,6 +29,21 @@ test('keys and projects are made, listed, rotated and revoked; what opens is on 
     assert.match((await ask('projects')).out, /^shop +The shop +\{"failed":172800000\}/m);
     assert.match((await ask('projects', 'get', 'shop')).out, /^title +The shop$/m);
 
+    const settings = async (...words: readonly string[]): Promise<unknown> => {
+      const ran = await ask('projects', 'put', 'shop', '--json', ...words);
+      assert.equal(ran.code, 0, ran.problems);
+      const { title, keepMs } = linesOf(await ask('projects', 'get', 'shop', '--json'))[0] ?? {};
+      return [title, keepMs];
+    };
+    const keepMs = { failed: 172_800_000 };
+    assert.deepEqual(await settings('--title', 'Our shop'), ['Our shop', keepMs]);
+    const longer = { ...keepMs, completed: null };
+    assert.deepEqual(await settings('--keep', 'completed=forever'), ['Our shop', longer]);
+    assert.deepEqual(await settings('--keep', 'completed=default'), ['Our shop', keepMs]);
+    assert.deepEqual(await settings(), ['Our shop', keepMs]);
+    const none = await settings('--title', '', '--keep', 'failed=default');
+    assert.deepEqual(none, [undefined, undefined]);
+
     const made = await ask(
       'keys',
       'create',
