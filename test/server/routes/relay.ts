@@ -101,7 +101,10 @@ const sealed: Case = {
     const { status, sealed } = await client.executions.result(execution);
     assert.deepEqual([status, sealed], ['completed', true]);
     const reader = new Holdfast({ store: coordinator.store, codec });
-    assert.deepEqual(await reader.result(execution), { pays: 100, by: 'submit+operate of default' });
+    assert.deepEqual(await reader.result(execution), {
+      pays: 100,
+      by: 'submit+operate of default',
+    });
     await reader.close();
   },
 };
