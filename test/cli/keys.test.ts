@@ -29,21 +29,6 @@ test('keys and projects are made, listed, rotated and revoked; what opens is on 
     assert.match((await ask('projects')).out, /^shop +The shop +\{"failed":172800000\}/m);
     assert.match((await ask('projects', 'get', 'shop')).out, /^title +The shop$/m);
 
-    const settings = async (...words: readonly string[]): Promise<unknown> => {
-      const ran = await ask('projects', 'put', 'shop', '--json', ...words);
-      assert.equal(ran.code, 0, ran.problems);
-      const { title, keepMs } = linesOf(await ask('projects', 'get', 'shop', '--json'))[0] ?? {};
-      return [title, keepMs];
-    };
-    const keepMs = { failed: 172_800_000 };
-    assert.deepEqual(await settings('--title', 'Our shop'), ['Our shop', keepMs]);
-    const longer = { ...keepMs, completed: null };
-    assert.deepEqual(await settings('--keep', 'completed=forever'), ['Our shop', longer]);
-    assert.deepEqual(await settings('--keep', 'completed=default'), ['Our shop', keepMs]);
-    assert.deepEqual(await settings(), ['Our shop', keepMs]);
-    const none = await settings('--title', '', '--keep', 'failed=default');
-    assert.deepEqual(none, [undefined, undefined]);
-
     const made = await ask(
       'keys',
       'create',
@@ -87,6 +72,28 @@ test('keys and projects are made, listed, rotated and revoked; what opens is on 
       Date.parse(String(last?.['expiresAt'])) - Date.parse(String(last?.['createdAt']));
     assert.equal(livesMs, 90 * 86_400_000);
     assert.doesNotMatch((await server.stop()).out, KEY, 'the log has no secret');
+  }));
+
+test('a project is put again: only what is said changes, and is taken away by saying so', () =>
+  inFolder(async (cwd, own) => {
+    const server = own(startHoldfast([...SERVE, '--admin', 'main', '--auth', 'off'], { cwd }));
+    const env = { HOLDFAST_URL: await server.url() };
+    const ask = (...words: readonly string[]): Promise<Ran> => holdfast(words, { cwd, env });
+    await ask('projects', 'put', 'shop', '--title', 'The shop', '--keep', 'failed=2d');
+    const settings = async (...words: readonly string[]): Promise<unknown> => {
+      const ran = await ask('projects', 'put', 'shop', '--json', ...words);
+      assert.equal(ran.code, 0, ran.problems);
+      const { title, keepMs } = linesOf(await ask('projects', 'get', 'shop', '--json'))[0] ?? {};
+      return [title, keepMs];
+    };
+    const keepMs = { failed: 172_800_000 };
+    assert.deepEqual(await settings('--title', 'Our shop'), ['Our shop', keepMs]);
+    const longer = { ...keepMs, completed: null };
+    assert.deepEqual(await settings('--keep', 'completed=forever'), ['Our shop', longer]);
+    assert.deepEqual(await settings('--keep', 'completed=default'), ['Our shop', keepMs]);
+    assert.deepEqual(await settings(), ['Our shop', keepMs]);
+    const none = await settings('--title', '', '--keep', 'failed=default');
+    assert.deepEqual(none, [undefined, undefined]);
   }));
 
 test('what is typed wrong is told before anything is sent', async () => {
