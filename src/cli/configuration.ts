@@ -37,16 +37,21 @@ export function configFlags(
 }
 
 export async function configuredBy(typed: Typed): Promise<Configured> {
+  return configFrom(await sourcesBy(typed));
+}
+
+/** Those that come later win. */
+export async function sourcesBy(typed: Typed): Promise<readonly Source[]> {
   const variables = environmentWith('HOLDFAST_');
   const flags = SETTINGS.flatMap(({ flag }) => {
     const text = typed.text(flag);
     return text === undefined ? [] : [[flag, text] as const];
   });
-  return configFrom([
+  return [
     ...(await fileSources(typed.text('config') ?? variables['HOLDFAST_CONFIG'])),
     ...environmentSources(variables),
     ...flagSources(Object.fromEntries(flags)),
-  ]);
+  ];
 }
 
 /** A file that was asked for must be there. */

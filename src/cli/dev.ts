@@ -4,9 +4,17 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DemoMessage, Scene } from '../protocol/messages/demo.ts';
+import type { Source } from '../server/config.ts';
 import type { ServerLog } from '../server/server-options.ts';
 import type { CoordinatorStore } from '../store/contract/execution-store.ts';
-import { type CommandSpec, type ExitCode, refuseWords, type Typed, wholeText } from './command.ts';
+import {
+  type CommandSpec,
+  type ExitCode,
+  refuseWords,
+  type Typed,
+  UsageProblem,
+} from './command.ts';
+import { configFlags, sourcesBy } from './configuration.ts';
 import { Crew } from './demo/crew.ts';
 import { PIPELINE } from './demo/restaurant.ts';
 import type { Beside } from './run-server.ts';
@@ -14,9 +22,9 @@ import type { Beside } from './run-server.ts';
 const FOLDER = '.holdfast';
 
 export const devCommand: CommandSpec = {
-  usage: `holdfast dev [--port 7433] [--folder ${FOLDER}]`,
+  usage: `holdfast dev [--port 7433] [--folder ${FOLDER}] [--config …]`,
   flags: {
-    port: { type: 'string', what: 'where it listens, on loopback; 0: any that is free' },
+    ...configFlags((name) => name === 'port'),
     folder: { type: 'string', what: `where its state is kept; ${FOLDER} unless said` },
   },
   execute,
@@ -24,22 +32,14 @@ export const devCommand: CommandSpec = {
 
 async function execute(typed: Typed): Promise<ExitCode> {
   refuseWords(devCommand, typed);
-  const port = wholeText('port', typed.text('port'));
   const folder = typed.text('folder') ?? FOLDER;
+  const file = join(folder, 'holdfast.db');
+  const sources = sourcesFor(file, await sourcesBy(typed));
   await mkdir(folder, { recursive: true });
   // Nothing in it is for others.
   await writeFile(join(folder, '.gitignore'), '*\n');
   const { runServer } = await import('./run-server.ts');
   const { configFrom } = await import('../server/config.ts');
-  const file = join(folder, 'holdfast.db');
-  const values = {
-    store: file,
-    auth: 'off',
-    admin: 'main',
-    'log.format': 'auto',
-    'log.requests': false,
-    ...(port === undefined ? {} : { port }),
-  };
   let crew: Crew | undefined;
   const demo = {
     read: (): DemoMessage => crew?.read() ?? { workers: [], isPlaying: false, story: [] },
@@ -50,7 +50,25 @@ async function execute(typed: Typed): Promise<ExitCode> {
     await startDemo(crew, { file, log });
     return crew;
   };
-  return runServer({ ...configFrom([{ place: 'dev', values }]), beside, demo });
+  return runServer({ ...configFrom(sources), beside, demo });
+}
+
+/** As `serve` is told, but for what makes it one folder's: other values for that are refused, not passed over. */
+function sourcesFor(file: string, told: readonly Source[]): readonly Source[] {
+  const fixed: Readonly<Record<string, unknown>> = {
+    ...{ store: file, host: '127.0.0.1', auth: 'off', admin: 'main' },
+  };
+  for (const { place, values } of told) {
+    const name = Object.keys(fixed).find(
+      (each) => Object.hasOwn(values, each) && values[each] !== fixed[each],
+    );
+    if (name === undefined) continue;
+    throw new UsageProblem(
+      `holdfast dev does not take ${name} (from ${place}): it listens on loopback, asks for no keys and keeps its state in ${file} (--folder). For anything else use "holdfast serve", or name another file with --config.`,
+    );
+  }
+  const quiet = { place: 'dev', values: { 'log.format': 'auto', 'log.requests': false } };
+  return [quiet, ...told, { place: 'dev', values: fixed }];
 }
 
 async function startDemo(

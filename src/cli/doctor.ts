@@ -12,6 +12,7 @@ import { portFindings } from './doctor-ports.ts';
 import type { Finding } from './finding.ts';
 import { missingOf } from './migrate.ts';
 import { print, printLine, printTable } from './screen.ts';
+import { startFindings } from './start-findings.ts';
 
 export const doctorCommand: CommandSpec = {
   usage: 'holdfast doctor [--store …] [--config …] [--json]',
@@ -51,6 +52,7 @@ async function lookAt(typed: Typed): Promise<readonly Finding[]> {
   return [
     configured,
     ...(await configFindings(config)),
+    ...(await startFindings(config)),
     ...(await portFindings(config)),
     ...(await storeFindings(config)),
   ];

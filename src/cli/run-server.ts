@@ -11,6 +11,7 @@ import type { ExitCode } from './command.ts';
 import { logOf } from './log.ts';
 import { retentionOf } from './retention-of.ts';
 import { printProblem } from './screen.ts';
+import { startFindings } from './start-findings.ts';
 
 export interface Beside {
   stop(): Promise<void>;
@@ -26,6 +27,7 @@ export interface RunOptions {
 export async function runServer({ config, beside, demo }: RunOptions): Promise<ExitCode> {
   const log = logOf(config.log);
   const options = await optionsOf(config);
+  await refuseWrong(config);
   const asked = stopAsked();
   const store = await openStore(config.store, config.postgres);
   try {
@@ -58,6 +60,12 @@ async function optionsOf(config: Config): Promise<Omit<ServerOptions, 'store'>> 
   const rest = { trustProxy, admin, console, logRequests: log.requests, ...grpc };
   const given = { ...(tls && { tls }), ...(retention && { retention }) };
   return { host, port, auth, limits, ...rest, ...given };
+}
+
+async function refuseWrong(config: Config): Promise<void> {
+  for (const { what, found, change } of await startFindings(config)) {
+    if (change !== undefined) throw new InvalidInput(`${what}: ${found}. ${change}`);
+  }
 }
 
 async function tlsOf({

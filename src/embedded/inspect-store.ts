@@ -1,7 +1,7 @@
 // A store that is named by text, looked at without being opened.
 
 import type { StoreReport } from '../store/contract/store-report.ts';
-import { type PostgresSettings, storePlace } from './open-store.ts';
+import { type PostgresSettings, storePlace, withoutSqlite } from './open-store.ts';
 
 export async function inspectStore(
   text: string,
@@ -12,6 +12,8 @@ export async function inspectStore(
     const { inspectPostgresStore } = await import('../store/postgres/inspect-store.ts');
     return inspectPostgresStore({ ...postgres, url: place.url });
   }
-  const { inspectSqliteStore } = await import('../store/sqlite/inspect-store.ts');
+  const { inspectSqliteStore } = await import('../store/sqlite/inspect-store.ts').catch(
+    withoutSqlite,
+  );
   return inspectSqliteStore(place.file);
 }

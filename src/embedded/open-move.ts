@@ -3,7 +3,7 @@
 import type { MoveStore } from '../store/contract/move-store.ts';
 import { InvalidInput } from '../support/fault.ts';
 import { inspectStore } from './inspect-store.ts';
-import { type PostgresSettings, storePlace } from './open-store.ts';
+import { type PostgresSettings, storePlace, withoutSqlite } from './open-store.ts';
 
 /** Whoever exports or unseals a store that is not there has mistyped it: nothing is made. */
 export async function openExistingMove(
@@ -21,6 +21,6 @@ export async function openMove(text: string, postgres: PostgresSettings = {}): P
     const { openPostgresMove } = await import('../store/postgres/move/open-move.ts');
     return openPostgresMove({ ...postgres, url: place.url });
   }
-  const { openSqliteMove } = await import('../store/sqlite/move/open-move.ts');
+  const { openSqliteMove } = await import('../store/sqlite/move/open-move.ts').catch(withoutSqlite);
   return openSqliteMove(place.file);
 }

@@ -2,7 +2,7 @@
 
 import type { CoordinatorStore } from '../store/contract/execution-store.ts';
 import type { PostgresStoreOptions } from '../store/postgres/open.ts';
-import { InvalidInput } from '../support/fault.ts';
+import { Fault, InvalidInput } from '../support/fault.ts';
 import { shown } from '../support/options.ts';
 
 export type PostgresSettings = Omit<PostgresStoreOptions, 'url'>;
@@ -31,6 +31,16 @@ export async function openStore(
     const { openPostgresStore } = await import('../store/postgres/open.ts');
     return openPostgresStore({ ...postgres, url: place.url });
   }
-  const { openSqliteStore } = await import('../store/sqlite/open.ts');
+  const { openSqliteStore } = await import('../store/sqlite/open.ts').catch(withoutSqlite);
   return openSqliteStore({ file: place.file });
+}
+
+/** For imports of the SQLite store: older versions of Node have no SQLite. */
+export function withoutSqlite(cause: NodeJS.ErrnoException): never {
+  if (cause.code !== 'ERR_UNKNOWN_BUILTIN_MODULE') throw cause;
+  throw new Fault(
+    'driver-missing',
+    `A SQLite store needs Node 22.18 or newer; this is ${process.versions.node}. Run it with a newer Node, or use a store at postgres://….`,
+    { cause },
+  );
 }

@@ -3,7 +3,7 @@
 // moment. So it is told at once, and given up when it lasted longer than the work could be held anyway.
 
 import type { Clock } from '../support/clock.ts';
-import { AccessDenied } from '../support/fault.ts';
+import { AccessDenied, StoreSealed } from '../support/fault.ts';
 import { type ExecutionObserver, tell } from './observer.ts';
 
 /** How a worker ended. */
@@ -15,6 +15,9 @@ export type WorkerEnd =
   | { readonly kind: 'denied'; readonly code: string; readonly why: string };
 
 const TTL_MS_DEFAULT = 15_000;
+export const TROUBLE_PAUSE_MS = 500;
+/** Nobody but a person unseals a store. */
+const SEALED_PAUSE_MS = 30_000;
 
 export class Denial {
   readonly #clock: Clock;
@@ -52,10 +55,19 @@ export class Denial {
   }
 }
 
-/** Total: whatever a store throws. */
+/** How long a worker waits that could not claim, before it tries again. */
+export function pauseAfter(fault: unknown): number {
+  return isA(StoreSealed, fault) ? SEALED_PAUSE_MS : TROUBLE_PAUSE_MS;
+}
+
 function isDenied(fault: unknown): fault is AccessDenied {
+  return isA(AccessDenied, fault);
+}
+
+/** Total: whatever a store throws. */
+function isA(kind: typeof AccessDenied | typeof StoreSealed, fault: unknown): boolean {
   try {
-    return fault instanceof AccessDenied;
+    return fault instanceof kind;
   } catch {
     return false;
   }

@@ -8,7 +8,7 @@ import { describeExecutionRefusal } from '../execution/refusal.ts';
 import type { Session } from '../lease/live-session.ts';
 import type { Claimed } from '../store/contract/execution-store.ts';
 import type { EngineConfig } from './config.ts';
-import { Denial, type WorkerEnd } from './denial.ts';
+import { Denial, pauseAfter, TROUBLE_PAUSE_MS, type WorkerEnd } from './denial.ts';
 import { Drive, type DriveEvents } from './drive.ts';
 import { DueAwaits, type LeasedDuty, leasedDuties, OverdueSessions, Scheduler } from './duties.ts';
 import { quietLanes, sharesOf } from './lane-shares.ts';
@@ -23,7 +23,6 @@ export { resolveTendOptions, type TendOptions, type WorkerOptions } from './work
 
 /** A claim takes this many at most: a batch, not a stall. */
 const CLAIM_MAX = 500;
-const TROUBLE_PAUSE_MS = 500;
 const MAINTAIN_MS = 20_000;
 const GIVE_BACK_MS_MAX = 5_000;
 const NO_CLAIM = 'Nothing could be claimed';
@@ -209,7 +208,7 @@ export class LiveWorker implements Worker, DriveEvents {
         tellTrouble(this.#config.observer, NO_CLAIM, fault);
         const end = this.#denial.met(fault);
         if (end !== undefined) this.#giveUp(end);
-        pauseMs = TROUBLE_PAUSE_MS;
+        pauseMs = pauseAfter(fault);
       }
       if (!signal.aborted && pauseMs > 0) await this.#rest(pauseMs);
     }

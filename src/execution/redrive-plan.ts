@@ -77,6 +77,12 @@ export function planRedrive(
     };
   }
   const cut = Math.min(start < 0 ? given.length : start, firstUnfinished(given));
+  if (cut === given.length && events.some(({ event }) => event.kind === 'completed')) {
+    return {
+      kind: 'impossible',
+      why: 'It completed, so nothing would be done again. Name the step to begin with (from), undo it (mode "compensate"), or submit it anew.',
+    };
+  }
   const kept = withoutLoose(given.slice(0, cut));
   const compensable = kept.some(({ body }) => body.saga === true);
   const reused = kept.length;

@@ -59,9 +59,12 @@ export function isIssuable(fence: number): boolean {
   return epochOf(fence) < EPOCH_MAX;
 }
 
+/** M-6: how far above itself an unsealed store goes on. An import went on one epoch above, and may have risen since. */
+export const UNSEALED_EPOCHS = 16;
+
 /** Where the sequence stands after the epoch was raised above everything issued or presented. */
-export function raisedOrigin(lastIssued: number, presented: number = 0): number {
-  const epoch = Math.max(epochOf(lastIssued), epochOf(presented)) + 1;
+export function raisedOrigin(lastIssued: number, presented: number = 0, by: number = 1): number {
+  const epoch = Math.max(epochOf(lastIssued), epochOf(presented)) + by;
   assert(epoch <= EPOCH_MAX, `T-3: epochs are used up (${epoch} of ${EPOCH_MAX})`);
   return epoch * COUNTERS_PER_EPOCH;
 }

@@ -1,7 +1,7 @@
 // The commands that ask a coordinator, against a real one with a worker in it: holdfast dev.
 
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -186,4 +186,23 @@ test('dev keeps its state over restarts, and leaves no trace in git', () =>
     assert.equal((await holdfast(['get', id], { env: again })).code, 0);
     assert.equal(await readFile(join(cwd, '.holdfast', '.gitignore'), 'utf8'), '*\n');
     assert.equal((await second.stop('SIGINT')).code, 0);
+  }));
+
+test('dev is told like serve: by a file and the environment; what it does not take is refused', () =>
+  inFolder(async (cwd, own) => {
+    const wrong: readonly (readonly [Readonly<Record<string, string>>, RegExp])[] = [
+      [{ HOLDFAST_PROT: '1' }, /no setting "HOLDFAST_PROT". Did you mean "HOLDFAST_PORT"\?/],
+      [{ HOLDFAST_STORE: 'other.db' }, /dev does not take store \(from HOLDFAST_STORE\)/],
+      [{ HOLDFAST_AUTH: 'keys' }, /dev does not take auth .* "holdfast serve"/],
+    ];
+    for (const [env, sentence] of wrong) {
+      const { code, problems } = await holdfast(['dev', '--port', '0'], { cwd, env });
+      assert.equal(code, 2, problems);
+      assert.match(problems, sentence);
+    }
+    assert.deepEqual(await readdir(cwd), [], 'nothing was made');
+    await writeFile(join(cwd, 'holdfast.config.json'), '{ "port": 1, "console": "off" }');
+    const dev = own(startHoldfast(['dev'], { cwd, env: { HOLDFAST_PORT: '0' } }));
+    await dev.url();
+    assert.doesNotMatch(dev.out, /"console"/);
   }));

@@ -74,6 +74,28 @@ test('keys and projects are made, listed, rotated and revoked; what opens is on 
     assert.doesNotMatch((await server.stop()).out, KEY, 'the log has no secret');
   }));
 
+test('a project is put again: only what is said changes, and is taken away by saying so', () =>
+  inFolder(async (cwd, own) => {
+    const server = own(startHoldfast([...SERVE, '--admin', 'main', '--auth', 'off'], { cwd }));
+    const env = { HOLDFAST_URL: await server.url() };
+    const ask = (...words: readonly string[]): Promise<Ran> => holdfast(words, { cwd, env });
+    await ask('projects', 'put', 'shop', '--title', 'The shop', '--keep', 'failed=2d');
+    const settings = async (...words: readonly string[]): Promise<unknown> => {
+      const ran = await ask('projects', 'put', 'shop', '--json', ...words);
+      assert.equal(ran.code, 0, ran.problems);
+      const { title, keepMs } = linesOf(await ask('projects', 'get', 'shop', '--json'))[0] ?? {};
+      return [title, keepMs];
+    };
+    const keepMs = { failed: 172_800_000 };
+    assert.deepEqual(await settings('--title', 'Our shop'), ['Our shop', keepMs]);
+    const longer = { ...keepMs, completed: null };
+    assert.deepEqual(await settings('--keep', 'completed=forever'), ['Our shop', longer]);
+    assert.deepEqual(await settings('--keep', 'completed=default'), ['Our shop', keepMs]);
+    assert.deepEqual(await settings(), ['Our shop', keepMs]);
+    const none = await settings('--title', '', '--keep', 'failed=default');
+    assert.deepEqual(none, [undefined, undefined]);
+  }));
+
 test('what is typed wrong is told before anything is sent', async () => {
   const slips: readonly (readonly [readonly string[], RegExp])[] = [
     [['keys', 'crate'], /no "keys" command "crate". Did you mean "create"\?/],

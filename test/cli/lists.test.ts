@@ -117,7 +117,7 @@ test('answer and redrive send what was typed', async () => {
   });
   assert.equal(redriven.requests[0]?.url, '/v1/executions/e1/redrive');
   assert.deepEqual(JSON.parse(redriven.requests[0]?.body ?? ''), { from: 'charge', reason: 'why' });
-  assert.match(redriven.out, /^e2 submitted/);
+  assert.match(redriven.out, /^e2 submitted; it does again what e1 did from charge on$/m);
   const mode = await ask(['redrive', 'e1', '--mode', 'sideways']);
   assert.equal(mode.code, 2);
   assert.deepEqual(mode.requests, []);

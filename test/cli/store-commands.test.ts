@@ -3,17 +3,24 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { nodeFinding } from '../../src/cli/doctor.ts';
+import { startFindings } from '../../src/cli/start-findings.ts';
+import { configFrom, flagSources } from '../../src/server/config.ts';
 import { MIGRATIONS } from '../../src/store/sqlite/migrate.ts';
 import { holdfast, inFolder, startHoldfast } from './spawned.ts';
 
 const NEWEST = MIGRATIONS.length;
+const TLS = join(import.meta.dirname, '../server/tls');
+const KEY_FILE = join(TLS, 'server-key.pem');
+const CERT_FILE = join(TLS, 'server-cert.pem');
+const CA_FILE = join(TLS, 'ca.pem');
 
 test('migrate: says from which version to which; --check changes nothing and is 1', () =>
   inFolder(async (cwd) => {
@@ -48,6 +55,51 @@ test('migrate and doctor: a file of a newer version, or of another program, is l
     assert.match(foreign.out, /of another program/);
   }));
 
+test('serve: what doctor would name ends it with the same sentence, before anything is made', () =>
+  inFolder(async (cwd) => {
+    await writeFile(join(cwd, 'taken'), 'a file');
+    const wrong: readonly (readonly [readonly string[], RegExp])[] = [
+      [['--tls-key-file', KEY_FILE, '--tls-cert-file', CA_FILE], /^tls: .* are no pair/],
+      [['--archive-folder', 'taken'], /^archive\.folder: taken cannot be written \(ENOTDIR\)/],
+      [['--trust-proxy', '10.0.0.1, nonsense'], /^trustProxy: "nonsense" is no address/],
+    ];
+    for (const [words, sentence] of wrong) {
+      const { code, problems } = await holdfast(['serve', '--port', '0', ...words], { cwd });
+      assert.equal(code, 2, words.join(' '));
+      assert.match(problems, sentence);
+      assert.equal(problems.trim().split('\n').length, 1, problems);
+    }
+    assert.deepEqual(await readdir(cwd), ['taken']);
+  }));
+
+test('doctor: gRPC without its package, and what is as it must be', async () => {
+  const flags = { grpc: '127.0.0.1:7435', 'trust-proxy': 'loopback, 10.0.0.0/8, ::1' };
+  const files = { 'tls-key-file': KEY_FILE, 'tls-cert-file': CERT_FILE, 'archive-folder': 'new' };
+  const { config } = configFrom(flagSources({ ...flags, ...files }));
+  const changes = async (...given: Parameters<typeof startFindings>): Promise<unknown> =>
+    (await startFindings(...given)).map(({ what, change }) => [what, change]);
+  const fine = ['tls', 'trustProxy', 'grpc', 'archive.folder'].map((what) => [what, undefined]);
+  assert.deepEqual(await changes(config), fine);
+  const missing = await startFindings(config, () => Promise.reject(new Error('not installed')));
+  assert.match(missing[2]?.change ?? '', /npm install @grpc\/grpc-js/);
+});
+
+test('a Node without SQLite is told which one is needed, in a sentence', () =>
+  inFolder(async (cwd) => {
+    const hooks = pathToFileURL(join(import.meta.dirname, 'children/without-sqlite.ts')).href;
+    const env = { NODE_OPTIONS: `--import=${hooks}` };
+    for (const words of [
+      ['serve', '--port', '0'],
+      ['migrate'],
+      ['export', '--store', 'a.db', '--to', 'x'],
+    ]) {
+      const { code, problems } = await holdfast(words, { cwd, env });
+      assert.equal(code, 2, problems);
+      assert.match(problems, /^A SQLite store needs Node 22\.18 or newer; this is /);
+      assert.equal(problems.trim().split('\n').length, 1, problems);
+    }
+  }));
+
 test('doctor: all is well, before the first start and after it', () =>
   inFolder(async (cwd) => {
     const before = await holdfast(['doctor', '--port', '0'], { cwd });
@@ -62,6 +114,7 @@ test('doctor: all is well, before the first start and after it', () =>
 
 test('doctor: everything that is wrong is named, with what to change, and is 1', () =>
   inFolder(async (cwd) => {
+    await writeFile(join(cwd, 'taken'), 'a file');
     const wrong: readonly (readonly [readonly string[], RegExp])[] = [
       [['--store', 'no/such/folder/hf.db'], /folder: Make it.*mkdir -p no\/such\/folder/],
       [
@@ -74,6 +127,12 @@ test('doctor: everything that is wrong is named, with what to change, and is 1',
         /tls\.keyFile: Name a file[\s\S]*tls: Name keyFile and certFile/,
       ],
       [['--store', 'redis://localhost'], /store: .*starts with postgres:\/\//],
+      [
+        ['--tls-key-file', KEY_FILE, '--tls-cert-file', CA_FILE],
+        /tls: Name a key in PEM, and the certificate that was made for it/,
+      ],
+      [['--archive-folder', join('taken', 'archive')], /archive\.folder: Name a folder/],
+      [['--trust-proxy', 'nonsense'], /trustProxy: Say true, false, or the addresses/],
       [['--port', 'many'], /configuration: --port must be a whole number/],
     ];
     for (const [words, change] of wrong) {

@@ -25,6 +25,20 @@ test('it says that it lives, and that it is ready while its store answers', asyn
   assert.deepEqual([await status('/healthz'), await status('/readyz')], [200, 503]);
 });
 
+test('a store that was sealed is one that is not ready, and it is said whereto it was moved', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const { store, url } = coordinator;
+  const seal = { actor: 'olga', reason: 'a larger machine', to: 'shop.ndjson' };
+  await store.seals.seal({ ...seal, id: '00000000-0000-4000-8000-000000000001' });
+  const response = await fetch(`${url}/readyz`);
+  const { code, detail } = (await response.json()) as { code: string; detail: string };
+  assert.deepEqual([response.status, code], [503, 'store-sealed']);
+  assert.match(detail, /"shop\.ndjson" \(a larger machine\)/);
+  assert.equal((await fetch(`${url}/healthz`)).status, 200);
+  await store.seals.unseal({ actor: 'olga', reason: 'given up' });
+  assert.equal((await fetch(`${url}/readyz`)).status, 200);
+});
+
 test('a store that does not answer within a second is one that is not ready', async () => {
   const store = openMemoryStore();
   let isHanging = false;

@@ -3,6 +3,7 @@
 import { userInfo } from 'node:os';
 import type { MoveProgress } from '../../embedded/export-store.ts';
 import type { Config } from '../../server/config.ts';
+import { environmentWith } from '../../support/environment.ts';
 import { type CommandSpec, type Flag, refuseWords, type Typed, UsageProblem } from '../command.ts';
 import { configFlags, configuredBy } from '../configuration.ts';
 
@@ -20,10 +21,12 @@ export interface MoveTyped {
   readonly actor: string;
 }
 
-/** The store is always named: nothing here is to happen to the one that happens to be configured. */
+/** The store is always named, by the flag or the variable: not the one that a file beside it happens to name. */
 export async function moveTyped(command: CommandSpec, typed: Typed): Promise<MoveTyped> {
   refuseWords(command, typed);
-  required(command, typed, 'store');
+  if (environmentWith('HOLDFAST_')['HOLDFAST_STORE'] === undefined) {
+    required(command, typed, 'store');
+  }
   const { config } = await configuredBy(typed);
   return { config, actor: typed.text('actor') ?? userInfo().username };
 }

@@ -80,8 +80,16 @@ async function redrive(typed: Typed): Promise<ExitCode> {
     { method: 'POST', body: given(typed, ['from', 'mode', 'reason']) },
   );
   if (typed.isSet('json')) printLine(made);
-  else print(`${made.id} submitted; it goes on where ${id} failed`);
+  else print(`${made.id} submitted; ${aimOf(typed, id)}`);
   return 0;
+}
+
+function aimOf(typed: Typed, id: string): string {
+  if (typed.text('mode') === 'compensate') return `it undoes what ${id} did`;
+  const from = typed.text('from');
+  return from === undefined
+    ? `it goes on where ${id} went wrong`
+    : `it does again what ${id} did from ${from} on`;
 }
 
 function given(typed: Typed, flags: readonly string[]): Readonly<Record<string, string>> {

@@ -1,6 +1,8 @@
 // holdfast projects: what a coordinator keeps apart.
 
-import { TERMINAL } from '../../execution/execution.ts';
+import type { Projects } from '../../client/admin.ts';
+import { CallRefused } from '../../client/calls.ts';
+import { KEEP_NAMES } from '../../execution/retention.ts';
 import type { ProjectBody } from '../../protocol/messages/admin.ts';
 import {
   type CommandSpec,
@@ -21,10 +23,10 @@ import { PAGE_FLAGS, showPages } from './pages.ts';
 import { printFields } from './show.ts';
 
 const FLAGS: Readonly<Record<string, Flag>> = {
-  title: { type: 'string', what: 'put: what people call it' },
+  title: { type: 'string', what: "put: what people call it; '' takes it away" },
   keep: {
     type: 'string',
-    what: 'put: how long the ended are kept, such as completed=30d,failed=90d; for ever unless said',
+    what: 'put: how long the ended are kept, such as completed=30d,failed=forever; completed=default, and what was never said: as the coordinator was told',
   },
   ...PAGE_FLAGS,
   ...CONNECTION_FLAGS,
@@ -56,35 +58,58 @@ const put: Verb = {
   execute: putProject,
 };
 
-/** Its settings are replaced whole (P-1). */
+/** What is not said stays as it is: a put replaces the settings whole (P-1), so they are read before. */
 async function putProject(typed: Typed): Promise<ExitCode> {
   const [name] = wordsOf(put, typed, ['project']);
-  const settings = settingsOf(typed);
+  const said = { title: typed.text('title'), keep: listText(typed.text('keep'))?.map(keptFor) };
   const { projects } = await clientFor(typed);
+  const settings = changed(await settingsOf(projects, name), said);
   const { existing } = await projects.put(name, settings);
-  if (typed.isSet('json')) printLine({ name, existing });
+  if (typed.isSet('json')) printLine({ name, existing, ...settings });
   else print(existing ? `project ${name} has these settings now` : `project ${name} was made`);
   return 0;
 }
 
-function settingsOf(typed: Typed): ProjectBody {
-  const title = typed.text('title');
-  const keep = listText(typed.text('keep'));
+async function settingsOf(projects: Projects, name: string): Promise<ProjectBody> {
+  try {
+    const { title, keepMs } = await projects.read(name);
+    return {
+      ...(title === undefined ? {} : { title }),
+      ...(keepMs === undefined ? {} : { keepMs }),
+    };
+  } catch (thrown) {
+    if (thrown instanceof CallRefused && thrown.code === 'not-found') return {};
+    throw thrown;
+  }
+}
+
+type Kept = readonly [status: string, keepMs: number | null | undefined];
+
+interface Said {
+  readonly title: string | undefined;
+  readonly keep: readonly Kept[] | undefined;
+}
+
+function changed({ title, keepMs }: ProjectBody, said: Said): ProjectBody {
+  const kept = { ...keepMs, ...Object.fromEntries(said.keep ?? []) };
+  const left = Object.entries(kept).filter(([, time]) => time !== undefined);
+  const called = said.title ?? title;
   return {
-    ...(title === undefined ? {} : { title }),
-    ...(keep === undefined ? {} : { keepMs: Object.fromEntries(keep.map(keptFor)) }),
+    ...(called ? { title: called } : {}),
+    ...(left.length === 0 ? {} : { keepMs: Object.fromEntries(left) }),
   };
 }
 
-function keptFor(text: string): readonly [string, number] {
+function keptFor(text: string): Kept {
   const [status = '', time, more] = text.split('=');
   if (time === undefined || more !== undefined) {
     throw new UsageProblem(`--keep takes pairs such as completed=30d; got "${text}".`);
   }
-  if (!([...TERMINAL] as readonly string[]).includes(status)) {
-    throw unknown('end of an execution', status, [...TERMINAL]);
+  if (!(KEEP_NAMES as readonly string[]).includes(status)) {
+    throw unknown('end of an execution', status, [...KEEP_NAMES]);
   }
-  return [status, durationText('keep', time) ?? 0];
+  if (time === 'default') return [status, undefined];
+  return [status, time === 'forever' ? null : (durationText('keep', time) ?? 0)];
 }
 
 export const projectsCommand: CommandSpec = verbsOf('projects', { list, get, put }, FLAGS);

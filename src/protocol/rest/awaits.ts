@@ -31,6 +31,8 @@ import {
 } from './route.ts';
 
 const READERS = ['submit', 'operate'] as const;
+/** Not whoever submits: nobody approves what it asked for itself. */
+const ANSWERERS = ['operate'] as const;
 const ANSWERS = {
   200: {
     what: 'It won, or the same was there, or it is kept until it is asked.',
@@ -91,7 +93,7 @@ const answerOne = route({
   path: '/v1/awaits/:id/answer',
   name: 'answerAwait',
   summary: 'Answers it. The first answer wins; the same again is fine.',
-  allows: READERS,
+  allows: ANSWERERS,
   params: interactionParams,
   body: answerBody,
   takesValues: true,
@@ -106,7 +108,7 @@ const answerPlace = route({
   path: '/v1/executions/:id/awaits/:name/answer',
   name: 'answerPlace',
   summary: 'As answerAwait, by where it stands: also before it is asked.',
-  allows: READERS,
+  allows: ANSWERERS,
   params: placeParams,
   body: placeAnswerBody,
   takesValues: true,

@@ -29,7 +29,7 @@ const submit = route({
   path: '/v1/executions',
   name: 'submitExecution',
   summary: 'Submits an execution; done when it is answered, whatever happens afterwards.',
-  allows: ['submit', 'operate'],
+  allows: ['submit'],
   body: submitBody,
   takesValues: true,
   answers: {

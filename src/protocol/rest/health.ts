@@ -2,6 +2,7 @@
 
 import { Type } from 'typebox';
 import { DEFAULT_PROJECT } from '../../execution/names.ts';
+import type { Seal } from '../../execution/seal.ts';
 import { CLOSED } from '../messages/words.ts';
 import { type Coordinator, ProblemReply, type Route, route } from './route.ts';
 
@@ -22,12 +23,19 @@ const ready = route({
   method: 'GET',
   path: '/readyz',
   name: 'checkReadiness',
-  summary: 'The store answers within a second, and the coordinator is not stopping.',
+  summary:
+    'The store answers within a second and is not sealed, and the coordinator is not stopping.',
   allows: 'public',
   answers: { 200: { what: 'Send requests.', schema: ok }, 503: { what: 'Send them elsewhere.' } },
   async handle(coordinator, { signal }) {
-    if (signal.aborted || !(await storeAnswers(coordinator))) {
+    const found = signal.aborted ? 'away' : await storeFound(coordinator);
+    if (found === 'away') {
       throw new ProblemReply(503, 'not-ready', 'The store does not answer, or this stops.');
+    }
+    if (found !== undefined) {
+      const { to, reason } = found;
+      const why = `The store was moved to ${JSON.stringify(to)} (${reason}) and takes no writes any more. Ask a coordinator of the new one.`;
+      throw new ProblemReply(503, 'store-sealed', why);
     }
     return { status: 200, body: { status: 'ok' } };
   },
@@ -53,14 +61,18 @@ const metrics = route({
   },
 });
 
-function storeAnswers({ store, timers }: Coordinator): Promise<boolean> {
+/** Undefined when it can be worked with. */
+function storeFound({ store, timers }: Coordinator): Promise<Seal | 'away' | undefined> {
   return new Promise((resolve) => {
-    const cancel = timers.after(READY_MS, () => resolve(false));
-    const told = (isThere: boolean) => (): void => {
+    const cancel = timers.after(READY_MS, () => resolve('away'));
+    const told = (found: Seal | 'away' | undefined): void => {
       cancel();
-      resolve(isThere);
+      resolve(found);
     };
-    store.access.project(DEFAULT_PROJECT).then(told(true), told(false));
+    Promise.all([store.seals.read(), store.access.project(DEFAULT_PROJECT)]).then(
+      ([seal]) => told(seal),
+      () => told('away'),
+    );
   });
 }
 

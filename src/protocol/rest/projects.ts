@@ -22,7 +22,7 @@ const put = route({
   method: 'PUT',
   path: '/v1/projects/:name',
   name: 'putProject',
-  summary: 'Makes a project, or gives it these settings.',
+  summary: 'Makes a project, or gives it these settings whole: what is left out is taken away.',
   ...ADMIN,
   params: projectParams,
   body: projectBody,

@@ -5,7 +5,7 @@ import type { Seal } from '../../execution/seal.ts';
 export interface SealStore {
   /** M-1: from this transaction on every write is refused, whoever asks. */
   seal(request: SealRequest): Promise<SealAnswer>;
-  /** M-6: for a move that was given up. Raises the epoch. */
+  /** M-6: for a move that was given up. Raises the epoch, by more than an import. */
   unseal(request: UnsealRequest): Promise<UnsealAnswer>;
   read(): Promise<Seal | undefined>;
 }

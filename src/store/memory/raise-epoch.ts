@@ -3,9 +3,9 @@ import type { EpochRaised, RaiseEpoch } from '../../lease/port.ts';
 import { noticesOfRaise } from '../../lease/session.ts';
 import type { MemoryState } from './state.ts';
 
-export function raiseEpoch(state: MemoryState, request: RaiseEpoch): EpochRaised {
+export function raiseEpoch(state: MemoryState, request: RaiseEpoch, by: number = 1): EpochRaised {
   const now = state.now();
-  const origin = raisedOrigin(state.lastIssued, state.halted);
+  const origin = raisedOrigin(state.lastIssued, state.halted, by);
   const notices = noticesOfRaise(state.lastIssued, origin);
   state.lastIssued = origin;
   state.halted = undefined;

@@ -43,11 +43,12 @@ export async function raiseEpoch(database: Database, request: RaiseEpoch): Promi
 export async function liftFences(
   queries: Queries,
   request: RaiseEpoch & { readonly endHalt: boolean },
+  by: number = 1,
 ): Promise<number> {
   const [meta] = await queries.rows<{ halted: number | null }>(TAKE_TURNS, []);
   const [sequence] = await queries.rows<{ last_issued: number }>(LAST_ISSUED, []);
   const lastIssued = sequence?.last_issued ?? 0;
-  const origin = raisedOrigin(lastIssued, meta?.halted ?? 0);
+  const origin = raisedOrigin(lastIssued, meta?.halted ?? 0, by);
   await queries.rows(LIFT, [origin]);
   await queries.rows(NOTIFY_ALL, [noticesOfRaise(lastIssued, origin)]);
   await queries.rows(RECORD, [request.actor, request.reason, request.endHalt]);

@@ -16,9 +16,9 @@ const NOTIFY_ALL = `
    where ended_at is null`;
 
 /** T-3, T-4: above everything issued or presented; whoever lives looks what it still carries. */
-export function raiseEpoch(tx: Transaction, request: RaiseEpoch): EpochRaised {
+export function raiseEpoch(tx: Transaction, request: RaiseEpoch, by: number = 1): EpochRaised {
   const { fence, halted } = loadMeta(tx);
-  const origin = raisedOrigin(fence, halted ?? 0);
+  const origin = raisedOrigin(fence, halted ?? 0, by);
   tx.run(RAISE, { origin });
   tx.run(NOTIFY_ALL, { notices: noticesOfRaise(fence, origin) });
   tx.append({ kind: 'epoch-raised', at: tx.now, actor: request.actor, cause: request.reason });

@@ -58,7 +58,16 @@ const answered: Case = {
   name: 'an answer is taken once; another one is told who won',
   async run(coordinator) {
     const { execution, id } = await asked(coordinator);
-    const client = await coordinator.client(['submit'], 'default');
+    const client = await coordinator.client(['submit', 'operate'], 'default');
+    const submitter = await coordinator.client(['submit'], 'default');
+    const place = { execution, name: 'approval' };
+    for (const target of [id, place]) {
+      const mine = submitter.awaits.answer(target, { ok: true });
+      await assert.rejects(mine, refusedWith('role-missing', 403), 'nobody approves its own');
+    }
+    const operator = await coordinator.client(['operate'], 'default');
+    const own = operator.executions.submit({ pipeline: 'asks', input: {} });
+    await assert.rejects(own, refusedWith('role-missing', 403), 'who answers does not submit');
     assert.deepEqual(await client.awaits.answer(id, { ok: true }), {
       kind: 'answered',
       settled: true,
@@ -69,7 +78,7 @@ const answered: Case = {
     assert.equal(status, 'completed');
     assert.deepEqual((output as { value: unknown }).value, { ok: true });
     const { answer } = await client.awaits.read(id);
-    assert.deepEqual([answer?.value, answer?.by], [{ ok: true }, 'submit of default']);
+    assert.deepEqual([answer?.value, answer?.by], [{ ok: true }, 'submit+operate of default']);
   },
 };
 
@@ -82,11 +91,11 @@ const early: Case = {
       run: (ctx) => ctx.await('approval'),
     });
     await coordinator.worker([withQuestions]);
-    const client = await coordinator.client(['submit'], 'default');
+    const client = await coordinator.client(['submit', 'operate'], 'default');
     const body = { pipeline: 'later', delayMs: 1_000 };
     const { id: execution } = await client.executions.submit(body);
     const target = { execution, name: 'approval' };
-    const other = await coordinator.client(['submit'], 'other');
+    const other = await coordinator.client(['submit', 'operate'], 'other');
     await assert.rejects(other.awaits.answer(target, 1), refusedWith('await-unknown', 404));
     assert.equal((await client.awaits.answer(target, 1)).kind, 'kept');
     const { output } = await client.executions.result(execution);

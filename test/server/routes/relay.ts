@@ -55,7 +55,7 @@ const checked: Case = {
   async run(coordinator) {
     await coordinator.worker([offer]);
     const { execution, id } = await asked(coordinator);
-    const client = await coordinator.client(['submit'], 'default');
+    const client = await coordinator.client(['submit', 'operate'], 'default');
     const wrong = refusedWith('invalid-input', 400);
     await assert.rejects(client.awaits.answer(id, { percent: 'ten' }), wrong);
     await assert.rejects(client.awaits.answer(id, { percent: 60 }), /that is too much/);
@@ -67,7 +67,7 @@ const checked: Case = {
     });
     assert.equal((await client.awaits.answer(id, { percent: 10 })).kind, 'existing');
     const { output } = await client.executions.result(execution);
-    assert.deepEqual(output, { pays: 180, by: 'submit of default' });
+    assert.deepEqual(output, { pays: 180, by: 'submit+operate of default' });
     // What was refused is nobody's dead letter.
     assert.deepEqual((await client.deadLetters.list()).items, []);
     const { items } = await client.executions.list({ tag: 'holdfast.answer' });
@@ -79,7 +79,7 @@ const early: Case = {
   name: 'what a projector needs is not there before it is asked',
   async run(coordinator) {
     await coordinator.worker([offer]);
-    const client = await coordinator.client(['submit'], 'default');
+    const client = await coordinator.client(['submit', 'operate'], 'default');
     const body = { pipeline: 'offer', delayMs: 3_600_000 };
     const { id: execution } = await client.executions.submit(body);
     await assert.rejects(
@@ -95,13 +95,16 @@ const sealed: Case = {
     const codec = aesCodec([{ id: 'one', key: randomBytes(32) }]);
     await coordinator.worker([offer], { codec });
     const { execution, id } = await asked(coordinator);
-    const client = await coordinator.client(['submit'], 'default');
+    const client = await coordinator.client(['submit', 'operate'], 'default');
     assert.equal((await client.awaits.read(id)).sealed, true);
     assert.equal((await client.awaits.answer(id, { percent: 50 })).kind, 'answered');
     const { status, sealed } = await client.executions.result(execution);
     assert.deepEqual([status, sealed], ['completed', true]);
     const reader = new Holdfast({ store: coordinator.store, codec });
-    assert.deepEqual(await reader.result(execution), { pays: 100, by: 'submit of default' });
+    assert.deepEqual(await reader.result(execution), {
+      pays: 100,
+      by: 'submit+operate of default',
+    });
     await reader.close();
   },
 };
@@ -113,7 +116,7 @@ const alone: Case = {
     const worker = await coordinator.worker([offer]);
     const { id } = await asked(coordinator);
     await worker.stop();
-    const client = await coordinator.client(['submit'], 'default');
+    const client = await coordinator.client(['submit', 'operate'], 'default');
     await assert.rejects(client.awaits.answer(id, { percent: 10 }), refusedWith('no-worker', 503));
     assert.equal((await client.awaits.read(id)).status, 'open');
     const { items } = await client.executions.list({ tag: 'holdfast.answer' });

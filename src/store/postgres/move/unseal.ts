@@ -1,3 +1,4 @@
+import { UNSEALED_EPOCHS } from '../../../lease/fence.ts';
 import type { UnsealAnswer, UnsealRequest } from '../../contract/seal-store.ts';
 import { type Queries, statement } from '../database.ts';
 import { liftFences } from '../raise-epoch.ts';
@@ -16,10 +17,7 @@ export async function unseal(queries: Queries, request: UnsealRequest): Promise<
   await openTables(queries);
   await queries.rows(FORGET, []);
   const { actor, reason } = request;
-  const epoch = await liftFences(queries, {
-    actor,
-    reason: `unsealed: ${reason}`,
-    endHalt: true,
-  });
+  const raising = { actor, reason: `unsealed: ${reason}`, endHalt: true };
+  const epoch = await liftFences(queries, raising, UNSEALED_EPOCHS);
   return { kind: 'unsealed', epoch, was };
 }

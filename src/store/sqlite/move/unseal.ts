@@ -1,3 +1,4 @@
+import { UNSEALED_EPOCHS } from '../../../lease/fence.ts';
 import type { UnsealAnswer, UnsealRequest } from '../../contract/seal-store.ts';
 import { raiseEpoch } from '../raise-epoch.ts';
 import type { Transaction } from '../transaction.ts';
@@ -14,6 +15,6 @@ export function unseal(tx: Transaction, request: UnsealRequest): UnsealAnswer {
   openTables(tx);
   tx.run(FORGET);
   const { actor, reason } = request;
-  const { epoch } = raiseEpoch(tx, { actor, reason: `unsealed: ${reason}` });
+  const { epoch } = raiseEpoch(tx, { actor, reason: `unsealed: ${reason}` }, UNSEALED_EPOCHS);
   return { kind: 'unsealed', epoch, was };
 }

@@ -140,6 +140,8 @@ export const sealedCases: readonly ExecutionCase[] = [
       const next = await mustAcquire(store, ben);
       assert.ok(next.fence > lease.fence && next.fence > held.fence);
       assert.ok(next.fence > epoch * 2 ** 40);
+      const imported = Math.floor(Math.max(lease.fence, held.fence) / 2 ** 40) + 1;
+      assert.ok(epoch > imported + 1, 'no fence of a store that its export was imported to');
       const late = await store.executions.record(writing(held));
       assert.equal(late.kind, 'refused', 'the session of the old owner has ended with the seal');
       await store.executions.submit(submitting({ project: PROJECT, pipeline: PIPELINE }));

@@ -1,0 +1,99 @@
+// What a coordinator needs beside its store, looked at before it starts: by `serve`, which does not start without
+// it, and by `doctor`.
+
+import { access, constants, readFile, stat } from 'node:fs/promises';
+import { isIP } from 'node:net';
+import { dirname, resolve } from 'node:path';
+import { createSecureContext } from 'node:tls';
+import type { Config } from '../server/config.ts';
+import type { Finding } from './finding.ts';
+
+export async function startFindings(
+  config: Config,
+  loadGrpc: () => Promise<unknown> = () => import('@grpc/grpc-js'),
+): Promise<readonly Finding[]> {
+  const { tls, trustProxy, grpc, archive } = config;
+  const found = [
+    await pairFinding(tls),
+    typeof trustProxy === 'string' ? proxyFinding(trustProxy) : undefined,
+    grpc === 'off' ? undefined : await grpcFinding(grpc, loadGrpc),
+    archive.folder === undefined ? undefined : await folderFinding(archive.folder),
+  ];
+  return found.filter((finding) => finding !== undefined);
+}
+
+/** Files that cannot be read are somebody else's finding. */
+async function pairFinding({ keyFile, certFile }: Config['tls']): Promise<Finding | undefined> {
+  if (keyFile === undefined || certFile === undefined) return undefined;
+  const files = Promise.all([readFile(keyFile), readFile(certFile)]);
+  const [key, cert] = await files.catch(() => []);
+  if (key === undefined || cert === undefined) return undefined;
+  const what = 'tls';
+  try {
+    createSecureContext({ key, cert });
+    return { what, found: 'the key is that of the certificate' };
+  } catch (fault) {
+    const why = (fault as Error).message;
+    return {
+      ...{ what, found: `${keyFile} and ${certFile} are no pair (${why})` },
+      change: 'Name a key in PEM, and the certificate that was made for it.',
+    };
+  }
+}
+
+const RANGES: readonly string[] = ['loopback', 'linklocal', 'uniquelocal'];
+
+function proxyFinding(text: string): Finding {
+  const wrong = text
+    .split(',')
+    .map((each) => each.trim())
+    .find((each) => !isAddresses(each));
+  if (wrong === undefined) return { what: 'trustProxy', found: text };
+  return {
+    ...{ what: 'trustProxy', found: `"${wrong}" is no address` },
+    change: `Say true, false, or the addresses of your proxies, such as 10.0.0.7, 10.0.0.0/8 or ${RANGES.join(', ')}.`,
+  };
+}
+
+function isAddresses(text: string): boolean {
+  if (RANGES.includes(text)) return true;
+  const [address = '', size, more] = text.split('/');
+  const version = isIP(address);
+  if (version === 0 || more !== undefined) return false;
+  if (size === undefined || (version === 4 && isIP(size) === 4)) return true;
+  return /^\d{1,3}$/.test(size) && Number(size) >= 1 && Number(size) <= (version === 4 ? 32 : 128);
+}
+
+async function grpcFinding(where: string, load: () => Promise<unknown>): Promise<Finding> {
+  try {
+    await load();
+    return { what: 'grpc', found: where };
+  } catch {
+    const change = 'Install it beside holdfast: npm install @grpc/grpc-js';
+    return { what: 'grpc', found: 'the package @grpc/grpc-js is not there', change };
+  }
+}
+
+/** Nothing is made: what is not there yet needs a folder above it that can be written. */
+async function folderFinding(folder: string): Promise<Finding> {
+  const what = 'archive.folder';
+  try {
+    await requireWritable(resolve(folder));
+    return { what, found: folder };
+  } catch (fault) {
+    return {
+      ...{ what, found: `${folder} cannot be written (${(fault as NodeJS.ErrnoException).code})` },
+      change: 'Name a folder that this user can write to: nothing is removed before it is there.',
+    };
+  }
+}
+
+async function requireWritable(folder: string): Promise<void> {
+  const found = await stat(folder).catch((fault: NodeJS.ErrnoException) => {
+    if (fault.code === 'ENOENT' && dirname(folder) !== folder) return undefined;
+    throw fault;
+  });
+  if (found === undefined) return requireWritable(dirname(folder));
+  if (!found.isDirectory()) throw Object.assign(new Error('no folder'), { code: 'ENOTDIR' });
+  await access(folder, constants.W_OK | constants.X_OK);
+}
