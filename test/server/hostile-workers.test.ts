@@ -205,3 +205,20 @@ test('what is answered as a fault to one of many writes is in the log', async ()
   assert.deepEqual([json.answers[0].kind, json.answers[0].code], ['fault', 'fault']);
   assert.deepEqual(faults, ['fault,TypeError: of the inside']);
 });
+
+test('a worker elsewhere holds nothing for longer than ten minutes after it was last heard of', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const worker = await RawWorker.open(coordinator, 'ours');
+  const { session: id } = worker;
+  const another = { id: '01a1e190-0000-7000-8000-000000000001', owner: 'ours' };
+  for (const [path, body] of [
+    ['/v1/work/sessions', { ...another, ttlMs: 600_001, graceMs: 0 }],
+    ['/v1/work/sessions', { ...another, ttlMs: 60_000, graceMs: 600_001 }],
+    [`/v1/work/sessions/${id}/heartbeat`, { owner: 'ours', ttlMs: 600_001 }],
+  ] as const) {
+    const { status, json } = await worker.call('POST', path, body);
+    assert.deepEqual([status, json.code], [400, 'invalid-input'], path);
+  }
+  const longest = { ...another, ttlMs: 600_000, graceMs: 600_000 };
+  assert.equal((await worker.call('POST', '/v1/work/sessions', longest)).status, 200);
+});

@@ -11,6 +11,10 @@ const uuid = Type.String({ pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$
 const TEXT_MAX = 8_192;
 const text = Type.String({ maxLength: TEXT_MAX });
 
+/** Of a worker elsewhere: what it holds, and a move of the store, wait that long when it is gone. */
+const HELD_MS_MAX = 600_000;
+const ttlMs = Type.Integer({ minimum: 1, maximum: HELD_MS_MAX });
+
 /** JSON, as text. */
 export const payload = Type.String({ minLength: 1, contentMediaType: 'application/json' });
 
@@ -27,17 +31,14 @@ export const openSessionBody = Type.Object(
   {
     id: uuid,
     owner: name,
-    ttlMs: Type.Integer({ minimum: 1 }),
-    graceMs: Type.Integer({ minimum: 0 }),
+    ttlMs,
+    graceMs: Type.Integer({ minimum: 0, maximum: HELD_MS_MAX }),
     pipelines: Type.Optional(Type.Array(name, { maxItems: 1_000 })),
   },
   CLOSED,
 );
 
-export const heartbeatBody = Type.Object(
-  { owner: name, ttlMs: Type.Optional(Type.Integer({ minimum: 1 })) },
-  CLOSED,
-);
+export const heartbeatBody = Type.Object({ owner: name, ttlMs: Type.Optional(ttlMs) }, CLOSED);
 
 export const endSessionBody = Type.Object(
   { owner: name, exit: Type.Enum([...DECLARED_EXITS]) },
