@@ -90,12 +90,16 @@ function listenerOf(text: string): { readonly host: string; readonly port: numbe
   return { host: text.slice(0, at).replace(/^\[|\]$/g, ''), port: Number(text.slice(at + 1)) };
 }
 
-function explainListening({ host, port }: Config): (fault: NodeJS.ErrnoException) => never {
+type ListenFault = NodeJS.ErrnoException & { readonly address?: string; readonly port?: number };
+
+function explainListening(config: Config): (fault: ListenFault) => never {
   return (fault) => {
     if (fault.code !== 'EADDRINUSE' && fault.code !== 'EACCES') throw fault;
+    const { address: host = config.host, port = config.port } = fault;
+    const flag = port === config.port ? '--port' : '--admin';
     const why = fault.code === 'EACCES' ? 'may not be listened on' : 'is taken';
     throw new InvalidInput(
-      `${host}:${port}, or the admin listener, ${why} (${fault.code}). Is another coordinator running here? Choose another with --port; --port 0 takes any that is free.`,
+      `${host}:${port} ${why} (${fault.code}). Is another coordinator running here? Choose another with ${flag}; port 0 takes any that is free.`,
       { cause: fault },
     );
   };

@@ -25,7 +25,9 @@ test('what does not fit is told as a sentence, with what was probably meant', ()
   assert.match(status, /did you mean running\?/);
   const key = refusal('makeKey', 'body', { name: 'ci', roles: ['sumbit'], project: null, more: 1 });
   assert.match(key, /roles\[0\] must be one of submit, .*\(did you mean submit\?\)/);
-  assert.match(key, /The body has no more/);
+  assert.match(key, /The body has an unknown more/);
+  const typo = refusal('submitExecution', 'body', { pipline: 'order' });
+  assert.match(typo, /The body has an unknown pipline \(did you mean pipeline\?\)/);
   assert.match(refusal('makeKey', 'body', {}), /The body must have name, roles, project/);
   assert.match(refusal('readKey', 'params', { id: 'hf_x' }), /never the whole key/);
 });

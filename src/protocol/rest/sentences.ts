@@ -11,6 +11,8 @@ export interface SchemaError {
   readonly instancePath: string;
   readonly params: object;
   readonly message: string;
+  /** The names that there are at the top of it. */
+  readonly known?: readonly string[];
 }
 
 interface Params {
@@ -58,12 +60,18 @@ export function sentenceOf(part: Part, error: SchemaError, given: unknown): stri
     case 'required':
       return `${what} must have ${listed(params.requiredProperties ?? [])}`;
     case 'additionalProperties':
-      return `${what} has no ${listed(params.additionalProperties ?? [])}`;
+      return `${what} has ${(params.additionalProperties ?? []).map((name) => unknownIn(name, error)).join(', ')}`;
     case 'minLength':
       return params.limit === 1 ? `${what} must not be empty` : plainly(what, error);
     default:
       return plainly(what, error);
   }
+}
+
+/** Only at the top is it known what could have been meant. */
+function unknownIn(name: string, { known, instancePath }: SchemaError): string {
+  const nearest = instancePath === '' ? nearestName(name, known ?? []) : undefined;
+  return `an unknown ${name}${nearest === undefined ? '' : ` (did you mean ${nearest}?)`}`;
 }
 
 function plainly(what: string, { message }: SchemaError): string {

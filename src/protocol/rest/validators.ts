@@ -39,7 +39,9 @@ function checkOf(part: Part, schema: TSchema | undefined): (given: unknown) => u
 function checked(part: Part, validator: Validator, given: unknown): unknown {
   if (validator.Check(given)) return given;
   const errors = [...validator.Errors(given)];
-  const told = errors.flatMap((error) => sentenceOf(part, error, given) ?? []);
+  const { properties = {} } = validator.Type() as { readonly properties?: object };
+  const known = Object.keys(properties);
+  const told = errors.flatMap((error) => sentenceOf(part, { ...error, known }, given) ?? []);
   const said = new Set(told.length > 0 ? told : [`The ${part} does not fit what this route takes`]);
   throw new ProblemReply(
     400,
