@@ -12,10 +12,9 @@ import { keysOf } from '../protocol/sqs/sqs-options.ts';
 import { type Dispatch, dispatchOf } from '../protocol/work/dispatch.ts';
 import { inProcessCarrier } from '../protocol/work/in-process.ts';
 import { boundedText, readOptions } from '../support/options.ts';
+import type { Entrance } from './entrance.ts';
 import type { Gate, Knock } from './gate.ts';
-import type { Held } from './held.ts';
-import type { Limiter } from './limiter.ts';
-import type { HttpLimits, ServerLog, ServerOptions } from './server-options.ts';
+import type { ServerLog, ServerOptions } from './server-options.ts';
 
 export interface CarrierOptions {
   /** With role `work`. Nothing where authentication is off. */
@@ -24,13 +23,8 @@ export interface CarrierOptions {
   readonly project?: string;
 }
 
-export interface CarrierParts {
+export interface CarrierParts extends Entrance {
   readonly coordinator: Coordinator;
-  readonly gate: Gate;
-  /** For who comes from elsewhere. */
-  readonly limiter: Limiter;
-  readonly held: Held;
-  readonly limits: HttpLimits;
   readonly log: ServerLog;
   readonly stopping: AbortSignal;
 }
@@ -52,8 +46,8 @@ export function dispatchFor({ coordinator, log }: CarrierParts): Dispatch {
 }
 
 /** As the routes of workers ask for; in this process nobody guesses. */
-export function admitWorker(gate: Gate, knock: Omit<Knock, 'isSuspect'>): Promise<Caller> {
-  return gate.admit({ allows: WORKERS }, { ...knock, isSuspect: false });
+export function admitWorker(gate: Gate, knock: Omit<Knock, 'mayLookUp'>): Promise<Caller> {
+  return gate.admit({ allows: WORKERS }, { ...knock, mayLookUp: () => true });
 }
 
 const WORKERS = ['work'] as const;

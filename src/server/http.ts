@@ -10,22 +10,18 @@ import { adminProblem } from './admin-elsewhere.ts';
 import { Admission, oneOf } from './admission.ts';
 import type { ConsoleFiles } from './console-files.ts';
 import { addConsole } from './console-pages.ts';
+import type { Entrance } from './entrance.ts';
 import { KEY_CACHE_MS } from './gate.ts';
-import type { Held } from './held.ts';
-import type { Limiter } from './limiter.ts';
 import type { ServerMetrics } from './metrics.ts';
 import { RequestLog } from './request-log.ts';
 import { requireOwnHost } from './same-host.ts';
 import type { HttpLimits, ServerLog, ServerOptions } from './server-options.ts';
 
-export interface HttpParts {
+export interface HttpParts extends Entrance {
   readonly coordinator: Coordinator;
-  readonly limiter: Limiter;
-  readonly held: Held;
   readonly routes: readonly Route[];
   /** Where the routes of admin are, for who asks for them where they are not. */
   readonly admin: NonNullable<ServerOptions['admin']>;
-  readonly limits: HttpLimits;
   readonly log: ServerLog;
   readonly logRequests: boolean;
   readonly metrics: ServerMetrics | undefined;

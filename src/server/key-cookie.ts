@@ -2,12 +2,10 @@
 // not taken: the cookie is SameSite=Strict, browsers say where a request comes from, and writes carry a
 // header that no other page can set without a permission that is never given.
 
-import { CONSOLE_HEADER, KEY_COOKIE } from '../protocol/rest/caller.ts';
-import { ProblemReply, type Route } from '../protocol/rest/route.ts';
+import { KEY_COOKIE, requireOwnPage } from '../protocol/rest/caller.ts';
+import type { Route } from '../protocol/rest/route.ts';
 
 type Header = (name: string) => string | undefined;
-
-const OWN_PAGES: ReadonlySet<string> = new Set(['same-origin', 'none']);
 
 /** A header that was sent wins: programs have no cookies. */
 export function authorizationOf({ method }: Route, header: Header): string | undefined {
@@ -15,14 +13,7 @@ export function authorizationOf({ method }: Route, header: Header): string | und
   if (sent !== undefined) return sent;
   const key = keyIn(header('cookie'));
   if (key === undefined) return undefined;
-  const isOwnPage = OWN_PAGES.has(header('sec-fetch-site') ?? 'same-origin');
-  if (!isOwnPage || (method !== 'GET' && header(CONSOLE_HEADER) === undefined)) {
-    throw new ProblemReply(
-      403,
-      'foreign-page',
-      `A key in a cookie is taken from the console's own pages only. Send it as "Authorization: Bearer hf_…" instead.`,
-    );
-  }
+  requireOwnPage(method, header);
   return `Bearer ${key}`;
 }
 

@@ -9,6 +9,9 @@ import type { Gate, Knock } from './gate.ts';
 import type { HttpLimits } from './server-options.ts';
 
 const MINUTE_MS = 60_000;
+const SECOND_MS = 1_000;
+/** From where too many wrong keys came, one of so many of them is looked up in each second. */
+const UNSEEN_PART = 10;
 /** Networks and keys that are counted at once; the one that was not seen for longest is forgotten. */
 const COUNTED_MAX = 20_000;
 
@@ -22,7 +25,7 @@ interface Counted {
 
 export interface Visit {
   readonly allows: Route['allows'];
-  readonly knock: Omit<Knock, 'isSuspect'>;
+  readonly knock: Omit<Knock, 'mayLookUp'>;
   /** The address that it comes from. */
   readonly ip: string;
 }
@@ -32,12 +35,16 @@ export class Limiter {
   readonly #clock: Clock;
   readonly #wrong: Counter;
   readonly #all: Counter;
+  readonly #unseenPerSecond: number;
+  /** Of networks that are suspected. */
+  readonly #unseen: Map<string, { readonly sinceMs: number; looks: number }> = new Map();
   /** Until then there may be somebody to suspect. */
   #wrongUntilMs = Number.NEGATIVE_INFINITY;
 
   private constructor(app: FastifyInstance, { gate, clock, limits }: LimiterParts) {
     this.#gate = gate;
     this.#clock = clock;
+    this.#unseenPerSecond = Math.ceil(limits.wrongKeysPerMinute / UNSEEN_PART);
     const keyGenerator = (request: unknown): string => (request as Counted).as;
     this.#wrong = app.createRateLimit({ max: limits.wrongKeysPerMinute, keyGenerator });
     this.#all = app.createRateLimit({ max: limits.requestsPerMinute, keyGenerator });
@@ -51,10 +58,16 @@ export class Limiter {
 
   async admit({ allows, knock, ip }: Visit): Promise<Caller> {
     const { isSuspect, retryAfterS } = await this.#suspected(ip);
+    const mayLookUp = (): boolean => !isSuspect || this.#mayLookUpUnseen(networkOf(ip));
     const caller = await this.#gate
-      .admit({ allows }, { ...knock, isSuspect })
+      .admit({ allows }, { ...knock, mayLookUp })
       .catch(async (refusal: unknown) => {
         if (!(refusal instanceof ProblemReply) || refusal.status !== 401) throw refusal;
+        // Who has none guesses nothing: a page that was left open, a probe.
+        if (knock.authorization === undefined) {
+          await this.count(ip);
+          throw refusal;
+        }
         this.#wrongUntilMs = this.#clock.monotonicMs() + MINUTE_MS;
         await this.#wrong(counted(networkOf(ip)));
         throw isSuspect ? tooOften(WRONG_KEYS, retryAfterS) : refusal;
@@ -65,7 +78,7 @@ export class Limiter {
 
   /** False for who was let in and would not be now. Who cannot be looked up stays. */
   async stillOpens({ allows, knock }: Visit): Promise<boolean> {
-    return this.#gate.admit({ allows }, { ...knock, isSuspect: false }).then(
+    return this.#gate.admit({ allows }, { ...knock, mayLookUp: () => true }).then(
       () => true,
       (refusal: unknown) => !(refusal instanceof ProblemReply),
     );
@@ -76,6 +89,19 @@ export class Limiter {
     const found = await this.#all(counted(key ?? networkOf(ip)));
     if (!found.isAllowed && found.isExceeded)
       throw tooOften('Too many requests', found.ttlInSeconds);
+  }
+
+  /** So that whoever shares an address with one that guesses comes in for the first time, sooner or later. */
+  #mayLookUpUnseen(network: string): boolean {
+    const nowMs = this.#clock.monotonicMs();
+    const last = this.#unseen.get(network);
+    const isSame = last !== undefined && nowMs - last.sinceMs < SECOND_MS;
+    const now = isSame ? last : { sinceMs: nowMs, looks: 0 };
+    if (now.looks >= this.#unseenPerSecond) return false;
+    now.looks += 1;
+    if (this.#unseen.size >= COUNTED_MAX) this.#unseen.clear();
+    this.#unseen.set(network, now);
+    return true;
   }
 
   async #suspected(
@@ -101,7 +127,7 @@ function counted(as: string): FastifyRequest {
 }
 
 const WRONG_KEYS =
-  'Too many wrong keys came from this address, so that only keys which were used here before are looked at';
+  'Too many wrong keys came from this address, so that few are looked at which were not used here before';
 
 function tooOften(what: string, retryAfterS: number): ProblemReply {
   const reply = new ProblemReply(429, 'over-rate', `${what}; try again in ${retryAfterS} s.`);

@@ -11,18 +11,11 @@ import type { Timers } from '../support/timer.ts';
 import { type CarrierOptions, carrierOf, openCarriers } from './carriers.ts';
 import { readConsole } from './console-files.ts';
 import { coordinatorOf } from './coordinator-of.ts';
+import { entranceOf } from './entrance.ts';
 import { firstKey } from './first-key.ts';
-import { type Gate, KeyGate, openGate } from './gate.ts';
-import { Held } from './held.ts';
 import { openHttp } from './http.ts';
-import { Limiter } from './limiter.ts';
 import { isLoopback } from './same-host.ts';
-import {
-  DEFAULT_HTTP_LIMITS,
-  readServerOptions,
-  type ServerLog,
-  type ServerOptions,
-} from './server-options.ts';
+import { readServerOptions, type ServerLog, type ServerOptions } from './server-options.ts';
 
 export type { PushEndpoint, PushOptions } from '../protocol/push/push-options.ts';
 export type { SqsKey, SqsOptions } from '../protocol/sqs/sqs-options.ts';
@@ -56,21 +49,16 @@ export async function openServer(given: ServerOptions): Promise<Server> {
       options.grpc?.host,
     );
   const { coordinator, metrics } = await coordinatorOf(options);
-  const { holdfast, hints, clock, timers } = coordinator;
+  const { holdfast, hints, timers } = coordinator;
   const stopping = new AbortController();
-  const gate: Gate = auth === 'off' ? openGate() : new KeyGate(store.access, clock);
-  const limits = { ...DEFAULT_HTTP_LIMITS, ...options.limits };
-  const limiter = await Limiter.open({ gate, clock, limits });
-  const held = new Held(limits.openMax, (count) => metrics?.held(count));
+  const entrance = await entranceOf(options, coordinator, metrics);
   const files = options.console === false ? 'none' : await readConsole();
   const open = ({ routes, isMain }: Listening): Promise<FastifyInstance> =>
     openHttp({
+      ...entrance,
       coordinator,
-      limiter,
-      held,
       routes,
       admin: options.admin ?? 'off',
-      limits,
       log,
       logRequests: options.logRequests === true,
       metrics,
@@ -81,7 +69,7 @@ export async function openServer(given: ServerOptions): Promise<Server> {
       stopping: stopping.signal,
     });
   const apps: FastifyInstance[] = [];
-  const reached = { coordinator, gate, limiter, held, limits, log, stopping: stopping.signal };
+  const reached = { ...entrance, coordinator, log, stopping: stopping.signal };
   const beside: { close(): Promise<void> }[] = [];
   const close = async (): Promise<void> => {
     stopping.abort();

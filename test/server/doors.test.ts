@@ -10,7 +10,7 @@ import { TestCoordinator } from './coordinator.ts';
 import { look, OF_NOBODY, plantVictim, type Reach, reachesOf } from './victim.ts';
 
 const PUBLIC: readonly string[] = [
-  ...['readLink', 'answerByLink', 'checkHealth', 'checkReadiness', 'describeApi'],
+  ...['readLink', 'answerByLink', 'checkHealth', 'checkReadiness', 'describeApi', 'signOut'],
 ];
 
 const guarded = ROUTES.filter(({ allows }) => allows !== 'public');

@@ -10,6 +10,7 @@ import { pipeline } from '../../src/index.ts';
 import type { AccessStore } from '../../src/store/contract/access-store.ts';
 import type { ExecutionStore } from '../../src/store/contract/execution-store.ts';
 import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { systemClock } from '../../src/support/clock.ts';
 import { TestCoordinator, until } from './coordinator.ts';
 
 /** Short, so that those who are too slow are so soon. */
@@ -188,7 +189,10 @@ function madeUp(): string {
 test('keys that are made up are looked up so often of one address, and no more; who is known comes in from there', async () => {
   const { store, looks } = countedStore();
   const limits = { wrongKeysPerMinute: 30 };
-  await using coordinator = await TestCoordinator.open({ store, limits, trustProxy: '127.0.0.1' });
+  let nowMs = 0;
+  const clock = { ...systemClock, monotonicMs: () => nowMs };
+  const given = { store, limits, clock, trustProxy: '127.0.0.1' };
+  await using coordinator = await TestCoordinator.open(given);
   const known = `Bearer ${await coordinator.key(['submit'], 'default')}`;
   const unseen = `Bearer ${await coordinator.key(['submit'], 'default')}`;
   const ask = async (authorization: string, from = '203.0.113.1'): Promise<Response> =>
@@ -200,11 +204,36 @@ test('keys that are made up are looked up so often of one address, and no more; 
   const statuses: number[] = [];
   for (let nth = 0; nth < 60; nth += 1) statuses.push((await ask(madeUp())).status);
   assert.deepEqual(statuses, [...Array(30).fill(401), ...Array(30).fill(429)]);
-  assert.equal(looks() - before, 30, 'no more were looked up');
+  assert.equal(
+    looks() - before,
+    30 + 3,
+    'no more were looked up than those, and a few in a second',
+  );
   assert.ok(Number((await ask(madeUp())).headers.get('retry-after')) > 0);
   assert.equal((await ask(known)).status, 200, 'a key that was used there before opens');
   assert.equal((await ask(unseen)).status, 429);
+  nowMs += 1_000;
+  assert.equal((await ask(unseen)).status, 200, 'one that is seen for the first time does, later');
   assert.equal((await ask(unseen, '203.0.113.2')).status, 200, 'another address is another one');
+});
+
+test('who sends no key guesses none, and whoever holds one that was ended can sign out', async () => {
+  const limits = { wrongKeysPerMinute: 5 };
+  const { store, looks } = countedStore();
+  await using coordinator = await TestCoordinator.open({ store, limits });
+  const url = `${coordinator.url}/v1/executions`;
+  for (let nth = 0; nth < 20; nth += 1) assert.equal((await fetch(url)).status, 401);
+  assert.equal(looks(), 0);
+  const key = await coordinator.key(['submit'], 'default');
+  assert.equal((await fetch(url, { headers: { authorization: `Bearer ${key}` } })).status, 200);
+  const cookie = `holdfast-key=${madeUp().slice('Bearer '.length)}`;
+  for (let nth = 0; nth < 20; nth += 1) await fetch(url, { headers: { cookie } });
+  const signOut = (headers: Record<string, string>) =>
+    fetch(`${coordinator.url}/v1/sign-out`, { method: 'POST', headers: { cookie, ...headers } });
+  const out = await signOut({ 'holdfast-console': '1' });
+  assert.equal(out.status, 204);
+  assert.match(out.headers.get('set-cookie') ?? '', /^holdfast-key=; Max-Age=0/);
+  assert.equal((await signOut({})).status, 403, 'but no page of somebody else signs it out');
 });
 
 test('without a proxy that is trusted, nobody chooses its address', async () => {

@@ -1,7 +1,9 @@
 // Who is calling; and signing in: a browser keeps its key in a cookie that no script can read (ADR 0028).
 
 import { caller as callerSchema } from '../messages/caller.ts';
-import { type Call, type Reply, type Route, route } from './route.ts';
+import { type Call, ProblemReply, type Reply, type Route, route } from './route.ts';
+
+type Header = Call<never, never, never>['header'];
 
 /** The console sends it with everything; a page of somebody else cannot, without asking first. */
 export const CONSOLE_HEADER = 'holdfast-console';
@@ -52,11 +54,27 @@ const signOut = route({
   path: '/v1/sign-out',
   name: 'signOut',
   summary: 'Takes the cookie away. The key stays what it was.',
-  // Not for everybody: a page of somebody else could sign people out.
-  allows: PEOPLE,
-  answers: { 204: { what: 'It is gone.' } },
-  handle: async (_, { isEncrypted }) => cookieReply('; Max-Age=0', isEncrypted),
+  // Whatever became of the key: who holds one that was ended could not get rid of it.
+  allows: 'public',
+  answers: { 204: { what: 'It is gone.' }, 403: { what: 'A page of somebody else asks.' } },
+  handle: async (_, { header, isEncrypted }) => {
+    if (header('authorization') === undefined) requireOwnPage('POST', header);
+    return cookieReply('; Max-Age=0', isEncrypted);
+  },
 });
+
+const OWN_PAGES: ReadonlySet<string> = new Set(['same-origin', 'none']);
+
+/** Of a request with nothing but its cookie. */
+export function requireOwnPage(method: Route['method'], header: Header): void {
+  const isOwnPage = OWN_PAGES.has(header('sec-fetch-site') ?? 'same-origin');
+  if (isOwnPage && (method === 'GET' || header(CONSOLE_HEADER) !== undefined)) return;
+  throw new ProblemReply(
+    403,
+    'foreign-page',
+    `A key in a cookie is taken from the console's own pages only. Send it as "Authorization: Bearer hf_…" instead.`,
+  );
+}
 
 function cookieReply(value: string, isEncrypted: Call<never, never, never>['isEncrypted']): Reply {
   const rules = `Path=/; HttpOnly; SameSite=Strict${isEncrypted ? '; Secure' : ''}`;
