@@ -2,6 +2,7 @@
 // everything that can be waited for, what runs, what is held; leases, keys, schedules.
 
 import assert from 'node:assert/strict';
+import type { Archive } from '../../src/archive/port.ts';
 import { StepError } from '../../src/engine/failures.ts';
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
@@ -114,6 +115,7 @@ export interface Rich {
 export const SLEEP_MS = 4_000;
 
 export async function fill(store: CoordinatorStore): Promise<Rich> {
+  await archived(store);
   const holdfast = new Holdfast({ store, payloads: { inlineBytesMax: 1_024 } });
   const worker = await holdfast.worker({ pipelines: ALL, pollMs: 50, ttlMs: 1_000 });
   await ended(holdfast);
@@ -124,6 +126,23 @@ export async function fill(store: CoordinatorStore): Promise<Rich> {
   await mustAdd(store, { expiresInMs: 60_000 });
   await holdfast.close();
   return rich;
+}
+
+/** Ended, written elsewhere and removed: its line in the index is left. */
+async function archived(store: CoordinatorStore): Promise<void> {
+  const kept = new Map<string, Uint8Array>();
+  const archive: Archive = {
+    name: 'a map',
+    put: async ({ path, bytes }) => void kept.set(path, bytes),
+    get: async (path) => kept.get(path),
+  };
+  const holdfast = new Holdfast({ store, retention: { archive, keepMs: { completed: 0 } } });
+  const worker = await holdfast.worker({ pipelines: [PIPELINES.plain], pollMs: 50 });
+  const options = { key: 'plain of old', tags: ['old'] };
+  await (await holdfast.submit(PIPELINES.plain, { n: 0 }, options)).result();
+  await worker.stop();
+  await holdfast.archive.run();
+  await holdfast.close();
 }
 
 async function ended(holdfast: Holdfast): Promise<void> {
