@@ -6,7 +6,7 @@ import type { Holdfast } from '../../../src/engine/holdfast.ts';
 import { pipeline } from '../../../src/engine/pipeline.ts';
 import type { ExecutionStore, OwnerWrite } from '../../../src/store/contract/execution-store.ts';
 import { Fault } from '../../../src/support/fault.ts';
-import type { Behaviour, Stage } from '../stage.ts';
+import { type Behaviour, type Stage, turns } from '../stage.ts';
 
 const waiting = pipeline({
   name: 'waiting',
@@ -53,11 +53,12 @@ export const REFUSALS: readonly Behaviour[] = [
         const { id, result } = await holdfast.submit(waiting, undefined);
         await holdfast.signal(id, { name: verb === 'park' ? 'not yet' : 'go' });
         assert.match(await whyBlocked(stage, holdfast, id), /history.*another event at \d+/);
-        assert.ok(stage.reports.some(({ kind }) => kind === 'blocked'));
+        // What is stored can be seen before its owner has been told.
+        while (!stage.reports.some(({ kind }) => kind === 'blocked')) await turns();
         if (verb === 'park') await holdfast.signal(id, { name: 'go' });
         await holdfast.resume(id);
         assert.equal(await result(), 'recorded, and received');
-        assert.equal(worker.running, 0);
+        while (worker.running > 0) await turns();
       },
     }),
   ),

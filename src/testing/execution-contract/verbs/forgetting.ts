@@ -154,7 +154,7 @@ export const forgettingCases: readonly ExecutionCase[] = [
       const work = async (nth: number): Promise<void> => {
         const [own, who] = [stores[nth] ?? store, people[nth]];
         assert(who !== undefined);
-        for (let round = 0; round < 80 && done < 30; round += 1) {
+        for (let round = 0; round < 400 && done < 30; round += 1) {
           if (round < 15)
             await mustSubmit(own, { ...one, rate: { key: 'r', limit: 99, perMs: 1 } });
           const { claims } = await claimOnce(own, claiming(who, 3));
