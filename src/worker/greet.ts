@@ -39,13 +39,23 @@ export async function greet(
 }
 
 async function firstWord(carrier: Carrier): Promise<Hello> {
-  const hello = await carrier.ask<Hello>({ kind: 'greet', body: { version: WORK_VERSION } });
+  const hello = await greeted(carrier);
   const { version = OLDEST_WORK_VERSION } = hello;
   if (version >= OLDEST_WORK_VERSION && version <= WORK_VERSION) return hello;
   throw new Fault(
     'version-unknown',
     `The coordinator speaks version ${version} of the worker protocol; this worker speaks ${OLDEST_WORK_VERSION} to ${WORK_VERSION}. Update whichever is older.`,
   );
+}
+
+/** The build before versions takes no question at its greeting, and speaks the oldest. */
+async function greeted(carrier: Carrier): Promise<Hello> {
+  try {
+    return await carrier.ask<Hello>({ kind: 'greet', body: { version: WORK_VERSION } });
+  } catch (fault) {
+    if (!(fault instanceof Fault) || fault.code !== 'invalid-input') throw fault;
+    return carrier.ask<Hello>({ kind: 'greet' });
+  }
 }
 
 /** Also what is said on stderr begins with it. */
