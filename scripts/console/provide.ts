@@ -6,7 +6,7 @@ import { bundledLicenses } from './licenses.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const CACHE = join(ROOT, '.cache');
-/** Where a coordinator that runs from source looks for it (ADR 0029). */
+/** Where a coordinator that runs from source looks for it (ADR 0026). */
 const BUILT = join(CACHE, 'console');
 const SOURCES = ['console/{src,public}/**/*', 'console/*.{html,ts,json}', 'package-lock.json'];
 

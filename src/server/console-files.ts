@@ -51,7 +51,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 };
 
-/** In the package it is beside this; in a checkout, where it was built (ADR 0029). */
+/** In the package it is beside this; in a checkout, where it was built (ADR 0026). */
 const PLACES: readonly string[] = ['../console', '../../.cache/console'];
 const PAGE = 'index.html';
 

@@ -1,4 +1,4 @@
-// The key of a browser, from its cookie (ADR 0028). What a page of somebody else makes a browser send is
+// The key of a browser, from its cookie (ADR 0025). What a page of somebody else makes a browser send is
 // not taken: the cookie is SameSite=Strict, browsers say where a request comes from, and writes carry a
 // header that no other page can set without a permission that is never given.
 

@@ -1,4 +1,4 @@
-// The build that came before this one, as scripts/previous-build.ts packed it (ADR 0023).
+// The build that came before this one, as scripts/previous-build.ts packed it (ADR 0022).
 
 import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-// The build before this one and this one together, under load, on one PostgreSQL (ADR 0023).
+// The build before this one and this one together, under load, on one PostgreSQL (ADR 0022).
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';

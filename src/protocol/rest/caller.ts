@@ -1,4 +1,4 @@
-// Who is calling; and signing in: a browser keeps its key in a cookie that no script can read (ADR 0028).
+// Who is calling; and signing in: a browser keeps its key in a cookie that no script can read (ADR 0025).
 
 import { caller as callerSchema } from '../messages/caller.ts';
 import { type Call, ProblemReply, type Reply, type Route, route } from './route.ts';

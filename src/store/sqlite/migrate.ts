@@ -1,6 +1,6 @@
 // Brings a file to the schema this build knows. Under the write lock, so that of ten processes that
 // open a new file at once one makes the tables and nine find them. The first line of a migration says whether
-// builds that do not know it may still run; the file keeps that for them (ADR 0023).
+// builds that do not know it may still run; the file keeps that for them (ADR 0022).
 
 import { readFile } from 'node:fs/promises';
 import { Fault, InvalidInput } from '../../support/fault.ts';
