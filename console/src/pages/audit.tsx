@@ -1,11 +1,12 @@
 // Who did what, to what, and why.
 
-import { type ReactNode, useState } from 'react';
+import type { ReactNode } from 'react';
 import type { AuditMessage } from '../../../src/protocol/messages/records.ts';
 import { pathWith } from '../api/call.ts';
 import { itemsOf, usePages } from '../api/reads.ts';
 import { shortId } from '../model/words.ts';
 import { Time } from '../parts/marks.tsx';
+import { NameFilter } from '../parts/name-filter.tsx';
 import { Empty, PageHead, Shown } from '../parts/notes.tsx';
 import { type Column, LongTable } from '../parts/table.tsx';
 import { goWith, Link, usePlace } from '../router.tsx';
@@ -56,9 +57,10 @@ export function AuditPage(): ReactNode {
   return (
     <>
       <PageHead title="Audit" about="Acts of people, newest first; nothing is ever changed here">
-        <ActorFilter
+        <NameFilter
           key={actor}
-          actor={actor}
+          label="Who"
+          name={actor}
           onFilter={(name) => goWith(place, { actor: name })}
         />
       </PageHead>
@@ -83,32 +85,5 @@ export function AuditPage(): ReactNode {
         />
       </Shown>
     </>
-  );
-}
-
-function ActorFilter({
-  actor,
-  onFilter,
-}: {
-  readonly actor: string;
-  readonly onFilter: (name: string) => void;
-}): ReactNode {
-  const [name, setName] = useState(actor);
-  return (
-    <form
-      className="search"
-      onSubmit={(event) => {
-        event.preventDefault();
-        onFilter(name.trim());
-      }}
-    >
-      <input
-        aria-label="Who"
-        placeholder="who …"
-        value={name}
-        onChange={(event) => setName(event.target.value)}
-      />
-      <button type="submit">Filter</button>
-    </form>
   );
 }

@@ -9,6 +9,7 @@ import { AnswerForm } from '../parts/answer-form.tsx';
 import { ActButton } from '../parts/dialog.tsx';
 import { JsonView } from '../parts/json.tsx';
 import { Copy, ExecutionLink, Time, Until } from '../parts/marks.tsx';
+import { NameFilter } from '../parts/name-filter.tsx';
 import { Empty, PageHead, ProblemNote, Shown } from '../parts/notes.tsx';
 import { goWith, usePlace } from '../router.tsx';
 
@@ -28,9 +29,10 @@ export function InboxPage(): ReactNode {
         title="Inbox"
         about={`${plural(items.length, 'open question')}${pages.hasNextPage ? ' and more' : ''}`}
       >
-        <AssigneeFilter
+        <NameFilter
           key={assignee}
-          assignee={assignee}
+          label="Assigned to"
+          name={assignee}
           onFilter={(name) => goWith(place, { assignee: name })}
         />
       </PageHead>
@@ -79,33 +81,6 @@ function NothingAsked({ isFiltered }: { readonly isFiltered: boolean }): ReactNo
         somebody answers it or its time is over.
       </p>
     </Empty>
-  );
-}
-
-function AssigneeFilter({
-  assignee,
-  onFilter,
-}: {
-  readonly assignee: string;
-  readonly onFilter: (name: string) => void;
-}): ReactNode {
-  const [name, setName] = useState(assignee);
-  return (
-    <form
-      className="search"
-      onSubmit={(event) => {
-        event.preventDefault();
-        onFilter(name.trim());
-      }}
-    >
-      <input
-        aria-label="Assigned to"
-        placeholder="assigned to …"
-        value={name}
-        onChange={(event) => setName(event.target.value)}
-      />
-      <button type="submit">Filter</button>
-    </form>
   );
 }
 
