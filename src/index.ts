@@ -19,6 +19,7 @@ export {
   type UnsealStoreOptions,
   unsealStore,
 } from './embedded/unseal-store.ts';
+export type { Adopted, AdoptOptions } from './engine/adopting.ts';
 export { aesCodec, type CodecKey } from './engine/aes-codec.ts';
 export type { LinkOptions } from './engine/answer-links.ts';
 export type { InteractionTarget } from './engine/answering.ts';
@@ -79,6 +80,7 @@ export {
 export { Holdfast } from './engine/holdfast.ts';
 export type { HoldfastOptions } from './engine/holdfast-options.ts';
 export type { Acting, Handle, ListOptions, Page } from './engine/holdfast-types.ts';
+export { type HostOptions, hostStep } from './engine/host-step.ts';
 export { type InteractionPlace, interactionId } from './engine/ids.ts';
 export type { JobOutput } from './engine/jobs.ts';
 export type { ExecutionObserver, ExecutionReport } from './engine/observer.ts';
@@ -94,6 +96,7 @@ export {
   type PipelineOptions,
   pipeline,
 } from './engine/pipeline.ts';
+export type { PreflightAnswer, PreflightOptions } from './engine/preflight.ts';
 export {
   type AnswerAbout,
   type Question,
@@ -102,9 +105,15 @@ export {
 } from './engine/question.ts';
 export { RedriveImpossible } from './engine/redriving.ts';
 export type { RefusalListOptions } from './engine/refusals.ts';
+export type {
+  LineOptions,
+  MoveOptions,
+  RegisterOptions,
+  ReleaseInfo,
+  Releases,
+  WorkerInfo,
+} from './engine/releases.ts';
 export {
-  type HostOptions,
-  hostStep,
   type RemoteStep,
   type RemoteStepOptions,
   remoteStep,
@@ -129,7 +138,7 @@ export type {
   Templates,
 } from './engine/templates.ts';
 export type { Worker } from './engine/worker.ts';
-export type { WorkerOptions } from './engine/worker-options.ts';
+export type { WorkerOptions, WorkerRelease } from './engine/worker-options.ts';
 export type { AuditAct, AuditFacts, AuditRecord, AuditTarget } from './execution/audit.ts';
 export type { Answer, AwaitStatus, InteractionStatus } from './execution/await.ts';
 export type { DeadLetter, DeadLetterGroup, DeadLetterRecord } from './execution/dead-letter.ts';
@@ -217,6 +226,14 @@ export type { SessionOptions } from './lease/session-options.ts';
 export type { Unanswered } from './lease/store-call.ts';
 export { type Sweeper, type SweeperOptions, startSweeper } from './lease/sweeper.ts';
 export { type Watched, type WatchOptions, watchLeases } from './lease/watch.ts';
+export { type Contract, contractVersion } from './release/contract.ts';
+export { type ContractChange, diffContracts } from './release/contract-diff.ts';
+export {
+  describeReleaseRefusal,
+  type MoveRefusal,
+  type ReleaseRefusal,
+} from './release/refusal.ts';
+export type { Activation, BrokenReplay, Line, Preflight, Release } from './release/release.ts';
 export type { NoteAnswer } from './store/contract/audit-store.ts';
 export type { AwaitAnswer } from './store/contract/await-store.ts';
 export type {
@@ -225,6 +242,11 @@ export type {
   CommandAnswer,
   CoordinatorStore,
 } from './store/contract/execution-store.ts';
+export type {
+  ExecutionMoved,
+  LineChanged,
+  ReleaseRegistered,
+} from './store/contract/release-store.ts';
 export type { ScheduleAnswer } from './store/contract/schedule-store.ts';
 export { formatInstant, type Instant } from './support/clock.ts';
 export {

@@ -21,6 +21,11 @@ export const COMMANDS: readonly Command[] = [
   },
   ...REMOTE_COMMANDS,
   {
+    name: 'contract',
+    summary: 'what crosses the boundary of pipelines: made from code, checked, compared',
+    load: async () => (await import('./contract.ts')).contractCommand,
+  },
+  {
     name: 'migrate',
     summary: 'brings a store to the schema of this version',
     load: async () => (await import('./migrate.ts')).migrateCommand,

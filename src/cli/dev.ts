@@ -1,28 +1,23 @@
 // holdfast dev: a coordinator for one folder and one person. Its state is in ./.holdfast and is kept; keys are
-// not asked for; a demo pipeline runs in two processes beside it.
+// not asked for; a demo pipeline runs in two processes beside it, or the pipelines of a module, anew whenever it
+// is saved.
 
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DemoMessage, Scene } from '../protocol/messages/demo.ts';
 import type { Source } from '../server/config.ts';
 import type { ServerLog } from '../server/server-options.ts';
-import type { CoordinatorStore } from '../store/contract/execution-store.ts';
-import {
-  type CommandSpec,
-  type ExitCode,
-  refuseWords,
-  type Typed,
-  UsageProblem,
-} from './command.ts';
+import { type CommandSpec, type ExitCode, type Typed, UsageProblem } from './command.ts';
 import { configFlags, sourcesBy } from './configuration.ts';
 import { Crew } from './demo/crew.ts';
 import { PIPELINE } from './demo/restaurant.ts';
-import type { Beside } from './run-server.ts';
+import { runModule } from './dev-module.ts';
+import type { RunOptions } from './run-server.ts';
 
 const FOLDER = '.holdfast';
 
 export const devCommand: CommandSpec = {
-  usage: `holdfast dev [--port 7433] [--folder ${FOLDER}] [--config …]`,
+  usage: `holdfast dev [<module>] [--port 7433] [--folder ${FOLDER}] [--config …]`,
   flags: {
     ...configFlags((name) => name === 'port'),
     folder: { type: 'string', what: `where its state is kept; ${FOLDER} unless said` },
@@ -31,7 +26,9 @@ export const devCommand: CommandSpec = {
 };
 
 async function execute(typed: Typed): Promise<ExitCode> {
-  refuseWords(devCommand, typed);
+  const [module, more] = typed.words;
+  if (more !== undefined)
+    throw new UsageProblem(`"${more}" is one word too many: ${devCommand.usage}`);
   const folder = typed.text('folder') ?? FOLDER;
   const file = join(folder, 'holdfast.db');
   const sources = sourcesFor(file, await sourcesBy(typed));
@@ -40,17 +37,24 @@ async function execute(typed: Typed): Promise<ExitCode> {
   await writeFile(join(folder, '.gitignore'), '*\n');
   const { runServer } = await import('./run-server.ts');
   const { configFrom } = await import('../server/config.ts');
+  const beside = module === undefined ? demoIn(file) : { beside: runModule(module) };
+  return runServer({ ...configFrom(sources), ...beside });
+}
+
+/** Two processes of workers; this one answers the console what they do. */
+function demoIn(file: string): Pick<RunOptions, 'beside' | 'demo'> {
   let crew: Crew | undefined;
-  const demo = {
-    read: (): DemoMessage => crew?.read() ?? { workers: [], isPlaying: false, story: [] },
-    play: (scene: Scene): void => crew?.play(scene),
+  return {
+    demo: {
+      read: (): DemoMessage => crew?.read() ?? { workers: [], isPlaying: false, story: [] },
+      play: (scene: Scene): void => crew?.play(scene),
+    },
+    beside: async (store, log) => {
+      crew = new Crew(store, log);
+      await startDemo(crew, { file, log });
+      return crew;
+    },
   };
-  const beside = async (store: CoordinatorStore, log: ServerLog): Promise<Beside> => {
-    crew = new Crew(store, log);
-    await startDemo(crew, { file, log });
-    return crew;
-  };
-  return runServer({ ...configFrom(sources), beside, demo });
 }
 
 /** As `serve` is told, but for what makes it one folder's: other values for that are refused, not passed over. */

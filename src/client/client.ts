@@ -11,7 +11,7 @@ import type { CallOptions } from './calls.ts';
 import { readEvents, type ServerEvent } from './event-source.ts';
 import { Executions } from './executions.ts';
 import { Leases, Sessions } from './operations.ts';
-import { Schedules, Templates } from './plans.ts';
+import { Releases, Schedules, Templates } from './plans.ts';
 import { Records } from './records.ts';
 import { DeadLetters, Jobs } from './repair.ts';
 import { bodyOf, refusalOf } from './responses.ts';
@@ -40,6 +40,8 @@ export class HoldfastClient {
   readonly archive: ArchiveCalls;
   readonly templates: Templates;
   readonly schedules: Schedules;
+  /** Builds of pipelines, and where new executions go. */
+  readonly releases: Releases;
   readonly sessions: Sessions;
   readonly leases: Leases;
   readonly projects: Projects;
@@ -62,6 +64,7 @@ export class HoldfastClient {
     this.archive = new ArchiveCalls(this);
     this.templates = new Templates(this);
     this.schedules = new Schedules(this);
+    this.releases = new Releases(this);
     this.sessions = new Sessions(this);
     this.leases = new Leases(this);
     this.projects = new Projects(this);

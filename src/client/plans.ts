@@ -67,3 +67,5 @@ export class Schedules {
     return this.#client.call(`/v1/schedules/${part(id)}`, { method: 'DELETE' });
   }
 }
+
+export { Releases } from './releases.ts';

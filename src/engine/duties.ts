@@ -5,6 +5,7 @@ import type { EngineConfig } from './config.ts';
 import { Reconciler } from './reconciler.ts';
 import { Retention } from './retention.ts';
 
+export { Announcer } from './announcer.ts';
 export { DueAwaits } from './due-awaits.ts';
 export { OverdueSessions } from './overdue-sessions.ts';
 export { Scheduler } from './scheduler.ts';

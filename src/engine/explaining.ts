@@ -5,6 +5,7 @@ import { isTerminal } from '../execution/execution.ts';
 import { type ExplainFacts, type Explanation, explain } from '../execution/explain.ts';
 import type { ExecutionId } from '../execution/names.ts';
 import type { EngineConfig } from './config.ts';
+import { possibleWorkers } from './possible-workers.ts';
 
 const EVENTS = 50;
 const PAGE = 1_000;
@@ -36,15 +37,33 @@ async function explainRecord(
   const { id } = execution;
   const isOpen = !isTerminal(execution.status);
   const { executions } = config.store;
-  const [last, owner, awaits, openChildren, { now }] = await Promise.all([
+  const [last, owner, awaits, openChildren, workers, { now }] = await Promise.all([
     lastEvents(config, execution),
     ownerOf(config, execution),
     isOpen ? openAwaits(config, execution) : [],
     isOpen ? countOpenChildren(config, id) : 0,
+    isOpen && execution.release !== undefined ? possibleWorkers(config, execution) : undefined,
     // For its time: that of this host may be another.
     executions.dueSchedules({ limit: 1 }),
   ]);
-  return explain({ execution, now, last, awaits, openChildren, ...(owner && { owner }) });
+  const facts = { execution, now, last, awaits, openChildren, ...(owner && { owner }) };
+  if (workers === undefined) return explain(facts);
+  const told = workers.map(({ name, state }) => ({ name, stuck: state === 'stuck' }));
+  const misfit = told.length > 0 ? undefined : await misfitOf(config, execution);
+  return explain({ ...facts, workers: told, ...(misfit && { misfit }) });
+}
+
+/** What the last preflight of the active release said of it. */
+async function misfitOf(
+  config: EngineConfig,
+  execution: ExecutionRecord,
+): Promise<ExplainFacts['misfit']> {
+  const { executions } = config.store;
+  const { active } = await executions.line(execution);
+  if (active === undefined || active === execution.release) return undefined;
+  const release = await executions.release({ ...execution, name: active });
+  const broken = release?.preflight?.broken.find((each) => each.execution === execution.id);
+  return broken === undefined ? undefined : { release: active, why: broken.why };
 }
 
 /** Back to how it was parked or blocked, however often it was paused and resumed since. */

@@ -10,6 +10,7 @@ import {
   type SubmitRefusal,
   type TemplateRefusal,
 } from '../execution/refusal.ts';
+import { describeReleaseRefusal, type ReleaseRefusal } from '../release/refusal.ts';
 import { Fault, InvalidInput } from '../support/fault.ts';
 import { boundedText, readOptions, shown } from '../support/options.ts';
 
@@ -135,6 +136,17 @@ export class ActRefused extends Fault {
 
   constructor(refusal: ExecutionRefusal) {
     super(refusal.why, describeExecutionRefusal(refusal));
+    this.refusal = refusal;
+  }
+}
+
+/** Of releases: nothing was written. */
+export class ReleaseRefused extends Fault {
+  override readonly name = 'ReleaseRefused';
+  readonly refusal: ReleaseRefusal;
+
+  constructor(refusal: ReleaseRefusal) {
+    super(refusal.why, describeReleaseRefusal(refusal));
     this.refusal = refusal;
   }
 }

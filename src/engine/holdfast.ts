@@ -35,8 +35,10 @@ import {
   listRefusals,
   type RefusalListOptions,
   type RefusedWrite,
+  Releases,
   Repair,
   Results,
+  requireWorker,
   Schedules,
   signalFrom,
   submissionFor,
@@ -65,6 +67,8 @@ export class Holdfast {
   readonly repair: Repair;
   /** Acts on many executions at once, as durable jobs. */
   readonly bulk: Bulk;
+  /** Builds of pipelines: which there are, and where new executions go. */
+  readonly releases: Releases;
   /** Who did what, and why. */
   readonly audit: Audit;
   /** What was removed, once it had ended and was due. */
@@ -92,6 +96,7 @@ export class Holdfast {
     this.bulk = new Bulk(this.#config, (input, options, audit) =>
       this.#submit<JobInput, JobOutput>(JOB_PIPELINE, { input, options }, { audit }),
     );
+    this.releases = new Releases(this.#config, (id, signal) => this.#results.ended(id, signal));
     this.audit = new Audit(this.#config);
     this.archive = new Archives(this.#config);
   }
@@ -244,6 +249,7 @@ export class Holdfast {
   ): Promise<Handle<Output>> {
     const target = pipeline as Pipeline<Input, unknown> | TemplateRef;
     const submission = await submissionFor(this.#config, target, asked);
+    await requireWorker(this.#config, submission, asked.options?.ifNoWorker);
     const request = audit === undefined ? submission : { ...submission, audit };
     const answer = await this.store.executions.submit(request);
     if (answer.kind === 'refused') throw new SubmitRefused(answer);

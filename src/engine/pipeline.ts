@@ -4,15 +4,16 @@ import { type PipelineName, parsePipelineName } from '../execution/names.ts';
 import { InvalidInput } from '../support/fault.ts';
 import {
   optionalFunctions,
+  readList,
   readOptions,
   shown,
-  unreadable,
   wholeNumber,
 } from '../support/options.ts';
 import type { Context, RetryOptions } from './context.ts';
 import { type AnyQuestion, checkQuestions } from './question.ts';
+import { type AnyRemoteStep, requireRemoteStep } from './remote-step.ts';
 import { resolveRetry } from './retry-options.ts';
-import type { Schema } from './schema.ts';
+import { requireSchema, type Schema } from './schema.ts';
 
 /**
  * What is durable when. `every-step`: each result before the next step starts; at most what was running is
@@ -31,6 +32,8 @@ export interface PipelineOptions<Input, Output> {
   readonly output?: Schema<Output>;
   /** What it awaits, where answers are checked or projected. */
   readonly awaits?: readonly AnyQuestion[];
+  /** What it calls with `ctx.call`, for its contract: steps that others host. */
+  readonly remoteSteps?: readonly AnyRemoteStep[];
   /** For steps that do not say otherwise. */
   readonly retry?: RetryOptions;
   readonly checkpoint?: CheckpointPolicy;
@@ -51,6 +54,7 @@ const NAMES: readonly (keyof PipelineOptions<unknown, unknown>)[] = [
   'input',
   'output',
   'awaits',
+  'remoteSteps',
   'retry',
   'checkpoint',
   'validateCheckpoint',
@@ -78,6 +82,7 @@ export function pipeline<Input = unknown, Output = unknown>(
   resolveRetry(retry);
   optionalFunctions('pipeline', { validateCheckpoint });
   if (given.awaits !== undefined) checkQuestions(given.awaits);
+  if (given.remoteSteps !== undefined) checkRemoteSteps(given.remoteSteps);
   const name = parsePipelineName(given.name);
   const result = Object.freeze({ ...given, name, checkpoint: checkedPolicy(checkpoint) });
   made.add(result);
@@ -110,17 +115,15 @@ export function questionOf(pipeline: AnyPipeline, name: string): AnyQuestion | u
   return pipeline.awaits?.find((each) => each.name === name);
 }
 
-export function requireSchema(what: string, schema: unknown): void {
-  if (schema === undefined) return;
-  try {
-    const standard = (schema as Partial<Schema> | null)?.['~standard'];
-    if (typeof standard?.validate === 'function') return;
-  } catch (cause) {
-    throw unreadable(what, cause);
+/** Each name once. */
+function checkRemoteSteps(steps: unknown): void {
+  const names = new Set<string>();
+  for (const step of readList('pipeline: remoteSteps', steps)) {
+    requireRemoteStep('pipeline: remoteSteps', step);
+    const { name } = step;
+    if (names.has(name)) throw new InvalidInput(`pipeline: two remote steps are called "${name}".`);
+    names.add(name);
   }
-  throw new InvalidInput(
-    `${what} must be a Standard Schema, such as one of zod, valibot or arktype.`,
-  );
 }
 
 function checkedPolicy(given: CheckpointPolicy): CheckpointPolicy {

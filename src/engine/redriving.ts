@@ -24,6 +24,8 @@ export interface RedriveAsked extends Audited {
   readonly project: ProjectName;
   readonly mode: RedriveMode;
   readonly from?: string;
+  /** The release of the new one; what is active unless said. */
+  readonly release?: string;
   /** Who and why, as the new one's `submitted` event says it. */
   readonly acting: Payload;
   readonly job?: ExecutionId;
@@ -56,7 +58,7 @@ export function redriveOf(
   asked: RedriveAsked,
   ended: Ended | undefined,
 ): Redrive {
-  const { id, project, mode, from, acting, job, audit } = asked;
+  const { id, project, mode, from, acting, job, audit, release } = asked;
   if (ended === undefined || ended.old.project !== project) {
     throw new ActRefused({ why: 'execution-unknown', id });
   }
@@ -66,7 +68,10 @@ export function redriveOf(
   return {
     of: id,
     project,
-    submit: submitAgain(old, config.ids.next(), acting),
+    submit: {
+      ...submitAgain(old, config.ids.next(), acting),
+      ...(release === undefined ? {} : { release }),
+    },
     events: plan.events,
     compensating: mode === 'compensate',
     compensable: plan.compensable,

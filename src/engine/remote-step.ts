@@ -4,11 +4,8 @@
 
 import { type PipelineName, parsePipelineName } from '../execution/names.ts';
 import { InvalidInput } from '../support/fault.ts';
-import { readOptions, requireFunction, shown, wholeNumber } from '../support/options.ts';
-import type { RetryOptions, StepContext } from './context.ts';
-import { type Pipeline, pipeline, requireSchema } from './pipeline.ts';
-import { resolveRetry } from './retry-options.ts';
-import type { Schema } from './schema.ts';
+import { readOptions, shown } from '../support/options.ts';
+import { requireSchema, type Schema } from './schema.ts';
 
 export interface RemoteStepOptions<Input, Output> {
   readonly name: string;
@@ -22,11 +19,7 @@ export interface RemoteStep<Input, Output> {
   readonly output?: Schema<Output>;
 }
 
-export interface HostOptions {
-  readonly retry?: RetryOptions;
-  /** How long one attempt may take; none unless said. */
-  readonly timeoutMs?: number;
-}
+export type AnyRemoteStep = RemoteStep<unknown, unknown>;
 
 const made: WeakSet<object> = new WeakSet();
 
@@ -42,32 +35,13 @@ export function remoteStep<Input = unknown, Output = unknown>(
   return step;
 }
 
-export function isRemoteStep(value: unknown): value is RemoteStep<unknown, unknown> {
+export function isRemoteStep(value: unknown): value is AnyRemoteStep {
   return typeof value === 'object' && value !== null && made.has(value);
 }
 
-export function requireRemoteStep(what: string, value: unknown): void {
+export function requireRemoteStep(what: string, value: unknown): asserts value is AnyRemoteStep {
   if (isRemoteStep(value)) return;
   throw new InvalidInput(
     `${what}: step is one made by remoteStep({ name }); got ${shown(value)}. For a pipeline use ctx.spawn.`,
   );
-}
-
-/** The code of a remote step, for the worker that has it: put it among its pipelines. */
-export function hostStep<Input, Output>(
-  step: RemoteStep<Input, Output>,
-  run: (input: Input, step: StepContext) => Output | Promise<Output>,
-  options: HostOptions = {},
-): Pipeline<Input, Output> {
-  requireRemoteStep('hostStep', step);
-  requireFunction('hostStep: run', run);
-  const given = readOptions('hostStep', options, ['retry', 'timeoutMs']);
-  resolveRetry(given.retry);
-  if (given.timeoutMs !== undefined) {
-    wholeNumber('hostStep: timeoutMs', given.timeoutMs, { min: 1, max: 2 ** 31 - 1 });
-  }
-  return pipeline<Input, Output>({
-    ...step,
-    run: (ctx, input) => ctx.step(step.name, (attempt) => run(input, attempt), given),
-  });
 }

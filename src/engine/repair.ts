@@ -20,7 +20,7 @@ import { ActRefused } from './failures.ts';
 import type { Acting, Page } from './holdfast-types.ts';
 import { reconcileAll, type Told } from './reconciler.ts';
 import { modeOf, redrive, redriveBody } from './redriving.ts';
-import { projectOf } from './submission.ts';
+import { parseReleaseName, projectOf } from './submission.ts';
 import { UNDO_ACT, type UndoAct } from './undoing.ts';
 
 export type { DeadLetterFilter } from './dead-letter-query.ts';
@@ -30,6 +30,8 @@ export interface RedriveOptions extends Acting {
   readonly mode?: RedriveMode;
   /** Name or key of the call to begin with; the one that failed unless said. */
   readonly from?: string;
+  /** The release that the new one is pinned to; what is active unless said. */
+  readonly release?: string;
 }
 
 export interface ReconcileOptions {
@@ -85,11 +87,14 @@ export class Repair {
 
   /** A new execution that goes on where this one went wrong; throws ActRefused or RedriveImpossible. */
   async redrive(id: string, options: RedriveOptions = {}): Promise<{ readonly id: ExecutionId }> {
-    const names = ['mode', 'from', 'project', 'by', 'reason'] as const;
-    const { mode: asked, from, ...acting } = readOptions('redrive', options, names);
+    const names = ['mode', 'from', 'release', 'project', 'by', 'reason'] as const;
+    const { mode: asked, from, release, ...acting } = readOptions('redrive', options, names);
     const command = commandOf('redrive', id, acting);
     const mode = modeOf(asked);
-    const start = from === undefined ? {} : { from: boundedText('from', from, 512) };
+    const start = {
+      ...(from === undefined ? {} : { from: boundedText('from', from, 512) }),
+      ...(release === undefined ? {} : { release: parseReleaseName(release) }),
+    };
     const answer = await redrive(this.#config, {
       id: command.id,
       project: command.project,

@@ -1,7 +1,7 @@
 // Schemas are any Standard Schema (zod, valibot, arktype, TypeBox adapters …): one method, no dependency.
 
 import { InvalidInput } from '../support/fault.ts';
-import { readList, shown } from '../support/options.ts';
+import { readList, shown, unreadable } from '../support/options.ts';
 
 export interface Schema<Output = unknown> {
   readonly '~standard': {
@@ -18,6 +18,19 @@ type SchemaResult<Output> =
 interface SchemaIssue {
   readonly message: string;
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+}
+
+export function requireSchema(what: string, schema: unknown): void {
+  if (schema === undefined) return;
+  try {
+    const standard = (schema as Partial<Schema> | null)?.['~standard'];
+    if (typeof standard?.validate === 'function') return;
+  } catch (cause) {
+    throw unreadable(what, cause);
+  }
+  throw new InvalidInput(
+    `${what} must be a Standard Schema, such as one of zod, valibot or arktype.`,
+  );
 }
 
 /** Of schema libraries that can say what they take as JSON Schema (Standard JSON Schema). */

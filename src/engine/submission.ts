@@ -8,6 +8,7 @@ import {
   type RateKey,
 } from '../execution/execution.ts';
 import { DEFAULT_PROJECT, type ProjectName, parseProject } from '../execution/names.ts';
+import { parseReleaseName } from '../execution/route.ts';
 import type { TemplateVersion } from '../execution/template.ts';
 import type { Submit } from '../store/contract/execution-store.ts';
 import { digestOf } from '../support/digest.ts';
@@ -25,6 +26,8 @@ import type { EngineConfig } from './config.ts';
 import { type Pipeline, pipelineOf } from './pipeline.ts';
 import { validated } from './schema.ts';
 
+export { parseReleaseName } from '../execution/route.ts';
+
 export interface SubmitOptions {
   /** Same key and same intent: the same execution. Same key, another input or other options: refused. */
   readonly key?: string;
@@ -40,6 +43,10 @@ export interface SubmitOptions {
   readonly rate?: { readonly key: string; readonly limit: number; readonly perMs: number };
   readonly tags?: readonly string[];
   readonly attributes?: Attributes;
+  /** The release it is pinned to; the active one, or the candidate, unless said. */
+  readonly release?: string;
+  /** When no worker that lives could ever take it: `wait` (unless said) or `refuse`. */
+  readonly ifNoWorker?: 'wait' | 'refuse';
   /** Who submits, for people to see. */
   readonly by?: string;
   /** W3C Trace Context: kept with it, given to each attempt of its steps and to its children. */
@@ -48,7 +55,10 @@ export interface SubmitOptions {
 
 const NO_OPTIONS: SubmitOptions = Object.freeze({});
 
-export type Placing = Omit<SubmitOptions, 'key' | 'project' | 'by' | 'traceparent'>;
+export type Placing = Omit<
+  SubmitOptions,
+  'key' | 'project' | 'by' | 'traceparent' | 'release' | 'ifNoWorker'
+>;
 
 const PLACING_NAMES: readonly (keyof Placing)[] = [
   'lane',
@@ -64,6 +74,8 @@ export const SUBMIT_NAMES: readonly (keyof SubmitOptions)[] = [
   'key',
   'project',
   ...PLACING_NAMES,
+  'release',
+  'ifNoWorker',
   'by',
   'traceparent',
 ];
@@ -112,6 +124,7 @@ export async function submissionOf<Input>(
     ...(options.deadlineMs === undefined ? {} : { deadlineMs: options.deadlineMs }),
     ...(options.concurrency === undefined ? {} : { concurrency: options.concurrency }),
     ...(options.rate === undefined ? {} : { rate: options.rate }),
+    ...(options.release === undefined ? {} : { release: options.release }),
     ...(options.by === undefined ? {} : { submittedBy: options.by }),
     ...(options.traceparent === undefined ? {} : { traceparent: options.traceparent }),
     ...(template === undefined ? {} : { template }),
@@ -128,7 +141,7 @@ function keyOf(
 ): Pick<Submit, 'key' | 'intent'> {
   // Without a key only a repeat of this very call has this id, and it has the same intent.
   if (key === undefined) return {};
-  const { by: _by, traceparent: _traceparent, ...intent } = rest;
+  const { by: _by, traceparent: _traceparent, ifNoWorker: _if, ...intent } = rest;
   const { name, input, template } = asked;
   const parts = [name, input, intent, ...(template === undefined ? [] : [template])];
   return { key, intent: canonicalDigest(parts) };
@@ -164,7 +177,11 @@ export function projectOf(project: string | undefined): ProjectName {
 export function checkedOptions(given: SubmitOptions | undefined): SubmitOptions {
   if (given === undefined) return NO_OPTIONS;
   const options = readOptions('submit', given, SUBMIT_NAMES);
-  const { key, by, project, traceparent, ...placing } = options;
+  const { key, by, project, traceparent, release, ifNoWorker, ...placing } = options;
+  if (release !== undefined) parseReleaseName(release);
+  if (ifNoWorker !== undefined && ifNoWorker !== 'wait' && ifNoWorker !== 'refuse') {
+    throw new InvalidInput(`ifNoWorker is "wait" or "refuse"; got ${shown(ifNoWorker)}.`);
+  }
   if (key !== undefined) boundedText('key', key, NAME_BYTES_MAX);
   if (by !== undefined) boundedText('by', by, NAME_BYTES_MAX);
   if (project !== undefined) parseProject(project);

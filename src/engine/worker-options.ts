@@ -1,8 +1,9 @@
 import { hostname } from 'node:os';
 import type { PipelineName } from '../execution/names.ts';
+import { parseReleaseName } from '../execution/route.ts';
 import { parseOwner } from '../lease/names.ts';
 import { InvalidInput } from '../support/fault.ts';
-import { readOptions, wholeNumber } from '../support/options.ts';
+import { boundedText, readOptions, wholeNumber } from '../support/options.ts';
 import { type Pipelines, pipelinesByName } from './known-pipelines.ts';
 import type { AnyPipeline } from './pipeline.ts';
 
@@ -18,8 +19,18 @@ export interface WorkerOptions {
   readonly pollMs?: number;
   /** How long `stop` lets running steps finish before they are left. Default 10 s. */
   readonly stopGraceMs?: number;
+  /** The build that this is: it gets what is pinned to it, and what is pinned to nothing. */
+  readonly release?: WorkerRelease;
+  /** How often it says that it takes work. Default 5 s; it is called stuck after two. */
+  readonly probeMs?: number;
   /** How often it looks at one of the parts of the store for what cannot be. Default 30 s. */
   readonly reconcileMs?: number;
+}
+
+export interface WorkerRelease {
+  readonly name: string;
+  /** Of the artifact that runs here: that of the release, or the worker is refused. */
+  readonly digest: string;
 }
 
 export interface WorkerSettings {
@@ -32,6 +43,8 @@ export interface WorkerSettings {
   /** How long `stop` lets running steps finish. */
   readonly stopGraceMs: number;
   readonly reconcileMs: number;
+  readonly release: WorkerRelease | undefined;
+  readonly probeMs: number;
 }
 
 const NAMES: readonly (keyof WorkerOptions)[] = [
@@ -42,12 +55,14 @@ const NAMES: readonly (keyof WorkerOptions)[] = [
   'pollMs',
   'stopGraceMs',
   'reconcileMs',
+  'release',
+  'probeMs',
 ];
 
 /** The policy of the store says more. */
 const TTL_MS_MAX = 366 * 86_400_000;
 
-export type TendOptions = Omit<WorkerOptions, 'pipelines'>;
+export type TendOptions = Omit<WorkerOptions, 'pipelines' | 'release'>;
 
 export function resolveWorkerOptions(given: WorkerOptions): WorkerSettings {
   const options = readOptions('worker', given, NAMES);
@@ -59,13 +74,23 @@ export function resolveWorkerOptions(given: WorkerOptions): WorkerSettings {
 }
 
 export function resolveTendOptions(given: TendOptions): WorkerSettings {
-  const names = NAMES.filter((name) => name !== 'pipelines');
+  const names = NAMES.filter((name) => name !== 'pipelines' && name !== 'release');
   return { pipelines: new Map(), ...resolveRest(readOptions('tend', given, names)) };
 }
 
-function resolveRest(options: TendOptions): Omit<WorkerSettings, 'pipelines'> {
+export function checkedRelease(given: WorkerRelease): WorkerRelease {
+  const { name, digest } = readOptions('release', given, ['name', 'digest']);
+  return {
+    name: parseReleaseName(name),
+    digest: boundedText('release: digest', digest, DIGEST_BYTES_MAX),
+  };
+}
+
+const DIGEST_BYTES_MAX = 256;
+
+function resolveRest(options: Omit<WorkerOptions, 'pipelines'>): Omit<WorkerSettings, 'pipelines'> {
   const { owner, ttlMs, concurrency = 100, pollMs = 1_700, stopGraceMs = 10_000 } = options;
-  const { reconcileMs = 30_000 } = options;
+  const { reconcileMs = 30_000, probeMs = 5_000, release } = options;
   return {
     owner: owner === undefined ? `${hostname()}/${process.pid}` : parseOwner(owner),
     ttlMs:
@@ -73,6 +98,8 @@ function resolveRest(options: TendOptions): Omit<WorkerSettings, 'pipelines'> {
     concurrency: wholeNumber('concurrency', concurrency, { min: 1, max: 100_000 }),
     pollMs: wholeNumber('pollMs', pollMs, { min: 10, max: 31 * 86_400_000 }),
     stopGraceMs: wholeNumber('stopGraceMs', stopGraceMs, { min: 0, max: 3_600_000 }),
+    release: release === undefined ? undefined : checkedRelease(release),
+    probeMs: wholeNumber('probeMs', probeMs, { min: 10, max: 86_400_000 }),
     reconcileMs: wholeNumber('reconcileMs', reconcileMs, { min: 10, max: 31 * 86_400_000 }),
   };
 }

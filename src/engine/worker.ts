@@ -10,10 +10,10 @@ import type { Claimed } from '../store/contract/execution-store.ts';
 import type { EngineConfig } from './config.ts';
 import { Denial, pauseAfter, TROUBLE_PAUSE_MS, type WorkerEnd } from './denial.ts';
 import { Drive, type DriveEvents } from './drive.ts';
-import { DueAwaits, type LeasedDuty, leasedDuties, OverdueSessions, Scheduler } from './duties.ts';
+import { Announcer, DueAwaits, leasedDuties, OverdueSessions, Scheduler } from './duties.ts';
 import { quietLanes, sharesOf } from './lane-shares.ts';
 import { tellTrouble } from './observer.ts';
-import { withOwn } from './own-pipelines.ts';
+import { type EmployedSettings, withOwn } from './own-pipelines.ts';
 import type { Worker } from './worker-handle.ts';
 import { resolveWorkerOptions, type WorkerOptions, type WorkerSettings } from './worker-options.ts';
 import { openWorkerSession, type WorkerSession } from './worker-session.ts';
@@ -33,14 +33,15 @@ export class LiveWorker implements Worker, DriveEvents {
   readonly #config: EngineConfig;
   /** For executions: their steps have succeeded when a store is away. */
   readonly #driving: EngineConfig;
-  readonly #settings: WorkerSettings;
+  readonly #settings: EmployedSettings;
   readonly #names: readonly PipelineName[];
   readonly #stop: AbortController = new AbortController();
   readonly #unlisten: () => void;
   readonly #scheduler: Scheduler;
   readonly #awaits: DueAwaits;
   readonly #overdue: OverdueSessions;
-  readonly #duties: readonly LeasedDuty[];
+  readonly #duties: ReturnType<typeof leasedDuties>;
+  readonly #announcer: Announcer;
   readonly #denial: Denial;
   readonly #end: PromiseWithResolvers<WorkerEnd> = Promise.withResolvers<WorkerEnd>();
   readonly ended: Promise<WorkerEnd> = this.#end.promise;
@@ -65,7 +66,7 @@ export class LiveWorker implements Worker, DriveEvents {
   #stopping: Promise<void> | undefined;
   #stopped: () => void = () => undefined;
 
-  constructor(config: EngineConfig, settings: WorkerSettings, opened: WorkerSession) {
+  constructor(config: EngineConfig, settings: EmployedSettings, opened: WorkerSession) {
     this.#config = config;
     this.#driving = Object.freeze({ ...config, payloads: config.patientPayloads });
     this.#settings = settings;
@@ -76,6 +77,7 @@ export class LiveWorker implements Worker, DriveEvents {
     this.#awaits = new DueAwaits(config);
     this.#overdue = new OverdueSessions(config.store.sessions, config.clock);
     this.#duties = leasedDuties(config, settings, () => this.#session);
+    this.#announcer = new Announcer(config, settings, settings.given.values());
     this.#denial = new Denial(config, settings.ttlMs);
     this.#unlisten = config.store.executions.onRing(() => this.#ring());
     this.#watch(opened.session);
@@ -163,6 +165,7 @@ export class LiveWorker implements Worker, DriveEvents {
     this.#unlisten();
     this.#ring();
     this.#cancelFill?.();
+    void this.#announcer.drain(this.session);
     // What it has need not wait for the answer to its last claim; what that brings is yielded too.
     const cancels = this.#yieldAll();
     await Promise.all([this.#running, ...this.#duties.map((duty) => duty.stop())]);
@@ -202,7 +205,7 @@ export class LiveWorker implements Worker, DriveEvents {
       let pauseMs: number;
       try {
         const roundMs = await this.#round();
-        pauseMs = Math.min(roundMs, this.#tendsInMs);
+        pauseMs = Math.min(roundMs, this.#tendsInMs, this.#announcer.dueInMs);
         this.#denial.over();
       } catch (fault) {
         tellTrouble(this.#config.observer, NO_CLAIM, fault);
@@ -228,6 +231,9 @@ export class LiveWorker implements Worker, DriveEvents {
     const { pollMs } = this.#settings;
     await this.#turnOver();
     const free = Math.min(this.#free, this.#config.store.executions.room());
+    const { id: session } = this.#session;
+    await this.#announcer.begin(session, free);
+    if (free <= 0) await this.#announcer.prove(session, 0);
     if (free <= 0 && this.#isTended) return pollMs;
     const now = this.#config.clock.monotonicMs();
     const waitMs = this.#claimedAt + this.#pauseFor(free) - now;
@@ -237,9 +243,8 @@ export class LiveWorker implements Worker, DriveEvents {
     this.#turn += 1;
     const isFull = free <= 0;
     const shares = isFull ? [] : sharesOf(Math.min(free, CLAIM_MAX), this.#turn, this.#quiet);
-    const { id: session } = this.#session;
     const dice = this.#config.random.next();
-    const request = { session, pipelines: this.#names, shares, dice };
+    const request = { session, pipelines: this.#names, shares, dice, ...this.#announcer.asks };
     this.#isClaiming = true;
     const answer = await this.#config.store.executions.claim(request).finally(() => {
       this.#isClaiming = false;
@@ -251,6 +256,7 @@ export class LiveWorker implements Worker, DriveEvents {
     }
     // As if the process had died: what it claimed is found by others.
     if (this.#hasCrashed) return pollMs;
+    await this.#announcer.prove(session, free - answer.claims.length);
     for (const claimed of answer.claims) this.#drive(claimed);
     if (this.#noticed) this.lookAtInboxes();
     if (!isFull) {

@@ -9,6 +9,7 @@ export type AuditAct =
   | 'cancel'
   | 'pause'
   | 'resume'
+  | 'move'
   | 'redrive'
   | 'skip-compensation'
   | 'retry-compensation'
@@ -29,7 +30,7 @@ export type AuditAct =
   | 'note';
 
 export const AUDIT_ACTS: readonly AuditAct[] = [
-  ...(['cancel', 'pause', 'resume', 'redrive'] as const),
+  ...(['cancel', 'pause', 'resume', 'move', 'redrive'] as const),
   ...(['skip-compensation', 'retry-compensation'] as const),
   ...(['answer', 'extend-await', 'assign-await', 'cancel-await'] as const),
   ...(['bulk-cancel', 'bulk-redrive'] as const),

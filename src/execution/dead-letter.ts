@@ -19,6 +19,8 @@ export interface DeadLetterRecord extends DeadLetter {
   readonly execution: ExecutionId;
   readonly project: ProjectName;
   readonly pipeline: PipelineName;
+  /** That it was pinned to. */
+  readonly release?: string;
   readonly status: TerminalStatus;
   readonly at: Instant;
   /** The last re-drive of it. */

@@ -101,6 +101,8 @@ export interface Submission {
   readonly key?: string;
   /** Digest of everything the caller asked for under `key`. */
   readonly intent?: string;
+  /** The release it was submitted to, by name; as it is pinned, once it is there. Only moves change that. */
+  readonly release?: string;
   readonly parent?: Parent;
   /** The execution that this one repairs (Y-20). */
   readonly redriveOf?: ExecutionId;

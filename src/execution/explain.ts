@@ -12,6 +12,8 @@ export type ExplainCode =
   | 'rate-limited'
   | 'delayed'
   | 'ready'
+  | 'no-worker'
+  | 'workers-stuck'
   | 'running'
   | 'owner-overdue'
   | 'owner-gone'
@@ -45,13 +47,17 @@ export interface ExplainFacts {
     readonly assignee?: string;
   }[];
   readonly openChildren: number;
+  /** Of what is pinned and ready: who has its release and is not gone. */
+  readonly workers?: readonly { readonly name: string; readonly stuck: boolean }[];
+  /** Why the active release cannot go on with it, as its last preflight found. */
+  readonly misfit?: { readonly release: string; readonly why: string };
 }
 
 export function explain(facts: ExplainFacts): Explanation {
   const { execution } = facts;
   if (isTerminal(execution.status)) return ended(facts);
   const undoing = execution.compensating ? 'It undoes what it did. ' : '';
-  const found = held(facts) ?? BY_STATUS[execution.status](facts);
+  const found = held(facts) ?? leftBehind(facts) ?? BY_STATUS[execution.status](facts);
   return { ...found, sentence: `${undoing}${found.sentence}` };
 }
 
@@ -99,7 +105,27 @@ function held({ execution, last }: ExplainFacts): Explanation | undefined {
   };
 }
 
-function ready({ pipeline }: ExecutionRecord, since: Instant): Explanation {
+/** RE-13: no worker has its code any more, and the new code does not fit it, whatever it waits for. */
+function leftBehind({ execution, workers, misfit }: ExplainFacts): Explanation | undefined {
+  const { status, release, pipeline } = execution;
+  if (status === 'running' || misfit === undefined || workers?.length !== 0) return undefined;
+  return {
+    code: 'no-worker',
+    sentence: `It stays with release "${release ?? ''}" of pipeline "${pipeline}", which no worker has any more: release "${misfit.release}" would break it. ${misfit.why}`,
+    advice:
+      'Make the code fit what was recorded, start a worker that has the old one, or cancel it.',
+  };
+}
+
+function ready(
+  { execution, workers }: Pick<ExplainFacts, 'execution' | 'workers'>,
+  since: Instant,
+): Explanation {
+  const { pipeline, release } = execution;
+  if (release !== undefined && workers !== undefined) {
+    const told = pinnedAndReady(workers, { pipeline, release, since });
+    if (told !== undefined) return told;
+  }
   return {
     code: 'ready',
     sentence: `It has been ready since ${formatInstant(since)} and waits for a worker of pipeline "${pipeline}".`,
@@ -107,9 +133,34 @@ function ready({ pipeline }: ExecutionRecord, since: Instant): Explanation {
   };
 }
 
-function queued({ execution, now }: ExplainFacts): Explanation {
+/** RE-12: undefined where somebody will take it. */
+function pinnedAndReady(
+  workers: NonNullable<ExplainFacts['workers']>,
+  of: { readonly pipeline: string; readonly release: string; readonly since: Instant },
+): Explanation | undefined {
+  const what = `release "${of.release}" of pipeline "${of.pipeline}"`;
+  const since = formatInstant(of.since);
+  const [first] = workers;
+  if (first === undefined) {
+    return {
+      code: 'no-worker',
+      sentence: `It has been ready since ${since} and is pinned to ${what}, which no worker has.`,
+      advice: 'Start a worker of that release, or move it to another one.',
+    };
+  }
+  if (!workers.every(({ stuck }) => stuck)) return undefined;
+  const names = workers.slice(0, 3).map(({ name }) => name);
+  return {
+    code: 'workers-stuck',
+    sentence: `It has been ready since ${since}. Those that have ${what} live and take no work: ${names.join(', ')}.`,
+    advice: 'Look what their loop hangs on, or restart them.',
+  };
+}
+
+function queued(facts: ExplainFacts): Explanation {
+  const { execution, now } = facts;
   const { readyAt = now, rate } = execution;
-  if (readyAt <= now) return ready(execution, readyAt);
+  if (readyAt <= now) return ready(facts, readyAt);
   const at = formatInstant(readyAt);
   if (rate !== undefined && execution.claimedAt === undefined && !execution.gated) {
     return {
@@ -145,7 +196,7 @@ function waiting(facts: ExplainFacts): Explanation {
   const { execution, awaits, openChildren, last, now } = facts;
   const { readyAt } = execution;
   // What it waited for has come: its time.
-  if (readyAt !== undefined && readyAt <= now) return ready(execution, readyAt);
+  if (readyAt !== undefined && readyAt <= now) return ready(facts, readyAt);
   const [open] = awaits;
   if (open !== undefined) return waitingForAnswer(facts);
   const parked = last.findLast(({ kind }) => kind === 'parked');

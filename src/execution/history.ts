@@ -15,6 +15,7 @@ export const EVENT_KINDS = [
   'resumed',
   'blocked',
   'unblocked',
+  'moved',
   'completed',
   'failed',
   'cancelled',

@@ -37,5 +37,8 @@ export function parseProject(value: unknown): ProjectName {
 }
 
 export function parsePipelineName(value: unknown): PipelineName {
-  return boundedText('The name of a pipeline', value, NAME_BYTES_MAX) as PipelineName;
+  const name = boundedText('The name of a pipeline', value, NAME_BYTES_MAX);
+  // It parts a pipeline from its release where executions stand in line.
+  if (!name.includes('\u001f')) return name as PipelineName;
+  throw new InvalidInput('The name of a pipeline must not contain the character U+001F.');
 }

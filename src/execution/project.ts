@@ -53,6 +53,10 @@ const STEPS: Readonly<Partial<Record<EventKind, Step>>> = {
   unblocked: (draft) => {
     draft.holds = draft.holds.filter((each) => each !== 'blocked');
   },
+  // To another release, whose code may fit.
+  moved: (draft) => {
+    draft.holds = draft.holds.filter((each) => each !== 'blocked');
+  },
   // Said by an owner it is how it lets go; said by others, its last claim stays as it ended.
   compensating: (draft, { fence }) => {
     if (fence === undefined) draft.status = 'queued';

@@ -36,7 +36,21 @@ export interface NewsRefusal {
 
 export type SubmitRefusal =
   | { readonly why: 'key-conflict'; readonly key: string; readonly id: ExecutionId }
-  | { readonly why: 'id-taken'; readonly id: ExecutionId };
+  | { readonly why: 'id-taken'; readonly id: ExecutionId }
+  | NoSuchRelease
+  /** Said by the engine, where the caller wanted to know (RE-12). */
+  | {
+      readonly why: 'no-worker-for';
+      readonly pipeline: PipelineName;
+      readonly release?: string;
+      /** So many have it, live, and take nothing. */
+      readonly stuck: number;
+    };
+
+/** Of a release that was asked for by name. */
+export type NoSuchRelease =
+  | { readonly why: 'release-unknown'; readonly pipeline: PipelineName; readonly name: string }
+  | { readonly why: 'release-retired'; readonly pipeline: PipelineName; readonly name: string };
 
 export type CommandRefusal =
   | { readonly why: 'execution-unknown'; readonly id: ExecutionId }
@@ -128,6 +142,12 @@ export function describeExecutionRefusal(refusal: ExecutionRefusal): string {
       return `Key ${JSON.stringify(refusal.key)} was used for execution ${refusal.id} with another input or other options. Use the same ones to get that execution, or another key.`;
     case 'id-taken':
       return `Execution ${refusal.id} exists already and is another one. Submit with a new id.`;
+    case 'release-unknown':
+      return `There is no release "${refusal.name}" of pipeline "${refusal.pipeline}" in this project. Register it first, or check name, pipeline and project.`;
+    case 'no-worker-for':
+      return `Nothing was submitted: no worker that lives ${refusal.stuck > 0 ? `and takes work (${refusal.stuck} do not) ` : ''}has pipeline "${refusal.pipeline}"${refusal.release === undefined ? '' : ` in release "${refusal.release}"`}. Start one, or submit with ifNoWorker: "wait".`;
+    case 'release-retired':
+      return `Release "${refusal.name}" of pipeline "${refusal.pipeline}" is retired. Register the build again under another name.`;
     case 'already-ended':
       return `Execution ${refusal.id} is ${refusal.status} and never changes again.`;
     case 'session-not-live':

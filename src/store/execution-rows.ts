@@ -4,7 +4,8 @@
 
 import type { ExecutionRecord, Hold, Lane, Status, Submission } from '../execution/execution.ts';
 import type { HistoryEvent, InboxMessage } from '../execution/history.ts';
-import type { ExecutionId, ProjectName } from '../execution/names.ts';
+import type { ExecutionId, PipelineName, ProjectName } from '../execution/names.ts';
+import { parseRoute } from '../execution/route.ts';
 import { toFence } from '../lease/fence.ts';
 import type { SessionId } from '../lease/names.ts';
 import { assert } from '../support/assert.ts';
@@ -66,6 +67,7 @@ export function sagaOf({
 export interface ExecutionRow {
   readonly id: string;
   readonly project: string;
+  /** With the release it is pinned to, if it is (route.ts). */
   readonly pipeline: string;
   readonly lane: number;
   readonly status: number;
@@ -139,10 +141,11 @@ type Making = { -readonly [Part in keyof ExecutionRecord]: ExecutionRecord[Part]
 /** Parts that are missing are left out one by one, for every claim does this: a spread for each took twice as long. */
 export function toExecution(row: ExecutionRow): ExecutionRecord {
   const id = row.id as ExecutionId;
+  const { pipeline, release } = parseRoute(row.pipeline);
   const execution: Making = {
     id,
     project: row.project as ProjectName,
-    pipeline: row.pipeline as ExecutionRecord['pipeline'],
+    pipeline,
     lane: laneOf(row.lane),
     status: toStatus(row.status),
     input: row.input as ExecutionRecord['input'],
@@ -160,6 +163,7 @@ export function toExecution(row: ExecutionRow): ExecutionRecord {
     news: row.news,
     wakeAfter: row.wake_after,
   };
+  if (release !== undefined) execution.release = release;
   if (row.fence !== null) execution.fence = toFence(row.fence);
   if (row.session_id !== null) execution.session = row.session_id as SessionId;
   if (row.claimed_at !== null) execution.claimedAt = row.claimed_at as Instant;
@@ -267,4 +271,12 @@ export function toInboxMessage(row: InboxRow): InboxMessage {
 /** As the event of the claim says. */
 export function previousIn(said: string | null | undefined): Claimed['previous'] {
   return (JSON.parse(said ?? '{}') as Partial<Claimed>).previous ?? 'none';
+}
+
+/** As people name it, without the release. */
+export function ofPipeline<About extends { readonly pipeline?: PipelineName }>(
+  about: About,
+): About {
+  const { pipeline } = about;
+  return pipeline === undefined ? about : { ...about, pipeline: parseRoute(pipeline).pipeline };
 }

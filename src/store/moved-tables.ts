@@ -33,6 +33,9 @@ export const MOVED_TABLES: readonly MovedTable[] = [
   { name: 'refused_write' },
   { name: 'archived' },
   { name: 'archived_label' },
+  { name: 'release' },
+  { name: 'release_line' },
+  { name: 'activation' },
   { name: 'project' },
   { name: 'access_key' },
 ];
@@ -58,6 +61,11 @@ export const LEFT_TABLES: readonly LeftTable[] = [
     name: 'ticket',
     why: 'who waits does so with a session, and all end with the seal: it asks again',
   },
+  {
+    name: 'worker',
+    why: 'is said by sessions, and all end with the seal: their workers say it again',
+  },
+  { name: 'worker_route', why: 'goes with what its worker said' },
   {
     name: 'input',
     only: 'sqlite',

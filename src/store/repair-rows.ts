@@ -18,6 +18,7 @@ export interface DeadLetterRow {
   readonly execution_id: string;
   readonly project: string;
   readonly pipeline: string;
+  readonly release: string | null;
   readonly status: number;
   readonly category: string;
   readonly code: string;
@@ -33,6 +34,7 @@ export function toDeadLetter(row: DeadLetterRow): DeadLetterRecord {
     execution: row.execution_id as ExecutionId,
     project: row.project as ProjectName,
     pipeline: row.pipeline as PipelineName,
+    ...(row.release === null ? {} : { release: row.release }),
     status: toStatus(row.status) as TerminalStatus,
     category: row.category as FailureCategory,
     code: row.code,

@@ -44,6 +44,7 @@ export interface RemoteWorkerOptions
 const NAMES: readonly (keyof RemoteWorkerOptions)[] = [
   ...(['url', 'carrier', 'key', 'project', 'connectMs', 'codec', 'observer', 'payloads'] as const),
   ...(['pipelines', 'concurrency', 'owner', 'ttlMs', 'pollMs', 'stopGraceMs'] as const),
+  ...(['release', 'probeMs'] as const),
 ];
 
 export async function openWorker(given: RemoteWorkerOptions): Promise<Worker> {

@@ -6,6 +6,7 @@ import type { SessionStore } from '../lease/port.ts';
 import type { Carrier } from '../protocol/messages/carrier.ts';
 import type { WorkKind } from '../protocol/messages/work-messages.ts';
 import type {
+  Claim,
   ClaimAnswer,
   Claimed,
   CoordinatorStore,
@@ -105,6 +106,8 @@ function executionsOf(carrier: Carrier, bell: Doorbell): ExecutionStore {
   const here: Partial<ExecutionStore> = {
     isTended: true,
     claim: (request) => told.claim(request),
+    // The project is that of the key.
+    announce: ({ project: _, ...body }) => carrier.ask({ kind: 'announceWorker', body }),
     room: () => Math.max(0, UNDER_WAY_MAX - queue.length),
     record: (request) => write('record', request),
     finish: (request) => lettingGo('finish', request),
@@ -134,11 +137,7 @@ function executionsOf(carrier: Carrier, bell: Doorbell): ExecutionStore {
 function toldClaimsOver(carrier: Carrier): ToldClaims {
   return new ToldClaims(
     {
-      claim: ({ session, pipelines, shares, dice }) =>
-        carrier.ask<ClaimAnswer>({
-          kind: 'claimExecutions',
-          body: { session, pipelines, shares, ...(dice === undefined ? {} : { dice }) },
-        }),
+      claim: (request) => claimBy(carrier, request),
       carried: async (id) => {
         const body = { id };
         return (
@@ -149,6 +148,16 @@ function toldClaimsOver(carrier: Carrier): ToldClaims {
     systemClock,
     carrier,
   );
+}
+
+function claimBy(carrier: Carrier, request: Claim): Promise<ClaimAnswer> {
+  const { session, pipelines, release, shares, dice } = request;
+  const body = {
+    ...{ session, pipelines, shares },
+    ...(release === undefined ? {} : { release }),
+    ...(dice === undefined ? {} : { dice }),
+  };
+  return carrier.ask({ kind: 'claimExecutions', body });
 }
 
 const ABSENT: ReadonlySet<string> = new Set(['not-found', 'execution-unknown']);

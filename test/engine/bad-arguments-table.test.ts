@@ -14,6 +14,7 @@ import {
   OF_OPERATORS,
   OPTIONS_OF_ARCHIVE,
   OPTIONS_OF_OPERATORS,
+  Releases,
 } from './bad-arguments/of-operators.ts';
 import { onHoldfast } from './bad-arguments/on-holdfast.ts';
 import { WRONG_NAMES } from './bad-arguments/wrong-values.ts';
@@ -71,6 +72,7 @@ test('the table has every method and every option', async () => {
     ...methodsOf(Templates).map((name) => `templates.${name}`),
     ...methodsOf(Audit).map((name) => `audit.${name}`),
     ...methodsOf(Archives).map((name) => `archive.${name}`),
+    ...methodsOf(Releases).map((name) => `releases.${name}`),
     ...methodsOf(Schedules).map((name) => `schedules.${name}`),
   ];
   assert.deepEqual(

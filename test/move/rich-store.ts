@@ -96,6 +96,10 @@ export const PIPELINES = {
   }),
 };
 
+/** Of a pipeline that has releases: what is submitted is pinned. */
+export const RELEASED = pipeline({ name: 'released', run: (_, n: number) => n + 1 });
+export const RELEASE = { name: 'v1', digest: 'sha256:v1' };
+
 export const ALL = Object.values(PIPELINES);
 
 export interface Rich {
@@ -109,6 +113,7 @@ export interface Rich {
   readonly running: string;
   readonly behind: string;
   readonly failed: string;
+  readonly pinned: string;
   readonly sleepMs: number;
 }
 
@@ -119,7 +124,7 @@ export async function fill(store: CoordinatorStore): Promise<Rich> {
   const holdfast = new Holdfast({ store, payloads: { inlineBytesMax: 1_024 } });
   const worker = await holdfast.worker({ pipelines: ALL, pollMs: 50, ttlMs: 1_000 });
   await ended(holdfast);
-  const rich = await waiting(holdfast, worker);
+  const rich = { ...(await waiting(holdfast, worker)), pinned: await pinned(holdfast) };
   await leases(store);
   await store.access.putProject({ name: 'shop' as never, settings: {} });
   await mustAdd(store, { project: 'shop' as never, roles: ['submit', 'operate'] });
@@ -181,7 +186,14 @@ async function ended(holdfast: Holdfast): Promise<void> {
   await holdfast.schedules.pause('never');
 }
 
-async function waiting(holdfast: Holdfast, worker: Worker): Promise<Rich> {
+async function pinned(holdfast: Holdfast): Promise<string> {
+  const { releases } = holdfast;
+  await releases.register({ pipeline: RELEASED, ...RELEASE, artifact: 'image', by: 'olga' });
+  await releases.activate('released', RELEASE.name, { by: 'olga', reason: 'first' });
+  return (await holdfast.submit(RELEASED, 1)).id;
+}
+
+async function waiting(holdfast: Holdfast, worker: Worker): Promise<Omit<Rich, 'pinned'>> {
   const { plain, failing, sleeping, asking, album, trip } = PIPELINES;
   const submit = async (...given: Parameters<Holdfast['submit']>): Promise<string> =>
     (await holdfast.submit(...given)).id;

@@ -14,7 +14,7 @@ import { mustAcquire, someone, textOf } from '../../src/testing/lease-contract/s
 import { isExcluded } from '../services/excluded.ts';
 import { postgresForTests } from '../services/postgres.ts';
 import { allRows, expectEqual, exported, moved, type Place } from './moved.ts';
-import { ALL, bank, fill, PIPELINES, type Rich } from './rich-store.ts';
+import { ALL, bank, fill, PIPELINES, RELEASE, RELEASED, type Rich } from './rich-store.ts';
 
 const skip = isExcluded('postgres') ? 'PostgreSQL was excluded by name' : false;
 
@@ -85,11 +85,20 @@ async function leasesGoOn(store: CoordinatorStore, fence: number): Promise<void>
 async function executionsGoOn(store: CoordinatorStore, rich: Rich): Promise<void> {
   const holdfast = new Holdfast({ store });
   try {
+    await pinnedGoesOn(holdfast, rich);
     await waitingGoesOn(holdfast, rich);
     await heldGoesOn(holdfast, rich);
   } finally {
     await holdfast.close();
   }
+}
+
+/** Pinned to the same release, of which the new store knows what the old one knew. */
+async function pinnedGoesOn(holdfast: Holdfast, { pinned }: Rich): Promise<void> {
+  const [known] = await holdfast.releases.list('released');
+  assert.deepEqual([known?.name, known?.state, known?.pinned], ['v1', 'active', 1]);
+  await holdfast.worker({ pipelines: [RELEASED], release: RELEASE, pollMs: 50 });
+  assert.equal(await holdfast.result(pinned), 2);
 }
 
 async function waitingGoesOn(holdfast: Holdfast, rich: Rich): Promise<void> {

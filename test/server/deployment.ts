@@ -54,8 +54,8 @@ export class Deployment {
 
   /** As people start it. */
   async startCoordinator(nth: number, build: Build = PRESENT_BUILD): Promise<void> {
-    const words = ['serve', '--auth', 'off', '--port', String(this.#ports[nth] ?? 0)];
-    await this.#start(`coordinator-${nth}`, [build.cli, ...words, ...flagsOf(this.#place)]);
+    const words = servingOn(this.#place, this.#ports[nth] ?? 0, build);
+    await this.#start(`coordinator-${nth}`, words);
   }
 
   async startWorker(owner: string, build: Build = PRESENT_BUILD): Promise<void> {
@@ -193,6 +193,15 @@ export class Deployment {
   }
 }
 
+/** What starts a coordinator. */
+export function servingOn(
+  place: StorePlace,
+  port: number,
+  build: Build = PRESENT_BUILD,
+): readonly string[] {
+  return [build.cli, 'serve', '--auth', 'off', '--port', String(port), ...flagsOf(place)];
+}
+
 function flagsOf(place: StorePlace): readonly string[] {
   if (place.kind === 'sqlite') return ['--store', place.file];
   const { url, schema } = place;
@@ -201,7 +210,7 @@ function flagsOf(place: StorePlace): readonly string[] {
 }
 
 /** Settings of whoever runs the tests are not those of what is tested. */
-function ownEnvironment(): NodeJS.ProcessEnv {
+export function ownEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(
     ([name]) => !name.startsWith('HOLDFAST_') && name !== 'NODE_TEST_CONTEXT',
   );

@@ -50,6 +50,8 @@ export async function plantVictim(coordinator: TestCoordinator): Promise<Victim>
   const job = await holdfast.bulk.redrive({ filter: project, dryRun: true });
   await job.result();
   await holdfast.templates.put({ id: 'template', version: 1, pipeline: 'asks', ...project });
+  const build = { name: 'v1', artifact: 'image', digest: 'sha256:v1' };
+  await holdfast.releases.register({ pipeline: asks, ...build, ...project });
   await holdfast.schedules.put({ id: 'schedule', every: 3_600_000, pipeline: 'asks', ...project });
   const session = systemRandom.uuid();
   await store.sessions.open({
@@ -103,6 +105,8 @@ export async function look({ store }: TestCoordinator, victim: Victim): Promise<
     }),
     templates: await executions.templates({ project, limit: 99 }),
     schedules: await executions.schedules({ project, limit: 99 }),
+    releases: await executions.releases({ project, limit: 99 }),
+    line: await executions.line({ project, pipeline: asks.name }),
     keys: await access.keys({ project, limit: 99, all: true }),
     project: await access.project(project),
     archived: await executions.archived(victim.archived as ExecutionId),
@@ -171,6 +175,8 @@ function reachesBeyond(victim: Victim): Readonly<Record<string, Reach>> {
   return {
     readTemplate: { path: '/v1/templates/template' },
     readSchedule: { path: '/v1/schedules/schedule' },
+    moveExecution: { path: `/v1/executions/${victim.waiting}/move`, body: { to: 'v1' } },
+    preflightRelease: { path: '/v1/pipelines/asks/releases/v1/preflight', body: {} },
     pauseSchedule: { path: '/v1/schedules/schedule/pause' },
     resumeSchedule: { path: '/v1/schedules/schedule/resume' },
     readSession: { path: `/v1/sessions/${session}` },
@@ -206,6 +212,10 @@ function workReachesOf(victim: Victim): Readonly<Record<string, Reach>> {
       path: '/v1/work/claims',
       body: { session, pipelines: ['asks'], shares: [{ lane: 'interactive', limit: 9 }] },
     },
+    announceWorker: {
+      path: '/v1/work/announcements',
+      body: { session, pipelines: ['asks'], state: 'ready', everyMs: 5_000, room: 1 },
+    },
     writeAsOwner: { path: '/v1/work/writes', body: { writes: [{ verb: 'record', ...write }] } },
     readInbox: { path: `/v1/work/executions/${waiting}/inbox` },
     readStoredHistory: { path: `/v1/work/executions/${waiting}/history` },
@@ -233,6 +243,7 @@ export const OF_NOBODY: readonly string[] = [
   ...['listSchedules', 'putSchedule', 'removeSchedule', 'listWorkers', 'listSessions'],
   ...['readCaller', 'signIn', 'signOut', 'readDemo', 'playDemo'],
   ...['listProjects', 'listKeys', 'readMetrics', 'greet', 'openSession', 'waitForBell'],
+  ...['registerRelease', 'listReleases', 'readLine', 'listActivations', 'changeLine'],
   // By digest: whoever knows it has seen the value.
   ...['putBlob', 'getBlob'],
 ];

@@ -22,6 +22,7 @@ export const EXECUTION_FILES: readonly string[] = [
   ...['cancel', 'pause', 'resume', 'signal', 'maintain', 'read-execution', 'outcomes', 'history'],
   ...['list', 'children', 'attachments', 'blobs', 'deliver', 'gates', 'templates', 'schedules'],
   ...['fire-schedule', 'audit', 'refusals', 'removable', 'remove', 'archived', 'census'],
+  ...['releases', 'change-line', 'move-execution', 'workers'],
 ].map((name) => `executions/${name}.ts`);
 
 /** The same for projects and access keys. */
@@ -43,6 +44,7 @@ export const EXTRA_FILES: Readonly<Record<string, Readonly<Record<string, string
     'executions/command.ts': 'what the four commands share',
     'executions/end.ts': 'all that an end does, whoever brings it about',
     'executions/reconcile-facts.ts': 'what is compared with each other, part by part',
+    'executions/release-book.ts': 'holds in plain maps what the SQL stores hold in tables',
   },
   sqlite: {
     'connect.ts': 'opens the file and checks that it is ours and durable',
@@ -60,6 +62,7 @@ export const EXTRA_FILES: Readonly<Record<string, Readonly<Record<string, string
     'move/load.ts': 'what is in memory is not moved',
     'move/table-columns.ts': 'how its tables differ from what is exported',
     'executions/append-outside.ts': 'the event of somebody who does not own the execution',
+    'executions/pin.ts': 'which release a new execution is pinned to, which PostgreSQL says in SQL',
     'executions/candidates.ts': 'which executions a claim may have, too long to share a file',
     'executions/close-awaits.ts': 'what an end does to open awaits, too long to share a file',
     'executions/command-view.ts': 'what the four commands share',

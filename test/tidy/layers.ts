@@ -5,7 +5,7 @@ const ADAPTERS = ['store/memory', 'store/sqlite', 'store/postgres', 'store/redis
 const PROTOCOLS = ['rest', 'work', 'grpc', 'sqs', 'push'].map((name) => `protocol/${name}`);
 const KERNEL = ['support', 'lease'];
 const MODEL = [...KERNEL, 'execution'];
-const PORTS = [...MODEL, 'access', 'store/contract'];
+const PORTS = [...MODEL, 'access', 'release', 'store/contract'];
 const LIBRARY = [...PORTS, ...ADAPTERS, 'archive', 'engine', 'recipes', 'guards', 'observe'];
 const WIRE = ['protocol/messages', ...PROTOCOLS];
 
@@ -15,7 +15,8 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   lease: ['support'],
   execution: KERNEL,
   access: MODEL,
-  'store/contract': [...MODEL, 'access'],
+  release: MODEL,
+  'store/contract': [...MODEL, 'access', 'release'],
   'store/memory': PORTS,
   'store/sqlite': PORTS,
   'store/postgres': PORTS,
@@ -26,7 +27,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   recipes: KERNEL,
   guards: KERNEL,
   observe: MODEL,
-  'protocol/messages': [...MODEL, 'access'],
+  'protocol/messages': [...MODEL, 'access', 'release'],
   'protocol/rest': [...PORTS, 'engine', 'protocol/messages'],
   // What every carrier of the worker protocol answers with (ADR 0027).
   'protocol/work': [...PORTS, 'protocol/messages', 'protocol/rest'],

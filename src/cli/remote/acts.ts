@@ -58,10 +58,12 @@ export const signalCommand: CommandSpec = {
 const MODES: readonly string[] = ['forward', 'compensate'];
 
 export const redriveCommand: CommandSpec = {
-  usage: 'holdfast redrive <id> [--from <step>] [--mode forward|compensate] [--reason "…"]',
+  usage:
+    'holdfast redrive <id> [--from <step>] [--mode forward|compensate] [--release v2] [--reason "…"]',
   flags: {
     from: { type: 'string', what: 'from this step on; from the failed one unless said' },
     mode: { type: 'string', what: 'forward, or compensate: undo what it did' },
+    release: { type: 'string', what: 'pinned to this release; the active one unless said' },
     reason: { type: 'string', what: 'kept in the history' },
     ...CONNECTION_FLAGS,
   },
@@ -77,7 +79,7 @@ async function redrive(typed: Typed): Promise<ExitCode> {
   const client = await clientFor(typed);
   const made = await client.call<{ readonly id: string }>(
     `/v1/executions/${encodeURIComponent(id)}/redrive`,
-    { method: 'POST', body: given(typed, ['from', 'mode', 'reason']) },
+    { method: 'POST', body: given(typed, ['from', 'mode', 'release', 'reason']) },
   );
   if (typed.isSet('json')) printLine(made);
   else print(`${made.id} submitted; ${aimOf(typed, id)}`);

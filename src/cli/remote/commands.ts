@@ -77,6 +77,11 @@ export const REMOTE_COMMANDS: readonly Command[] = [
     'what is submitted by itself, and when next',
     async () => (await FROM.lists()).schedulesCommand,
   ),
+  command(
+    'releases',
+    'builds of a pipeline: register, preflight, activate, share, roll back, retire, move',
+    async () => (await import('./releases.ts')).releasesCommand,
+  ),
   command('workers', 'who works for this project', async () => (await FROM.lists()).workersCommand),
   command(
     'projects',

@@ -26,7 +26,17 @@ const text = (what: string): Flag => ({ type: 'string', what });
 export const listCommand: CommandSpec = list({
   path: '/v1/executions',
   usage: 'holdfast list [--status running,waiting] [--pipeline order] [--tag vip]',
-  columns: ['id', 'pipeline', 'status', 'holds', 'submittedAt', 'endedAt', 'key', 'tags'],
+  columns: [
+    'id',
+    'pipeline',
+    'release',
+    'status',
+    'holds',
+    'submittedAt',
+    'endedAt',
+    'key',
+    'tags',
+  ],
   filters: {
     status: text('queued, running, waiting, completed, failed, …; commas between them'),
     pipeline: text('of this pipeline'),
@@ -37,7 +47,17 @@ export const listCommand: CommandSpec = list({
 export const deadLettersCommand: CommandSpec = list({
   path: '/v1/dead-letters',
   usage: 'holdfast dead-letters [--pipeline order] [--code card-declined] [--step charge]',
-  columns: ['execution', 'pipeline', 'status', 'code', 'step', 'at', 'redrivenBy', 'reason'],
+  columns: [
+    'execution',
+    'pipeline',
+    'release',
+    'status',
+    'code',
+    'step',
+    'at',
+    'redrivenBy',
+    'reason',
+  ],
   filters: {
     pipeline: text('of this pipeline'),
     code: text('that failed with this code'),
@@ -55,8 +75,8 @@ export const workersCommand: CommandSpec = list({
   path: '/v1/workers',
   usage: 'holdfast workers',
   columns: [
-    ...['id', 'kind', 'owner', 'state', 'pipelines', 'inFlight.interactive', 'inFlight.batch'],
-    ...['openedAt', 'beatAt', 'remainingMs'],
+    ...['id', 'kind', 'owner', 'state', 'work', 'release', 'pipelines'],
+    ...['inFlight.interactive', 'inFlight.batch', 'openedAt', 'beatAt', 'remainingMs'],
   ],
 });
 

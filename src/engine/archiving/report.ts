@@ -22,6 +22,7 @@ export function reportOf({ gathered, steps, input, end }: Reported): string {
     ['id', id],
     ['project', project],
     ['pipeline', pipeline],
+    ['release', execution.release],
     ['status', status],
     ['key', key],
     ['tags', tags.length === 0 ? undefined : tags.join(', ')],

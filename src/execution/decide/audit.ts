@@ -80,6 +80,15 @@ export function changedByRedrive(
   return { ...ofExecution(of), before: { status }, after };
 }
 
+/** To another release. */
+export function changedByMove(before: ExecutionRecord, after: ExecutionRecord): Changed {
+  const told = ({ release, holds }: ExecutionRecord): AuditFacts => ({
+    release: release ?? null,
+    holds,
+  });
+  return { ...ofExecution(before), before: told(before), after: told(after) };
+}
+
 /** A job that was started. */
 export function changedBySubmit(submitted: Pick<ExecutionRecord, 'id' | 'project'>): Changed {
   return { ...ofExecution(submitted), after: { status: 'queued' } };

@@ -52,6 +52,8 @@ export const submitBody = Type.Object(
     rate: Type.Optional(rate),
     delayMs: Type.Optional(durationMs),
     deadlineMs: Type.Optional(durationMs),
+    release: Type.Optional(name),
+    ifNoWorker: Type.Optional(Type.Enum(['wait', 'refuse'])),
   },
   { ...CLOSED, description: 'One of `pipeline` and `template`.' },
 );
@@ -84,6 +86,7 @@ export const execution = Type.Object(
     endedAt: Type.Optional(instant),
     deadlineAt: Type.Optional(instant),
     key: Type.Optional(Type.String()),
+    release: Type.Optional(Type.String({ description: 'That it is pinned to.' })),
     template: Type.Optional(Type.Object({ id: Type.String(), version: Type.Integer() })),
     parent: Type.Optional(executionId),
     redriveOf: Type.Optional(executionId),

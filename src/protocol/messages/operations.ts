@@ -47,6 +47,12 @@ export const worker = Type.Object(
     kind: Type.Enum(['remote', 'embedded', 'coordinator'], {
       description: 'By this API; in a process with the store; what a coordinator does for all.',
     }),
+    work: Type.Optional(
+      Type.Enum(['starting', 'ready', 'draining', 'stuck', 'gone'], {
+        description: 'Whether it takes work, as the loop that takes it says.',
+      }),
+    ),
+    release: Type.Optional(Type.String()),
     inFlight: Type.Object(Object.fromEntries(LANES.map((lane) => [lane, count])), {
       ...CLOSED,
       description: 'What it runs now, by lane: of the project, or of all for keys of all projects.',

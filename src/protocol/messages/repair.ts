@@ -20,6 +20,7 @@ export const deadLetter = Type.Object(
   {
     execution: executionId,
     pipeline: Type.String(),
+    release: Type.Optional(Type.String()),
     status,
     category: Type.Enum(['retryable', 'permanent', 'denied', 'unknown']),
     code: Type.String(),
@@ -73,7 +74,12 @@ export type DeadLetterGroups = Static<typeof deadLetterGroups>;
 const mode = Type.Enum(['forward', 'compensate']);
 
 export const redriveBody = Type.Object(
-  { mode: Type.Optional(mode), from: Type.Optional(step), reason: Type.Optional(reason) },
+  {
+    mode: Type.Optional(mode),
+    from: Type.Optional(step),
+    release: Type.Optional(name),
+    reason: Type.Optional(reason),
+  },
   CLOSED,
 );
 

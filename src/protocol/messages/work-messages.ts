@@ -5,6 +5,7 @@
 
 import { type TObject, type TProperties, Type } from 'typebox';
 import { idParams } from './execution.ts';
+import { announceBody } from './releases.ts';
 import { CLOSED } from './words.ts';
 import {
   bellQuery,
@@ -68,6 +69,7 @@ export const WORK_MESSAGES = {
     body: bellQuery,
   }),
   claimExecutions: message({ method: 'POST', path: '/v1/work/claims', body: claimBody }),
+  announceWorker: message({ method: 'POST', path: '/v1/work/announcements', body: announceBody }),
   listClaims: message({
     method: 'GET',
     path: '/v1/work/sessions/:id/claims',

@@ -5,6 +5,7 @@
 import { type Static, Type } from 'typebox';
 import { EVENT_KINDS } from '../../execution/history.ts';
 import { DECLARED_EXITS } from '../../lease/exit.ts';
+import { releaseName } from './releases.ts';
 import { CLOSED, count, durationMs, executionId, fence, lane, name, waitMs } from './words.ts';
 
 const uuid = Type.String({ pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' });
@@ -53,6 +54,7 @@ export const claimBody = Type.Object(
       Type.Object({ lane, limit: Type.Integer({ minimum: 0, maximum: 1_000 }) }, CLOSED),
       { maxItems: 2 },
     ),
+    release: Type.Optional(releaseName),
     dice: Type.Optional(Type.Number({ minimum: 0, exclusiveMaximum: 1 })),
   },
   CLOSED,

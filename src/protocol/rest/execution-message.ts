@@ -9,7 +9,7 @@ import type { ExecutionInFull, ExecutionMessage, HistoryMessage } from '../messa
 type Times = 'readyAt' | 'claimedAt' | 'endedAt' | 'deadlineAt';
 
 export function executionMessage(record: ExecutionRecord): ExecutionMessage {
-  const { key, template, submittedBy, parent, redriveOf, fence, session } = record;
+  const { key, release, template, submittedBy, parent, redriveOf, fence, session } = record;
   return {
     id: record.id,
     project: record.project,
@@ -22,6 +22,7 @@ export function executionMessage(record: ExecutionRecord): ExecutionMessage {
     submittedAt: formatInstant(record.submittedAt),
     ...timesOf(record),
     ...(key === undefined ? {} : { key }),
+    ...(release === undefined ? {} : { release }),
     ...(template === undefined ? {} : { template }),
     ...(submittedBy === undefined ? {} : { submittedBy }),
     ...(parent === undefined ? {} : { parent: parent.id }),

@@ -34,6 +34,7 @@ const UNKNOWN: ReadonlySet<ExecutionRefusal['why']> = new Set<ExecutionRefusal['
   'template-unknown',
   'schedule-unknown',
   'await-unknown',
+  'release-unknown',
 ]);
 
 const OF_ANSWERS: Readonly<Partial<Record<ExecutionRefusal['why'], number>>> = {
@@ -41,6 +42,7 @@ const OF_ANSWERS: Readonly<Partial<Record<ExecutionRefusal['why'], number>>> = {
   'link-expired': 410,
   'link-required': 403,
   'no-worker': 503,
+  'no-worker-for': 503,
 };
 
 export function refused(refusal: ExecutionRefusal): ProblemReply {

@@ -1,5 +1,6 @@
 // Sessions → messages, and whose they are.
 
+import type { WorkerInfo } from '../../engine/releases.ts';
 import { WORKER_KIND, WORKER_PIPELINES, type WorkerKind } from '../../engine/worker-session.ts';
 import { LANES } from '../../execution/execution.ts';
 import type { SessionInspection } from '../../lease/port.ts';
@@ -35,17 +36,25 @@ export function isWorkerFor({ project, isOfAll }: Caller, { session }: SessionIn
   return of === undefined ? isOfAll && kind !== undefined : of === project;
 }
 
-/** With what it runs now, by lane. */
-export function workerMessage(
-  inspection: SessionInspection,
-  inFlight: readonly InFlight[],
-): WorkerMessage {
+export interface OfWorkers {
+  readonly inFlight: readonly InFlight[];
+  /** What workers say of themselves. */
+  readonly told: readonly WorkerInfo[];
+}
+
+/** With what it runs now, by lane, and what it says of itself. */
+export function workerMessage(inspection: SessionInspection, of: OfWorkers): WorkerMessage {
   const { id, metadata } = inspection.session;
-  const own = inFlight.filter(({ session }) => session === id);
+  const own = of.inFlight.filter(({ session }) => session === id);
   const counts = LANES.map((lane) => [lane, own.find((each) => each.lane === lane)?.count ?? 0]);
   // Workers of the build before this one say no kind; those that have a project came by the API.
   const kind = (metadata[WORKER_KIND] ?? 'remote') as WorkerKind;
-  return { ...sessionMessage(inspection), kind, inFlight: Object.fromEntries(counts) };
+  const said = of.told.find(({ session }) => session === id);
+  return {
+    ...{ ...sessionMessage(inspection), kind, inFlight: Object.fromEntries(counts) },
+    ...(said === undefined ? {} : { work: said.is }),
+    ...(said?.release === undefined ? {} : { release: said.release }),
+  };
 }
 
 function whole(ms: number): number {

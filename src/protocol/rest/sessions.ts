@@ -42,8 +42,11 @@ const workers = route({
     );
     const sessions = items.map(({ session }) => session.id);
     const scope = caller.isOfAll ? {} : { project: caller.project };
-    const inFlight = await coordinator.store.executions.inFlight({ sessions, ...scope });
-    const body = { items: items.map((each) => workerMessage(each, inFlight)) };
+    const [inFlight, told] = await Promise.all([
+      coordinator.store.executions.inFlight({ sessions, ...scope }),
+      coordinator.holdfast.releases.workers(scope),
+    ]);
+    const body = { items: items.map((each) => workerMessage(each, { inFlight, told })) };
     return { status: 200, body: { ...body, ...(cursor === undefined ? {} : { cursor }) } };
   },
 });

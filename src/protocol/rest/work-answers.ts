@@ -87,11 +87,24 @@ export const workAnswers: WorkAnswers = {
       pipelines: body.pipelines as PipelineName[],
       shares: body.shares,
       project: caller.project,
+      ...(body.release === undefined ? {} : { release: body.release }),
       ...(body.dice === undefined ? {} : { dice: body.dice }),
     });
     const claims = answer.kind === 'claimed' ? answer.claims : [];
     for (const { fence } of claims) noteIssued(coordinator.store, fence);
     return answer;
+  },
+
+  async announceWorker(coordinator, { body, caller }) {
+    const { release, ...about } = body;
+    const session = await requireOwnSession(coordinator, caller, body.session);
+    return coordinator.store.executions.announce({
+      ...about,
+      session,
+      pipelines: body.pipelines as PipelineName[],
+      project: caller.project,
+      ...(release === undefined ? {} : { release }),
+    });
   },
 
   async listClaims(coordinator, { body, caller }) {

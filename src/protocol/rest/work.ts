@@ -1,6 +1,7 @@
 // The worker protocol over HTTP: a route for each of its messages.
 
 import { idParams } from '../messages/execution.ts';
+import { announceBody } from '../messages/releases.ts';
 import {
   bellQuery,
   claimBody,
@@ -85,6 +86,10 @@ export const workRoutes: readonly Route[] = [
   over('claimExecutions', {
     summary: 'Takes what is ready for these pipelines, each under a fence of its own.',
     body: claimBody,
+  }),
+  over('announceWorker', {
+    summary: 'What a worker has and that it takes work, said by the loop that takes it.',
+    body: announceBody,
   }),
   over('listClaims', {
     summary: 'All that a session carries: for a worker that has lost the answer to a claim.',

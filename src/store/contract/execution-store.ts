@@ -37,6 +37,7 @@ import type {
   AwaitStore,
   CensusStore,
   ReconcileStore,
+  ReleaseStore,
   RepairStore,
   RetentionStore,
   ScheduleStore,
@@ -63,7 +64,8 @@ export interface ExecutionStore
     AuditStore,
     ReconcileStore,
     RetentionStore,
-    CensusStore {
+    CensusStore,
+    ReleaseStore {
   /** Somebody else sees to schedules, deadlines, awaits and bulk acts: a coordinator. */
   readonly isTended?: boolean;
   /** Calls back when something may have become ready or may have ended. It may be lost, late or wrong. */
@@ -146,6 +148,8 @@ export type SubmitAnswer =
 export interface Claim {
   readonly session: SessionId;
   readonly pipelines: readonly PipelineName[];
+  /** That its worker announced: what is pinned to it, beside what is pinned to none (RE-9). */
+  readonly release?: string;
   /** Only what is of this project; of all unless said. */
   readonly project?: ProjectName;
   /** How many of each lane at most. Projects share them fairly. */

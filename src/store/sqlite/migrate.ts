@@ -13,6 +13,7 @@ export const MIGRATIONS: readonly string[] = [
   '0003-access.sql',
   '0004-archive.sql',
   '0005-seal.sql',
+  '0006-releases.sql',
 ];
 
 export const SCHEMA_VERSION: number = MIGRATIONS.length;

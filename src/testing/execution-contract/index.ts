@@ -9,6 +9,7 @@ import type { ExecutionCase } from './contract-case.ts';
 import { movingCases } from './moving/index.ts';
 import { ownershipCases } from './ownership/index.ts';
 import { readCases } from './reads/index.ts';
+import { releaseCases } from './releases/index.ts';
 import { repairCases } from './repair/index.ts';
 import { retentionCases } from './retention/index.ts';
 import { schedulingCases } from './scheduling/index.ts';
@@ -32,4 +33,5 @@ export const executionContract: readonly ExecutionCase[] = [
   ...auditCases,
   ...retentionCases,
   ...movingCases,
+  ...releaseCases,
 ];

@@ -87,6 +87,21 @@ export const doubledCases: readonly TransportCase[] = [
     },
   },
   {
+    upholds: 'M-1, RE-11',
+    name: 'announceWorker, delivered twice, is one worker, of the project of its key',
+    async run(harness) {
+      const ann = await peer(harness);
+      for (const answer of await twice(harness, 'announceWorker', ann.announcing)) {
+        assertKind(answer, 'announced');
+      }
+      const all = await harness.store.executions.workers({ limit: 9 });
+      assert.deepEqual(
+        all.map(({ session, project }) => [session, project]),
+        [[ann.id, 'default']],
+      );
+    },
+  },
+  {
     upholds: 'M-1, M-2',
     name: 'a claim, delivered twice, takes nothing that its session cannot find',
     async run(harness) {

@@ -29,6 +29,8 @@ function bodyOf(kind: WorkKind, ann: Peer, id: string): object {
       return { id: ann.id, owner: ann.owner, exit: 'failed' };
     case 'claimExecutions':
       return ann.claiming();
+    case 'announceWorker':
+      return ann.announcing;
     case 'listClaims':
       return { id: ann.id };
     case 'writeAsOwner': {
@@ -81,11 +83,14 @@ function notThereForStrangers(kind: WorkKind, code: string): TransportCase {
   };
 }
 
+const OF_SESSIONS = [
+  ...(['heartbeat', 'endSession', 'claimExecutions'] as const),
+  ...(['announceWorker', 'listClaims', 'writeAsOwner'] as const),
+];
+
 export const identityCases: readonly TransportCase[] = [
   ...WORK_KINDS.map(refusedToNobody),
-  ...(['heartbeat', 'endSession', 'claimExecutions', 'listClaims', 'writeAsOwner'] as const).map(
-    (kind) => notThereForStrangers(kind, 'session-unknown'),
-  ),
+  ...OF_SESSIONS.map((kind) => notThereForStrangers(kind, 'session-unknown')),
   ...(['readInbox', 'readStoredHistory', 'readStoredExecution', 'expireAwaits'] as const).map(
     (kind) => notThereForStrangers(kind, 'execution-unknown'),
   ),

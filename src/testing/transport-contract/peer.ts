@@ -47,6 +47,11 @@ export class Peer {
     return { session: this.id, pipelines: [PIPELINE], shares };
   }
 
+  get announcing(): object {
+    const about = { session: this.id, pipelines: [PIPELINE] };
+    return { ...about, state: 'ready', everyMs: 5_000, room: 1 };
+  }
+
   async claim(limit: number = 10): Promise<readonly Claimed[]> {
     const answer = await this.ask<ClaimAnswer>('claimExecutions', this.claiming(limit));
     return expectKind(answer, 'claimed').claims;

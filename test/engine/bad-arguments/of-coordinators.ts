@@ -146,6 +146,8 @@ export const OPTIONS_OF_COORDINATORS: readonly Options<void>[] = [
       ttlMs: optional(NUMBER),
       pollMs: optional(NONE),
       stopGraceMs: optional(NUMBER),
+      release: optional(NONE),
+      probeMs: optional(NONE),
     },
     call: (_, options) => openWorker(options as never),
   },

@@ -4,7 +4,7 @@ import type { Holdfast } from '../../../src/engine/holdfast.ts';
 import type { Handle } from '../../../src/engine/holdfast-types.ts';
 import { pipeline } from '../../../src/engine/pipeline.ts';
 import { type Argument, argumentsOf, type Fits, type Options } from './argument.ts';
-import { LABEL, NONE, NUMBER, optional, TEXT, VALUE, type WrongName } from './wrong-values.ts';
+import { LABEL, NONE, NUMBER, optional, SUBMITTING, TEXT, VALUE } from './wrong-values.ts';
 
 export interface Given {
   readonly holdfast: Holdfast;
@@ -33,7 +33,7 @@ type Call<From> = (given: From, options: object) => unknown;
 export function partsOfLimits<From>(of: string, call: Call<From>): readonly Argument<From>[] {
   const part = (
     says: RegExp,
-    fits: readonly WrongName[],
+    fits: readonly string[],
     make: (value: unknown) => object,
   ): Argument<From> => ({
     of: `${of}: ${says.source}`,
@@ -72,6 +72,7 @@ const WORKING: Fits = {
   pollMs: optional(NONE),
   stopGraceMs: optional(NUMBER),
   reconcileMs: optional(NONE),
+  probeMs: optional(NONE),
 };
 export const ACTING: Fits = {
   project: optional(TEXT),
@@ -87,9 +88,7 @@ export const OPTIONS: readonly Options<Given>[] = [
     names: {
       ...PLACING,
       key: optional(TEXT),
-      project: optional(TEXT),
-      by: optional(TEXT),
-      traceparent: optional(TEXT),
+      ...SUBMITTING,
     },
     call: ({ holdfast }, options) => holdfast.submit('p', 1, options as object),
   },
@@ -101,9 +100,7 @@ export const OPTIONS: readonly Options<Given>[] = [
       ...PLACING,
       key: TEXT,
       signal: NONE,
-      project: optional(TEXT),
-      by: optional(TEXT),
-      traceparent: optional(TEXT),
+      ...SUBMITTING,
     },
     call: ({ holdfast }, options) => holdfast.submitOrSignal('p', 1, options as never),
   },
@@ -111,7 +108,7 @@ export const OPTIONS: readonly Options<Given>[] = [
     of: 'worker',
     with: { pipelines: [pipeline({ name: 'idle', run: () => 1 })] },
     fits: NONE,
-    names: { pipelines: NONE, ...WORKING },
+    names: { pipelines: NONE, ...WORKING, release: optional(NONE) },
     call: ({ holdfast }, options) => holdfast.worker(options as never),
   },
   {

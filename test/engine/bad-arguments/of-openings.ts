@@ -6,9 +6,8 @@ import { openHoldfast } from '../../../src/embedded/open-holdfast.ts';
 import { aesCodec } from '../../../src/engine/aes-codec.ts';
 import { StepError } from '../../../src/engine/failures.ts';
 import { Holdfast } from '../../../src/engine/holdfast.ts';
-import { pipeline } from '../../../src/engine/pipeline.ts';
-import { hostStep, remoteStep } from '../../../src/engine/remote-step.ts';
 import { KEEP_NAMES } from '../../../src/execution/retention.ts';
+import { hostStep, pipeline, remoteStep } from '../../../src/index.ts';
 import { openMemoryStore } from '../../../src/store/memory/open.ts';
 import { openTestHoldfast } from '../../../src/testing/test-holdfast.ts';
 import { type Argument, argumentsOf, type Fits, type Options } from './argument.ts';
@@ -153,6 +152,7 @@ const openings: readonly Options<void>[] = [
     fits: NONE,
     names: {
       awaits: optional(['an array']),
+      remoteSteps: optional(['an array']),
       name: TEXT,
       run: FUNCTION,
       input: optional(NONE),

@@ -1,7 +1,8 @@
-// What people look after executions with: awaits, the audit, refused writes, the archive.
+// What people look after executions with: awaits, the audit, refused writes, releases, the archive.
 
 import { type Argument, argumentsOf, type Fits, type Options } from './argument.ts';
 import { ACTING, type Given, IN_PROJECT } from './of-holdfast.ts';
+import { ARGUMENTS_OF_RELEASES, OPTIONS_OF_RELEASES } from './of-releases.ts';
 import { NONE, NUMBER, optional, TEXT, WRONG_NAMES } from './wrong-values.ts';
 
 export const OPTIONS_OF_OPERATORS: readonly Options<Given>[] = [
@@ -66,6 +67,7 @@ export const OPTIONS_OF_OPERATORS: readonly Options<Given>[] = [
     },
     call: ({ holdfast }, options) => holdfast.refusals(options as object),
   },
+  ...OPTIONS_OF_RELEASES,
 ];
 
 const ARCHIVED: Fits = {
@@ -132,4 +134,7 @@ export const OF_OPERATORS: readonly Argument<Given>[] = [
     fits: NONE,
     hand: ({ holdfast }, id) => holdfast.audit.note(id as string, { reason: 'seen' }),
   },
+  ...ARGUMENTS_OF_RELEASES,
 ];
+
+export { Releases } from '../../../src/engine/releases.ts';

@@ -89,3 +89,12 @@ export const ANY_TEXT: readonly WrongName[] = [
 export function optional(fits: readonly WrongName[]): readonly WrongName[] {
   return ['nothing', ...fits];
 }
+
+/** What submits take beside where they stand. */
+export const SUBMITTING: Readonly<Record<string, readonly WrongName[]>> = {
+  project: optional(TEXT),
+  by: optional(TEXT),
+  traceparent: optional(TEXT),
+  release: optional(TEXT),
+  ifNoWorker: optional(NONE),
+};

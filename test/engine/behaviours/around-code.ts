@@ -9,6 +9,7 @@ import { LEFT_BEHIND } from './left-behind.ts';
 import { MISTAKES } from './mistakes.ts';
 import { QUEUEING } from './queueing.ts';
 import { REFUSALS } from './refusals.ts';
+import { RELEASING } from './releasing.ts';
 import { REPAIRING } from './repairing.ts';
 import { SAGAS } from './sagas.ts';
 import { SCHEDULING } from './scheduling.ts';
@@ -29,4 +30,5 @@ export const AROUND_CODE: readonly Behaviour[] = [
   ...AWAITS,
   ...AUDITING,
   ...EXPLAINING,
+  ...RELEASING,
 ];

@@ -32,6 +32,8 @@ const working = pipeline({
   name: 'working',
   run: (ctx) => ctx.step('long', () => new Promise(() => undefined)),
 });
+const alone = pipeline({ name: 'alone', run: () => 1 });
+const stuck = pipeline({ name: 'stuck', run: () => 1 });
 const failing = pipeline({
   name: 'failing',
   run: () => Promise.reject(new Error('no such order')),
@@ -88,6 +90,34 @@ const SCENARIOS: Readonly<Record<ExplainCode, Scenario>> = {
     await holdfast.signal(id, { name: 'go' });
     await stage.until(holdfast, id, ({ holds }) => holds.includes('blocked'));
     return { id, says: /^It is blocked: .*step:charge#1/, advises: /^Deploy code that fits/ };
+  },
+  'no-worker': async (_, holdfast) => {
+    const build = { name: 'v1', artifact: 'image', digest: 'sha256:v1' };
+    await holdfast.releases.register({ pipeline: alone, ...build });
+    await holdfast.releases.activate('alone', 'v1');
+    const { id } = await holdfast.submit(alone, undefined);
+    return { id, says: /pinned to release "v1" of pipeline "alone", which no/, advises: /^Start/ };
+  },
+  'workers-stuck': async (stage, holdfast) => {
+    const build = { name: 'v1', digest: 'sha256:v1' };
+    await holdfast.releases.register({ pipeline: stuck, artifact: 'image', ...build });
+    await holdfast.releases.activate('stuck', 'v1');
+    let claims = 0;
+    // The first is answered; after that the loop hangs, and the heartbeat goes on.
+    const hanging = stage.holdfastWith(({ claim }) => ({
+      claim: (request) => {
+        claims += 1;
+        return claims === 1 ? claim(request) : new Promise(() => undefined);
+      },
+    }));
+    const options = { release: build, probeMs: 20, owner: 'ann' };
+    const worker = await stage.worker(hanging, [stuck], options);
+    while (claims < 2) await pause(5);
+    const { id } = await holdfast.submit(stuck, undefined);
+    while ((await holdfast.explain(id))?.code !== 'workers-stuck') await pause(5);
+    // It could not be stopped.
+    worker.crash();
+    return { id, says: /live and take no work: ann\.$/, advises: /^Look what/ };
   },
   'behind-key': async (stage, holdfast) => {
     const concurrency = { key: 'one', limit: 1 };

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { StepFailed } from '../../../src/engine/failures.ts';
+import { hostStep } from '../../../src/engine/host-step.ts';
 import { pipeline } from '../../../src/engine/pipeline.ts';
-import { hostStep, remoteStep } from '../../../src/engine/remote-step.ts';
+import { remoteStep } from '../../../src/engine/remote-step.ts';
 import type { Behaviour } from '../stage.ts';
 
 interface Sums {

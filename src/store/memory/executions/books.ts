@@ -6,6 +6,7 @@ import type { Lane } from '../../../execution/execution.ts';
 import type { AuditId, ExecutionId, ProjectName } from '../../../execution/names.ts';
 import type { RefusedWrite } from '../../../execution/refused-write.ts';
 import type { ArchivedExecution } from '../../../execution/retention.ts';
+import type { WorkerRecord } from '../../../release/worker.ts';
 import type { Heap } from './heap.ts';
 
 /** The places of one concurrency key, and who waits for one. */
@@ -20,6 +21,12 @@ export interface PlaceBook {
 export interface RateBook extends RateState {
   /** The longest time it was used with. */
   readonly perMs: number;
+}
+
+export interface WorkerBook {
+  readonly record: Omit<WorkerRecord, 'ended' | 'overdue'>;
+  /** Project and route of what it may claim of what is pinned. */
+  readonly routes: ReadonlySet<string>;
 }
 
 /** What people did, and what was refused to workers. */
@@ -48,3 +55,5 @@ export class AuditBook {
 
 /** What was removed, and where its documents are. */
 export type ArchiveBook = Map<ExecutionId, ArchivedExecution>;
+
+export { ReleaseBook } from './release-book.ts';

@@ -6,6 +6,7 @@ import {
   refuseClaims,
 } from '../../../execution/decide/claim.ts';
 import type { ExecutionId, ProjectName } from '../../../execution/names.ts';
+import { routeOf, routesAsked } from '../../../execution/route.ts';
 import type { SessionRecord } from '../../../lease/session.ts';
 import { chainState } from '../../../lease/session.ts';
 import type { Instant } from '../../../support/clock.ts';
@@ -13,6 +14,7 @@ import type { Claim, ClaimAnswer, Claimed } from '../../contract/execution-store
 import { passGate } from './gates.ts';
 import type { Wanted } from './ready.ts';
 import type { Entry, ExecutionState } from './state.ts';
+import { isAnnounced } from './workers.ts';
 
 /** Who claims, when. */
 interface Claimer {
@@ -28,16 +30,16 @@ export function claim(state: ExecutionState, request: Claim): ClaimAnswer {
   if (refusal !== undefined) return { kind: 'refused', ...refusal };
   const self = own.at(-1);
   if (self === undefined) return { kind: 'refused', why: 'session-not-live' };
-  const { pipelines, project } = request;
   const shares = request.shares.filter(({ limit }) => limit > 0);
+  const from = {
+    routes: routesAsked(request),
+    project: request.project,
+    admits: (at: Parameters<Wanted['admits']>[0]) => isAnnounced(state, request.session, at),
+  };
   const claims = shares.flatMap(({ lane, limit }) =>
-    claimLane(
-      state,
-      { wanted: { pipelines, project, lane }, limit, dice: request.dice },
-      { self, now },
-    ),
+    claimLane(state, { wanted: { ...from, lane }, limit, dice: request.dice }, { self, now }),
   );
-  const wanted = shares.map(({ lane }) => ({ pipelines, project, lane }));
+  const wanted = shares.map(({ lane }) => ({ ...from, lane }));
   return { kind: 'claimed', claims, ...outlook(state, wanted, now) };
 }
 
@@ -94,7 +96,7 @@ function take(state: ExecutionState, entry: Entry, { self, now }: Claimer): Clai
 /** X-7: by project, the longest claimed first. Looks at sessions that run something, and no further. */
 function lostOnes(
   state: ExecutionState,
-  { pipelines, lane, project }: Wanted,
+  { routes, lane, project, admits }: Wanted,
   now: Instant,
 ): ReadonlyMap<ProjectName, readonly ExecutionId[]> {
   const lost: Entry[] = [];
@@ -105,7 +107,8 @@ function lostOnes(
       const execution = entry?.execution;
       if (entry === undefined || execution?.lane !== lane) continue;
       if (project !== undefined && execution.project !== project) continue;
-      if (pipelines.includes(execution.pipeline)) lost.push(entry);
+      const route = routeOf(execution);
+      if (routes.includes(route) && admits({ project: execution.project, route })) lost.push(entry);
     }
   }
   lost.sort((a, b) => (a.execution.claimedAt ?? 0) - (b.execution.claimedAt ?? 0));

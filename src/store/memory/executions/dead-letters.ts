@@ -15,13 +15,14 @@ export function writeDeadLetter(
   ended: ExecutionRecord,
   letter: DeadLetter,
 ): void {
-  const { id, project, pipeline, status, endedAt } = ended;
+  const { id, project, pipeline, release, status, endedAt } = ended;
   if (!isTerminal(status) || endedAt === undefined) return;
   const { category, code, reason, step, attempts } = storable(letter);
   state.putDeadLetter({
     execution: id,
     project,
     pipeline,
+    ...(release === undefined ? {} : { release }),
     status,
     at: endedAt,
     category,

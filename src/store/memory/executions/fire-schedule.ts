@@ -1,6 +1,7 @@
 import { isTerminal } from '../../../execution/execution.ts';
 import type { ExecutionId } from '../../../execution/names.ts';
 import type { Schedule } from '../../../execution/schedule.ts';
+import type { Submit, SubmitAnswer } from '../../contract/execution-store.ts';
 import type { DueSchedules, FireSchedule, ScheduleFired } from '../../contract/schedule-store.ts';
 import { type ExecutionState, inProject } from './state.ts';
 import { submit } from './submit.ts';
@@ -36,12 +37,17 @@ export function fireSchedule(state: ExecutionState, request: FireSchedule): Sche
   entry.schedule = moved;
   const open = request.skipsWhileOpen ? openOf(state, project, entry.lastKey) : undefined;
   if (open !== undefined) return { kind: 'skipped', open };
-  const ids = submits.map((each): ExecutionId => submit(state, each).id);
+  const ids = submits.map((each) => idOf(submit(state, each), each));
   const lastExecution = ids.at(-1);
   if (lastExecution === undefined) return { kind: 'fired', ids };
   entry.schedule = { ...moved, firedAt: request.firedAt, lastExecution };
   entry.lastKey = submits.at(-1)?.key;
   return { kind: 'fired', ids };
+}
+
+/** What a schedule submits asks for no release, so there is always one. */
+function idOf(answer: SubmitAnswer, { id }: Submit): ExecutionId {
+  return 'id' in answer ? answer.id : id;
 }
 
 /** What has the key and is open: the execution itself, or what it was continued as. */

@@ -1,3 +1,4 @@
+import type { CensusStore } from '../../contract/census-store.ts';
 import type { ExecutionStore } from '../../contract/execution-store.ts';
 import type { RetentionStore } from '../../contract/retention-store.ts';
 import type { SealStore } from '../../contract/seal-store.ts';
@@ -35,6 +36,7 @@ import { reconcile } from './reconcile.ts';
 import { record } from './record.ts';
 import { redrive } from './redrive.ts';
 import { noteRefusals, refusals } from './refusals.ts';
+import { releasesOf } from './release-verbs.ts';
 import { removable } from './removable.ts';
 import { remove } from './remove.ts';
 import { resume } from './resume.ts';
@@ -117,8 +119,8 @@ export function openExecutions(kernel: MemoryState): {
     refusals: async (query) => refusals(state, query),
     reconcile: async (request) => reconcile(state, request),
     ...retentionOf(state),
-    inFlight: async (query) => inFlight(state, query),
-    depth: async (query) => depth(state, query),
+    ...looksOf(state),
+    ...releasesOf(state),
     onRing(listener) {
       state.rings.add(listener);
       return () => state.rings.delete(listener);
@@ -126,6 +128,13 @@ export function openExecutions(kernel: MemoryState): {
   });
   STATES.set(executions, state);
   return { executions, state, seals: sealsOf(state), close: () => state.rings.clear() };
+}
+
+function looksOf(state: ExecutionState): CensusStore {
+  return {
+    inFlight: async (query) => inFlight(state, query),
+    depth: async (query) => depth(state, query),
+  };
 }
 
 function retentionOf(state: ExecutionState): RetentionStore {

@@ -1,14 +1,17 @@
-// What workers may claim, in the order in which it became ready: a heap per pipeline, lane and project.
+// What workers may claim, in the order in which it became ready: a heap per route, lane and project.
 // What ended or runs costs nothing here, however much of it there is.
 
 import type { ExecutionRecord, Lane } from '../../../execution/execution.ts';
 import type { ExecutionId, PipelineName, ProjectName } from '../../../execution/names.ts';
+import { routeOf } from '../../../execution/route.ts';
 import type { Instant } from '../../../support/clock.ts';
 import { comesBefore, type Due, Heap } from './heap.ts';
 
 /** Where to look. */
 export interface Wanted {
-  readonly pipelines: readonly PipelineName[];
+  readonly routes: readonly PipelineName[];
+  /** Not everything of a route is for everybody (RE-9). */
+  admits(at: { readonly project: ProjectName; readonly route: PipelineName }): boolean;
   readonly lane: Lane;
   /** Of all when undefined. */
   readonly project: ProjectName | undefined;
@@ -23,9 +26,10 @@ export class ReadyQueues {
   }
 
   /** To be called whenever `readyAt` was set or the last hold went. */
-  add({ id, pipeline, lane, project, readyAt }: ExecutionRecord): void {
+  add(execution: ExecutionRecord): void {
+    const { id, lane, project, readyAt } = execution;
     if (readyAt === undefined) return;
-    const name = heapName(pipeline, lane);
+    const name = heapName(routeOf(execution), lane);
     const heaps = this.#heaps.get(name) ?? new Map<ProjectName, Heap>();
     const heap = heaps.get(project) ?? new Heap();
     heap.push({ at: readyAt, id });
@@ -65,31 +69,33 @@ export class ReadyQueues {
 
   /** The first of each heap that still holds; what does not is dropped on the way. */
   *#heads(
-    { pipelines, lane, project: asked }: Wanted,
+    { routes, lane, project: asked, admits }: Wanted,
     only: ProjectName | undefined = asked,
   ): Generator<{ readonly project: ProjectName; readonly heap: Heap; readonly due: Due }> {
-    for (const pipeline of new Set(pipelines)) {
-      const heaps = this.#heaps.get(heapName(pipeline, lane));
+    for (const route of new Set(routes)) {
+      const heaps = this.#heaps.get(heapName(route, lane));
       if (heaps === undefined) continue;
       for (const project of only === undefined ? [...heaps.keys()] : [only]) {
+        if (!admits({ project, route })) continue;
         const heap = heaps.get(project);
-        const due = heap === undefined ? undefined : this.#current(heap);
+        const due = heap === undefined ? undefined : this.#current(heap, route);
         if (heap === undefined || due === undefined) heaps.delete(project);
         else yield { project, heap, due };
       }
     }
   }
 
-  #current(heap: Heap): Due | undefined {
+  #current(heap: Heap, route: PipelineName): Due | undefined {
     for (let due = heap.peek(); due !== undefined; due = heap.peek()) {
       const execution = this.#find(due.id);
-      if (execution?.readyAt === due.at && execution.holds.length === 0) return due;
+      const isReady = execution?.readyAt === due.at && execution.holds.length === 0;
+      if (isReady && routeOf(execution) === route) return due;
       heap.pop();
     }
     return undefined;
   }
 }
 
-function heapName(pipeline: PipelineName, lane: Lane): string {
-  return `${lane}\0${pipeline}`;
+function heapName(route: PipelineName, lane: Lane): string {
+  return `${lane}\0${route}`;
 }

@@ -7,6 +7,7 @@ import { writeAudit } from './audit.ts';
 import { noteLimit } from './gates.ts';
 import { onceOfJob } from './jobs.ts';
 import type { ExecutionState } from './state.ts';
+import { refuseRelease } from './submit.ts';
 
 export function redrive(state: ExecutionState, request: Redrive): RedriveAnswer {
   const item = { job: request.job, target: request.of };
@@ -20,6 +21,8 @@ function redriveOnce(state: ExecutionState, request: Redrive): RedriveAnswer {
     byId: state.entries.get(request.submit.id)?.execution,
   };
   const now = state.kernel.now();
+  const refusal = refuseRelease(state, request.submit);
+  if (refusal !== undefined) return { kind: 'refused', ...refusal };
   const decision = decideRedrive(view, structuredClone(request), now);
   writeAudit(state, request, { changed: changedByRedrive(view.of, decision), now });
   if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };

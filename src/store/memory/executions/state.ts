@@ -13,7 +13,14 @@ import type { Instant } from '../../../support/clock.ts';
 import type { Attachment, CommandAnswer, ExecutionStore } from '../../contract/execution-store.ts';
 import type { JobItem, RedriveAnswer } from '../../contract/repair-store.ts';
 import type { MemoryState } from '../state.ts';
-import { type ArchiveBook, AuditBook, type PlaceBook, type RateBook } from './books.ts';
+import {
+  type ArchiveBook,
+  AuditBook,
+  type PlaceBook,
+  type RateBook,
+  ReleaseBook,
+  type WorkerBook,
+} from './books.ts';
 import { Heap } from './heap.ts';
 import { ReadyQueues } from './ready.ts';
 
@@ -79,6 +86,8 @@ export class ExecutionState {
   readonly jobs: Map<ExecutionId, Map<ExecutionId, JobEntry>> = new Map();
   readonly archived: ArchiveBook = new Map();
   readonly audit: AuditBook = new AuditBook();
+  readonly releases: ReleaseBook = new ReleaseBook();
+  readonly workers: Map<SessionId, WorkerBook> = new Map();
   readonly rings: Set<() => void> = new Set();
 
   constructor(kernel: MemoryState) {
@@ -86,10 +95,11 @@ export class ExecutionState {
   }
 
   insert(
-    execution: ExecutionRecord,
+    submitted: ExecutionRecord,
     events: readonly HistoryEvent[],
     previous: Entry['previous'] = 'none',
   ): Entry {
+    const execution = this.releases.pinned(submitted);
     const entry: Entry = {
       execution: frozen(execution),
       previous,
@@ -116,7 +126,8 @@ export class ExecutionState {
     const before = entry.execution;
     entry.execution = frozen(execution);
     const { id, readyAt, holds, deadlineAt, session } = execution;
-    const isNewlyReady = readyAt !== before.readyAt || before.holds.length > 0;
+    const isMoved = execution.release !== before.release;
+    const isNewlyReady = readyAt !== before.readyAt || before.holds.length > 0 || isMoved;
     if (readyAt !== undefined && holds.length === 0 && isNewlyReady) this.ready.add(execution);
     if (before.session !== session) this.#move(id, before.session, session);
     if (before.gated && !execution.gated) this.#countGated(execution, -1);

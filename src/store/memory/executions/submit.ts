@@ -2,10 +2,13 @@ import type { Audited } from '../../../execution/audit.ts';
 import { changedBySubmit } from '../../../execution/decide/audit.ts';
 import { decideSubmit } from '../../../execution/decide/submit.ts';
 import { isTerminal } from '../../../execution/execution.ts';
+import type { NoSuchRelease } from '../../../execution/refusal.ts';
+import { noSuchRelease } from '../../../release/decide/line.ts';
 import type { Instant } from '../../../support/clock.ts';
 import type { Submit, SubmitAnswer } from '../../contract/execution-store.ts';
 import { writeAudit } from './audit.ts';
 import { noteLimit, waitForPlace } from './gates.ts';
+import { readRelease } from './releases.ts';
 import { type ExecutionState, inProject } from './state.ts';
 
 export function submit(
@@ -13,11 +16,23 @@ export function submit(
   { audit, ...request }: Submit & Audited,
 ): SubmitAnswer {
   const now = state.kernel.now();
+  const refusal = refuseRelease(state, request);
+  if (refusal !== undefined) return { kind: 'refused', ...refusal };
   const answer = insertOne(state, request, now);
   if (answer.kind !== 'submitted' || answer.existing) return answer;
   if (audit !== undefined) writeAudit(state, { audit }, { changed: changedBySubmit(request), now });
   state.ring();
   return answer;
+}
+
+/** RE-6: of a release that was asked for by name. What was submitted before is still answered with. */
+export function refuseRelease(state: ExecutionState, request: Submit): NoSuchRelease | undefined {
+  const { id, project, pipeline, release: name, key } = request;
+  if (name === undefined) return undefined;
+  const isKnown = state.entries.has(id) || state.keys.has(inProject(project, key ?? ''));
+  return isKnown
+    ? undefined
+    : noSuchRelease(readRelease(state, { project, pipeline, name }), { pipeline, name });
 }
 
 /** children come with their parent's write; one that is there already is left alone. */

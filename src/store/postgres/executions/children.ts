@@ -1,4 +1,5 @@
 import type { ExecutionId, PipelineName } from '../../../execution/names.ts';
+import { parseRoute } from '../../../execution/route.ts';
 import type { ChildSummary, ListChildren } from '../../contract/execution-store.ts';
 import { type Database, statement } from '../database.ts';
 import { statusOf } from './rows.ts';
@@ -21,5 +22,9 @@ export async function listChildren(
     LIST,
     values,
   );
-  return rows.map(({ id, pipeline, status }) => ({ id, pipeline, status: statusOf(status) }));
+  return rows.map(({ id, pipeline, status }) => ({
+    id,
+    pipeline: parseRoute(pipeline).pipeline,
+    status: statusOf(status),
+  }));
 }

@@ -107,6 +107,7 @@ const SPOTS = `
       from spot s
      where s.project is not null
        and ($6 is null or s.project = $6) -- guard: project
+       and (strpos(s.pipeline, chr(31)) = 0 or exists (select from hf.worker_route w where w.session_id = $1 and w.project = s.project and w.route = s.pipeline)) -- guard: announced
   ),
   gate as materialized (
     select exists (select from found f where f.source = ${GATED} and f.first_at <= (select now.at from now)) as waits

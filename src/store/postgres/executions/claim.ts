@@ -1,3 +1,4 @@
+import { routesAsked } from '../../../execution/route.ts';
 import { toFence } from '../../../lease/fence.ts';
 import type { SessionId } from '../../../lease/names.ts';
 import { AssertionFault } from '../../../support/assert.ts';
@@ -30,7 +31,7 @@ interface Outlook {
 type ClaimedRow = ExecutionRow & { readonly claimed_at: number; readonly was: number };
 type ClaimRow = Outlook & (ClaimedRow | { readonly id: null });
 
-/** As the statements take it: session, pipelines, lanes, limits, how many projects share at least, the only one, dice. */
+/** As the statements take it: session, routes, lanes, limits, how many projects share at least, the only one, dice. */
 export type Asked = readonly [string, string, string, string, string, string | null, number | null];
 
 const WORDS = ['none', 'parked', 'given-back', 'lost'] as const;
@@ -60,7 +61,7 @@ async function claimNow(parts: Parts, request: Claim): Promise<ClaimAnswer> {
   const lanes = shares.map(({ lane }) => LANE_CODES[lane]);
   const asked: Asked = [
     session,
-    texts([...new Set(request.pipelines)]),
+    texts(routesAsked(request)),
     numbers(lanes),
     numbers(shares.map(({ limit }) => limit)),
     numbers(lanes.map(() => 1)),

@@ -11,8 +11,8 @@ import { STATUS_CODES, toStatus } from '../../execution-rows.ts';
 import { type Database, type Queries, type Statement, statement } from '../database.ts';
 
 const WRITE = statement(`
-  insert into hf.dead_letter (execution_id, project, pipeline, status, at, category, code, reason, step, attempts)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`);
+  insert into hf.dead_letter (execution_id, project, pipeline, status, at, category, code, reason, step, attempts, release)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`);
 
 /** Y-10: in the transaction that ends the execution. */
 export async function writeDeadLetter(
@@ -22,12 +22,12 @@ export async function writeDeadLetter(
 ): Promise<void> {
   const { id, project, pipeline, status, endedAt } = ended;
   const { category, code, reason, step, attempts } = storable(letter);
-  const told = [category, code, reason, step ?? null, attempts];
+  const told = [category, code, reason, step ?? null, attempts, ended.release ?? null];
   await queries.rows(WRITE, [id, project, pipeline, STATUS_CODES[status], endedAt, ...told]);
 }
 
 const COLUMNS =
-  'd.execution_id as execution, d.project, d.pipeline, d.status, d.at, d.category, d.code, d.reason, d.step, d.attempts, d.redriven_by as "redrivenBy"';
+  'd.execution_id as execution, d.project, d.pipeline, d.release, d.status, d.at, d.category, d.code, d.reason, d.step, d.attempts, d.redriven_by as "redrivenBy"';
 
 const READ = statement(`
   select ${COLUMNS}
@@ -68,7 +68,8 @@ function indexFor({ pipeline, code, open }: ListDeadLetters): Statement {
   return open === true ? OPEN : BY_PROJECT;
 }
 
-type DeadLetterRow = Omit<DeadLetterRecord, 'status' | 'step' | 'redrivenBy'> & {
+type DeadLetterRow = Omit<DeadLetterRecord, 'status' | 'step' | 'redrivenBy' | 'release'> & {
+  readonly release: string | null;
   readonly status: number;
   readonly step: string | null;
   readonly redrivenBy: ExecutionId | null;
@@ -92,10 +93,12 @@ export async function deadLetters(
   return (await database.rows<DeadLetterRow & object>(indexFor(query), values)).map(toDeadLetter);
 }
 
-function toDeadLetter({ status, step, redrivenBy, ...row }: DeadLetterRow): DeadLetterRecord {
+function toDeadLetter(stored: DeadLetterRow): DeadLetterRecord {
+  const { status, step, redrivenBy, release, ...row } = stored;
   return {
     ...row,
     status: toStatus(status) as TerminalStatus,
+    ...(release === null ? {} : { release }),
     ...(step === null ? {} : { step }),
     ...(redrivenBy === null ? {} : { redrivenBy }),
   };

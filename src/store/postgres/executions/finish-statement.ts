@@ -62,8 +62,8 @@ const LETTER = ', e.pipeline, e.status, u.category, u.code, u.reason, u.step, u.
 
 const WRITE_LETTERS = `,
   lettered as (
-    insert into hf.dead_letter (execution_id, project, pipeline, status, at, category, code, reason, step, attempts)
-    select d.id, d.project, d.pipeline, d.status, (select now.at from now), d.category, d.code, d.reason, d.step, d.attempts
+    insert into hf.dead_letter (execution_id, project, pipeline, release, status, at, category, code, reason, step, attempts)
+    select d.id, d.project, split_part(d.pipeline, chr(31), 1), nullif(split_part(d.pipeline, chr(31), 2), ''), d.status, (select now.at from now), d.category, d.code, d.reason, d.step, d.attempts
       from done d
      where d.category is not null
   )`;

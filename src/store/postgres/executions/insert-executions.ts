@@ -20,26 +20,52 @@ import { lockPlaces, nameOf, type PlaceBook, savePlaces } from './places.ts';
 // A row that has a history from the start was given back, to whoever reads it (Y-20).
 const REPAIR = `, f.redrive_of, coalesce(f.saga, 0), case when f.seq is null then 0 else ${PREVIOUS_CODES['given-back']} end`;
 
+// RE-5: the lines of what is submitted, which stay as they are until this is committed.
+const LINES = `
+  line as materialized (
+    select l.project, l.pipeline, l.active, l.candidate, l.percent
+      from hf.release_line l
+     where exists (select from fresh f where f.project = l.project and f.pipeline = l.pipeline)
+       for share of l
+  )`;
+
+// As `bucketOf` says it.
+const BUCKET = `('x' || lpad(substr(md5(coalesce(f.key, f.id::text)), 1, 7), 8, '0'))::bit(32)::integer % 100`;
+const PIN = `case when l.candidate is not null and ${BUCKET} < l.percent then l.candidate else l.active end`;
+
+// RE-6: those that are asked for by name and are not retired, which they cannot be before this is committed.
+const CHOSEN = `
+  chosen as materialized (
+    select r.project, r.pipeline, r.name
+      from hf.release r
+     where (r.project, r.pipeline, r.name) in (select u.project, u.pipeline, u.name from unnest($2::text[], $3::text[], $25::text[]) as u(project, pipeline, name))
+       and r.retired_at is null
+       for share of r
+  ),`;
+const IS_CHOSEN = `
+       and (u.release is null or exists (select from chosen c where c.project = u.project and c.pipeline = u.pipeline and c.name = u.release)) -- guard: release`;
+
 // Tags and attributes are read from `about`, so that no column has to be joined to what was fresh. What
-// repairs has columns that others do not pay for.
+// repairs, or asks for a release, has columns that others do not pay for.
 function inserting(withRepairs: boolean): string {
   return `
-  with ${NOW},
+  with ${NOW},${withRepairs ? CHOSEN : ''}
   fresh as materialized (
     select u.*
       from unnest($1::uuid[], $2::text[], $3::text[], $4::smallint[], $5::bigint[], $6::bigint[], $7::smallint[], $8::boolean[], $9::boolean[], $10::text[],
-                  $11::text[], $12::text[], $13::text[], $14::uuid[], $15::text[], $16::text[], $17::text[], $18::text[], $19::boolean[]${withRepairs ? ', $22::uuid[], $23::integer[], $24::smallint[]' : ''})
-           with ordinality as u(id, project, pipeline, lane, delay_ms, deadline_ms, hold, gated, has_place, input, about, key, intent, parent_id, parent_call, place_key, rate_key, body, labelled${withRepairs ? ', redrive_of, seq, saga' : ''}, nth)
+                  $11::text[], $12::text[], $13::text[], $14::uuid[], $15::text[], $16::text[], $17::text[], $18::text[], $19::boolean[]${withRepairs ? ', $22::uuid[], $23::integer[], $24::smallint[], $25::text[]' : ''})
+           with ordinality as u(id, project, pipeline, lane, delay_ms, deadline_ms, hold, gated, has_place, input, about, key, intent, parent_id, parent_call, place_key, rate_key, body, labelled${withRepairs ? ', redrive_of, seq, saga, release' : ''}, nth)
      where not exists (select from hf.execution e where e.id = u.id) -- guard: id
-       and (u.key is null or not exists (select from hf.execution e where e.project = u.project and e.key = u.key)) -- guard: key
-  ),
+       and (u.key is null or not exists (select from hf.execution e where e.project = u.project and e.key = u.key)) -- guard: key${withRepairs ? IS_CHOSEN : ''}
+  ),${LINES},
   stored as (
     insert into hf.execution (id, project, pipeline, lane, status, hold, gated, has_place, ready_at, seq, submitted_at, deadline_at,
                               input, about, key, intent, parent_id, parent_call, place_key, rate_key${withRepairs ? ', redrive_of, saga, previous' : ''})
-    select f.id, f.project, f.pipeline, f.lane, 0, coalesce(f.hold, 0), coalesce(f.gated, false), coalesce(f.has_place, false),
+    select f.id, f.project, f.pipeline || coalesce(chr(31) || ${withRepairs ? `coalesce(f.release, ${PIN})` : PIN}, ''), f.lane, 0, coalesce(f.hold, 0), coalesce(f.gated, false), coalesce(f.has_place, false),
            now.at + coalesce(f.delay_ms, 0), ${withRepairs ? 'coalesce(f.seq, 1)' : '1'}, now.at, now.at + f.deadline_ms,
            f.input, f.about, f.key, f.intent, f.parent_id, f.parent_call, f.place_key, f.rate_key${withRepairs ? REPAIR : ''}
       from fresh f
+      left join line l on l.project = f.project and l.pipeline = f.pipeline
      cross join now
   ),
   told as (
@@ -92,7 +118,7 @@ export interface Insertable {
 }
 
 const isRepair = ({ submit, seq }: Insertable): boolean =>
-  submit.redriveOf !== undefined || seq !== undefined;
+  submit.redriveOf !== undefined || submit.release !== undefined || seq !== undefined;
 
 /** True for those that were inserted. Distinct ids and keys. */
 export async function insertExecutions(
@@ -135,6 +161,7 @@ function repairColumns(inserts: readonly Insertable[]): readonly unknown[] {
     sparse(inserts.map(({ submit }) => submit.redriveOf)),
     sparse(inserts.map(({ seq }) => seq)),
     sparse(inserts.map(({ saga }) => saga)),
+    sparse(inserts.map(({ submit }) => submit.release)),
   ];
 }
 

@@ -10,19 +10,19 @@ const LAST_ID = "'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid";
 // The collation is that of the index for lists; see the migration.
 const IN_PROJECT = 'e.project collate "POSIX" = $1';
 const PIPELINE = 'e.pipeline collate "POSIX"';
+const OF_PIPELINE = '($3::text is null or split_part(e.pipeline, chr(31), 1) = $3)';
+const IN_ROUTES = `($3::text is null or (${PIPELINE} > $3 || chr(31) and ${PIPELINE} < $3 || ' '))`;
 
 // One index for all of these: pipelines by a loose scan, statuses one by one, the newest of each; and
-// what runs, by the index of what runs. `between` and the order by status leave the planner no other way:
-// by the primary key it would read all projects.
+// what runs, by its own. `between` and the order by status leave the planner no other way than the index.
 // $1 project, $2 statuses, $3 pipeline, $4 before, $5 limit
 const LIST = statement(`
   with recursive pipeline as (
     select coalesce($3::text, (select e.pipeline from hf.execution e where ${IN_PROJECT} and e.status <> 1 order by ${PIPELINE} limit 1)) as name
     union all
-    select (select e.pipeline from hf.execution e where ${IN_PROJECT} and e.status <> 1 and ${PIPELINE} > p.name collate "POSIX" order by ${PIPELINE} limit 1)
+    select (select e.pipeline from hf.execution e where ${IN_PROJECT} and e.status <> 1 and ${PIPELINE} > p.name collate "POSIX" and ${IN_ROUTES} order by ${PIPELINE} limit 1)
       from pipeline p
      where p.name is not null
-       and $3::text is null
   ),
   newest as materialized (
     select r.id
@@ -46,7 +46,7 @@ const LIST = statement(`
       where e.status = 1
         and 1 = any ($2::smallint[])
         and e.project = $1
-        and ($3::text is null or e.pipeline = $3)
+        and ${OF_PIPELINE}
         and e.id < coalesce($4, ${LAST_ID})
       order by e.id desc
       limit $5)
@@ -63,7 +63,7 @@ const LABELLED = `select l.execution_id from hf.label l where l.project = $1 and
 // $6 is a tag, if asked for, $7 codes of holds.
 const FITS = `
          coalesce(e.status = any ($2::smallint[]), false)
-     and ($3::text is null or e.pipeline = $3)
+     and ${OF_PIPELINE}
      and ($6::text is null or exists (select from hf.label t where t.project = $1 and t.kind = 0 and t.name = '' and t.value = $6 and t.execution_id = e.id))
      and ($7::smallint[] is null or e.hold = any ($7))`;
 

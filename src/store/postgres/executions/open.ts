@@ -16,7 +16,6 @@ import { getBlob, putBlob } from './blobs.ts';
 import { Boundaries } from './boundaries.ts';
 import { cancel } from './cancel.ts';
 import { carried } from './carried.ts';
-import { depth, inFlight } from './census.ts';
 import { listChildren } from './children.ts';
 import { claim } from './claim.ts';
 import { finisher } from './finish.ts';
@@ -35,6 +34,7 @@ import { pause } from './pause.ts';
 import { readExecution, readMany } from './read-execution.ts';
 import { recorder } from './record.ts';
 import { redriver } from './redrive.ts';
+import { releasesOf } from './release-verbs.ts';
 import { repairsOf } from './repair-verbs.ts';
 import { resume } from './resume.ts';
 import {
@@ -143,8 +143,7 @@ function othersOf(parts: Parts): Omit<ExecutionStore, Flushing> {
     fireSchedule: (request) => fireSchedule(parts, request),
     ...awaitsOf(parts),
     ...repairsOf(parts),
-    inFlight: (query) => inFlight(database, query),
-    depth: (query) => depth(database, query),
+    ...releasesOf(parts),
     onRing: (listener) => bell.listen(listener),
   };
 }

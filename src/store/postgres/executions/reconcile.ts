@@ -1,5 +1,6 @@
 import { type Finding, isRepairable, type Part } from '../../../execution/invariants.ts';
 import type { Reconcile, Reconciled } from '../../contract/reconcile-store.ts';
+import { ofPipeline } from '../../execution-rows.ts';
 import type { Database } from '../database.ts';
 import { mend } from './mend.ts';
 import type { Parts } from './parts.ts';
@@ -28,7 +29,8 @@ const LOOKS: Readonly<Record<Part, (database: Database, request: Reconcile) => P
 export async function reconcile(parts: Parts, request: Reconcile): Promise<Reconciled> {
   const { broken, next } = await LOOKS[request.part](parts.database, request);
   const found: Finding[] = [];
-  for (const violation of broken) {
+  for (const each of broken) {
+    const violation = ofPipeline(each);
     const isTried = request.dryRun !== true && isRepairable(violation.invariant);
     found.push({ ...violation, repaired: isTried && (await mend(parts, violation)) });
   }

@@ -12,6 +12,7 @@ import { itemName, noteAnswers, type OfJob, storedAnswers } from './jobs.ts';
 import type { Parts } from './parts.ts';
 import { lockPlaces, savePlaces } from './places.ts';
 import { appendReused, lockForRedrive, markRedriven } from './redrive-rows.ts';
+import { refuseRelease } from './releases.ts';
 
 /** Bulk jobs ask for many at once: they go together, as submits do. */
 export function redriver(parts: Parts): {
@@ -42,6 +43,8 @@ type Answers = readonly (RedriveAnswer | undefined)[];
 
 /** Whoever took its id meanwhile is there now. */
 async function settle(parts: Parts, request: Redrive): Promise<RedriveAnswer> {
+  const refusal = await refuseRelease(parts.database, request.submit);
+  if (refusal !== undefined) return { kind: 'refused', ...refusal };
   const [answer] = await flush(parts, [request]);
   return answer ?? settle(parts, request);
 }

@@ -1,11 +1,13 @@
-// The verbs of repair, of the audit and of retention, but for `redrive`, which gathers into flushes.
+// The verbs of repair, of the audit, of retention and of counting, but for `redrive`, which gathers into flushes.
 
 import type { AuditStore } from '../../contract/audit-store.ts';
+import type { CensusStore } from '../../contract/census-store.ts';
 import type { ReconcileStore } from '../../contract/reconcile-store.ts';
 import type { RepairStore } from '../../contract/repair-store.ts';
 import type { RetentionStore } from '../../contract/retention-store.ts';
 import { archived, listArchived } from './archived.ts';
 import { listAudit, note } from './audit.ts';
+import { depth, inFlight } from './census.ts';
 import { deadLetter, deadLetterGroups, deadLetters } from './dead-letters.ts';
 import { jobItems, noteJobItem } from './jobs.ts';
 import type { Parts } from './parts.ts';
@@ -16,7 +18,7 @@ import { remove } from './remove.ts';
 
 export function repairsOf(
   parts: Parts,
-): Omit<RepairStore, 'redrive'> & AuditStore & ReconcileStore & RetentionStore {
+): Omit<RepairStore, 'redrive'> & AuditStore & ReconcileStore & RetentionStore & CensusStore {
   const { database } = parts;
   return {
     deadLetter: (id) => deadLetter(database, id),
@@ -33,5 +35,7 @@ export function repairsOf(
     remove: (request) => remove(parts, request),
     archived: (id) => archived(database, id),
     listArchived: (query) => listArchived(database, query),
+    inFlight: (query) => inFlight(database, query),
+    depth: (query) => depth(database, query),
   };
 }

@@ -50,7 +50,7 @@ function rowOf(fence: number, session: SessionId): object {
   const row = { id: idOf(fence), fence, session_id: session, status: 1, lane: 0, hold: 0, said };
   const none = ['about', 'key', 'intent', 'parent_id', 'parent_call', 'deadline_at', 'ready_at'];
   const nulls = [...none, 'ended_at', 'progress'].map((name) => [name, null]);
-  return { ...Object.fromEntries(nulls), ...row, claimed_at: 1, seq: 2, news: 0 };
+  return { ...Object.fromEntries(nulls), ...row, pipeline: 'p', claimed_at: 1, seq: 2, news: 0 };
 }
 
 function claimedOf(fence: number): Claimed {

@@ -9,6 +9,7 @@ import { type Queries, statement } from '../database.ts';
 import { writeAudit } from './audit.ts';
 import { hasPlaces, insertExecutions, insertWithPlaces, namesOf } from './insert-executions.ts';
 import type { Parts } from './parts.ts';
+import { refuseRelease } from './releases.ts';
 import { EXECUTION_COLUMNS, type StoredRow } from './rows.ts';
 
 const SAME = statement(`
@@ -87,6 +88,8 @@ async function settle(parts: Parts, request: Submit & Audited): Promise<SubmitAn
   const decision = await decideByWhoIsThere(parts.database, request);
   if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
   if (decision.kind === 'existing') return { kind: 'submitted', id: decision.id, existing: true };
+  const refusal = await refuseRelease(parts.database, request);
+  if (refusal !== undefined) return { kind: 'refused', ...refusal };
   // Whoever was there is gone: its key went to a successor, or it was deleted.
   const [answer] = await flush(parts, [request]);
   return answer ?? settle(parts, request);

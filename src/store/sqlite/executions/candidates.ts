@@ -2,18 +2,22 @@
 // want, what lies behind an exhausted key and what the living run costs nothing, however much it is.
 
 import { fairPart, inTurn } from '../../../execution/decide/claim.ts';
+import { ROUTE_MARK } from '../../../execution/route.ts';
 import type { SessionId } from '../../../lease/names.ts';
 import { positional } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
 import { passGate } from './gates.ts';
 import { type ChangingRow, loadByRowId } from './load-execution.ts';
-import { leftByDead } from './lost.ts';
+import { type Left, leftByDead } from './lost.ts';
 import { readyRows } from './ready-rows.ts';
 
 export interface Wanted {
   readonly lane: number;
   readonly limit: number;
+  /** With the release, where it is of one. */
   readonly pipelines: readonly string[];
+  /** Project and route of what it may have of what is pinned (RE-9). */
+  readonly announced: ReadonlySet<string>;
   /** Of all when undefined. */
   readonly project: string | undefined;
   /** Sessions that have ended and left something. */
@@ -70,7 +74,7 @@ interface Head {
 /** At most `limit`, no project more than its fair part; those with lost work, then the longest ready, or by dice. */
 export function chooseCandidates(tx: Transaction, wanted: Wanted): readonly Candidate[] {
   const { limit, lane } = wanted;
-  const left = Map.groupBy(leftByDead(tx, wanted), ({ project }) => project);
+  const left = Map.groupBy(leftFor(tx, wanted), ({ project }) => project);
   const ready = readyPipelines(loadHeads(tx, wanted), tx.now);
   const projects = inTurn(new Set([...left.keys(), ...ready.keys()]), wanted.dice);
   const part = fairPart(limit, projects.length);
@@ -84,6 +88,10 @@ export function chooseCandidates(tx: Transaction, wanted: Wanted): readonly Cand
     takeReady(tx, chosen, { upTo, pipelines, lane, project });
   }
   return chosen;
+}
+
+function leftFor(tx: Transaction, wanted: Wanted): readonly Left[] {
+  return leftByDead(tx, wanted).filter((each) => isAdmitted(wanted, each));
 }
 
 /** Whoever is held back by a gate leaves the index, so that a look at the next page goes on. */
@@ -134,7 +142,7 @@ export function outlook(
   wanted: readonly Wanted[],
 ): { readonly more: boolean; readonly nextReadyInMs?: number } {
   const heads = wanted.flatMap((each) => loadHeads(tx, each));
-  const isLostLeft = wanted.some((each) => leftByDead(tx, each).length > 0);
+  const isLostLeft = wanted.some((each) => leftFor(tx, each).length > 0);
   if (heads.length === 0) return { more: isLostLeft };
   // One for each project and pipeline, of which there may be any number.
   const next = heads.reduce((least, { readyAt }) => Math.min(least, readyAt), Infinity);
@@ -143,7 +151,21 @@ export function outlook(
 }
 
 /** The first of every project and pipeline, whether it is ready already or not. */
-function loadHeads(tx: Transaction, { pipelines, lane, project }: Wanted): readonly Head[] {
+function loadHeads(tx: Transaction, wanted: Wanted): readonly Head[] {
+  const heads = allHeads(tx, wanted);
+  if (!wanted.pipelines.some((each) => each.includes(ROUTE_MARK))) return heads;
+  return heads.filter((head) => isAdmitted(wanted, head));
+}
+
+/** RE-9: what is pinned is for who announced its release. */
+function isAdmitted(
+  { announced }: Pick<Wanted, 'announced'>,
+  { project, pipeline }: { readonly project: string; readonly pipeline: string },
+): boolean {
+  return !pipeline.includes(ROUTE_MARK) || announced.has(`${project}\0${pipeline}`);
+}
+
+function allHeads(tx: Transaction, { pipelines, lane, project }: Wanted): readonly Head[] {
   if (project !== undefined) return headsOf(tx, { pipelines, lane, project });
   const statement = tx.arrays(NEXT_PROJECT);
   const heads: Head[] = [];

@@ -1,4 +1,5 @@
 import type { ExecutionId, PipelineName } from '../../../execution/names.ts';
+import { parseRoute } from '../../../execution/route.ts';
 import type { ChildSummary, ListChildren } from '../../contract/execution-store.ts';
 import { toStatus } from '../../execution-rows.ts';
 import type { ReadTransaction } from '../transaction.ts';
@@ -20,7 +21,9 @@ interface Row {
 
 export function children(tx: ReadTransaction, query: ListChildren): readonly ChildSummary[] {
   const { parent, after = '', limit } = query;
-  return tx
-    .all<Row>(PAGE, { parent, after, limit })
-    .map(({ id, pipeline, status }) => ({ id, pipeline, status: toStatus(status) }));
+  return tx.all<Row>(PAGE, { parent, after, limit }).map(({ id, pipeline, status }) => ({
+    id,
+    pipeline: parseRoute(pipeline).pipeline,
+    status: toStatus(status),
+  }));
 }

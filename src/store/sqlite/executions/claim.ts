@@ -1,4 +1,5 @@
 import { refuseClaims } from '../../../execution/decide/claim.ts';
+import { routesAsked } from '../../../execution/route.ts';
 import { toFence } from '../../../lease/fence.ts';
 import { assert } from '../../../support/assert.ts';
 import type { Claim, ClaimAnswer } from '../../contract/execution-store.ts';
@@ -8,6 +9,9 @@ import type { Transaction } from '../transaction.ts';
 import { chooseCandidates, outlook } from './candidates.ts';
 import { runningSessions } from './lost.ts';
 import { takeAll } from './take-claims.ts';
+import { announcedBy } from './workers.ts';
+
+const NOTHING: ReadonlySet<string> = new Set();
 
 export function claim(tx: Transaction, request: Claim): ClaimAnswer {
   const own = loadChain(tx, request.session);
@@ -19,11 +23,12 @@ export function claim(tx: Transaction, request: Claim): ClaimAnswer {
   assert(self !== undefined, 'X-6: a session that is alive is stored');
   const { project } = request;
   const { dead, isOverdue } = runningSessions(tx);
-  const pipelines = [...new Set(request.pipelines)];
+  const pipelines = routesAsked(request);
+  const announced = request.release === undefined ? NOTHING : announcedBy(tx, request.session);
   const wanted = request.shares
     .filter(({ limit }) => limit > 0)
     .map(({ lane, limit }) => ({
-      ...{ lane: LANE_CODES[lane], limit, pipelines, dead, project },
+      ...{ lane: LANE_CODES[lane], limit, pipelines, announced, dead, project },
       dice: request.dice,
     }));
   const chosen = wanted.flatMap((each) => chooseCandidates(tx, each));

@@ -4,6 +4,7 @@ import type {
   DeadLetterRecord,
 } from '../../../execution/dead-letter.ts';
 import type { ExecutionId } from '../../../execution/names.ts';
+import { parseRoute } from '../../../execution/route.ts';
 import type { GroupDeadLetters, ListDeadLetters } from '../../contract/repair-store.ts';
 import {
   type DeadLetterGroupRow,
@@ -15,15 +16,17 @@ import {
 import type { ReadTransaction, Transaction } from '../transaction.ts';
 
 const COLUMNS =
-  'execution_id, project, pipeline, status, category, code, reason, step, attempts, at, redriven_by';
+  'execution_id, project, pipeline, release, status, category, code, reason, step, attempts, at, redriven_by';
 
 // After the row has ended: its status and time are those of the end.
 const WRITE = `
-  insert into dead_letter (execution_id, project, pipeline, status, at,
+  insert into dead_letter (execution_id, project, pipeline, release, status, at,
                            category, code, reason, step, attempts)
-  select id, project, pipeline, status, ended_at, :category, :code, :reason, :step, :attempts
+  select id, project, :pipeline, :release, status, ended_at, :category, :code, :reason, :step, :attempts
     from execution
    where id = :id`;
+
+const ROUTE = 'select pipeline from execution where id = :id';
 
 const MARK_REDRIVEN = `
   update dead_letter
@@ -45,7 +48,9 @@ const GROUPS = `
 
 /** Y-10: in the transaction that has just ended the execution. */
 export function writeDeadLetter(tx: Transaction, id: string, letter: DeadLetter): void {
-  tx.run(WRITE, { id, ...fromDeadLetter(letter) });
+  const { pipeline: route = '' } = tx.get<{ pipeline: string }>(ROUTE, { id }) ?? {};
+  const { pipeline, release = null } = parseRoute(route);
+  tx.run(WRITE, { id, pipeline, release, ...fromDeadLetter(letter) });
 }
 
 /** Y-22: where there is one. */

@@ -1,4 +1,5 @@
 import type { ExecutionId } from '../../../execution/names.ts';
+import type { Submit, SubmitAnswer } from '../../contract/execution-store.ts';
 import type { DueSchedules, FireSchedule, ScheduleFired } from '../../contract/schedule-store.ts';
 import { dueOf, type ScheduleRow } from '../../schedule-rows.ts';
 import type { ReadTransaction, Transaction } from '../transaction.ts';
@@ -53,6 +54,11 @@ export function nextSchedule(tx: ReadTransaction): { readonly nextScheduleInMs?:
   return next === null ? {} : { nextScheduleInMs: Math.max(0, next - tx.now) };
 }
 
+/** What a schedule submits asks for no release, so there is always one. */
+function idOf(answer: SubmitAnswer, { id }: Submit): ExecutionId {
+  return 'id' in answer ? answer.id : id;
+}
+
 export function fireSchedule(tx: Transaction, request: FireSchedule): ScheduleFired {
   const { project, id, expected, digest, submits, firedAt } = request;
   const nextAt = request.nextAt ?? null;
@@ -64,7 +70,7 @@ export function fireSchedule(tx: Transaction, request: FireSchedule): ScheduleFi
     const open = tx.get<{ id: ExecutionId }>(OPEN, { project, key: moved.last_key });
     if (open !== undefined) return { kind: 'skipped', open: open.id };
   }
-  const ids = submits.map((each) => submit(tx, each).id);
+  const ids = submits.map((each) => idOf(submit(tx, each), each));
   const execution = ids.at(-1);
   if (execution !== undefined) {
     const key = submits.at(-1)?.key ?? null;

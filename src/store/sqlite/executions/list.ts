@@ -8,6 +8,7 @@ import type { Parameters } from '../connection.ts';
 import type { ReadTransaction } from '../transaction.ts';
 import { LABEL_KINDS, labelKind, labelValue } from './labels.ts';
 import { loadByRowId } from './load-execution.ts';
+import { routesTo } from './releases.ts';
 
 interface Found {
   readonly row_id: number;
@@ -43,14 +44,16 @@ const INDEXED: Readonly<Partial<Record<Status, string>>> = {
   compensated: 'execution_status',
 };
 
-/** Above every id. */
-const NO_ID = '~';
+/** With whatever release. */
+const OF_PIPELINE = 'instr(execution.pipeline || char(31), :pipeline || char(31)) = 1';
+
+const NO_ID = '~'; // Above every id.
 
 export function list(tx: ReadTransaction, query: ListExecutions): readonly ExecutionRecord[] {
   const { project, limit, pipeline, tag, status, hold } = query;
   const before = query.before ?? NO_ID;
   const checks = [
-    ...(pipeline === undefined ? [] : ['execution.pipeline = :pipeline']),
+    ...(pipeline === undefined ? [] : [OF_PIPELINE]),
     ...(tag === undefined ? [] : [HAS_TAG]),
     ...(hold === undefined ? [] : [`execution.hold in (${codesWith(hold).join(', ')})`]),
     ...(status === undefined ? [] : [`execution.status in (${status.map(codeOf).join(', ')})`]),
@@ -60,7 +63,7 @@ export function list(tx: ReadTransaction, query: ListExecutions): readonly Execu
     ...(pipeline === undefined ? {} : { pipeline }),
     ...(tag === undefined ? {} : { tag }),
   };
-  const rowIds = leadsOf(query)
+  const rowIds = leadsOf(tx, query)
     .flatMap(({ from, conditions, parameters }) =>
       tx.all<Found>(select(from, [...conditions, ...checks]), { ...common, ...parameters }),
     )
@@ -81,7 +84,8 @@ function select(from: string, conditions: readonly string[]): string {
 }
 
 /** Several are disjoint. */
-function leadsOf({ attribute, tag, status, pipeline, hold }: ListExecutions): readonly Lead[] {
+function leadsOf(tx: ReadTransaction, query: ListExecutions): readonly Lead[] {
+  const { attribute, tag, status, pipeline, hold } = query;
   if (attribute !== undefined) return attributeLeads(attribute);
   if (hold !== undefined) return codesWith(hold).map(heldLead);
   if (tag !== undefined)
@@ -89,8 +93,8 @@ function leadsOf({ attribute, tag, status, pipeline, hold }: ListExecutions): re
   if (status?.every((each) => INDEXED[each] !== undefined) === true) {
     return [...new Set(status)].map(statusLead);
   }
-  const index = pipeline === undefined ? 'execution_list' : 'execution_pipeline';
-  return [{ from: `execution indexed by ${index}`, conditions: IN_EXECUTION }];
+  if (pipeline !== undefined) return routesTo(tx, query.project, pipeline).map(routeLead);
+  return [{ from: 'execution indexed by execution_list', conditions: IN_EXECUTION }];
 }
 
 function attributeLeads({ name, equals, min, max }: AttributeFilter): readonly Lead[] {
@@ -125,6 +129,11 @@ function heldLead(code: number): Lead {
   // As the index says it, too.
   const conditions = [...IN_EXECUTION, `execution.hold = ${code}`, 'execution.hold <> 0'];
   return { from: 'execution indexed by execution_held', conditions };
+}
+
+function routeLead(route: string): Lead {
+  const conditions = [...IN_EXECUTION, 'execution.pipeline = :route'];
+  return { from: 'execution indexed by execution_pipeline', conditions, parameters: { route } };
 }
 
 function statusLead(status: Status): Lead {

@@ -65,6 +65,7 @@ export interface Left {
   readonly rowId: number;
   readonly id: string;
   readonly project: string;
+  readonly pipeline: string;
   readonly claimedAt: number;
 }
 
@@ -84,7 +85,7 @@ export function leftByDead(
       const [rowId, id, project, pipeline, lane, claimedAt] = values;
       if (lane !== wanted.lane || !wanted.pipelines.includes(pipeline)) continue;
       if (wanted.project !== undefined && project !== wanted.project) continue;
-      left.push({ rowId, id, project, claimedAt });
+      left.push({ rowId, id, project, pipeline, claimedAt });
     }
   }
   return left.sort((a, b) => a.claimedAt - b.claimedAt || (a.id < b.id ? -1 : 1));

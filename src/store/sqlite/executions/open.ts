@@ -26,6 +26,7 @@ import { park } from './park.ts';
 import { pause } from './pause.ts';
 import { readExecution, readMany } from './read-execution.ts';
 import { record } from './record.ts';
+import { releasesOf } from './release-verbs.ts';
 import { repairsOf } from './repair-verbs.ts';
 import { resume } from './resume.ts';
 import {
@@ -102,11 +103,9 @@ export function executionsOf(database: Database): ExecutionStore {
     interactions: (query) => database.read((tx) => interactions(tx, query)),
     lateAnswers: (query) => database.read((tx) => lateAnswers(tx, query)),
     ...repairsOf(database),
+    ...releasesOf(database),
     ...looksOf(database),
-    onRing(listener) {
-      database.rings.add(listener);
-      return () => database.rings.delete(listener);
-    },
+    onRing: (listener) => listen(database, listener),
   };
 }
 
@@ -115,6 +114,11 @@ function looksOf(database: Database): CensusStore {
     inFlight: (query) => database.read((tx) => inFlight(tx, query)),
     depth: (query) => database.read((tx) => depth(tx, query)),
   };
+}
+
+function listen({ rings }: Database, listener: () => void): () => void {
+  rings.add(listener);
+  return () => rings.delete(listener);
 }
 
 /** K-3: what the caller does to its bytes before the flush cannot reach what is stored. */

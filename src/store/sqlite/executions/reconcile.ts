@@ -1,5 +1,6 @@
 import { isRepairable, type Part, type Violation } from '../../../execution/invariants.ts';
 import type { Reconcile, Reconciled } from '../../contract/reconcile-store.ts';
+import { ofPipeline } from '../../execution-rows.ts';
 import type { Database } from '../database.ts';
 import type { ReadTransaction } from '../transaction.ts';
 import { mend } from './mend.ts';
@@ -28,7 +29,8 @@ const LOOKS: Readonly<Record<Part, (tx: ReadTransaction, request: Reconcile) => 
 export async function reconcile(database: Database, request: Reconcile): Promise<Reconciled> {
   const { broken, next } = await database.read((tx) => LOOKS[request.part](tx, request));
   const found = [];
-  for (const violation of broken) {
+  for (const each of broken) {
+    const violation = ofPipeline(each);
     const isTried = request.dryRun !== true && isRepairable(violation.invariant);
     const repaired = isTried && (await database.perform(mendOne, violation));
     found.push({ ...violation, repaired });

@@ -11,6 +11,7 @@ import { markRedriven } from './dead-letters.ts';
 import { noteLimit } from './gates.ts';
 import { onceOfJob } from './jobs.ts';
 import { loadExecution } from './load-execution.ts';
+import { refuseRelease } from './pin.ts';
 import { insertRow } from './submit.ts';
 
 const OPEN = `
@@ -42,6 +43,8 @@ function redriveOnce(tx: Transaction, request: Redrive): RedriveAnswer {
     open: tx.get<{ id: ExecutionId }>(OPEN, { of })?.id,
     byId: loadExecution(tx, submit.id),
   };
+  const refusal = submit.release === undefined ? undefined : refuseRelease(tx, submit);
+  if (refusal !== undefined) return { kind: 'refused', ...refusal };
   const decision = decideRedrive(view, request, tx.now);
   writeAudit(tx, request, changedByRedrive(view.of, decision));
   switch (decision.kind) {

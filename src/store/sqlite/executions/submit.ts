@@ -11,6 +11,7 @@ import { writeAudit } from './audit.ts';
 import { noteLimit } from './gates.ts';
 import { addLabels } from './labels.ts';
 import { loadExecution } from './load-execution.ts';
+import { refuseRelease, routeFor } from './pin.ts';
 
 // X-10: an id and a key are taken once. What a new execution does not have yet is null or zero.
 const INSERT = positional(
@@ -50,6 +51,8 @@ const ADD_ERRAND = `
      set after_id = ''`;
 
 export function submit(tx: Transaction, request: Submit & Audited): SubmitAnswer {
+  const refusal = request.release === undefined ? undefined : refuseRelease(tx, request);
+  if (refusal !== undefined) return { kind: 'refused', ...refusal };
   if (insertOne(tx, request)) {
     if (request.parent !== undefined) noteParent(tx, request.parent.id);
     if (request.audit !== undefined) writeAudit(tx, request, changedBySubmit(request));
@@ -115,7 +118,7 @@ export function insertRow(
       row.submitted_at,
       row.deadline_at,
       row.project,
-      row.pipeline,
+      routeFor(tx, row, request),
       row.parent_id,
       row.parent_call,
       row.redrive_of,

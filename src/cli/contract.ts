@@ -1,0 +1,180 @@
+// holdfast contract: what crosses the boundary of pipelines, made from their code, kept in a file beside it, and
+// compared.
+
+import { readFile, writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { contractOf, pipelinesIn } from '../engine/contract-of.ts';
+import {
+  type Contract,
+  contractVersion,
+  type Json,
+  parseContract,
+  readableJson,
+} from '../release/contract.ts';
+import { diffContracts, isBreaking } from '../release/contract-diff.ts';
+import { thrownText } from '../support/options.ts';
+import {
+  type CommandSpec,
+  type ExitCode,
+  type Typed,
+  UsageProblem,
+  unknown,
+  wordsOf,
+} from './command.ts';
+import { print, printLine, printTable } from './screen.ts';
+
+const FILE = 'holdfast.contract.json';
+
+export const contractCommand: CommandSpec = {
+  usage: `holdfast contract build <module> | check <module> | diff <file> <file> [--file ${FILE}] [--json]`,
+  flags: {
+    file: { type: 'string', what: `where the contract is kept; ${FILE} unless said` },
+    json: { type: 'boolean', what: 'for programs: one JSON per line' },
+  },
+  choices: ['build', 'check', 'diff'],
+  execute,
+};
+
+const ACTS: Readonly<Record<string, (typed: Typed) => Promise<ExitCode>>> = { build, check, diff };
+
+async function execute(typed: Typed): Promise<ExitCode> {
+  const [name] = typed.words;
+  if (name === undefined) throw new UsageProblem(`What about it? ${contractCommand.usage}`);
+  const act = Object.hasOwn(ACTS, name) ? ACTS[name] : undefined;
+  if (act === undefined) throw unknown('act', name, Object.keys(ACTS));
+  return act(typed);
+}
+
+async function build(typed: Typed): Promise<ExitCode> {
+  const [, module] = wordsOf(contractCommand, typed, ['act', 'module']);
+  const file = fileOf(typed);
+  const contracts = await contractsOf(module);
+  await writeFile(file, textOf(contracts));
+  for (const contract of contracts) {
+    const version = contractVersion(contract);
+    if (typed.isSet('json')) printLine({ pipeline: contract.pipeline, version, file });
+    else print(`${file}: ${contract.pipeline} ${version}`);
+  }
+  return 0;
+}
+
+/** 1 when file and code do not say the same. */
+async function check(typed: Typed): Promise<ExitCode> {
+  const [, module] = wordsOf(contractCommand, typed, ['act', 'module']);
+  const file = fileOf(typed);
+  const [kept, said] = await Promise.all([readContracts(file), contractsOf(module)]);
+  const isSame = tell(typed, [kept, said]) === 0;
+  if (!typed.isSet('json')) {
+    print(
+      isSame
+        ? `${file} says what the code says.`
+        : `\n${file} is not what the code says. If the change is meant: holdfast contract build ${module} --file ${file}`,
+    );
+  }
+  return isSame ? 0 : 1;
+}
+
+/** 1 when something breaks. */
+async function diff(typed: Typed): Promise<ExitCode> {
+  const [, before, after] = wordsOf(contractCommand, typed, ['act', 'file', 'other file']);
+  const sides = await Promise.all([readContracts(before), readContracts(after)]);
+  const changes = tell(typed, sides);
+  if (changes === 0 && !typed.isSet('json')) print('They say the same.');
+  return breaks(sides) ? 1 : 0;
+}
+
+type Sides = readonly [readonly Contract[], readonly Contract[]];
+
+interface Told {
+  readonly pipeline: string;
+  readonly breaking: boolean;
+  readonly part: string;
+  readonly path: string;
+  readonly what: string;
+}
+
+function changesOf([before, after]: Sides): readonly Told[] {
+  const names = new Set([...before, ...after].map(({ pipeline }) => pipeline));
+  return [...names].sort().flatMap((pipeline): readonly Told[] => {
+    const old = before.find((each) => each.pipeline === pipeline);
+    const next = after.find((each) => each.pipeline === pipeline);
+    const whole = { pipeline, part: 'pipeline', path: '' };
+    if (old === undefined) return [{ ...whole, breaking: false, what: 'is new' }];
+    if (next === undefined) {
+      return [{ ...whole, breaking: true, what: 'is gone: nobody goes on with what is open' }];
+    }
+    return diffContracts(old, next).map((change) => ({ pipeline, ...change }));
+  });
+}
+
+function breaks(sides: Sides): boolean {
+  return isBreaking(changesOf(sides));
+}
+
+/** Says them, and how many they are. */
+function tell(typed: Typed, sides: Sides): number {
+  const changes = changesOf(sides);
+  if (typed.isSet('json')) for (const change of changes) printLine(change);
+  else if (changes.length > 0) {
+    printTable([
+      ['', 'pipeline', 'where', 'what'],
+      ...changes.map(({ pipeline, breaking, part, path, what }) => [
+        breaking ? 'BREAKS' : 'ok',
+        pipeline,
+        `${part}${path}`,
+        what,
+      ]),
+    ]);
+  }
+  return changes.length;
+}
+
+function fileOf(typed: Typed): string {
+  return typed.text('file') ?? FILE;
+}
+
+export async function contractsOf(module: string): Promise<readonly Contract[]> {
+  let loaded: object;
+  try {
+    loaded = (await import(pathToFileURL(resolve(module)).href)) as object;
+  } catch (fault) {
+    throw new UsageProblem(`${module} cannot be loaded: ${thrownText(fault)}`);
+  }
+  const pipelines = pipelinesIn(loaded);
+  if (pipelines.length > 0) return pipelines.map(contractOf);
+  throw new UsageProblem(
+    `${module} exports no pipeline. Export what pipeline({ name, run }) gives: export const order = pipeline(…).`,
+  );
+}
+
+function textOf(contracts: readonly Contract[]): string {
+  const listed = contracts.map((contract) => ({ version: contractVersion(contract), ...contract }));
+  return readableJson({ contracts: listed } as unknown as Json);
+}
+
+/** A version that does not fit was edited by hand. */
+export async function readContracts(file: string): Promise<readonly Contract[]> {
+  const text = await readFile(file, 'utf8').catch((fault: NodeJS.ErrnoException) => {
+    throw new UsageProblem(
+      `${file} cannot be read (${fault.code}). Make it with: holdfast contract build <module> --file ${file}`,
+    );
+  });
+  let parsed: { readonly contracts?: unknown };
+  try {
+    parsed = JSON.parse(text) as { readonly contracts?: unknown };
+  } catch (fault) {
+    throw new UsageProblem(`${file} is no JSON: ${thrownText(fault)}`);
+  }
+  const { contracts } = parsed ?? {};
+  if (!Array.isArray(contracts)) {
+    throw new UsageProblem(`${file} has no contracts. Make it with: holdfast contract build`);
+  }
+  return contracts.map((given: { readonly version?: unknown }, nth) => {
+    const contract = parseContract(`${file}: contract ${nth + 1}`, given);
+    if (given.version === contractVersion(contract)) return contract;
+    throw new UsageProblem(
+      `${file}: the version of "${contract.pipeline}" is not that of its content. It was edited by hand; build it again.`,
+    );
+  });
+}

@@ -1,0 +1,130 @@
+// Development: the code that is here is all there is. What was saved becomes a release and is activated, and what is
+// open moves to it where its replay passes; the rest stays where it is, and says why (RE-13).
+
+import type { ExecutionId, ProjectName } from '../execution/names.ts';
+import { contractVersion } from '../release/contract.ts';
+import type { BrokenReplay, Release } from '../release/release.ts';
+import { digestOf } from '../support/digest.ts';
+import { boundedText, readOptions } from '../support/options.ts';
+import { checkedActing, stampOf } from './auditing.ts';
+import { commandOf } from './command-of.ts';
+import type { EngineConfig } from './config.ts';
+import { contractOf } from './contract-of.ts';
+import { dryReplay } from './dry-replay.ts';
+import { ReleaseRefused } from './failures.ts';
+import { pipelinesByName } from './known-pipelines.ts';
+import { IDLE, openElsewhere } from './open-executions.ts';
+import type { AnyPipeline } from './pipeline.ts';
+import { projectOf } from './submission.ts';
+
+export interface AdoptOptions {
+  /** The text of the code, or anything that changes when it does. */
+  readonly source: string;
+  readonly project?: string;
+  readonly by?: string;
+}
+
+export interface Adopted {
+  /** For the worker that runs it. */
+  readonly release: Pick<Release, 'name' | 'digest'>;
+  readonly moved: number;
+  /** They stay where they were; each says why. */
+  readonly broken: readonly BrokenReplay[];
+}
+
+const PAGE = 200;
+const BROKEN_MAX = 100;
+const SOURCE_BYTES_MAX = 64 * 1_024 * 1_024;
+const REASON = 'the code was changed';
+
+export async function adopt(
+  config: EngineConfig,
+  pipelines: unknown,
+  options: AdoptOptions,
+): Promise<Adopted> {
+  const given = readOptions('releases.adopt', options, ['source', 'project', 'by']);
+  const source = boundedText('source', given.source, SOURCE_BYTES_MAX);
+  const { by } = checkedActing(given);
+  const project = projectOf(given.project);
+  const all = [...pipelinesByName('releases.adopt', pipelines).values()];
+  const versions = all.map((each) => contractVersion(contractOf(each)));
+  const digest = digestOf(Buffer.from(JSON.stringify([source, versions])));
+  const release = { name: `dev-${digest.slice(0, 12)}`, digest: `sha256:${digest}` };
+  const broken: BrokenReplay[] = [];
+  let moved = 0;
+  for (const code of all) {
+    const done = await adoptOne(config, { code, project, by, release });
+    broken.push(...done.broken);
+    moved += done.moved;
+  }
+  return { release, moved, broken };
+}
+
+interface Adopting {
+  readonly code: AnyPipeline;
+  readonly project: ProjectName;
+  readonly by: string;
+  readonly release: Pick<Release, 'name' | 'digest'>;
+}
+
+async function adoptOne(
+  config: EngineConfig,
+  adopting: Adopting,
+): Promise<{ readonly moved: number; readonly broken: readonly BrokenReplay[] }> {
+  const { executions } = config.store;
+  const { code, project, release } = adopting;
+  const key = { project, pipeline: code.name, name: release.name };
+  await register(config, adopting);
+  const open = await openElsewhere(config, key, IDLE);
+  const replays = await inTurn(open, (id) => dryReplay(config, code, id));
+  const broken = replays.flatMap((each) => each ?? []);
+  const looked = { open: open.length, looked: open.length, changes: [] };
+  const found = { broken: broken.slice(0, BROKEN_MAX), brokenCount: broken.length };
+  await executions.notePreflight({ ...key, preflight: { ...looked, ...found } });
+  await activate(config, adopting);
+  const isBroken = new Set(broken.map(({ execution }) => execution));
+  const fit = open.filter((id) => !isBroken.has(id));
+  const answers = await inTurn(fit, (id) => move(config, adopting, id));
+  return { moved: answers.filter((kind) => kind === 'moved').length, broken };
+}
+
+async function register(config: EngineConfig, adopting: Adopting): Promise<void> {
+  const { code, project, by, release } = adopting;
+  const contract = contractOf(code);
+  const answer = await config.store.executions.registerRelease({
+    ...{ project, pipeline: code.name, ...release, artifact: 'dev', contract, createdBy: by },
+    contractVersion: contractVersion(contract),
+  });
+  if (answer.kind === 'refused') throw new ReleaseRefused(answer);
+}
+
+/** What it breaks is said of each that it breaks: there is no other code to go on with. */
+async function activate(config: EngineConfig, adopting: Adopting): Promise<void> {
+  const { code, project, by, release } = adopting;
+  const answer = await config.store.executions.changeLine({
+    ...{ project, pipeline: code.name, act: 'activate', name: release.name },
+    ...{ actor: by, reason: REASON, force: true },
+  });
+  if (answer.kind === 'refused') throw new ReleaseRefused(answer);
+}
+
+async function move(config: EngineConfig, adopting: Adopting, id: ExecutionId): Promise<string> {
+  const { project, by, release } = adopting;
+  const acting = { project, by, reason: REASON };
+  const { body } = commandOf('releases.adopt', id, acting);
+  const audit = stampOf(config, 'move', acting);
+  const asked = { id, project, to: release.name, body, audit };
+  return (await config.store.executions.moveExecution(asked)).kind;
+}
+
+/** A few at once. */
+async function inTurn<Result>(
+  ids: readonly ExecutionId[],
+  work: (id: ExecutionId) => Promise<Result>,
+): Promise<readonly Result[]> {
+  const results: Result[] = [];
+  for (let from = 0; from < ids.length; from += PAGE) {
+    results.push(...(await Promise.all(ids.slice(from, from + PAGE).map(work))));
+  }
+  return results;
+}

@@ -1,0 +1,112 @@
+// What a worker says of itself, from the loop that claims: a loop that hangs says nothing, whatever its heartbeat
+// does (RE-11). Embedded workers without a release say nothing: nobody would look.
+
+import type { PipelineName } from '../execution/names.ts';
+import type { SessionId } from '../lease/names.ts';
+import { contractVersion } from '../release/contract.ts';
+import { describeReleaseRefusal } from '../release/refusal.ts';
+import type { AnnouncedRelease, Announcement } from '../release/worker.ts';
+import type { Announced } from '../store/contract/release-store.ts';
+import { thrownText } from '../support/options.ts';
+import type { EngineConfig } from './config.ts';
+import { contractOf } from './contract-of.ts';
+import { tellTrouble } from './observer.ts';
+import type { AnyPipeline } from './pipeline.ts';
+import type { WorkerSettings } from './worker-options.ts';
+
+type Saying = Pick<WorkerSettings, 'pipelines' | 'release' | 'probeMs'>;
+
+export class Announcer {
+  readonly #config: EngineConfig;
+  readonly #about: Omit<Announcement, 'session' | 'state' | 'room'>;
+  readonly #isSilent: boolean;
+  /** The last that was said, and for whom. */
+  #saidAt = Number.NEGATIVE_INFINITY;
+  #session: SessionId | undefined;
+  #state: Announcement['state'] = 'starting';
+  #complained: string | undefined;
+
+  /** `given`: what it was given, without what the engine adds. */
+  constructor(config: EngineConfig, settings: Saying, given: Iterable<AnyPipeline>) {
+    const { release, probeMs } = settings;
+    this.#config = config;
+    this.#isSilent = release === undefined && config.store.executions.isTended !== true;
+    const own = [...given];
+    this.#about = {
+      pipelines: own.map(({ name }) => name),
+      ...(release === undefined ? {} : { release: { ...release, ...contractsOf(own) } }),
+      everyMs: probeMs,
+    };
+  }
+
+  /** What a claim asks for by it, beside what is pinned to nothing. */
+  get asks(): { readonly release?: string } {
+    const { release } = this.#about;
+    return release === undefined ? {} : { release: release.name };
+  }
+
+  /** However seldom the loop looks, it goes round for this. */
+  get dueInMs(): number {
+    if (this.#isSilent) return Infinity;
+    return Math.max(1, this.#saidAt + this.#about.everyMs - this.#config.clock.monotonicMs());
+  }
+
+  /** Before the first claim of a session. */
+  async begin(session: SessionId, room: number): Promise<void> {
+    if (this.#session === session) return;
+    this.#state = 'starting';
+    await this.#say(session, room);
+  }
+
+  /** A claim was answered, or there is no room for one. */
+  async prove(session: SessionId, room: number): Promise<void> {
+    const isDue = this.#config.clock.monotonicMs() - this.#saidAt >= this.#about.everyMs;
+    if (this.#state === 'ready' && !isDue) return;
+    if (this.#state === 'starting') this.#state = 'ready';
+    await this.#say(session, room);
+  }
+
+  /** It takes no more. */
+  async drain(session: SessionId): Promise<void> {
+    this.#state = 'draining';
+    await this.#say(session, 0);
+  }
+
+  async #say(session: SessionId, room: number): Promise<void> {
+    if (this.#isSilent) return;
+    this.#session = session;
+    this.#saidAt = this.#config.clock.monotonicMs();
+    try {
+      const said = { ...this.#about, session, state: this.#state, room };
+      this.#heard(await this.#config.store.executions.announce(said));
+    } catch (fault) {
+      this.#complain('It could not be said what this worker has', fault);
+    }
+  }
+
+  #heard(answer: Announced): void {
+    const why = whyOf(answer);
+    if (why === undefined) this.#complained = undefined;
+    else this.#complain('This worker gets nothing that is pinned', new Error(why));
+  }
+
+  /** Once for each reason, not once for each period: a coordinator of the build before knows no workers. */
+  #complain(what: string, fault: unknown): void {
+    const reason = thrownText(fault);
+    if (reason !== this.#complained) tellTrouble(this.#config.observer, what, fault);
+    this.#complained = reason;
+  }
+}
+
+function whyOf(answer: Announced): string | undefined {
+  if (answer.kind === 'announced' || answer.why === 'session-not-live') return undefined;
+  return describeReleaseRefusal(answer);
+}
+
+function contractsOf(pipelines: readonly AnyPipeline[]): Pick<AnnouncedRelease, 'contracts'> {
+  const versions = pipelines.map((each): [PipelineName, string] => [
+    each.name,
+    contractVersion(contractOf(each)),
+  ]);
+  return { contracts: Object.fromEntries(versions) };
+}

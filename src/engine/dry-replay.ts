@@ -1,0 +1,210 @@
+// Runs the code of a pipeline against what is recorded, and nothing else: every recorded result is given to it in
+// its order, what is not recorded is not begun, and nothing is written. What comes out is whether history and code
+// agree (RE-10).
+
+import type { ExecutionRecord } from '../execution/execution.ts';
+import type { ExecutionId } from '../execution/names.ts';
+import type { Fence } from '../lease/fence.ts';
+import type { Session } from '../lease/live-session.ts';
+import type { BrokenReplay } from '../release/release.ts';
+import type { CoordinatorStore, ExecutionStore } from '../store/contract/execution-store.ts';
+import { Fault } from '../support/fault.ts';
+import { thrownText } from '../support/options.ts';
+import type { EngineConfig } from './config.ts';
+import { RunContext } from './context-of.ts';
+import { type Drift, Ledger } from './ledger.ts';
+import type { AnyPipeline } from './pipeline.ts';
+import { Run, type RunEvents } from './run.ts';
+import { validated } from './schema.ts';
+
+const HISTORY_PAGE = 2_000;
+/** Code that is not at rest by then waits for something that is no call. */
+const PATIENCE_MS = 10_000;
+
+type Broken = Pick<BrokenReplay, 'why' | 'seq'>;
+
+/** Undefined when they agree, or when there is nothing to replay any more. */
+export async function dryReplay(
+  config: EngineConfig,
+  pipeline: AnyPipeline,
+  id: ExecutionId,
+): Promise<BrokenReplay | undefined> {
+  const execution = await config.store.executions.read(id);
+  if (execution === undefined || execution.endedAt !== undefined) return undefined;
+  const { release } = execution;
+  const broken = await replay(config, pipeline, execution);
+  if (broken === undefined) return undefined;
+  return { execution: id, ...(release === undefined ? {} : { release }), ...broken };
+}
+
+async function replay(
+  config: EngineConfig,
+  pipeline: AnyPipeline,
+  execution: ExecutionRecord,
+): Promise<Broken | undefined> {
+  try {
+    const ledger = new Ledger(await historyOf(config, execution.id), execution.submittedAt);
+    return await new Promise<Broken | undefined>((resolve, reject) => {
+      const over = new Outcome(resolve, reject);
+      const run = frozenRun(config, { pipeline, execution, ledger }, over);
+      const cancel = config.timers.after(PATIENCE_MS, () => over.end(UNCLEAR));
+      over.whenDone(() => {
+        cancel();
+        run.over();
+      });
+      over.run = run;
+      runCode(config, run, execution).then((broken) => over.end(broken), reject);
+    });
+  } catch (error) {
+    return { why: `It cannot be replayed: ${thrownText(error)}` };
+  }
+}
+
+const UNCLEAR: Broken = {
+  why: `The code did not come to rest within ${PATIENCE_MS / 1_000} s: it waits for something that is no call of ctx.`,
+};
+
+/** Settled once, by whichever comes first. */
+class Outcome implements RunEvents {
+  run: Run | undefined;
+  readonly #resolve: (broken: Broken | undefined) => void;
+  readonly #reject: (error: unknown) => void;
+  #done: (() => void) | undefined;
+  #isOver = false;
+
+  constructor(resolve: (broken: Broken | undefined) => void, reject: (error: unknown) => void) {
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  whenDone(done: () => void): void {
+    this.#done = done;
+  }
+
+  end(broken: Broken | undefined): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#done?.();
+    this.#resolve(broken);
+  }
+
+  /** At the first call that is not recorded. */
+  idle(): void {
+    this.end(this.run === undefined ? undefined : unaskedIn(this.run, 'what comes after it'));
+  }
+
+  drifted(drift: Drift): void {
+    this.end(driftText(drift));
+  }
+
+  lost(reason: Error): void {
+    this.#fail(reason);
+  }
+
+  rejected(fault: unknown): void {
+    this.#fail(fault);
+  }
+
+  troubled(error: unknown): void {
+    this.#fail(error);
+  }
+
+  #fail(error: unknown): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#done?.();
+    this.#reject(error);
+  }
+}
+
+/** Its end, or what it throws, is fine where history is used up: that is what it would do then. */
+async function runCode(
+  config: EngineConfig,
+  run: Run,
+  execution: ExecutionRecord,
+): Promise<Broken | undefined> {
+  const { pipeline } = run;
+  let input = await config.payloads.decode(execution.input);
+  if (pipeline.input !== undefined) {
+    input = await validated(`The input of "${pipeline.name}"`, pipeline.input, input);
+  }
+  const saved = run.ledger.restored;
+  const restored = saved === undefined ? undefined : await config.payloads.decodeEnvelope(saved);
+  try {
+    await pipeline.run(new RunContext(run, restored), input as never);
+  } catch {
+    // As above.
+  }
+  return unaskedIn(run, 'its end');
+}
+
+function unaskedIn(run: Run, found: string): Broken | undefined {
+  const { unasked } = run;
+  if (unasked === undefined) return undefined;
+  return driftText({ expected: unasked.body.key, found, seq: unasked.seq });
+}
+
+function driftText({ expected, found, seq }: Drift): Broken {
+  return {
+    seq,
+    why: `History has ${expected} at event ${seq}; the code asked for ${found} instead.`,
+  };
+}
+
+function frozenRun(
+  config: EngineConfig,
+  of: {
+    readonly pipeline: AnyPipeline;
+    readonly execution: ExecutionRecord;
+    readonly ledger: Ledger;
+  },
+  events: RunEvents,
+): Run {
+  const { pipeline, ledger, execution } = of;
+  const claimed = {
+    execution: { ...execution, news: 0 },
+    fence: 0 as Fence,
+    previous: 'parked',
+    claimedAt: execution.submittedAt,
+  } as const;
+  const store = readOnly(config.store);
+  const run = new Run(
+    { ...config, store, observer: undefined },
+    { claimed, pipeline, ledger, session: NOBODY },
+    events,
+  );
+  run.isFrozen = true;
+  return run;
+}
+
+/** Nobody's: nothing is written with it. */
+const NOBODY = { id: '', owner: '', signal: new AbortController().signal } as unknown as Session;
+
+const READS: ReadonlySet<string> = new Set(['read', 'history', 'interaction', 'getBlob', 'room']);
+
+/** What it must not do is not there to be done. */
+function readOnly(store: CoordinatorStore): CoordinatorStore {
+  const executions = new Proxy(store.executions, {
+    get(of, verb) {
+      if (verb === 'inbox') return async () => [];
+      if (typeof verb === 'symbol' || READS.has(verb) || verb === 'isTended') {
+        return Reflect.get(of, verb);
+      }
+      return () => {
+        throw new Fault('dry-replay', `${String(verb)} was to be called by a replay.`);
+      };
+    },
+  }) as ExecutionStore;
+  return { ...store, executions };
+}
+
+async function historyOf(config: EngineConfig, id: ExecutionId) {
+  const { executions } = config.store;
+  const events = [];
+  for (;;) {
+    const after = events.at(-1)?.seq ?? 0;
+    const page = await executions.history({ id, after, limit: HISTORY_PAGE });
+    events.push(...page);
+    if (page.length < HISTORY_PAGE) return events;
+  }
+}

@@ -1,0 +1,108 @@
+// What a release would break, before it is activated: what its contract changes, and which open executions its code
+// would not replay (RE-10).
+
+import { type ExecutionId, type PipelineName, parsePipelineName } from '../execution/names.ts';
+import type { NoSuchRelease } from '../execution/refusal.ts';
+import { parseReleaseName } from '../execution/route.ts';
+import { diffContracts, isBreaking } from '../release/contract-diff.ts';
+import type { BrokenReplay, Preflight, Release } from '../release/release.ts';
+import { readOptions, wholeNumber } from '../support/options.ts';
+import type { EngineConfig } from './config.ts';
+import { OPEN, openElsewhere } from './open-executions.ts';
+import { type Ended, replayElsewhere } from './replaying.ts';
+import { projectOf } from './submission.ts';
+
+export interface PreflightOptions {
+  readonly project?: string;
+  /** How many open executions are replayed at most, spread over all there are; all unless said. */
+  readonly sample?: number;
+  /** How long workers have for each hundred. Default 30 s. */
+  readonly waitMs?: number;
+}
+
+export type PreflightAnswer =
+  | ({ readonly kind: 'looked'; readonly breaking: boolean } & Omit<Preflight, 'at'>)
+  | ({ readonly kind: 'refused' } & NoSuchRelease)
+  | {
+      readonly kind: 'refused';
+      readonly why: 'no-worker';
+      readonly pipeline: PipelineName;
+      readonly name: string;
+    };
+
+const BATCH = 100;
+/** Kept with the release; how many there are is counted. */
+const BROKEN_MAX = 100;
+
+export async function preflight(
+  config: EngineConfig,
+  ended: Ended,
+  asked: { readonly pipeline: string; readonly name: string; readonly options: PreflightOptions },
+): Promise<PreflightAnswer> {
+  const options = readOptions('releases.preflight', asked.options, ['project', 'sample', 'waitMs']);
+  const { sample, waitMs = 30_000 } = options;
+  if (sample !== undefined) wholeNumber('sample', sample, { min: 0, max: 10_000_000 });
+  wholeNumber('waitMs', waitMs, { min: 1, max: 3_600_000 });
+  const pipeline = parsePipelineName(asked.pipeline);
+  const name = parseReleaseName(asked.name);
+  const key = { project: projectOf(options.project), pipeline, name };
+  const release = await config.store.executions.release(key);
+  if (release === undefined) return { kind: 'refused', why: 'release-unknown', pipeline, name };
+  const open = await openElsewhere(config, key, OPEN);
+  const looked = spread(open, sample ?? open.length);
+  const broken = await replayAll(config, ended, { release, looked, waitMs });
+  if (broken === undefined) return { kind: 'refused', why: 'no-worker', pipeline, name };
+  const found = {
+    ...(await changesOf(config, release)),
+    open: open.length,
+    looked: looked.length,
+    broken: broken.slice(0, BROKEN_MAX),
+    brokenCount: broken.length,
+  };
+  await config.store.executions.notePreflight({ ...key, preflight: found });
+  const breaking = broken.length > 0 || isBreaking(found.changes);
+  return { kind: 'looked', breaking, ...found };
+}
+
+/** Evenly, so that old and new ones are among them. */
+function spread(ids: readonly ExecutionId[], count: number): readonly ExecutionId[] {
+  if (count >= ids.length) return ids;
+  return Array.from(
+    { length: count },
+    (_, nth) => ids[Math.floor((nth * ids.length) / count)],
+  ).filter((id) => id !== undefined);
+}
+
+async function replayAll(
+  config: EngineConfig,
+  ended: Ended,
+  asked: {
+    readonly release: Release;
+    readonly looked: readonly ExecutionId[];
+    readonly waitMs: number;
+  },
+): Promise<readonly BrokenReplay[] | undefined> {
+  const { release, looked, waitMs } = asked;
+  const { project, pipeline, name, digest } = release;
+  const broken: BrokenReplay[] = [];
+  for (let from = 0; from < looked.length; from += BATCH) {
+    const executions = looked.slice(from, from + BATCH);
+    const request = { project, pipeline, release: name, digest, executions, waitMs };
+    const found = await replayElsewhere(config, ended, request);
+    if (found === undefined) return undefined;
+    broken.push(...found);
+  }
+  return broken;
+}
+
+async function changesOf(
+  config: EngineConfig,
+  release: Release,
+): Promise<Pick<Preflight, 'changes' | 'against'>> {
+  const { executions } = config.store;
+  const { active } = await executions.line(release);
+  const before =
+    active === undefined ? undefined : await executions.release({ ...release, name: active });
+  if (before === undefined || active === undefined) return { changes: [] };
+  return { changes: diffContracts(before.contract, release.contract), against: active };
+}

@@ -1,0 +1,224 @@
+// Releases, as people deploy them: registered, looked through before they are activated, given a share, promoted,
+// rolled back, drained and retired.
+
+import {
+  type PipelineName,
+  parseExecutionId,
+  parsePipelineName,
+  parseProject,
+} from '../execution/names.ts';
+import {
+  type Activation,
+  type Line,
+  type LineAct,
+  type Release,
+  type ReleaseState,
+  stateOf,
+} from '../release/release.ts';
+import { type WorkerRecord, type WorkerState, workerState } from '../release/worker.ts';
+import type {
+  ExecutionMoved,
+  LineChanged,
+  ReleaseRegistered,
+} from '../store/contract/release-store.ts';
+import { optionalBooleans, readOptions, wholeNumber } from '../support/options.ts';
+import { type Adopted, type AdoptOptions, adopt } from './adopting.ts';
+import { ACTING, checkedActing, stampOf } from './auditing.ts';
+import { commandOf } from './command-of.ts';
+import type { EngineConfig } from './config.ts';
+import type { Acting } from './holdfast-types.ts';
+import type { Pipelines } from './known-pipelines.ts';
+import { type PreflightAnswer, type PreflightOptions, preflight } from './preflight.ts';
+import { type RegisterOptions, registrationOf } from './registering.ts';
+import type { Ended } from './replaying.ts';
+
+export type { RegisterOptions } from './registering.ts';
+
+import { parseReleaseName, projectOf } from './submission.ts';
+
+export interface LineOptions extends Acting {
+  /** The version of the line that was looked at: refused when it is another one by now. */
+  readonly expected?: number;
+  /** Although it would break something; needs a reason. */
+  readonly force?: boolean;
+}
+
+export interface MoveOptions extends Acting {
+  /** Only from this release; null is none. */
+  readonly from?: string | null;
+}
+
+export interface ReleaseInfo extends Release {
+  readonly state: ReleaseState;
+  /** Open executions that are pinned to it. */
+  readonly pinned: number;
+}
+
+export interface WorkerInfo extends WorkerRecord {
+  readonly is: WorkerState;
+}
+
+export interface OfProject {
+  readonly project?: string;
+}
+
+const PAGE = 1_000;
+export class Releases {
+  readonly #config: EngineConfig;
+  readonly #ended: Ended;
+
+  constructor(config: EngineConfig, ended: Ended) {
+    this.#config = config;
+    this.#ended = ended;
+  }
+
+  /** The same again is fine; anything else under its name is refused. */
+  async register(options: RegisterOptions): Promise<ReleaseRegistered> {
+    return this.#store.registerRelease(registrationOf(options));
+  }
+
+  /** Newest first, the last thousand. */
+  async list(pipeline: string, options: OfProject = {}): Promise<readonly ReleaseInfo[]> {
+    const of = ofPipeline('releases.list', pipeline, options);
+    const [found, line, pinned, log] = await Promise.all([
+      this.#store.releases({ ...of, limit: PAGE }),
+      this.#store.line(of),
+      this.#store.pinned(of),
+      this.#store.activations({ ...of, limit: PAGE }),
+    ]);
+    const active = new Set(log.flatMap(({ after }) => after.active ?? []));
+    return found.map((each) => {
+      const open = pinned.find(({ release }) => release === each.name)?.open ?? 0;
+      const about = { line, pinned: open, wasActive: active.has(each.name) };
+      return { ...each, state: stateOf(each, about), pinned: open };
+    });
+  }
+
+  /** Where new executions go. */
+  async line(pipeline: string, options: OfProject = {}): Promise<Line> {
+    return this.#store.line(ofPipeline('releases.line', pipeline, options));
+  }
+
+  /** Who changed it, when and why; newest first, the last thousand. */
+  async log(pipeline: string, options: OfProject = {}): Promise<readonly Activation[]> {
+    return this.#store.activations({
+      ...ofPipeline('releases.log', pipeline, options),
+      limit: PAGE,
+    });
+  }
+
+  /** New executions go there from now on. */
+  async activate(pipeline: string, name: string, options: LineOptions = {}): Promise<LineChanged> {
+    return this.#change('activate', { pipeline, name: parseReleaseName(name) }, options);
+  }
+
+  /** So many per cent of new executions go there, by their keys; 0 takes it back. */
+  async share(
+    pipeline: string,
+    to: { readonly name: string; readonly percent: number },
+    options: LineOptions = {},
+  ): Promise<LineChanged> {
+    const { name, percent } = readOptions('releases.share', to, ['name', 'percent']);
+    wholeNumber('percent', percent, { min: 0, max: 99 });
+    return this.#change('percentage', { pipeline, name: parseReleaseName(name), percent }, options);
+  }
+
+  /** The candidate becomes the active one. */
+  async promote(pipeline: string, options: LineOptions = {}): Promise<LineChanged> {
+    return this.#change('promote', { pipeline }, options);
+  }
+
+  /** Without the candidate, or, where there is none, to what was active before. */
+  async rollBack(pipeline: string, options: LineOptions = {}): Promise<LineChanged> {
+    return this.#change('roll-back', { pipeline }, options);
+  }
+
+  /** Refused while anything is pinned to it. */
+  async retire(pipeline: string, name: string, options: LineOptions = {}): Promise<LineChanged> {
+    return this.#change('retire', { pipeline, name: parseReleaseName(name) }, options);
+  }
+
+  /** What it would break: asks a worker that has it, which writes nothing. */
+  async preflight(
+    pipeline: string,
+    name: string,
+    options: PreflightOptions = {},
+  ): Promise<PreflightAnswer> {
+    return preflight(this.#config, this.#ended, { pipeline, name, options });
+  }
+
+  /** Another release for an open execution that nobody runs. */
+  async move(id: string, to: string, options: MoveOptions = {}): Promise<ExecutionMoved> {
+    const { from, ...acting } = readOptions('releases.move', options, [...ACTING, 'from']);
+    const release = parseReleaseName(to);
+    const { project, body } = commandOf('releases.move', id, acting);
+    return this.#store.moveExecution({
+      id: parseExecutionId(id),
+      project,
+      body,
+      to: release,
+      ...(from === undefined
+        ? {}
+        : { from: from === null ? null : parseReleaseName(from, 'from') }),
+      audit: stampOf(this.#config, 'move', acting),
+    });
+  }
+
+  /**
+   * For development, where the code that is here is all there is: it becomes a release and is activated, and what
+   * is open moves to it where its replay passes. Start a worker with the release that it answers with.
+   */
+  async adopt(pipelines: Pipelines, options: AdoptOptions): Promise<Adopted> {
+    return adopt(this.#config, pipelines, options);
+  }
+
+  /** Those that say what they have: with a release, or by a coordinator. */
+  async workers(options: OfProject = {}): Promise<readonly WorkerInfo[]> {
+    const { project } = readOptions('releases.workers', options, ['project']);
+    if (project !== undefined) parseProject(project);
+    const [found, { now }] = await Promise.all([
+      this.#store.workers({ limit: PAGE }),
+      // For its time: that of this host may be another.
+      this.#store.dueSchedules({ limit: 1 }),
+    ]);
+    return found
+      .filter((each) => [undefined, each.project ?? project].includes(project))
+      .map((each) => ({ ...each, is: workerState(each, now) }));
+  }
+
+  async #change(
+    act: LineAct,
+    of: { readonly pipeline: string; readonly name?: string; readonly percent?: number },
+    options: LineOptions,
+  ): Promise<LineChanged> {
+    const names = [...ACTING, 'expected', 'force'];
+    const given = readOptions(`releases.${act}`, options, names);
+    optionalBooleans(`releases.${act}`, { force: given.force });
+    const { by: actor, reason } = checkedActing(given);
+    const { expected, force } = given;
+    if (expected !== undefined) {
+      wholeNumber('expected', expected, { min: 0, max: Number.MAX_SAFE_INTEGER });
+    }
+    return this.#store.changeLine({
+      ...of,
+      pipeline: parsePipelineName(of.pipeline),
+      project: projectOf(given.project),
+      ...{ act, actor, reason },
+      ...(expected === undefined ? {} : { expected }),
+      ...(force === undefined ? {} : { force }),
+    });
+  }
+
+  get #store(): EngineConfig['store']['executions'] {
+    return this.#config.store.executions;
+  }
+}
+
+function ofPipeline(
+  what: string,
+  pipeline: string,
+  options: OfProject,
+): { readonly project: ReturnType<typeof projectOf>; readonly pipeline: PipelineName } {
+  const { project } = readOptions(what, options, ['project']);
+  return { project: projectOf(project), pipeline: parsePipelineName(pipeline) };
+}

@@ -1,0 +1,104 @@
+// Preflight, as workers do it: those of a release replay open executions with its code, as short executions of the
+// engine's own that only they know by name. A coordinator has no code to run.
+
+import type { ExecutionId, PipelineName, ProjectName } from '../execution/names.ts';
+import type { BrokenReplay } from '../release/release.ts';
+import type { Outcome } from '../store/contract/execution-store.ts';
+import { Fault } from '../support/fault.ts';
+import type { EngineConfig } from './config.ts';
+import { dryReplay } from './dry-replay.ts';
+import { type AnyPipeline, pipeline } from './pipeline.ts';
+import { submissionOf } from './submission.ts';
+import type { WorkerSettings } from './worker-options.ts';
+
+const REPLAY = 'holdfast.replay';
+const NAME_BYTES_MAX = 256;
+/** It ends by itself when nobody is left who waits for it. */
+const DEADLINE_EXTRA_MS = 5_000;
+
+interface Asked {
+  readonly executions: readonly ExecutionId[];
+}
+
+interface Replayed {
+  /** Of the artifact that ran them. */
+  readonly digest: string;
+  readonly broken: readonly BrokenReplay[];
+}
+
+function replayName(release: string, name: PipelineName): string {
+  return `${REPLAY}/${release}/${name}`;
+}
+
+export function replayPipelines(
+  config: EngineConfig,
+  { pipelines, release }: Pick<WorkerSettings, 'pipelines' | 'release'>,
+): readonly AnyPipeline[] {
+  if (release === undefined) return [];
+  return [...pipelines.values()].flatMap((code) => {
+    const name = replayName(release.name, code.name);
+    if (Buffer.byteLength(name) > NAME_BYTES_MAX) return [];
+    const made = pipeline<Asked, Replayed>({
+      name,
+      run: (ctx, { executions }) =>
+        ctx.step('replay', async () => {
+          const found = await Promise.all(executions.map((id) => dryReplay(config, code, id)));
+          return { digest: release.digest, broken: found.flatMap((each) => each ?? []) };
+        }),
+    });
+    return [made as AnyPipeline];
+  });
+}
+
+export interface ReplayAsked {
+  readonly project: ProjectName;
+  readonly pipeline: PipelineName;
+  readonly release: string;
+  readonly digest: string;
+  readonly executions: readonly ExecutionId[];
+  /** How long a worker has to take it and be done. */
+  readonly waitMs: number;
+}
+
+/** Waits for an execution to end. */
+export type Ended = (id: ExecutionId, signal: AbortSignal) => Promise<Outcome>;
+
+/** Undefined when nobody did it in time. */
+export async function replayElsewhere(
+  config: EngineConfig,
+  ended: Ended,
+  asked: ReplayAsked,
+): Promise<readonly BrokenReplay[] | undefined> {
+  const { project, executions, waitMs, release } = asked;
+  const submission = await submissionOf(config, replayName(release, asked.pipeline), {
+    input: { executions },
+    options: { project, deadlineMs: waitMs + DEADLINE_EXTRA_MS, tags: [REPLAY], by: REPLAY },
+  });
+  const { id } = submission;
+  await config.store.executions.submit(submission);
+  const over = new AbortController();
+  const stop = config.timers.after(waitMs, () => over.abort());
+  try {
+    const { status, event } = await ended(id, over.signal);
+    return status === 'completed' ? await brokenIn(config, event.body ?? '{}', asked) : undefined;
+  } catch (error) {
+    if (!over.signal.aborted) throw error;
+    return undefined;
+  } finally {
+    stop();
+  }
+}
+
+async function brokenIn(
+  config: EngineConfig,
+  body: string,
+  { digest, release }: ReplayAsked,
+): Promise<readonly BrokenReplay[]> {
+  const { out = {} } = JSON.parse(body) as { readonly out?: object };
+  const replayed = (await config.payloads.decodeEnvelope(out)) as Replayed;
+  if (replayed.digest === digest) return replayed.broken;
+  throw new Fault(
+    'release-differs',
+    `The worker that replayed for release "${release}" has another artifact (${replayed.digest}) than was registered. Stop it, or give its build a name of its own.`,
+  );
+}

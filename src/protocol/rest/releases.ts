@@ -1,0 +1,225 @@
+// Releases, as people deploy them through a coordinator.
+
+import type { LineOptions } from '../../engine/releases.ts';
+import type { NoSuchRelease } from '../../execution/refusal.ts';
+import {
+  describeReleaseRefusal,
+  type MoveRefusal,
+  type ReleaseRefusal,
+} from '../../release/refusal.ts';
+import type { Preflight } from '../../release/release.ts';
+import type { LineChanged } from '../../store/contract/release-store.ts';
+import { formatInstant } from '../../support/clock.ts';
+import { idParams } from '../messages/execution.ts';
+import {
+  type ActivationMessage,
+  activationList,
+  type LineBody,
+  line,
+  lineBody,
+  lineChanged,
+  moveBody,
+  moved,
+  pipelineParams,
+  preflightBody,
+  preflightFound,
+  type ReleaseMessage,
+  registerBody,
+  registered,
+  releaseList,
+  releaseParams,
+} from '../messages/releases.ts';
+import { requireOpenName } from './reserved.ts';
+import { actingFor, type Coordinator, ProblemReply, type Route, route } from './route.ts';
+
+const READERS = ['submit', 'operate', 'admin'] as const;
+const ADMIN = ['admin'] as const;
+const NO = { 409: { what: 'Refused, and why.' } } as const;
+
+const register = route({
+  method: 'POST',
+  path: '/v1/pipelines/:pipeline/releases',
+  name: 'registerRelease',
+  summary: 'A build of a pipeline. The same again is fine.',
+  allows: ADMIN,
+  params: pipelineParams,
+  body: registerBody,
+  answers: { 200: { what: 'It is there.', schema: registered }, ...NO },
+  async handle({ holdfast }, { params, body, caller }) {
+    requireOpenName('A pipeline', params.pipeline);
+    const { contract, ...build } = body;
+    if (contract['pipeline'] !== params.pipeline) {
+      throw new ProblemReply(400, 'invalid-input', 'The contract is that of another pipeline.');
+    }
+    const about = { pipeline: contract, ...build, ...actingFor(caller) };
+    const answer = await holdfast.releases.register(about);
+    if (answer.kind === 'refused') throw releaseRefused(answer);
+    return { status: 200, body: { existing: answer.existing } };
+  },
+});
+
+const list = route({
+  method: 'GET',
+  path: '/v1/pipelines/:pipeline/releases',
+  name: 'listReleases',
+  summary: 'Releases of a pipeline, newest first, with what is pinned to each.',
+  allows: READERS,
+  params: pipelineParams,
+  answers: { 200: { what: 'The last thousand.', schema: releaseList } },
+  async handle({ holdfast }, { params, caller }) {
+    const { project } = caller;
+    const found = await holdfast.releases.list(params.pipeline, { project });
+    const items = found.map(({ contract: _, project: __, ...rest }): ReleaseMessage => {
+      const { createdAt, retiredAt, preflight, ...plain } = rest;
+      return {
+        ...plain,
+        createdAt: formatInstant(createdAt),
+        ...(preflight && { preflight: preflightMessage(preflight) }),
+        ...(retiredAt === undefined ? {} : { retiredAt: formatInstant(retiredAt) }),
+      };
+    });
+    return { status: 200, body: { items } };
+  },
+});
+
+function preflightMessage(found: Preflight): NonNullable<ReleaseMessage['preflight']> {
+  const { changes, broken, at, ...rest } = found;
+  return { ...rest, at: formatInstant(at), changes: [...changes], broken: [...broken] };
+}
+
+const readLine = route({
+  method: 'GET',
+  path: '/v1/pipelines/:pipeline/line',
+  name: 'readLine',
+  summary: 'Where new executions of a pipeline go.',
+  allows: READERS,
+  params: pipelineParams,
+  answers: { 200: { what: 'As it is now; version 0 before the first act.', schema: line } },
+  async handle({ holdfast }, { params, caller }) {
+    const { project } = caller;
+    return { status: 200, body: await holdfast.releases.line(params.pipeline, { project }) };
+  },
+});
+
+const log = route({
+  method: 'GET',
+  path: '/v1/pipelines/:pipeline/activations',
+  name: 'listActivations',
+  summary: 'Who changed where new executions go, when and why; newest first.',
+  allows: READERS,
+  params: pipelineParams,
+  answers: { 200: { what: 'The last thousand.', schema: activationList } },
+  async handle({ holdfast }, { params, caller }) {
+    const { project } = caller;
+    const found = await holdfast.releases.log(params.pipeline, { project });
+    const items = found.map(
+      ({ project: _, pipeline: __, at, ...rest }): ActivationMessage => ({
+        ...rest,
+        at: formatInstant(at),
+      }),
+    );
+    return { status: 200, body: { items } };
+  },
+});
+
+const changeLine = route({
+  method: 'POST',
+  path: '/v1/pipelines/:pipeline/line',
+  name: 'changeLine',
+  summary: 'Activates a release, gives it a share, promotes, rolls back or retires.',
+  allows: ADMIN,
+  params: pipelineParams,
+  body: lineBody,
+  answers: { 200: { what: 'As it is now.', schema: lineChanged }, ...NO },
+  async handle(coordinator, { params, body, caller }) {
+    const answer = await change(
+      coordinator,
+      { ...body, pipeline: params.pipeline },
+      {
+        ...actingFor(caller),
+        ...(body.reason === undefined ? {} : { reason: body.reason }),
+        ...(body.expected === undefined ? {} : { expected: body.expected }),
+        ...(body.force === undefined ? {} : { force: body.force }),
+      },
+    );
+    if (answer.kind === 'refused') throw releaseRefused(answer);
+    return { status: 200, body: answer };
+  },
+});
+
+function change(
+  { holdfast }: Coordinator,
+  { pipeline, act, name, percent = 0 }: LineBody & { readonly pipeline: string },
+  options: LineOptions,
+): Promise<LineChanged> {
+  const { releases } = holdfast;
+  if (act === 'promote') return releases.promote(pipeline, options);
+  if (act === 'roll-back') return releases.rollBack(pipeline, options);
+  if (name === undefined) throw new ProblemReply(400, 'invalid-input', 'Say which: name.');
+  if (act === 'activate') return releases.activate(pipeline, name, options);
+  if (act === 'retire') return releases.retire(pipeline, name, options);
+  return releases.share(pipeline, { name, percent }, options);
+}
+
+const preflight = route({
+  method: 'POST',
+  path: '/v1/pipelines/:pipeline/releases/:name/preflight',
+  name: 'preflightRelease',
+  summary:
+    'What a release would break: its contract, and open executions replayed by a worker of it.',
+  allows: ADMIN,
+  isLong: true,
+  params: releaseParams,
+  body: preflightBody,
+  answers: {
+    200: { what: 'What was found; it stays with the release.', schema: preflightFound },
+    503: { what: 'No worker of that release did it in time.' },
+  },
+  async handle({ holdfast }, { params, body, caller }) {
+    const { project } = caller;
+    const { pipeline, name } = params;
+    const answer = await holdfast.releases.preflight(pipeline, name, { ...body, project });
+    if (answer.kind === 'looked') {
+      const { kind: _, ...found } = answer;
+      return { status: 200, body: found };
+    }
+    if (answer.why !== 'no-worker') throw releaseRefused(answer);
+    throw new ProblemReply(
+      503,
+      'no-worker',
+      `No worker of release "${name}" replayed what is open in time. Start one that has it; it need not be active.`,
+    );
+  },
+});
+
+const move = route({
+  method: 'POST',
+  path: '/v1/executions/:id/move',
+  name: 'moveExecution',
+  summary: 'Gives an open execution that nobody runs another release.',
+  allows: ADMIN,
+  params: idParams,
+  body: moveBody,
+  answers: { 200: { what: 'It is pinned there now.', schema: moved }, ...NO },
+  async handle({ holdfast }, { params, body, caller }) {
+    const { to, ...options } = body;
+    const acting = { ...options, ...actingFor(caller) };
+    const answer = await holdfast.releases.move(params.id, to, acting);
+    if (answer.kind === 'refused') throw releaseRefused(answer);
+    return { status: 200, body: answer };
+  },
+});
+
+function releaseRefused(refusal: ReleaseRefusal | MoveRefusal | NoSuchRelease): ProblemReply {
+  const isUnknown = refusal.why === 'release-unknown' || refusal.why === 'execution-unknown';
+  const detail = describeReleaseRefusal(refusal);
+  const reply = new ProblemReply(isUnknown ? 404 : 409, refusal.why, detail);
+  const { ...told } = refusal;
+  reply.refusal = told;
+  return reply;
+}
+
+export const releaseRoutes: readonly Route[] = [
+  ...[register, list, readLine, log],
+  ...[changeLine, preflight, move],
+];

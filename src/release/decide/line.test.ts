@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { PipelineName, ProjectName } from '../../execution/names.ts';
+import type { Instant } from '../../support/clock.ts';
+import type { Contract } from '../contract.ts';
+import { bucketOf, type Line, pinOf, type Release, stateOf } from '../release.ts';
+import { decideLine, type LineRequest } from './line.ts';
+
+const PIPELINE = 'order' as PipelineName;
+const contract = { input: true, output: true, awaits: [], remoteSteps: [] } as unknown as Contract;
+
+function release(name: string, options: Partial<Release> = {}): Release {
+  const key = { project: 'p' as ProjectName, pipeline: PIPELINE, name };
+  const build = { artifact: 'a', digest: 'd', contract, contractVersion: 'c' };
+  return { ...key, ...build, createdAt: 0 as Instant, createdBy: 'ann', ...options };
+}
+
+const known = new Map(
+  [release('v1'), release('v2'), release('old', { retiredAt: 1 as Instant })].map((each) => [
+    each.name,
+    each,
+  ]),
+);
+
+type Row = readonly [line: Line, asked: Partial<LineRequest>, expected: string];
+
+const fresh: Line = { version: 0 };
+const active: Line = { version: 3, active: 'v1' };
+const shared: Line = { version: 3, active: 'v1', candidate: 'v2', percent: 10 };
+const back: Line = { version: 3, active: 'v2', previous: 'v1' };
+
+const ROWS: readonly Row[] = [
+  [fresh, { act: 'activate', name: 'v1' }, 'active=v1'],
+  [active, { act: 'activate', name: 'v1' }, 'no-change'],
+  [active, { act: 'activate', name: 'v2' }, 'active=v2 previous=v1'],
+  [shared, { act: 'activate', name: 'v1' }, 'active=v1'],
+  [active, { act: 'activate', name: 'v9' }, 'release-unknown'],
+  [active, { act: 'activate', name: 'old' }, 'release-retired'],
+  [active, { act: 'activate', name: 'v2', expected: 2 }, 'line-changed'],
+  [active, { act: 'activate', name: 'v2', expected: 3 }, 'active=v2 previous=v1'],
+  [fresh, { act: 'percentage', name: 'v1', percent: 5 }, 'nothing-active'],
+  [active, { act: 'percentage', name: 'v2', percent: 5 }, 'active=v1 candidate=v2 percent=5'],
+  [active, { act: 'percentage', name: 'v1', percent: 5 }, 'no-change'],
+  [shared, { act: 'percentage', name: 'v2', percent: 0 }, 'active=v1'],
+  [active, { act: 'promote' }, 'no-candidate'],
+  [shared, { act: 'promote' }, 'active=v2 previous=v1'],
+  [shared, { act: 'roll-back' }, 'active=v1'],
+  [back, { act: 'roll-back' }, 'active=v1 previous=v2'],
+  [active, { act: 'roll-back' }, 'nothing-before'],
+  [active, { act: 'retire', name: 'v1' }, 'release-in-use'],
+  [shared, { act: 'retire', name: 'v2' }, 'release-in-use'],
+  [back, { act: 'retire', name: 'v1' }, 'active=v2'],
+  [active, { act: 'retire', name: 'old' }, 'no-change'],
+  [active, { act: 'retire', name: 'v9' }, 'release-unknown'],
+  [active, { act: 'activate', name: 'v2', force: true }, 'force-without-reason'],
+];
+
+for (const [line, asked, expected] of ROWS) {
+  test(`RE-4: ${JSON.stringify(line)} ${JSON.stringify(asked)}: ${expected}`, () => {
+    const request = { pipeline: PIPELINE, reason: '', act: 'activate', ...asked } as LineRequest;
+    const name =
+      asked.name ?? (asked.act === 'promote' || line.candidate ? line.candidate : line.previous);
+    const view = {
+      line,
+      release: known.get(name ?? ''),
+      active: known.get(line.active ?? ''),
+      pinned: 0,
+    };
+    const decision = decideLine(view, request);
+    if (decision.kind === 'refuse') return assert.equal(decision.refusal.why, expected);
+    if (decision.kind === 'no-change') return assert.equal(decision.kind, expected);
+    const { version, ...rest } = decision.line;
+    assert.equal(version, line.version + 1);
+    const told = ['active', 'previous', 'candidate', 'percent'].flatMap((part) => {
+      const value = (rest as Record<string, unknown>)[part];
+      return value === undefined ? [] : `${part}=${value}`;
+    });
+    assert.equal(told.join(' '), expected);
+  });
+}
+
+test('RE-5: shares are even, and a larger one keeps what a smaller one had', () => {
+  const counts = Array.from({ length: 100 }, () => 0);
+  for (let nth = 0; nth < 20_000; nth += 1) {
+    const bucket = bucketOf({ id: `id-${nth}` });
+    counts[bucket] = (counts[bucket] ?? 0) + 1;
+  }
+  assert.ok(
+    counts.every((count) => count > 120 && count < 290),
+    counts.join(' '),
+  );
+  const line = (percent: number): Line => ({ version: 1, active: 'a', candidate: 'b', percent });
+  for (let nth = 0; nth < 500; nth += 1) {
+    const key = { id: 'x', key: `k-${nth}` };
+    if (pinOf(line(20), key) === 'b') assert.equal(pinOf(line(50), key), 'b');
+    assert.equal(bucketOf(key), bucketOf({ ...key, id: 'y' }));
+  }
+});
+
+test('what is said of a release follows from its line and from what is pinned', () => {
+  const of = (name: string, line: Line, pinned = 0) =>
+    stateOf(release(name), { line, pinned, wasActive: name !== 'v9' });
+  assert.equal(of('v1', active), 'active');
+  assert.equal(of('v2', shared), 'candidate');
+  assert.equal(of('v1', back, 3), 'draining');
+  assert.equal(of('v1', back), 'drained');
+  assert.equal(of('v9', back), 'registered');
+  const retired = release('old', { retiredAt: 1 as Instant });
+  assert.equal(stateOf(retired, { line: back, pinned: 0, wasActive: true }), 'retired');
+});

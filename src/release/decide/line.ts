@@ -1,0 +1,175 @@
+// What an act makes of a line (RE-4), and whether a release may be retired (RE-6). Pure.
+
+import type { PipelineName } from '../../execution/names.ts';
+import type { NoSuchRelease } from '../../execution/refusal.ts';
+import { diffContracts } from '../contract-diff.ts';
+import type { ReleaseRefusal } from '../refusal.ts';
+import type { Line, LineAct, Preflight, Release } from '../release.ts';
+
+export interface LineView {
+  /** NO_LINE before the first act. */
+  readonly line: Line;
+  /** The one that is to become active or the candidate, as far as it is known. */
+  readonly release: Release | undefined;
+  readonly active: Release | undefined;
+  /** Open executions that are pinned to it; for `retire`. */
+  readonly pinned: number;
+}
+
+export interface LineRequest {
+  readonly pipeline: PipelineName;
+  readonly act: LineAct;
+  /** For `activate`, `percentage` and `retire`. */
+  readonly name?: string;
+  /** For `percentage`: 0 takes the candidate away. */
+  readonly percent?: number;
+  /** The version of the line that the caller saw. */
+  readonly expected?: number;
+  readonly force?: boolean;
+  readonly reason: string;
+}
+
+export type LineDecision =
+  | { readonly kind: 'change'; readonly line: Line; readonly forced: boolean }
+  | { readonly kind: 'no-change'; readonly line: Line }
+  | { readonly kind: 'refuse'; readonly refusal: ReleaseRefusal };
+
+/** Which release an act is about, by the line as it is. */
+export function nameMeant(
+  line: Line,
+  { act, name }: Pick<LineRequest, 'act' | 'name'>,
+): string | undefined {
+  if (act === 'promote') return line.candidate;
+  if (act === 'roll-back') return line.candidate === undefined ? line.previous : line.active;
+  return name;
+}
+
+export function decideLine(view: LineView, request: LineRequest): LineDecision {
+  const { line } = view;
+  const { pipeline, act, expected, force = false } = request;
+  if (expected !== undefined && expected !== line.version) {
+    return refuse({ why: 'line-changed', pipeline, version: line.version });
+  }
+  if (force && request.reason === '') return refuse({ why: 'force-without-reason' });
+  if (act === 'retire') return decideRetire(view, request);
+  const wanted = WANTED[act](line, request);
+  if ('why' in wanted) return refuse(wanted);
+  if (isSame(line, wanted)) return { kind: 'no-change', line };
+  const unfit = refuseRelease(view, request);
+  if (unfit !== undefined) return refuse(unfit);
+  // What goes back breaks nobody who was not broken before.
+  const breaks = act === 'roll-back' || request.percent === 0 ? [] : breaksOf(view);
+  if (breaks.length > 0 && !force) {
+    const name = nameMeant(line, request) ?? '';
+    return refuse({ why: 'release-breaks', pipeline, name, breaks });
+  }
+  const forced = breaks.length > 0;
+  return { kind: 'change', line: { ...wanted, version: line.version + 1 }, forced };
+}
+
+type Wanted = Omit<Line, 'version'>;
+
+const WANTED: Readonly<
+  Record<Exclude<LineAct, 'retire'>, (line: Line, request: LineRequest) => Wanted | ReleaseRefusal>
+> = {
+  activate: (line, { name = '' }) =>
+    line.active === name ? withoutCandidate(line) : { active: name, ...before(line.active) },
+  percentage: (line, { pipeline, name = '', percent = 0 }) => {
+    if (percent === 0) return withoutCandidate(line);
+    if (line.active === undefined) return { why: 'nothing-active', pipeline };
+    if (line.active === name) return withoutCandidate(line);
+    return { ...withoutCandidate(line), candidate: name, percent };
+  },
+  promote: (line, { pipeline }) =>
+    line.candidate === undefined
+      ? { why: 'no-candidate', pipeline }
+      : { active: line.candidate, ...before(line.active) },
+  'roll-back': (line, { pipeline }) => {
+    if (line.candidate !== undefined) return withoutCandidate(line);
+    if (line.previous === undefined) return { why: 'nothing-before', pipeline };
+    return { active: line.previous, ...before(line.active) };
+  },
+};
+
+function before(active: string | undefined): Pick<Line, 'previous'> {
+  return active === undefined ? {} : { previous: active };
+}
+
+function withoutCandidate({ active, previous }: Line): Wanted {
+  return {
+    ...(active === undefined ? {} : { active }),
+    ...(previous === undefined ? {} : { previous }),
+  };
+}
+
+function isSame(line: Line, wanted: Wanted): boolean {
+  const parts = ['active', 'previous', 'candidate', 'percent'] as const;
+  return parts.every((part) => line[part] === wanted[part]);
+}
+
+function refuseRelease(
+  { line, release }: LineView,
+  request: LineRequest,
+): ReleaseRefusal | undefined {
+  const name = nameMeant(line, request) ?? '';
+  const { pipeline } = request;
+  if (request.percent === 0) return undefined;
+  return noSuchRelease(release, { pipeline, name });
+}
+
+/** RE-7: what the contracts say, and what the last preflight found. */
+function breaksOf({ release, active }: LineView): readonly string[] {
+  if (release === undefined) return [];
+  const changes = active === undefined ? [] : diffContracts(active.contract, release.contract);
+  const told = changes
+    .filter(({ breaking }) => breaking)
+    .map(({ part, path, what }) => `${part}${path}: ${what}.`);
+  return [...told, ...(release.preflight === undefined ? [] : replaysOf(release.preflight))];
+}
+
+function replaysOf({ looked, broken, brokenCount }: Preflight): readonly string[] {
+  if (brokenCount === 0) return [];
+  const [first] = broken;
+  const which = first === undefined ? '' : ` The first: ${first.execution}: ${first.why}`;
+  return [`${brokenCount} of ${looked} open executions would not replay.${which}`];
+}
+
+/** RE-6: the line stays as it is; that it was looked at is why its version rises. */
+function decideRetire(
+  { line, release, pinned }: LineView,
+  { pipeline, name = '' }: LineRequest,
+): LineDecision {
+  if (release === undefined) return refuse({ why: 'release-unknown', pipeline, name });
+  if (release.retiredAt !== undefined) return { kind: 'no-change', line };
+  if (line.active === name || line.candidate === name) {
+    return refuse({ why: 'release-in-use', pipeline, name });
+  }
+  if (pinned > 0) return refuse({ why: 'release-pinned', pipeline, name, pinned });
+  const { previous: _, ...rest } = line;
+  const kept = line.previous === name ? rest : line;
+  return { kind: 'change', line: { ...kept, version: line.version + 1 }, forced: false };
+}
+
+/** RE-6: of one that is asked for by name. */
+export function noSuchRelease(
+  stored: Pick<Release, 'retiredAt'> | undefined,
+  named: { readonly pipeline: PipelineName; readonly name: string },
+): NoSuchRelease | undefined {
+  const { pipeline, name } = named;
+  if (stored === undefined) return { why: 'release-unknown', pipeline, name };
+  return stored.retiredAt === undefined ? undefined : { why: 'release-retired', pipeline, name };
+}
+
+/** RE-3. */
+export function differenceOf(
+  stored: Release,
+  given: Pick<Release, 'artifact' | 'digest' | 'contractVersion'>,
+): 'artifact' | 'digest' | 'contract' | undefined {
+  if (stored.artifact !== given.artifact) return 'artifact';
+  if (stored.digest !== given.digest) return 'digest';
+  return stored.contractVersion === given.contractVersion ? undefined : 'contract';
+}
+
+function refuse(refusal: ReleaseRefusal): Extract<LineDecision, { kind: 'refuse' }> {
+  return { kind: 'refuse', refusal };
+}

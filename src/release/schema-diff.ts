@@ -1,0 +1,188 @@
+// What became of a JSON Schema: for each place that differs, whether it lets more pass than before, or less.
+// Pure. What it does not understand it calls `changed`, which is both.
+
+import { type ContractSchema, canonicalJson, type Json } from './contract.ts';
+
+export type SchemaEffect = 'wider' | 'narrower' | 'changed';
+
+export interface SchemaChange {
+  /** From the root: `.items[].price`; empty for the root itself. */
+  readonly path: string;
+  readonly effect: SchemaEffect;
+  /** For people. */
+  readonly what: string;
+}
+
+type Node = { readonly [name: string]: Json };
+
+/** Larger numbers let less pass, or more. */
+const LOWER_BOUNDS = ['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties'];
+const UPPER_BOUNDS = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties'];
+const STRUCTURE = [
+  'type',
+  'enum',
+  'const',
+  'properties',
+  'required',
+  'additionalProperties',
+  'items',
+];
+/** Say nothing about what is let pass. */
+const WORDS = ['$schema', '$id', 'title', 'description', 'examples', 'default', '$comment'];
+
+export function diffSchemas(
+  before: ContractSchema,
+  after: ContractSchema,
+): readonly SchemaChange[] {
+  return diff(before as Json, after as Json, '');
+}
+
+function diff(before: Json, after: Json, path: string): readonly SchemaChange[] {
+  if (canonicalJson(before) === canonicalJson(after)) return [];
+  if (before === true) return [{ path, effect: 'narrower', what: 'took anything, and no more' }];
+  if (after === true) return [{ path, effect: 'wider', what: 'takes anything now' }];
+  if (before === false) return [{ path, effect: 'wider', what: 'is allowed now' }];
+  if (after === false) return [{ path, effect: 'narrower', what: 'is not allowed any more' }];
+  const [old, next] = [before as Node, after as Node];
+  return [
+    ...typeChanges(old, next, path),
+    ...valueChanges(old, next, path),
+    ...boundChanges(old, next, path),
+    ...propertyChanges(old, next, path),
+    ...itemChanges(old, next, path),
+    ...otherChanges(old, next, path),
+  ];
+}
+
+function typeChanges(before: Node, after: Node, path: string): readonly SchemaChange[] {
+  const [old, next] = [typesOf(before), typesOf(after)];
+  if (old === undefined && next === undefined) return [];
+  if (old === undefined)
+    return [{ path, effect: 'narrower', what: `must be ${next?.join(' or ')}` }];
+  if (next === undefined) return [{ path, effect: 'wider', what: 'may be of any type' }];
+  return setChange(old, next, { path, thing: 'type' });
+}
+
+/** A number takes whole ones too. */
+function typesOf({ type }: Node): readonly string[] | undefined {
+  if (type === undefined) return undefined;
+  const types = [type].flat() as readonly string[];
+  return types.includes('number') && !types.includes('integer') ? [...types, 'integer'] : types;
+}
+
+function valueChanges(before: Node, after: Node, path: string): readonly SchemaChange[] {
+  const [old, next] = [valuesOf(before), valuesOf(after)];
+  if (old === undefined && next === undefined) return [];
+  if (old === undefined) {
+    return [{ path, effect: 'narrower', what: `must be one of ${next?.join(', ')}` }];
+  }
+  if (next === undefined)
+    return [{ path, effect: 'wider', what: 'may be more than the values listed' }];
+  return setChange(old, next, { path, thing: 'value' });
+}
+
+function valuesOf(node: Node): readonly string[] | undefined {
+  if (node['const'] !== undefined) return [canonicalJson(node['const'])];
+  const values = node['enum'];
+  return Array.isArray(values) ? values.map(canonicalJson) : undefined;
+}
+
+function setChange(
+  before: readonly string[],
+  after: readonly string[],
+  { path, thing }: { readonly path: string; readonly thing: string },
+): readonly SchemaChange[] {
+  const gone = before.filter((each) => !after.includes(each));
+  const fresh = after.filter((each) => !before.includes(each));
+  return [
+    ...(gone.length === 0
+      ? []
+      : [{ path, effect: 'narrower' as const, what: `${thing} ${gone.join(', ')} is gone` }]),
+    ...(fresh.length === 0
+      ? []
+      : [{ path, effect: 'wider' as const, what: `${thing} ${fresh.join(', ')} is new` }]),
+  ];
+}
+
+function boundChanges(before: Node, after: Node, path: string): readonly SchemaChange[] {
+  return [
+    ...LOWER_BOUNDS.flatMap((name) => boundChange(name, before, { after, path, less: 1 })),
+    ...UPPER_BOUNDS.flatMap((name) => boundChange(name, before, { after, path, less: -1 })),
+  ];
+}
+
+function boundChange(
+  name: string,
+  before: Node,
+  { after, path, less }: { readonly after: Node; readonly path: string; readonly less: 1 | -1 },
+): readonly SchemaChange[] {
+  const [old, next] = [before[name], after[name]];
+  if (old === next) return [];
+  const what = `${name} ${old ?? 'none'} → ${next ?? 'none'}`;
+  if (next === undefined) return [{ path, effect: 'wider', what }];
+  if (old === undefined) return [{ path, effect: 'narrower', what }];
+  const isLess = (Number(next) - Number(old)) * less > 0;
+  return [{ path, effect: isLess ? 'narrower' : 'wider', what }];
+}
+
+function propertyChanges(before: Node, after: Node, path: string): readonly SchemaChange[] {
+  const [old, next] = [nodesOf(before['properties']), nodesOf(after['properties'])];
+  const [was, is] = [namesIn(before['required']), namesIn(after['required'])];
+  const [hadRest, hasRest] = [restOf(before), restOf(after)];
+  const rest = diff(hadRest, hasRest, `${path}.*`);
+  const names = [...new Set([...Object.keys(old), ...Object.keys(next), ...was, ...is])].sort();
+  return [
+    ...rest,
+    ...names.flatMap((name) => {
+      const at = `${path}.${name}`;
+      // A property that is not listed is one of the rest.
+      const changes = diff(old[name] ?? hadRest, next[name] ?? hasRest, at);
+      return [...changes, ...requiredChange(was.includes(name), is.includes(name), at)];
+    }),
+  ];
+}
+
+function requiredChange(was: boolean, is: boolean, path: string): readonly SchemaChange[] {
+  if (was === is) return [];
+  return is
+    ? [{ path, effect: 'narrower', what: 'must be there' }]
+    : [{ path, effect: 'wider', what: 'need not be there' }];
+}
+
+function nodesOf(value: Json | undefined): Node {
+  return typeof value === 'object' && value !== null ? (value as Node) : {};
+}
+
+function namesIn(value: Json | undefined): readonly string[] {
+  return Array.isArray(value) ? (value as readonly string[]) : [];
+}
+
+function restOf(node: Node): Json {
+  return node['additionalProperties'] ?? true;
+}
+
+function itemChanges(before: Node, after: Node, path: string): readonly SchemaChange[] {
+  return diff(before['items'] ?? true, after['items'] ?? true, `${path}[]`);
+}
+
+/** Unions, patterns, references, what a library made up: it differs, and nobody here can say how. */
+function otherChanges(before: Node, after: Node, path: string): readonly SchemaChange[] {
+  const known = new Set([...STRUCTURE, ...LOWER_BOUNDS, ...UPPER_BOUNDS, ...WORDS]);
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
+  return names
+    .filter((name) => !known.has(name))
+    .filter((name) => canonicalJson(before[name] ?? null) !== canonicalJson(after[name] ?? null))
+    .map((name) => ({ path, effect: otherEffect(name, before, after), what: `${name} differs` }));
+}
+
+function otherEffect(name: string, before: Node, after: Node): SchemaEffect {
+  if (name !== 'anyOf' && name !== 'oneOf') return 'changed';
+  const [old, next] = [before[name], after[name]].map((each) => variantsOf(each));
+  if (old === undefined || next === undefined) return 'changed';
+  if (old.every((each) => next.includes(each))) return 'wider';
+  return next.every((each) => old.includes(each)) ? 'narrower' : 'changed';
+}
+
+function variantsOf(value: Json | undefined): readonly string[] | undefined {
+  return Array.isArray(value) ? value.map(canonicalJson) : undefined;
+}

@@ -1,0 +1,38 @@
+import { changedByMove } from '../../../execution/decide/audit.ts';
+import { routeOf } from '../../../execution/route.ts';
+import { decideMove } from '../../../release/decide/move.ts';
+import type { ExecutionMoved, MoveExecution } from '../../contract/release-store.ts';
+import { HOLD_BITS } from '../../execution-rows.ts';
+import type { Transaction } from '../transaction.ts';
+import { appendOutside } from './append-outside.ts';
+import { writeAudit } from './audit.ts';
+import { loadExecution } from './load-execution.ts';
+import { readRelease } from './releases.ts';
+
+const MOVE = `
+  update execution
+     set pipeline = :route,
+         hold = :hold,
+         seq = :seq
+   where id = :id`;
+
+export function moveExecution(tx: Transaction, request: MoveExecution): ExecutionMoved {
+  const { id, project, to } = request;
+  const before = loadExecution(tx, id);
+  const release =
+    before === undefined
+      ? undefined
+      : readRelease(tx, { project, pipeline: before.pipeline, name: to });
+  const decision = decideMove({ execution: before, release }, request, tx.now);
+  if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
+  if (decision.kind === 'no-change' || before === undefined) {
+    return { kind: 'no-change', id, release: to };
+  }
+  const { execution, event } = decision;
+  writeAudit(tx, request, changedByMove(before, execution));
+  appendOutside(tx, id, event);
+  const hold = execution.holds.reduce((bits, each) => bits + HOLD_BITS[each], 0);
+  tx.run(MOVE, { id, route: routeOf(execution), hold, seq: event.seq });
+  tx.ring();
+  return { kind: 'moved', id, release: to };
+}

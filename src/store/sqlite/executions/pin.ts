@@ -1,0 +1,78 @@
+// Which release a new execution is pinned to (RE-5). Where no pipeline has a line, that is known after one look
+// in each transaction.
+
+import type { PipelineName } from '../../../execution/names.ts';
+import type { NoSuchRelease } from '../../../execution/refusal.ts';
+import { routeOf } from '../../../execution/route.ts';
+import { noSuchRelease } from '../../../release/decide/line.ts';
+import { type Line, pinOf } from '../../../release/release.ts';
+import type { Submit } from '../../contract/execution-store.ts';
+import type { ExecutionRow } from '../../execution-rows.ts';
+import { type LineRow, toLine } from '../../release-rows.ts';
+import type { Transaction } from '../transaction.ts';
+import { readRelease } from './releases.ts';
+
+const ANY = 'select 1 from release_line limit 1';
+
+const LINE = `
+  select version, active, previous, candidate, percent
+    from release_line
+   where project = :project
+     and pipeline = :pipeline`;
+
+/** Null where there is none at all. */
+const LINES: WeakMap<Transaction, Map<string, Line | undefined> | null> = new WeakMap();
+
+/** An act has changed one. */
+export function forgetLines(tx: Transaction): void {
+  LINES.delete(tx);
+}
+
+export function routeFor(
+  tx: Transaction,
+  row: Pick<ExecutionRow, 'id' | 'key' | 'project' | 'pipeline'>,
+  { release }: Pick<Submit, 'release'>,
+): string {
+  const pipeline = row.pipeline as PipelineName;
+  if (release !== undefined) return routeOf({ pipeline, release });
+  const line = lineOf(tx, row);
+  if (line === undefined) return pipeline;
+  const pinned = pinOf(line, row.key === null ? { id: row.id } : { id: row.id, key: row.key });
+  return pinned === undefined ? pipeline : routeOf({ pipeline, release: pinned });
+}
+
+function lineOf(
+  tx: Transaction,
+  { project, pipeline }: Pick<ExecutionRow, 'project' | 'pipeline'>,
+): Line | undefined {
+  let lines = LINES.get(tx);
+  if (lines === undefined) {
+    lines = tx.get(ANY) === undefined ? null : new Map();
+    LINES.set(tx, lines);
+  }
+  if (lines === null) return undefined;
+  const place = `${project}\0${pipeline}`;
+  if (!lines.has(place)) {
+    const row = tx.get<LineRow>(LINE, { project, pipeline });
+    lines.set(place, row === undefined ? undefined : toLine(row));
+  }
+  return lines.get(place);
+}
+
+const IS_KNOWN = `
+  select 1
+    from execution
+   where id = :id
+   union all
+  select 1
+    from execution
+   where project = :project
+     and key = :key`;
+
+/** RE-6: of a release that was asked for by name. What was submitted before is still answered with. */
+export function refuseRelease(tx: Transaction, request: Submit): NoSuchRelease | undefined {
+  const { id, project, pipeline, release: name = '', key = null } = request;
+  const refusal = noSuchRelease(readRelease(tx, { project, pipeline, name }), { pipeline, name });
+  if (refusal === undefined) return undefined;
+  return tx.get(IS_KNOWN, { id, project, key }) === undefined ? refusal : undefined;
+}

@@ -1,0 +1,16 @@
+import type { ExecutionCase } from '../contract-case.ts';
+import { lineCases } from './lines.ts';
+import { movingCases } from './moving.ts';
+import { pinningCases } from './pinning.ts';
+import { plainNameCases } from './plain-names.ts';
+import { registryCases } from './registry.ts';
+import { routingCases } from './routing.ts';
+
+export const releaseCases: readonly ExecutionCase[] = [
+  ...registryCases,
+  ...lineCases,
+  ...pinningCases,
+  ...routingCases,
+  ...movingCases,
+  ...plainNameCases,
+];

@@ -1,0 +1,91 @@
+// holdfast contract, as a process: built from a module, kept, compared with what the code says later.
+
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+
+const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
+const INDEX = join(import.meta.dirname, '../../src/index.ts');
+
+interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly problems: string;
+}
+
+let folder = '';
+
+function holdfast(...words: readonly string[]): Promise<Ran> {
+  return new Promise((resolve) => {
+    const args = [MAIN, 'contract', ...words];
+    execFile(process.execPath, args, { cwd: folder }, (failure, out, problems) => {
+      resolve({ code: failure === null ? 0 : Number(failure.code), out, problems });
+    });
+  });
+}
+
+function save(name: string, input: object): Promise<void> {
+  return writeFile(
+    join(folder, name),
+    `import { pipeline, question } from ${JSON.stringify(INDEX)};
+     const input = { '~standard': { version: 1, vendor: 'test', validate: (value) => ({ value }),
+       jsonSchema: { input: () => (${JSON.stringify(input)}) } } };
+     export const order = pipeline({ name: 'order', input, awaits: [question({ name: 'approve' })], run: () => 1 });`,
+  );
+}
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'holdfast-contract-'));
+  await save('v1.ts', { type: 'object', properties: { id: { type: 'string' } } });
+  await save('v2.ts', { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] });
+});
+
+after(() => rm(folder, { recursive: true, force: true }));
+
+test('a contract is built, checked, found to differ, and the difference told', async () => {
+  const built = await holdfast('build', 'v1.ts', '--json');
+  assert.equal(built.code, 0, built.problems);
+  const { version } = JSON.parse(built.out) as { version: string };
+  const kept = JSON.parse(await readFile(join(folder, 'holdfast.contract.json'), 'utf8'));
+  assert.equal(kept.contracts[0].version, version);
+  assert.equal((await holdfast('check', 'v1.ts')).code, 0);
+  const drifted = await holdfast('check', 'v2.ts');
+  assert.equal(drifted.code, 1);
+  assert.match(drifted.out, /BREAKS +order +input\.id +must be there[\s\S]*contract build v2\.ts/);
+  await holdfast('build', 'v2.ts', '--file', 'v2.json');
+  const forth = await holdfast('diff', 'holdfast.contract.json', 'v2.json', '--json');
+  assert.equal(forth.code, 1);
+  assert.equal(JSON.parse(forth.out).breaking, true);
+  const back = await holdfast('diff', 'v2.json', 'holdfast.contract.json');
+  assert.equal(back.code, 0);
+  assert.match(back.out, /ok +order +input\.id +need not be there/);
+});
+
+test('what cannot be used says what to do', async () => {
+  await writeFile(join(folder, 'none.ts'), 'export const nothing = 1;');
+  await writeFile(join(folder, 'bad.json'), '{"contracts":[{}]}');
+  const cases: readonly (readonly [words: readonly string[], says: RegExp])[] = [
+    [[], /What about it\?/],
+    [['bild', 'v1.ts'], /Did you mean "build"/],
+    [['build'], /Which module\?/],
+    [['build', 'none.ts'], /exports no pipeline/],
+    [['build', 'missing.ts'], /cannot be loaded/],
+    [['check', 'v1.ts', '--file', 'missing.json'], /cannot be read \(ENOENT\)/],
+    [['diff', 'bad.json', 'bad.json'], /no contract: it has no format/],
+  ];
+  for (const [words, says] of cases) {
+    const { code, problems } = await holdfast(...words);
+    assert.equal(code, 2, words.join(' '));
+    assert.match(problems, says);
+  }
+  await holdfast('build', 'v1.ts', '--file', 'edited.json');
+  const text = await readFile(join(folder, 'edited.json'), 'utf8');
+  await writeFile(join(folder, 'edited.json'), text.replace('"attempts": 5', '"attempts": 6'));
+  assert.match(
+    (await holdfast('check', 'v1.ts', '--file', 'edited.json')).problems,
+    /edited by hand/,
+  );
+});

@@ -1,0 +1,86 @@
+// holdfast dev <module>: saving the file is enough.
+
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { HoldfastClient } from '../../src/client/client.ts';
+import { until } from '../server/coordinator.ts';
+import { type Spawned, startHoldfast } from './spawned.ts';
+
+const INDEX = join(import.meta.dirname, '../../src/index.ts');
+
+let folder = '';
+let dev: Spawned;
+let client: HoldfastClient;
+
+/** As an editor does. */
+function save(step: string, word: string): Promise<void> {
+  return writeFile(
+    join(folder, 'pipelines.ts'),
+    `import { pipeline } from ${JSON.stringify(INDEX)};
+     export const greet = pipeline({ name: 'greet', async run(ctx) {
+       await ctx.step(${JSON.stringify(step)}, () => 1);
+       await ctx.receive('go');
+       return ${JSON.stringify(word)};
+     } });`,
+  );
+}
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'holdfast-dev-'));
+  await save('look', 'hello');
+  dev = startHoldfast(['dev', 'pipelines.ts', '--port', '0'], { cwd: folder });
+  client = new HoldfastClient({ url: await dev.url() });
+});
+
+after(async () => {
+  await dev.stop('SIGKILL');
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function activeAfter(release: string | undefined): Promise<string> {
+  return until(async () => {
+    const { active } = await client.releases.line('greet');
+    return active === release ? undefined : active;
+  });
+}
+
+async function parked(): Promise<string> {
+  const { id } = await client.executions.submit({ pipeline: 'greet' });
+  await until(async () =>
+    (await client.executions.read(id)).status === 'waiting' ? true : undefined,
+  );
+  return id;
+}
+
+test('RE-13: what is saved is a release; what fits moves to it, what does not says why, and the old code brings it back', async () => {
+  const first = await activeAfter(undefined);
+  const id = await parked();
+  await save('look', 'good morning');
+  const second = await activeAfter(first);
+  await until(async () =>
+    (await client.executions.read(id)).release === second ? true : undefined,
+  );
+  await client.executions.signal(id, 'go', 1);
+  assert.equal((await client.executions.result(id)).output, 'good morning');
+  const left = await parked();
+  await save('renamed', 'good evening');
+  const third = await activeAfter(second);
+  const told = await until(async () => {
+    const explained = await client.executions.explain(left);
+    return explained.code === 'no-worker' ? explained : undefined;
+  });
+  assert.match(
+    told.sentence,
+    new RegExp(`release "${third}" would break it. History has step:look#1`),
+  );
+  await writeFile(join(folder, 'pipelines.ts'), 'this is no code');
+  await save('look', 'good morning');
+  assert.equal(await activeAfter(third), second);
+  await client.executions.signal(left, 'go', 1);
+  assert.equal((await client.executions.result(left)).output, 'good morning');
+  const log = await client.releases.log('greet');
+  assert.deepEqual(new Set(log.items.map(({ actor }) => actor)), new Set(['dev']));
+});

@@ -1,0 +1,126 @@
+// What people deploy with.
+
+import type { Releases } from '../../../src/engine/releases.ts';
+import type { Argument, Fits, Options } from './argument.ts';
+import { ACTING, type Given, IN_PROJECT } from './of-holdfast.ts';
+import { fine } from './on-holdfast.ts';
+import { NONE, NUMBER, optional, TEXT } from './wrong-values.ts';
+
+const LINE: Fits = {
+  ...ACTING,
+  expected: optional([...NUMBER, 'a number']),
+  force: optional(['true']),
+};
+
+type Method = keyof Releases;
+
+const ofLine = (of: 'promote' | 'rollBack'): Options<Given> => ({
+  of: `releases.${of}`,
+  names: LINE,
+  call: ({ holdfast }, options) => holdfast.releases[of]('p', options as object),
+});
+
+const ofRelease = (of: 'activate' | 'retire'): Options<Given> => ({
+  of: `releases.${of}`,
+  names: LINE,
+  call: ({ holdfast }, options) => holdfast.releases[of]('p', 'v1', options as object),
+});
+
+const ofProject = (of: 'list' | 'line' | 'log'): Options<Given> => ({
+  of: `releases.${of}`,
+  names: IN_PROJECT,
+  call: ({ holdfast }, options) => holdfast.releases[of]('p', options as object),
+});
+
+export const OPTIONS_OF_RELEASES: readonly Options<Given>[] = [
+  {
+    of: 'releases.register',
+    with: { pipeline: fine, name: 'v1', artifact: 'a', digest: 'd' },
+    fits: NONE,
+    names: {
+      ...IN_PROJECT,
+      pipeline: NONE,
+      name: ['text'],
+      artifact: TEXT,
+      digest: TEXT,
+      by: optional(TEXT),
+    },
+    call: ({ holdfast }, options) => holdfast.releases.register(options as never),
+  },
+  ...(['list', 'line', 'log'] as const).map(ofProject),
+  ...(['activate', 'retire'] as const).map(ofRelease),
+  ...(['promote', 'rollBack'] as const).map(ofLine),
+  {
+    of: 'releases.share',
+    names: LINE,
+    call: ({ holdfast }, options) =>
+      holdfast.releases.share('p', { name: 'v1', percent: 5 }, options as object),
+  },
+  {
+    of: 'releases.share: to',
+    with: { name: 'v1', percent: 5 },
+    fits: NONE,
+    names: { name: ['text'], percent: NUMBER },
+    call: ({ holdfast }, to) => holdfast.releases.share('p', to as never),
+  },
+  {
+    of: 'releases.preflight',
+    names: { ...IN_PROJECT, sample: optional(NUMBER), waitMs: optional(['a number']) },
+    call: ({ holdfast }, options) => holdfast.releases.preflight('p', 'v1', options as object),
+  },
+  {
+    of: 'releases.move',
+    names: { ...ACTING, from: optional(['text', 'null']) },
+    call: ({ holdfast, handle }, options) =>
+      holdfast.releases.move(handle.id, 'v1', options as object),
+  },
+  {
+    of: 'releases.adopt',
+    with: { source: 'x' },
+    fits: NONE,
+    names: { ...IN_PROJECT, source: TEXT, by: optional(TEXT) },
+    call: ({ holdfast }, options) => holdfast.releases.adopt([], options as never),
+  },
+  {
+    of: 'releases.workers',
+    names: IN_PROJECT,
+    call: ({ holdfast }, options) => holdfast.releases.workers(options as object),
+  },
+];
+
+const pipelineOf = (of: Method, hand: Argument<Given>['hand']): Argument<Given> => ({
+  of: `releases.${of}`,
+  says: /pipeline/,
+  fits: TEXT,
+  hand,
+});
+const nameOf = (of: Method, hand: Argument<Given>['hand']): Argument<Given> => ({
+  of: `releases.${of}`,
+  says: /release/,
+  fits: ['text'],
+  hand,
+});
+
+/** Those that are no options. */
+export const ARGUMENTS_OF_RELEASES: readonly Argument<Given>[] = [
+  ...(['list', 'line', 'log', 'promote', 'rollBack'] as const).map((of) =>
+    pipelineOf(of, ({ holdfast }, pipeline) => holdfast.releases[of](pipeline as string)),
+  ),
+  ...(['activate', 'retire', 'preflight'] as const).flatMap((of) => [
+    pipelineOf(of, ({ holdfast }, pipeline) => holdfast.releases[of](pipeline as string, 'v1')),
+    nameOf(of, ({ holdfast }, name) => holdfast.releases[of]('p', name as string)),
+  ]),
+  {
+    of: 'releases.adopt',
+    says: /pipelines/,
+    fits: ['an array'],
+    hand: ({ holdfast }, pipelines) => holdfast.releases.adopt(pipelines as [], { source: 'x' }),
+  },
+  nameOf('move', ({ holdfast, handle }, to) => holdfast.releases.move(handle.id, to as string)),
+  {
+    of: 'releases.move',
+    says: /execution id/,
+    fits: NONE,
+    hand: ({ holdfast }, id) => holdfast.releases.move(id as string, 'v1'),
+  },
+];

@@ -1,0 +1,278 @@
+import assert from 'node:assert/strict';
+import type { Context } from '../../../src/engine/context.ts';
+import type { Holdfast } from '../../../src/engine/holdfast.ts';
+import { type Pipeline, pipeline } from '../../../src/engine/pipeline.ts';
+import { type Behaviour, pause, type Stage } from '../stage.ts';
+
+type Code = Pipeline<unknown, unknown>;
+
+let lines = 0;
+
+/** A pipeline whose name nobody else has, in as many builds as there are. */
+function builds(...codes: readonly ((ctx: Context) => Promise<unknown>)[]): readonly Code[] {
+  lines += 1;
+  const name = `released ${lines}`;
+  return codes.map((run) => pipeline({ name, run }));
+}
+
+const buildOf = (name: string) => ({ name, digest: `sha256:${name}` });
+
+async function register(holdfast: Holdfast, code: Code, name: string): Promise<void> {
+  const build = { ...buildOf(name), artifact: 'image' };
+  const answer = await holdfast.releases.register({ pipeline: code, ...build });
+  assert.equal(answer.kind, 'registered', JSON.stringify(answer));
+}
+
+async function activate(holdfast: Holdfast, code: Code, name: string): Promise<void> {
+  await register(holdfast, code, name);
+  const answer = await holdfast.releases.activate(code.name, name, { by: 'olga' });
+  assert.equal(answer.kind, 'changed', JSON.stringify(answer));
+}
+
+function workerOf(stage: Stage, code: Code, name: string) {
+  return stage.worker(stage.holdfast(), [code], { release: buildOf(name), probeMs: 50 });
+}
+
+const waiting =
+  (word: string, step = 'first') =>
+  async (ctx: Context): Promise<unknown> => {
+    await ctx.step(step, () => 1);
+    await ctx.receive('go');
+    return ctx.step('last', () => word);
+  };
+
+async function parked(stage: Stage, holdfast: Holdfast, code: Code) {
+  const handle = await holdfast.submit(code, undefined);
+  await stage.until(holdfast, handle.id, ({ status }) => status === 'waiting');
+  return handle;
+}
+
+export const RELEASING: readonly Behaviour[] = [
+  {
+    name: 'while a new release takes over, what is open ends on the old one; then that can be retired',
+    async run(stage) {
+      const holdfast = stage.holdfast();
+      const [v1, v2] = builds(waiting('old'), waiting('new', 'other'));
+      assert(v1 !== undefined && v2 !== undefined);
+      await activate(holdfast, v1, 'v1');
+      await workerOf(stage, v1, 'v1');
+      const old = await parked(stage, holdfast, v1);
+      await activate(holdfast, v2, 'v2');
+      await workerOf(stage, v2, 'v2');
+      const fresh = await parked(stage, holdfast, v1);
+      const states = async () =>
+        (await holdfast.releases.list(v1.name)).map(({ name, state, pinned }) => [
+          name,
+          state,
+          pinned,
+        ]);
+      assert.deepEqual(await states(), [
+        ['v2', 'active', 1],
+        ['v1', 'draining', 1],
+      ]);
+      const early = await holdfast.releases.retire(v1.name, 'v1');
+      assert.equal(early.kind, 'refused');
+      for (const { id } of [old, fresh]) await holdfast.signal(id, { name: 'go' });
+      assert.deepEqual([await old.result(), await fresh.result()], ['old', 'new']);
+      assert.deepEqual((await states()).at(-1), ['v1', 'drained', 0]);
+      assert.equal((await holdfast.releases.retire(v1.name, 'v1')).kind, 'changed');
+      const log = await holdfast.releases.log(v1.name);
+      assert.deepEqual(
+        log.map(({ act, actor }) => [act, actor]),
+        [
+          ['retire', 'unknown'],
+          ['activate', 'olga'],
+          ['activate', 'olga'],
+        ],
+      );
+    },
+  },
+  {
+    name: 'RE-10, RE-7: a preflight names the execution that would break and the step; it is not activated unless forced',
+    async run(stage) {
+      const holdfast = stage.holdfast();
+      const [v1, v2, v3] = builds(waiting('a'), waiting('b', 'renamed'), waiting('c'));
+      assert(v1 !== undefined && v2 !== undefined && v3 !== undefined);
+      await activate(holdfast, v1, 'v1');
+      await workerOf(stage, v1, 'v1');
+      const { id } = await parked(stage, holdfast, v1);
+      const other = await parked(stage, holdfast, v1);
+      const before = await holdfast.history(id);
+      for (const [code, name] of [
+        [v2, 'v2'],
+        [v3, 'v3'],
+      ] as const) {
+        await register(holdfast, code, name);
+        await workerOf(stage, code, name);
+      }
+      const found = await holdfast.releases.preflight(v1.name, 'v2');
+      assert(found.kind === 'looked', JSON.stringify(found));
+      assert.deepEqual([found.breaking, found.open, found.looked], [true, 2, 2]);
+      assert.equal(found.against, 'v1');
+      const broken = found.broken.find((each) => each.execution === id);
+      assert.match(broken?.why ?? '', /step:first#1 at event \d+; .*step:renamed#1/);
+      assert.equal(broken?.seq, before.find(({ kind }) => kind === 'step-completed')?.seq);
+      const refused = await holdfast.releases.activate(v1.name, 'v2');
+      assert(refused.kind === 'refused' && refused.why === 'release-breaks');
+      assert.match(refused.breaks.join(' '), /2 of 2 .*step:first#1/);
+      // It was only looked at.
+      assert.deepEqual(await holdfast.history(id), before);
+      const fine = await holdfast.releases.preflight(v1.name, 'v3', { sample: 1 });
+      assert(fine.kind === 'looked');
+      assert.deepEqual([fine.breaking, fine.open, fine.looked], [false, 2, 1]);
+      assert.equal((await holdfast.releases.activate(v1.name, 'v3')).kind, 'changed');
+      const forced = { force: true, reason: 'they will be cancelled', by: 'olga' };
+      assert.equal((await holdfast.releases.activate(v1.name, 'v2', forced)).kind, 'changed');
+      const [entry] = await holdfast.releases.log(v1.name);
+      assert.deepEqual([entry?.forced, entry?.reason], [true, 'they will be cancelled']);
+      for (const each of [id, other.id]) await holdfast.signal(each, { name: 'go' });
+      assert.equal(await other.result(), 'a');
+    },
+  },
+  {
+    name: 'a preflight without a worker of that release says so, and of a release that is not there too',
+    async run(stage) {
+      const holdfast = stage.holdfast();
+      const [v1] = builds(waiting('a'));
+      assert(v1 !== undefined);
+      await holdfast.submit(v1, undefined);
+      await register(holdfast, v1, 'v1');
+      const nobody = await holdfast.releases.preflight(v1.name, 'v1', { waitMs: 50 });
+      assert(nobody.kind === 'refused');
+      assert.equal(nobody.why, 'no-worker');
+      const unknown = await holdfast.releases.preflight(v1.name, 'v9');
+      assert(unknown.kind === 'refused');
+      assert.equal(unknown.why, 'release-unknown');
+    },
+  },
+  {
+    name: 'what is moved goes on with the other release, whose code fits what was recorded',
+    async run(stage) {
+      const holdfast = stage.holdfast();
+      const [v1, v2] = builds(waiting('old'), waiting('new'));
+      assert(v1 !== undefined && v2 !== undefined);
+      await activate(holdfast, v1, 'v1');
+      await workerOf(stage, v1, 'v1');
+      const handle = await parked(stage, holdfast, v1);
+      await register(holdfast, v2, 'v2');
+      await workerOf(stage, v2, 'v2');
+      const acting = { from: 'v1', by: 'olga', reason: 'hotfix' };
+      const moved = await holdfast.releases.move(handle.id, 'v2', acting);
+      assert.equal(moved.kind, 'moved', JSON.stringify(moved));
+      await holdfast.signal(handle.id, { name: 'go' });
+      assert.equal(await handle.result(), 'new');
+      const { items } = await holdfast.audit.list({ act: 'move' });
+      assert.deepEqual([items[0]?.actor, items[0]?.reason], ['olga', 'hotfix']);
+    },
+  },
+  {
+    name: 'a worker with other bytes than its release says so, and gets nothing that is pinned',
+    async run(stage) {
+      const holdfast = stage.holdfast();
+      const [v1] = builds(waiting('a'));
+      assert(v1 !== undefined);
+      await activate(holdfast, v1, 'v1');
+      const { id } = await holdfast.submit(v1, undefined);
+      const release = { name: 'v1', digest: 'sha256:other' };
+      await stage.worker(holdfast, [v1], { release, probeMs: 50 });
+      const isTold = () =>
+        stage.reports.some((each) => each.kind === 'trouble' && /another digest/.test(each.cause));
+      while (!isTold()) await pause(5);
+      assert.equal((await holdfast.read(id))?.status, 'queued');
+      await workerOf(stage, v1, 'v1');
+      await stage.until(holdfast, id, ({ status }) => status === 'waiting');
+    },
+  },
+  {
+    name: 'RE-11: a worker that looks seldom says all the same that it takes work',
+    async run(stage) {
+      const holdfast = stage.holdfast();
+      const [v1] = builds(waiting('a'));
+      assert(v1 !== undefined);
+      await activate(holdfast, v1, 'v1');
+      const seldom = { release: buildOf('v1'), probeMs: 20, pollMs: 3_600_000 };
+      const worker = await stage.worker(holdfast, [v1], seldom);
+      const proved = async (): Promise<number> => {
+        const all = await holdfast.releases.workers();
+        return all.find(({ session }) => session === worker.session)?.provedAt ?? 0;
+      };
+      const times = new Set<number>();
+      while (times.size < 5) {
+        times.add(await proved());
+        await pause(5);
+      }
+    },
+  },
+  {
+    name: 'RE-12: a submit that nobody could take is refused where that was asked for, and waits otherwise',
+    async run(stage) {
+      const holdfast = stage.holdfast();
+      const [v1] = builds(waiting('a'));
+      assert(v1 !== undefined);
+      await activate(holdfast, v1, 'v1');
+      const refused = holdfast.submit(v1, undefined, { ifNoWorker: 'refuse' });
+      await assert.rejects(refused, /no worker that lives has pipeline .* in release "v1"/);
+      const { id } = await holdfast.submit(v1, undefined, { ifNoWorker: 'wait' });
+      assert.equal((await holdfast.explain(id))?.code, 'no-worker');
+      await workerOf(stage, v1, 'v1');
+      await stage.until(holdfast, id, ({ status }) => status === 'waiting');
+      const { id: next } = await holdfast.submit(v1, undefined, { ifNoWorker: 'refuse' });
+      await stage.until(holdfast, next, ({ status }) => status === 'waiting');
+    },
+  },
+  {
+    name: 'RE-13: code that was changed is adopted: what fits moves, what does not stays and says why',
+    async run(stage) {
+      const holdfast = stage.holdfast();
+      const [first, second] = builds(waiting('old'), waiting('new', 'renamed'));
+      assert(first !== undefined && second !== undefined);
+      const old = await holdfast.releases.adopt([first], { source: 'one', by: 'dev' });
+      assert.deepEqual([old.moved, old.broken], [0, []]);
+      const worker = await stage.worker(holdfast, [first], { release: old.release, probeMs: 20 });
+      const parkedOne = await parked(stage, holdfast, first);
+      await worker.stop();
+      const fresh = await holdfast.submit(first, undefined);
+      const next = await holdfast.releases.adopt([second], { source: 'two', by: 'dev' });
+      assert.equal(next.moved, 1);
+      assert.deepEqual(
+        next.broken.map(({ execution }) => execution),
+        [parkedOne.id],
+      );
+      assert.equal((await holdfast.read(fresh.id))?.release, next.release.name);
+      const told = await holdfast.explain(parkedOne.id);
+      assert.equal(told?.code, 'no-worker');
+      assert.match(told?.sentence ?? '', /would break it\. History has .*; the code asked for/);
+      await stage.worker(holdfast, [second], { release: next.release });
+      await holdfast.signal(fresh.id, { name: 'go' });
+      assert.equal(await fresh.result(), 'new');
+      // The old code again: what was left behind goes on.
+      const back = await holdfast.releases.adopt([first], { source: 'one', by: 'dev' });
+      assert.equal(back.release.name, old.release.name);
+      await stage.worker(holdfast, [first], { release: back.release });
+      await holdfast.signal(parkedOne.id, { name: 'go' });
+      assert.equal(await parkedOne.result(), 'old');
+    },
+  },
+  {
+    name: 'a dead letter names its release, and a re-drive can choose one',
+    async run(stage) {
+      const holdfast = stage.holdfast();
+      const [v1, v2] = builds(
+        (ctx) =>
+          ctx.step('charge', () => Promise.reject(new Error('bug')), { retry: { attempts: 1 } }),
+        (ctx) => ctx.step('charge', () => 'fixed'),
+      );
+      assert(v1 !== undefined && v2 !== undefined);
+      await activate(holdfast, v1, 'v1');
+      await workerOf(stage, v1, 'v1');
+      const { id, result } = await holdfast.submit(v1, undefined);
+      await assert.rejects(result());
+      assert.equal((await holdfast.repair.deadLetter(id))?.release, 'v1');
+      await register(holdfast, v2, 'v2');
+      await workerOf(stage, v2, 'v2');
+      const again = await holdfast.repair.redrive(id, { release: 'v2' });
+      assert.equal(await holdfast.result(again.id), 'fixed');
+      assert.equal((await holdfast.read(again.id))?.release, 'v2');
+    },
+  },
+];

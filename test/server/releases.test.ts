@@ -1,0 +1,158 @@
+// Releases through a coordinator: two nodes, workers over HTTP, the client of an admin and the command line.
+
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { CallRefused } from '../../src/client/client.ts';
+import { contractOf } from '../../src/engine/contract-of.ts';
+import { type Context, pipeline } from '../../src/index.ts';
+import { contractVersion } from '../../src/release/contract.ts';
+import { holdfast } from '../cli/spawned.ts';
+import { TestCoordinator, until } from './coordinator.ts';
+
+const order = (step: string) =>
+  pipeline({
+    name: 'order',
+    async run(ctx: Context) {
+      await ctx.step(step, () => 1);
+      await ctx.receive('go');
+      return ctx.step('last', () => step);
+    },
+  });
+
+const bodyOf = (name: string) => ({
+  ...{ name, artifact: 'image', digest: `sha256:${name}` },
+  contract: { ...contractOf(order('any') as never) } as Record<string, unknown>,
+});
+
+const released = (name: string) => ({
+  release: { name, digest: `sha256:${name}` },
+  probeMs: 100,
+});
+
+test('a deploy through a coordinator: registered, preflighted, refused, rolled over, drained, retired', async () => {
+  const coordinator = await TestCoordinator.open();
+  try {
+    const admin = await coordinator.client(['admin', 'submit', 'operate'], 'default');
+    const { releases, executions } = admin;
+    for (const name of ['v1', 'v2', 'v3']) await releases.register('order', bodyOf(name));
+    assert.deepEqual(await releases.register('order', bodyOf('v1')), { existing: true });
+    const other = { ...bodyOf('v1'), digest: 'sha256:other' };
+    await assert.rejects(releases.register('order', other), isRefused('release-differs'));
+    await releases.change('order', { act: 'activate', name: 'v1', reason: 'first' });
+    await coordinator.worker([order('charge')], released('v1'));
+    const { id } = await executions.submit({ pipeline: 'order' });
+    await until(async () => ((await executions.read(id)).status === 'waiting' ? true : undefined));
+    assert.equal((await executions.read(id)).release, 'v1');
+    await coordinator.worker([order('bill')], released('v2'));
+    const found = await releases.preflight('order', 'v2');
+    assert.deepEqual([found.breaking, found.looked], [true, 1]);
+    assert.equal(found.broken[0]?.execution, id);
+    assert.match(found.broken[0]?.why ?? '', /step:charge#1.*step:bill#1/);
+    const act = { act: 'activate', name: 'v2' } as const;
+    await assert.rejects(releases.change('order', act), isRefused('release-breaks'));
+    await coordinator.worker([order('charge')], released('v3'));
+    assert.equal((await releases.preflight('order', 'v3')).breaking, false);
+    await releases.change('order', { act: 'percentage', name: 'v3', percent: 50 });
+    await releases.change('order', { act: 'promote', expected: 2 });
+    await assert.rejects(
+      releases.change('order', { act: 'roll-back', expected: 2 }),
+      isRefused('line-changed'),
+    );
+    const retire = { act: 'retire', name: 'v1' } as const;
+    await assert.rejects(releases.change('order', retire), isRefused('release-pinned'));
+    await releases.move(id, { to: 'v3', from: 'v1', reason: 'hotfix' });
+    await executions.signal(id, 'go', 1);
+    assert.equal((await executions.result(id)).output, 'charge');
+    // Of a machine that is slow a worker may be late now and then.
+    await until(async () => {
+      const { items } = await admin.sessions.workers();
+      const told = items.map(({ work, release }) => `${work} ${release}`).sort();
+      return told.join() === 'ready v1,ready v2,ready v3' ? true : undefined;
+    });
+    await releases.change('order', retire);
+    const log = await releases.log('order');
+    assert.deepEqual(
+      log.items.map((each) => each.act),
+      ['retire', 'promote', 'percentage', 'activate'],
+    );
+    assert.match(log.items[0]?.actor ?? '', /admin/);
+    const { items } = await releases.list('order');
+    const states = Object.fromEntries(items.map((each) => [each.name, each.state]));
+    assert.deepEqual(states, { v1: 'retired', v2: 'registered', v3: 'active' });
+  } finally {
+    await coordinator[Symbol.asyncDispose]();
+  }
+});
+
+test('a worker whose artifact is not the registered one gets nothing; a submit can ask to be told', async () => {
+  const coordinator = await TestCoordinator.onMemory();
+  try {
+    const admin = await coordinator.client(['admin', 'submit', 'operate'], 'default');
+    await admin.releases.register('order', bodyOf('v1'));
+    await admin.releases.change('order', { act: 'activate', name: 'v1' });
+    await coordinator.worker([order('charge')], {
+      release: { name: 'v1', digest: 'sha256:forged' },
+      probeMs: 50,
+    });
+    const refuse = { pipeline: 'order', ifNoWorker: 'refuse' } as const;
+    const { id } = await admin.executions.submit({ pipeline: 'order' });
+    // It says what it has, and that is not what it is: it is no worker of v1, but one that has the name.
+    await until(async () =>
+      (await admin.sessions.workers()).items[0]?.work === 'ready' ? true : undefined,
+    );
+    assert.equal((await admin.executions.read(id)).status, 'queued');
+    await assert.rejects(admin.executions.submit(refuse), isRefused('no-worker-for'));
+    await coordinator.worker([order('charge')], released('v1'));
+    await until(async () =>
+      (await admin.executions.read(id)).status === 'waiting' ? true : undefined,
+    );
+    assert.equal((await admin.executions.submit(refuse)).existing, false);
+    const workOnly = await coordinator.client(['work', 'submit', 'operate'], 'default');
+    const act = { act: 'activate', name: 'v1' } as const;
+    await assert.rejects(workOnly.releases.change('order', act), isRefused('role-missing'));
+  } finally {
+    await coordinator[Symbol.asyncDispose]();
+  }
+});
+
+test('holdfast releases: from a contract in a file to a release that is active', async () => {
+  const coordinator = await TestCoordinator.onMemory();
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-releases-'));
+  try {
+    const key = await coordinator.key(['admin', 'submit', 'operate'], 'default');
+    const env = { HOLDFAST_URL: coordinator.url, HOLDFAST_KEY: key };
+    const ask = (...words: readonly string[]) =>
+      holdfast(['releases', ...words], { cwd: folder, env });
+    const contract = contractOf(order('any') as never);
+    const kept = { contracts: [{ ...contract, version: contractVersion(contract) }] };
+    await writeFile(join(folder, 'holdfast.contract.json'), JSON.stringify(kept));
+    const build = ['--artifact', 'image', '--digest', 'sha256:v1'];
+    const made = await ask('register', 'order', 'v1', ...build, '--json');
+    assert.equal(made.code, 0, made.problems);
+    assert.equal(JSON.parse(made.out).contract, contractVersion(contract));
+    const early = await ask('share', 'order', 'v1', '--percent', '5');
+    assert.equal(early.code, 1);
+    assert.match(early.problems, /no active release/);
+    const activated = await ask('activate', 'order', 'v1', '--reason', 'first', '--json');
+    assert.deepEqual(JSON.parse(activated.out), { kind: 'changed', version: 1, active: 'v1' });
+    assert.match((await ask('list', 'order')).out, /name +state[\s\S]*v1 +active +0 +image/);
+    assert.match((await ask('log', 'order')).out, /activate +v1 +v1[\s\S]*first/);
+    assert.match((await ask('preflight', 'order', 'v1')).out, /0 of 0 replayed would break; 0/);
+    assert.match((await ask('activate', 'order')).problems, /Which release\?/);
+    assert.match((await ask('actvate', 'order')).problems, /Did you mean "activate"/);
+  } finally {
+    await coordinator[Symbol.asyncDispose]();
+    await rm(folder, { recursive: true, force: true });
+  }
+});
+
+function isRefused(code: string): (error: unknown) => boolean {
+  return (error) => {
+    assert(error instanceof CallRefused, String(error));
+    assert.equal(error.code, code, error.message);
+    return true;
+  };
+}
