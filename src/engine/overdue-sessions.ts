@@ -7,6 +7,8 @@ import type { Clock } from '../support/clock.ts';
 /** While claims go on it sweeps at most so often, however many of them say so. */
 const SWEEP_MS = 1_000;
 const SWEPT_MAX = 100;
+/** Whoever ran nothing is spoken of by no claim: nobody waits for what he left. */
+const ROUND_MS = 60_000;
 
 export class OverdueSessions {
   readonly #sessions: SessionStore;
@@ -28,6 +30,11 @@ export class OverdueSessions {
   async heard(isOverdue: boolean): Promise<boolean> {
     if (!isOverdue || (this.#underWay === undefined && this.dueInMs > 0)) return false;
     return this.#sweep();
+  }
+
+  /** Those too of whom no claim speaks, so that it is told that they ended. */
+  async nowAndThen(): Promise<void> {
+    if (this.#clock.monotonicMs() - this.#sweptAt >= ROUND_MS) await this.#sweep();
   }
 
   #sweep(): Promise<boolean> {

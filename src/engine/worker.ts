@@ -365,8 +365,7 @@ export class LiveWorker implements Worker, DriveEvents {
     const now = this.#config.clock.monotonicMs();
     if (now - this.#maintainedAt < MAINTAIN_MS) return;
     this.#maintainedAt = now;
-    // Sessions that ended by the clock are told so, also where nobody claims what they had.
-    await this.#config.store.sessions.sweep({ limit: 500 });
+    await this.#overdue.nowAndThen();
     const answer = await this.#config.store.executions.maintain({ limit: 500 });
     const { more, nextScheduleInMs } = answer;
     this.#scheduler.heard(nextScheduleInMs);
