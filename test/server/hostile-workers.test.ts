@@ -194,7 +194,7 @@ test('what is counted of a write that is done never undoes its answer', async ()
       ...plain,
       executions: { ...plain.executions, record: async () => ({ kind: 'recorded' }) as never },
     },
-    counts,
+    () => counts,
   );
   const events = [{ kind: 'step-failed', name: 's', body: 'null' }];
   assert.equal((await executions.record({ events } as never)).kind, 'recorded');
