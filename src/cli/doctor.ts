@@ -82,6 +82,13 @@ function isAtLeast(version: string, least: string): boolean {
   return major > majorMin || (major === majorMin && minor >= minorMin);
 }
 
+const BELIEVES_ANYBODY: Finding = {
+  what: 'trustProxy',
+  found: 'true: X-Forwarded-For is believed, whoever sends it',
+  change:
+    'Whoever reaches this port says from which address it comes, and so is never counted for wrong keys, and is in the log under any address. Name your proxies instead: --trust-proxy 10.0.0.7',
+};
+
 async function configFindings(config: Config): Promise<readonly Finding[]> {
   const { auth, host, tls, trustProxy } = config;
   const listens = { what: 'listener', found: `${host}, auth ${auth}` };
@@ -93,6 +100,7 @@ async function configFindings(config: Config): Promise<readonly Finding[]> {
       'Keys travel in the clear: set tls.keyFile and tls.certFile, or put a proxy before it and set trustProxy.';
     findings.push({ ...listens, change });
   } else findings.push(listens);
+  if (trustProxy === true) findings.push(BELIEVES_ANYBODY);
   for (const name of ['keyFile', 'certFile'] as const) {
     const file = tls[name];
     if (file !== undefined) findings.push(await fileFinding(`tls.${name}`, file));

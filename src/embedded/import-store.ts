@@ -5,7 +5,8 @@ import { Fault } from '../support/fault.ts';
 import { boundedText, readOptions } from '../support/options.ts';
 import type { MoveProgress } from './export-store.ts';
 import { linesOf } from './move-files.ts';
-import { type ExportHeader, LineReader } from './move-lines.ts';
+import type { ExportHeader } from './move-header.ts';
+import { LineReader } from './move-lines.ts';
 import { optionalFunction, postgresOf, TEXT_MAX } from './move-options.ts';
 import { openMove } from './open-move.ts';
 import type { PostgresSettings } from './open-store.ts';
@@ -100,8 +101,8 @@ async function* batches(
     const { table, columns } = moved;
     batch = { table, columns, rows: [...(batch?.rows ?? []), ...moved.rows] };
   }
-  reader.finish();
   if (batch !== undefined) yield batch;
+  reader.finish();
 }
 
 async function* told(

@@ -8,24 +8,11 @@
 // A digest stands after every thousand rows too, so that damage is found near where it is.
 
 import { createHash, type Hash } from 'node:crypto';
-import type { Seal } from '../execution/seal.ts';
 import type { Cell, MovedRows } from '../store/contract/move-store.ts';
-import type { Counters } from '../store/moved-tables.ts';
+import { MOVED_TABLES } from '../store/moved-tables.ts';
 import { Fault } from '../support/fault.ts';
-
-export const FORMAT = 1;
-
-export interface ExportHeader {
-  readonly holdfast: 'export';
-  readonly format: number;
-  /** Which SQL store it was. */
-  readonly kind: string;
-  /** Its migrations, by name. */
-  readonly schema: readonly string[];
-  readonly epoch: number;
-  readonly seal: Seal;
-  readonly counters: Counters;
-}
+import { shown } from '../support/options.ts';
+import { checkedHeader, type ExportHeader } from './move-header.ts';
 
 const ROWS_PER_DIGEST = 1_000;
 
@@ -85,11 +72,29 @@ function toJson(cell: Cell): unknown {
   return cell instanceof Uint8Array ? { b: Buffer.from(cell).toString('base64') } : cell;
 }
 
-function toCell(value: unknown): Cell {
-  if (typeof value === 'object' && value !== null && 'b' in value) {
-    return Buffer.from(String(value.b), 'base64');
-  }
-  return value as Cell;
+/** Undefined for what no store keeps. */
+function toCell(value: unknown): Cell | undefined {
+  if (value === null || typeof value === 'string' || typeof value === 'number') return value;
+  if (typeof value !== 'object' || !('b' in value) || typeof value.b !== 'string') return undefined;
+  return Object.keys(value).length === 1 ? Buffer.from(value.b, 'base64') : undefined;
+}
+
+/** T-3: what the store counts on from is not below what its rows have. */
+const COUNTED: readonly {
+  readonly table: string;
+  readonly column: string;
+  readonly counter: 'fence' | 'eventSeq';
+}[] = [
+  { table: 'lease', column: 'fence', counter: 'fence' },
+  { table: 'execution', column: 'fence', counter: 'fence' },
+  { table: 'event', column: 'seq', counter: 'eventSeq' },
+];
+
+interface Section {
+  readonly name: string;
+  readonly columns: readonly string[];
+  /** Of a column: where it is, and what it may not be above. */
+  readonly counted?: { readonly at: number; readonly counter: 'fence' | 'eventSeq' };
 }
 
 type Checked = { readonly rows: number; readonly digest: string; readonly end?: true };
@@ -99,7 +104,9 @@ export class LineReader {
   readonly #hash: Hash = createHash('sha256');
   #line = 0;
   #trusted = 0;
-  #table: { readonly name: string; readonly columns: readonly string[] } | undefined;
+  readonly #seen: Set<string> = new Set();
+  #header: ExportHeader | undefined;
+  #table: Section | undefined;
   #rows = 0;
   #all = 0;
   #isOver = false;
@@ -113,15 +120,8 @@ export class LineReader {
   }
 
   header(text: string): ExportHeader {
-    const header = this.#take(text) as Partial<ExportHeader> | undefined;
-    if (header?.holdfast !== 'export' || typeof header.format !== 'number') {
-      throw new Fault(
-        'export-invalid',
-        'This is no export of Holdfast: its first line says nothing of one.',
-      );
-    }
-    if (header.format !== FORMAT) throw otherFormat(header.format);
-    return header as ExportHeader;
+    this.#header = checkedHeader(this.#take(text));
+    return this.#header;
   }
 
   /** A row, or the beginning of a table; undefined for what only this reader needs. */
@@ -130,11 +130,10 @@ export class LineReader {
     const before = text.startsWith('[') ? '' : this.#hash.copy().digest('hex');
     const value = this.#take(text);
     if (Array.isArray(value)) return this.#row(value);
-    const { table, columns } = value as { table?: string; columns?: readonly string[] };
-    if (typeof table === 'string' && Array.isArray(columns)) {
-      this.#table = { name: table, columns };
-      this.#rows = 0;
-      return { table, columns, rows: [] };
+    const { table, columns } = value as { table?: unknown; columns?: unknown };
+    if (typeof table === 'string') {
+      this.#begin(table, columns);
+      return { table, columns: columns as readonly string[], rows: [] };
     }
     this.#check(value as Checked, before);
     return undefined;
@@ -143,6 +142,11 @@ export class LineReader {
   /** No line is left. */
   finish(): void {
     if (!this.#isOver) throw this.broken('it ends here, in the middle: the file was cut');
+    const missing = MOVED_TABLES.find(({ name, since }) => {
+      const isExpected = since === undefined || this.#header?.schema.includes(since) === true;
+      return isExpected && !this.#seen.has(name);
+    });
+    if (missing !== undefined) throw this.broken(`the table "${missing.name}" is not in it`);
   }
 
   broken(what: string): Fault {
@@ -167,13 +171,46 @@ export class LineReader {
     }
   }
 
+  #begin(name: string, columns: unknown): void {
+    this.#table = { name, columns: [] };
+    const isList = Array.isArray(columns) && columns.length > 0;
+    if (!isList || !columns.every((each) => typeof each === 'string')) {
+      throw this.broken('its columns are no list of names');
+    }
+    if (new Set(columns).size < columns.length) throw this.broken('one of its columns comes twice');
+    const found = COUNTED.find(({ table, column }) => table === name && columns.includes(column));
+    const counted =
+      found === undefined
+        ? {}
+        : { counted: { at: columns.indexOf(found.column), counter: found.counter } };
+    this.#table = { name, columns, ...counted };
+    this.#seen.add(name);
+    this.#rows = 0;
+  }
+
   #row(values: readonly unknown[]): MovedRows {
     if (this.#table === undefined) throw this.broken('a row of no table');
     const { name: table, columns } = this.#table;
     if (values.length !== columns.length) throw this.broken('a row of another length');
+    const row = values.map((value, at) => {
+      const cell = toCell(value);
+      if (cell !== undefined) return cell;
+      throw this.broken(`"${columns[at]}" is ${shown(value)}, which no store keeps`);
+    });
+    this.#checkCounted(this.#table, row);
     this.#rows += 1;
     this.#all += 1;
-    return { table, columns, rows: [values.map(toCell)] };
+    return { table, columns, rows: [row] };
+  }
+
+  #checkCounted({ counted, columns }: Section, row: readonly Cell[]): void {
+    const value = counted === undefined ? null : (row[counted.at] ?? null);
+    if (counted === undefined || value === null) return;
+    const max = this.#header?.counters[counted.counter] ?? 0;
+    if (Number.isSafeInteger(value) && (value as number) <= max) return;
+    throw this.broken(
+      `"${columns[counted.at]}" is ${shown(value)}, and the first line says that the store has counted to ${max}`,
+    );
   }
 
   #check({ rows, digest, end }: Checked, before: string): void {
@@ -184,12 +221,4 @@ export class LineReader {
     this.#trusted = this.#line;
     this.#isOver = end === true;
   }
-}
-
-function otherFormat(format: number): Fault {
-  const which = format > FORMAT ? 'a newer' : 'an older';
-  return new Fault(
-    'export-format',
-    `The export was made by ${which} version: its format is ${format}, this version reads ${FORMAT}. Nothing was imported; use the version that made it for both.`,
-  );
 }

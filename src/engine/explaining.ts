@@ -3,6 +3,7 @@
 import type { ExecutionRecord } from '../execution/execution.ts';
 import { isTerminal } from '../execution/execution.ts';
 import { type ExplainFacts, type Explanation, explain } from '../execution/explain.ts';
+import { type EventKind, saidIn } from '../execution/history.ts';
 import type { ExecutionId } from '../execution/names.ts';
 import type { EngineConfig } from './config.ts';
 import { possibleWorkers } from './possible-workers.ts';
@@ -46,7 +47,9 @@ async function explainRecord(
     // For its time: that of this host may be another.
     executions.dueSchedules({ limit: 1 }),
   ]);
-  const facts = { execution, now, last, awaits, openChildren, ...(owner && { owner }) };
+  const pause = execution.holds.includes('paused') ? await pauseOf(config, id, last) : undefined;
+  const found = { execution, now, last, awaits, openChildren };
+  const facts = { ...found, ...(owner && { owner }), ...(pause && { pause }) };
   if (workers === undefined) return explain(facts);
   const told = workers.map(({ name, state }) => ({ name, stuck: state === 'stuck' }));
   const misfit = told.length > 0 ? undefined : await misfitOf(config, execution);
@@ -66,18 +69,38 @@ async function misfitOf(
   return broken === undefined ? undefined : { release: active, why: broken.why };
 }
 
-/** Back to how it was parked or blocked, however often it was paused and resumed since. */
+/** What its owner was told, and took notice of with its `paused` event. */
+async function pauseOf(
+  config: EngineConfig,
+  id: ExecutionId,
+  last: ExplainFacts['last'],
+): Promise<ExplainFacts['pause']> {
+  const event = last.findLast(({ kind }) => kind === 'paused');
+  const { taken } = saidIn<{ taken: readonly unknown[] }>(event?.body);
+  const n = Array.isArray(taken) ? taken.at(-1) : undefined;
+  if (!Number.isSafeInteger(n)) return undefined;
+  const [message] = await config.store.executions.inbox({ id, after: n - 1, limit: 1 });
+  return message?.n === n && message?.kind === 'pause' ? message?.body : undefined;
+}
+
+/** Back to how it was parked, blocked or paused, however often it was paused and resumed since. */
 async function lastEvents(
   config: EngineConfig,
   { id, seq, status, holds }: ExecutionRecord,
 ): Promise<ExplainFacts['last']> {
-  const kind = holds.includes('blocked') ? 'blocked' : 'parked';
-  const isSought = kind === 'blocked' || status === 'waiting';
+  const sought: readonly EventKind[] = holds.includes('blocked')
+    ? ['blocked']
+    : [...(status === 'waiting' ? (['parked'] as const) : []), ...holds.filter(isPaused)];
   for (let after = seq - EVENTS; ; after -= PAGE) {
     const query = { id, after: Math.max(0, after), limit: PAGE };
     const last = await config.store.executions.history(query);
-    if (!isSought || after <= 0 || last.some((event) => event.kind === kind)) return last;
+    const isFound = sought.every((kind) => last.some((event) => event.kind === kind));
+    if (after <= 0 || isFound) return last;
   }
+}
+
+function isPaused(hold: string): hold is 'paused' {
+  return hold === 'paused';
 }
 
 async function ownerOf(

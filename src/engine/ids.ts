@@ -1,5 +1,5 @@
-// Ids of executions: UUIDs of version 7, so that later ones sort later; those of children follow from
-// the call that spawns them, those of interactions from the await that asks.
+// Ids of executions: UUIDs of version 7, so that later ones sort later, and nobody knows one before it is made.
+// Those of interactions follow from the await that asks.
 
 import { createHash } from 'node:crypto';
 import {
@@ -42,6 +42,14 @@ export class ExecutionIds {
     const count = this.#count.toString(16).padStart(3, '0');
     return `${timePrefix(this.#ms)}-7${count}${this.#random.uuid().slice(18)}` as ExecutionId;
   }
+
+  /**
+   * Of what comes with an owner's write: as if made at `at`. History has it from then on. Did it follow from the
+   * call, others could take it before (X-13).
+   */
+  nextAt(at: Instant): ExecutionId {
+    return `${timePrefix(at)}-7${this.#random.uuid().slice(15)}` as ExecutionId;
+  }
 }
 
 const COUNT_MAX = 0xfff;
@@ -49,11 +57,6 @@ const COUNT_MAX = 0xfff;
 /** Below every id that is made at this time or later. */
 export function earliestId(at: Instant): ExecutionId {
   return `${timePrefix(at)}-0000-0000-000000000000` as ExecutionId;
-}
-
-/** The id of a child: as if made at `at`, and the same whenever it is made again from the same name. */
-export function childId(name: string, at: Instant): ExecutionId {
-  return `${timePrefix(at)}-7${derivedUuid(name).slice(15)}` as ExecutionId;
 }
 
 /** One item of one await, as the code names it. */

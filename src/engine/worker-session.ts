@@ -4,8 +4,10 @@
 import { openSession, type Session } from '../lease/live-session.ts';
 import type { KernelStore } from '../lease/port.ts';
 import type { SessionMetadata } from '../lease/session.ts';
+import { isUnanswered } from '../lease/store-call.ts';
 import type { Timers } from '../support/timer.ts';
 import type { EngineConfig } from './config.ts';
+import { tellTrouble } from './observer.ts';
 import type { WorkerSettings } from './worker-options.ts';
 
 /** What a session says of itself when it is a worker's: which kind, and what it runs. */
@@ -13,6 +15,8 @@ export const WORKER_KIND = 'holdfast.worker';
 export const WORKER_PIPELINES = 'holdfast.pipelines';
 
 export type WorkerKind = 'embedded' | 'remote' | 'coordinator';
+
+const NOT_ENDED = 'The session could not be ended; it lapses by itself';
 
 /** Pipelines of the engine's own begin so. */
 const OWN_PREFIX = 'holdfast.';
@@ -27,6 +31,8 @@ export function workerMetadata(kind: WorkerKind, pipelines: readonly string[]): 
 
 export interface WorkerSession {
   readonly session: Session;
+  /** Never rejects for a store that takes no writes: it lapses by itself, or a seal has ended it. */
+  end(): Promise<void>;
   /** As if the process had died: nothing is written, and nothing of it is timed any more. */
   die(): Promise<void>;
 }
@@ -50,6 +56,10 @@ export async function openWorkerSession(
   });
   return {
     session,
+    async end() {
+      const ended = await session.close();
+      if (isUnanswered(ended)) tellTrouble(config.observer, NOT_ENDED, ended.fault);
+    },
     async die() {
       timers.die();
       await session.orphan();

@@ -172,7 +172,7 @@ export class LiveWorker implements Worker, DriveEvents {
     cancels.push(...this.#yieldAll());
     await this.#empty();
     for (const cancel of cancels) cancel();
-    await this.#session.close();
+    await this.#opened.end();
     this.#end.resolve({ kind: 'stopped' });
     this.#stopped();
   }

@@ -3,6 +3,7 @@
 import { formatInstant, type Instant } from '../support/clock.ts';
 import { type ExecutionRecord, isTerminal } from './execution.ts';
 import { type HistoryEvent, NAMED_CALLS_MAX, saidIn } from './history.ts';
+import type { Payload } from './names.ts';
 
 export type ExplainCode =
   | 'ended'
@@ -47,6 +48,8 @@ export interface ExplainFacts {
     readonly assignee?: string;
   }[];
   readonly openChildren: number;
+  /** What it was told when it was paused while it ran. */
+  readonly pause?: Payload;
   /** Of what is pinned and ready: who has its release and is not gone. */
   readonly workers?: readonly { readonly name: string; readonly stuck: boolean }[];
   /** Why the active release cannot go on with it, as its last preflight found. */
@@ -82,7 +85,17 @@ function ended({ execution, last }: ExplainFacts): Explanation {
   };
 }
 
-function held({ execution, last }: ExplainFacts): Explanation | undefined {
+/** Its history says who; of one that ran at the time, what it was told. */
+function pausedBy(last: ExplainFacts['last'], told: ExplainFacts['pause']): string {
+  const event = last.findLast(({ kind }) => kind === 'paused');
+  const { by, reason } = saidIn<{ by: unknown; reason: unknown }>(told ?? event?.body);
+  const since = event === undefined ? '' : ` since ${formatInstant(event.at)}`;
+  const who = typeof by === 'string' && by !== '' ? ` by ${by}` : '';
+  const why = typeof reason === 'string' && reason !== '' ? `: ${reason}` : '.';
+  return `It is paused${who}${since}${why}`;
+}
+
+function held({ execution, last, pause }: ExplainFacts): Explanation | undefined {
   const { holds, concurrency, status } = execution;
   if (status === 'running') return undefined;
   if (holds.includes('blocked')) {
@@ -95,7 +108,7 @@ function held({ execution, last }: ExplainFacts): Explanation | undefined {
     };
   }
   if (holds.includes('paused')) {
-    return { code: 'paused', sentence: 'It is paused.', advice: 'Resume it.' };
+    return { code: 'paused', sentence: pausedBy(last, pause), advice: 'Resume it.' };
   }
   if (!holds.includes('behind-key')) return undefined;
   return {

@@ -16,7 +16,7 @@ import {
   type SessionConfig,
   type SessionOptions,
 } from './session-options.ts';
-import { isUnanswered, type Unanswered } from './store-call.ts';
+import { isSealed, isUnanswered, type Unanswered } from './store-call.ts';
 
 export interface Session {
   readonly id: SessionId;
@@ -199,10 +199,16 @@ class LiveSession implements Session {
     if (wasOver) return OVER;
     const { id, config, sessions } = this.#core;
     const by = { kind: 'owner', owner: config.owner, exit } as const;
-    return this.#core.retry('end-session', {
-      withinMs: CLOSE_MS_MAX,
-      call: () => sessions.end({ id, by }),
-    });
+    try {
+      return await this.#core.retry('end-session', {
+        withinMs: CLOSE_MS_MAX,
+        call: () => sessions.end({ id, by }),
+      });
+    } catch (fault) {
+      if (!isSealed(fault)) throw fault;
+      // M-1: the seal has ended it, and takes nothing that could be said of it.
+      return { kind: 'unavailable', fault: new StoreUnavailable(fault.message, { cause: fault }) };
+    }
   }
 
   #lose(why: SessionRefusal | StoreSealed): void {

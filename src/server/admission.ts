@@ -4,7 +4,6 @@ import type { FastifyRequest } from 'fastify';
 import type { Caller, Route } from '../protocol/rest/route.ts';
 import { authorizationOf } from './key-cookie.ts';
 import type { Limiter, Visit } from './limiter.ts';
-import { requireOwnHost } from './same-host.ts';
 
 interface Admitted {
   readonly caller: Caller;
@@ -13,8 +12,6 @@ interface Admitted {
 
 export interface Door {
   readonly limiter: Limiter;
-  /** Keys are not asked for: only the owner's own pages may be. */
-  readonly ownHostOnly: boolean;
 }
 
 export class Admission {
@@ -26,9 +23,8 @@ export class Admission {
   }
 
   async admit(route: Route, request: FastifyRequest): Promise<void> {
-    const { ownHostOnly, limiter } = this.#door;
+    const { limiter } = this.#door;
     const header = (name: string): string | undefined => oneOf(request.headers[name]);
-    if (ownHostOnly) requireOwnHost(header('host'), header('origin'));
     const { allows } = route;
     const knock = {
       authorization: allows === 'public' ? undefined : authorizationOf(route, header),

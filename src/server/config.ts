@@ -95,7 +95,7 @@ export const configSchema = Type.Object(
     ),
     trustProxy: Type.Union([Type.Boolean(), Type.String({ minLength: 1 })], {
       default: false,
-      description: 'believe X-Forwarded-*: true, false, or from which addresses',
+      description: 'believe X-Forwarded-* of proxies at these addresses; true: of anybody',
     }),
     postgres: Type.Object(
       {

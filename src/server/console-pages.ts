@@ -4,17 +4,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ProblemReply } from '../protocol/rest/route.ts';
 import { CONSOLE_HEADERS, type ConsoleFile, type ConsoleFiles } from './console-files.ts';
 
-/** `check` throws for who may not see even the page. */
-export function addConsole(
-  app: FastifyInstance,
-  files: ConsoleFiles | undefined,
-  check: (request: FastifyRequest) => void,
-): void {
+export function addConsole(app: FastifyInstance, files: ConsoleFiles | undefined): void {
   const config = { name: 'console' } as object;
   app.get('/', { config }, (_, reply) => reply.redirect('/console/'));
   app.get('/console', { config }, (_, reply) => reply.redirect('/console/'));
   app.get('/console/*', { config }, (request, reply) => {
-    check(request);
     if (files === undefined) throw notBuilt();
     const { '*': path = '' } = request.params as { readonly '*'?: string };
     const found = files.files.get(path);

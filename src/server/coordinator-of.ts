@@ -35,8 +35,10 @@ export async function coordinatorOf(options: ServerOptions): Promise<OpenedCoord
   requireStore(options.store);
   const metrics = await openMetrics();
   const store =
-    metrics === undefined ? options.store : countedStore(options.store, metrics.executions);
-  metrics?.depthFrom(() => store.executions.depth({ max: DEPTH_MAX }));
+    metrics === undefined ? options.store : countedStore(options.store, metrics.countsOf);
+  metrics?.depthFrom((project) =>
+    store.executions.depth({ max: DEPTH_MAX, ...(project === undefined ? {} : { project }) }),
+  );
   const { clock = systemClock, timers = systemTimers, random = systemRandom } = options;
   const { relayAnswersMs } = { ...DEFAULT_HTTP_LIMITS, ...options.limits };
   const holdfast = new Holdfast({

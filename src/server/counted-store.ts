@@ -3,6 +3,7 @@
 
 import type { Lane, TerminalStatus } from '../execution/execution.ts';
 import { type NewEvent, saidIn } from '../execution/history.ts';
+import type { ProjectName } from '../execution/names.ts';
 import type {
   Claimed,
   CoordinatorStore,
@@ -21,42 +22,50 @@ export interface ExecutionCounts {
   refused(verb: string): void;
 }
 
-export function countedStore(store: CoordinatorStore, counts: ExecutionCounts): CoordinatorStore {
+/** For those of one project; where it is not known whose something is, for all of them. */
+export type CountsOf = (project: ProjectName | undefined) => ExecutionCounts;
+
+export function countedStore(store: CoordinatorStore, countsOf: CountsOf): CoordinatorStore {
   const { executions } = store;
-  return { ...store, executions: { ...executions, ...countedVerbs(executions, counts) } };
+  return { ...store, executions: { ...executions, ...countedVerbs(executions, countsOf) } };
 }
 
 type Counted = Pick<ExecutionStore, 'submit' | 'claim' | 'record' | 'finish' | 'park' | 'giveBack'>;
 
-function countedVerbs(executions: ExecutionStore, counts: ExecutionCounts): Counted {
+function countedVerbs(executions: ExecutionStore, countsOf: CountsOf): Counted {
   const written = <Answer extends { readonly kind: string }>(
     verb: string,
-    { events, children = [] }: OwnerWrite,
+    { events, children = [], project }: OwnerWrite,
     answer: Answer,
   ): Answer => {
+    const counts = countsOf(project);
     if (answer.kind === 'refused') {
       counts.refused(verb);
       return answer;
     }
     for (const event of events) noteStep(event, counts);
-    for (const { lane } of children) counts.submitted(lane);
+    for (const child of children) countsOf(child.project).submitted(child.lane);
     return answer;
   };
   return {
     async submit(request) {
       const answer = await executions.submit(request);
-      if (answer.kind !== 'refused' && !answer.existing) counts.submitted(request.lane);
+      if (answer.kind !== 'refused' && !answer.existing) {
+        countsOf(request.project).submitted(request.lane);
+      }
       return answer;
     },
     async claim(request) {
       const answer = await executions.claim(request);
-      if (answer.kind === 'claimed') for (const each of answer.claims) noteClaim(each, counts);
+      if (answer.kind === 'claimed') {
+        for (const each of answer.claims) noteClaim(each, countsOf(each.execution.project));
+      }
       return answer;
     },
     record: async (request) => written('record', request, await executions.record(request)),
     async finish(request) {
       const answer = written('finish', request, await executions.finish(request));
-      if (answer.kind === 'finished') counts.ended(request.status);
+      if (answer.kind === 'finished') countsOf(request.project).ended(request.status);
       return answer;
     },
     park: async (request) => written('park', request, await executions.park(request)),

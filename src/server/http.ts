@@ -57,6 +57,10 @@ export async function openHttp(parts: HttpParts): Promise<FastifyInstance> {
     done(null, body),
   );
   app.setErrorHandler((error, _request, reply) => sendProblem(parts, reply, fromFastify(error)));
+  // Before all else, also where nothing is: a page of elsewhere learns not even that this is here.
+  app.addHook('onRequest', async ({ headers }) => {
+    if (parts.ownHostOnly) requireOwnHost(headers.host, headers.origin);
+  });
   // Not by a handler of Fastify's, before which a body is read and parsed, whoever sends it.
   app.addHook('onRequest', async (request) => {
     if (!request.is404) return;
@@ -75,11 +79,7 @@ export async function openHttp(parts: HttpParts): Promise<FastifyInstance> {
     requests?.answered(request, reply);
   });
   for (const route of routes) addRoute(app, { ...parts, admission }, route);
-  if (parts.console !== 'none') {
-    addConsole(app, parts.console, ({ headers }) => {
-      if (parts.ownHostOnly) requireOwnHost(headers.host, headers.origin);
-    });
-  }
+  if (parts.console !== 'none') addConsole(app, parts.console);
   return app;
 }
 

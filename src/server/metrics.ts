@@ -1,18 +1,22 @@
 // What a coordinator counts. prom-client is an optional peer: without it nothing is counted.
 
 import type { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { ProjectName } from '../execution/names.ts';
 import type { Depth } from '../store/contract/census-store.ts';
-import type { ExecutionCounts } from './counted-store.ts';
+import type { CountsOf, ExecutionCounts } from './counted-store.ts';
+
+type ReadDepth = (project: ProjectName | undefined) => Promise<readonly Depth[]>;
 
 export interface ServerMetrics {
-  readonly executions: ExecutionCounts;
+  readonly countsOf: CountsOf;
   /** Asked when somebody reads: how many are ready and how many run. */
-  depthFrom(read: () => Promise<readonly Depth[]>): void;
+  depthFrom(read: ReadDepth): void;
   /** One request that was answered. */
   answered(route: string, status: number, tookMs: number): void;
   /** How many requests are held open now. */
   held(count: number): void;
-  read(): Promise<{ readonly type: string; readonly text: string }>;
+  /** Of one project: what is counted of its executions. Of all: that, and what is asked of this coordinator. */
+  read(project?: ProjectName): Promise<{ readonly type: string; readonly text: string }>;
 }
 
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
@@ -41,16 +45,53 @@ export async function openMetrics(): Promise<ServerMetrics | undefined> {
     help: 'Long polls and streams that are held open now.',
     registers,
   });
-  const executions = executionMetrics(prom, registry);
+  let depth: ReadDepth = async () => [];
+  const counted = (project: ProjectName | undefined, into: Registry): ExecutionCounts =>
+    executionMetrics(prom, into, () => depth(project));
+  const all = counted(undefined, registry);
+  const projects = new Map<ProjectName, Counting>();
+  const ofProject = (project: ProjectName): Counting => {
+    const known = projects.get(project);
+    if (known !== undefined) return known;
+    const own = new prom.Registry();
+    const counting = { registry: own, counts: both(all, counted(project, own)) };
+    projects.set(project, counting);
+    return counting;
+  };
   return {
-    ...executions,
+    countsOf: (project) => (project === undefined ? all : ofProject(project).counts),
+    depthFrom(given) {
+      depth = given;
+    },
     answered(route, status, tookMs) {
       requests.inc({ route, status: String(status) });
       seconds.observe({ route }, tookMs / 1_000);
     },
     held: (count) => open.set(count),
-    read: async () => ({ type: registry.contentType, text: await registry.metrics() }),
+    async read(project) {
+      const { contentType: type } = registry;
+      const from = project === undefined ? registry : ofProject(project).registry;
+      return { type, text: await from.metrics() };
+    },
   };
+}
+
+/** No project is a label: there is no end of those, and each is read by itself. */
+interface Counting {
+  readonly registry: Registry;
+  readonly counts: ExecutionCounts;
+}
+
+function both(one: ExecutionCounts, other: ExecutionCounts): ExecutionCounts {
+  const names = Object.keys(one) as readonly (keyof ExecutionCounts)[];
+  const entries = names.map((name) => [
+    name,
+    (value: never): void => {
+      one[name](value);
+      other[name](value);
+    },
+  ]);
+  return Object.fromEntries(entries);
 }
 
 /** How long work waits may be anything from milliseconds to hours. */
@@ -61,7 +102,8 @@ const WAIT_BUCKETS = [
 function executionMetrics(
   prom: typeof import('prom-client'),
   registry: Registry,
-): Pick<ServerMetrics, 'executions' | 'depthFrom'> {
+  read: () => Promise<readonly Depth[]>,
+): ExecutionCounts {
   const registers = [registry];
   const counter = (name: string, help: string, labelNames: readonly string[] = []): Counter =>
     new prom.Counter({ name, help, labelNames: [...labelNames], registers });
@@ -78,7 +120,6 @@ function executionMetrics(
     buckets: WAIT_BUCKETS,
     registers,
   });
-  let read: () => Promise<readonly Depth[]> = async () => [];
   const gauge = (name: string, help: string, of: (depth: Depth) => number): Gauge =>
     new prom.Gauge({
       ...{ name, help, labelNames: ['lane'], registers },
@@ -91,16 +132,11 @@ function executionMetrics(
   gauge('holdfast_executions_ready', 'Could be claimed now; at most 10000.', ({ ready }) => ready);
   gauge('holdfast_executions_running', 'Claimed now; at most 10000.', ({ running }) => running);
   return {
-    executions: {
-      submitted: (lane) => submitted.inc({ lane }),
-      waited: (ms) => waited.observe(ms / 1_000),
-      takenOver: () => takeovers.inc(),
-      step: (outcome) => steps.inc({ outcome }),
-      ended: (status) => ended.inc({ status }),
-      refused: (verb) => refused.inc({ verb }),
-    },
-    depthFrom(given) {
-      read = given;
-    },
+    submitted: (lane) => submitted.inc({ lane }),
+    waited: (ms) => waited.observe(ms / 1_000),
+    takenOver: () => takeovers.inc(),
+    step: (outcome) => steps.inc({ outcome }),
+    ended: (status) => ended.inc({ status }),
+    refused: (verb) => refused.inc({ verb }),
   };
 }

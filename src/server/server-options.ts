@@ -47,6 +47,7 @@ export interface ServerOptions {
   readonly limits?: Partial<HttpLimits>;
   /** `/metrics` without a key, for a scraper that has none. Default false. */
   readonly publicMetrics?: boolean;
+  /** Whose X-Forwarded-* is believed: addresses of proxies. `true`: anybody's, which is for a port that only proxies reach. */
   readonly trustProxy?: boolean | string;
   readonly tls?: {
     readonly key: string;

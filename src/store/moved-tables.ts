@@ -5,6 +5,8 @@ export interface MovedTable {
   readonly name: string;
   /** A row may have megabytes. */
   readonly isLarge?: true;
+  /** The migration that made it; exports of stores without that do not have it. */
+  readonly since?: string;
 }
 
 /** In this order: what is named by others comes first. */
@@ -33,9 +35,9 @@ export const MOVED_TABLES: readonly MovedTable[] = [
   { name: 'refused_write' },
   { name: 'archived' },
   { name: 'archived_label' },
-  { name: 'release' },
-  { name: 'release_line' },
-  { name: 'activation' },
+  { name: 'release', since: '0006-releases' },
+  { name: 'release_line', since: '0006-releases' },
+  { name: 'activation', since: '0006-releases' },
   { name: 'project' },
   { name: 'access_key' },
 ];

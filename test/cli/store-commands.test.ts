@@ -133,6 +133,7 @@ test('doctor: everything that is wrong is named, with what to change, and is 1',
       ],
       [['--archive-folder', join('taken', 'archive')], /archive\.folder: Name a folder/],
       [['--trust-proxy', 'nonsense'], /trustProxy: Say true, false, or the addresses/],
+      [['--trust-proxy', 'true'], /trustProxy: Whoever reaches this port[\s\S]*Name your proxies/],
       [['--port', 'many'], /configuration: --port must be a whole number/],
     ];
     for (const [words, change] of wrong) {

@@ -3,9 +3,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ExecutionReport } from '../../src/engine/observer.ts';
-import { Holdfast, pipeline } from '../../src/index.ts';
+import { Holdfast, openSession, pipeline } from '../../src/index.ts';
+import { openServer } from '../../src/server/serve.ts';
 import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { ManualClock } from '../../src/testing/manual-clock.ts';
+import { freshSqliteFile } from '../services/sqlite-file.ts';
 
 test('M-1: a worker tells once that its store was sealed, and then every half a minute', async () => {
   const clock = new ManualClock();
@@ -29,4 +32,62 @@ test('M-1: a worker tells once that its store was sealed, and then every half a 
   assert.equal(await result(), 1);
   await worker.stop();
   await holdfast.close();
+});
+
+test('M-1: who closes after its store was sealed closes, and says that its session could not be ended', async () => {
+  const seal = { actor: 'olga', reason: 'moved', to: 'shop.ndjson' };
+  const sealed = { ...seal, id: '00000000-0000-4000-8000-000000000001' };
+  const { file, remove } = await freshSqliteFile();
+  for (const store of [openMemoryStore(), await openSqliteStore({ file })]) {
+    const told: string[] = [];
+    const report = (each: ExecutionReport): void => {
+      if (each.kind === 'trouble') told.push(`${each.what}: ${each.cause}`);
+    };
+    const holdfast = new Holdfast({ store, observer: { report } });
+    const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+    const { promise: goesOn, resolve: goOn } = Promise.withResolvers<void>();
+    const slow = pipeline({
+      name: 'slow',
+      run: (ctx) =>
+        ctx.step('wait', () => {
+          begin();
+          return goesOn;
+        }),
+    });
+    const worker = await holdfast.worker({ pipelines: [slow] });
+    await holdfast.submit(slow, undefined);
+    await begun;
+    await store.seals.seal(sealed);
+    goOn();
+    await worker.stop();
+    await holdfast.close();
+    assert.ok(
+      told.some((each) => /session could not be ended; it lapses.*This store is sealed/.test(each)),
+      told.join(),
+    );
+    const log: string[] = [];
+    await store.seals.unseal({ actor: 'olga', reason: 'given up' });
+    const server = await openServer({
+      ...{ store, port: 0, auth: 'off' },
+      log: { info: () => undefined, fault: (what, cause) => log.push(`${what}: ${cause}`) },
+    });
+    await store.seals.seal(sealed);
+    await server.close();
+    assert.ok(
+      log.some((each) => /session could not be ended/.test(each)),
+      log.join(),
+    );
+    await store.close();
+  }
+  await remove();
+});
+
+test('M-1: a session of leases that is closed after the seal says that nothing was written', async () => {
+  const store = openMemoryStore();
+  const session = await openSession({ store, owner: 'ann' });
+  const seal = { actor: 'olga', reason: 'moved', to: 'shop.ndjson' };
+  await store.seals.seal({ ...seal, id: '00000000-0000-4000-8000-000000000001' });
+  const ended = await session.close();
+  assert.equal(ended.kind, 'unavailable');
+  await store.close();
 });

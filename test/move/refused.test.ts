@@ -13,6 +13,7 @@ import { StoreSealed } from '../../src/support/fault.ts';
 import { checkEverything } from '../../src/testing/execution-contract/check.ts';
 import { mustSubmit } from '../../src/testing/execution-contract/worker.ts';
 import { holdfast, inFolder } from '../cli/spawned.ts';
+import { refusesWhatWasMadeByHand } from './by-hand.ts';
 import { exported, imported } from './moved.ts';
 
 /** A store with some executions, exported: the file. */
@@ -100,6 +101,9 @@ test('M-9: other formats, and what this version has no place for, are refused', 
       await refuses(folder, other, new RegExp(`has ${what}, which this version has no place for`));
     }
   }));
+
+test('M-9: a file that was made by hand is refused by what it says and where', () =>
+  inFolder((folder) => refusesWhatWasMadeByHand(folder, { store: join(folder, 'new.db') })));
 
 test('M-9: a store that is not empty is refused, so nothing is imported twice', () =>
   inFolder(async (folder) => {

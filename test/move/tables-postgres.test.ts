@@ -7,9 +7,11 @@ import type { MoveStore } from '../../src/store/contract/move-store.ts';
 import { LEFT_TABLES, MOVED_TABLES, sealedTables } from '../../src/store/moved-tables.ts';
 import { openPostgresStore } from '../../src/store/postgres/open.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { inFolder } from '../cli/spawned.ts';
 import { isExcluded } from '../services/excluded.ts';
 import { postgresForTests } from '../services/postgres.ts';
 import { freshSqliteFile } from '../services/sqlite-file.ts';
+import { refusesWhatWasMadeByHand } from './by-hand.ts';
 
 const skip = isExcluded('postgres') ? 'PostgreSQL was excluded by name' : false;
 
@@ -92,6 +94,16 @@ test('M-1: every table refuses by itself, whatever build or program writes to it
     database.close();
     await client.end();
     await remove();
+    await release();
+  }
+});
+
+test('M-9: PostgreSQL takes nothing of a file that was made by hand', { skip }, async () => {
+  const { url, release } = await postgresForTests();
+  try {
+    const place = { store: url, postgres: { schema: 'forged' } };
+    await inFolder((folder) => refusesWhatWasMadeByHand(folder, place));
+  } finally {
     await release();
   }
 });

@@ -59,7 +59,7 @@ test('metrics are for operators, or for everybody when that was said', async () 
   await using coordinator = await TestCoordinator.onMemory();
   const url = `${coordinator.url}/metrics`;
   assert.equal((await fetch(url)).status, 401);
-  const authorization = `Bearer ${await coordinator.key(['operate'], 'default')}`;
+  const authorization = `Bearer ${await coordinator.key(['operate'])}`;
   await fetch(`${coordinator.url}/v1/executions`, { headers: { authorization } });
   const response = await fetch(url, { headers: { authorization } });
   assert.match(response.headers.get('content-type') ?? '', /^text\/plain; version=/);
@@ -127,6 +127,40 @@ test('what goes through it is counted: submits, waits, steps, retries, ends, and
   assert.equal(counted('holdfast_executions_ready{lane="batch"}'), 1);
   assert.equal(counted('holdfast_executions_running{lane="interactive"}'), 0);
   assert.doesNotMatch(text, /"default"|pipeline|nobody/, 'no project and no pipeline is a label');
+});
+
+test('what a key of one project reads is counted of that project alone', async () => {
+  await using coordinator = await TestCoordinator.open();
+  const ended = pipeline({ name: 'ended', run: (ctx) => ctx.step('s', () => 1) });
+  for (const [project, count] of [
+    ['ours', 1],
+    ['theirs', 2],
+  ] as const) {
+    await coordinator.worker([ended], { project });
+    const client = await coordinator.client(['submit'], project);
+    for (let n = 0; n < count; n += 1) {
+      await client.executions.submit({ pipeline: 'nobody', lane: 'batch' });
+      const { id } = await client.executions.submit({ pipeline: 'ended' });
+      await client.executions.result(id);
+    }
+  }
+  const counts = async (project?: string): Promise<readonly (string | undefined)[]> => {
+    const authorization = `Bearer ${await coordinator.key(['operate'], project)}`;
+    const response = await fetch(`${coordinator.url}/metrics`, { headers: { authorization } });
+    const text = await response.text();
+    assert.equal(/holdfast_http_/.test(text), project === undefined, 'requests are of all of them');
+    const lines = text.split('\n');
+    return [
+      'holdfast_executions_submitted_total{lane="interactive"}',
+      'holdfast_executions_ended_total{status="completed"}',
+      'holdfast_steps_total{outcome="completed"}',
+      'holdfast_claim_wait_seconds_count',
+      'holdfast_executions_ready{lane="batch"}',
+    ].map((name) => lines.find((line) => line.startsWith(`${name} `))?.slice(name.length + 1));
+  };
+  assert.deepEqual(await counts('ours'), ['1', '1', '1', '1', '1']);
+  assert.deepEqual(await counts('theirs'), ['2', '2', '2', '2', '2']);
+  assert.deepEqual(await counts(), ['3', '3', '3', '3', '3']);
 });
 
 test('the trace of a submit reaches each attempt of each step, and its children; what is none is left out', async () => {

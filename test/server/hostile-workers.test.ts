@@ -78,6 +78,16 @@ test("a worker asks under ids that follow from its own execution, never under an
   assert.match(JSON.stringify(seen.json), /pay 10\?/);
 });
 
+test('a session of another project is not opened again, and nothing is said of it', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const theirs = await RawWorker.open(coordinator, 'theirs');
+  const ours = await RawWorker.open(coordinator, 'ours');
+  const again = { id: theirs.session, owner: 'theirs', ttlMs: 60_000, graceMs: 1_000 };
+  const { status, json } = await ours.call('POST', '/v1/work/sessions', again);
+  assert.deepEqual([status, json.code], [404, 'session-unknown']);
+  assert.equal((await theirs.call('POST', '/v1/work/sessions', again)).status, 200);
+});
+
 /** As many as one answer looks at, and a few more. */
 const CROWD = 10_050;
 
@@ -184,7 +194,7 @@ test('what is counted of a write that is done never undoes its answer', async ()
       ...plain,
       executions: { ...plain.executions, record: async () => ({ kind: 'recorded' }) as never },
     },
-    counts,
+    () => counts,
   );
   const events = [{ kind: 'step-failed', name: 's', body: 'null' }];
   assert.equal((await executions.record({ events } as never)).kind, 'recorded');

@@ -19,6 +19,29 @@ test('without keys, no listener is beyond loopback: neither the API, nor admin, 
   }
 });
 
+/** What is answered to a page that has this name, however it got the address of this machine. */
+async function toldAs(host: string, url: string, path: string): Promise<readonly unknown[]> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  socket.write(`GET ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`);
+  const [told] = await once(socket.setEncoding('utf8'), 'data');
+  socket.destroy();
+  return [String(told).slice(9, 12), /"code":"([^"]*)"/.exec(String(told))?.[1]];
+}
+
+test('without keys, whatever is asked for under another name is refused, and nothing is said of what is here', async () => {
+  await using coordinator = await TestCoordinator.onMemory({ auth: 'off', admin: { port: 0 } });
+  const { url, adminUrl = '' } = coordinator.server;
+  const paths = ['/', '/console', '/console/', '/healthz', '/metrics', '/v1/executions', '/nope'];
+  for (const path of [...paths, '/v1/projects']) {
+    for (const each of [url, adminUrl]) {
+      const told = await toldAs('rebound.example', each, path);
+      assert.deepEqual(told, ['403', 'foreign-host'], `${path} at ${each}`);
+    }
+  }
+  assert.deepEqual(await toldAs('localhost', url, '/'), ['302', undefined]);
+});
+
 /** The head of its answer, though all but one byte of what it announced is missing. */
 async function toldBeforeItsBody(url: string, path: string, length: number): Promise<string> {
   const { hostname, port } = new URL(url);

@@ -24,7 +24,7 @@ import {
 } from '../await-options.ts';
 import type { Call, Wait } from '../call.ts';
 import type { RunContext } from '../context-of.ts';
-import { childId, interactionIdOf } from '../ids.ts';
+import { interactionIdOf } from '../ids.ts';
 import type { CallBody, Opening, Settlement } from '../ledger.ts';
 import type { Payloads } from '../payloads.ts';
 import { questionOf } from '../pipeline.ts';
@@ -271,7 +271,7 @@ async function openAwait(run: Run, plan: AwaitPlan, askedAt: Instant): Promise<O
   }
   const reminders: Reminder[] = [];
   for (const each of plan.reminders) {
-    reminders.push(await reminderOf(run, { ...each, call, name, askedAt }));
+    reminders.push(await reminderOf(run, { ...each, name, askedAt }));
   }
   return {
     ...{ call, name, needed, items: opened, reminders, signed, checked },
@@ -285,15 +285,11 @@ async function openAwait(run: Run, plan: AwaitPlan, askedAt: Instant): Promise<O
 /** No child: nobody waits for it, and its end wakes nobody. */
 async function reminderOf(
   run: Run,
-  plan: PlannedReminder & {
-    readonly call: CallKey;
-    readonly name: string;
-    readonly askedAt: Instant;
-  },
+  plan: PlannedReminder & { readonly name: string; readonly askedAt: Instant },
 ): Promise<Reminder> {
   const { execution } = run.claimed;
-  const { kind, index, afterMs, pipeline, call, name } = plan;
-  const id = childId(`${execution.id}/${call}/${kind}[${index}]`, plan.askedAt);
+  const { kind, afterMs, pipeline, name } = plan;
+  const id = run.config.ids.nextAt(plan.askedAt);
   const { project, lane, traceparent } = execution;
   const input = await run.config.payloads.encode(`The input of "${pipeline}"`, plan.input);
   return {

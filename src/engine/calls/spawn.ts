@@ -1,12 +1,11 @@
-// Children: started in the transaction that records them, under ids that follow from the call, so that
-// nothing can start one twice. Many are started in a few commits.
+// Children: started in the transaction that records their ids, so that nothing can start one twice. Many are
+// started in a few commits.
 
 import type { CallKey, ExecutionId, Payload } from '../../execution/names.ts';
 import type { Submit } from '../../store/contract/execution-store.ts';
 import type { Instant } from '../../support/clock.ts';
 import { thrownText } from '../../support/options.ts';
 import type { Call } from '../call.ts';
-import { childId } from '../ids.ts';
 import type { CallBody, Opening, Settlement } from '../ledger.ts';
 import type { Run } from '../run.ts';
 
@@ -87,11 +86,11 @@ export class SpawnCall implements Call {
   }
 
   async #nextChunk(from: number): Promise<readonly Submit[]> {
-    const { key, count } = this.#plan;
+    const { count } = this.#plan;
     const to = Math.min(from + CHUNK, count);
     const children: Submit[] = [];
     for (let index = from; index < to; index += 1) {
-      const id = childId(this.#run.idempotencyKey(childCall(key, index)), this.#askedAt);
+      const id = this.#run.config.ids.nextAt(this.#askedAt);
       children.push(await this.#plan.childAt(index, id));
     }
     return children;

@@ -45,10 +45,11 @@ const metrics = route({
   method: 'GET',
   path: '/metrics',
   name: 'readMetrics',
-  summary: 'What is counted here, as Prometheus reads it.',
+  summary:
+    'What is counted here, as Prometheus reads it: for a key of one project only what is of that project.',
   allows: ['operate'],
   answers: { 200: { what: 'Text.' }, 404: { what: 'prom-client is not installed.' } },
-  async handle({ metrics: counted }) {
+  async handle({ metrics: counted }, { caller }) {
     if (counted === undefined) {
       throw new ProblemReply(
         404,
@@ -56,7 +57,8 @@ const metrics = route({
         'Metrics need the package prom-client beside holdfast: npm install prom-client.',
       );
     }
-    const { type, text } = await counted();
+    const { key, isOfAll, project } = caller;
+    const { type, text } = await counted(key === undefined || isOfAll ? undefined : project);
     return { status: 200, raw: { type, bytes: Buffer.from(text) } };
   },
 });

@@ -30,8 +30,10 @@ export interface Coordinator {
   readonly hasLinks: boolean;
   /** Of `holdfast dev`. */
   readonly demo?: Demo;
-  /** Absent where nothing is counted. */
-  readonly metrics?: () => Promise<{ readonly type: string; readonly text: string }>;
+  /** Of one project, or of all; absent where nothing is counted. */
+  readonly metrics?: (
+    project?: ProjectName,
+  ) => Promise<{ readonly type: string; readonly text: string }>;
   /** Hears of faults that are one answer among others. */
   readonly onFault?: (code: string, error: unknown) => void;
 }

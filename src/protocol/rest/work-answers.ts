@@ -44,11 +44,15 @@ export const workAnswers: WorkAnswers = {
     return { project: caller.project, store: kind, durability, policy, version };
   },
 
-  openSession({ store }, { body, caller }) {
+  async openSession(coordinator, { body, caller }) {
     const { id, owner, ttlMs, graceMs, pipelines } = body;
     const metadata = metadataOf(caller, pipelines);
     const session = { id: id as SessionId, owner: owner as Owner, ttlMs, graceMs, metadata };
-    return store.sessions.open(session);
+    const opened = await coordinator.store.sessions.open(session);
+    // What is there already may be somebody else's.
+    if (opened.kind === 'opened' && opened.replayed)
+      await requireOwnSession(coordinator, caller, id);
+    return opened;
   },
 
   async heartbeat(coordinator, { body, caller }) {

@@ -26,7 +26,8 @@ export function toWrite(message: WriteMessage, caller: Caller): OwnWrite {
   requireOwnReach(message, caller);
   requireReadable(message);
   const bytes = attachments?.map((each) => ({ ...each, bytes: Buffer.from(each.bytes, 'base64') }));
-  const request = { ...rest, ...(bytes === undefined ? {} : { attachments: bytes }) };
+  const { project } = caller;
+  const request = { ...rest, project, ...(bytes === undefined ? {} : { attachments: bytes }) };
   return { verb, request } as unknown as OwnWrite;
 }
 

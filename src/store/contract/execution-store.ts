@@ -192,6 +192,8 @@ export interface OwnerWrite {
   readonly awaits?: readonly OpenAwait[];
   readonly attachments?: readonly Attachment[];
   readonly progress?: Payload;
+  /** Whose it is, as a coordinator found out, for who counts. No store looks at it. */
+  readonly project?: ProjectName;
 }
 
 export type Recorded =

@@ -190,7 +190,7 @@ const READONLY = 8;
 const CORRUPT = 11;
 const FULL = 13;
 const PROTOCOL = 15;
-const CONSTRAINT = 19;
+export const CONSTRAINT = 19;
 const NOT_A_DATABASE = 26;
 
 /** Another connection has the lock; what was asked for can be asked for again. */

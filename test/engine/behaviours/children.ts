@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
+import type { Holdfast } from '../../../src/engine/holdfast.ts';
+import { derivedUuid, interactionId } from '../../../src/engine/ids.ts';
 import { pipeline } from '../../../src/engine/pipeline.ts';
-import type { Behaviour } from '../stage.ts';
+import { type Behaviour, pause } from '../stage.ts';
+
+async function remindersOf(holdfast: Holdfast, id: string): Promise<readonly string[]> {
+  const found = await holdfast.list({ attribute: { name: 'reminder', equals: id } });
+  return found.items.map((each) => each.id);
+}
 
 const doubling = pipeline({
   name: 'doubling',
@@ -11,7 +18,39 @@ const doubling = pipeline({
     }),
 });
 
+/** What anybody could make of the execution, the call and the time, which others may know. */
+const guessed = (lineage: string, call: string): string => derivedUuid(`${lineage}/0/${call}`);
+
 export const CHILDREN: readonly Behaviour[] = [
+  {
+    name: 'X-13: the ids of children and reminders are known to nobody who could take them first',
+    async run(stage) {
+      const asking = pipeline({
+        name: 'asking',
+        async run(ctx) {
+          const child = await ctx.spawn(doubling, 1);
+          const { ids } = await ctx.fanOut(doubling, [1, 2]);
+          await ctx.await('approve', { reminders: [{ afterMs: 1, pipeline: 'doubling' }] });
+          return [child.id, ...ids];
+        },
+      });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [asking, doubling]);
+      const handle = await holdfast.submit(asking, undefined);
+      while ((await remindersOf(holdfast, handle.id)).length === 0) await pause(5);
+      await holdfast.awaits.answer(interactionId({ execution: handle.id, name: 'approve' }), true);
+      const ids = [...(await handle.result()), ...(await remindersOf(holdfast, handle.id))];
+      const calls = ['child:doubling#1[0]', 'children:doubling#1[0]', 'children:doubling#1[1]'];
+      const guesses = [
+        ...calls.map((call) => guessed(handle.id, call)),
+        derivedUuid(`${handle.id}/await:approve#1/reminder[0]`),
+      ];
+      assert.equal(ids.length, guesses.length);
+      for (const [nth, id] of ids.entries()) {
+        assert.notEqual(id.slice(15), guesses[nth]?.slice(15), `${calls[nth]} can be guessed`);
+      }
+    },
+  },
   {
     name: 'a child runs on its own and its parent gets its output',
     async run(stage) {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import type { Holdfast } from '../../../src/engine/holdfast.ts';
 import { type Pipeline, pipeline } from '../../../src/engine/pipeline.ts';
 import type { ExplainCode } from '../../../src/execution/explain.ts';
-import { type Behaviour, pause, type Stage } from '../stage.ts';
+import { type Behaviour, door, pause, type Stage } from '../stage.ts';
 
 interface Explained {
   readonly id: string;
@@ -70,8 +70,11 @@ const SCENARIOS: Readonly<Record<ExplainCode, Scenario>> = {
   },
   paused: async (_, holdfast) => {
     const { id } = await holdfast.submit(receiving, undefined);
-    await holdfast.pause(id);
-    return { id, says: /^It is paused\.$/, advises: /^Resume it/ };
+    await holdfast.pause(id, { by: 'olga', reason: 'the kitchen burns' });
+    return {
+      ...{ id, says: /^It is paused by olga since 2\S+Z: the kitchen burns$/ },
+      advises: /^Resume it/,
+    };
   },
   blocked: async (stage, holdfast) => {
     const code = (step: string) =>
@@ -233,6 +236,33 @@ export const EXPLAINING: readonly Behaviour[] = [
         const explained = await holdfast.explain(id);
         assert.match(explained?.sentence ?? '', says);
       }
+    },
+  },
+  {
+    name: 'explain: who paused it and why is said of what ran at the time, and of the last time',
+    async run(stage) {
+      const holdfast = stage.holdfast();
+      const { passed, open } = door();
+      const busy = pipeline({
+        name: 'busy',
+        async run(ctx) {
+          await ctx.step('long', () => passed);
+          return ctx.receive('go');
+        },
+      });
+      await stage.worker(holdfast, [busy]);
+      const { id } = await holdfast.submit(busy, undefined);
+      await stage.until(holdfast, id, ({ status }) => status === 'running');
+      await holdfast.pause(id, { by: 'olga', reason: 'the kitchen burns' });
+      open();
+      await stage.until(holdfast, id, ({ holds }) => holds.includes('paused'));
+      const first = await holdfast.explain(id);
+      assert.match(first?.sentence ?? '', /^It is paused by olga since 2\S+Z: the kitchen burns$/);
+      await holdfast.resume(id, { by: 'ben' });
+      await stage.until(holdfast, id, ({ status }) => status === 'waiting');
+      await holdfast.pause(id, { by: 'ann' });
+      const second = await holdfast.explain(id);
+      assert.match(second?.sentence ?? '', /^It is paused by ann since 2\S+Z\.$/);
     },
   },
   {

@@ -23,12 +23,42 @@ const READY = `
              and ready_at <= :now
            limit :max)`;
 
+// The index begins with pipelines: from one to the next, so that those of others are not gone through.
+const READY_OF = `
+  with recursive
+    route (pipeline) as (
+      select min(pipeline)
+        from execution indexed by execution_ready
+       where ready_at is not null
+         and hold = 0
+       union all
+      select (select min(pipeline)
+                from execution indexed by execution_ready
+               where ready_at is not null
+                 and hold = 0
+                 and pipeline > route.pipeline)
+        from route
+       where route.pipeline is not null
+    )
+  select count(*) as count
+    from (select 1
+            from route
+            join execution as e indexed by execution_ready
+              on e.pipeline = route.pipeline
+           where e.ready_at is not null
+             and e.hold = 0
+             and e.lane = :lane
+             and e.project = :project
+             and e.ready_at <= :now
+           limit :max)`;
+
 const RUNNING = `
   select count(*) as count
     from (select 1
             from execution indexed by execution_running
            where status = 1
              and lane = :lane
+             and (:project is null or project = :project)
            limit :max)`;
 
 interface Counted {
@@ -47,11 +77,15 @@ export function inFlight(
     .map(({ session, lane, count }) => ({ session, lane: laneOf(lane), count }));
 }
 
-export function depth(tx: ReadTransaction, { max }: CountDepth): readonly Depth[] {
+export function depth(tx: ReadTransaction, { max, project }: CountDepth): readonly Depth[] {
+  const { now } = tx;
   return LANES.map((name) => {
     const lane = LANE_CODES[name];
-    const ready = tx.get<{ count: number }>(READY, { lane, max, now: tx.now });
-    const running = tx.get<{ count: number }>(RUNNING, { lane, max });
+    const ready =
+      project === undefined
+        ? tx.get<{ count: number }>(READY, { lane, max, now })
+        : tx.get<{ count: number }>(READY_OF, { lane, max, now, project });
+    const running = tx.get<{ count: number }>(RUNNING, { lane, max, project: project ?? null });
     return { lane: name, ready: ready?.count ?? 0, running: running?.count ?? 0 };
   });
 }

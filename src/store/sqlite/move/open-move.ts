@@ -2,11 +2,12 @@
 
 import { resolvePolicy } from '../../../lease/policy.ts';
 import { systemClock } from '../../../support/clock.ts';
+import { Fault, StoreUnavailable } from '../../../support/fault.ts';
 import { systemRandom } from '../../../support/random.ts';
 import { systemTimers } from '../../../support/timer.ts';
 import type { MoveStore } from '../../contract/move-store.ts';
 import { connect } from '../connect.ts';
-import { Connection, toFault } from '../connection.ts';
+import { CONSTRAINT, Connection, resultCode, toFault } from '../connection.ts';
 import { Database } from '../database.ts';
 import { MIGRATIONS } from '../migrate.ts';
 import { dump } from './dump.ts';
@@ -43,8 +44,14 @@ async function alone<Result>(
     connection.execute(`pragma busy_timeout = ${BUSY_MS}`);
     return await work(connection);
   } catch (error) {
-    throw toFault(error);
+    throw rejected(toFault(error));
   } finally {
     connection.close();
   }
+}
+
+/** What does not fit the tables is no fault of the file. */
+function rejected(fault: unknown): unknown {
+  if (!(fault instanceof StoreUnavailable) || resultCode(fault.cause) !== CONSTRAINT) return fault;
+  return new Fault('store-rejected', fault.message, { cause: fault.cause });
 }

@@ -1,7 +1,9 @@
 // What is counted for operators.
 
 import assert from 'node:assert/strict';
+import type { PipelineName, ProjectName } from '../../../execution/names.ts';
 import type { SessionId } from '../../../lease/names.ts';
+import type { CountDepth } from '../../../store/contract/census-store.ts';
 import type { ExecutionCase } from '../contract-case.ts';
 import {
   claimAll,
@@ -64,6 +66,40 @@ export const censusCases: readonly ExecutionCase[] = [
       assert.deepEqual((await executions.depth({ max: 2 }))[1], {
         ...{ lane: 'batch', ready: 2, running: 0 },
       });
+    },
+  },
+  {
+    upholds: 'X-41',
+    name: 'what is ready and what runs is counted of one project, whatever the others have',
+    async run({ store }) {
+      const { executions } = store;
+      const ann = await worker(store, 'ann');
+      await running(store, ann);
+      for (const pipeline of ['a', 'b', 'c'] as readonly string[] as readonly PipelineName[]) {
+        await mustSubmit(store, { pipeline, lane: 'batch' });
+        await mustSubmit(store, { pipeline, lane: 'batch', project: OTHER_PROJECT });
+        const concurrency = { key: pipeline, limit: 5 };
+        await mustSubmit(store, { pipeline, project: OTHER_PROJECT, concurrency });
+      }
+      await mustSubmit(store, { delayMs: 60_000, project: OTHER_PROJECT });
+      assert.deepEqual(await executions.depth({ max: 10, project: OTHER_PROJECT }), [
+        { lane: 'interactive', ready: 3, running: 0 },
+        { lane: 'batch', ready: 3, running: 0 },
+      ]);
+      const most = await executions.depth({ max: 2, project: OTHER_PROJECT });
+      assert.deepEqual(
+        most.map(({ ready }) => ready),
+        [2, 2],
+      );
+      assert.deepEqual((await executions.depth({ max: 10 }))[1], {
+        ...{ lane: 'batch', ready: 6, running: 0 },
+      });
+      const { project } = (await executions.read(await mustSubmit(store))) ?? {};
+      assert.deepEqual((await executions.depth({ max: 10, project } as CountDepth))[0], {
+        ...{ lane: 'interactive', ready: 1, running: 1 },
+      });
+      const none = { max: 10, project: 'nobody' as ProjectName };
+      assert.deepEqual(await executions.depth(none), NONE);
     },
   },
 ];
