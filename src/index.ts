@@ -96,7 +96,12 @@ export {
   type PipelineOptions,
   pipeline,
 } from './engine/pipeline.ts';
-export type { PreflightAnswer, PreflightOptions } from './engine/preflight.ts';
+export type {
+  Compared,
+  CompareOptions,
+  PreflightAnswer,
+  PreflightOptions,
+} from './engine/preflight.ts';
 export {
   type AnswerAbout,
   type Question,
@@ -245,6 +250,7 @@ export type {
 export type {
   ExecutionMoved,
   LineChanged,
+  LineOf,
   ReleaseRegistered,
 } from './store/contract/release-store.ts';
 export type { ScheduleAnswer } from './store/contract/schedule-store.ts';

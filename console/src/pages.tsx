@@ -8,8 +8,10 @@ import { ExecutionPage } from './pages/execution.tsx';
 import { ExecutionsPage } from './pages/executions.tsx';
 import { InboxPage } from './pages/inbox.tsx';
 import { JobPage } from './pages/job.tsx';
+import { LinePage } from './pages/line.tsx';
 import { OverviewPage } from './pages/overview.tsx';
 import { QuarantinePage } from './pages/quarantine.tsx';
+import { ReleasesPage } from './pages/releases.tsx';
 import { SchedulesPage } from './pages/schedules.tsx';
 import { WorkersPage } from './pages/workers.tsx';
 
@@ -58,6 +60,18 @@ export const PAGES: readonly PageSpec[] = [
     nav: '/workers',
     group: 'operate',
     show: () => <WorkersPage />,
+  },
+  {
+    path: /^\/releases$/,
+    title: 'Releases',
+    nav: '/releases',
+    group: 'operate',
+    show: () => <ReleasesPage />,
+  },
+  {
+    path: /^\/releases\/([^/]+)$/,
+    title: 'Releases',
+    show: (pipeline) => <LinePage key={pipeline} pipeline={decodeURIComponent(pipeline)} />,
   },
   {
     path: /^\/schedules$/,

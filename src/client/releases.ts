@@ -2,16 +2,18 @@
 
 import type {
   ActivationMessage,
+  ComparedMessage,
   LineBody,
   LineChangedMessage,
   LineMessage,
+  LineOfMessage,
   MoveBody,
   PreflightBody,
   PreflightMessage,
   RegisterBody,
   ReleaseMessage,
 } from '../protocol/messages/releases.ts';
-import { type Calls, part } from './calls.ts';
+import { type Calls, type Page, type PageQuery, part } from './calls.ts';
 
 export class Releases {
   readonly #client: Calls;
@@ -28,6 +30,21 @@ export class Releases {
   /** Newest first. */
   list(pipeline: string): Promise<{ readonly items: readonly ReleaseMessage[] }> {
     return this.#client.call(`${pathOf(pipeline)}/releases`);
+  }
+
+  /** Of every pipeline that has releases, by name. */
+  lines(page: PageQuery = {}): Promise<Page<LineOfMessage>> {
+    return this.#client.call('/v1/pipelines', { query: { ...page } });
+  }
+
+  /** What its contract changes, against what is active unless said. */
+  compare(
+    pipeline: string,
+    name: string,
+    query: { readonly against?: string } = {},
+  ): Promise<ComparedMessage> {
+    const path = `${pathOf(pipeline)}/releases/${part(name)}/changes`;
+    return this.#client.call(path, { query: { ...query } });
   }
 
   line(pipeline: string): Promise<LineMessage> {

@@ -4,7 +4,7 @@
 import { type ExecutionId, type PipelineName, parsePipelineName } from '../execution/names.ts';
 import type { NoSuchRelease } from '../execution/refusal.ts';
 import { parseReleaseName } from '../execution/route.ts';
-import { diffContracts, isBreaking } from '../release/contract-diff.ts';
+import { type ContractChange, diffContracts, isBreaking } from '../release/contract-diff.ts';
 import type { BrokenReplay, Preflight, Release } from '../release/release.ts';
 import { readOptions, wholeNumber } from '../support/options.ts';
 import type { EngineConfig } from './config.ts';
@@ -105,4 +105,45 @@ async function changesOf(
     active === undefined ? undefined : await executions.release({ ...release, name: active });
   if (before === undefined || active === undefined) return { changes: [] };
   return { changes: diffContracts(before.contract, release.contract), against: active };
+}
+
+export interface CompareOptions {
+  readonly project?: string;
+  /** The one that is active unless said. */
+  readonly against?: string;
+}
+
+export type Compared =
+  | {
+      readonly kind: 'compared';
+      /** Absent where there is nothing to compare with. */
+      readonly against?: string;
+      readonly breaking: boolean;
+      readonly changes: readonly ContractChange[];
+    }
+  | ({ readonly kind: 'refused' } & NoSuchRelease);
+
+/** Only what its contract changes. */
+export async function compare(
+  { store: { executions } }: EngineConfig,
+  asked: { readonly pipeline: string; readonly name: string; readonly options: CompareOptions },
+): Promise<Compared> {
+  const options = readOptions('releases.compare', asked.options, ['project', 'against']);
+  const project = projectOf(options.project);
+  const pipeline = parsePipelineName(asked.pipeline);
+  const name = parseReleaseName(asked.name);
+  const named =
+    options.against === undefined ? undefined : parseReleaseName(options.against, 'against');
+  const release = await executions.release({ project, pipeline, name });
+  if (release === undefined) return unknownRelease(pipeline, name);
+  const against = named ?? (await executions.line({ project, pipeline })).active;
+  if (against === undefined) return { kind: 'compared', breaking: false, changes: [] };
+  const before = await executions.release({ project, pipeline, name: against });
+  if (before === undefined) return unknownRelease(pipeline, against);
+  const changes = diffContracts(before.contract, release.contract);
+  return { kind: 'compared', against, breaking: isBreaking(changes), changes };
+}
+
+function unknownRelease(pipeline: PipelineName, name: string): Compared {
+  return { kind: 'refused', why: 'release-unknown', pipeline, name };
 }

@@ -19,16 +19,24 @@ import { type WorkerRecord, type WorkerState, workerState } from '../release/wor
 import type {
   ExecutionMoved,
   LineChanged,
+  LineOf,
   ReleaseRegistered,
 } from '../store/contract/release-store.ts';
-import { optionalBooleans, readOptions, wholeNumber } from '../support/options.ts';
+import { boundedText, optionalBooleans, readOptions, wholeNumber } from '../support/options.ts';
 import { type Adopted, type AdoptOptions, adopt } from './adopting.ts';
 import { ACTING, checkedActing, stampOf } from './auditing.ts';
 import { commandOf } from './command-of.ts';
 import type { EngineConfig } from './config.ts';
-import type { Acting } from './holdfast-types.ts';
+import type { Acting, Page } from './holdfast-types.ts';
 import type { Pipelines } from './known-pipelines.ts';
-import { type PreflightAnswer, type PreflightOptions, preflight } from './preflight.ts';
+import {
+  type Compared,
+  type CompareOptions,
+  compare,
+  type PreflightAnswer,
+  type PreflightOptions,
+  preflight,
+} from './preflight.ts';
 import { type RegisterOptions, registrationOf } from './registering.ts';
 import type { Ended } from './replaying.ts';
 
@@ -97,6 +105,28 @@ export class Releases {
   /** Where new executions go. */
   async line(pipeline: string, options: OfProject = {}): Promise<Line> {
     return this.#store.line(ofPipeline('releases.line', pipeline, options));
+  }
+
+  /** Of every pipeline that has releases, by name. */
+  async lines(
+    options: OfProject & { readonly cursor?: string; readonly limit?: number } = {},
+  ): Promise<Page<LineOf>> {
+    const names = ['project', 'cursor', 'limit'] as const;
+    const { project, cursor, limit = 100 } = readOptions('releases.lines', options, names);
+    wholeNumber('limit', limit, { min: 1, max: 10_000 });
+    const items = await this.#store.lines({
+      project: projectOf(project),
+      limit,
+      ...(cursor === undefined ? {} : { after: boundedText('cursor', cursor, 256) }),
+    });
+    const last = items.at(-1);
+    const isLast = last === undefined || items.length < limit;
+    return { items, ...(isLast ? {} : { cursor: last.pipeline }) };
+  }
+
+  /** What its contract changes, against what is active or another release. */
+  async compare(pipeline: string, name: string, options: CompareOptions = {}): Promise<Compared> {
+    return compare(this.#config, { pipeline, name, options });
   }
 
   /** Who changed it, when and why; newest first, the last thousand. */

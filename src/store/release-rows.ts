@@ -3,10 +3,17 @@
 import type { PipelineName, ProjectName } from '../execution/names.ts';
 import type { Owner, SessionId } from '../lease/names.ts';
 import type { Contract } from '../release/contract.ts';
-import type { Activation, Line, LineAct, Preflight, Release } from '../release/release.ts';
+import {
+  type Activation,
+  type Line,
+  type LineAct,
+  NO_LINE,
+  type Preflight,
+  type Release,
+} from '../release/release.ts';
 import type { Announcement, WorkerRecord } from '../release/worker.ts';
 import { type Instant, toInstant } from '../support/clock.ts';
-import type { ChangeLine, RegisterRelease } from './contract/release-store.ts';
+import type { ChangeLine, LineOf, RegisterRelease } from './contract/release-store.ts';
 
 export interface ReleaseRow {
   readonly project: string;
@@ -67,6 +74,17 @@ export function toLine({ version, active, previous, candidate, percent }: LineRo
     ...(candidate === null ? {} : { candidate }),
     ...(percent === null ? {} : { percent }),
   };
+}
+
+/** Of a pipeline that has releases; all but its name is null where nobody ever acted. */
+export interface LineOfRow extends Omit<LineRow, 'version'> {
+  readonly pipeline: string;
+  readonly version: number | null;
+}
+
+export function toLineOf({ pipeline, version, ...rest }: LineOfRow): LineOf {
+  const line = version === null ? NO_LINE : toLine({ version, ...rest });
+  return { pipeline: pipeline as PipelineName, ...line };
 }
 
 export function fromLine(line: Line): LineRow {

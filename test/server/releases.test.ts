@@ -51,6 +51,11 @@ test('a deploy through a coordinator: registered, preflighted, refused, rolled o
     assert.deepEqual([found.breaking, found.looked], [true, 1]);
     assert.equal(found.broken[0]?.execution, id);
     assert.match(found.broken[0]?.why ?? '', /step:charge#1.*step:bill#1/);
+    const same = { against: 'v1', breaking: false, changes: [] };
+    assert.deepEqual(await releases.compare('order', 'v2'), same);
+    await assert.rejects(releases.compare('order', 'v9'), isRefused('release-unknown'));
+    const lines = [{ pipeline: 'order', version: 1, active: 'v1' }];
+    assert.deepEqual(await releases.lines(), { items: lines });
     const act = { act: 'activate', name: 'v2' } as const;
     await assert.rejects(releases.change('order', act), isRefused('release-breaks'));
     await coordinator.worker([order('charge')], released('v3'));

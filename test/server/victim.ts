@@ -177,6 +177,7 @@ function reachesBeyond(victim: Victim): Readonly<Record<string, Reach>> {
     readSchedule: { path: '/v1/schedules/schedule' },
     moveExecution: { path: `/v1/executions/${victim.waiting}/move`, body: { to: 'v1' } },
     preflightRelease: { path: '/v1/pipelines/asks/releases/v1/preflight', body: {} },
+    compareRelease: { path: '/v1/pipelines/asks/releases/v1/changes' },
     pauseSchedule: { path: '/v1/schedules/schedule/pause' },
     resumeSchedule: { path: '/v1/schedules/schedule/resume' },
     readSession: { path: `/v1/sessions/${session}` },
@@ -243,7 +244,7 @@ export const OF_NOBODY: readonly string[] = [
   ...['listSchedules', 'putSchedule', 'removeSchedule', 'listWorkers', 'listSessions'],
   ...['readCaller', 'signIn', 'signOut', 'readDemo', 'playDemo'],
   ...['listProjects', 'listKeys', 'readMetrics', 'greet', 'openSession', 'waitForBell'],
-  ...['registerRelease', 'listReleases', 'readLine', 'listActivations', 'changeLine'],
+  ...['registerRelease', 'listReleases', 'listLines', 'readLine', 'listActivations', 'changeLine'],
   // By digest: whoever knows it has seen the value.
   ...['putBlob', 'getBlob'],
 ];

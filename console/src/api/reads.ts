@@ -89,14 +89,20 @@ export interface Act extends CallOptions {
   readonly path: string;
 }
 
-/** Something is done; all that is shown is read again afterwards. */
+const CONFLICT = 409;
+
+/** Something is done; all that is shown is read again afterwards, also where it was too old to act on. */
 export function useAct<Answer = unknown>(): UseMutationResult<Answer, Refused, Act> {
   const client = useQueryClient();
+  // Not waited for: who asked may be gone from the page when all is read again, and must be told before.
+  const readAgain = (): void => {
+    void client.invalidateQueries({ predicate: isLive });
+  };
   return useMutation<Answer, Refused, Act>({
     mutationFn: ({ path, ...options }) => call<Answer>(path, { method: 'POST', ...options }),
-    // Not waited for: who asked may be gone from the page when all is read again, and must be told before.
-    onSuccess: () => {
-      void client.invalidateQueries({ predicate: isLive });
+    onSuccess: readAgain,
+    onError: ({ status }) => {
+      if (status === CONFLICT) readAgain();
     },
   });
 }

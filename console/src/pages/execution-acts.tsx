@@ -7,17 +7,22 @@ import { ENDED } from '../model/statuses.ts';
 import { ActButton, Dialog, reasoned } from '../parts/dialog.tsx';
 import { ProblemNote } from '../parts/notes.tsx';
 import { go } from '../router.tsx';
+import { MoveButton } from './execution-move.tsx';
 
 export function ExecutionActs({ execution }: { readonly execution: ExecutionInFull }): ReactNode {
   const { data: caller } = useCaller();
   const mayOperate = caller?.roles.includes('operate') ?? false;
   const mayCancel = mayOperate || (caller?.roles.includes('submit') ?? false);
+  const mayMove = caller?.roles.includes('admin') ?? false;
   const isEnded = ENDED.has(execution.status);
   return (
     <>
       {mayOperate ? <NoteButton id={execution.id} /> : null}
       {mayOperate && !isEnded ? <HoldButton execution={execution} /> : null}
       {mayOperate && !isEnded ? <SignalButton id={execution.id} /> : null}
+      {mayMove && !isEnded && execution.release !== undefined ? (
+        <MoveButton execution={execution} />
+      ) : null}
       {mayCancel && !isEnded ? <CancelButton id={execution.id} /> : null}
       {mayOperate && DRIVABLE.has(execution.status) ? (
         <RedriveButton execution={execution} />

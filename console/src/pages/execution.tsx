@@ -82,7 +82,8 @@ function Why({
 }
 
 function Facts({ execution }: { readonly execution: ExecutionInFull }): ReactNode {
-  const { submittedAt, submittedBy, endedAt, deadlineAt, fence, key, lane, template } = execution;
+  const { submittedAt, submittedBy, endedAt, deadlineAt, fence, key, lane, template, release } =
+    execution;
   const took = endedAt === undefined ? undefined : Date.parse(endedAt) - Date.parse(submittedAt);
   const facts: readonly (readonly [string, ReactNode])[] = [
     ['Submitted', <Time key="at" at={submittedAt} />],
@@ -91,6 +92,9 @@ function Facts({ execution }: { readonly execution: ExecutionInFull }): ReactNod
     ...(fence === undefined ? [] : [['Fence', <Fence key="fence" fence={fence} />] as const]),
     ['Lane', lane],
     ...(key === undefined ? [] : [['Key', key] as const]),
+    ...(release === undefined
+      ? []
+      : [['Release', <ReleaseLink key="release" execution={execution} />] as const]),
     ...(template === undefined
       ? []
       : [['Template', `${template.id} v${template.version}`] as const]),
@@ -116,6 +120,12 @@ function Facts({ execution }: { readonly execution: ExecutionInFull }): ReactNod
       </div>
     </dl>
   );
+}
+
+function ReleaseLink({ execution }: { readonly execution: ExecutionInFull }): ReactNode {
+  const { pipeline, release = '' } = execution;
+  const query = new URLSearchParams({ release }).toString();
+  return <Link to={`/releases/${encodeURIComponent(pipeline)}?${query}`}>{release}</Link>;
 }
 
 const TABS = ['History', 'Values', 'Related', 'On record'] as const;

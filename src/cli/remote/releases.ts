@@ -1,6 +1,7 @@
 // holdfast releases: what was built, where new executions go, and changing that.
 
 import type { HoldfastClient } from '../../client/client.ts';
+import type { ComparedMessage } from '../../protocol/messages/releases.ts';
 import { contractVersion } from '../../release/contract.ts';
 import {
   type CommandSpec,
@@ -18,12 +19,12 @@ import { printRows } from './pages.ts';
 import type { Row } from './show.ts';
 
 const USAGE =
-  'holdfast releases list|line|log|promote|roll-back <pipeline> · activate|share|retire|preflight <pipeline> <name> · register <pipeline> <name> · move <execution> <name>';
+  'holdfast releases lines · list|line|log|promote|roll-back <pipeline> · activate|share|retire|preflight|compare <pipeline> <name> · register <pipeline> <name> · move <execution> <name>';
 
 export const releasesCommand: CommandSpec = {
   usage: USAGE,
   choices: [
-    ...['list', 'line', 'log', 'register', 'preflight', 'activate'],
+    ...['lines', 'list', 'line', 'log', 'register', 'compare', 'preflight', 'activate'],
     ...['share', 'promote', 'roll-back', 'retire', 'move'],
   ],
   flags: {
@@ -31,6 +32,7 @@ export const releasesCommand: CommandSpec = {
     artifact: { type: 'string', what: 'register: what was built, such as an image' },
     digest: { type: 'string', what: 'register: of its bytes' },
     percent: { type: 'string', what: 'share: of new executions; 0 takes it back' },
+    against: { type: 'string', what: 'compare: another release than the active one' },
     sample: { type: 'string', what: 'preflight: so many open executions; all unless said' },
     from: { type: 'string', what: 'move: only from this release' },
     expected: { type: 'string', what: 'the version of the line that was looked at' },
@@ -45,6 +47,10 @@ export const releasesCommand: CommandSpec = {
 type Act = (client: HoldfastClient, typed: Typed) => Promise<ExitCode>;
 
 const ACTS: Readonly<Record<string, Act>> = {
+  lines: async (client, typed) =>
+    listed(typed, client.releases.lines({ limit: 1_000 }), [
+      ...['pipeline', 'version', 'active', 'previous', 'candidate', 'percent'],
+    ]),
   list: (client, typed) =>
     listed(typed, client.releases.list(pipelineOf(typed)), [
       ...[
@@ -65,6 +71,7 @@ const ACTS: Readonly<Record<string, Act>> = {
     ]),
   line: async (client, typed) => told(typed, await client.releases.line(pipelineOf(typed))),
   register,
+  compare,
   preflight,
   move,
   activate: changes,
@@ -125,6 +132,28 @@ async function register(client: HoldfastClient, typed: Typed): Promise<ExitCode>
   return told(typed, { pipeline, name, contract: contractVersion(contract), existing });
 }
 
+/** 1 when somebody who keeps to the other contract would be broken. */
+async function compare(client: HoldfastClient, typed: Typed): Promise<ExitCode> {
+  const [, pipeline, name] = wordsOf(releasesCommand, typed, ['act', 'pipeline', 'release']);
+  const against = typed.text('against');
+  const found = await client.releases.compare(pipeline, name, {
+    ...(against === undefined ? {} : { against }),
+  });
+  if (typed.isSet('json')) printLine(found);
+  else {
+    printChanges(found.changes);
+    const to = found.against === undefined ? 'nothing: none is active' : `"${found.against}"`;
+    print(`${found.changes.length} changes, compared with ${to}.`);
+  }
+  return found.breaking ? 1 : 0;
+}
+
+function printChanges(changes: ComparedMessage['changes']): void {
+  for (const { part, path, breaking, what } of changes) {
+    print(`${breaking ? 'BREAKS' : 'ok    '}  ${part}${path}: ${what}`);
+  }
+}
+
 /** 1 when it would break something. */
 async function preflight(client: HoldfastClient, typed: Typed): Promise<ExitCode> {
   const [, pipeline, name] = wordsOf(releasesCommand, typed, ['act', 'pipeline', 'release']);
@@ -134,9 +163,7 @@ async function preflight(client: HoldfastClient, typed: Typed): Promise<ExitCode
   });
   if (typed.isSet('json')) printLine(found);
   else {
-    for (const { part, path, breaking, what } of found.changes) {
-      print(`${breaking ? 'BREAKS' : 'ok    '}  ${part}${path}: ${what}`);
-    }
+    printChanges(found.changes);
     for (const { execution, why } of found.broken) print(`BREAKS  ${execution}: ${why}`);
     const { brokenCount, looked, open } = found;
     print(`${brokenCount} of ${looked} replayed would break; ${open} are open.`);

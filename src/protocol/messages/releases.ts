@@ -2,7 +2,7 @@
 
 import { type Static, Type } from 'typebox';
 import { LINE_ACTS } from '../../release/release.ts';
-import { CLOSED, count, executionId, instant, name, reason } from './words.ts';
+import { CLOSED, count, executionId, instant, limit, name, pageOf, reason } from './words.ts';
 
 const releaseName = Type.String({ pattern: '^[\\w.+:-]+$', minLength: 1, maxLength: 128 });
 const digest = Type.String({ minLength: 1, maxLength: 256 });
@@ -99,6 +99,32 @@ const LINE = {
 export const line = Type.Object({ version: count, ...LINE }, CLOSED);
 
 export type LineMessage = Static<typeof line>;
+
+export const linePage = pageOf(
+  Type.Object({ pipeline: Type.String(), version: count, ...LINE }, CLOSED),
+);
+
+export type LineOfMessage = Static<typeof linePage>['items'][number];
+
+export const lineListQuery = Type.Object(
+  { cursor: Type.Optional(name), limit: Type.Optional(limit) },
+  CLOSED,
+);
+
+export const compareQuery = Type.Object({ against: Type.Optional(releaseName) }, CLOSED);
+
+export const compared = Type.Object(
+  {
+    against: Type.Optional(
+      Type.String({ description: 'Absent where there is nothing to compare with.' }),
+    ),
+    breaking: Type.Boolean(),
+    changes: Type.Array(change),
+  },
+  CLOSED,
+);
+
+export type ComparedMessage = Static<typeof compared>;
 
 export const lineBody = Type.Object(
   {

@@ -14,10 +14,14 @@ import { idParams } from '../messages/execution.ts';
 import {
   type ActivationMessage,
   activationList,
+  compared,
+  compareQuery,
   type LineBody,
   line,
   lineBody,
   lineChanged,
+  lineListQuery,
+  linePage,
   moveBody,
   moved,
   pipelineParams,
@@ -86,6 +90,38 @@ function preflightMessage(found: Preflight): NonNullable<ReleaseMessage['preflig
   const { changes, broken, at, ...rest } = found;
   return { ...rest, at: formatInstant(at), changes: [...changes], broken: [...broken] };
 }
+
+const listLines = route({
+  method: 'GET',
+  path: '/v1/pipelines',
+  name: 'listLines',
+  summary: 'Pipelines that have releases, by name, and where new executions of each go.',
+  allows: READERS,
+  query: lineListQuery,
+  answers: { 200: { what: 'A page.', schema: linePage } },
+  async handle({ holdfast }, { query, caller }) {
+    const { items, cursor } = await holdfast.releases.lines({ ...query, project: caller.project });
+    return { status: 200, body: { items: [...items], ...(cursor && { cursor }) } };
+  },
+});
+
+const compareRelease = route({
+  method: 'GET',
+  path: '/v1/pipelines/:pipeline/releases/:name/changes',
+  name: 'compareRelease',
+  summary: 'What the contract of a release changes, against what is active or against another.',
+  allows: READERS,
+  params: releaseParams,
+  query: compareQuery,
+  answers: { 200: { what: 'Each change, and whether it breaks.', schema: compared } },
+  async handle({ holdfast }, { params, query, caller }) {
+    const options = { ...query, project: caller.project };
+    const answer = await holdfast.releases.compare(params.pipeline, params.name, options);
+    if (answer.kind === 'refused') throw releaseRefused(answer);
+    const { kind: _, changes, ...rest } = answer;
+    return { status: 200, body: { ...rest, changes: [...changes] } };
+  },
+});
 
 const readLine = route({
   method: 'GET',
@@ -220,6 +256,6 @@ function releaseRefused(refusal: ReleaseRefusal | MoveRefusal | NoSuchRelease): 
 }
 
 export const releaseRoutes: readonly Route[] = [
-  ...[register, list, readLine, log],
+  ...[register, list, listLines, compareRelease, readLine, log],
   ...[changeLine, preflight, move],
 ];

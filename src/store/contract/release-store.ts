@@ -20,6 +20,8 @@ export interface ReleaseStore {
   /** Activates, gives a share, promotes, rolls back, retires: one act, one entry in the log (RE-4, RE-6). */
   changeLine(request: ChangeLine): Promise<LineChanged>;
   line(query: OfPipeline): Promise<Line>;
+  /** Of every pipeline that has a release, by its name. */
+  lines(query: ListLines): Promise<readonly LineOf[]>;
   /** Newest first. */
   activations(query: ListActivations): Promise<readonly Activation[]>;
   /** How many open executions are pinned to which release, by name. */
@@ -67,6 +69,17 @@ export type LineChanged =
 
 export interface OfPipeline {
   readonly project: ProjectName;
+  readonly pipeline: PipelineName;
+}
+
+export interface ListLines {
+  readonly project: ProjectName;
+  /** Goes on behind this pipeline. */
+  readonly after?: string;
+  readonly limit: number;
+}
+
+export interface LineOf extends Line {
   readonly pipeline: PipelineName;
 }
 

@@ -35,6 +35,13 @@ const PAGES: readonly PageUnderTest[] = [
     path: () => '/workers',
     shows: 'frozen@host-2',
   },
+  { name: 'releases', heading: 'Releases', path: () => '/releases', shows: 'parcel' },
+  {
+    name: 'line',
+    heading: 'parcel',
+    path: () => '/releases/parcel?release=v3',
+    shows: '2 of 2 open would break.',
+  },
   { name: 'schedules', heading: 'Schedules', path: () => '/schedules', shows: 'nightly' },
   { name: 'audit', heading: 'Audit', path: () => '/audit', shows: 'a test' },
   { name: 'access', heading: 'Projects and keys', path: () => '/access', shows: 'first key' },
@@ -60,5 +67,5 @@ export const PAGE_CASES: readonly BrowserCase[] = PAGES.map((each) => ({
 }));
 
 export const MAIN_PAGE_CASES: readonly BrowserCase[] = PAGE_CASES.filter(({ name }) =>
-  /^(executions|execution|inbox|dead-letters|workers):/.test(name),
+  /^(executions|execution|inbox|dead-letters|workers|line):/.test(name),
 );

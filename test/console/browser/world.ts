@@ -4,16 +4,15 @@ import { Holdfast, pipeline, question, type Schema, StepError } from '../../../s
 import type { SessionId } from '../../../src/lease/names.ts';
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
 import { until } from '../../server/coordinator.ts';
+import { type Parcels, plantParcels } from './parcels.ts';
 
-export interface World {
+export interface World extends Parcels {
   readonly completed: string;
   readonly failed: string;
   readonly waiting: string;
   readonly compensated: string;
   readonly quarantined: string;
   readonly takenOver: string;
-  /** Goes on working, so that answers and re-drives have an effect. */
-  close(): Promise<void>;
 }
 
 interface Order {
@@ -117,9 +116,15 @@ export async function plantWorld(store: CoordinatorStore): Promise<World> {
     reason: 'a test',
   });
   const takenOver = await takeOver(store);
+  const parcels = await plantParcels(store);
   return {
     ...{ completed, compensated, quarantined, waiting, takenOver, failed: failed[0] ?? '' },
-    close: () => holdfast.close(),
+    parcels: parcels.parcels,
+    // They go on working, so that answers and re-drives have an effect.
+    async close() {
+      await parcels.close();
+      await holdfast.close();
+    },
   };
 }
 

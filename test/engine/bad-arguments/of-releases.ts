@@ -64,6 +64,16 @@ export const OPTIONS_OF_RELEASES: readonly Options<Given>[] = [
     call: ({ holdfast }, to) => holdfast.releases.share('p', to as never),
   },
   {
+    of: 'releases.lines',
+    names: { ...IN_PROJECT, cursor: optional(TEXT), limit: optional(['a number']) },
+    call: ({ holdfast }, options) => holdfast.releases.lines(options as object),
+  },
+  {
+    of: 'releases.compare',
+    names: { ...IN_PROJECT, against: optional(['text']) },
+    call: ({ holdfast }, options) => holdfast.releases.compare('p', 'v1', options as object),
+  },
+  {
     of: 'releases.preflight',
     names: { ...IN_PROJECT, sample: optional(NUMBER), waitMs: optional(['a number']) },
     call: ({ holdfast }, options) => holdfast.releases.preflight('p', 'v1', options as object),
@@ -106,7 +116,7 @@ export const ARGUMENTS_OF_RELEASES: readonly Argument<Given>[] = [
   ...(['list', 'line', 'log', 'promote', 'rollBack'] as const).map((of) =>
     pipelineOf(of, ({ holdfast }, pipeline) => holdfast.releases[of](pipeline as string)),
   ),
-  ...(['activate', 'retire', 'preflight'] as const).flatMap((of) => [
+  ...(['activate', 'retire', 'preflight', 'compare'] as const).flatMap((of) => [
     pipelineOf(of, ({ holdfast }, pipeline) => holdfast.releases[of](pipeline as string, 'v1')),
     nameOf(of, ({ holdfast }, name) => holdfast.releases[of]('p', name as string)),
   ]),

@@ -2,6 +2,7 @@
 
 import type { ReleaseStore } from '../../contract/release-store.ts';
 import { activations, changeLine, pinned, readLine } from './change-line.ts';
+import { lines } from './lines.ts';
 import { moveExecution } from './move-execution.ts';
 import type { Parts } from './parts.ts';
 import { notePreflight, readRelease, registerRelease, releases } from './releases.ts';
@@ -16,6 +17,7 @@ export function releasesOf(parts: Parts): ReleaseStore {
     notePreflight: (request) => notePreflight(parts, request),
     changeLine: (request) => changeLine(parts, request),
     line: (query) => readLine(database, query),
+    lines: (query) => lines(database, query),
     activations: (query) => activations(database, query),
     pinned: (query) => pinned(database, query),
     moveExecution: (request) => moveExecution(parts, request),

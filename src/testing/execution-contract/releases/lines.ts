@@ -55,6 +55,31 @@ export const lineCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'RE-4',
+    name: 'pipelines that have releases are listed by name, each with its line, a page at a time',
+    async run({ store }) {
+      const { executions } = store;
+      assert.deepEqual(await executions.lines({ project: PROJECT, limit: 9 }), []);
+      await mustActivate(store, 'v1');
+      await mustRegister(store, 'v2');
+      await mustChange(store, 'percentage', { name: 'v2', percent: 5 });
+      const others = ['Zeta', 'alpha', 'über'] as (typeof PIPELINE)[];
+      for (const pipeline of others) {
+        await mustRegister(store, 'v1', { pipeline });
+        await mustRegister(store, 'v2', { pipeline });
+      }
+      const found = await executions.lines({ project: PROJECT, limit: 9 });
+      const own = { pipeline: PIPELINE, version: 2, active: 'v1', candidate: 'v2', percent: 5 };
+      const [zeta, alpha, ueber] = others.map((pipeline) => ({ pipeline, version: 0 }));
+      assert.deepEqual(found, [zeta, alpha, own, ueber]);
+      const page = { project: PROJECT, limit: 2 };
+      assert.deepEqual(await executions.lines(page), found.slice(0, 2));
+      assert.deepEqual(await executions.lines({ ...page, after: 'alpha' }), found.slice(2));
+      assert.deepEqual(await executions.lines({ ...page, after: 'über' }), []);
+      assert.deepEqual(await executions.lines({ project: OTHER_PROJECT, limit: 9 }), []);
+    },
+  },
+  {
+    upholds: 'RE-4',
     name: 'what would change nothing is no act; what cannot be says why and changes nothing',
     async run({ store }) {
       const { executions } = store;

@@ -1,0 +1,274 @@
+// What people do with releases. Each act is on the line as it was seen: who acted meanwhile is not overruled.
+
+import { type ReactNode, useId, useState } from 'react';
+import type {
+  LineBody,
+  LineMessage,
+  PreflightMessage,
+  ReleaseMessage,
+} from '../../../src/protocol/messages/releases.ts';
+import { useAct, useCaller } from '../api/reads.ts';
+import { Dialog, reasoned } from '../parts/dialog.tsx';
+import { ProblemNote } from '../parts/notes.tsx';
+
+interface LineAsk {
+  readonly label: string;
+  readonly title: string;
+  readonly sentence: string;
+  readonly act: LineBody['act'];
+  readonly name?: string;
+  /** Of new executions, to begin with. */
+  readonly percent?: number;
+  /** It is refused where it would break something, unless somebody insists. */
+  readonly mayBreak?: boolean;
+  readonly className?: string;
+}
+
+interface OfLine {
+  readonly pipeline: string;
+  readonly line: LineMessage;
+}
+
+export function LineActs({ pipeline, line }: OfLine): ReactNode {
+  const { data: caller } = useCaller();
+  if (caller?.roles.includes('admin') !== true) return null;
+  const { active, candidate, previous } = line;
+  return (
+    <>
+      {candidate === undefined && previous === undefined ? null : (
+        <LineButton
+          pipeline={pipeline}
+          line={line}
+          ask={{
+            ...{ label: 'Roll back…', title: 'Roll back', act: 'roll-back', className: 'danger' },
+            sentence:
+              candidate === undefined
+                ? `New executions go to ${previous} again, as before. What is open stays where it is.`
+                : `New executions go to ${active} only; ${candidate} is not the candidate any more. What is open stays where it is.`,
+          }}
+        />
+      )}
+      {candidate === undefined ? null : (
+        <LineButton
+          pipeline={pipeline}
+          line={line}
+          ask={{
+            ...{ label: 'Promote…', title: `Promote ${candidate}`, act: 'promote' },
+            ...{ mayBreak: true, className: 'primary' },
+            sentence: `All new executions go to ${candidate}. What is open on ${active} ends there.`,
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+export function ReleaseActs({
+  pipeline,
+  line,
+  release,
+}: OfLine & { readonly release: ReleaseMessage }): ReactNode {
+  const { data: caller } = useCaller();
+  const { name, state } = release;
+  if (caller?.roles.includes('admin') !== true || state === 'retired') return null;
+  const of = { pipeline, line };
+  const isActive = state === 'active';
+  return (
+    <span className="acts">
+      <PreflightButton pipeline={pipeline} name={name} />
+      {isActive || line.active === undefined ? null : <ShareButton {...of} name={name} />}
+      {isActive ? null : <ActivateButton {...of} name={name} />}
+      {isActive ? null : <RetireButton {...of} name={name} />}
+    </span>
+  );
+}
+
+type OfRelease = OfLine & { readonly name: string };
+
+function ShareButton({ name, ...of }: OfRelease): ReactNode {
+  const { active, candidate, percent = 10 } = of.line;
+  const ask: LineAsk = {
+    ...{ label: 'Share…', title: `Give ${name} a share`, act: 'percentage', name },
+    ...{ percent: candidate === name ? percent : 10, mayBreak: true },
+    sentence: `So many per cent of new executions go to ${name}, by their keys; the rest to ${active}. 0 takes it back.`,
+  };
+  return <LineButton {...of} ask={ask} />;
+}
+
+function ActivateButton({ name, ...of }: OfRelease): ReactNode {
+  const { active } = of.line;
+  const ask: LineAsk = {
+    ...{ label: 'Activate…', title: `Activate ${name}`, act: 'activate', name },
+    ...{ mayBreak: true, className: 'primary' },
+    sentence:
+      active === undefined
+        ? `New executions are pinned to ${name}: only workers that have it take them.`
+        : `All new executions go to ${name}. ${active} drains: what is open on it ends there.`,
+  };
+  return <LineButton {...of} ask={ask} />;
+}
+
+function RetireButton({ name, ...of }: OfRelease): ReactNode {
+  const ask: LineAsk = {
+    ...{ label: 'Retire…', title: `Retire ${name}`, act: 'retire', name, className: 'danger' },
+    sentence: 'For good: nothing is pinned to it ever again, and its name is not free.',
+  };
+  return <LineButton {...of} ask={ask} />;
+}
+
+function LineButton({ ask, ...of }: OfLine & { readonly ask: LineAsk }): ReactNode {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <button type="button" className={ask.className} onClick={() => setOpen(true)}>
+        {ask.label}
+      </button>
+      {isOpen ? <LineDialog {...of} ask={ask} onClose={() => setOpen(false)} /> : null}
+    </>
+  );
+}
+
+type LineDialogProps = OfLine & { readonly ask: LineAsk; readonly onClose: () => void };
+
+function LineDialog({ pipeline, line, ask, onClose }: LineDialogProps): ReactNode {
+  const act = useAct();
+  // As it was when somebody decided: what is read meanwhile is not what they saw.
+  const [expected] = useState(line.version);
+  const [reason, setReason] = useState('');
+  const [percent, setPercent] = useState(String(ask.percent ?? ''));
+  const [isForced, setForced] = useState(false);
+  const [reasonId, percentId] = [useId(), useId()];
+  const body: LineBody = {
+    ...{ act: ask.act, expected },
+    ...(ask.name === undefined ? {} : { name: ask.name }),
+    ...(ask.percent === undefined ? {} : { percent: Number(percent) }),
+    ...(isForced ? { force: true } : {}),
+    ...reasoned(reason),
+  };
+  const path = `/v1/pipelines/${encodeURIComponent(pipeline)}/line`;
+  return (
+    <Dialog title={ask.title} onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          act.mutate({ path, body }, { onSuccess: onClose });
+        }}
+      >
+        <p>{ask.sentence}</p>
+        {ask.percent === undefined ? null : (
+          <>
+            <label htmlFor={percentId}>Per cent of new executions</label>
+            <input
+              id={percentId}
+              type="number"
+              required
+              min={0}
+              max={99}
+              step={1}
+              value={percent}
+              onChange={(event) => setPercent(event.target.value)}
+            />
+          </>
+        )}
+        <label htmlFor={reasonId}>
+          Reason <span className="about">(kept in the log)</span>
+        </label>
+        <input
+          id={reasonId}
+          value={reason}
+          required={isForced}
+          maxLength={1_024}
+          onChange={(event) => setReason(event.target.value)}
+        />
+        {ask.mayBreak === true ? (
+          <label className={isForced ? 'chip chip-on' : 'chip'}>
+            <input type="checkbox" checked={isForced} onChange={() => setForced(!isForced)} />
+            although it would break something
+          </label>
+        ) : null}
+        <ProblemNote error={act.error} />
+        <div className="dialog-acts">
+          <button type="button" className="quiet" onClick={onClose}>
+            Leave it
+          </button>
+          <button
+            type="submit"
+            className={isForced || ask.className === 'danger' ? 'danger' : 'primary'}
+            disabled={act.isPending}
+          >
+            {act.isPending ? 'Under way …' : ask.title}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function PreflightButton({
+  pipeline,
+  name,
+}: {
+  readonly pipeline: string;
+  readonly name: string;
+}): ReactNode {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <button type="button" onClick={() => setOpen(true)}>
+        Preflight…
+      </button>
+      {isOpen ? (
+        <PreflightDialog pipeline={pipeline} name={name} onClose={() => setOpen(false)} />
+      ) : null}
+    </>
+  );
+}
+
+interface PreflightDialogProps {
+  readonly pipeline: string;
+  readonly name: string;
+  readonly onClose: () => void;
+}
+
+function PreflightDialog({ pipeline, name, onClose }: PreflightDialogProps): ReactNode {
+  const act = useAct<PreflightMessage>();
+  const [sample, setSample] = useState('');
+  const id = useId();
+  const path = `/v1/pipelines/${encodeURIComponent(pipeline)}/releases/${name}/preflight`;
+  return (
+    <Dialog title={`Preflight of ${name}`} onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          const body = sample === '' ? {} : { sample: Number(sample) };
+          act.mutate({ path, body }, { onSuccess: onClose });
+        }}
+      >
+        <p>
+          A worker of {name} replays open executions with what was recorded, and writes nothing. It
+          need not be active; it must run.
+        </p>
+        <label htmlFor={id}>
+          At most so many <span className="about">(all that are open without)</span>
+        </label>
+        <input
+          id={id}
+          type="number"
+          min={0}
+          max={10_000_000}
+          value={sample}
+          onChange={(event) => setSample(event.target.value)}
+        />
+        <ProblemNote error={act.error} />
+        <div className="dialog-acts">
+          <button type="button" className="quiet" onClick={onClose}>
+            Leave it
+          </button>
+          <button type="submit" className="primary" disabled={act.isPending}>
+            {act.isPending ? 'Replaying …' : 'Replay them'}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,198 @@
+// The releases of one pipeline: which is active, what drains, what a new one would break, and who did what.
+
+import type { ReactNode } from 'react';
+import type {
+  ActivationMessage,
+  LineMessage,
+  ReleaseMessage,
+} from '../../../src/protocol/messages/releases.ts';
+import { type Page, useCaller, useRead } from '../api/reads.ts';
+import { countText, plural } from '../model/words.ts';
+import { Status, Time } from '../parts/marks.tsx';
+import { Empty, PageHead, Shown } from '../parts/notes.tsx';
+import { type Column, Table } from '../parts/table.tsx';
+import { goWith, Link, usePlace } from '../router.tsx';
+import { LineActs, ReleaseActs } from './line-acts.tsx';
+import { ReleaseDetails } from './release-details.tsx';
+import { lineSentence, Share } from './releases.tsx';
+
+const LOOK_MS = 2_000;
+
+export function LinePage({ pipeline }: { readonly pipeline: string }): ReactNode {
+  const path = `/v1/pipelines/${encodeURIComponent(pipeline)}`;
+  const line = useRead<LineMessage>(`${path}/line`, { everyMs: LOOK_MS });
+  const read = useRead<Page<ReleaseMessage>>(`${path}/releases`, { everyMs: LOOK_MS });
+  const releases = read.data?.items ?? [];
+  return (
+    <>
+      <p className="crumb">
+        <Link to="/releases">Releases</Link> / {pipeline}
+      </p>
+      <PageHead title={pipeline} about={line.data === undefined ? ' ' : lineSentence(line.data)}>
+        {line.data === undefined ? null : <LineActs pipeline={pipeline} line={line.data} />}
+      </PageHead>
+      <Shown
+        of={read}
+        isEmpty={read.data !== undefined && releases.length === 0}
+        empty={
+          <Empty title="It has no releases">
+            <p>
+              Register one: <code>holdfast releases register {pipeline} v1 …</code>
+            </p>
+          </Empty>
+        }
+      >
+        {line.data === undefined ? null : (
+          <Builds pipeline={pipeline} line={line.data} releases={releases} />
+        )}
+        <Log pipeline={pipeline} />
+      </Shown>
+    </>
+  );
+}
+
+interface BuildsProps {
+  readonly pipeline: string;
+  readonly line: LineMessage;
+  readonly releases: readonly ReleaseMessage[];
+}
+
+/** One is looked at: which is in the address, or the one that is most likely to be asked about. */
+function Builds({ pipeline, line, releases }: BuildsProps): ReactNode {
+  const place = usePlace();
+  const named = place.query.get('release') ?? line.candidate ?? releases[0]?.name;
+  const chosen = releases.find(({ name }) => name === named) ?? releases[0];
+  const open = releases.reduce((sum, { pinned }) => sum + pinned, 0);
+  return (
+    <>
+      <Share line={line} />
+      <div className="split split-even">
+        <ul className="causes" aria-label="Builds">
+          {releases.map((release) => (
+            <BuildCard
+              key={release.name}
+              release={release}
+              open={open}
+              isChosen={release === chosen}
+              onChoose={() => goWith(place, { release: release.name })}
+            />
+          ))}
+        </ul>
+        {chosen === undefined ? null : (
+          <section className="card" aria-label={`Release ${chosen.name}`}>
+            <header className="section-head">
+              <h2>{chosen.name}</h2>
+              <Status status={chosen.state} />
+              <ReleaseActs pipeline={pipeline} line={line} release={chosen} />
+            </header>
+            <ReleaseDetails key={chosen.name} pipeline={pipeline} release={chosen} />
+          </section>
+        )}
+      </div>
+    </>
+  );
+}
+
+interface BuildCardProps {
+  readonly release: ReleaseMessage;
+  readonly open: number;
+  readonly isChosen: boolean;
+  readonly onChoose: () => void;
+}
+
+function BuildCard({ release, open, isChosen, onChoose }: BuildCardProps): ReactNode {
+  const { name, state, pinned, createdAt, createdBy } = release;
+  return (
+    <li>
+      <button type="button" className="asked-one" aria-pressed={isChosen} onClick={onChoose}>
+        <span className="session-head">
+          <strong className="mono">{name}</strong>
+          <Status status={state} />
+        </span>
+        {pinned === 0 ? null : (
+          <span className="pinned">
+            <meter
+              min={0}
+              max={Math.max(1, open)}
+              value={pinned}
+              aria-label={`${pinned} of ${open} open executions are pinned to ${name}`}
+            />
+            <span>{pinnedText(state, pinned)}</span>
+          </span>
+        )}
+        <span className="about">
+          registered <Time at={createdAt} /> by {createdBy}
+        </span>
+      </button>
+    </li>
+  );
+}
+
+function pinnedText(state: ReleaseMessage['state'], pinned: number): string {
+  return state === 'draining'
+    ? `${plural(pinned, 'execution')} to go`
+    : `${countText(pinned)} pinned`;
+}
+
+const LOG: readonly Column<ActivationMessage>[] = [
+  { title: 'When', width: '7.5rem', cell: ({ at }) => <Time at={at} /> },
+  { title: 'Who', width: 'minmax(8rem, 1fr)', cell: ({ actor }) => actor },
+  {
+    title: 'Did',
+    width: 'minmax(9rem, 1fr)',
+    cell: ({ act, name, forced }) => (
+      <>
+        <strong>{act}</strong> <span className="mono">{name}</span>
+        {forced ? <span className="bad"> by force</span> : null}
+      </>
+    ),
+  },
+  {
+    title: 'New executions since',
+    width: 'minmax(10rem, 1fr)',
+    cell: ({ after, version }) => (
+      <span title={lineSentence({ ...after, version })}>{sharesText(after)}</span>
+    ),
+  },
+  {
+    title: 'Why',
+    width: 'minmax(10rem, 1.6fr)',
+    cell: ({ reason }) => <span title={reason}>{reason}</span>,
+  },
+];
+
+function sharesText({ active, candidate, percent = 0 }: ActivationMessage['after']): string {
+  if (active === undefined) return 'pinned to nothing';
+  return candidate === undefined
+    ? active
+    : `${active} ${100 - percent} %, ${candidate} ${percent} %`;
+}
+
+function Log({ pipeline }: { readonly pipeline: string }): ReactNode {
+  const { data: caller } = useCaller();
+  const path = `/v1/pipelines/${encodeURIComponent(pipeline)}/activations`;
+  const read = useRead<Page<ActivationMessage>>(path, { everyMs: 5_000 });
+  const items = read.data?.items ?? [];
+  return (
+    <section aria-label="Activations">
+      <h2>Activations</h2>
+      <Shown
+        of={read}
+        isEmpty={read.data !== undefined && items.length === 0}
+        empty={
+          <p className="about">
+            Nobody activated anything yet.
+            {caller?.roles.includes('admin') === true ? ' Choose a release, and Activate it.' : ''}
+          </p>
+        }
+      >
+        <Table
+          label="Activations"
+          columns={LOG}
+          items={items}
+          keyOf={({ version }) => String(version)}
+        />
+      </Shown>
+    </section>
+  );
+}

@@ -1,0 +1,169 @@
+// What a release is, what its contract changes, and what was found when open executions were replayed on it.
+
+import type { ReactNode } from 'react';
+import type { ComparedMessage, ReleaseMessage } from '../../../src/protocol/messages/releases.ts';
+import { useRead } from '../api/reads.ts';
+import { countText, plural } from '../model/words.ts';
+import { ExecutionLink, Time } from '../parts/marks.tsx';
+import { Shown } from '../parts/notes.tsx';
+import { Link } from '../router.tsx';
+
+interface DetailsProps {
+  readonly pipeline: string;
+  readonly release: ReleaseMessage;
+}
+
+export function ReleaseDetails({ pipeline, release }: DetailsProps): ReactNode {
+  const { artifact, digest, contractVersion, pinned, retiredAt } = release;
+  return (
+    <>
+      <dl className="facts">
+        <div>
+          <dt>Artifact</dt>
+          <dd>{artifact}</dd>
+        </div>
+        <div>
+          <dt>Digest</dt>
+          <dd className="mono digest">{digest}</dd>
+        </div>
+        <div>
+          <dt>Contract</dt>
+          <dd className="mono" title={contractVersion}>
+            {contractVersion.slice(0, 12)}
+          </dd>
+        </div>
+        {retiredAt === undefined ? null : (
+          <div>
+            <dt>Retired</dt>
+            <dd>
+              <Time at={retiredAt} />
+            </dd>
+          </div>
+        )}
+      </dl>
+      {release.state === 'draining' ? <Draining pipeline={pipeline} pinned={pinned} /> : null}
+      <ContractChanges pipeline={pipeline} release={release} />
+      <PreflightResult release={release} />
+    </>
+  );
+}
+
+function Draining({
+  pipeline,
+  pinned,
+}: {
+  readonly pipeline: string;
+  readonly pinned: number;
+}): ReactNode {
+  const open = ['queued', 'running', 'waiting'].map((status) => `&status=${status}`).join('');
+  return (
+    <p className="preview" role="status">
+      It drains: {plural(pinned, 'open execution')} began with it and end with it. Keep its workers
+      until then.{' '}
+      <Link to={`/executions?pipeline=${encodeURIComponent(pipeline)}${open}`}>
+        Open executions of {pipeline}
+      </Link>
+    </p>
+  );
+}
+
+function ContractChanges({ pipeline, release }: DetailsProps): ReactNode {
+  const path = `/v1/pipelines/${encodeURIComponent(pipeline)}/releases/${release.name}/changes`;
+  const read = useRead<ComparedMessage>(path);
+  const { against, breaking = false, changes = [] } = read.data ?? {};
+  return (
+    <div className="found">
+      <h3>
+        Contract{' '}
+        {against === undefined || against === release.name ? null : (
+          <span className="about">against {against}, which is active</span>
+        )}
+      </h3>
+      <Shown of={read}>
+        {changes.length === 0 ? (
+          <p className="about">{noChanges(release.name, against)}</p>
+        ) : (
+          <>
+            <p className={breaking ? 'bad' : 'good'}>
+              {breaking
+                ? 'It breaks those who keep to what is active.'
+                : 'Nobody who keeps to what is active is broken.'}
+            </p>
+            <ChangeList changes={changes} />
+          </>
+        )}
+      </Shown>
+    </div>
+  );
+}
+
+function noChanges(name: string, against: string | undefined): string {
+  if (against === undefined) return 'None is active, so there is nothing to compare it with.';
+  if (against === name) return 'This is the one that is active.';
+  return 'It says the same as that of the active one.';
+}
+
+function ChangeList({ changes }: { readonly changes: ComparedMessage['changes'] }): ReactNode {
+  return (
+    <ul className="changes">
+      {changes.map(({ part, path, breaking, what }) => (
+        <li key={`${part}${path}${what}`} className={breaking ? 'change change-breaks' : 'change'}>
+          <strong>{breaking ? 'breaks' : 'fits'}</strong>
+          <span className="mono">
+            {part}
+            {path}
+          </span>
+          <span>{what}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function PreflightResult({ release }: { readonly release: ReleaseMessage }): ReactNode {
+  const { preflight } = release;
+  if (preflight === undefined) {
+    return (
+      <div className="found">
+        <h3>Preflight</h3>
+        <p className="about">
+          Not done. It replays what is open with the code of this release, by a worker that has it,
+          and changes nothing.
+        </p>
+      </div>
+    );
+  }
+  const { at, open, looked, broken, brokenCount } = preflight;
+  const of = looked === open ? `${countText(looked)} open` : `${countText(looked)} replayed`;
+  return (
+    <div className="found">
+      <h3>
+        Preflight{' '}
+        <span className="about">
+          <Time at={at} />
+        </span>
+      </h3>
+      <p className={brokenCount === 0 ? 'good' : 'bad'}>
+        {brokenCount === 0
+          ? `None of ${of} would break.`
+          : `${countText(brokenCount)} of ${of} would break.`}{' '}
+        {looked === open ? '' : `${plural(open, 'execution')} were open.`}
+      </p>
+      <ul className="changes">
+        {broken.map(({ execution, release: pinned, seq, why }) => (
+          <li key={execution} className="change change-breaks">
+            <ExecutionLink id={execution} />
+            <span className="about">
+              {pinned === undefined ? 'pinned to nothing' : pinned}
+              {seq === undefined ? '' : `, event ${seq}`}
+            </span>
+            <span>{why}</span>
+          </li>
+        ))}
+      </ul>
+      {brokenCount > broken.length ? (
+        <p className="about">and {countText(brokenCount - broken.length)} more.</p>
+      ) : null}
+    </div>
+  );
+}

@@ -1,0 +1,102 @@
+// Every pipeline that has releases, and where its new executions go.
+
+import type { ReactNode } from 'react';
+import type { LineOfMessage } from '../../../src/protocol/messages/releases.ts';
+import { itemsOf, usePages } from '../api/reads.ts';
+import { plural } from '../model/words.ts';
+import { Status } from '../parts/marks.tsx';
+import { Empty, PageHead, Shown } from '../parts/notes.tsx';
+import { Link } from '../router.tsx';
+
+export function ReleasesPage(): ReactNode {
+  const pages = usePages<LineOfMessage>('/v1/pipelines?limit=100', { everyMs: 5_000 });
+  const items = itemsOf(pages);
+  const more = pages.hasNextPage ? ' and more' : '';
+  return (
+    <>
+      <PageHead
+        title="Releases"
+        about={`${plural(items.length, 'pipeline')}${more} with builds of their own`}
+      />
+      <Shown
+        of={pages}
+        isEmpty={pages.data !== undefined && items.length === 0}
+        empty={<NoReleases />}
+      >
+        <ul className="causes">
+          {items.map((each) => (
+            <LineCard key={each.pipeline} line={each} />
+          ))}
+        </ul>
+        {pages.hasNextPage ? (
+          <button type="button" onClick={() => void pages.fetchNextPage()}>
+            Show more
+          </button>
+        ) : null}
+      </Shown>
+    </>
+  );
+}
+
+function NoReleases(): ReactNode {
+  return (
+    <Empty title="Nothing was released yet">
+      <p>
+        Without releases every worker takes every execution of its pipelines. With them, what is
+        open ends on the build that it began with:
+      </p>
+      <pre>
+        {`holdfast contract build src/pipelines.ts
+holdfast releases register order v1 --artifact shop/orders --digest sha256:…`}
+      </pre>
+      <p>It appears here, to be looked through, activated and rolled back.</p>
+    </Empty>
+  );
+}
+
+function LineCard({ line }: { readonly line: LineOfMessage }): ReactNode {
+  const { pipeline, active, candidate } = line;
+  return (
+    <li className="card cause">
+      <Link to={`/releases/${encodeURIComponent(pipeline)}`}>
+        <strong>{pipeline}</strong>
+      </Link>
+      {active === undefined ? null : (
+        <span className="line-name">
+          <span className="mono">{active}</span> <Status status="active" />
+        </span>
+      )}
+      {candidate === undefined ? null : (
+        <span className="line-name">
+          <span className="mono">{candidate}</span> <Status status="candidate" />
+        </span>
+      )}
+      <Share line={line} />
+      <span className="about">{lineSentence(line)}</span>
+    </li>
+  );
+}
+
+type Line = Omit<LineOfMessage, 'pipeline'>;
+
+/** How new executions are divided. */
+export function Share({ line }: { readonly line: Line }): ReactNode {
+  const { active, candidate, percent = 0 } = line;
+  if (active === undefined) return null;
+  const said =
+    candidate === undefined
+      ? `all new executions go to ${active}`
+      : `${100 - percent} per cent of new executions go to ${active}, ${percent} to ${candidate}`;
+  return (
+    <span className="share" role="img" aria-label={said}>
+      <span className="share-active" style={{ width: `${100 - percent}%` }} />
+      <span className="share-candidate" style={{ width: `${percent}%` }} />
+    </span>
+  );
+}
+
+export function lineSentence({ active, candidate, percent, version }: Line): string {
+  if (version === 0 || active === undefined) return 'New executions are pinned to nothing.';
+  if (candidate === undefined) return `New executions go to ${active}.`;
+  return `Of new executions ${percent} % go to ${candidate}, by their keys; the rest to ${active}.`;
+}
