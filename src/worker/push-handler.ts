@@ -4,10 +4,11 @@
 import { Holdfast } from '../engine/holdfast.ts';
 import { type HoldfastOptions, limitsOf } from '../engine/holdfast-options.ts';
 import { type Pipelines, pipelinesByName } from '../engine/known-pipelines.ts';
+import type { Carrier } from '../protocol/messages/carrier.ts';
 import { WORK_VERSION } from '../protocol/messages/envelope.ts';
 import type { Driven, PushCommand, PushResult } from '../protocol/messages/push.ts';
 import { Signer, type SigningOptions } from '../protocol/messages/signing.ts';
-import type { CoordinatorStore, ExecutionStore } from '../store/contract/execution-store.ts';
+import type { CoordinatorStore } from '../store/contract/execution-store.ts';
 import { systemClock } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
 import { boundedText, readOptions, requireMethods, requireUrl } from '../support/options.ts';
@@ -23,8 +24,13 @@ export interface PushHandlerOptions
   /** The keys of the coordinator's `push.signing`. */
   readonly signing: SigningOptions;
   /** The way back: each step is recorded before the next. Without it all of them are in the answer, and run again when it is lost. */
-  readonly coordinator?: { readonly url: string; readonly key?: string };
+  readonly coordinator?: WayBack;
 }
+
+/** By HTTP with a key of role `work`, or by a carrier, which is yours to close. */
+export type WayBack =
+  | { readonly url: string; readonly key?: string }
+  | { readonly carrier: Carrier };
 
 export type PushHandler = (request: Request) => Promise<Response>;
 
@@ -48,7 +54,7 @@ export function pushHandler(given: PushHandlerOptions): PushHandler {
   if (codec !== undefined) requireMethods('pushHandler: codec', codec, ['encode', 'decode']);
   if (observer !== undefined) requireMethods('pushHandler: observer', observer, ['report']);
   limitsOf(options.payloads);
-  const recorder = coordinator === undefined ? undefined : recorderOf(coordinator);
+  const wayBack = coordinator === undefined ? undefined : wayBackOf(coordinator);
   return async (request) => {
     const command = commandIn(signer, await request.text());
     if (command === undefined)
@@ -72,20 +78,15 @@ export function pushHandler(given: PushHandlerOptions): PushHandler {
     if (!pipelines.has(execution.pipeline)) {
       return answer({ ...about, denied: `There is no pipeline "${execution.pipeline}" here.` });
     }
-    const done = await driven(drive, options, (await recorder?.())?.executions);
+    const done = await driven(drive, options, await wayBack?.());
     return answer({ ...about, ...done });
   };
 }
 
 /** Reached when it is first needed, and by one greeting. */
-function recorderOf(
-  given: NonNullable<PushHandlerOptions['coordinator']>,
-): () => Promise<CoordinatorStore> {
-  const { url, key } = readOptions('pushHandler: coordinator', given, ['url', 'key']);
-  requireUrl('pushHandler: coordinator', url);
-  if (key !== undefined) boundedText('pushHandler: coordinator.key', key, KEY_MAX);
+function wayBackOf(given: WayBack): () => Promise<CoordinatorStore> {
   const timers = systemTimers;
-  const carrier = httpCarrier({ url, timers, ...(key === undefined ? {} : { key }) });
+  const carrier = carrierOf(given);
   let opened: Promise<CoordinatorStore> | undefined;
   return () => {
     opened ??= greet(carrier, { timers, observer: undefined, connectMs: 0 }).then(
@@ -99,12 +100,33 @@ function recorderOf(
   };
 }
 
+function carrierOf(given: WayBack): Carrier {
+  const what = 'pushHandler: coordinator';
+  const names = ['url', 'key', 'carrier'] as const;
+  const way = readOptions<{ url?: string; key?: string; carrier?: Carrier }>(what, given, names);
+  const { url, key, carrier } = way;
+  if (carrier !== undefined) {
+    if ((url ?? key) !== undefined) {
+      throw new InvalidInput(`${what}: url and key are for HTTP; a carrier has its own.`);
+    }
+    requireMethods(`${what}.carrier`, carrier, ['ask', 'close']);
+    return carrier;
+  }
+  requireUrl(what, url);
+  if (key !== undefined) boundedText(`${what}.key`, key, KEY_MAX);
+  return httpCarrier({
+    url: url ?? '',
+    timers: systemTimers,
+    ...(key === undefined ? {} : { key }),
+  });
+}
+
 async function driven(
   drive: Driven,
   { pipelines, codec, observer, payloads }: PushHandlerOptions,
-  recorder: ExecutionStore | undefined,
+  wayBack: CoordinatorStore | undefined,
 ): Promise<Pick<PushResult, 'writes' | 'blobs'>> {
-  const { store, left, result } = pushedStore(drive, recorder);
+  const { store, left, result } = pushedStore(drive, wayBack);
   const holdfast = new Holdfast({
     store,
     ...(codec && { codec }),

@@ -2,6 +2,7 @@
 // each write is recorded before the next step; without one all of them are in the answer.
 
 import type { PipelineName } from '../execution/names.ts';
+import type { Owner, SessionId } from '../lease/names.ts';
 import { DEFAULT_POLICY } from '../lease/policy.ts';
 import type { SessionStore } from '../lease/port.ts';
 import type { Driven, PushResult } from '../protocol/messages/push.ts';
@@ -25,8 +26,8 @@ export interface Pushed {
   readonly result: Required<Pick<PushResult, 'writes' | 'blobs'>>;
 }
 
-/** `recorder` has the verbs of owners, where each write is recorded at once. */
-export function pushedStore(drive: Driven, recorder?: ExecutionStore): Pushed {
+/** `wayBack` has the verbs of owners, where each write is recorded at once. */
+export function pushedStore(drive: Driven, wayBack?: CoordinatorStore): Pushed {
   const result: Required<Pick<PushResult, 'writes' | 'blobs'>> = { writes: [], blobs: [] };
   const { promise: left, resolve } = Promise.withResolvers<void>();
   const leaving = async <Answer>(write: Promise<Answer>): Promise<Answer> => {
@@ -34,7 +35,7 @@ export function pushedStore(drive: Driven, recorder?: ExecutionStore): Pushed {
     resolve();
     return answer;
   };
-  const verbs = recorder === undefined ? kept(drive, result) : recorded(drive, recorder);
+  const verbs = wayBack === undefined ? kept(drive, result) : recorded(drive, wayBack.executions);
   let isClaimed = false;
   const executions: Partial<ExecutionStore> = {
     isTended: true,
@@ -60,7 +61,7 @@ export function pushedStore(drive: Driven, recorder?: ExecutionStore): Pushed {
     policy: DEFAULT_POLICY,
     durability: 'what the coordinator’s store survives',
     hintsReach: 'this-process',
-    sessions: sessionsHere(),
+    sessions: sessionsHere(drive, wayBack?.sessions, resolve),
     executions: onlyWith('executions', executions),
     leases: onlyWith('leases', {}),
     access: onlyWith('access', {}),
@@ -140,18 +141,33 @@ function recorded(drive: Driven, recorder: ExecutionStore): Verbs {
   };
 }
 
-/** Its real session is the coordinator's, which keeps it alive for as long as it waits. */
-function sessionsHere(): SessionStore {
+/**
+ * Its real session is the coordinator's, which keeps it alive for as long as it waits. With a way back that one is
+ * asked what there is to know (M-9); when it is over, so is the call.
+ */
+function sessionsHere(
+  { session, owner }: Driven,
+  asked: SessionStore | undefined,
+  over: () => void,
+): SessionStore {
   const life = {
-    ttlMs: HOUR_MS,
+    ttlMs: owner === undefined || asked === undefined ? HOUR_MS : 3 * ASK_MS,
     graceMs: 1,
     authorityMs: HOUR_MS,
     remainingMs: HOUR_MS,
     notices: 0,
   };
+  const alive = { kind: 'alive', rejoined: false, ...life } as const;
   return onlyWith<SessionStore>('sessions', {
     open: async () => ({ kind: 'opened', replayed: false, ...life }),
-    heartbeat: async () => ({ kind: 'alive', rejoined: false, ...life }),
+    async heartbeat() {
+      if (owner === undefined || asked === undefined) return alive;
+      const id = session as SessionId;
+      const answer = await asked.heartbeat({ id, owner: owner as Owner });
+      if (answer.kind === 'alive') return { ...alive, notices: answer.notices };
+      over();
+      return answer;
+    },
     end: async () => ({ kind: 'ended', replayed: false }),
     leases: async () => [],
     sweep: async () => ({ expired: [], ended: [], deleted: 0, paused: 0, more: false }),
@@ -159,6 +175,8 @@ function sessionsHere(): SessionStore {
   });
 }
 
+/** How often. */
+const ASK_MS = 2_000;
 const HOUR_MS = 3_600_000;
 
 function elsewhere(what: string): Fault {

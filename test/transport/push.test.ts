@@ -58,6 +58,32 @@ test('M-15: with a way back each step is recorded before the next one runs', asy
   });
 });
 
+test('M-9: a cancel reaches what runs at an endpoint with a way back, before its call is over', async () => {
+  const reached = Promise.withResolvers<void>();
+  let way = { url: '', key: '' };
+  const waits = pipeline({
+    name: 'waits',
+    run: (ctx) =>
+      ctx.step('long', async ({ signal }) => {
+        reached.resolve();
+        await new Promise((resolve) => signal.addEventListener('abort', resolve));
+        throw signal.reason;
+      }),
+  });
+  const lazily = (request: Request): Promise<Response> =>
+    pushHandler({ pipelines: [waits], signing: SIGNING, coordinator: way })(request);
+  // A call may take a minute: who only heard at its end would hear then.
+  await onEndpoint({ handler: lazily, pipelines: ['waits'] }, async ({ holdfast, store, url }) => {
+    way = { url, key: await makeKey(store, 'default') };
+    const handle = await holdfast.submit(waits, undefined);
+    await reached.promise;
+    await holdfast.cancel(handle.id);
+    await assert.rejects(handle.result());
+    assert.equal((await holdfast.read(handle.id))?.status, 'cancelled');
+    assert.equal((await kindsOf(store, handle.id)).filter((kind) => kind === 'claimed').length, 1);
+  });
+});
+
 test('M-9, M-15: an execution that waits is called again with what has arrived', async () => {
   const asks = pipeline({
     name: 'asks',

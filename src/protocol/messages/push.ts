@@ -26,6 +26,8 @@ export interface Driven {
     readonly claimedAt: Instant;
   };
   readonly session: string;
+  /** Of that session: who has a way back hears by its heartbeats what outsiders want of it. */
+  readonly owner?: string;
   readonly history: readonly HistoryEvent[];
   readonly inbox: readonly InboxMessage[];
   /** After so long nobody waits for the result. */

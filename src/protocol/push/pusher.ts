@@ -184,6 +184,7 @@ export class Pusher {
     return {
       claimed,
       session: session.id,
+      owner: session.owner,
       history: await pages(
         (after) => executions.history({ id, after, limit: PAGE }),
         ({ seq }) => seq,

@@ -68,4 +68,12 @@ export const CARRIERS: readonly Options<void>[] = [
     },
     call: async (_, options) => pushHandler(options as never),
   },
+  {
+    of: 'pushHandler: coordinator',
+    with: { url: 'http://127.0.0.1:1' },
+    fits: ['nothing'],
+    names: { url: TEXT, key: optional(TEXT), carrier: optional(NONE) },
+    call: async (_, coordinator) =>
+      pushHandler({ pipelines: [idle], signing: PUSH.signing, coordinator } as never),
+  },
 ];
