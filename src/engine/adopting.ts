@@ -35,6 +35,8 @@ export interface Adopted {
 const PAGE = 200;
 const BROKEN_MAX = 100;
 const SOURCE_BYTES_MAX = 64 * 1_024 * 1_024;
+/** Whoever waits is told when the store is away. */
+const AT_ONCE = AbortSignal.abort();
 const REASON = 'the code was changed';
 
 export async function adopt(
@@ -75,13 +77,14 @@ async function adoptOne(
   const { code, project, release } = adopting;
   const key = { project, pipeline: code.name, name: release.name };
   await register(config, adopting);
+  // First: what is submitted from here on goes there by itself, and what was before is in the list.
+  await activate(config, adopting);
   const open = await openElsewhere(config, key, IDLE);
-  const replays = await inTurn(open, (id) => dryReplay(config, code, id));
+  const replays = await inTurn(open, (id) => dryReplay(config, code, { id, over: AT_ONCE }));
   const broken = replays.flatMap((each) => each ?? []);
   const looked = { open: open.length, looked: open.length, changes: [] };
   const found = { broken: broken.slice(0, BROKEN_MAX), brokenCount: broken.length };
   await executions.notePreflight({ ...key, preflight: { ...looked, ...found } });
-  await activate(config, adopting);
   const isBroken = new Set(broken.map(({ execution }) => execution));
   const fit = open.filter((id) => !isBroken.has(id));
   const answers = await inTurn(fit, (id) => move(config, adopting, id));

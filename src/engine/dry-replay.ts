@@ -8,11 +8,12 @@ import type { Fence } from '../lease/fence.ts';
 import type { Session } from '../lease/live-session.ts';
 import type { BrokenReplay } from '../release/release.ts';
 import type { CoordinatorStore, ExecutionStore } from '../store/contract/execution-store.ts';
-import { Fault } from '../support/fault.ts';
+import { Fault, OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
 import { thrownText } from '../support/options.ts';
 import type { EngineConfig } from './config.ts';
 import { RunContext } from './context-of.ts';
 import { type Drift, Ledger } from './ledger.ts';
+import { patiently } from './patience.ts';
 import type { AnyPipeline } from './pipeline.ts';
 import { Run, type RunEvents } from './run.ts';
 import { validated } from './schema.ts';
@@ -22,28 +23,42 @@ const HISTORY_PAGE = 2_000;
 const PATIENCE_MS = 10_000;
 
 type Broken = Pick<BrokenReplay, 'why' | 'seq'>;
+type Events = ConstructorParameters<typeof Ledger>[0];
+
+export interface Replayed {
+  readonly id: ExecutionId;
+  /** Until then a store that is away is asked again: it breaks nothing. */
+  readonly over: AbortSignal;
+}
 
 /** Undefined when they agree, or when there is nothing to replay any more. */
 export async function dryReplay(
   config: EngineConfig,
   pipeline: AnyPipeline,
-  id: ExecutionId,
+  { id, over: signal }: Replayed,
 ): Promise<BrokenReplay | undefined> {
-  const execution = await config.store.executions.read(id);
+  const reader = { config, session: { signal } };
+  const execution = await patiently(reader, () => config.store.executions.read(id));
   if (execution === undefined || execution.endedAt !== undefined) return undefined;
+  const events = await patiently(reader, () => historyOf(config, id));
   const { release } = execution;
-  const broken = await replay(config, pipeline, execution);
+  const patient = { ...config, payloads: config.patientPayloads };
+  const broken = await replay(patient, { pipeline, execution, events });
   if (broken === undefined) return undefined;
   return { execution: id, ...(release === undefined ? {} : { release }), ...broken };
 }
 
 async function replay(
   config: EngineConfig,
-  pipeline: AnyPipeline,
-  execution: ExecutionRecord,
+  of: {
+    readonly pipeline: AnyPipeline;
+    readonly execution: ExecutionRecord;
+    readonly events: Events;
+  },
 ): Promise<Broken | undefined> {
+  const { pipeline, execution, events } = of;
   try {
-    const ledger = new Ledger(await historyOf(config, execution.id), execution.submittedAt);
+    const ledger = new Ledger(events, execution.submittedAt);
     return await new Promise<Broken | undefined>((resolve, reject) => {
       const over = new Outcome(resolve, reject);
       const run = frozenRun(config, { pipeline, execution, ledger }, over);
@@ -56,6 +71,7 @@ async function replay(
       runCode(config, run, execution).then((broken) => over.end(broken), reject);
     });
   } catch (error) {
+    if (error instanceof StoreUnavailable || error instanceof OutcomeUnknown) throw error;
     return { why: `It cannot be replayed: ${thrownText(error)}` };
   }
 }
@@ -198,7 +214,7 @@ function readOnly(store: CoordinatorStore): CoordinatorStore {
   return { ...store, executions };
 }
 
-async function historyOf(config: EngineConfig, id: ExecutionId) {
+async function historyOf(config: EngineConfig, id: ExecutionId): Promise<Events> {
   const { executions } = config.store;
   const events = [];
   for (;;) {

@@ -10,7 +10,7 @@ const WRITE_AGAIN_MS = { first: 20, max: 2_000 } as const;
 
 /** Reads of a run. */
 export async function patiently<Answer>(
-  { config, session }: Pick<Run, 'config' | 'session'>,
+  { config, session }: Pick<Run, 'config'> & { readonly session: Pick<Run['session'], 'signal'> },
   read: () => Promise<Answer>,
 ): Promise<Answer> {
   for (;;) {

@@ -41,8 +41,9 @@ export function replayPipelines(
     const made = pipeline<Asked, Replayed>({
       name,
       run: (ctx, { executions }) =>
-        ctx.step('replay', async () => {
-          const found = await Promise.all(executions.map((id) => dryReplay(config, code, id)));
+        ctx.step('replay', async ({ signal: over }) => {
+          const replays = executions.map((id) => dryReplay(config, code, { id, over }));
+          const found = await Promise.all(replays);
           return { digest: release.digest, broken: found.flatMap((each) => each ?? []) };
         }),
     });

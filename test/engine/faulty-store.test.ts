@@ -114,6 +114,42 @@ test('X-17: a cancel that comes between claim and start is seen, though nothing 
   await assert.rejects(result({ signal: AbortSignal.timeout(5_000) }), { status: 'cancelled' });
 });
 
+test('RE-10: a store that is away while an open execution is replayed does not break it', async (t) => {
+  const memory = openMemoryStore();
+  const faulty = faultyStore(memory);
+  const holdfast = new Holdfast({ store: faulty.store, parkAfterMs: 20 });
+  t.after(() => holdfast.close());
+  const order = pipeline({
+    name: 'order',
+    async run(ctx) {
+      await ctx.step('print', () => 'a large value '.repeat(100_000));
+      await ctx.step('charge', () => 1);
+      await ctx.receive('go');
+    },
+  });
+  const plain = await holdfast.worker({ pipelines: [order], pollMs: 20 });
+  const { id } = await holdfast.submit(order, undefined);
+  while ((await holdfast.read(id))?.status !== 'waiting') await pause(5);
+  await plain.stop();
+  const build = { name: 'v1', digest: 'sha256:v1' };
+  await holdfast.releases.register({ pipeline: order, ...build, artifact: 'image' });
+  await holdfast.worker({ pipelines: [order], release: build, pollMs: 20 });
+  for (const away of ['executions.read', 'executions.history', 'executions.getBlob']) {
+    // What is read of the execution is read one after the other.
+    let isReading = false;
+    let failed = 0;
+    faulty.failBy((verb) => {
+      isReading ||= verb === 'executions.read';
+      if (!isReading || verb !== away || failed === 2) return undefined;
+      failed += 1;
+      return 'unavailable';
+    });
+    const found = await holdfast.releases.preflight('order', 'v1');
+    assert(found.kind === 'looked', JSON.stringify(found));
+    assert.deepEqual([found.looked, found.broken, failed], [1, [], 2], away);
+  }
+});
+
 test('P-6: a first key whose answer was lost is asked for again and is there already', async () => {
   const memory = openMemoryStore();
   const faulty = faultyStore(memory);

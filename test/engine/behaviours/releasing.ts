@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Context } from '../../../src/engine/context.ts';
 import type { Holdfast } from '../../../src/engine/holdfast.ts';
+import type { Handle } from '../../../src/engine/holdfast-types.ts';
 import { type Pipeline, pipeline } from '../../../src/engine/pipeline.ts';
 import { type Behaviour, pause, type Stage } from '../stage.ts';
 
@@ -251,6 +252,25 @@ export const RELEASING: readonly Behaviour[] = [
       await stage.worker(holdfast, [first], { release: back.release });
       await holdfast.signal(parkedOne.id, { name: 'go' });
       assert.equal(await parkedOne.result(), 'old');
+    },
+  },
+  {
+    name: 'RE-13: what is submitted while code is adopted is not left with a release that nobody has',
+    async run(stage) {
+      const holdfast = stage.holdfast();
+      let late: Promise<Handle<unknown>> | undefined;
+      const [first, second] = builds(waiting('old'), async (ctx) => {
+        // It is replayed now.
+        late ??= holdfast.submit(second?.name ?? '', undefined);
+        return waiting('new')(ctx);
+      });
+      assert(first !== undefined && second !== undefined);
+      await holdfast.releases.adopt([first], { source: 'one' });
+      await holdfast.submit(first, undefined);
+      const next = await holdfast.releases.adopt([second], { source: 'two' });
+      assert.deepEqual([next.moved, next.broken], [1, []]);
+      const { id } = (await late) ?? { id: '' };
+      assert.equal((await holdfast.read(id))?.release, next.release.name);
     },
   },
   {

@@ -75,3 +75,14 @@ create index execution_pinned on hf.execution (project collate "POSIX", pipeline
   where status < 10 and strpos(pipeline, E'\x1f') > 0;
 
 alter table hf.dead_letter add column release text;
+
+-- A build before this one that ends what is pinned takes the name from its row, and the release with it.
+create function hf.split_route() returns trigger language plpgsql as $$
+begin
+  new.release := split_part(new.pipeline, E'\x1f', 2);
+  new.pipeline := split_part(new.pipeline, E'\x1f', 1);
+  return new;
+end $$;
+
+create trigger dead_letter_route before insert on hf.dead_letter
+  for each row when (strpos(new.pipeline, E'\x1f') > 0) execute function hf.split_route();

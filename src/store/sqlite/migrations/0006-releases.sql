@@ -75,3 +75,13 @@ create index execution_pinned on execution (project, pipeline)
   where ended_at is null and instr(pipeline, char(31)) > 0;
 
 alter table dead_letter add column release text;
+
+-- A build before this one that ends what is pinned takes the name from its row, and the release with it.
+create trigger dead_letter_route after insert on dead_letter
+  when instr(new.pipeline, char(31)) > 0
+begin
+  update dead_letter
+     set pipeline = substr(new.pipeline, 1, instr(new.pipeline, char(31)) - 1),
+         release = substr(new.pipeline, instr(new.pipeline, char(31)) + 1)
+   where execution_id = new.execution_id;
+end;

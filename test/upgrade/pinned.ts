@@ -1,0 +1,70 @@
+// What is pinned to a release, where a process of the build before ends it: that build knows no releases, and takes
+// the name of the pipeline from the row.
+
+import assert from 'node:assert/strict';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
+import {
+  mustActivate,
+  mustClaimOf,
+  workerOf,
+} from '../../src/testing/execution-contract/releases/releasing.ts';
+import { letter } from '../../src/testing/execution-contract/repair/repairing.ts';
+import {
+  claimIds,
+  mustFinish,
+  mustSubmit,
+  PIPELINE,
+  PROJECT,
+  worker,
+} from '../../src/testing/execution-contract/worker.ts';
+import { openAddressed, type StorePlace } from '../load/place.ts';
+import { previousBuild } from './previous-build.ts';
+
+async function openByPrevious(place: StorePlace): Promise<CoordinatorStore> {
+  const { cli } = await previousBuild();
+  const file = join(dirname(cli), `../store/${place.kind}/open.js`);
+  const { openPostgresStore, openSqliteStore } = await import(file);
+  const { kind, ...options } = place;
+  return kind === 'postgres' ? openPostgresStore(options) : openSqliteStore(options);
+}
+
+export function registerPinned(kind: string, placeOf: () => Promise<StorePlace>): void {
+  test(`${kind}: the build before claims nothing that is pinned, and what it ends of that is found under its pipeline and release`, async () => {
+    const place = await placeOf();
+    // It was there before, and goes on when the schema does.
+    const before = await openByPrevious(place);
+    const store = await openAddressed(place);
+    try {
+      await mustActivate(store, 'v1');
+      const id = await mustSubmit(store);
+      assert.deepEqual(await claimIds(before, await worker(before, 'old')), []);
+      const held = await mustClaimOf(store, await workerOf(store, 'v1'), 'v1');
+      // As a worker does whose coordinator is of that build now.
+      await mustFinish(before, held, { status: 'failed', deadLetter: letter() });
+      const { executions } = store;
+      const found = await executions.deadLetter(id);
+      assert.deepEqual([found?.pipeline, found?.release], [PIPELINE, 'v1']);
+      const listed = await executions.deadLetters({
+        ...{ project: PROJECT, pipeline: PIPELINE, limit: 9 },
+      });
+      assert.deepEqual(
+        listed.map(({ execution }) => execution),
+        [id],
+      );
+      const groups = await executions.deadLetterGroups({ project: PROJECT });
+      assert.deepEqual(
+        groups.map(({ pipeline, count }) => [pipeline, count]),
+        [[PIPELINE, 1]],
+      );
+      // What it submits is pinned to nothing, which every worker takes.
+      const plain = await mustSubmit(before);
+      const next = await workerOf(store, 'v1', 'next');
+      assert.equal((await mustClaimOf(store, next, 'v1')).id, plain);
+    } finally {
+      await before.close();
+      await store.close();
+    }
+  });
+}
