@@ -4,7 +4,14 @@
 import { readFile } from 'node:fs/promises';
 import { CallRefused } from '../client/client.ts';
 import { Fault } from '../support/fault.ts';
-import { type Command, type ExitCode, parseTyped, UsageProblem, unknown } from './command.ts';
+import {
+  type Command,
+  type ExitCode,
+  parseTyped,
+  type Typed,
+  UsageProblem,
+  unknown,
+} from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { helpFor, helpText } from './help.ts';
 import { print, printLine, printProblem } from './screen.ts';
@@ -33,7 +40,20 @@ async function main(words: readonly string[]): Promise<ExitCode> {
     print(helpFor(command, spec));
     return 0;
   }
-  return spec.execute(typed);
+  try {
+    return await spec.execute(typed);
+  } catch (fault) {
+    // Told after what it is about.
+    if ('project' in spec.flags && isOfProject(fault)) hint = await hintFor(typed);
+    throw fault;
+  }
+}
+
+let hint: string | undefined;
+
+async function hintFor(typed: Typed): Promise<string | undefined> {
+  const { projectHint } = await import('./remote/connection.ts');
+  return projectHint(typed);
 }
 
 async function helpOn(command: Command): Promise<string> {
@@ -60,9 +80,18 @@ const NOES: ReadonlySet<number> = new Set([404, 409, 410, 412, 422]);
 /** It is another coordinator than was meant, or not set up for this: nothing was looked at. */
 const NOT_ASKED: ReadonlySet<string> = new Set(['route-unknown', 'admin-off', 'admin-elsewhere']);
 
+function isNo(fault: unknown): fault is CallRefused {
+  const isAnswer = fault instanceof CallRefused && NOES.has(fault.status);
+  return isAnswer && !NOT_ASKED.has(fault.code);
+}
+
+/** It is not there, and may be in another project. Keys are in none. */
+function isOfProject(fault: unknown): boolean {
+  return isNo(fault) && fault.status === 404 && fault.code !== 'key-unknown';
+}
+
 function codeOf(fault: unknown): ExitCode {
-  const isNo = fault instanceof CallRefused && NOES.has(fault.status);
-  return isNo && !NOT_ASKED.has(fault.code) ? 1 : 2;
+  return isNo(fault) ? 1 : 2;
 }
 
 // Whoever reads the output may have seen enough, as `head` does.
@@ -75,6 +104,7 @@ try {
 } catch (fault) {
   const problem = explain(fault);
   printProblem(problem);
+  if (hint !== undefined) printProblem(hint);
   if (process.argv.includes('--json')) {
     const code = fault instanceof Fault ? { code: fault.code } : {};
     printLine({ kind: 'failed', ...code, problem });

@@ -111,16 +111,30 @@ export class KeyGate implements Gate {
     const readAt = this.#projects.get(project);
     if (readAt !== undefined && now - readAt < KEY_CACHE_MS) return project;
     if ((await this.#access.project(project)) === undefined) {
-      throw new ProblemReply(
-        404,
-        'project-unknown',
-        `There is no project ${JSON.stringify(project)}. An admin puts it first: PUT /v1/projects/{name}.`,
-      );
+      throw await this.#unknown(project, asked);
     }
     this.#projects.set(project, now);
     return project;
   }
+
+  /** Only keys of all projects come here, which may know of all of them. */
+  async #unknown(project: ProjectName, asked: string | undefined): Promise<ProblemReply> {
+    const known = await this.#access.projects({ limit: NAMED_MAX });
+    const names = known.map((each) => each.name).join(', ');
+    const why = asked === undefined ? ', which is meant where none is said' : '';
+    const which =
+      names === ''
+        ? ''
+        : ` There are: ${names}. Say which is meant: --project, HOLDFAST_PROJECT, or the header holdfast-project.`;
+    return new ProblemReply(
+      404,
+      'project-unknown',
+      `There is no project ${JSON.stringify(project)}${why}.${which} An admin puts a new one first: PUT /v1/projects/{name}.`,
+    );
+  }
 }
+
+const NAMED_MAX = 10;
 
 const NOBODY: Caller = {
   name: 'nobody',

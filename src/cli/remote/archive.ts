@@ -12,7 +12,7 @@ import {
   wholeText,
 } from '../command.ts';
 import { print, printLine, printProblem, printTable } from '../screen.ts';
-import { CONNECTION_FLAGS, clientFor } from './connection.ts';
+import { CONNECTION_FLAGS, clientFor, projectHint } from './connection.ts';
 import { PAGE_FLAGS, printRows } from './pages.ts';
 import { printFields } from './show.ts';
 
@@ -77,14 +77,33 @@ async function list(
   search: { readonly text?: string },
 ): Promise<ExitCode> {
   let last: string | undefined;
+  let shown = 0;
   for await (const page of pagesOf(client, typed, search)) {
     if (typed.isSet('json')) for (const item of page.items) printLine(item);
-    else printRows(page.items, COLUMNS);
+    else if (page.items.length > 0) printRows(page.items, COLUMNS);
+    shown += page.items.length;
     last = page.cursor;
   }
   if (last !== undefined) printProblem(`There is more: --cursor ${last}, or --all`);
+  else if (shown === 0 && !typed.isSet('json')) await tellNone(typed, search);
   return 0;
 }
+
+async function tellNone(typed: Typed, search: { readonly text?: string }): Promise<void> {
+  const isFiltered = Object.keys(search).length > 0 || FILTERS.some((name) => typed.text(name));
+  const hint = await projectHint(typed);
+  const none = isFiltered
+    ? 'Nothing that is archived fits. All of it: holdfast archive list'
+    : NOTHING_ARCHIVED;
+  printProblem(hint === undefined ? none : `${none}\n${hint}`);
+}
+
+const NOTHING_ARCHIVED = [
+  'Nothing is archived. Executions go there when they have ended and were kept for as long as you say:',
+  '  1. say where to:    holdfast serve --archive-folder ./archive   (or --archive-url … for S3)',
+  '  2. say how long:    holdfast projects put <name> --keep completed=30d,failed=90d',
+  '  3. wait for it, or: holdfast archive run                        (what is due, now)',
+].join('\n');
 
 type Found = Awaited<ReturnType<HoldfastClient['archive']['list']>>;
 

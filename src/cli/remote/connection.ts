@@ -1,6 +1,7 @@
 // Which coordinator is asked, and as whom.
 
 import { HoldfastClient } from '../../client/client.ts';
+import type { CallerMessage } from '../../protocol/messages/caller.ts';
 import { environmentWith } from '../../support/environment.ts';
 import { Fault } from '../../support/fault.ts';
 import { untrustedText } from '../../support/no-answer.ts';
@@ -42,6 +43,20 @@ export async function clientFor(typed: Typed): Promise<HoldfastClient> {
 /** As it was said, by a flag or by the environment. */
 export function projectFor(typed: Typed): string | undefined {
   return typed.text('project') ?? environmentWith('HOLDFAST_')['HOLDFAST_PROJECT'];
+}
+
+const NAMED_MAX = 10;
+
+/** For who found nothing: a key of all projects asks for the project "default" unless another is said. */
+export async function projectHint(typed: Typed): Promise<string | undefined> {
+  if (projectFor(typed) !== undefined) return undefined;
+  const client = await clientFor(typed);
+  const caller = await client.call<CallerMessage>('/v1/caller').catch(() => undefined);
+  const others = caller?.projects?.filter((name) => name !== caller.project) ?? [];
+  const [first] = others;
+  if (caller === undefined || first === undefined) return undefined;
+  const more = others.length > NAMED_MAX ? ', …' : '';
+  return `This looked in project "${caller.project}", since none was said. There are also: ${others.slice(0, NAMED_MAX).join(', ')}${more}. Say which is meant: --project ${first}, or HOLDFAST_PROJECT=${first}.`;
 }
 
 /** A misspelt HOLDFAST_URL would ask another coordinator than the one that was meant. */

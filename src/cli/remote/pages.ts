@@ -11,7 +11,7 @@ import {
   wholeText,
 } from '../command.ts';
 import { printLine, printProblem, printTable } from '../screen.ts';
-import { clientFor } from './connection.ts';
+import { clientFor, projectHint } from './connection.ts';
 import { fieldOf, type Row } from './show.ts';
 
 export const PAGE_FLAGS: Readonly<Record<string, Flag>> = {
@@ -53,7 +53,10 @@ export async function showPages(
   // A page that is exactly full has a cursor, and after it there may be nothing.
   const isMore = cursor !== undefined && (shown === 0 || (await ask(cursor, 1)).items.length > 0);
   if (isMore) printProblem(`There is more: --cursor ${cursor}, or --all`);
-  else if (shown === 0 && !typed.isSet('json')) printProblem('None.');
+  else if (shown === 0 && !typed.isSet('json')) {
+    const hint = await projectHint(typed);
+    printProblem(hint === undefined ? 'None.' : `None. ${hint}`);
+  }
   return 0;
 }
 

@@ -63,5 +63,24 @@ export function noteOf(body: unknown): string {
   const { failure, out, ...rest } = body as { failure?: { message?: string }; out?: unknown };
   if (typeof failure?.message === 'string') return failure.message;
   if (out !== undefined) return shownValue(out);
-  return Object.keys(rest).length === 0 ? '' : JSON.stringify(rest);
+  return Object.entries(rest)
+    .filter(([name, value]) => !FOR_REPLAYS.has(name) && shownValue(value) !== '')
+    .map(([name, value]) => `${name} ${listed(value)}`)
+    .join(', ');
+}
+
+/** By which a replay finds its place; the name of the call is shown beside it. */
+const FOR_REPLAYS: ReadonlySet<string> = new Set(['key', 'last', 'with', 'saga', 'taken']);
+const LISTED_MAX = 3;
+
+function listed(value: unknown): string {
+  if (!Array.isArray(value)) return shownValue(value);
+  const left = value.length - LISTED_MAX;
+  const some = value.slice(0, LISTED_MAX).map(shownValue).join(' ');
+  return left > 0 ? `${some} and ${left} more` : some;
+}
+
+/** What came of a step, if it came to anything. */
+export function outOf(body: unknown): string {
+  return shownValue((body as { readonly out?: unknown } | null | undefined)?.out);
 }

@@ -79,3 +79,17 @@ test('progress that can be a bar is one', () => {
   assert.equal(progressText('half'), 'half');
   assert.equal(progressText(undefined), '');
 });
+
+test('what is known of an event is said plainly, and what only a replay reads is not', () => {
+  const notes = told(
+    ['step-completed', 'a', { key: 'step:a#1' }],
+    ['step-completed', 'b', { key: 'step:b#1', attempt: 2, with: ['step:c#1'] }],
+    ['step-completed', 'c', { key: 'step:c#1', out: ['x'] }],
+    ['child-spawned', 'd', { key: 'children:d#1', ids: ['1', '2', '3', '4', '5'], last: true }],
+    ['paused', undefined, { by: 'olga', reason: '' }],
+    ['parked'],
+  ).map((event) => eventRow(event).at(-1));
+  assert.deepEqual(notes, ['', 'attempt 2', '["x"]', 'ids 1 2 3 and 2 more', 'by olga', '']);
+  const tree = treeOf(told(['step-completed', 'a', { key: 'step:a#1', attempt: 2 }]));
+  assert.deepEqual(tree.lines(), ['└─ ✓ a']);
+});

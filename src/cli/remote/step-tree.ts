@@ -3,7 +3,7 @@
 
 import type { HistoryMessage } from '../../protocol/messages/execution.ts';
 import { plain } from '../screen.ts';
-import { isUndo, noteOf, shownValue } from './show.ts';
+import { isUndo, outOf, shownValue } from './show.ts';
 
 interface Node {
   readonly name: string;
@@ -45,7 +45,7 @@ export class StepTree {
     if (status !== undefined) this.#status = status;
     switch (kind) {
       case 'step-completed':
-        this.#settle(event, body, { mark: '✓', note: noteOf(event.body) });
+        this.#settle(event, body, { mark: '✓', note: outOf(event.body) });
         return;
       case 'step-failed':
         this.#failed(event, body);

@@ -9,6 +9,11 @@ export const caller = Type.Object(
     name: Type.String({ description: 'As history and audit name it.' }),
     project: Type.String(),
     isOfAll: Type.Boolean({ description: 'The key opens all projects.' }),
+    projects: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'For a key of all projects: the first of them, by name.',
+      }),
+    ),
     roles: Type.Array(Type.Enum([...ROLES])),
     auth: Type.Enum(['keys', 'off']),
     store: Type.Object({ kind: Type.String(), survives: Type.String() }, CLOSED),

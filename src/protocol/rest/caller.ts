@@ -12,6 +12,9 @@ export const KEY_COOKIE = 'holdfast-key';
 /** A worker's key is for a program. */
 const PEOPLE = ['submit', 'operate', 'admin'] as const;
 
+/** To choose from; who has more knows their names. */
+const PROJECTS_MAX = 100;
+
 const read = route({
   method: 'GET',
   path: '/v1/caller',
@@ -21,11 +24,13 @@ const read = route({
   answers: { 200: { what: 'As the key says.', schema: callerSchema } },
   async handle({ store, auth, hasLinks, demo }, { caller }) {
     const { name, project, isOfAll, roles } = caller;
+    const known = isOfAll ? await store.access.projects({ limit: PROJECTS_MAX }) : undefined;
     const kept = { kind: store.kind, survives: store.durability };
     const body = {
       name,
       project,
       isOfAll,
+      ...(known === undefined ? {} : { projects: known.map((each) => each.name) }),
       roles: [...roles],
       auth,
       store: kept,

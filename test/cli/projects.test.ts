@@ -1,0 +1,76 @@
+// A key of all projects, and a person who does not say which is meant.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { TestCoordinator } from '../server/coordinator.ts';
+import { holdfast, type Ran } from './spawned.ts';
+
+const UNKNOWN = '01a1e190-0000-7000-8000-000000000001';
+
+async function asking(
+  coordinator: TestCoordinator,
+  project?: string,
+): Promise<(...words: readonly string[]) => Promise<Ran>> {
+  const key = await coordinator.key(['submit', 'operate'], project);
+  const env = { HOLDFAST_URL: coordinator.url, HOLDFAST_KEY: key };
+  return (...words) => holdfast(words, { env });
+}
+
+test('who finds nothing with a key of all projects is told which there are, and what to type', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  await coordinator.key(['submit'], 'default');
+  const ofAll = await asking(coordinator);
+  const alone = await ofAll('list');
+  assert.deepEqual([alone.code, alone.problems], [0, 'None.\n'], 'there is no other to name');
+  const shop = await coordinator.client(['submit'], 'shop');
+  const { id } = await shop.executions.submit({ pipeline: 'nobody' });
+  const told =
+    /looked in project "default", since none was said\. There are also: shop\. Say which is meant: --project shop, or HOLDFAST_PROJECT=shop\./;
+  for (const words of [['list'], ['dead-letters'], ['archive', 'list']]) {
+    const { code, out, problems } = await ofAll(...words);
+    assert.deepEqual([code, out], [0, ''], words.join(' '));
+    assert.match(problems, told, words.join(' '));
+  }
+  for (const words of [
+    ['get', id],
+    ['cancel', id],
+    ['explain', id],
+    ['history', id],
+  ]) {
+    const { code, problems } = await ofAll(...words);
+    assert.equal(code, 1, words.join(' '));
+    assert.match(problems, told, words.join(' '));
+  }
+  assert.equal((await ofAll('get', id, '--project', 'shop')).code, 0);
+  const said = await ofAll('get', UNKNOWN, '--project', 'shop');
+  assert.doesNotMatch(said.problems, /There are also/);
+  const ofOne = await asking(coordinator, 'shop');
+  assert.doesNotMatch((await ofOne('get', UNKNOWN)).problems, /There are also/);
+});
+
+test('a key of all projects that asks for one that is not there is told which there are', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const ask = await asking(coordinator);
+  await coordinator.key(['submit'], 'kitchen');
+  const { code, problems } = await ask('list', '--project', 'shop');
+  assert.equal(code, 1);
+  assert.match(
+    problems,
+    /no project "shop"\. There are: .*kitchen.*\. Say which is meant: --project/,
+  );
+});
+
+test('an archive of nothing says how something gets there', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const ask = await asking(coordinator, 'default');
+  const all = await ask('archive', 'list');
+  assert.deepEqual([all.code, all.out], [0, '']);
+  assert.match(
+    all.problems,
+    /^Nothing is archived\..*\n.*--archive-folder[^]*--keep[^]*archive run/,
+  );
+  const some = await ask('archive', 'list', '--tag', 'vip');
+  assert.match(some.problems, /^Nothing that is archived fits\. All of it: holdfast archive list/);
+  const json = await ask('archive', 'list', '--json');
+  assert.deepEqual([json.out, json.problems], ['', '']);
+});
