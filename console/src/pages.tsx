@@ -2,6 +2,8 @@
 
 import type { ReactNode } from 'react';
 import { AccessPage } from './pages/access.tsx';
+import { ArchivePage } from './pages/archive.tsx';
+import { ArchivedPage } from './pages/archived.tsx';
 import { AuditPage } from './pages/audit.tsx';
 import { DeadLettersPage } from './pages/dead-letters.tsx';
 import { ExecutionPage } from './pages/execution.tsx';
@@ -79,6 +81,18 @@ export const PAGES: readonly PageSpec[] = [
     nav: '/schedules',
     group: 'operate',
     show: () => <SchedulesPage />,
+  },
+  {
+    path: /^\/archive$/,
+    title: 'Archive',
+    nav: '/archive',
+    group: 'operate',
+    show: () => <ArchivePage />,
+  },
+  {
+    path: /^\/archive\/([0-9a-f-]{36})$/,
+    title: 'Archived execution',
+    show: (id) => <ArchivedPage key={id} id={id} />,
   },
   { path: /^\/audit$/, title: 'Audit', nav: '/audit', group: 'operate', show: () => <AuditPage /> },
   {

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { fieldsOf, readAnswer } from '../../console/src/model/answer-fields.ts';
 import { pulseOf } from '../../console/src/model/pulse.ts';
+import { reportBlocks } from '../../console/src/model/report.ts';
 import {
   LANES_MAX,
   scaleOf,
@@ -165,6 +166,21 @@ describe('the form of an answer', () => {
     }
     assert.equal(fieldsOf({ type: 'object', properties: { a: { type: 'array' } } }), undefined);
   });
+});
+
+test('a report is read back as it was written, and what others wrote in it stays text', () => {
+  const report = [
+    '# order: completed',
+    ...['', '|  |  |', '| --- | --- |', '| key | a \\| b &lt;b> \\_c\\_ \\\\ |'],
+    ...['', '## Input', '', '````json', '"```"', '# not a heading', '````', '', 'None.', ''],
+  ].join('\n');
+  assert.deepEqual(reportBlocks(report), [
+    { kind: 'heading', level: 1, text: 'order: completed' },
+    { kind: 'table', head: ['', ''], rows: [['key', 'a | b <b> _c_ \\']] },
+    { kind: 'heading', level: 2, text: 'Input' },
+    { kind: 'code', text: '"```"\n# not a heading' },
+    { kind: 'line', text: 'None.' },
+  ]);
 });
 
 test('the pulse counts what came and what ended, and how long that took', () => {

@@ -25,9 +25,24 @@ export interface CallOptions {
 }
 
 export async function call<Answer>(path: string, options: CallOptions = {}): Promise<Answer> {
+  const response = await ask(path, options);
+  if (response.status === 204) return undefined as Answer;
+  const answer: unknown = await response.json().catch(() => undefined);
+  if (response.ok) return answer as Answer;
+  throw new Refused(problemIn(answer, response.status));
+}
+
+/** What is no message: a document, as it is. */
+export async function callBytes(path: string, options: CallOptions = {}): Promise<Blob> {
+  const response = await ask(path, options);
+  if (response.ok) return response.blob();
+  throw new Refused(problemIn(await response.json().catch(() => undefined), response.status));
+}
+
+async function ask(path: string, options: CallOptions): Promise<Response> {
   const { method = 'GET', body, key, signal } = options;
   const project = chosenProject();
-  const response = await fetch(path, {
+  return fetch(path, {
     method,
     // Asked for again each time; what has not changed is not sent again.
     cache: 'no-cache',
@@ -48,10 +63,6 @@ export async function call<Answer>(path: string, options: CallOptions = {}): Pro
       detail: 'The coordinator does not answer. Is it running? It is asked again by itself.',
     });
   });
-  if (response.status === 204) return undefined as Answer;
-  const answer: unknown = await response.json().catch(() => undefined);
-  if (response.ok) return answer as Answer;
-  throw new Refused(problemIn(answer, response.status));
 }
 
 function problemIn(answer: unknown, status: number): Pick<Problem, 'status' | 'code' | 'detail'> {

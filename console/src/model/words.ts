@@ -17,6 +17,12 @@ export function countText(count: number): string {
   return WHOLE.format(count);
 }
 
+export function bytesText(bytes: number): string {
+  if (bytes < 1_024) return plural(bytes, 'byte');
+  if (bytes < 1_048_576) return `${(bytes / 1_024).toFixed(1)} KB`;
+  return `${(bytes / 1_048_576).toFixed(1)} MB`;
+}
+
 /** The end of a UUID of version 7 is what tells two of the same minute apart. */
 export function shortId(id: string): string {
   return `${id.slice(0, 8)}…${id.slice(-6)}`;

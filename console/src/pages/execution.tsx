@@ -11,7 +11,7 @@ import { useRead } from '../api/reads.ts';
 import { ENDED } from '../model/statuses.ts';
 import { countText, durationText } from '../model/words.ts';
 import { Copy, Fence, Said, Status, Time } from '../parts/marks.tsx';
-import { PageHead, ProblemNote, Shown } from '../parts/notes.tsx';
+import { Empty, PageHead, ProblemNote, Shown } from '../parts/notes.tsx';
 import { Link } from '../router.tsx';
 import { ExecutionActs } from './execution-acts.tsx';
 import { HistoryTable } from './execution-history.tsx';
@@ -39,6 +39,7 @@ export function ExecutionPage({ id }: { readonly id: string }): ReactNode {
   const { data: execution } = read;
   const isEnded = execution !== undefined && ENDED.has(execution.status);
   useEffect(() => setEveryMs(isEnded ? false : LOOK_MS), [isEnded]);
+  if (read.error?.code === 'execution-archived') return <ArchivedNote id={id} />;
   return (
     <Shown of={read}>
       {execution === undefined ? null : (
@@ -59,6 +60,19 @@ export function ExecutionPage({ id }: { readonly id: string }): ReactNode {
         </>
       )}
     </Shown>
+  );
+}
+
+function ArchivedNote({ id }: { readonly id: string }): ReactNode {
+  return (
+    <>
+      <PageHead title="Archived" about={<span className="mono">{id}</span>} />
+      <Empty title="It has ended, was archived, and is not kept here any more">
+        <p>
+          Its documents are there: <Link to={`/archive/${id}`}>open it in the archive</Link>.
+        </p>
+      </Empty>
+    </>
   );
 }
 

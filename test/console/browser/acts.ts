@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { ROLES } from '../../../src/access/role.ts';
 import { HoldfastClient } from '../../../src/client/client.ts';
+import { ARCHIVE_CASES } from './archive-acts.ts';
 import type { BrowserCase } from './register.ts';
 import { RELEASE_CASES } from './release-acts.ts';
 import { acceptPayments } from './world.ts';
@@ -199,7 +200,10 @@ const refused: BrowserCase = {
   },
 };
 
-export const MAIN_ACT_CASES: readonly BrowserCase[] = [answers, redrives, ...RELEASE_CASES];
+export const MAIN_ACT_CASES: readonly BrowserCase[] = [
+  ...[answers, redrives, ...RELEASE_CASES, ...ARCHIVE_CASES],
+];
 export const ACT_CASES: readonly BrowserCase[] = [
-  ...[keyboard, filters, live, answers, byLink, redrives, ...RELEASE_CASES, refused],
+  ...[keyboard, filters, live, answers, byLink, redrives, ...RELEASE_CASES],
+  ...[...ARCHIVE_CASES, refused],
 ];

@@ -43,6 +43,13 @@ const PAGES: readonly PageUnderTest[] = [
     shows: '2 of 2 open would break.',
   },
   { name: 'schedules', heading: 'Schedules', path: () => '/schedules', shows: 'nightly' },
+  { name: 'archive', heading: 'Archive', path: () => '/archive', shows: 'Invoice-4711 Bern' },
+  {
+    name: 'archived',
+    heading: 'invoice',
+    path: ({ archived }) => `/archive/${archived}`,
+    shows: 'invoice: completed',
+  },
   { name: 'audit', heading: 'Audit', path: () => '/audit', shows: 'a test' },
   { name: 'access', heading: 'Projects and keys', path: () => '/access', shows: 'first key' },
 ];
@@ -67,5 +74,5 @@ export const PAGE_CASES: readonly BrowserCase[] = PAGES.map((each) => ({
 }));
 
 export const MAIN_PAGE_CASES: readonly BrowserCase[] = PAGE_CASES.filter(({ name }) =>
-  /^(executions|execution|inbox|dead-letters|workers|line):/.test(name),
+  /^(executions|execution|inbox|dead-letters|workers|line|archive|archived):/.test(name),
 );

@@ -1,7 +1,11 @@
 // Every page in a real browser, on a store.
 
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { provideConsole } from '../../../scripts/console/provide.ts';
+import { openFolderArchive } from '../../../src/archive/folder.ts';
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
 import { TestCoordinator } from '../../server/coordinator.ts';
 import { type PrivateChromium, startChromium } from '../../services/chromium.ts';
@@ -12,6 +16,7 @@ export interface Scene {
   readonly desk: Desk;
   readonly world: World;
   readonly coordinator: TestCoordinator;
+  readonly archiveFolder: string;
 }
 
 export interface BrowserCase {
@@ -30,24 +35,29 @@ export function registerBrowser(
     let browser: PrivateChromium | undefined;
     let coordinator: TestCoordinator | undefined;
     let scene: Scene | undefined;
+    let archiveFolder = '';
     before(async () => {
       await provideConsole(() => undefined);
       const store = await openStore();
+      archiveFolder = await mkdtemp(join(tmpdir(), 'hf-console-archive-'));
+      const archive = openFolderArchive({ folder: archiveFolder });
       const links = { keys: { one: SECRET }, current: 'one' };
       coordinator = await TestCoordinator.open({
         links,
+        retention: { archive, keepMs: {} },
         ...(store === undefined ? {} : { store }),
       });
-      const world = await plantWorld(coordinator.store);
+      const world = await plantWorld(coordinator.store, archive);
       browser = await startChromium();
       const desk = await Desk.sit(browser.context, { url: coordinator.url, label });
       await desk.signIn(coordinator.server.firstKey ?? '');
-      scene = { desk, world, coordinator };
+      scene = { desk, world, coordinator, archiveFolder };
     });
     after(async () => {
       await browser?.stop();
       await scene?.world.close();
       await coordinator?.[Symbol.asyncDispose]();
+      await rm(archiveFolder, { recursive: true, force: true });
     });
     for (const each of cases) {
       test(each.name, async () => {

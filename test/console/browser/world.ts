@@ -1,9 +1,11 @@
 // A coordinator with one of everything that a page can show, made by real workers.
 
+import type { Archive } from '../../../src/archive/port.ts';
 import { Holdfast, pipeline, question, type Schema, StepError } from '../../../src/index.ts';
 import type { SessionId } from '../../../src/lease/names.ts';
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
 import { until } from '../../server/coordinator.ts';
+import { plantArchived } from './museum.ts';
 import { type Parcels, plantParcels } from './parcels.ts';
 
 export interface World extends Parcels {
@@ -13,6 +15,7 @@ export interface World extends Parcels {
   readonly compensated: string;
   readonly quarantined: string;
   readonly takenOver: string;
+  readonly archived: string;
 }
 
 interface Order {
@@ -84,8 +87,9 @@ export function acceptPayments(): void {
   isDeclined = false;
 }
 
-export async function plantWorld(store: CoordinatorStore): Promise<World> {
+export async function plantWorld(store: CoordinatorStore, archive: Archive): Promise<World> {
   isDeclined = true;
+  const archived = await plantArchived(store, archive);
   const holdfast = new Holdfast({ store });
   await holdfast.worker({ pipelines: [order, payment], owner: 'packer@host-1', pollMs: 20 });
   const submitted = async (input: Order): Promise<string> => {
@@ -118,7 +122,8 @@ export async function plantWorld(store: CoordinatorStore): Promise<World> {
   const takenOver = await takeOver(store);
   const parcels = await plantParcels(store);
   return {
-    ...{ completed, compensated, quarantined, waiting, takenOver, failed: failed[0] ?? '' },
+    ...{ completed, compensated, quarantined, waiting, takenOver, archived },
+    failed: failed[0] ?? '',
     parcels: parcels.parcels,
     // They go on working, so that answers and re-drives have an effect.
     async close() {

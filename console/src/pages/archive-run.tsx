@@ -1,0 +1,92 @@
+// What is due is archived now, a page at a time, until nothing is left of it.
+
+import { type ReactNode, useState } from 'react';
+import type { ArchiveRunMessage } from '../../../src/protocol/messages/archive.ts';
+import { useAct } from '../api/reads.ts';
+import { countText, plural } from '../model/words.ts';
+import { Dialog } from '../parts/dialog.tsx';
+import { ProblemNote } from '../parts/notes.tsx';
+
+export function RunButton(): ReactNode {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <button type="button" onClick={() => setOpen(true)}>
+        Archive what is due…
+      </button>
+      {isOpen ? <RunDialog onClose={() => setOpen(false)} /> : null}
+    </>
+  );
+}
+
+type Done = Omit<ArchiveRunMessage, 'cursor'>;
+
+const NOTHING: Done = { due: 0, archived: 0, removed: 0, failed: 0 };
+
+function plus(one: Done, other: Done): Done {
+  return {
+    due: one.due + other.due,
+    archived: one.archived + other.archived,
+    removed: one.removed + other.removed,
+    failed: one.failed + other.failed,
+  };
+}
+
+function RunDialog({ onClose }: { readonly onClose: () => void }): ReactNode {
+  const act = useAct<ArchiveRunMessage>();
+  const [done, setDone] = useState<Done>();
+  const [isOver, setOver] = useState(false);
+  const run = async (): Promise<void> => {
+    let sum = NOTHING;
+    let cursor: string | undefined;
+    do {
+      const body = cursor === undefined ? {} : { cursor };
+      const { cursor: next, ...page } = await act.mutateAsync({ path: '/v1/archive/run', body });
+      sum = plus(sum, page);
+      setDone(sum);
+      cursor = next;
+    } while (cursor !== undefined);
+    setOver(true);
+  };
+  return (
+    <Dialog title="Archive what is due" onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          // What went wrong is shown below.
+          run().catch(() => undefined);
+        }}
+      >
+        <p>
+          What has ended in this project and was kept for its time is written into the archive; then
+          its rows are removed. A worker does the same by itself.
+        </p>
+        {done === undefined ? null : <Progress done={done} isOver={isOver} />}
+        <ProblemNote error={act.error} />
+        <div className="dialog-acts">
+          <button type="button" className="quiet" onClick={onClose}>
+            {isOver ? 'Close' : 'Leave it'}
+          </button>
+          {isOver ? null : (
+            <button type="submit" className="primary" disabled={act.isPending}>
+              {act.isPending ? 'Under way …' : 'Archive'}
+            </button>
+          )}
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function Progress({ done, isOver }: { readonly done: Done; readonly isOver: boolean }): ReactNode {
+  const { due, archived, removed, failed } = done;
+  const what =
+    due === 0 && isOver
+      ? 'Nothing is due.'
+      : `${plural(due, 'execution')} ${due === 1 ? 'was' : 'were'} due: ${countText(archived)} archived, ${countText(removed)} removed.`;
+  return (
+    <p className="preview" role="status">
+      {what} {failed === 0 ? '' : `${countText(failed)} could not be archived, and stay.`}
+    </p>
+  );
+}

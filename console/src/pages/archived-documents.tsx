@@ -1,0 +1,84 @@
+// The documents of an archived execution: large values, attachments and all the rest, to be looked at or saved.
+
+import { type ReactNode, useState } from 'react';
+import type { ArchivedInFullMessage } from '../../../src/protocol/messages/archive.ts';
+import { callBytes, pathWith } from '../api/call.ts';
+import { bytesText } from '../model/words.ts';
+import { ProblemNote } from '../parts/notes.tsx';
+import { type Column, Table } from '../parts/table.tsx';
+
+type Document = ArchivedInFullMessage['documents'][number];
+
+const COLUMNS: readonly Column<Document>[] = [
+  {
+    title: 'Document',
+    width: '15rem',
+    cell: ({ name, title }) => (
+      <span className="mono" title={title ?? name}>
+        {title ?? name}
+      </span>
+    ),
+  },
+  { title: 'What', width: '8rem', cell: ({ name }) => kindOf(name) },
+  { title: 'Type', width: 'minmax(9rem, 1fr)', cell: ({ type }) => type },
+  { title: 'Size', width: '6.5rem', isNumber: true, cell: ({ bytes }) => bytesText(bytes) },
+  {
+    title: 'SHA-256',
+    width: '9rem',
+    cell: ({ sha256 }) => (
+      <span className="mono" title={sha256}>
+        {sha256.slice(0, 12)}…
+      </span>
+    ),
+  },
+];
+
+function kindOf(name: string): string {
+  if (name.startsWith('attachments/')) return 'attachment';
+  return name.startsWith('payloads/') ? 'value' : 'record';
+}
+
+export function Documents({ archived }: { readonly archived: ArchivedInFullMessage }): ReactNode {
+  const { id, documents } = archived;
+  const [problem, setProblem] = useState<unknown>();
+  const save = (document: Document): void => {
+    setProblem(undefined);
+    saved(id, document).catch(setProblem);
+  };
+  const acts: Column<Document> = {
+    title: 'Acts',
+    width: '6rem',
+    cell: (document) => (
+      <button
+        type="button"
+        className="quiet"
+        aria-label={`Save ${document.title ?? document.name}`}
+        onClick={() => save(document)}
+      >
+        Save
+      </button>
+    ),
+  };
+  return (
+    <>
+      <ProblemNote error={problem} />
+      <Table
+        label="Documents"
+        columns={[...COLUMNS, acts]}
+        items={documents}
+        keyOf={({ name }) => name}
+      />
+    </>
+  );
+}
+
+/** By the page and not by a plain link, which would not say of which project. */
+async function saved(id: string, { name, title }: Document): Promise<void> {
+  const blob = await callBytes(pathWith(`/v1/archive/${id}/document`, { name }));
+  const url = URL.createObjectURL(blob);
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = (title ?? name).split('/').at(-1) ?? 'document';
+  link.click();
+  URL.revokeObjectURL(url);
+}

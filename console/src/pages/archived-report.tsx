@@ -1,0 +1,70 @@
+// The report of an archived execution, for people.
+
+import { type ReactNode, useMemo } from 'react';
+import { type ReportBlock, reportBlocks } from '../model/report.ts';
+import { Said } from '../parts/marks.tsx';
+
+export function ReportView({ text }: { readonly text: string }): ReactNode {
+  const blocks = useMemo(() => reportBlocks(text), [text]);
+  return (
+    <article className="report">
+      {blocks.map((block, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a document that never changes
+        <Block key={index} block={block} />
+      ))}
+    </article>
+  );
+}
+
+function Block({ block }: { readonly block: ReportBlock }): ReactNode {
+  if (block.kind === 'heading') {
+    return block.level === 1 ? <h2>{block.text}</h2> : <h3>{block.text}</h3>;
+  }
+  if (block.kind === 'table') return <ReportTable {...block} />;
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+  if (block.kind === 'code') return <pre tabIndex={0}>{block.text}</pre>;
+  return <p>{block.text}</p>;
+}
+
+function ReportTable({ head, rows }: Extract<ReportBlock, { readonly kind: 'table' }>): ReactNode {
+  const hasHead = head.some((each) => each !== '');
+  return (
+    // biome-ignore-start lint/a11y: what scrolls must be reached by keyboard
+    <div className="report-scroll" tabIndex={0} role="group" aria-label="A table of the report">
+      <table>
+        {hasHead ? (
+          <thead>
+            <tr>
+              {head.map((each) => (
+                <th key={each} scope="col">
+                  {each}
+                </th>
+              ))}
+            </tr>
+          </thead>
+        ) : null}
+        <tbody>
+          {rows.map((cells, row) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: a document that never changes
+            <tr key={row}>
+              {cells.map((cell, nth) =>
+                nth === 0 && !hasHead ? (
+                  // biome-ignore lint/suspicious/noArrayIndexKey: see above
+                  <th key={nth} scope="row">
+                    {cell}
+                  </th>
+                ) : (
+                  // biome-ignore lint/suspicious/noArrayIndexKey: see above
+                  <td key={nth}>
+                    <Said text={cell} />
+                  </td>
+                ),
+              )}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+    // biome-ignore-end lint/a11y: see above
+  );
+}
