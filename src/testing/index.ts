@@ -29,14 +29,22 @@ export {
   type TestHoldfastOptions,
 } from './test-holdfast.ts';
 export {
+  CallDesk,
+  type DeskKeys,
+  type Employed,
+  type ForgedAnswer,
   type Forgery,
+  type OpenCall,
   type OpenTransportHarness,
   runTransportCase,
   type Speaker,
   type TransportBackend,
   type TransportCase,
+  type TransportHabit,
   type TransportHarness,
   type TransportNeed,
+  type TransportOffer,
   transportContract,
+  transportPipelines,
   transportSkipReason,
 } from './transport-contract/index.ts';

@@ -1,4 +1,4 @@
-// A coordinator on a memory store with keys of two projects, and carriers that are closed with it.
+// A coordinator, on a memory store unless said, with keys of two projects, and carriers that are closed with it.
 
 import { writeKey } from '../../src/access/access-key.ts';
 import { newKey } from '../../src/access/secret.ts';
@@ -9,10 +9,15 @@ import { openServer, type Server } from '../../src/server/serve.ts';
 import type { ServerOptions } from '../../src/server/server-options.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { openMemoryStore } from '../../src/store/memory/open.ts';
-import type { Forgery, Speaker, TransportBackend } from '../../src/testing/index.ts';
+import type { CallDesk, Forgery, Speaker, TransportBackend } from '../../src/testing/index.ts';
 
 /** What is one carrier's own. */
-export interface Kind extends Pick<TransportBackend, 'name' | 'offers'> {
+export interface Kind extends Pick<TransportBackend, 'name' | 'offers' | 'lacks'> {
+  /** A new one, closed with the harness. */
+  store?(): Promise<CoordinatorStore>;
+  /** Asked for after the options. */
+  desk?(): CallDesk;
+  readonly answersOnly?: boolean;
   options?(): Promise<Partial<ServerOptions>>;
   carrier(server: Server, key: string, as: Speaker): Carrier | Promise<Carrier>;
   /** By the carrier's own means; asking twice where there are no others. */
@@ -39,8 +44,9 @@ export function backendOf(kind: Kind): TransportBackend {
   return {
     name: kind.name,
     offers: kind.offers,
+    ...(kind.lacks && { lacks: kind.lacks }),
     async open() {
-      const store = openMemoryStore();
+      const store = (await kind.store?.()) ?? openMemoryStore();
       const keys: Readonly<Record<Speaker, string>> = {
         worker: await makeKey(store, 'default'),
         stranger: await makeKey(store, 'other'),
@@ -71,6 +77,8 @@ export function backendOf(kind: Kind): TransportBackend {
           return kind.deliver(server, keys.worker, envelope);
         },
         ...(kind.isSilent === true ? { isSilent: true } : {}),
+        ...(kind.desk && { desk: kind.desk() }),
+        ...(kind.answersOnly && { answersOnly: true }),
         async forge(ask, how) {
           if (kind.forge === undefined) throw new Error(`${kind.name} is not signed.`);
           return kind.forge(server, ask, how);

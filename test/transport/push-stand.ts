@@ -54,6 +54,27 @@ export const MOUNTS: Readonly<Record<string, Mount>> = {
   },
 };
 
+export interface Mounted {
+  readonly url: string;
+  close(): void;
+}
+
+export async function mounted(handler: PushHandler, mount: Mount = plain): Promise<Mounted> {
+  const endpoint = await mount(handler);
+  endpoint.listen(0, '127.0.0.1');
+  await once(endpoint, 'listening');
+  const { port } = endpoint.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    close() {
+      endpoint.closeAllConnections();
+      endpoint.close();
+    },
+  };
+}
+
+export const ALLOW = { hosts: ['127.0.0.1'], privateAddresses: true, plain: true };
+
 export interface EndpointStand {
   readonly store: CoordinatorStore;
   readonly holdfast: Holdfast;
@@ -71,17 +92,14 @@ export async function onEndpoint(
   play: (stand: EndpointStand) => Promise<void>,
 ): Promise<void> {
   const { handler, mount = plain, pipelines, circuit } = given;
-  const endpoint = await mount(handler);
-  endpoint.listen(0, '127.0.0.1');
-  await once(endpoint, 'listening');
-  const { port } = endpoint.address() as AddressInfo;
+  const endpoint = await mounted(handler, mount);
   const store = openMemoryStore();
   const server = await openServer({
     ...{ store, port: 0, tends: false },
     push: {
-      endpoints: [{ url: `http://127.0.0.1:${port}/`, pipelines }],
+      endpoints: [{ url: endpoint.url, pipelines }],
       signing: SIGNING,
-      allow: { hosts: ['127.0.0.1'], privateAddresses: true, plain: true },
+      allow: ALLOW,
       ...(circuit === undefined ? {} : { circuit }),
     },
   });
@@ -92,7 +110,6 @@ export async function onEndpoint(
     await holdfast.close();
     await server.close();
     await store.close();
-    endpoint.closeAllConnections();
     endpoint.close();
   }
 }

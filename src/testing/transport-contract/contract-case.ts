@@ -6,12 +6,18 @@ import type { Ask, Carrier } from '../../protocol/messages/carrier.ts';
 import type { ReplyEnvelope } from '../../protocol/messages/envelope.ts';
 import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
 import { checkEverything } from '../execution-contract/check.ts';
+import type { CallDesk } from './call-desk.ts';
 
 /**
  * `envelopes`: messages travel in them. `limit`: what is larger than its size does not go through. `signed`:
- * others can write to the channel.
+ * others can write to the channel. `calls`: workers are called.
  */
-export type TransportNeed = 'envelopes' | 'limit' | 'signed';
+export type TransportOffer = 'envelopes' | 'limit' | 'signed' | 'calls';
+
+/** What a carrier has unless it says that it lacks it. `asking`: workers claim. `references`: they read large values. */
+export type TransportHabit = 'asking' | 'references';
+
+export type TransportNeed = TransportOffer | TransportHabit;
 
 export interface TransportCase {
   /** Ids of the rules, such as `M-1, M-3`. */
@@ -43,6 +49,10 @@ export interface TransportHarness {
   readonly isSilent?: boolean;
   /** What the coordinator keeps. */
   readonly store: CoordinatorStore;
+  /** Where workers are called: all calls come here. `carrier` is their way back. */
+  readonly desk?: CallDesk;
+  /** Where workers are called: handlers have no way back, and all that they record is in their answers. */
+  readonly answersOnly?: boolean;
   /** A new one; closed with the harness. */
   carrier(as?: Speaker): Promise<Carrier>;
   /** Delivers the same message twice by the carrier's own means, and answers with both replies. */
@@ -59,22 +69,29 @@ export interface OpenTransportHarness extends TransportHarness {
 
 export interface TransportBackend {
   readonly name: string;
-  readonly offers: readonly TransportNeed[];
+  readonly offers: readonly TransportOffer[];
+  readonly lacks?: readonly TransportHabit[];
   open(): Promise<OpenTransportHarness>;
 }
+
+const WITHOUT: Readonly<Record<TransportNeed, string>> = {
+  envelopes: 'has no envelopes: path and body say what they would',
+  limit: 'has no limit of its own',
+  signed: 'has a channel that nobody else writes to',
+  calls: 'is not called: it asks',
+  asking: 'is called: the coordinator claims for it',
+  references: 'has no way to read what is too large for a row',
+};
 
 /** Undefined when the backend can run it. */
 export function transportSkipReason(
   { needs }: TransportCase,
-  { name, offers }: TransportBackend,
+  { name, offers, lacks = [] }: TransportBackend,
 ): string | undefined {
-  if (needs === undefined || offers.includes(needs)) return undefined;
-  const reasons = {
-    envelopes: 'has no envelopes: path and body say what they would',
-    limit: 'has no limit of its own',
-    signed: 'has a channel that nobody else writes to',
-  };
-  return `${name} ${reasons[needs]}`;
+  if (needs === undefined) return undefined;
+  const isHabit = needs === 'asking' || needs === 'references';
+  const isThere = isHabit ? !lacks.includes(needs) : offers.includes(needs);
+  return isThere ? undefined : `${name} ${WITHOUT[needs]}`;
 }
 
 /** Runs one case on a coordinator of its own; rejects when the carrier breaks the contract. */

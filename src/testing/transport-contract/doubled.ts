@@ -45,8 +45,9 @@ function ownerWrite(verb: string, done: string, write: (held: Held) => object): 
       const { held, id } = await owner(harness);
       const answers = await writtenTwice(harness, { verb, ...write(held) });
       for (const answer of answers) assertKind(answer, done);
-      const kinds = await kindsOf(harness.store, id);
-      assert.equal(kinds.length, 3, `submitted, claimed and one more, not ${kinds}`);
+      // What was given back may be claimed again by then.
+      const kinds = (await kindsOf(harness.store, id)).filter((kind) => kind !== 'claimed');
+      assert.equal(kinds.length, 2, `submitted and one more, not ${kinds}`);
     },
   };
 }
@@ -90,20 +91,22 @@ export const doubledCases: readonly TransportCase[] = [
     upholds: 'M-1, RE-11',
     name: 'announceWorker, delivered twice, is one worker, of the project of its key',
     async run(harness) {
-      const ann = await peer(harness);
+      const { ann } = await owner(harness);
       for (const answer of await twice(harness, 'announceWorker', ann.announcing)) {
         assertKind(answer, 'announced');
       }
       const all = await harness.store.executions.workers({ limit: 9 });
+      const own = all.filter(({ session }) => session === ann.id);
       assert.deepEqual(
-        all.map(({ session, project }) => [session, project]),
-        [[ann.id, 'default']],
+        own.map(({ project }) => project),
+        ['default'],
       );
     },
   },
   {
     upholds: 'M-1, M-2',
     name: 'a claim, delivered twice, takes nothing that its session cannot find',
+    needs: 'asking',
     async run(harness) {
       const ann = await peer(harness);
       const ids = [await mustSubmit(harness.store), await mustSubmit(harness.store)];

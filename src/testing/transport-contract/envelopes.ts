@@ -1,11 +1,12 @@
 // Control is strict and of a version; payloads are nobody's business.
 
 import assert from 'node:assert/strict';
-import type { ClaimAnswer } from '../../store/contract/execution-store.ts';
 import { digestOf } from '../../support/digest.ts';
 import {
   kindsOf,
+  later,
   mustSubmit,
+  OTHER_PIPELINE,
   payload,
   statusOf,
   step,
@@ -118,12 +119,10 @@ const opaque: readonly TransportCase[] = Object.entries(ODD).map(([what, value])
   async run(harness) {
     const ann = await peer(harness);
     const id = await mustSubmit(harness.store, { input: payload(value) });
-    const answer = await ann.ask<ClaimAnswer>('claimExecutions', ann.claiming());
-    assert.equal(answer.kind, 'claimed');
-    const [claimed] = answer.kind === 'claimed' ? answer.claims : [];
+    const [claimed] = await ann.claim();
     assert.equal(claimed?.execution.input, payload(value));
-    const held = { id, fence: claimed.fence, session: ann.id, seq: claimed.execution.seq + 1 };
-    assertKind(await ann.write('record', writing(held, step('odd', value))), 'recorded');
+    const write = writing(ann.held(claimed), step('odd', value));
+    assertKind(await ann.write('record', write), 'recorded');
     const { items } = await ann.ask<{ readonly items: readonly { readonly body?: string }[] }>(
       'readStoredHistory',
       { id },
@@ -200,10 +199,10 @@ export const envelopeCases: readonly TransportCase[] = [
     async run(harness) {
       const ann = await peer(harness);
       for (let made = 0; made < 3; made += 1) await mustSubmit(harness.store);
-      const claims = await ann.claim();
-      const writes = claims.map(({ execution: { id, seq }, fence }, index) => ({
+      const claims = await ann.claim(3);
+      const writes = claims.map((claimed, index) => ({
         verb: 'record',
-        ...writing({ id, fence, session: ann.id, seq: seq + (index === 1 ? 7 : 1) }),
+        ...writing(later(ann.held(claimed), index === 1 ? 6 : 0)),
       }));
       const { answers } = await ann.ask<{ readonly answers: readonly Answer[] }>('writeAsOwner', {
         writes,
@@ -217,7 +216,9 @@ export const envelopeCases: readonly TransportCase[] = [
     name: 'a hundred messages at once are answered each with its own reply',
     async run(harness) {
       const ann = await peer(harness);
-      const ids = await Promise.all(Array.from({ length: 20 }, () => mustSubmit(harness.store)));
+      const ids = await Promise.all(
+        Array.from({ length: 20 }, () => mustSubmit(harness.store, { pipeline: OTHER_PIPELINE })),
+      );
       const asked = Array.from({ length: 100 }, (_, index) => ids[index % ids.length] ?? '');
       const told = await Promise.all(
         asked.map((id) => ann.ask<{ readonly id: string }>('readStoredExecution', { id })),

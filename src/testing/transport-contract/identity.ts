@@ -97,6 +97,7 @@ export const identityCases: readonly TransportCase[] = [
   {
     upholds: 'M-4',
     name: 'a stranger claims nothing of this project with a session of its own',
+    needs: 'asking',
     async run(harness) {
       const id = await mustSubmit(harness.store);
       const eve = await peer(harness, 'eve', 'stranger');

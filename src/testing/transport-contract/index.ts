@@ -3,7 +3,11 @@
 //   for (const each of transportContract)
 //     test(`${each.upholds}: ${each.name}`, () => runTransportCase(each, backend));
 
+import { callCases } from './calls.ts';
 import type { TransportCase } from './contract-case.ts';
+
+export { transportPipelines } from './workers.ts';
+
 import { doubledCases } from './doubled.ts';
 import { envelopeCases } from './envelopes.ts';
 import { identityCases } from './identity.ts';
@@ -14,14 +18,24 @@ import { signedCases } from './signed.ts';
 import { workerCases } from './workers.ts';
 
 export {
+  CallDesk,
+  type DeskKeys,
+  type Employed,
+  type ForgedAnswer,
+  type OpenCall,
+} from './call-desk.ts';
+
+export {
   type Forgery,
   type OpenTransportHarness,
   runTransportCase,
   type Speaker,
   type TransportBackend,
   type TransportCase,
+  type TransportHabit,
   type TransportHarness,
   type TransportNeed,
+  type TransportOffer,
   transportSkipReason,
 } from './contract-case.ts';
 
@@ -33,5 +47,6 @@ export const transportContract: readonly TransportCase[] = [
   ...envelopeCases,
   ...inFlightCases,
   ...signedCases,
+  ...callCases,
   ...workerCases,
 ];

@@ -40,7 +40,8 @@ function orphan(verb: Verb): TransportCase {
     async run(harness) {
       const { ann, held } = await owner(harness);
       assertKind(await ann.end(), 'ended');
-      assertWhy(await ann[verb](held), 'claim-ended');
+      // Where workers are called, the next call may be there already.
+      assertWhy(await ann[verb](held), 'claim-ended', ...(harness.desk ? ['superseded'] : []));
       const bob = await peer(harness, 'bob');
       assert.equal((await bob.mustClaim()).id, held.id);
     },

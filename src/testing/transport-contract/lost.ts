@@ -28,7 +28,9 @@ function lostReply(verb: 'record' | 'finish' | 'park' | 'giveBack', done: string
       carrier.next('writeAsOwner', 'reply-lost');
       await refusedWith(shaky[verb](held), 'outcome-unknown');
       assertKind(await shaky[verb](held), done);
-      assert.equal((await kindsOf(harness.store, id)).length, 3);
+      // What was given back may be claimed again by then.
+      const kinds = (await kindsOf(harness.store, id)).filter((kind) => kind !== 'claimed');
+      assert.equal(kinds.length, 2);
     },
   };
 }
@@ -123,6 +125,7 @@ export const lostCases: readonly TransportCase[] = [
   {
     upholds: 'M-2',
     name: 'a claim whose reply was lost is found among what the session carries, fence and all',
+    needs: 'asking',
     async run(harness) {
       const ann = await peer(harness);
       const { carrier, peer: shaky } = shaken(ann);
@@ -138,6 +141,7 @@ export const lostCases: readonly TransportCase[] = [
   {
     upholds: 'M-2',
     name: 'a claim that was lost before it arrived took nothing',
+    needs: 'asking',
     async run(harness) {
       const ann = await peer(harness);
       const { carrier, peer: shaky } = shaken(ann);

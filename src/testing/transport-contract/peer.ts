@@ -18,6 +18,7 @@ import {
   writing,
 } from '../execution-contract/worker.ts';
 import { expectKind } from '../lease-contract/expect.ts';
+import type { CallDesk } from './call-desk.ts';
 import type { Speaker, TransportHarness } from './contract-case.ts';
 
 export const TTL_MS = 60_000;
@@ -26,8 +27,8 @@ export type Answer = WritesAnswer['answers'][number] & { readonly why?: string }
 
 export class Peer {
   readonly carrier: Carrier;
-  readonly id: SessionId = systemRandom.uuid() as SessionId;
-  readonly owner: Owner;
+  id: SessionId = systemRandom.uuid() as SessionId;
+  owner: Owner;
 
   constructor(carrier: Carrier, owner: string) {
     this.carrier = carrier;
@@ -61,6 +62,10 @@ export class Peer {
   async mustClaim(): Promise<Held> {
     const [claimed, ...others] = await this.claim();
     assert.ok(claimed !== undefined && others.length === 0, 'one claim');
+    return this.held(claimed);
+  }
+
+  held(claimed: Claimed): Held {
     return heldOf(claimed, this);
   }
 
@@ -103,12 +108,41 @@ export class Peer {
   }
 }
 
+/** One that is called: a claim is a call that it takes, and its session from then on that of the call. */
+class CalledPeer extends Peer {
+  readonly #desk: CallDesk;
+  readonly #sessions: Map<number, SessionId> = new Map();
+
+  constructor(carrier: Carrier, owner: string, desk: CallDesk) {
+    super(carrier, owner);
+    this.#desk = desk;
+  }
+
+  override async claim(count: number = 1): Promise<readonly Claimed[]> {
+    const claims: Claimed[] = [];
+    while (claims.length < count) {
+      const { claimed, session, owner: of } = (await this.#desk.next()).drive;
+      this.id = session as SessionId;
+      this.owner = (of ?? this.owner) as Owner;
+      this.#sessions.set(claimed.fence, this.id);
+      claims.push(claimed as Claimed);
+    }
+    return claims;
+  }
+
+  override held(claimed: Claimed): Held {
+    return heldOf(claimed, { id: this.#sessions.get(claimed.fence) ?? this.id });
+  }
+}
+
 export async function peer(
   harness: TransportHarness,
   owner: string = 'ann',
   as: Speaker = 'worker',
 ): Promise<Peer> {
-  const made = new Peer(await harness.carrier(as), owner);
+  const carrier = await harness.carrier(as);
+  const { desk } = harness;
+  const made = desk === undefined ? new Peer(carrier, owner) : new CalledPeer(carrier, owner, desk);
   assertKind(await made.ask('openSession', made.opening), 'opened');
   return made;
 }

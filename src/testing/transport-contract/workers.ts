@@ -4,40 +4,71 @@ import assert from 'node:assert/strict';
 import { aesCodec } from '../../engine/aes-codec.ts';
 import { Holdfast } from '../../engine/holdfast.ts';
 import { pipeline } from '../../engine/pipeline.ts';
+import type { SessionId } from '../../lease/names.ts';
+import type { WorkKind } from '../../protocol/messages/work-messages.ts';
 import { systemTimers } from '../../support/timer.ts';
-import { openWorker, type RemoteWorkerOptions, type Worker } from '../../worker/open-worker.ts';
-import { kindsOf } from '../execution-contract/worker.ts';
+import { openWorker, type RemoteWorkerOptions } from '../../worker/open-worker.ts';
+import { pushHandler } from '../../worker/push-handler.ts';
+import { kindsOf, PIPELINE } from '../execution-contract/worker.ts';
 import { type CarrierFault, faultyCarrier } from '../faulty-carrier.ts';
 import type { TransportCase, TransportHarness } from './contract-case.ts';
+
+interface Working {
+  readonly session: SessionId;
+  stop(): Promise<void>;
+}
+
+interface Hired extends Pick<RemoteWorkerOptions, 'pipelines' | 'codec' | 'ttlMs'> {
+  /** Every so many messages, or calls, something happens to one. */
+  readonly plan?: (nth: number) => CarrierFault | undefined;
+}
 
 interface Stage {
   readonly holdfast: Holdfast;
   work(
     pipelines: RemoteWorkerOptions['pipelines'],
-    options?: Partial<RemoteWorkerOptions>,
-  ): Promise<Worker>;
+    options?: Omit<Hired, 'pipelines'>,
+  ): Promise<Working>;
+}
+
+async function hired(harness: TransportHarness, given: Hired): Promise<Working> {
+  const { plan, ...options } = given;
+  const carrier = await harness.carrier();
+  const { desk } = harness;
+  if (desk === undefined) {
+    const shaken = plan === undefined ? carrier : faultyCarrier(carrier, sparing(plan));
+    return openWorker({ pollMs: 50, stopGraceMs: 0, ...options, carrier: shaken });
+  }
+  const { pipelines, codec } = options;
+  const handler = pushHandler({
+    pipelines,
+    signing: desk.signing,
+    ...(codec && { codec }),
+    ...(harness.answersOnly === true ? {} : { coordinator: { carrier } }),
+  });
+  return desk.employ(handler, plan);
+}
+
+/** What nobody repeats is not lost. */
+function sparing(
+  plan: NonNullable<Hired['plan']>,
+): (nth: number, kind: WorkKind) => CarrierFault | undefined {
+  return (nth, kind) => (kind === 'greet' || kind === 'openSession' ? undefined : plan(nth));
 }
 
 /** Somebody who submits, and workers that are stopped in the end. */
 async function staged(
   harness: TransportHarness,
   play: (stage: Stage) => Promise<void>,
-  codec?: Partial<RemoteWorkerOptions>,
+  codec?: Pick<RemoteWorkerOptions, 'codec'>,
 ): Promise<void> {
-  const workers: Worker[] = [];
+  const workers: Working[] = [];
   const holdfast = new Holdfast({ store: harness.store, ...codec });
   try {
     await play({
       holdfast,
       async work(pipelines, options = {}) {
-        const carrier = options.carrier ?? (await harness.carrier());
-        const worker = await openWorker({
-          pollMs: 50,
-          stopGraceMs: 0,
-          ...options,
-          carrier,
-          pipelines,
-        });
+        const worker = await hired(harness, { ...options, pipelines });
         workers.push(worker);
         return worker;
       },
@@ -47,6 +78,11 @@ async function staged(
     await holdfast.close();
   }
 }
+
+/** What the cases below run: where workers are called, the coordinator is told to call for these. */
+export const transportPipelines: readonly string[] = [
+  ...[PIPELINE, 'three', 'slow', 'two-step', 'waits', 'family', 'large', 'fails'],
+];
 
 const three = pipeline({
   name: 'three',
@@ -66,10 +102,13 @@ function shaky(name: string, plan: (nth: number) => CarrierFault | undefined): T
     name: `executions complete, each step recorded once, while ${name}`,
     run: (harness) =>
       staged(harness, async ({ holdfast, work }) => {
-        const carrier = faultyCarrier(await harness.carrier(), (nth, kind) =>
-          kind === 'greet' || kind === 'openSession' ? undefined : plan(nth),
-        );
-        await work([three], { carrier });
+        let faults = 0;
+        const counted = (nth: number): CarrierFault | undefined => {
+          const fault = plan(nth);
+          if (fault !== undefined) faults += 1;
+          return fault;
+        };
+        await work([three], { plan: counted });
         const handles = await Promise.all(
           Array.from({ length: 6 }, (_, n) => holdfast.submit(three, { n })),
         );
@@ -80,7 +119,7 @@ function shaky(name: string, plan: (nth: number) => CarrierFault | undefined): T
           assert.equal(kinds.filter((kind) => kind === 'step-completed').length, 3);
           assert.equal(kinds.at(-1), 'completed');
         }
-        assert.ok(carrier.faults > 0, 'something happened');
+        assert.ok(faults > 0, 'something happened');
       }),
   };
 }
@@ -224,6 +263,7 @@ export const workerCases: readonly TransportCase[] = [
   {
     upholds: 'M-7, M-12',
     name: 'a value that is too large for a row goes by reference',
+    needs: 'references',
     run: (harness) =>
       staged(harness, async ({ holdfast, work }) => {
         const large = pipeline({

@@ -1,0 +1,25 @@
+import { after } from 'node:test';
+import { isExcluded } from '../services/excluded.ts';
+import { postgresForTests } from '../services/postgres.ts';
+import { backendOf, type Kind } from './backend.ts';
+import { grpcKind } from './grpc-kind.ts';
+import { onPostgres } from './on-postgres.ts';
+import { pushedKind } from './pushed.ts';
+import { registerTransportContract } from './register.ts';
+import { restKind } from './rest-kind.ts';
+
+const KINDS: readonly Kind[] = [
+  restKind,
+  grpcKind('stream'),
+  pushedKind('push', { lacks: ['asking'] }),
+];
+
+if (!isExcluded('postgres')) {
+  const database = await postgresForTests();
+  const stand = onPostgres(database.url);
+  after(async () => {
+    await stand.end();
+    await database.release();
+  });
+  for (const kind of KINDS) registerTransportContract(backendOf(stand.of(kind)));
+}

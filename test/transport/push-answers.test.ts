@@ -1,0 +1,12 @@
+import { transportContract } from '../../src/testing/index.ts';
+import { backendOf } from './backend.ts';
+import { pushedKind } from './pushed.ts';
+import { registerTransportContract } from './register.ts';
+
+// Without a way back there are calls and their answers, and what pipelines can rely on.
+registerTransportContract(
+  backendOf(
+    pushedKind('push, answers only', { answersOnly: true, lacks: ['asking', 'references'] }),
+  ),
+  transportContract.filter(({ needs, upholds }) => needs === 'calls' || upholds.includes('M-12')),
+);

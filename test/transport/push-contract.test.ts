@@ -1,0 +1,5 @@
+import { backendOf } from './backend.ts';
+import { pushedKind } from './pushed.ts';
+import { registerTransportContract } from './register.ts';
+
+registerTransportContract(backendOf(pushedKind('push', { lacks: ['asking'] })));

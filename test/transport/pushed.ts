@@ -1,0 +1,44 @@
+// A coordinator that calls a desk on loopback, as a backend of the contract.
+
+import { systemTimers } from '../../src/support/timer.ts';
+import type { TransportHabit } from '../../src/testing/index.ts';
+import { CallDesk, transportPipelines } from '../../src/testing/index.ts';
+import { httpCarrier } from '../../src/worker/http-carrier.ts';
+import type { Kind } from './backend.ts';
+import { ALLOW, type Mounted, mounted } from './push-stand.ts';
+
+const SIGNING = { keys: { k: 'k'.repeat(32), old: 'o'.repeat(32) }, current: 'k' };
+/** What is not over by then is given back: cases wait for that. */
+const CALL_MS = 2_000;
+
+export function pushedKind(
+  name: string,
+  rest: { readonly answersOnly?: boolean; readonly lacks: readonly TransportHabit[] },
+): Kind {
+  let desk: CallDesk;
+  let endpoint: Mounted;
+  return {
+    name,
+    offers: ['calls', 'limit'],
+    ...rest,
+    async options() {
+      desk = new CallDesk({ signing: SIGNING, older: 'old' });
+      endpoint = await mounted(desk.handler);
+      return {
+        limits: { bodyBytesMax: 4 * 1024 * 1024 },
+        push: {
+          endpoints: [{ url: endpoint.url, pipelines: transportPipelines, timeoutMs: CALL_MS }],
+          signing: SIGNING,
+          allow: ALLOW,
+          circuit: { failuresMax: 1_000, openMs: 1 },
+        },
+      };
+    },
+    desk: () => desk,
+    carrier: ({ url }, key) => httpCarrier({ url, key, timers: systemTimers }),
+    async close() {
+      desk.close();
+      endpoint.close();
+    },
+  };
+}
