@@ -222,6 +222,24 @@ export const RELEASING: readonly Behaviour[] = [
     },
   },
   {
+    name: 'RE-12: a worker without a release is one that could take what is pinned to nothing',
+    async run(stage) {
+      const holdfast = stage.holdfast();
+      const [plain] = builds(waiting('a'));
+      assert(plain !== undefined);
+      const asked = { ifNoWorker: 'refuse' } as const;
+      await assert.rejects(holdfast.submit(plain, undefined, asked), /no worker that lives/);
+      const worker = await stage.worker(stage.holdfast(), [plain]);
+      const isThere = async () => {
+        const all = await holdfast.releases.workers();
+        return all.some(({ session, state }) => session === worker.session && state === 'ready');
+      };
+      while (!(await isThere())) await pause(5);
+      const { id } = await holdfast.submit(plain, undefined, asked);
+      await stage.until(holdfast, id, ({ status }) => status === 'waiting');
+    },
+  },
+  {
     name: 'RE-13: code that was changed is adopted: what fits moves, what does not stays and says why',
     async run(stage) {
       const holdfast = stage.holdfast();
