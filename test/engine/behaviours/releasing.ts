@@ -10,7 +10,9 @@ type Code = Pipeline<unknown, unknown>;
 let lines = 0;
 
 /** A pipeline whose name nobody else has, in as many builds as there are. */
-function builds(...codes: readonly ((ctx: Context) => Promise<unknown>)[]): readonly Code[] {
+function builds(
+  ...codes: readonly ((ctx: Context, input: unknown) => Promise<unknown>)[]
+): readonly Code[] {
   lines += 1;
   const name = `released ${lines}`;
   return codes.map((run) => pipeline({ name, run }));
@@ -289,6 +291,30 @@ export const RELEASING: readonly Behaviour[] = [
       assert.deepEqual([next.moved, next.broken], [1, []]);
       const { id } = (await late) ?? { id: '' };
       assert.equal((await holdfast.read(id))?.release, next.release.name);
+    },
+  },
+  {
+    name: 'RE-5: what continues as new goes on in the release that is active then, so that the old one drains',
+    async run(stage) {
+      const holdfast = stage.holdfast();
+      const turning = (build: string) => async (ctx: Context, input: unknown) => {
+        const rounds = (input as readonly string[] | undefined) ?? [];
+        await ctx.receive('go');
+        if (rounds.length === 2) return [...rounds, build];
+        return ctx.continueAsNew([...rounds, build]);
+      };
+      const [v1, v2] = builds(turning('v1'), turning('v2'));
+      assert(v1 !== undefined && v2 !== undefined);
+      await activate(holdfast, v1, 'v1');
+      await workerOf(stage, v1, 'v1');
+      const { id, result } = await parked(stage, holdfast, v1);
+      await activate(holdfast, v2, 'v2');
+      await workerOf(stage, v2, 'v2');
+      // What it does not receive goes on with it.
+      for (let round = 1; round <= 3; round += 1) await holdfast.signal(id, { name: 'go' });
+      assert.deepEqual(await result(), ['v1', 'v2', 'v2']);
+      const [old] = (await holdfast.releases.list(v1.name)).filter(({ name }) => name === 'v1');
+      assert.equal(old?.state, 'drained');
     },
   },
   {
