@@ -1,5 +1,5 @@
 // What a worker says of itself, from the loop that claims: a loop that hangs says nothing, whatever its heartbeat
-// does (RE-11). Embedded workers without a release say nothing: nobody would look.
+// does (RE-11). Embedded workers without a release say so seldom: only who asks whether there is anybody looks.
 
 import type { PipelineName } from '../execution/names.ts';
 import type { SessionId } from '../lease/names.ts';
@@ -14,11 +14,15 @@ import { tellTrouble } from './observer.ts';
 import type { AnyPipeline } from './pipeline.ts';
 import type { WorkerSettings } from './worker-options.ts';
 
+/** Where people look at workers, and where they do not. */
+const EVERY_MS = { looked: 5_000, alone: 60_000 } as const;
+
 type Saying = Pick<WorkerSettings, 'pipelines' | 'release' | 'probeMs'>;
 
 export class Announcer {
   readonly #config: EngineConfig;
   readonly #about: Omit<Announcement, 'session' | 'state' | 'room'>;
+  /** It takes nothing. */
   readonly #isSilent: boolean;
   /** The last that was said, and for whom. */
   #saidAt = Number.NEGATIVE_INFINITY;
@@ -30,12 +34,13 @@ export class Announcer {
   constructor(config: EngineConfig, settings: Saying, given: Iterable<AnyPipeline>) {
     const { release, probeMs } = settings;
     this.#config = config;
-    this.#isSilent = release === undefined && config.store.executions.isTended !== true;
     const own = [...given];
+    this.#isSilent = own.length === 0;
+    const isAlone = release === undefined && config.store.executions.isTended !== true;
     this.#about = {
       pipelines: own.map(({ name }) => name),
       ...(release === undefined ? {} : { release: { ...release, ...contractsOf(own) } }),
-      everyMs: probeMs,
+      everyMs: probeMs ?? EVERY_MS[isAlone ? 'alone' : 'looked'],
     };
   }
 

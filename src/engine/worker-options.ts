@@ -21,7 +21,10 @@ export interface WorkerOptions {
   readonly stopGraceMs?: number;
   /** The build that this is: it gets what is pinned to it, and what is pinned to nothing. */
   readonly release?: WorkerRelease;
-  /** How often it says that it takes work. Default 5 s; it is called stuck after two. */
+  /**
+   * How often it says that it takes work; it is called stuck after two. Default 5 s, and a minute where it has
+   * the store itself and no release.
+   */
   readonly probeMs?: number;
   /** How often it looks at one of the parts of the store for what cannot be. Default 30 s. */
   readonly reconcileMs?: number;
@@ -44,7 +47,7 @@ export interface WorkerSettings {
   readonly stopGraceMs: number;
   readonly reconcileMs: number;
   readonly release: WorkerRelease | undefined;
-  readonly probeMs: number;
+  readonly probeMs: number | undefined;
 }
 
 const NAMES: readonly (keyof WorkerOptions)[] = [
@@ -90,7 +93,7 @@ const DIGEST_BYTES_MAX = 256;
 
 function resolveRest(options: Omit<WorkerOptions, 'pipelines'>): Omit<WorkerSettings, 'pipelines'> {
   const { owner, ttlMs, concurrency = 100, pollMs = 1_700, stopGraceMs = 10_000 } = options;
-  const { reconcileMs = 30_000, probeMs = 5_000, release } = options;
+  const { reconcileMs = 30_000, probeMs, release } = options;
   return {
     owner: owner === undefined ? `${hostname()}/${process.pid}` : parseOwner(owner),
     ttlMs:
@@ -99,7 +102,10 @@ function resolveRest(options: Omit<WorkerOptions, 'pipelines'>): Omit<WorkerSett
     pollMs: wholeNumber('pollMs', pollMs, { min: 10, max: 31 * 86_400_000 }),
     stopGraceMs: wholeNumber('stopGraceMs', stopGraceMs, { min: 0, max: 3_600_000 }),
     release: release === undefined ? undefined : checkedRelease(release),
-    probeMs: wholeNumber('probeMs', probeMs, { min: 10, max: 86_400_000 }),
+    probeMs:
+      probeMs === undefined
+        ? undefined
+        : wholeNumber('probeMs', probeMs, { min: 10, max: 86_400_000 }),
     reconcileMs: wholeNumber('reconcileMs', reconcileMs, { min: 10, max: 31 * 86_400_000 }),
   };
 }

@@ -1,7 +1,7 @@
 // holdfast dev <module>: saving the file is enough.
 
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -83,4 +83,38 @@ test('RE-13: what is saved is a release; what fits moves to it, what does not sa
   assert.equal((await client.executions.result(left)).output, 'good morning');
   const log = await client.releases.log('greet');
   assert.deepEqual(new Set(log.items.map(({ actor }) => actor)), new Set(['dev']));
+});
+
+test('RE-13: saving what the module imports is enough, however far down, and also after it could not be loaded', async () => {
+  const lib = join(folder, 'lib');
+  await mkdir(lib);
+  const say = (word: string) => writeFile(join(lib, 'word.cjs'), `module.exports = '${word}';`);
+  await say('one');
+  await writeFile(join(lib, 'words.ts'), "export { default as word } from './word.cjs';");
+  const before = (await client.releases.line('greet')).active;
+  const main = (from: string) => `import { pipeline } from ${JSON.stringify(INDEX)};
+     import { word } from './lib/${from}';
+     export const greet = pipeline({ name: 'greet', run: (ctx) => ctx.step('say', () => word) });`;
+  await writeFile(join(folder, 'pipelines.ts'), main('words.ts'));
+  const said = async () => {
+    const { id } = await client.executions.submit({ pipeline: 'greet' });
+    return (await client.executions.result(id)).output;
+  };
+  const first = await activeAfter(before);
+  assert.equal(await said(), 'one');
+  await say('two');
+  const second = await activeAfter(first);
+  assert.equal(await said(), 'two');
+  // As editors do, after a mistake.
+  await writeFile(join(lib, 'words.ts'), "export { wrong } from './nowhere.ts';");
+  await dev.says(/not loaded.*nowhere/);
+  await writeFile(join(lib, 'draft'), "export const word = 'three';");
+  await rename(join(lib, 'draft'), join(lib, 'words.ts'));
+  const third = await activeAfter(second);
+  assert.equal(await said(), 'three');
+  // A file that is there under another name, and an import that says so.
+  await rename(join(lib, 'words.ts'), join(lib, 'phrases.ts'));
+  await writeFile(join(folder, 'pipelines.ts'), main('phrases.ts'));
+  await activeAfter(third);
+  assert.equal(await said(), 'three');
 });

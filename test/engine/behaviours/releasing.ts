@@ -10,7 +10,9 @@ type Code = Pipeline<unknown, unknown>;
 let lines = 0;
 
 /** A pipeline whose name nobody else has, in as many builds as there are. */
-function builds(...codes: readonly ((ctx: Context) => Promise<unknown>)[]): readonly Code[] {
+function builds(
+  ...codes: readonly ((ctx: Context, input: unknown) => Promise<unknown>)[]
+): readonly Code[] {
   lines += 1;
   const name = `released ${lines}`;
   return codes.map((run) => pipeline({ name, run }));
@@ -222,6 +224,24 @@ export const RELEASING: readonly Behaviour[] = [
     },
   },
   {
+    name: 'RE-12: a worker without a release is one that could take what is pinned to nothing',
+    async run(stage) {
+      const holdfast = stage.holdfast();
+      const [plain] = builds(waiting('a'));
+      assert(plain !== undefined);
+      const asked = { ifNoWorker: 'refuse' } as const;
+      await assert.rejects(holdfast.submit(plain, undefined, asked), /no worker that lives/);
+      const worker = await stage.worker(stage.holdfast(), [plain]);
+      const isThere = async () => {
+        const all = await holdfast.releases.workers();
+        return all.some(({ session, state }) => session === worker.session && state === 'ready');
+      };
+      while (!(await isThere())) await pause(5);
+      const { id } = await holdfast.submit(plain, undefined, asked);
+      await stage.until(holdfast, id, ({ status }) => status === 'waiting');
+    },
+  },
+  {
     name: 'RE-13: code that was changed is adopted: what fits moves, what does not stays and says why',
     async run(stage) {
       const holdfast = stage.holdfast();
@@ -271,6 +291,30 @@ export const RELEASING: readonly Behaviour[] = [
       assert.deepEqual([next.moved, next.broken], [1, []]);
       const { id } = (await late) ?? { id: '' };
       assert.equal((await holdfast.read(id))?.release, next.release.name);
+    },
+  },
+  {
+    name: 'RE-5: what continues as new goes on in the release that is active then, so that the old one drains',
+    async run(stage) {
+      const holdfast = stage.holdfast();
+      const turning = (build: string) => async (ctx: Context, input: unknown) => {
+        const rounds = (input as readonly string[] | undefined) ?? [];
+        await ctx.receive('go');
+        if (rounds.length === 2) return [...rounds, build];
+        return ctx.continueAsNew([...rounds, build]);
+      };
+      const [v1, v2] = builds(turning('v1'), turning('v2'));
+      assert(v1 !== undefined && v2 !== undefined);
+      await activate(holdfast, v1, 'v1');
+      await workerOf(stage, v1, 'v1');
+      const { id, result } = await parked(stage, holdfast, v1);
+      await activate(holdfast, v2, 'v2');
+      await workerOf(stage, v2, 'v2');
+      // What it does not receive goes on with it.
+      for (let round = 1; round <= 3; round += 1) await holdfast.signal(id, { name: 'go' });
+      assert.deepEqual(await result(), ['v1', 'v2', 'v2']);
+      const [old] = (await holdfast.releases.list(v1.name)).filter(({ name }) => name === 'v1');
+      assert.equal(old?.state, 'drained');
     },
   },
   {

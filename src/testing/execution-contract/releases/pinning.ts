@@ -13,9 +13,7 @@ import {
   OTHER_PROJECT,
   PIPELINE,
   PROJECT,
-  running,
   submitting,
-  worker,
 } from '../worker.ts';
 import {
   changing,
@@ -116,11 +114,12 @@ export const pinningCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'RE-5',
-    name: 'children and successors are pinned by the line of their own pipeline as it is then',
+    name: 'children and successors of what is pinned are pinned by the line of their own pipeline as it is then',
     async run({ store }) {
-      const ann = await worker(store);
-      const held = await running(store, ann);
       await mustActivate(store, 'v1');
+      await mustSubmit(store);
+      const held = await mustClaimOf(store, await workerOf(store, 'v1'), 'v1');
+      await mustActivate(store, 'v2');
       const child = childOf(held.id, 'child:c#1', { pipeline: PIPELINE });
       const next = submitting();
       const later = { ...held, seq: held.seq + 1 };
@@ -132,8 +131,9 @@ export const pinningCases: readonly ExecutionCase[] = [
       expectKind(recorded, 'recorded');
       expectKind(await store.executions.finish(finishing(later, { successor: next })), 'finished');
       for (const { id } of [child, next]) {
-        assert.equal((await mustRead(store, id)).release, 'v1');
+        assert.equal((await mustRead(store, id)).release, 'v2');
       }
+      assert.equal((await mustRead(store, held.id)).release, 'v1');
       const [summary] = await store.executions.children({ parent: held.id, limit: 9 });
       assert.equal(summary?.pipeline, PIPELINE);
     },
