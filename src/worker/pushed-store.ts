@@ -74,7 +74,8 @@ export function pushedStore(drive: Driven, recorder?: ExecutionStore): Pushed {
 
 type Verbs = Pick<
   ExecutionStore,
-  'record' | 'finish' | 'park' | 'giveBack' | 'history' | 'inbox' | 'read' | 'putBlob' | 'getBlob'
+  | ('record' | 'finish' | 'park' | 'giveBack' | 'history' | 'inbox' | 'read')
+  | ('putBlob' | 'getBlob' | 'attributeBlobs')
 >;
 
 /** Everything that is written goes into the answer. */
@@ -118,6 +119,7 @@ function kept(
     getBlob() {
       throw elsewhere('A value that is too large for its row');
     },
+    attributeBlobs: async () => undefined,
   };
 }
 
@@ -136,7 +138,8 @@ function recorded(drive: Driven, recorder: ExecutionStore): Verbs {
     inbox: (query) => recorder.inbox(query),
     read: (id) => recorder.read(id),
     putBlob: (blob) => recorder.putBlob(blob),
-    getBlob: (digest) => recorder.getBlob(digest),
+    getBlob: (query) => recorder.getBlob(query),
+    attributeBlobs: (request) => recorder.attributeBlobs(request),
   };
 }
 
