@@ -86,7 +86,9 @@ async function storedAnswer(
     const isElsewhere = checked.why === 'question-unknown' && config.relayAnswersMs !== undefined;
     return isElsewhere ? relay(config, ended, { pipeline: checked.pipeline, asked }) : checked;
   }
-  const value = await config.payloads.encode('What is made of the answer', checked.value);
+  const value = await config.payloads
+    .of(asked.project)
+    .encode('What is made of the answer', checked.value);
   return { kind: 'checked', value };
 }
 
@@ -110,7 +112,7 @@ async function whatIsAsked(
   const question = known && questionOf(known, name);
   if (question === undefined) return { kind: 'refused', why: 'question-unknown', id, pipeline };
   const { request } = found.interaction;
-  return { kind: 'asked', question, request: () => decoded(config, request) };
+  return { kind: 'asked', question, request: () => decoded(config, project, request) };
 }
 
 /** W-2. What will be checked can be told only by the code. */
@@ -139,6 +141,10 @@ function anything(): WhatIsAsked {
   return { kind: 'asked', question: undefined, request: () => undefined };
 }
 
-function decoded(config: EngineConfig, payload: Payload | undefined): unknown {
-  return payload === undefined ? undefined : config.payloads.decode(payload);
+function decoded(
+  config: EngineConfig,
+  project: ProjectName,
+  payload: Payload | undefined,
+): unknown {
+  return payload === undefined ? undefined : config.payloads.of(project).decode(payload);
 }

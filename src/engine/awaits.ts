@@ -30,7 +30,7 @@ import {
   type Sent,
 } from './answering.ts';
 import { ACTING, stampOf } from './auditing.ts';
-import type { EngineConfig } from './config.ts';
+import type { EngineConfig, ProjectPayloads } from './config.ts';
 import type { Acting, Page } from './holdfast-types.ts';
 import { parseInteractionId } from './ids.ts';
 import { projectOf } from './submission.ts';
@@ -221,8 +221,10 @@ export class Awaits {
     target: InteractionTarget,
     options: InProject = {},
   ): Promise<readonly AnswerInfo[]> {
-    const late = await this.#config.store.executions.lateAnswers(named(target, options));
-    return Promise.all(late.map((each) => this.#answerInfo(each)));
+    const which = named(target, options);
+    const late = await this.#config.store.executions.lateAnswers(which);
+    const payloads = this.#config.payloads.of(which.project);
+    return Promise.all(late.map((each) => answerInfo(payloads, each)));
   }
 
   #acting(act: AuditAct, target: InteractionTarget, acting: Acting): AwaitCommand {
@@ -251,18 +253,22 @@ export class Awaits {
 
   async #info({ interaction, unit }: InteractionFound): Promise<InteractionInfo> {
     const { request, answer, verified: _, ...rest } = interaction;
+    const payloads = this.#config.payloads.of(interaction.project);
     return {
       ...rest,
-      request: request === undefined ? undefined : await this.#config.payloads.decode(request),
-      ...(answer === undefined ? {} : { answer: await this.#answerInfo(answer) }),
+      request: request === undefined ? undefined : await payloads.decode(request),
+      ...(answer === undefined ? {} : { answer: await answerInfo(payloads, answer) }),
       ...(unit === undefined ? {} : { unit: unitInfo(unit) }),
     };
   }
+}
 
-  async #answerInfo({ value, by, at }: Answer): Promise<AnswerInfo> {
-    const decoded = await this.#config.payloads.decode(value);
-    return { value: decoded, ...(by === undefined ? {} : { by }), at };
-  }
+async function answerInfo(
+  payloads: ProjectPayloads,
+  { value, by, at }: Answer,
+): Promise<AnswerInfo> {
+  const decoded = await payloads.decode(value);
+  return { value: decoded, ...(by === undefined ? {} : { by }), at };
 }
 
 function unitInfo(unit: AwaitUnit): AwaitInfo {

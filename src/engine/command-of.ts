@@ -38,7 +38,9 @@ export async function signalOf(config: EngineConfig, id: string, given: Message)
   } = readOptions('signal', given, [...(['name', 'value'] as const), ...ACTING]);
   const asked = command(id, acting);
   const name = boundedText('The name of a signal', named, NAME_BYTES_MAX);
-  const out = await config.payloads.encode(`The value of signal "${name}"`, value);
+  const out = await config.payloads
+    .of(asked.project)
+    .encode(`The value of signal "${name}"`, value);
   const { by } = acting;
   const body = `{"out":${out}${by === undefined ? '' : `,"by":${JSON.stringify(by)}`}}` as Payload;
   return { ...asked, name, body };

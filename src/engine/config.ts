@@ -12,6 +12,7 @@ import type { Payloads } from './payloads.ts';
 import type { RefusalTally } from './refusal-tally.ts';
 import type { Retaining } from './retention-options.ts';
 
+export type { ProjectPayloads } from './project-payloads.ts';
 export { type RetentionOptions, resolveRetention } from './retention-options.ts';
 
 export interface EngineConfig {

@@ -254,13 +254,12 @@ export class RunContext implements Context {
   }
 
   progress(value: unknown): void {
-    const { payloads } = this.#run.config;
     // Refused in a replay too: code that catches it must not go another way.
     if (this.#run.isReplaying) {
-      payloads.check('Progress', value);
+      this.#run.config.payloads.check('Progress', value);
       return;
     }
-    const payload = payloads.encode('Progress', value);
+    const payload = this.#run.payloads.encode('Progress', value);
     if (!(payload instanceof Promise)) reportProgress(this.#run, payload);
     else payload.then((encoded) => reportProgress(this.#run, encoded), ignored);
   }

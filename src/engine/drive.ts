@@ -142,7 +142,7 @@ export class Drive implements RunEvents, DepartureEvents {
 
   async #runCode(run: Run, departure: Departure): Promise<void> {
     const { pipeline, claimed } = this.#assignment;
-    const { payloads } = this.#config;
+    const { payloads } = run;
     try {
       const stored = payloads.decode(claimed.execution.input);
       let input = stored instanceof Promise ? await stored : stored;
@@ -203,9 +203,7 @@ export class Drive implements RunEvents, DepartureEvents {
     // Nothing reaches this code any more: what arrives is for its successor.
     run.over();
     try {
-      departure.continueAs(
-        await this.#config.payloads.encode(`The input of "${name}"`, error.input),
-      );
+      departure.continueAs(await run.payloads.encode(`The input of "${name}"`, error.input));
     } catch (unfit) {
       departure.finish(endedBy('failed', unfit));
     }

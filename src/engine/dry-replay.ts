@@ -68,7 +68,7 @@ async function replay(
         run.over();
       });
       over.run = run;
-      runCode(config, run, execution).then((broken) => over.end(broken), reject);
+      runCode(run, execution).then((broken) => over.end(broken), reject);
     });
   } catch (error) {
     if (error instanceof StoreUnavailable || error instanceof OutcomeUnknown) throw error;
@@ -134,18 +134,14 @@ class Outcome implements RunEvents {
 }
 
 /** Its end, or what it throws, is fine where history is used up: that is what it would do then. */
-async function runCode(
-  config: EngineConfig,
-  run: Run,
-  execution: ExecutionRecord,
-): Promise<Broken | undefined> {
+async function runCode(run: Run, execution: ExecutionRecord): Promise<Broken | undefined> {
   const { pipeline } = run;
-  let input = await config.payloads.decode(execution.input);
+  let input = await run.payloads.decode(execution.input);
   if (pipeline.input !== undefined) {
     input = await validated(`The input of "${pipeline.name}"`, pipeline.input, input);
   }
   const saved = run.ledger.restored;
-  const restored = saved === undefined ? undefined : await config.payloads.decodeEnvelope(saved);
+  const restored = saved === undefined ? undefined : await run.payloads.decodeEnvelope(saved);
   try {
     await pipeline.run(new RunContext(run, restored), input as never);
   } catch {

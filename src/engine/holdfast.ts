@@ -141,9 +141,12 @@ export class Holdfast {
     return this.#results.ended(parseExecutionId(id), signalFrom(options));
   }
 
-  /** A value as it is stored: an input, a progress, what a history event has as `out`. */
-  async decode(payload: string | object): Promise<unknown> {
-    return this.#config.payloads.decodeGiven(payload);
+  /** A value as it is stored: an input, a progress, what a history event of the project has as `out`. */
+  async decode(
+    payload: string | object,
+    options: { readonly project?: string } = {},
+  ): Promise<unknown> {
+    return this.#config.payloads.decodeGiven(payload, options);
   }
 
   /** Undefined when it is not known. */

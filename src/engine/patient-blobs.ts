@@ -1,7 +1,7 @@
 // Large values are put aside while a step's result waits for that. A store that is away for a while must
 // not turn a step that has succeeded into one that is tried again.
 
-import type { PayloadStore } from '../store/contract/execution-store.ts';
+import type { PayloadStore } from '../store/contract/payload-store.ts';
 import { OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
 import { jittered, type Random } from '../support/random.ts';
 import type { Timers } from '../support/timer.ts';
@@ -29,6 +29,9 @@ export function patientBlobs(
   };
   return {
     putBlob: (blob) => patiently(() => store.putBlob(blob)),
-    getBlob: (digest) => patiently(() => store.getBlob(digest)),
+    getBlob: (query) => patiently(() => store.getBlob(query)),
+    missingBlobs: (query) => patiently(() => store.missingBlobs(query)),
+    referring: (query) => patiently(() => store.referring(query)),
+    attributeBlobs: (request) => patiently(() => store.attributeBlobs(request)),
   };
 }

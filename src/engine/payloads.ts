@@ -1,12 +1,13 @@
 // Values ↔ payloads. A payload is a JSON envelope (envelope.ts). What is kept apart because it is large is
 // written before anything refers to it, and its digest is checked when it is read (claim check).
 
-import type { Payload } from '../execution/names.ts';
-import type { Attachment, PayloadStore } from '../store/contract/execution-store.ts';
-import { digestOf } from '../support/digest.ts';
-import { Fault, StoreCorrupt } from '../support/fault.ts';
-import { thrownText } from '../support/options.ts';
-import { type Envelope, parseEnvelope } from './envelope.ts';
+import { DEFAULT_PROJECT, type ProjectName, parseProject } from '../execution/names.ts';
+import type { Attachment } from '../store/contract/execution-store.ts';
+import type { PayloadStore } from '../store/contract/payload-store.ts';
+import { Fault } from '../support/fault.ts';
+import { readOptions, thrownText } from '../support/options.ts';
+import { parseEnvelope } from './envelope.ts';
+import { ProjectPayloads } from './project-payloads.ts';
 import { toJson } from './value.ts';
 
 /** Turns what is stored into something only its owner can read. Both ways must agree for ever. */
@@ -33,8 +34,6 @@ export const DEFAULT_LIMITS: PayloadLimits = Object.freeze({
   inlineBytesMax: 64 * 1024,
   bytesMax: 16 * 1024 * 1024,
 });
-
-const UNDEFINED = '{}' as Payload;
 
 /** Bytes as they are stored; `by` when they went through the codec. */
 export interface Sealed {
@@ -64,24 +63,24 @@ export class Payloads {
     this.#codec = codec;
   }
 
-  /**
-   * Synchronous for what is small, which is nearly everything, unless the codec is not. Where the value goes on
-   * being used, as `live`, that becomes what `decode` would give.
-   */
-  encode(what: string, value: unknown, live?: { value: unknown }): Payload | Promise<Payload> {
-    const json = toJson(what, value, live);
-    if (json === undefined) return UNDEFINED;
-    const { inlineBytesMax } = this.#limits;
-    // Three bytes a character at most: the cheap bound first.
-    const isSmall = json.length * 3 <= inlineBytesMax || Buffer.byteLength(json) <= inlineBytesMax;
-    if (isSmall && this.#codec === undefined) return `{"v":${json}}` as Payload;
-    const plain = Buffer.from(json);
-    const { bytesMax } = this.#limits;
-    if (plain.length > bytesMax) throw new PayloadTooLarge(what, plain.length, bytesMax);
-    const sealed = this.seal(plain);
-    return sealed instanceof Promise
-      ? sealed.then((settled) => this.#wrap(settled))
-      : this.#wrap(sealed);
+  get limits(): PayloadLimits {
+    return this.#limits;
+  }
+
+  get hasCodec(): boolean {
+    return this.#codec !== undefined;
+  }
+
+  /** What is kept apart is of a project. */
+  of(project: ProjectName): ProjectPayloads {
+    return new ProjectPayloads(this, this.#store, project);
+  }
+
+  /** What a caller hands in need not be a payload. */
+  async decodeGiven(payload: unknown, options: { readonly project?: string }): Promise<unknown> {
+    const { project } = readOptions('decode', options, ['project']);
+    const own = this.of(project === undefined ? DEFAULT_PROJECT : parseProject(project));
+    return own.decodeEnvelope(parseEnvelope(payload));
   }
 
   /** Through the codec, if there is one. */
@@ -96,11 +95,11 @@ export class Payloads {
   async unsealAttachment({ bytes, sealed }: Attachment): Promise<Uint8Array> {
     if (sealed === undefined) return bytes;
     // A codec may answer with its own kind of bytes, or with a part of a larger buffer.
-    return Uint8Array.from(await this.#unseal({ bytes, by: sealed.by }));
+    return Uint8Array.from(await this.unseal({ bytes, by: sealed.by }));
   }
 
   /** As they were before `seal`. */
-  async #unseal({ bytes, by }: Sealed): Promise<Uint8Array> {
+  async unseal({ bytes, by }: Sealed): Promise<Uint8Array> {
     if (by === undefined) return bytes;
     if (this.#codec === undefined) {
       throw new Fault(
@@ -115,59 +114,12 @@ export class Payloads {
 
   /** Throws for what could never be stored. */
   check(what: string, value: unknown): void {
-    const bytes = Buffer.byteLength(toJson(what, value) ?? '');
+    this.checkSize(what, Buffer.byteLength(toJson(what, value) ?? ''));
+  }
+
+  checkSize(what: string, bytes: number): void {
     const { bytesMax } = this.#limits;
     if (bytes > bytesMax) throw new PayloadTooLarge(what, bytes, bytesMax);
-  }
-
-  /** For where nothing may be awaited: inside a transaction of the user's. */
-  encodeInline(what: string, value: unknown, live?: { value: unknown }): Payload {
-    const payload = this.encode(what, value, live);
-    if (!(payload instanceof Promise)) return payload;
-    payload.catch(() => undefined);
-    throw new Fault(
-      'payload-not-inline',
-      `${what} is made inside a transaction, where nothing can be awaited: it must fit ${this.#limits.inlineBytesMax} bytes, and the codec must be synchronous. Return less, such as an id.`,
-    );
-  }
-
-  decode(payload: Payload): unknown {
-    return this.decodeEnvelope(JSON.parse(payload) as Envelope);
-  }
-
-  /** What a caller hands in need not be a payload. */
-  async decodeGiven(payload: unknown): Promise<unknown> {
-    return this.decodeEnvelope(parseEnvelope(payload));
-  }
-
-  /** A promise only when it was encoded or kept apart. */
-  decodeEnvelope(envelope: object): unknown {
-    const { v, enc, ref, by } = envelope as Envelope;
-    if (enc === undefined && ref === undefined) return v;
-    return this.#decodeApart({ ...(enc && { enc }), ...(ref && { ref }), ...(by && { by }) });
-  }
-
-  #wrap(sealed: Sealed): Payload | Promise<Payload> {
-    const { bytes } = sealed;
-    const by = sealed.by === undefined ? '' : `,"by":${JSON.stringify(sealed.by)}`;
-    if (bytes.length <= this.#limits.inlineBytesMax) {
-      return `{"enc":"${Buffer.from(bytes).toString('base64')}"${by}}` as Payload;
-    }
-    const digest = digestOf(bytes);
-    const payload = `{"ref":"${digest}","size":${bytes.length}${by}}` as Payload;
-    return this.#store.putBlob({ digest, bytes }).then(() => payload);
-  }
-
-  async #decodeApart({ enc, ref, by }: Envelope): Promise<unknown> {
-    const bytes = enc === undefined ? await this.#fetch(ref ?? '') : Buffer.from(enc, 'base64');
-    const plain = await this.#unseal({ bytes, ...(by === undefined ? {} : { by }) });
-    try {
-      return JSON.parse(Buffer.from(plain).toString());
-    } catch (cause) {
-      const whose =
-        by === undefined ? 'was not stored by Holdfast' : `is not what "${by}" was given`;
-      throw new Fault('codec-refused', `A value cannot be read: it ${whose}.`, { cause });
-    }
   }
 
   async #decoded(codec: PayloadCodec, encoded: EncodedPayload): Promise<unknown> {
@@ -181,17 +133,6 @@ export class Payloads {
         { cause },
       );
     }
-  }
-
-  async #fetch(digest: string): Promise<Uint8Array> {
-    const bytes = await this.#store.getBlob(digest);
-    if (bytes === undefined) {
-      throw new StoreCorrupt(`The value ${digest} is referred to and not stored.`);
-    }
-    if (digestOf(bytes) !== digest) {
-      throw new StoreCorrupt(`The value ${digest} was changed after it was stored.`);
-    }
-    return bytes;
   }
 }
 

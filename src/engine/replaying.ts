@@ -93,10 +93,10 @@ export async function replayElsewhere(
 async function brokenIn(
   config: EngineConfig,
   body: string,
-  { digest, release }: ReplayAsked,
+  { project, digest, release }: ReplayAsked,
 ): Promise<readonly BrokenReplay[]> {
   const { out = {} } = JSON.parse(body) as { readonly out?: object };
-  const replayed = (await config.payloads.decodeEnvelope(out)) as Replayed;
+  const replayed = (await config.payloads.of(project).decodeEnvelope(out)) as Replayed;
   if (replayed.digest === digest) return replayed.broken;
   throw new Fault(
     'release-differs',

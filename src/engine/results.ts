@@ -1,9 +1,10 @@
 // Waiting for executions to end. All who wait in one process share one query at a time; a ring makes it
 // look at once, and it polls because rings may be lost.
 
+import type { ExecutionRecord } from '../execution/execution.ts';
 import type { Failure } from '../execution/failure.ts';
 import { saidIn } from '../execution/history.ts';
-import type { ExecutionId } from '../execution/names.ts';
+import { DEFAULT_PROJECT, type ExecutionId } from '../execution/names.ts';
 import { describeExecutionRefusal } from '../execution/refusal.ts';
 import type { Outcome } from '../store/contract/execution-store.ts';
 import { Fault, OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
@@ -69,15 +70,22 @@ export class Results {
         throw new ExecutionFailed({ id, status, ...(failure === undefined ? {} : { failure }) });
       }
       if (continuedAs === undefined) {
-        return (await this.#config.payloads.decodeEnvelope(out ?? {})) as Output;
+        return (await this.#decoded(id, out ?? {})) as Output;
       }
       id = continuedAs;
     }
   }
 
+  /** An outcome says nothing of its project, of which only what is kept apart is. */
+  async #decoded(id: ExecutionId, out: object): Promise<unknown> {
+    const project = 'ref' in out ? (await this.requireKnown(id)).project : DEFAULT_PROJECT;
+    return this.#config.payloads.of(project).decodeEnvelope(out);
+  }
+
   /** Nobody should wait for what was never submitted. */
-  async requireKnown(id: ExecutionId): Promise<void> {
-    if ((await this.#config.store.executions.read(id)) !== undefined) return;
+  async requireKnown(id: ExecutionId): Promise<ExecutionRecord> {
+    const record = await this.#config.store.executions.read(id);
+    if (record !== undefined) return record;
     const why = 'execution-unknown';
     throw new Fault(why, describeExecutionRefusal({ why, id }));
   }

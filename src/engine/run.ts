@@ -15,7 +15,7 @@ import type { Session } from '../lease/live-session.ts';
 import type { Claimed } from '../store/contract/execution-store.ts';
 import { type Instant, toInstant } from '../support/clock.ts';
 import type { Call } from './call.ts';
-import type { EngineConfig } from './config.ts';
+import type { EngineConfig, ProjectPayloads } from './config.ts';
 import { ExecutionCancelled } from './failures.ts';
 import { Inbox } from './inbox.ts';
 import { refuseInside } from './inside-step.ts';
@@ -43,6 +43,7 @@ export class Run implements JournalEvents {
   readonly claimed: Claimed;
   readonly session: Session;
   readonly pipeline: AnyPipeline;
+  readonly payloads: ProjectPayloads;
   readonly journal: Journal;
   readonly ledger: Ledger;
   readonly calls: Map<CallKey, Call> = new Map();
@@ -63,7 +64,6 @@ export class Run implements JournalEvents {
   hasAwaited: boolean;
   /** The code is only replayed, to learn how its steps are undone: nothing new is started. */
   isFrozen: boolean;
-
   readonly events: RunEvents;
   #inbox: Inbox | undefined;
   #stop: LazyAbort | undefined;
@@ -93,6 +93,7 @@ export class Run implements JournalEvents {
     this.claimed = claim.claimed;
     this.session = claim.session;
     this.pipeline = claim.pipeline;
+    this.payloads = config.payloads.of(claim.claimed.execution.project);
     this.ledger = claim.ledger;
     this.now = claim.ledger.now;
     this.mayHaveRun = claim.ledger.mayHaveRun(claim.claimed.previous);

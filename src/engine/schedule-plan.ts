@@ -103,7 +103,7 @@ export async function planOf<Input>(
   const audit = stampOf(config, 'put-schedule', { ...saidOf(options), about: { when, ...target } });
   await checkInput(options);
   const rest = { when, target, options: placing, overlap, catchUp };
-  const encoded = await config.payloads.encode(`The input of schedule "${id}"`, input);
+  const encoded = await config.payloads.of(project).encode(`The input of schedule "${id}"`, input);
   const plan = { ...rest, input: encoded };
   const digest = canonicalDigest([rest, input]);
   return { id, project, plan, digest, audit, ...(by === undefined ? {} : { by }) };
@@ -171,7 +171,7 @@ export async function submitsFor(
   const plan = JSON.parse(schedule.plan) as Plan;
   const target = 'pipeline' in plan.target ? plan.target.pipeline : plan.target;
   const first = await submissionFor(config, target, {
-    input: await config.payloads.decode(plan.input),
+    input: await config.payloads.of(project).decode(plan.input),
     options: { ...present(plan.options), project, key: 'schedule', by: `schedule ${id}` },
   });
   return times.map((at) => {

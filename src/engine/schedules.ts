@@ -141,7 +141,7 @@ export class Schedules {
     return {
       ...rest,
       ...planned,
-      input: await this.#config.payloads.decode(input),
+      input: await this.#config.payloads.of(schedule.project).decode(input),
       nextTimes: nextFrom(times, nextAt),
     };
   }

@@ -188,7 +188,7 @@ async function childOf(
     pipeline,
     lane: lane ?? execution.lane,
     // As it was given: whoever runs it checks it again, and a schema may change what it lets pass.
-    input: await run.config.payloads.encode(`The input of "${pipeline}"`, inputs[child.index]),
+    input: await run.payloads.encode(`The input of "${pipeline}"`, inputs[child.index]),
     lineage: id,
     parent: { id: execution.id, call },
     tags,

@@ -107,12 +107,13 @@ export async function submissionOf<Input>(
     const checked = validated(`The input of "${name}"`, schema, input);
     if (checked instanceof Promise) await checked;
   }
-  const encoded = config.payloads.encode(`The input of "${name}"`, input);
+  const project = projectOf(options.project);
+  const encoded = config.payloads.of(project).encode(`The input of "${name}"`, input);
   const payload = encoded instanceof Promise ? await encoded : encoded;
   const id = config.ids.next();
   return {
     id,
-    project: projectOf(options.project),
+    project,
     pipeline: name,
     lane: options.lane ?? 'interactive',
     input: payload,

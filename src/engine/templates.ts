@@ -81,12 +81,14 @@ export class Templates {
     const ref = { id: checkedId(id), version: checkedVersion(version) };
     const placing = checkedPlacing('templates.put', optionsOf(given));
     const pipeline = nameOf(given.pipeline);
+    const project = projectOf(given.project);
+    const { payloads } = this.#config;
     const answer = await this.#config.store.executions.putTemplate({
-      project: projectOf(given.project),
+      project,
       ...ref,
       pipeline,
       ...(by === undefined ? {} : { by: boundedText('by', by, ID_BYTES_MAX) }),
-      defaults: await this.#config.payloads.encode(`The defaults of "${ref.id}"`, defaults),
+      defaults: await payloads.of(project).encode(`The defaults of "${ref.id}"`, defaults),
       digest: canonicalDigest([pipeline, defaults, placing]),
       ...placing,
       audit: stampOf(this.#config, 'put-template', read),
@@ -125,7 +127,8 @@ export class Templates {
 
   async #info(template: Template): Promise<TemplateInfo> {
     const { digest: _, ...rest } = template;
-    return { ...rest, defaults: await this.#config.payloads.decode(template.defaults) };
+    const payloads = this.#config.payloads.of(template.project);
+    return { ...rest, defaults: await payloads.decode(template.defaults) };
   }
 }
 
@@ -179,7 +182,7 @@ export async function templatedBy(
 ): Promise<Templated> {
   const template = await requireTemplate(config, project, ref);
   const { id, version, pipeline } = template;
-  const defaults = await config.payloads.decode(template.defaults);
+  const defaults = await config.payloads.of(project).decode(template.defaults);
   return {
     template: { id, version },
     pipeline,

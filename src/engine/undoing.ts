@@ -84,7 +84,7 @@ export class Undoing {
     if (before !== undefined)
       return before.kind === 'step-failed' ? givenUp(before, offered) : undefined;
     const outcome = end.kind === 'step-failed' ? 'unknown' : 'done';
-    const output = await this.#run.config.payloads.decodeEnvelope(end.body.out ?? {});
+    const output = await this.#run.payloads.decodeEnvelope(end.body.out ?? {});
     const { compensation, name } = offered;
     const promised = Promise.withResolvers<unknown>();
     const plan = {
@@ -118,7 +118,7 @@ export class Undoing {
     for (const { kind, body } of this.#run.ledger.undone) {
       if (kind !== 'signal-received') continue;
       this.#acts += 1;
-      const act = (await this.#run.config.payloads.decodeEnvelope(body.out ?? {})) as UndoAct;
+      const act = (await this.#run.payloads.decodeEnvelope(body.out ?? {})) as UndoAct;
       if (act.act === 'skip') this.#skips.push(act);
     }
   }

@@ -75,7 +75,8 @@ export function pushedStore(drive: Driven, wayBack?: CoordinatorStore): Pushed {
 
 type Verbs = Pick<
   ExecutionStore,
-  'record' | 'finish' | 'park' | 'giveBack' | 'history' | 'inbox' | 'read' | 'putBlob' | 'getBlob'
+  | ('record' | 'finish' | 'park' | 'giveBack' | 'history' | 'inbox' | 'read')
+  | ('putBlob' | 'getBlob' | 'attributeBlobs')
 >;
 
 /** Everything that is written goes into the answer. */
@@ -119,6 +120,7 @@ function kept(
     getBlob() {
       throw elsewhere('A value that is too large for its row');
     },
+    attributeBlobs: async () => undefined,
   };
 }
 
@@ -137,7 +139,8 @@ function recorded(drive: Driven, recorder: ExecutionStore): Verbs {
     inbox: (query) => recorder.inbox(query),
     read: (id) => recorder.read(id),
     putBlob: (blob) => recorder.putBlob(blob),
-    getBlob: (digest) => recorder.getBlob(digest),
+    getBlob: (query) => recorder.getBlob(query),
+    attributeBlobs: (request) => recorder.attributeBlobs(request),
   };
 }
 

@@ -67,7 +67,7 @@ test('an archive of nothing says how something gets there', async () => {
   assert.deepEqual([all.code, all.out], [0, '']);
   assert.match(
     all.problems,
-    /^Nothing is archived\..*\n.*--archive-folder[^]*--keep[^]*archive run/,
+    /^Nothing is archived\..*\n.*--archive-folder[\s\S]*--keep[\s\S]*archive run/,
   );
   const some = await ask('archive', 'list', '--tag', 'vip');
   assert.match(some.problems, /^Nothing that is archived fits\. All of it: holdfast archive list/);

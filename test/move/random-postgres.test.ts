@@ -13,6 +13,7 @@ import {
   endSessionOf,
   finishing,
   heldOf,
+  PROJECT,
   parking,
   signalling,
   step,
@@ -92,6 +93,7 @@ async function play(store: CoordinatorStore, acts: readonly Act[]): Promise<void
       await leases.checkpoint(saving(tenure, 1, text));
     } else if (act === 'blob') {
       await executions.putBlob({
+        project: PROJECT,
         digest: String(n).repeat(64),
         bytes: new TextEncoder().encode(text),
       });

@@ -1,11 +1,10 @@
 // Values as the archive keeps them: as JSON where they can be read here, as they are stored where not. Large ones
 // are documents of their own.
 
-import type { ExecutionStore } from '../../store/contract/execution-store.ts';
 import { digestOf } from '../../support/digest.ts';
 import { Fault } from '../../support/fault.ts';
 import type { Envelope } from '../envelope.ts';
-import type { Payloads } from '../payloads.ts';
+import type { ProjectPayloads } from '../project-payloads.ts';
 
 /** A document that is made when it is written. */
 export interface Draft {
@@ -26,12 +25,10 @@ const UNREADABLE: ReadonlySet<string> = new Set([
 
 export class Values {
   readonly drafts: Map<string, Draft> = new Map();
-  readonly #store: ExecutionStore;
-  readonly #payloads: Payloads;
+  readonly #payloads: ProjectPayloads;
   readonly #decodes: boolean;
 
-  constructor(store: ExecutionStore, payloads: Payloads, decodes: boolean) {
-    this.#store = store;
+  constructor(payloads: ProjectPayloads, decodes: boolean) {
     this.#payloads = payloads;
     this.#decodes = decodes;
   }
@@ -86,7 +83,7 @@ export class Values {
   async #closed(envelope: Envelope, why: string): Promise<unknown> {
     const { ref, enc, by } = envelope;
     const bytes =
-      ref === undefined ? Buffer.from(enc ?? '', 'base64') : await this.#store.getBlob(ref);
+      ref === undefined ? Buffer.from(enc ?? '', 'base64') : await this.#payloads.stored(ref);
     if (bytes === undefined) return { sealed: true, why, missing: ref };
     const name = `payloads/${digestOf(bytes).slice(0, DIGEST_SHOWN)}.bin`;
     this.drafts.set(name, { name, type: 'application/octet-stream', bytes });

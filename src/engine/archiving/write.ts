@@ -31,7 +31,8 @@ export async function writeExecution(
   const gathered = await gather(executions, id);
   if (gathered === undefined) return undefined;
   const { execution, attachments, seen } = gathered;
-  const drafts = await documentsOf(gathered, new Values(executions, config.payloads, decodes));
+  const payloads = config.payloads.of(execution.project);
+  const drafts = await documentsOf(gathered, new Values(payloads, decodes));
   const place = placeOf(execution.project, execution.endedAt, nameOf(id, drafts, attachments));
   const put = async (draft: Draft): Promise<ArchivedDocument> => {
     const { name, type, title, bytes } = draft;

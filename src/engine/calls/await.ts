@@ -26,8 +26,8 @@ import type { Call, Wait } from '../call.ts';
 import type { RunContext } from '../context-of.ts';
 import { interactionIdOf } from '../ids.ts';
 import type { CallBody, Opening, Settlement } from '../ledger.ts';
-import type { Payloads } from '../payloads.ts';
 import { questionOf } from '../pipeline.ts';
+import type { ProjectPayloads } from '../project-payloads.ts';
 import { after, soon } from '../quiet.ts';
 import type { Run } from '../run.ts';
 import { jsonSchemaOf } from '../schema.ts';
@@ -123,7 +123,7 @@ export class AwaitCall implements Call {
     this.#cancelTimer?.();
     this.waits = undefined;
     this.#run.ledger.closeAwait(this.key);
-    const { payloads } = this.#run.config;
+    const { payloads } = this.#run;
     const body = settlement.body as unknown as SettledBody;
     const outcome = this.#plan.isItemised
       ? itemsOutcome(payloads, body)
@@ -257,7 +257,7 @@ export class AwaitCall implements Call {
 
 async function openAwait(run: Run, plan: AwaitPlan, askedAt: Instant): Promise<OpenAwait> {
   const { key: call, name, items, needed, timeoutMs, signed, checked, fallback } = plan;
-  const { payloads } = run.config;
+  const { payloads } = run;
   const { id: execution } = run.claimed.execution;
   const opened: OpenAwait['items'][number][] = [];
   for (const [item, { request, assignee }] of items.entries()) {
@@ -291,7 +291,7 @@ async function reminderOf(
   const { kind, afterMs, pipeline, name } = plan;
   const id = run.config.ids.nextAt(plan.askedAt);
   const { project, lane, traceparent } = execution;
-  const input = await run.config.payloads.encode(`The input of "${pipeline}"`, plan.input);
+  const input = await run.payloads.encode(`The input of "${pipeline}"`, plan.input);
   return {
     afterMs,
     start: {
@@ -303,7 +303,7 @@ async function reminderOf(
 }
 
 async function answersOf(
-  payloads: Payloads,
+  payloads: ProjectPayloads,
   { answers }: SettledBody,
 ): Promise<readonly ItemAnswer<unknown>[]> {
   return Promise.all(
@@ -317,7 +317,7 @@ async function answersOf(
 }
 
 async function scalarOutcome(
-  payloads: Payloads,
+  payloads: ProjectPayloads,
   body: SettledBody,
 ): Promise<AwaitOutcome<unknown>> {
   const { status, settledAt } = body;
@@ -331,7 +331,10 @@ async function scalarOutcome(
   return { kind: 'answered', value, at: settledAt, byDefault: true };
 }
 
-async function itemsOutcome(payloads: Payloads, body: SettledBody): Promise<ItemsOutcome<unknown>> {
+async function itemsOutcome(
+  payloads: ProjectPayloads,
+  body: SettledBody,
+): Promise<ItemsOutcome<unknown>> {
   const { status } = body;
   const answers = await answersOf(payloads, body);
   if (status !== 'answered') return { kind: status, answers };

@@ -19,7 +19,7 @@ export async function checkpoint(run: Run, state: unknown): Promise<void> {
     return new Promise<never>(() => undefined);
   }
   run.pipeline.validateCheckpoint?.(state);
-  const payload = await run.config.payloads.encode('A checkpoint', state);
+  const payload = await run.payloads.encode('A checkpoint', state);
   if (run.cancelled !== undefined) throw run.cancelled;
   const { promise, resolve } = Promise.withResolvers<void>();
   run.active(1);

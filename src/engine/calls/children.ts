@@ -82,7 +82,7 @@ export class ChildrenCall<Output> implements Call {
     const { status = 'failed', out, failure } = settlement?.body ?? {};
     if (status !== 'completed')
       return { status, id, ...(failure === undefined ? {} : { failure }) };
-    const output = (await this.#run.config.payloads.decodeEnvelope(out ?? {})) as Output;
+    const output = (await this.#run.payloads.decodeEnvelope(out ?? {})) as Output;
     return { status, id, output };
   }
 }

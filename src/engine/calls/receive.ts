@@ -32,7 +32,7 @@ export class ReceiveCall<Value> implements Call {
   }
 
   settle(settlement: Settlement): void | Promise<void> {
-    const value = this.#run.config.payloads.decodeEnvelope(settlement.body.out ?? {});
+    const value = this.#run.payloads.decodeEnvelope(settlement.body.out ?? {});
     if (value instanceof Promise) return value.then(this.#resolve, this.#reject);
     this.#resolve(value as Value);
   }

@@ -71,7 +71,7 @@ export class StepCall<Output> implements Call, Entry {
       resolve(settlement.live.value as Output);
       return;
     }
-    const value = this.#run.config.payloads.decodeEnvelope(settlement.body.out ?? {});
+    const value = this.#run.payloads.decodeEnvelope(settlement.body.out ?? {});
     if (value instanceof Promise) return value.then(resolve, (error) => this.reject(error));
     resolve(value as Output);
   }
@@ -179,7 +179,7 @@ export class StepCall<Output> implements Call, Entry {
     let payload: Payload | Promise<Payload>;
     try {
       const what = `The output of step "${this.#plan.name}"`;
-      payload = this.#run.config.payloads.encode(what, value, output);
+      payload = this.#run.payloads.encode(what, value, output);
     } catch (error) {
       this.#failedWith(error, startedAt);
       return;

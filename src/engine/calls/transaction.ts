@@ -52,7 +52,7 @@ export class TransactionCall<Output> implements Call {
       this.#resolve(settlement.live.value as Output);
       return;
     }
-    const value = this.#run.config.payloads.decodeEnvelope(settlement.body.out ?? {});
+    const value = this.#run.payloads.decodeEnvelope(settlement.body.out ?? {});
     if (value instanceof Promise) return value.then(this.#resolve, this.#reject);
     this.#resolve(value as Output);
   }
@@ -85,7 +85,7 @@ export class TransactionCall<Output> implements Call {
   #body(output: Output): Payload {
     const { key, name } = this.#plan;
     this.#output = { value: output };
-    const { payloads } = this.#run.config;
+    const { payloads } = this.#run;
     const payload = payloads.encodeInline(`The output of "${name}"`, output, this.#output);
     return `{"key":${JSON.stringify(key)},"out":${payload}}` as Payload;
   }

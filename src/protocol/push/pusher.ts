@@ -11,7 +11,7 @@ import type { Driven, PushCommand, PushResult } from '../messages/push.ts';
 import { noteIssued } from '../rest/issued-fences.ts';
 import type { Caller, Coordinator } from '../rest/route.ts';
 import { metadataOf } from '../rest/work-session.ts';
-import { perform, toWrite } from '../rest/work-writes.ts';
+import { giveOut, perform, toWrite } from '../rest/work-writes.ts';
 import { Circuit } from './circuit.ts';
 import { merged } from './merged.ts';
 import { type Posted, post } from './post.ts';
@@ -181,20 +181,20 @@ export class Pusher {
         if (page.length < PAGE) return all;
       }
     };
-    return {
-      claimed,
-      session: session.id,
-      owner: session.owner,
-      history: await pages(
-        (after) => executions.history({ id, after, limit: PAGE }),
-        ({ seq }) => seq,
-      ),
-      inbox: await pages(
-        (after) => executions.inbox({ id, after, limit: PAGE }),
-        ({ n }) => n,
-      ),
-      deadlineInMs: endpoint.timeoutMs,
-    };
+    const history = await pages(
+      (after) => executions.history({ id, after, limit: PAGE }),
+      ({ seq }) => seq,
+    );
+    const inbox = await pages(
+      (after) => executions.inbox({ id, after, limit: PAGE }),
+      ({ n }) => n,
+    );
+    const { input, progress, project } = claimed.execution;
+    const said = [...history, ...inbox].map(({ body }) => body);
+    await giveOut(executions, project, [input, progress, ...said]);
+    const deadlineInMs = endpoint.timeoutMs;
+    const { id: own, owner } = session;
+    return { claimed, session: own, owner, history, inbox, deadlineInMs };
   }
 
   async #post(drive: Driven): Promise<Posted> {
@@ -245,7 +245,8 @@ export class Pusher {
     const { coordinator } = this.#parts;
     const { store } = coordinator;
     for (const { digest, bytes } of blobs) {
-      await store.executions.putBlob({ digest, bytes: Buffer.from(bytes, 'base64') });
+      const { project } = this.#caller;
+      await store.executions.putBlob({ project, digest, bytes: Buffer.from(bytes, 'base64') });
     }
     for (const message of merged(writes)) {
       const write = toWrite({ ...message, session: session.id }, this.#caller);

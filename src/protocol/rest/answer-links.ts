@@ -61,7 +61,7 @@ const show = route({
     if (read.kind === 'refused') throw refused(read);
     const found = await store.executions.interaction({ project: read.project, id: read.id });
     if (found?.unit === undefined) throw refused({ why: 'await-unknown', id: read.id });
-    const { status, request } = found.interaction;
+    const { status, request, project } = found.interaction;
     const { name, dueAt, checked } = found.unit;
     return {
       status: 200,
@@ -69,7 +69,7 @@ const show = route({
         status,
         name,
         ...(checked ? await answerSchemaOf(coordinator, found.interaction) : {}),
-        ...(request === undefined ? {} : await readable(holdfast, { request })),
+        ...(request === undefined ? {} : await readable({ holdfast, project }, { request })),
         ...(dueAt === undefined ? {} : { dueAt: formatInstant(dueAt) }),
       },
       headers: { 'cache-control': 'no-store' },

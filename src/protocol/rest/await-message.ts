@@ -5,28 +5,29 @@ import type { Answer, AwaitUnit } from '../../execution/await.ts';
 import type { InteractionFound } from '../../store/contract/await-store.ts';
 import { formatInstant } from '../../support/clock.ts';
 import type { InteractionMessage } from '../messages/awaits.ts';
-import { readable } from './execution-message.ts';
+import { type Reader, readable } from './execution-message.ts';
 
 export async function interactionMessage(
   holdfast: Holdfast,
   { interaction, unit }: InteractionFound,
 ): Promise<InteractionMessage> {
   const { id, execution, call, item, status, request, assignee, answer, late } = interaction;
+  const reader = { holdfast, project: interaction.project };
   return {
     ...{ id, execution, call, item, status, late },
-    ...(request === undefined ? {} : await readable(holdfast, { request })),
+    ...(request === undefined ? {} : await readable(reader, { request })),
     ...(assignee === undefined ? {} : { assignee }),
-    ...(answer === undefined ? {} : { answer: await answerMessage(holdfast, answer) }),
+    ...(answer === undefined ? {} : { answer: await answerMessage(reader, answer) }),
     ...(unit === undefined ? {} : { unit: unitMessage(unit) }),
   };
 }
 
 async function answerMessage(
-  holdfast: Holdfast,
+  reader: Reader,
   { value, by, at }: Answer,
 ): Promise<NonNullable<InteractionMessage['answer']>> {
   return {
-    ...(await readable(holdfast, { value })),
+    ...(await readable(reader, { value })),
     ...(by === undefined ? {} : { by }),
     at: formatInstant(at),
   };

@@ -173,12 +173,13 @@ async function jobMessage(
   { holdfast, store }: Coordinator,
   record: ExecutionRecord,
 ): Promise<JobMessage> {
-  const { id, status, holds, submittedAt, endedAt, input, progress } = record;
-  const { act: asked, dryRun, by, reason } = (await holdfast.decode(input)) as JobInput;
+  const { id, status, holds, submittedAt, endedAt, input, progress, project } = record;
+  const decoded = await holdfast.decode(input, { project });
+  const { act: asked, dryRun, by, reason } = decoded as JobInput;
   const [end] = await store.executions.outcomes([id]);
   const { out } = JSON.parse(end?.event.body ?? '{}') as { readonly out?: object };
   const counted = status === 'completed' ? out : progress;
-  const soFar = (await holdfast.decode(counted ?? {})) as JobOutput | undefined;
+  const soFar = (await holdfast.decode(counted ?? {}, { project })) as JobOutput | undefined;
   const { seen, outcomes } = soFar ?? { seen: 0, outcomes: {} };
   return {
     ...{ id, act: asked, status, paused: holds.includes('paused'), dryRun, by, reason },

@@ -71,9 +71,10 @@ interface Told {
 
 async function* historyOf(
   { store, holdfast, clock, timers }: Coordinator,
-  { id }: ExecutionRecord,
+  { id, project }: ExecutionRecord,
   { after, signal, progress }: Told,
 ): AsyncGenerator<string> {
+  const reader = { holdfast, project };
   const listen = (ring: () => void): (() => void) => store.executions.onRing(ring);
   const waiter = new Waiter({ timers, signal, pollMs: POLL_MS, listen });
   const pulse = new Pulse(() => clock.monotonicMs());
@@ -86,14 +87,14 @@ async function* historyOf(
       const record = await store.executions.read(id);
       const events = await store.executions.history({ id, after: seq, limit: PAGE });
       for (const event of events) {
-        const data = await historyMessage(holdfast, event);
+        const data = await historyMessage(reader, event);
         yield pulse.said(eventText({ event: event.kind, id: String(event.seq), data }));
         seq = event.seq;
       }
       if (events.length === PAGE) continue;
       if (progress && record?.progress !== undefined && record.progress !== shown) {
         shown = record.progress;
-        const data = await readable(holdfast, { progress: record.progress });
+        const data = await readable(reader, { progress: record.progress });
         yield pulse.said(eventText({ event: 'progress', data }));
       }
       if (record === undefined || isTerminal(record.status)) {

@@ -3,8 +3,15 @@
 import type { Holdfast } from '../../engine/holdfast.ts';
 import type { ExecutionRecord } from '../../execution/execution.ts';
 import type { HistoryEvent } from '../../execution/history.ts';
+import type { ProjectName } from '../../execution/names.ts';
 import { formatInstant, type Instant } from '../../support/clock.ts';
 import type { ExecutionInFull, ExecutionMessage, HistoryMessage } from '../messages/execution.ts';
+
+/** Who reads values: what is kept apart is of a project (X-28). */
+export interface Reader {
+  readonly holdfast: Holdfast;
+  readonly project: ProjectName;
+}
 
 type Times = 'readyAt' | 'claimedAt' | 'endedAt' | 'deadlineAt';
 
@@ -49,19 +56,22 @@ export async function executionInFull(
   record: ExecutionRecord,
 ): Promise<ExecutionInFull> {
   const { input, progress } = record;
-  const values = await readable(holdfast, { input, ...(progress && { progress }) });
+  const reader = { holdfast, project: record.project };
+  const values = await readable(reader, { input, ...(progress && { progress }) });
   return { ...executionMessage(record), ...values };
 }
 
 /** What went through a codec that is not here stays closed, and that is said. */
 export async function readable<Name extends string>(
-  holdfast: Holdfast,
+  { holdfast, project }: Reader,
   payloads: Readonly<Partial<Record<Name, string | object>>>,
 ): Promise<Partial<Record<Name, unknown>> & { readonly sealed?: true }> {
   try {
     const entries = Object.entries<string | object | undefined>(payloads);
     const values = await Promise.all(
-      entries.map(async ([name, payload]) => [name, await holdfast.decode(payload ?? {})] as const),
+      entries.map(async ([name, payload]) => {
+        return [name, await holdfast.decode(payload ?? {}, { project })] as const;
+      }),
     );
     return Object.fromEntries(values) as Partial<Record<Name, unknown>>;
   } catch (error) {
@@ -71,10 +81,7 @@ export async function readable<Name extends string>(
 }
 
 /** `out` in a body is a value; the rest of it is the engine's own. */
-export async function historyMessage(
-  holdfast: Holdfast,
-  event: HistoryEvent,
-): Promise<HistoryMessage> {
+export async function historyMessage(reader: Reader, event: HistoryEvent): Promise<HistoryMessage> {
   const { seq, at, kind, name, fence, body } = event;
   return {
     seq,
@@ -82,15 +89,15 @@ export async function historyMessage(
     kind,
     ...(name === undefined ? {} : { name }),
     ...(fence === undefined ? {} : { fence }),
-    ...(body === undefined ? {} : { body: await openedBody(holdfast, body) }),
+    ...(body === undefined ? {} : { body: await openedBody(reader, body) }),
   };
 }
 
-async function openedBody(holdfast: Holdfast, body: string): Promise<unknown> {
+async function openedBody(reader: Reader, body: string): Promise<unknown> {
   const parsed = JSON.parse(body) as { readonly out?: object } | string | number | null;
   if (typeof parsed !== 'object' || parsed === null || !('out' in parsed)) return parsed;
   const { out, ...rest } = parsed;
-  const { sealed, ...value } = await readable(holdfast, { out: out ?? {} });
+  const { sealed, ...value } = await readable(reader, { out: out ?? {} });
   return { ...rest, ...value, ...(sealed && { sealed }) };
 }
 

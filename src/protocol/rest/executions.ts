@@ -86,11 +86,12 @@ const history = route({
   query: historyQuery,
   answers: { 200: { what: 'A page of events.', schema: historyPage } },
   async handle(coordinator, { params, query, caller, header }) {
-    const { id } = await executionFor(coordinator, caller, params.id);
+    const { id, project } = await executionFor(coordinator, caller, params.id);
     const { holdfast } = coordinator;
     const { after = 0, limit = 100 } = query;
     const events = await holdfast.history(id, { after, limit });
-    const items = await Promise.all(events.map((event) => historyMessage(holdfast, event)));
+    const reader = { holdfast, project };
+    const items = await Promise.all(events.map((event) => historyMessage(reader, event)));
     return withEtag({ items }, header('if-none-match'));
   },
 });

@@ -40,8 +40,8 @@ const readResult = route({
     const { status, event } = ended;
     const { out, failure } = saidIn<EndBody>(event.body);
     const { stack: _, ...told } = failure ?? {};
-    const output =
-      status === 'completed' ? await readable(coordinator.holdfast, { output: out ?? {} }) : {};
+    const reader = { holdfast: coordinator.holdfast, project: record.project };
+    const output = status === 'completed' ? await readable(reader, { output: out ?? {} }) : {};
     const body = { id: ended.id, status, ...output, ...(failure && { failure: told }) };
     return { status: 200, body };
   },

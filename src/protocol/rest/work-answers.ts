@@ -4,6 +4,7 @@
 // is whatever an owner's write submits.
 
 import type { Static } from 'typebox';
+import type { ExecutionRecord } from '../../execution/execution.ts';
 import type { InteractionId, PipelineName } from '../../execution/names.ts';
 import type { Owner, SessionId } from '../../lease/names.ts';
 import { digestOf } from '../../support/digest.ts';
@@ -17,7 +18,7 @@ import { type Caller, type Coordinator, ProblemReply } from './route.ts';
 import { withinMs } from './waiting.ts';
 import { claimFor } from './work-claim.ts';
 import { metadataOf, requireOwnSession } from './work-session.ts';
-import { perform, toWrite } from './work-writes.ts';
+import { giveOut, perform, toWrite, valueFor } from './work-writes.ts';
 
 export interface WorkCall<Body> {
   readonly body: Body;
@@ -96,6 +97,7 @@ export const workAnswers: WorkAnswers = {
     });
     const claims = answer.kind === 'claimed' ? answer.claims : [];
     for (const { fence } of claims) noteIssued(coordinator.store, fence);
+    await giveOut(coordinator.store.executions, caller.project, textsIn(claims));
     return answer;
   },
 
@@ -113,7 +115,10 @@ export const workAnswers: WorkAnswers = {
 
   async listClaims(coordinator, { body, caller }) {
     const session = await requireOwnSession(coordinator, caller, body.id);
-    return { items: await coordinator.store.executions.carried(session) };
+    const { executions } = coordinator.store;
+    const items = await executions.carried(session);
+    await giveOut(executions, caller.project, textsIn(items));
+    return { items };
   },
 
   async writeAsOwner(coordinator, { body, caller }) {
@@ -127,13 +132,19 @@ export const workAnswers: WorkAnswers = {
   readInbox: (coordinator, call) => pageOf('inbox', coordinator, call),
   readStoredHistory: (coordinator, call) => pageOf('history', coordinator, call),
 
-  readStoredExecution: (coordinator, { body, caller }) =>
-    executionFor(coordinator, caller, body.id),
+  async readStoredExecution(coordinator, { body, caller }) {
+    const execution = await executionFor(coordinator, caller, body.id);
+    await giveOut(coordinator.store.executions, caller.project, textsIn([{ execution }]));
+    return execution;
+  },
 
   async readStoredAwait({ store }, { body, caller }) {
     const query = { project: caller.project, id: body.id as InteractionId };
     const found = await store.executions.interaction(query);
     if (found === undefined) throw notFound(`await with interaction ${body.id}`);
+    const { request, answer } = found.interaction;
+    const { defaultAnswer } = found.unit ?? {};
+    await giveOut(store.executions, caller.project, [request, answer?.value, defaultAnswer]);
     return found;
   },
 
@@ -142,17 +153,18 @@ export const workAnswers: WorkAnswers = {
     return coordinator.store.executions.expireAwaits({ execution, limit: 1_000 });
   },
 
-  async putBlob({ store }, { body, bytes }) {
+  async putBlob({ store }, { body, bytes, caller }) {
     if (!(bytes instanceof Uint8Array) || digestOf(bytes) !== body.digest) {
       throw new ProblemReply(400, 'invalid-input', 'The bytes do not have this SHA-256 digest.');
     }
-    await store.executions.putBlob({ digest: body.digest, bytes });
+    await store.executions.putBlob({ project: caller.project, digest: body.digest, bytes });
     return undefined;
   },
 
-  async getBlob({ store }, { body }) {
-    const bytes = await store.executions.getBlob(body.digest);
-    if (bytes === undefined) throw notFound(`value ${body.digest}`);
+  async getBlob({ store }, { body, caller }) {
+    const { digest } = body;
+    const bytes = await valueFor(store.executions, { project: caller.project, digest });
+    if (bytes === undefined) throw notFound(`value ${digest}`);
     return bytes;
   },
 };
@@ -165,5 +177,18 @@ async function pageOf(
 ): Promise<object> {
   const { id } = await executionFor(coordinator, caller, body.id);
   const { after = 0, limit = 1_000 } = body;
-  return { items: await coordinator.store.executions[what]({ id, after, limit }) };
+  const { executions } = coordinator.store;
+  const items = await executions[what]({ id, after, limit });
+  await giveOut(
+    executions,
+    caller.project,
+    items.map((each) => each.body),
+  );
+  return { items };
+}
+
+function textsIn(
+  claims: readonly { readonly execution: ExecutionRecord }[],
+): readonly (string | undefined)[] {
+  return claims.flatMap(({ execution: { input, progress } }) => [input, progress]);
 }

@@ -3,25 +3,32 @@
 
 import type { WriteMessage } from '../messages/work.ts';
 import { ProblemReply } from './route.ts';
+import { referencesIn } from './values-apart.ts';
 import { submissionsIn } from './work-reach.ts';
 
 /** So many arrays and objects in one another; what writes JSON recurses. */
 export const DEPTH_MAX = 1_000;
 
-export function requireReadable(message: WriteMessage): void {
+/** Answers with the digests of the values that it refers to. */
+export function requireReadable(message: WriteMessage): readonly string[] {
   const { id, events } = message;
+  const refersTo: string[] = [];
   for (const { kind, body } of events) {
-    const odd = body === undefined ? undefined : oddField(parsedFrom(message, body));
+    if (body === undefined) continue;
+    const parsed = parsedFrom(message, body);
+    const odd = oddField(parsed);
     if (odd !== undefined) throw unreadable(`${odd} in the body of a ${kind} event of ${id}.`);
+    refersTo.push(...referencesIn(parsed));
   }
   for (const payload of payloadsIn(message)) {
-    if (payload !== undefined) parsedFrom(message, payload);
+    if (payload !== undefined) refersTo.push(...referencesIn(parsedFrom(message, payload)));
   }
   if (hasNul(message)) {
     throw unreadable(
       `A text in a write of ${id} has the character NUL, which not every store keeps.`,
     );
   }
+  return refersTo;
 }
 
 function payloadsIn(message: WriteMessage): readonly (string | undefined)[] {

@@ -11,10 +11,18 @@ import type { WriteMessage, WritesAnswer } from '../messages/work.ts';
 import { isIssued } from './issued-fences.ts';
 import { problemFrom } from './problems.ts';
 import type { Caller, Coordinator } from './route.ts';
+import { requireOwnValues } from './values-apart.ts';
 import { requireReadable } from './work-content.ts';
 import { requireOwnReach, requireSameParent } from './work-reach.ts';
 
-export type OwnWrite =
+export { giveOut, valueFor } from './values-apart.ts';
+
+export type OwnWrite = Written & {
+  /** Digests of the values that it refers to. */
+  readonly refersTo: readonly string[];
+};
+
+type Written =
   | { readonly verb: 'record'; readonly request: OwnerWrite }
   | { readonly verb: 'finish'; readonly request: Finish }
   | { readonly verb: 'park'; readonly request: Park }
@@ -24,11 +32,11 @@ export type OwnWrite =
 export function toWrite(message: WriteMessage, caller: Caller): OwnWrite {
   const { verb, attachments, ...rest } = message;
   requireOwnReach(message, caller);
-  requireReadable(message);
+  const refersTo = requireReadable(message);
   const bytes = attachments?.map((each) => ({ ...each, bytes: Buffer.from(each.bytes, 'base64') }));
   const { project } = caller;
   const request = { ...rest, project, ...(bytes === undefined ? {} : { attachments: bytes }) };
-  return { verb, request } as unknown as OwnWrite;
+  return { verb, request, refersTo } as unknown as OwnWrite;
 }
 
 /** All at once, so that they share commits. What one of them runs into is its own. */
@@ -46,6 +54,10 @@ export async function perform(
           return { kind: 'refused', why: 'fence-ahead', id, fence } as const;
         }
         if (write.verb === 'finish') await requireSameParent(store, write.request);
+        const { refersTo: digests } = write;
+        if (digests.length > 0) {
+          await requireOwnValues(executions, caller.project, { id, digests });
+        }
         const answer = await performOne(executions, write);
         return answer.kind === 'refused'
           ? await told(executions, caller, { write, answer })

@@ -2,6 +2,7 @@
 // to the queue that its request names. A message is hidden from others while it is handled; what nobody can
 // handle is put into a queue of its own, for people.
 
+import type { ProjectName } from '../../execution/names.ts';
 import { formatInstant, toInstant } from '../../support/clock.ts';
 import type { ReplyEnvelope } from '../messages/envelope.ts';
 import {
@@ -17,6 +18,7 @@ import type { Signer, Verified } from '../messages/signing.ts';
 import type { QueueMessage, Queues } from '../messages/sqs-queues.ts';
 import type { WorkKind } from '../messages/work-messages.ts';
 import { type Caller, type Coordinator, ProblemReply } from '../rest/route.ts';
+import { valueFor } from '../rest/values-apart.ts';
 import type { Dispatch } from '../work/dispatch.ts';
 
 export interface SqsParts {
@@ -113,7 +115,7 @@ export class SqsServer {
   ): Promise<ReplyEnvelope> {
     const { dispatch, callerOf, stopping } = this.#parts;
     const { claims, kid, kind } = verified;
-    const envelope = unheld(await this.#envelopeOf(claims));
+    const envelope = unheld(await this.#envelopeOf(claims, callerOf(kid).project));
     return dispatch({
       envelope,
       signal: stopping,
@@ -129,17 +131,19 @@ export class SqsServer {
     });
   }
 
-  async #envelopeOf({ envelope, parts }: QueuedRequest): Promise<unknown> {
+  async #envelopeOf({ envelope, parts }: QueuedRequest, project: ProjectName): Promise<unknown> {
     if (parts === undefined) return fromJson(envelope);
     const { executions } = this.#parts.coordinator.store;
-    const found = await Promise.all(parts.map((digest) => executions.getBlob(digest)));
+    const found = await Promise.all(
+      parts.map((digest) => valueFor(executions, { project, digest })),
+    );
     const missing = found.indexOf(undefined);
     if (missing >= 0) throw new Error(`Part ${parts[missing]} of a message is not there.`);
     return fromJson(joined(found as Uint8Array[]));
   }
 
   async #reply(replyTo: string, kid: string, envelope: ReplyEnvelope): Promise<void> {
-    const { queues, signer, coordinator } = this.#parts;
+    const { queues, signer, coordinator, callerOf } = this.#parts;
     const at = coordinator.clock.wallMs();
     const { id } = envelope;
     const claims = { to: 'worker', at, until: at + REPLY_MS, id } as const;
@@ -147,7 +151,8 @@ export class SqsServer {
     const text = signer.sign(whole, kid);
     if (text.length <= QUEUED_BYTES_MAX) return queues.send(replyTo, text);
     const parts = partsOf(toJson(envelope));
-    for (const part of parts) await coordinator.store.executions.putBlob(part);
+    const { project } = callerOf(kid);
+    for (const part of parts) await coordinator.store.executions.putBlob({ project, ...part });
     const referring: QueuedReply = { ...claims, parts: parts.map(({ digest }) => digest) };
     return queues.send(replyTo, signer.sign(referring, kid));
   }

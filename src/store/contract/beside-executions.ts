@@ -4,6 +4,7 @@ export type { AccessStore } from './access-store.ts';
 export type { Audited, AuditStore } from './audit-store.ts';
 export type { AwaitStore } from './await-store.ts';
 export type { CensusStore } from './census-store.ts';
+export type { PayloadStore } from './payload-store.ts';
 export type { ReconcileStore } from './reconcile-store.ts';
 export type { ReleaseStore } from './release-store.ts';
 export type { RepairStore } from './repair-store.ts';

@@ -36,6 +36,7 @@ import type {
   AuditStore,
   AwaitStore,
   CensusStore,
+  PayloadStore,
   ReconcileStore,
   ReleaseStore,
   RepairStore,
@@ -119,12 +120,6 @@ export interface ExecutionReads {
   children(query: ListChildren): Promise<readonly ChildSummary[]>;
   attachment(query: ReadAttachment): Promise<Attachment | undefined>;
   attachments(id: ExecutionId): Promise<readonly AttachmentSummary[]>;
-}
-
-/** Values too large for a row: written before anything refers to them, under their digest. */
-export interface PayloadStore {
-  putBlob(blob: Blob): Promise<void>;
-  getBlob(digest: string): Promise<Uint8Array | undefined>;
 }
 
 type Refused<Why> = { readonly kind: 'refused' } & Why;
@@ -384,9 +379,4 @@ export interface Attachment {
   readonly bytes: Uint8Array;
   /** When `bytes` went through a codec: which, and how many the content has. */
   readonly sealed?: { readonly by: string; readonly size: number };
-}
-
-export interface Blob {
-  readonly digest: string;
-  readonly bytes: Uint8Array;
 }

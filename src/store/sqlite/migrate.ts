@@ -14,6 +14,7 @@ export const MIGRATIONS: readonly string[] = [
   '0004-archive.sql',
   '0005-seal.sql',
   '0006-releases.sql',
+  '0007-blob-projects.sql',
 ];
 
 export const SCHEMA_VERSION: number = MIGRATIONS.length;

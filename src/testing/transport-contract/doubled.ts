@@ -8,6 +8,7 @@ import {
   type Held,
   kindsOf,
   mustSubmit,
+  PROJECT,
   parking,
   statusOf,
   writing,
@@ -124,7 +125,7 @@ export const doubledCases: readonly TransportCase[] = [
       const bytes = new TextEncoder().encode('large');
       const digest = digestOf(bytes);
       await harness.twice({ kind: 'putBlob', body: { digest }, bytes });
-      assert.deepEqual(await harness.store.executions.getBlob(digest), bytes);
+      assert.deepEqual(await harness.store.executions.getBlob({ project: PROJECT, digest }), bytes);
     },
   },
   {

@@ -8,6 +8,7 @@ import {
   finishing,
   kindsOf,
   mustSubmit,
+  PROJECT,
   statusOf,
 } from '../execution-contract/worker.ts';
 import { refusedWith, type TransportCase } from './contract-case.ts';
@@ -62,7 +63,8 @@ function refusedToNobody(kind: WorkKind): TransportCase {
       const codes = harness.isSilent === true ? SILENCE : ['key-required'];
       await refusedWith(carrier.ask({ kind, body, ...bytes }), ...codes);
       assert.deepEqual(await harness.store.executions.read(id), before);
-      assert.equal(await harness.store.executions.getBlob(digestOf(BYTES)), undefined);
+      const value = { project: PROJECT, digest: digestOf(BYTES) };
+      assert.equal(await harness.store.executions.getBlob(value), undefined);
     },
   };
 }

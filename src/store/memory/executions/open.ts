@@ -9,7 +9,7 @@ import { archived, listArchived } from './archived.ts';
 import { assignAwait } from './assign-await.ts';
 import { attachment, attachments } from './attachments.ts';
 import { listAudit, note } from './audit.ts';
-import { getBlob, putBlob } from './blobs.ts';
+import { payloadsOf } from './blobs.ts';
 import { cancel } from './cancel.ts';
 import { cancelAwait } from './cancel-await.ts';
 import { carried } from './carried.ts';
@@ -86,8 +86,7 @@ export function openExecutions(kernel: MemoryState): {
     children: async (query) => children(state, query),
     attachment: async (query) => attachment(state, query),
     attachments: async (id) => attachments(state, id),
-    putBlob: async (blob) => putBlob(state, blob),
-    getBlob: async (digest) => getBlob(state, digest),
+    ...payloadsOf(state),
     putTemplate: async (request) => putTemplate(state, request),
     template: async (query) => template(state, query),
     templates: async (query) => templates(state, query),

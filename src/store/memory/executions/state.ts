@@ -52,6 +52,12 @@ export interface JobEntry {
   readonly answer: CommandAnswer | RedriveAnswer;
 }
 
+export interface KeptBlob {
+  readonly bytes: Uint8Array;
+  /** Those that have put it. */
+  readonly projects: Set<ProjectName>;
+}
+
 export class ExecutionState {
   readonly kernel: MemoryState;
   readonly entries: Map<ExecutionId, Entry> = new Map();
@@ -67,7 +73,7 @@ export class ExecutionState {
   readonly orphans: Set<ExecutionId> = new Set();
   readonly places: Map<string, PlaceBook> = new Map();
   readonly rates: Map<string, RateBook> = new Map();
-  readonly blobs: Map<string, Uint8Array> = new Map();
+  readonly blobs: Map<string, KeptBlob> = new Map();
   /** By project, id and version. */
   readonly templates: Map<string, Template> = new Map();
   /** By project and id. */

@@ -18,10 +18,18 @@ export function sealsOf(state: ExecutionState): SealStore {
 const READS: ReadonlySet<string> = new Set([
   ...['inspect', 'list', 'leases', 'verify', 'events'],
   ...['carried', 'room', 'inbox', 'read', 'readMany', 'outcomes', 'history', 'histories'],
-  ...['children', 'attachment', 'attachments', 'getBlob', 'template', 'templates', 'schedule'],
-  ...['schedules', 'dueSchedules', 'interaction', 'interactions', 'lateAnswers', 'deadLetter'],
+  ...['children', 'attachment', 'attachments', 'getBlob', 'missingBlobs', 'template', 'templates'],
+  ...[
+    'schedule',
+    'schedules',
+    'dueSchedules',
+    'interaction',
+    'interactions',
+    'lateAnswers',
+    'deadLetter',
+  ],
   ...['deadLetters', 'deadLetterGroups', 'jobItems', 'audit', 'refusals', 'onRing'],
-  ...['project', 'projects', 'key', 'keys'],
+  ...['referring', 'project', 'projects', 'key', 'keys'],
 ]);
 
 /** M-1: every other verb of a port is refused. The SQL stores say it with their tables. */

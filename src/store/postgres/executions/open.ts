@@ -12,7 +12,7 @@ import type { Hints } from '../hints.ts';
 import { listAttachments, readAttachment } from './attachments.ts';
 import { awaitsOf } from './await-verbs.ts';
 import { Bell } from './bell.ts';
-import { getBlob, putBlob } from './blobs.ts';
+import { payloadsOf } from './blobs.ts';
 import { Boundaries } from './boundaries.ts';
 import { cancel } from './cancel.ts';
 import { carried } from './carried.ts';
@@ -128,8 +128,7 @@ function othersOf(parts: Parts): Omit<ExecutionStore, Flushing> {
     children: (query) => listChildren(database, query),
     attachment: (query) => readAttachment(database, query),
     attachments: (id) => listAttachments(database, id),
-    putBlob: (blob) => putBlob(database, blob),
-    getBlob: (digest) => getBlob(database, digest),
+    ...payloadsOf(database),
     putTemplate: (request) => putTemplate(parts, request),
     template: (query) => readTemplate(database, query),
     templates: (query) => listTemplates(database, query),

@@ -4,7 +4,7 @@ import type { Database } from '../database.ts';
 import { answer } from './answer.ts';
 import { assignAwait } from './assign-await.ts';
 import { attachment, attachments } from './attachments.ts';
-import { getBlob, putBlob } from './blobs.ts';
+import { payloadsOf } from './blobs.ts';
 import { cancel } from './cancel.ts';
 import { cancelAwait } from './cancel-await.ts';
 import { carried } from './carried.ts';
@@ -81,8 +81,7 @@ export function executionsOf(database: Database): ExecutionStore {
     children: (query) => database.read((tx) => children(tx, query)),
     attachment: (query) => database.read((tx) => attachment(tx, query)),
     attachments: (id) => database.read((tx) => attachments(tx, id)),
-    putBlob: (blob) => database.perform(putBlob, { ...blob, bytes: Uint8Array.from(blob.bytes) }),
-    getBlob: (digest) => database.read((tx) => getBlob(tx, digest)),
+    ...payloadsOf(database),
     putTemplate: (request) => database.perform(putTemplate, request),
     template: (query) => database.read((tx) => template(tx, query)),
     templates: (query) => database.read((tx) => templates(tx, query)),

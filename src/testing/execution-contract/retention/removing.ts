@@ -95,12 +95,13 @@ export const removingCases: readonly ExecutionCase[] = [
     async run({ store }) {
       const ann = await worker(store);
       const digest = 'b'.repeat(64);
-      await store.executions.putBlob({ digest, bytes: new Uint8Array([7]) });
+      const kept = { project: PROJECT, digest };
+      await store.executions.putBlob({ ...kept, bytes: new Uint8Array([7]) });
       const input = payload({ ref: digest, size: 1 });
       const id = await ended(store, ann, { status: 'completed', input });
       await mustSubmit(store, { input });
       await mustRemove(store, id);
-      assert.deepEqual(await store.executions.getBlob(digest), new Uint8Array([7]));
+      assert.deepEqual(await store.executions.getBlob(kept), new Uint8Array([7]));
     },
   },
   {

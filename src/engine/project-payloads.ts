@@ -1,0 +1,110 @@
+// Values ↔ payloads, in one project: what is kept apart is put for it, and only what it has is read (X-28).
+
+import type { Payload, ProjectName } from '../execution/names.ts';
+import type { PayloadStore } from '../store/contract/payload-store.ts';
+import { digestOf } from '../support/digest.ts';
+import { Fault, StoreCorrupt } from '../support/fault.ts';
+import type { Envelope } from './envelope.ts';
+import type { Payloads, Sealed } from './payloads.ts';
+import { toJson } from './value.ts';
+
+const UNDEFINED = '{}' as Payload;
+
+export class ProjectPayloads {
+  readonly #all: Payloads;
+  readonly #store: PayloadStore;
+  readonly #project: ProjectName;
+
+  constructor(all: Payloads, store: PayloadStore, project: ProjectName) {
+    this.#all = all;
+    this.#store = store;
+    this.#project = project;
+  }
+
+  /**
+   * Synchronous for what is small, which is nearly everything, unless the codec is not. Where the value goes on
+   * being used, as `live`, that becomes what `decode` would give.
+   */
+  encode(what: string, value: unknown, live?: { value: unknown }): Payload | Promise<Payload> {
+    const json = toJson(what, value, live);
+    if (json === undefined) return UNDEFINED;
+    const { inlineBytesMax } = this.#all.limits;
+    // Three bytes a character at most: the cheap bound first.
+    const isSmall = json.length * 3 <= inlineBytesMax || Buffer.byteLength(json) <= inlineBytesMax;
+    if (isSmall && !this.#all.hasCodec) return `{"v":${json}}` as Payload;
+    const plain = Buffer.from(json);
+    this.#all.checkSize(what, plain.length);
+    const sealed = this.#all.seal(plain);
+    return sealed instanceof Promise
+      ? sealed.then((settled) => this.#wrap(settled))
+      : this.#wrap(sealed);
+  }
+
+  /** For where nothing may be awaited: inside a transaction of the user's. */
+  encodeInline(what: string, value: unknown, live?: { value: unknown }): Payload {
+    const payload = this.encode(what, value, live);
+    if (!(payload instanceof Promise)) return payload;
+    payload.catch(() => undefined);
+    throw new Fault(
+      'payload-not-inline',
+      `${what} is made inside a transaction, where nothing can be awaited: it must fit ${this.#all.limits.inlineBytesMax} bytes, and the codec must be synchronous. Return less, such as an id.`,
+    );
+  }
+
+  decode(payload: Payload): unknown {
+    return this.decodeEnvelope(JSON.parse(payload) as Envelope);
+  }
+
+  /** A promise only when it was encoded or kept apart. */
+  decodeEnvelope(envelope: object): unknown {
+    const { v, enc, ref, by } = envelope as Envelope;
+    if (enc === undefined && ref === undefined) return v;
+    return this.#decodeApart({ ...(enc && { enc }), ...(ref && { ref }), ...(by && { by }) });
+  }
+
+  /** As it is stored; undefined when the project has not got it. */
+  async stored(digest: string): Promise<Uint8Array | undefined> {
+    const key = { project: this.#project, digest };
+    const bytes = await this.#store.getBlob(key);
+    if (bytes !== undefined) return bytes;
+    // Whoever decodes has the reference from a row of the project (X-29).
+    await this.#store.attributeBlobs({ project: this.#project, digests: [digest] });
+    return this.#store.getBlob(key);
+  }
+
+  #wrap(sealed: Sealed): Payload | Promise<Payload> {
+    const { bytes } = sealed;
+    const by = sealed.by === undefined ? '' : `,"by":${JSON.stringify(sealed.by)}`;
+    if (bytes.length <= this.#all.limits.inlineBytesMax) {
+      return `{"enc":"${Buffer.from(bytes).toString('base64')}"${by}}` as Payload;
+    }
+    const digest = digestOf(bytes);
+    const payload = `{"ref":"${digest}","size":${bytes.length}${by}}` as Payload;
+    return this.#store.putBlob({ project: this.#project, digest, bytes }).then(() => payload);
+  }
+
+  async #decodeApart({ enc, ref, by }: Envelope): Promise<unknown> {
+    const bytes = enc === undefined ? await this.#fetch(ref ?? '') : Buffer.from(enc, 'base64');
+    const plain = await this.#all.unseal({ bytes, ...(by === undefined ? {} : { by }) });
+    try {
+      return JSON.parse(Buffer.from(plain).toString());
+    } catch (cause) {
+      const whose =
+        by === undefined ? 'was not stored by Holdfast' : `is not what "${by}" was given`;
+      throw new Fault('codec-refused', `A value cannot be read: it ${whose}.`, { cause });
+    }
+  }
+
+  async #fetch(digest: string): Promise<Uint8Array> {
+    const bytes = await this.stored(digest);
+    if (bytes === undefined) {
+      throw new StoreCorrupt(
+        `The value ${digest} is referred to and not stored in project "${this.#project}".`,
+      );
+    }
+    if (digestOf(bytes) !== digest) {
+      throw new StoreCorrupt(`The value ${digest} was changed after it was stored.`);
+    }
+    return bytes;
+  }
+}
