@@ -1,6 +1,8 @@
 // Who could ever take an execution: workers that live, have its pipeline and, where it is pinned, its release.
 
 import type { ExecutionRecord } from '../execution/execution.ts';
+import type { ProjectName } from '../execution/names.ts';
+import type { SessionId } from '../lease/names.ts';
 import { pinOf } from '../release/release.ts';
 import { type WorkerRecord, type WorkerState, workerState } from '../release/worker.ts';
 import type { Submit } from '../store/contract/execution-store.ts';
@@ -8,6 +10,21 @@ import type { EngineConfig } from './config.ts';
 import { SubmitRefused } from './failures.ts';
 
 const PAGE = 1_000;
+
+/** All that work for it, page after page: how many others have is no matter. */
+export async function workersOf(
+  config: Pick<EngineConfig, 'store'>,
+  project: ProjectName | undefined,
+): Promise<readonly WorkerRecord[]> {
+  const found: WorkerRecord[] = [];
+  for (let after: SessionId | undefined; ; ) {
+    const query = { limit: PAGE, ...(project && { project }), ...(after && { after }) };
+    const page = await config.store.executions.workers(query);
+    found.push(...page);
+    after = page.at(-1)?.session;
+    if (page.length < PAGE) return found;
+  }
+}
 
 export interface PossibleWorker {
   readonly name: string;
@@ -22,13 +39,12 @@ export async function possibleWorkers(
 ): Promise<readonly PossibleWorker[]> {
   const { executions } = config.store;
   const [all, { now }] = await Promise.all([
-    executions.workers({ limit: PAGE }),
+    workersOf(config, project),
     // For its time: that of this host may be another.
     executions.dueSchedules({ limit: 1 }),
   ]);
   return all
     .filter((each) => each.pipelines.includes(pipeline))
-    .filter((each) => each.project === undefined || each.project === project)
     .filter((each) => release === undefined || each.release === release)
     .map((each) => ({
       name: each.owner,

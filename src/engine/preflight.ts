@@ -12,6 +12,8 @@ import { OPEN, openElsewhere } from './open-executions.ts';
 import { type Ended, replayElsewhere } from './replaying.ts';
 import { projectOf } from './submission.ts';
 
+export type { Ended } from './replaying.ts';
+
 export interface PreflightOptions {
   readonly project?: string;
   /** How many open executions are replayed at most, spread over all there are; all unless said. */

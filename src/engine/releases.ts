@@ -29,16 +29,17 @@ import { commandOf } from './command-of.ts';
 import type { EngineConfig } from './config.ts';
 import type { Acting, Page } from './holdfast-types.ts';
 import type { Pipelines } from './known-pipelines.ts';
+import { workersOf } from './possible-workers.ts';
 import {
   type Compared,
   type CompareOptions,
   compare,
+  type Ended,
   type PreflightAnswer,
   type PreflightOptions,
   preflight,
 } from './preflight.ts';
 import { type RegisterOptions, registrationOf } from './registering.ts';
-import type { Ended } from './replaying.ts';
 
 export type { RegisterOptions } from './registering.ts';
 
@@ -205,15 +206,13 @@ export class Releases {
   /** Those that say what they have: with a release, or by a coordinator. */
   async workers(options: OfProject = {}): Promise<readonly WorkerInfo[]> {
     const { project } = readOptions('releases.workers', options, ['project']);
-    if (project !== undefined) parseProject(project);
+    const of = project === undefined ? undefined : parseProject(project);
     const [found, { now }] = await Promise.all([
-      this.#store.workers({ limit: PAGE }),
+      workersOf(this.#config, of),
       // For its time: that of this host may be another.
       this.#store.dueSchedules({ limit: 1 }),
     ]);
-    return found
-      .filter((each) => [undefined, each.project ?? project].includes(project))
-      .map((each) => ({ ...each, is: workerState(each, now) }));
+    return found.map((each) => ({ ...each, is: workerState(each, now) }));
   }
 
   async #change(

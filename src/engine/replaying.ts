@@ -5,6 +5,7 @@ import type { ExecutionId, PipelineName, ProjectName } from '../execution/names.
 import type { BrokenReplay } from '../release/release.ts';
 import type { Outcome } from '../store/contract/execution-store.ts';
 import { Fault } from '../support/fault.ts';
+import { shown } from '../support/options.ts';
 import type { EngineConfig } from './config.ts';
 import { dryReplay } from './dry-replay.ts';
 import { type AnyPipeline, pipeline } from './pipeline.ts';
@@ -93,13 +94,33 @@ export async function replayElsewhere(
 async function brokenIn(
   config: EngineConfig,
   body: string,
-  { project, digest, release }: ReplayAsked,
+  { project, digest, release, executions }: ReplayAsked,
 ): Promise<readonly BrokenReplay[]> {
   const { out = {} } = JSON.parse(body) as { readonly out?: object };
-  const replayed = (await config.payloads.of(project).decodeEnvelope(out)) as Replayed;
-  if (replayed.digest === digest) return replayed.broken;
+  const replayed = (await config.payloads
+    .of(project)
+    .decodeEnvelope(out)) as Partial<Replayed> | null;
+  if (replayed?.digest === digest) return brokenOf(replayed.broken, executions);
   throw new Fault(
     'release-differs',
-    `The worker that replayed for release "${release}" has another artifact (${replayed.digest}) than was registered. Stop it, or give its build a name of its own.`,
+    `The worker that replayed for release "${release}" has another artifact (${shown(replayed?.digest)}) than was registered. Stop it, or give its build a name of its own.`,
   );
+}
+
+const WHY_CHARS_MAX = 4_096;
+const RELEASE_CHARS_MAX = 128;
+
+/** A worker says it, who may be anybody with that role: it stays with the release, for people to read. */
+function brokenOf(said: unknown, asked: readonly ExecutionId[]): readonly BrokenReplay[] {
+  const list: readonly unknown[] = Array.isArray(said) ? said : [];
+  return list.slice(0, asked.length).flatMap((each) => {
+    const { execution, release, seq, why } = (each ?? {}) as Partial<BrokenReplay>;
+    if (execution === undefined || !asked.includes(execution) || typeof why !== 'string') return [];
+    return {
+      execution,
+      why: why.slice(0, WHY_CHARS_MAX),
+      ...(typeof release === 'string' ? { release: release.slice(0, RELEASE_CHARS_MAX) } : {}),
+      ...(Number.isSafeInteger(seq) ? { seq } : {}),
+    } as BrokenReplay;
+  });
 }

@@ -8,6 +8,7 @@
 
 import { digestOf } from '../support/digest.ts';
 import { InvalidInput } from '../support/fault.ts';
+import { isDeeperThan } from '../support/json-depth.ts';
 import { shown, unreadable } from '../support/options.ts';
 
 /** Of the form below. A contract of another format is not compared with this one. */
@@ -95,16 +96,56 @@ export function parseContract(what: string, value: unknown): Contract {
       `${what} is no contract: pipeline is a name, awaits and remoteSteps are lists.`,
     );
   }
+  requireSchemas(what, given as Contract);
   return Object.fromEntries(PARTS.map((part) => [part, given[part]])) as unknown as Contract;
+}
+
+/** What is compared is read as JSON Schema, so at its root it is one. */
+function requireSchemas(what: string, { input, output, awaits, remoteSteps }: Contract): void {
+  const schemas: readonly (readonly [string, unknown])[] = [
+    ['input', input],
+    ['output', output],
+    ...awaits.map(({ name, answer }) => [`The answer to "${name}"`, answer] as const),
+    ...remoteSteps.flatMap((step) => [
+      [`The input of step "${step.name}"`, step.input] as const,
+      [`The output of step "${step.name}"`, step.output] as const,
+    ]),
+  ];
+  const wrong = schemas.find(([, each]) => each !== true && !isObject(each));
+  if (wrong === undefined) return;
+  const [name, found] = wrong;
+  throw new InvalidInput(
+    `${what} is no contract: ${name} is a JSON Schema, or true; got ${shown(found)}.`,
+  );
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** What is checked is what is used, whatever the caller's object does when it is asked again. */
 function copyOf(what: string, value: unknown): Partial<Contract> {
   try {
-    const copy: unknown = JSON.parse(JSON.stringify(value ?? {}) ?? '{}');
+    const text = JSON.stringify(value ?? {}) ?? '{}';
+    requireFit(what, text);
+    const copy: unknown = JSON.parse(text);
     return typeof copy === 'object' && copy !== null ? copy : {};
   } catch (cause) {
+    if (cause instanceof InvalidInput) throw cause;
     throw unreadable(what, cause);
+  }
+}
+
+/** Whoever compares contracts goes through all of them, again and again. */
+const BYTES_MAX = 256 * 1_024;
+const DEPTH_MAX = 100;
+
+function requireFit(what: string, text: string): void {
+  if (Buffer.byteLength(text) > BYTES_MAX) {
+    throw new InvalidInput(`${what} is larger than a contract may be: ${BYTES_MAX} bytes.`);
+  }
+  if (isDeeperThan(text, DEPTH_MAX)) {
+    throw new InvalidInput(`${what} is nested deeper than a contract may be: ${DEPTH_MAX}.`);
   }
 }
 

@@ -148,3 +148,32 @@ for (const { of, before, after, changes } of ROWS) {
     assert.deepEqual(found, changes);
   });
 }
+
+test('what is no schema is a change, whatever it is called, and nothing is thrown', () => {
+  for (const odd of [null, 5, 'x', [], [null]]) {
+    const [change] = diffSchemas({ properties: { a: odd } } as never, { properties: { a: {} } });
+    assert.deepEqual([change?.path, change?.effect], ['.a', 'changed'], JSON.stringify(odd));
+  }
+  const named = JSON.parse(
+    '{"properties":{"constructor":{"type":"string"},"__proto__":{"type":"string"}}}',
+  );
+  const found = diffSchemas({ properties: {} }, named);
+  assert.deepEqual(
+    found.map(({ path, what }) => [path, what]),
+    ['.__proto__', '.constructor'].map((path) => [path, 'took anything, and no more']),
+  );
+  diffSchemas(
+    { type: [{}], required: [1], enum: [{}], minimum: {} } as never,
+    { required: {} } as never,
+  );
+});
+
+test('schemas that are compared with each other over and over are compared so far, and that is said', () => {
+  const of = (letter: string, schema: object): object =>
+    Object.fromEntries(Array.from({ length: 3_000 }, (_, n) => [`${letter}${n}`, schema]));
+  const before = { properties: of('a', {}) };
+  const after = { additionalProperties: { properties: of('b', { type: 'string' }) } };
+  const found = diffSchemas(before as never, after as never);
+  assert.ok(found.length <= 10_001, `${found.length} changes`);
+  assert.match(found.at(-1)?.what ?? '', /the rest was not/);
+});

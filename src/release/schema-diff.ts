@@ -34,24 +34,80 @@ export function diffSchemas(
   before: ContractSchema,
   after: ContractSchema,
 ): readonly SchemaChange[] {
-  return diff(before as Json, after as Json, '');
+  const comparing = new Comparison();
+  const found = comparing.diff(before as Json, after as Json, '');
+  return comparing.isCut ? [...found, LEFT] : found;
 }
 
-function diff(before: Json, after: Json, path: string): readonly SchemaChange[] {
-  if (canonicalJson(before) === canonicalJson(after)) return [];
-  if (before === true) return [{ path, effect: 'narrower', what: 'took anything, and no more' }];
-  if (after === true) return [{ path, effect: 'wider', what: 'takes anything now' }];
-  if (before === false) return [{ path, effect: 'wider', what: 'is allowed now' }];
-  if (after === false) return [{ path, effect: 'narrower', what: 'is not allowed any more' }];
-  const [old, next] = [before as Node, after as Node];
-  return [
-    ...typeChanges(old, next, path),
-    ...valueChanges(old, next, path),
-    ...boundChanges(old, next, path),
-    ...propertyChanges(old, next, path),
-    ...itemChanges(old, next, path),
-    ...otherChanges(old, next, path),
-  ];
+/** So many places are compared; schemas can be made that are compared with each other over and over. */
+const PLACES_MAX = 10_000;
+
+const LEFT: SchemaChange = {
+  path: '',
+  effect: 'changed',
+  what: `more than ${PLACES_MAX} places were to be compared: the rest was not`,
+};
+
+class Comparison {
+  readonly #texts: WeakMap<object, string> = new WeakMap();
+  #places = 0;
+
+  get isCut(): boolean {
+    return this.#places >= PLACES_MAX;
+  }
+
+  diff(before: Json, after: Json, path: string): readonly SchemaChange[] {
+    if (this.isCut) return [];
+    this.#places += 1;
+    if (this.#textOf(before) === this.#textOf(after)) return [];
+    if (before === true) return [{ path, effect: 'narrower', what: 'took anything, and no more' }];
+    if (after === true) return [{ path, effect: 'wider', what: 'takes anything now' }];
+    if (before === false) return [{ path, effect: 'wider', what: 'is allowed now' }];
+    if (after === false) {
+      return [{ path, effect: 'narrower', what: 'is not allowed any more' }];
+    }
+    if (!isNode(before) || !isNode(after)) {
+      return [{ path, effect: 'changed', what: 'is no JSON Schema' }];
+    }
+    return [
+      ...typeChanges(before, after, path),
+      ...valueChanges(before, after, path),
+      ...boundChanges(before, after, path),
+      ...this.#propertyChanges(before, after, path),
+      ...this.diff(before['items'] ?? true, after['items'] ?? true, `${path}[]`),
+      ...otherChanges(before, after, path),
+    ];
+  }
+
+  #propertyChanges(before: Node, after: Node, path: string): readonly SchemaChange[] {
+    const [old, next] = [nodesOf(before['properties']), nodesOf(after['properties'])];
+    const [was, is] = [namesIn(before['required']), namesIn(after['required'])];
+    const [hadRest, hasRest] = [restOf(before), restOf(after)];
+    const changes = [...this.diff(hadRest, hasRest, `${path}.*`)];
+    const names = [...new Set([...old.keys(), ...next.keys(), ...was, ...is])].sort();
+    for (const name of names) {
+      if (this.isCut) break;
+      const at = `${path}.${name}`;
+      // A property that is not listed is one of the rest.
+      const of = (nodes: typeof old, rest: Json): Json =>
+        nodes.has(name) ? (nodes.get(name) as Json) : rest;
+      changes.push(...this.diff(of(old, hadRest), of(next, hasRest), at));
+      changes.push(...requiredChange(was.has(name), is.has(name), at));
+    }
+    return changes;
+  }
+
+  /** One that stands for many is compared with each of them. */
+  #textOf(value: Json): string {
+    if (typeof value !== 'object' || value === null) return canonicalJson(value);
+    const text = this.#texts.get(value) ?? canonicalJson(value);
+    this.#texts.set(value, text);
+    return text;
+  }
+}
+
+function isNode(value: Json): value is Node {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function typeChanges(before: Node, after: Node, path: string): readonly SchemaChange[] {
@@ -125,23 +181,6 @@ function boundChange(
   return [{ path, effect: isLess ? 'narrower' : 'wider', what }];
 }
 
-function propertyChanges(before: Node, after: Node, path: string): readonly SchemaChange[] {
-  const [old, next] = [nodesOf(before['properties']), nodesOf(after['properties'])];
-  const [was, is] = [namesIn(before['required']), namesIn(after['required'])];
-  const [hadRest, hasRest] = [restOf(before), restOf(after)];
-  const rest = diff(hadRest, hasRest, `${path}.*`);
-  const names = [...new Set([...Object.keys(old), ...Object.keys(next), ...was, ...is])].sort();
-  return [
-    ...rest,
-    ...names.flatMap((name) => {
-      const at = `${path}.${name}`;
-      // A property that is not listed is one of the rest.
-      const changes = diff(old[name] ?? hadRest, next[name] ?? hasRest, at);
-      return [...changes, ...requiredChange(was.includes(name), is.includes(name), at)];
-    }),
-  ];
-}
-
 function requiredChange(was: boolean, is: boolean, path: string): readonly SchemaChange[] {
   if (was === is) return [];
   return is
@@ -149,20 +188,16 @@ function requiredChange(was: boolean, is: boolean, path: string): readonly Schem
     : [{ path, effect: 'wider', what: 'need not be there' }];
 }
 
-function nodesOf(value: Json | undefined): Node {
-  return typeof value === 'object' && value !== null ? (value as Node) : {};
+function nodesOf(value: Json | undefined): ReadonlyMap<string, Json> {
+  return new Map(value !== undefined && isNode(value) ? Object.entries(value) : []);
 }
 
-function namesIn(value: Json | undefined): readonly string[] {
-  return Array.isArray(value) ? (value as readonly string[]) : [];
+function namesIn(value: Json | undefined): ReadonlySet<string> {
+  return new Set(Array.isArray(value) ? value.filter((each) => typeof each === 'string') : []);
 }
 
 function restOf(node: Node): Json {
   return node['additionalProperties'] ?? true;
-}
-
-function itemChanges(before: Node, after: Node, path: string): readonly SchemaChange[] {
-  return diff(before['items'] ?? true, after['items'] ?? true, `${path}[]`);
 }
 
 /** Unions, patterns, references, what a library made up: it differs, and nobody here can say how. */

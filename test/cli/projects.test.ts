@@ -65,10 +65,7 @@ test('an archive of nothing says how something gets there', async () => {
   const ask = await asking(coordinator, 'default');
   const all = await ask('archive', 'list');
   assert.deepEqual([all.code, all.out], [0, '']);
-  assert.match(
-    all.problems,
-    /^Nothing is archived\..*\n.*--archive-folder[\s\S]*--keep[\s\S]*archive run/,
-  );
+  assert.match(all.problems, /^Nothing is archived\..*--archive-folder.*--keep.*archive run/s);
   const some = await ask('archive', 'list', '--tag', 'vip');
   assert.match(some.problems, /^Nothing that is archived fits\. All of it: holdfast archive list/);
   const json = await ask('archive', 'list', '--json');

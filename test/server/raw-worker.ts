@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import type { TestCoordinator } from './coordinator.ts';
+import { type TestCoordinator, until } from './coordinator.ts';
 
 export interface Raw {
   readonly status: number;
@@ -55,11 +55,23 @@ export class RawWorker {
   }
 
   async claim(pipeline: string): Promise<RawOwner> {
+    const claimed = await this.#claimed(pipeline);
+    assert.ok(claimed !== undefined, `there is a ${pipeline}`);
+    return claimed;
+  }
+
+  /** Asks until there is one. */
+  async claimWhenThere(pipeline: string): Promise<RawOwner> {
+    return until(() => this.#claimed(pipeline));
+  }
+
+  async #claimed(pipeline: string): Promise<RawOwner | undefined> {
     const { session } = this;
     const shares = [{ lane: 'interactive', limit: 1 }];
     const { json } = await this.call('POST', '/v1/work/claims', {
       ...{ session, pipelines: [pipeline], shares },
     });
+    if (json.claims[0] === undefined) return undefined;
     const { execution, fence } = json.claims[0];
     return { id: execution.id, fence, session, seq: execution.seq + 1 };
   }

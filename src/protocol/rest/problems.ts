@@ -78,6 +78,7 @@ const OF_FAULTS: Readonly<Record<string, number>> = {
   'payload-too-large': 413,
   'execution-unknown': 404,
   'redrive-impossible': 409,
+  'release-differs': 409,
   'codec-missing': 409,
   'archive-missing': 409,
   'archive-damaged': 409,

@@ -5,7 +5,7 @@
 
 import type { Static } from 'typebox';
 import type { ExecutionRecord } from '../../execution/execution.ts';
-import type { InteractionId, PipelineName } from '../../execution/names.ts';
+import { type InteractionId, parsePipelineName } from '../../execution/names.ts';
 import type { Owner, SessionId } from '../../lease/names.ts';
 import { digestOf } from '../../support/digest.ts';
 import { OLDEST_WORK_VERSION, WORK_VERSION } from '../messages/envelope.ts';
@@ -89,7 +89,7 @@ export const workAnswers: WorkAnswers = {
     const session = await requireOwnSession(coordinator, caller, body.session);
     const answer = await claimFor(coordinator, {
       session,
-      pipelines: body.pipelines as PipelineName[],
+      pipelines: body.pipelines.map(parsePipelineName),
       shares: body.shares,
       project: caller.project,
       ...(body.release === undefined ? {} : { release: body.release }),
@@ -107,7 +107,7 @@ export const workAnswers: WorkAnswers = {
     return coordinator.store.executions.announce({
       ...about,
       session,
-      pipelines: body.pipelines as PipelineName[],
+      pipelines: body.pipelines.map(parsePipelineName),
       project: caller.project,
       ...(release === undefined ? {} : { release }),
     });

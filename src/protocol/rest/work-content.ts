@@ -1,6 +1,7 @@
 // What an owner's write may contain. Payloads go to the store as they came and are read by many: by routes, by
 // re-drives, by stores that this one is moved to. What they could not read is refused before anything is written.
 
+import { isDeeperThan } from '../../support/json-depth.ts';
 import type { WriteMessage } from '../messages/work.ts';
 import { ProblemReply } from './route.ts';
 import { referencesIn } from './values-apart.ts';
@@ -44,39 +45,13 @@ function payloadsIn(message: WriteMessage): readonly (string | undefined)[] {
 }
 
 function parsedFrom({ id }: WriteMessage, payload: string): unknown {
-  if (isTooDeep(payload)) {
+  if (isDeeperThan(payload, DEPTH_MAX)) {
     throw unreadable(`A payload of execution ${id} is nested deeper than ${DEPTH_MAX}.`);
   }
   try {
     return JSON.parse(payload);
   } catch {
     throw unreadable(`A payload of execution ${id} is not JSON.`);
-  }
-}
-
-/** Of JSON; of anything else it may say so as well. */
-function isTooDeep(text: string): boolean {
-  // What is open is closed again.
-  if (text.length <= 2 * DEPTH_MAX) return false;
-  let depth = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    const sign = text[at];
-    if (sign === '"') at = endOfText(text, at);
-    else if (sign === '[' || sign === '{') depth += 1;
-    else if (sign === ']' || sign === '}') depth -= 1;
-    if (depth > DEPTH_MAX) return true;
-  }
-  return false;
-}
-
-/** Where the text that begins here ends: at a quote before which there is an even number of backslashes. */
-function endOfText(json: string, begin: number): number {
-  for (let at = begin; ; ) {
-    at = json.indexOf('"', at + 1);
-    if (at < 0) return json.length;
-    let before = at - 1;
-    while (json[before] === '\\') before -= 1;
-    if ((at - before) % 2 === 1) return at;
   }
 }
 

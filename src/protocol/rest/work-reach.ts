@@ -2,7 +2,7 @@
 // the worker's choice, so what they stand for is looked at before anything is written.
 
 import { interactionIdOf } from '../../engine/ids.ts';
-import type { CallKey, ExecutionId } from '../../execution/names.ts';
+import { type CallKey, type ExecutionId, parsePipelineName } from '../../execution/names.ts';
 import type { CoordinatorStore, Finish } from '../../store/contract/execution-store.ts';
 import type { WriteMessage } from '../messages/work.ts';
 import { requireOpenName } from './reserved.ts';
@@ -26,7 +26,9 @@ export function submissionsIn(message: WriteMessage): readonly Submitted[] {
 /** Throws when it would reach further. A successor's parent is looked at when it is written. */
 export function requireOwnReach(message: WriteMessage, { project }: Caller): void {
   const submissions = submissionsIn(message);
-  for (const each of submissions) requireOpenName('A pipeline', each.pipeline);
+  for (const each of submissions) {
+    requireOpenName('A pipeline', parsePipelineName(each.pipeline));
+  }
   if (submissions.some((each) => each.project !== project)) {
     throw denied('A worker submits into its own project only.');
   }

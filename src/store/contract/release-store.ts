@@ -113,7 +113,7 @@ export type Announced =
     >;
 
 export interface ListWorkers {
-  /** Of all when undefined. */
+  /** Those that work for it: for it alone, or for all. Every one when undefined. */
   readonly project?: ProjectName;
   readonly after?: SessionId;
   readonly limit: number;

@@ -47,11 +47,18 @@ export function isAnnounced(
   return state.workers.get(session)?.routes.has(`${at.project}\0${at.route}`) === true;
 }
 
+function worksFor(
+  worker: Pick<WorkerRecord, 'project'>,
+  project: ProjectName | undefined,
+): boolean {
+  return [undefined, project].includes(worker.project) || project === undefined;
+}
+
 export function workers(state: ExecutionState, query: ListWorkers): readonly WorkerRecord[] {
   const { project, after = '', limit } = query;
   const now = state.kernel.now();
   return [...state.workers]
-    .filter(([id, { record }]) => id > after && [undefined, record.project].includes(project))
+    .filter(([id, { record }]) => id > after && worksFor(record, project))
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .slice(0, limit)
     .map(([id, { record }]) => {

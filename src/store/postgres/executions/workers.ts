@@ -52,7 +52,7 @@ const LIST = statement(`
     from hf.worker w
     left join hf.session s on s.id = w.session_id
    where ($1::uuid is null or w.session_id > $1)
-     and ($2::text is null or w.project is not distinct from $2)
+     and ($2::text is null or w.project is null or w.project = $2)
    order by w.session_id
    limit $3`);
 

@@ -45,7 +45,7 @@ const LIST = `
     from worker
     left join session on session.id = worker.session_id
    where worker.session_id > :after
-     and (:project is null or worker.project is :project)
+     and (:project is null or worker.project is null or worker.project = :project)
    order by worker.session_id
    limit :limit`;
 

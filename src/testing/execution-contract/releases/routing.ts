@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { ProjectName } from '../../../execution/names.ts';
 import { workerState } from '../../../release/worker.ts';
 import type { CoordinatorStore } from '../../../store/contract/execution-store.ts';
 import type { Someone } from '../../lease-contract/someone.ts';
@@ -120,6 +121,12 @@ export const routingCases: readonly ExecutionCase[] = [
       const [record] = await executions.workers({ limit: 9 });
       assert.deepEqual([record?.owner, record?.room, record?.project], ['ann', 10, PROJECT]);
       assert.deepEqual(await executions.workers({ project: OTHER_PROJECT, limit: 9 }), []);
+      const bob = await worker(store, 'bob');
+      await executions.announce(announcing(bob.id));
+      const owners = async (project: ProjectName): Promise<readonly string[]> =>
+        (await executions.workers({ project, limit: 9 })).map(({ owner }) => owner).sort();
+      assert.deepEqual(await owners(OTHER_PROJECT), ['bob'], 'who works for all works for each');
+      assert.deepEqual(await owners(PROJECT), ['ann', 'bob']);
     },
   },
 ];

@@ -1,0 +1,158 @@
+// Releases, and who means harm: with the key of another project, of another role, with contracts made by hand, and
+// workers that say what is not so.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { contractOf } from '../../src/engine/contract-of.ts';
+import { pipeline } from '../../src/index.ts';
+import type { Owner, SessionId } from '../../src/lease/names.ts';
+import { contractVersion } from '../../src/release/contract.ts';
+import { TestCoordinator } from './coordinator.ts';
+import { type Raw, RawWorker } from './raw-worker.ts';
+
+const order = pipeline({ name: 'order', run: () => 1 });
+const CONTRACT = contractOf(order as never);
+const RELEASES = '/v1/pipelines/order/releases';
+
+function build(name: string, contract: object = CONTRACT): object {
+  return { name, artifact: 'image', digest: `sha256:${name}`, contract };
+}
+
+async function adminOf(coordinator: TestCoordinator, project: string): Promise<RawWorker> {
+  const key = await coordinator.key(['admin', 'submit', 'operate'], project);
+  return new RawWorker(coordinator.url, key, project);
+}
+
+const nested = (depth: number): object => {
+  let schema: object = { type: 'string' };
+  for (let left = depth; left > 0; left -= 1) schema = { properties: { a: schema } };
+  return schema;
+};
+
+test('a contract that is too deep or too large, or whose schemas are none, is refused', async () => {
+  const faults: unknown[] = [];
+  const log = { info: () => undefined, fault: (_: string, error: unknown) => faults.push(error) };
+  await using coordinator = await TestCoordinator.open({ log });
+  const admin = await adminOf(coordinator, 'ours');
+  const wrong: readonly object[] = [
+    ...[100, 1_400, 1_500].map((depth) => ({ ...CONTRACT, input: nested(depth) })),
+    { ...CONTRACT, input: { title: 'x'.repeat(300_000) } },
+    ...[null, 5, 'x', []].map((input) => ({ ...CONTRACT, input })),
+    { ...CONTRACT, awaits: [{ name: 'ok' }] },
+    { ...CONTRACT, remoteSteps: [{ name: 'charge', input: true, output: 7 }] },
+  ];
+  for (const contract of wrong) {
+    const { status, json } = await admin.call('POST', RELEASES, build('v1', contract));
+    assert.deepEqual([status, json.code], [400, 'invalid-input'], JSON.stringify(json));
+  }
+  const fine = { ...CONTRACT, input: nested(40) };
+  assert.equal((await admin.call('POST', RELEASES, build('v1', fine))).status, 200);
+  assert.deepEqual(faults, []);
+});
+
+/** The worker of `project` takes the replay that is asked for, and says this. */
+async function replaying(
+  coordinator: TestCoordinator,
+  project: string,
+  said: object,
+): Promise<Raw> {
+  const admin = await adminOf(coordinator, project);
+  await admin.call('POST', RELEASES, build('v1'));
+  await admin.call('POST', '/v1/executions', { pipeline: 'order', input: 1 });
+  const looking = admin.call('POST', `${RELEASES}/v1/preflight`, { waitMs: 20_000 });
+  const worker = await RawWorker.open(coordinator, project);
+  const taken = await worker.claimWhenThere('holdfast.replay/v1/order');
+  const body = JSON.stringify({ out: said });
+  const ends = { verb: 'finish', status: 'completed', events: [{ kind: 'completed', body }] };
+  await worker.write(taken, ends);
+  return looking;
+}
+
+test('what a worker says of a replay is taken as far as it can be so', async () => {
+  const faults: unknown[] = [];
+  const log = { info: () => undefined, fault: (_: string, error: unknown) => faults.push(error) };
+  const digest = 'sha256:v1';
+  const foreign = { execution: '01a1e190-0000-7000-8000-000000000001', why: 'x' };
+  for (const v of [
+    { digest, broken: 5 },
+    { digest },
+    { digest, broken: [null, 5, { why: 'x' }, foreign, { ...foreign, why: {} }] },
+  ]) {
+    await using coordinator = await TestCoordinator.onMemory({ log });
+    const { status, json } = await replaying(coordinator, 'ours', { v });
+    assert.deepEqual([status, json.broken, json.brokenCount], [200, [], 0], JSON.stringify(v));
+  }
+  for (const out of [{}, { v: null }, { v: 7 }, { v: { digest: 'sha256:other' } }]) {
+    await using coordinator = await TestCoordinator.onMemory({ log });
+    const { status, json } = await replaying(coordinator, 'ours', out);
+    assert.deepEqual([status, json.code], [409, 'release-differs'], JSON.stringify(out));
+  }
+  assert.deepEqual(faults, []);
+});
+
+test('a worker pins nothing and claims nothing pinned by what it calls its pipelines', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const worker = await RawWorker.open(coordinator, 'ours');
+  const own = await worker.running('x');
+  const { session } = worker;
+  const pinned = 'order\u001fv1';
+  const events = [{ kind: 'step-completed', name: 's', body: '{}' }];
+  const about = { session, state: 'ready', everyMs: 1_000, room: 1 };
+  for (const { status, json } of [
+    await worker.write(own, { events, children: [worker.submission({ pipeline: pinned })] }),
+    await worker.call('POST', '/v1/work/claims', { session, pipelines: [pinned], shares: [] }),
+    await worker.call('POST', '/v1/work/announcements', { ...about, pipelines: [pinned] }),
+  ]) {
+    assert.deepEqual([status, json.code], [400, 'invalid-input'], JSON.stringify(json));
+  }
+});
+
+test('a worker announces the releases of its own project alone, and only with its own session', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const theirs = await adminOf(coordinator, 'theirs');
+  assert.equal((await theirs.call('POST', RELEASES, build('v1'))).status, 200);
+  const activate = { act: 'activate', name: 'v1', force: true };
+  await theirs.call('POST', '/v1/pipelines/order/line', activate);
+  const { json } = await theirs.call('POST', '/v1/executions', { pipeline: 'order', input: 1 });
+  const ours = await RawWorker.open(coordinator, 'ours');
+  const victim = await RawWorker.open(coordinator, 'theirs');
+  const contracts = { order: contractVersion(CONTRACT) };
+  const release = { name: 'v1', digest: 'sha256:v1', contracts };
+  const about = { pipelines: ['order'], release, state: 'ready', everyMs: 1_000, room: 1 };
+  const announce = (session: string): Promise<Raw> =>
+    ours.call('POST', '/v1/work/announcements', { session, ...about });
+  assert.deepEqual((await announce(ours.session)).json.why, 'release-unknown');
+  assert.deepEqual((await announce(victim.session)).status, 404);
+  const shares = [{ lane: 'interactive', limit: 9 }];
+  const asked = { session: ours.session, pipelines: ['order'], release: 'v1', shares };
+  const claimed = await ours.call('POST', '/v1/work/claims', asked);
+  assert.deepEqual(claimed.json.claims, []);
+  const admin = await adminOf(coordinator, 'ours');
+  await admin.call('POST', RELEASES, build('v1'));
+  const moving = await admin.call('POST', `/v1/executions/${json.id}/move`, { to: 'v1' });
+  assert.deepEqual([moving.status, moving.json.code], [404, 'execution-unknown']);
+});
+
+/** As many as one page of workers has, and one more. */
+const CROWD = 1_001;
+
+test('however many workers others have, one of this project is found', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const { sessions, executions } = coordinator.store;
+  for (let n = 0; n < CROWD; n += 1) {
+    // Before every id that is made by chance.
+    const id = `00000000-0000-4000-8000-${n.toString(16).padStart(12, '0')}` as SessionId;
+    const metadata = { 'holdfast.project': 'theirs' };
+    await sessions.open({ id, owner: 'w' as Owner, ttlMs: 3_600_000, graceMs: 0, metadata });
+    const about = { state: 'ready', everyMs: 60_000, room: 1 } as const;
+    await executions.announce({
+      ...{ ...about, session: id, pipelines: [order.name], project: 'theirs' as never },
+    });
+  }
+  const worker = await RawWorker.open(coordinator, 'ours');
+  const about = { session: worker.session, state: 'ready', everyMs: 60_000, room: 1 };
+  await worker.call('POST', '/v1/work/announcements', { ...about, pipelines: ['order'] });
+  const submit = { pipeline: 'order', input: 1, ifNoWorker: 'refuse' };
+  const { status, json } = await worker.call('POST', '/v1/executions', submit);
+  assert.equal(status, 202, JSON.stringify(json));
+});
