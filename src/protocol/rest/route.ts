@@ -8,6 +8,7 @@ import type { ProjectName } from '../../execution/names.ts';
 import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { Timers } from '../../support/timer.ts';
+import type { AdviceAsked, AdvisedMessage } from '../messages/advice.ts';
 import type { DemoMessage, Scene } from '../messages/demo.ts';
 import type { Hints } from './hints.ts';
 
@@ -30,6 +31,8 @@ export interface Coordinator {
   readonly hasLinks: boolean;
   /** Of `holdfast dev`. */
   readonly demo?: Demo;
+  /** Settings of leases, from what is wanted and what is known. */
+  readonly advise: (asked: AdviceAsked) => AdvisedMessage;
   /** Absent where nothing is counted. */
   readonly metrics?: () => Promise<{ readonly type: string; readonly text: string }>;
   /** Hears of faults that are one answer among others. */
