@@ -1,5 +1,6 @@
 // Workers, sessions and leases.
 
+import type { AdviceQuery, AdvisedMessage } from '../protocol/messages/advice.ts';
 import type {
   DrainBody,
   LeaseMessage,
@@ -26,6 +27,11 @@ export class Sessions {
   /** Go on while there is a cursor. */
   list(page: PageQuery & { readonly all?: boolean } = {}): Promise<Page<SessionMessage>> {
     return this.#client.call('/v1/sessions', { query: { ...page } });
+  }
+
+  /** Which ttl and grace fit what is wanted, and what is known or said of how sessions live. */
+  advice(query: AdviceQuery = {}): Promise<AdvisedMessage> {
+    return this.#client.call('/v1/advice', { query: { ...query } });
   }
 
   read(id: string): Promise<SessionInFull> {

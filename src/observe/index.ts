@@ -2,6 +2,7 @@
 // metrics and traces have entry points of their own, so that nobody needs a package they do not use.
 
 export { type Advice, advise, type Recommendation } from './advisor/advise.ts';
+export { type Assumptions, adviseAssuming } from './advisor/assume.ts';
 export type { Candidate, Constraint } from './advisor/candidate.ts';
 export {
   dalyInterval,

@@ -8,6 +8,7 @@ import type { Coordinator } from '../protocol/rest/route.ts';
 import { systemClock } from '../support/clock.ts';
 import { systemRandom } from '../support/random.ts';
 import { systemTimers } from '../support/timer.ts';
+import { Advisor } from './advisor.ts';
 import { countedStore } from './counted-store.ts';
 import { openMetrics, type ServerMetrics } from './metrics.ts';
 import { DEFAULT_HTTP_LIMITS, type ServerLog, type ServerOptions } from './server-options.ts';
@@ -34,8 +35,9 @@ export async function coordinatorOf(options: ServerOptions): Promise<OpenedCoord
   const { links, retention, log, demo, auth = 'keys' } = options;
   requireStore(options.store);
   const metrics = await openMetrics();
-  const store =
-    metrics === undefined ? options.store : countedStore(options.store, metrics.countsOf);
+  const advisor = new Advisor();
+  const timed = advisor.watch(options.store);
+  const store = metrics === undefined ? timed : countedStore(timed, metrics.countsOf);
   metrics?.depthFrom((project) =>
     store.executions.depth({ max: DEPTH_MAX, ...(project === undefined ? {} : { project }) }),
   );
@@ -52,6 +54,7 @@ export async function coordinatorOf(options: ServerOptions): Promise<OpenedCoord
     ...{ holdfast, store, clock, timers, auth },
     hints: new Hints(store.executions, random.uuid()),
     hasLinks: links !== undefined,
+    advise: (asked) => advisor.advise(asked),
     ...(demo && { demo }),
     ...(metrics && { metrics: metrics.read }),
     ...(log && { onFault: (code: string, error: unknown) => log.fault(code, error) }),

@@ -12,6 +12,7 @@ import {
   type TimelineEvent,
   timelineOf,
 } from '../../console/src/model/timeline.ts';
+import { tradeOffOf } from '../../console/src/model/trade-off.ts';
 
 const FENCE = 2 ** 40;
 
@@ -181,6 +182,29 @@ test('a report is read back as it was written, and what others wrote in it stays
     { kind: 'code', text: '"```"\n# not a heading' },
     { kind: 'line', text: 'None.' },
   ]);
+});
+
+test('the trade-off is one line of what keeps the limits, one of what does not, and two places', () => {
+  const point = (takeoverP50Ms: number, falseLosses: number, keeps: boolean) => ({
+    ...{ ttlMs: takeoverP50Ms, takeoverP50Ms, falseLosses, keeps },
+  });
+  const place = (takeoverP50Ms: number, falseLosses: number) => ({
+    ...{ takeoverP50Ms, takeoverP99Ms: 0, falseLosses, storeWritesPerSecond: 1 },
+  });
+  const found = tradeOffOf({
+    ...{ kind: 'recommendation', verdict: 'change', reasons: [] },
+    ...{ ttlMs: 2, heartbeatMs: 1, graceMs: 1 },
+    points: [point(30, 0, true), point(10, 50, false), point(20, 5, true)],
+    current: place(15, 9),
+    predicted: place(30, 0),
+  });
+  assert.deepEqual(found, {
+    across: [10, 15, 20, 30],
+    kept: [null, null, 5, 0.01],
+    broken: [50, null, null, null],
+    now: [null, 9, null, null],
+    advised: [null, null, null, 0.01],
+  });
 });
 
 test('the pulse counts what came and what ended, and how long that took', () => {

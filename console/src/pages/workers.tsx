@@ -13,6 +13,7 @@ import { ActButton } from '../parts/dialog.tsx';
 import { ExecutionLink, Fence, Status, Time, useNow } from '../parts/marks.tsx';
 import { Empty, PageHead, Shown } from '../parts/notes.tsx';
 import { type Column, LongTable, Table } from '../parts/table.tsx';
+import { AdvicePanel } from './advice.tsx';
 
 const LOOK_MS = 1_000;
 
@@ -172,6 +173,7 @@ function RefusedWrites(): ReactNode {
           />
         </Shown>
       </section>
+      {read.isPending ? null : <AdvicePanel />}
       {read.isPending ? null : <Leases />}
     </>
   );

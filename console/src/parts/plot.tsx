@@ -1,4 +1,4 @@
-// Curves over time.
+// Curves: over time, or over something else that grows.
 
 import 'uplot/dist/uPlot.min.css';
 import { type ReactNode, useEffect, useRef } from 'react';
@@ -9,6 +9,14 @@ export interface Curve {
   /** Name of a colour of the theme, such as `--accent`. */
   readonly colour: string;
   readonly values: readonly (number | null)[];
+  /** A place by itself, to be seen before the line. */
+  readonly isMark?: boolean;
+}
+
+/** What the curves are over, where that is not time: both ways by orders of magnitude. */
+export interface Across {
+  readonly label: string;
+  readonly say: (value: number) => string;
 }
 
 interface PlotProps {
@@ -16,31 +24,34 @@ interface PlotProps {
   readonly times: readonly number[];
   readonly curves: readonly Curve[];
   readonly say: (value: number) => string;
+  readonly across?: Across | undefined;
+  /** For those who cannot see it; otherwise the latest of each curve. */
+  readonly summary?: string;
 }
 
 const HEIGHT = 180;
+const TALL = 300;
 
-export function Plot({ title, times, curves, say }: PlotProps): ReactNode {
+export function Plot({ title, times, curves, say, across, summary }: PlotProps): ReactNode {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<UPlot>(undefined);
   const data = [times, ...curves.map(({ values }) => values)] as unknown as UPlot.AlignedData;
-  const latest = useRef({ curves, data, say });
-  latest.current = { curves, data, say };
+  const latest = useRef({ curves, data, say, across });
+  latest.current = { curves, data, say, across };
+  const height = across === undefined ? HEIGHT : TALL;
   useEffect(() => {
     const element = place.current;
     if (element === null) return undefined;
     const { current } = latest;
-    const made = new UPlot(optionsOf(element, current.curves, current.say), current.data, element);
+    const made = new UPlot(optionsOf(element, current), current.data, element);
     plot.current = made;
-    const watcher = new ResizeObserver(() =>
-      made.setSize({ width: element.clientWidth, height: HEIGHT }),
-    );
+    const watcher = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height }));
     watcher.observe(element);
     return () => {
       watcher.disconnect();
       made.destroy();
     };
-  }, []);
+  }, [height]);
   useEffect(() => plot.current?.setData(data), [data]);
   return (
     <figure className="plot">
@@ -60,15 +71,15 @@ export function Plot({ title, times, curves, say }: PlotProps): ReactNode {
       </figcaption>
       <div
         ref={place}
-        className="plot-place"
+        className={across === undefined ? 'plot-place' : 'plot-place plot-tall'}
         role="img"
-        aria-label={`${title}: ${summary(curves, say)}`}
+        aria-label={`${title}: ${summary ?? summaryOf(curves, say)}`}
       />
     </figure>
   );
 }
 
-function summary(curves: readonly Curve[], say: (value: number) => string): string {
+function summaryOf(curves: readonly Curve[], say: (value: number) => string): string {
   const lasts = curves.map(({ label, values }) => {
     const last = values.findLast((each) => each !== null);
     return `${label} ${last === undefined || last === null ? 'none' : say(last)}`;
@@ -86,10 +97,15 @@ function clockTexts(seconds: readonly number[]): string[] {
   return seconds.map((each) => (isShort ? BY_SECOND : BY_MINUTE).format(each * 1_000));
 }
 
+/** Only powers of ten have a line and a name. */
+const MAGNITUDES = {
+  filter: (_: UPlot, splits: number[]) =>
+    splits.map((each) => (Math.abs(Math.log10(each) % 1) < 1e-9 ? each : null)),
+};
+
 function optionsOf(
   element: HTMLElement,
-  curves: readonly Curve[],
-  say: (value: number) => string,
+  { curves, say, across }: Pick<PlotProps, 'curves' | 'say' | 'across'>,
 ): UPlot.Options {
   const colour = (name: string) => (): string => getComputedStyle(element).getPropertyValue(name);
   const axis = {
@@ -100,22 +116,35 @@ function optionsOf(
   };
   return {
     width: element.clientWidth,
-    height: HEIGHT,
+    height: across === undefined ? HEIGHT : TALL,
     legend: { show: false },
     cursor: { y: false },
-    scales: { y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
+    scales:
+      across === undefined
+        ? { y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } }
+        : { x: { time: false, distr: 3 }, y: { distr: 3 } },
     axes: [
-      { ...axis, space: 70, values: (_, splits) => clockTexts(splits) },
-      { ...axis, size: 58, values: (_, splits) => splits.map((each) => say(each)) },
+      across === undefined
+        ? { ...axis, space: 70, values: (_, splits) => clockTexts(splits) }
+        : {
+            ...{ ...axis, ...MAGNITUDES, grid: { ...axis.grid, ...MAGNITUDES } },
+            ...{ space: 40, label: across.label, labelSize: 22, labelFont: axis.font },
+            values: (_, splits) => splits.map((each) => (each === null ? '' : across.say(each))),
+          },
+      {
+        ...{ ...axis, size: 58 },
+        ...(across === undefined ? {} : { ...MAGNITUDES, grid: { ...axis.grid, ...MAGNITUDES } }),
+        values: (_, splits) => splits.map((each) => (each === null ? '' : say(each))),
+      },
     ],
     series: [
       {},
       ...curves.map((curve) => ({
         label: curve.label,
         stroke: colour(curve.colour),
-        width: 1.75,
+        width: curve.isMark === true ? 0 : 1.75,
         spanGaps: false,
-        points: { show: true, size: 4, fill: colour(curve.colour) },
+        points: { show: true, size: curve.isMark === true ? 13 : 4, fill: colour(curve.colour) },
       })),
     ],
   };

@@ -53,8 +53,19 @@ export type Advice =
 
 export function advise(observations: Observations, wanted: Goals): Advice {
   const goals = checkedGoals(wanted);
-  const model = modelOf(observations);
-  const { current } = observations;
+  return adviseOn({ model: modelOf(observations), current: observations.current, goals });
+}
+
+/** On what is known, wherever it is known from. */
+export function adviseOn({
+  model,
+  current,
+  goals,
+}: {
+  readonly model: LeaseModel;
+  readonly current: LeaseSettings | undefined;
+  readonly goals: Goals;
+}): Advice {
   const missing = missingAtAll(model, current !== undefined);
   if (current === undefined || missing.length > 0) return { kind: 'not-enough-evidence', missing };
   const found = search(model, goals);

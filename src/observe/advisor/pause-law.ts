@@ -17,7 +17,8 @@ const COUNT_ENOUGH = 10;
 const USUAL_SHAPE = { value: 0.1, weight: 20 } as const;
 
 export interface Tail {
-  readonly kind: 'pareto' | 'cantelli';
+  /** `assumed`: somebody says so, and nothing was seen. */
+  readonly kind: 'pareto' | 'cantelli' | 'assumed';
   readonly threshold: number;
   /** Share of pauses longer than x, for x at or above the threshold. */
   survival(x: number): number;

@@ -6,6 +6,7 @@ import { longestHeartbeat } from './heartbeat-quality.ts';
 import type { LeaseModel } from './model.ts';
 import type { Estimate } from './rate.ts';
 
+const DAYS_30_HOURS = 720;
 const DAY_MS = 86_400_000;
 
 export const CONSTRAINT_WORDS: Readonly<Record<Constraint, string>> = {
@@ -56,10 +57,19 @@ export function reasonsFor(advice: {
     binding,
     `Takeover is ttl − heartbeat/2 + ${showMs(model.takeoverDelayMs)} at the median, since a holder dies at any moment between two heartbeats.`,
     `${chosen.predicted.attemptsThatFit} tries of a renewal fit; each fails on its own with probability ${model.failure.mean.toPrecision(2)}.`,
-    `${model.pauses.count} pauses were seen in ${model.sessionHours.toPrecision(3)} hours of sessions; the tail beyond them is ${tailWords(model)}.`,
+    pauseWords(model),
     ...heartbeatWords(advice),
     ...checkpointWords(model, chosen),
   ];
+}
+
+function pauseWords(model: LeaseModel): string {
+  const { pauses, sessionHours } = model;
+  if (pauses.tail.kind === 'assumed') {
+    const longest = pauses.lengthAt(1 / DAYS_30_HOURS);
+    return `Of pauses as assumed, one in thirty days lasts longer than ${showMs(longest)}.`;
+  }
+  return `${pauses.count} pauses were seen in ${sessionHours.toPrecision(3)} hours of sessions; the tail beyond them is ${tailWords(model)}.`;
 }
 
 function tailWords(model: LeaseModel): string {
@@ -94,6 +104,7 @@ function heartbeatWords(advice: {
 function checkpointWords(model: LeaseModel, chosen: Candidate): readonly string[] {
   const { checkpointMs } = chosen.settings;
   if (checkpointMs === undefined || model.checkpointCostMs === undefined) {
+    if (model.pauses.tail.kind === 'assumed') return [];
     return ['No checkpoint was recorded, so nothing is said about how often to save.'];
   }
   return [

@@ -1,7 +1,12 @@
 // What runs, and what it holds.
 
+import { adviceRoutes } from './advice.ts';
 import { leaseRoutes } from './leases.ts';
 import type { Route } from './route.ts';
 import { sessionRoutes } from './sessions.ts';
 
-export const operationRoutes: readonly Route[] = [...sessionRoutes, ...leaseRoutes];
+export const operationRoutes: readonly Route[] = [
+  ...sessionRoutes,
+  ...leaseRoutes,
+  ...adviceRoutes,
+];

@@ -8,6 +8,7 @@ import type { ProjectName } from '../../execution/names.ts';
 import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { Timers } from '../../support/timer.ts';
+import type { AdviceAsked, AdvisedMessage } from '../messages/advice.ts';
 import type { DemoMessage, Scene } from '../messages/demo.ts';
 import type { Hints } from './hints.ts';
 
@@ -30,6 +31,8 @@ export interface Coordinator {
   readonly hasLinks: boolean;
   /** Of `holdfast dev`. */
   readonly demo?: Demo;
+  /** Settings of leases, from what is wanted and what is known. */
+  readonly advise: (asked: AdviceAsked) => AdvisedMessage;
   /** Of one project, or of all; absent where nothing is counted. */
   readonly metrics?: (
     project?: ProjectName,

@@ -200,10 +200,38 @@ const refused: BrowserCase = {
   },
 };
 
+const advises: BrowserCase = {
+  name: 'the advisor draws the trade-off, says why, and says what stands against what',
+  async run({ desk }) {
+    const { page } = desk;
+    await desk.open('/workers', 'Leases and workers');
+    const panel = page.getByRole('region', { name: 'Which ttl?' });
+    await panel.getByText(/^(Open sessions with|Keep) a ttl of/).waitFor();
+    await panel.getByRole('img', { name: /each point is one ttl; now .* false losses/ }).waitFor();
+    await panel.getByLabel('What matters').selectOption('interactive');
+    await panel.getByLabel('they last on average, ms').fill('5000');
+    await panel.getByRole('button', { name: 'Advise' }).click();
+    await panel.getByText('No ttl keeps every limit.').waitFor();
+    await panel.getByText(/A takeover p99 of 15 s needs a ttl of at most/).waitFor();
+    await desk.checkAccess('goals that contradict each other');
+    await panel.getByLabel('they last on average, ms').fill('100');
+    await panel.getByLabel('ttl now, ms').fill('60000');
+    await panel.getByRole('button', { name: 'Advise' }).click();
+    await panel.getByText(/^Open sessions with a ttl of 1\d s/).waitFor();
+    await panel.getByText(/The current settings break a limit/).waitFor();
+    await panel.scrollIntoViewIfNeeded();
+    for (const theme of ['light', 'dark'] as const) {
+      await desk.theme(theme);
+      await desk.checkAccess(`the advisor, ${theme}`);
+      await desk.shoot(`advisor-${theme}`);
+    }
+  },
+};
+
 export const MAIN_ACT_CASES: readonly BrowserCase[] = [
   ...[answers, redrives, ...RELEASE_CASES, ...ARCHIVE_CASES],
 ];
 export const ACT_CASES: readonly BrowserCase[] = [
-  ...[keyboard, filters, live, answers, byLink, redrives, ...RELEASE_CASES],
+  ...[keyboard, filters, live, advises, answers, byLink, redrives, ...RELEASE_CASES],
   ...[...ARCHIVE_CASES, refused],
 ];

@@ -1,0 +1,121 @@
+// Which ttl: what is wanted, what is known or assumed of how sessions live, and what follows.
+
+import { type Static, Type } from 'typebox';
+import { CLOSED } from './words.ts';
+
+const ms = Type.Number({ minimum: 0, maximum: 604_800_000 });
+const rate = Type.Number({ minimum: 0, maximum: 1_000_000 });
+
+/** In the order in which people are asked. */
+const ASSUMED = {
+  ttlMs: Type.Number({ minimum: 10, maximum: 604_800_000 }),
+  graceMs: ms,
+  roundTripMs: Type.Number({
+    minimum: 0,
+    maximum: 600_000,
+    description: 'Of a heartbeat, usually.',
+  }),
+  roundTripTailMs: Type.Number({ minimum: 0, maximum: 600_000, description: 'One in a thousand.' }),
+  failuresPer1000: Type.Number({
+    minimum: 0,
+    maximum: 990,
+    description: 'Heartbeats without an answer.',
+  }),
+  pausesPerDay: rate,
+  pauseMs: Type.Number({ minimum: 1, maximum: 604_800_000, description: 'On average.' }),
+  crashesPerMonth: rate,
+};
+
+export const assumptions = Type.Object(ASSUMED, CLOSED);
+
+export type AssumptionsMessage = Static<typeof assumptions>;
+
+export const adviceQuery = Type.Object(
+  {
+    preset: Type.Optional(Type.Enum(['batch', 'interactive', 'money'])),
+    takeoverMs: Type.Optional(Type.Number({ minimum: 1, maximum: 604_800_000 })),
+    falseLosses: Type.Optional(
+      Type.Number({
+        exclusiveMinimum: 0,
+        maximum: 1_000_000,
+        description: 'Per 1,000 lease-days, at most.',
+      }),
+    ),
+    effectMs: Type.Optional(ms),
+    ...Type.Partial(assumptions).properties,
+  },
+  { ...CLOSED, description: 'What is not said is measured here, or assumed.' },
+);
+
+export type AdviceQuery = Static<typeof adviceQuery>;
+
+const predicted = Type.Object(
+  {
+    takeoverP50Ms: Type.Number(),
+    takeoverP99Ms: Type.Number(),
+    falseLosses: Type.Number({ description: 'Per 1,000 lease-days.' }),
+    storeWritesPerSecond: Type.Number(),
+  },
+  CLOSED,
+);
+
+export type PredictedMessage = Static<typeof predicted>;
+
+const point = Type.Object(
+  {
+    ttlMs: Type.Number(),
+    takeoverP50Ms: Type.Number(),
+    falseLosses: Type.Number(),
+    keeps: Type.Boolean({ description: 'All limits.' }),
+  },
+  CLOSED,
+);
+
+export const advised = Type.Object(
+  {
+    assumed: assumptions,
+    measured: Type.Array(Type.String(), {
+      description:
+        'Which of them this coordinator has seen itself; the others were said or are guesses.',
+    }),
+    heartbeats: Type.Integer({ minimum: 0, description: 'So many were seen here.' }),
+    sessions: Type.Integer({
+      minimum: 0,
+      description: 'So many live now, as far as it was looked.',
+    }),
+    advice: Type.Union([
+      Type.Object(
+        {
+          kind: Type.Literal('recommendation'),
+          verdict: Type.Enum(['change', 'keep']),
+          ttlMs: Type.Number(),
+          heartbeatMs: Type.Number(),
+          graceMs: Type.Number(),
+          predicted,
+          current: predicted,
+          binding: Type.Optional(Type.String()),
+          reasons: Type.Array(Type.String()),
+          points: Type.Array(point),
+        },
+        CLOSED,
+      ),
+      Type.Object(
+        {
+          kind: Type.Literal('goals-conflict'),
+          between: Type.Array(Type.String()),
+          reasons: Type.Array(Type.String()),
+        },
+        CLOSED,
+      ),
+    ]),
+  },
+  CLOSED,
+);
+
+export type AdvisedMessage = Static<typeof advised>;
+
+/** With what the sessions that live now are set to. */
+export interface AdviceAsked {
+  readonly query: AdviceQuery;
+  readonly live: readonly { readonly ttlMs: number; readonly graceMs: number }[];
+}

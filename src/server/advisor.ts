@@ -1,0 +1,138 @@
+// The advisor of a coordinator: how long heartbeats take here and how many fail, which it sees itself; what it cannot
+// see from here (pauses and deaths of holders) is said by whoever asks, or assumed (ADR 0033).
+
+import { Histogram } from '../observe/advisor/histogram.ts';
+import { type Advice, adviseAssuming, goalsOf, type Prediction } from '../observe/index.ts';
+import type {
+  AdviceAsked,
+  AdviceQuery,
+  AdvisedMessage,
+  AssumptionsMessage,
+  PredictedMessage,
+} from '../protocol/messages/advice.ts';
+import type { CoordinatorStore } from '../store/contract/execution-store.ts';
+import { type Clock, systemClock } from '../support/clock.ts';
+
+/** With fewer, how late one in a thousand is would be a guess. */
+const HEARTBEATS_MIN = 500;
+
+/** Of a service on one network, until somebody knows better. */
+const USUAL: AssumptionsMessage = {
+  ttlMs: 30_000,
+  graceMs: 6_000,
+  roundTripMs: 5,
+  roundTripTailMs: 250,
+  failuresPer1000: 0.1,
+  pausesPerDay: 10,
+  pauseMs: 300,
+  crashesPerMonth: 1,
+};
+
+const NAMES = Object.keys(USUAL) as (keyof AssumptionsMessage)[];
+
+export class Advisor {
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
+  readonly #roundTrips: Histogram = new Histogram();
+  #failures = 0;
+
+  constructor(clock: Pick<Clock, 'monotonicMs'> = systemClock) {
+    this.#clock = clock;
+  }
+
+  /** The same store; heartbeats that go through it are timed. */
+  watch(store: CoordinatorStore): CoordinatorStore {
+    const { sessions } = store;
+    const heartbeat: typeof sessions.heartbeat = async (request) => {
+      const sentAt = this.#clock.monotonicMs();
+      try {
+        const answer = await sessions.heartbeat(request);
+        this.#roundTrips.add(this.#clock.monotonicMs() - sentAt);
+        return answer;
+      } catch (fault) {
+        this.#failures += 1;
+        throw fault;
+      }
+    };
+    return { ...store, sessions: { ...sessions, heartbeat } };
+  }
+
+  advise({ query, live }: AdviceAsked): AdvisedMessage {
+    const measured = { ...this.#measured(), ...commonest(live) };
+    const assumed = Object.fromEntries(
+      NAMES.map((name) => [name, query[name] ?? measured[name] ?? USUAL[name]]),
+    ) as AssumptionsMessage;
+    const graceMs = Math.min(assumed.graceMs, assumed.ttlMs / 2);
+    const fitting = {
+      ...assumed,
+      graceMs,
+      roundTripTailMs: Math.max(assumed.roundTripMs, assumed.roundTripTailMs),
+    };
+    return {
+      assumed: fitting,
+      measured: NAMES.filter((name) => query[name] === undefined && measured[name] !== undefined),
+      heartbeats: this.#roundTrips.count,
+      sessions: live.length,
+      advice: adviceMessage(adviseAssuming(fitting, goalsFrom(query))),
+    };
+  }
+
+  #measured(): Partial<AssumptionsMessage> {
+    const { count } = this.#roundTrips;
+    if (count < HEARTBEATS_MIN) return {};
+    return {
+      roundTripMs: this.#roundTrips.quantile(0.5),
+      roundTripTailMs: this.#roundTrips.quantile(0.999),
+      failuresPer1000: (1_000 * this.#failures) / (count + this.#failures),
+    };
+  }
+}
+
+/** What most sessions are set to. */
+function commonest(live: AdviceAsked['live']): Partial<AssumptionsMessage> {
+  const counts = new Map<string, number>();
+  for (const { ttlMs, graceMs } of live) {
+    const name = `${ttlMs} ${graceMs}`;
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  const [most] = [...counts].sort(([, one], [, other]) => other - one);
+  const found = live.find(({ ttlMs, graceMs }) => most?.[0] === `${ttlMs} ${graceMs}`);
+  return found === undefined ? {} : { ttlMs: found.ttlMs, graceMs: found.graceMs };
+}
+
+function goalsFrom(query: AdviceQuery): ReturnType<typeof goalsOf> {
+  const { preset = 'batch', takeoverMs, falseLosses, effectMs } = query;
+  return goalsOf(preset, {
+    ...(takeoverMs === undefined ? {} : { takeoverP99MsMax: takeoverMs }),
+    ...(falseLosses === undefined ? {} : { falseLossesPer1000LeaseDaysMax: falseLosses }),
+    ...(effectMs === undefined ? {} : { longestEffectMs: effectMs }),
+  });
+}
+
+function adviceMessage(advice: Advice): AdvisedMessage['advice'] {
+  if (advice.kind === 'recommendation') {
+    const { kind, verdict, ttlMs, heartbeatMs, graceMs, binding, reasons } = advice;
+    return {
+      ...{ kind, verdict, ttlMs, heartbeatMs, graceMs, reasons: [...reasons] },
+      predicted: predictedMessage(advice.predicted),
+      current: predictedMessage(advice.current.predicted),
+      ...(binding === undefined ? {} : { binding }),
+      points: advice.candidates.map(({ settings, predicted, broken }) => {
+        const { takeoverP50Ms, falseLosses } = predictedMessage(predicted);
+        return { ttlMs: settings.ttlMs, takeoverP50Ms, falseLosses, keeps: broken.length === 0 };
+      }),
+    };
+  }
+  if (advice.kind === 'goals-conflict') {
+    const { kind, between, reasons } = advice;
+    return { kind, between: [...between], reasons: [...reasons] };
+  }
+  // What is assumed is taken as known.
+  const missing = advice.missing.map(({ have, need }) => `${have}; needed: ${need}`);
+  return { kind: 'goals-conflict', between: [], reasons: missing };
+}
+
+function predictedMessage(predicted: Prediction): PredictedMessage {
+  const { takeoverP50Ms, takeoverP99Ms, storeWritesPerSecond } = predicted;
+  const { mean } = predicted.falseLossesPer1000LeaseDays;
+  return { takeoverP50Ms, takeoverP99Ms, falseLosses: mean, storeWritesPerSecond };
+}
