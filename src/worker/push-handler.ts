@@ -4,19 +4,18 @@
 import { Holdfast } from '../engine/holdfast.ts';
 import { type HoldfastOptions, limitsOf } from '../engine/holdfast-options.ts';
 import { type Pipelines, pipelinesByName } from '../engine/known-pipelines.ts';
-import type { Carrier } from '../protocol/messages/carrier.ts';
 import { WORK_VERSION } from '../protocol/messages/envelope.ts';
 import type { Driven, PushCommand, PushResult } from '../protocol/messages/push.ts';
 import { Signer, type SigningOptions } from '../protocol/messages/signing.ts';
 import type { CoordinatorStore } from '../store/contract/execution-store.ts';
 import { systemClock } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
-import { boundedText, readOptions, requireMethods, requireUrl } from '../support/options.ts';
+import { readOptions, requireMethods } from '../support/options.ts';
 import { systemTimers } from '../support/timer.ts';
-import { greet } from './greet.ts';
-import { httpCarrier } from './http-carrier.ts';
 import { pushedStore } from './pushed-store.ts';
-import { remoteStore } from './remote-store.ts';
+import { type WayBack, wayBackOf } from './way-back.ts';
+
+export type { WayBack } from './way-back.ts';
 
 export interface PushHandlerOptions
   extends Pick<HoldfastOptions, 'codec' | 'observer' | 'payloads'> {
@@ -27,17 +26,11 @@ export interface PushHandlerOptions
   readonly coordinator?: WayBack;
 }
 
-/** By HTTP with a key of role `work`, or by a carrier, which is yours to close. */
-export type WayBack =
-  | { readonly url: string; readonly key?: string }
-  | { readonly carrier: Carrier };
-
 export type PushHandler = (request: Request) => Promise<Response>;
 
 const NAMES: readonly (keyof PushHandlerOptions)[] = [
   ...(['pipelines', 'signing', 'coordinator', 'codec', 'observer', 'payloads'] as const),
 ];
-const KEY_MAX = 256;
 /** A result is of use for as long as somebody waits for it. */
 const RESULT_MS = 60_000;
 /** Before the coordinator stops waiting, what runs is given back. */
@@ -81,44 +74,6 @@ export function pushHandler(given: PushHandlerOptions): PushHandler {
     const done = await driven(drive, options, await wayBack?.());
     return answer({ ...about, ...done });
   };
-}
-
-/** Reached when it is first needed, and by one greeting. */
-function wayBackOf(given: WayBack): () => Promise<CoordinatorStore> {
-  const timers = systemTimers;
-  const carrier = carrierOf(given);
-  let opened: Promise<CoordinatorStore> | undefined;
-  return () => {
-    opened ??= greet(carrier, { timers, observer: undefined, connectMs: 0 }).then(
-      (hello) => remoteStore({ carrier, hello, timers, pipelines: [] }),
-      (fault: unknown) => {
-        opened = undefined;
-        throw fault;
-      },
-    );
-    return opened;
-  };
-}
-
-function carrierOf(given: WayBack): Carrier {
-  const what = 'pushHandler: coordinator';
-  const names = ['url', 'key', 'carrier'] as const;
-  const way = readOptions<{ url?: string; key?: string; carrier?: Carrier }>(what, given, names);
-  const { url, key, carrier } = way;
-  if (carrier !== undefined) {
-    if ((url ?? key) !== undefined) {
-      throw new InvalidInput(`${what}: url and key are for HTTP; a carrier has its own.`);
-    }
-    requireMethods(`${what}.carrier`, carrier, ['ask', 'close']);
-    return carrier;
-  }
-  requireUrl(what, url);
-  if (key !== undefined) boundedText(`${what}.key`, key, KEY_MAX);
-  return httpCarrier({
-    url: url ?? '',
-    timers: systemTimers,
-    ...(key === undefined ? {} : { key }),
-  });
 }
 
 async function driven(
