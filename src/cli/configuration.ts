@@ -74,7 +74,10 @@ function parsed(file: string, text: string): unknown {
   }
 }
 
-const PATHS: readonly string[] = ['store', 'tls.keyFile', 'tls.certFile', 'archive.folder'];
+const PATHS: readonly string[] = [
+  ...['store', 'tls.keyFile', 'tls.certFile', 'archive.folder'],
+  ...['sqs.keysFile', 'push.signingFile'],
+];
 
 /** What a file names is beside the file, from wherever it is started. */
 function withPathsFrom(folder: string, values: Source['values']): Source['values'] {

@@ -3,6 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import { openStore } from '../embedded/open-store.ts';
 import { type Config, hidden } from '../server/config.ts';
+import { pushOf, sqsOf } from '../server/configured-carriers.ts';
 import { openServer, type Server } from '../server/serve.ts';
 import type { ServerLog, ServerOptions } from '../server/server-options.ts';
 import type { CoordinatorStore } from '../store/contract/execution-store.ts';
@@ -26,14 +27,14 @@ export interface RunOptions {
 
 export async function runServer({ config, beside, demo }: RunOptions): Promise<ExitCode> {
   const log = logOf(config.log);
-  const options = await optionsOf(config);
   await refuseWrong(config);
+  const options = await optionsOf(config);
+  const queues = await sqsOf(config.sqs);
   const asked = stopAsked();
   const store = await openStore(config.store, config.postgres);
   try {
-    const server = await openServer({ ...options, store, log, ...(demo && { demo }) }).catch(
-      explainListening(config),
-    );
+    const given = { ...options, ...(queues && { sqs: queues.sqs }), ...(demo && { demo }) };
+    const server = await openServer({ ...given, store, log }).catch(explainListening(config));
     try {
       // First: it answers already, whatever else there is still to start.
       announce(config, { server, store, log });
@@ -45,6 +46,7 @@ export async function runServer({ config, beside, demo }: RunOptions): Promise<E
     }
   } finally {
     await store.close();
+    queues?.client.destroy();
   }
   log.info('stopped');
   return 0;
@@ -58,7 +60,8 @@ async function optionsOf(config: Config): Promise<Omit<ServerOptions, 'store'>> 
   const console = config.console === 'on';
   const grpc = config.grpc === 'off' ? {} : { grpc: listenerOf(config.grpc) };
   const rest = { trustProxy, admin, console, logRequests: log.requests, ...grpc };
-  const given = { ...(tls && { tls }), ...(retention && { retention }) };
+  const push = await pushOf(config.push);
+  const given = { ...(tls && { tls }), ...(retention && { retention }), ...(push && { push }) };
   return { host, port, auth, limits, ...rest, ...given };
 }
 

@@ -6,17 +6,27 @@ import { isIP } from 'node:net';
 import { dirname, resolve } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import type { Config } from '../server/config.ts';
+import { type LoadSdk, pushOf, sqsOf } from '../server/configured-carriers.ts';
+import { Fault } from '../support/fault.ts';
 import type { Finding } from './finding.ts';
+
+export interface Packages {
+  readonly grpc?: () => Promise<unknown>;
+  readonly sqs?: LoadSdk;
+}
 
 export async function startFindings(
   config: Config,
-  loadGrpc: () => Promise<unknown> = () => import('@grpc/grpc-js'),
+  load: Packages = {},
 ): Promise<readonly Finding[]> {
   const { tls, trustProxy, grpc, archive } = config;
+  const { grpc: loadGrpc = () => import('@grpc/grpc-js') } = load;
   const found = [
     await pairFinding(tls),
     typeof trustProxy === 'string' ? proxyFinding(trustProxy) : undefined,
     grpc === 'off' ? undefined : await grpcFinding(grpc, loadGrpc),
+    await queuesFinding(config.sqs, load.sqs),
+    await endpointsFinding(config.push),
     archive.folder === undefined ? undefined : await folderFinding(archive.folder),
   ];
   return found.filter((finding) => finding !== undefined);
@@ -72,6 +82,32 @@ async function grpcFinding(where: string, load: () => Promise<unknown>): Promise
     const change = 'Install it beside holdfast: npm install @grpc/grpc-js';
     return { what: 'grpc', found: 'the package @grpc/grpc-js is not there', change };
   }
+}
+
+async function queuesFinding(given: Config['sqs'], load?: LoadSdk): Promise<Finding | undefined> {
+  try {
+    const opened = await sqsOf(given, load);
+    opened?.client.destroy();
+    return opened && { what: 'sqs', found: opened.sqs.requestQueueUrl };
+  } catch (fault) {
+    return { what: 'sqs', found: 'cannot be used', change: changeOf(fault) };
+  }
+}
+
+async function endpointsFinding(given: Config['push']): Promise<Finding | undefined> {
+  try {
+    const options = await pushOf(given);
+    const urls = options?.endpoints.map(({ url }) => url).join(' ');
+    return urls === undefined ? undefined : { what: 'push', found: urls };
+  } catch (fault) {
+    return { what: 'push', found: 'cannot be used', change: changeOf(fault) };
+  }
+}
+
+/** It was not code that was wrong. */
+function changeOf(fault: unknown): string {
+  if (!(fault instanceof Fault)) throw fault;
+  return fault.message.replace(/^openServer: /, '').replaceAll('allow.', 'push.');
 }
 
 /** Nothing is made: what is not there yet needs a folder above it that can be written. */

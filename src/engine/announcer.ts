@@ -108,7 +108,9 @@ function whyOf(answer: Announced): string | undefined {
   return describeReleaseRefusal(answer);
 }
 
-function contractsOf(pipelines: readonly AnyPipeline[]): Pick<AnnouncedRelease, 'contracts'> {
+export function contractsOf(
+  pipelines: readonly AnyPipeline[],
+): Pick<AnnouncedRelease, 'contracts'> {
   const versions = pipelines.map((each): [PipelineName, string] => [
     each.name,
     contractVersion(contractOf(each)),

@@ -1,10 +1,12 @@
 // What workers run beside what they were given.
 
+import type { PipelineName } from '../execution/names.ts';
 import { checkedAnswer } from './answering.ts';
 import type { EngineConfig } from './config.ts';
 import { jobPipeline } from './jobs.ts';
-import { relayPipelines } from './relay.ts';
-import { replayPipelines } from './replaying.ts';
+import type { AnyPipeline } from './pipeline.ts';
+import { relayName, relayPipelines } from './relay.ts';
+import { replayName, replayPipelines } from './replaying.ts';
 import type { WorkerSettings } from './worker-options.ts';
 
 export interface EmployedSettings extends WorkerSettings {
@@ -20,4 +22,25 @@ export function withOwn(config: EngineConfig, settings: WorkerSettings): Employe
   const replays = replayPipelines(config, settings);
   const own = [...relays, ...jobs, ...replays].map((each) => [each.name, each] as const);
   return { ...settings, pipelines: new Map([...given, ...own]), given };
+}
+
+/** Names of what the engine may add for a pipeline, for whoever asks for work on behalf of others. */
+export function ownNamesFor(pipeline: PipelineName, release?: string): readonly PipelineName[] {
+  const names = [
+    relayName(pipeline),
+    ...(release === undefined ? [] : [replayName(release, pipeline)]),
+  ];
+  return names as PipelineName[];
+}
+
+/** Names of what the engine adds to these. */
+export function addedFor(
+  given: readonly AnyPipeline[],
+  release: WorkerSettings['release'],
+): readonly PipelineName[] {
+  return given.flatMap(({ name, awaits = [] }) =>
+    ownNamesFor(name, release?.name).filter(
+      (each) => awaits.length > 0 || each !== relayName(name),
+    ),
+  );
 }

@@ -53,7 +53,7 @@ export function relayPipelines(
     .map((name) => relayPipeline(name, check));
 }
 
-function relayName(name: PipelineName): string {
+export function relayName(name: PipelineName): string {
   return `${RELAY}/${name}`;
 }
 

@@ -27,7 +27,7 @@ interface Replayed {
   readonly broken: readonly BrokenReplay[];
 }
 
-function replayName(release: string, name: PipelineName): string {
+export function replayName(release: string, name: PipelineName): string {
   return `${REPLAY}/${release}/${name}`;
 }
 

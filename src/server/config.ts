@@ -1,168 +1,12 @@
 // How a coordinator is set up by whoever runs it: a file, then the environment, then flags; what comes later
 // wins. One schema says which names there are in all three and what their values may be.
 
-import { type Static, type TSchema, Type } from 'typebox';
+import type { Static, TSchema } from 'typebox';
 import { Value } from 'typebox/value';
 import { InvalidInput } from '../support/fault.ts';
 import { nearestName } from '../support/nearest.ts';
 import { shown } from '../support/options.ts';
-import { DEFAULT_HTTP_LIMITS, HTTP_LIMIT_RANGES, type HttpLimits } from './server-options.ts';
-
-const CLOSED = { additionalProperties: false } as const;
-
-function limitOf(name: keyof HttpLimits): {
-  readonly minimum: number;
-  readonly maximum: number;
-  readonly default: number;
-} {
-  const { min, max } = HTTP_LIMIT_RANGES[name];
-  return { minimum: min, maximum: max, default: DEFAULT_HTTP_LIMITS[name] };
-}
-
-function days(which: string) {
-  const description = `how long ${which} are kept; for ever unless said`;
-  return Type.Optional(Type.Integer({ minimum: 0, maximum: 36_600, description }));
-}
-
-export const configSchema = Type.Object(
-  {
-    store: Type.String({
-      minLength: 1,
-      default: './holdfast.db',
-      description: 'postgres://…, or the path of a SQLite file',
-    }),
-    host: Type.String({ minLength: 1, default: '127.0.0.1', description: 'where it listens' }),
-    port: Type.Integer({
-      minimum: 0,
-      maximum: 65_535,
-      default: 7_433,
-      description: '0: any that is free',
-    }),
-    auth: Type.Enum(['keys', 'off'], {
-      default: 'keys',
-      description: 'off: everybody may do everything; on loopback only',
-    }),
-    admin: Type.String({
-      pattern: '^(off|main|.+:\\d{1,5})$',
-      default: 'off',
-      description:
-        'where projects and keys are managed: off, main, or a listener such as 127.0.0.1:7434',
-    }),
-    console: Type.Enum(['on', 'off'], { default: 'on', description: 'the pages at /console' }),
-    grpc: Type.String({
-      pattern: '^(off|.+:\\d{1,5})$',
-      default: 'off',
-      description: 'where workers are heard over gRPC: off, or a listener such as 127.0.0.1:7435',
-    }),
-    limits: Type.Object(
-      {
-        bodyBytesMax: Type.Integer({
-          ...limitOf('bodyBytesMax'),
-          description: 'of one request',
-        }),
-        requestsPerMinute: Type.Integer({
-          ...limitOf('requestsPerMinute'),
-          description: 'of one key, or of one address without one',
-        }),
-        wrongKeysPerMinute: Type.Integer({
-          ...limitOf('wrongKeysPerMinute'),
-          description: 'of one address; more are not looked up',
-        }),
-        connectionsMax: Type.Integer({
-          ...limitOf('connectionsMax'),
-          description: 'more are closed as they come',
-        }),
-        openMax: Type.Integer({
-          ...limitOf('openMax'),
-          description: 'long polls and streams that are held open at once',
-        }),
-        requestMs: Type.Integer({
-          ...limitOf('requestMs'),
-          description: 'how long a request may take to arrive, and an answer to be taken',
-        }),
-      },
-      CLOSED,
-    ),
-    tls: Type.Object(
-      {
-        keyFile: Type.Optional(Type.String({ minLength: 1, description: 'PEM; with certFile' })),
-        certFile: Type.Optional(Type.String({ minLength: 1, description: 'PEM; with keyFile' })),
-        minVersion: Type.Optional(
-          Type.Enum(['TLSv1.2', 'TLSv1.3'], { description: 'TLSv1.2 unless said' }),
-        ),
-      },
-      CLOSED,
-    ),
-    trustProxy: Type.Union([Type.Boolean(), Type.String({ minLength: 1 })], {
-      default: false,
-      description: 'believe X-Forwarded-* of proxies at these addresses; true: of anybody',
-    }),
-    postgres: Type.Object(
-      {
-        schema: Type.Optional(Type.String({ description: 'its own in the database' })),
-        connectionsMax: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000 })),
-        pooler: Type.Optional(
-          Type.Boolean({ description: 'the store is reached through one in transaction mode' }),
-        ),
-        directUrl: Type.Optional(
-          Type.String({ pattern: '^postgres(ql)?://', description: 'past the pooler, to listen' }),
-        ),
-      },
-      CLOSED,
-    ),
-    archive: Type.Object(
-      {
-        folder: Type.Optional(
-          Type.String({ minLength: 1, description: 'where executions go before they are removed' }),
-        ),
-        url: Type.Optional(
-          Type.String({ pattern: '^https?://', description: 'of S3-compatible storage instead' }),
-        ),
-        bucket: Type.Optional(Type.String({ minLength: 1, description: 'in that storage' })),
-        region: Type.Optional(Type.String({ minLength: 1, description: 'us-east-1 unless said' })),
-        prefix: Type.Optional(Type.String({ minLength: 1, description: 'in front of every key' })),
-        accessKeyId: Type.Optional(Type.String({ minLength: 1, description: 'of that storage' })),
-        secretAccessKey: Type.Optional(
-          Type.String({ minLength: 1, description: 'of that storage; better not as a flag' }),
-        ),
-      },
-      CLOSED,
-    ),
-    retention: Type.Object(
-      {
-        completedDays: days('those that completed'),
-        failedDays: days('those that failed and were driven again'),
-        cancelledDays: days('those that were cancelled'),
-        quarantinedDays: days('those that were quarantined and driven again'),
-        compensatedDays: days('those that were compensated'),
-        deadLetterDays: days('those whose dead letter is open'),
-        everyMs: Type.Optional(
-          Type.Integer({ minimum: 10, maximum: 86_400_000, description: 'how often it looks' }),
-        ),
-        withoutArchive: Type.Boolean({
-          default: false,
-          description: 'what is removed is gone for good: there is no archive',
-        }),
-      },
-      CLOSED,
-    ),
-    log: Type.Object(
-      {
-        level: Type.Enum(['info', 'error', 'off'], { default: 'info', description: 'how much' }),
-        requests: Type.Boolean({
-          default: true,
-          description: 'a line for each request that was answered, at level info',
-        }),
-        format: Type.Enum(['auto', 'json', 'text'], {
-          default: 'auto',
-          description: 'auto: text on a terminal, JSON lines otherwise',
-        }),
-      },
-      CLOSED,
-    ),
-  },
-  CLOSED,
-);
+import { configSchema } from './config-schema.ts';
 
 export type Config = Static<typeof configSchema>;
 
@@ -223,7 +67,7 @@ export function configFrom(sources: readonly Source[]): Configured {
     const { default: value } = schema as { readonly default?: unknown };
     return value === undefined ? [] : [{ name, value, from: 'default' }];
   });
-  const groups = ['limits', 'tls', 'postgres', 'archive', 'retention', 'log'];
+  const groups = ['limits', 'tls', 'postgres', 'sqs', 'push', 'archive', 'retention', 'log'];
   const config: Record<string, unknown> = Object.fromEntries(groups.map((name) => [name, {}]));
   for (const { name, value } of settings) {
     const [first = '', second] = name.split('.');
@@ -318,7 +162,18 @@ function fromText(place: string, setting: SettingName, text: string): unknown {
   if (kinds.includes('integer') && /^\d{1,15}$/.test(text)) {
     return checked(place, setting, Number(text));
   }
+  if (kinds.includes('array')) return checked(place, setting, listFrom(place, text));
   return checked(place, setting, text);
+}
+
+/** Words with commas between them, or JSON. */
+function listFrom(place: string, text: string): unknown {
+  if (!text.startsWith('[')) return text.split(',').map((each) => each.trim());
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new InvalidInput(`${place} is no JSON: ${(cause as Error).message}.`, { cause });
+  }
 }
 
 function kindsOf(schema: TSchema): readonly string[] {
@@ -340,7 +195,12 @@ function wanted(schema: TSchema): string {
   };
   if (rest.enum !== undefined) return rest.enum.map((each) => JSON.stringify(each)).join(' or ');
   if (minimum !== undefined) return `a whole number between ${minimum} and ${maximum}`;
-  const kind = kindsOf(schema).includes('boolean') ? 'true or false' : 'text';
+  const kinds = kindsOf(schema);
+  const kind = kinds.includes('boolean')
+    ? 'true or false'
+    : kinds.includes('array')
+      ? 'a list'
+      : 'text';
   return description === undefined ? kind : `${kind} (${description})`;
 }
 

@@ -1,43 +1,43 @@
 // `pushHandler`: a worker that is called. It takes a Request and answers with a Response, so it mounts wherever those
 // are known: Hono, Next, Deno, serverless functions; and by a few lines in Express and Fastify.
 
+import { contractsOf } from '../engine/announcer.ts';
 import { Holdfast } from '../engine/holdfast.ts';
 import { type HoldfastOptions, limitsOf } from '../engine/holdfast-options.ts';
 import { type Pipelines, pipelinesByName } from '../engine/known-pipelines.ts';
-import type { Carrier } from '../protocol/messages/carrier.ts';
+import { addedFor } from '../engine/own-pipelines.ts';
+import type { AnyPipeline } from '../engine/pipeline.ts';
+import { resolveWorkerOptions, type WorkerRelease } from '../engine/worker-options.ts';
+import type { ExecutionRecord } from '../execution/execution.ts';
 import { WORK_VERSION } from '../protocol/messages/envelope.ts';
 import type { Driven, PushCommand, PushResult } from '../protocol/messages/push.ts';
 import { Signer, type SigningOptions } from '../protocol/messages/signing.ts';
 import type { CoordinatorStore } from '../store/contract/execution-store.ts';
 import { systemClock } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
-import { boundedText, readOptions, requireMethods, requireUrl } from '../support/options.ts';
+import { readOptions, requireMethods } from '../support/options.ts';
 import { systemTimers } from '../support/timer.ts';
-import { greet } from './greet.ts';
-import { httpCarrier } from './http-carrier.ts';
 import { pushedStore } from './pushed-store.ts';
-import { remoteStore } from './remote-store.ts';
+import { type WayBack, wayBackOf } from './way-back.ts';
+
+export type { WayBack } from './way-back.ts';
 
 export interface PushHandlerOptions
   extends Pick<HoldfastOptions, 'codec' | 'observer' | 'payloads'> {
   readonly pipelines: Pipelines;
   /** The keys of the coordinator's `push.signing`. */
   readonly signing: SigningOptions;
+  /** Which build this is, for what is pinned to it. The digest is that of the artifact that is deployed here. */
+  readonly release?: WorkerRelease;
   /** The way back: each step is recorded before the next. Without it all of them are in the answer, and run again when it is lost. */
   readonly coordinator?: WayBack;
 }
 
-/** By HTTP with a key of role `work`, or by a carrier, which is yours to close. */
-export type WayBack =
-  | { readonly url: string; readonly key?: string }
-  | { readonly carrier: Carrier };
-
 export type PushHandler = (request: Request) => Promise<Response>;
 
 const NAMES: readonly (keyof PushHandlerOptions)[] = [
-  ...(['pipelines', 'signing', 'coordinator', 'codec', 'observer', 'payloads'] as const),
+  ...(['pipelines', 'signing', 'coordinator', 'release', 'codec', 'observer', 'payloads'] as const),
 ];
-const KEY_MAX = 256;
 /** A result is of use for as long as somebody waits for it. */
 const RESULT_MS = 60_000;
 /** Before the coordinator stops waiting, what runs is given back. */
@@ -54,7 +54,12 @@ export function pushHandler(given: PushHandlerOptions): PushHandler {
   if (codec !== undefined) requireMethods('pushHandler: codec', codec, ['encode', 'decode']);
   if (observer !== undefined) requireMethods('pushHandler: observer', observer, ['report']);
   limitsOf(options.payloads);
+  const { release } = resolveWorkerOptions({
+    pipelines: options.pipelines,
+    ...(options.release && { release: options.release }),
+  });
   const wayBack = coordinator === undefined ? undefined : wayBackOf(coordinator);
+  const offered = offeredBy(pipelines.values(), release, wayBack !== undefined);
   return async (request) => {
     const command = commandIn(signer, await request.text());
     if (command === undefined)
@@ -72,58 +77,45 @@ export function pushHandler(given: PushHandlerOptions): PushHandler {
       return new Response(signer.sign(signed, kid), { headers: { 'content-type': 'text/plain' } });
     };
     const { drive } = claims;
-    if (drive === undefined) return answer({ pipelines: [...pipelines.keys()] });
+    if (drive === undefined) return answer(offered);
     const { execution, fence } = drive.claimed;
     const about = { id: execution.id, fence };
-    if (!pipelines.has(execution.pipeline)) {
-      return answer({ ...about, denied: `There is no pipeline "${execution.pipeline}" here.` });
-    }
+    const denied = denialOf(execution, offered);
+    if (denied !== undefined) return answer({ ...about, denied });
     const done = await driven(drive, options, await wayBack?.());
     return answer({ ...about, ...done });
   };
 }
 
-/** Reached when it is first needed, and by one greeting. */
-function wayBackOf(given: WayBack): () => Promise<CoordinatorStore> {
-  const timers = systemTimers;
-  const carrier = carrierOf(given);
-  let opened: Promise<CoordinatorStore> | undefined;
-  return () => {
-    opened ??= greet(carrier, { timers, observer: undefined, connectMs: 0 }).then(
-      (hello) => remoteStore({ carrier, hello, timers, pipelines: [] }),
-      (fault: unknown) => {
-        opened = undefined;
-        throw fault;
-      },
-    );
-    return opened;
+type Offered = Pick<PushResult, 'pipelines' | 'release'>;
+
+/** What the engine adds reads more than its own execution: it needs a way back. */
+function offeredBy(
+  given: Iterable<AnyPipeline>,
+  release: WorkerRelease | undefined,
+  hasWayBack: boolean,
+): Offered {
+  const own = [...given];
+  const added = hasWayBack ? addedFor(own, release) : [];
+  return {
+    pipelines: [...own.map(({ name }) => name), ...added],
+    ...(release === undefined ? {} : { release: { ...release, ...contractsOf(own) } }),
   };
 }
 
-function carrierOf(given: WayBack): Carrier {
-  const what = 'pushHandler: coordinator';
-  const names = ['url', 'key', 'carrier'] as const;
-  const way = readOptions<{ url?: string; key?: string; carrier?: Carrier }>(what, given, names);
-  const { url, key, carrier } = way;
-  if (carrier !== undefined) {
-    if ((url ?? key) !== undefined) {
-      throw new InvalidInput(`${what}: url and key are for HTTP; a carrier has its own.`);
-    }
-    requireMethods(`${what}.carrier`, carrier, ['ask', 'close']);
-    return carrier;
-  }
-  requireUrl(what, url);
-  if (key !== undefined) boundedText(`${what}.key`, key, KEY_MAX);
-  return httpCarrier({
-    url: url ?? '',
-    timers: systemTimers,
-    ...(key === undefined ? {} : { key }),
-  });
+/** Undefined when it can be driven here. */
+function denialOf(
+  { pipeline, release }: ExecutionRecord,
+  { pipelines, release: own }: Offered,
+): string | undefined {
+  if (pipelines?.includes(pipeline) !== true) return `There is no pipeline "${pipeline}" here.`;
+  if (release === undefined || release === own?.name) return undefined;
+  return `It is pinned to release "${release}"; here is ${own === undefined ? 'none' : `"${own.name}"`}.`;
 }
 
 async function driven(
   drive: Driven,
-  { pipelines, codec, observer, payloads }: PushHandlerOptions,
+  { pipelines, release, codec, observer, payloads }: PushHandlerOptions,
   wayBack: CoordinatorStore | undefined,
 ): Promise<Pick<PushResult, 'writes' | 'blobs'>> {
   const { store, left, result } = pushedStore(drive, wayBack);
@@ -133,7 +125,8 @@ async function driven(
     ...(observer && { observer }),
     ...(payloads && { payloads }),
   });
-  const worker = await holdfast.worker({ pipelines, concurrency: 1, stopGraceMs: 0 });
+  const options = { pipelines, concurrency: 1, stopGraceMs: 0, ...(release && { release }) };
+  const worker = await holdfast.worker(options);
   const over = new AbortController();
   const patience = Math.max(0, drive.deadlineInMs - EARLY_MS);
   await Promise.race([left, systemTimers.pause(patience, over.signal)]);

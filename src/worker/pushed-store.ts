@@ -45,6 +45,8 @@ export function pushedStore(drive: Driven, wayBack?: CoordinatorStore): Pushed {
       isClaimed = true;
       return { kind: 'claimed', claims: isMeant ? [claimed] : [], more: false, overdue: false };
     },
+    // The coordinator has asked, and says it for all calls.
+    announce: async () => ({ kind: 'announced' }),
     room: () => 1,
     onRing: () => () => undefined,
     transact: () => {

@@ -72,6 +72,8 @@ test('serve: what doctor would name ends it with the same sentence, before anyth
     assert.deepEqual(await readdir(cwd), ['taken']);
   }));
 
+const absent = () => Promise.reject(new Error('not installed'));
+
 test('doctor: gRPC without its package, and what is as it must be', async () => {
   const flags = { grpc: '127.0.0.1:7435', 'trust-proxy': 'loopback, 10.0.0.0/8, ::1' };
   const files = { 'tls-key-file': KEY_FILE, 'tls-cert-file': CERT_FILE, 'archive-folder': 'new' };
@@ -80,7 +82,7 @@ test('doctor: gRPC without its package, and what is as it must be', async () => 
     (await startFindings(...given)).map(({ what, change }) => [what, change]);
   const fine = ['tls', 'trustProxy', 'grpc', 'archive.folder'].map((what) => [what, undefined]);
   assert.deepEqual(await changes(config), fine);
-  const missing = await startFindings(config, () => Promise.reject(new Error('not installed')));
+  const missing = await startFindings(config, { grpc: absent });
   assert.match(missing[2]?.change ?? '', /npm install @grpc\/grpc-js/);
 });
 

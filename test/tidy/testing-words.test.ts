@@ -14,6 +14,7 @@ const EXPORTS: Readonly<Record<string, readonly string[]>> = {
   'a store that misbehaves on request': ['faultyStore'],
   'the worker protocol as data': ['transportContract', 'runTransportCase'],
   'a carrier that misbehaves on request': ['faultyCarrier'],
+  'a desk that is called as an endpoint is': ['CallDesk', 'transportPipelines'],
 };
 
 function promised(file: string, line: RegExp): readonly string[] {

@@ -64,6 +64,13 @@ export function backendOf(kind: Kind): TransportBackend {
         carriers.push(made);
         return made;
       };
+      let stopped: Promise<unknown> | undefined;
+      const stop = async (): Promise<void> => {
+        stopped ??= Promise.all(carriers.map((each) => each.close()))
+          .then(() => server.close())
+          .then(() => kind.close?.());
+        await stopped;
+      };
       return {
         store,
         carrier,
@@ -83,11 +90,10 @@ export function backendOf(kind: Kind): TransportBackend {
           if (kind.forge === undefined) throw new Error(`${kind.name} is not signed.`);
           return kind.forge(server, ask, how);
         },
+        stop,
         async close() {
-          await Promise.all(carriers.map((each) => each.close()));
-          await server.close();
+          await stop();
           await store.close();
-          await kind.close?.();
         },
       };
     },

@@ -7,7 +7,7 @@ import { kindsOf } from '../../src/testing/execution-contract/worker.ts';
 import { pushHandler } from '../../src/worker/push-handler.ts';
 import { until } from '../server/coordinator.ts';
 import { makeKey } from './backend.ts';
-import { MOUNTS, onEndpoint, SIGNING } from './push-stand.ts';
+import { MOUNTS, onEndpoint, SIGNING, whenDriven } from './push-stand.ts';
 
 const three = pipeline({
   name: 'three',
@@ -114,17 +114,22 @@ test('M-8, M-13: a result that nobody with a key has signed is not written; the 
     if (calls > 1) return response;
     return new Response((await response.text()).replace('"completed"', '"cancelled"'));
   };
-  await onEndpoint({ handler: turning, pipelines: ['three'] }, async ({ holdfast, store }) => {
-    const { id, result } = await holdfast.submit(three, 1).then((handle) => ({
-      id: handle.id,
-      result: handle.result(),
-    }));
-    assert.equal(await result, 5);
-    const events = await store.executions.history({ id, after: 0, limit: 100 });
-    fences.push(...events.filter(({ kind }) => kind === 'claimed').map(({ fence }) => fence ?? 0));
-    assert.equal(fences.length, 2);
-    assert.ok((fences[1] ?? 0) > (fences[0] ?? 0));
-  });
+  await onEndpoint(
+    { handler: whenDriven(handler, turning), pipelines: ['three'] },
+    async ({ holdfast, store }) => {
+      const { id, result } = await holdfast.submit(three, 1).then((handle) => ({
+        id: handle.id,
+        result: handle.result(),
+      }));
+      assert.equal(await result, 5);
+      const events = await store.executions.history({ id, after: 0, limit: 100 });
+      fences.push(
+        ...events.filter(({ kind }) => kind === 'claimed').map(({ fence }) => fence ?? 0),
+      );
+      assert.equal(fences.length, 2);
+      assert.ok((fences[1] ?? 0) > (fences[0] ?? 0));
+    },
+  );
 });
 
 test('M-3, M-15: a result that comes after a takeover is refused by its fence', async () => {
@@ -136,20 +141,23 @@ test('M-3, M-15: a result that comes after a takeover is refused by its fence', 
     await released.promise;
     return response;
   };
-  await onEndpoint({ handler: slow, pipelines: ['three'] }, async ({ holdfast, store }) => {
-    const handle = await holdfast.submit(three, 1);
-    await called.promise;
-    const session = (await store.executions.read(handle.id))?.session;
-    assert.ok(session !== undefined);
-    const by = { kind: 'operator', actor: 'olga', reason: 'too slow' } as const;
-    await store.sessions.end({ id: session, by });
-    const worker = await holdfast.worker({ pipelines: [three], pollMs: 20 });
-    assert.equal(await handle.result(), 5);
-    const before = await kindsOf(store, handle.id);
-    released.resolve();
-    await worker.stop();
-    assert.deepEqual(await kindsOf(store, handle.id), before);
-  });
+  await onEndpoint(
+    { handler: whenDriven(handler, slow), pipelines: ['three'] },
+    async ({ holdfast, store }) => {
+      const handle = await holdfast.submit(three, 1);
+      await called.promise;
+      const session = (await store.executions.read(handle.id))?.session;
+      assert.ok(session !== undefined);
+      const by = { kind: 'operator', actor: 'olga', reason: 'too slow' } as const;
+      await store.sessions.end({ id: session, by });
+      const worker = await holdfast.worker({ pipelines: [three], pollMs: 20 });
+      assert.equal(await handle.result(), 5);
+      const before = await kindsOf(store, handle.id);
+      released.resolve();
+      await worker.stop();
+      assert.deepEqual(await kindsOf(store, handle.id), before);
+    },
+  );
 });
 
 test('M-16: an endpoint that turns calls away is denied work, is left alone for a while, and no attempt is burned', async () => {
@@ -160,7 +168,7 @@ test('M-16: an endpoint that turns calls away is denied work, is left alone for 
   };
   const circuit = { failuresMax: 1, openMs: 300 };
   await onEndpoint(
-    { handler: full, pipelines: ['three'], circuit },
+    { handler: whenDriven(handler, full), pipelines: ['three'], circuit },
     async ({ holdfast, store }) => {
       const handle = await holdfast.submit(three, 1);
       assert.equal(await handle.result(), 5);
@@ -177,7 +185,8 @@ test('M-16: an endpoint without the pipeline says so, and the execution goes to 
     pipelines: [pipeline({ name: 'other', run: () => 1 })],
     signing: SIGNING,
   });
-  await onEndpoint({ handler: other, pipelines: ['three'] }, async ({ holdfast }) => {
+  const forgetful = whenDriven(handler, other);
+  await onEndpoint({ handler: forgetful, pipelines: ['three'] }, async ({ holdfast }) => {
     const handle = await holdfast.submit(three, 1);
     await until(async () => {
       const events = await holdfast.history(handle.id);
@@ -195,10 +204,13 @@ test('M-15: a redirect is not followed', async () => {
     if (calls > 1) return handler(request);
     return new Response('', { status: 307, headers: { location: 'http://169.254.169.254/' } });
   };
-  await onEndpoint({ handler: moved, pipelines: ['three'] }, async ({ holdfast }) => {
-    assert.equal(await (await holdfast.submit(three, 1)).result(), 5);
-    assert.equal(calls, 2);
-  });
+  await onEndpoint(
+    { handler: whenDriven(handler, moved), pipelines: ['three'] },
+    async ({ holdfast }) => {
+      assert.equal(await (await holdfast.submit(three, 1)).result(), 5);
+      assert.equal(calls, 2);
+    },
+  );
 });
 
 test('M-13: a handler does nothing for what is not signed, or good no more, and says what it has when asked', async () => {
@@ -244,8 +256,11 @@ test('M-8, M-15: an answer after which the execution still runs is no end of its
     } as const;
     return new Response(signer.sign(claims));
   };
-  await onEndpoint({ handler: idle, pipelines: ['three'] }, async ({ holdfast }) => {
-    assert.equal(await (await holdfast.submit(three, 1)).result(), 5);
-    assert.equal(calls, 2);
-  });
+  await onEndpoint(
+    { handler: whenDriven(handler, idle), pipelines: ['three'] },
+    async ({ holdfast }) => {
+      assert.equal(await (await holdfast.submit(three, 1)).result(), 5);
+      assert.equal(calls, 2);
+    },
+  );
 });

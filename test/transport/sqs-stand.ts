@@ -43,6 +43,10 @@ export class SqsStand {
     return new SqsStand(server, client, await sqsQueues(client));
   }
 
+  get url(): string {
+    return `http://127.0.0.1:${this.#server.port}`;
+  }
+
   queue(purpose: string): string {
     this.#made += 1;
     return this.#server.createQueue(`${purpose}-${this.#made}`).queueUrl;

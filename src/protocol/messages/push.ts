@@ -5,6 +5,7 @@ import type { ExecutionRecord } from '../../execution/execution.ts';
 import type { HistoryEvent, InboxMessage } from '../../execution/history.ts';
 import type { Fence } from '../../lease/fence.ts';
 import type { Instant } from '../../support/clock.ts';
+import { announcedRelease } from './releases.ts';
 import type { SignedClaims } from './signing.ts';
 import { CLOSED, executionId, fence, name } from './words.ts';
 import { write } from './work.ts';
@@ -12,7 +13,7 @@ import { write } from './work.ts';
 export interface PushCommand extends SignedClaims {
   readonly to: 'worker';
   readonly v: number;
-  /** `probe`: which pipelines are there? Nothing is to be done. */
+  /** `probe`: which pipelines are there, and of which release? Nothing is to be done. */
   readonly kind: 'drive' | 'probe';
   readonly drive?: Driven;
 }
@@ -54,7 +55,9 @@ export const pushResult = Type.Object(
     /** In order; what went through the callback is not among them. */
     writes: Type.Optional(Type.Array(write, { maxItems: 20_000 })),
     blobs: Type.Optional(Type.Array(blob, { maxItems: 10_000 })),
-    pipelines: Type.Optional(Type.Array(name, { maxItems: 1_000 })),
+    /** What is there, of a probe: all that it is given unless said. */
+    pipelines: Type.Optional(Type.Array(name, { maxItems: 2_000 })),
+    release: Type.Optional(announcedRelease),
   },
   CLOSED,
 );

@@ -184,23 +184,24 @@ export const moved = Type.Object(
   CLOSED,
 );
 
+/** What a worker says that it is, with the contracts of its code. */
+export const announcedRelease = Type.Object(
+  {
+    name: releaseName,
+    digest,
+    contracts: Type.Record(Type.String(), Type.String({ maxLength: 256 }), {
+      maxProperties: 1_000,
+    }),
+  },
+  CLOSED,
+);
+
 /** Of a worker, by the loop that claims. */
 export const announceBody = Type.Object(
   {
     session: Type.String({ pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' }),
     pipelines: Type.Array(name, { maxItems: 1_000 }),
-    release: Type.Optional(
-      Type.Object(
-        {
-          name: releaseName,
-          digest,
-          contracts: Type.Record(Type.String(), Type.String({ maxLength: 256 }), {
-            maxProperties: 1_000,
-          }),
-        },
-        CLOSED,
-      ),
-    ),
+    release: Type.Optional(announcedRelease),
     state: Type.Enum(['starting', 'ready', 'draining']),
     everyMs: Type.Integer({ minimum: 1, maximum: 86_400_000 }),
     room: count,

@@ -39,6 +39,8 @@ export interface PushOptions {
     readonly privateAddresses?: boolean;
     readonly plain?: boolean;
   };
+  /** An endpoint of which nothing was heard for so long is asked what it has. Default 30 s; it is called stuck after two. */
+  readonly probeMs?: number;
   /** So many calls in a row without an answer, and it is left alone for `openMs`. Default 5 and 30 s. */
   readonly circuit?: { readonly failuresMax?: number; readonly openMs?: number };
 }
@@ -55,6 +57,7 @@ export interface PushSettings {
   readonly endpoints: readonly Endpoint[];
   readonly signer: Signer;
   readonly allowed: Allowed;
+  readonly probeMs: number;
   readonly circuit: { readonly failuresMax: number; readonly openMs: number };
 }
 
@@ -65,7 +68,9 @@ const NAMES: readonly (keyof PushEndpoint)[] = [
 
 export function pushSettingsOf(given: PushOptions): PushSettings {
   const what = 'openServer: push';
-  const options = readOptions(what, given, ['endpoints', 'signing', 'allow', 'circuit']);
+  const options = readOptions(what, given, [
+    ...['endpoints', 'signing', 'allow', 'circuit', 'probeMs'],
+  ]);
   const allow = readOptions(`${what}.allow`, options.allow, ['hosts', 'privateAddresses', 'plain']);
   const { privateAddresses = false, plain = false } = allow;
   optionalBooleans(`${what}.allow`, { privateAddresses, plain });
@@ -76,12 +81,14 @@ export function pushSettingsOf(given: PushOptions): PushSettings {
   const { circuit: circuitGiven = {} } = options;
   const circuit = readOptions(`${what}.circuit`, circuitGiven, ['failuresMax', 'openMs']);
   const { failuresMax = 5, openMs = 30_000 } = circuit;
+  const { probeMs = 30_000 } = options;
   return {
     endpoints: readList(`${what}.endpoints`, options.endpoints).map((each) =>
       endpointOf(`${what}.endpoints`, each as PushEndpoint, allowed),
     ),
     signer: new Signer(`${what}.signing`, options.signing),
     allowed,
+    probeMs: wholeNumber(`${what}.probeMs`, probeMs, { min: 10, max: 86_400_000 }),
     circuit: {
       failuresMax: wholeNumber(`${what}.circuit.failuresMax`, failuresMax, { min: 1, max: 1_000 }),
       openMs: wholeNumber(`${what}.circuit.openMs`, openMs, { min: 1, max: 86_400_000 }),

@@ -10,13 +10,15 @@ import { WORK_VERSION } from '../messages/envelope.ts';
 import type { Driven, PushCommand, PushResult } from '../messages/push.ts';
 import { noteIssued } from '../rest/issued-fences.ts';
 import type { Caller, Coordinator } from '../rest/route.ts';
+import { claimFor } from '../rest/work-claim.ts';
 import { metadataOf } from '../rest/work-session.ts';
 import { giveOut, perform, toWrite } from '../rest/work-writes.ts';
 import { Circuit } from './circuit.ts';
 import { merged } from './merged.ts';
 import { type Posted, post } from './post.ts';
 import type { Endpoint, PushSettings } from './push-options.ts';
-import { resultFrom } from './result.ts';
+import { probedFrom, resultFrom } from './result.ts';
+import { Standing } from './standing.ts';
 
 export interface PusherParts {
   readonly coordinator: Coordinator;
@@ -31,22 +33,27 @@ const POLL_MS = 1_000;
 const DENIED_MS = 1_000;
 const PAGE = 1_000;
 const AT_ONCE = 16;
+const PROBE_MS_MAX = 10_000;
 
 export class Pusher {
   readonly #parts: PusherParts;
   readonly #caller: Caller;
   readonly #circuit: Circuit;
+  readonly #standing: Standing;
+  readonly #sessions: Set<Session> = new Set();
   readonly #idle: Session[] = [];
   readonly #underWay: Set<Promise<void>> = new Set();
   readonly #unlisten: () => void;
   readonly #running: Promise<void>;
   #wake: () => void = () => undefined;
   #isRung = false;
+  #isMissed = false;
 
   constructor(parts: PusherParts) {
     this.#parts = parts;
     const { endpoint, settings, coordinator, stopping } = parts;
     this.#circuit = new Circuit(settings.circuit);
+    this.#standing = new Standing({ ...parts, probeMs: settings.probeMs });
     this.#caller = {
       name: `endpoint ${endpoint.url.host}`,
       project: endpoint.project,
@@ -63,7 +70,7 @@ export class Pusher {
     this.#unlisten();
     await this.#running;
     await Promise.all(this.#underWay);
-    await Promise.all(this.#idle.map((each) => each.close()));
+    await Promise.all([...this.#sessions].map((each) => each.close()));
   }
 
   #ring(): void {
@@ -76,12 +83,50 @@ export class Pusher {
     while (!stopping.aborted) {
       this.#isRung = false;
       try {
+        await this.#prove();
         while (await this.#pushSome());
       } catch (fault) {
         onFault('push-not-claimed', fault);
       }
       if (!stopping.aborted && !this.#isRung) await this.#rest();
     }
+  }
+
+  /** An endpoint that was not heard of is asked what it has; one that was is announced. */
+  async #prove(): Promise<void> {
+    const { clock } = this.#parts.coordinator;
+    const standing = this.#standing;
+    if (standing.isToBeAsked(clock.monotonicMs())) await this.#probe();
+    if (standing.isToBeAsked(clock.monotonicMs())) return;
+    if (!standing.isToBeSaid(clock.monotonicMs())) return;
+    // One that has nothing to do is there too.
+    if (this.#sessions.size === 0) this.#idle.push(await this.#session());
+    await standing.say(this.#sessions, new Set(this.#idle));
+  }
+
+  async #probe(): Promise<void> {
+    const { coordinator, endpoint, settings, stopping, onFault } = this.#parts;
+    const { clock } = coordinator;
+    if (this.#circuit.room(clock.monotonicMs(), 1) <= 0) return;
+    this.#circuit.enter();
+    const posted = await this.#post({ kind: 'probe' }, Math.min(PROBE_MS_MAX, endpoint.timeoutMs));
+    if (stopping.aborted) return;
+    const now = clock.monotonicMs();
+    const told =
+      posted.kind === 'answered'
+        ? probedFrom(settings.signer, posted.text, clock.wallMs())
+        : ({ kind: 'unknown', why: posted.why } as const);
+    if (told.kind === 'unknown') {
+      this.#circuit.failed(now);
+      // Told once: it is asked again and again.
+      if (!this.#isMissed)
+        onFault('push-not-there', new Error(`${this.#caller.name}: ${told.why}`));
+      this.#isMissed = true;
+      return;
+    }
+    this.#isMissed = false;
+    this.#circuit.succeeded();
+    this.#standing.told(told.result, now);
   }
 
   #rest(): Promise<void> {
@@ -110,7 +155,7 @@ export class Pusher {
     const free = endpoint.capacity - this.#underWay.size;
     // Denied is not failed: what may not go is not even claimed.
     const room = this.#circuit.room(coordinator.clock.monotonicMs(), free);
-    if (room <= 0 || stopping.aborted) return false;
+    if (room <= 0 || stopping.aborted || !this.#standing.isKnown) return false;
     const session = await this.#session();
     const claimed = await this.#claim(session);
     if (claimed === undefined) {
@@ -130,18 +175,28 @@ export class Pusher {
     const { coordinator, endpoint } = this.#parts;
     for (let each = this.#idle.pop(); each !== undefined; each = this.#idle.pop()) {
       if (!each.signal.aborted) return each;
+      this.#sessions.delete(each);
     }
     const { store, clock, timers } = coordinator;
     const metadata = metadataOf(this.#caller, endpoint.pipelines);
-    return openSession({ store, owner: this.#caller.name, metadata, clock, timers });
+    const opened = await openSession({ store, owner: this.#caller.name, metadata, clock, timers });
+    this.#sessions.add(opened);
+    await this.#standing.announce(opened, true);
+    return opened;
+  }
+
+  /** It is ended: what it still carries is lost, and claimed by others at once. */
+  async #drop(session: Session): Promise<void> {
+    this.#sessions.delete(session);
+    await session.close('failed');
   }
 
   async #claim(session: Session): Promise<Claimed | undefined> {
     const { coordinator, endpoint } = this.#parts;
     for (const lane of ['interactive', 'batch'] as const) {
-      const answer = await coordinator.store.executions.claim({
+      const answer = await claimFor(coordinator, {
         session: session.id,
-        pipelines: endpoint.pipelines,
+        ...this.#standing.asks,
         shares: [{ lane, limit: 1 }],
         project: endpoint.project,
       });
@@ -155,13 +210,14 @@ export class Pusher {
 
   async #push(session: Session, claimed: Claimed): Promise<void> {
     try {
-      const posted = await this.#post(await this.#driven(session, claimed));
+      const drive = await this.#driven(session, claimed);
+      const posted = await this.#post({ kind: 'drive', drive }, this.#parts.endpoint.timeoutMs);
       const isDone = await this.#settle(session, claimed, posted);
       if (isDone) this.#idle.push(session);
-      else await session.close('failed');
+      else await this.#drop(session);
     } catch (fault) {
       this.#parts.onFault('push-not-settled', fault);
-      await session.close('failed');
+      await this.#drop(session);
     }
   }
 
@@ -197,18 +253,12 @@ export class Pusher {
     return { claimed, session: own, owner, history, inbox, deadlineInMs };
   }
 
-  async #post(drive: Driven): Promise<Posted> {
+  async #post(said: Pick<PushCommand, 'kind' | 'drive'>, timeoutMs: number): Promise<Posted> {
     const { coordinator, endpoint, settings, bytesMax, stopping } = this.#parts;
-    const { url, timeoutMs } = endpoint;
+    const { url } = endpoint;
     const at = coordinator.clock.wallMs();
-    const claims = {
-      to: 'worker',
-      at,
-      until: at + timeoutMs,
-      v: WORK_VERSION,
-      kind: 'drive',
-    } as const;
-    const command: PushCommand = { ...claims, drive };
+    const claims = { to: 'worker', at, until: at + timeoutMs, v: WORK_VERSION } as const;
+    const command: PushCommand = { ...claims, ...said };
     const { signer, allowed } = settings;
     const text = signer.sign(command);
     const { timers } = coordinator;
@@ -220,7 +270,7 @@ export class Pusher {
     const { coordinator, settings, onFault } = this.#parts;
     const now = coordinator.clock.monotonicMs();
     if (posted.kind === 'denied') {
-      this.#circuit.failed(now);
+      this.#failed(now);
       return this.#giveBack(session, claimed, posted.why);
     }
     const nowMs = coordinator.clock.wallMs();
@@ -229,14 +279,24 @@ export class Pusher {
         ? resultFrom(settings.signer, posted.text, { claimed, nowMs })
         : posted;
     if (result.kind === 'unknown') {
-      this.#circuit.failed(now);
+      this.#failed(now);
       onFault('push-unknown', new Error(`${this.#caller.name}: ${result.why}`));
       return false;
     }
     this.#circuit.succeeded();
+    this.#standing.heard(now);
     const { denied } = result.result;
-    if (denied !== undefined) return this.#giveBack(session, claimed, denied);
+    if (denied !== undefined) {
+      this.#standing.doubt();
+      return this.#giveBack(session, claimed, denied);
+    }
     return this.#write(session, claimed, result.result);
+  }
+
+  /** After the circuit was open, it is asked before anything is claimed for it. */
+  #failed(nowMs: number): void {
+    this.#circuit.failed(nowMs);
+    if (this.#circuit.opensInMs(nowMs) > 0) this.#standing.doubt();
   }
 
   /** In their order. What is refused ends the claim: somebody else has it, or there is news, with which it is claimed anew. */

@@ -12,11 +12,8 @@ export type Understood =
 
 const RESULT = Compile(pushResult);
 
-export function resultFrom(
-  signer: Signer,
-  text: string,
-  { claimed, nowMs }: { readonly claimed: Claimed; readonly nowMs: number },
-): Understood {
+/** Of a probe. */
+export function probedFrom(signer: Signer, text: string, nowMs: number): Understood {
   const verified = verifiedFrom(signer, text, nowMs);
   if (verified.kind === 'invalid') return unknown(verified.why);
   if (verified.kind === 'expired') return unknown('its result is good no more');
@@ -25,6 +22,17 @@ export function resultFrom(
     const [first] = RESULT.Errors(result);
     return unknown(`its result cannot be read: ${first?.instancePath} ${first?.message}`);
   }
+  return { kind: 'result', result };
+}
+
+export function resultFrom(
+  signer: Signer,
+  text: string,
+  { claimed, nowMs }: { readonly claimed: Claimed; readonly nowMs: number },
+): Understood {
+  const understood = probedFrom(signer, text, nowMs);
+  if (understood.kind === 'unknown') return understood;
+  const { result } = understood;
   const { execution, fence } = claimed;
   const isOfClaim = ({ id, fence: of }: { id?: string; fence?: number }): boolean =>
     id === execution.id && of === fence;

@@ -70,8 +70,11 @@ export class CallDesk {
       const text = await request.text();
       const worker = this.#handlers.at(-1);
       if (worker !== undefined) return worker(requestWith(text));
-      const drive = this.#read(text)?.drive;
-      return drive === undefined ? turnedAway() : this.#open(drive, text);
+      const command = this.#read(text);
+      if (command === undefined) return new Response('', { status: 401 });
+      // Asked what it has: whatever it is called for.
+      if (command.drive === undefined) return new Response(this.signed({}));
+      return this.#open(command.drive, text);
     };
   }
 

@@ -64,6 +64,8 @@ export interface TransportHarness {
 }
 
 export interface OpenTransportHarness extends TransportHarness {
+  /** The coordinator stops; the store can still be looked into. */
+  stop?(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -102,6 +104,8 @@ export async function runTransportCase(
   const harness = await backend.open();
   try {
     await transportCase.run(harness);
+    // One that calls would go on claiming.
+    await harness.stop?.();
     await checkEverything(harness.store);
   } finally {
     await harness.close();

@@ -7,6 +7,7 @@ import {
   commanding,
   later,
   mustSubmit,
+  OTHER_PIPELINE,
   parking,
   signalling,
   statusOf,
@@ -134,7 +135,7 @@ export const inFlightCases: readonly TransportCase[] = [
       const submitting = new AbortController();
       const submits = (async () => {
         while (!submitting.signal.aborted) {
-          await mustSubmit(harness.store);
+          await mustSubmit(harness.store, { pipeline: OTHER_PIPELINE });
           await systemTimers.pause(10);
         }
       })();

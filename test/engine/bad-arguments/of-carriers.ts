@@ -62,6 +62,7 @@ export const CARRIERS: readonly Options<void>[] = [
       pipelines: NONE,
       signing: NONE,
       coordinator: optional(NONE),
+      release: optional(NONE),
       codec: optional(NONE),
       observer: optional(NONE),
       payloads: optional(['an object']),

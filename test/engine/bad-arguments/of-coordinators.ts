@@ -86,6 +86,7 @@ export const OPTIONS_OF_COORDINATORS: readonly Options<void>[] = [
       signing: NONE,
       allow: NONE,
       circuit: optional(['an object']),
+      probeMs: optional(NUMBER),
     },
     call: (_, push) => openServer({ ...SERVER, push } as never),
   },

@@ -1,0 +1,93 @@
+// Queues and endpoints, from the configuration. Secrets are in files of their own, and are never shown.
+
+import { readFile } from 'node:fs/promises';
+import type { SQSClient } from '@aws-sdk/client-sqs';
+import type { SigningOptions } from '../protocol/messages/signing.ts';
+import { type PushOptions, pushSettingsOf } from '../protocol/push/push-options.ts';
+import { readSqsOptions, type SqsOptions } from '../protocol/sqs/sqs-options.ts';
+import { InvalidInput } from '../support/fault.ts';
+import type { Config } from './config.ts';
+
+export type LoadSdk = () => Promise<Pick<typeof import('@aws-sdk/client-sqs'), 'SQSClient'>>;
+
+export interface FromQueues {
+  readonly sqs: SqsOptions;
+  /** To be destroyed in the end. */
+  readonly client: SQSClient;
+}
+
+/** Undefined where it was not asked for. The client is closed by whoever asked. */
+export async function sqsOf(
+  given: Config['sqs'],
+  load: LoadSdk = () => import('@aws-sdk/client-sqs'),
+): Promise<FromQueues | undefined> {
+  if (Object.keys(given).length === 0) return undefined;
+  const { requestQueueUrl, poisonQueueUrl, replyQueues, keysFile, endpoint } = given;
+  const parts = { requestQueueUrl, poisonQueueUrl, replyQueues, keysFile };
+  const missing = Object.entries(parts).flatMap(([name, part]) => (part ? [] : [`sqs.${name}`]));
+  if (!requestQueueUrl || !poisonQueueUrl || !replyQueues || !keysFile) {
+    throw new InvalidInput(`Workers over SQS need ${missing.join(' and ')} too.`);
+  }
+  const keys = (await secretsIn('sqs.keysFile', keysFile)) as SqsOptions['keys'];
+  const { SQSClient: Client } = await load().catch((cause: unknown) => {
+    throw new InvalidInput(
+      'The package @aws-sdk/client-sqs is not there. Install it beside holdfast: npm install @aws-sdk/client-sqs',
+      { cause },
+    );
+  });
+  const region = given.region ?? regionIn(requestQueueUrl);
+  const client = new Client({
+    ...(region === undefined ? {} : { region }),
+    ...(endpoint === undefined ? {} : { endpoint, useQueueUrlAsEndpoint: false }),
+  });
+  try {
+    const options = { client, requestQueueUrl, poisonQueueUrl, replyQueues, keys };
+    return { sqs: readSqsOptions(options), client };
+  } catch (fault) {
+    client.destroy();
+    throw fault;
+  }
+}
+
+function regionIn(url: string): string | undefined {
+  return /\bsqs\.([a-z0-9-]+)\.amazonaws\./.exec(url)?.[1];
+}
+
+/** Undefined where it was not asked for. */
+export async function pushOf(given: Config['push']): Promise<PushOptions | undefined> {
+  const { endpoints, hosts, signingFile, privateAddresses, plain, failuresMax, openMs } = given;
+  if (endpoints === undefined) {
+    if ((hosts ?? signingFile) === undefined) return undefined;
+    throw new InvalidInput('There is push.hosts or push.signingFile, and no push.endpoints.');
+  }
+  if (signingFile === undefined || hosts === undefined) {
+    const missing = signingFile === undefined ? 'push.signingFile' : 'push.hosts';
+    throw new InvalidInput(`Endpoints that are called need ${missing} too.`);
+  }
+  const options = {
+    endpoints,
+    signing: (await secretsIn('push.signingFile', signingFile)) as SigningOptions,
+    allow: { hosts, privateAddresses, plain },
+    circuit: {
+      ...(failuresMax === undefined ? {} : { failuresMax }),
+      ...(openMs === undefined ? {} : { openMs }),
+    },
+  };
+  pushSettingsOf(options);
+  return options;
+}
+
+/** What is in it is in no message. */
+async function secretsIn(name: string, file: string): Promise<unknown> {
+  const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
+    throw new InvalidInput(
+      `${name}: ${file} cannot be read (${cause.code}). Name a file that this user can read.`,
+      { cause },
+    );
+  });
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new InvalidInput(`${name}: ${file} is no JSON.`);
+  }
+}
