@@ -1,12 +1,7 @@
 // Releases, as people deploy them: registered, looked through before they are activated, given a share, promoted,
 // rolled back, drained and retired.
 
-import {
-  type PipelineName,
-  parseExecutionId,
-  parsePipelineName,
-  parseProject,
-} from '../execution/names.ts';
+import { type PipelineName, parsePipelineName, parseProject } from '../execution/names.ts';
 import {
   type Activation,
   type Line,
@@ -23,15 +18,16 @@ import type {
 } from '../store/contract/release-store.ts';
 import { optionalBooleans, readOptions, wholeNumber } from '../support/options.ts';
 import { type Adopted, type AdoptOptions, adopt } from './adopting.ts';
-import { ACTING, checkedActing, stampOf } from './auditing.ts';
-import { commandOf } from './command-of.ts';
+import { ACTING, checkedActing } from './auditing.ts';
 import type { EngineConfig } from './config.ts';
 import type { Acting } from './holdfast-types.ts';
 import type { Pipelines } from './known-pipelines.ts';
+import { type MoveOptions, move } from './moving.ts';
 import { type PreflightAnswer, type PreflightOptions, preflight } from './preflight.ts';
 import { type RegisterOptions, registrationOf } from './registering.ts';
 import type { Ended } from './replaying.ts';
 
+export type { MoveOptions } from './moving.ts';
 export type { RegisterOptions } from './registering.ts';
 
 import { parseReleaseName, projectOf } from './submission.ts';
@@ -41,11 +37,6 @@ export interface LineOptions extends Acting {
   readonly expected?: number;
   /** Although it would break something; needs a reason. */
   readonly force?: boolean;
-}
-
-export interface MoveOptions extends Acting {
-  /** Only from this release; null is none. */
-  readonly from?: string | null;
 }
 
 export interface ReleaseInfo extends Release {
@@ -147,21 +138,9 @@ export class Releases {
     return preflight(this.#config, this.#ended, { pipeline, name, options });
   }
 
-  /** Another release for an open execution that nobody runs. */
+  /** Another release for an open execution that nobody runs, when a worker that has it finds that its history fits. */
   async move(id: string, to: string, options: MoveOptions = {}): Promise<ExecutionMoved> {
-    const { from, ...acting } = readOptions('releases.move', options, [...ACTING, 'from']);
-    const release = parseReleaseName(to);
-    const { project, body } = commandOf('releases.move', id, acting);
-    return this.#store.moveExecution({
-      id: parseExecutionId(id),
-      project,
-      body,
-      to: release,
-      ...(from === undefined
-        ? {}
-        : { from: from === null ? null : parseReleaseName(from, 'from') }),
-      audit: stampOf(this.#config, 'move', acting),
-    });
+    return move(this.#config, this.#ended, { id, to, options });
   }
 
   /**
