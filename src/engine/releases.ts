@@ -1,12 +1,7 @@
 // Releases, as people deploy them: registered, looked through before they are activated, given a share, promoted,
 // rolled back, drained and retired.
 
-import {
-  type PipelineName,
-  parseExecutionId,
-  parsePipelineName,
-  parseProject,
-} from '../execution/names.ts';
+import { type PipelineName, parsePipelineName, parseProject } from '../execution/names.ts';
 import {
   type Activation,
   type Line,
@@ -24,11 +19,11 @@ import type {
 } from '../store/contract/release-store.ts';
 import { boundedText, optionalBooleans, readOptions, wholeNumber } from '../support/options.ts';
 import { type Adopted, type AdoptOptions, adopt } from './adopting.ts';
-import { ACTING, checkedActing, stampOf } from './auditing.ts';
-import { commandOf } from './command-of.ts';
+import { ACTING, checkedActing } from './auditing.ts';
 import type { EngineConfig } from './config.ts';
 import type { Acting, Page } from './holdfast-types.ts';
 import type { Pipelines } from './known-pipelines.ts';
+import { type MoveOptions, move } from './moving.ts';
 import { workersOf } from './possible-workers.ts';
 import {
   type Compared,
@@ -41,6 +36,7 @@ import {
 } from './preflight.ts';
 import { type RegisterOptions, registrationOf } from './registering.ts';
 
+export type { MoveOptions } from './moving.ts';
 export type { RegisterOptions } from './registering.ts';
 
 import { parseReleaseName, projectOf } from './submission.ts';
@@ -50,11 +46,6 @@ export interface LineOptions extends Acting {
   readonly expected?: number;
   /** Although it would break something; needs a reason. */
   readonly force?: boolean;
-}
-
-export interface MoveOptions extends Acting {
-  /** Only from this release; null is none. */
-  readonly from?: string | null;
 }
 
 export interface ReleaseInfo extends Release {
@@ -178,21 +169,9 @@ export class Releases {
     return preflight(this.#config, this.#ended, { pipeline, name, options });
   }
 
-  /** Another release for an open execution that nobody runs. */
+  /** Another release for an open execution that nobody runs, when a worker that has it finds that its history fits. */
   async move(id: string, to: string, options: MoveOptions = {}): Promise<ExecutionMoved> {
-    const { from, ...acting } = readOptions('releases.move', options, [...ACTING, 'from']);
-    const release = parseReleaseName(to);
-    const { project, body } = commandOf('releases.move', id, acting);
-    return this.#store.moveExecution({
-      id: parseExecutionId(id),
-      project,
-      body,
-      to: release,
-      ...(from === undefined
-        ? {}
-        : { from: from === null ? null : parseReleaseName(from, 'from') }),
-      audit: stampOf(this.#config, 'move', acting),
-    });
+    return move(this.#config, this.#ended, { id, to, options });
   }
 
   /**

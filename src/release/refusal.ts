@@ -41,7 +41,19 @@ export type MoveRefusal =
   | { readonly why: 'execution-unknown'; readonly id: ExecutionId }
   | { readonly why: 'already-ended'; readonly id: ExecutionId; readonly status: Status }
   | { readonly why: 'move-while-running'; readonly id: ExecutionId }
-  | { readonly why: 'pinned-elsewhere'; readonly id: ExecutionId; readonly release?: string };
+  | { readonly why: 'pinned-elsewhere'; readonly id: ExecutionId; readonly release?: string }
+  /** Its history does not fit the code of that release. */
+  | {
+      readonly why: 'move-breaks';
+      readonly id: ExecutionId;
+      readonly name: string;
+      readonly because: string;
+    }
+  /** No worker of that release looked in time. */
+  | { readonly why: 'move-unchecked'; readonly id: ExecutionId; readonly name: string }
+  /** Something was recorded since it was looked at. */
+  | { readonly why: 'execution-went-on'; readonly id: ExecutionId }
+  | { readonly why: 'force-without-reason' };
 
 /** What happened, why, and what to do next. */
 export function describeReleaseRefusal(refusal: ReleaseRefusal | MoveRefusal): string {
@@ -75,6 +87,12 @@ export function describeReleaseRefusal(refusal: ReleaseRefusal | MoveRefusal): s
       return `Execution ${refusal.id} is running. Pause it, or wait until it is let go of, then move it.`;
     case 'pinned-elsewhere':
       return `Execution ${refusal.id} is pinned to ${refusal.release === undefined ? 'no release' : `release "${refusal.release}"`}, not to the one it was to be moved from. Nothing was changed.`;
+    case 'move-breaks':
+      return `Execution ${refusal.id} was not moved: release "${refusal.name}" would break it. ${refusal.because} Change the code, or force it with a reason.`;
+    case 'move-unchecked':
+      return `Execution ${refusal.id} was not moved: no worker of release "${refusal.name}" replayed it in time. Start one that has it, or force it with a reason.`;
+    case 'execution-went-on':
+      return `Execution ${refusal.id} has gone on since it was replayed. Nothing was changed; ask again.`;
     default:
       return unreachable(refusal);
   }

@@ -9,6 +9,10 @@ import { CallRefused } from '../../src/client/client.ts';
 import { contractOf } from '../../src/engine/contract-of.ts';
 import { type Context, pipeline } from '../../src/index.ts';
 import { contractVersion } from '../../src/release/contract.ts';
+import { systemTimers } from '../../src/support/timer.ts';
+import { faultyCarrier } from '../../src/testing/index.ts';
+import { httpCarrier } from '../../src/worker/http-carrier.ts';
+import { openWorker } from '../../src/worker/open-worker.ts';
 import { holdfast } from '../cli/spawned.ts';
 import { TestCoordinator, until } from './coordinator.ts';
 
@@ -119,6 +123,53 @@ test('a worker whose artifact is not the registered one gets nothing; a submit c
     const act = { act: 'activate', name: 'v1' } as const;
     await assert.rejects(workOnly.releases.change('order', act), isRefused('role-missing'));
   } finally {
+    await coordinator[Symbol.asyncDispose]();
+  }
+});
+
+test('RE-11: a worker whose heartbeat goes on and whose claims hang is found, by who looks, who submits and who asks why', async () => {
+  const coordinator = await TestCoordinator.onMemory();
+  const key = await coordinator.key(['work'], 'default');
+  let hangs = false;
+  let worker: Awaited<ReturnType<typeof openWorker>> | undefined;
+  const carrier = faultyCarrier(
+    httpCarrier({ url: coordinator.url, key, timers: systemTimers }),
+    (_, kind) => (hangs && kind === 'claimExecutions' ? 'held' : undefined),
+  );
+  try {
+    const admin = await coordinator.client(['admin', 'submit', 'operate'], 'default');
+    await admin.releases.register('order', bodyOf('v1'));
+    await admin.releases.change('order', { act: 'activate', name: 'v1' });
+    const options = { carrier, ...released('v1'), ttlMs: 1_000, pollMs: 50 };
+    worker = await openWorker({ ...options, pipelines: [order('charge')] });
+    const isSaid = async (state: string) => {
+      const { items } = await admin.sessions.workers();
+      return items[0]?.work === state ? items[0] : undefined;
+    };
+    await until(() => isSaid('ready'));
+    hangs = true;
+    const { id } = await admin.executions.submit({ pipeline: 'order' });
+    const { id: session, beatAt } = await until(() => isSaid('stuck'));
+    // Its heartbeat goes on all the while.
+    for (let [beats, last] = [0, beatAt]; beats < 3; ) {
+      const next = await until(() => isSaid('stuck'));
+      assert.equal(next.id, session);
+      if (next.beatAt !== last) beats += 1;
+      last = next.beatAt;
+    }
+    assert.equal((await admin.executions.explain(id)).code, 'workers-stuck');
+    const refuse = { pipeline: 'order', ifNoWorker: 'refuse' } as const;
+    await assert.rejects(admin.executions.submit(refuse), /and takes work \(1 do not\)/);
+    hangs = false;
+    carrier.release();
+    await until(() => isSaid('ready'));
+    await until(async () =>
+      (await admin.executions.read(id)).status === 'waiting' ? true : undefined,
+    );
+  } finally {
+    hangs = false;
+    carrier.release();
+    await worker?.stop();
     await coordinator[Symbol.asyncDispose]();
   }
 });

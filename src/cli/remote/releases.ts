@@ -201,7 +201,8 @@ async function changes(client: HoldfastClient, typed: Typed): Promise<ExitCode> 
 async function move(client: HoldfastClient, typed: Typed): Promise<ExitCode> {
   const [, id, to] = wordsOf(releasesCommand, typed, ['act', 'execution', 'release']);
   const from = typed.text('from');
-  const body = { to, ...(from === undefined ? {} : { from }), ...reasonOf(typed) };
+  const force = typed.isSet('force') ? { force: true } : {};
+  const body = { to, ...(from === undefined ? {} : { from }), ...force, ...reasonOf(typed) };
   return told(typed, await client.releases.move(id, body));
 }
 

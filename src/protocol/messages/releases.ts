@@ -172,6 +172,7 @@ export const moveBody = Type.Object(
   {
     to: releaseName,
     from: Type.Optional(Type.Union([releaseName, Type.Null()])),
+    force: Type.Optional(Type.Boolean()),
     reason: Type.Optional(reason),
   },
   CLOSED,

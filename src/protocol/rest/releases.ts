@@ -232,8 +232,10 @@ const move = route({
   method: 'POST',
   path: '/v1/executions/:id/move',
   name: 'moveExecution',
-  summary: 'Gives an open execution that nobody runs another release.',
+  summary:
+    'Gives an open execution that nobody runs another release, when a worker of it finds that its history fits.',
   allows: ADMIN,
+  isLong: true,
   params: idParams,
   body: moveBody,
   answers: { 200: { what: 'It is pinned there now.', schema: moved }, ...NO },

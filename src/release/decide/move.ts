@@ -20,6 +20,8 @@ export interface MoveRequest {
   readonly to: string;
   /** Only from this one; null is none. */
   readonly from?: string | null;
+  /** Only while its history ends here. */
+  readonly seq?: number;
   /** Who and why, as the event says it. */
   readonly body: Payload;
 }
@@ -46,9 +48,9 @@ export function decideMove(view: MoveView, request: MoveRequest, now: Instant): 
 }
 
 function refuseMove(
-  { id, status, pipeline, release: pinned }: ExecutionRecord,
+  { id, status, pipeline, seq, release: pinned }: ExecutionRecord,
   release: Release | undefined,
-  { to: name, from }: MoveRequest,
+  { to: name, from, seq: seen }: MoveRequest,
 ): MoveRefusal | undefined {
   if (isTerminal(status)) return { why: 'already-ended', id, status };
   if (release === undefined) return { why: 'release-unknown', pipeline, name };
@@ -56,5 +58,6 @@ function refuseMove(
   if (from !== undefined && (pinned ?? null) !== from) {
     return { why: 'pinned-elsewhere', id, ...(pinned === undefined ? {} : { release: pinned }) };
   }
-  return status === 'running' ? { why: 'move-while-running', id } : undefined;
+  if (status === 'running') return { why: 'move-while-running', id };
+  return seen === undefined || seen === seq ? undefined : { why: 'execution-went-on', id };
 }

@@ -80,7 +80,12 @@ export const OPTIONS_OF_RELEASES: readonly Options<Given>[] = [
   },
   {
     of: 'releases.move',
-    names: { ...ACTING, from: optional(['text', 'null']) },
+    names: {
+      ...ACTING,
+      from: optional(['text', 'null']),
+      force: optional(['true']),
+      waitMs: optional(['a number']),
+    },
     call: ({ holdfast, handle }, options) =>
       holdfast.releases.move(handle.id, 'v1', options as object),
   },

@@ -169,6 +169,32 @@ export const RELEASING: readonly Behaviour[] = [
     },
   },
   {
+    name: 'RE-8: a move to code that would break is refused and says where, one that nobody could look at too, unless forced',
+    async run(stage) {
+      const holdfast = stage.holdfast();
+      const [v1, v2] = builds(waiting('old'), waiting('new', 'renamed'));
+      assert(v1 !== undefined && v2 !== undefined);
+      await activate(holdfast, v1, 'v1');
+      await workerOf(stage, v1, 'v1');
+      const { id } = await parked(stage, holdfast, v1);
+      await register(holdfast, v2, 'v2');
+      const alone = await holdfast.releases.move(id, 'v2', { waitMs: 50 });
+      assert(alone.kind === 'refused');
+      assert.equal(alone.why, 'move-unchecked');
+      await workerOf(stage, v2, 'v2');
+      const refused = await holdfast.releases.move(id, 'v2');
+      assert(refused.kind === 'refused' && refused.why === 'move-breaks', JSON.stringify(refused));
+      assert.match(refused.because, /step:first#1 at event \d+; .*step:renamed#1/);
+      assert.equal((await holdfast.read(id))?.release, 'v1');
+      const unsaid = await holdfast.releases.move(id, 'v2', { force: true });
+      assert(unsaid.kind === 'refused');
+      assert.equal(unsaid.why, 'force-without-reason');
+      const forced = { force: true, reason: 'to see it blocked', by: 'olga' };
+      assert.equal((await holdfast.releases.move(id, 'v2', forced)).kind, 'moved');
+      assert.equal((await holdfast.read(id))?.release, 'v2');
+    },
+  },
+  {
     name: 'a worker with other bytes than its release says so, and gets nothing that is pinned',
     async run(stage) {
       const holdfast = stage.holdfast();

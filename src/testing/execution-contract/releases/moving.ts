@@ -39,7 +39,7 @@ export const movingCases: readonly ExecutionCase[] = [
       await mustActivate(store, 'v1');
       await mustRegister(store, 'v2');
       const id = await mustSubmit(store);
-      const request = moving(id, 'v2', { from: 'v1', audit: stamp('move') });
+      const request = moving(id, 'v2', { from: 'v1', seq: 1, audit: stamp('move') });
       assert.deepEqual(await executions.moveExecution(request), {
         kind: 'moved',
         id,
@@ -78,7 +78,7 @@ export const movingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'RE-8',
-    name: 'a move is refused of what runs, has ended, is not known, or is pinned elsewhere, and to what is not there',
+    name: 'a move is refused of what runs, has ended, has gone on, is not known, or is pinned elsewhere, and to what is not there',
     async run({ store }) {
       const { executions } = store;
       await mustActivate(store, 'v1');
@@ -91,6 +91,7 @@ export const movingCases: readonly ExecutionCase[] = [
       await why(moving(id, 'old'), 'release-retired');
       await why(moving(id, 'v2', { from: 'v3' }), 'pinned-elsewhere');
       await why(moving(id, 'v2', { from: null }), 'pinned-elsewhere');
+      await why(moving(id, 'v2', { seq: 2 }), 'execution-went-on');
       await why(moving(nextId(), 'v2'), 'execution-unknown');
       await why(moving(id, 'v2', { project: OTHER_PROJECT }), 'execution-unknown');
       const held = await mustClaimOf(store, await workerOf(store, 'v1'), 'v1');

@@ -1,0 +1,99 @@
+// RE-4, RE-5, RE-6: several processes act on one line at once, as coordinators do, and submit to it. Its log must have an
+// order that explains all of it, and nothing open may be pinned to what was retired.
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { test } from 'node:test';
+import { Holdfast } from '../../src/engine/holdfast.ts';
+import type { Activation } from '../../src/release/release.ts';
+import { LINE, type LineActorArgs, type LineActorDone } from './line-actor.ts';
+import { openAddressed, type PlaceIn } from './place.ts';
+
+const ACTORS = ['ann', 'bob', 'cleo', 'dan'];
+const ROUNDS = 40;
+
+export function registerLineRace(kind: string, placeIn: PlaceIn): void {
+  test(`${kind}: RE-4, RE-5, RE-6: acts of ${ACTORS.length} processes on one line come one after the other, and none is lost`, async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'hf-line-'));
+    const place = await placeIn(folder);
+    const store = await openAddressed(place);
+    const holdfast = new Holdfast({ store });
+    try {
+      const seed = randomInt(2 ** 31);
+      t.diagnostic(`seed ${seed}`);
+      const done = await Promise.all(
+        ACTORS.map((actor, nth) =>
+          runActor({ store: place, actor, seed: seed + nth, rounds: ROUNDS }),
+        ),
+      );
+      const log = (await holdfast.releases.log(LINE)).toReversed();
+      const changed = done.reduce((sum, each) => sum + each.changed, 0);
+      checkLog(log, changed);
+      const { version, ...line } = await holdfast.releases.line(LINE);
+      assert.deepEqual([version, line], [changed, log.at(-1)?.after]);
+      const submitted = done.flatMap((each) => each.submitted);
+      await checkPins(holdfast, log, submitted);
+      const refusals = new Set(done.flatMap((each) => each.refusals));
+      t.diagnostic(
+        `${changed} acts, ${submitted.length} submits; refused: ${[...refusals].join()}`,
+      );
+      // A race that nobody loses shows nothing.
+      assert.ok(refusals.has('release-pinned'), [...refusals].join());
+      assert.ok(log.some(({ act }) => act === 'retire'));
+    } finally {
+      await holdfast.close();
+      await store.close();
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+}
+
+/** RE-4: each on what the one before it made; what is retired does not come back. */
+function checkLog(log: readonly Activation[], changed: number): void {
+  assert.deepEqual(
+    log.map(({ version }) => version),
+    Array.from({ length: changed }, (_, nth) => nth + 1),
+  );
+  const retired = new Set<string>();
+  for (const [nth, { act, name, before, after }] of log.entries()) {
+    assert.deepEqual(before, log[nth - 1]?.after ?? {});
+    if (act === 'retire') retired.add(name);
+    for (const used of [after.active, after.candidate, after.previous]) {
+      assert.ok(used === undefined || !retired.has(used), `${used} was retired before`);
+    }
+  }
+}
+
+/** RE-5, RE-6: all are open; to what was active or the candidate once, and is not retired. */
+async function checkPins(
+  holdfast: Holdfast,
+  log: readonly Activation[],
+  submitted: readonly string[],
+): Promise<void> {
+  const used = new Set(log.flatMap(({ after }) => [after.active, after.candidate]));
+  const retired = new Set(log.filter(({ act }) => act === 'retire').map(({ name }) => name));
+  for (const id of submitted) {
+    const found = await holdfast.read(id);
+    assert.equal(found?.status, 'queued');
+    const { release } = found;
+    // Before the first activation there is nothing to be pinned to.
+    if (release === undefined) continue;
+    assert.ok(used.has(release) && !retired.has(release), `${id} is pinned to ${release}`);
+  }
+}
+
+async function runActor(args: LineActorArgs): Promise<LineActorDone> {
+  const file = join(import.meta.dirname, 'line-actor.ts');
+  const child = spawn(process.execPath, [file, JSON.stringify(args)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [said, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')]);
+  assert.equal(code, 0, args.actor);
+  return JSON.parse(said) as LineActorDone;
+}
