@@ -2,11 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { parseProject } from '../../src/execution/names.ts';
 import { interactionId } from '../../src/index.ts';
 import type { Owner, SessionId } from '../../src/lease/names.ts';
 import { countedStore, type ExecutionCounts } from '../../src/server/counted-store.ts';
 import type { Finish } from '../../src/store/contract/execution-store.ts';
 import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { digestOf } from '../../src/support/digest.ts';
 import { TestCoordinator } from './coordinator.ts';
 import { RawWorker } from './raw-worker.ts';
 
@@ -127,6 +129,75 @@ test('the result of an execution is never that of one in another project, whatev
   await ours.write(own, { ...ENDS, events: [{ kind: 'completed', body }] });
   const { status, json } = await ours.call('GET', `/v1/executions/${own.id}/result`);
   assert.deepEqual([status, json.code], [404, 'execution-unknown']);
+});
+
+const LARGE = new TextEncoder().encode('"a secret of theirs"');
+
+test('who knows the digest of a value in another project has nothing by it: not by asking, nor by referring to it', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const digest = digestOf(LARGE);
+  const { executions } = coordinator.store;
+  const theirs = await RawWorker.open(coordinator, 'theirs');
+  await executions.putBlob({ project: parseProject('theirs'), digest, bytes: LARGE });
+  const value = `/v1/work/blobs/${digest}`;
+  assert.equal((await theirs.call('GET', value)).json, 'a secret of theirs');
+  const ours = await RawWorker.open(coordinator, 'ours');
+  const absent = 'f'.repeat(64);
+  const told = await ours.call('GET', value);
+  const { json } = await ours.call('GET', `/v1/work/blobs/${absent}`);
+  assert.equal(told.status, 404);
+  assert.deepEqual(JSON.parse(JSON.stringify(told.json).replaceAll(digest, absent)), {
+    ...json,
+    ...('instance' in json ? { instance: told.json.instance } : {}),
+  });
+  const own = await ours.running('x');
+  const ref = `{"ref":"${digest}","size":${LARGE.length}}`;
+  // However it is written, and wherever.
+  const odd = `{"r\\u0065f":"${digest}"}`;
+  const says = (body: string): object => ({
+    events: [{ kind: 'step-completed', name: 's', body }],
+  });
+  const asking = { call: 'await:a#1', name: 'a', needed: 1, signed: false, checked: false };
+  const items = [{ id: interactionId({ execution: own.id, name: 'a' }), request: ref }];
+  const plain = [{ id: interactionId({ execution: own.id, name: 'a' }) }];
+  const parent = { id: own.id, call: 'child:pay#1[0]' };
+  for (const what of [
+    ...[`{"out":${ref}}`, `{"out":${odd}}`, `{"state":${ref}}`, `{"answers":[{"out":${ref}}]}`].map(
+      says,
+    ),
+    { events: SAYS, progress: ref },
+    { events: SAYS, children: [ours.submission({ parent, input: ref })] },
+    { events: SAYS, awaits: [{ ...asking, items, reminders: [] }] },
+    { events: SAYS, awaits: [{ ...asking, items: plain, reminders: [], defaultAnswer: ref }] },
+    { ...ENDS, events: [{ kind: 'completed', body: `{"out":${ref}}` }], outcome: `{"out":${ref}}` },
+    { ...ENDS, events: [{ kind: 'completed' }], successor: ours.submission({ input: ref }) },
+  ]) {
+    const { json } = await ours.write(own, what);
+    const { kind, code } = json.answers[0];
+    assert.deepEqual([kind, code], ['fault', 'invalid-input'], JSON.stringify(what));
+  }
+  // What is inline is their own.
+  const { answers } = (await ours.write(own, says(`{"out":{"v":${ref}}}`))).json;
+  assert.equal(answers[0].kind, 'recorded');
+  const history = await ours.call('GET', `/v1/executions/${own.id}/history`);
+  assert.ok(!JSON.stringify(history.json).includes('secret'));
+});
+
+test('a reference that got into a row all the same gives the value of another project to nobody who reads it', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const digest = digestOf(LARGE);
+  const { executions } = coordinator.store;
+  await executions.putBlob({ project: parseProject('theirs'), digest, bytes: LARGE });
+  const ours = await RawWorker.open(coordinator, 'ours');
+  const own = await ours.running('x');
+  const body = `{"out":{"ref":"${digest}","size":${LARGE.length}}}`;
+  const finish = { ...own, status: 'completed', events: [{ kind: 'completed', body }] };
+  assert.equal((await executions.finish(finish as unknown as Finish)).kind, 'finished');
+  for (const path of ['/history', '/result', '/explain']) {
+    const { json } = await ours.call('GET', `/v1/executions/${own.id}${path}`);
+    assert.ok(!JSON.stringify(json).includes('secret'), path);
+  }
+  assert.equal((await ours.call('GET', `/v1/work/blobs/${digest}`)).status, 404);
 });
 
 const deep = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;

@@ -9,10 +9,12 @@ import type { ExecutionId, InteractionId } from '../../src/execution/names.ts';
 import { parseProject } from '../../src/execution/names.ts';
 import { Holdfast, pipeline } from '../../src/index.ts';
 import type { Owner, SessionId } from '../../src/lease/names.ts';
+import { digestOf } from '../../src/support/digest.ts';
 import { systemRandom } from '../../src/support/random.ts';
 import { type TestCoordinator, until } from './coordinator.ts';
 
 const PROJECT = 'victim';
+const LARGE = new TextEncoder().encode('of the victim');
 
 const asks = pipeline({
   name: 'asks',
@@ -53,6 +55,8 @@ export async function plantVictim(coordinator: TestCoordinator): Promise<Victim>
   const build = { name: 'v1', artifact: 'image', digest: 'sha256:v1' };
   await holdfast.releases.register({ pipeline: asks, ...build, ...project });
   await holdfast.schedules.put({ id: 'schedule', every: 3_600_000, pipeline: 'asks', ...project });
+  const large = { digest: digestOf(LARGE), bytes: LARGE };
+  await store.executions.putBlob({ project: parseProject(PROJECT), ...large });
   const session = systemRandom.uuid();
   await store.sessions.open({
     id: session as SessionId,
@@ -203,6 +207,7 @@ function workReachesOf(victim: Victim): Readonly<Record<string, Reach>> {
   const { waiting, interaction, session } = victim;
   const write = { id: waiting, fence: FENCE, session, seq: 1, events: [] };
   return {
+    getBlob: { path: `/v1/work/blobs/${digestOf(LARGE)}` },
     listClaims: { path: `/v1/work/sessions/${session}/claims` },
     heartbeat: { path: `/v1/work/sessions/${session}/heartbeat`, body: { owner: 'victim' } },
     endSession: {
@@ -252,6 +257,6 @@ export const OF_NOBODY: readonly string[] = [
   ...['readCaller', 'signIn', 'signOut', 'readDemo', 'playDemo'],
   ...['listProjects', 'listKeys', 'readMetrics', 'greet', 'openSession', 'waitForBell'],
   ...['registerRelease', 'listReleases', 'listLines', 'readLine', 'listActivations', 'changeLine'],
-  // By digest: whoever knows it has seen the value.
-  ...['putBlob', 'getBlob'],
+  // Whoever puts it has the bytes.
+  'putBlob',
 ];

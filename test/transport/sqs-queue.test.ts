@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { DEFAULT_PROJECT, parseProject } from '../../src/execution/names.ts';
 import type { SqsOptions } from '../../src/server/serve.ts';
 import { openServer } from '../../src/server/serve.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { digestOf } from '../../src/support/digest.ts';
 import { systemTimers } from '../../src/support/timer.ts';
 import { SqsStand } from './sqs-stand.ts';
 
@@ -86,6 +88,36 @@ test('M-14: what can never be handled is put aside after five deliveries, and ho
       parked.map(({ body }) => body),
       [poison],
     );
+  });
+});
+
+test('M-4, X-28: a message whose parts are of another project is one whose parts are not there', async () => {
+  const options = stand.options(1_000);
+  const store = openMemoryStore();
+  const greeting = { v: 1, id: 'stolen', kind: 'greet', body: {} };
+  const bytes = new TextEncoder().encode(JSON.stringify(greeting));
+  const digest = digestOf(bytes);
+  await store.executions.putBlob({ project: parseProject('theirs'), digest, bytes });
+  const replyTo = stand.queue('reply');
+  const message = stand.referring(replyTo, digest);
+  await played(options, store, async () => {
+    const { signal } = new AbortController();
+    await stand.queues.send(options.requestQueueUrl, message);
+    const waiting = { waitMs: 20_000, visibleMs: 1_000, signal };
+    const parked = await stand.queues.receive(options.poisonQueueUrl, waiting);
+    assert.deepEqual(
+      parked.map(({ body }) => body),
+      [message],
+    );
+    const replies = await stand.queues.receive(replyTo, { ...waiting, waitMs: 0 });
+    assert.deepEqual(replies, []);
+  });
+  const own = openMemoryStore();
+  await own.executions.putBlob({ project: DEFAULT_PROJECT, digest, bytes });
+  const others = stand.options(1_000);
+  await played(others, own, async () => {
+    const text = stand.referring(replyTo, digest);
+    assert.equal((await stand.exchange(others, { text, replyTo })).length, 1);
   });
 });
 

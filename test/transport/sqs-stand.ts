@@ -143,10 +143,14 @@ export class SqsStand {
 
   /** One that refers to what nobody has put. */
   partsNowhere(replyTo: string): string {
+    return this.referring(replyTo, 'f'.repeat(64));
+  }
+
+  referring(replyTo: string, part: string): string {
     const at = Date.now();
     const claims = { to: 'coordinator', at, until: at + 60_000, replyTo } as const;
     const signer = new Signer('stand', { keys: KEYS, current: 'new' });
-    return signer.sign({ ...claims, parts: ['f'.repeat(64)] } as QueuedRequest);
+    return signer.sign({ ...claims, parts: [part] } as QueuedRequest);
   }
 
   async twice(options: SqsOptions, ask: Ask): Promise<readonly [unknown, unknown]> {

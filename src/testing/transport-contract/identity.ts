@@ -1,8 +1,10 @@
 // Who sends it is known for every message; nothing is there for anybody else.
 
 import assert from 'node:assert/strict';
+import type { Carrier } from '../../protocol/messages/carrier.ts';
 import { WORK_KINDS, type WorkKind } from '../../protocol/messages/work-messages.ts';
 import { digestOf } from '../../support/digest.ts';
+import type { Fault } from '../../support/fault.ts';
 import {
   commanding,
   finishing,
@@ -118,6 +120,54 @@ export const identityCases: readonly TransportCase[] = [
     },
   },
   {
+    upholds: 'M-4, X-28',
+    name: 'who knows the digest of a value in another project is told what is told of one that nobody has put',
+    async run(harness) {
+      const value = { digest: digestOf(BYTES) };
+      const ann = await harness.carrier();
+      await ann.ask({ kind: 'putBlob', body: value, bytes: BYTES });
+      const eve = await harness.carrier('stranger');
+      const absent = { digest: 'f'.repeat(64) };
+      const told = await Promise.all([value, absent].map((body) => faultOf(eve, body)));
+      assert.deepEqual(
+        told.map((each) => each?.code),
+        ['not-found', 'not-found'],
+      );
+      assert.equal(told[0]?.message.replaceAll(value.digest, absent.digest), told[1]?.message);
+      await eve.ask({ kind: 'putBlob', body: value, bytes: BYTES });
+      for (const each of [ann, eve]) {
+        const bytes = await each.ask<Uint8Array>({ kind: 'getBlob', body: value });
+        assert.deepEqual(new Uint8Array(bytes), BYTES);
+      }
+    },
+  },
+  {
+    upholds: 'M-6, X-28',
+    name: 'a write that refers to what its project has not put is refused, whoever has it; once it is put, it is taken',
+    async run(harness) {
+      const { ann, held } = await owner(harness);
+      const eve = await harness.carrier('stranger');
+      const value = { digest: digestOf(BYTES) };
+      await eve.ask({ kind: 'putBlob', body: value, bytes: BYTES });
+      const writing = async (digest: string): Promise<{ readonly code?: string }> => {
+        const body = JSON.stringify({ key: 'step:s#1', out: { ref: digest, size: 1 } });
+        const events = [{ kind: 'step-completed', name: 's', body }];
+        const write = { verb: 'record', ...held, events };
+        const { answers } = await ann.ask<Answers>('writeAsOwner', { writes: [write] });
+        return answers[0] ?? {};
+      };
+      const told = await Promise.all([value.digest, 'f'.repeat(64)].map(writing));
+      assert.deepEqual(
+        told.map(({ code }) => code),
+        ['invalid-input', 'invalid-input'],
+      );
+      const before = await kindsOf(harness.store, held.id);
+      await (await harness.carrier()).ask({ kind: 'putBlob', body: value, bytes: BYTES });
+      assert.equal((await writing(value.digest)).code, undefined);
+      assert.deepEqual(await kindsOf(harness.store, held.id), [...before, 'step-completed']);
+    },
+  },
+  {
     upholds: 'M-4',
     name: 'a worker submits into its own project only',
     async run(harness) {
@@ -158,4 +208,21 @@ function bodyOfChild(parent: string): object {
     ...{ id, lineage: id, project: 'default', pipeline: 'orders', lane: 'batch' },
     ...{ input: '1', tags: [], attributes: {}, parent: { id: parent, call: 'child:a#1' } },
   };
+}
+
+interface Answers {
+  readonly answers: readonly { readonly code?: string }[];
+}
+
+async function faultOf(
+  carrier: Carrier,
+  body: object,
+): Promise<{ readonly code: string; readonly message: string } | undefined> {
+  try {
+    await carrier.ask({ kind: 'getBlob', body });
+  } catch (fault) {
+    const { code, message } = fault as Fault;
+    return { code, message };
+  }
+  return undefined;
 }
