@@ -4,8 +4,9 @@
 
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { storePlace } from '../embedded/open-store.ts';
 import type { DemoMessage, Scene } from '../protocol/messages/demo.ts';
-import type { Source } from '../server/config.ts';
+import type { Config, Source } from '../server/config.ts';
 import type { ServerLog } from '../server/server-options.ts';
 import { type CommandSpec, type ExitCode, type Typed, UsageProblem } from './command.ts';
 import { configFlags, sourcesBy } from './configuration.ts';
@@ -17,10 +18,11 @@ import type { RunOptions } from './run-server.ts';
 const FOLDER = '.holdfast';
 
 export const devCommand: CommandSpec = {
-  usage: `holdfast dev [<module>] [--port 7433] [--folder ${FOLDER}] [--config …]`,
+  usage: `holdfast dev [<module>] [--port 7433] [--folder ${FOLDER}] [--store postgres://…] [--config …]`,
   flags: {
     ...configFlags((name) => name === 'port'),
     folder: { type: 'string', what: `where its state is kept; ${FOLDER} unless said` },
+    store: { type: 'string', what: 'postgres://…: its state is there, and not in a folder' },
   },
   execute,
 };
@@ -29,20 +31,41 @@ async function execute(typed: Typed): Promise<ExitCode> {
   const [module, more] = typed.words;
   if (more !== undefined)
     throw new UsageProblem(`"${more}" is one word too many: ${devCommand.usage}`);
-  const folder = typed.text('folder') ?? FOLDER;
-  const file = join(folder, 'holdfast.db');
-  const sources = sourcesFor(file, await sourcesBy(typed));
-  await mkdir(folder, { recursive: true });
-  // Nothing in it is for others.
-  await writeFile(join(folder, '.gitignore'), '*\n');
+  const place = placeOf(typed);
+  const sources = sourcesFor(place, await sourcesBy(typed));
+  if (place.folder !== undefined) {
+    await mkdir(place.folder, { recursive: true });
+    // Nothing in it is for others.
+    await writeFile(join(place.folder, '.gitignore'), '*\n');
+  }
   const { runServer } = await import('./run-server.ts');
   const { configFrom } = await import('../server/config.ts');
-  const beside = module === undefined ? demoIn(file) : { beside: runModule(module) };
-  return runServer({ ...configFrom(sources), ...beside });
+  const configured = configFrom(sources);
+  const beside = module === undefined ? demoIn(configured.config) : { beside: runModule(module) };
+  return runServer({ ...configured, ...beside });
+}
+
+interface Place {
+  readonly store: string;
+  /** Absent when it is in a database. */
+  readonly folder?: string;
+}
+
+/** Only a flag says that it is elsewhere: what `serve` is told is not for one person to play with. */
+function placeOf(typed: Typed): Place {
+  const [store, asked] = [typed.text('store'), typed.text('folder')];
+  if (store === undefined) {
+    const folder = asked ?? FOLDER;
+    return { folder, store: join(folder, 'holdfast.db') };
+  }
+  if (asked === undefined && storePlace(store).kind === 'postgres') return { store };
+  throw new UsageProblem(
+    'holdfast dev keeps its state in a folder (--folder), or in PostgreSQL (--store postgres://…); say one of them.',
+  );
 }
 
 /** Two processes of workers; this one answers the console what they do. */
-function demoIn(file: string): Pick<RunOptions, 'beside' | 'demo'> {
+function demoIn(config: Config): Pick<RunOptions, 'beside' | 'demo'> {
   let crew: Crew | undefined;
   return {
     demo: {
@@ -51,16 +74,16 @@ function demoIn(file: string): Pick<RunOptions, 'beside' | 'demo'> {
     },
     beside: async (store, log) => {
       crew = new Crew(store, log);
-      await startDemo(crew, { file, log });
+      await startDemo(crew, { config, log });
       return crew;
     },
   };
 }
 
 /** As `serve` is told, but for what makes it one folder's: other values for that are refused, not passed over. */
-function sourcesFor(file: string, told: readonly Source[]): readonly Source[] {
+function sourcesFor({ store, folder }: Place, told: readonly Source[]): readonly Source[] {
   const fixed: Readonly<Record<string, unknown>> = {
-    ...{ store: file, host: '127.0.0.1', auth: 'off', admin: 'main' },
+    ...{ store, host: '127.0.0.1', auth: 'off', admin: 'main' },
   };
   for (const { place, values } of told) {
     const name = Object.keys(fixed).find(
@@ -68,7 +91,7 @@ function sourcesFor(file: string, told: readonly Source[]): readonly Source[] {
     );
     if (name === undefined) continue;
     throw new UsageProblem(
-      `holdfast dev does not take ${name} (from ${place}): it listens on loopback, asks for no keys and keeps its state in ${file} (--folder). For anything else use "holdfast serve", or name another file with --config.`,
+      `holdfast dev does not take ${name} (from ${place}): it listens on loopback, asks for no keys and keeps its state in ${folder === undefined ? 'what --store names' : `${store} (--folder)`}. For anything else use "holdfast serve", or name another file with --config.`,
     );
   }
   const quiet = { place: 'dev', values: { 'log.format': 'auto', 'log.requests': false } };
@@ -77,9 +100,9 @@ function sourcesFor(file: string, told: readonly Source[]): readonly Source[] {
 
 async function startDemo(
   crew: Crew,
-  { file, log }: { readonly file: string; readonly log: ServerLog },
+  { config, log }: { readonly config: Config; readonly log: ServerLog },
 ): Promise<void> {
-  await crew.start(file);
+  await crew.start({ store: config.store, postgres: config.postgres });
   // Under a key: the first start submits it, the others find it.
   const { id } = await crew.holdfast.submit(
     PIPELINE,

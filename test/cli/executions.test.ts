@@ -200,6 +200,12 @@ test('dev is told like serve: by a file and the environment; what it does not ta
       assert.equal(code, 2, problems);
       assert.match(problems, sentence);
     }
+    for (const more of [['other.db'], ['postgres://localhost/x', '--folder', 'here']]) {
+      const words = ['dev', '--port', '0', '--store', ...more];
+      const { code, problems } = await holdfast(words, { cwd });
+      assert.equal(code, 2, problems);
+      assert.match(problems, /in a folder \(--folder\), or in PostgreSQL .* say one of them/);
+    }
     assert.deepEqual(await readdir(cwd), [], 'nothing was made');
     await writeFile(join(cwd, 'holdfast.config.json'), '{ "port": 1, "console": "off" }');
     const dev = own(startHoldfast(['dev'], { cwd, env: { HOLDFAST_PORT: '0' } }));

@@ -137,7 +137,7 @@ function LineDialog({ pipeline, line, ask, onClose }: LineDialogProps): ReactNod
   const [reason, setReason] = useState('');
   const [percent, setPercent] = useState(String(ask.percent ?? ''));
   const [isForced, setForced] = useState(false);
-  const [reasonId, percentId] = [useId(), useId()];
+  const reasonId = useId();
   const body: LineBody = {
     ...{ act: ask.act, expected },
     ...(ask.name === undefined ? {} : { name: ask.name }),
@@ -155,21 +155,7 @@ function LineDialog({ pipeline, line, ask, onClose }: LineDialogProps): ReactNod
         }}
       >
         <p>{ask.sentence}</p>
-        {ask.percent === undefined ? null : (
-          <>
-            <label htmlFor={percentId}>Per cent of new executions</label>
-            <input
-              id={percentId}
-              type="number"
-              required
-              min={0}
-              max={99}
-              step={1}
-              value={percent}
-              onChange={(event) => setPercent(event.target.value)}
-            />
-          </>
-        )}
+        {ask.percent === undefined ? null : <PercentField percent={percent} onType={setPercent} />}
         <label htmlFor={reasonId}>
           Reason <span className="about">(kept in the log)</span>
         </label>
@@ -201,6 +187,31 @@ function LineDialog({ pipeline, line, ask, onClose }: LineDialogProps): ReactNod
         </div>
       </form>
     </Dialog>
+  );
+}
+
+function PercentField({
+  percent,
+  onType,
+}: {
+  readonly percent: string;
+  readonly onType: (percent: string) => void;
+}): ReactNode {
+  const id = useId();
+  return (
+    <>
+      <label htmlFor={id}>Per cent of new executions</label>
+      <input
+        id={id}
+        type="number"
+        required
+        min={0}
+        max={99}
+        step={1}
+        value={percent}
+        onChange={(event) => onType(event.target.value)}
+      />
+    </>
   );
 }
 

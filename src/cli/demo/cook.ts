@@ -1,10 +1,11 @@
 // A worker of the demo, in a process of its own: it can be frozen. What it needs of the world it asks its parent.
 
-import { openHoldfast } from '../../embedded/open-holdfast.ts';
-import type { FromCook, ToCook } from './crew.ts';
+import { openStore } from '../../embedded/open-store.ts';
+import { Holdfast } from '../../engine/holdfast.ts';
+import type { FromCook, Kitchen, ToCook } from './crew.ts';
 import { type Outside, restaurantOrder } from './restaurant.ts';
 
-const [file = '', name = ''] = process.argv.slice(2);
+const [kitchen = '{}', name = ''] = process.argv.slice(2);
 
 const waiting = new Map<number, (answer: boolean) => void>();
 let asked = 0;
@@ -54,11 +55,16 @@ process.on('SIGINT', () => undefined);
 
 const TTL_MS = 3_000;
 
-const holdfast = await openHoldfast({ store: file });
+const { store: place, postgres } = JSON.parse(kitchen) as Kitchen;
+const store = await openStore(place, postgres);
+const holdfast = new Holdfast({ store });
 const pipelines = [restaurantOrder(outside)];
 const worker = await holdfast.worker({ pipelines, owner: name, ttlMs: TTL_MS, pollMs: 250 });
 tell({ kind: 'ready', session: worker.session });
 
 process.on('SIGTERM', () => {
-  void holdfast.close().then(() => process.exit(0));
+  void holdfast
+    .close()
+    .then(() => store.close())
+    .then(() => process.exit(0));
 });

@@ -4,6 +4,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { PostgresSettings } from '../../embedded/open-store.ts';
 import { Holdfast } from '../../engine/holdfast.ts';
 import type { DemoMessage, Scene } from '../../protocol/messages/demo.ts';
 import type { ServerLog } from '../../server/server-options.ts';
@@ -25,6 +26,12 @@ export type ToCook =
   | { readonly kind: 'answer'; readonly n: number; readonly answer: boolean }
   /** Lets this one go should nobody be left who does. */
   | { readonly kind: 'watch'; readonly pid: number };
+
+/** As `openStore` takes it. */
+export interface Kitchen {
+  readonly store: string;
+  readonly postgres: PostgresSettings;
+}
 
 export interface Cook {
   readonly name: string;
@@ -60,8 +67,8 @@ export class Crew {
     return this.#isStopped;
   }
 
-  async start(file: string): Promise<void> {
-    this.#cooks.push(...(await Promise.all(NAMES.map((name) => this.#startCook(file, name)))));
+  async start(kitchen: Kitchen): Promise<void> {
+    this.#cooks.push(...(await Promise.all(NAMES.map((name) => this.#startCook(kitchen, name)))));
   }
 
   tell(text: string, execution?: string): void {
@@ -128,9 +135,11 @@ export class Crew {
     await this.holdfast.close();
   }
 
-  async #startCook(file: string, name: string): Promise<Cook> {
+  async #startCook(kitchen: Kitchen, name: string): Promise<Cook> {
     const path = fileURLToPath(new URL(`./cook${extname(import.meta.url)}`, import.meta.url));
-    const child = fork(path, [file, name], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    const child = fork(path, [JSON.stringify(kitchen), name], {
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
     const ready = Promise.withResolvers<string>();
     child.once('exit', (code) => ready.reject(new Error(`${name} ended with ${code}.`)));
     child.on('message', (message: FromCook) => {

@@ -5,24 +5,27 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
-import { provideConsole } from '../../scripts/console/provide.ts';
-import { startHoldfast } from '../cli/spawned.ts';
-import { startChromium } from '../services/chromium.ts';
-import { Desk } from './browser/desk.ts';
+import { provideConsole } from '../../../scripts/console/provide.ts';
+import { startHoldfast } from '../../cli/spawned.ts';
+import { startChromium } from '../../services/chromium.ts';
+import { Desk } from './desk.ts';
+
+export const SCRIPT =
+  'approve, freeze, see the late write refused, fail a payment, re-drive what is left';
 
 /** A lease lapses, and somebody else cooks: that takes its time. */
 const PATIENCE_MS = 45_000;
 
-test('approve, freeze, see the late write refused, fail a payment, re-drive what is left', async () => {
+/** `flags` say where its state is. */
+export async function playFiveMinutes(label: string, flags: readonly string[]): Promise<void> {
   await provideConsole(() => undefined);
   const cwd = await mkdtemp(join(tmpdir(), 'holdfast-five-'));
-  const dev = startHoldfast(['dev', '--port', '0'], { cwd });
+  const dev = startHoldfast(['dev', '--port', '0', ...flags], { cwd });
   const browser = await startChromium();
   try {
     const url = await dev.url();
     await dev.says(/"first":"([^"]+)"/);
-    const desk = await Desk.sit(browser.context, { url, label: 'five-minutes' });
+    const desk = await Desk.sit(browser.context, { url, label });
     await desk.page.goto(`${url}/`);
     await desk.heading('Overview').waitFor();
     await approve(desk);
@@ -35,7 +38,7 @@ test('approve, freeze, see the late write refused, fail a payment, re-drive what
     await dev.stop('SIGKILL');
     await rm(cwd, { recursive: true, force: true });
   }
-});
+}
 
 async function approve({ page }: Desk): Promise<void> {
   await page.getByRole('link', { name: '1 Approve the soup' }).click();

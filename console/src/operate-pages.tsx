@@ -1,0 +1,60 @@
+// Pages of those who run it.
+
+import type { PageSpec } from './page-spec.ts';
+import { AccessPage } from './pages/access.tsx';
+import { ArchivePage } from './pages/archive.tsx';
+import { ArchivedPage } from './pages/archived.tsx';
+import { AuditPage } from './pages/audit.tsx';
+import { LinePage } from './pages/line.tsx';
+import { ReleasesPage } from './pages/releases.tsx';
+import { SchedulesPage } from './pages/schedules.tsx';
+import { WorkersPage } from './pages/workers.tsx';
+
+export const OPERATE_PAGES: readonly PageSpec[] = [
+  {
+    path: /^\/workers$/,
+    title: 'Leases and workers',
+    nav: '/workers',
+    group: 'operate',
+    show: () => <WorkersPage />,
+  },
+  {
+    path: /^\/releases$/,
+    title: 'Releases',
+    nav: '/releases',
+    group: 'operate',
+    show: () => <ReleasesPage />,
+  },
+  {
+    path: /^\/releases\/([^/]+)$/,
+    title: 'Releases',
+    show: (pipeline) => <LinePage key={pipeline} pipeline={decodeURIComponent(pipeline)} />,
+  },
+  {
+    path: /^\/schedules$/,
+    title: 'Schedules',
+    nav: '/schedules',
+    group: 'operate',
+    show: () => <SchedulesPage />,
+  },
+  {
+    path: /^\/archive$/,
+    title: 'Archive',
+    nav: '/archive',
+    group: 'operate',
+    show: () => <ArchivePage />,
+  },
+  {
+    path: /^\/archive\/([0-9a-f-]{36})$/,
+    title: 'Archived execution',
+    show: (id) => <ArchivedPage key={id} id={id} />,
+  },
+  { path: /^\/audit$/, title: 'Audit', nav: '/audit', group: 'operate', show: () => <AuditPage /> },
+  {
+    path: /^\/access$/,
+    title: 'Projects and keys',
+    nav: '/access',
+    group: 'operate',
+    show: () => <AccessPage />,
+  },
+];
