@@ -1,22 +1,10 @@
-// A real S3-compatible server on loopback, with a gate in front of it that can be closed, stalled, or full.
+// An S3-compatible server on loopback, with a gate in front of it that can be closed, stalled, or full.
 
-import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, request } from 'node:http';
-import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { startS3 } from '../services/s3.ts';
 
-interface S3rver {
-  run(): Promise<AddressInfo>;
-  close(): Promise<void>;
-}
-
-type S3rverClass = new (options: object) => S3rver;
-
-const S3RVER = createRequire(import.meta.url)('s3rver') as S3rverClass;
-
-export const CREDENTIALS = { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' } as const;
+export const CREDENTIALS = { accessKeyId: 'ARCHIVER', secretAccessKey: 'of the archive' } as const;
 export const BUCKET = 'archive';
 
 /** What becomes of the next requests: `cut` in the middle of one. */
@@ -32,13 +20,8 @@ export interface S3ForTests {
 const FULL = '<?xml version="1.0"?><Error><Code>XMinioStorageFull</Code></Error>';
 
 export async function s3ForTests(): Promise<S3ForTests> {
-  const directory = await mkdtemp(join(tmpdir(), 'hf-s3-'));
-  const server = new S3RVER({
-    ...{ address: '127.0.0.1', port: 0, silent: true, directory },
-    allowMismatchedSignatures: false,
-    configureBuckets: [{ name: BUCKET }],
-  });
-  const { port } = await server.run();
+  const server = await startS3(BUCKET, CREDENTIALS);
+  const { port } = server;
   let mode: GateMode = 'open';
   let left = 0;
   const gate = createServer((incoming, outgoing) => {
@@ -71,7 +54,6 @@ export async function s3ForTests(): Promise<S3ForTests> {
       gate.closeAllConnections();
       gate.close();
       await server.close();
-      await rm(directory, { recursive: true, force: true });
     },
   };
 }

@@ -59,6 +59,9 @@ test('F-11: wrong credentials and a bucket that is not there are said, without t
     assert.doesNotMatch(error.message, /not-the-secret/);
     return true;
   });
+  const forged = await open({ secretAccessKey: 'not-the-secret' });
+  await assert.rejects(forged.put(document), /SignatureDoesNotMatch/);
+  await assert.rejects(forged.get('a.json'), /SignatureDoesNotMatch/);
   const elsewhere = await open({ bucket: 'not-there' });
   await assert.rejects(elsewhere.put(document), /NoSuchBucket/);
   await assert.rejects(elsewhere.get('a.json'), /NoSuchBucket/);
