@@ -25,6 +25,8 @@ export interface InFlight {
 
 export interface CountDepth {
   readonly max: number;
+  /** Of this one only; of all when undefined. */
+  readonly project?: ProjectName;
 }
 
 export interface Depth {

@@ -17,9 +17,11 @@ export function inFlight(
   );
 }
 
-export function depth(state: ExecutionState, { max }: CountDepth): readonly Depth[] {
+export function depth(state: ExecutionState, { max, project }: CountDepth): readonly Depth[] {
   const now = state.kernel.now();
-  const all = [...state.entries.values()].map(({ execution }) => execution);
+  const all = [...state.entries.values()]
+    .map(({ execution }) => execution)
+    .filter((execution) => (project ?? execution.project) === execution.project);
   return LANES.map((lane) => {
     const ofLane = all.filter((execution) => execution.lane === lane);
     const ready = ofLane.filter(

@@ -36,6 +36,53 @@ const DEPTH = statement(`
     from (values (0), (1)) l(lane), (select hf_now() as now) clock
    order by l.lane`);
 
+const walk = (name: string, isGated: string): string => `${name} (pipeline) as (
+    (select e.pipeline
+       from hf.execution e
+      where e.ready_at is not null and e.hold = 0 and ${isGated}
+      order by e.pipeline
+      limit 1)
+     union all
+    select (select e.pipeline
+              from hf.execution e
+             where e.ready_at is not null and e.hold = 0 and ${isGated}
+               and e.pipeline > ${name}.pipeline
+             order by e.pipeline
+             limit 1)
+      from ${name}
+     where ${name}.pipeline is not null
+  )`;
+
+const ready = (name: string, isGated: string): string => `select 1
+                    from ${name}
+                   cross join lateral (
+                          select 1
+                            from hf.execution e
+                           where e.ready_at is not null and e.hold = 0 and ${isGated}
+                             and e.pipeline = ${name}.pipeline
+                             and e.lane = l.lane and e.project = $2 and e.ready_at <= clock.now
+                           limit $1) found`;
+
+// One step of an index for each pipeline that has anything ready, then only what is of the project.
+const DEPTH_OF_PROJECT = statement(`
+  with recursive ${walk('open', 'not e.gated')},
+  ${walk('gated', 'e.gated')}
+  select l.lane,
+         (select count(*)
+            from (${ready('open', 'not e.gated')}
+                   union all
+                  ${ready('gated', 'e.gated')}
+                   limit $1) r) as ready,
+         (select count(*)
+            from (select 1
+                    from hf.execution e
+                   where e.status = 1
+                     and e.lane = l.lane
+                     and e.project = $2
+                   limit $1) r) as running
+    from (values (0), (1)) l(lane), (select hf_now() as now) clock
+   order by l.lane`);
+
 interface Counted {
   readonly session: SessionId;
   readonly lane: number;
@@ -51,7 +98,19 @@ export async function inFlight(
   return rows.map(({ session, lane, count }) => ({ session, lane: laneOf(lane), count }));
 }
 
-export async function depth(database: Database, { max }: CountDepth): Promise<readonly Depth[]> {
-  const rows = await database.rows<{ lane: number; ready: number; running: number }>(DEPTH, [max]);
+interface DepthRow {
+  readonly lane: number;
+  readonly ready: number;
+  readonly running: number;
+}
+
+export async function depth(
+  database: Database,
+  { max, project }: CountDepth,
+): Promise<readonly Depth[]> {
+  const rows =
+    project === undefined
+      ? await database.rows<DepthRow>(DEPTH, [max])
+      : await database.rows<DepthRow>(DEPTH_OF_PROJECT, [max, project]);
   return rows.map(({ lane, ready, running }) => ({ lane: laneOf(lane), ready, running }));
 }

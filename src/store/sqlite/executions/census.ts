@@ -23,12 +23,41 @@ const READY = `
              and ready_at <= :now
            limit :max)`;
 
+// One step of the index for each pipeline that has anything ready, then only what is of the project.
+const READY_OF_PROJECT = `
+  with recursive waiting (pipeline) as (
+    select min(pipeline)
+      from execution indexed by execution_ready
+     where ready_at is not null
+       and hold = 0
+     union all
+    select (select min(e.pipeline)
+              from execution e indexed by execution_ready
+             where e.ready_at is not null
+               and e.hold = 0
+               and e.pipeline > waiting.pipeline)
+      from waiting
+     where waiting.pipeline is not null
+  )
+  select count(*) as count
+    from (select 1
+            from waiting
+           cross join execution indexed by execution_ready
+           where execution.pipeline = waiting.pipeline
+             and execution.ready_at is not null
+             and execution.hold = 0
+             and execution.lane = :lane
+             and execution.project = :project
+             and execution.ready_at <= :now
+           limit :max)`;
+
 const RUNNING = `
   select count(*) as count
     from (select 1
             from execution indexed by execution_running
            where status = 1
              and lane = :lane
+             and (:project is null or project = :project)
            limit :max)`;
 
 interface Counted {
@@ -47,11 +76,15 @@ export function inFlight(
     .map(({ session, lane, count }) => ({ session, lane: laneOf(lane), count }));
 }
 
-export function depth(tx: ReadTransaction, { max }: CountDepth): readonly Depth[] {
+export function depth(tx: ReadTransaction, { max, project }: CountDepth): readonly Depth[] {
   return LANES.map((name) => {
     const lane = LANE_CODES[name];
-    const ready = tx.get<{ count: number }>(READY, { lane, max, now: tx.now });
-    const running = tx.get<{ count: number }>(RUNNING, { lane, max });
+    const due = { lane, max, now: tx.now };
+    const ready =
+      project === undefined
+        ? tx.get<{ count: number }>(READY, due)
+        : tx.get<{ count: number }>(READY_OF_PROJECT, { ...due, project });
+    const running = tx.get<{ count: number }>(RUNNING, { lane, max, project: project ?? null });
     return { lane: name, ready: ready?.count ?? 0, running: running?.count ?? 0 };
   });
 }

@@ -1,6 +1,7 @@
 // What is counted for operators.
 
 import assert from 'node:assert/strict';
+import type { PipelineName } from '../../../execution/names.ts';
 import type { SessionId } from '../../../lease/names.ts';
 import type { ExecutionCase } from '../contract-case.ts';
 import {
@@ -9,6 +10,7 @@ import {
   mustFinish,
   mustSubmit,
   OTHER_PROJECT,
+  PROJECT,
   running,
   worker,
 } from '../worker.ts';
@@ -45,7 +47,7 @@ export const censusCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-41',
-    name: 'what is ready and what runs is counted by lane, up to the most that is asked for',
+    name: 'what is ready and what runs is counted by lane, of one project or of all, up to the most that is asked for',
     async run({ store }) {
       const { executions } = store;
       assert.deepEqual(await executions.depth({ max: 10 }), NONE);
@@ -64,6 +66,21 @@ export const censusCases: readonly ExecutionCase[] = [
       assert.deepEqual((await executions.depth({ max: 2 }))[1], {
         ...{ lane: 'batch', ready: 2, running: 0 },
       });
+      // Of one project, whatever else is ready before and behind it.
+      for (const pipeline of ['aaa', 'zzz'] as PipelineName[]) {
+        await mustSubmit(store, { pipeline, project: OTHER_PROJECT, lane: 'batch' });
+        await mustSubmit(store, { ...gated, pipeline, project: OTHER_PROJECT });
+      }
+      assert.deepEqual(await executions.depth({ max: 10, project: PROJECT }), [
+        { lane: 'interactive', ready: 1, running: 1 },
+        { lane: 'batch', ready: 3, running: 0 },
+      ]);
+      assert.deepEqual(await executions.depth({ max: 10, project: OTHER_PROJECT }), [
+        { lane: 'interactive', ready: 2, running: 0 },
+        { lane: 'batch', ready: 2, running: 0 },
+      ]);
+      const [, most] = await executions.depth({ max: 2, project: PROJECT });
+      assert.deepEqual(most, { lane: 'batch', ready: 2, running: 0 });
     },
   },
 ];
