@@ -11,6 +11,7 @@ import type {
   SubmitBody,
   submitted,
 } from '../protocol/messages/execution.ts';
+import type { DepthMessage } from '../protocol/messages/operations.ts';
 import type { RedriveBody } from '../protocol/messages/repair.ts';
 import type { Page } from './calls.ts';
 import type { HoldfastClient } from './client.ts';
@@ -41,6 +42,11 @@ export class Executions {
 
   read(id: string): Promise<ExecutionInFull> {
     return this.#client.call(pathOf(id));
+  }
+
+  /** How many are ready for a worker and how many run, by lane; each counted up to `max`. */
+  depth(): Promise<DepthMessage> {
+    return this.#client.call('/v1/depth');
   }
 
   /** Newest first. */

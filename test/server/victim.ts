@@ -253,6 +253,7 @@ export const OF_NOBODY: readonly string[] = [
     'listWorkers',
     'listSessions',
     'readAdvice',
+    'readDepth',
   ],
   ...['readCaller', 'signIn', 'signOut', 'readDemo', 'playDemo'],
   ...['listProjects', 'listKeys', 'readMetrics', 'greet', 'openSession', 'waitForBell'],

@@ -3,23 +3,25 @@
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useMemo } from 'react';
 import type { ExecutionMessage } from '../../../src/protocol/messages/execution.ts';
+import type { DepthMessage } from '../../../src/protocol/messages/operations.ts';
 import { call } from '../api/call.ts';
 import { type Page, useCaller, useRead } from '../api/reads.ts';
 import { pulseOf } from '../model/pulse.ts';
 import { countText, durationText, plural, quantile } from '../model/words.ts';
-import { useNow } from '../parts/marks.tsx';
+import { Time, useNow } from '../parts/marks.tsx';
 import { PageHead, ProblemNote } from '../parts/notes.tsx';
 import { Plot } from '../parts/plot.tsx';
 import { Link } from '../router.tsx';
 
 const SAMPLE = 1_000;
-const LANES = ['interactive', 'batch'] as const;
+const LOOK_MS = 5_000;
 
 export function OverviewPage(): ReactNode {
   const newest = useRead<Page<ExecutionMessage>>(`/v1/executions?limit=${SAMPLE}`, {
-    everyMs: 5_000,
+    everyMs: LOOK_MS,
   });
-  const now = useNow(5_000);
+  const depth = useRead<DepthMessage>('/v1/depth', { everyMs: LOOK_MS });
+  const now = useNow(LOOK_MS);
   const items = newest.data?.items ?? [];
   const pulse = useMemo(() => pulseOf(items, now), [items, now]);
   const whole = newest.data?.cursor === undefined;
@@ -27,14 +29,10 @@ export function OverviewPage(): ReactNode {
     <>
       <PageHead
         title="Overview"
-        about={
-          whole
-            ? plural(items.length, 'execution')
-            : `From the newest ${countText(SAMPLE)} executions`
-        }
+        about={whole ? plural(items.length, 'execution') : <Covered oldest={items.at(-1)} />}
       />
-      <Figures items={items} isWhole={whole} />
-      <ProblemNote error={newest.error} />
+      <Figures items={items} isWhole={whole} depth={depth.data} />
+      <ProblemNote error={newest.error ?? depth.error} />
       <div className="plots">
         <Plot
           title="Executions"
@@ -56,21 +54,36 @@ export function OverviewPage(): ReactNode {
         />
       </div>
       <div className="panels">
-        <Backlog />
+        <Backlog depth={depth.data} />
         <StoreHealth />
       </div>
     </>
   );
 }
 
-function Figures({
-  items,
-  isWhole,
-}: {
+/** What the curves are made from, where there is more. */
+function Covered({ oldest }: { readonly oldest: ExecutionMessage | undefined }): ReactNode {
+  return (
+    <>
+      What waits and runs is counted; the rest is of the newest {countText(SAMPLE)} executions
+      {oldest === undefined ? null : (
+        <>
+          , submitted since <Time at={oldest.submittedAt} />
+        </>
+      )}
+    </>
+  );
+}
+
+interface FiguresProps {
   readonly items: readonly ExecutionMessage[];
   readonly isWhole: boolean;
-}): ReactNode {
+  readonly depth: DepthMessage | undefined;
+}
+
+function Figures({ items, isWhole, depth }: FiguresProps): ReactNode {
   const count = (status: string): number => items.filter((each) => each.status === status).length;
+  const running = depth?.lanes.reduce((sum, lane) => sum + lane.running, 0);
   const took = items
     .flatMap(({ submittedAt, endedAt }) =>
       endedAt === undefined ? [] : [Date.parse(endedAt) - Date.parse(submittedAt)],
@@ -80,7 +93,15 @@ function Figures({
   const of = isWhole ? '' : ' of the newest';
   return (
     <ul className="figures">
-      {(['running', 'waiting', 'failed', 'completed'] as const).map((status) => (
+      <li className="card figure">
+        <Link to="/executions?status=running">
+          <strong className="figure-running">
+            {running === undefined ? '–' : countText(running)}
+          </strong>
+          <span>running</span>
+        </Link>
+      </li>
+      {(['waiting', 'failed', 'completed'] as const).map((status) => (
         <li key={status} className="card figure">
           <Link to={`/executions?status=${status}`}>
             <strong className={`figure-${status}`}>{countText(count(status))}</strong>
@@ -99,35 +120,34 @@ function Figures({
   );
 }
 
-function Backlog(): ReactNode {
-  const queued = useRead<Page<ExecutionMessage>>(`/v1/executions?status=queued&limit=${SAMPLE}`, {
-    everyMs: 5_000,
-  });
-  const items = queued.data?.items ?? [];
-  const isMore = queued.data?.cursor !== undefined;
-  const most = Math.max(1, items.length);
+/** Counted by the store, however many there are, up to a bound that is said. */
+function Backlog({ depth }: { readonly depth: DepthMessage | undefined }): ReactNode {
+  const lanes = depth?.lanes ?? [];
+  const all = lanes.reduce((sum, { ready }) => sum + ready, 0);
   return (
     <section className="card" aria-label="Backlog">
       <h2>Backlog by lane</h2>
       <ul className="backlog">
-        {LANES.map((lane) => {
-          const count = items.filter((each) => each.lane === lane).length;
-          return (
-            <li key={lane}>
-              <span>{lane}</span>
-              <meter min={0} max={most} value={count} aria-label={`${lane}: ${count} queued`} />
-              <span className="number">
-                {countText(count)}
-                {isMore ? '+' : ''}
-              </span>
-            </li>
-          );
-        })}
+        {lanes.map(({ lane, ready }) => (
+          <li key={lane}>
+            <span>{lane}</span>
+            <meter
+              min={0}
+              max={Math.max(1, all)}
+              value={ready}
+              aria-label={`${lane}: ${ready} ready`}
+            />
+            <span className="number">
+              {countText(ready)}
+              {ready === depth?.max ? '+' : ''}
+            </span>
+          </li>
+        ))}
       </ul>
       <p className="about">
-        {items.length === 0
+        {all === 0
           ? 'Nothing waits for a worker.'
-          : 'Queued, and not yet taken by a worker.'}
+          : 'Ready, and not yet taken by a worker; limits of their keys apart.'}
       </p>
     </section>
   );

@@ -2,7 +2,18 @@
 
 import { type Static, Type } from 'typebox';
 import { LANES } from '../../execution/execution.ts';
-import { CLOSED, count, durationMs, fence, instant, limit, name, pageOf, uuid } from './words.ts';
+import {
+  CLOSED,
+  count,
+  durationMs,
+  fence,
+  instant,
+  lane,
+  limit,
+  name,
+  pageOf,
+  uuid,
+} from './words.ts';
 
 const STATES = ['alive', 'lapsed', 'overdue', 'ended'];
 const text = Type.String({ minLength: 1, maxLength: 2_048 });
@@ -185,3 +196,13 @@ export type DrainBody = Static<typeof drainBody>;
 
 export const drained = Type.Object({ kind: Type.Literal('draining'), deadlineInMs: count }, CLOSED);
 export const revoked = Type.Object({ kind: Type.Literal('revoked') }, CLOSED);
+
+export const depth = Type.Object(
+  {
+    max: count,
+    lanes: Type.Array(Type.Object({ lane, ready: count, running: count }, CLOSED)),
+  },
+  CLOSED,
+);
+
+export type DepthMessage = Static<typeof depth>;

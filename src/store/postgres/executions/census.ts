@@ -36,35 +36,42 @@ const DEPTH = statement(`
     from (values (0), (1)) l(lane), (select hf_now() as now) clock
    order by l.lane`);
 
-/** From one pipeline to the next, with which both indexes begin: those of others are not gone through. */
-const routes = (name: string, gated: string): string => `
-    ${name} (pipeline) as (
-      select min(e.pipeline)
-        from hf.execution e
-       where e.ready_at is not null and e.hold = 0 and ${gated}
-       union all
-      select (select min(e.pipeline)
-                from hf.execution e
-               where e.ready_at is not null and e.hold = 0 and ${gated}
-                 and e.pipeline > r.pipeline)
-        from ${name} r
-       where r.pipeline is not null
-    )`;
+const walk = (name: string, isGated: string): string => `${name} (pipeline) as (
+    (select e.pipeline
+       from hf.execution e
+      where e.ready_at is not null and e.hold = 0 and ${isGated}
+      order by e.pipeline
+      limit 1)
+     union all
+    select (select e.pipeline
+              from hf.execution e
+             where e.ready_at is not null and e.hold = 0 and ${isGated}
+               and e.pipeline > ${name}.pipeline
+             order by e.pipeline
+             limit 1)
+      from ${name}
+     where ${name}.pipeline is not null
+  )`;
 
-const readyIn = (name: string, gated: string): string => `
-                  select 1
-                    from ${name} r
-                    join hf.execution e on e.pipeline = r.pipeline
-                   where e.ready_at is not null and e.hold = 0 and ${gated}
-                     and e.lane = l.lane and e.project = $2 and e.ready_at <= clock.now`;
+const ready = (name: string, isGated: string): string => `select 1
+                    from ${name}
+                   cross join lateral (
+                          select 1
+                            from hf.execution e
+                           where e.ready_at is not null and e.hold = 0 and ${isGated}
+                             and e.pipeline = ${name}.pipeline
+                             and e.lane = l.lane and e.project = $2 and e.ready_at <= clock.now
+                           limit $1) found`;
 
-const DEPTH_OF = statement(`
-  with recursive ${routes('plain', 'not e.gated')}, ${routes('gated', 'e.gated')}
+// One step of an index for each pipeline that has anything ready, then only what is of the project.
+const DEPTH_OF_PROJECT = statement(`
+  with recursive ${walk('open', 'not e.gated')},
+  ${walk('gated', 'e.gated')}
   select l.lane,
          (select count(*)
-            from (${readyIn('plain', 'not e.gated')}
+            from (${ready('open', 'not e.gated')}
                    union all
-                  ${readyIn('gated', 'e.gated')}
+                  ${ready('gated', 'e.gated')}
                    limit $1) r) as ready,
          (select count(*)
             from (select 1
@@ -91,11 +98,19 @@ export async function inFlight(
   return rows.map(({ session, lane, count }) => ({ session, lane: laneOf(lane), count }));
 }
 
+interface DepthRow {
+  readonly lane: number;
+  readonly ready: number;
+  readonly running: number;
+}
+
 export async function depth(
   database: Database,
   { max, project }: CountDepth,
 ): Promise<readonly Depth[]> {
-  const [of, values] = project === undefined ? [DEPTH, [max]] : [DEPTH_OF, [max, project]];
-  const rows = await database.rows<{ lane: number; ready: number; running: number }>(of, values);
+  const rows =
+    project === undefined
+      ? await database.rows<DepthRow>(DEPTH, [max])
+      : await database.rows<DepthRow>(DEPTH_OF_PROJECT, [max, project]);
   return rows.map(({ lane, ready, running }) => ({ lane: laneOf(lane), ready, running }));
 }

@@ -23,33 +23,32 @@ const READY = `
              and ready_at <= :now
            limit :max)`;
 
-// The index begins with pipelines: from one to the next, so that those of others are not gone through.
-const READY_OF = `
-  with recursive
-    route (pipeline) as (
-      select min(pipeline)
-        from execution indexed by execution_ready
-       where ready_at is not null
-         and hold = 0
-       union all
-      select (select min(pipeline)
-                from execution indexed by execution_ready
-               where ready_at is not null
-                 and hold = 0
-                 and pipeline > route.pipeline)
-        from route
-       where route.pipeline is not null
-    )
+// One step of the index for each pipeline that has anything ready, then only what is of the project.
+const READY_OF_PROJECT = `
+  with recursive waiting (pipeline) as (
+    select min(pipeline)
+      from execution indexed by execution_ready
+     where ready_at is not null
+       and hold = 0
+     union all
+    select (select min(e.pipeline)
+              from execution e indexed by execution_ready
+             where e.ready_at is not null
+               and e.hold = 0
+               and e.pipeline > waiting.pipeline)
+      from waiting
+     where waiting.pipeline is not null
+  )
   select count(*) as count
     from (select 1
-            from route
-            join execution as e indexed by execution_ready
-              on e.pipeline = route.pipeline
-           where e.ready_at is not null
-             and e.hold = 0
-             and e.lane = :lane
-             and e.project = :project
-             and e.ready_at <= :now
+            from waiting
+           cross join execution indexed by execution_ready
+           where execution.pipeline = waiting.pipeline
+             and execution.ready_at is not null
+             and execution.hold = 0
+             and execution.lane = :lane
+             and execution.project = :project
+             and execution.ready_at <= :now
            limit :max)`;
 
 const RUNNING = `
@@ -78,13 +77,13 @@ export function inFlight(
 }
 
 export function depth(tx: ReadTransaction, { max, project }: CountDepth): readonly Depth[] {
-  const { now } = tx;
   return LANES.map((name) => {
     const lane = LANE_CODES[name];
+    const due = { lane, max, now: tx.now };
     const ready =
       project === undefined
-        ? tx.get<{ count: number }>(READY, { lane, max, now })
-        : tx.get<{ count: number }>(READY_OF, { lane, max, now, project });
+        ? tx.get<{ count: number }>(READY, due)
+        : tx.get<{ count: number }>(READY_OF_PROJECT, { ...due, project });
     const running = tx.get<{ count: number }>(RUNNING, { lane, max, project: project ?? null });
     return { lane: name, ready: ready?.count ?? 0, running: running?.count ?? 0 };
   });
