@@ -35,6 +35,8 @@ export type PreflightAnswer =
 const BATCH = 100;
 /** Kept with the release; how many there are is counted. */
 const BROKEN_MAX = 100;
+const CHANGES_MAX = 1_000;
+const TEXT_MAX = 1_024;
 
 export async function preflight(
   config: EngineConfig,
@@ -106,7 +108,20 @@ async function changesOf(
   const before =
     active === undefined ? undefined : await executions.release({ ...release, name: active });
   if (before === undefined || active === undefined) return { changes: [] };
-  return { changes: diffContracts(before.contract, release.contract), against: active };
+  return { changes: keptOf(diffContracts(before.contract, release.contract)), against: active };
+}
+
+/** What breaks first; of very many, so many. */
+function keptOf(changes: readonly ContractChange[]): readonly ContractChange[] {
+  const breaking = changes.filter((each) => each.breaking);
+  const others = changes.filter((each) => !each.breaking);
+  const kept = changes.length <= CHANGES_MAX ? changes : [...breaking, ...others];
+  return kept.slice(0, CHANGES_MAX).map(({ part, path, what, breaking: breaks }) => ({
+    part: part.slice(0, TEXT_MAX),
+    path: path.slice(0, TEXT_MAX),
+    what: what.slice(0, TEXT_MAX),
+    breaking: breaks,
+  }));
 }
 
 export interface CompareOptions {

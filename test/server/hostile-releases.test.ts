@@ -50,6 +50,33 @@ test('a contract that is too deep or too large, or whose schemas are none, is re
   assert.deepEqual(faults, []);
 });
 
+test('what a preflight keeps of two contracts is no larger than people can read', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const admin = await adminOf(coordinator, 'ours');
+  const many = (schema: object): object =>
+    Object.fromEntries(Array.from({ length: 3_000 }, (_, n) => [`p${n}`, schema]));
+  const under = (schema: object): object => ({
+    ...CONTRACT,
+    input: { properties: { ['x'.repeat(50_000)]: { properties: many(schema) } } },
+  });
+  const activate = { act: 'activate', name: 'v1' };
+  for (const [path, body] of [
+    [RELEASES, build('v1', under({}))],
+    ['/v1/pipelines/order/line', activate],
+    [RELEASES, build('v2', under({ type: 'string' }))],
+  ] as const) {
+    const { status, json } = await admin.call('POST', path, body);
+    assert.equal(status, 200, JSON.stringify(json));
+  }
+  const { status, json } = await admin.call('POST', `${RELEASES}/v2/preflight`, { waitMs: 1_000 });
+  assert.deepEqual([status, json.breaking, json.changes.length], [200, true, 1_000]);
+  assert.ok(JSON.stringify(json).length < 4_000_000, `${JSON.stringify(json).length} characters`);
+  const next = { act: 'activate', name: 'v2' };
+  const refused = await admin.call('POST', '/v1/pipelines/order/line', next);
+  assert.equal(refused.status, 409);
+  assert.ok(JSON.stringify(refused.json).length < 400_000, 'nor is why it is not activated');
+});
+
 /** The worker of `project` takes the replay that is asked for, and says this. */
 async function replaying(
   coordinator: TestCoordinator,
@@ -111,8 +138,8 @@ test('a worker announces the releases of its own project alone, and only with it
   await using coordinator = await TestCoordinator.onMemory();
   const theirs = await adminOf(coordinator, 'theirs');
   assert.equal((await theirs.call('POST', RELEASES, build('v1'))).status, 200);
-  const activate = { act: 'activate', name: 'v1', force: true };
-  await theirs.call('POST', '/v1/pipelines/order/line', activate);
+  const activate = { act: 'activate', name: 'v1' };
+  assert.equal((await theirs.call('POST', '/v1/pipelines/order/line', activate)).status, 200);
   const { json } = await theirs.call('POST', '/v1/executions', { pipeline: 'order', input: 1 });
   const ours = await RawWorker.open(coordinator, 'ours');
   const victim = await RawWorker.open(coordinator, 'theirs');

@@ -117,14 +117,25 @@ function refuseRelease(
   return noSuchRelease(release, { pipeline, name });
 }
 
+/** For people: of very many, so many. */
+const TOLD_MAX = 100;
+const TOLD_CHARS_MAX = 1_024;
+
 /** RE-7: what the contracts say, and what the last preflight found. */
 function breaksOf({ release, active }: LineView): readonly string[] {
   if (release === undefined) return [];
   const changes = active === undefined ? [] : diffContracts(active.contract, release.contract);
-  const told = changes
-    .filter(({ breaking }) => breaking)
-    .map(({ part, path, what }) => `${part}${path}: ${what}.`);
-  return [...told, ...(release.preflight === undefined ? [] : replaysOf(release.preflight))];
+  const breaking = changes.filter((each) => each.breaking);
+  const told = breaking
+    .slice(0, TOLD_MAX)
+    .map(({ part, path, what }) => `${`${part}${path}: ${what}`.slice(0, TOLD_CHARS_MAX)}.`);
+  const left = breaking.length - told.length;
+  const more = left > 0 ? [`There are ${left} more.`] : [];
+  return [
+    ...told,
+    ...more,
+    ...(release.preflight === undefined ? [] : replaysOf(release.preflight)),
+  ];
 }
 
 function replaysOf({ looked, broken, brokenCount }: Preflight): readonly string[] {
