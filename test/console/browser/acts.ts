@@ -170,6 +170,9 @@ const live: BrowserCase = {
     const client = new HoldfastClient({ url: coordinator.url, key: await coordinator.key(ROLES) });
     await client.executions.submit({ pipeline: 'nobody-runs-this' });
     await page.getByRole('cell', { name: 'nobody-runs-this' }).waitFor();
+    await desk.open('/', 'Overview');
+    await page.getByLabel('interactive: 1 ready').waitFor();
+    await desk.open('/executions?pipeline=nobody-runs-this', 'Executions');
     await desk.button('Cancel all…').click();
     await desk.button('Count them first').click();
     await page.getByText('This concerns 1 open execution, as of now.').waitFor();
@@ -177,6 +180,35 @@ const live: BrowserCase = {
     await desk.heading('cancel of many').waitFor();
     await desk.open('/executions?pipeline=nobody-runs-this', 'Executions');
     await page.getByRole('cell', { name: 'cancelled' }).waitFor();
+  },
+};
+
+/** What a page says where there is nothing yet. */
+const EMPTY: readonly (readonly [path: string, heading: string, says: string])[] = [
+  ['/executions', 'Executions', 'Nothing was submitted yet'],
+  ['/inbox', 'Inbox', 'Nothing is asked now'],
+  ['/dead-letters', 'Dead letters', 'No dead letters are open'],
+  ['/quarantine', 'Quarantine', 'Nothing is stuck'],
+  ['/releases', 'Releases', 'Nothing was released yet'],
+  ['/releases/nothing', 'nothing', 'It has no releases'],
+  ['/schedules', 'Schedules', 'Nothing is scheduled'],
+  ['/archive', 'Archive', 'Nothing was archived yet'],
+  ['/audit', 'Audit', 'Nothing is on record'],
+];
+
+const empty: BrowserCase = {
+  name: 'a project with nothing in it says on every page what to do',
+  async run({ desk, coordinator }) {
+    const { page } = desk;
+    await page.context().clearCookies();
+    await desk.signIn(await coordinator.key(['operate', 'submit', 'admin'], 'empty'));
+    for (const [path, heading, says] of EMPTY) {
+      await desk.open(path, heading);
+      await page.getByText(says).waitFor();
+      await desk.checkAccess(`${path}, empty`);
+      await desk.checkWidth(400);
+      await desk.shoot(`empty${path.replaceAll('/', '-')}`);
+    }
   },
 };
 
@@ -233,5 +265,5 @@ export const MAIN_ACT_CASES: readonly BrowserCase[] = [
 ];
 export const ACT_CASES: readonly BrowserCase[] = [
   ...[keyboard, filters, live, advises, answers, byLink, redrives, ...RELEASE_CASES],
-  ...[...ARCHIVE_CASES, refused],
+  ...[...ARCHIVE_CASES, empty, refused],
 ];
