@@ -7,18 +7,16 @@ import type { Payload } from '../../execution/names.ts';
 import { openSession, type Session } from '../../lease/live-session.ts';
 import type { Claimed } from '../../store/contract/execution-store.ts';
 import { WORK_VERSION } from '../messages/envelope.ts';
-import type { Driven, PushCommand, PushResult } from '../messages/push.ts';
-import { noteIssued } from '../rest/issued-fences.ts';
+import type { Driven, PushCommand } from '../messages/push.ts';
 import type { Caller, Coordinator } from '../rest/route.ts';
-import { claimFor } from '../rest/work-claim.ts';
 import { metadataOf } from '../rest/work-session.ts';
-import { perform, toWrite } from '../rest/work-writes.ts';
 import { Circuit } from './circuit.ts';
-import { merged } from './merged.ts';
+import { claimOne } from './claim-one.ts';
 import { type Posted, post } from './post.ts';
 import type { Endpoint, PushSettings } from './push-options.ts';
 import { probedFrom, resultFrom } from './result.ts';
 import { Standing } from './standing.ts';
+import { writeResult } from './write-result.ts';
 
 export interface PusherParts {
   readonly coordinator: Coordinator;
@@ -131,9 +129,11 @@ export class Pusher {
 
   #rest(): Promise<void> {
     const { timers, clock } = this.#parts.coordinator;
-    const opensMs = this.#circuit.opensInMs(clock.monotonicMs());
+    const now = clock.monotonicMs();
+    const opensMs = this.#circuit.opensInMs(now);
+    const dueMs = opensMs === 0 ? this.#standing.dueInMs(now) : opensMs;
     return new Promise((resolve) => {
-      const cancel = timers.after(opensMs === 0 ? POLL_MS : Math.min(opensMs, POLL_MS), resolve);
+      const cancel = timers.after(Math.min(dueMs, POLL_MS), resolve);
       this.#wake = () => {
         cancel();
         resolve();
@@ -157,7 +157,10 @@ export class Pusher {
     const room = this.#circuit.room(coordinator.clock.monotonicMs(), free);
     if (room <= 0 || stopping.aborted || !this.#standing.isKnown) return false;
     const session = await this.#session();
-    const claimed = await this.#claim(session);
+    const claimed = await claimOne(coordinator, {
+      ...{ session: session.id, project: endpoint.project },
+      ...this.#standing.asks,
+    });
     if (claimed === undefined) {
       this.#idle.push(session);
       return false;
@@ -189,23 +192,6 @@ export class Pusher {
   async #drop(session: Session): Promise<void> {
     this.#sessions.delete(session);
     await session.close('failed');
-  }
-
-  async #claim(session: Session): Promise<Claimed | undefined> {
-    const { coordinator, endpoint } = this.#parts;
-    for (const lane of ['interactive', 'batch'] as const) {
-      const answer = await claimFor(coordinator, {
-        session: session.id,
-        ...this.#standing.asks,
-        shares: [{ lane, limit: 1 }],
-        project: endpoint.project,
-      });
-      const [claimed] = answer.kind === 'claimed' ? answer.claims : [];
-      if (claimed === undefined) continue;
-      noteIssued(coordinator.store, claimed.fence);
-      return claimed;
-    }
-    return undefined;
   }
 
   async #push(session: Session, claimed: Claimed): Promise<void> {
@@ -290,46 +276,16 @@ export class Pusher {
       this.#standing.doubt();
       return this.#giveBack(session, claimed, denied);
     }
-    return this.#write(session, claimed, result.result);
+    const caller = this.#caller;
+    const written = await writeResult(coordinator, caller, { ...result.result, session, claimed });
+    if (written.kind === 'news') return this.#giveBack(session, written.claimed, written.why);
+    return written.kind === 'over';
   }
 
   /** After the circuit was open, it is asked before anything is claimed for it. */
   #failed(nowMs: number): void {
     this.#circuit.failed(nowMs);
     if (this.#circuit.opensInMs(nowMs) > 0) this.#standing.doubt();
-  }
-
-  /** In their order. What is refused ends the claim: somebody else has it, or there is news, with which it is claimed anew. */
-  async #write(session: Session, claimed: Claimed, result: PushResult): Promise<boolean> {
-    const { writes = [], blobs = [] } = result;
-    const { coordinator } = this.#parts;
-    const { store } = coordinator;
-    for (const { digest, bytes } of blobs) {
-      await store.executions.putBlob({ digest, bytes: Buffer.from(bytes, 'base64') });
-    }
-    for (const message of merged(writes)) {
-      const write = toWrite({ ...message, session: session.id }, this.#caller);
-      const { answers } = await perform(coordinator, this.#caller, [write]);
-      const { kind, why } = (answers[0] ?? { kind: 'fault' }) as { kind: string; why?: string };
-      if (why === 'unseen-news') {
-        const { seq, verb } = message;
-        const compensable = 'compensable' in message && message.compensable === true;
-        const execution = { ...claimed.execution, seq: seq - 1, compensable };
-        return this.#giveBack(
-          session,
-          { ...claimed, execution },
-          `there was news before its ${verb}`,
-        );
-      }
-      if (kind === 'refused' || kind === 'fault') return false;
-    }
-    return this.#isOver(claimed);
-  }
-
-  /** What still runs under this claim would be nobody's for as long as its session lives. */
-  async #isOver({ execution, fence }: Claimed): Promise<boolean> {
-    const now = await this.#parts.coordinator.store.executions.read(execution.id);
-    return now?.status !== 'running' || now.fence !== fence;
   }
 
   /** Nothing was tried: it is nobody's failure, and counts as none. */
