@@ -149,6 +149,13 @@ export const configSchema = Type.Object(
           description: 'also loopback, private and link-local addresses',
         }),
         plain: Type.Boolean({ default: false, description: 'also http' }),
+        probeMs: Type.Optional(
+          Type.Integer({
+            ...{ minimum: 10, maximum: 86_400_000 },
+            description:
+              'an endpoint that was not heard of for so long is asked; 30000 unless said',
+          }),
+        ),
         failuresMax: Type.Optional(
           Type.Integer({
             ...{ minimum: 1, maximum: 1_000 },

@@ -55,7 +55,8 @@ function regionIn(url: string): string | undefined {
 
 /** Undefined where it was not asked for. */
 export async function pushOf(given: Config['push']): Promise<PushOptions | undefined> {
-  const { endpoints, hosts, signingFile, privateAddresses, plain, failuresMax, openMs } = given;
+  const { endpoints, hosts, signingFile, privateAddresses, plain, probeMs } = given;
+  const { failuresMax, openMs } = given;
   if (endpoints === undefined) {
     if ((hosts ?? signingFile) === undefined) return undefined;
     throw new InvalidInput('There is push.hosts or push.signingFile, and no push.endpoints.');
@@ -68,6 +69,7 @@ export async function pushOf(given: Config['push']): Promise<PushOptions | undef
     endpoints,
     signing: (await secretsIn('push.signingFile', signingFile)) as SigningOptions,
     allow: { hosts, privateAddresses, plain },
+    ...(probeMs === undefined ? {} : { probeMs }),
     circuit: {
       ...(failuresMax === undefined ? {} : { failuresMax }),
       ...(openMs === undefined ? {} : { openMs }),

@@ -1,14 +1,10 @@
 // `pushHandler`: a worker that is called. It takes a Request and answers with a Response, so it mounts wherever those
 // are known: Hono, Next, Deno, serverless functions; and by a few lines in Express and Fastify.
 
-import { contractsOf } from '../engine/announcer.ts';
 import { Holdfast } from '../engine/holdfast.ts';
 import { type HoldfastOptions, limitsOf } from '../engine/holdfast-options.ts';
 import { type Pipelines, pipelinesByName } from '../engine/known-pipelines.ts';
-import { addedFor } from '../engine/own-pipelines.ts';
-import type { AnyPipeline } from '../engine/pipeline.ts';
 import { resolveWorkerOptions, type WorkerRelease } from '../engine/worker-options.ts';
-import type { ExecutionRecord } from '../execution/execution.ts';
 import { WORK_VERSION } from '../protocol/messages/envelope.ts';
 import type { Driven, PushCommand, PushResult } from '../protocol/messages/push.ts';
 import { Signer, type SigningOptions } from '../protocol/messages/signing.ts';
@@ -17,6 +13,7 @@ import { systemClock } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
 import { readOptions, requireMethods } from '../support/options.ts';
 import { systemTimers } from '../support/timer.ts';
+import { denialOf, offeredBy } from './offered.ts';
 import { pushedStore } from './pushed-store.ts';
 import { type WayBack, wayBackOf } from './way-back.ts';
 
@@ -56,7 +53,7 @@ export function pushHandler(given: PushHandlerOptions): PushHandler {
   limitsOf(options.payloads);
   const { release } = resolveWorkerOptions({
     pipelines: options.pipelines,
-    ...(options.release && { release: options.release }),
+    ...(options.release !== undefined && { release: options.release }),
   });
   const wayBack = coordinator === undefined ? undefined : wayBackOf(coordinator);
   const offered = offeredBy(pipelines.values(), release, wayBack !== undefined);
@@ -85,32 +82,6 @@ export function pushHandler(given: PushHandlerOptions): PushHandler {
     const done = await driven(drive, options, await wayBack?.());
     return answer({ ...about, ...done });
   };
-}
-
-type Offered = Pick<PushResult, 'pipelines' | 'release'>;
-
-/** What the engine adds reads more than its own execution: it needs a way back. */
-function offeredBy(
-  given: Iterable<AnyPipeline>,
-  release: WorkerRelease | undefined,
-  hasWayBack: boolean,
-): Offered {
-  const own = [...given];
-  const added = hasWayBack ? addedFor(own, release) : [];
-  return {
-    pipelines: [...own.map(({ name }) => name), ...added],
-    ...(release === undefined ? {} : { release: { ...release, ...contractsOf(own) } }),
-  };
-}
-
-/** Undefined when it can be driven here. */
-function denialOf(
-  { pipeline, release }: ExecutionRecord,
-  { pipelines, release: own }: Offered,
-): string | undefined {
-  if (pipelines?.includes(pipeline) !== true) return `There is no pipeline "${pipeline}" here.`;
-  if (release === undefined || release === own?.name) return undefined;
-  return `It is pinned to release "${release}"; here is ${own === undefined ? 'none' : `"${own.name}"`}.`;
 }
 
 async function driven(

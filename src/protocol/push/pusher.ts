@@ -7,18 +7,17 @@ import type { Payload } from '../../execution/names.ts';
 import { openSession, type Session } from '../../lease/live-session.ts';
 import type { Claimed } from '../../store/contract/execution-store.ts';
 import { WORK_VERSION } from '../messages/envelope.ts';
-import type { Driven, PushCommand, PushResult } from '../messages/push.ts';
-import { noteIssued } from '../rest/issued-fences.ts';
+import type { PushCommand } from '../messages/push.ts';
 import type { Caller, Coordinator } from '../rest/route.ts';
-import { claimFor } from '../rest/work-claim.ts';
 import { metadataOf } from '../rest/work-session.ts';
-import { giveOut, perform, toWrite } from '../rest/work-writes.ts';
 import { Circuit } from './circuit.ts';
-import { merged } from './merged.ts';
+import { claimOne } from './claim-one.ts';
+import { drivenBy } from './driven.ts';
 import { type Posted, post } from './post.ts';
 import type { Endpoint, PushSettings } from './push-options.ts';
 import { probedFrom, resultFrom } from './result.ts';
 import { Standing } from './standing.ts';
+import { writeResult } from './write-result.ts';
 
 export interface PusherParts {
   readonly coordinator: Coordinator;
@@ -31,7 +30,6 @@ export interface PusherParts {
 
 const POLL_MS = 1_000;
 const DENIED_MS = 1_000;
-const PAGE = 1_000;
 const AT_ONCE = 16;
 const PROBE_MS_MAX = 10_000;
 
@@ -131,9 +129,11 @@ export class Pusher {
 
   #rest(): Promise<void> {
     const { timers, clock } = this.#parts.coordinator;
-    const opensMs = this.#circuit.opensInMs(clock.monotonicMs());
+    const now = clock.monotonicMs();
+    const opensMs = this.#circuit.opensInMs(now);
+    const dueMs = opensMs === 0 ? this.#standing.dueInMs(now) : opensMs;
     return new Promise((resolve) => {
-      const cancel = timers.after(opensMs === 0 ? POLL_MS : Math.min(opensMs, POLL_MS), resolve);
+      const cancel = timers.after(Math.min(dueMs, POLL_MS), resolve);
       this.#wake = () => {
         cancel();
         resolve();
@@ -157,7 +157,10 @@ export class Pusher {
     const room = this.#circuit.room(coordinator.clock.monotonicMs(), free);
     if (room <= 0 || stopping.aborted || !this.#standing.isKnown) return false;
     const session = await this.#session();
-    const claimed = await this.#claim(session);
+    const claimed = await claimOne(coordinator, {
+      ...{ session: session.id, project: endpoint.project },
+      ...this.#standing.asks,
+    });
     if (claimed === undefined) {
       this.#idle.push(session);
       return false;
@@ -191,27 +194,13 @@ export class Pusher {
     await session.close('failed');
   }
 
-  async #claim(session: Session): Promise<Claimed | undefined> {
-    const { coordinator, endpoint } = this.#parts;
-    for (const lane of ['interactive', 'batch'] as const) {
-      const answer = await claimFor(coordinator, {
-        session: session.id,
-        ...this.#standing.asks,
-        shares: [{ lane, limit: 1 }],
-        project: endpoint.project,
-      });
-      const [claimed] = answer.kind === 'claimed' ? answer.claims : [];
-      if (claimed === undefined) continue;
-      noteIssued(coordinator.store, claimed.fence);
-      return claimed;
-    }
-    return undefined;
-  }
-
   async #push(session: Session, claimed: Claimed): Promise<void> {
+    const { coordinator, endpoint } = this.#parts;
+    const { timeoutMs: deadlineInMs } = endpoint;
+    const call = { claimed, session: session.id, owner: session.owner, deadlineInMs };
     try {
-      const drive = await this.#driven(session, claimed);
-      const posted = await this.#post({ kind: 'drive', drive }, this.#parts.endpoint.timeoutMs);
+      const drive = await drivenBy(coordinator.store.executions, call);
+      const posted = await this.#post({ kind: 'drive', drive }, deadlineInMs);
       const isDone = await this.#settle(session, claimed, posted);
       if (isDone) this.#idle.push(session);
       else await this.#drop(session);
@@ -219,38 +208,6 @@ export class Pusher {
       this.#parts.onFault('push-not-settled', fault);
       await this.#drop(session);
     }
-  }
-
-  async #driven(session: Session, claimed: Claimed): Promise<Driven> {
-    const { coordinator, endpoint } = this.#parts;
-    const { id } = claimed.execution;
-    const { executions } = coordinator.store;
-    const pages = async <Item>(
-      read: (after: number) => Promise<readonly Item[]>,
-      at: (item: Item) => number,
-    ): Promise<readonly Item[]> => {
-      const all: Item[] = [];
-      for (;;) {
-        const last = all.at(-1);
-        const page = await read(last === undefined ? 0 : at(last));
-        all.push(...page);
-        if (page.length < PAGE) return all;
-      }
-    };
-    const history = await pages(
-      (after) => executions.history({ id, after, limit: PAGE }),
-      ({ seq }) => seq,
-    );
-    const inbox = await pages(
-      (after) => executions.inbox({ id, after, limit: PAGE }),
-      ({ n }) => n,
-    );
-    const { input, progress, project } = claimed.execution;
-    const said = [...history, ...inbox].map(({ body }) => body);
-    await giveOut(executions, project, [input, progress, ...said]);
-    const deadlineInMs = endpoint.timeoutMs;
-    const { id: own, owner } = session;
-    return { claimed, session: own, owner, history, inbox, deadlineInMs };
   }
 
   async #post(said: Pick<PushCommand, 'kind' | 'drive'>, timeoutMs: number): Promise<Posted> {
@@ -290,47 +247,16 @@ export class Pusher {
       this.#standing.doubt();
       return this.#giveBack(session, claimed, denied);
     }
-    return this.#write(session, claimed, result.result);
+    const caller = this.#caller;
+    const written = await writeResult(coordinator, caller, { ...result.result, session, claimed });
+    if (written.kind === 'news') return this.#giveBack(session, written.claimed, written.why);
+    return written.kind === 'over';
   }
 
   /** After the circuit was open, it is asked before anything is claimed for it. */
   #failed(nowMs: number): void {
     this.#circuit.failed(nowMs);
     if (this.#circuit.opensInMs(nowMs) > 0) this.#standing.doubt();
-  }
-
-  /** In their order. What is refused ends the claim: somebody else has it, or there is news, with which it is claimed anew. */
-  async #write(session: Session, claimed: Claimed, result: PushResult): Promise<boolean> {
-    const { writes = [], blobs = [] } = result;
-    const { coordinator } = this.#parts;
-    const { store } = coordinator;
-    for (const { digest, bytes } of blobs) {
-      const { project } = this.#caller;
-      await store.executions.putBlob({ project, digest, bytes: Buffer.from(bytes, 'base64') });
-    }
-    for (const message of merged(writes)) {
-      const write = toWrite({ ...message, session: session.id }, this.#caller);
-      const { answers } = await perform(coordinator, this.#caller, [write]);
-      const { kind, why } = (answers[0] ?? { kind: 'fault' }) as { kind: string; why?: string };
-      if (why === 'unseen-news') {
-        const { seq, verb } = message;
-        const compensable = 'compensable' in message && message.compensable === true;
-        const execution = { ...claimed.execution, seq: seq - 1, compensable };
-        return this.#giveBack(
-          session,
-          { ...claimed, execution },
-          `there was news before its ${verb}`,
-        );
-      }
-      if (kind === 'refused' || kind === 'fault') return false;
-    }
-    return this.#isOver(claimed);
-  }
-
-  /** What still runs under this claim would be nobody's for as long as its session lives. */
-  async #isOver({ execution, fence }: Claimed): Promise<boolean> {
-    const now = await this.#parts.coordinator.store.executions.read(execution.id);
-    return now?.status !== 'running' || now.fence !== fence;
   }
 
   /** Nothing was tried: it is nobody's failure, and counts as none. */

@@ -2,12 +2,12 @@
 // for a while, on the path by which it is called; what it says is announced for the sessions of its calls, so that
 // one that answers nobody is found as any worker that takes nothing is (RE-11).
 
-import { ownNamesFor } from '../../engine/own-pipelines.ts';
 import type { PipelineName } from '../../execution/names.ts';
 import type { Session } from '../../lease/live-session.ts';
 import { describeReleaseRefusal } from '../../release/refusal.ts';
 import type { AnnouncedRelease } from '../../release/worker.ts';
 import type { PushResult } from '../messages/push.ts';
+import { addedNamesFor } from '../rest/added-pipelines.ts';
 import type { Coordinator } from '../rest/route.ts';
 import type { Endpoint } from './push-options.ts';
 
@@ -49,6 +49,12 @@ export class Standing {
     return this.#pipelines !== undefined && nowMs - this.#saidAt >= this.#parts.probeMs;
   }
 
+  /** Until it is to be asked or said again, if it was heard of at all. */
+  dueInMs(nowMs: number): number {
+    if (!this.isKnown) return Infinity;
+    return Math.max(1, Math.min(this.#heardAt, this.#saidAt) + this.#parts.probeMs - nowMs);
+  }
+
   /** It has answered a call. */
   heard(nowMs: number): void {
     this.#heardAt = nowMs;
@@ -62,8 +68,8 @@ export class Standing {
   /** It has said what it has; of that, what it was configured for, and what the engine adds to it. */
   told({ pipelines, release }: Pick<PushResult, 'pipelines' | 'release'>, nowMs: number): void {
     const { endpoint } = this.#parts;
-    const own = endpoint.pipelines.flatMap((each) => ownNamesFor(each, release?.name));
-    const wanted = pipelines === undefined ? endpoint.pipelines : [...endpoint.pipelines, ...own];
+    const added = endpoint.pipelines.flatMap((each) => addedNamesFor(each, release?.name));
+    const wanted = pipelines === undefined ? endpoint.pipelines : [...endpoint.pipelines, ...added];
     this.#pipelines = wanted.filter((each) => pipelines?.includes(each) ?? true);
     this.#release = release;
     this.#heardAt = nowMs;

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import type { InboxMessage } from '../../execution/history.ts';
+import { workerState } from '../../release/worker.ts';
 import { systemTimers } from '../../support/timer.ts';
 import {
   commanding,
@@ -99,6 +100,35 @@ export const inFlightCases: readonly TransportCase[] = [
       const bob = await peer(harness, 'bob');
       const [claimed] = await bob.claim();
       assert.deepEqual([claimed?.execution.id, claimed?.previous], [id, 'given-back']);
+    },
+  },
+  {
+    upholds: 'M-9, RE-11',
+    name: 'a worker whose heartbeats go on and which takes nothing is stuck after two of its periods',
+    async run(harness) {
+      const { ann } = await owner(harness);
+      const everyMs = 50;
+      assertKind(await ann.ask('announceWorker', { ...ann.announcing, everyMs }), 'announced');
+      const { executions } = harness.store;
+      const stateOf = async (): Promise<string | undefined> => {
+        const own = (await executions.workers({ limit: 99 })).find(
+          ({ session }) => session === ann.id,
+        );
+        const { now } = await executions.dueSchedules({ limit: 1 });
+        return own === undefined ? undefined : workerState(own, now);
+      };
+      const seen = new Set<string | undefined>();
+      while (!seen.has('stuck')) {
+        assertKind(await ann.heartbeat(), 'alive');
+        seen.add(await stateOf());
+        await systemTimers.pause(everyMs / 5);
+      }
+      assert.ok([...seen].every((state) => state === 'ready' || state === 'stuck'));
+      assertKind(
+        await ann.ask('announceWorker', { ...ann.announcing, everyMs: 60_000 }),
+        'announced',
+      );
+      assert.equal(await stateOf(), 'ready');
     },
   },
   {

@@ -1,0 +1,201 @@
+// Endpoints and releases: what is pinned goes to the endpoint that has it, and one that answers nobody is found.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Context, Holdfast, pipeline, SubmitRefused } from '../../src/index.ts';
+import { workerState } from '../../src/release/worker.ts';
+import { openServer } from '../../src/server/serve.ts';
+import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
+import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { kindsOf } from '../../src/testing/execution-contract/worker.ts';
+import { type PushHandler, pushHandler } from '../../src/worker/push-handler.ts';
+import { until } from '../server/coordinator.ts';
+import { makeKey } from './backend.ts';
+import { ALLOW, type Mounted, mounted, onEndpoint, SIGNING, whenDriven } from './push-stand.ts';
+
+const order = (says: string) =>
+  pipeline({
+    name: 'order',
+    async run(ctx: Context) {
+      await ctx.step(says, () => 1);
+      await ctx.receive('go');
+      return ctx.step('last', () => says);
+    },
+  });
+
+const digestOf = (name: string): string => `sha256:${name}`;
+
+function handlerOf(
+  name: string,
+  rest: Partial<Parameters<typeof pushHandler>[0]> = {},
+): PushHandler {
+  const release = { name, digest: digestOf(name) };
+  return pushHandler({ pipelines: [order(name)], signing: SIGNING, release, ...rest });
+}
+
+async function register(holdfast: Holdfast, ...names: readonly string[]): Promise<void> {
+  for (const name of names) {
+    const artifact = { artifact: 'image', digest: digestOf(name) };
+    const given = { pipeline: order('any'), name, ...artifact };
+    assert.equal((await holdfast.releases.register(given)).kind, 'registered');
+  }
+}
+
+/** What workers there are, as people are told. */
+async function statesOf({ executions }: CoordinatorStore): Promise<readonly string[]> {
+  const { now } = await executions.dueSchedules({ limit: 1 });
+  const all = await executions.workers({ limit: 99 });
+  return all.map((each) => `${workerState(each, now)} ${each.release}`);
+}
+
+async function onEndpoints(
+  handlers: readonly PushHandler[],
+  play: (holdfast: Holdfast, store: CoordinatorStore) => Promise<void>,
+): Promise<void> {
+  const endpoints: Mounted[] = [];
+  for (const each of handlers) endpoints.push(await mounted(each));
+  const store = openMemoryStore();
+  const holdfast = new Holdfast({ store });
+  await register(holdfast, 'v1', 'v2');
+  const server = await openServer({
+    ...{ store, port: 0, tends: false },
+    push: {
+      endpoints: endpoints.map(({ url }) => ({ url, pipelines: ['order'] })),
+      ...{ signing: SIGNING, allow: ALLOW, probeMs: 100 },
+      circuit: { failuresMax: 2, openMs: 100 },
+    },
+  });
+  try {
+    await play(holdfast, store);
+  } finally {
+    await holdfast.close();
+    await server.close();
+    await store.close();
+    for (const each of endpoints) each.close();
+  }
+}
+
+async function waiting(holdfast: Holdfast, id: Parameters<Holdfast['read']>[0]): Promise<void> {
+  await until(async () => ((await holdfast.read(id))?.status === 'waiting' ? true : undefined));
+}
+
+test('RE-9, M-15: executions end at the endpoint that has the release they are pinned to', () =>
+  onEndpoints([handlerOf('v1'), handlerOf('v2')], async (holdfast, store) => {
+    await holdfast.releases.activate('order', 'v1', { by: 'ann' });
+    const before = await holdfast.submit(order('any'), undefined);
+    await waiting(holdfast, before.id);
+    await holdfast.releases.activate('order', 'v2', { by: 'ann' });
+    const after = await holdfast.submit(order('any'), undefined);
+    for (const { id } of [before, after]) await holdfast.signal(id, { name: 'go', value: 1 });
+    assert.deepEqual([await before.result(), await after.result()], ['v1', 'v2']);
+    const states = new Set(await statesOf(store));
+    assert.ok(states.has('ready v1') && states.has('ready v2'));
+  }));
+
+test('RE-9: an endpoint whose artifact is not the registered one is given nothing that is pinned', async () => {
+  const forged = { name: 'v1', digest: 'sha256:forged' };
+  await onEndpoints([handlerOf('v1', { release: forged })], async (holdfast, store) => {
+    const free = await holdfast.submit(order('any'), undefined);
+    await waiting(holdfast, free.id);
+    await holdfast.releases.activate('order', 'v1', { by: 'ann' });
+    const pinned = await holdfast.submit(order('any'), undefined);
+    const next = await holdfast.submit(order('any'), undefined, { release: 'v2' });
+    await holdfast.signal(free.id, { name: 'go', value: 1 });
+    assert.equal(await free.result(), 'v1');
+    for (const { id } of [pinned, next]) assert.equal((await holdfast.read(id))?.status, 'queued');
+    assert.deepEqual(new Set(await statesOf(store)), new Set(['ready undefined']));
+  });
+});
+
+test('M-16, RE-9: what is pinned to another build than is deployed now is given back, and burns no attempt', async () => {
+  let deployed = handlerOf('v1');
+  const url = whenDriven(
+    (request) => deployed(request),
+    async (request) => {
+      // The deploy happens between the claim and the call.
+      if (deployed === first) deployed = handlerOf('v2');
+      return deployed(request);
+    },
+  );
+  const first = deployed;
+  await onEndpoints([url], async (holdfast, store) => {
+    await holdfast.releases.activate('order', 'v1', { by: 'ann' });
+    const { id } = await holdfast.submit(order('any'), undefined);
+    await until(async () => {
+      const states = await statesOf(store);
+      return states.includes('ready v2') ? true : undefined;
+    });
+    assert.deepEqual(await kindsOf(store, id), ['submitted', 'claimed', 'given-back']);
+    const now = await store.executions.read(id);
+    assert.deepEqual([now?.status, now?.fruitlessClaims], ['queued', 0]);
+  });
+});
+
+test('RE-10: an endpoint with a way back replays what a release would break', async () => {
+  let way = { url: '', key: '' };
+  const release = { name: 'v2', digest: digestOf('v2') };
+  const lazily: PushHandler = (request) =>
+    pushHandler({ pipelines: [order('bill')], signing: SIGNING, release, coordinator: way })(
+      request,
+    );
+  await onEndpoint({ handler: lazily, pipelines: ['order'] }, async ({ holdfast, store, url }) => {
+    way = { url, key: await makeKey(store, 'default') };
+    await register(holdfast, 'v1', 'v2');
+    await holdfast.releases.activate('order', 'v1', { by: 'ann' });
+    const worker = await holdfast.worker({
+      pipelines: [order('charge')],
+      release: { name: 'v1', digest: digestOf('v1') },
+    });
+    const { id } = await holdfast.submit(order('charge'), undefined);
+    await waiting(holdfast, id);
+    await worker.stop();
+    const found = await holdfast.releases.preflight('order', 'v2');
+    assert(found.kind === 'looked');
+    assert.deepEqual([found.breaking, found.looked, found.broken[0]?.execution], [true, 1, id]);
+  });
+});
+
+test('RE-11, RE-12: an endpoint that answers nobody is stuck after two periods, and ready when it answers', async () => {
+  let isSilent = false;
+  const handler = handlerOf('v1');
+  const moody: PushHandler = (request) =>
+    isSilent ? Promise.resolve(new Response('', { status: 500 })) : handler(request);
+  await onEndpoints([moody], async (holdfast, store) => {
+    const asking = { ifNoWorker: 'refuse' } as const;
+    const all = async (state: string) =>
+      until(async () => {
+        const states = await statesOf(store);
+        return states.length > 0 && states.every((each) => each === state) ? true : undefined;
+      });
+    await all('ready v1');
+    const { id } = await holdfast.submit(order('any'), undefined, asking);
+    await waiting(holdfast, id);
+    isSilent = true;
+    await all('stuck v1');
+    await assert.rejects(holdfast.submit(order('any'), undefined, asking), SubmitRefused);
+    isSilent = false;
+    await all('ready v1');
+    assert.equal((await holdfast.submit(order('any'), undefined, asking)).existing, false);
+  });
+});
+
+test('M-16: after the circuit was open an endpoint is asked what it has before anything is claimed for it', async () => {
+  const said: string[] = [];
+  const handler = handlerOf('v1');
+  const failing: PushHandler = async (request) => {
+    const body = await request.text();
+    const kind = body.includes('"kind":"probe"') ? 'probe' : 'drive';
+    said.push(kind);
+    if (kind === 'drive' && said.filter((each) => each === 'drive').length === 1) {
+      return new Response('', { status: 503 });
+    }
+    return handler(new Request(request.url, { method: 'POST', body }));
+  };
+  const circuit = { failuresMax: 1, openMs: 50 };
+  const given = { handler: failing, pipelines: ['order'], circuit, probeMs: 60_000 };
+  await onEndpoint(given, async ({ holdfast }) => {
+    const { id } = await holdfast.submit(order('any'), undefined);
+    await waiting(holdfast, id);
+    assert.deepEqual(said, ['probe', 'drive', 'probe', 'drive']);
+  });
+});
