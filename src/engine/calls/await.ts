@@ -82,6 +82,7 @@ export class AwaitCall implements Call {
   readonly #reject: (error: Error) => void;
   readonly #askedAt: Instant;
   #cancelTimer: (() => void) | undefined;
+  #isOpening = false;
 
   constructor(
     run: Run,
@@ -136,8 +137,18 @@ export class AwaitCall implements Call {
     this.#reject(error);
   }
 
+  /** What it opened may have gone with the parking. */
   leave(): void {
     this.#cancelTimer?.();
+    this.#tellReminders();
+  }
+
+  /** They count from when it is stored: who looks before finds nothing, and does not look again for long. */
+  #tellReminders(): void {
+    const [first] = this.#plan.reminders;
+    if (!this.#isOpening || first === undefined) return;
+    this.#isOpening = false;
+    this.#run.config.awaitDueIn(first.afterMs);
   }
 
   /** Nobody has to be asked. */
@@ -163,7 +174,7 @@ export class AwaitCall implements Call {
   /** Goes with the parking, or as soon as something else runs beside it: people can answer then. */
   async #open(): Promise<void> {
     const run = this.#run;
-    const { key, name, items, needed, timeoutMs: ms, reminders } = this.#plan;
+    const { key, name, items, needed, timeoutMs: ms } = this.#plan;
     const open = await openAwait(run, this.#plan, this.#askedAt);
     if (!this.#isAsked) return;
     run.hasAwaited = true;
@@ -178,11 +189,11 @@ export class AwaitCall implements Call {
       event: { kind: 'await-opened', name, body: JSON.stringify(body) as Payload },
       awaits: [open],
       stored: (at) => {
+        this.#tellReminders();
         if (ms !== undefined && this.waits?.dueAt !== undefined) this.#waitUntil(laterBy(at, ms));
       },
     });
-    const [first] = reminders;
-    if (first !== undefined) run.config.awaitDueIn(first.afterMs);
+    this.#isOpening = true;
     this.#waitUntil(ms === undefined ? undefined : laterBy(run.storeNow(), ms));
     soon(run, () => {
       if (!run.isOver && run.activeSteps > 0) run.journal.flush();

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { interactionId } from '../../../src/engine/ids.ts';
 import { pipeline } from '../../../src/engine/pipeline.ts';
-import { type Behaviour, pause } from '../stage.ts';
+import { type Behaviour, door, pause } from '../stage.ts';
 import { asking, kindsOf, waits } from './awaiting.ts';
+
+/** Of a store that takes its time. */
+const SLOW_MS = 600;
 
 export const AWAIT_TIMES: readonly Behaviour[] = [
   {
@@ -149,6 +152,27 @@ export const AWAIT_TIMES: readonly Behaviour[] = [
       assert.deepEqual(await result(), { kind: 'cancelled' });
       const unknown = await holdfast.awaits.cancel({ execution: id, name: 'never asked' });
       assert.ok(unknown.kind === 'refused' && unknown.why === 'await-unknown');
+    },
+  },
+  {
+    name: 'W-6: a reminder that is due before its await is stored is started when it is',
+    async run(stage) {
+      // The worker looks meanwhile, and finds nothing.
+      const holdfast = stage.holdfastWith(({ park }) => ({
+        park: async (request) => {
+          await pause(SLOW_MS);
+          return park(request);
+        },
+      }));
+      const { passed: reminded, open: reminds } = door();
+      const remind = pipeline({ name: 'remind', run: () => reminds() });
+      const soon = pipeline({
+        name: 'soon',
+        run: (ctx) => ctx.await('soon', { reminders: [{ afterMs: 1, pipeline: remind }] }),
+      });
+      await stage.worker(holdfast, [soon, remind]);
+      await holdfast.submit(soon, undefined);
+      await reminded;
     },
   },
   {
