@@ -1,13 +1,13 @@
 import { after } from 'node:test';
 import { openPostgresStore } from '../../src/store/postgres/open.ts';
 import { postgresForTests } from '../services/postgres.ts';
-import { MAIN_ACT_CASES } from './browser/acts.ts';
-import { MAIN_PAGE_CASES } from './browser/pages.ts';
+import { ACT_CASES } from './browser/acts.ts';
+import { PAGE_CASES } from './browser/pages.ts';
 import { registerBrowser } from './browser/register.ts';
 
 const database = postgresForTests();
 
-registerBrowser('postgres', [...MAIN_PAGE_CASES, ...MAIN_ACT_CASES], async () => {
+registerBrowser('postgres', [...PAGE_CASES, ...ACT_CASES], async () => {
   const { url } = await database;
   return openPostgresStore({ url, schema: 'console' });
 });

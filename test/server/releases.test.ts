@@ -196,6 +196,16 @@ test('holdfast releases: from a contract in a file to a release that is active',
     assert.deepEqual(JSON.parse(activated.out), { kind: 'changed', version: 1, active: 'v1' });
     assert.match((await ask('list', 'order')).out, /name +state[\s\S]*v1 +active +0 +image/);
     assert.match((await ask('log', 'order')).out, /activate +v1 +v1[\s\S]*first/);
+    assert.match((await ask('lines')).out, /pipeline +version[\s\S]*order +1 +v1/);
+    const narrower = { ...contract, input: { type: 'string', maxLength: 3 } as const };
+    const changed = { contracts: [{ ...narrower, version: contractVersion(narrower) }] };
+    await writeFile(join(folder, 'other.json'), JSON.stringify(changed));
+    const other = ['--artifact', 'image', '--digest', 'sha256:v2', '--file', 'other.json'];
+    assert.equal((await ask('register', 'order', 'v2', ...other)).code, 0);
+    const compared = await ask('compare', 'order', 'v2');
+    assert.deepEqual([compared.code, compared.problems], [1, '']);
+    assert.match(compared.out, /BREAKS {2}input[\s\S]*1 changes?, compared with "v1"/);
+    assert.equal((await ask('compare', 'order', 'v1', '--against', 'v2', '--json')).code, 0);
     assert.match((await ask('preflight', 'order', 'v1')).out, /0 of 0 replayed would break; 0/);
     assert.match((await ask('activate', 'order')).problems, /Which release\?/);
     assert.match((await ask('actvate', 'order')).problems, /Did you mean "activate"/);

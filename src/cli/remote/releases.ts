@@ -142,8 +142,9 @@ async function compare(client: HoldfastClient, typed: Typed): Promise<ExitCode> 
   if (typed.isSet('json')) printLine(found);
   else {
     printChanges(found.changes);
+    const count = found.changes.length;
     const to = found.against === undefined ? 'nothing: none is active' : `"${found.against}"`;
-    print(`${found.changes.length} changes, compared with ${to}.`);
+    print(`${count === 1 ? '1 change' : `${count} changes`}, compared with ${to}.`);
   }
   return found.breaking ? 1 : 0;
 }

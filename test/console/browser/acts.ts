@@ -260,9 +260,6 @@ const advises: BrowserCase = {
   },
 };
 
-export const MAIN_ACT_CASES: readonly BrowserCase[] = [
-  ...[answers, redrives, ...RELEASE_CASES, ...ARCHIVE_CASES],
-];
 export const ACT_CASES: readonly BrowserCase[] = [
   ...[keyboard, filters, live, advises, answers, byLink, redrives, ...RELEASE_CASES],
   ...[...ARCHIVE_CASES, empty, refused],

@@ -105,12 +105,13 @@ export class Desk {
   }
 
   /** Nothing is wider than the window: only tables scroll sideways, by themselves. */
-  async checkWidth(width: number): Promise<void> {
+  async checkWidth(width: number, shot?: string): Promise<void> {
     const before = this.page.viewportSize();
     await this.page.setViewportSize({ width, height: 900 });
     // What fits itself to the window is told of it with the next frame, and drawn with the one after.
     const wide = await this.page.evaluate<number>(WIDTH);
     assert.ok(wide <= width, `${this.page.url()} is ${wide} wide in a window of ${width}`);
+    if (shot !== undefined) await this.shoot(`${shot}-${width}`);
     if (before !== null) await this.page.setViewportSize(before);
   }
 

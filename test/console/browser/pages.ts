@@ -64,7 +64,7 @@ async function look({ desk, world }: Scene, each: PageUnderTest): Promise<void> 
     await desk.checkAccess(`${each.name}, ${theme}`);
     await desk.shoot(`${each.name}-${theme}`);
   }
-  await desk.checkWidth(400);
+  await desk.checkWidth(400, each.name);
   await desk.checkWidth(2_560);
 }
 
@@ -72,7 +72,3 @@ export const PAGE_CASES: readonly BrowserCase[] = PAGES.map((each) => ({
   name: `${each.name}: there, readable in both themes, narrow and wide`,
   run: (scene) => look(scene, each),
 }));
-
-export const MAIN_PAGE_CASES: readonly BrowserCase[] = PAGE_CASES.filter(({ name }) =>
-  /^(executions|execution|inbox|dead-letters|workers|line|archive|archived):/.test(name),
-);

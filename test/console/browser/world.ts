@@ -116,9 +116,9 @@ export async function plantWorld(store: CoordinatorStore, archive: Archive): Pro
   const waiting = await submitted({ item: 'boots', asks: 'approval' });
   await until(async () => (await holdfast.awaits.list()).items[0]);
   await holdfast.schedules.put({ id: 'nightly', cron: '0 3 * * *', pipeline: 'payment' });
-  await holdfast.cancel((await submitted({ item: 'map', asks: 'anything' })) as never, {
-    reason: 'a test',
-  });
+  // Before anybody takes it: otherwise it is undone, and one more of those.
+  const late = await holdfast.submit(order, { item: 'map' }, { delayMs: 3_600_000 });
+  await holdfast.cancel(late.id, { reason: 'a test' });
   const takenOver = await takeOver(store);
   const parcels = await plantParcels(store);
   return {
