@@ -1,6 +1,7 @@
 // A coordinator, on a memory store unless said, with keys of two projects, and carriers that are closed with it.
 
 import { writeKey } from '../../src/access/access-key.ts';
+import type { Role } from '../../src/access/role.ts';
 import { newKey } from '../../src/access/secret.ts';
 import { parseProject } from '../../src/execution/names.ts';
 import type { Ask, Carrier } from '../../src/protocol/messages/carrier.ts';
@@ -30,13 +31,17 @@ export interface Kind extends Pick<TransportBackend, 'name' | 'offers' | 'lacks'
 
 const NOBODY = `hf_${'a'.repeat(16)}_${'b'.repeat(43)}`;
 
-export async function makeKey(store: CoordinatorStore, project: string): Promise<string> {
+export async function makeKey(
+  store: CoordinatorStore,
+  project: string,
+  roles: readonly Role[] = ['work'],
+): Promise<string> {
   const { id, secret, digest } = newKey();
   const name = parseProject(project);
   if ((await store.access.project(name)) === undefined) {
     await store.access.putProject({ name, settings: {} });
   }
-  await store.access.addKey({ id, digest, roles: ['work'], name: project, project: name });
+  await store.access.addKey({ id, digest, roles, name: project, project: name });
   return writeKey({ id, secret });
 }
 

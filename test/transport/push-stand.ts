@@ -98,16 +98,17 @@ export async function onEndpoint(
     readonly pipelines: readonly string[];
     readonly circuit?: PushOptions['circuit'];
     readonly probeMs?: number;
+    readonly capacity?: number;
   },
   play: (stand: EndpointStand) => Promise<void>,
 ): Promise<void> {
-  const { handler, mount = plain, pipelines, circuit, probeMs } = given;
+  const { handler, mount = plain, pipelines, circuit, probeMs, capacity = 10 } = given;
   const endpoint = await mounted(handler, mount);
   const store = openMemoryStore();
   const server = await openServer({
     ...{ store, port: 0, tends: false },
     push: {
-      endpoints: [{ url: endpoint.url, pipelines }],
+      endpoints: [{ url: endpoint.url, pipelines, capacity }],
       signing: SIGNING,
       allow: ALLOW,
       ...(circuit === undefined ? {} : { circuit }),

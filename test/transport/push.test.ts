@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Holdfast, pipeline } from '../../src/index.ts';
+import { HoldfastClient } from '../../src/client/client.ts';
+import { type Holdfast, pipeline, question } from '../../src/index.ts';
 import type { PushCommand } from '../../src/protocol/messages/push.ts';
 import { Signer } from '../../src/protocol/messages/signing.ts';
 import { kindsOf } from '../../src/testing/execution-contract/worker.ts';
@@ -263,4 +264,54 @@ test('M-8, M-15: an answer after which the execution still runs is no end of its
       assert.equal(calls, 2);
     },
   );
+});
+
+test('M-12: an endpoint with a way back checks the answers to its questions', async () => {
+  let way = { url: '', key: '' };
+  const percent = question({
+    name: 'percent',
+    project(_: undefined, answer: number) {
+      if (answer > 50) throw new Error('that is too much');
+      return answer;
+    },
+  });
+  const offer = pipeline({
+    name: 'offer',
+    awaits: [percent],
+    async run(ctx) {
+      const answer = await ctx.await(percent);
+      return answer.kind === 'answered' ? answer.value : answer.kind;
+    },
+  });
+  const lazily = (request: Request): Promise<Response> =>
+    pushHandler({ pipelines: [offer], signing: SIGNING, coordinator: way })(request);
+  await onEndpoint({ handler: lazily, pipelines: ['offer'] }, async ({ holdfast, store, url }) => {
+    way = { url, key: await makeKey(store, 'default') };
+    const key = await makeKey(store, 'default', ['submit', 'operate']);
+    const client = new HoldfastClient({ url, key });
+    const handle = await holdfast.submit(offer, undefined);
+    const id = await until(async () => (await client.awaits.list()).items[0]?.id);
+    await assert.rejects(client.awaits.answer(id, 60), /that is too much/);
+    await client.awaits.answer(id, 10);
+    assert.equal(await handle.result(), 10);
+  });
+});
+
+test('M-16: no more calls are under way than the endpoint has places for, and all are made', async () => {
+  let now = 0;
+  let most = 0;
+  const counting = async (request: Request): Promise<Response> => {
+    now += 1;
+    most = Math.max(most, now);
+    const answer = await handler(request);
+    now -= 1;
+    return answer;
+  };
+  const full = whenDriven(handler, counting);
+  await onEndpoint({ handler: full, pipelines: ['three'], capacity: 2 }, async ({ holdfast }) => {
+    const handles = await Promise.all([1, 2, 3, 4, 5, 6].map((n) => holdfast.submit(three, n)));
+    const results = await Promise.all(handles.map((each) => each.result()));
+    assert.deepEqual(results, [5, 7, 9, 11, 13, 15]);
+    assert.ok(most <= 2, `${most} at once`);
+  });
 });

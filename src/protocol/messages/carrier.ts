@@ -1,5 +1,6 @@
 // The port between a worker and what carries its messages to a coordinator.
 
+import type { Bell } from '../../execution/bell.ts';
 import type { WorkKind } from './work-messages.ts';
 
 export interface Ask {
@@ -11,17 +12,16 @@ export interface Ask {
 }
 
 /**
+ * Its bell is absent where workers ask (`waitForBell`).
  * A carrier answers, or throws one of three: StoreUnavailable (known not to have been done), OutcomeUnknown
  * (it may have been), or a Fault with the code of the problem that the coordinator answered with.
  */
-export interface Carrier {
+export interface Carrier extends Partial<Bell> {
   /** As people are told: `REST`, `gRPC`. */
   readonly name: string;
   /** It delivers some messages twice: what a second one did is nobody's answer. */
   readonly doubles?: boolean;
   ask<Answer>(ask: Ask): Promise<Answer>;
-  /** Calls back when something may have become ready. May be lost, late or wrong; absent where one asks. */
-  onRing?(listener: () => void): () => void;
   close(): Promise<void>;
 }
 

@@ -1,7 +1,7 @@
 // Hints for whoever shows lists: something may have changed. They are counted, so that who comes back
 // knows whether anything did meanwhile; what the count stands for is this process, and no longer.
 
-import type { ExecutionStore } from '../../store/contract/execution-store.ts';
+import type { Bell } from '../../execution/bell.ts';
 
 export class Hints {
   readonly #life: string;
@@ -9,7 +9,7 @@ export class Hints {
   readonly #waiting: Set<() => void> = new Set();
   #count = 0;
 
-  constructor(executions: Pick<ExecutionStore, 'onRing'>, life: string) {
+  constructor(executions: Bell, life: string) {
     this.#life = life;
     this.#unlisten = executions.onRing(() => this.#rang());
   }

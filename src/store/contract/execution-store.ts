@@ -8,6 +8,7 @@
 // if it were the first), StoreCorrupt and, by whatever writes, StoreSealed (M-1).
 
 import type { OpenAwait } from '../../execution/await.ts';
+import type { Bell } from '../../execution/bell.ts';
 import type { DeadLetter } from '../../execution/dead-letter.ts';
 import type {
   ExecutionRecord,
@@ -66,11 +67,10 @@ export interface ExecutionStore
     ReconcileStore,
     RetentionStore,
     CensusStore,
-    ReleaseStore {
+    ReleaseStore,
+    Bell {
   /** Somebody else sees to schedules, deadlines, awaits and bulk acts: a coordinator. */
   readonly isTended?: boolean;
-  /** Calls back when something may have become ready or may have ended. It may be lost, late or wrong. */
-  onRing(listener: () => void): () => void;
 }
 
 /** What workers do. */

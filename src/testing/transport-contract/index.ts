@@ -14,6 +14,7 @@ import { identityCases } from './identity.ts';
 import { inFlightCases } from './in-flight.ts';
 import { lateCases } from './late.ts';
 import { lostCases } from './lost.ts';
+import { releaseCases } from './releases.ts';
 import { signedCases } from './signed.ts';
 import { workerCases } from './workers.ts';
 
@@ -46,6 +47,7 @@ export const transportContract: readonly TransportCase[] = [
   ...identityCases,
   ...envelopeCases,
   ...inFlightCases,
+  ...releaseCases,
   ...signedCases,
   ...callCases,
   ...workerCases,

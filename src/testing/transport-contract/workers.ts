@@ -3,7 +3,9 @@
 import assert from 'node:assert/strict';
 import { aesCodec } from '../../engine/aes-codec.ts';
 import { Holdfast } from '../../engine/holdfast.ts';
+import { hostStep } from '../../engine/host-step.ts';
 import { pipeline } from '../../engine/pipeline.ts';
+import { remoteStep } from '../../engine/remote-step.ts';
 import type { SessionId } from '../../lease/names.ts';
 import type { WorkKind } from '../../protocol/messages/work-messages.ts';
 import { systemTimers } from '../../support/timer.ts';
@@ -79,9 +81,17 @@ async function staged(
   }
 }
 
+const sum = remoteStep<readonly number[], number>({ name: 'sum' });
+const hosted = hostStep(sum, (numbers) => numbers.reduce((total, each) => total + each, 0));
+const caller = pipeline({
+  name: 'caller',
+  run: (ctx, input: readonly number[]) => ctx.call(sum, input),
+});
+
 /** What the cases below run: where workers are called, the coordinator is told to call for these. */
 export const transportPipelines: readonly string[] = [
   ...[PIPELINE, 'three', 'slow', 'two-step', 'waits', 'family', 'large', 'fails'],
+  ...[caller.name, hosted.name],
 ];
 
 const three = pipeline({
@@ -258,6 +268,15 @@ export const workerCases: readonly TransportCase[] = [
         await holdfast.awaits.answer(await firstAwait(holdfast), 'yes');
         const { answer, out } = await handle.result();
         assert.deepEqual([answer.kind, out], ['answered', 5]);
+      }),
+  },
+  {
+    upholds: 'M-12',
+    name: 'a remote step is taken by the worker that hosts it, and its result is given to the caller',
+    run: (harness) =>
+      staged(harness, async ({ holdfast, work }) => {
+        await work([caller, hosted]);
+        assert.equal(await (await holdfast.submit(caller, [1, 2, 3])).result(), 6);
       }),
   },
   {
