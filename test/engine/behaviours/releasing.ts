@@ -133,6 +133,29 @@ export const RELEASING: readonly Behaviour[] = [
     },
   },
   {
+    name: 'RE-10: code that does not ask what is being asked would break, although nothing of it is answered',
+    async run(stage) {
+      const holdfast = stage.holdfast();
+      const [v1, v2] = builds(
+        async (ctx) => (await ctx.await('approve')) as unknown,
+        async (ctx) => ctx.receive('go'),
+      );
+      assert(v1 !== undefined && v2 !== undefined);
+      await activate(holdfast, v1, 'v1');
+      await workerOf(stage, v1, 'v1');
+      const { id } = await parked(stage, holdfast, v1);
+      await register(holdfast, v2, 'v2');
+      await workerOf(stage, v2, 'v2');
+      const found = await holdfast.releases.preflight(v1.name, 'v2');
+      assert(found.kind === 'looked', JSON.stringify(found));
+      assert.deepEqual(
+        found.broken.map(({ execution }) => execution),
+        [id],
+      );
+      assert.match(found.broken[0]?.why ?? '', /^History has await:approve#1 at event \d+;/);
+    },
+  },
+  {
     name: 'a preflight without a worker of that release says so, and of a release that is not there too',
     async run(stage) {
       const holdfast = stage.holdfast();
@@ -208,6 +231,11 @@ export const RELEASING: readonly Behaviour[] = [
         stage.reports.some((each) => each.kind === 'trouble' && /another digest/.test(each.cause));
       while (!isTold()) await pause(5);
       assert.equal((await holdfast.read(id))?.status, 'queued');
+      // What it says of other executions is not believed either.
+      await register(holdfast, v1, 'v2');
+      await stage.worker(stage.holdfast(), [v1], { release: { ...release, name: 'v2' } });
+      const found = holdfast.releases.preflight(v1.name, 'v2');
+      await assert.rejects(found, /another artifact \(sha256:other\)/);
       await workerOf(stage, v1, 'v1');
       await stage.until(holdfast, id, ({ status }) => status === 'waiting');
     },

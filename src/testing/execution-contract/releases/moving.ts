@@ -18,6 +18,7 @@ import {
   writing,
 } from '../worker.ts';
 import {
+  changing,
   mustActivate,
   mustChange,
   mustClaimOf,
@@ -74,6 +75,27 @@ export const movingCases: readonly ExecutionCase[] = [
       assert.deepEqual((await mustRead(store, id)).holds, ['paused', 'blocked']);
       expectKind(await store.executions.moveExecution(moving(id, 'v2')), 'moved');
       assert.deepEqual((await mustRead(store, id)).holds, ['paused']);
+    },
+  },
+  {
+    upholds: 'RE-6, RE-8',
+    needs: 'two-clients',
+    name: 'of a move to a release and its retirement exactly one wins',
+    async run({ store, another }) {
+      const other = await another();
+      await mustActivate(store, 'v0');
+      const id = await mustSubmit(store);
+      for (let round = 1; round <= 12; round += 1) {
+        const name = `v${round}`;
+        await mustRegister(store, name);
+        const [moved, retired] = await Promise.all([
+          (round % 2 === 0 ? store : other).executions.moveExecution(moving(id, name)),
+          (round % 3 === 0 ? other : store).executions.changeLine(changing('retire', { name })),
+        ]);
+        assert.equal(moved.kind === 'moved', retired.kind === 'refused', `${moved.kind} ${name}`);
+        if (moved.kind === 'moved') refusedBy(retired, 'release-pinned');
+        else refusedBy(moved, 'release-retired');
+      }
     },
   },
   {

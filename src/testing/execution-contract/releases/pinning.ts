@@ -193,6 +193,33 @@ export const pinningCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'RE-5, RE-6',
+    name: 'what is submitted together with an activation and a retirement is not pinned to what is retired',
+    async run({ store }) {
+      const { executions } = store;
+      await mustActivate(store, 'v0');
+      const known = { key: 'k', intent: 'i' };
+      await mustRegister(store, 'other');
+      await mustSubmit(store, { ...known, release: 'other' });
+      for (let round = 1; round <= 5; round += 1) {
+        const [old, name] = [`v${round - 1}`, `v${round}`];
+        await mustRegister(store, name);
+        const submits = [submitting(), submitting()] as const;
+        const [, , retired] = await Promise.all([
+          executions.submit(submitting(known)),
+          executions.changeLine(changing('activate', { name })),
+          executions.changeLine(changing('retire', { name: old })),
+          ...submits.map((each) => executions.submit(each)),
+        ]);
+        for (const { id } of submits) {
+          const { release } = await mustRead(store, id);
+          if (release === old) assert.equal(retired.kind, 'refused');
+          else assert.equal(release, name);
+        }
+      }
+    },
+  },
+  {
+    upholds: 'RE-5, RE-6',
     needs: 'two-clients',
     name: 'while releases change, everything that is submitted is pinned to one that was active then, and none is lost',
     async run({ store, another }) {

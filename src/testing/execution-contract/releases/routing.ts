@@ -12,7 +12,14 @@ import {
   PROJECT,
   worker,
 } from '../worker.ts';
-import { announcing, mustActivate, mustRegister, refusedBy, workerOf } from './releasing.ts';
+import {
+  announcing,
+  mustActivate,
+  mustChange,
+  mustRegister,
+  refusedBy,
+  workerOf,
+} from './releasing.ts';
 
 async function idsOf(store: CoordinatorStore, who: Someone, release: string) {
   return (await claimAll(store, who, { release })).map(({ execution }) => execution.id);
@@ -66,6 +73,13 @@ export const routingCases: readonly ExecutionCase[] = [
       // For all projects it would have to be right in all of them.
       refusedBy(await executions.announce(announcing(ann.id, 'v1')), 'release-differs');
       assert.deepEqual(await idsOf(store, ann, 'v1'), []);
+      await mustRegister(store, 'old');
+      await mustChange(store, 'retire', { name: 'old' });
+      refusedBy(await executions.announce(announcing(ann.id, 'old', own)), 'release-retired');
+      assert.deepEqual(await executions.announce(good), { kind: 'announced' });
+      // It was, and is not any more.
+      refusedBy(await executions.announce(other), 'release-differs');
+      assert.deepEqual(await idsOf(store, ann, 'v1'), []);
       assert.deepEqual(await executions.announce(good), { kind: 'announced' });
       assert.deepEqual(await idsOf(store, ann, 'v1'), [id]);
     },
@@ -84,6 +98,8 @@ export const routingCases: readonly ExecutionCase[] = [
       for (let round = 0; round < 5; round += 1) {
         assert.deepEqual(await idsOf(store, other, 'v2'), []);
         assert.deepEqual(await claimIds(store, other), []);
+        // Asked for, and not announced.
+        assert.deepEqual(await idsOf(store, other, 'v1'), []);
       }
       const bob = await workerOf(store, 'v1', 'bob');
       const [claim] = await claimAll(store, bob, { release: 'v1' });
