@@ -15,24 +15,38 @@ export interface PossibleWorker {
   readonly since: WorkerRecord['provedAt'];
 }
 
+export interface WorkerInfo extends WorkerRecord {
+  readonly is: WorkerState;
+}
+
+/** All that are known. */
+export async function allWorkers({ store }: EngineConfig): Promise<readonly WorkerInfo[]> {
+  const { executions } = store;
+  const found: WorkerRecord[] = [];
+  for (let isMore = true; isMore; ) {
+    const last = found.at(-1)?.session;
+    const from = last === undefined ? {} : { after: last };
+    const page = await executions.workers({ limit: PAGE, ...from });
+    found.push(...page);
+    isMore = page.length === PAGE;
+  }
+  // For its time: that of this host may be another.
+  const { now } = await executions.dueSchedules({ limit: 1 });
+  return found.map((each) => ({ ...each, is: workerState(each, now) }));
+}
+
 /** All that have it and are not gone, also those that take nothing. */
 export async function possibleWorkers(
   config: EngineConfig,
   { project, pipeline, release }: Pick<ExecutionRecord, 'project' | 'pipeline' | 'release'>,
 ): Promise<readonly PossibleWorker[]> {
-  const { executions } = config.store;
-  const [all, { now }] = await Promise.all([
-    executions.workers({ limit: PAGE }),
-    // For its time: that of this host may be another.
-    executions.dueSchedules({ limit: 1 }),
-  ]);
-  return all
+  return (await allWorkers(config))
     .filter((each) => each.pipelines.includes(pipeline))
     .filter((each) => each.project === undefined || each.project === project)
     .filter((each) => release === undefined || each.release === release)
     .map((each) => ({
       name: each.owner,
-      state: workerState(each, now),
+      state: each.is,
       since: each.provedAt,
     }))
     .filter(({ state }) => state !== 'gone' && state !== 'draining');

@@ -10,7 +10,6 @@ import {
   type ReleaseState,
   stateOf,
 } from '../release/release.ts';
-import { type WorkerRecord, type WorkerState, workerState } from '../release/worker.ts';
 import type {
   ExecutionMoved,
   LineChanged,
@@ -23,11 +22,13 @@ import type { EngineConfig } from './config.ts';
 import type { Acting } from './holdfast-types.ts';
 import type { Pipelines } from './known-pipelines.ts';
 import { type MoveOptions, move } from './moving.ts';
+import { allWorkers, type WorkerInfo } from './possible-workers.ts';
 import { type PreflightAnswer, type PreflightOptions, preflight } from './preflight.ts';
 import { type RegisterOptions, registrationOf } from './registering.ts';
 import type { Ended } from './replaying.ts';
 
 export type { MoveOptions } from './moving.ts';
+export type { WorkerInfo } from './possible-workers.ts';
 export type { RegisterOptions } from './registering.ts';
 
 import { parseReleaseName, projectOf } from './submission.ts';
@@ -43,10 +44,6 @@ export interface ReleaseInfo extends Release {
   readonly state: ReleaseState;
   /** Open executions that are pinned to it. */
   readonly pinned: number;
-}
-
-export interface WorkerInfo extends WorkerRecord {
-  readonly is: WorkerState;
 }
 
 export interface OfProject {
@@ -151,18 +148,12 @@ export class Releases {
     return adopt(this.#config, pipelines, options);
   }
 
-  /** Those that say what they have: with a release, or by a coordinator. */
+  /** All that are known, also those that are gone, for a while. */
   async workers(options: OfProject = {}): Promise<readonly WorkerInfo[]> {
     const { project } = readOptions('releases.workers', options, ['project']);
     if (project !== undefined) parseProject(project);
-    const [found, { now }] = await Promise.all([
-      this.#store.workers({ limit: PAGE }),
-      // For its time: that of this host may be another.
-      this.#store.dueSchedules({ limit: 1 }),
-    ]);
-    return found
-      .filter((each) => [undefined, each.project ?? project].includes(project))
-      .map((each) => ({ ...each, is: workerState(each, now) }));
+    const found = await allWorkers(this.#config);
+    return found.filter((each) => [undefined, each.project ?? project].includes(project));
   }
 
   async #change(
