@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { ProjectName } from '../../../execution/names.ts';
+import type { SessionId } from '../../../lease/names.ts';
 import { workerState } from '../../../release/worker.ts';
 import type { CoordinatorStore } from '../../../store/contract/execution-store.ts';
 import type { Someone } from '../../lease-contract/someone.ts';
@@ -106,6 +107,27 @@ export const routingCases: readonly ExecutionCase[] = [
       const [claim] = await claimAll(store, bob, { release: 'v1' });
       assert.deepEqual([claim?.execution.id, claim?.previous], [id, 'lost']);
       assert.equal(claim?.execution.fruitlessClaims, 1);
+    },
+  },
+  {
+    upholds: 'RE-11',
+    name: 'workers are listed by session, page by page',
+    async run({ store }) {
+      const { executions } = store;
+      const sessions: string[] = [];
+      for (const owner of ['ann', 'bob', 'cleo']) {
+        const { id } = await worker(store, owner);
+        sessions.push(id);
+        await executions.announce(announcing(id, undefined, { project: PROJECT }));
+      }
+      for (const limit of [1, 2, 9]) {
+        const seen: string[] = [];
+        for (let page = await executions.workers({ limit }); page.length > 0; ) {
+          seen.push(...page.map(({ session }) => session));
+          page = await executions.workers({ limit, after: seen.at(-1) as SessionId });
+        }
+        assert.deepEqual(seen, sessions.toSorted());
+      }
     },
   },
   {
