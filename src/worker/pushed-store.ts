@@ -126,8 +126,11 @@ function kept(
   };
 }
 
-/** As by a worker whose claim it is. */
-function recorded(drive: Driven, recorder: ExecutionStore): Verbs {
+/** As by a worker whose claim it is, and who has what the engine adds: answers to its questions are checked. */
+function recorded(
+  drive: Driven,
+  recorder: ExecutionStore,
+): Verbs & Pick<ExecutionStore, 'interaction'> {
   const as = <Request extends OwnerWrite>(request: Request): Request => ({
     ...request,
     session: drive.session as OwnerWrite['session'],
@@ -140,6 +143,7 @@ function recorded(drive: Driven, recorder: ExecutionStore): Verbs {
     history: (query) => recorder.history(query),
     inbox: (query) => recorder.inbox(query),
     read: (id) => recorder.read(id),
+    interaction: (query) => recorder.interaction(query),
     putBlob: (blob) => recorder.putBlob(blob),
     getBlob: (query) => recorder.getBlob(query),
     attributeBlobs: (request) => recorder.attributeBlobs(request),
