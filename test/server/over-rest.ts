@@ -11,7 +11,7 @@ import { remoteStore } from '../../src/worker/remote-store.ts';
 const SESSION_VERBS = ['open', 'heartbeat'];
 const OWNER_VERBS = [
   ...['claim', 'room', 'record', 'finish', 'park', 'giveBack', 'inbox', 'history', 'read'],
-  ...['interaction', 'putBlob', 'getBlob'],
+  ...['interaction', 'putBlob', 'getBlob', 'attributeBlobs'],
 ];
 
 export async function overRest(

@@ -19,13 +19,18 @@ const SWITCH_MS = 600_000;
 
 /** Of a payload or a body. What is inline is the user's own, whatever it looks like. */
 export function referencesIn(value: unknown): readonly string[] {
-  if (typeof value !== 'object' || value === null) return [];
-  if (Array.isArray(value)) return value.flatMap(referencesIn);
-  const found = Object.entries(value).flatMap(([name, each]) =>
-    name === 'v' ? [] : referencesIn(each),
-  );
+  const found: string[] = [];
+  collect(value, found);
+  return found;
+}
+
+function collect(value: unknown, found: string[]): void {
+  if (typeof value !== 'object' || value === null) return;
   const { ref } = value as { readonly ref?: unknown };
-  return typeof ref === 'string' && DIGEST.test(ref) ? [...found, ref] : found;
+  if (typeof ref === 'string' && DIGEST.test(ref)) found.push(ref);
+  for (const name of Object.keys(value)) {
+    if (name !== 'v') collect((value as Readonly<Record<string, unknown>>)[name], found);
+  }
 }
 
 /** Before a worker is given them, so that it can ask for what they refer to. Texts without references cost a look. */

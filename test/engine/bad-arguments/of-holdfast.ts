@@ -172,11 +172,6 @@ export const OPTIONS: readonly Options<Given>[] = [
     call: ({ holdfast, handle }, options) => holdfast.history(handle.id, options as object),
   },
   {
-    of: 'decode',
-    names: IN_PROJECT,
-    call: ({ holdfast }, options) => holdfast.decode({}, options as object),
-  },
-  {
     of: 'templates.put',
     with: { id: 't', version: 9, pipeline: 'p' },
     fits: NONE,

@@ -6,6 +6,11 @@ import { ARGUMENTS_OF_RELEASES, OPTIONS_OF_RELEASES } from './of-releases.ts';
 import { NONE, NUMBER, optional, TEXT, WRONG_NAMES } from './wrong-values.ts';
 
 export const OPTIONS_OF_OPERATORS: readonly Options<Given>[] = [
+  {
+    of: 'decode',
+    names: IN_PROJECT,
+    call: ({ holdfast }, options) => holdfast.decode({}, options as object),
+  },
   ...(['answer', 'assign'] as const).map((of) => ({
     of: `awaits.${of}`,
     names: ACTING,

@@ -1,0 +1,60 @@
+// An export of a build that said nothing of whose a value is: what rows refer to is found by their project.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { openMove } from '../../src/embedded/open-move.ts';
+import { openStore } from '../../src/embedded/open-store.ts';
+import { parseProject } from '../../src/execution/names.ts';
+import { Holdfast } from '../../src/index.ts';
+import type { MovedRows } from '../../src/store/contract/move-store.ts';
+import { digestOf } from '../../src/support/digest.ts';
+import { isExcluded } from '../services/excluded.ts';
+import { postgresForTests } from '../services/postgres.ts';
+import { freshSqliteFile } from '../services/sqlite-file.ts';
+import type { Place } from './moved.ts';
+
+const skip = isExcluded('postgres') ? 'PostgreSQL was excluded by name' : false;
+
+const BYTES = new TextEncoder().encode('"large"');
+const DIGEST = digestOf(BYTES);
+
+async function* rowsOfBefore(): AsyncGenerator<MovedRows> {
+  const rows = [[DIGEST, 1_700_000_000_000, BYTES]];
+  yield { table: 'blob', columns: ['digest', 'at', 'bytes'], rows };
+}
+
+async function importsIt({ store, postgres }: Place): Promise<void> {
+  const move = await openMove(store, postgres);
+  const counters = { fence: 0, halted: null, clockAt: 0, eventSeq: 0, eventsDeleted: 0 };
+  const loaded = await move.load({
+    ...{ actor: 'olga', reason: 'moved', counters, rows: rowsOfBefore() },
+  });
+  assert.equal(loaded.kind, 'loaded');
+  await move.close();
+  const opened = await openStore(store, postgres);
+  const holdfast = new Holdfast({ store: opened });
+  const ours = { project: parseProject('ours'), digest: DIGEST };
+  assert.equal(await opened.executions.getBlob(ours), undefined);
+  assert.equal(await holdfast.decode({ ref: DIGEST }, { project: 'ours' }), 'large');
+  assert.deepEqual(await opened.executions.getBlob(ours), BYTES);
+  await holdfast.close();
+  await opened.close();
+}
+
+test('M-9, X-29: an export without projects of values is imported, and they are from before', async () => {
+  const { file, remove } = await freshSqliteFile();
+  try {
+    await importsIt({ store: file });
+  } finally {
+    await remove();
+  }
+});
+
+test('M-9, X-29: so it is on PostgreSQL', { skip }, async () => {
+  const { url, release } = await postgresForTests();
+  try {
+    await importsIt({ store: url, postgres: { schema: 'older_values' } });
+  } finally {
+    await release();
+  }
+});
