@@ -99,12 +99,15 @@ export async function onEndpoint(
     readonly circuit?: PushOptions['circuit'];
     readonly probeMs?: number;
     readonly capacity?: number;
+    /** Before there is a coordinator. */
+    readonly first?: (store: CoordinatorStore) => Promise<void>;
   },
   play: (stand: EndpointStand) => Promise<void>,
 ): Promise<void> {
   const { handler, mount = plain, pipelines, circuit, probeMs, capacity = 10 } = given;
   const endpoint = await mounted(handler, mount);
   const store = openMemoryStore();
+  await given.first?.(store);
   const server = await openServer({
     ...{ store, port: 0, tends: false },
     push: {

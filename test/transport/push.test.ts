@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { HoldfastClient } from '../../src/client/client.ts';
+import { parseExecutionId, parsePipelineName } from '../../src/execution/names.ts';
 import { type Holdfast, pipeline, question } from '../../src/index.ts';
 import type { PushCommand } from '../../src/protocol/messages/push.ts';
 import { Signer } from '../../src/protocol/messages/signing.ts';
-import { kindsOf } from '../../src/testing/execution-contract/worker.ts';
+import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
+import { kindsOf, mustSubmit, worker } from '../../src/testing/execution-contract/worker.ts';
 import { pushHandler } from '../../src/worker/push-handler.ts';
 import { until } from '../server/coordinator.ts';
 import { makeKey } from './backend.ts';
@@ -313,5 +315,24 @@ test('M-16: no more calls are under way than the endpoint has places for, and al
     const results = await Promise.all(handles.map((each) => each.result()));
     assert.deepEqual(results, [5, 7, 9, 11, 13, 15]);
     assert.ok(most <= 2, `${most} at once`);
+  });
+});
+
+test('X-7, M-15: what a worker left that died is pushed, also where nobody else looks after it', async () => {
+  const id = parseExecutionId('01900000-0000-7000-8000-0000000000dd');
+  const first = async (store: CoordinatorStore): Promise<void> => {
+    const ann = await worker(store, 'ann', { ttlMs: 1_000, graceMs: 0 });
+    await mustSubmit(store, { id, pipeline: parsePipelineName('three') });
+    const pipelines = [parsePipelineName('three')];
+    const shares = [{ lane: 'interactive', limit: 1 }] as const;
+    const answer = await store.executions.claim({ session: ann.id, pipelines, shares });
+    assert.ok(answer.kind === 'claimed' && answer.claims.length === 1);
+  };
+  await onEndpoint({ handler, pipelines: ['three'], first }, async ({ store }) => {
+    await until(async () =>
+      (await kindsOf(store, id)).filter((kind) => kind === 'claimed').length > 1 ? true : undefined,
+    );
+    const kinds = await kindsOf(store, id);
+    assert.equal(kinds.filter((kind) => kind === 'claimed').length, 2);
   });
 });
