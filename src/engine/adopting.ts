@@ -3,7 +3,7 @@
 
 import type { ExecutionId, ProjectName } from '../execution/names.ts';
 import { contractVersion } from '../release/contract.ts';
-import type { BrokenReplay, Release } from '../release/release.ts';
+import { BROKEN_MAX, type BrokenReplay, type Release } from '../release/release.ts';
 import { digestOf } from '../support/digest.ts';
 import { boundedText, readOptions } from '../support/options.ts';
 import { checkedActing, stampOf } from './auditing.ts';
@@ -33,7 +33,6 @@ export interface Adopted {
 }
 
 const PAGE = 200;
-const BROKEN_MAX = 100;
 const SOURCE_BYTES_MAX = 64 * 1_024 * 1_024;
 /** Whoever waits is told when the store is away. */
 const AT_ONCE = AbortSignal.abort();

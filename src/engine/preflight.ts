@@ -5,7 +5,7 @@ import { type ExecutionId, type PipelineName, parsePipelineName } from '../execu
 import type { NoSuchRelease } from '../execution/refusal.ts';
 import { parseReleaseName } from '../execution/route.ts';
 import { type ContractChange, diffContracts, isBreaking } from '../release/contract-diff.ts';
-import type { BrokenReplay, Preflight, Release } from '../release/release.ts';
+import { BROKEN_MAX, type BrokenReplay, type Preflight, type Release } from '../release/release.ts';
 import { readOptions, wholeNumber } from '../support/options.ts';
 import type { EngineConfig } from './config.ts';
 import { OPEN, openElsewhere } from './open-executions.ts';
@@ -16,7 +16,10 @@ export type { Ended } from './replaying.ts';
 
 export interface PreflightOptions {
   readonly project?: string;
-  /** How many open executions are replayed at most, spread over all there are; all unless said. */
+  /**
+   * How many open executions are replayed at most, spread over all there are; all unless said. What was found before
+   * of those that are not replayed now stays.
+   */
   readonly sample?: number;
   /** How long workers have for each hundred. Default 30 s. */
   readonly waitMs?: number;
@@ -33,8 +36,6 @@ export type PreflightAnswer =
     };
 
 const BATCH = 100;
-/** Kept with the release; how many there are is counted. */
-const BROKEN_MAX = 100;
 const CHANGES_MAX = 1_000;
 const TEXT_MAX = 1_024;
 
@@ -45,7 +46,7 @@ export async function preflight(
 ): Promise<PreflightAnswer> {
   const options = readOptions('releases.preflight', asked.options, ['project', 'sample', 'waitMs']);
   const { sample, waitMs = 30_000 } = options;
-  if (sample !== undefined) wholeNumber('sample', sample, { min: 0, max: 10_000_000 });
+  if (sample !== undefined) wholeNumber('sample', sample, { min: 1, max: 10_000_000 });
   wholeNumber('waitMs', waitMs, { min: 1, max: 3_600_000 });
   const pipeline = parsePipelineName(asked.pipeline);
   const name = parseReleaseName(asked.name);
@@ -63,9 +64,13 @@ export async function preflight(
     broken: broken.slice(0, BROKEN_MAX),
     brokenCount: broken.length,
   };
-  await config.store.executions.notePreflight({ ...key, preflight: found });
-  const breaking = broken.length > 0 || isBreaking(found.changes);
-  return { kind: 'looked', breaking, ...found };
+  const seen = new Set(looked);
+  const unseen = open.filter((id) => !seen.has(id));
+  const noted = await config.store.executions.notePreflight({ ...key, preflight: found, unseen });
+  if (noted.kind === 'refused') return noted;
+  const { preflight: kept } = noted;
+  const breaking = kept.brokenCount > 0 || isBreaking(kept.changes);
+  return { kind: 'looked', breaking, ...kept };
 }
 
 /** Evenly, so that old and new ones are among them. */

@@ -32,6 +32,8 @@ export type ReleaseRefusal =
   | { readonly why: 'force-without-reason' }
   | { readonly why: 'line-changed'; readonly pipeline: PipelineName; readonly version: number }
   | { readonly why: 'no-candidate'; readonly pipeline: PipelineName }
+  /** A share of what has all the rest. */
+  | { readonly why: 'already-active'; readonly pipeline: PipelineName; readonly name: string }
   | { readonly why: 'nothing-before'; readonly pipeline: PipelineName }
   /** A share of nothing: there is no active release that has the rest. */
   | { readonly why: 'nothing-active'; readonly pipeline: PipelineName };
@@ -66,7 +68,7 @@ export function describeReleaseRefusal(refusal: ReleaseRefusal | MoveRefusal): s
     case 'release-in-use':
       return `Release "${refusal.name}" of pipeline "${refusal.pipeline}" is active, or the candidate. Activate another one first.`;
     case 'release-pinned':
-      return `${refusal.pinned} open executions are pinned to release "${refusal.name}" of pipeline "${refusal.pipeline}". Wait until they have ended, or move them.`;
+      return `${refusal.pinned === 1 ? 'One open execution is' : `${refusal.pinned} open executions are`} pinned to release "${refusal.name}" of pipeline "${refusal.pipeline}". Wait until ${refusal.pinned === 1 ? 'it has ended, or move it' : 'they have ended, or move them'}.`;
     case 'release-breaks':
       return `Release "${refusal.name}" of pipeline "${refusal.pipeline}" was not activated: it would break something. ${refusal.breaks.join(' ')} Change it, or force it with a reason.`;
     case 'force-without-reason':
@@ -74,7 +76,9 @@ export function describeReleaseRefusal(refusal: ReleaseRefusal | MoveRefusal): s
     case 'line-changed':
       return `Somebody else changed the releases of pipeline "${refusal.pipeline}" meanwhile; its version is ${refusal.version}. Look again, then decide.`;
     case 'no-candidate':
-      return `Pipeline "${refusal.pipeline}" has no candidate. Give a release a percentage first, or activate it.`;
+      return `Pipeline "${refusal.pipeline}" has no candidate. Give a release a share first, or activate it.`;
+    case 'already-active':
+      return `Release "${refusal.name}" of pipeline "${refusal.pipeline}" is active already: it has all that no candidate has. Nothing was changed. To take the candidate back, roll back.`;
     case 'nothing-before':
       return `Pipeline "${refusal.pipeline}" has neither a candidate nor a release that was active before. Activate one by name.`;
     case 'nothing-active':

@@ -51,6 +51,9 @@ export interface Preflight {
   readonly brokenCount: number;
 }
 
+/** Those that are kept with a release; how many there are is counted. */
+export const BROKEN_MAX = 100;
+
 export interface BrokenReplay {
   readonly execution: ExecutionId;
   /** The release it is pinned to. */

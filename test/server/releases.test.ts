@@ -55,6 +55,8 @@ test('a deploy through a coordinator: registered, preflighted, refused, rolled o
     assert.deepEqual([found.breaking, found.looked], [true, 1]);
     assert.equal(found.broken[0]?.execution, id);
     assert.match(found.broken[0]?.why ?? '', /step:charge#1.*step:bill#1/);
+    const empty = releases.preflight('order', 'v2', { sample: 0 });
+    await assert.rejects(empty, isRefused('invalid-input'));
     const same = { against: 'v1', breaking: false, changes: [] };
     assert.deepEqual(await releases.compare('order', 'v2'), same);
     await assert.rejects(releases.compare('order', 'v9'), isRefused('release-unknown'));
@@ -65,6 +67,10 @@ test('a deploy through a coordinator: registered, preflighted, refused, rolled o
     await coordinator.worker([order('charge')], released('v3'));
     assert.equal((await releases.preflight('order', 'v3')).breaking, false);
     await releases.change('order', { act: 'percentage', name: 'v3', percent: 50 });
+    await assert.rejects(
+      releases.change('order', { act: 'percentage', name: 'v1', percent: 3 }),
+      isRefused('already-active'),
+    );
     await releases.change('order', { act: 'promote', expected: 2 });
     await assert.rejects(
       releases.change('order', { act: 'roll-back', expected: 2 }),

@@ -1,11 +1,13 @@
 // holdfast releases: what was built, where new executions go, and changing that.
 
 import type { HoldfastClient } from '../../client/client.ts';
+import { parseReleaseName } from '../../execution/route.ts';
 import type { ComparedMessage } from '../../protocol/messages/releases.ts';
 import { contractVersion } from '../../release/contract.ts';
 import {
   type CommandSpec,
   type ExitCode,
+  type Flag,
   type Typed,
   UsageProblem,
   unknown,
@@ -13,95 +15,173 @@ import {
   wordsOf,
 } from '../command.ts';
 import { readContracts } from '../contract.ts';
-import { print, printLine, printTable } from '../screen.ts';
-import { CONNECTION_FLAGS, clientFor } from './connection.ts';
+import { print, printLine, printProblem, printTable } from '../screen.ts';
+import { CONNECTION_FLAGS, clientFor, projectHint } from './connection.ts';
 import { printRows } from './pages.ts';
 import type { Row } from './show.ts';
 
-const USAGE =
-  'holdfast releases lines · list|line|log|promote|roll-back <pipeline> · activate|share|retire|preflight|compare <pipeline> <name> · register <pipeline> <name> · move <execution> <name>';
+/** What one of them takes, and does. */
+interface Act {
+  /** After the act, in order. */
+  readonly words: readonly ('pipeline' | 'release' | 'execution')[];
+  readonly flags: readonly string[];
+  perform(client: HoldfastClient, typed: Typed, named: Named): Promise<ExitCode>;
+}
 
-export const releasesCommand: CommandSpec = {
-  usage: USAGE,
-  choices: [
-    ...['lines', 'list', 'line', 'log', 'register', 'compare', 'preflight', 'activate'],
-    ...['share', 'promote', 'roll-back', 'retire', 'move'],
-  ],
-  flags: {
-    file: { type: 'string', what: 'register: the contract; holdfast.contract.json unless said' },
-    artifact: { type: 'string', what: 'register: what was built, such as an image' },
-    digest: { type: 'string', what: 'register: of its bytes' },
-    percent: { type: 'string', what: 'share: of new executions; 0 takes it back' },
-    against: { type: 'string', what: 'compare: another release than the active one' },
-    sample: { type: 'string', what: 'preflight: so many open executions; all unless said' },
-    from: { type: 'string', what: 'move: only from this release' },
-    expected: { type: 'string', what: 'the version of the line that was looked at' },
-    force: { type: 'boolean', what: 'although it breaks something; needs --reason' },
-    reason: { type: 'string', what: 'for the log' },
-    json: { type: 'boolean', what: 'for programs' },
-    ...CONNECTION_FLAGS,
-  },
-  execute,
-};
+/** As they were typed: those that the act takes are there. */
+interface Named {
+  readonly act: string;
+  readonly first: string;
+  readonly release: string;
+}
 
-type Act = (client: HoldfastClient, typed: Typed) => Promise<ExitCode>;
+const ACTING = ['expected', 'reason'];
+const FORCING = [...ACTING, 'force'];
 
 const ACTS: Readonly<Record<string, Act>> = {
-  lines: async (client, typed) =>
-    listed(typed, client.releases.lines({ limit: 1_000 }), [
-      ...['pipeline', 'version', 'active', 'previous', 'candidate', 'percent'],
-    ]),
-  list: (client, typed) =>
-    listed(typed, client.releases.list(pipelineOf(typed)), [
-      ...[
-        'name',
-        'state',
-        'pinned',
-        'artifact',
-        'digest',
-        'contractVersion',
-        'createdAt',
-        'createdBy',
-      ],
-    ]),
-  log: (client, typed) =>
-    listed(typed, client.releases.log(pipelineOf(typed)), [
-      ...['version', 'at', 'act', 'name', 'after.active', 'after.candidate', 'after.percent'],
-      ...['actor', 'forced', 'reason'],
-    ]),
-  line: async (client, typed) => told(typed, await client.releases.line(pipelineOf(typed))),
-  register,
-  compare,
-  preflight,
-  move,
-  activate: changes,
-  share: changes,
-  promote: changes,
-  'roll-back': changes,
-  retire: changes,
+  lines: {
+    words: [],
+    flags: [],
+    perform: (client, typed) =>
+      listed(typed, client.releases.lines({ limit: 1_000 }), {
+        columns: ['pipeline', 'version', 'active', 'previous', 'candidate', 'percent'],
+        none: 'No pipeline has releases yet. Register one: holdfast releases register.',
+      }),
+  },
+  list: {
+    words: ['pipeline'],
+    flags: [],
+    perform: (client, typed, { first }) =>
+      listed(typed, client.releases.list(first), {
+        columns: [
+          ...['name', 'state', 'pinned', 'artifact', 'digest', 'contractVersion'],
+          ...['createdAt', 'createdBy'],
+        ],
+        none: `Pipeline "${first}" has no releases yet. Register one: holdfast releases register ${first} <release>.`,
+      }),
+  },
+  line: { words: ['pipeline'], flags: [], perform: line },
+  log: {
+    words: ['pipeline'],
+    flags: [],
+    perform: (client, typed, { first }) =>
+      listed(typed, client.releases.log(first), {
+        columns: [
+          ...['version', 'at', 'act', 'name', 'after.active', 'after.candidate', 'after.percent'],
+          ...['actor', 'forced', 'reason'],
+        ],
+        none: `Nobody has changed where new executions of pipeline "${first}" go.`,
+      }),
+  },
+  register: {
+    words: ['pipeline', 'release'],
+    flags: ['file', 'artifact', 'digest'],
+    perform: register,
+  },
+  compare: { words: ['pipeline', 'release'], flags: ['against'], perform: compare },
+  preflight: { words: ['pipeline', 'release'], flags: ['sample'], perform: preflight },
+  activate: { words: ['pipeline', 'release'], flags: FORCING, perform: changes },
+  share: { words: ['pipeline', 'release'], flags: ['percent', ...FORCING], perform: changes },
+  promote: { words: ['pipeline'], flags: FORCING, perform: changes },
+  'roll-back': { words: ['pipeline'], flags: ACTING, perform: changes },
+  retire: { words: ['pipeline', 'release'], flags: ACTING, perform: changes },
+  move: { words: ['execution', 'release'], flags: ['from', 'force', 'reason'], perform: move },
+};
+
+/** All that belong to some of them. */
+const OWN_FLAGS: Readonly<Record<string, Flag>> = {
+  file: { type: 'string', what: 'register: the contract; holdfast.contract.json unless said' },
+  artifact: { type: 'string', what: 'register: what was built, such as an image' },
+  digest: { type: 'string', what: 'register: of its bytes' },
+  percent: { type: 'string', what: 'share: of new executions, up to 99; 0 takes it back' },
+  against: { type: 'string', what: 'compare: another release than the active one' },
+  sample: { type: 'string', what: 'preflight: so many open executions; all unless said' },
+  from: { type: 'string', what: 'move: only from this release' },
+  expected: { type: 'string', what: 'the version of the line that was looked at' },
+  force: { type: 'boolean', what: 'although it breaks something; needs --reason' },
+  reason: { type: 'string', what: 'for the log' },
+};
+
+function usageOf(name: string, { words, flags }: Act): string {
+  const taken = flags.map((flag) => {
+    return OWN_FLAGS[flag]?.type === 'boolean' ? `[--${flag}]` : `[--${flag} …]`;
+  });
+  return ['holdfast releases', name, ...words.map((word) => `<${word}>`), ...taken].join(' ');
+}
+
+export const releasesCommand: CommandSpec = {
+  usage: Object.entries(ACTS)
+    .map(([name, act]) => usageOf(name, act))
+    .join('\n'),
+  choices: Object.keys(ACTS),
+  flags: { ...OWN_FLAGS, ...CONNECTION_FLAGS },
+  execute,
 };
 
 async function execute(typed: Typed): Promise<ExitCode> {
   const [name] = typed.words;
-  if (name === undefined) throw new UsageProblem(`What about them? ${USAGE}`);
+  const names = Object.keys(ACTS);
+  if (name === undefined) {
+    throw new UsageProblem(`What about them? holdfast releases ${names.join('|')}`);
+  }
   const act = Object.hasOwn(ACTS, name) ? ACTS[name] : undefined;
-  if (act === undefined) throw unknown('act', name, Object.keys(ACTS));
-  return act(await clientFor(typed), typed);
+  if (act === undefined) throw unknown('act', name, names);
+  const usage = usageOf(name, act);
+  const [, first = '', release = ''] = wordsOf({ usage }, typed, ['act', ...act.words]);
+  if (act.words.includes('release')) parseReleaseName(release);
+  refuseFlags(name, act, typed);
+  return act.perform(await clientFor(typed), typed, { act: name, first, release });
 }
 
-function pipelineOf(typed: Typed): string {
-  const [, pipeline] = wordsOf(releasesCommand, typed, ['act', 'pipeline']);
-  return pipeline;
+/** Those of another act would be passed over. */
+function refuseFlags(name: string, act: Act, typed: Typed): void {
+  for (const flag of Object.keys(OWN_FLAGS)) {
+    const isTyped = typed.isSet(flag) || typed.text(flag) !== undefined;
+    if (!isTyped || act.flags.includes(flag)) continue;
+    const owners = Object.keys(ACTS).filter((each) => ACTS[each]?.flags.includes(flag));
+    const told = owners.map((each) => `"${each}"`).join(', ');
+    throw new UsageProblem(`--${flag} belongs to ${told}, not to "${name}": ${usageOf(name, act)}`);
+  }
 }
 
 async function listed(
   typed: Typed,
   asked: Promise<{ readonly items: readonly object[] }>,
-  columns: readonly string[],
+  { columns, none }: { readonly columns: readonly string[]; readonly none: string },
 ): Promise<ExitCode> {
   const { items } = await asked;
   if (typed.isSet('json')) for (const item of items) printLine(item);
-  else printRows(items as readonly Row[], columns);
+  else if (items.length > 0) printRows(items.map(forPeople), columns);
+  else printProblem([none, (await projectHint(typed)) ?? ''].join(' ').trim());
+  return 0;
+}
+
+const SHORT = 12;
+const PERCENT_MAX = 99;
+
+/** Digests as far as one tells them apart, and acts as they are typed. */
+function forPeople(item: object): Row {
+  const { digest, contractVersion: version, act, ...rest } = item as Row;
+  return {
+    ...rest,
+    ...(typeof digest === 'string' ? { digest: shortened(digest) } : {}),
+    ...(typeof version === 'string' ? { contractVersion: shortened(version) } : {}),
+    ...(act === undefined ? {} : { act: act === 'percentage' ? 'share' : act }),
+  };
+}
+
+function shortened(digest: string): string {
+  const from = digest.indexOf(':') + 1;
+  return digest.length - from <= SHORT ? digest : `${digest.slice(0, from + SHORT)}…`;
+}
+
+async function line(client: HoldfastClient, typed: Typed, { first }: Named): Promise<ExitCode> {
+  const found = await client.releases.line(first);
+  if (found.version > 0 || typed.isSet('json')) return told(typed, found);
+  const hint = await projectHint(typed);
+  printProblem(
+    `Pipeline "${first}" has no line: its new executions are pinned to nothing, and any worker that has it takes them. The first act makes one: holdfast releases activate ${first} <release>.${hint === undefined ? '' : ` ${hint}`}`,
+  );
   return 0;
 }
 
@@ -115,8 +195,11 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-async function register(client: HoldfastClient, typed: Typed): Promise<ExitCode> {
-  const [, pipeline, name] = wordsOf(releasesCommand, typed, ['act', 'pipeline', 'release']);
+async function register(
+  client: HoldfastClient,
+  typed: Typed,
+  { first: pipeline, release: name }: Named,
+): Promise<ExitCode> {
   const file = typed.text('file') ?? 'holdfast.contract.json';
   const contract = (await readContracts(file)).find((each) => each.pipeline === pipeline);
   if (contract === undefined) {
@@ -133,8 +216,11 @@ async function register(client: HoldfastClient, typed: Typed): Promise<ExitCode>
 }
 
 /** 1 when somebody who keeps to the other contract would be broken. */
-async function compare(client: HoldfastClient, typed: Typed): Promise<ExitCode> {
-  const [, pipeline, name] = wordsOf(releasesCommand, typed, ['act', 'pipeline', 'release']);
+async function compare(
+  client: HoldfastClient,
+  typed: Typed,
+  { first: pipeline, release: name }: Named,
+): Promise<ExitCode> {
   const against = typed.text('against');
   const found = await client.releases.compare(pipeline, name, {
     ...(against === undefined ? {} : { against }),
@@ -156,9 +242,12 @@ function printChanges(changes: ComparedMessage['changes']): void {
 }
 
 /** 1 when it would break something. */
-async function preflight(client: HoldfastClient, typed: Typed): Promise<ExitCode> {
-  const [, pipeline, name] = wordsOf(releasesCommand, typed, ['act', 'pipeline', 'release']);
-  const sample = wholeText('sample', typed.text('sample'));
+async function preflight(
+  client: HoldfastClient,
+  typed: Typed,
+  { first: pipeline, release: name }: Named,
+): Promise<ExitCode> {
+  const sample = wholeText('sample', typed.text('sample'), 1);
   const found = await client.releases.preflight(pipeline, name, {
     ...(sample === undefined ? {} : { sample }),
   });
@@ -172,25 +261,13 @@ async function preflight(client: HoldfastClient, typed: Typed): Promise<ExitCode
   return found.breaking ? 1 : 0;
 }
 
-async function changes(client: HoldfastClient, typed: Typed): Promise<ExitCode> {
-  const [act = ''] = typed.words;
-  const isNamed = act !== 'promote' && act !== 'roll-back';
-  const names = isNamed
-    ? (['act', 'pipeline', 'release'] as const)
-    : (['act', 'pipeline'] as const);
-  const [, pipeline, name] = wordsOf(releasesCommand, typed, names) as readonly [
-    string,
-    string,
-    string?,
-  ];
-  const percent = wholeText('percent', typed.text('percent'));
-  if (act === 'share' && percent === undefined) {
-    throw new UsageProblem('How much of it? Say --percent 10, or 0 to take it back.');
-  }
+async function changes(client: HoldfastClient, typed: Typed, named: Named): Promise<ExitCode> {
+  const { act, first: pipeline, release: name } = named;
+  const percent = act === 'share' ? percentOf(typed, named) : undefined;
   const expected = wholeText('expected', typed.text('expected'));
   const answer = await client.releases.change(pipeline, {
     act: (act === 'share' ? 'percentage' : act) as 'activate',
-    ...(name === undefined ? {} : { name }),
+    ...(name === '' ? {} : { name }),
     ...(percent === undefined ? {} : { percent }),
     ...(expected === undefined ? {} : { expected }),
     ...(typed.isSet('force') ? { force: true } : {}),
@@ -199,8 +276,22 @@ async function changes(client: HoldfastClient, typed: Typed): Promise<ExitCode> 
   return told(typed, { kind: answer.kind, ...answer.line });
 }
 
-async function move(client: HoldfastClient, typed: Typed): Promise<ExitCode> {
-  const [, id, to] = wordsOf(releasesCommand, typed, ['act', 'execution', 'release']);
+function percentOf(typed: Typed, { first, release }: Named): number {
+  const percent = wholeText('percent', typed.text('percent'));
+  if (percent === undefined) {
+    throw new UsageProblem('How much of it? Say --percent 10, or 0 to take it back.');
+  }
+  if (percent <= PERCENT_MAX) return percent;
+  throw new UsageProblem(
+    `--percent takes 0 to ${PERCENT_MAX}; got "${percent}". For all of them: holdfast releases activate ${first} ${release}`,
+  );
+}
+
+async function move(
+  client: HoldfastClient,
+  typed: Typed,
+  { first: id, release: to }: Named,
+): Promise<ExitCode> {
   const from = typed.text('from');
   const force = typed.isSet('force') ? { force: true } : {};
   const body = { to, ...(from === undefined ? {} : { from }), ...force, ...reasonOf(typed) };

@@ -56,7 +56,7 @@ const FOUND = {
 
 export const preflightBody = Type.Object(
   {
-    sample: Type.Optional(count),
+    sample: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000_000 })),
     waitMs: Type.Optional(Type.Integer({ minimum: 1, maximum: 60_000 })),
   },
   CLOSED,

@@ -33,6 +33,7 @@ const FORMS: Readonly<Record<string, string>> = {
   '^[a-z2-7]{16}$':
     'the id of a key: the 16 letters and digits between hf_ and the next underscore, never the whole key',
   '^[0-9]{1,15}:[a-z2-7]{16}$': 'a cursor, as the page before gave it',
+  '^[\\w.+:-]+$': 'the name of a release: letters, digits and . _ + : - only',
   '^[0-9a-f]{64}$': 'a SHA-256 digest: 64 hexadecimal digits in small letters',
 };
 

@@ -75,9 +75,10 @@ const WANTED: Readonly<
   activate: (line, { name = '' }) =>
     line.active === name ? withoutCandidate(line) : { active: name, ...before(line.active) },
   percentage: (line, { pipeline, name = '', percent = 0 }) => {
-    if (percent === 0) return withoutCandidate(line);
+    if (line.active === name) return { why: 'already-active', pipeline, name };
+    // Where it has no share already, what another one has is no matter of this act.
+    if (percent === 0) return line.candidate === name ? withoutCandidate(line) : line;
     if (line.active === undefined) return { why: 'nothing-active', pipeline };
-    if (line.active === name) return withoutCandidate(line);
     return { ...withoutCandidate(line), candidate: name, percent };
   },
   promote: (line, { pipeline }) =>

@@ -15,7 +15,7 @@ export interface ReleaseStore {
   release(key: ReleaseKey): Promise<Release | undefined>;
   /** Newest first. */
   releases(query: ListReleases): Promise<readonly Release[]>;
-  /** What was found out about a release stays with it, until the next time. */
+  /** What was found out about a release stays with it, until it is looked at again. */
   notePreflight(request: NotePreflight): Promise<PreflightNoted>;
   /** Activates, gives a share, promotes, rolls back, retires: one act, one entry in the log (RE-4, RE-6). */
   changeLine(request: ChangeLine): Promise<LineChanged>;
@@ -43,7 +43,7 @@ export type ReleaseRegistered =
   | Refused<Extract<ReleaseRefusal, { readonly why: 'release-differs' | 'release-retired' }>>;
 
 export type PreflightNoted =
-  | { readonly kind: 'noted' }
+  | { readonly kind: 'noted'; readonly preflight: Omit<Preflight, 'at'> }
   | Refused<Extract<ReleaseRefusal, { readonly why: 'release-unknown' }>>;
 
 export interface ListReleases {
@@ -56,6 +56,8 @@ export interface ListReleases {
 
 export interface NotePreflight extends ReleaseKey {
   readonly preflight: Omit<Preflight, 'at'>;
+  /** Those that are open and were not looked at: what was found of them before stays. */
+  readonly unseen?: readonly ExecutionId[];
 }
 
 export interface ChangeLine extends LineRequest {

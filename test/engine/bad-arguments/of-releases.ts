@@ -75,7 +75,7 @@ export const OPTIONS_OF_RELEASES: readonly Options<Given>[] = [
   },
   {
     of: 'releases.preflight',
-    names: { ...IN_PROJECT, sample: optional(NUMBER), waitMs: optional(['a number']) },
+    names: { ...IN_PROJECT, sample: optional(['a number']), waitMs: optional(['a number']) },
     call: ({ holdfast }, options) => holdfast.releases.preflight('p', 'v1', options as object),
   },
   {

@@ -118,6 +118,10 @@ export const RELEASING: readonly Behaviour[] = [
       const refused = await holdfast.releases.activate(v1.name, 'v2');
       assert(refused.kind === 'refused' && refused.why === 'release-breaks');
       assert.match(refused.breaks.join(' '), /2 of 2 .*step:first#1/);
+      // A look at one of them is no word about the other.
+      const some = await holdfast.releases.preflight(v1.name, 'v2', { sample: 1 });
+      assert(some.kind === 'looked' && some.brokenCount === 2 && some.looked === 2);
+      await assert.rejects(holdfast.releases.preflight(v1.name, 'v2', { sample: 0 }), /sample/);
       // It was only looked at.
       assert.deepEqual(await holdfast.history(id), before);
       const fine = await holdfast.releases.preflight(v1.name, 'v3', { sample: 1 });
@@ -235,7 +239,7 @@ export const RELEASING: readonly Behaviour[] = [
       await register(holdfast, v1, 'v2');
       await stage.worker(stage.holdfast(), [v1], { release: { ...release, name: 'v2' } });
       const found = holdfast.releases.preflight(v1.name, 'v2');
-      await assert.rejects(found, /another artifact \(sha256:other\)/);
+      await assert.rejects(found, /another artifact \("sha256:other"\)/);
       await workerOf(stage, v1, 'v1');
       await stage.until(holdfast, id, ({ status }) => status === 'waiting');
     },

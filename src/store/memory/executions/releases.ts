@@ -1,4 +1,5 @@
 import { differenceOf } from '../../../release/decide/line.ts';
+import { keptPreflight } from '../../../release/decide/preflight.ts';
 import type { Release, ReleaseKey } from '../../../release/release.ts';
 import type {
   ListReleases,
@@ -52,10 +53,11 @@ function newestFirst(a: Place, b: Place): number {
 }
 
 export function notePreflight(state: ExecutionState, request: NotePreflight): PreflightNoted {
-  const { pipeline, name, preflight } = request;
+  const { pipeline, name, unseen = [] } = request;
   const stored = readRelease(state, request);
   if (stored === undefined) return { kind: 'refused', why: 'release-unknown', pipeline, name };
   const at = state.kernel.now();
+  const preflight = keptPreflight(stored.preflight, request.preflight, unseen);
   state.releases.put({ ...stored, preflight: { ...structuredClone(preflight), at } });
-  return { kind: 'noted' };
+  return { kind: 'noted', preflight };
 }

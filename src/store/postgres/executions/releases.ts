@@ -1,5 +1,6 @@
 import type { NoSuchRelease } from '../../../execution/refusal.ts';
 import { differenceOf, noSuchRelease } from '../../../release/decide/line.ts';
+import { keptPreflight } from '../../../release/decide/preflight.ts';
 import type { Release, ReleaseKey } from '../../../release/release.ts';
 import { assert } from '../../../support/assert.ts';
 import type { Submit } from '../../contract/execution-store.ts';
@@ -11,7 +12,8 @@ import type {
   ReleaseRegistered,
 } from '../../contract/release-store.ts';
 import { fromRelease, type ReleaseRow, toRelease } from '../../release-rows.ts';
-import { type Queries, statement } from '../database.ts';
+import { persistently } from '../committer.ts';
+import { type Attempted, type Queries, statement } from '../database.ts';
 import type { Parts } from './parts.ts';
 
 const COLUMNS =
@@ -52,8 +54,12 @@ const NOTE = statement(`
      set preflight = (jsonb_set($4::jsonb, '{at}', to_jsonb(hf_now())))::text
    where r.project = $1
      and r.pipeline = $2
-     and r.name = $3
-  returning r.name`);
+     and r.name = $3`);
+
+// Of two at once the second keeps what the first found.
+const LOCK = statement(
+  'select r.name from hf.release r where r.project = $1 and r.pipeline = $2 and r.name = $3 for update of r',
+);
 
 export async function registerRelease(
   { database, boundaries }: Parts,
@@ -101,15 +107,22 @@ export async function releases(
   return (await queries.rows<ReleaseRow & object>(LIST, values)).map(toRelease);
 }
 
-export async function notePreflight(
-  { database, boundaries }: Parts,
-  { project, pipeline, name, preflight }: NotePreflight,
-): Promise<PreflightNoted> {
-  const values = [project, pipeline, name, JSON.stringify(preflight)];
-  const noted = await boundaries.around(() => database.rows(NOTE, values));
-  return noted.length > 0
-    ? { kind: 'noted' }
-    : { kind: 'refused', why: 'release-unknown', pipeline, name };
+export function notePreflight(parts: Parts, request: NotePreflight): Promise<PreflightNoted> {
+  return persistently(parts.surroundings, () =>
+    parts.database.attempt((queries) => note(queries, request), parts.boundaries),
+  );
+}
+
+async function note(queries: Queries, request: NotePreflight): Promise<Attempted<PreflightNoted>> {
+  const { project, pipeline, name, unseen = [] } = request;
+  await queries.rows(LOCK, [project, pipeline, name]);
+  const stored = await readRelease(queries, request);
+  if (stored === undefined) {
+    return { keep: false, result: { kind: 'refused', why: 'release-unknown', pipeline, name } };
+  }
+  const preflight = keptPreflight(stored.preflight, request.preflight, unseen);
+  await queries.rows(NOTE, [project, pipeline, name, JSON.stringify(preflight)]);
+  return { keep: true, result: { kind: 'noted', preflight } };
 }
 
 /** RE-6: of a release that was asked for by name, once nothing was inserted. */

@@ -1,6 +1,7 @@
 import type { PipelineName } from '../../../execution/names.ts';
 import { routeOf } from '../../../execution/route.ts';
 import { differenceOf } from '../../../release/decide/line.ts';
+import { keptPreflight } from '../../../release/decide/preflight.ts';
 import type { Release, ReleaseKey } from '../../../release/release.ts';
 import { assert } from '../../../support/assert.ts';
 import type {
@@ -91,10 +92,13 @@ export function releases(tx: ReadTransaction, query: ListReleases): readonly Rel
 }
 
 export function notePreflight(tx: Transaction, request: NotePreflight): PreflightNoted {
-  const { project, pipeline, name } = request;
-  const preflight = JSON.stringify({ ...request.preflight, at: tx.now });
-  const isNoted = tx.run(NOTE, { project, pipeline, name, preflight }) > 0;
-  return isNoted ? { kind: 'noted' } : { kind: 'refused', why: 'release-unknown', pipeline, name };
+  const { project, pipeline, name, unseen = [] } = request;
+  const stored = readRelease(tx, request);
+  if (stored === undefined) return { kind: 'refused', why: 'release-unknown', pipeline, name };
+  const preflight = keptPreflight(stored.preflight, request.preflight, unseen);
+  const text = JSON.stringify({ ...preflight, at: tx.now });
+  tx.run(NOTE, { project, pipeline, name, preflight: text });
+  return { kind: 'noted', preflight };
 }
 
 const NAMES = 'select name from release where project = :project and pipeline = :pipeline';

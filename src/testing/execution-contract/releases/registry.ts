@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { contractVersion } from '../../../release/contract.ts';
 import { expectKind } from '../../lease-contract/expect.ts';
 import type { ExecutionCase } from '../contract-case.ts';
-import { OTHER_PIPELINE, OTHER_PROJECT, PIPELINE, PROJECT } from '../worker.ts';
+import { nextId, OTHER_PIPELINE, OTHER_PROJECT, PIPELINE, PROJECT } from '../worker.ts';
 import { mustChange, mustRegister, NARROWER, refusedBy, registering } from './releasing.ts';
 
 const KEY = { project: PROJECT, pipeline: PIPELINE };
@@ -74,6 +74,29 @@ export const registryCases: readonly ExecutionCase[] = [
       assert.deepEqual((await executions.release(key))?.preflight, { ...second, at: now() });
       const unknown = await executions.notePreflight({ ...KEY, name: 'v2', preflight });
       refusedBy(unknown, 'release-unknown');
+    },
+  },
+  {
+    upholds: 'RE-10',
+    name: 'a preflight of some keeps what was found of the others that are still open; one of all does not',
+    async run({ store, now }) {
+      const { executions } = store;
+      await mustRegister(store, 'v1');
+      const key = { ...KEY, name: 'v1' };
+      const broken = [nextId(), nextId(), nextId()].map((execution) => ({ execution, why: 'a' }));
+      const [first, second, third] = broken.map(({ execution }) => execution);
+      assert(first !== undefined && second !== undefined && third !== undefined);
+      const found = { changes: [], open: 3, looked: 3, broken, brokenCount: 3 };
+      await executions.notePreflight({ ...key, preflight: found });
+      const fine = { ...found, broken: [], brokenCount: 0, looked: 1 };
+      const noted = await executions.notePreflight({
+        ...{ ...key, preflight: fine, unseen: [second, nextId()] },
+      });
+      const kept = { ...fine, looked: 2, broken: broken.slice(1, 2), brokenCount: 1 };
+      assert.deepEqual(noted, { kind: 'noted', preflight: kept });
+      assert.deepEqual((await executions.release(key))?.preflight, { ...kept, at: now() });
+      await executions.notePreflight({ ...key, preflight: fine, unseen: [] });
+      assert.deepEqual((await executions.release(key))?.preflight, { ...fine, at: now() });
     },
   },
   {

@@ -1,0 +1,81 @@
+// holdfast releases: what is typed wrong is refused before anybody is asked, and what people are shown.
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { after, before, test } from 'node:test';
+import { holdfast, type Ran } from './spawned.ts';
+
+const asked: string[] = [];
+let answer: unknown;
+let server: Server;
+let url = '';
+
+before(async () => {
+  server = createServer(async (request, response) => {
+    asked.push(`${request.method} ${request.url} ${await text(request)}`);
+    const body = request.url === '/v1/caller' ? { project: 'default' } : answer;
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(body));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+
+after(() => server.close());
+
+async function ask(words: string, body: unknown = {}): Promise<Ran> {
+  asked.length = 0;
+  answer = body;
+  return holdfast(['releases', ...words.split(' ')], { env: { HOLDFAST_URL: url } });
+}
+
+const WRONG: readonly (readonly [typed: string, told: RegExp])[] = [
+  ['activate order v6 --percent 10', /--percent belongs to "share", not to "activate"/],
+  ['promote order --artifact x', /--artifact belongs to "register", not to "promote"/],
+  ['list order --force', /--force belongs to "activate", .*"move", not to "list"/],
+  ['lines extra', /"extra" is one word too many: holdfast releases lines/],
+  ['promote order v2', /"v2" is one word too many: holdfast releases promote <pipeline>/],
+  ['activate order', /Which release\? holdfast releases activate <pipeline> <release> .*\n$/],
+  ['share order v2', /How much of it\?/],
+  ['share order v2 --percent 130', /0 to 99; got "130".*holdfast releases activate order v2/],
+  ['preflight order v2 --sample 0', /--sample takes a number of at least 1; got "0"/],
+  ['activate order v5/ü', /name of a release has letters, digits and \. _ \+ : - only/],
+];
+
+for (const [typed, told] of WRONG) {
+  test(`holdfast releases ${typed}: refused, and nobody is asked`, async () => {
+    const ran = await ask(typed);
+    assert.equal(ran.code, 2, ran.out);
+    assert.match(ran.problems, told);
+    assert.doesNotMatch(ran.problems, /roll-back/);
+    assert.deepEqual(asked, []);
+  });
+}
+
+const DIGEST = `sha256:${'7d41'.repeat(16)}`;
+
+test('holdfast releases: tables fit a screen, and programs get all of it', async () => {
+  const item = { name: 'v1', state: 'active', pinned: 0, artifact: 'image', digest: DIGEST };
+  const items = [{ ...item, contractVersion: 'ab12'.repeat(16) }];
+  const shown = await ask('list order', { items });
+  assert.match(shown.out, /image +sha256:7d417d417d41… +ab12ab12ab12…\n$/);
+  assert.equal(JSON.parse((await ask('list order --json', { items })).out).digest, DIGEST);
+  const log = { items: [{ version: 2, act: 'percentage', name: 'v2', after: { percent: 5 } }] };
+  assert.match((await ask('log order', log)).out, /2 +share +v2/);
+  assert.match((await ask('log order --json', log)).out, /"act":"percentage"/);
+});
+
+test('holdfast releases: nothing there is said in a sentence', async () => {
+  const none = { items: [] };
+  assert.match((await ask('lines', none)).problems, /No pipeline has releases yet/);
+  assert.match((await ask('list order', none)).problems, /Pipeline "order" has no releases yet/);
+  assert.match((await ask('log order', none)).problems, /Nobody has changed .*"order"/);
+  const line = await ask('line nope', { version: 0 });
+  assert.match(line.problems, /Pipeline "nope" has no line: .*pinned to nothing/);
+  assert.equal((await ask('lines --json', none)).out, '');
+  assert.equal((await ask('line nope --json', { version: 0 })).out, '{"version":0}\n');
+});
