@@ -51,7 +51,7 @@ export class Releases {
     return this.#client.call(`${pathOf(pipeline)}/line`);
   }
 
-  /** Activates, gives a share, promotes, rolls back, retires. */
+  /** Activates, gives a share, promotes, rolls back, deactivates, retires. */
   change(pipeline: string, body: LineBody): Promise<LineChangedMessage> {
     return this.#client.call(`${pathOf(pipeline)}/line`, { method: 'POST', body });
   }

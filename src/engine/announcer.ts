@@ -14,6 +14,8 @@ import { tellTrouble } from './observer.ts';
 import type { AnyPipeline } from './pipeline.ts';
 import type { WorkerSettings } from './worker-options.ts';
 
+const NOTHING = 'This worker gets nothing that is pinned';
+
 /** Where people look at workers, and where they do not. */
 const EVERY_MS = { looked: 5_000, alone: 60_000 } as const;
 
@@ -91,8 +93,13 @@ export class Announcer {
 
   #heard(answer: Announced): void {
     const why = whyOf(answer);
-    if (why === undefined) this.#complained = undefined;
-    else this.#complain('This worker gets nothing that is pinned', new Error(why));
+    if (why === undefined) {
+      this.#complained = undefined;
+      return;
+    }
+    // Whoever runs it must know, although nobody observes it.
+    if (why !== this.#complained) process.emitWarning(`${NOTHING}: ${why}`, 'HoldfastWarning');
+    this.#complain(NOTHING, new Error(why));
   }
 
   /** Once for each reason, not once for each period: a coordinator of the build before knows no workers. */

@@ -43,7 +43,7 @@ async function explainRecord(
     ownerOf(config, execution),
     isOpen ? openAwaits(config, execution) : [],
     isOpen ? countOpenChildren(config, id) : 0,
-    isOpen && execution.release !== undefined ? possibleWorkers(config, execution) : undefined,
+    isOpen && execution.release !== undefined ? workersAround(config, execution) : undefined,
     // For its time: that of this host may be another.
     executions.dueSchedules({ limit: 1 }),
   ]);
@@ -51,9 +51,41 @@ async function explainRecord(
   const found = { execution, now, last, awaits, openChildren };
   const facts = { ...found, ...(owner && { owner }), ...(pause && { pause }) };
   if (workers === undefined) return explain(facts);
-  const told = workers.map(({ name, state }) => ({ name, stuck: state === 'stuck' }));
-  const misfit = told.length > 0 ? undefined : await misfitOf(config, execution);
-  return explain({ ...facts, workers: told, ...(misfit && { misfit }) });
+  const isTaken = workers.workers.length > 0;
+  const [misfit, elsewhere] = await Promise.all([
+    isTaken ? undefined : misfitOf(config, execution),
+    isTaken && !execution.holds.includes('blocked') ? undefined : otherRelease(config, execution),
+  ]);
+  return explain({
+    ...{ ...facts, ...workers },
+    ...(misfit && { misfit }),
+    ...(elsewhere === undefined ? {} : { elsewhere }),
+  });
+}
+
+/** Who has its release, and who has its pipeline and nothing that is registered. */
+async function workersAround(
+  config: EngineConfig,
+  { project, pipeline, release }: ExecutionRecord,
+): Promise<Required<Pick<ExplainFacts, 'workers' | 'without'>>> {
+  const all = await possibleWorkers(config, { project, pipeline });
+  const own = all.filter((each) => each.release === release);
+  return {
+    workers: own.map(({ name, state }) => ({ name, stuck: state === 'stuck' })),
+    without: all.flatMap((each) => (each.release === undefined ? each.name : [])),
+  };
+}
+
+/** The active one, or else the newest that is not retired. */
+async function otherRelease(
+  config: EngineConfig,
+  { project, pipeline, release }: ExecutionRecord,
+): Promise<string | undefined> {
+  const { executions } = config.store;
+  const { active } = await executions.line({ project, pipeline });
+  if (active !== undefined && active !== release) return active;
+  const found = await executions.releases({ project, pipeline, limit: PAGE });
+  return found.find(({ name, retiredAt }) => name !== release && retiredAt === undefined)?.name;
 }
 
 /** What the last preflight of the active release said of it. */

@@ -28,6 +28,8 @@ export async function workersOf(
 
 export interface PossibleWorker {
   readonly name: string;
+  /** The one it announced, if that is what is registered. */
+  readonly release?: string;
   readonly state: WorkerState;
   readonly since: WorkerRecord['provedAt'];
 }
@@ -48,6 +50,7 @@ export async function possibleWorkers(
     .filter((each) => release === undefined || each.release === release)
     .map((each) => ({
       name: each.owner,
+      ...(each.release === undefined ? {} : { release: each.release }),
       state: workerState(each, now),
       since: each.provedAt,
     }))

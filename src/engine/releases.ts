@@ -155,6 +155,11 @@ export class Releases {
     return this.#change('roll-back', { pipeline }, options);
   }
 
+  /** New executions are pinned to nothing from now on; rolling back undoes it. */
+  async deactivate(pipeline: string, options: LineOptions = {}): Promise<LineChanged> {
+    return this.#change('deactivate', { pipeline }, options);
+  }
+
   /** Refused while anything is pinned to it. */
   async retire(pipeline: string, name: string, options: LineOptions = {}): Promise<LineChanged> {
     return this.#change('retire', { pipeline, name: parseReleaseName(name) }, options);

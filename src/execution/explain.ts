@@ -52,6 +52,10 @@ export interface ExplainFacts {
   readonly pause?: Payload;
   /** Of what is pinned and ready: who has its release and is not gone. */
   readonly workers?: readonly { readonly name: string; readonly stuck: boolean }[];
+  /** Those that have its pipeline and no release that is registered: what they said they have, they are not. */
+  readonly without?: readonly string[];
+  /** Another release that it could be moved to. */
+  readonly elsewhere?: string;
   /** Why the active release cannot go on with it, as its last preflight found. */
   readonly misfit?: { readonly release: string; readonly why: string };
 }
@@ -95,7 +99,8 @@ function pausedBy(last: ExplainFacts['last'], told: ExplainFacts['pause']): stri
   return `It is paused${who}${since}${why}`;
 }
 
-function held({ execution, last, pause }: ExplainFacts): Explanation | undefined {
+function held(facts: ExplainFacts): Explanation | undefined {
+  const { execution, last, pause } = facts;
   const { holds, concurrency, status } = execution;
   if (status === 'running') return undefined;
   if (holds.includes('blocked')) {
@@ -104,7 +109,7 @@ function held({ execution, last, pause }: ExplainFacts): Explanation | undefined
     return {
       code: 'blocked',
       sentence: `It is blocked: ${said ?? 'its history and its code do not agree.'}`,
-      advice: 'Deploy code that fits its history, then resume it.',
+      advice: `Deploy code that fits its history, then resume it${orMove(facts)}.`,
     };
   }
   if (holds.includes('paused')) {
@@ -130,15 +135,16 @@ function leftBehind({ execution, workers, misfit }: ExplainFacts): Explanation |
   };
 }
 
-function ready(
-  { execution, workers }: Pick<ExplainFacts, 'execution' | 'workers'>,
-  since: Instant,
-): Explanation {
-  const { pipeline, release } = execution;
-  if (release !== undefined && workers !== undefined) {
-    const told = pinnedAndReady(workers, { pipeline, release, since });
-    if (told !== undefined) return told;
-  }
+/** RE-8: where there is a release that it is not pinned to. */
+function orMove({ execution, elsewhere }: ExplainFacts): string {
+  if (elsewhere === undefined) return '';
+  return `, or move it to another release: holdfast releases move ${execution.id} ${elsewhere}`;
+}
+
+function ready(facts: ExplainFacts, since: Instant): Explanation {
+  const { pipeline } = facts.execution;
+  const told = pinnedAndReady(facts, formatInstant(since));
+  if (told !== undefined) return told;
   return {
     code: 'ready',
     sentence: `It has been ready since ${formatInstant(since)} and waits for a worker of pipeline "${pipeline}".`,
@@ -147,18 +153,16 @@ function ready(
 }
 
 /** RE-12: undefined where somebody will take it. */
-function pinnedAndReady(
-  workers: NonNullable<ExplainFacts['workers']>,
-  of: { readonly pipeline: string; readonly release: string; readonly since: Instant },
-): Explanation | undefined {
-  const what = `release "${of.release}" of pipeline "${of.pipeline}"`;
-  const since = formatInstant(of.since);
-  const [first] = workers;
-  if (first === undefined) {
+function pinnedAndReady(facts: ExplainFacts, since: string): Explanation | undefined {
+  const { execution, workers } = facts;
+  const { release, pipeline } = execution;
+  if (release === undefined || workers === undefined) return undefined;
+  const what = `release "${release}" of pipeline "${pipeline}"`;
+  if (workers.length === 0) {
     return {
       code: 'no-worker',
-      sentence: `It has been ready since ${since} and is pinned to ${what}, which no worker has.`,
-      advice: 'Start a worker of that release, or move it to another one.',
+      sentence: `It has been ready since ${since} and is pinned to ${what}, which no worker has.${pretenders(facts)}`,
+      advice: `Start a worker of that release${orMove(facts)}.`,
     };
   }
   if (!workers.every(({ stuck }) => stuck)) return undefined;
@@ -168,6 +172,13 @@ function pinnedAndReady(
     sentence: `It has been ready since ${since}. Those that have ${what} live and take no work: ${names.join(', ')}.`,
     advice: 'Look what their loop hangs on, or restart them.',
   };
+}
+
+/** RE-9: one that was refused is noted without a release. */
+function pretenders({ without = [] }: ExplainFacts): string {
+  if (without.length === 0) return '';
+  const names = without.slice(0, 3).join(', ');
+  return ` Without a release, or with one that was refused, there is: ${names}. A worker is refused whose digest or contract is not the registered one, and warns of it.`;
 }
 
 function queued(facts: ExplainFacts): Explanation {

@@ -78,10 +78,10 @@ export interface Line {
 
 export const NO_LINE: Line = Object.freeze({ version: 0 });
 
-export type LineAct = 'activate' | 'percentage' | 'promote' | 'roll-back' | 'retire';
+export type LineAct = 'activate' | 'percentage' | 'promote' | 'roll-back' | 'deactivate' | 'retire';
 
 export const LINE_ACTS: readonly LineAct[] = [
-  ...(['activate', 'percentage', 'promote', 'roll-back', 'retire'] as const),
+  ...(['activate', 'percentage', 'promote', 'roll-back', 'deactivate', 'retire'] as const),
 ];
 
 /** One entry of the log of a line. */

@@ -84,6 +84,7 @@ const ACTS: Readonly<Record<string, Act>> = {
   share: { words: ['pipeline', 'release'], flags: ['percent', ...FORCING], perform: changes },
   promote: { words: ['pipeline'], flags: FORCING, perform: changes },
   'roll-back': { words: ['pipeline'], flags: ACTING, perform: changes },
+  deactivate: { words: ['pipeline'], flags: ACTING, perform: changes },
   retire: { words: ['pipeline', 'release'], flags: ACTING, perform: changes },
   move: { words: ['execution', 'release'], flags: ['from', 'force', 'reason'], perform: move },
 };

@@ -135,7 +135,7 @@ export const lineBody = Type.Object(
     force: Type.Optional(Type.Boolean()),
     reason: Type.Optional(reason),
   },
-  { ...CLOSED, description: '`name` for all but promote and roll-back.' },
+  { ...CLOSED, description: '`name` for activate, percentage and retire.' },
 );
 
 export type LineBody = Static<typeof lineBody>;

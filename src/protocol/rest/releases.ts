@@ -162,7 +162,7 @@ const changeLine = route({
   method: 'POST',
   path: '/v1/pipelines/:pipeline/line',
   name: 'changeLine',
-  summary: 'Activates a release, gives it a share, promotes, rolls back or retires.',
+  summary: 'Activates a release, gives it a share, promotes, rolls back, deactivates or retires.',
   allows: ADMIN,
   params: pipelineParams,
   body: lineBody,
@@ -191,6 +191,7 @@ function change(
   const { releases } = holdfast;
   if (act === 'promote') return releases.promote(pipeline, options);
   if (act === 'roll-back') return releases.rollBack(pipeline, options);
+  if (act === 'deactivate') return releases.deactivate(pipeline, options);
   if (name === undefined) throw new ProblemReply(400, 'invalid-input', 'Say which: name.');
   if (act === 'activate') return releases.activate(pipeline, name, options);
   if (act === 'retire') return releases.retire(pipeline, name, options);

@@ -40,6 +40,7 @@ export function nameMeant(
   { act, name }: Pick<LineRequest, 'act' | 'name'>,
 ): string | undefined {
   if (act === 'promote') return line.candidate;
+  if (act === 'deactivate') return line.active;
   if (act === 'roll-back') return line.candidate === undefined ? line.previous : line.active;
   return name;
 }
@@ -58,7 +59,8 @@ export function decideLine(view: LineView, request: LineRequest): LineDecision {
   const unfit = refuseRelease(view, request);
   if (unfit !== undefined) return refuse(unfit);
   // What goes back breaks nobody who was not broken before.
-  const breaks = act === 'roll-back' || request.percent === 0 ? [] : breaksOf(view);
+  const isBack = act === 'roll-back' || act === 'deactivate' || request.percent === 0;
+  const breaks = isBack ? [] : breaksOf(view);
   if (breaks.length > 0 && !force) {
     const name = nameMeant(line, request) ?? '';
     return refuse({ why: 'release-breaks', pipeline, name, breaks });
@@ -90,6 +92,7 @@ const WANTED: Readonly<
     if (line.previous === undefined) return { why: 'nothing-before', pipeline };
     return { active: line.previous, ...before(line.active) };
   },
+  deactivate: (line) => (line.active === undefined ? line : before(line.active)),
 };
 
 function before(active: string | undefined): Pick<Line, 'previous'> {
@@ -114,7 +117,7 @@ function refuseRelease(
 ): ReleaseRefusal | undefined {
   const name = nameMeant(line, request) ?? '';
   const { pipeline } = request;
-  if (request.percent === 0) return undefined;
+  if (request.percent === 0 || request.act === 'deactivate') return undefined;
   return noSuchRelease(release, { pipeline, name });
 }
 

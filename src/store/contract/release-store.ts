@@ -17,7 +17,7 @@ export interface ReleaseStore {
   releases(query: ListReleases): Promise<readonly Release[]>;
   /** What was found out about a release stays with it, until it is looked at again. */
   notePreflight(request: NotePreflight): Promise<PreflightNoted>;
-  /** Activates, gives a share, promotes, rolls back, retires: one act, one entry in the log (RE-4, RE-6). */
+  /** Activates, gives a share, promotes, rolls back, deactivates, retires: one act, one entry in the log (RE-4, RE-6). */
   changeLine(request: ChangeLine): Promise<LineChanged>;
   line(query: OfPipeline): Promise<Line>;
   /** Of every pipeline that has a release, by its name. */

@@ -14,7 +14,7 @@ const LINE: Fits = {
 
 type Method = keyof Releases;
 
-const ofLine = (of: 'promote' | 'rollBack'): Options<Given> => ({
+const ofLine = (of: 'promote' | 'rollBack' | 'deactivate'): Options<Given> => ({
   of: `releases.${of}`,
   names: LINE,
   call: ({ holdfast }, options) => holdfast.releases[of]('p', options as object),
@@ -49,7 +49,7 @@ export const OPTIONS_OF_RELEASES: readonly Options<Given>[] = [
   },
   ...(['list', 'line', 'log'] as const).map(ofProject),
   ...(['activate', 'retire'] as const).map(ofRelease),
-  ...(['promote', 'rollBack'] as const).map(ofLine),
+  ...(['promote', 'rollBack', 'deactivate'] as const).map(ofLine),
   {
     of: 'releases.share',
     names: LINE,
@@ -118,7 +118,7 @@ const nameOf = (of: Method, hand: Argument<Given>['hand']): Argument<Given> => (
 
 /** Those that are no options. */
 export const ARGUMENTS_OF_RELEASES: readonly Argument<Given>[] = [
-  ...(['list', 'line', 'log', 'promote', 'rollBack'] as const).map((of) =>
+  ...(['list', 'line', 'log', 'promote', 'rollBack', 'deactivate'] as const).map((of) =>
     pipelineOf(of, ({ holdfast }, pipeline) => holdfast.releases[of](pipeline as string)),
   ),
   ...(['activate', 'retire', 'preflight', 'compare'] as const).flatMap((of) => [

@@ -5,6 +5,7 @@ import type { Holdfast } from '../../../src/engine/holdfast.ts';
 import { type Pipeline, pipeline } from '../../../src/engine/pipeline.ts';
 import type { ExplainCode } from '../../../src/execution/explain.ts';
 import { type Behaviour, door, pause, type Stage } from '../stage.ts';
+import { REFUSED_WORKERS } from './refused-workers.ts';
 
 interface Explained {
   readonly id: string;
@@ -221,6 +222,7 @@ const loose = pipeline({
 });
 
 export const EXPLAINING: readonly Behaviour[] = [
+  ...REFUSED_WORKERS,
   ...ofEachCode,
   {
     name: 'explain: a child that is open is not what it waits for unless it says so',

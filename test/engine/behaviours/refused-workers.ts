@@ -1,0 +1,107 @@
+// Workers that are not what they say, and executions that no worker will take: whoever looks is told what to do.
+
+import assert from 'node:assert/strict';
+import type { Holdfast } from '../../../src/engine/holdfast.ts';
+import { type Pipeline, pipeline } from '../../../src/engine/pipeline.ts';
+import { type Behaviour, pause } from '../stage.ts';
+
+type Code = Pipeline<unknown, unknown>;
+
+const code = (name: string, step = 'first'): Code =>
+  pipeline({
+    name,
+    async run(ctx) {
+      await ctx.step(step, () => 1);
+      return ctx.receive('go');
+    },
+  });
+
+const buildOf = (name: string) => ({ name, digest: `sha256:${name}` });
+
+async function register(holdfast: Holdfast, of: Code, name: string): Promise<void> {
+  const build = { pipeline: of, artifact: 'image', ...buildOf(name) };
+  assert.equal((await holdfast.releases.register(build)).kind, 'registered');
+}
+
+export const REFUSED_WORKERS: readonly Behaviour[] = [
+  {
+    name: 'RE-9: a worker that is not the release it says warns once, and explain names it and where else to go',
+    async run(stage) {
+      const holdfast = stage.holdfast();
+      const own = code('pretended');
+      await register(holdfast, own, 'v1');
+      await holdfast.releases.activate(own.name, 'v1');
+      const { id } = await holdfast.submit(own, undefined);
+      const warnings: string[] = [];
+      const heard = ({ name, message }: Error): void => {
+        if (name === 'HoldfastWarning') warnings.push(message);
+      };
+      process.on('warning', heard);
+      const release = { name: 'v1', digest: 'sha256:forged' };
+      const options = { release, probeMs: 10, owner: 'eve' };
+      await stage.worker(stage.holdfast(), [own], options);
+      while (warnings.length === 0) await pause(5);
+      const said = async () => (await holdfast.releases.workers())[0];
+      const first = (await said())?.provedAt ?? 0;
+      // It has said so again since.
+      while (((await said())?.provedAt ?? 0) <= first + 20) await pause(5);
+      process.off('warning', heard);
+      assert.equal(warnings.length, 1);
+      assert.match(warnings[0] ?? '', /gets nothing that is pinned: Release "v1".*another digest/);
+      const alone = await holdfast.explain(id);
+      assert.equal(alone?.code, 'no-worker');
+      assert.match(alone?.sentence ?? '', /or with one that was refused, there is: eve\./);
+      assert.equal(alone?.advice, 'Start a worker of that release.');
+      await register(holdfast, own, 'v2');
+      const told = await holdfast.explain(id);
+      assert.ok(told?.advice?.endsWith(`holdfast releases move ${id} v2.`), told?.advice);
+    },
+  },
+  {
+    name: 'RE-8: of one that is blocked and pinned explain says how to move it, where there is another release',
+    async run(stage) {
+      const holdfast = stage.holdfast();
+      const own = code('drifting');
+      await register(holdfast, own, 'v1');
+      await holdfast.releases.activate(own.name, 'v1');
+      const options = { release: buildOf('v1'), probeMs: 50 };
+      const old = await stage.worker(stage.holdfast(), [own], options);
+      const { id } = await holdfast.submit(own, undefined);
+      await stage.until(holdfast, id, ({ status }) => status === 'waiting');
+      await old.stop();
+      await stage.worker(stage.holdfast(), [code('drifting', 'renamed')], options);
+      await holdfast.signal(id, { name: 'go' });
+      await stage.until(holdfast, id, ({ holds }) => holds.includes('blocked'));
+      const alone = await holdfast.explain(id);
+      assert.equal(alone?.advice, 'Deploy code that fits its history, then resume it.');
+      await register(holdfast, own, 'v2');
+      const told = await holdfast.explain(id);
+      assert.equal(told?.code, 'blocked');
+      assert.ok(told?.advice?.endsWith(`holdfast releases move ${id} v2.`), told?.advice);
+    },
+  },
+  {
+    name: 'RE-4: what is deactivated pins nothing any more, and can be rolled back to',
+    async run(stage) {
+      const holdfast = stage.holdfast();
+      const own = code('let go');
+      await stage.worker(stage.holdfast(), [own]);
+      assert.equal((await holdfast.releases.deactivate(own.name)).kind, 'no-change');
+      await register(holdfast, own, 'v1');
+      await holdfast.releases.activate(own.name, 'v1');
+      const by = { by: 'ann', reason: 'one build is enough' };
+      const late = await holdfast.releases.deactivate(own.name, { ...by, expected: 0 });
+      assert(late.kind === 'refused' && late.why === 'line-changed');
+      const done = await holdfast.releases.deactivate(own.name, { ...by, expected: 1 });
+      assert.deepEqual(done, { kind: 'changed', line: { version: 2, previous: 'v1' } });
+      const { id } = await holdfast.submit(own, undefined);
+      await stage.until(holdfast, id, ({ status }) => status === 'waiting');
+      assert.equal((await holdfast.read(id))?.release, undefined);
+      const [entry] = await holdfast.releases.log(own.name);
+      const { act, name, actor, reason } = entry ?? {};
+      assert.deepEqual([act, name, actor, reason], ['deactivate', 'v1', 'ann', by.reason]);
+      const back = await holdfast.releases.rollBack(own.name);
+      assert.deepEqual(back, { kind: 'changed', line: { version: 3, active: 'v1' } });
+    },
+  },
+];
