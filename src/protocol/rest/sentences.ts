@@ -22,6 +22,7 @@ interface Params {
   readonly requiredProperties?: readonly string[];
   readonly type?: string;
   readonly limit?: number;
+  readonly format?: string;
 }
 
 /** What texts of these forms are. */
@@ -34,6 +35,10 @@ const FORMS: Readonly<Record<string, string>> = {
     'the id of a key: the 16 letters and digits between hf_ and the next underscore, never the whole key',
   '^[0-9]{1,15}:[a-z2-7]{16}$': 'a cursor, as the page before gave it',
   '^[0-9a-f]{64}$': 'a SHA-256 digest: 64 hexadecimal digits in small letters',
+};
+
+const FORMATS: Readonly<Record<string, string>> = {
+  'date-time': 'a time such as 2026-11-01T00:00:00Z',
 };
 
 const KINDS: Readonly<Record<string, string>> = {
@@ -61,6 +66,8 @@ export function sentenceOf(part: Part, error: SchemaError, given: unknown): stri
       return `${what} must have ${listed(params.requiredProperties ?? [])}`;
     case 'additionalProperties':
       return `${what} has ${(params.additionalProperties ?? []).map((name) => unknownIn(name, error)).join(', ')}`;
+    case 'format':
+      return `${what} must be ${FORMATS[params.format ?? ''] ?? `a ${params.format}`}`;
     case 'minLength':
       return params.limit === 1 ? `${what} must not be empty` : plainly(what, error);
     default:
@@ -78,12 +85,11 @@ function plainly(what: string, { message }: SchemaError): string {
   return `${what} ${message}`;
 }
 
-/** `/roles/0` of a body is roles[0]. */
+/** `/roles/0` of a body is roles[0]; in a query nobody counts them. */
 function nameOf(part: Part, path: string): string {
   if (path === '') return part === 'params' ? 'The path' : `The ${part}`;
-  return path
-    .slice(1)
-    .split('/')
+  const names = path.slice(1).split('/');
+  return (part === 'query' ? names.slice(0, 1) : names)
     .map((name, nth) => (/^\d+$/.test(name) ? `[${name}]` : nth === 0 ? name : `.${name}`))
     .join('');
 }
