@@ -50,9 +50,28 @@ class Worker:
 
     def open(self):
         opening = {"id": self.session, "owner": self.owner, "ttlMs": TTL_MS, "graceMs": TTL_MS // 3}
-        answer = ask("POST", "/v1/work/sessions", {**opening, "pipelines": [STEP]})
+        answer = self.reach("POST", "/v1/work/sessions", {**opening, "pipelines": [STEP]})
+        if answer is None:
+            return False
         if answer["kind"] != "opened":
             raise RuntimeError(f"no session: {answer}")
+        return True
+
+    def reach(self, method, path, body=None):
+        """Until it is answered: the coordinator may be started later. None once it is to stop."""
+        told = False
+        while not self.stopping.is_set():
+            try:
+                return ask(method, path, body)
+            except urllib.error.HTTPError:
+                raise  # it answers, and says no
+            except OSError as error:
+                if not told:
+                    why = getattr(error, "reason", error)
+                    print(f"No coordinator answers at {URL} ({why}); trying again. HOLDFAST_URL says where it is.", file=sys.stderr, flush=True)
+                told = True
+                self.stopping.wait(RETRY_S)
+        return None
 
     def keep(self):
         """The heartbeat of everything that it has claimed."""
@@ -109,11 +128,13 @@ class Worker:
                 time.sleep(RETRY_S)  # it is not known whether it was done; the same again is answered alike
 
     def run(self):
-        self.open()
+        if not self.open():
+            return
         threading.Thread(target=self.keep, daemon=True).start()
         print(json.dumps({"hosting": STEP, "session": self.session}), flush=True)
         # What was claimed by a request whose answer was lost is among these.
-        for claimed in ask("GET", f"/v1/work/sessions/{self.session}/claims")["items"]:
+        mine = self.reach("GET", f"/v1/work/sessions/{self.session}/claims") or {"items": []}
+        for claimed in mine["items"]:
             self.take(claimed)
         while not self.stopping.is_set():
             try:
@@ -129,7 +150,8 @@ class Worker:
 
 if __name__ == "__main__":
     worker = Worker()
-    signal.signal(signal.SIGTERM, lambda *_: worker.stopping.set())
+    for each in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(each, lambda *_: worker.stopping.set())
     try:
         worker.run()
     except urllib.error.HTTPError as error:

@@ -22,6 +22,7 @@ import {
   unknown,
   wordsOf,
 } from './command.ts';
+import { oldNode } from './node-version.ts';
 import { print, printLine, printTable } from './screen.ts';
 
 const FILE = 'holdfast.contract.json';
@@ -136,16 +137,29 @@ function fileOf(typed: Typed): string {
 
 export async function contractsOf(module: string): Promise<readonly Contract[]> {
   let loaded: object;
+  const { href } = pathToFileURL(resolve(module));
   try {
-    loaded = (await import(pathToFileURL(resolve(module)).href)) as object;
+    loaded = (await import(href)) as object;
   } catch (fault) {
-    throw new UsageProblem(`${module} cannot be loaded: ${thrownText(fault)}`);
+    throw new UsageProblem(await notLoaded(module, { href, fault }));
   }
   const pipelines = pipelinesIn(loaded);
   if (pipelines.length > 0) return pipelines.map(contractOf);
   throw new UsageProblem(
     `${module} exports no pipeline. Export what pipeline({ name, run }) gives: export const order = pipeline(…).`,
   );
+}
+
+async function notLoaded(
+  module: string,
+  { href, fault }: { readonly href: string; readonly fault: unknown },
+): Promise<string> {
+  const { code, url } = (fault ?? {}) as { readonly code?: unknown; readonly url?: unknown };
+  if (code === 'ERR_MODULE_NOT_FOUND' && url === href) {
+    return `${module} is not there. Name the file that exports your pipelines, such as order.ts, from this folder.`;
+  }
+  const old = code === 'ERR_UNKNOWN_FILE_EXTENSION' ? await oldNode() : undefined;
+  return `${module} cannot be loaded: ${old ?? thrownText(fault)}`;
 }
 
 function textOf(contracts: readonly Contract[]): string {

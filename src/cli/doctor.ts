@@ -11,6 +11,7 @@ import { configFlags, configuredBy } from './configuration.ts';
 import { portFindings } from './doctor-ports.ts';
 import type { Finding } from './finding.ts';
 import { missingOf } from './migrate.ts';
+import { isAtLeast, leastNode } from './node-version.ts';
 import { print, printLine, printTable } from './screen.ts';
 import { startFindings } from './start-findings.ts';
 
@@ -28,7 +29,10 @@ const CLOCK_MS_MAX = 1_000;
 
 async function execute(typed: Typed): Promise<ExitCode> {
   refuseWords(doctorCommand, typed);
-  const findings = [nodeFinding(process.versions.node, await engines()), ...(await lookAt(typed))];
+  const findings = [
+    nodeFinding(process.versions.node, await leastNode()),
+    ...(await lookAt(typed)),
+  ];
   const wrong = findings.filter(({ change }) => change !== undefined);
   if (typed.isSet('json')) for (const finding of findings) printLine(finding);
   else {
@@ -64,22 +68,10 @@ function faultText(fault: unknown): string {
   return String(fault);
 }
 
-async function engines(): Promise<string> {
-  const manifest = await readFile(new URL('../../package.json', import.meta.url), 'utf8');
-  const parsed = JSON.parse(manifest) as { readonly engines: { readonly node: string } };
-  return parsed.engines.node.replace(/^>=/, '');
-}
-
 export function nodeFinding(version: string, least: string): Finding {
   const found = { what: 'Node', found: version };
   const change = `Holdfast needs Node ${least} or newer.`;
   return isAtLeast(version, least) ? found : { ...found, change };
-}
-
-function isAtLeast(version: string, least: string): boolean {
-  const [major = 0, minor = 0] = version.split('.').map(Number);
-  const [majorMin = 0, minorMin = 0] = least.split('.').map(Number);
-  return major > majorMin || (major === majorMin && minor >= minorMin);
 }
 
 const BELIEVES_ANYBODY: Finding = {
@@ -124,11 +116,9 @@ async function fileFinding(what: string, file: string): Promise<Finding> {
 
 async function storeFindings(config: Config): Promise<readonly Finding[]> {
   const store = String(hidden('store', config.store));
-  const report = await inspectStore(config.store, config.postgres).catch(faultText);
-  if (typeof report === 'string') {
-    const why = withoutSecrets(report).replace(/\.?$/, '.');
-    const change = `${why} Is it running, is store (--store, HOLDFAST_STORE) right, and may this user read it?`;
-    return [{ what: 'store', found: `${store} cannot be read`, change }];
+  const report = await inspectStore(config.store, config.postgres).catch(unread);
+  if ('why' in report) {
+    return [{ what: 'store', found: `${store} cannot be read`, change: report.why }];
   }
   return [
     { what: 'store', found: store },
@@ -136,6 +126,15 @@ async function storeFindings(config: Config): Promise<readonly Finding[]> {
     schemaFinding(report),
     clockFinding(report),
   ];
+}
+
+/** What is missing on this side says itself what to do. */
+function unread(fault: unknown): { readonly why: string } {
+  const why = withoutSecrets(faultText(fault)).replace(/\.?$/, '.');
+  if (fault instanceof Fault && fault.code === 'driver-missing') return { why };
+  return {
+    why: `${why} Is it running, is store (--store, HOLDFAST_STORE) right, and may this user read it?`,
+  };
 }
 
 function schemaFinding(report: StoreReport): Finding {

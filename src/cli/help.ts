@@ -17,5 +17,6 @@ export function helpText(commands: readonly Command[]): string {
 
 export function helpFor({ summary }: Command, { usage, flags }: CommandSpec): string {
   const rows = Object.entries(flags).map(([name, { what }]) => [`  --${name}`, what]);
-  return [usage, '', `  ${summary}`, '', table(rows), '', EXIT_CODES].join('\n');
+  const listed = rows.length === 0 ? [] : ['', table(rows)];
+  return [usage, '', `  ${summary}`, ...listed, '', EXIT_CODES].join('\n');
 }

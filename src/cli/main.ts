@@ -44,16 +44,18 @@ async function main(words: readonly string[]): Promise<ExitCode> {
     return await spec.execute(typed);
   } catch (fault) {
     // Told after what it is about.
-    if ('project' in spec.flags && isOfProject(fault)) hint = await hintFor(typed);
+    if ('project' in spec.flags) hint = await hintFor(typed, fault);
     throw fault;
   }
 }
 
 let hint: string | undefined;
 
-async function hintFor(typed: Typed): Promise<string | undefined> {
-  const { projectHint } = await import('./remote/connection.ts');
-  return projectHint(typed);
+async function hintFor(typed: Typed, fault: unknown): Promise<string | undefined> {
+  const isUnknown = fault instanceof CallRefused && fault.code === 'key-required';
+  if (!isUnknown && !isOfProject(fault)) return undefined;
+  const { keyHint, projectHint } = await import('./remote/connection.ts');
+  return isUnknown ? keyHint(typed) : projectHint(typed);
 }
 
 async function helpOn(command: Command): Promise<string> {
@@ -90,8 +92,12 @@ function isOfProject(fault: unknown): boolean {
   return isNo(fault) && fault.status === 404 && fault.code !== 'key-unknown';
 }
 
+/** What a store has looked at and refused, whoever asked it. */
+const STORE_NOES: ReadonlySet<string> = new Set(['store-sealed', 'store-not-empty', 'not-sealed']);
+
 function codeOf(fault: unknown): ExitCode {
-  return isNo(fault) ? 1 : 2;
+  const isRefused = fault instanceof Fault && STORE_NOES.has(fault.code);
+  return isRefused || isNo(fault) ? 1 : 2;
 }
 
 // Whoever reads the output may have seen enough, as `head` does.

@@ -38,17 +38,17 @@ async function explainRecord(
   const { id } = execution;
   const isOpen = !isTerminal(execution.status);
   const { executions } = config.store;
-  const [last, owner, awaits, openChildren, workers, { now }] = await Promise.all([
+  const [last, owner, awaits, children, workers, { now }] = await Promise.all([
     lastEvents(config, execution),
     ownerOf(config, execution),
     isOpen ? openAwaits(config, execution) : [],
-    isOpen ? countOpenChildren(config, id) : 0,
+    isOpen ? openChildrenOf(config, id) : { openChildren: 0 },
     isOpen && execution.release !== undefined ? workersAround(config, execution) : undefined,
     // For its time: that of this host may be another.
     executions.dueSchedules({ limit: 1 }),
   ]);
   const pause = execution.holds.includes('paused') ? await pauseOf(config, id, last) : undefined;
-  const found = { execution, now, last, awaits, openChildren };
+  const found = { execution, now, last, awaits, ...children };
   const facts = { ...found, ...(owner && { owner }), ...(pause && { pause }) };
   if (workers === undefined) return explain(facts);
   const isTaken = workers.workers.length > 0;
@@ -164,13 +164,29 @@ async function openAwaits(
   });
 }
 
-async function countOpenChildren(config: EngineConfig, parent: ExecutionId): Promise<number> {
-  let open = 0;
+async function openChildrenOf(
+  config: EngineConfig,
+  parent: ExecutionId,
+): Promise<Pick<ExplainFacts, 'openChildren' | 'child'>> {
+  let openChildren = 0;
+  let first: ExecutionId | undefined;
   for (let after: ExecutionId | undefined; ; ) {
     const query = { parent, limit: PAGE, ...(after === undefined ? {} : { after }) };
     const page = await config.store.executions.children(query);
-    open += page.filter(({ status }) => !isTerminal(status)).length;
+    const open = page.filter(({ status }) => !isTerminal(status));
+    openChildren += open.length;
+    first ??= open.at(0)?.id;
     after = page.at(-1)?.id;
-    if (page.length < PAGE) return open;
+    if (page.length < PAGE) break;
   }
+  const child = first === undefined ? undefined : await childFor(config, first);
+  return { openChildren, ...(child && { child }) };
+}
+
+async function childFor(config: EngineConfig, id: ExecutionId): Promise<ExplainFacts['child']> {
+  const child = await config.store.executions.read(id);
+  if (child === undefined) return undefined;
+  const { pipeline, release, status } = child;
+  const isWorkerless = status === 'queued' && (await possibleWorkers(config, child)).length === 0;
+  return { id, pipeline, ...(release === undefined ? {} : { release }), isWorkerless };
 }

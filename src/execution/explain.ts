@@ -3,7 +3,7 @@
 import { formatInstant, type Instant } from '../support/clock.ts';
 import { type ExecutionRecord, isTerminal } from './execution.ts';
 import { type HistoryEvent, NAMED_CALLS_MAX, saidIn } from './history.ts';
-import type { Payload } from './names.ts';
+import type { ExecutionId, Payload } from './names.ts';
 
 export type ExplainCode =
   | 'ended'
@@ -48,6 +48,8 @@ export interface ExplainFacts {
     readonly assignee?: string;
   }[];
   readonly openChildren: number;
+  /** The first of them. */
+  readonly child?: OpenChild;
   /** What it was told when it was paused while it ran. */
   readonly pause?: Payload;
   /** Of what is pinned and ready: who has its release and is not gone. */
@@ -58,6 +60,14 @@ export interface ExplainFacts {
   readonly elsewhere?: string;
   /** Why the active release cannot go on with it, as its last preflight found. */
   readonly misfit?: { readonly release: string; readonly why: string };
+}
+
+export interface OpenChild {
+  readonly id: ExecutionId;
+  readonly pipeline: string;
+  readonly release?: string;
+  /** Nobody has taken it, and nobody is known who could. */
+  readonly isWorkerless: boolean;
 }
 
 export function explain(facts: ExplainFacts): Explanation {
@@ -229,11 +239,7 @@ function waiting(facts: ExplainFacts): Explanation {
   const until = readyAt === undefined ? {} : { until: readyAt };
   const signals = calls.filter((call) => call.startsWith('signal:')).map(nameOf);
   if (openChildren > 0 && isForChildren(calls)) {
-    return {
-      code: 'waiting-for-children',
-      sentence: `It waits for ${openChildren === 1 ? 'a child' : `${openChildren} children`} to end.`,
-      ...until,
-    };
+    return { ...waitingForChildren(facts), ...until };
   }
   if (signals.length > 0) {
     return {
@@ -256,6 +262,25 @@ function waiting(facts: ExplainFacts): Explanation {
     code: 'waiting-for-news',
     sentence: `It waits for ${calls.join(', ') || 'a message'}, and nothing is open that would bring it.`,
     advice: 'Look at its history; signal it to wake it, or cancel it.',
+  };
+}
+
+function waitingForChildren({ openChildren, child }: ExplainFacts): Explanation {
+  const code = 'waiting-for-children';
+  const several = openChildren === 1 ? 'a child to end' : `${openChildren} children to end`;
+  if (child === undefined) return { code, sentence: `It waits for ${several}.` };
+  const { id, pipeline, release, isWorkerless } = child;
+  const which = `${id} of pipeline "${pipeline}"`;
+  const what = `${release === undefined ? '' : `release "${release}" of `}pipeline "${pipeline}"`;
+  return {
+    code,
+    sentence:
+      openChildren === 1
+        ? `It waits for child ${which} to end.`
+        : `It waits for ${several}, the first of them ${which}.`,
+    advice: isWorkerless
+      ? `No worker of ${what} is known, so that one does not start: start a worker that has it.`
+      : `See why that one does not move: explain ${id}.`,
   };
 }
 

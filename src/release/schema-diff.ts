@@ -60,7 +60,7 @@ class Comparison {
     if (this.isCut) return [];
     this.#places += 1;
     if (this.#textOf(before) === this.#textOf(after)) return [];
-    if (before === true) return [{ path, effect: 'narrower', what: 'took anything, and no more' }];
+    if (before === true) return [{ path, effect: 'narrower', what: onlyNow(after) }];
     if (after === true) return [{ path, effect: 'wider', what: 'takes anything now' }];
     if (before === false) return [{ path, effect: 'wider', what: 'is allowed now' }];
     if (after === false) {
@@ -104,6 +104,14 @@ class Comparison {
     this.#texts.set(value, text);
     return text;
   }
+}
+
+/** Of what nothing was said before, also because it was not listed. */
+function onlyNow(after: Json): string {
+  if (after === false) return 'was allowed before, whatever it was, and is not any more';
+  const types = isNode(after) ? (typesOf(after) ?? []) : [];
+  const now = types.length === 0 ? 'what its schema says' : types.join(' or ');
+  return `could be anything before, or left out; if it is there now, it must be ${now}`;
 }
 
 function isNode(value: Json): value is Node {

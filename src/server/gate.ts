@@ -71,13 +71,10 @@ export class KeyGate implements Gate {
     const isLookedAt = presented !== undefined && (this.#keys.has(presented.id) || mayLookUp());
     const key = isLookedAt ? await this.#read(presented.id) : undefined;
     const now = toInstant(this.#clock.wallMs());
-    // One answer for all: whoever guesses learns nothing.
+    // One answer for all that were sent: whoever guesses learns nothing.
     if (presented === undefined || !opens(key, presented, now)) {
-      throw new ProblemReply(
-        401,
-        'key-required',
-        'Send a key that is known, not ended and not expired, as "Authorization: Bearer hf_…": the command line takes it from HOLDFAST_KEY, openWorker and HoldfastClient as `key`.',
-      );
+      const what = authorization === undefined ? NO_KEY : WRONG_KEY;
+      throw new ProblemReply(401, 'key-required', `${what} ${HOW_TO_SEND}`);
     }
     return key;
   }
@@ -129,12 +126,17 @@ export class KeyGate implements Gate {
     return new ProblemReply(
       404,
       'project-unknown',
-      `There is no project ${JSON.stringify(project)}${why}.${which} An admin puts a new one first: PUT /v1/projects/{name}.`,
+      `There is no project ${JSON.stringify(project)}${why}.${which} An admin puts a new one first: holdfast projects put ${project} (PUT /v1/projects/${project}).`,
     );
   }
 }
 
 const NAMED_MAX = 10;
+
+const NO_KEY = 'No key was sent.';
+const WRONG_KEY = 'This key is not known, or has ended or expired, or is not whole.';
+const HOW_TO_SEND =
+  'Send one that is known, not ended and not expired, as "Authorization: Bearer hf_…": the command line takes it from HOLDFAST_KEY, openWorker and HoldfastClient as `key`.';
 
 const NOBODY: Caller = {
   name: 'nobody',

@@ -11,6 +11,11 @@ test('a slip finds the name that was meant', () => {
   assert.equal(nearestName('PARENT', known), 'parent');
 });
 
+test('letters that changed places are one slip, not two', () => {
+  assert.equal(nearestName('lsit', ['init', 'list']), 'list');
+  assert.equal(nearestName('ab', ['cd', 'ba']), 'ba');
+});
+
 test('a name like no other finds none', () => {
   assert.equal(nearestName('temperature', known), undefined);
   assert.equal(nearestName('x', ['metadata']), undefined);

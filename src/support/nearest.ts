@@ -12,7 +12,9 @@ export function nearestName(written: string, known: readonly string[]): string |
   return best;
 }
 
+/** Letters that changed places are one slip. */
 function editDistance(a: string, b: string): number {
+  let beforePrevious: readonly number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, column) => column);
   for (let row = 1; row <= a.length; row += 1) {
     const current = [row];
@@ -20,8 +22,12 @@ function editDistance(a: string, b: string): number {
       const substitution = (previous[column - 1] ?? 0) + (a[row - 1] === b[column - 1] ? 0 : 1);
       const insertion = (current[column - 1] ?? 0) + 1;
       const deletion = (previous[column] ?? 0) + 1;
-      current.push(Math.min(substitution, insertion, deletion));
+      const swapped = a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
+      const best = Math.min(substitution, insertion, deletion);
+      const isSwap = row > 1 && column > 1 && swapped;
+      current.push(isSwap ? Math.min(best, (beforePrevious[column - 2] ?? 0) + 1) : best);
     }
+    beforePrevious = previous;
     previous = current;
   }
   return previous[b.length] ?? 0;

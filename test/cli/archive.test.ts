@@ -29,7 +29,7 @@ test('archive run, list, search, get and verify: from the row to the documents, 
     assert.deepEqual([ran.code, ran.out], [0, '2 removed, 2 archived, 0 failed\n']);
     const gone = await ask('get', one);
     assert.equal(gone.code, 1);
-    assert.match(gone.problems, new RegExp(`archived.*/v1/archive/${one}`));
+    assert.match(gone.problems, new RegExp(`archived.*holdfast archive get ${one} `));
     const all = await ask('archive', 'list', '--limit', '1', '--all', '--json');
     const listed = all.out
       .trim()
@@ -43,6 +43,14 @@ test('archive run, list, search, get and verify: from the row to the documents, 
     assert.match(full.out, /document +bytes[\s\S]*report\.md/);
     const report = await ask('archive', 'get', one, '--document', 'report.md');
     assert.match(report.out, /^# nobody: cancelled/);
+    const none = await ask('archive', 'get', one, '--document', 'nope.md');
+    assert.equal(none.code, 1);
+    assert.match(
+      none.problems,
+      new RegExp(`^Archived execution ${one} has no document "nope.md"\\. It has: .*report\\.md`),
+    );
+    const when = await ask('archive', 'list', '--from', 'yesterday');
+    assert.match(when.problems, /^from must be a time such as 2026-11-01T00:00:00Z\. /);
     const record = await ask('archive', 'get', one, '--json');
     const { place } = JSON.parse(record.out) as { readonly place: string };
     const file = join(cwd, 'archive', place, 'report.md');

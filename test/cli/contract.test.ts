@@ -64,15 +64,29 @@ test('a contract is built, checked, found to differ, and the difference told', a
   assert.match(back.out, /ok +order +input\.id +need not be there/);
 });
 
+test('a new field that must be there is told in words', async () => {
+  const id = { type: 'string' };
+  await save('v3.ts', { type: 'object', properties: { id, colour: id }, required: ['colour'] });
+  await holdfast('build', 'v1.ts');
+  const { out } = await holdfast('check', 'v3.ts');
+  assert.match(out, /BREAKS +order +input\.colour +could be anything before.*must be string/);
+  assert.match(out, /BREAKS +order +input\.colour +must be there/);
+});
+
 test('what cannot be used says what to do', async () => {
   await writeFile(join(folder, 'none.ts'), 'export const nothing = 1;');
+  await writeFile(join(folder, 'broken.ts'), "import './elsewhere.ts';");
   await writeFile(join(folder, 'bad.json'), '{"contracts":[{}]}');
   const cases: readonly (readonly [words: readonly string[], says: RegExp])[] = [
     [[], /What about it\?/],
     [['bild', 'v1.ts'], /Did you mean "build"/],
     [['build'], /Which module\?/],
     [['build', 'none.ts'], /exports no pipeline/],
-    [['build', 'missing.ts'], /cannot be loaded/],
+    [
+      ['build', 'missing.ts'],
+      /^missing\.ts is not there\. Name the file that exports your pipelines/,
+    ],
+    [['build', 'broken.ts'], /^broken\.ts cannot be loaded: .*elsewhere\.ts/],
     [['check', 'v1.ts', '--file', 'missing.json'], /cannot be read \(ENOENT\)/],
     [['diff', 'bad.json', 'bad.json'], /no contract: it has no format/],
   ];

@@ -24,6 +24,17 @@ test('keys and projects are made, listed, rotated and revoked; what opens is on 
     const env = { HOLDFAST_URL: url, HOLDFAST_KEY: first };
     const ask = (...words: readonly string[]): Promise<Ran> => holdfast(words, { cwd, env });
 
+    const bare = await holdfast(['list'], { cwd, env: { HOLDFAST_URL: url } });
+    assert.match(bare.problems, /^No key was sent\. .*\nHOLDFAST_KEY is not set in this shell\. /);
+    const wrong = { HOLDFAST_URL: url, HOLDFAST_KEY: `${first}x` };
+    const refused = await holdfast(['list'], { cwd, env: wrong });
+    assert.match(
+      refused.problems,
+      /^This key is not known, or has ended or expired, or is not whole/,
+    );
+    assert.doesNotMatch(refused.problems, /is not set/);
+    assert.deepEqual([bare.code, refused.code], [2, 2]);
+
     const put = await ask('projects', 'put', 'shop', '--title', 'The shop', '--keep', 'failed=2d');
     assert.deepEqual([put.code, put.out], [0, 'project shop was made\n'], put.problems);
     assert.match((await ask('projects')).out, /^shop +The shop +\{"failed":172800000\}/m);

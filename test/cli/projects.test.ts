@@ -56,7 +56,15 @@ test('a key of all projects that asks for one that is not there is told which th
   assert.equal(code, 1);
   assert.match(
     problems,
-    /no project "shop"\. There are: .*kitchen.*\. Say which is meant: --project/,
+    /no project "shop"\. There are: .*kitchen.*\. Say which is meant: --project.* holdfast projects put shop /,
+  );
+  const admin = await coordinator.key(['admin']);
+  const env = { HOLDFAST_URL: coordinator.url, HOLDFAST_KEY: admin };
+  await coordinator.key(['submit'], 'default');
+  const none = await holdfast(['projects', 'get', 'shop'], { env });
+  assert.deepEqual(
+    [none.code, none.problems.split('\n')[0]],
+    [1, 'There is no project "shop". Those there are: holdfast projects (GET /v1/projects).'],
   );
 });
 
@@ -70,4 +78,13 @@ test('an archive of nothing says how something gets there', async () => {
   assert.match(some.problems, /^Nothing that is archived fits\. All of it: holdfast archive list/);
   const json = await ask('archive', 'list', '--json');
   assert.deepEqual([json.out, json.problems], ['', '']);
+});
+
+test('a store that was sealed refuses, which is 1', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const ask = await asking(coordinator, 'default');
+  const seal = { actor: 'olga', reason: 'a larger machine', to: 'shop.ndjson' };
+  await coordinator.store.seals.seal({ ...seal, id: '00000000-0000-4000-8000-000000000001' });
+  const late = await ask('submit', 'order', '--json');
+  assert.deepEqual([late.code, JSON.parse(late.out).code], [1, 'store-sealed'], late.problems);
 });

@@ -11,6 +11,7 @@ import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { nodeFinding } from '../../src/cli/doctor.ts';
+import { oldNode } from '../../src/cli/node-version.ts';
 import { startFindings } from '../../src/cli/start-findings.ts';
 import { configFrom, flagSources } from '../../src/server/config.ts';
 import { MIGRATIONS } from '../../src/store/sqlite/migrate.ts';
@@ -100,6 +101,9 @@ test('a Node without SQLite is told which one is needed, in a sentence', () =>
       assert.match(problems, /^A SQLite store needs Node 22\.18 or newer; this is /);
       assert.equal(problems.trim().split('\n').length, 1, problems);
     }
+    const { out } = await holdfast(['doctor', '--port', '0'], { cwd, env });
+    assert.match(out, /^store: A SQLite store needs Node 22\.18 or newer; .*postgres:\/\/….$/m);
+    assert.doesNotMatch(out, /Is it running/);
   }));
 
 test('doctor: all is well, before the first start and after it', () =>
@@ -191,7 +195,9 @@ test('doctor: a host whose clock was set back behind the store is told', () =>
     assert.match(out, /clock of the store: The host’s clock was set back/);
   }));
 
-test('doctor: an old Node is told', () => {
+test('doctor: an old Node is told', async () => {
+  assert.equal(await oldNode('22.18.0'), undefined);
+  assert.match((await oldNode('20.19.0')) ?? '', /Node 22\.18 or newer.*this is 20\.19\.0\.$/);
   assert.equal(nodeFinding('22.18.0', '22.18').change, undefined);
   assert.equal(nodeFinding('24.1.0', '22.18').change, undefined);
   assert.match(nodeFinding('22.17.1', '22.18').change ?? '', /22\.18 or newer/);

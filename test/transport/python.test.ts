@@ -54,3 +54,30 @@ test('M-12: a worker in Python hosts a remote step over REST, and its failures a
   await server.close();
   await store.close();
 });
+
+test('a worker in Python that finds no coordinator says so in one line, and begins when there is one', async () => {
+  const store = openMemoryStore();
+  const key = await makeKey(store, 'default');
+  const found = await openServer({ store, port: 0, tends: false });
+  const { port } = new URL(found.url);
+  await found.close();
+  const child = spawn('python3', [WORKER], {
+    env: { ...process.env, HOLDFAST_URL: found.url, HOLDFAST_KEY: key },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let problems = '';
+  const told = new Promise<void>((resolve) => {
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      problems += text;
+      resolve();
+    });
+  });
+  await told;
+  const server = await openServer({ store, port: Number(port), tends: false });
+  assert.equal(((await heard(child)) as { hosting?: string }).hosting, 'score');
+  child.kill('SIGTERM');
+  assert.deepEqual(await once(child, 'exit'), [0, null]);
+  assert.match(problems, /^No coordinator answers at http:\S+ \(.*\); trying again\. .*\n$/);
+  await server.close();
+  await store.close();
+});

@@ -59,6 +59,13 @@ export async function projectHint(typed: Typed): Promise<string | undefined> {
   return `This looked in project "${caller.project}", since none was said. There are also: ${others.slice(0, NAMED_MAX).join(', ')}${more}. Say which is meant: --project ${first}, or HOLDFAST_PROJECT=${first}.`;
 }
 
+/** For who was not let in, and showed nothing. */
+export function keyHint(typed: Typed): string | undefined {
+  const key = typed.text('access-key') ?? environmentWith('HOLDFAST_')['HOLDFAST_KEY'];
+  if (key !== undefined && key !== '') return undefined;
+  return 'HOLDFAST_KEY is not set in this shell. An admin makes keys with "holdfast keys create"; the first one was shown when "holdfast serve" first started.';
+}
+
 /** A misspelt HOLDFAST_URL would ask another coordinator than the one that was meant. */
 async function refuseUnknown(variables: Readonly<Record<string, string>>): Promise<void> {
   if (Object.keys(variables).every((name) => OWN.includes(name))) return;

@@ -15,7 +15,7 @@ import {
 } from '../messages/archive.ts';
 import { idParams } from '../messages/execution.ts';
 import { notFound } from './problems.ts';
-import { type Caller, type Coordinator, type Route, route } from './route.ts';
+import { type Caller, type Coordinator, ProblemReply, type Route, route } from './route.ts';
 
 const list = route({
   method: 'GET',
@@ -63,7 +63,7 @@ const document = route({
   async handle(coordinator, { params, query, caller }) {
     await knownTo(coordinator, caller, params.id);
     const bytes = await coordinator.holdfast.archive.document(params.id, query.name);
-    if (bytes === undefined) throw notFound(`document ${JSON.stringify(query.name)}`);
+    if (bytes === undefined) throw await documentUnknown(coordinator, params.id, query.name);
     // As with attachments: a browser must not act on what others wrote.
     const headers = { 'content-disposition': 'attachment', 'x-content-type-options': 'nosniff' };
     return { status: 200, raw: { type: 'application/octet-stream', bytes }, headers };
@@ -108,6 +108,24 @@ async function archivedFor(
   if (found === undefined) throw notFound(`archived execution ${id}`);
   return found;
 }
+
+async function documentUnknown(
+  { holdfast }: Coordinator,
+  id: string,
+  name: string,
+): Promise<ProblemReply> {
+  const there = (await holdfast.archive.get(id))?.documents.map((each) => each.name) ?? [];
+  const more = there.length > NAMED_MAX ? `, and ${there.length - NAMED_MAX} more` : '';
+  const named = there.slice(0, NAMED_MAX).join(', ');
+  const which = named === '' ? '' : ` It has: ${named}${more}.`;
+  return new ProblemReply(
+    404,
+    'not-found',
+    `Archived execution ${id} has no document ${JSON.stringify(name)}.${which}`,
+  );
+}
+
+const NAMED_MAX = 20;
 
 /** What belongs to another project is not there. */
 async function knownTo({ store }: Coordinator, caller: Caller, id: string): Promise<void> {

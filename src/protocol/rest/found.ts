@@ -17,7 +17,7 @@ async function refuseArchived(
   throw new ProblemReply(
     410,
     'execution-archived',
-    `Execution ${id} ended as ${archived.status} and was archived at ${formatInstant(archived.archivedAt)}: its rows are gone. Its documents are at /v1/archive/${id}.`,
+    `Execution ${id} ended as ${archived.status} and was archived at ${formatInstant(archived.archivedAt)}: its rows are gone. Its documents are still there: holdfast archive get ${id} (GET /v1/archive/${id}).`,
   );
 }
 

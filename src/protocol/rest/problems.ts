@@ -73,6 +73,15 @@ export function notFound(what: string): ProblemReply {
   return new ProblemReply(404, 'not-found', `There is no ${what} in this project.`);
 }
 
+/** For what is in no project. */
+export function unknownProject(name: string): ProblemReply {
+  return new ProblemReply(
+    404,
+    'not-found',
+    `There is no project ${JSON.stringify(name)}. Those there are: holdfast projects (GET /v1/projects).`,
+  );
+}
+
 /** Faults that are the caller's to know of. */
 const OF_FAULTS: Readonly<Record<string, number>> = {
   'payload-too-large': 413,

@@ -12,7 +12,7 @@ import {
   projectPut,
   projectQuery,
 } from '../messages/admin.ts';
-import { notFound, requireOfAll } from './problems.ts';
+import { requireOfAll, unknownProject } from './problems.ts';
 import { type Route, route } from './route.ts';
 
 const ADMIN = { allows: ['admin'], listener: 'admin' } as const;
@@ -74,7 +74,7 @@ const read = route({
     const name = parseProject(params.name);
     const isOwn = caller.isOfAll || caller.project === name;
     const found = isOwn ? await store.access.project(name) : undefined;
-    if (found === undefined) throw notFound(`project ${params.name}`);
+    if (found === undefined) throw unknownProject(params.name);
     return { status: 200, body: projectMessage(found) };
   },
 });

@@ -22,7 +22,11 @@ test('what does not fit is told as a sentence, with what was probably meant', ()
   );
   const status = refusal('listExecutions', 'query', { status: ['runing'] });
   for (const each of STATUSES) assert.ok(status.includes(each), `${each} is in: ${status}`);
-  assert.match(status, /did you mean running\?/);
+  assert.match(status, /^status must be one of queued, .*did you mean running\?/);
+  assert.match(
+    refusal('listArchive', 'query', { from: 'yesterday' }),
+    /^from must be a time such as 2026-11-01T00:00:00Z\. Nothing was done\.$/,
+  );
   const key = refusal('makeKey', 'body', { name: 'ci', roles: ['sumbit'], project: null, more: 1 });
   assert.match(key, /roles\[0\] must be one of submit, .*\(did you mean submit\?\)/);
   assert.match(key, /The body has an unknown more/);

@@ -22,6 +22,7 @@ interface Params {
   readonly requiredProperties?: readonly string[];
   readonly type?: string;
   readonly limit?: number;
+  readonly format?: string;
 }
 
 /** What texts of these forms are. */
@@ -35,6 +36,10 @@ const FORMS: Readonly<Record<string, string>> = {
   '^[0-9]{1,15}:[a-z2-7]{16}$': 'a cursor, as the page before gave it',
   '^[\\w.+:-]+$': 'the name of a release: letters, digits and . _ + : - only',
   '^[0-9a-f]{64}$': 'a SHA-256 digest: 64 hexadecimal digits in small letters',
+};
+
+const FORMATS: Readonly<Record<string, string>> = {
+  'date-time': 'a time such as 2026-11-01T00:00:00Z',
 };
 
 const KINDS: Readonly<Record<string, string>> = {
@@ -62,6 +67,8 @@ export function sentenceOf(part: Part, error: SchemaError, given: unknown): stri
       return `${what} must have ${listed(params.requiredProperties ?? [])}`;
     case 'additionalProperties':
       return `${what} has ${(params.additionalProperties ?? []).map((name) => unknownIn(name, error)).join(', ')}`;
+    case 'format':
+      return `${what} must be ${FORMATS[params.format ?? ''] ?? `a ${params.format}`}`;
     case 'minLength':
       return params.limit === 1 ? `${what} must not be empty` : plainly(what, error);
     default:
@@ -79,12 +86,11 @@ function plainly(what: string, { message }: SchemaError): string {
   return `${what} ${message}`;
 }
 
-/** `/roles/0` of a body is roles[0]. */
+/** `/roles/0` of a body is roles[0]; in a query nobody counts them. */
 function nameOf(part: Part, path: string): string {
   if (path === '') return part === 'params' ? 'The path' : `The ${part}`;
-  return path
-    .slice(1)
-    .split('/')
+  const names = path.slice(1).split('/');
+  return (part === 'query' ? names.slice(0, 1) : names)
     .map((name, nth) => (/^\d+$/.test(name) ? `[${name}]` : nth === 0 ? name : `.${name}`))
     .join('');
 }

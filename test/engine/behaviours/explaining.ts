@@ -25,6 +25,13 @@ const parent = pipeline({
   name: 'parent',
   run: async (ctx) => (await ctx.spawn(receiving, undefined)).result(),
 });
+const both = pipeline({
+  name: 'both',
+  run: async (ctx) => {
+    const children = [await ctx.spawn(receiving, undefined), await ctx.spawn(receiving, undefined)];
+    await Promise.all(children.map((child) => child.result()));
+  },
+});
 const asking = pipeline({
   name: 'asking',
   run: (ctx) => ctx.await('approval', { assignee: 'chef', timeoutMs: HOUR_MS }),
@@ -174,7 +181,8 @@ const SCENARIOS: Readonly<Record<ExplainCode, Scenario>> = {
   }),
   'waiting-for-children': async (stage, holdfast) => ({
     id: await parked(stage, holdfast, parent),
-    says: /^It waits for a child to end\.$/,
+    says: /^It waits for child [-0-9a-f]{36} of pipeline "receiving" to end\.$/,
+    advises: /^See why that one does not move: explain [-0-9a-f]{36}\.$/,
   }),
   'waiting-for-signal': async (stage, holdfast) => ({
     id: await parked(stage, holdfast, receiving),
@@ -237,6 +245,30 @@ export const EXPLAINING: readonly Behaviour[] = [
         await stage.until(holdfast, id, ({ status }) => status === 'waiting');
         const explained = await holdfast.explain(id);
         assert.match(explained?.sentence ?? '', says);
+      }
+    },
+  },
+  {
+    name: 'explain: who waits for a child that nobody can run is told which, and what to start',
+    async run(stage) {
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [parent, both]);
+      for (const [of, says] of [
+        [parent, /^It waits for child ([-0-9a-f]{36}) of pipeline "receiving" to end\.$/],
+        [
+          both,
+          /^It waits for 2 children to end, the first of them ([-0-9a-f]{36}) of pipeline "receiving"\.$/,
+        ],
+      ] as const) {
+        const { id } = await holdfast.submit(of, undefined);
+        await stage.until(holdfast, id, ({ status }) => status === 'waiting');
+        const explained = await holdfast.explain(id);
+        const [, child = ''] = says.exec(explained?.sentence ?? '') ?? [];
+        assert.equal((await holdfast.read(child))?.parent?.id, id, explained?.sentence);
+        assert.equal(
+          explained?.advice,
+          'No worker of pipeline "receiving" is known, so that one does not start: start a worker that has it.',
+        );
       }
     },
   },

@@ -1,0 +1,24 @@
+// Which Node this needs, as package.json says it.
+
+import { readFile } from 'node:fs/promises';
+
+/** A sentence, when this one is too old. */
+export async function oldNode(
+  version: string = process.versions.node,
+): Promise<string | undefined> {
+  const least = await leastNode();
+  if (isAtLeast(version, least)) return undefined;
+  return `TypeScript needs Node ${least} or newer to run as it is; this is ${version}.`;
+}
+
+export async function leastNode(): Promise<string> {
+  const manifest = await readFile(new URL('../../package.json', import.meta.url), 'utf8');
+  const parsed = JSON.parse(manifest) as { readonly engines: { readonly node: string } };
+  return parsed.engines.node.replace(/^>=/, '');
+}
+
+export function isAtLeast(version: string, least: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const [majorMin = 0, minorMin = 0] = least.split('.').map(Number);
+  return major > majorMin || (major === majorMin && minor >= minorMin);
+}
