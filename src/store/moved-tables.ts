@@ -23,7 +23,7 @@ export const MOVED_TABLES: readonly MovedTable[] = [
   { name: 'label' },
   { name: 'attachment', isLarge: true },
   // Before what it is about: a blob of an export that says nothing of projects is noted here when it is put in.
-  { name: 'blob_of' },
+  { name: 'blob_of', since: '0007-blob-projects' },
   { name: 'blob', isLarge: true },
   { name: 'errand' },
   { name: 'template' },

@@ -37,7 +37,7 @@ import { requireOpenName } from './reserved.ts';
 import { actingFor, type Coordinator, ProblemReply, type Route, route } from './route.ts';
 
 const READERS = ['submit', 'operate', 'admin'] as const;
-const ADMIN = ['admin'] as const;
+const ADMIN = { allows: ['admin'], listener: 'admin' } as const;
 const NO = { 409: { what: 'Refused, and why.' } } as const;
 
 const register = route({
@@ -45,7 +45,7 @@ const register = route({
   path: '/v1/pipelines/:pipeline/releases',
   name: 'registerRelease',
   summary: 'A build of a pipeline. The same again is fine.',
-  allows: ADMIN,
+  ...ADMIN,
   params: pipelineParams,
   body: registerBody,
   answers: { 200: { what: 'It is there.', schema: registered }, ...NO },
@@ -163,7 +163,7 @@ const changeLine = route({
   path: '/v1/pipelines/:pipeline/line',
   name: 'changeLine',
   summary: 'Activates a release, gives it a share, promotes, rolls back, deactivates or retires.',
-  allows: ADMIN,
+  ...ADMIN,
   params: pipelineParams,
   body: lineBody,
   answers: { 200: { what: 'As it is now.', schema: lineChanged }, ...NO },
@@ -204,7 +204,7 @@ const preflight = route({
   name: 'preflightRelease',
   summary:
     'What a release would break: its contract, and open executions replayed by a worker of it.',
-  allows: ADMIN,
+  ...ADMIN,
   isLong: true,
   params: releaseParams,
   body: preflightBody,
@@ -235,7 +235,7 @@ const move = route({
   name: 'moveExecution',
   summary:
     'Gives an open execution that nobody runs another release, when a worker of it finds that its history fits.',
-  allows: ADMIN,
+  ...ADMIN,
   isLong: true,
   params: idParams,
   body: moveBody,
