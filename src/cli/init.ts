@@ -3,8 +3,10 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { type CommandSpec, type ExitCode, type Typed, UsageProblem } from './command.ts';
+import { dependencyFor } from './init/dependency.ts';
 import { projectFiles } from './init/project.ts';
-import { print } from './screen.ts';
+import { leastNode, oldNode } from './node-version.ts';
+import { print, printProblem } from './screen.ts';
 
 export const initCommand: CommandSpec = {
   usage: 'holdfast init <folder>',
@@ -32,16 +34,19 @@ async function execute({ words }: Typed): Promise<ExitCode> {
     );
   }
   const manifest = await readFile(new URL('../../package.json', import.meta.url), 'utf8');
-  const files = projectFiles(name, String(JSON.parse(manifest).version));
+  const holdfast = await dependencyFor(folder, String(JSON.parse(manifest).version));
+  const files = projectFiles({ name, holdfast });
   for (const [path, text] of Object.entries(files)) await writeFile(join(folder, path), text);
   print(
     [
-      `${folder} has a pipeline (order.ts), a test of it (order.test.ts) and a worker (worker.ts). Next:`,
+      `${folder} has a pipeline (order.ts), a test of it (order.test.ts) and a worker (worker.ts). Next, with Node ${await leastNode()} or newer:`,
       '',
       `  cd ${folder} && npm install && npm test`,
-      '  npm run dev      # a coordinator with a console',
-      '  npm run worker   # in another terminal',
+      '  npm run dev      # a coordinator with a console, which runs order.ts',
+      `  npx holdfast submit order '{"item":"tent","guest":"ann"}'   # in another terminal`,
     ].join('\n'),
   );
+  const old = await oldNode();
+  if (old !== undefined) printProblem(`\n${old} Use a newer one in ${folder}.`);
   return 0;
 }

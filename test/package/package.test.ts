@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { startHoldfast } from '../cli/spawned.ts';
 import { runCommand } from '../services/run-command.ts';
 import { type InstalledPackage, installPackage } from './installed-package.ts';
 
-const COMPILER = join(import.meta.dirname, '../../node_modules/.bin/tsc');
+const ROOT = join(import.meta.dirname, '../..');
+const COMPILER = join(ROOT, 'node_modules/.bin/tsc');
 /** Subpaths that need an optional peer, and which. */
 const PEERS: Readonly<Record<string, string>> = {
   './store/postgres': 'pg',
@@ -129,6 +131,76 @@ test('`holdfast init` makes a project whose test passes and whose types fit, onc
     /cannot be the name of a package/,
   );
 });
+
+test('what the README says for a project of one’s own runs as it is there, out of a checkout', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-init-'));
+  try {
+    const said = readFileSync(join(ROOT, 'README.md'), 'utf8');
+    const [, init = '', ...rest] =
+      /npm run -s holdfast -- (init \S+) && cd \S+ && (npm install) && (npm test)/.exec(said) ?? [];
+    assert.deepEqual([init, ...rest], ['init ../shop', 'npm install', 'npm test']);
+    const shop = join(folder, 'shop');
+    await runCommand('npm', ['run', '-s', 'holdfast', '--', 'init', shop], { cwd: ROOT });
+    const { scripts, dependencies } = manifestIn(shop);
+    assert.match(dependencies['holdfast'] ?? '', /^file:holdfast-[\d.]+\.tgz$/);
+    await keepVersions(shop);
+    await runCommand('npm', ['install', '--prefer-offline', '--no-audit'], { cwd: shop });
+    // This Node, whatever the one of the machine is.
+    const PATH = `${dirname(process.execPath)}${delimiter}${process.env['PATH']}`;
+    const env = { ...withoutTestContext(), PATH };
+    assert.match(await runCommand('npm', ['test'], { cwd: shop, env }), /pass 1\n\S* ?fail 0/);
+    assert.equal(scripts['test'], 'node --test order.test.ts');
+    await worksByItself(shop, scripts['dev'] ?? '');
+    // And what came from a tarball says so to the next.
+    await runCommand('npx', ['--no-install', 'holdfast', 'init', '../other'], { cwd: shop, env });
+    const other = manifestIn(join(folder, 'other')).dependencies['holdfast'] ?? '';
+    assert.match(other, /^file:\.\.\/shop\/holdfast-[\d.]+\.tgz$/);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+});
+
+interface ProjectManifest {
+  readonly scripts: Readonly<Record<string, string>>;
+  readonly dependencies: Readonly<Record<string, string>>;
+}
+
+function manifestIn(folder: string): ProjectManifest {
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+}
+
+/** As this checkout has them, which npm has by now: nothing is fetched for it. */
+async function keepVersions(folder: string): Promise<void> {
+  const { packages, ...lock } = JSON.parse(
+    readFileSync(join(ROOT, 'package-lock.json'), 'utf8'),
+  ) as { readonly packages: Readonly<Record<string, { dev?: true; link?: true }>> };
+  const kept = Object.entries(packages).filter(
+    ([name, { dev, link }]) => name.startsWith('node_modules/') && !dev && !link,
+  );
+  const text = JSON.stringify({ ...lock, packages: Object.fromEntries(kept) });
+  await writeFile(join(folder, 'package-lock.json'), text);
+}
+
+/** `npm run dev`, with a port of its own, takes an order and begins with it. */
+async function worksByItself(shop: string, script: string): Promise<void> {
+  const main = join(shop, 'node_modules/holdfast/dist/cli/main.js');
+  const [, ...words] = script.split(' ');
+  const dev = startHoldfast([...words, '--port', '0'], { main, cwd: shop });
+  try {
+    const url = await dev.url();
+    await dev.says(/"pipelines":"(order)"/);
+    const input = '{"item":"tent","guest":"ann"}';
+    const submitted = await runCommand(
+      ...([process.execPath, [main, 'submit', 'order', input, '--url', url]] as const),
+    );
+    const [id = ''] = submitted.split(' ');
+    const watching = startHoldfast(['watch', id, '--url', url, '--json'], { main, cwd: shop });
+    await watching.says(/(sleep)/);
+    await watching.stop();
+  } finally {
+    assert.equal((await dev.stop()).code, 0);
+  }
+}
 
 /** A test runner inside a test would report to the one around it. */
 function withoutTestContext(): NodeJS.ProcessEnv {

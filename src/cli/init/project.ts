@@ -1,9 +1,15 @@
 // What `holdfast init` writes: a pipeline, a test of it that passes, and a worker that runs it.
 
+export interface Project {
+  readonly name: string;
+  /** Which one it depends on, as npm takes it. */
+  readonly holdfast: string;
+}
+
 /** By name, below the new folder. */
-export function projectFiles(name: string, version: string): Readonly<Record<string, string>> {
+export function projectFiles({ name, holdfast }: Project): Readonly<Record<string, string>> {
   return {
-    'package.json': `${JSON.stringify(manifestOf(name, version), undefined, 2)}\n`,
+    'package.json': `${JSON.stringify(manifestOf({ name, holdfast }), undefined, 2)}\n`,
     '.gitignore': 'node_modules\n.holdfast\n',
     'order.ts': ORDER,
     'order.test.ts': ORDER_TEST,
@@ -12,12 +18,17 @@ export function projectFiles(name: string, version: string): Readonly<Record<str
   };
 }
 
-function manifestOf(name: string, version: string): object {
+function manifestOf({ name, holdfast }: Project): object {
   return {
     ...{ name, version: '0.0.0', private: true, type: 'module' },
     engines: { node: '>=22.18' },
-    scripts: { dev: 'holdfast dev', worker: 'node worker.ts', test: 'node --test' },
-    dependencies: { holdfast: `^${version}` },
+    scripts: {
+      dev: `holdfast dev ${MODULE}`,
+      worker: 'node worker.ts',
+      // By name: where Node is too old to run it, that is a failure, and not zero tests that pass.
+      test: 'node --test order.test.ts',
+    },
+    dependencies: { holdfast },
   };
 }
 
@@ -62,7 +73,7 @@ test('an order is shipped a day after it was charged, also when the process dies
 });
 `;
 
-const WORKER = `// Runs orders for a coordinator: \`npm run dev\` in another terminal is one.
+const WORKER = `// Runs orders for a coordinator elsewhere: the one that HOLDFAST_URL names, with the key in HOLDFAST_KEY.
 
 import { openWorker } from 'holdfast/worker';
 import { order } from '${MODULE}';
@@ -81,12 +92,14 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 function readmeOf(name: string): string {
   return `# ${name}
 
+Node 22.18 or newer runs it as it is, without a build.
+
 \`\`\`sh
 npm install
 npm test             # the pipeline in order.ts, a day in a moment
-npm run dev          # a coordinator, with its console
-npm run worker       # in another terminal: runs orders for it
-npx holdfast submit order '{"item":"tent","guest":"ann"}'
+npm run dev          # a coordinator with its console, which runs order.ts, and runs it anew when you save it
+npx holdfast submit order '{"item":"tent","guest":"ann"}'    # in another terminal
+npm run worker       # runs orders for a coordinator elsewhere (holdfast serve): HOLDFAST_URL, HOLDFAST_KEY
 \`\`\`
 `;
 }
