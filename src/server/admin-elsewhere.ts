@@ -13,9 +13,9 @@ const ADMIN: readonly { readonly method: string; readonly path: RegExp }[] = ROU
 }));
 
 const OFF =
-  'The routes of admin (projects, keys, ends by force) are switched off here, as they are unless somebody says where they shall be. Start the coordinator with --admin main to have them on this listener, or with --admin 127.0.0.1:7434 on one of their own (HOLDFAST_ADMIN, `admin` in the file, openServer: admin).';
+  'The routes of admin (projects, keys, releases, ends by force) are switched off here, as they are unless somebody says where they shall be. Start the coordinator with --admin main to have them on this listener, or with --admin 127.0.0.1:7434 on one of their own (HOLDFAST_ADMIN, `admin` in the file, openServer: admin).';
 const ELSEWHERE =
-  'The routes of admin (projects, keys, ends by force) are on a listener of their own: its log names it as adminUrl. Ask there, by --url or HOLDFAST_URL.';
+  'The routes of admin (projects, keys, releases, ends by force) are on a listener of their own: its log names it as adminUrl. Ask there, by --url or HOLDFAST_URL.';
 
 /** Undefined when nothing is elsewhere, or this is none of it. */
 export function adminProblem(

@@ -50,7 +50,7 @@ export const configSchema = Type.Object(
       pattern: '^(off|main|.+:\\d{1,5})$',
       default: 'off',
       description:
-        'where projects and keys are managed: off, main, or a listener such as 127.0.0.1:7434',
+        'where projects, keys and releases are managed: off, main, or a listener such as 127.0.0.1:7434',
     }),
     console: Type.Enum(['on', 'off'], { default: 'on', description: 'the pages at /console' }),
     grpc: Type.String({

@@ -8,7 +8,6 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { nodeFinding } from '../../src/cli/doctor.ts';
 import { oldNode } from '../../src/cli/node-version.ts';
@@ -89,7 +88,7 @@ test('doctor: gRPC without its package, and what is as it must be', async () => 
 
 test('a Node without SQLite is told which one is needed, in a sentence', () =>
   inFolder(async (cwd) => {
-    const hooks = pathToFileURL(join(import.meta.dirname, 'children/without-sqlite.ts')).href;
+    const hooks = new URL('children/without-sqlite.ts', import.meta.url).href;
     const env = { NODE_OPTIONS: `--import=${hooks}` };
     for (const words of [
       ['serve', '--port', '0'],

@@ -76,7 +76,7 @@ test('without prom-client nothing is counted, and it is said what to install', a
   await assert.rejects(Promise.resolve(answer), /npm install prom-client/);
 });
 
-test('where projects and keys are managed can be somewhere else, or nowhere', async () => {
+test('where projects, keys and releases are managed can be somewhere else, or nowhere', async () => {
   await using off = await TestCoordinator.onMemory({ admin: 'off' });
   await using apart = await TestCoordinator.onMemory({ admin: { port: 0 } });
   const authorization = `Bearer ${await apart.key(['admin', 'submit'])}`;
@@ -86,6 +86,12 @@ test('where projects and keys are managed can be somewhere else, or nowhere', as
   assert.equal(await status(`${apart.url}/v1/projects`), 404);
   assert.equal(await status(`${apart.server.adminUrl}/v1/projects`), 200);
   assert.equal(await status(`${apart.server.adminUrl}/v1/executions`), 404);
+  const line = `${off.url}/v1/pipelines/order/line`;
+  assert.equal(await status(line), 401);
+  const body = JSON.stringify({ act: 'activate', name: 'v1' });
+  const headers = { authorization, 'content-type': 'application/json' };
+  const refused = await fetch(line, { method: 'POST', headers, body });
+  assert.match(await refused.text(), /admin-off.*--admin main/s);
   assert.equal(await status(`${apart.server.adminUrl}/healthz`), 200);
 });
 

@@ -46,7 +46,7 @@ class Deploy {
 
   /** As people start it. */
   startCoordinator(port: number, place: StorePlace): Promise<void> {
-    return this.start(`coordinator-${port}`, servingOn(place, port));
+    return this.start(`coordinator-${port}`, [...servingOn(place, port), '--admin', 'main']);
   }
 
   startWorker(owner: string, release: string, step: string = 'charge'): Promise<void> {

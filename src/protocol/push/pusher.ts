@@ -2,7 +2,6 @@
 // a session of its own: when nobody can say what became of one, that session is ended, the claim is lost as
 // that of a dead worker is, and the next one has a higher fence (M-8, M-15).
 
-import type { Role } from '../../access/role.ts';
 import type { Payload } from '../../execution/names.ts';
 import { openSession, type Session } from '../../lease/live-session.ts';
 import type { Claimed } from '../../store/contract/execution-store.ts';
@@ -56,7 +55,7 @@ export class Pusher {
       name: `endpoint ${endpoint.url.host}`,
       project: endpoint.project,
       isOfAll: false,
-      roles: new Set<Role>(['work']),
+      roles: new Set(['work']),
     };
     this.#unlisten = coordinator.store.executions.onRing(() => this.#ring());
     stopping.addEventListener('abort', () => this.#ring(), { once: true });
