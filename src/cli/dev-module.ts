@@ -3,12 +3,14 @@
 
 import { type FSWatcher, watch } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { pipelinesIn } from '../engine/contract-of.ts';
 import { Holdfast } from '../engine/holdfast.ts';
 import type { Worker } from '../engine/worker.ts';
 import type { ServerLog } from '../server/server-options.ts';
 import type { CoordinatorStore } from '../store/contract/execution-store.ts';
 import { thrownText } from '../support/options.ts';
+import { UsageProblem } from './command.ts';
 import { FreshModule } from './fresh-module.ts';
 import type { Beside } from './run-server.ts';
 
@@ -23,7 +25,7 @@ export function runModule(
 ): (store: CoordinatorStore, log: ServerLog) => Promise<Beside> {
   return async (store, log) => {
     const running = new Running(resolve(module), new Holdfast({ store }), log);
-    await running.reload();
+    await running.start();
     return running;
   };
 }
@@ -37,7 +39,8 @@ class Running implements Beside {
   #worker: Worker | undefined;
   /** What runs. */
   #source = '';
-  #hasFailed = false;
+  /** Why the last load failed, as it was said. */
+  #failure: string | undefined;
   #turn: Promise<void> = Promise.resolve();
 
   constructor(file: string, holdfast: Holdfast, log: ServerLog) {
@@ -47,16 +50,34 @@ class Running implements Beside {
     this.#log = log;
   }
 
+  /** What has no pipelines is not what was meant; what cannot be loaded may be mended. */
+  async start(): Promise<void> {
+    try {
+      await this.#reload();
+    } catch (error) {
+      if (error instanceof UsageProblem) {
+        await this.stop();
+        throw error;
+      }
+      this.#fail(error);
+    }
+    this.#watch();
+  }
+
   /** One after the other; what cannot be loaded is said, and what runs goes on. */
   reload(): Promise<void> {
     this.#turn = this.#turn
       .then(() => this.#reload())
-      .catch((error: unknown) => {
-        this.#hasFailed = true;
-        this.#log.info('dev', { file: this.#file, 'not loaded': thrownText(error) });
-      })
+      .catch((error: unknown) => this.#fail(error))
       .then(() => this.#watch());
     return this.#turn;
+  }
+
+  /** Once: of one save there is heard more than once. */
+  #fail(error: unknown): void {
+    const said = `${placeIn(error, this.#module.files) ?? this.#file}: ${thrownText(error)}`;
+    if (said !== this.#failure) this.#log.fault('dev: not loaded', said);
+    this.#failure = said;
   }
 
   async stop(): Promise<void> {
@@ -82,20 +103,24 @@ class Running implements Beside {
   }
 
   #concerns(file: string): boolean {
-    if (this.#hasFailed && CODE.test(file)) return true;
+    if (this.#failure !== undefined && CODE.test(file)) return true;
     return [...this.#module.files].includes(file);
   }
 
   async #reload(): Promise<void> {
-    if (!this.#hasFailed && !this.#module.hasChanged) return;
+    if (this.#failure === undefined && !this.#module.hasChanged) return;
     const { exported, source } = await this.#module.load();
     // Saved meanwhile, it would be a release of something else.
     if (this.#module.hasChanged) return this.#reload();
     const pipelines = pipelinesIn(exported);
     if (pipelines.length === 0) {
-      throw new Error('It exports no pipeline: export const order = pipeline({ name, run }).');
+      throw new UsageProblem(
+        `${this.#file} exports no pipeline, so there is nothing to run. It should have one such as: export const order = pipeline({ name: 'order', run }).`,
+      );
     }
-    this.#hasFailed = false;
+    const isMended = this.#failure !== undefined;
+    this.#failure = undefined;
+    if (isMended) this.#log.info('dev: loaded again', { file: this.#file });
     if (source === this.#source) return;
     await this.#worker?.stop();
     const { releases } = this.#holdfast;
@@ -107,4 +132,17 @@ class Running implements Beside {
     this.#log.info('dev', { release: release.name, pipelines: names, moved, left: broken.length });
     for (const { execution, why } of broken) this.#log.info('dev', { left: execution, why });
   }
+}
+
+/** The first of these files that it names, with the line. */
+function placeIn(error: unknown, files: Iterable<string>): string | undefined {
+  const stack = error instanceof Error ? (error.stack ?? '') : '';
+  const found = [...files].flatMap((file) =>
+    [file, pathToFileURL(file).pathname].flatMap((name) => {
+      const at = stack.indexOf(name);
+      const [, line] = /^(?:\?[^:\s]*)?:(\d+)/.exec(stack.slice(at + name.length)) ?? [];
+      return at < 0 || line === undefined ? [] : { at, place: `${file}:${line}` };
+    }),
+  );
+  return found.sort((a, b) => a.at - b.at)[0]?.place;
 }

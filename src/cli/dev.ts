@@ -2,6 +2,7 @@
 // not asked for; a demo pipeline runs in two processes beside it, or the pipelines of a module, anew whenever it
 // is saved.
 
+import { statSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { storePlace } from '../embedded/open-store.ts';
@@ -31,6 +32,9 @@ async function execute(typed: Typed): Promise<ExitCode> {
   const [module, more] = typed.words;
   if (more !== undefined)
     throw new UsageProblem(`"${more}" is one word too many: ${devCommand.usage}`);
+  if (module !== undefined && statSync(module, { throwIfNoEntry: false })?.isFile() !== true) {
+    throw new UsageProblem(`There is no file "${module}" here. ${devCommand.usage}`);
+  }
   const place = placeOf(typed);
   const sources = sourcesFor(place, await sourcesBy(typed));
   if (place.folder !== undefined) {

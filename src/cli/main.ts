@@ -82,8 +82,12 @@ const NOES: ReadonlySet<number> = new Set([404, 409, 410, 412, 422]);
 /** It is another coordinator than was meant, or not set up for this: nothing was looked at. */
 const NOT_ASKED: ReadonlySet<string> = new Set(['route-unknown', 'admin-off', 'admin-elsewhere']);
 
+/** It may be another answer soon; that it was asked for makes it one. */
+const NOES_FOR_NOW: ReadonlySet<string> = new Set(['no-worker', 'no-worker-for']);
+
 function isNo(fault: unknown): fault is CallRefused {
-  const isAnswer = fault instanceof CallRefused && NOES.has(fault.status);
+  const isAnswer =
+    fault instanceof CallRefused && (NOES.has(fault.status) || NOES_FOR_NOW.has(fault.code));
   return isAnswer && !NOT_ASKED.has(fault.code);
 }
 

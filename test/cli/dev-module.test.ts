@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { HoldfastClient } from '../../src/client/client.ts';
 import { until } from '../server/coordinator.ts';
-import { type Spawned, startHoldfast } from './spawned.ts';
+import { holdfast, type Spawned, startHoldfast } from './spawned.ts';
 
 const INDEX = join(import.meta.dirname, '../../src/index.ts');
 
@@ -76,9 +76,12 @@ test('RE-13: what is saved is a release; what fits moves to it, what does not sa
     told.sentence,
     new RegExp(`release "${third}" would break it. History has step:look#1`),
   );
-  await writeFile(join(folder, 'pipelines.ts'), 'this is no code');
+  await writeFile(join(folder, 'pipelines.ts'), 'const fine = 1;\nthis is no code');
+  const said = await dev.says(/"level":"error","message":"dev: not loaded","error":"([^"]*)"/);
+  assert.match(said, /pipelines\.ts:2: /);
   await save('look', 'good morning');
   assert.equal(await activeAfter(third), second);
+  await dev.says(/dev: loaded again/);
   await client.executions.signal(left, 'go', 1);
   assert.equal((await client.executions.result(left)).output, 'good morning');
   const log = await client.releases.log('greet');
@@ -117,4 +120,15 @@ test('RE-13: saving what the module imports is enough, however far down, and als
   await writeFile(join(folder, 'pipelines.ts'), main('phrases.ts'));
   await activeAfter(third);
   assert.equal(await said(), 'three');
+});
+
+test('holdfast dev of a file that is not there, or that has no pipelines, says so and ends', async () => {
+  const dev = (module: string) => holdfast(['dev', module, '--port', '0'], { cwd: folder });
+  const missing = await dev('nosuch.ts');
+  assert.equal(missing.code, 2, missing.out);
+  assert.match(missing.problems, /There is no file "nosuch\.ts" here/);
+  await writeFile(join(folder, 'empty.ts'), 'export const nothing = 1;');
+  const empty = await dev('empty.ts');
+  assert.equal(empty.code, 2, empty.out);
+  assert.match(empty.problems, /empty\.ts exports no pipeline/);
 });

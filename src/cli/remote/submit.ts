@@ -24,6 +24,10 @@ export const submitCommand: CommandSpec = {
     tags: { type: 'string', what: 'to find it by; commas between them' },
     'delay-ms': { type: 'string', what: 'not before this long from now' },
     'deadline-ms': { type: 'string', what: 'it must have ended by then' },
+    'if-no-worker': {
+      type: 'string',
+      what: 'wait or refuse, when nobody could take it; wait unless said',
+    },
     wait: { type: 'boolean', what: 'until its end; 1 when that is not "completed"' },
     ...CONNECTION_FLAGS,
   },
@@ -76,5 +80,12 @@ function placing(typed: Typed): SubmitBody {
     ...(tags === undefined ? {} : { tags: [...tags] }),
     ...(delayMs === undefined ? {} : { delayMs }),
     ...(deadlineMs === undefined ? {} : { deadlineMs }),
+    ...ifNoWorker(typed.text('if-no-worker')),
   };
+}
+
+function ifNoWorker(choice: string | undefined): Pick<SubmitBody, 'ifNoWorker'> {
+  if (choice === undefined) return {};
+  if (choice === 'wait' || choice === 'refuse') return { ifNoWorker: choice };
+  throw new UsageProblem(`--if-no-worker is wait or refuse; got "${choice}".`);
 }
