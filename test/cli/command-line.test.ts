@@ -56,10 +56,12 @@ test('help says what there is; help for a command says what it takes', async () 
   }
   assert.match((await holdfast('help', 'advise')).out, /--preset/);
   assert.match((await holdfast('verify-log', '--help')).out, /--skew-ms/);
+  assert.doesNotMatch((await holdfast('help', 'init')).out, /\n\n\n/, 'it takes no flags');
 });
 
 test('a slip of the pen is answered with what was meant, on stderr, with code 2', async () => {
   const slips: readonly (readonly [readonly string[], RegExp])[] = [
+    [['lsit'], /no command "lsit". Did you mean "list"\?/],
     [['advice'], /no command "advice". Did you mean "advise"\?/],
     [['advise', fleet, '--jsno'], /no flag "--jsno". Did you mean "--json"\?/],
     [['advise', fleet, '--preset', 'mony'], /no preset "mony". Did you mean "money"\?/],

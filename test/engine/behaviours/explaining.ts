@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import type { Holdfast } from '../../../src/engine/holdfast.ts';
 import { type Pipeline, pipeline } from '../../../src/engine/pipeline.ts';
 import type { ExplainCode } from '../../../src/execution/explain.ts';
+import { remoteStep } from '../../../src/index.ts';
 import { type Behaviour, door, pause, type Stage } from '../stage.ts';
 import { REFUSED_WORKERS } from './refused-workers.ts';
 
@@ -31,6 +32,10 @@ const both = pipeline({
     const children = [await ctx.spawn(receiving, undefined), await ctx.spawn(receiving, undefined)];
     await Promise.all(children.map((child) => child.result()));
   },
+});
+const calling = pipeline({
+  name: 'calling',
+  run: (ctx) => ctx.call(remoteStep({ name: 'score' }), undefined),
 });
 const asking = pipeline({
   name: 'asking',
@@ -252,13 +257,15 @@ export const EXPLAINING: readonly Behaviour[] = [
     name: 'explain: who waits for a child that nobody can run is told which, and what to start',
     async run(stage) {
       const holdfast = stage.holdfast();
-      await stage.worker(holdfast, [parent, both]);
-      for (const [of, says] of [
-        [parent, /^It waits for child ([-0-9a-f]{36}) of pipeline "receiving" to end\.$/],
+      await stage.worker(holdfast, [parent, both, calling]);
+      for (const [of, says, name] of [
+        [parent, /^It waits for child (\S+) of pipeline "receiving" to end\.$/, 'receiving'],
         [
           both,
-          /^It waits for 2 children to end, the first of them ([-0-9a-f]{36}) of pipeline "receiving"\.$/,
+          /^It waits for 2 children to end, the first of them (\S+) of pipeline "receiving"\.$/,
+          'receiving',
         ],
+        [calling, /^It waits for child (\S+) of pipeline "score" to end\.$/, 'score'],
       ] as const) {
         const { id } = await holdfast.submit(of, undefined);
         await stage.until(holdfast, id, ({ status }) => status === 'waiting');
@@ -267,7 +274,7 @@ export const EXPLAINING: readonly Behaviour[] = [
         assert.equal((await holdfast.read(child))?.parent?.id, id, explained?.sentence);
         assert.equal(
           explained?.advice,
-          'No worker of pipeline "receiving" is known, so that one does not start: start a worker that has it.',
+          `No worker of pipeline "${name}" is known, so that one does not start: start a worker that has it.`,
         );
       }
     },
