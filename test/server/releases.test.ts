@@ -103,7 +103,12 @@ test('a deploy through a coordinator: registered, preflighted, refused, rolled o
 });
 
 test('a worker whose artifact is not the registered one gets nothing; a submit can ask to be told', async () => {
-  const coordinator = await TestCoordinator.onMemory();
+  const faults: string[] = [];
+  const log = {
+    info: () => undefined,
+    fault: (message: string, error: unknown) => faults.push(`${message}: ${error}`),
+  };
+  const coordinator = await TestCoordinator.onMemory({ log });
   try {
     const admin = await coordinator.client(['admin', 'submit', 'operate'], 'default');
     await admin.releases.register('order', bodyOf('v1'));
@@ -119,6 +124,8 @@ test('a worker whose artifact is not the registered one gets nothing; a submit c
       (await admin.sessions.workers()).items[0]?.work === 'ready' ? true : undefined,
     );
     assert.equal((await admin.executions.read(id)).status, 'queued');
+    assert.equal(faults.length, 1, faults.join());
+    assert.match(faults[0] ?? '', /^worker-refused: .*pinned: Release "v1".*another digest/);
     await assert.rejects(admin.executions.submit(refuse), isRefused('no-worker-for'));
     await coordinator.worker([order('charge')], released('v1'));
     await until(async () =>

@@ -17,7 +17,7 @@ import { notFound } from './problems.ts';
 import { type Caller, type Coordinator, ProblemReply } from './route.ts';
 import { withinMs } from './waiting.ts';
 import { claimFor } from './work-claim.ts';
-import { metadataOf, requireOwnSession } from './work-session.ts';
+import { metadataOf, noteRefused, requireOwnSession } from './work-session.ts';
 import { giveOut, perform, toWrite, valueFor } from './work-writes.ts';
 
 export interface WorkCall<Body> {
@@ -104,13 +104,16 @@ export const workAnswers: WorkAnswers = {
   async announceWorker(coordinator, { body, caller }) {
     const { release, ...about } = body;
     const session = await requireOwnSession(coordinator, caller, body.session);
-    return coordinator.store.executions.announce({
+    const answer = await coordinator.store.executions.announce({
       ...about,
       session,
       pipelines: body.pipelines.map(parsePipelineName),
       project: caller.project,
       ...(release === undefined ? {} : { release }),
     });
+    // Once for each session, not once for each period.
+    if (body.state === 'starting') noteRefused(coordinator, session, answer);
+    return answer;
   },
 
   async listClaims(coordinator, { body, caller }) {

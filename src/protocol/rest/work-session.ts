@@ -3,7 +3,9 @@
 import { workerMetadata } from '../../engine/worker-session.ts';
 import type { SessionId } from '../../lease/names.ts';
 import type { SessionMetadata } from '../../lease/session.ts';
+import { describeReleaseRefusal } from '../../release/refusal.ts';
 import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
+import type { Announced } from '../../store/contract/release-store.ts';
 import { type Caller, type Coordinator, ProblemReply } from './route.ts';
 
 export const PROJECT = 'holdfast.project';
@@ -36,4 +38,15 @@ export async function requireOwnSession(
   if (read.size >= KNOWN_MAX) read.clear();
   read.set(session, project);
   return session;
+}
+
+/** RE-9: whoever reads the log of the coordinator may not have that of the worker. */
+export function noteRefused(
+  { onFault }: Pick<Coordinator, 'onFault'>,
+  session: SessionId,
+  answer: Announced,
+): void {
+  if (answer.kind === 'announced' || answer.why === 'session-not-live') return;
+  const why = describeReleaseRefusal(answer);
+  onFault?.('worker-refused', `Worker ${session} gets nothing that is pinned: ${why}`);
 }
