@@ -10,7 +10,6 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { nodeFinding } from '../../src/cli/doctor.ts';
-import { oldNode } from '../../src/cli/node-version.ts';
 import { startFindings } from '../../src/cli/start-findings.ts';
 import { configFrom, flagSources } from '../../src/server/config.ts';
 import { MIGRATIONS } from '../../src/store/sqlite/migrate.ts';
@@ -194,9 +193,7 @@ test('doctor: a host whose clock was set back behind the store is told', () =>
     assert.match(out, /clock of the store: The host’s clock was set back/);
   }));
 
-test('doctor: an old Node is told', async () => {
-  assert.equal(await oldNode('22.18.0'), undefined);
-  assert.match((await oldNode('20.19.0')) ?? '', /Node 22\.18 or newer.*this is 20\.19\.0\.$/);
+test('doctor: an old Node is told', () => {
   assert.equal(nodeFinding('22.18.0', '22.18').change, undefined);
   assert.equal(nodeFinding('24.1.0', '22.18').change, undefined);
   assert.match(nodeFinding('22.17.1', '22.18').change ?? '', /22\.18 or newer/);

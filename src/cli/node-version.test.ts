@@ -1,0 +1,13 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { oldNode } from './node-version.ts';
+
+test('a Node that cannot run TypeScript is told which one can', async () => {
+  for (const version of ['22.18.0', '23.6.1', '24.0.0']) {
+    assert.equal(await oldNode(version), undefined, version);
+  }
+  for (const version of ['20.19.0', '22.17.1']) {
+    const said = `TypeScript needs Node 22.18 or newer to run as it is; this is ${version}.`;
+    assert.equal(await oldNode(version), said);
+  }
+});
