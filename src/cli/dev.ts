@@ -13,7 +13,6 @@ import { type CommandSpec, type ExitCode, type Typed, UsageProblem } from './com
 import { configFlags, sourcesBy } from './configuration.ts';
 import { Crew } from './demo/crew.ts';
 import { PIPELINE } from './demo/restaurant.ts';
-import { runModule } from './dev-module.ts';
 import type { RunOptions } from './run-server.ts';
 
 const FOLDER = '.holdfast';
@@ -45,7 +44,11 @@ async function execute(typed: Typed): Promise<ExitCode> {
   const { runServer } = await import('./run-server.ts');
   const { configFrom } = await import('../server/config.ts');
   const configured = configFrom(sources);
-  const beside = module === undefined ? demoIn(configured.config) : { beside: runModule(module) };
+  // By need: it asks for more of Node than all else here.
+  const beside =
+    module === undefined
+      ? demoIn(configured.config)
+      : { beside: (await import('./dev-module.ts')).runModule(module) };
   return runServer({ ...configured, ...beside });
 }
 

@@ -78,7 +78,7 @@ export function ReleaseActs({
       <PreflightButton pipeline={pipeline} name={name} />
       {isActive || line.active === undefined ? null : <ShareButton {...of} name={name} />}
       {isActive ? null : <ActivateButton {...of} name={name} />}
-      {isActive ? null : <RetireButton {...of} name={name} />}
+      {isActive ? <DeactivateButton {...of} name={name} /> : <RetireButton {...of} name={name} />}
     </span>
   );
 }
@@ -104,6 +104,19 @@ function ActivateButton({ name, ...of }: OfRelease): ReactNode {
       active === undefined
         ? `New executions are pinned to ${name}: only workers that have it take them.`
         : `All new executions go to ${name}. ${active} drains: what is open on it ends there.`,
+  };
+  return <LineButton {...of} ask={ask} />;
+}
+
+function DeactivateButton({ name, ...of }: OfRelease): ReactNode {
+  const ask: LineAsk = {
+    ...{
+      label: 'Deactivate…',
+      title: `Deactivate ${name}`,
+      act: 'deactivate',
+      className: 'danger',
+    },
+    sentence: `New executions are pinned to nothing: every worker that has the pipeline takes them. What is open on ${name} ends there.`,
   };
   return <LineButton {...of} ask={ask} />;
 }

@@ -101,6 +101,9 @@ const deploys: BrowserCase = {
     await act(desk, { label: 'Roll back…', title: 'Roll back', reason: 'second thoughts' });
     await isGone(desk);
     await page.getByText('New executions go to v1.').first().waitFor();
+    await act(desk, { label: 'Deactivate…', title: 'Deactivate v1', reason: 'back to any worker' });
+    await isGone(desk);
+    await page.getByText('New executions are pinned to nothing.').first().waitFor();
     await client.releases.change('parcel', { act: 'activate', name: 'v2' });
     await empty(desk, client, world.parcels);
   },
