@@ -1,5 +1,5 @@
 import { after } from 'node:test';
-import { isExcluded } from '../services/excluded.ts';
+import { isExcluded, isLongRun } from '../services/excluded.ts';
 import { postgresForTests } from '../services/postgres.ts';
 import { backendOf, type Kind } from './backend.ts';
 import { grpcKind } from './grpc-kind.ts';
@@ -8,10 +8,10 @@ import { pushedKind } from './pushed.ts';
 import { registerTransportContract } from './register.ts';
 import { restKind } from './rest-kind.ts';
 
+// What a store does is the same whoever carries it there: one kind always, the others in the long form.
 const KINDS: readonly Kind[] = [
   restKind,
-  grpcKind('stream'),
-  pushedKind('push', { lacks: ['asking'] }),
+  ...(isLongRun() ? [grpcKind('stream'), pushedKind('push', { lacks: ['asking'] })] : []),
 ];
 
 if (!isExcluded('postgres')) {

@@ -33,8 +33,8 @@ export const AWAIT_TIMES: readonly Behaviour[] = [
     async run(stage) {
       const { holdfast, id, result } = await asking(stage, async (ctx) => {
         const [one, many] = await Promise.all([
-          ctx.await('one', { timeoutMs: 120, default: { ok: false } }),
-          ctx.await('many', { items: [1, 2], timeoutMs: 120, default: 'none' }),
+          ctx.await('one', { timeoutMs: 1_000, default: { ok: false } }),
+          ctx.await('many', { items: [1, 2], timeoutMs: 1_000, default: 'none' }),
         ]);
         return { one, many };
       });
@@ -53,7 +53,7 @@ export const AWAIT_TIMES: readonly Behaviour[] = [
     name: 'a time-out tells what has come until then',
     async run(stage) {
       const { holdfast, id, result } = await asking(stage, (ctx) =>
-        ctx.await<string>('both', { items: [1, 2], timeoutMs: 150 }),
+        ctx.await<string>('both', { items: [1, 2], timeoutMs: 1_000 }),
       );
       await holdfast.awaits.answer({ execution: id, name: 'both', item: 1 }, 'here');
       const outcome = await result();
@@ -70,7 +70,7 @@ export const AWAIT_TIMES: readonly Behaviour[] = [
       const holdfast = stage.holdfast({ parkAfterMs: 60_000 });
       const short = pipeline({
         name: 'short',
-        run: (ctx) => ctx.await<string>('short', { timeoutMs: 300 }),
+        run: (ctx) => ctx.await<string>('short', { timeoutMs: 1_500 }),
       });
       await stage.worker(holdfast, [short]);
       const answered = await holdfast.submit(short, undefined);
@@ -89,7 +89,7 @@ export const AWAIT_TIMES: readonly Behaviour[] = [
     name: 'W-8: more time is given, and taken: the old end passes without effect',
     async run(stage) {
       const { holdfast, id, result } = await asking(stage, (ctx) =>
-        ctx.await<string>('more', { timeoutMs: 300 }),
+        ctx.await<string>('more', { timeoutMs: 1_000 }),
       );
       const target = { execution: id, name: 'more' };
       const before = await holdfast.awaits.get(target);
