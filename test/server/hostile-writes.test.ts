@@ -1,4 +1,4 @@
-// Workers that mean harm by what they write into executions of their own project.
+// Workers that mean harm by what they write: what others would read of it, and what they are told.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -80,4 +80,33 @@ test('a worker goes on as what it submits in the same write, and as nothing else
   await worker.write(next, { ...ENDS, events });
   const { json: result } = await worker.call('GET', `/v1/executions/${own.id}/result`);
   assert.deepEqual([result.id, result.output], [successor.id, 7]);
+});
+
+test('who guesses what a worker of another project wrote is not told that it was right', async () => {
+  await using coordinator = await TestCoordinator.open();
+  const theirs = await RawWorker.open(coordinator, 'theirs');
+  const parent = await theirs.running('loans');
+  const told = { id: parent.id, call: 'child:loan#1[0]' };
+  const children = [theirs.submission({ pipeline: 'loan', parent: told })];
+  await theirs.write(parent, { events: SAYS, children });
+  const victim = await theirs.claim('loan');
+  const successor = theirs.submission({ parent: told });
+  const said = {
+    ...{ ...ENDS, events: [{ kind: 'completed', body: '{"out":{"v":"denied"}}' }] },
+  };
+  const finished = await theirs.write(victim, { ...said, successor });
+  assert.equal(finished.json.answers[0].kind, 'finished');
+  const again = await theirs.write(victim, { ...said, successor });
+  assert.equal(again.json.answers[0].kind, 'finished', 'a repeated write is answered as the first');
+  const ours = await RawWorker.open(coordinator, 'ours');
+  // So that the fence is no news.
+  await ours.running('x');
+  const guessed = { ...victim, session: ours.session };
+  const { json } = await ours.write(guessed, said);
+  const unknown = { kind: 'refused', why: 'execution-unknown', id: victim.id };
+  assert.deepEqual(json.answers, [unknown]);
+  // Nor whose child it is.
+  const own = { ...successor, project: 'ours' };
+  const { answers } = (await ours.write(guessed, { ...said, successor: own })).json;
+  assert.equal(answers[0].code, 'project-denied');
 });
