@@ -1,6 +1,7 @@
 // Waiting for executions to end. All who wait in one process share one query at a time; a ring makes it
 // look at once, and it polls because rings may be lost.
 
+import { Continuations } from '../execution/continued.ts';
 import type { ExecutionRecord } from '../execution/execution.ts';
 import type { Failure } from '../execution/failure.ts';
 import { saidIn } from '../execution/history.ts';
@@ -63,6 +64,7 @@ export class Results {
 
   /** Its output, when it completes, or that of whoever it was continued as; throws ExecutionFailed. */
   async output<Output>(first: ExecutionId, signal?: AbortSignal): Promise<Output> {
+    const continuations = new Continuations(first);
     for (let id = first; ; ) {
       const { status, event } = await this.ended(id, signal);
       const { failure, out, continuedAs } = saidIn<EndBody>(event.body);
@@ -72,7 +74,7 @@ export class Results {
       if (continuedAs === undefined) {
         return (await this.#decoded(id, out ?? {})) as Output;
       }
-      id = continuedAs;
+      id = continuations.step(continuedAs);
     }
   }
 

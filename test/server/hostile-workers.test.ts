@@ -126,7 +126,11 @@ test('the result of an execution is never that of one in another project, whatev
   const ours = await RawWorker.open(coordinator, 'ours');
   const own = await ours.running('x');
   const body = JSON.stringify({ continuedAs: victim.id });
-  await ours.write(own, { ...ENDS, events: [{ kind: 'completed', body }] });
+  const events = [{ kind: 'completed', body }];
+  assert.equal((await ours.write(own, { ...ENDS, events })).status, 400);
+  // As a row has it that was written before this was refused.
+  const finish = { ...own, status: 'completed', events };
+  await coordinator.store.executions.finish(finish as unknown as Finish);
   const { status, json } = await ours.call('GET', `/v1/executions/${own.id}/result`);
   assert.deepEqual([status, json.code], [404, 'execution-unknown']);
 });

@@ -6,7 +6,7 @@ import { chainEnd, type SessionChain } from '../../lease/session.ts';
 import { type Instant, laterBy } from '../../support/clock.ts';
 import type { ExecutionRecord, TerminalStatus } from '../execution.ts';
 import type { HistoryEvent, NewEvent } from '../history.ts';
-import type { ExecutionId, Payload } from '../names.ts';
+import type { ExecutionId, Payload, ProjectName } from '../names.ts';
 import type { NewsRefusal, OwnerRefusal } from '../refusal.ts';
 import {
   compensatingExecution,
@@ -36,6 +36,8 @@ export interface OwnerRequest {
   readonly seq: number;
   readonly events: readonly NewEvent[];
   readonly progress?: Payload;
+  /** Whose it is said to be; of any project without it. */
+  readonly project?: ProjectName;
 }
 
 type Refuse<Why = OwnerRefusal> = { readonly kind: 'refuse'; readonly refusal: Why };
@@ -164,18 +166,24 @@ function requireOwner(
   return { kind: 'owned', execution };
 }
 
-/** the whole write is stored, equal and under the same fence; and its effect is, too. */
+/**
+ * X-4: the whole write is stored, equal and under the same fence; and its effect is, too. Who guesses at what is
+ * stored in another project is not told that it was right.
+ */
 function replayOf(
   view: OwnerView,
   request: OwnerRequest,
   hasHappened: (execution: ExecutionRecord) => boolean,
-): Replay | undefined {
+): Replay | Refuse | undefined {
   const { execution, stored } = view;
-  const { events, fence } = request;
+  const { id, events, fence, project } = request;
   const first = stored[0];
   if (execution === undefined || first === undefined || events.length === 0) return undefined;
   const isStored = events.every((event, index) => isSame(stored[index], { ...event, fence }));
   if (!isStored || !hasHappened(execution)) return undefined;
+  if (project !== undefined && project !== execution.project) {
+    return { kind: 'refuse', refusal: { why: 'execution-unknown', id } };
+  }
   return { kind: 'replay', execution, at: first.at };
 }
 

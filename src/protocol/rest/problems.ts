@@ -87,6 +87,7 @@ const OF_FAULTS: Readonly<Record<string, number>> = {
   'payload-too-large': 413,
   'execution-unknown': 404,
   'redrive-impossible': 409,
+  'continued-in-circle': 409,
   'release-differs': 409,
   'codec-missing': 409,
   'archive-missing': 409,

@@ -1,5 +1,6 @@
 // Waiting for an execution to end.
 
+import { Continuations } from '../../execution/continued.ts';
 import { isTerminal } from '../../execution/execution.ts';
 import { type HistoryEvent, saidIn } from '../../execution/history.ts';
 import type { ExecutionId } from '../../execution/names.ts';
@@ -62,7 +63,8 @@ async function endOf(
   { readonly id: ExecutionId; readonly status: string; readonly event: HistoryEvent } | undefined
 > {
   const { store, holdfast, timers } = coordinator;
-  for (let id = first; ; ) {
+  const continuations = new Continuations(first);
+  for (let id = first; !signal.aborted; ) {
     const [at] = await store.executions.outcomes([id]);
     const found =
       at ??
@@ -75,8 +77,11 @@ async function endOf(
     const { continuedAs } = saidIn<EndBody>(found.event.body);
     if (continuedAs === undefined) return found;
     // A worker wrote that: it is looked for in the project only.
-    ({ id } = await executionFor(coordinator, caller, continuedAs));
+    ({ id } = await executionFor(coordinator, caller, continuations.step(continuedAs)));
+    // There may be many, and a store that never waits: others have their turn, and the caller may have gone.
+    await new Promise<void>((resolve) => timers.soon(resolve));
   }
+  return undefined;
 }
 
 export const resultRoutes: readonly Route[] = [readResult];

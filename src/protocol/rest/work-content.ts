@@ -1,6 +1,7 @@
 // What an owner's write may contain. Payloads go to the store as they came and are read by many: by routes, by
 // re-drives, by stores that this one is moved to. What they could not read is refused before anything is written.
 
+import { namedBy } from '../../execution/retention.ts';
 import { isDeeperThan } from '../../support/json-depth.ts';
 import type { WriteMessage } from '../messages/work.ts';
 import { ProblemReply } from './route.ts';
@@ -19,8 +20,10 @@ export function requireReadable(message: WriteMessage): readonly string[] {
     const parsed = parsedFrom(message, body);
     const odd = oddField(parsed);
     if (odd !== undefined) throw unreadable(`${odd} in the body of a ${kind} event of ${id}.`);
+    requireOwnSuccessor(message, { body, parsed });
     refersTo.push(...referencesIn(parsed));
   }
+  requireOwnPredecessor(message);
   for (const payload of payloadsIn(message)) {
     if (payload !== undefined) refersTo.push(...referencesIn(parsedFrom(message, payload)));
   }
@@ -30,6 +33,39 @@ export function requireReadable(message: WriteMessage): readonly string[] {
     );
   }
   return refersTo;
+}
+
+/** Whoever waits for its result goes there: only to what this write submits, and as retention reads it. */
+function requireOwnSuccessor(
+  message: WriteMessage,
+  { body, parsed }: { readonly body: string; readonly parsed: unknown },
+): void {
+  const { continuedAs } = parsed as { readonly continuedAs?: string };
+  if (continuedAs === undefined) return;
+  const successor = message.verb === 'finish' ? message.successor?.id : undefined;
+  if (continuedAs === successor && namedBy(body, 'continuedAs') === successor) return;
+  throw unreadable(
+    `An event of ${message.id} says that it goes on as ${continuedAs}, which is not the successor that the same write submits.`,
+  );
+}
+
+/** What is submitted says what it continues when it is the successor, and then the truth. */
+function requireOwnPredecessor(message: WriteMessage): void {
+  const { id } = message;
+  const successor = message.verb === 'finish' ? message.successor : undefined;
+  if (successor?.id === id) throw unreadable(`Execution ${id} cannot go on as itself.`);
+  for (const each of submissionsIn(message)) {
+    const { body } = each;
+    if (body === undefined) continue;
+    const parsed = parsedFrom(message, body);
+    if (!isObject(parsed)) {
+      throw unreadable(`What is said of the submit of ${each.id} is not an object.`);
+    }
+    if (!('continues' in parsed)) continue;
+    if (each === successor && parsed.continues === id && namedBy(body, 'continues') === id)
+      continue;
+    throw unreadable(`Only the successor of ${id} continues it, and it continues nothing else.`);
+  }
 }
 
 function payloadsIn(message: WriteMessage): readonly (string | undefined)[] {

@@ -53,7 +53,7 @@ export async function perform(
         if (!(await isIssued(store, { id, fence }))) {
           return { kind: 'refused', why: 'fence-ahead', id, fence } as const;
         }
-        if (write.verb === 'finish') await requireSameParent(store, write.request);
+        if (write.verb === 'finish') await requireSameParent(store, caller, write.request);
         const { refersTo: digests } = write;
         if (digests.length > 0) {
           await requireOwnValues(executions, caller.project, { id, digests });

@@ -187,7 +187,7 @@ export interface OwnerWrite {
   readonly awaits?: readonly OpenAwait[];
   readonly attachments?: readonly Attachment[];
   readonly progress?: Payload;
-  /** Whose it is, as a coordinator found out, for who counts. No store looks at it. */
+  /** Of who writes, as a coordinator found out: for who counts, and a replay is answered in its own project only. */
   readonly project?: ProjectName;
 }
 

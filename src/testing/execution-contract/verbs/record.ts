@@ -1,14 +1,18 @@
 import assert from 'node:assert/strict';
+import type { ProjectName } from '../../../execution/names.ts';
 import { expectKind } from '../../lease-contract/expect.ts';
 import type { ExecutionCase } from '../contract-case.ts';
 import {
   childOf,
   claimAll,
+  finishing,
   later,
   mustClaim,
   mustRead,
   mustRecord,
   OTHER_PIPELINE,
+  OTHER_PROJECT,
+  PROJECT,
   payload,
   running,
   step,
@@ -124,6 +128,36 @@ export const recordCases: readonly ExecutionCase[] = [
       const names = (await executions.attachments(first.id)).map(({ name }) => name);
       assert.deepEqual(names.toSorted(), ['a', 'b', 'c']);
       assert.equal((await mustRead(store, first.id)).progress, payload('c'));
+    },
+  },
+  {
+    upholds: 'X-4, X-1',
+    name: 'who repeats a write of another project, word by word, is told that it is unknown',
+    async run({ store }) {
+      const ann = await worker(store);
+      const { executions } = store;
+      const held = await running(store, ann);
+      const { id } = held;
+      const recorded = writing(held);
+      expectKind(await executions.record({ ...recorded, project: PROJECT }), 'recorded');
+      const park = { wakeInMs: 0, wakeAfter: 0, newsSeen: 0 };
+      const parked = { ...writing(later(held), { kind: 'parked' }), ...park };
+      expectKind(await executions.park(parked), 'parked');
+      const back = writing(await mustClaim(store, ann, id), { kind: 'given-back' });
+      expectKind(await executions.giveBack(back), 'given-back');
+      const ended = finishing(await mustClaim(store, ann, id));
+      expectKind(await executions.finish(ended), 'finished');
+      const repeated = (project: ProjectName) =>
+        Promise.all([
+          executions.record({ ...recorded, project }),
+          executions.park({ ...parked, project }),
+          executions.giveBack({ ...back, project }),
+          executions.finish({ ...ended, project }),
+        ]);
+      const kinds = (await repeated(PROJECT)).map(({ kind }) => kind);
+      assert.deepEqual(kinds, ['recorded', 'parked', 'given-back', 'finished']);
+      const unknown = { kind: 'refused', why: 'execution-unknown', id };
+      assert.deepEqual(await repeated(OTHER_PROJECT), [unknown, unknown, unknown, unknown]);
     },
   },
 ];

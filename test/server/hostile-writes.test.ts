@@ -1,0 +1,112 @@
+// Workers that mean harm by what they write: what others would read of it, and what they are told.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { openHoldfast } from '../../src/index.ts';
+import type { Finish } from '../../src/store/contract/execution-store.ts';
+import { TestCoordinator } from './coordinator.ts';
+import { type RawOwner, RawWorker } from './raw-worker.ts';
+
+const SAYS = [{ kind: 'step-completed', name: 's', body: '{}' }];
+const ENDS = { verb: 'finish', status: 'completed' };
+const INVALID = [400, 'invalid-input'];
+
+const goesOnAs = (id: string): readonly object[] => [
+  { kind: 'completed', body: JSON.stringify({ continuedAs: id }) },
+];
+
+test('an execution that goes on as itself, or in a circle, has no result, and nobody hangs', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const { store } = coordinator;
+  const worker = await RawWorker.open(coordinator, 'ours');
+  const all: RawOwner[] = [];
+  for (let n = 0; n < 4; n += 1) all.push(await worker.running('x'));
+  const [itself, begins, first, second] = all as [RawOwner, RawOwner, RawOwner, RawOwner];
+  // As rows have it that were written before this was refused.
+  for (const [own, as] of [
+    [itself, itself],
+    [begins, first],
+    [first, second],
+    [second, first],
+  ] as const) {
+    const finish = { ...own, status: 'completed', events: goesOnAs(as.id) };
+    assert.equal((await store.executions.finish(finish as unknown as Finish)).kind, 'finished');
+  }
+  await using holdfast = await openHoldfast({ store });
+  for (const { id } of all) {
+    for (const query of ['', '?waitMs=1000']) {
+      const { status, json } = await worker.call('GET', `/v1/executions/${id}/result${query}`);
+      assert.deepEqual([status, json.code], [409, 'continued-in-circle']);
+    }
+    await assert.rejects(holdfast.result(id), { code: 'continued-in-circle' });
+  }
+});
+
+test('a worker goes on as what it submits in the same write, and as nothing else', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const worker = await RawWorker.open(coordinator, 'ours');
+  const own = await worker.running('x');
+  const other = await worker.running('x');
+  const successor = worker.submission({}) as { readonly id: string };
+  const parent = { id: own.id, call: 'child:pay#1[0]' };
+  const twice = `{"continuedAs":"${other.id}","continuedAs":"${successor.id}"}`;
+  const continues = (id: string): string => JSON.stringify({ continues: id });
+  for (const what of [
+    { ...ENDS, events: goesOnAs(own.id) },
+    { ...ENDS, events: goesOnAs(other.id) },
+    { ...ENDS, events: goesOnAs(other.id), successor },
+    { ...ENDS, events: [{ kind: 'completed', body: twice }], successor },
+    { ...ENDS, events: goesOnAs(own.id), successor: { ...successor, id: own.id } },
+    {
+      ...ENDS,
+      events: goesOnAs(successor.id),
+      successor: { ...successor, body: continues(other.id) },
+    },
+    { events: goesOnAs(own.id) },
+    { events: SAYS, children: [worker.submission({ parent, body: continues(own.id) })] },
+    { events: SAYS, children: [{ ...successor, body: continues(successor.id) }] },
+    { events: SAYS, children: [worker.submission({ parent, body: '5' })] },
+  ]) {
+    const { status, json } = await worker.write(own, what);
+    assert.deepEqual([status, json.code], INVALID, JSON.stringify(what));
+  }
+  const { json } = await worker.write(own, {
+    ...{ ...ENDS, events: goesOnAs(successor.id) },
+    successor: { ...successor, body: continues(own.id) },
+  });
+  assert.equal(json.answers[0].kind, 'finished');
+  const next = await worker.claim('child');
+  const events = [{ kind: 'completed', body: '{"out":{"v":7}}' }];
+  await worker.write(next, { ...ENDS, events });
+  const { json: result } = await worker.call('GET', `/v1/executions/${own.id}/result`);
+  assert.deepEqual([result.id, result.output], [successor.id, 7]);
+});
+
+test('who guesses what a worker of another project wrote is not told that it was right', async () => {
+  await using coordinator = await TestCoordinator.open();
+  const theirs = await RawWorker.open(coordinator, 'theirs');
+  const parent = await theirs.running('loans');
+  const told = { id: parent.id, call: 'child:loan#1[0]' };
+  const children = [theirs.submission({ pipeline: 'loan', parent: told })];
+  await theirs.write(parent, { events: SAYS, children });
+  const victim = await theirs.claim('loan');
+  const successor = theirs.submission({ parent: told });
+  const said = {
+    ...{ ...ENDS, events: [{ kind: 'completed', body: '{"out":{"v":"denied"}}' }] },
+  };
+  const finished = await theirs.write(victim, { ...said, successor });
+  assert.equal(finished.json.answers[0].kind, 'finished');
+  const again = await theirs.write(victim, { ...said, successor });
+  assert.equal(again.json.answers[0].kind, 'finished', 'a repeated write is answered as the first');
+  const ours = await RawWorker.open(coordinator, 'ours');
+  // So that the fence is no news.
+  await ours.running('x');
+  const guessed = { ...victim, session: ours.session };
+  const { json } = await ours.write(guessed, said);
+  const unknown = { kind: 'refused', why: 'execution-unknown', id: victim.id };
+  assert.deepEqual(json.answers, [unknown]);
+  // Nor whose child it is.
+  const own = { ...successor, project: 'ours' };
+  const { answers } = (await ours.write(guessed, { ...said, successor: own })).json;
+  assert.equal(answers[0].code, 'project-denied');
+});
