@@ -3,6 +3,7 @@ import type { ProjectName } from '../../../execution/names.ts';
 import type { SessionId } from '../../../lease/names.ts';
 import { workerState } from '../../../release/worker.ts';
 import type { CoordinatorStore } from '../../../store/contract/execution-store.ts';
+import { expectKind } from '../../lease-contract/expect.ts';
 import type { Someone } from '../../lease-contract/someone.ts';
 import type { ExecutionCase } from '../contract-case.ts';
 import {
@@ -83,6 +84,30 @@ export const routingCases: readonly ExecutionCase[] = [
       refusedBy(await executions.announce(other), 'release-differs');
       assert.deepEqual(await idsOf(store, ann, 'v1'), []);
       assert.deepEqual(await executions.announce(good), { kind: 'announced' });
+      assert.deepEqual(await idsOf(store, ann, 'v1'), [id]);
+    },
+  },
+  {
+    upholds: 'RE-9',
+    name: 'who announces another release, another project or no release has no more of what it announced before',
+    async run({ store }) {
+      const { executions } = store;
+      await mustActivate(store, 'v1');
+      await mustRegister(store, 'v2');
+      await mustRegister(store, 'v1', { project: OTHER_PROJECT });
+      const id = await mustSubmit(store);
+      const ann = await worker(store, 'ann');
+      const own = { project: PROJECT };
+      for (const other of [
+        announcing(ann.id, 'v2', own),
+        announcing(ann.id, 'v1', { project: OTHER_PROJECT }),
+        announcing(ann.id, undefined, own),
+      ]) {
+        expectKind(await executions.announce(announcing(ann.id, 'v1', own)), 'announced');
+        expectKind(await executions.announce(other), 'announced');
+        assert.deepEqual(await idsOf(store, ann, 'v1'), [], JSON.stringify(other));
+      }
+      expectKind(await executions.announce(announcing(ann.id, 'v1', own)), 'announced');
       assert.deepEqual(await idsOf(store, ann, 'v1'), [id]);
     },
   },
