@@ -1,12 +1,13 @@
 // What workers run beside what they were given.
 
 import type { PipelineName } from '../execution/names.ts';
+import { replayName } from '../execution/route.ts';
 import { checkedAnswer } from './answering.ts';
 import type { EngineConfig } from './config.ts';
 import { jobPipeline } from './jobs.ts';
 import type { AnyPipeline } from './pipeline.ts';
 import { relayName, relayPipelines } from './relay.ts';
-import { replayName, replayPipelines } from './replaying.ts';
+import { replayPipelines } from './replaying.ts';
 import type { WorkerSettings } from './worker-options.ts';
 
 export interface EmployedSettings extends WorkerSettings {

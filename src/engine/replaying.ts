@@ -2,6 +2,7 @@
 // engine's own that only they know by name. A coordinator has no code to run.
 
 import type { ExecutionId, PipelineName, ProjectName } from '../execution/names.ts';
+import { REPLAY, replayName } from '../execution/route.ts';
 import type { BrokenReplay } from '../release/release.ts';
 import type { Outcome } from '../store/contract/execution-store.ts';
 import { Fault } from '../support/fault.ts';
@@ -12,7 +13,6 @@ import { type AnyPipeline, pipeline } from './pipeline.ts';
 import { submissionOf } from './submission.ts';
 import type { WorkerSettings } from './worker-options.ts';
 
-const REPLAY = 'holdfast.replay';
 const NAME_BYTES_MAX = 256;
 /** It ends by itself when nobody is left who waits for it. */
 const DEADLINE_EXTRA_MS = 5_000;
@@ -25,10 +25,6 @@ interface Replayed {
   /** Of the artifact that ran them. */
   readonly digest: string;
   readonly broken: readonly BrokenReplay[];
-}
-
-export function replayName(release: string, name: PipelineName): string {
-  return `${REPLAY}/${release}/${name}`;
 }
 
 export function replayPipelines(

@@ -8,6 +8,9 @@ import type { PipelineName } from './names.ts';
 /** In no name of a pipeline. */
 export const ROUTE_MARK = '\u001f';
 
+/** Replays for a preflight begin with it. */
+export const REPLAY = 'holdfast.replay';
+
 const RELEASE_BYTES_MAX = 128;
 
 export interface Routed {
@@ -23,6 +26,16 @@ export function parseRoute(route: string): Routed {
   const at = route.indexOf(ROUTE_MARK);
   if (at < 0) return { pipeline: route as PipelineName };
   return { pipeline: route.slice(0, at) as PipelineName, release: route.slice(at + 1) };
+}
+
+/** The pipeline by which workers of a release are asked to replay (RE-10). */
+export function replayName(release: string, pipeline: PipelineName): PipelineName {
+  return `${REPLAY}/${release}/${pipeline}` as PipelineName;
+}
+
+/** RE-9: what is pinned, and what is asked of a release by name, is for who announced that release. */
+export function isForAnnounced(route: string): boolean {
+  return route.includes(ROUTE_MARK) || route.startsWith(`${REPLAY}/`);
 }
 
 /** Where a worker looks: what is pinned to no release, and what to the one it has. */

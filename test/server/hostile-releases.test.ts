@@ -77,6 +77,13 @@ test('what a preflight keeps of two contracts is no larger than people can read'
   assert.ok(JSON.stringify(refused.json).length < 400_000, 'nor is why it is not activated');
 });
 
+/** What a worker says that has a build of this name. */
+function having(name: string): object {
+  const contracts = { order: contractVersion(CONTRACT) };
+  const release = { name, digest: `sha256:${name}`, contracts };
+  return { pipelines: ['order'], release, state: 'ready', everyMs: 60_000, room: 1 };
+}
+
 /** The worker of `project` takes the replay that is asked for, and says this. */
 async function replaying(
   coordinator: TestCoordinator,
@@ -88,6 +95,8 @@ async function replaying(
   await admin.call('POST', '/v1/executions', { pipeline: 'order', input: 1 });
   const looking = admin.call('POST', `${RELEASES}/v1/preflight`, { waitMs: 20_000 });
   const worker = await RawWorker.open(coordinator, project);
+  const own = { session: worker.session, ...having('v1') };
+  assert.equal((await worker.call('POST', '/v1/work/announcements', own)).status, 200);
   const taken = await worker.claimWhenThere('holdfast.replay/v1/order');
   const body = JSON.stringify({ out: said });
   const ends = { verb: 'finish', status: 'completed', events: [{ kind: 'completed', body }] };
@@ -115,6 +124,33 @@ test('what a worker says of a replay is taken as far as it can be so', async () 
     assert.deepEqual([status, json.code], [409, 'release-differs'], JSON.stringify(out));
   }
   assert.deepEqual(faults, []);
+});
+
+test('who has not announced a release does not answer its preflight, whatever it calls its pipelines', async () => {
+  await using coordinator = await TestCoordinator.open();
+  const admin = await adminOf(coordinator, 'ours');
+  for (const name of ['v1', 'v2']) await admin.call('POST', RELEASES, build(name));
+  await admin.call('POST', '/v1/executions', { pipeline: 'order', input: 1 });
+  const silent = await RawWorker.open(coordinator, 'ours');
+  const other = await RawWorker.open(coordinator, 'ours');
+  const said = { session: other.session, ...having('v1') };
+  assert.equal((await other.call('POST', '/v1/work/announcements', said)).status, 200);
+  const replay = 'holdfast.replay/v2/order';
+  const looking = admin.call('POST', `${RELEASES}/v2/preflight`, { waitMs: 1_000 });
+  let over = false;
+  const ended = looking.finally(() => {
+    over = true;
+  });
+  const shares = [{ lane: 'interactive', limit: 1 }];
+  while (!over) {
+    for (const worker of [silent, other]) {
+      const asked = { session: worker.session, pipelines: [replay], release: 'v2', shares };
+      const { json } = await worker.call('POST', '/v1/work/claims', asked);
+      assert.deepEqual(json.claims, []);
+    }
+  }
+  const { status, json } = await ended;
+  assert.deepEqual([status, json.code], [503, 'no-worker'], JSON.stringify(json));
 });
 
 test('a worker pins nothing and claims nothing pinned by what it calls its pipelines', async () => {

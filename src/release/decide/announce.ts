@@ -2,7 +2,7 @@
 
 import type { PipelineName } from '../../execution/names.ts';
 import type { NoSuchRelease } from '../../execution/refusal.ts';
-import { routeOf } from '../../execution/route.ts';
+import { replayName, routeOf } from '../../execution/route.ts';
 import type { ReleaseRefusal } from '../refusal.ts';
 import type { Release } from '../release.ts';
 import type { Announcement } from '../worker.ts';
@@ -38,12 +38,15 @@ export function refuseAnnouncement(
   return undefined;
 }
 
-/** What it may claim of what is pinned: project and route. */
+/** What it may claim of what is pinned, and of what is asked of its release: project and route. */
 export function routesOf(
   registered: readonly Registered[],
   { pipelines }: Pick<Announcement, 'pipelines'>,
 ): readonly string[] {
   return registered
     .filter(({ pipeline }) => pipelines.includes(pipeline))
-    .map(({ project, pipeline, name }) => `${project}\0${routeOf({ pipeline, release: name })}`);
+    .flatMap(({ project, pipeline, name }) => [
+      `${project}\0${routeOf({ pipeline, release: name })}`,
+      `${project}\0${replayName(name, pipeline)}`,
+    ]);
 }

@@ -1,5 +1,5 @@
 import type { PipelineName, ProjectName } from '../../../execution/names.ts';
-import { parseRoute } from '../../../execution/route.ts';
+import { isForAnnounced } from '../../../execution/route.ts';
 import type { SessionId } from '../../../lease/names.ts';
 import { chainState } from '../../../lease/session.ts';
 import { refuseAnnouncement, routesOf } from '../../../release/decide/announce.ts';
@@ -37,13 +37,13 @@ export function announce(state: ExecutionState, request: Announcement): Announce
   return refusal === undefined ? { kind: 'announced' } : { kind: 'refused', ...refusal };
 }
 
-/** Of this worker: what is pinned to its release, in the projects that have it. */
+/** Of this worker: what is pinned to its release or asked of it, in the projects that have it. */
 export function isAnnounced(
   state: ExecutionState,
   session: SessionId,
   at: { readonly project: ProjectName; readonly route: PipelineName },
 ): boolean {
-  if (parseRoute(at.route).release === undefined) return true;
+  if (!isForAnnounced(at.route)) return true;
   return state.workers.get(session)?.routes.has(`${at.project}\0${at.route}`) === true;
 }
 

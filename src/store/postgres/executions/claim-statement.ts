@@ -8,6 +8,7 @@
 //             spot, which is the rule, it is not looked through first
 //   ready, lost   the locked rows, as they are now: what changed meanwhile was looked at again
 
+import { REPLAY } from '../../../execution/route.ts';
 import { type Statement, statement } from '../database.ts';
 import { chainIsWhole, liveChain, SAME_SERVER } from '../predicates.ts';
 import { NOW } from './owner-guards.ts';
@@ -58,6 +59,9 @@ const OVERDUE = `coalesce((select bool_or(a.expires_at <= (select now.at from no
 const LEFT_OVER = `case when coalesce(t.n, 0) >= s.n then true
            else (select count(*) from (${seenIn('s.n')}) r) > coalesce(t.n, 0) end`;
 
+/** RE-9: neither pinned nor asked of a release. */
+const IS_FOR_ALL = `strpos(s.pipeline, chr(31)) = 0 and not starts_with(s.pipeline, '${REPLAY}/')`;
+
 /** $1 session, $2 pipelines, $3 lanes, $4 limits, $5 at least so many projects share, $6 the only project, $7 dice, $8 gates were seen to. */
 const SPOTS = `
   ${NOW},
@@ -107,7 +111,7 @@ const SPOTS = `
       from spot s
      where s.project is not null
        and ($6 is null or s.project = $6) -- guard: project
-       and (strpos(s.pipeline, chr(31)) = 0 or exists (select from hf.worker_route w where w.session_id = $1 and w.project = s.project and w.route = s.pipeline)) -- guard: announced
+       and (${IS_FOR_ALL} or exists (select from hf.worker_route w where w.session_id = $1 and w.project = s.project and w.route = s.pipeline)) -- guard: announced
   ),
   gate as materialized (
     select exists (select from found f where f.source = ${GATED} and f.first_at <= (select now.at from now)) as waits

@@ -34,7 +34,11 @@ const ADD_ROUTES = statement(`
     from unnest($2::text[], $3::text[]) as u(project, route)
       on conflict do nothing`);
 
-const DROP_ROUTES = statement('delete from hf.worker_route r where r.session_id = $1');
+// Those it has again stay: it says the same once in each period.
+const DROP_ROUTES = statement(`
+  delete from hf.worker_route r
+   where r.session_id = $1
+     and not exists (select from unnest($2::text[], $3::text[]) as u(project, route) where u.project = r.project and u.route = r.route)`);
 
 // Those whose sessions are forgotten.
 const DROP_OLD = [
@@ -75,15 +79,12 @@ async function note(queries: Queries, request: Announcement): Promise<Attempted<
   if (saved.length === 0) {
     return { keep: false, result: { kind: 'refused', why: 'session-not-live' } };
   }
-  if (refusal !== undefined) {
-    await queries.rows(DROP_ROUTES, [session]);
-    return { keep: true, result: { kind: 'refused', ...refusal } };
-  }
-  const routes = routesOf(registered, request).map((place) => place.split('\0'));
-  if (routes.length > 0) {
-    const [projects, names] = [0, 1].map((at) => texts(routes.map((route) => route[at] ?? '')));
-    await queries.rows(ADD_ROUTES, [session, projects, names]);
-  }
+  const own = refusal === undefined ? routesOf(registered, request) : [];
+  const routes = own.map((place) => place.split('\0'));
+  const [projects, names] = [0, 1].map((at) => texts(routes.map((route) => route[at] ?? '')));
+  await queries.rows(DROP_ROUTES, [session, projects, names]);
+  if (routes.length > 0) await queries.rows(ADD_ROUTES, [session, projects, names]);
+  if (refusal !== undefined) return { keep: true, result: { kind: 'refused', ...refusal } };
   return { keep: true, result: { kind: 'announced' } };
 }
 

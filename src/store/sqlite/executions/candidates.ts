@@ -2,7 +2,7 @@
 // want, what lies behind an exhausted key and what the living run costs nothing, however much it is.
 
 import { fairPart, inTurn } from '../../../execution/decide/claim.ts';
-import { ROUTE_MARK } from '../../../execution/route.ts';
+import { isForAnnounced } from '../../../execution/route.ts';
 import type { SessionId } from '../../../lease/names.ts';
 import { positional } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
@@ -153,16 +153,16 @@ export function outlook(
 /** The first of every project and pipeline, whether it is ready already or not. */
 function loadHeads(tx: Transaction, wanted: Wanted): readonly Head[] {
   const heads = allHeads(tx, wanted);
-  if (!wanted.pipelines.some((each) => each.includes(ROUTE_MARK))) return heads;
+  if (!wanted.pipelines.some(isForAnnounced)) return heads;
   return heads.filter((head) => isAdmitted(wanted, head));
 }
 
-/** RE-9: what is pinned is for who announced its release. */
+/** RE-9: what is pinned is for who announced its release, and so is what is asked of it. */
 function isAdmitted(
   { announced }: Pick<Wanted, 'announced'>,
   { project, pipeline }: { readonly project: string; readonly pipeline: string },
 ): boolean {
-  return !pipeline.includes(ROUTE_MARK) || announced.has(`${project}\0${pipeline}`);
+  return !isForAnnounced(pipeline) || announced.has(`${project}\0${pipeline}`);
 }
 
 function allHeads(tx: Transaction, { pipelines, lane, project }: Wanted): readonly Head[] {

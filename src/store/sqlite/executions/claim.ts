@@ -1,5 +1,5 @@
 import { refuseClaims } from '../../../execution/decide/claim.ts';
-import { routesAsked } from '../../../execution/route.ts';
+import { isForAnnounced, routesAsked } from '../../../execution/route.ts';
 import { toFence } from '../../../lease/fence.ts';
 import { assert } from '../../../support/assert.ts';
 import type { Claim, ClaimAnswer } from '../../contract/execution-store.ts';
@@ -24,7 +24,7 @@ export function claim(tx: Transaction, request: Claim): ClaimAnswer {
   const { project } = request;
   const { dead, isOverdue } = runningSessions(tx);
   const pipelines = routesAsked(request);
-  const announced = request.release === undefined ? NOTHING : announcedBy(tx, request.session);
+  const announced = pipelines.some(isForAnnounced) ? announcedBy(tx, request.session) : NOTHING;
   const wanted = request.shares
     .filter(({ limit }) => limit > 0)
     .map(({ lane, limit }) => ({

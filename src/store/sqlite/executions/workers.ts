@@ -58,10 +58,8 @@ export function announce(tx: Transaction, request: Announcement): Announced {
   const refusal = refuseAnnouncement(registered, request);
   if (request.state === 'starting') for (const sql of DROP_OLD) tx.run(sql, {});
   tx.run(SAVE, { ...fromAnnouncement(request, refusal === undefined), now: tx.now });
-  if (refusal !== undefined) {
-    tx.run(DROP_ROUTES, { session });
-    return { kind: 'refused', ...refusal };
-  }
+  tx.run(DROP_ROUTES, { session });
+  if (refusal !== undefined) return { kind: 'refused', ...refusal };
   for (const place of routesOf(registered, request)) {
     const [of = '', route = ''] = place.split('\0');
     tx.run(ADD_ROUTE, { session, project: of, route });

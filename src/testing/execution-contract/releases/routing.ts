@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import type { ProjectName } from '../../../execution/names.ts';
+import { replayName } from '../../../execution/route.ts';
 import type { SessionId } from '../../../lease/names.ts';
 import { workerState } from '../../../release/worker.ts';
-import type { CoordinatorStore } from '../../../store/contract/execution-store.ts';
+import type { Claim, CoordinatorStore } from '../../../store/contract/execution-store.ts';
+import { expectKind } from '../../lease-contract/expect.ts';
 import type { Someone } from '../../lease-contract/someone.ts';
 import type { ExecutionCase } from '../contract-case.ts';
 import {
@@ -11,6 +13,7 @@ import {
   endSessionOf,
   mustSubmit,
   OTHER_PROJECT,
+  PIPELINE,
   PROJECT,
   worker,
 } from '../worker.ts';
@@ -84,6 +87,70 @@ export const routingCases: readonly ExecutionCase[] = [
       assert.deepEqual(await idsOf(store, ann, 'v1'), []);
       assert.deepEqual(await executions.announce(good), { kind: 'announced' });
       assert.deepEqual(await idsOf(store, ann, 'v1'), [id]);
+    },
+  },
+  {
+    upholds: 'RE-9',
+    name: 'who announces another release, another project or no release has no more of what it announced before',
+    async run({ store }) {
+      const { executions } = store;
+      await mustActivate(store, 'v1');
+      await mustRegister(store, 'v2');
+      await mustRegister(store, 'v1', { project: OTHER_PROJECT });
+      const id = await mustSubmit(store);
+      const ann = await worker(store, 'ann');
+      const own = { project: PROJECT };
+      for (const other of [
+        announcing(ann.id, 'v2', own),
+        announcing(ann.id, 'v1', { project: OTHER_PROJECT }),
+        announcing(ann.id, undefined, own),
+      ]) {
+        expectKind(await executions.announce(announcing(ann.id, 'v1', own)), 'announced');
+        expectKind(await executions.announce(other), 'announced');
+        assert.deepEqual(await idsOf(store, ann, 'v1'), [], JSON.stringify(other));
+      }
+      expectKind(await executions.announce(announcing(ann.id, 'v1', own)), 'announced');
+      assert.deepEqual(await idsOf(store, ann, 'v1'), [id]);
+    },
+  },
+  {
+    upholds: 'RE-10',
+    name: 'a replay for a release goes to who announced it, in its project; whoever asks for it by name gets none',
+    async run({ store }) {
+      const { executions } = store;
+      await mustRegister(store, 'v1');
+      await mustRegister(store, 'v2');
+      await mustRegister(store, 'v2', { project: OTHER_PROJECT });
+      const replay = replayName('v2', PIPELINE);
+      const id = await mustSubmit(store, { pipeline: replay });
+      const asked = { pipelines: [replay] };
+      const idsFor = async (who: Someone, options: Partial<Claim> = {}) =>
+        (await claimAll(store, who, { ...asked, ...options })).map(({ execution }) => execution.id);
+      const ann = await worker(store, 'ann');
+      const own = { project: PROJECT };
+      assert.deepEqual(await idsFor(ann), []);
+      assert.deepEqual(await idsFor(ann, { release: 'v2' }), []);
+      // It names the replay among what it has, which is not what makes it of that release.
+      for (const other of [
+        announcing(ann.id, undefined, { pipelines: [PIPELINE, replay] }),
+        announcing(ann.id, 'v1', own),
+        announcing(ann.id, 'v2', { project: OTHER_PROJECT }),
+      ]) {
+        expectKind(await executions.announce(other), 'announced');
+        assert.deepEqual(await idsFor(ann), [], JSON.stringify(other));
+        assert.deepEqual(await idsFor(ann, { release: 'v2' }), [], JSON.stringify(other));
+      }
+      const good = announcing(ann.id, 'v2', own);
+      assert.ok(good.release !== undefined);
+      const differs = { ...good, release: { ...good.release, digest: 'sha256:other' } };
+      refusedBy(await executions.announce(differs), 'release-differs');
+      assert.deepEqual(await idsFor(ann, { release: 'v2' }), []);
+      const bob = await workerOf(store, 'v2', 'bob');
+      assert.deepEqual(await idsFor(bob), [id]);
+      await endSessionOf(store, bob);
+      assert.deepEqual(await idsFor(ann), [], 'nor what a dead worker left of it');
+      expectKind(await executions.announce(good), 'announced');
+      assert.deepEqual(await idsFor(ann, { release: 'v2' }), [id]);
     },
   },
   {
