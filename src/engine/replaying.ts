@@ -31,6 +31,10 @@ export function replayName(release: string, name: PipelineName): string {
   return `${REPLAY}/${release}/${name}`;
 }
 
+export function isReplayName(name: string): boolean {
+  return name.startsWith(`${REPLAY}/`);
+}
+
 export function replayPipelines(
   config: EngineConfig,
   { pipelines, release }: Pick<WorkerSettings, 'pipelines' | 'release'>,
