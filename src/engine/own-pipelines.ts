@@ -6,8 +6,8 @@ import { checkedAnswer } from './answering.ts';
 import type { EngineConfig } from './config.ts';
 import { jobPipeline } from './jobs.ts';
 import type { AnyPipeline } from './pipeline.ts';
-import { relayName, relayPipelines } from './relay.ts';
-import { replayPipelines } from './replaying.ts';
+import { isRelayName, relayName, relayPipelines } from './relay.ts';
+import { isReplayName, replayPipelines } from './replaying.ts';
 import type { WorkerSettings } from './worker-options.ts';
 
 export interface EmployedSettings extends WorkerSettings {
@@ -32,6 +32,11 @@ export function ownNamesFor(pipeline: PipelineName, release?: string): readonly 
     ...(release === undefined ? [] : [replayName(release, pipeline)]),
   ];
   return names as PipelineName[];
+}
+
+/** Of the engine's own, what workers elsewhere run as well: the rest acts on a store, which they have not. */
+export function isAddedName(name: PipelineName): boolean {
+  return isRelayName(name) || isReplayName(name);
 }
 
 /** Names of what the engine adds to these. */

@@ -57,6 +57,10 @@ export function relayName(name: PipelineName): string {
   return `${RELAY}/${name}`;
 }
 
+export function isRelayName(name: string): boolean {
+  return name.startsWith(`${RELAY}/`);
+}
+
 function relayPipeline(name: string, check: Check): AnyPipeline {
   return pipeline<CheckAsked, null>({
     name,

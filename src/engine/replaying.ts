@@ -27,6 +27,10 @@ interface Replayed {
   readonly broken: readonly BrokenReplay[];
 }
 
+export function isReplayName(name: string): boolean {
+  return name.startsWith(`${REPLAY}/`);
+}
+
 export function replayPipelines(
   config: EngineConfig,
   { pipelines, release }: Pick<WorkerSettings, 'pipelines' | 'release'>,

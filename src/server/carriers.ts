@@ -88,6 +88,8 @@ async function openSqs(
     queues: await sqsQueues(sqs.client),
     dispatch: dispatchFor(parts),
     callerOf: (kid) => ({
+      // One for all of a project: a worker goes on with the next one, in the middle of what it does (M-13).
+      key: 'queue',
       name: `key ${kid} of the queue`,
       project: projectOf(kid),
       isOfAll: false,

@@ -15,6 +15,7 @@ import {
   wholeNumber,
 } from '../../support/options.ts';
 import { Signer, type SigningOptions } from '../messages/signing.ts';
+import { isReserved } from '../rest/reserved.ts';
 import { type Allowed, requireAllowed } from './safe-address.ts';
 
 export interface PushEndpoint {
@@ -108,13 +109,18 @@ function endpointOf(what: string, given: PushEndpoint, allowed: Allowed): Endpoi
   if (pipelines.length === 0) throw new InvalidInput(`${what}: pipelines must have at least one.`);
   return {
     url: requireAllowed(`${what}: url`, url, allowed),
-    pipelines: pipelines.map((each) =>
-      parsePipelineName(boundedText(`${what}: pipelines`, each, HOST_MAX)),
-    ),
+    pipelines: pipelines.map((each) => openNameOf(`${what}: pipelines`, each)),
     project: parseProject(project),
     capacity: wholeNumber(`${what}: capacity`, capacity, { min: 1, max: 1_000 }),
     timeoutMs: wholeNumber(`${what}: timeoutMs`, timeoutMs, {
       ...{ min: 100, max: 3_600_000 },
     }),
   };
+}
+
+/** What the engine adds to a pipeline is asked for by itself; the rest of its own is for no endpoint. */
+function openNameOf(what: string, given: unknown): PipelineName {
+  const name = parsePipelineName(boundedText(what, given, HOST_MAX));
+  if (!isReserved(name)) return name;
+  throw new InvalidInput(`${what}: "${name}" is the engine's own. Name pipelines of yours.`);
 }

@@ -1,3 +1,3 @@
 // What workers run beside what they were given, by name: whoever claims for them asks for it too.
 
-export { ownNamesFor as addedNamesFor } from '../../engine/own-pipelines.ts';
+export { isAddedName, ownNamesFor as addedNamesFor } from '../../engine/own-pipelines.ts';

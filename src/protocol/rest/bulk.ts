@@ -4,6 +4,7 @@ import type { JobOutput } from '../../engine/jobs.ts';
 import { JOB_PIPELINE, type JobInput } from '../../engine/jobs.ts';
 import type { ExecutionRecord } from '../../execution/execution.ts';
 import { formatInstant } from '../../support/clock.ts';
+import { InvalidInput } from '../../support/fault.ts';
 import { actBody, commandAnswer, idParams } from '../messages/execution.ts';
 import {
   bulkCancelBody,
@@ -80,8 +81,9 @@ const list = route({
       project: caller.project,
       pipeline: JOB_PIPELINE,
     });
-    const jobs = await Promise.all(items.map((each) => jobMessage(coordinator, each)));
-    return { status: 200, body: { items: jobs, ...(cursor && { cursor }) } };
+    const jobs = await Promise.all(items.map((each) => jobIfReadable(coordinator, each)));
+    const readable = jobs.filter((each) => each !== undefined);
+    return { status: 200, body: { items: readable, ...(cursor && { cursor }) } };
   },
 });
 
@@ -169,6 +171,37 @@ async function jobFor(
   return record;
 }
 
+/** One that says what cannot be read takes no other from the list; asked for by its id, it says why. */
+function jobIfReadable(
+  coordinator: Coordinator,
+  record: ExecutionRecord,
+): Promise<JobMessage | undefined> {
+  return unlessUnreadable(() => jobMessage(coordinator, record));
+}
+
+async function unlessUnreadable<Read>(read: () => Promise<Read>): Promise<Read | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof InvalidInput) return undefined;
+    throw error;
+  }
+}
+
+/** As far as they are counts: builds before this one let workers elsewhere end a job. */
+function countsIn(said: unknown): JobOutput {
+  const { seen, outcomes } = (said ?? {}) as {
+    readonly seen?: unknown;
+    readonly outcomes?: unknown;
+  };
+  const counts = Object.entries(outcomes ?? {}).filter(([, count]) => isCount(count));
+  return { seen: isCount(seen) ? seen : 0, outcomes: Object.fromEntries(counts) };
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
 async function jobMessage(
   { holdfast, store }: Coordinator,
   record: ExecutionRecord,
@@ -179,13 +212,14 @@ async function jobMessage(
   const [end] = await store.executions.outcomes([id]);
   const { out } = JSON.parse(end?.event.body ?? '{}') as { readonly out?: object };
   const counted = status === 'completed' ? out : progress;
-  const soFar = (await holdfast.decode(counted ?? {}, { project })) as JobOutput | undefined;
-  const { seen, outcomes } = soFar ?? { seen: 0, outcomes: {} };
+  const { seen, outcomes } = countsIn(
+    await unlessUnreadable(() => holdfast.decode(counted ?? {}, { project })),
+  );
   return {
     ...{ id, act: asked, status, paused: holds.includes('paused'), dryRun, by, reason },
     submittedAt: formatInstant(submittedAt),
     ...(endedAt === undefined ? {} : { endedAt: formatInstant(endedAt) }),
-    ...{ seen, outcomes: { ...outcomes } },
+    ...{ seen, outcomes },
   };
 }
 

@@ -14,6 +14,7 @@ import type { WORK_MESSAGES, WorkKind } from '../messages/work-messages.ts';
 import { executionFor } from './found.ts';
 import { noteIssued } from './issued-fences.ts';
 import { notFound } from './problems.ts';
+import { requireRunElsewhere } from './reserved.ts';
 import { type Caller, type Coordinator, ProblemReply } from './route.ts';
 import { withinMs } from './waiting.ts';
 import { claimFor } from './work-claim.ts';
@@ -86,10 +87,11 @@ export const workAnswers: WorkAnswers = {
   },
 
   async claimExecutions(coordinator, { body, caller }) {
+    const pipelines = body.pipelines.map(parsePipelineName);
+    requireRunElsewhere(pipelines);
     const session = await requireOwnSession(coordinator, caller, body.session);
     const answer = await claimFor(coordinator, {
-      session,
-      pipelines: body.pipelines.map(parsePipelineName),
+      ...{ session, pipelines },
       shares: body.shares,
       project: caller.project,
       ...(body.release === undefined ? {} : { release: body.release }),
@@ -103,11 +105,11 @@ export const workAnswers: WorkAnswers = {
 
   async announceWorker(coordinator, { body, caller }) {
     const { release, ...about } = body;
+    const pipelines = body.pipelines.map(parsePipelineName);
+    requireRunElsewhere(pipelines);
     const session = await requireOwnSession(coordinator, caller, body.session);
     const answer = await coordinator.store.executions.announce({
-      ...about,
-      session,
-      pipelines: body.pipelines.map(parsePipelineName),
+      ...{ ...about, session, pipelines },
       project: caller.project,
       ...(release === undefined ? {} : { release }),
     });

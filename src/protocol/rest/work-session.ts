@@ -1,7 +1,9 @@
 // Whose session it is: that is said when it is opened, by the coordinator, and stored with it.
 
 import { workerMetadata } from '../../engine/worker-session.ts';
+import { DEFAULT_PROJECT, type ProjectName } from '../../execution/names.ts';
 import type { SessionId } from '../../lease/names.ts';
+import type { SessionInspection } from '../../lease/port.ts';
 import type { SessionMetadata } from '../../lease/session.ts';
 import { describeReleaseRefusal } from '../../release/refusal.ts';
 import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
@@ -9,35 +11,82 @@ import type { Announced } from '../../store/contract/release-store.ts';
 import { type Caller, type Coordinator, ProblemReply } from './route.ts';
 
 export const PROJECT = 'holdfast.project';
+const KEY = 'holdfast.key';
 const KNOWN_MAX = 10_000;
+/** More of them in the life of one session are none. */
+const ROTATIONS_MAX = 10;
 
-/** A session never changes its project: what was read once holds. */
-const known: WeakMap<CoordinatorStore, Map<SessionId, string>> = new WeakMap();
-
-export function metadataOf(caller: Caller, pipelines: readonly string[] = []): SessionMetadata {
-  return { [PROJECT]: caller.project, ...workerMetadata('remote', pipelines) };
+interface Opened {
+  readonly project: string;
+  /** The one that opened it, and those that it was rotated to. None: whoever is of the project. */
+  readonly keys: Set<string>;
 }
 
+/** Whose a session is never changes: what was read once holds. */
+const known: WeakMap<CoordinatorStore, Map<SessionId, Opened>> = new WeakMap();
+
+export function metadataOf(caller: Caller, pipelines: readonly string[] = []): SessionMetadata {
+  const { project, key } = caller;
+  const by = key === undefined ? {} : { [KEY]: key };
+  return { [PROJECT]: project, ...by, ...workerMetadata('remote', pipelines) };
+}
+
+/** M-4: of the project is not enough, or who knows of a claim could write as its owner. */
 export async function requireOwnSession(
-  { store }: Coordinator,
+  { store }: Pick<Coordinator, 'store'>,
   caller: Caller,
   id: string,
 ): Promise<SessionId> {
   const session = id as SessionId;
-  const read = known.get(store) ?? new Map<SessionId, string>();
+  const read = known.get(store) ?? new Map<SessionId, Opened>();
   known.set(store, read);
-  const project =
-    read.get(session) ?? (await store.sessions.inspect(session))?.session.metadata[PROJECT];
-  if (project !== caller.project) {
+  const opened = read.get(session) ?? openedAs(await store.sessions.inspect(session));
+  if (opened?.project !== caller.project || !(await isOpenedBy(store, caller, opened))) {
     throw new ProblemReply(
       404,
       'session-unknown',
-      `Session ${id} is not a worker's of this project. Open a new one.`,
+      `Session ${id} is not a worker's of this project that has this key. Open a new one.`,
     );
   }
   if (read.size >= KNOWN_MAX) read.clear();
-  read.set(session, project);
+  read.set(session, opened);
   return session;
+}
+
+/** Builds before this one said no key, and endpoints have none: what they write comes by one of the project. */
+function openedAs(found: SessionInspection | undefined): Opened | undefined {
+  const { [PROJECT]: project, [KEY]: key } = found?.session.metadata ?? {};
+  return project === undefined
+    ? undefined
+    : { project, keys: new Set(key === undefined ? [] : [key]) };
+}
+
+async function isOpenedBy(
+  { executions }: CoordinatorStore,
+  { key, project, isOfAll }: Caller,
+  { keys }: Opened,
+): Promise<boolean> {
+  if (key === undefined || keys.size === 0 || keys.has(key)) return true;
+  let id: string | undefined = key;
+  for (let left = ROTATIONS_MAX; left > 0 && id !== undefined; left -= 1) {
+    id = await rotatedFrom(executions, isOfAll ? DEFAULT_PROJECT : project, id);
+    if (id === undefined || !keys.has(id)) continue;
+    keys.add(key);
+    return true;
+  }
+  return false;
+}
+
+/** The key in whose place this one was made, as the audit says (J-7). */
+async function rotatedFrom(
+  executions: CoordinatorStore['executions'],
+  project: ProjectName,
+  id: string,
+): Promise<string | undefined> {
+  const target = { kind: 'access-key', id } as const;
+  const [made] = await executions.audit({ project, target, act: 'make-key', limit: 1 });
+  const rotates = made?.after?.['rotates'];
+  return typeof rotates === 'string' ? rotates : undefined;
 }
 
 /** RE-9: whoever reads the log of the coordinator may not have that of the worker. */

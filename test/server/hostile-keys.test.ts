@@ -1,0 +1,163 @@
+// Keys of one project that mean harm to each other: one for workers does nothing of an operator's, and nothing of another
+// worker's.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { PipelineName } from '../../src/execution/names.ts';
+import { Holdfast } from '../../src/index.ts';
+import type { Owner, SessionId } from '../../src/lease/names.ts';
+import { pushSettingsOf } from '../../src/protocol/push/push-options.ts';
+import type { Finish } from '../../src/store/contract/execution-store.ts';
+import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { systemRandom } from '../../src/support/random.ts';
+import { TestCoordinator } from './coordinator.ts';
+import { RawWorker } from './raw-worker.ts';
+
+const SHARES = [
+  { lane: 'interactive', limit: 5 },
+  { lane: 'batch', limit: 5 },
+];
+
+test("a worker's key is given no job of an operator, and says of none that it could run it", async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const worker = await RawWorker.open(coordinator, 'ours');
+  const { session } = worker;
+  for (const name of ['holdfast.job', 'holdfast.other', 'holdfast.answer', 'holdfast.replay']) {
+    const pipelines = ['x', name];
+    const about = { session, pipelines, state: 'ready', everyMs: 1_000, room: 1 };
+    for (const [path, body] of [
+      ['/v1/work/claims', { session, pipelines, shares: SHARES }],
+      ['/v1/work/announcements', about],
+    ] as const) {
+      const { status, json } = await worker.call('POST', path, body);
+      assert.deepEqual([status, json.code], [403, 'name-reserved'], `${path} of ${name}`);
+    }
+  }
+  const pipelines = ['x', 'holdfast.answer/x', 'holdfast.replay/v1/x'];
+  const claimed = await worker.call('POST', '/v1/work/claims', {
+    ...{ session, pipelines, shares: SHARES },
+  });
+  assert.equal(claimed.status, 200, JSON.stringify(claimed.json));
+});
+
+test('a job whose end says what is no count takes no other from the list', async () => {
+  const store = openMemoryStore();
+  const holdfast = new Holdfast({ store });
+  const input = { act: 'cancel', filter: {}, dryRun: false, by: 'ann', reason: '' };
+  const session = systemRandom.uuid() as SessionId;
+  const about = { owner: 'evil' as Owner, ttlMs: 60_000, graceMs: 1_000, metadata: {} };
+  await store.sessions.open({ id: session, ...about });
+  // As a build before this one let workers do.
+  for (const body of ['{"out":{"x":1}}', '{"out":{"v":7}}', '{"out":{"v":{"seen":"all"}}}']) {
+    await holdfast.submit('holdfast.job', input, { project: 'ours' });
+    const pipelines = ['holdfast.job'] as PipelineName[];
+    const shares = [{ lane: 'interactive', limit: 1 }] as const;
+    const answer = await store.executions.claim({ session, pipelines, shares });
+    assert.ok(answer.kind === 'claimed' && answer.claims[0] !== undefined);
+    const { execution, fence } = answer.claims[0];
+    const end = { status: 'completed', events: [{ kind: 'completed', body }] } as const;
+    const owner = { id: execution.id, fence, session, seq: execution.seq + 1 };
+    const finished = await store.executions.finish({ ...owner, ...end } as unknown as Finish);
+    assert.equal(finished.kind, 'finished');
+  }
+  await holdfast.close();
+  await using coordinator = await TestCoordinator.open({ store });
+  const { jobs } = await coordinator.client(['operate'], 'ours');
+  const { items } = await jobs.list();
+  const nothing = { seen: 0, outcomes: {} };
+  assert.deepEqual(
+    items.map(({ seen, outcomes }) => ({ seen, outcomes })),
+    [nothing, nothing, nothing],
+  );
+});
+
+test("an endpoint is given nothing of the engine's own by its name", () => {
+  const endpoint = { url: 'https://shop.example/', pipelines: ['order', 'holdfast.job'] };
+  const signing = { keys: { k1: 'x'.repeat(32) }, current: 'k1' };
+  assert.throws(
+    () => pushSettingsOf({ endpoints: [endpoint], signing, allow: { hosts: ['shop.example'] } }),
+    /"holdfast\.job" is the engine's own/,
+  );
+});
+
+/** Of the key alone; it knows the id of an execution that another worker runs. */
+async function peerOf(coordinator: TestCoordinator, project: string): Promise<RawWorker> {
+  return new RawWorker(coordinator.url, await coordinator.key(['work'], project), project);
+}
+
+test("a worker's key does nothing under the session of another key, whatever it has read", async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const honest = await RawWorker.open(coordinator, 'ours');
+  const own = await honest.running('pay');
+  const evil = await peerOf(coordinator, 'ours');
+  const { session } = honest;
+  const shares = [{ lane: 'interactive', limit: 1 }];
+  const about = { session, pipelines: ['pay'], state: 'ready', everyMs: 1_000, room: 1 };
+  const again = { id: session, owner: 'ours', ttlMs: 60_000, graceMs: 1_000 };
+  const finish = { ...own, verb: 'finish', status: 'completed', events: [{ kind: 'completed' }] };
+  for (const [method, path, body] of [
+    ['POST', '/v1/work/writes', { writes: [finish] }],
+    ['GET', `/v1/work/sessions/${session}/claims`, undefined],
+    ['POST', `/v1/work/sessions/${session}/heartbeat`, { owner: 'ours' }],
+    ['POST', `/v1/work/sessions/${session}/end`, { owner: 'ours', exit: 'failed' }],
+    ['POST', '/v1/work/claims', { session, pipelines: ['pay'], shares }],
+    ['POST', '/v1/work/announcements', about],
+    ['POST', '/v1/work/sessions', again],
+  ] as const) {
+    const { status, json } = await evil.call(method, path, body);
+    assert.deepEqual([status, json.code], [404, 'session-unknown'], path);
+  }
+  const { json } = await honest.call('POST', '/v1/work/writes', { writes: [finish] });
+  assert.equal(json.answers[0].kind, 'finished');
+});
+
+test('a session goes on with the key that its own was rotated to, and with no other of that name', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const admin = await coordinator.client(['admin'], 'ours');
+  const first = await admin.keys.make({ name: 'w', roles: ['work'], project: 'ours' });
+  const worker = new RawWorker(coordinator.url, first.key, 'ours');
+  const session = { id: worker.session, owner: 'w', ttlMs: 60_000, graceMs: 1_000 };
+  assert.equal((await worker.call('POST', '/v1/work/sessions', session)).status, 200);
+  const beat = async (key: string): Promise<number> => {
+    const path = `/v1/work/sessions/${worker.session}/heartbeat`;
+    return (await new RawWorker(coordinator.url, key, 'ours').call('POST', path, { owner: 'w' }))
+      .status;
+  };
+  const namesake = await admin.keys.make({ name: 'w', roles: ['work'], project: 'ours' });
+  assert.equal(await beat(namesake.key), 404);
+  const next = await admin.keys.rotate(first.id);
+  const last = await admin.keys.rotate(next.id);
+  // The last one first: that it follows from the first is not known by the one between.
+  assert.deepEqual(
+    await Promise.all([last.key, next.key, first.key, namesake.key].map(beat)),
+    [200, 200, 200, 404],
+  );
+});
+
+test('a key of all projects goes on with what it was rotated to as well', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  await coordinator.key(['work'], 'default');
+  const admin = await coordinator.client(['admin']);
+  const first = await admin.keys.make({ name: 'w', roles: ['work'], project: null });
+  const worker = new RawWorker(coordinator.url, first.key, 'default');
+  const session = { id: worker.session, owner: 'w', ttlMs: 60_000, graceMs: 1_000 };
+  assert.equal((await worker.call('POST', '/v1/work/sessions', session)).status, 200);
+  const next = await admin.keys.rotate(first.id);
+  const path = `/v1/work/sessions/${worker.session}/claims`;
+  const successor = new RawWorker(coordinator.url, next.key, 'default');
+  assert.equal((await successor.call('GET', path)).status, 200);
+  const peer = await peerOf(coordinator, 'default');
+  assert.equal((await peer.call('GET', path)).status, 404);
+});
+
+test('a session that a build before opened, which said no key, is of its project as it was', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const worker = await peerOf(coordinator, 'ours');
+  const stranger = await peerOf(coordinator, 'theirs');
+  const metadata = { 'holdfast.project': 'ours', 'holdfast.worker': 'remote' };
+  const about = { owner: 'w' as Owner, ttlMs: 60_000, graceMs: 1_000, metadata };
+  await coordinator.store.sessions.open({ id: worker.session as SessionId, ...about });
+  const path = `/v1/work/sessions/${worker.session}/heartbeat`;
+  assert.equal((await worker.call('POST', path, { owner: 'w' })).status, 200);
+  assert.equal((await stranger.call('POST', path, { owner: 'w' })).status, 404);
+});
