@@ -110,3 +110,25 @@ test('who guesses what a worker of another project wrote is not told that it was
   const { answers } = (await ours.write(guessed, { ...said, successor: own })).json;
   assert.equal(answers[0].code, 'project-denied');
 });
+
+test('a coordinator that has just begun says nothing of the fences of another project', async () => {
+  await using before = await TestCoordinator.onMemory();
+  const theirs = await RawWorker.open(before, 'theirs');
+  const victim = await theirs.running('victim');
+  const ours = await RawWorker.open(before, 'ours');
+  const absent = (ours.submission() as { readonly id: string }).id;
+  for (const fence of [victim.fence - 1, victim.fence, victim.fence + 1]) {
+    // Each of them, as it was begun: no fence was seen there.
+    const after = await TestCoordinator.open({ store: { ...before.store } });
+    const guess = await RawWorker.open(after, 'ours');
+    const answerFor = async (id: string): Promise<string> => {
+      const owner = { id, fence, session: guess.session, seq: victim.seq };
+      const { json } = await guess.write(owner, { events: SAYS });
+      return JSON.stringify(json).replaceAll(id, 'it');
+    };
+    const ofNothing = await answerFor(absent);
+    const ofTheirs = await answerFor(victim.id);
+    await after.server.close();
+    assert.equal(ofTheirs, ofNothing, `fence ${fence}`);
+  }
+});

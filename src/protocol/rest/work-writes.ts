@@ -50,7 +50,7 @@ export async function perform(
     writes.map(async (write) => {
       const { id, fence } = write.request;
       try {
-        if (!(await isIssued(store, { id, fence }))) {
+        if (!(await isIssued(store, { id, fence, project: caller.project }))) {
           return { kind: 'refused', why: 'fence-ahead', id, fence } as const;
         }
         if (write.verb === 'finish') await requireSameParent(store, caller, write.request);
