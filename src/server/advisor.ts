@@ -56,8 +56,8 @@ export class Advisor {
     return { ...store, sessions: { ...sessions, heartbeat } };
   }
 
-  advise({ query, live }: AdviceAsked): AdvisedMessage {
-    const measured = { ...this.#measured(), ...commonest(live) };
+  advise({ query, live, isOfAll }: AdviceAsked): AdvisedMessage {
+    const measured = { ...(isOfAll ? this.#measured() : {}), ...commonest(live) };
     const assumed = Object.fromEntries(
       NAMES.map((name) => [name, query[name] ?? measured[name] ?? USUAL[name]]),
     ) as AssumptionsMessage;
@@ -70,7 +70,7 @@ export class Advisor {
     return {
       assumed: fitting,
       measured: NAMES.filter((name) => query[name] === undefined && measured[name] !== undefined),
-      heartbeats: this.#roundTrips.count,
+      heartbeats: isOfAll ? this.#roundTrips.count : 0,
       sessions: live.length,
       advice: adviceMessage(adviseAssuming(fitting, goalsFrom(query))),
     };

@@ -7,6 +7,7 @@ import { Advisor } from '../../src/server/advisor.ts';
 import { openMemoryStore } from '../../src/store/memory/open.ts';
 import { systemRandom } from '../../src/support/random.ts';
 import { TestCoordinator } from './coordinator.ts';
+import { RawWorker } from './raw-worker.ts';
 
 const SESSION = { owner: 'holder' as Owner, ttlMs: 60_000, graceMs: 12_000, metadata: {} } as const;
 
@@ -25,10 +26,11 @@ test('heartbeats count as measured when there are enough of them to know how lat
   // Reading the clock takes its time, so that every heartbeat takes three of it.
   const advisor = new Advisor({ monotonicMs: () => (now += 3) });
   await beat(advisor, 499);
-  const { measured, heartbeats, assumed } = advisor.advise({ query: {}, live: [] });
+  const { measured, heartbeats, assumed } = advisor.advise({ query: {}, live: [], isOfAll: true });
   assert.deepEqual([measured, heartbeats, assumed.roundTripMs], [[], 499, 5]);
   await beat(advisor, 1);
-  const later = advisor.advise({ query: { roundTripTailMs: 80 }, live: [SESSION, SESSION] });
+  const live = [SESSION, SESSION];
+  const later = advisor.advise({ query: { roundTripTailMs: 80 }, live, isOfAll: true });
   assert.deepEqual(later.measured, ['ttlMs', 'graceMs', 'roundTripMs', 'failuresPer1000']);
   assert.deepEqual(
     [later.sessions, later.assumed.ttlMs, later.assumed.failuresPer1000],
@@ -36,6 +38,9 @@ test('heartbeats count as measured when there are enough of them to know how lat
   );
   assert.ok(Math.abs(later.assumed.roundTripMs - 3) < 0.1, `${later.assumed.roundTripMs}`);
   assert.equal(later.assumed.roundTripTailMs, 80, 'what is said comes first');
+  const ofOne = advisor.advise({ query: {}, live, isOfAll: false });
+  assert.deepEqual([ofOne.measured, ofOne.heartbeats], [['ttlMs', 'graceMs'], 0]);
+  assert.equal(ofOne.assumed.roundTripMs, 5, 'nothing that was measured of others');
 });
 
 test('the client asks; what cannot be meant is refused, and so is who may not operate', async () => {
@@ -54,4 +59,26 @@ test('the client asks; what cannot be meant is refused, and so is who may not op
   await assert.rejects(sessions.advice({ ttlMs: 0 }), { status: 400 });
   const submitter = await coordinator.client(['submit'], 'default');
   await assert.rejects(submitter.sessions.advice(), { code: 'role-missing' });
+});
+
+test('a key of one project is told nothing of the sessions of others, which hide none of its own', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const { store } = coordinator;
+  const open = (first: string, project: string, ttlMs: number): Promise<unknown> => {
+    const id = `${first}${systemRandom.uuid().slice(8)}` as SessionId;
+    const metadata = { 'holdfast.project': project };
+    return store.sessions.open({ ...SESSION, id, ttlMs, metadata });
+  };
+  for (let count = 0; count < 501; count += 1) await open('00000000', 'theirs', 60_000);
+  await open('ffffffff', 'ours', 90_000);
+  const theirs = await RawWorker.open(coordinator, 'theirs');
+  const beat = `/v1/work/sessions/${theirs.session}/heartbeat`;
+  assert.equal((await theirs.call('POST', beat, { owner: 'theirs' })).status, 200);
+  const asked = (project?: string): ReturnType<TestCoordinator['client']> =>
+    coordinator.client(['operate'], project);
+  const ours = await (await asked('ours')).sessions.advice();
+  assert.deepEqual([ours.heartbeats, ours.sessions, ours.assumed.ttlMs], [0, 1, 90_000]);
+  await coordinator.key(['operate'], 'default');
+  const all = await (await asked()).sessions.advice();
+  assert.ok(all.heartbeats > 0 && all.sessions === 500);
 });

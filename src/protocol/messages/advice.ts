@@ -78,7 +78,10 @@ export const advised = Type.Object(
       description:
         'Which of them this coordinator has seen itself; the others were said or are guesses.',
     }),
-    heartbeats: Type.Integer({ minimum: 0, description: 'So many were seen here.' }),
+    heartbeats: Type.Integer({
+      minimum: 0,
+      description: 'So many were seen here; told to keys of all projects, 0 to others.',
+    }),
     sessions: Type.Integer({
       minimum: 0,
       description: 'So many live now, as far as it was looked.',
@@ -118,4 +121,6 @@ export type AdvisedMessage = Static<typeof advised>;
 export interface AdviceAsked {
   readonly query: AdviceQuery;
   readonly live: readonly { readonly ttlMs: number; readonly graceMs: number }[];
+  /** Heartbeats are measured over all projects: how many, and how long they take, is for who may see all. */
+  readonly isOfAll: boolean;
 }

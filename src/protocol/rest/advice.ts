@@ -3,6 +3,7 @@
 import { adviceQuery, advised } from '../messages/advice.ts';
 import { type Route, route } from './route.ts';
 import { maySee } from './session-message.ts';
+import { scanned } from './sessions.ts';
 
 /** Enough to know what most are set to. */
 const SESSIONS_MAX = 500;
@@ -17,12 +18,15 @@ const read = route({
   answers: {
     200: { what: 'A recommendation, or limits that contradict each other.', schema: advised },
   },
-  async handle({ store, advise }, { query, caller }) {
-    const found = await store.sessions.list({ limit: SESSIONS_MAX });
-    const live = found
-      .filter((each) => each.state === 'alive' && maySee(caller, each))
-      .map(({ session }) => session);
-    return { status: 200, body: advise({ query, live }) };
+  async handle(coordinator, { query, caller }) {
+    const { items } = await scanned(
+      coordinator,
+      { limit: SESSIONS_MAX },
+      (each) => each.state === 'alive' && maySee(caller, each),
+    );
+    const live = items.map(({ session }) => session);
+    const { isOfAll } = caller;
+    return { status: 200, body: coordinator.advise({ query, live, isOfAll }) };
   },
 });
 

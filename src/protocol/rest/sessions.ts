@@ -112,7 +112,7 @@ interface Scanned {
   readonly cursor?: string;
 }
 
-async function scanned(
+export async function scanned(
   { store }: Coordinator,
   { cursor, limit = LIMIT, all }: Scan,
   isMeant: (inspection: SessionInspection) => boolean,
