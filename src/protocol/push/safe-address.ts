@@ -39,11 +39,19 @@ for (const [address, bits] of [
 }
 for (const [address, bits] of [
   ...([
-    ['::', 127],
     ['fc00::', 7],
     ['fe80::', 10],
+    ['fec0::', 10],
     ['ff00::', 8],
+  ] as const),
+  // Those that stand for one of IPv4, whichever.
+  ...([
+    ['::', 96],
+    ['::ffff:0:0:0', 96],
     ['64:ff9b::', 96],
+    ['64:ff9b:1::', 48],
+    ['2001::', 32],
+    ['2002::', 16],
   ] as const),
 ] as const) {
   PRIVATE.addSubnet(address, bits, 'ipv6');
