@@ -8,6 +8,7 @@ import { createSecureContext } from 'node:tls';
 import type { Config } from '../server/config.ts';
 import { type LoadSdk, pushOf, sqsOf } from '../server/configured-carriers.ts';
 import { Fault } from '../support/fault.ts';
+import { shownUrl } from '../support/hidden-options.ts';
 import type { Finding } from './finding.ts';
 
 export interface Packages {
@@ -97,7 +98,7 @@ async function queuesFinding(given: Config['sqs'], load?: LoadSdk): Promise<Find
 async function endpointsFinding(given: Config['push']): Promise<Finding | undefined> {
   try {
     const options = await pushOf(given);
-    const urls = options?.endpoints.map(({ url }) => url).join(' ');
+    const urls = options?.endpoints.map(({ url }) => shownUrl(new URL(url))).join(' ');
     return urls === undefined ? undefined : { what: 'push', found: urls };
   } catch (fault) {
     return { what: 'push', found: 'cannot be used', change: changeOf(fault) };

@@ -111,4 +111,20 @@ describe('configuration', () => {
     const shown = settings.map(({ name, value }) => hidden(name, value));
     assert.ok(!shown.includes('very-secret'));
   });
+
+  test('keys of endpoints and queues are never shown, wherever they were put', () => {
+    const url = 'https://shop.example/hf?code=very-secret';
+    const flags = flagSources({ 'push-endpoints': JSON.stringify([{ url, pipelines: ['p'] }]) });
+    const shown = configFrom(flags).settings.map(({ name, value }) => hidden(name, value));
+    assert.match(JSON.stringify(shown), /shop\.example\/hf"/);
+    assert.doesNotMatch(JSON.stringify(shown), /very-secret/);
+    for (const text of [url, `["${url}"]`, `[{"url":"${url}"`, `{"url":"${url}"}`, `[{]${url}`]) {
+      const wrong = (): unknown => configFrom(flagSources({ 'push-endpoints': text }));
+      assert.throws(wrong, ({ message }: Error) => !message.includes('very-secret'), text);
+    }
+    for (const content of [{ push: { signingFile: [url] } }, { sqs: { keysFile: [url] } }]) {
+      const wrong = (): unknown => fileSource('f', content);
+      assert.throws(wrong, ({ message }: Error) => !message.includes('very-secret'));
+    }
+  });
 });

@@ -4,6 +4,7 @@
 import type { Static, TSchema } from 'typebox';
 import { Value } from 'typebox/value';
 import { InvalidInput } from '../support/fault.ts';
+import { shownUrl } from '../support/hidden-options.ts';
 import { nearestName } from '../support/nearest.ts';
 import { shown } from '../support/options.ts';
 import { configSchema } from './config-schema.ts';
@@ -171,8 +172,9 @@ function listFrom(place: string, text: string): unknown {
   if (!text.startsWith('[')) return text.split(',').map((each) => each.trim());
   try {
     return JSON.parse(text);
-  } catch (cause) {
-    throw new InvalidInput(`${place} is no JSON: ${(cause as Error).message}.`, { cause });
+  } catch {
+    // What a parser says shows what it read, which may be the URL of an endpoint with a key in it.
+    throw new InvalidInput(`${place} is no JSON. A list is words with commas, or a list of JSON.`);
   }
 }
 
@@ -212,10 +214,23 @@ function unknownName(place: string, name: string, known: readonly string[]): Inv
 
 const SECRET: ReadonlySet<string> = new Set(['store', 'postgres.directUrl']);
 
-/** As it may be shown: without the password of a URL. */
+/** Who puts the secrets themselves there is not shown them. */
+const SECRETS_FILE: ReadonlySet<string> = new Set(['sqs.keysFile', 'push.signingFile']);
+
+/** As it may be shown: without the password of a URL, and the query of an endpoint's. */
 export function hidden(name: string, value: unknown): unknown {
   if (name === 'archive.secretAccessKey') return '…';
+  if (name === 'push.endpoints') return Array.isArray(value) ? value.map(shownEndpoint) : '…';
+  if (SECRETS_FILE.has(name) && typeof value !== 'string') return '…';
   return SECRET.has(name) && typeof value === 'string' ? withoutSecrets(value) : value;
+}
+
+function shownEndpoint(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return '…';
+  const { url, ...rest } = value as { readonly url?: unknown };
+  const isUrl = typeof url === 'string' && URL.canParse(url);
+  const said = { url: isUrl ? shownUrl(new URL(url)) : '…', ...rest };
+  return 'signing' in said ? { ...said, signing: '…' } : said;
 }
 
 /** For text that people or logs see: passwords in URLs and access keys are left out. */

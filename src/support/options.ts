@@ -57,7 +57,7 @@ function namesOf(what: string, options: unknown, known: readonly string[]): read
 const OPTIONS: ReadonlySet<string> = new Set(['[object Object]', '[object Module]']);
 
 /** A list, a map or a promise that was not awaited has no options: nothing would be read from it. */
-function isOptions(value: unknown): value is object {
+export function isOptions(value: unknown): value is object {
   return (
     typeof value === 'object' &&
     value !== null &&

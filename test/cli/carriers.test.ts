@@ -66,7 +66,8 @@ const QUEUES = {
   'sqs-keys-file': 'keys.json',
 };
 const CALLS = {
-  'push-endpoints': '[{"url":"https://shop.example/hf","pipelines":["order"],"capacity":3}]',
+  'push-endpoints':
+    '[{"url":"https://shop.example/hf?code=FUNCTION-KEY","pipelines":["order"],"capacity":3}]',
   'push-hosts': '*.example, shop.example',
   'push-signing-file': 'signing.json',
 };
@@ -78,23 +79,23 @@ test('doctor: what is wrong with queues and endpoints is named, with what to cha
     await writeFile(at('short.json'), JSON.stringify({ k1: { secret: 'hush' } }));
     await writeFile(at('signing.json'), JSON.stringify(SIGNING));
     await writeFile(at('broken.json'), '{"keys":');
+    await writeFile(at('swapped.json'), JSON.stringify({ k1: 'hush'.repeat(10) }));
     const fine = { ...QUEUES, ...CALLS, 'sqs-keys-file': at('keys.json') };
     const all = { ...fine, 'push-signing-file': at('signing.json') };
     const found = (flags: Readonly<Record<string, string>>) =>
       startFindings(configFrom(flagSources(flags)).config);
-    assert.deepEqual(
-      (await found(all)).map(({ what, change }) => [what, change]),
-      [
-        ['sqs', undefined],
-        ['push', undefined],
-      ],
-    );
+    assert.deepEqual(await found(all), [
+      { what: 'sqs', found: QUEUES['sqs-request-queue-url'] },
+      { what: 'push', found: 'https://shop.example/hf' },
+    ]);
     const wrong: readonly (readonly [Readonly<Record<string, string>>, RegExp])[] = [
       [
         { 'sqs-keys-file': at('gone.json') },
         /sqs\.keysFile: .*gone\.json cannot be read \(ENOENT\)/,
       ],
       [{ 'sqs-keys-file': at('short.json') }, /32 bytes/],
+      [{ 'sqs-keys-file': at('swapped.json') }, /sqs\.keys: key 1 must be .* got text/],
+      [{ 'push-signing-file': at('swapped.json') }, /push\.signing must be .* not shown/],
       [{ 'push-signing-file': at('broken.json') }, /push\.signingFile: .*broken\.json is no JSON/],
       [
         { 'push-hosts': 'other.example' },
@@ -113,7 +114,7 @@ test('doctor: what is wrong with queues and endpoints is named, with what to cha
       const changes = (await found({ ...all, ...flags })).flatMap(({ change }) => change ?? []);
       assert.equal(changes.length, 1, String(sentence));
       assert.match(changes[0] ?? '', sentence);
-      assert.doesNotMatch(changes[0] ?? '', /hush/);
+      assert.doesNotMatch(changes[0] ?? '', /hush|FUNCTION-KEY/);
     }
     const { config } = configFrom(flagSources(all));
     const without = await startFindings(config, {

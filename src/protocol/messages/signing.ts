@@ -6,7 +6,8 @@
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { InvalidInput } from '../../support/fault.ts';
-import { readEntries, readOptions, shown } from '../../support/options.ts';
+import { readHidden, readHiddenEntries } from '../../support/hidden-options.ts';
+import { shown } from '../../support/options.ts';
 
 export interface SigningOptions {
   /** Secrets of at least 32 bytes, by their ids. One that is taken away refuses what it has signed. */
@@ -40,15 +41,18 @@ export class Signer {
   readonly #current: string;
 
   constructor(what: string, options: SigningOptions) {
-    const { keys, current } = readOptions(what, options, ['keys', 'current']);
+    const { keys, current } = readHidden(what, options, ['keys', 'current']);
+    const entries = readHiddenEntries(`${what}: keys`, keys, '{ k1: secret }');
     this.#keys = new Map(
-      readEntries(`${what}: keys`, keys).map(([id, secret]) => [
-        id,
-        checkedSecret(what, id, secret),
+      entries.map(([id, secret], index) => [
+        requireKeyId(what, id, index),
+        checkedSecret(what, secret, index),
       ]),
     );
     if (typeof current !== 'string' || !this.#keys.has(current)) {
-      throw new InvalidInput(`${what}: current is the id of one of keys; got ${shown(current)}.`);
+      throw new InvalidInput(
+        `${what}: current is the id of one of keys; what was given is not, and is not shown.`,
+      );
     }
     this.#current = current;
   }
@@ -98,16 +102,19 @@ function asciiJson(value: object): string {
   );
 }
 
-function checkedSecret(what: string, id: string, secret: unknown): Uint8Array {
-  if (!KEY_ID.test(id)) {
-    throw new InvalidInput(
-      `${what}: the id of a key is letters, digits, "-" and "_"; got ${shown(id)}.`,
-    );
-  }
+/** Neither is shown: whoever swaps them has the secret for an id. */
+function requireKeyId(what: string, id: string, index: number): string {
+  if (KEY_ID.test(id)) return id;
+  throw new InvalidInput(
+    `${what}: the id of a key is letters, digits, "-" and "_", 64 at most; that of key ${index + 1} is not, and is not shown.`,
+  );
+}
+
+function checkedSecret(what: string, secret: unknown, index: number): Uint8Array {
   const isFit = typeof secret === 'string' || secret instanceof Uint8Array;
   const bytes = isFit ? Buffer.from(secret as string) : Buffer.alloc(0);
   if (bytes.length >= SECRET_BYTES_MIN) return bytes;
   throw new InvalidInput(
-    `${what}: the secret of key "${id}" must be text or bytes, of ${SECRET_BYTES_MIN} bytes at least.`,
+    `${what}: the secret of key ${index + 1} must be text or bytes, of ${SECRET_BYTES_MIN} bytes at least.`,
   );
 }

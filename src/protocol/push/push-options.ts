@@ -7,6 +7,7 @@ import {
   parseProject,
 } from '../../execution/names.ts';
 import { InvalidInput } from '../../support/fault.ts';
+import { readHiddenEntries } from '../../support/hidden-options.ts';
 import {
   boundedText,
   optionalBooleans,
@@ -98,6 +99,7 @@ export function pushSettingsOf(given: PushOptions): PushSettings {
 }
 
 function endpointOf(what: string, given: PushEndpoint, allowed: Allowed): Endpoint {
+  readHiddenEntries(what, given, '{ url, pipelines }');
   const {
     url,
     project = 'default',

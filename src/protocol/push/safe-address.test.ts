@@ -32,7 +32,8 @@ test('M-15: addresses of this machine, of private networks and of the cloud are 
   for (const address of [
     ...['127.0.0.1', '10.1.2.3', '172.31.0.1', '192.168.1.1', '169.254.169.254', '100.64.0.1'],
     ...['0.0.0.0', '224.0.0.1', '::1', '::', 'fd00::1', 'fe80::1', '::ffff:127.0.0.1'],
-    ...['::ffff:7f00:1', '64:ff9b::7f00:1'],
+    ...['::ffff:7f00:1', '64:ff9b::7f00:1', '::127.0.0.1', '::7f00:1', '::a9fe:a9fe'],
+    ...['64:ff9b:1::7f00:1', '2002:7f00:1::', '2001:0:7f00:1::', 'fec0::1', '::ffff:0:7f00:1'],
   ]) {
     assert.ok(isPrivate(address), address);
   }

@@ -39,11 +39,19 @@ for (const [address, bits] of [
 }
 for (const [address, bits] of [
   ...([
-    ['::', 127],
     ['fc00::', 7],
     ['fe80::', 10],
+    ['fec0::', 10],
     ['ff00::', 8],
+  ] as const),
+  // Those that stand for one of IPv4, whichever.
+  ...([
+    ['::', 96],
+    ['::ffff:0:0:0', 96],
     ['64:ff9b::', 96],
+    ['64:ff9b:1::', 48],
+    ['2001::', 32],
+    ['2002::', 16],
   ] as const),
 ] as const) {
   PRIVATE.addSubnet(address, bits, 'ipv6');
@@ -60,7 +68,11 @@ export function isPrivate(address: string): boolean {
 /** Throws unless it may be called, as far as its text tells. */
 export function requireAllowed(what: string, text: unknown, allowed: Allowed): URL {
   const url = typeof text === 'string' && URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined) throw new InvalidInput(`${what} must be a URL; got ${shown(text)}.`);
+  // What it is is not shown: it may have a key in it.
+  if (url === undefined) {
+    const kind = typeof text === 'string' ? 'other text' : `a ${typeof text}`;
+    throw new InvalidInput(`${what} must be a URL; got ${kind}.`);
+  }
   const isScheme = url.protocol === 'https:' || (allowed.plain && url.protocol === 'http:');
   if (!isScheme) {
     throw new InvalidInput(

@@ -2,9 +2,9 @@
 
 import { type ProjectName, parseProject } from '../../execution/names.ts';
 import { InvalidInput } from '../../support/fault.ts';
+import { readHidden, readHiddenEntries } from '../../support/hidden-options.ts';
 import {
   boundedText,
-  readEntries,
   readList,
   readOptions,
   requireMethods,
@@ -63,9 +63,11 @@ export interface KnownKeys {
 
 export function keysOf(given: SqsOptions['keys']): KnownKeys {
   const what = 'openServer: sqs.keys';
-  const entries = readEntries(what, given).map(([id, key]) => {
-    const { secret, project } = readOptions(`${what}: ${id}`, key as SqsKey, ['secret', 'project']);
-    return { id, secret, project: parseProject(project ?? 'default') };
+  const shape = '{ k1: { secret, project } }';
+  const entries = readHiddenEntries(what, given, shape).map(([id, key], index) => {
+    const nth = `${what}: key ${index + 1}`;
+    const { secret, project } = readHidden(nth, key as SqsKey, ['secret', 'project']);
+    return { id, secret, project: projectIn(nth, project) };
   });
   const [first] = entries;
   if (first === undefined) throw new InvalidInput(`${what} must have at least one key.`);
@@ -76,4 +78,12 @@ export function keysOf(given: SqsOptions['keys']): KnownKeys {
     // It has signed with one of these, or it would not have been asked.
     projectOf: (kid) => projects.get(kid) ?? first.project,
   };
+}
+
+function projectIn(what: string, project: unknown = 'default'): ProjectName {
+  try {
+    return parseProject(project as string);
+  } catch {
+    throw new InvalidInput(`${what}: project is no name of a project, and is not shown.`);
+  }
 }

@@ -1,0 +1,55 @@
+// Options that have secrets in them. Who puts one in the wrong place is told what belongs there, and not what was
+// found: messages go to terminals and logs.
+
+import { InvalidInput } from './fault.ts';
+import { nearestName } from './nearest.ts';
+import { isOptions, readEntries, readOptions, unreadable } from './options.ts';
+
+/** As `readOptions`. */
+export function readHidden<Options extends object>(
+  what: string,
+  options: Options,
+  known: readonly string[],
+): Options {
+  const shape = `{ ${known.join(', ')} }`;
+  for (const [name] of readHiddenEntries(what, options, shape)) {
+    if (known.includes(name)) continue;
+    const nearest = nearestName(name, known);
+    const hint = nearest === undefined ? '' : ` Did you mean "${nearest}"?`;
+    throw new InvalidInput(
+      `${what} must be an object such as ${shape}; it has a name that is none of these, and is not shown.${hint}`,
+    );
+  }
+  return readOptions(what, options, known);
+}
+
+/** As `readEntries`. */
+export function readHiddenEntries(
+  what: string,
+  value: unknown,
+  shape: string,
+): readonly (readonly [string, unknown])[] {
+  if (isReadable(what, value)) return readEntries(what, value);
+  throw new InvalidInput(
+    `${what} must be an object such as ${shape}; got ${kindOf(value)}, which is not shown.`,
+  );
+}
+
+function isReadable(what: string, value: unknown): boolean {
+  try {
+    return isOptions(value);
+  } catch (cause) {
+    throw unreadable(what, cause);
+  }
+}
+
+function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return 'nothing';
+  if (Array.isArray(value)) return 'a list';
+  return typeof value === 'string' ? 'text' : `another ${typeof value}`;
+}
+
+/** As people are shown it: without what may be a key. */
+export function shownUrl({ origin, pathname }: URL): string {
+  return `${origin}${pathname}`;
+}
