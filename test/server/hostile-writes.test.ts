@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openHoldfast } from '../../src/index.ts';
+import { interactionId, openHoldfast } from '../../src/index.ts';
 import type { Finish } from '../../src/store/contract/execution-store.ts';
 import { TestCoordinator } from './coordinator.ts';
 import { type RawOwner, RawWorker } from './raw-worker.ts';
@@ -130,5 +130,62 @@ test('a coordinator that has just begun says nothing of the fences of another pr
     const ofTheirs = await answerFor(victim.id);
     await after.server.close();
     assert.equal(ofTheirs, ofNothing, `fence ${fence}`);
+  }
+});
+
+const NO_VALUES = [
+  ...['{"x":1}', '{"enc":5}', '{"enc":"aa"}', '{"enc":"!!","by":"q"}', '{"ref":"zz"}', '{"ref":5}'],
+  ...['{"v":1,"enc":"aaaa","by":"q"}', '{"v":1,"by":5}', '7', '"text"', '[1]', 'null'],
+];
+
+test('what is no value as it is stored is refused where a value is to be, and every form of one is taken', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const worker = await RawWorker.open(coordinator, 'ours');
+  const own = await worker.running('x');
+  const parent = { id: own.id, call: 'child:pay#1[0]' };
+  const asking = { call: 'await:a#1', name: 'a', needed: 1, signed: false, checked: false };
+  const item = { id: interactionId({ execution: own.id, name: 'a' }) };
+  const awaits = [{ ...asking, reminders: [], items: [item] }];
+  const writesOf = (value: string): readonly object[] => [
+    { events: [{ kind: 'step-completed', name: 's', body: `{"key":"step:s#1","out":${value}}` }] },
+    { events: SAYS, progress: value },
+    { events: SAYS, children: [worker.submission({ parent, input: value })] },
+    {
+      events: SAYS,
+      awaits: awaits.map((each) => ({ ...each, items: [{ ...item, request: value }] })),
+    },
+    { events: SAYS, awaits: awaits.map((each) => ({ ...each, defaultAnswer: value })) },
+    { ...ENDS, events: [{ kind: 'completed', body: `{"out":${value}}` }] },
+    { ...ENDS, events: [{ kind: 'completed' }], outcome: `{"status":"completed","out":${value}}` },
+  ];
+  for (const value of NO_VALUES) {
+    for (const what of writesOf(value)) {
+      const { status, json } = await worker.write(own, what);
+      assert.deepEqual([status, json.code], INVALID, JSON.stringify(what));
+    }
+  }
+  for (const value of ['{}', '{"v":null}', '{"v":{"x":1}}', '{"enc":"q83v","by":"aes:1"}']) {
+    // Those that do not say of which execution they are.
+    for (const what of writesOf(value).filter((each) => !JSON.stringify(each).includes(own.id))) {
+      if ('awaits' in what) continue;
+      const { json } = await worker.write(await worker.running('y'), what);
+      assert.match(json.answers[0].kind, /^(recorded|finished)$/, JSON.stringify(what));
+    }
+  }
+});
+
+test('what was stored where a value is to be, and is none, stays closed, and all else of it is read', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const { executions } = coordinator.store;
+  const worker = await RawWorker.open(coordinator, 'ours');
+  for (const value of ['{"x":1}', '{"enc":5}', '{"ref":"zz"}', '{"v":1,"enc":"aaaa","by":"q"}']) {
+    const own = await worker.running('x');
+    const events = [{ kind: 'completed', body: `{"out":${value}}` }];
+    const finish = { ...own, status: 'completed', events, progress: value };
+    assert.equal((await executions.finish(finish as unknown as Finish)).kind, 'finished');
+    for (const path of ['', '/history', '/result', '/explain']) {
+      const { status } = await worker.call('GET', `/v1/executions/${own.id}${path}`);
+      assert.equal(status, 200, `${path} of ${value}`);
+    }
   }
 });

@@ -61,7 +61,7 @@ export async function executionInFull(
   return { ...executionMessage(record), ...values };
 }
 
-/** What went through a codec that is not here stays closed, and that is said. */
+/** What went through a codec that is not here stays closed, and what is no value as it is stored; that is said. */
 export async function readable<Name extends string>(
   { holdfast, project }: Reader,
   payloads: Readonly<Partial<Record<Name, string | object>>>,
@@ -102,5 +102,7 @@ async function openedBody(reader: Reader, body: string): Promise<unknown> {
 }
 
 function isSealed(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'codec-missing';
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  // Workers wrote what they liked before the door looked at it.
+  return code === 'codec-missing' || code === 'invalid-input';
 }

@@ -1,6 +1,7 @@
 // What an owner's write may contain. Payloads go to the store as they came and are read by many: by routes, by
 // re-drives, by stores that this one is moved to. What they could not read is refused before anything is written.
 
+import { parseEnvelope } from '../../engine/envelope.ts';
 import { namedBy } from '../../execution/retention.ts';
 import { isDeeperThan } from '../../support/json-depth.ts';
 import type { WriteMessage } from '../messages/work.ts';
@@ -24,9 +25,17 @@ export function requireReadable(message: WriteMessage): readonly string[] {
     refersTo.push(...referencesIn(parsed));
   }
   requireOwnPredecessor(message);
-  for (const payload of payloadsIn(message)) {
-    if (payload !== undefined) refersTo.push(...referencesIn(parsedFrom(message, payload)));
+  for (const payload of valuesIn(message)) {
+    if (payload === undefined) continue;
+    const parsed = parsedFrom(message, payload);
+    if (!isEnvelope(parsed))
+      throw unreadable(`A value in a write of ${id} is not one as it is stored.`);
+    refersTo.push(...referencesIn(parsed));
   }
+  for (const { body } of submissionsIn(message)) {
+    if (body !== undefined) refersTo.push(...referencesIn(parsedFrom(message, body)));
+  }
+  refersTo.push(...referencesIn(outcomeOf(message)));
   if (hasNul(message)) {
     throw unreadable(
       `A text in a write of ${id} has the character NUL, which not every store keeps.`,
@@ -68,16 +77,24 @@ function requireOwnPredecessor(message: WriteMessage): void {
   }
 }
 
-function payloadsIn(message: WriteMessage): readonly (string | undefined)[] {
+function valuesIn(message: WriteMessage): readonly (string | undefined)[] {
   return [
     message.progress,
-    ...submissionsIn(message).flatMap(({ input, body }) => [input, body]),
+    ...submissionsIn(message).map(({ input }) => input),
     ...(message.awaits ?? []).flatMap(({ items, defaultAnswer }) => [
       defaultAnswer,
       ...items.map(({ request }) => request),
     ]),
-    message.verb === 'finish' ? message.outcome : undefined,
   ];
+}
+
+/** Its parent takes it over into what it writes itself. */
+function outcomeOf(message: WriteMessage): unknown {
+  if (message.verb !== 'finish' || message.outcome === undefined) return undefined;
+  const parsed = parsedFrom(message, message.outcome);
+  const odd = oddField(parsed);
+  if (odd !== undefined) throw unreadable(`${odd} in the outcome of ${message.id}.`);
+  return parsed;
 }
 
 function parsedFrom({ id }: WriteMessage, payload: string): unknown {
@@ -98,6 +115,17 @@ const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every
 const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** As routes and workers read it; a codec's bytes stay closed. */
+function isEnvelope(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  try {
+    parseEnvelope(value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** What routes and re-drives read of the bodies of events; other fields are the worker's. */
 const FIELDS: Readonly<Record<string, (value: unknown) => boolean>> = {
   key: isText,
@@ -112,7 +140,7 @@ const FIELDS: Readonly<Record<string, (value: unknown) => boolean>> = {
   ids: isTexts,
   with: isTexts,
   for: isTexts,
-  out: isObject,
+  out: isEnvelope,
   failure: (value) => isObject(value) && FAILURE.every((each) => isTextIn(value, each)),
 };
 
