@@ -5,6 +5,7 @@ import { type ExecutionId, type PipelineName, parsePipelineName } from '../execu
 import type { NoSuchRelease } from '../execution/refusal.ts';
 import { parseReleaseName } from '../execution/route.ts';
 import { type ContractChange, diffContracts, isBreaking } from '../release/contract-diff.ts';
+import { nameBefore } from '../release/decide/line.ts';
 import { BROKEN_MAX, type BrokenReplay, type Preflight, type Release } from '../release/release.ts';
 import { readOptions, wholeNumber } from '../support/options.ts';
 import type { EngineConfig } from './config.ts';
@@ -109,11 +110,11 @@ async function changesOf(
   release: Release,
 ): Promise<Pick<Preflight, 'changes' | 'against'>> {
   const { executions } = config.store;
-  const { active } = await executions.line(release);
+  const against = nameBefore(await executions.line(release));
   const before =
-    active === undefined ? undefined : await executions.release({ ...release, name: active });
-  if (before === undefined || active === undefined) return { changes: [] };
-  return { changes: keptOf(diffContracts(before.contract, release.contract)), against: active };
+    against === undefined ? undefined : await executions.release({ ...release, name: against });
+  if (before === undefined || against === undefined) return { changes: [] };
+  return { changes: keptOf(diffContracts(before.contract, release.contract)), against };
 }
 
 /** What breaks first; of very many, so many. */
@@ -131,7 +132,7 @@ function keptOf(changes: readonly ContractChange[]): readonly ContractChange[] {
 
 export interface CompareOptions {
   readonly project?: string;
-  /** The one that is active unless said. */
+  /** The one that is active unless said or, where none is, the last that was. */
   readonly against?: string;
 }
 
@@ -158,7 +159,7 @@ export async function compare(
     options.against === undefined ? undefined : parseReleaseName(options.against, 'against');
   const release = await executions.release({ project, pipeline, name });
   if (release === undefined) return unknownRelease(pipeline, name);
-  const against = named ?? (await executions.line({ project, pipeline })).active;
+  const against = named ?? nameBefore(await executions.line({ project, pipeline }));
   if (against === undefined) return { kind: 'compared', breaking: false, changes: [] };
   const before = await executions.release({ project, pipeline, name: against });
   if (before === undefined) return unknownRelease(pipeline, against);

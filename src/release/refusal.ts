@@ -80,7 +80,7 @@ export function describeReleaseRefusal(refusal: ReleaseRefusal | MoveRefusal): s
     case 'already-active':
       return `Release "${refusal.name}" of pipeline "${refusal.pipeline}" is active already: it has all that no candidate has. Nothing was changed. To take the candidate back, roll back.`;
     case 'nothing-before':
-      return `Pipeline "${refusal.pipeline}" has neither a candidate nor a release that was active before. Activate one by name.`;
+      return `Pipeline "${refusal.pipeline}" has neither a candidate nor a release that it could go back to; it goes back once. Activate one by name.`;
     case 'nothing-active':
       return `Pipeline "${refusal.pipeline}" has no active release that would have the rest. Activate one first.`;
     case 'execution-unknown':

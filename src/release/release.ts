@@ -67,7 +67,7 @@ export interface BrokenReplay {
 /** Where new executions of a pipeline go. */
 export interface Line {
   readonly active?: string;
-  /** What was active before, to go back to. */
+  /** What was active before, to go back to; where nothing is active, also what the next one is compared with. */
   readonly previous?: string;
   readonly candidate?: string;
   /** Of new executions, to the candidate: 1 to 99. */

@@ -77,6 +77,23 @@ test('what a preflight keeps of two contracts is no larger than people can read'
   assert.ok(JSON.stringify(refused.json).length < 400_000, 'nor is why it is not activated');
 });
 
+test('what breaks is not activated by way of a line without an active release', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const admin = await adminOf(coordinator, 'ours');
+  const less = { ...CONTRACT, input: { type: 'object', required: ['zz'] } };
+  await admin.call('POST', RELEASES, build('v1', { ...CONTRACT, input: { type: 'object' } }));
+  await admin.call('POST', RELEASES, build('v2', less));
+  const act = (what: object): Promise<Raw> => admin.call('POST', '/v1/pipelines/order/line', what);
+  assert.equal((await act({ act: 'activate', name: 'v1' })).status, 200);
+  assert.equal((await act({ act: 'deactivate' })).status, 200);
+  const refused = await act({ act: 'activate', name: 'v2' });
+  assert.deepEqual([refused.status, refused.json.code], [409, 'release-breaks']);
+  const { json } = await admin.call('POST', `${RELEASES}/v2/preflight`, { waitMs: 1_000 });
+  assert.deepEqual([json.against, json.breaking], ['v1', true], JSON.stringify(json));
+  const compared = await admin.call('GET', `${RELEASES}/v2/changes`);
+  assert.deepEqual([compared.json.against, compared.json.breaking], ['v1', true]);
+});
+
 /** What a worker says that has a build of this name. */
 function having(name: string): object {
   const contracts = { order: contractVersion(CONTRACT) };

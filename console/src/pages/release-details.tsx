@@ -76,7 +76,7 @@ function ContractChanges({ pipeline, release }: DetailsProps): ReactNode {
       <h3>
         Contract{' '}
         {against === undefined || against === release.name ? null : (
-          <span className="about">against {against}, which is active</span>
+          <span className="about">against {against}</span>
         )}
       </h3>
       <Shown of={read}>
@@ -98,8 +98,8 @@ function ContractChanges({ pipeline, release }: DetailsProps): ReactNode {
 }
 
 function noChanges(name: string, against: string | undefined): string {
-  if (against === undefined) return 'None is active, so there is nothing to compare it with.';
-  if (against === name) return 'This is the one that is active.';
+  if (against === undefined) return 'None was active, so there is nothing to compare it with.';
+  if (against === name) return 'This is the one that others are compared with.';
   return 'It says the same as that of the active one.';
 }
 

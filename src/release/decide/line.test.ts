@@ -4,7 +4,7 @@ import type { PipelineName, ProjectName } from '../../execution/names.ts';
 import type { Instant } from '../../support/clock.ts';
 import type { Contract } from '../contract.ts';
 import { bucketOf, type Line, pinOf, type Release, stateOf } from '../release.ts';
-import { decideLine, type LineRequest } from './line.ts';
+import { decideLine, type LineRequest, nameBefore } from './line.ts';
 
 const PIPELINE = 'order' as PipelineName;
 const contract = { input: true, output: true, awaits: [], remoteSteps: [] } as unknown as Contract;
@@ -15,11 +15,14 @@ function release(name: string, options: Partial<Release> = {}): Release {
   return { ...key, ...build, createdAt: 0 as Instant, createdBy: 'ann', ...options };
 }
 
+const less = { ...contract, input: { type: 'string' } } as Contract;
 const known = new Map(
-  [release('v1'), release('v2'), release('old', { retiredAt: 1 as Instant })].map((each) => [
-    each.name,
-    each,
-  ]),
+  [
+    release('v1'),
+    release('v2'),
+    release('less', { contract: less }),
+    release('old', { retiredAt: 1 as Instant }),
+  ].map((each) => [each.name, each]),
 );
 
 type Row = readonly [line: Line, asked: Partial<LineRequest>, expected: string];
@@ -28,6 +31,7 @@ const fresh: Line = { version: 0 };
 const active: Line = { version: 3, active: 'v1' };
 const shared: Line = { version: 3, active: 'v1', candidate: 'v2', percent: 10 };
 const back: Line = { version: 3, active: 'v2', previous: 'v1' };
+const off: Line = { version: 4, previous: 'v1' };
 
 const ROWS: readonly Row[] = [
   [fresh, { act: 'activate', name: 'v1' }, 'active=v1'],
@@ -48,13 +52,25 @@ const ROWS: readonly Row[] = [
   [active, { act: 'promote' }, 'no-candidate'],
   [shared, { act: 'promote' }, 'active=v2 previous=v1'],
   [shared, { act: 'roll-back' }, 'active=v1'],
-  [back, { act: 'roll-back' }, 'active=v1 previous=v2'],
+  // Once: what it went back from is no place to go back to.
+  [back, { act: 'roll-back' }, 'active=v1'],
   [active, { act: 'roll-back' }, 'nothing-before'],
   [fresh, { act: 'deactivate' }, 'no-change'],
   [active, { act: 'deactivate' }, 'previous=v1'],
   [shared, { act: 'deactivate' }, 'previous=v1'],
   [active, { act: 'deactivate', expected: 2 }, 'line-changed'],
-  [{ version: 4, previous: 'v1' }, { act: 'roll-back' }, 'active=v1'],
+  [off, { act: 'roll-back' }, 'active=v1'],
+  [off, { act: 'activate', name: 'v1' }, 'active=v1'],
+  [off, { act: 'activate', name: 'v2' }, 'active=v2 previous=v1'],
+  [off, { act: 'activate', name: 'less' }, 'release-breaks'],
+  [active, { act: 'activate', name: 'less' }, 'release-breaks'],
+  [active, { act: 'percentage', name: 'less', percent: 5 }, 'release-breaks'],
+  [{ version: 3, active: 'less', previous: 'v1' }, { act: 'roll-back' }, 'active=v1'],
+  [{ version: 3, active: 'v1', previous: 'less' }, { act: 'roll-back' }, 'active=less'],
+  // Nothing is active: it is still what an activation is compared with.
+  [off, { act: 'retire', name: 'v1' }, 'previous=v1'],
+  [{ version: 5, previous: 'old' }, { act: 'activate', name: 'less' }, 'release-breaks'],
+  [{ version: 5, previous: 'old' }, { act: 'roll-back' }, 'release-retired'],
   [active, { act: 'retire', name: 'v1' }, 'release-in-use'],
   [shared, { act: 'retire', name: 'v2' }, 'release-in-use'],
   [back, { act: 'retire', name: 'v1' }, 'active=v2'],
@@ -71,7 +87,7 @@ for (const [line, asked, expected] of ROWS) {
     const view = {
       line,
       release: known.get(name ?? ''),
-      active: known.get(line.active ?? ''),
+      before: known.get(nameBefore(line) ?? ''),
       pinned: 0,
     };
     const decision = decideLine(view, request);

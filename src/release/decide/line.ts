@@ -11,7 +11,8 @@ export interface LineView {
   readonly line: Line;
   /** The one that is to become active or the candidate, as far as it is known. */
   readonly release: Release | undefined;
-  readonly active: Release | undefined;
+  /** The one it is compared with, by `nameBefore`. */
+  readonly before: Release | undefined;
   /** Open executions that are pinned to it; for `retire`. */
   readonly pinned: number;
 }
@@ -45,6 +46,11 @@ export function nameMeant(
   return name;
 }
 
+/** RE-7: what callers keep to: the active one or, where nothing is active, the last that was. */
+export function nameBefore({ active, previous }: Omit<Line, 'version'>): string | undefined {
+  return active ?? previous;
+}
+
 export function decideLine(view: LineView, request: LineRequest): LineDecision {
   const { line } = view;
   const { pipeline, act, expected, force = false } = request;
@@ -75,7 +81,9 @@ const WANTED: Readonly<
   Record<Exclude<LineAct, 'retire'>, (line: Line, request: LineRequest) => Wanted | ReleaseRefusal>
 > = {
   activate: (line, { name = '' }) =>
-    line.active === name ? withoutCandidate(line) : { active: name, ...before(line.active) },
+    line.active === name
+      ? withoutCandidate(line)
+      : { active: name, ...(nameBefore(line) === name ? {} : before(nameBefore(line))) },
   percentage: (line, { pipeline, name = '', percent = 0 }) => {
     if (line.active === name) return { why: 'already-active', pipeline, name };
     // Where it has no share already, what another one has is no matter of this act.
@@ -90,7 +98,8 @@ const WANTED: Readonly<
   'roll-back': (line, { pipeline }) => {
     if (line.candidate !== undefined) return withoutCandidate(line);
     if (line.previous === undefined) return { why: 'nothing-before', pipeline };
-    return { active: line.previous, ...before(line.active) };
+    // RE-7: without what it was; forward again is an activation.
+    return { active: line.previous };
   },
   deactivate: (line) => (line.active === undefined ? line : before(line.active)),
 };
@@ -126,9 +135,9 @@ const TOLD_MAX = 100;
 const TOLD_CHARS_MAX = 1_024;
 
 /** RE-7: what the contracts say, and what the last preflight found. */
-function breaksOf({ release, active }: LineView): readonly string[] {
+function breaksOf({ release, before: kept }: LineView): readonly string[] {
   if (release === undefined) return [];
-  const changes = active === undefined ? [] : diffContracts(active.contract, release.contract);
+  const changes = kept === undefined ? [] : diffContracts(kept.contract, release.contract);
   const breaking = changes.filter((each) => each.breaking);
   const told = breaking
     .slice(0, TOLD_MAX)
@@ -161,7 +170,8 @@ function decideRetire(
   }
   if (pinned > 0) return refuse({ why: 'release-pinned', pipeline, name, pinned });
   const { previous: _, ...rest } = line;
-  const kept = line.previous === name ? rest : line;
+  // Where nothing is active, it is still what the next one is compared with.
+  const kept = line.active !== undefined && line.previous === name ? rest : line;
   return { kind: 'change', line: { ...kept, version: line.version + 1 }, forced: false };
 }
 

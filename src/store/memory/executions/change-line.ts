@@ -1,5 +1,5 @@
 import { isTerminal } from '../../../execution/execution.ts';
-import { decideLine, nameMeant } from '../../../release/decide/line.ts';
+import { decideLine, nameBefore, nameMeant } from '../../../release/decide/line.ts';
 import { type Activation, type Line, NO_LINE } from '../../../release/release.ts';
 import type {
   ChangeLine,
@@ -18,7 +18,7 @@ export function changeLine(state: ExecutionState, request: ChangeLine): LineChan
   const of = (each: string) => readRelease(state, { project, pipeline, name: each });
   const release = of(name);
   const open = pinned(state, request).find((each) => each.release === name)?.open ?? 0;
-  const view = { line, release, active: of(line.active ?? ''), pinned: open };
+  const view = { line, release, before: of(nameBefore(line) ?? ''), pinned: open };
   const decision = decideLine(view, request);
   if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
   if (decision.kind === 'no-change') return decision;

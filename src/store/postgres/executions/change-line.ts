@@ -1,4 +1,4 @@
-import { decideLine, nameMeant } from '../../../release/decide/line.ts';
+import { decideLine, nameBefore, nameMeant } from '../../../release/decide/line.ts';
 import { type Activation, type Line, NO_LINE } from '../../../release/release.ts';
 import type {
   ChangeLine,
@@ -101,9 +101,9 @@ async function change(queries: Queries, request: ChangeLine): Promise<Attempted<
   const line = row === undefined ? NO_LINE : toLine(row);
   const name = nameMeant(line, request) ?? '';
   const of = (each: string) => readRelease(queries, { project, pipeline, name: each });
-  const [release, active] = [await of(name), await of(line.active ?? '')];
+  const [release, before] = [await of(name), await of(nameBefore(line) ?? '')];
   // Whether anything is pinned to it, the predicate decides.
-  const decision = decideLine({ line, release, active, pinned: 0 }, request);
+  const decision = decideLine({ line, release, before, pinned: 0 }, request);
   if (decision.kind === 'refuse') {
     return { keep: false, result: { kind: 'refused', ...decision.refusal } };
   }

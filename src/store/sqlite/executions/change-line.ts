@@ -1,5 +1,5 @@
 import { ROUTE_MARK } from '../../../execution/route.ts';
-import { decideLine, nameMeant } from '../../../release/decide/line.ts';
+import { decideLine, nameBefore, nameMeant } from '../../../release/decide/line.ts';
 import { type Activation, type Line, NO_LINE } from '../../../release/release.ts';
 import type {
   ChangeLine,
@@ -76,7 +76,7 @@ export function changeLine(tx: Transaction, request: ChangeLine): LineChanged {
   const of = (each: string) => readRelease(tx, { project, pipeline, name: each });
   const open = act === 'retire' ? pinned(tx, request) : [];
   const view = {
-    ...{ line, release: of(name), active: of(line.active ?? '') },
+    ...{ line, release: of(name), before: of(nameBefore(line) ?? '') },
     pinned: open.find(({ release }) => release === name)?.open ?? 0,
   };
   const decision = decideLine(view, request);

@@ -28,7 +28,7 @@ export const lineCases: readonly ExecutionCase[] = [
       await mustChange(store, 'promote');
       await mustChange(store, 'roll-back', { actor: 'otto' });
       const line = await executions.line(OF);
-      assert.deepEqual(line, { version: 5, active: 'v1', previous: 'v2' });
+      assert.deepEqual(line, { version: 5, active: 'v1' });
       const log = await executions.activations({ ...OF, limit: 9 });
       assert.deepEqual(
         log.map(({ version, act, name, actor }) => [version, act, name, actor]),
@@ -136,6 +136,48 @@ export const lineCases: readonly ExecutionCase[] = [
         const answer = await executions.changeLine(changing(act, { name: 'v3', percent: 5 }));
         assert.match(JSON.stringify(refusedBy(answer, 'release-breaks')), /1 of 9 .*step:a#1/);
       }
+    },
+  },
+  {
+    upholds: 'RE-7',
+    name: 'where nothing is active any more, a release is compared with the last that was',
+    async run({ store }) {
+      const { executions } = store;
+      await mustActivate(store, 'v1');
+      const contract = { contract: NARROWER, contractVersion: contractVersion(NARROWER) };
+      await mustRegister(store, 'v2', contract);
+      await mustChange(store, 'deactivate');
+      const activate = changing('activate', { name: 'v2' });
+      refusedBy(await executions.changeLine(activate), 'release-breaks');
+      await mustChange(store, 'retire', { name: 'v1' });
+      const refused = await executions.changeLine(activate);
+      assert.match(JSON.stringify(refusedBy(refused, 'release-breaks')), /input\.order/);
+      await mustChange(store, 'activate', { name: 'v2', force: true, reason: 'nobody sends it' });
+      const [entry] = await executions.activations({ ...OF, limit: 1 });
+      assert.deepEqual([entry?.forced, entry?.before], [true, { previous: 'v1' }]);
+    },
+  },
+  {
+    upholds: 'RE-7',
+    name: 'rolling back goes back once and is never refused for what breaks; forward again is an activation',
+    async run({ store }) {
+      const { executions } = store;
+      await mustActivate(store, 'v1');
+      await mustActivate(store, 'v2');
+      const broken = [{ execution: nextId(), why: 'History has step:a#1.' }];
+      const preflight = { changes: [], open: 9, looked: 9, broken, brokenCount: 1 };
+      for (const name of ['v1', 'v2']) {
+        await executions.notePreflight({ ...OF, name, preflight });
+      }
+      await mustChange(store, 'roll-back');
+      assert.deepEqual(await executions.line(OF), { version: 3, active: 'v1' });
+      refusedBy(await executions.changeLine(changing('roll-back')), 'nothing-before');
+      const forward = changing('activate', { name: 'v2' });
+      refusedBy(await executions.changeLine(forward), 'release-breaks');
+      // What is undone is no step forward.
+      await mustChange(store, 'deactivate');
+      await mustChange(store, 'roll-back');
+      assert.deepEqual(await executions.line(OF), { version: 5, active: 'v1' });
     },
   },
   {
