@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PipelineName } from '../../src/execution/names.ts';
-import { Holdfast } from '../../src/index.ts';
+import { Holdfast, interactionId } from '../../src/index.ts';
 import type { Owner, SessionId } from '../../src/lease/names.ts';
 import { pushSettingsOf } from '../../src/protocol/push/push-options.ts';
 import type { Finish } from '../../src/store/contract/execution-store.ts';
@@ -160,4 +160,30 @@ test('a session that a build before opened, which said no key, is of its project
   const path = `/v1/work/sessions/${worker.session}/heartbeat`;
   assert.equal((await worker.call('POST', path, { owner: 'w' })).status, 200);
   assert.equal((await stranger.call('POST', path, { owner: 'w' })).status, 404);
+});
+
+test('a worker does not make up who submitted it', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const worker = await RawWorker.open(coordinator, 'ours');
+  const own = await worker.running('x');
+  const { json: read } = await worker.call('GET', `/v1/executions/${own.id}`);
+  const said = [{ submittedBy: 'root' }, { scheduled: { id: 'nightly', at: 1 } }];
+  const asking = { call: 'await:a#1', name: 'a', needed: 1, signed: false, checked: false };
+  const items = [{ id: interactionId({ execution: own.id, name: 'a' }) }];
+  const end = { verb: 'finish', status: 'completed', events: [{ kind: 'completed' }] };
+  for (const each of said) {
+    const start = worker.submission(each);
+    const reminders = [{ afterMs: 1, start }];
+    for (const what of [{ children: [start] }, { awaits: [{ ...asking, items, reminders }] }]) {
+      const { status, json } = await worker.write(own, what);
+      assert.deepEqual([status, json.code], [403, 'project-denied']);
+    }
+    const { json } = await worker.write(own, { ...end, successor: start });
+    assert.deepEqual([json.answers[0].kind, json.answers[0].code], ['fault', 'project-denied']);
+  }
+  const { submittedBy } = read;
+  assert.equal(typeof submittedBy, 'string');
+  const successor = worker.submission({ submittedBy });
+  const { json } = await worker.write(own, { ...end, successor });
+  assert.equal(json.answers[0].kind, 'finished', 'by whom its predecessor was');
 });

@@ -39,7 +39,15 @@ export function requireOwnReach(message: WriteMessage, { project }: Caller): voi
   if (remindersIn(message).some(({ parent }) => parent !== undefined)) {
     throw denied(`A reminder has no parent: nobody waits for it.`);
   }
+  if ([...children, ...remindersIn(message)].some(isSaidOfOthers)) {
+    throw denied(`What a worker submits is submitted by no caller and no schedule.`);
+  }
   requireOwnQuestions(message);
+}
+
+/** Who asked for it, as people read it: a caller of the API, or a schedule. */
+function isSaidOfOthers({ submittedBy, scheduled }: Submitted): boolean {
+  return submittedBy !== undefined || scheduled !== undefined;
 }
 
 /** W-1: an id that follows from another execution's await would be that one's question. */
@@ -58,17 +66,27 @@ function denied(why: string): ProblemReply {
   return new ProblemReply(403, 'project-denied', `${why} Nothing was written.`);
 }
 
-/** X-14: whoever goes on tells whom its predecessor would have told, which never changes. */
-export async function requireSameParent(
+/**
+ * X-14: whoever goes on tells whom its predecessor would have told, which never changes; and was asked for by whom that
+ * was.
+ */
+export async function requireSameOrigin(
   { executions }: Pick<CoordinatorStore, 'executions'>,
   { project }: Caller,
   { id, successor }: Pick<Finish, 'id' | 'successor'>,
 ): Promise<void> {
-  const parent = successor?.parent;
-  if (parent === undefined) return;
+  const { parent, submittedBy, scheduled } = successor ?? {};
+  if ((parent ?? submittedBy ?? scheduled) === undefined) return;
   const record = await executions.read(id);
-  // Of what is somebody else's, nobody learns the parent by guessing it.
-  const own = record?.project === project ? record.parent : undefined;
-  if (own?.id === parent.id && own.call === parent.call) return;
-  throw denied(`What goes on for ${id} has the parent of ${id}, or none.`);
+  // Of what is somebody else's, nobody learns where it is from by guessing it.
+  const own = record?.project === project ? record : undefined;
+  if (parent !== undefined && !(own?.parent?.id === parent.id && own.parent.call === parent.call)) {
+    throw denied(`What goes on for ${id} has the parent of ${id}, or none.`);
+  }
+  const isSame =
+    (submittedBy === undefined || submittedBy === own?.submittedBy) &&
+    (scheduled === undefined ||
+      (scheduled.id === own?.scheduled?.id && scheduled.at === own.scheduled.at));
+  if (isSame) return;
+  throw denied(`What goes on for ${id} was submitted by whom ${id} was, or by nobody.`);
 }

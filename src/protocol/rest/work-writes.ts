@@ -13,7 +13,7 @@ import { problemFrom } from './problems.ts';
 import type { Caller, Coordinator } from './route.ts';
 import { requireOwnValues } from './values-apart.ts';
 import { requireReadable } from './work-content.ts';
-import { requireOwnReach, requireSameParent } from './work-reach.ts';
+import { requireOwnReach, requireSameOrigin } from './work-reach.ts';
 
 export { giveOut, valueFor } from './values-apart.ts';
 
@@ -53,7 +53,7 @@ export async function perform(
         if (!(await isIssued(store, { id, fence, project: caller.project }))) {
           return { kind: 'refused', why: 'fence-ahead', id, fence } as const;
         }
-        if (write.verb === 'finish') await requireSameParent(store, caller, write.request);
+        if (write.verb === 'finish') await requireSameOrigin(store, caller, write.request);
         const { refersTo: digests } = write;
         if (digests.length > 0) {
           await requireOwnValues(executions, caller.project, { id, digests });
