@@ -1,11 +1,11 @@
 // What a coordinator answers to each message of the worker protocol, whatever carried it. The fence in the
 // store's predicate decides, as for workers inside the process; what is checked here is that nobody reaches
-// another project: a session is of the project of the key that opened it, claims are of that project, and so
-// is whatever an owner's write submits.
+// another project, or acts for another worker: a session is of the key that opened it, claims are of its
+// project, and so is whatever an owner's write submits.
 
 import type { Static } from 'typebox';
 import type { ExecutionRecord } from '../../execution/execution.ts';
-import { type InteractionId, parsePipelineName } from '../../execution/names.ts';
+import type { InteractionId } from '../../execution/names.ts';
 import type { Owner, SessionId } from '../../lease/names.ts';
 import { digestOf } from '../../support/digest.ts';
 import { OLDEST_WORK_VERSION, WORK_VERSION } from '../messages/envelope.ts';
@@ -14,10 +14,9 @@ import type { WORK_MESSAGES, WorkKind } from '../messages/work-messages.ts';
 import { executionFor } from './found.ts';
 import { noteIssued } from './issued-fences.ts';
 import { notFound } from './problems.ts';
-import { requireRunElsewhere } from './reserved.ts';
 import { type Caller, type Coordinator, ProblemReply } from './route.ts';
 import { withinMs } from './waiting.ts';
-import { claimFor } from './work-claim.ts';
+import { claimFor, runElsewhere } from './work-claim.ts';
 import { metadataOf, noteRefused, requireOwnSession } from './work-session.ts';
 import { giveOut, perform, toWrite, valueFor } from './work-writes.ts';
 
@@ -87,8 +86,7 @@ export const workAnswers: WorkAnswers = {
   },
 
   async claimExecutions(coordinator, { body, caller }) {
-    const pipelines = body.pipelines.map(parsePipelineName);
-    requireRunElsewhere(pipelines);
+    const pipelines = runElsewhere(body.pipelines);
     const session = await requireOwnSession(coordinator, caller, body.session);
     const answer = await claimFor(coordinator, {
       ...{ session, pipelines },
@@ -105,8 +103,7 @@ export const workAnswers: WorkAnswers = {
 
   async announceWorker(coordinator, { body, caller }) {
     const { release, ...about } = body;
-    const pipelines = body.pipelines.map(parsePipelineName);
-    requireRunElsewhere(pipelines);
+    const pipelines = runElsewhere(body.pipelines);
     const session = await requireOwnSession(coordinator, caller, body.session);
     const answer = await coordinator.store.executions.announce({
       ...{ ...about, session, pipelines },
