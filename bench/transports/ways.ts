@@ -90,7 +90,9 @@ async function endpointOf(
     const chunks: Buffer[] = [];
     for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
     const body = Buffer.concat(chunks);
-    const answer = await handler(new Request('http://endpoint/', { method: 'POST', body }));
+    const answer = await handler(
+      new Request(`http://${request.headers.host}/`, { method: 'POST', body }),
+    );
     response.writeHead(answer.status);
     response.end(await answer.text());
   });

@@ -13,6 +13,7 @@ import {
   SETTINGS,
   type Source,
 } from '../server/config.ts';
+import type { ConfiguredEndpoint } from '../server/config-schema.ts';
 import { environmentWith } from '../support/environment.ts';
 import { InvalidInput } from '../support/fault.ts';
 import { shown } from '../support/options.ts';
@@ -86,7 +87,19 @@ function withPathsFrom(folder: string, values: Source['values']): Source['values
     const isFile = typeof path === 'string' && storePlace(path).kind === 'sqlite';
     return isFile && !isAbsolute(path) ? [[name, join(folder, path)] as const] : [];
   });
-  return { ...values, ...Object.fromEntries(moved) };
+  const endpoints = values[ENDPOINTS];
+  const own = Array.isArray(endpoints)
+    ? { [ENDPOINTS]: endpoints.map((each) => withKeysFrom(folder, each)) }
+    : {};
+  return { ...values, ...own, ...Object.fromEntries(moved) };
+}
+
+const ENDPOINTS = 'push.endpoints';
+
+function withKeysFrom(folder: string, endpoint: ConfiguredEndpoint): ConfiguredEndpoint {
+  const { signingFile } = endpoint;
+  if (typeof signingFile !== 'string') return endpoint;
+  return { ...endpoint, signingFile: resolve(folder, signingFile) };
 }
 
 /** Each value and where it came from; secrets are hidden. */

@@ -26,7 +26,9 @@ function words(description: string) {
 }
 
 /** Its names and values are looked at where it is used, which says what is nearest. */
-const endpoint = Type.Unsafe<PushEndpoint>(Type.Object({}));
+export type ConfiguredEndpoint = Omit<PushEndpoint, 'signing'> & { readonly signingFile?: string };
+
+const endpoint = Type.Unsafe<ConfiguredEndpoint>(Type.Object({}));
 
 export const configSchema = Type.Object(
   {

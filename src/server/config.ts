@@ -230,6 +230,7 @@ function shownEndpoint(value: unknown): unknown {
   const { url, ...rest } = value as { readonly url?: unknown };
   const isUrl = typeof url === 'string' && URL.canParse(url);
   const said = { url: isUrl ? shownUrl(new URL(url)) : '…', ...rest };
+  // Its keys are in a file; who put them here is told so, and not what they are.
   return 'signing' in said ? { ...said, signing: '…' } : said;
 }
 

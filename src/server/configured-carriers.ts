@@ -3,10 +3,15 @@
 import { readFile } from 'node:fs/promises';
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import type { SigningOptions } from '../protocol/messages/signing.ts';
-import { type PushOptions, pushSettingsOf } from '../protocol/push/push-options.ts';
+import {
+  type PushEndpoint,
+  type PushOptions,
+  pushSettingsOf,
+} from '../protocol/push/push-options.ts';
 import { readSqsOptions, type SqsOptions } from '../protocol/sqs/sqs-options.ts';
 import { InvalidInput } from '../support/fault.ts';
 import type { Config } from './config.ts';
+import type { ConfiguredEndpoint } from './config-schema.ts';
 
 export type LoadSdk = () => Promise<Pick<typeof import('@aws-sdk/client-sqs'), 'SQSClient'>>;
 
@@ -61,13 +66,16 @@ export async function pushOf(given: Config['push']): Promise<PushOptions | undef
     if ((hosts ?? signingFile) === undefined) return undefined;
     throw new InvalidInput('There is push.hosts or push.signingFile, and no push.endpoints.');
   }
-  if (signingFile === undefined || hosts === undefined) {
-    const missing = signingFile === undefined ? 'push.signingFile' : 'push.hosts';
+  const isSigned = endpoints.every((each) => (each.signingFile ?? signingFile) !== undefined);
+  if (!isSigned || hosts === undefined) {
+    const missing = isSigned ? 'push.hosts' : 'push.signingFile';
     throw new InvalidInput(`Endpoints that are called need ${missing} too.`);
   }
   const options = {
-    endpoints,
-    signing: (await secretsIn('push.signingFile', signingFile)) as SigningOptions,
+    endpoints: await Promise.all(endpoints.map(withKeys)),
+    ...(signingFile !== undefined && {
+      signing: (await secretsIn('push.signingFile', signingFile)) as SigningOptions,
+    }),
     allow: { hosts, privateAddresses, plain },
     ...(probeMs === undefined ? {} : { probeMs }),
     circuit: {
@@ -77,6 +85,20 @@ export async function pushOf(given: Config['push']): Promise<PushOptions | undef
   };
   pushSettingsOf(options);
   return options;
+}
+
+async function withKeys({ signingFile, ...endpoint }: ConfiguredEndpoint): Promise<PushEndpoint> {
+  const name = 'push.endpoints: signingFile';
+  if ('signing' in endpoint) {
+    throw new InvalidInput(
+      `push.endpoints: keys are in a file of their own. Name it as signingFile.`,
+    );
+  }
+  if (signingFile === undefined) return endpoint;
+  if (typeof signingFile !== 'string') {
+    throw new InvalidInput(`${name} must be the path of a file; what was given is not shown.`);
+  }
+  return { ...endpoint, signing: (await secretsIn(name, signingFile)) as SigningOptions };
 }
 
 /** What is in it is in no message. */

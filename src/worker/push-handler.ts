@@ -5,16 +5,16 @@ import { Holdfast } from '../engine/holdfast.ts';
 import { type HoldfastOptions, limitsOf } from '../engine/holdfast-options.ts';
 import { type Pipelines, pipelinesByName } from '../engine/known-pipelines.ts';
 import { resolveWorkerOptions, type WorkerRelease } from '../engine/worker-options.ts';
-import { WORK_VERSION } from '../protocol/messages/envelope.ts';
-import type { Driven, PushCommand, PushResult } from '../protocol/messages/push.ts';
+import type { Driven, PushResult } from '../protocol/messages/push.ts';
 import { Signer, type SigningOptions } from '../protocol/messages/signing.ts';
 import type { CoordinatorStore } from '../store/contract/execution-store.ts';
-import { systemClock } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
 import { readOptions, requireMethods } from '../support/options.ts';
 import { systemTimers } from '../support/timer.ts';
+import { addressOf, misdirectionOf } from './addressed.ts';
 import { denialOf, offeredBy } from './offered.ts';
 import { pushedStore } from './pushed-store.ts';
+import { answerTo, callIn, InHand } from './signed-calls.ts';
 import { type WayBack, wayBackOf } from './way-back.ts';
 
 export type { WayBack } from './way-back.ts';
@@ -22,21 +22,24 @@ export type { WayBack } from './way-back.ts';
 export interface PushHandlerOptions
   extends Pick<HoldfastOptions, 'codec' | 'observer' | 'payloads'> {
   readonly pipelines: Pipelines;
-  /** The keys of the coordinator's `push.signing`. */
+  /** The keys of the coordinator's `push.signing`, or of this endpoint's. */
   readonly signing: SigningOptions;
   /** Which build this is, for what is pinned to it. The digest is that of the artifact that is deployed here. */
   readonly release?: WorkerRelease;
   /** The way back: each step is recorded before the next. Without it all of them are in the answer, and run again when it is lost. */
   readonly coordinator?: WayBack;
+  /** Its URL as the coordinator calls it, for where a proxy hides that. Default: that of the request; calls for another are denied. */
+  readonly audience?: string;
+  /** Calls for another project are denied. Default: those of any are taken. */
+  readonly project?: string;
 }
 
 export type PushHandler = (request: Request) => Promise<Response>;
 
 const NAMES: readonly (keyof PushHandlerOptions)[] = [
   ...(['pipelines', 'signing', 'coordinator', 'release', 'codec', 'observer', 'payloads'] as const),
+  ...(['audience', 'project'] as const),
 ];
-/** A result is of use for as long as somebody waits for it. */
-const RESULT_MS = 60_000;
 /** Before the coordinator stops waiting, what runs is given back. */
 const EARLY_MS = 500;
 
@@ -57,28 +60,26 @@ export function pushHandler(given: PushHandlerOptions): PushHandler {
   });
   const wayBack = coordinator === undefined ? undefined : wayBackOf(coordinator);
   const offered = offeredBy(pipelines.values(), release, wayBack !== undefined);
+  const address = addressOf(options);
+  const inHand = new InHand();
   return async (request) => {
-    const command = commandIn(signer, await request.text());
-    if (command === undefined)
+    const call = callIn(signer, await request.text());
+    if (call === undefined)
       return new Response('Not signed by a key that is known.', { status: 401 });
-    const { claims, kid } = command;
-    const answer = (result: Partial<PushResult>): Response => {
-      const at = systemClock.wallMs();
-      const signed = {
-        to: 'coordinator',
-        at,
-        until: at + RESULT_MS,
-        v: WORK_VERSION,
-        ...result,
-      } as const;
-      return new Response(signer.sign(signed, kid), { headers: { 'content-type': 'text/plain' } });
-    };
-    const { drive } = claims;
-    if (drive === undefined) return answer(offered);
+    const { claims } = call;
+    const answer = (result: Partial<PushResult>): Response => answerTo(call, signer, result);
+    const { drive, nonce } = claims;
+    const misdirected = misdirectionOf(address, claims, request.url);
+    if (drive === undefined) {
+      const said = misdirected === undefined ? offered : { denied: misdirected };
+      return answer({ ...said, ...(nonce === undefined ? {} : { nonce }) });
+    }
     const { execution, fence } = drive.claimed;
     const about = { id: execution.id, fence };
-    const denied = denialOf(execution, offered);
+    const denied = misdirected ?? denialOf(execution, offered);
     if (denied !== undefined) return answer({ ...about, denied });
+    const isNew = inHand.take(`${execution.id} ${fence}`, claims.until);
+    if (!isNew) return new Response('in-hand: this call was taken before.', { status: 409 });
     const done = await driven(drive, options, await wayBack?.());
     return answer({ ...about, ...done });
   };
@@ -106,20 +107,4 @@ async function driven(
   await worker.stop();
   await holdfast.close();
   return result;
-}
-
-/** Undefined when nobody who has a key has sent it, or too long ago. */
-function commandIn(
-  signer: Signer,
-  text: string,
-): { readonly claims: PushCommand; readonly kid: string } | undefined {
-  try {
-    const verified = signer.verify<PushCommand>(text, {
-      to: 'worker',
-      nowMs: systemClock.wallMs(),
-    });
-    return verified.kind === 'verified' ? verified : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -22,14 +22,19 @@ const SECRET = 'q'.repeat(32);
 test('serve: workers are heard over queues, and endpoints are called, as the configuration says', () =>
   inFolder(async (cwd, own) => {
     const stand = await SqsStand.open();
-    const endpoint = await mounted(pushHandler({ pipelines: [pushed], signing: SIGNING }));
+    const ofEndpoint = { keys: { own: 'o'.repeat(32) }, current: 'own' };
+    const endpoint = await mounted(pushHandler({ pipelines: [pushed], signing: ofEndpoint }));
     try {
       const { requestQueueUrl, poisonQueueUrl, replyQueues } = stand.options();
       await writeFile(join(cwd, 'queue-keys.json'), JSON.stringify({ k1: { secret: SECRET } }));
       await writeFile(join(cwd, 'push-keys.json'), JSON.stringify(SIGNING));
+      await writeFile(join(cwd, 'own-keys.json'), JSON.stringify(ofEndpoint));
       const file = {
         sqs: { requestQueueUrl, poisonQueueUrl, replyQueues, keysFile: 'queue-keys.json' },
-        push: { endpoints: [{ url: endpoint.url, pipelines: ['pushed'] }], plain: true },
+        push: {
+          endpoints: [{ url: endpoint.url, pipelines: ['pushed'], signingFile: 'own-keys.json' }],
+          plain: true,
+        },
       };
       await writeFile(join(cwd, 'holdfast.config.json'), JSON.stringify(file));
       const env = {
@@ -100,6 +105,10 @@ test('doctor: what is wrong with queues and endpoints is named, with what to cha
       [
         { 'push-hosts': 'other.example' },
         /push\.endpoints: url: "shop\.example" is not among push\.hosts/,
+      ],
+      [
+        { 'push-endpoints': '[{"url":"https://shop.example/","signing":{"k":"hush"}}]' },
+        /Name it as signingFile/,
       ],
       [
         { 'push-endpoints': '[{"url":"http://shop.example/","pipelines":["order"]}]' },

@@ -21,13 +21,17 @@ async function textOf(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-async function called(handler: PushHandler, body: string): Promise<Response> {
-  return handler(new Request('http://endpoint/', { method: 'POST', body }));
+async function called(
+  handler: PushHandler,
+  { headers, url = '/' }: Pick<IncomingMessage, 'headers' | 'url'>,
+  body: string,
+): Promise<Response> {
+  return handler(new Request(`http://${headers.host}${url}`, { method: 'POST', body }));
 }
 
 const plain: Mount = async (handler) =>
   createServer((async (request, response) => {
-    const answer = await called(handler, await textOf(request));
+    const answer = await called(handler, request, await textOf(request));
     response.writeHead(answer.status, Object.fromEntries(answer.headers));
     response.end(await answer.text());
   }) as RequestListener);
@@ -38,7 +42,7 @@ export const MOUNTS: Readonly<Record<string, Mount>> = {
     const app = express();
     app.use(express.text({ limit: '32mb' }));
     app.post('/', async (request, response) => {
-      const answer = await called(handler, request.body as string);
+      const answer = await called(handler, request, request.body as string);
       response.status(answer.status).send(await answer.text());
     });
     return createServer(app);
@@ -46,7 +50,7 @@ export const MOUNTS: Readonly<Record<string, Mount>> = {
   async Fastify(handler) {
     const app = fastify();
     app.post('/', async (request, reply) => {
-      const answer = await called(handler, request.body as string);
+      const answer = await called(handler, request.raw, request.body as string);
       return reply.code(answer.status).send(await answer.text());
     });
     await app.ready();

@@ -220,7 +220,8 @@ test('M-13: a handler does nothing for what is not signed, or good no more, and 
   const signer = new Signer('test', SIGNING);
   const strange = new Signer('test', { keys: { k: 'x'.repeat(32) }, current: 'k' });
   const at = Date.now();
-  const probe = { to: 'worker', at, until: at + 1_000, v: 1, kind: 'probe' } as const;
+  const of = { audience: 'https://any/', project: 'default' } as const;
+  const probe = { to: 'worker', at, until: at + 1_000, v: 1, kind: 'probe', ...of } as const;
   const call = (body: string): Promise<Response> =>
     handler(new Request('http://any/', { method: 'POST', body }));
   const old = { ...probe, until: at - 3_600_000 };

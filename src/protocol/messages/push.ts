@@ -3,6 +3,7 @@
 import { type Static, Type } from 'typebox';
 import type { ExecutionRecord } from '../../execution/execution.ts';
 import type { HistoryEvent, InboxMessage } from '../../execution/history.ts';
+import type { ProjectName } from '../../execution/names.ts';
 import type { Fence } from '../../lease/fence.ts';
 import type { Instant } from '../../support/clock.ts';
 import { announcedRelease } from './releases.ts';
@@ -16,6 +17,11 @@ export interface PushCommand extends SignedClaims {
   /** `probe`: which pipelines are there, and of which release? Nothing is to be done. */
   readonly kind: 'drive' | 'probe';
   readonly drive?: Driven;
+  /** Which endpoint is called: its URL without a query. What it is given is good for no other. */
+  readonly audience: string;
+  readonly project: ProjectName;
+  /** Of a probe: what answers it says it too. */
+  readonly nonce?: string;
 }
 
 /** One claim, with all that its owner has to know. */
@@ -50,7 +56,9 @@ export const pushResult = Type.Object(
     /** Of the claim that it is about. Absent for a probe. */
     id: Type.Optional(executionId),
     fence: Type.Optional(fence),
-    /** Nothing was tried: there is no such pipeline, or no room. */
+    /** Of the probe that it answers. */
+    nonce: Type.Optional(Type.String({ maxLength: 64 })),
+    /** Nothing was tried: there is no such pipeline, no room, or it is for another endpoint. */
     denied: Type.Optional(Type.String({ maxLength: 1_024 })),
     /** In order; what went through the callback is not among them. */
     writes: Type.Optional(Type.Array(write, { maxItems: 20_000 })),

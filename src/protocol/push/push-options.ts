@@ -29,12 +29,14 @@ export interface PushEndpoint {
   readonly capacity?: number;
   /** How long one call may take. Default 60 s. */
   readonly timeoutMs?: number;
+  /** Keys of its own: who has those of another cannot call it. Default: those of all. */
+  readonly signing?: SigningOptions;
 }
 
 export interface PushOptions {
   readonly endpoints: readonly PushEndpoint[];
-  /** What is sent and what comes back is signed with these; handlers have them too. */
-  readonly signing: SigningOptions;
+  /** What is sent and what comes back is signed with these, unless an endpoint has its own; handlers have them too. */
+  readonly signing?: SigningOptions;
   /** What may be called: hosts by name (`*.example.com` for all below), no private addresses and no http unless said. */
   readonly allow: {
     readonly hosts: readonly string[];
@@ -53,11 +55,11 @@ export interface Endpoint {
   readonly project: ProjectName;
   readonly capacity: number;
   readonly timeoutMs: number;
+  readonly signer: Signer;
 }
 
 export interface PushSettings {
   readonly endpoints: readonly Endpoint[];
-  readonly signer: Signer;
   readonly allowed: Allowed;
   readonly probeMs: number;
   readonly circuit: { readonly failuresMax: number; readonly openMs: number };
@@ -65,7 +67,7 @@ export interface PushSettings {
 
 const HOST_MAX = 256;
 const NAMES: readonly (keyof PushEndpoint)[] = [
-  ...(['url', 'pipelines', 'project', 'capacity', 'timeoutMs'] as const),
+  ...(['url', 'pipelines', 'project', 'capacity', 'timeoutMs', 'signing'] as const),
 ];
 
 export function pushSettingsOf(given: PushOptions): PushSettings {
@@ -83,12 +85,12 @@ export function pushSettingsOf(given: PushOptions): PushSettings {
   const { circuit: circuitGiven = {} } = options;
   const circuit = readOptions(`${what}.circuit`, circuitGiven, ['failuresMax', 'openMs']);
   const { failuresMax = 5, openMs = 30_000 } = circuit;
-  const { probeMs = 30_000 } = options;
+  const { probeMs = 30_000, signing } = options;
+  const shared = signing === undefined ? undefined : new Signer(`${what}.signing`, signing);
   return {
     endpoints: readList(`${what}.endpoints`, options.endpoints).map((each) =>
-      endpointOf(`${what}.endpoints`, each as PushEndpoint, allowed),
+      endpointOf(each as PushEndpoint, allowed, shared),
     ),
-    signer: new Signer(`${what}.signing`, options.signing),
     allowed,
     probeMs: wholeNumber(`${what}.probeMs`, probeMs, { min: 10, max: 86_400_000 }),
     circuit: {
@@ -98,18 +100,27 @@ export function pushSettingsOf(given: PushOptions): PushSettings {
   };
 }
 
-function endpointOf(what: string, given: PushEndpoint, allowed: Allowed): Endpoint {
+function endpointOf(given: PushEndpoint, allowed: Allowed, shared: Signer | undefined): Endpoint {
+  const what = 'openServer: push.endpoints';
   readHiddenEntries(what, given, '{ url, pipelines }');
   const {
     url,
     project = 'default',
     capacity = 10,
     timeoutMs = 60_000,
+    signing,
     ...rest
   } = readOptions(what, given, NAMES);
   const pipelines = readList(`${what}: pipelines`, rest.pipelines);
   if (pipelines.length === 0) throw new InvalidInput(`${what}: pipelines must have at least one.`);
+  const signer = signing === undefined ? shared : new Signer(`${what}: signing`, signing);
+  if (signer === undefined) {
+    throw new InvalidInput(
+      `${what}: signing is missing. Give the endpoint its own keys, or all of them some as push.signing.`,
+    );
+  }
   return {
+    signer,
     url: requireAllowed(`${what}: url`, url, allowed),
     pipelines: pipelines.map((each) => openNameOf(`${what}: pipelines`, each)),
     project: parseProject(project),

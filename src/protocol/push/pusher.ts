@@ -5,12 +5,11 @@
 import type { Payload } from '../../execution/names.ts';
 import { openSession, type Session } from '../../lease/live-session.ts';
 import type { Claimed } from '../../store/contract/execution-store.ts';
-import { WORK_VERSION } from '../messages/envelope.ts';
-import type { PushCommand } from '../messages/push.ts';
 import type { Caller, Coordinator } from '../rest/route.ts';
 import { metadataOf } from '../rest/work-session.ts';
 import { Circuit } from './circuit.ts';
 import { claimOne } from './claim-one.ts';
+import { commandFor, newNonce, type Said } from './command.ts';
 import { drivenBy } from './driven.ts';
 import { type Posted, post } from './post.ts';
 import type { Endpoint, PushSettings } from './push-options.ts';
@@ -102,16 +101,18 @@ export class Pusher {
   }
 
   async #probe(): Promise<void> {
-    const { coordinator, endpoint, settings, stopping, onFault } = this.#parts;
+    const { coordinator, endpoint, stopping, onFault } = this.#parts;
     const { clock } = coordinator;
     if (this.#circuit.room(clock.monotonicMs(), 1) <= 0) return;
     this.#circuit.enter();
-    const posted = await this.#post({ kind: 'probe' }, Math.min(PROBE_MS_MAX, endpoint.timeoutMs));
+    const nonce = newNonce();
+    const timeoutMs = Math.min(PROBE_MS_MAX, endpoint.timeoutMs);
+    const posted = await this.#post({ kind: 'probe', nonce }, timeoutMs);
     if (stopping.aborted) return;
     const now = clock.monotonicMs();
     const told =
       posted.kind === 'answered'
-        ? probedFrom(settings.signer, posted.text, clock.wallMs())
+        ? probedFrom(endpoint.signer, posted.text, { nonce, nowMs: clock.wallMs() })
         : ({ kind: 'unknown', why: posted.why } as const);
     if (told.kind === 'unknown') {
       this.#circuit.failed(now);
@@ -209,21 +210,19 @@ export class Pusher {
     }
   }
 
-  async #post(said: Pick<PushCommand, 'kind' | 'drive'>, timeoutMs: number): Promise<Posted> {
+  async #post(said: Said, timeoutMs: number): Promise<Posted> {
     const { coordinator, endpoint, settings, bytesMax, stopping } = this.#parts;
     const { url } = endpoint;
     const at = coordinator.clock.wallMs();
-    const claims = { to: 'worker', at, until: at + timeoutMs, v: WORK_VERSION } as const;
-    const command: PushCommand = { ...claims, ...said };
-    const { signer, allowed } = settings;
-    const text = signer.sign(command);
+    const text = commandFor(endpoint, said, { at, until: at + timeoutMs });
+    const { allowed } = settings;
     const { timers } = coordinator;
     return post({ url, text, timeoutMs, bytesMax, allowed, timers, signal: stopping });
   }
 
   /** True when the claim has ended, and its session can go on. */
   async #settle(session: Session, claimed: Claimed, posted: Posted): Promise<boolean> {
-    const { coordinator, settings, onFault } = this.#parts;
+    const { coordinator, endpoint, onFault } = this.#parts;
     const now = coordinator.clock.monotonicMs();
     if (posted.kind === 'denied') {
       this.#failed(now);
@@ -232,7 +231,7 @@ export class Pusher {
     const nowMs = coordinator.clock.wallMs();
     const result =
       posted.kind === 'answered'
-        ? resultFrom(settings.signer, posted.text, { claimed, nowMs })
+        ? resultFrom(endpoint.signer, posted.text, { claimed, nowMs })
         : posted;
     if (result.kind === 'unknown') {
       this.#failed(now);

@@ -12,8 +12,20 @@ export type Understood =
 
 const RESULT = Compile(pushResult);
 
-/** Of a probe. */
-export function probedFrom(signer: Signer, text: string, nowMs: number): Understood {
+/** Of a probe: of this one. */
+export function probedFrom(
+  signer: Signer,
+  text: string,
+  { nonce, nowMs }: { readonly nonce: string; readonly nowMs: number },
+): Understood {
+  const understood = understoodFrom(signer, text, nowMs);
+  if (understood.kind === 'unknown') return understood;
+  const { denied, nonce: of } = understood.result;
+  if (of !== nonce) return unknown('its answer is of another probe');
+  return denied === undefined ? understood : unknown(denied);
+}
+
+function understoodFrom(signer: Signer, text: string, nowMs: number): Understood {
   const verified = verifiedFrom(signer, text, nowMs);
   if (verified.kind === 'invalid') return unknown(verified.why);
   if (verified.kind === 'expired') return unknown('its result is good no more');
@@ -30,7 +42,7 @@ export function resultFrom(
   text: string,
   { claimed, nowMs }: { readonly claimed: Claimed; readonly nowMs: number },
 ): Understood {
-  const understood = probedFrom(signer, text, nowMs);
+  const understood = understoodFrom(signer, text, nowMs);
   if (understood.kind === 'unknown') return understood;
   const { result } = understood;
   const { execution, fence } = claimed;

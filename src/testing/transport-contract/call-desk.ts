@@ -69,11 +69,14 @@ export class CallDesk {
     return async (request) => {
       const text = await request.text();
       const worker = this.#handlers.at(-1);
-      if (worker !== undefined) return worker(requestWith(text));
       const command = this.#read(text);
+      if (worker !== undefined) return worker(requestWith(text, command?.audience));
       if (command === undefined) return new Response('', { status: 401 });
       // Asked what it has: whatever it is called for.
-      if (command.drive === undefined) return new Response(this.signed({}));
+      if (command.drive === undefined) {
+        const { nonce = '' } = command;
+        return new Response(this.signed({ nonce }));
+      }
       return this.#open(command.drive, text);
     };
   }
@@ -107,13 +110,13 @@ export class CallDesk {
     const called: PushHandler = async (request) => {
       const text = await request.text();
       session = this.#read(text)?.drive?.session ?? session;
-      const answered = faulty(requestWith(text));
+      const answered = faulty(requestWith(text, request.url));
       underWay.add(answered);
       return answered.finally(() => underWay.delete(answered));
     };
     this.#handlers.push(called);
     for (const { text, answer } of this.#waiting.splice(0)) {
-      called(requestWith(text)).then(answer, () => answer(failed()));
+      called(requestWith(text, this.#read(text)?.audience)).then(answer, () => answer(failed()));
     }
     return {
       get session() {
@@ -183,12 +186,13 @@ function shaken(handler: PushHandler, plan: CallPlan): PushHandler {
     const text = await request.text();
     const fault = plan(nth);
     if (fault === 'lost') return failed();
-    const answer = await handler(requestWith(text));
-    if (fault === 'doubled') return handler(requestWith(text));
+    const answer = await handler(requestWith(text, request.url));
+    if (fault === 'doubled') return handler(requestWith(text, request.url));
     return fault === 'reply-lost' ? failed() : answer;
   };
 }
 
-function requestWith(body: string): Request {
-  return new Request('http://endpoint/', { method: 'POST', body });
+/** As it was called, whatever it is mounted in. */
+function requestWith(body: string, url: string = 'http://endpoint/'): Request {
+  return new Request(url, { method: 'POST', body });
 }

@@ -66,6 +66,8 @@ export const CARRIERS: readonly Options<void>[] = [
       codec: optional(NONE),
       observer: optional(NONE),
       payloads: optional(['an object']),
+      audience: optional(NONE),
+      project: optional(TEXT),
     },
     call: async (_, options) => pushHandler(options as never),
   },

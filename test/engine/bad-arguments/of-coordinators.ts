@@ -83,7 +83,7 @@ export const OPTIONS_OF_COORDINATORS: readonly Options<void>[] = [
     fits: ['nothing'],
     names: {
       endpoints: ['an array'],
-      signing: NONE,
+      signing: optional(NONE),
       allow: NONE,
       circuit: optional(['an object']),
       probeMs: optional(NUMBER),
@@ -100,6 +100,7 @@ export const OPTIONS_OF_COORDINATORS: readonly Options<void>[] = [
       project: optional(TEXT),
       capacity: optional(NUMBER),
       timeoutMs: optional(NONE),
+      signing: optional(NONE),
     },
     call: (_, endpoint) =>
       openServer({ ...SERVER, push: { ...PUSH, endpoints: [endpoint] } } as never),
