@@ -82,9 +82,10 @@ async function openSqs(
   if (sqs === undefined) return undefined;
   const { requestQueueUrl, poisonQueueUrl, replyQueues, visibleMs = VISIBLE_MS } = sqs;
   const { coordinator, stopping, log } = parts;
-  const { signer, projectOf } = keysOf(sqs.keys);
+  const { signer, projectOf, replyQueuesOf } = keysOf(sqs.keys);
   return new SqsServer({
     ...{ coordinator, signer, stopping, requestQueueUrl, poisonQueueUrl, replyQueues, visibleMs },
+    replyQueuesOf,
     queues: await sqsQueues(sqs.client),
     dispatch: dispatchFor(parts),
     callerOf: (kid) => ({

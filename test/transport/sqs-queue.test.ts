@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { DEFAULT_PROJECT, parseProject } from '../../src/execution/names.ts';
+import { DEFAULT_PROJECT, parseExecutionId, parseProject } from '../../src/execution/names.ts';
 import type { SqsOptions } from '../../src/server/serve.ts';
 import { openServer } from '../../src/server/serve.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { openMemoryStore } from '../../src/store/memory/open.ts';
 import { digestOf } from '../../src/support/digest.ts';
 import { systemTimers } from '../../src/support/timer.ts';
+import { mustSubmit } from '../../src/testing/execution-contract/worker.ts';
 import { SqsStand } from './sqs-stand.ts';
 
 const stand = await SqsStand.open();
@@ -158,5 +159,54 @@ test('M-14: who waits for many bells keeps nobody else from being answered', asy
     );
     assert.equal(told, 'answered');
     await carrier.close();
+  });
+});
+
+test('M-4, M-11: who names the queue of another project takes none of its rings', async () => {
+  const options = stand.options();
+  const store = openMemoryStore();
+  const own = stand.queue('reply');
+  const { signal } = new AbortController();
+  const waiting = { waitMs: 20_000, visibleMs: 1_000, signal };
+  const next = async (): Promise<readonly string[]> => {
+    const found = await stand.queues.receive(own, waiting);
+    for (const { receipt } of found) await stand.queues.delete(own, receipt);
+    return found.map(({ body }) => body);
+  };
+  await played(options, store, async () => {
+    const greeting = stand.signed({ kind: 'greet', body: {} }, 'none', own);
+    await stand.queues.send(options.requestQueueUrl, greeting);
+    assert.equal((await next()).length, 1);
+    await stand.queues.send(options.requestQueueUrl, stand.ofStranger(own));
+    assert.match((await next())[0] ?? '', /^hf1\.strange\./);
+    await mustSubmit(store, { id: parseExecutionId('01900000-0000-7000-8000-0000000000de') });
+    const rings: string[] = [];
+    while (!rings.some((body) => body.startsWith('hf1.new.'))) rings.push(...(await next()));
+    assert.ok(rings.every((body) => body.includes('"ring":true')));
+  });
+});
+
+test('M-4, M-13: a key that has reply queues of its own is answered in no others', async () => {
+  const given = stand.options();
+  const strange = stand.queue('reply');
+  const keys = { ...given.keys };
+  const options = {
+    ...given,
+    keys: { ...keys, strange: { ...keys['strange'], replyQueues: [strange] } },
+  } as SqsOptions;
+  await played(options, openMemoryStore(), async () => {
+    const own = stand.queue('reply');
+    const { signal } = new AbortController();
+    const waiting = { waitMs: 20_000, visibleMs: 1_000, signal };
+    const stolen = stand.ofStranger(own);
+    await stand.queues.send(options.requestQueueUrl, stolen);
+    const parked = await stand.queues.receive(options.poisonQueueUrl, waiting);
+    assert.deepEqual(
+      parked.map(({ body }) => body),
+      [stolen],
+    );
+    await stand.queues.send(options.requestQueueUrl, stand.ofStranger(strange));
+    assert.equal((await stand.queues.receive(strange, waiting)).length, 1);
+    assert.deepEqual(await stand.queues.receive(own, { ...waiting, waitMs: 0 }), []);
   });
 });

@@ -141,6 +141,14 @@ export class SqsStand {
     }
   }
 
+  /** A greeting of another project. */
+  ofStranger(replyTo: string): string {
+    const at = Date.now();
+    const envelope = toJson({ v: 1, id: 'one', kind: 'greet', body: {} } as RequestEnvelope);
+    const claims = { to: 'coordinator', at, until: at + 60_000, replyTo, envelope } as const;
+    return new Signer('stand', { keys: STRANGE, current: 'strange' }).sign(claims as QueuedRequest);
+  }
+
   /** One that refers to what nobody has put. */
   partsNowhere(replyTo: string): string {
     return this.referring(replyTo, 'f'.repeat(64));

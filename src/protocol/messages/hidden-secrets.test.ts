@@ -17,6 +17,7 @@ const asKeys: Readonly<Record<string, unknown>> = {
   'id and secret swapped': { [SECRET]: { secret: 'k1' } },
   'id and odd secret swapped': { [ODD]: { secret: SECRET } },
   'a secret for an id': { [SECRET]: 'k1' },
+  'a secret for a queue': { k1: { secret: SECRET, replyQueues: SECRET } },
   'keys for a project': { k1: { secret: SECRET, project: { SECRET } } },
 };
 

@@ -20,6 +20,7 @@ import type { WorkKind } from '../messages/work-messages.ts';
 import { type Caller, type Coordinator, ProblemReply } from '../rest/route.ts';
 import { valueFor } from '../rest/values-apart.ts';
 import type { Dispatch } from '../work/dispatch.ts';
+import { KnownWorkers } from './known-workers.ts';
 
 export interface SqsParts {
   readonly coordinator: Coordinator;
@@ -32,6 +33,8 @@ export interface SqsParts {
   readonly poisonQueueUrl: string;
   /** Where replies may go: exact, or all that begin so where it ends with `*`. */
   readonly replyQueues: readonly string[];
+  /** Of those, the ones for this key, where it has some of its own. */
+  readonly replyQueuesOf: (kid: string) => readonly string[] | undefined;
   readonly visibleMs: number;
   readonly stopping: AbortSignal;
   readonly onFault: (code: string, error: unknown) => void;
@@ -46,14 +49,11 @@ const DELIVERIES_MAX = 5;
 /** A reply is of use for as long as somebody waits for it. */
 const REPLY_MS = 60_000;
 const RING_MS = 50;
-/** Of a worker that has said nothing for so long nobody knows. */
-const KNOWN_MS = 120_000;
 
 export class SqsServer {
   readonly #parts: SqsParts;
   readonly #underWay: Set<Promise<void>> = new Set();
-  /** Queues of workers that were heard of, with when, and the key that they know. */
-  readonly #workers: Map<string, { readonly at: number; readonly kid: string }> = new Map();
+  readonly #workers = new KnownWorkers();
   readonly #unlisten: () => void;
   readonly #reading: Promise<void>;
   #cancelRing: (() => void) | undefined;
@@ -101,10 +101,10 @@ export class SqsServer {
     const { queues, requestQueueUrl, signer, coordinator } = this.#parts;
     const nowMs = coordinator.clock.wallMs();
     const verified = verifiedFrom(signer, message.body, nowMs);
-    const isPoison = verified.kind === 'invalid' || !this.#mayReply(verified.claims.replyTo);
+    const isPoison = verified.kind === 'invalid' || !this.#mayReply(verified);
     if (isPoison || message.deliveries > DELIVERIES_MAX) return this.#park(message);
     const { claims, kid } = verified;
-    this.#workers.set(claims.replyTo, { at: nowMs, kid });
+    this.#workers.heard({ kid, replyTo: claims.replyTo }, nowMs);
     const reply = await this.#answer(verified);
     await this.#reply(claims.replyTo, kid, reply);
     await queues.delete(requestQueueUrl, message.receipt);
@@ -158,13 +158,15 @@ export class SqsServer {
   }
 
   /** Nobody who only has a key makes this coordinator call an address of their choice. */
-  #mayReply(url: unknown): boolean {
-    return (
+  #mayReply({ claims, kid }: { readonly claims: QueuedRequest; readonly kid: string }): boolean {
+    const { replyQueues, replyQueuesOf } = this.#parts;
+    const url: unknown = claims.replyTo;
+    const isAmong = (queues: readonly string[]): boolean =>
       typeof url === 'string' &&
-      this.#parts.replyQueues.some((each) =>
+      queues.some((each) =>
         each.endsWith('*') ? url.startsWith(each.slice(0, -1)) : url === each,
-      )
-    );
+      );
+    return isAmong(replyQueues) && isAmong(replyQueuesOf(kid) ?? replyQueues);
   }
 
   async #park({ body, receipt }: QueueMessage): Promise<void> {
@@ -178,10 +180,10 @@ export class SqsServer {
     this.#cancelRing = undefined;
     const { queues, signer, coordinator } = this.#parts;
     const at = coordinator.clock.wallMs();
-    for (const [url, worker] of this.#workers) {
-      if (at - worker.at > KNOWN_MS) this.#workers.delete(url);
+    for (const worker of this.#workers.all(at)) {
       const ring: QueuedReply = { to: 'worker', at, until: at + REPLY_MS, ring: true };
-      queues.send(url, signer.sign(ring, worker.kid)).catch(() => this.#workers.delete(url));
+      const text = signer.sign(ring, worker.kid);
+      queues.send(worker.replyTo, text).catch(() => this.#workers.forget(worker));
     }
   }
 }

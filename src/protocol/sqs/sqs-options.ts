@@ -18,6 +18,8 @@ export interface SqsKey {
   readonly secret: string | Uint8Array;
   /** Whose workers sign with it. Default: default. */
   readonly project?: string;
+  /** Those of `replyQueues` that are its workers'. Default: all. Keys of different projects should not share any. */
+  readonly replyQueues?: readonly string[];
 }
 
 export interface SqsOptions {
@@ -38,6 +40,7 @@ export interface SqsOptions {
 const NAMES: readonly (keyof SqsOptions)[] = [
   ...(['client', 'requestQueueUrl', 'poisonQueueUrl', 'replyQueues', 'keys', 'visibleMs'] as const),
 ];
+const KEY_NAMES: readonly (keyof SqsKey)[] = ['secret', 'project', 'replyQueues'];
 const URL_MAX = 2_048;
 
 export function readSqsOptions(given: SqsOptions): SqsOptions {
@@ -46,9 +49,7 @@ export function readSqsOptions(given: SqsOptions): SqsOptions {
   requireMethods('openServer: sqs.client', client, ['send']);
   boundedText('openServer: sqs.requestQueueUrl', requestQueueUrl, URL_MAX);
   boundedText('openServer: sqs.poisonQueueUrl', poisonQueueUrl, URL_MAX);
-  const replyQueues = readList('openServer: sqs.replyQueues', options.replyQueues).map((each) =>
-    boundedText('openServer: sqs.replyQueues', each, URL_MAX),
-  );
+  const replyQueues = queuesIn('openServer: sqs.replyQueues', options.replyQueues);
   if (visibleMs !== undefined) {
     wholeNumber('openServer: sqs.visibleMs', visibleMs, { min: 1_000, max: 43_200_000 });
   }
@@ -59,6 +60,8 @@ export function readSqsOptions(given: SqsOptions): SqsOptions {
 export interface KnownKeys {
   readonly signer: Signer;
   projectOf(kid: string): ProjectName;
+  /** Undefined where it has none of its own. */
+  replyQueuesOf(kid: string): readonly string[] | undefined;
 }
 
 export function keysOf(given: SqsOptions['keys']): KnownKeys {
@@ -66,18 +69,33 @@ export function keysOf(given: SqsOptions['keys']): KnownKeys {
   const shape = '{ k1: { secret, project } }';
   const entries = readHiddenEntries(what, given, shape).map(([id, key], index) => {
     const nth = `${what}: key ${index + 1}`;
-    const { secret, project } = readHidden(nth, key as SqsKey, ['secret', 'project']);
-    return { id, secret, project: projectIn(nth, project) };
+    const { secret, project, replyQueues } = readHidden(nth, key as SqsKey, KEY_NAMES);
+    const queues = replyQueues === undefined ? undefined : ownQueuesIn(nth, replyQueues);
+    return { id, secret, project: projectIn(nth, project), queues };
   });
   const [first] = entries;
   if (first === undefined) throw new InvalidInput(`${what} must have at least one key.`);
   const keys = Object.fromEntries(entries.map(({ id, secret }) => [id, secret]));
   const projects = new Map(entries.map(({ id, project }) => [id, project]));
+  const queues = new Map(entries.map((each) => [each.id, each.queues]));
   return {
+    replyQueuesOf: (kid) => queues.get(kid),
     signer: new Signer(what, { keys, current: first.id }),
     // It has signed with one of these, or it would not have been asked.
     projectOf: (kid) => projects.get(kid) ?? first.project,
   };
+}
+
+function queuesIn(what: string, given: unknown): readonly string[] {
+  return readList(what, given).map((each) => boundedText(what, each, URL_MAX));
+}
+
+function ownQueuesIn(what: string, given: unknown): readonly string[] {
+  try {
+    return queuesIn(what, given);
+  } catch {
+    throw new InvalidInput(`${what}: replyQueues is no list of URLs, and is not shown.`);
+  }
 }
 
 function projectIn(what: string, project: unknown = 'default'): ProjectName {
