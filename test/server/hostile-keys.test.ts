@@ -19,25 +19,34 @@ const SHARES = [
 ];
 
 test("a worker's key is given no job of an operator, and says of none that it could run it", async () => {
-  await using coordinator = await TestCoordinator.onMemory();
-  const worker = await RawWorker.open(coordinator, 'ours');
+  const plain = openMemoryStore();
+  const asked: (readonly string[])[] = [];
+  let worker: RawWorker | undefined;
+  const { claim, announce } = plain.executions;
+  const executions: typeof plain.executions = {
+    ...plain.executions,
+    claim: (request) => {
+      if (request.session === worker?.session) asked.push(request.pipelines);
+      return claim(request);
+    },
+    announce: (request) => {
+      if (request.session === worker?.session) asked.push(request.pipelines);
+      return announce(request);
+    },
+  };
+  await using coordinator = await TestCoordinator.open({ store: { ...plain, executions } });
+  worker = await RawWorker.open(coordinator, 'ours');
   const { session } = worker;
-  for (const name of ['holdfast.job', 'holdfast.other', 'holdfast.answer', 'holdfast.replay']) {
-    const pipelines = ['x', name];
-    const about = { session, pipelines, state: 'ready', everyMs: 1_000, room: 1 };
-    for (const [path, body] of [
-      ['/v1/work/claims', { session, pipelines, shares: SHARES }],
-      ['/v1/work/announcements', about],
-    ] as const) {
-      const { status, json } = await worker.call('POST', path, body);
-      assert.deepEqual([status, json.code], [403, 'name-reserved'], `${path} of ${name}`);
-    }
-  }
-  const pipelines = ['x', 'holdfast.answer/x', 'holdfast.replay/v1/x'];
-  const claimed = await worker.call('POST', '/v1/work/claims', {
-    ...{ session, pipelines, shares: SHARES },
-  });
-  assert.equal(claimed.status, 200, JSON.stringify(claimed.json));
+  const fine = ['x', 'holdfast.answer/x', 'holdfast.replay/v1/x'];
+  const own = ['holdfast.job', 'holdfast.other', 'holdfast.answer', 'holdfast.replay'];
+  const pipelines = [...own, ...fine];
+  const about = { session, pipelines, state: 'ready', everyMs: 1_000, room: 1 };
+  await worker.call('POST', '/v1/work/claims', { session, pipelines, shares: SHARES });
+  await worker.call('POST', '/v1/work/announcements', about);
+  assert.deepEqual(asked, [fine, fine]);
+  const none = { session, pipelines: ['holdfast.job'], shares: SHARES };
+  const { status, json } = await worker.call('POST', '/v1/work/claims', none);
+  assert.deepEqual([status, json.claims], [200, []]);
 });
 
 test('a job whose end says what is no count takes no other from the list', async () => {

@@ -5,18 +5,14 @@ import { OverdueSessions } from '../../engine/overdue-sessions.ts';
 import { type PipelineName, parsePipelineName } from '../../execution/names.ts';
 import type { Claim, ClaimAnswer, CoordinatorStore } from '../../store/contract/execution-store.ts';
 import { isAddedName } from './added-pipelines.ts';
-import { requireOpenName } from './reserved.ts';
+import { isReserved } from './reserved.ts';
 import type { Coordinator } from './route.ts';
 
 const overdueIn: WeakMap<CoordinatorStore, OverdueSessions> = new WeakMap();
 
-/** M-4: who has a key for workers is given no act of an operator, whose end it could make up. */
+/** M-4: who has a key for workers is given no act of an operator, whose end it could make up. It is left out. */
 export function runElsewhere(pipelines: readonly string[]): readonly PipelineName[] {
-  return pipelines.map((each) => {
-    const name = parsePipelineName(each);
-    if (!isAddedName(name)) requireOpenName('A pipeline', name);
-    return name;
-  });
+  return pipelines.map(parsePipelineName).filter((each) => isAddedName(each) || !isReserved(each));
 }
 
 export async function claimFor(coordinator: Coordinator, request: Claim): Promise<ClaimAnswer> {
