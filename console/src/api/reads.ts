@@ -36,10 +36,12 @@ export function isLive({ meta, state }: Query): boolean {
   return meta === LIVE && (pages?.length ?? 0) <= LIVE_PAGES_MAX;
 }
 
+export type Read<Answer> = UseQueryResult<Answer, Refused>;
+
 export function useRead<Answer>(
   path: string,
   { everyMs, isEnabled = true }: ReadOptions = {},
-): UseQueryResult<Answer, Refused> {
+): Read<Answer> {
   return useQuery<Answer, Refused>({
     queryKey: [path],
     queryFn: ({ signal }) => call<Answer>(path, { signal }),

@@ -71,10 +71,13 @@ export function AdvicePanel(): ReactNode {
 function sourceOf(advised: AdvisedMessage | undefined): string {
   if (advised === undefined) return ' ';
   const { measured, heartbeats, sessions } = advised;
+  const live = `${plural(sessions, 'session')} live now`;
+  // Of a key of one project, nothing that is of others too.
+  if (heartbeats === 0) return `${live}. What there is in the form is assumed: type what you know.`;
   const seen = measured.includes('roundTripMs')
     ? `${plural(heartbeats, 'heartbeat')} were measured here`
     : `${plural(heartbeats, 'heartbeat')} were seen here, too few to measure by`;
-  return `${plural(sessions, 'session')} live now; ${seen}. What else there is in the form is assumed: type what you know.`;
+  return `${live}; ${seen}. What else there is in the form is assumed: type what you know.`;
 }
 
 interface FormProps {

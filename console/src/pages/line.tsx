@@ -1,6 +1,6 @@
 // The releases of one pipeline: which is active, what drains, what a new one would break, and who did what.
 
-import type { ReactNode } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 import type {
   ActivationMessage,
   LineMessage,
@@ -13,7 +13,7 @@ import { Empty, PageHead, Shown } from '../parts/notes.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { goWith, Link, usePlace } from '../router.tsx';
 import { LineActs, ReleaseActs } from './line-acts.tsx';
-import { ReleaseDetails } from './release-details.tsx';
+import { ReleaseDetails, useChanges } from './release-details.tsx';
 import { lineSentence, Share } from './releases.tsx';
 
 const LOOK_MS = 2_000;
@@ -45,7 +45,6 @@ export function LinePage({ pipeline }: { readonly pipeline: string }): ReactNode
         {line.data === undefined ? null : (
           <Builds pipeline={pipeline} line={line.data} releases={releases} />
         )}
-        <Log pipeline={pipeline} />
       </Shown>
     </>
   );
@@ -63,6 +62,7 @@ function Builds({ pipeline, line, releases }: BuildsProps): ReactNode {
   const named = place.query.get('release') ?? line.candidate ?? releases[0]?.name;
   const chosen = releases.find(({ name }) => name === named) ?? releases[0];
   const open = releases.reduce((sum, { pinned }) => sum + pinned, 0);
+  const [isWhole, setWhole] = useState(false);
   return (
     <>
       <Share line={line} />
@@ -86,11 +86,28 @@ function Builds({ pipeline, line, releases }: BuildsProps): ReactNode {
               <ReleaseActs pipeline={pipeline} line={line} release={chosen} />
             </header>
             <ReleaseDetails key={chosen.name} pipeline={pipeline} release={chosen} />
+            <WhenRead pipeline={pipeline} name={chosen.name} onRead={setWhole} />
           </section>
         )}
       </div>
+      {isWhole ? <Log pipeline={pipeline} /> : null}
     </>
   );
+}
+
+interface WhenReadProps {
+  readonly pipeline: string;
+  readonly name: string;
+  readonly onRead: (isRead: true) => void;
+}
+
+/** What comes below waits for what is above it, the first time: nothing moves under the reader's eyes. */
+function WhenRead({ pipeline, name, onRead }: WhenReadProps): ReactNode {
+  const { isPending } = useChanges(pipeline, name);
+  useEffect(() => {
+    if (!isPending) onRead(true);
+  }, [isPending, onRead]);
+  return null;
 }
 
 interface BuildCardProps {

@@ -2,11 +2,18 @@
 
 import type { ReactNode } from 'react';
 import type { ComparedMessage, ReleaseMessage } from '../../../src/protocol/messages/releases.ts';
-import { useRead } from '../api/reads.ts';
+import { type Read, useRead } from '../api/reads.ts';
 import { countText, plural } from '../model/words.ts';
 import { ExecutionLink, Time } from '../parts/marks.tsx';
 import { Shown } from '../parts/notes.tsx';
 import { Link } from '../router.tsx';
+
+/** What its contract changes: read where it is shown, and where others wait for it to be. */
+export function useChanges(pipeline: string, name: string): Read<ComparedMessage> {
+  return useRead<ComparedMessage>(
+    `/v1/pipelines/${encodeURIComponent(pipeline)}/releases/${encodeURIComponent(name)}/changes`,
+  );
+}
 
 interface DetailsProps {
   readonly pipeline: string;
@@ -14,7 +21,8 @@ interface DetailsProps {
 }
 
 export function ReleaseDetails({ pipeline, release }: DetailsProps): ReactNode {
-  const { artifact, digest, contractVersion, pinned, retiredAt } = release;
+  const { name, artifact, digest, contractVersion, pinned, retiredAt } = release;
+  const changes = useChanges(pipeline, name);
   return (
     <>
       <dl className="facts">
@@ -42,8 +50,9 @@ export function ReleaseDetails({ pipeline, release }: DetailsProps): ReactNode {
         )}
       </dl>
       {release.state === 'draining' ? <Draining pipeline={pipeline} pinned={pinned} /> : null}
-      <ContractChanges pipeline={pipeline} release={release} />
-      <PreflightResult release={release} />
+      <ContractChanges read={changes} name={name} />
+      {/* Not to be moved down when those have come. */}
+      {changes.isPending ? null : <PreflightResult release={release} />}
     </>
   );
 }
@@ -67,21 +76,24 @@ function Draining({
   );
 }
 
-function ContractChanges({ pipeline, release }: DetailsProps): ReactNode {
-  const path = `/v1/pipelines/${encodeURIComponent(pipeline)}/releases/${release.name}/changes`;
-  const read = useRead<ComparedMessage>(path);
+interface ChangesProps {
+  readonly name: string;
+  readonly read: Read<ComparedMessage>;
+}
+
+function ContractChanges({ name, read }: ChangesProps): ReactNode {
   const { against, breaking = false, changes = [] } = read.data ?? {};
   return (
     <div className="found">
       <h3>
         Contract{' '}
-        {against === undefined || against === release.name ? null : (
+        {against === undefined || against === name ? null : (
           <span className="about">against {against}</span>
         )}
       </h3>
       <Shown of={read}>
         {changes.length === 0 ? (
-          <p className="about">{noChanges(release.name, against)}</p>
+          <p className="about">{noChanges(name, against)}</p>
         ) : (
           <>
             <p className={breaking ? 'bad' : 'good'}>
