@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { startHoldfast } from '../cli/spawned.ts';
+import { isLongRun } from '../services/excluded.ts';
 import { runCommand } from '../services/run-command.ts';
 import { type InstalledPackage, installPackage } from './installed-package.ts';
 
@@ -132,7 +133,15 @@ test('`holdfast init` makes a project whose test passes and whose types fit, onc
   );
 });
 
-test('what the README says for a project of one’s own runs as it is there, out of a checkout', async () => {
+// It packs and installs once more: minutes, where the machine is small.
+if (isLongRun()) {
+  test(
+    'what the README says for a project of one’s own runs as it is there, out of a checkout',
+    runReadme,
+  );
+}
+
+async function runReadme(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-init-'));
   try {
     const said = readFileSync(join(ROOT, 'README.md'), 'utf8');
@@ -158,7 +167,7 @@ test('what the README says for a project of one’s own runs as it is there, out
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-});
+}
 
 interface ProjectManifest {
   readonly scripts: Readonly<Record<string, string>>;

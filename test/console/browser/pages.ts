@@ -68,6 +68,16 @@ async function look({ desk, world }: Scene, each: PageUnderTest): Promise<void> 
   await desk.checkWidth(2_560);
 }
 
+/** How a page looks does not hang on the store that is behind it: that it is there does. */
+export const PAGE_GLANCES: readonly BrowserCase[] = PAGES.map((each) => ({
+  name: `${each.name}: there`,
+  async run({ desk, world }) {
+    await desk.open(each.path(world), each.heading);
+    await desk.page.getByText(each.shows).first().waitFor();
+    await desk.checkStill(each.name);
+  },
+}));
+
 export const PAGE_CASES: readonly BrowserCase[] = PAGES.map((each) => ({
   name: `${each.name}: there, readable in both themes, narrow and wide`,
   run: (scene) => look(scene, each),
