@@ -1,13 +1,9 @@
 // A store whose owners go through a coordinator, over HTTP, as workers elsewhere do; everything else goes to
-// the store itself. What holds for pipelines embedded must hold for them this way too.
+// the store itself. What holds for pipelines embedded must hold for them this way too. Acts of operators are the
+// coordinator's: nobody gets them from it.
 
-import { JOB_PIPELINE } from '../../src/engine/jobs.ts';
 import { openServer } from '../../src/server/serve.ts';
-import type {
-  Claim,
-  ClaimAnswer,
-  CoordinatorStore,
-} from '../../src/store/contract/execution-store.ts';
+import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { systemTimers } from '../../src/support/timer.ts';
 import { greet } from '../../src/worker/greet.ts';
 import { httpCarrier } from '../../src/worker/http-carrier.ts';
@@ -22,7 +18,7 @@ const OWNER_VERBS = [
 export async function overRest(
   store: CoordinatorStore,
 ): Promise<{ readonly store: CoordinatorStore; close(): Promise<void> }> {
-  const server = await openServer({ store, auth: 'off', port: 0, tends: false });
+  const server = await openServer({ store, auth: 'off', port: 0, tends: true });
   const timers = systemTimers;
   const carrier = httpCarrier({ url: server.url, timers });
   const hello = await greet(carrier, {
@@ -38,10 +34,7 @@ export async function overRest(
         ...mixed(store.sessions, remote.sessions, SESSION_VERBS),
         end: (request) => (request.by.kind === 'owner' ? remote : store).sessions.end(request),
       },
-      executions: {
-        ...mixed(store.executions, remote.executions, OWNER_VERBS),
-        claim: (request) => claimFrom(store, remote, request),
-      },
+      executions: mixed(store.executions, remote.executions, OWNER_VERBS),
     },
     async close() {
       await remote.close();
@@ -49,25 +42,6 @@ export async function overRest(
       await store.close();
     },
   };
-}
-
-/** Acts of operators are run beside the store: nobody gets them from a coordinator. */
-async function claimFrom(
-  store: CoordinatorStore,
-  remote: CoordinatorStore,
-  request: Claim,
-): Promise<ClaimAnswer> {
-  const answer = await remote.executions.claim(request);
-  const jobs = request.pipelines.filter((name) => name === JOB_PIPELINE);
-  if (answer.kind === 'refused' || jobs.length === 0) return answer;
-  const room = request.shares.map(({ lane, limit }) => {
-    const taken = answer.claims.filter(({ execution }) => execution.lane === lane).length;
-    return { lane, limit: limit - taken };
-  });
-  const more = await store.executions.claim({ ...request, pipelines: jobs, shares: room });
-  return more.kind === 'refused'
-    ? answer
-    : { ...answer, claims: [...answer.claims, ...more.claims] };
 }
 
 function mixed<Port extends object>(direct: Port, remote: Port, verbs: readonly string[]): Port {
