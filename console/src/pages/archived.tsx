@@ -8,7 +8,8 @@ import type {
 } from '../../../src/protocol/messages/archive.ts';
 import { useAct, useCaller, useRead } from '../api/reads.ts';
 import { durationText, plural } from '../model/words.ts';
-import { Copy, Status, Time } from '../parts/marks.tsx';
+import { type Fact, FactList } from '../parts/facts.tsx';
+import { Status, Time } from '../parts/marks.tsx';
 import { PageHead, ProblemNote, Shown } from '../parts/notes.tsx';
 import { Link } from '../router.tsx';
 import { ArchivedParts } from './archived-parts.tsx';
@@ -42,7 +43,7 @@ export function ArchivedPage({ id }: { readonly id: string }): ReactNode {
 
 function Facts({ archived }: { readonly archived: ArchivedInFullMessage }): ReactNode {
   const { submittedAt, endedAt, archivedAt, key, tags, parent, redriveOf, place } = archived;
-  const facts: readonly (readonly [string, ReactNode])[] = [
+  const facts: readonly Fact[] = [
     ['Submitted', <Time key="from" at={submittedAt} />],
     ['Ended', <Time key="to" at={endedAt} />],
     ['Took', durationText(Date.parse(endedAt) - Date.parse(submittedAt))],
@@ -60,22 +61,7 @@ function Facts({ archived }: { readonly archived: ArchivedInFullMessage }): Reac
       </span>,
     ],
   ];
-  return (
-    <dl className="facts">
-      {facts.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-      <div className="facts-copy">
-        <dt className="hidden">Id</dt>
-        <dd>
-          <Copy text={archived.id} what="id" />
-        </dd>
-      </div>
-    </dl>
-  );
+  return <FactList facts={facts} id={archived.id} />;
 }
 
 /** What made it is gone before it. */

@@ -10,7 +10,8 @@ import { useHistory } from '../api/history.ts';
 import { useRead } from '../api/reads.ts';
 import { ENDED } from '../model/statuses.ts';
 import { countText, durationText } from '../model/words.ts';
-import { Copy, Fence, Said, Status, Time } from '../parts/marks.tsx';
+import { type Fact, FactList } from '../parts/facts.tsx';
+import { Fence, Said, Status, Time } from '../parts/marks.tsx';
 import { Empty, PageHead, ProblemNote, Shown } from '../parts/notes.tsx';
 import { Link } from '../router.tsx';
 import { ExecutionActs } from './execution-acts.tsx';
@@ -99,7 +100,7 @@ function Facts({ execution }: { readonly execution: ExecutionInFull }): ReactNod
   const { submittedAt, submittedBy, endedAt, deadlineAt, fence, key, lane, template, release } =
     execution;
   const took = endedAt === undefined ? undefined : Date.parse(endedAt) - Date.parse(submittedAt);
-  const facts: readonly (readonly [string, ReactNode])[] = [
+  const facts: readonly Fact[] = [
     ['Submitted', <Time key="at" at={submittedAt} />],
     ...(submittedBy === undefined ? [] : [['By', submittedBy] as const]),
     ...(took === undefined ? [] : [['Took', durationText(took)] as const]),
@@ -118,22 +119,7 @@ function Facts({ execution }: { readonly execution: ExecutionInFull }): ReactNod
     ...(execution.tags.length === 0 ? [] : [['Tags', execution.tags.join(', ')] as const]),
     ...Object.entries(execution.attributes).map(([name, value]) => [name, String(value)] as const),
   ];
-  return (
-    <dl className="facts">
-      {facts.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-      <div className="facts-copy">
-        <dt className="hidden">Id</dt>
-        <dd>
-          <Copy text={execution.id} what="id" />
-        </dd>
-      </div>
-    </dl>
-  );
+  return <FactList facts={facts} id={execution.id} />;
 }
 
 function ReleaseLink({ execution }: { readonly execution: ExecutionInFull }): ReactNode {
