@@ -14,7 +14,7 @@ import { checkSources } from './test/check-sources.ts';
 import { HELP, type Plan, parseCommandLine } from './test/command-line.ts';
 import { runTests } from './test/run-tests.ts';
 import { type SelectedFiles, selectFiles } from './test/select-files.ts';
-import { addTallies, type Tally, tallyLine, tallyOf } from './test/tally.ts';
+import { addTallies, reportLines, type Tally, tallyLine, tallyOf } from './test/tally.ts';
 
 const OTHER_TIME_ZONE = 'Pacific/Chatham';
 
@@ -42,12 +42,14 @@ async function main(plan: Plan, tallies: Tally[]): Promise<void> {
 }
 
 async function runAll(files: SelectedFiles, env: NodeJS.ProcessEnv): Promise<readonly Tally[]> {
-  const tallies = [await runTests('tests', files.all, env)];
+  const reports = [await runTests('tests', files.all, env)];
   if (files.forOtherTimeZone.length > 0) {
     const elsewhere = { ...env, TZ: OTHER_TIME_ZONE, HOLDFAST_TEST_WITHOUT: BACKENDS.join(',') };
     const title = `contract tests in the time zone ${OTHER_TIME_ZONE}`;
-    tallies.push(await runTests(title, files.forOtherTimeZone, elsewhere));
+    reports.push(await runTests(title, files.forOtherTimeZone, elsewhere));
   }
+  for (const line of reports.flatMap(reportLines)) console.log(line);
+  const tallies = reports.map(({ tally }) => tally);
   const { passed, failed } = addTallies(tallies);
   if (passed + failed === 0) {
     throw new Error('No test ran, which counts as a failure. Check the paths on the command line.');

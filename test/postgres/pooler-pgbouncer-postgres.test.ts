@@ -3,6 +3,9 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import pg from 'pg';
+import { openHoldfast } from '../../src/embedded/open-holdfast.ts';
+import { pipeline } from '../../src/engine/pipeline.ts';
+import { STORE_NOW_SQL } from '../../src/store/postgres/database.ts';
 import { inspectPostgresStore } from '../../src/store/postgres/inspect-store.ts';
 import { openPostgresStore, type PostgresStoreOptions } from '../../src/store/postgres/open.ts';
 import { isExcluded } from '../services/excluded.ts';
@@ -62,6 +65,27 @@ for (const [which, settings] of Object.entries(POOLERS)) {
       const { found, change } = report.facts.find(({ name }) => name === 'pooler') ?? {};
       assert.match(found ?? '', /^there is one; prepared statements: .*tracked.*by polling only$/);
       assert.equal(change, undefined);
+    });
+
+    test('has our settings in every transaction, also those of one statement', async () => {
+      const set = `current_setting('jit') || current_setting('plan_cache_mode') || current_setting('statement_timeout')`;
+      const isSet = `${set} = 'offforce_generic_plan9s'`;
+      // A statement that asks for the time without them is an error.
+      const nowSql = `(${STORE_NOW_SQL} / (${isSet})::integer)`;
+      const options = { ...(await through()), schema: `${schema}_set`, statementTimeoutMs: 9_000 };
+      const store = await openPostgresStore({ ...options, nowSql });
+      const holdfast = await openHoldfast({ store });
+      const adder = pipeline({
+        name: 'adder',
+        run: async (ctx, n: number) => ctx.step('add', () => n + 1),
+      });
+      try {
+        await holdfast.worker({ pipelines: [adder] });
+        assert.equal(await (await holdfast.submit(adder, 1)).result(), 2);
+      } finally {
+        await holdfast.close();
+        await store.close();
+      }
     });
 
     test('keeps no setting of ours for whoever gets the connection next', async () => {

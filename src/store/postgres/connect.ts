@@ -1,10 +1,10 @@
 // Options of the PostgreSQL store, and how they become connections.
 
-import type { Client, Pool, PoolConfig } from 'pg';
+import type { Client, PoolConfig } from 'pg';
 import type { LeasePolicy } from '../../lease/policy.ts';
 import { Fault, InvalidInput, StoreUnavailable } from '../../support/fault.ts';
 import { boundedText, wholeNumber } from '../../support/options.ts';
-import { numbersForBigints } from './database.ts';
+import { numbersForBigints, type Queries, statement } from './database.ts';
 
 export interface PostgresStoreOptions {
   readonly url: string;
@@ -84,25 +84,43 @@ export function poolConfig(options: PostgresStoreOptions, pg: Driver): PoolConfi
  * once: for a batch of one it would otherwise be made again each time, which costs more than running it.
  * And a grant that was answered must not be forgotten by a crash, or its fence is issued again (T-3).
  */
-const SETTINGS =
-  '-c enable_seqscan=off -c enable_bitmapscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off -c plan_cache_mode=force_generic_plan -c synchronous_commit=on';
+const SETTINGS: readonly string[] = [
+  ...['enable_seqscan=off', 'enable_bitmapscan=off', 'enable_hashjoin=off', 'enable_mergejoin=off'],
+  ...['jit=off', 'plan_cache_mode=force_generic_plan', 'synchronous_commit=on'],
+];
+
+function cutMsOf({ statementTimeoutMs = 10_000 }: PostgresStoreOptions): number {
+  return wholeNumber('statementTimeoutMs', statementTimeoutMs, MS_RANGE);
+}
+
+/** Behind a pooler, where a connection is nobody's own: the settings go with each transaction. */
+export function settingsOf(options: PostgresStoreOptions): string | undefined {
+  if (options.pooler !== true) return undefined;
+  const all = [...SETTINGS, `statement_timeout=${cutMsOf(options)}`];
+  return all.map((each) => `set local ${each}`).join('; ');
+}
+
+const MS_RANGE = { min: 10, max: 600_000 };
 
 function connection(url: string, options: PostgresStoreOptions): PoolConfig {
   if (!/^postgres(ql)?:\/\//.test(url)) {
     throw new InvalidInput(`url must be a postgres:// URL; got ${JSON.stringify(url)}.`);
   }
-  const range = { min: 10, max: 600_000 };
-  const connectMs = wholeNumber('connectTimeoutMs', options.connectTimeoutMs ?? 5_000, range);
-  const cutMs = wholeNumber('statementTimeoutMs', options.statementTimeoutMs ?? 10_000, range);
+  const connectMs = wholeNumber('connectTimeoutMs', options.connectTimeoutMs ?? 5_000, MS_RANGE);
+  const cutMs = cutMsOf(options);
   return {
     connectionString: url,
     connectionTimeoutMillis: connectMs,
     // The server cuts first, so that the outcome is known; the client gives up only on silence.
     query_timeout: cutMs + connectMs,
-    ...(options.pooler === true ? {} : { statement_timeout: cutMs, options: SETTINGS }),
+    ...(options.pooler === true ? {} : { statement_timeout: cutMs, options: startUp() }),
     keepAlive: true,
     application_name: 'holdfast',
   };
+}
+
+function startUp(): string {
+  return SETTINGS.map((each) => `-c ${each}`).join(' ');
 }
 
 export async function connectDirectly(options: PostgresStoreOptions, pg: Driver): Promise<Client> {
@@ -111,14 +129,17 @@ export async function connectDirectly(options: PostgresStoreOptions, pg: Driver)
   return client;
 }
 
+const DURABILITY = statement(`
+  select current_setting('server_version_num')::integer as version,
+         current_setting('fsync') as fsync,
+         current_setting('synchronous_commit') as commit`);
+
 /** Said as it is: a "done" is worth what the server's settings make it. */
-export async function describeDurability(pool: Pool): Promise<string> {
-  const { rows } = await pool.query<{ version: number; fsync: string; commit: string }>(
-    `select current_setting('server_version_num')::integer as version,
-            current_setting('fsync') as fsync,
-            current_setting('synchronous_commit') as commit`,
+export async function describeDurability(queries: Queries): Promise<string> {
+  const [row] = await queries.rows<{ version: number; fsync: string; commit: string }>(
+    DURABILITY,
+    [],
   );
-  const [row] = rows;
   if (row === undefined) throw new StoreUnavailable('PostgreSQL did not say how it is set up.');
   if (row.version < 140_000) {
     throw new Fault('server-too-old', `PostgreSQL 14 or newer is needed; this is ${row.version}.`);
@@ -126,7 +147,7 @@ export async function describeDurability(pool: Pool): Promise<string> {
   if (row.commit === 'off') {
     throw new Fault(
       'not-durable',
-      'synchronous_commit is off for this role, and behind a pooler it cannot be set per connection. A crash could then take back grants, and their fences would be issued again. Set it: alter role … set synchronous_commit = on',
+      'synchronous_commit is off, though it was set: something between here and the server passes over what a connection asks for at its start. A crash could then take back grants, and their fences would be issued again. Say pooler: true (postgres.pooler), and it is set in each transaction.',
     );
   }
   const safe = row.fsync === 'on';

@@ -27,6 +27,11 @@ export interface DatabaseConfig {
   readonly nowSql: string;
   /** Off behind a pooler in transaction mode that does not track prepared statements. */
   readonly prepare: boolean;
+  /**
+   * Where a pooler shares connections: what is set in each transaction, as nothing can be set for a connection.
+   * A statement by itself is then a transaction, too: without its settings a claim is compiled for seconds.
+   */
+  readonly settings?: string | undefined;
 }
 
 /** Truncated to milliseconds; clock_timestamp(), because now() stands still in a transaction (C-1). */
@@ -55,25 +60,31 @@ const AT_ONCE: Committing = { around: (commit) => commit() };
 export class Database implements Queries {
   readonly #pool: Pool;
   readonly #config: DatabaseConfig;
+  readonly #begin: string;
   readonly #texts: Map<Statement, { readonly name: string; readonly text: string }> = new Map();
 
   constructor(pool: Pool, config: DatabaseConfig) {
     this.#pool = pool;
     this.#config = config;
+    this.#begin = config.settings === undefined ? 'begin' : `begin; ${config.settings}`;
   }
 
   async rows<Row extends QueryResultRow>(
     statement: Statement,
     values: readonly unknown[],
   ): Promise<readonly Row[]> {
-    return this.#run<Row>(this.#pool, statement, values);
+    if (this.#config.settings === undefined) return this.#run<Row>(this.#pool, statement, values);
+    return this.attempt(async (queries) => ({
+      keep: true,
+      result: await queries.rows<Row>(statement, values),
+    }));
   }
 
   /** One transaction on one connection; rolls back when `body` throws. */
   async transaction<Result>(body: (queries: Queries) => Promise<Result>): Promise<Result> {
     const client = await this.#borrow();
     try {
-      await client.query('begin');
+      await client.query(this.#begin);
       const result = await body({ rows: (text, values) => this.#run(client, text, values) });
       await client.query('commit');
       client.release();
@@ -96,7 +107,7 @@ export class Database implements Queries {
     const client = await this.#borrow();
     let isCommitting = false;
     try {
-      await client.query('begin');
+      await client.query(this.#begin);
       const queries: Queries = { rows: (text, values) => this.#run(client, text, values) };
       const { keep, result } = await body(queries, client);
       if (keep) {

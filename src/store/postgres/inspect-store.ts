@@ -102,8 +102,6 @@ const CONNECTIONS_DEFAULT = 10;
 
 function factsOf(settings: Settings, options: PostgresStoreOptions): readonly StoreFact[] {
   const { version, fsync, commit, pages, recovering, connections } = settings;
-  // Where nothing is asked of a connection at its start, the role decides.
-  const isCommitOurs = options.pooler !== true;
   const wanted = (options.connectionsMax ?? CONNECTIONS_DEFAULT) + 2;
   return [
     fact('server', String(version), {
@@ -118,10 +116,7 @@ function factsOf(settings: Settings, options: PostgresStoreOptions): readonly St
       isWrong: pages !== 'on',
       change: 'Set full_page_writes = on: without it a crash can leave torn pages.',
     }),
-    fact('synchronous_commit', isCommitOurs ? `${commit} (set to on here)` : commit, {
-      isWrong: !isCommitOurs && commit === 'off',
-      change: 'Behind a pooler the role decides: alter role … set synchronous_commit = on',
-    }),
+    { name: 'synchronous_commit', found: `${commit} (set to on here)` },
     fact('role of the server', recovering ? 'standby' : 'primary', {
       isWrong: recovering,
       change: 'This server only reads. Name the primary, or add target_session_attrs=read-write.',

@@ -17,6 +17,7 @@ import {
   OPTION_NAMES,
   type PostgresStoreOptions,
   schemaOf,
+  settingsOf,
 } from './connect.ts';
 import { Database, STORE_NOW_SQL } from './database.ts';
 import { endSession } from './end-session.ts';
@@ -65,12 +66,13 @@ export async function openPostgresStore(given: PostgresStoreOptions): Promise<Co
     schema,
     nowSql: options.nowSql ?? STORE_NOW_SQL,
     prepare: options.prepare ?? true,
+    settings: settingsOf(options),
   });
   try {
     await migrate(pool, database, { schema, migrations: knownMigrations() });
     await refuseSealed(database);
     await database.transaction((queries) => adopt(queries, policy));
-    const durability = await describeDurability(pool);
+    const durability = await describeDurability(database);
     // Through a pooler that shares connections nobody can listen; hints then stay in this process.
     const canListen = options.pooler !== true || options.directUrl !== undefined;
     const connect = canListen ? () => connectDirectly(options, pg) : undefined;

@@ -12,6 +12,7 @@ import {
   type PostgresStoreOptions,
   poolConfig,
   schemaOf,
+  settingsOf,
 } from '../connect.ts';
 import { Database, STORE_NOW_SQL, statement } from '../database.ts';
 import { knownMigrations, migrate } from '../migrate.ts';
@@ -30,14 +31,15 @@ export async function openPostgresMove(options: PostgresStoreOptions): Promise<M
   pool.on('error', () => undefined); // An idle connection that breaks is replaced by the pool.
   const nowSql = options.nowSql ?? STORE_NOW_SQL;
   // Inserts are made for so many rows as there are: to prepare them would only fill the server.
-  const database = new Database(pool, { schema, nowSql, prepare: false });
+  const settings = settingsOf(options);
+  const database = new Database(pool, { schema, nowSql, prepare: false, settings });
   try {
     const migrations = knownMigrations();
     await migrate(pool, database, { schema, migrations });
     const isOpen = (await readSeal(database)) === undefined;
     const policy = resolvePolicy(options.policy);
     if (isOpen) await database.transaction((queries) => adopt(queries, policy));
-    await describeDurability(pool);
+    await describeDurability(database);
     return {
       kind: 'postgres',
       schema: migrations.map(({ name }) => name),
