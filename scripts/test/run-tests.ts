@@ -8,6 +8,8 @@ import type { Report } from './tally.ts';
 const ROOT = join(import.meta.dirname, '../..');
 /** Twice the cores of the smallest machine this is run on: half of the tests wait for a deadline to pass. */
 const CONCURRENCY = 4;
+/** Of one file: what hangs is told, and ends. */
+const FILE_MS_MAX = { usual: 600_000, long: 5_400_000 };
 
 const NOTHING: Report = {
   tally: { passed: 0, failed: 0, skipped: 0 },
@@ -29,7 +31,7 @@ export async function runTests(
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-test-'));
   const reportFile = join(folder, 'report.json');
   try {
-    const child = spawn(process.execPath, [...runnerFlags(reportFile), ...files], {
+    const child = spawn(process.execPath, [...runnerFlags(reportFile, env), ...files], {
       cwd: ROOT,
       env,
       stdio: 'inherit',
@@ -46,9 +48,11 @@ export async function runTests(
   }
 }
 
-function runnerFlags(reportFile: string): readonly string[] {
+function runnerFlags(reportFile: string, env: NodeJS.ProcessEnv): readonly string[] {
+  const { usual, long } = FILE_MS_MAX;
+  const fileMs = env['HOLDFAST_TEST_LONG'] === undefined ? usual : long;
   return [
-    ...['--test', `--test-concurrency=${CONCURRENCY}`],
+    ...['--test', `--test-concurrency=${CONCURRENCY}`, `--test-timeout=${fileMs}`],
     ...['--test-reporter=spec', '--test-reporter-destination=stdout'],
     `--test-reporter=${join(import.meta.dirname, 'tally-reporter.ts')}`,
     `--test-reporter-destination=${reportFile}`,

@@ -69,6 +69,8 @@ export class Fleet {
     const child = this.#workers.get(owner);
     assert.ok(child !== undefined);
     this.#workers.delete(owner);
+    const { exitCode, signalCode } = child;
+    assert.ok(exitCode === null && signalCode === null, `${owner} ended by itself: ${exitCode}`);
     const ended = once(child, 'exit');
     child.kill(how);
     const [code] = (await ended) as [number | null];

@@ -1,10 +1,16 @@
 // A connection that breaks while nobody waits for an answer on it.
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Server } from 'node:net';
 import { test } from 'node:test';
 import pg from 'pg';
+import { connectDirectly, loadDriver, poolOf } from '../../src/store/postgres/connect.ts';
 import { Database, STORE_NOW_SQL } from '../../src/store/postgres/database.ts';
-import { StoreUnavailable } from '../../src/support/fault.ts';
+import { inspectPostgresStore } from '../../src/store/postgres/inspect-store.ts';
+import { openPostgresMove } from '../../src/store/postgres/move/open-move.ts';
+import { openPostgresStore } from '../../src/store/postgres/open.ts';
+import { Fault, StoreUnavailable } from '../../src/support/fault.ts';
 import { isExcluded } from '../services/excluded.ts';
 import { postgresForTests } from '../services/postgres.ts';
 
@@ -21,8 +27,7 @@ test('a connection that breaks between two statements of a transaction fails tha
   skip,
 }, async (t) => {
   const { url, release } = await postgresForTests();
-  const pool = new pg.Pool({ connectionString: url, max: 1 });
-  pool.on('error', () => undefined);
+  const pool = poolOf({ url, connectionsMax: 1 }, await loadDriver());
   t.after(async () => {
     // Not awaited: when this fails a connection is out for ever.
     void pool.end();
@@ -44,3 +49,49 @@ test('a connection that breaks between two statements of a transaction fails tha
   });
   assert.equal(answer, 1, 'the next transaction has a connection that works');
 });
+
+const message = (kind: string, body: Buffer): Buffer => {
+  const length = Buffer.alloc(4);
+  length.writeInt32BE(body.length + 4);
+  return Buffer.concat([Buffer.from(kind), length, body]);
+};
+const LET_IN = message('R', Buffer.alloc(4));
+const READY = message('Z', Buffer.from('I'));
+const ENDED = message('E', Buffer.from('SFATAL\0VFATAL\0C57P01\0Mterminating connection\0\0'));
+
+/** A server that shuts down while it lets somebody in: that it did and that it ended come in one packet. */
+async function leavingServer(): Promise<Server> {
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', () => socket.end(Buffer.concat([LET_IN, READY, ENDED])));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return server;
+}
+
+const WAYS: Readonly<Record<string, (url: string) => Promise<unknown>>> = {
+  'a store': (url) => openPostgresStore({ url }),
+  'a store, past the pooler': (url) => openPostgresStore({ url, pooler: false, prepare: true }),
+  'a store for a move': (url) => openPostgresMove({ url }),
+  doctor: (url) => inspectPostgresStore({ url }),
+  'who listens': async (url) => {
+    const client = await connectDirectly({ url }, await loadDriver());
+    await client.query('listen hf');
+  },
+};
+
+for (const [who, open] of Object.entries(WAYS)) {
+  test(`a server that leaves as it lets ${who} in fails that and ends no process`, async () => {
+    const server = await leavingServer();
+    const { port } = server.address() as AddressInfo;
+    try {
+      await assert.rejects(open(`postgres://postgres@127.0.0.1:${port}/app`), (error) => {
+        assert.ok(who === 'who listens' || error instanceof Fault, String(error));
+        return true;
+      });
+    } finally {
+      server.close();
+    }
+  });
+}

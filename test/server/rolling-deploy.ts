@@ -59,6 +59,7 @@ class Deploy {
     const child = this.#children.get(name);
     assert.ok(child !== undefined, name);
     this.#children.delete(name);
+    assert.equal(child.exitCode ?? child.signalCode, null, `${name} had ended by itself`);
     const ended = once(child, 'exit');
     child.kill(how);
     await ended;

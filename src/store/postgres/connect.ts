@@ -1,6 +1,6 @@
 // Options of the PostgreSQL store, and how they become connections.
 
-import type { Client, PoolConfig } from 'pg';
+import type { Client, Pool, PoolConfig } from 'pg';
 import type { LeasePolicy } from '../../lease/policy.ts';
 import { Fault, InvalidInput, StoreUnavailable } from '../../support/fault.ts';
 import { boundedText, wholeNumber } from '../../support/options.ts';
@@ -66,7 +66,23 @@ export async function loadDriver(): Promise<Driver> {
   }
 }
 
-export function poolConfig(options: PostgresStoreOptions, pg: Driver): PoolConfig {
+/**
+ * A connection that breaks while nobody waits for an answer on it says so as an event, which ends the process when
+ * nobody listens: from its first moment, since a server that leaves may say so in the packet that lets us in. The
+ * pool replaces one that was idle; on one that is out the next statement fails.
+ */
+export function poolOf(options: PostgresStoreOptions, pg: Driver): Pool {
+  const pool = new pg.Pool(poolConfig(options, pg));
+  pool.on('error', unheard);
+  pool.on('connect', (client) => client.on('error', unheard));
+  return pool;
+}
+
+function unheard(): void {
+  // Whoever asks next is told.
+}
+
+function poolConfig(options: PostgresStoreOptions, pg: Driver): PoolConfig {
   const max = wholeNumber('connectionsMax', options.connectionsMax ?? 10, { min: 1, max: 1_000 });
   const types = numbersForBigints(pg.types);
   return {
@@ -125,6 +141,7 @@ function startUp(): string {
 
 export async function connectDirectly(options: PostgresStoreOptions, pg: Driver): Promise<Client> {
   const client = new pg.Client(connection(options.directUrl ?? options.url, options));
+  client.on('error', unheard);
   await client.connect();
   return client;
 }

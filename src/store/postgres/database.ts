@@ -127,16 +127,10 @@ export class Database implements Queries {
     }
   }
 
-  /**
-   * A connection that breaks between two statements says so to nobody who waits; without a listener
-   * that would end the process. The next statement on it fails.
-   */
-  async #borrow(): Promise<PoolClient> {
-    const client = await this.#pool.connect().catch((cause: unknown) => {
+  #borrow(): Promise<PoolClient> {
+    return this.#pool.connect().catch((cause: unknown) => {
       throw notSent(cause);
     });
-    if (client.listenerCount('error') === 0) client.on('error', () => undefined);
-    return client;
   }
 
   /** Several statements in one text, without values: migrations only. */

@@ -5,7 +5,7 @@
 
 import type { ClientBase, Pool } from 'pg';
 import { systemRandom } from '../../support/random.ts';
-import { type Driver, type PostgresStoreOptions, poolConfig } from './connect.ts';
+import { type Driver, type PostgresStoreOptions, poolOf } from './connect.ts';
 import { quoteIdentifier, toFault } from './database.ts';
 
 /** How statements reach the server. */
@@ -37,12 +37,6 @@ export async function openPool(options: PostgresStoreOptions, pg: Driver): Promi
   // It let our settings pass, or passed over them: they belong to no connection that others share.
   await pool.end();
   return { pool: poolOf(found, pg), options: found };
-}
-
-function poolOf(options: PostgresStoreOptions, pg: Driver): Pool {
-  const pool = new pg.Pool(poolConfig(options, pg));
-  pool.on('error', () => undefined); // An idle connection that breaks is replaced by the pool.
-  return pool;
 }
 
 async function wayThrough(pool: Pool): Promise<Way> {

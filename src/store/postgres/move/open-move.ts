@@ -10,7 +10,7 @@ import {
   loadDriver,
   OPTION_NAMES,
   type PostgresStoreOptions,
-  poolConfig,
+  poolOf,
   schemaOf,
   settingsOf,
 } from '../connect.ts';
@@ -27,8 +27,7 @@ export async function openPostgresMove(options: PostgresStoreOptions): Promise<M
   rejectUnknownOptions('openPostgresMove', options, OPTION_NAMES);
   const schema = schemaOf(options);
   const pg = await loadDriver();
-  const pool = new pg.Pool(poolConfig(options, pg));
-  pool.on('error', () => undefined); // An idle connection that breaks is replaced by the pool.
+  const pool = poolOf(options, pg);
   const nowSql = options.nowSql ?? STORE_NOW_SQL;
   // Inserts are made for so many rows as there are: to prepare them would only fill the server.
   const settings = settingsOf(options);
