@@ -252,7 +252,7 @@ export class Holdfast {
   ): Promise<Handle<Output>> {
     const target = pipeline as Pipeline<Input, unknown> | TemplateRef;
     const submission = await submissionFor(this.#config, target, asked);
-    await requireWorker(this.#config, submission, asked.options?.ifNoWorker);
+    if (asked.options?.ifNoWorker === 'refuse') await requireWorker(this.#config, submission);
     const request = audit === undefined ? submission : { ...submission, audit };
     const answer = await this.store.executions.submit(request);
     if (answer.kind === 'refused') throw new SubmitRefused(answer);

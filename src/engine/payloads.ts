@@ -56,6 +56,7 @@ export class Payloads {
   readonly #store: PayloadStore;
   readonly #limits: PayloadLimits;
   readonly #codec: PayloadCodec | undefined;
+  #last: ProjectPayloads | undefined;
 
   constructor(store: PayloadStore, limits: PayloadLimits, codec: PayloadCodec | undefined) {
     this.#store = store;
@@ -71,9 +72,11 @@ export class Payloads {
     return this.#codec !== undefined;
   }
 
-  /** What is kept apart is of a project. */
+  /** What is kept apart is of a project. The last is kept: nearly always it is the one that is asked for again. */
   of(project: ProjectName): ProjectPayloads {
-    return new ProjectPayloads(this, this.#store, project);
+    if (this.#last?.project === project) return this.#last;
+    this.#last = new ProjectPayloads(this, this.#store, project);
+    return this.#last;
   }
 
   /** What a caller hands in need not be a payload. */

@@ -57,13 +57,8 @@ export async function possibleWorkers(
     .filter(({ state }) => state !== 'gone' && state !== 'draining');
 }
 
-/** RE-12: as the caller chose. It is a look, not a promise: who is there now may be gone in a moment. */
-export async function requireWorker(
-  config: EngineConfig,
-  submission: Submit,
-  choice: 'wait' | 'refuse' | undefined,
-): Promise<void> {
-  if (choice !== 'refuse') return;
+/** RE-12, for who would rather not wait. It is a look, not a promise: who is there now may be gone in a moment. */
+export async function requireWorker(config: EngineConfig, submission: Submit): Promise<void> {
   const { pipeline } = submission;
   const line = await config.store.executions.line(submission);
   const release = submission.release ?? pinOf(line, submission);

@@ -13,12 +13,12 @@ const UNDEFINED = '{}' as Payload;
 export class ProjectPayloads {
   readonly #all: Payloads;
   readonly #store: PayloadStore;
-  readonly #project: ProjectName;
+  readonly project: ProjectName;
 
   constructor(all: Payloads, store: PayloadStore, project: ProjectName) {
     this.#all = all;
     this.#store = store;
-    this.#project = project;
+    this.project = project;
   }
 
   /**
@@ -64,11 +64,11 @@ export class ProjectPayloads {
 
   /** As it is stored; undefined when the project has not got it. */
   async stored(digest: string): Promise<Uint8Array | undefined> {
-    const key = { project: this.#project, digest };
+    const key = { project: this.project, digest };
     const bytes = await this.#store.getBlob(key);
     if (bytes !== undefined) return bytes;
     // Whoever decodes has the reference from a row of the project (X-29).
-    await this.#store.attributeBlobs({ project: this.#project, digests: [digest] });
+    await this.#store.attributeBlobs({ project: this.project, digests: [digest] });
     return this.#store.getBlob(key);
   }
 
@@ -80,7 +80,7 @@ export class ProjectPayloads {
     }
     const digest = digestOf(bytes);
     const payload = `{"ref":"${digest}","size":${bytes.length}${by}}` as Payload;
-    return this.#store.putBlob({ project: this.#project, digest, bytes }).then(() => payload);
+    return this.#store.putBlob({ project: this.project, digest, bytes }).then(() => payload);
   }
 
   async #decodeApart({ enc, ref, by }: Envelope): Promise<unknown> {
@@ -99,7 +99,7 @@ export class ProjectPayloads {
     const bytes = await this.stored(digest);
     if (bytes === undefined) {
       throw new StoreCorrupt(
-        `The value ${digest} is referred to and not stored in project "${this.#project}".`,
+        `The value ${digest} is referred to and not stored in project "${this.project}".`,
       );
     }
     if (digestOf(bytes) !== digest) {

@@ -64,7 +64,7 @@ export class Results {
 
   /** Its output, when it completes, or that of whoever it was continued as; throws ExecutionFailed. */
   async output<Output>(first: ExecutionId, signal?: AbortSignal): Promise<Output> {
-    const continuations = new Continuations(first);
+    let continuations: Continuations | undefined;
     for (let id = first; ; ) {
       const { status, event } = await this.ended(id, signal);
       const { failure, out, continuedAs } = saidIn<EndBody>(event.body);
@@ -72,16 +72,19 @@ export class Results {
         throw new ExecutionFailed({ id, status, ...(failure === undefined ? {} : { failure }) });
       }
       if (continuedAs === undefined) {
-        return (await this.#decoded(id, out ?? {})) as Output;
+        return this.#decoded(id, out ?? {}) as Output | Promise<Output>;
       }
+      continuations ??= new Continuations(first);
       id = continuations.step(continuedAs);
     }
   }
 
   /** An outcome says nothing of its project, of which only what is kept apart is. */
-  async #decoded(id: ExecutionId, out: object): Promise<unknown> {
-    const project = 'ref' in out ? (await this.requireKnown(id)).project : DEFAULT_PROJECT;
-    return this.#config.payloads.of(project).decodeEnvelope(out);
+  #decoded(id: ExecutionId, out: object): unknown {
+    const { payloads } = this.#config;
+    return 'ref' in out
+      ? this.requireKnown(id).then(({ project }) => payloads.of(project).decodeEnvelope(out))
+      : payloads.of(DEFAULT_PROJECT).decodeEnvelope(out);
   }
 
   /** Nobody should wait for what was never submitted. */

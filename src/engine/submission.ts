@@ -93,6 +93,9 @@ export interface Asked<Input> {
   readonly template?: TemplateVersion;
 }
 
+/** Parts that are missing are left out one by one: a spread for each costs more than all the rest. */
+type Making = { -readonly [Part in keyof Submit]: Submit[Part] };
+
 export async function submissionOf<Input>(
   config: EngineConfig,
   pipeline: Pipeline<Input, unknown> | string,
@@ -111,7 +114,7 @@ export async function submissionOf<Input>(
   const encoded = config.payloads.of(project).encode(`The input of "${name}"`, input);
   const payload = encoded instanceof Promise ? await encoded : encoded;
   const id = config.ids.next();
-  return {
+  const submit: Making = {
     id,
     project,
     pipeline: name,
@@ -120,32 +123,34 @@ export async function submissionOf<Input>(
     lineage: id,
     tags: options.tags ?? NO_TAGS,
     attributes: options.attributes ?? NO_ATTRIBUTES,
-    ...keyOf(options, { name, input, template }),
-    ...(options.delayMs === undefined ? {} : { delayMs: options.delayMs }),
-    ...(options.deadlineMs === undefined ? {} : { deadlineMs: options.deadlineMs }),
-    ...(options.concurrency === undefined ? {} : { concurrency: options.concurrency }),
-    ...(options.rate === undefined ? {} : { rate: options.rate }),
-    ...(options.release === undefined ? {} : { release: options.release }),
-    ...(options.by === undefined ? {} : { submittedBy: options.by }),
-    ...(options.traceparent === undefined ? {} : { traceparent: options.traceparent }),
-    ...(template === undefined ? {} : { template }),
   };
+  if (template !== undefined) submit.template = template;
+  if (options === NO_OPTIONS) return submit;
+  if (options.key !== undefined) {
+    submit.key = options.key;
+    submit.intent = intentOf(options, { name, input, template });
+  }
+  if (options.delayMs !== undefined) submit.delayMs = options.delayMs;
+  if (options.deadlineMs !== undefined) submit.deadlineMs = options.deadlineMs;
+  if (options.concurrency !== undefined) submit.concurrency = options.concurrency;
+  if (options.rate !== undefined) submit.rate = options.rate;
+  if (options.release !== undefined) submit.release = options.release;
+  if (options.by !== undefined) submit.submittedBy = options.by;
+  if (options.traceparent !== undefined) submit.traceparent = options.traceparent;
+  return submit;
 }
 
 /** The intent is what the caller asked for, before any codec: encryption never gives the same bytes twice. */
-function keyOf(
-  { key, ...rest }: SubmitOptions,
+function intentOf(
+  options: SubmitOptions,
   asked: Pick<Asked<unknown>, 'input'> & {
     readonly name: string;
     readonly template: TemplateVersion | undefined;
   },
-): Pick<Submit, 'key' | 'intent'> {
-  // Without a key only a repeat of this very call has this id, and it has the same intent.
-  if (key === undefined) return {};
-  const { by: _by, traceparent: _traceparent, ifNoWorker: _if, ...intent } = rest;
+): string {
+  const { key: _key, by: _by, traceparent: _traceparent, ifNoWorker: _if, ...intent } = options;
   const { name, input, template } = asked;
-  const parts = [name, input, intent, ...(template === undefined ? [] : [template])];
-  return { key, intent: canonicalDigest(parts) };
+  return canonicalDigest([name, input, intent, ...(template === undefined ? [] : [template])]);
 }
 
 /** The same for what a caller would call the same. */

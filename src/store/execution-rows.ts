@@ -5,7 +5,7 @@
 import type { ExecutionRecord, Hold, Lane, Status, Submission } from '../execution/execution.ts';
 import type { HistoryEvent, InboxMessage } from '../execution/history.ts';
 import type { ExecutionId, PipelineName, ProjectName } from '../execution/names.ts';
-import { parseRoute } from '../execution/route.ts';
+import { parseRoute, ROUTE_MARK } from '../execution/route.ts';
 import { toFence } from '../lease/fence.ts';
 import type { SessionId } from '../lease/names.ts';
 import { assert } from '../support/assert.ts';
@@ -141,11 +141,11 @@ type Making = { -readonly [Part in keyof ExecutionRecord]: ExecutionRecord[Part]
 /** Parts that are missing are left out one by one, for every claim does this: a spread for each took twice as long. */
 export function toExecution(row: ExecutionRow): ExecutionRecord {
   const id = row.id as ExecutionId;
-  const { pipeline, release } = parseRoute(row.pipeline);
+  const isPinned = row.pipeline.includes(ROUTE_MARK);
   const execution: Making = {
     id,
     project: row.project as ProjectName,
-    pipeline,
+    pipeline: row.pipeline as PipelineName,
     lane: laneOf(row.lane),
     status: toStatus(row.status),
     input: row.input as ExecutionRecord['input'],
@@ -163,7 +163,7 @@ export function toExecution(row: ExecutionRow): ExecutionRecord {
     news: row.news,
     wakeAfter: row.wake_after,
   };
-  if (release !== undefined) execution.release = release;
+  if (isPinned) Object.assign(execution, parseRoute(row.pipeline));
   if (row.fence !== null) execution.fence = toFence(row.fence);
   if (row.session_id !== null) execution.session = row.session_id as SessionId;
   if (row.claimed_at !== null) execution.claimedAt = row.claimed_at as Instant;
