@@ -1,23 +1,28 @@
 import { after } from 'node:test';
 import { openPostgresStore } from '../../src/store/postgres/open.ts';
 import { postgresForTests } from '../services/postgres.ts';
+import { Schemas } from '../services/postgres-schemas.ts';
 import { registerEveryCommit } from './every-commit.ts';
 
-const database = postgresForTests();
-let places = 0;
+const { url, release } = await postgresForTests();
+const schemas = new Schemas(url, 'crash');
 
 registerEveryCommit({
   kind: 'postgres',
   async place() {
-    places += 1;
-    return `${(await database).url}#crash_${places}`;
+    return `${url}#${await schemas.take()}`;
   },
   open(place) {
-    const url = new URL(place);
-    const schema = url.hash.slice(1);
-    url.hash = '';
-    return openPostgresStore({ url: url.href, schema });
+    return openPostgresStore({ url, schema: schemaIn(place) });
   },
+  clear: (place) => schemas.giveBack(schemaIn(place)),
 });
 
-after(async () => (await database).release());
+function schemaIn(place: string): string {
+  return new URL(place).hash.slice(1);
+}
+
+after(async () => {
+  await schemas.end();
+  await release();
+});

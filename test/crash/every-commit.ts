@@ -17,6 +17,8 @@ export interface CrashBackend {
   /** A fresh place for one execution; what a victim is told, and how the test looks at it. */
   place(folder: string): Promise<string>;
   open(place: string): Promise<CoordinatorStore>;
+  /** Nobody needs what is there any more. */
+  clear?(place: string): Promise<void>;
 }
 
 interface Ending {
@@ -136,11 +138,13 @@ async function live(
     for (let tries = 1; ending.wasKilled && tries < LIVES_MAX; tries += 1) {
       ending = await runVictim(args);
     }
+    const final = await finalState(backend, place);
+    await backend.clear?.(place);
     const lines = (await readFile(effects, 'utf8')).split('\n').filter((line) => line !== '');
     return {
       wasKilled,
       commits: ending.commits,
-      final: await finalState(backend, place),
+      final,
       effects: lines.map((line) => JSON.parse(line) as Effect),
     };
   } finally {

@@ -1,16 +1,25 @@
 import { after } from 'node:test';
 import { openPostgresStore } from '../../src/store/postgres/open.ts';
 import { postgresForTests } from '../services/postgres.ts';
+import { Schemas } from '../services/postgres-schemas.ts';
 import { registerSamples } from './suspend/sample.ts';
 
-const database = postgresForTests();
-let schemas = 0;
+const { url, release } = await postgresForTests();
+const schemas = new Schemas(url, 'suspend');
 
 registerSamples('postgres', async () => {
-  const { url } = await database;
-  schemas += 1;
-  const store = await openPostgresStore({ url, schema: `suspend_${schemas}` });
-  return { store, close: () => store.close() };
+  const schema = await schemas.take();
+  const store = await openPostgresStore({ url, schema });
+  return {
+    store,
+    async close() {
+      await store.close();
+      await schemas.giveBack(schema);
+    },
+  };
 });
 
-after(async () => (await database).release());
+after(async () => {
+  await schemas.end();
+  await release();
+});

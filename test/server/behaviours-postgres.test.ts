@@ -8,23 +8,34 @@ import { registerBehaviours } from '../engine/register.ts';
 import { isExcluded } from '../services/excluded.ts';
 import { startPgbouncer } from '../services/pgbouncer.ts';
 import { postgresForTests } from '../services/postgres.ts';
+import { Schemas } from '../services/postgres-schemas.ts';
 import { overRest } from './over-rest.ts';
 
 const database = await postgresForTests();
 const pooler = isExcluded('pgbouncer') ? undefined : await startPgbouncer(database.url);
 const { url } = pooler ?? database;
-let schemas = 0;
+const schemas = new Schemas(database.url, 'rest');
 
 registerBehaviours({
   kind: 'postgres over REST',
   oneOf: 8,
   async open() {
-    schemas += 1;
-    return overRest(await openPostgresStore({ url, schema: `rest_${schemas}`, connectionsMax: 4 }));
+    const schema = await schemas.take();
+    const { store, close } = await overRest(
+      await openPostgresStore({ url, schema, connectionsMax: 4 }),
+    );
+    return {
+      store,
+      async close() {
+        await close();
+        await schemas.giveBack(schema);
+      },
+    };
   },
 });
 
 after(async () => {
   await pooler?.stop();
+  await schemas.end();
   await database.release();
 });
