@@ -48,6 +48,7 @@ const SLOW_SHOWN = 8;
 export function reportLines({ failures, times }: Report): readonly string[] {
   const slowest = times.toSorted((a, b) => b.ms - a.ms).slice(0, SLOW_SHOWN);
   return [
+    '• what took longest:',
     ...slowest.map(({ file, ms }) => `${(ms / 1000).toFixed(1).padStart(7)} s  ${file}`),
     ...failures.flatMap(({ file, name, why }) => [`✖ ${file}: ${name}`, indented(why)]),
   ];
