@@ -65,6 +65,8 @@ async function openGrpc(
   return serveGrpc({
     ...{ coordinator, host, port, stopping },
     bytesMax: limits.bodyBytesMax,
+    connectionsMax: limits.connectionsMax,
+    requestMs: limits.requestMs,
     dispatch: dispatchFor(parts),
     admit: ({ ip, ...knock }) => limiter.admit({ allows: WORKERS, knock, ip }),
     hold: (caller) => held.hold(caller),
