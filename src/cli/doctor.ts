@@ -2,10 +2,14 @@
 
 import { readFile } from 'node:fs/promises';
 import { inspectStore } from '../embedded/inspect-store.ts';
-import { type Config, hidden, withoutSecrets } from '../server/config.ts';
+import { pushSettingsOf } from '../protocol/push/push-options.ts';
+import { sharedKeysWarning } from '../protocol/push/shared-keys.ts';
+import { type Config, hidden } from '../server/config.ts';
+import { pushOf } from '../server/configured-carriers.ts';
 import { isLoopback } from '../server/same-host.ts';
 import type { StoreReport } from '../store/contract/store-report.ts';
 import { Fault } from '../support/fault.ts';
+import { shownPath, withoutSecrets } from '../support/hidden-options.ts';
 import { type CommandSpec, type ExitCode, refuseWords, type Typed } from './command.ts';
 import { configFlags, configuredBy } from './configuration.ts';
 import { portFindings } from './doctor-ports.ts';
@@ -93,6 +97,10 @@ async function configFindings(config: Config): Promise<readonly Finding[]> {
     findings.push({ ...listens, change });
   } else findings.push(listens);
   if (trustProxy === true) findings.push(BELIEVES_ANYBODY);
+  const shared = await sharedKeysOf(config);
+  if (shared !== undefined) {
+    findings.push({ what: 'push keys', found: 'are those of several projects', change: shared });
+  }
   for (const name of ['keyFile', 'certFile'] as const) {
     const file = tls[name];
     if (file !== undefined) findings.push(await fileFinding(`tls.${name}`, file));
@@ -103,12 +111,18 @@ async function configFindings(config: Config): Promise<readonly Finding[]> {
   return findings;
 }
 
+/** What cannot be used is told by what is needed to start. */
+async function sharedKeysOf({ push }: Config): Promise<string | undefined> {
+  const options = await pushOf(push).catch(() => undefined);
+  return options && sharedKeysWarning(pushSettingsOf(options).endpoints);
+}
+
 async function fileFinding(what: string, file: string): Promise<Finding> {
   return readFile(file).then(
-    () => ({ what, found: file }),
+    () => ({ what, found: shownPath(file) }),
     (fault: NodeJS.ErrnoException) => ({
       what,
-      found: `${file} cannot be read (${fault.code})`,
+      found: `${shownPath(file)} cannot be read (${fault.code})`,
       change: 'Name a file that this user can read.',
     }),
   );

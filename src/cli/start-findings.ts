@@ -5,7 +5,7 @@ import { access, constants, readFile, stat } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { dirname, resolve } from 'node:path';
 import { createSecureContext } from 'node:tls';
-import type { Config } from '../server/config.ts';
+import { type Config, hidden } from '../server/config.ts';
 import { type LoadSdk, pushOf, sqsOf } from '../server/configured-carriers.ts';
 import { Fault } from '../support/fault.ts';
 import { shownUrl } from '../support/hidden-options.ts';
@@ -89,7 +89,8 @@ async function queuesFinding(given: Config['sqs'], load?: LoadSdk): Promise<Find
   try {
     const opened = await sqsOf(given, load);
     opened?.client.destroy();
-    return opened && { what: 'sqs', found: opened.sqs.requestQueueUrl };
+    const name = 'sqs.requestQueueUrl';
+    return opened && { what: 'sqs', found: String(hidden(name, opened.sqs.requestQueueUrl)) };
   } catch (fault) {
     return { what: 'sqs', found: 'cannot be used', change: changeOf(fault) };
   }

@@ -6,6 +6,7 @@ import type { Carrier } from '../protocol/messages/carrier.ts';
 import { sqsQueues } from '../protocol/messages/sqs-queues.ts';
 import { pushSettingsOf } from '../protocol/push/push-options.ts';
 import { Pusher } from '../protocol/push/pusher.ts';
+import { sharedKeysWarning } from '../protocol/push/shared-keys.ts';
 import type { Caller, Coordinator } from '../protocol/rest/route.ts';
 import { SqsServer } from '../protocol/sqs/serve-sqs.ts';
 import { keysOf } from '../protocol/sqs/sqs-options.ts';
@@ -108,6 +109,8 @@ function openPushers(parts: CarrierParts, { push }: ServerOptions): readonly Pus
   const settings = pushSettingsOf(push);
   const bytesMax = limits.bodyBytesMax;
   const onFault = (code: string, error: unknown): void => log.fault(code, error);
+  const warning = sharedKeysWarning(settings.endpoints);
+  if (warning !== undefined) onFault('push-keys-shared', warning);
   return settings.endpoints.map(
     (endpoint) => new Pusher({ coordinator, settings, endpoint, bytesMax, stopping, onFault }),
   );

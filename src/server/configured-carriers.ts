@@ -10,6 +10,7 @@ import {
 } from '../protocol/push/push-options.ts';
 import { readSqsOptions, type SqsOptions } from '../protocol/sqs/sqs-options.ts';
 import { InvalidInput } from '../support/fault.ts';
+import { shownPath } from '../support/hidden-options.ts';
 import type { Config } from './config.ts';
 import type { ConfiguredEndpoint } from './config-schema.ts';
 
@@ -105,13 +106,12 @@ async function withKeys({ signingFile, ...endpoint }: ConfiguredEndpoint): Promi
 async function secretsIn(name: string, file: string): Promise<unknown> {
   const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
     throw new InvalidInput(
-      `${name}: ${file} cannot be read (${cause.code}). Name a file that this user can read.`,
-      { cause },
+      `${name}: ${shownPath(file)} cannot be read (${cause.code}). Name a file that this user can read.`,
     );
   });
   try {
     return JSON.parse(text);
   } catch {
-    throw new InvalidInput(`${name}: ${file} is no JSON.`);
+    throw new InvalidInput(`${name}: ${shownPath(file)} is no JSON.`);
   }
 }

@@ -57,6 +57,12 @@ export class Signer {
     this.#current = current;
   }
 
+  /** Who has the keys of the one could sign as the other. */
+  sharesKeysWith(other: Signer): boolean {
+    const others = [...other.#keys.values()];
+    return [...this.#keys.values()].some((key) => others.some((each) => isSame(key, each)));
+  }
+
   /** With the key that it is told, where an answer is to be read by who has that one. */
   sign(claims: SignedClaims, kid: string = this.#current): string {
     // Queues do not take every character.
@@ -77,8 +83,7 @@ export class Signer {
     const expected = this.#signatureOf(said, kid);
     if (expected === undefined) return invalid(`key ${shown(kid)} is not known`);
     const given = Buffer.from(signature, 'base64url');
-    const isSigned = given.length === expected.length && timingSafeEqual(given, expected);
-    if (!isSigned) return invalid('its signature is of something else');
+    if (!isSame(given, expected)) return invalid('its signature is of something else');
     const claims = JSON.parse(said) as Claims;
     if (claims.to !== to) return invalid(`it is for a ${claims.to}`);
     const isOver = nowMs > claims.until + SKEW_MS;
@@ -89,6 +94,11 @@ export class Signer {
     const secret = this.#keys.get(kid);
     return secret && createHmac('sha256', secret).update(`${VERSION}.${kid}\n${said}`).digest();
   }
+}
+
+/** Of two secrets. */
+export function isSame(one: Uint8Array, other: Uint8Array): boolean {
+  return one.length === other.length && timingSafeEqual(one, other);
 }
 
 function invalid(why: string): { readonly kind: 'invalid'; readonly why: string } {
