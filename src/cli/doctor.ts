@@ -2,10 +2,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { inspectStore } from '../embedded/inspect-store.ts';
-import { pushSettingsOf } from '../protocol/push/push-options.ts';
-import { sharedKeysWarning } from '../protocol/push/shared-keys.ts';
 import { type Config, hidden } from '../server/config.ts';
-import { pushOf } from '../server/configured-carriers.ts';
 import { isLoopback } from '../server/same-host.ts';
 import type { StoreReport } from '../store/contract/store-report.ts';
 import { Fault } from '../support/fault.ts';
@@ -17,7 +14,7 @@ import type { Finding } from './finding.ts';
 import { missingOf } from './migrate.ts';
 import { isAtLeast, leastNode } from './node-version.ts';
 import { print, printLine, printTable } from './screen.ts';
-import { startFindings } from './start-findings.ts';
+import { sharedKeysFindings, startFindings } from './start-findings.ts';
 
 export const doctorCommand: CommandSpec = {
   usage: 'holdfast doctor [--store …] [--config …] [--json]',
@@ -97,10 +94,7 @@ async function configFindings(config: Config): Promise<readonly Finding[]> {
     findings.push({ ...listens, change });
   } else findings.push(listens);
   if (trustProxy === true) findings.push(BELIEVES_ANYBODY);
-  const shared = await sharedKeysOf(config);
-  if (shared !== undefined) {
-    findings.push({ what: 'push keys', found: 'are those of several projects', change: shared });
-  }
+  findings.push(...(await sharedKeysFindings(config.push)));
   for (const name of ['keyFile', 'certFile'] as const) {
     const file = tls[name];
     if (file !== undefined) findings.push(await fileFinding(`tls.${name}`, file));
@@ -109,12 +103,6 @@ async function configFindings(config: Config): Promise<readonly Finding[]> {
     findings.push({ what: 'tls', found: 'one file of two', change: 'Name keyFile and certFile.' });
   }
   return findings;
-}
-
-/** What cannot be used is told by what is needed to start. */
-async function sharedKeysOf({ push }: Config): Promise<string | undefined> {
-  const options = await pushOf(push).catch(() => undefined);
-  return options && sharedKeysWarning(pushSettingsOf(options).endpoints);
 }
 
 async function fileFinding(what: string, file: string): Promise<Finding> {

@@ -6,7 +6,7 @@ import { isIP } from 'node:net';
 import { dirname, resolve } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import { type Config, hidden } from '../server/config.ts';
-import { type LoadSdk, pushOf, sqsOf } from '../server/configured-carriers.ts';
+import { type LoadSdk, pushOf, pushWarning, sqsOf } from '../server/configured-carriers.ts';
 import { Fault } from '../support/fault.ts';
 import { shownUrl } from '../support/hidden-options.ts';
 import type { Finding } from './finding.ts';
@@ -104,6 +104,13 @@ async function endpointsFinding(given: Config['push']): Promise<Finding | undefi
   } catch (fault) {
     return { what: 'push', found: 'cannot be used', change: changeOf(fault) };
   }
+}
+
+/** Of what can be used; a coordinator starts with it all the same. */
+export async function sharedKeysFindings(given: Config['push']): Promise<readonly Finding[]> {
+  const change = await pushWarning(given).catch(() => undefined);
+  if (change === undefined) return [];
+  return [{ what: 'push keys', found: 'are those of several projects', change }];
 }
 
 /** It was not code that was wrong. */

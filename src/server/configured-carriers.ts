@@ -8,6 +8,7 @@ import {
   type PushOptions,
   pushSettingsOf,
 } from '../protocol/push/push-options.ts';
+import { sharedKeysWarning } from '../protocol/push/shared-keys.ts';
 import { readSqsOptions, type SqsOptions } from '../protocol/sqs/sqs-options.ts';
 import { InvalidInput } from '../support/fault.ts';
 import { shownPath } from '../support/hidden-options.ts';
@@ -86,6 +87,12 @@ export async function pushOf(given: Config['push']): Promise<PushOptions | undef
   };
   pushSettingsOf(options);
   return options;
+}
+
+/** For people: keys of endpoints that more have than should. */
+export async function pushWarning(given: Config['push']): Promise<string | undefined> {
+  const options = await pushOf(given);
+  return options && sharedKeysWarning(pushSettingsOf(options).endpoints);
 }
 
 async function withKeys({ signingFile, ...endpoint }: ConfiguredEndpoint): Promise<PushEndpoint> {
