@@ -33,6 +33,7 @@ export type Verified<Claims extends SignedClaims> =
 const VERSION = 'hf1';
 const SECRET_BYTES_MIN = 32;
 const KEY_ID = /^[A-Za-z0-9_-]{1,64}$/;
+const TIME_MS_MAX = 8.64e15;
 /** Clocks of two machines differ by less. */
 export const SKEW_MS = 30_000;
 
@@ -85,7 +86,8 @@ export class Signer {
     const given = Buffer.from(signature, 'base64url');
     if (!isSame(given, expected)) return invalid('its signature is of something else');
     const claims = JSON.parse(said) as Claims;
-    if (claims.to !== to) return invalid(`it is for a ${claims.to}`);
+    if (claims.to !== to) return invalid('it is for the other side');
+    if (![claims.at, claims.until].every(isTime)) return invalid('its times are none');
     const isOver = nowMs > claims.until + SKEW_MS;
     return { kind: isOver ? 'expired' : 'verified', claims, kid };
   }
@@ -94,6 +96,11 @@ export class Signer {
     const secret = this.#keys.get(kid);
     return secret && createHmac('sha256', secret).update(`${VERSION}.${kid}\n${said}`).digest();
   }
+}
+
+/** Milliseconds that a date can have. */
+function isTime(value: unknown): boolean {
+  return Number.isSafeInteger(value) && Math.abs(value as number) <= TIME_MS_MAX;
 }
 
 /** Of two secrets. */
