@@ -2,7 +2,8 @@
 // of its own.
 
 import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 import { Fault } from '../../support/fault.ts';
 import type { Timers } from '../../support/timer.ts';
 
@@ -14,21 +15,31 @@ export interface ConnectionsParts {
   /** How long one may say nothing at its beginning. */
   readonly requestMs: number;
   readonly timers: Timers;
+  readonly tls?: Pick<TlsOptions, 'key' | 'cert' | 'minVersion'>;
   readonly take: (socket: Socket) => void;
 }
 
+const OVER_TLS: TlsOptions = { minVersion: 'TLSv1.2', ALPNProtocols: ['h2'] };
 /** What every connection of HTTP/2 begins with. */
 const PREFACE_BYTES = 24;
 const CLOSE_MS_MAX = 2_000;
 
 export class Connections {
   readonly #parts: ConnectionsParts;
-  readonly #server = createServer((socket) => this.#came(socket));
+  readonly #server: Server;
   readonly #sockets: Map<string, Socket> = new Map();
 
   private constructor(parts: ConnectionsParts) {
     this.#parts = parts;
-    this.#server.maxConnections = parts.connectionsMax;
+    const { tls, requestMs: handshakeTimeout, connectionsMax } = parts;
+    const came = (socket: Socket): void => this.#came(socket);
+    this.#server =
+      tls === undefined
+        ? createServer(came)
+        : createTlsServer({ ...OVER_TLS, ...tls, handshakeTimeout }, came);
+    // Who does not agree on it, or not in time.
+    this.#server.on('tlsClientError', (_: Error, socket: Socket) => socket.destroy());
+    this.#server.maxConnections = connectionsMax;
   }
 
   static async listen(parts: ConnectionsParts): Promise<Connections> {

@@ -8,7 +8,7 @@ import { isWorkKind, workMessage } from '../messages/work-messages.ts';
 import type { Caller, Coordinator } from '../rest/route.ts';
 import type { Dispatch } from '../work/dispatch.ts';
 import { type Admitted, beforeReading } from './before-reading.ts';
-import { Connections } from './connections.ts';
+import { Connections, type ConnectionsParts } from './connections.ts';
 import { Conversation, type ConversationParts, type Stream, textOf } from './conversation.ts';
 
 type Driver = typeof import('@grpc/grpc-js');
@@ -33,7 +33,7 @@ export interface GrpcParts {
   readonly connectionsMax: number;
   /** How long a message may take to arrive. */
   readonly requestMs: number;
-  readonly tls?: { readonly key: string; readonly cert: string };
+  readonly tls?: NonNullable<ConnectionsParts['tls']>;
   readonly stopping: AbortSignal;
 }
 
@@ -93,15 +93,12 @@ export async function serveGrpc(parts: GrpcParts): Promise<GrpcServer> {
       });
     },
   });
-  const credentials =
-    tls === undefined
-      ? driver.ServerCredentials.createInsecure()
-      : driver.ServerCredentials.createSsl(null, [
-          { private_key: Buffer.from(tls.key), cert_chain: Buffer.from(tls.cert) },
-        ]);
+  // What comes by TLS has been opened before it is taken.
+  const credentials = driver.ServerCredentials.createInsecure();
   const { injectConnection: take } = server.createConnectionInjector(credentials);
   const connections = await Connections.listen({
     ...{ host, port, connectionsMax, requestMs, timers, take },
+    ...(tls === undefined ? {} : { tls }),
   });
   return {
     address: `${host}:${connections.port}`,
