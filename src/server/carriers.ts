@@ -83,11 +83,12 @@ async function openSqs(
 ): Promise<SqsServer | undefined> {
   if (sqs === undefined) return undefined;
   const { requestQueueUrl, poisonQueueUrl, replyQueues, visibleMs = VISIBLE_MS } = sqs;
-  const { coordinator, stopping, log } = parts;
+  const { coordinator, stopping, log, limits } = parts;
   const { signer, projectOf, replyQueuesOf } = keysOf(sqs.keys);
   return new SqsServer({
     ...{ coordinator, signer, stopping, requestQueueUrl, poisonQueueUrl, replyQueues, visibleMs },
     replyQueuesOf,
+    bytesMax: limits.bodyBytesMax,
     queues: await sqsQueues(sqs.client),
     dispatch: dispatchFor(parts),
     callerOf: (kid) => ({
