@@ -70,8 +70,10 @@ async function fileSources(asked: string | undefined): Promise<readonly Source[]
 function parsed(file: string, text: string): unknown {
   try {
     return JSON.parse(text);
-  } catch (cause) {
-    throw new InvalidInput(`${file} is no JSON: ${(cause as Error).message}.`, { cause });
+  } catch (fault) {
+    // What a parser says shows what it read, which may be a secret; where it stopped is enough.
+    const at = /\(line \d+ column \d+\)/.exec((fault as Error).message)?.[0];
+    throw new InvalidInput(`${file} is no JSON${at === undefined ? '' : ` ${at}`}.`);
   }
 }
 

@@ -2,10 +2,11 @@
 
 import { readFile } from 'node:fs/promises';
 import { inspectStore } from '../embedded/inspect-store.ts';
-import { type Config, hidden, withoutSecrets } from '../server/config.ts';
+import { type Config, hidden } from '../server/config.ts';
 import { isLoopback } from '../server/same-host.ts';
 import type { StoreReport } from '../store/contract/store-report.ts';
 import { Fault } from '../support/fault.ts';
+import { shownPath, withoutSecrets } from '../support/hidden-options.ts';
 import { type CommandSpec, type ExitCode, refuseWords, type Typed } from './command.ts';
 import { configFlags, configuredBy } from './configuration.ts';
 import { portFindings } from './doctor-ports.ts';
@@ -13,7 +14,7 @@ import type { Finding } from './finding.ts';
 import { missingOf } from './migrate.ts';
 import { isAtLeast, leastNode } from './node-version.ts';
 import { print, printLine, printTable } from './screen.ts';
-import { startFindings } from './start-findings.ts';
+import { sharedKeysFindings, startFindings } from './start-findings.ts';
 
 export const doctorCommand: CommandSpec = {
   usage: 'holdfast doctor [--store …] [--config …] [--json]',
@@ -93,6 +94,7 @@ async function configFindings(config: Config): Promise<readonly Finding[]> {
     findings.push({ ...listens, change });
   } else findings.push(listens);
   if (trustProxy === true) findings.push(BELIEVES_ANYBODY);
+  findings.push(...(await sharedKeysFindings(config.push)));
   for (const name of ['keyFile', 'certFile'] as const) {
     const file = tls[name];
     if (file !== undefined) findings.push(await fileFinding(`tls.${name}`, file));
@@ -105,10 +107,10 @@ async function configFindings(config: Config): Promise<readonly Finding[]> {
 
 async function fileFinding(what: string, file: string): Promise<Finding> {
   return readFile(file).then(
-    () => ({ what, found: file }),
+    () => ({ what, found: shownPath(file) }),
     (fault: NodeJS.ErrnoException) => ({
       what,
-      found: `${file} cannot be read (${fault.code})`,
+      found: `${shownPath(file)} cannot be read (${fault.code})`,
       change: 'Name a file that this user can read.',
     }),
   );

@@ -1,8 +1,9 @@
 // The log of a coordinator, on stdout: JSON lines for programs, text for people. Never a secret.
 
-import { type Config, withoutSecrets } from '../server/config.ts';
+import type { Config } from '../server/config.ts';
 import type { ServerLog } from '../server/server-options.ts';
 import { formatInstant, systemClock, toInstant } from '../support/clock.ts';
+import { withoutSecrets } from '../support/hidden-options.ts';
 import { plain, print, table } from './screen.ts';
 
 const ABOUT_LEVEL: Readonly<Record<Config['log']['level'], number>> = { info: 0, error: 1, off: 2 };

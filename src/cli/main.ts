@@ -4,6 +4,7 @@
 import { readFile } from 'node:fs/promises';
 import { CallRefused } from '../client/client.ts';
 import { Fault } from '../support/fault.ts';
+import { withoutSecrets } from '../support/hidden-options.ts';
 import {
   type Command,
   type ExitCode,
@@ -113,7 +114,7 @@ try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (fault) {
   const problem = explain(fault);
-  printProblem(problem);
+  printProblem(withoutSecrets(problem));
   if (hint !== undefined) printProblem(hint);
   if (process.argv.includes('--json')) {
     const code = fault instanceof Fault ? { code: fault.code } : {};

@@ -5,8 +5,8 @@ import { access, constants, readFile, stat } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { dirname, resolve } from 'node:path';
 import { createSecureContext } from 'node:tls';
-import type { Config } from '../server/config.ts';
-import { type LoadSdk, pushOf, sqsOf } from '../server/configured-carriers.ts';
+import { type Config, hidden } from '../server/config.ts';
+import { type LoadSdk, pushOf, pushWarning, sqsOf } from '../server/configured-carriers.ts';
 import { Fault } from '../support/fault.ts';
 import { shownUrl } from '../support/hidden-options.ts';
 import type { Finding } from './finding.ts';
@@ -89,7 +89,8 @@ async function queuesFinding(given: Config['sqs'], load?: LoadSdk): Promise<Find
   try {
     const opened = await sqsOf(given, load);
     opened?.client.destroy();
-    return opened && { what: 'sqs', found: opened.sqs.requestQueueUrl };
+    const name = 'sqs.requestQueueUrl';
+    return opened && { what: 'sqs', found: String(hidden(name, opened.sqs.requestQueueUrl)) };
   } catch (fault) {
     return { what: 'sqs', found: 'cannot be used', change: changeOf(fault) };
   }
@@ -103,6 +104,13 @@ async function endpointsFinding(given: Config['push']): Promise<Finding | undefi
   } catch (fault) {
     return { what: 'push', found: 'cannot be used', change: changeOf(fault) };
   }
+}
+
+/** Of what can be used; a coordinator starts with it all the same. */
+export async function sharedKeysFindings(given: Config['push']): Promise<readonly Finding[]> {
+  const change = await pushWarning(given).catch(() => undefined);
+  if (change === undefined) return [];
+  return [{ what: 'push keys', found: 'are those of several projects', change }];
 }
 
 /** It was not code that was wrong. */

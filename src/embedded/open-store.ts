@@ -3,6 +3,7 @@
 import type { CoordinatorStore } from '../store/contract/execution-store.ts';
 import type { PostgresStoreOptions } from '../store/postgres/open.ts';
 import { Fault, InvalidInput } from '../support/fault.ts';
+import { placeWithoutSecrets } from '../support/hidden-options.ts';
 import { shown } from '../support/options.ts';
 
 export type PostgresSettings = Omit<PostgresStoreOptions, 'url'>;
@@ -14,9 +15,10 @@ export type StorePlace =
 export function storePlace(place: string): StorePlace {
   if (/^postgres(ql)?:\/\//.test(place)) return { kind: 'postgres', url: place };
   const isPath = place !== '' && !place.includes('\0') && place.isWellFormed();
-  if (!isPath || /^[a-z][a-z0-9+.-]+:\/\//i.test(place)) {
+  // A URL that lost its slashes is no path either: it has a password in it.
+  if (!isPath || /^[a-z][a-z0-9+.-]+:\/\/|^postgres(ql)?:/i.test(place)) {
     throw new InvalidInput(
-      `openHoldfast: store is an open store, a URL that starts with postgres://, or the path of a SQLite file; got ${shown(place)}.`,
+      `openHoldfast: store is an open store, a URL that starts with postgres://, or the path of a SQLite file; got ${shown(placeWithoutSecrets(place))}.`,
     );
   }
   return { kind: 'sqlite', file: place };

@@ -2,6 +2,7 @@
 // Those of interactions follow from the await that asks.
 
 import { createHash } from 'node:crypto';
+import { SEQ_MAX } from '../execution/history.ts';
 import {
   type CallKey,
   type ExecutionId,
@@ -95,7 +96,7 @@ export function resolvedPlace(place: InteractionPlace): ResolvedPlace {
   return {
     execution: parseExecutionId(place.execution),
     call: `${awaitCall(name)}#${occurrence}` as CallKey,
-    item: wholeNumber('item', place.item ?? 0, { ...range, min: 0 }),
+    item: wholeNumber('item', place.item ?? 0, { min: 0, max: SEQ_MAX }),
   };
 }
 

@@ -1,6 +1,7 @@
 // What callers ask to see, checked and turned into a query.
 
 import { HOLDS, type Hold, STATUSES, type Status } from '../execution/execution.ts';
+import { SEQ_MAX } from '../execution/history.ts';
 import { type ExecutionId, parseExecutionId, parsePipelineName } from '../execution/names.ts';
 import type {
   AttributeFilter,
@@ -27,7 +28,7 @@ export function historyQueryOf(id: string, page: HistoryPage): ReadHistory {
   const { after = 0, limit = 1_000 } = readOptions('history', page, ['after', 'limit']);
   return {
     id: parseExecutionId(id),
-    after: wholeNumber('after', after, { min: 0, max: Number.MAX_SAFE_INTEGER }),
+    after: wholeNumber('after', after, { min: 0, max: SEQ_MAX }),
     limit: wholeNumber('limit', limit, { min: 1, max: HISTORY_PAGE_MAX }),
   };
 }

@@ -41,12 +41,18 @@ export function deadLetterOf(failure: Failure, attempts = 0): DeadLetter {
   return { category, code, reason: message, ...(at === undefined ? {} : { step: at }), attempts };
 }
 
-/** What failed may say anything, and no database keeps a NUL or half of a surrogate pair: the end must not fail by that. */
+/** They are listed and counted by it, so there is an index, which takes no more than a few. */
+const CODE_BYTES_MAX = 256;
+
+/**
+ * What failed may say anything, and no database keeps a NUL or half of a surrogate pair, nor a code of any length:
+ * the end must not fail by that.
+ */
 export function storable(letter: DeadLetter): DeadLetter {
   const { code, reason, step } = letter;
   return {
     ...letter,
-    code: fit(code),
+    code: short(fit(code)),
     reason: fit(reason),
     ...(step === undefined ? {} : { step: fit(step) }),
   };
@@ -54,4 +60,11 @@ export function storable(letter: DeadLetter): DeadLetter {
 
 function fit(text: string): string {
   return text.toWellFormed().replaceAll('\0', '\uFFFD');
+}
+
+function short(text: string): string {
+  if (Buffer.byteLength(text) <= CODE_BYTES_MAX) return text;
+  const kept = Buffer.from(text).subarray(0, CODE_BYTES_MAX - Buffer.byteLength('…'));
+  // What was cut in the middle of a character is not that character.
+  return `${kept.toString().replace(/\uFFFD$/, '')}…`;
 }

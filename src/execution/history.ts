@@ -40,6 +40,9 @@ export const EVENT_KINDS = [
 
 export type EventKind = (typeof EVENT_KINDS)[number];
 
+/** Longer is no history, and no inbox: not every store counts further. */
+export const SEQ_MAX: number = 2 ** 31 - 1;
+
 /** A `parked` event names so many of the calls that it waits for; there may be more that it does not name. */
 export const NAMED_CALLS_MAX = 10;
 

@@ -5,7 +5,7 @@ import { type GrpcServer, serveGrpc } from '../protocol/grpc/serve-grpc.ts';
 import type { Carrier } from '../protocol/messages/carrier.ts';
 import { sqsQueues } from '../protocol/messages/sqs-queues.ts';
 import { pushSettingsOf } from '../protocol/push/push-options.ts';
-import { Pusher } from '../protocol/push/pusher.ts';
+import { Pusher, sharedKeysWarning } from '../protocol/push/pusher.ts';
 import type { Caller, Coordinator } from '../protocol/rest/route.ts';
 import { SqsServer } from '../protocol/sqs/serve-sqs.ts';
 import { keysOf } from '../protocol/sqs/sqs-options.ts';
@@ -65,6 +65,8 @@ async function openGrpc(
   return serveGrpc({
     ...{ coordinator, host, port, stopping },
     bytesMax: limits.bodyBytesMax,
+    connectionsMax: limits.connectionsMax,
+    requestMs: limits.requestMs,
     dispatch: dispatchFor(parts),
     admit: ({ ip, ...knock }) => limiter.admit({ allows: WORKERS, knock, ip }),
     hold: (caller) => held.hold(caller),
@@ -81,11 +83,12 @@ async function openSqs(
 ): Promise<SqsServer | undefined> {
   if (sqs === undefined) return undefined;
   const { requestQueueUrl, poisonQueueUrl, replyQueues, visibleMs = VISIBLE_MS } = sqs;
-  const { coordinator, stopping, log } = parts;
+  const { coordinator, stopping, log, limits } = parts;
   const { signer, projectOf, replyQueuesOf } = keysOf(sqs.keys);
   return new SqsServer({
     ...{ coordinator, signer, stopping, requestQueueUrl, poisonQueueUrl, replyQueues, visibleMs },
     replyQueuesOf,
+    bytesMax: limits.bodyBytesMax,
     queues: await sqsQueues(sqs.client),
     dispatch: dispatchFor(parts),
     callerOf: (kid) => ({
@@ -106,6 +109,8 @@ function openPushers(parts: CarrierParts, { push }: ServerOptions): readonly Pus
   const settings = pushSettingsOf(push);
   const bytesMax = limits.bodyBytesMax;
   const onFault = (code: string, error: unknown): void => log.fault(code, error);
+  const warning = sharedKeysWarning(settings.endpoints);
+  if (warning !== undefined) onFault('push-keys-shared', warning);
   return settings.endpoints.map(
     (endpoint) => new Pusher({ coordinator, settings, endpoint, bytesMax, stopping, onFault }),
   );

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { withoutSecrets } from '../support/hidden-options.ts';
 import {
   configFrom,
   environmentSources,
@@ -7,7 +8,6 @@ import {
   flagSources,
   hidden,
   SETTINGS,
-  withoutSecrets,
 } from './config.ts';
 
 const SECRET = 'hf_abcdefghijklmnop_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQ';
@@ -102,6 +102,47 @@ describe('configuration', () => {
       withoutSecrets(`postgres://me:a:b/c@d@host:5432/db?password=hush&x=1 and ${SECRET}.`),
       'postgres://me:…@host:5432/db?password=…&x=1 and hf_abcdefghijklmnop_….',
     );
+  });
+
+  test('secrets in places of a store, of queues and of an archive are never shown', () => {
+    const places = [
+      ['store', 'postgres://me:very-secret and more@host/db'],
+      ['store', 'postgres:me:very-secret@host/db'],
+      ['store', 'Postgres://me:very/secret-very-secret@host/db'],
+      ['archive.url', 'https://me:very-secret@storage.example/a'],
+      ['archive.url', 'https://storage.example/a?signature=very-secret'],
+      ['archive.url', '//me:very-secret@storage.example/a'],
+      ['archive.accessKeyId', 'very-secret'],
+      ['sqs.endpoint', 'https://me:very-secret@queues.example/'],
+      ['sqs.requestQueueUrl', 'https://me:very-secret@queues.example/1/requests'],
+      ['sqs.replyQueues', ['https://me:very-secret@queues.example/1/replies-*']],
+      ['sqs.keysFile', '{ "k1": { "secret": "very-secret" } }'],
+      ['push.signingFile', '{ "keys": { "k1": "very-secret" } }'],
+      ['tls.keyFile', '-----BEGIN PRIVATE KEY-----\nvery-secret'],
+      ['push.endpoints', [{ url: 'https://a.example/', signingFile: { keys: 'very-secret' } }]],
+      ['push.endpoints', [{ url: 'https://a.example/', keys: { k1: 'very-secret' } }]],
+      ['push.endpoints', [{ url: 'https://a.example/', project: { secret: 'very-secret' } }]],
+    ] as const;
+    for (const [name, value] of places) {
+      assert.doesNotMatch(
+        JSON.stringify(hidden(name, value)),
+        /very-secret/,
+        JSON.stringify(value),
+      );
+    }
+    assert.equal(hidden('archive.url', 'https://storage.example/a'), 'https://storage.example/a');
+    const endpoint = { url: 'https://a.example/', pipelines: ['p'], signingFile: 'keys.json' };
+    assert.deepEqual(hidden('push.endpoints', [endpoint]), [endpoint]);
+  });
+
+  test('what stands where a group should be is not shown', () => {
+    for (const group of ['archive', 'sqs', 'push', 'postgres']) {
+      for (const content of ['very-secret', [{ secretAccessKey: 'very-secret' }]]) {
+        const wrong = (): unknown => fileSource('f', { [group]: content });
+        assert.throws(wrong, ({ message }: Error) => !message.includes('very-secret'));
+      }
+    }
+    assert.throws(() => fileSource('f', 'very-secret'), /got text, which is not shown/);
   });
 
   test('the secret of an archive is never shown', () => {

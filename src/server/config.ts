@@ -4,7 +4,7 @@
 import type { Static, TSchema } from 'typebox';
 import { Value } from 'typebox/value';
 import { InvalidInput } from '../support/fault.ts';
-import { shownUrl } from '../support/hidden-options.ts';
+import { kindOf, placeWithoutSecrets, shownPath, shownUrl } from '../support/hidden-options.ts';
 import { nearestName } from '../support/nearest.ts';
 import { shown } from '../support/options.ts';
 import { configSchema } from './config-schema.ts';
@@ -96,7 +96,11 @@ interface Collecting {
 function collect(place: string, { content, path, into }: Collecting): void {
   if (typeof content !== 'object' || content === null || Array.isArray(content)) {
     const what = path.length === 0 ? 'The configuration' : path.join('.');
-    throw new InvalidInput(`${place}: ${what} is an object; got ${shown(content)}.`);
+    const isShort = typeof content === 'number' || typeof content === 'boolean';
+    // It may have secrets in it, as what it should be may.
+    throw new InvalidInput(
+      `${place}: ${what} is an object; got ${isShort ? shown(content) : `${kindOf(content)}, which is not shown`}.`,
+    );
   }
   for (const [key, value] of Object.entries(content)) {
     const name = [...path, key].join('.');
@@ -212,32 +216,46 @@ function unknownName(place: string, name: string, known: readonly string[]): Inv
   return new InvalidInput(`${place}: there is no setting "${name}". ${hint}`);
 }
 
-const SECRET: ReadonlySet<string> = new Set(['store', 'postgres.directUrl']);
-
+/** What is in them is for nobody. */
+const SECRETS: ReadonlySet<string> = new Set(['archive.accessKeyId', 'archive.secretAccessKey']);
+const STORES: ReadonlySet<string> = new Set(['store', 'postgres.directUrl']);
 /** Who puts the secrets themselves there is not shown them. */
-const SECRETS_FILE: ReadonlySet<string> = new Set(['sqs.keysFile', 'push.signingFile']);
+const FILES: ReadonlySet<string> = new Set([
+  ...['sqs.keysFile', 'push.signingFile', 'tls.keyFile', 'tls.certFile'],
+]);
+const URLS: ReadonlySet<string> = new Set([
+  ...['archive.url', 'sqs.requestQueueUrl', 'sqs.poisonQueueUrl', 'sqs.replyQueues'],
+  'sqs.endpoint',
+]);
 
 /** As it may be shown: without the password of a URL, and the query of an endpoint's. */
 export function hidden(name: string, value: unknown): unknown {
-  if (name === 'archive.secretAccessKey') return '…';
+  if (SECRETS.has(name)) return '…';
   if (name === 'push.endpoints') return Array.isArray(value) ? value.map(shownEndpoint) : '…';
-  if (SECRETS_FILE.has(name) && typeof value !== 'string') return '…';
-  return SECRET.has(name) && typeof value === 'string' ? withoutSecrets(value) : value;
+  if (FILES.has(name)) return typeof value === 'string' ? shownPath(value) : '…';
+  if (URLS.has(name)) return Array.isArray(value) ? value.map(urlOrNothing) : urlOrNothing(value);
+  return STORES.has(name) && typeof value === 'string' ? placeWithoutSecrets(value) : value;
 }
 
+function urlOrNothing(value: unknown): string {
+  const isUrl = typeof value === 'string' && URL.canParse(value) && /^https?:/i.test(value);
+  return isUrl ? shownUrl(new URL(value)) : '…';
+}
+
+/** Its keys are in a file; who put them here is told so, and not what they are. */
 function shownEndpoint(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return '…';
-  const { url, ...rest } = value as { readonly url?: unknown };
-  const isUrl = typeof url === 'string' && URL.canParse(url);
-  const said = { url: isUrl ? shownUrl(new URL(url)) : '…', ...rest };
-  // Its keys are in a file; who put them here is told so, and not what they are.
-  return 'signing' in said ? { ...said, signing: '…' } : said;
+  const parts = Object.entries(value).map(([name, part]): readonly [string, unknown] => {
+    if (name === 'url') return [name, urlOrNothing(part)];
+    if (name === 'signingFile') return [name, hidden('push.signingFile', part)];
+    return PLAIN.has(name) && isPlain(part) ? [name, part] : ['…', '…'];
+  });
+  return Object.fromEntries(parts);
 }
 
-/** For text that people or logs see: passwords in URLs and access keys are left out. */
-export function withoutSecrets(text: string): string {
-  return text
-    .replace(/([a-z][a-z0-9+.-]*:\/\/[^\s/:@]*):\S*@/gi, '$1:…@')
-    .replace(/([?&](?:password|sslpassword)=)[^\s&]*/gi, '$1…')
-    .replace(/\bhf_([a-z2-7]{16})_[A-Za-z0-9_-]{43}/g, 'hf_$1_…');
+const PLAIN: ReadonlySet<string> = new Set(['pipelines', 'project', 'capacity', 'timeoutMs']);
+
+function isPlain(part: unknown): boolean {
+  if (Array.isArray(part)) return part.every((each) => typeof each === 'string');
+  return typeof part === 'string' || typeof part === 'number';
 }

@@ -8,8 +8,10 @@ import {
   type PushOptions,
   pushSettingsOf,
 } from '../protocol/push/push-options.ts';
+import { sharedKeysWarning } from '../protocol/push/shared-keys.ts';
 import { readSqsOptions, type SqsOptions } from '../protocol/sqs/sqs-options.ts';
 import { InvalidInput } from '../support/fault.ts';
+import { shownPath } from '../support/hidden-options.ts';
 import type { Config } from './config.ts';
 import type { ConfiguredEndpoint } from './config-schema.ts';
 
@@ -87,6 +89,12 @@ export async function pushOf(given: Config['push']): Promise<PushOptions | undef
   return options;
 }
 
+/** For people: keys of endpoints that more have than should. */
+export async function pushWarning(given: Config['push']): Promise<string | undefined> {
+  const options = await pushOf(given);
+  return options && sharedKeysWarning(pushSettingsOf(options).endpoints);
+}
+
 async function withKeys({ signingFile, ...endpoint }: ConfiguredEndpoint): Promise<PushEndpoint> {
   const name = 'push.endpoints: signingFile';
   if ('signing' in endpoint) {
@@ -105,13 +113,12 @@ async function withKeys({ signingFile, ...endpoint }: ConfiguredEndpoint): Promi
 async function secretsIn(name: string, file: string): Promise<unknown> {
   const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
     throw new InvalidInput(
-      `${name}: ${file} cannot be read (${cause.code}). Name a file that this user can read.`,
-      { cause },
+      `${name}: ${shownPath(file)} cannot be read (${cause.code}). Name a file that this user can read.`,
     );
   });
   try {
     return JSON.parse(text);
   } catch {
-    throw new InvalidInput(`${name}: ${file} is no JSON.`);
+    throw new InvalidInput(`${name}: ${shownPath(file)} is no JSON.`);
   }
 }

@@ -16,6 +16,8 @@ export interface Knock {
   readonly project: string | undefined;
   /** Asked before a key is looked up that is not known. */
   readonly mayLookUp: () => boolean;
+  /** Told of a key that has opened, whatever it may; may throw. */
+  readonly opened?: (key: string) => Promise<void>;
 }
 
 export interface Gate {
@@ -53,6 +55,7 @@ export class KeyGate implements Gate {
   async admit(route: Pick<Route, 'allows'>, knock: Knock): Promise<Caller> {
     if (route.allows === 'public') return NOBODY;
     const key = await this.#keyOf(knock);
+    await knock.opened?.(key.id);
     const roles = new Set(key.roles);
     if (!route.allows.some((role) => roles.has(role))) {
       throw new ProblemReply(

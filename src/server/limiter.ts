@@ -25,7 +25,7 @@ interface Counted {
 
 export interface Visit {
   readonly allows: Route['allows'];
-  readonly knock: Omit<Knock, 'mayLookUp'>;
+  readonly knock: Omit<Knock, 'mayLookUp' | 'opened'>;
   /** The address that it comes from. */
   readonly ip: string;
 }
@@ -59,8 +59,14 @@ export class Limiter {
   async admit({ allows, knock, ip }: Visit): Promise<Caller> {
     const { isSuspect, retryAfterS } = await this.#suspected(ip);
     const mayLookUp = (): boolean => !isSuspect || this.#mayLookUpUnseen(networkOf(ip));
+    let isCounted = false;
+    // Also when it is refused for something else: what it may not do costs a look, too.
+    const opened = async (key: string): Promise<void> => {
+      isCounted = true;
+      await this.count(ip, key);
+    };
     const caller = await this.#gate
-      .admit({ allows }, { ...knock, mayLookUp })
+      .admit({ allows }, { ...knock, mayLookUp, opened })
       .catch(async (refusal: unknown) => {
         if (!(refusal instanceof ProblemReply) || refusal.status !== 401) throw refusal;
         // Who has none guesses nothing: a page that was left open, a probe.
@@ -72,7 +78,7 @@ export class Limiter {
         await this.#wrong(counted(networkOf(ip)));
         throw isSuspect ? tooOften(WRONG_KEYS, retryAfterS) : refusal;
       });
-    await this.count(ip, caller.key);
+    if (!isCounted) await this.count(ip, caller.key);
     return caller;
   }
 

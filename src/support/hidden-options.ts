@@ -43,7 +43,8 @@ function isReadable(what: string, value: unknown): boolean {
   }
 }
 
-function kindOf(value: unknown): string {
+/** What it is, without saying it. */
+export function kindOf(value: unknown): string {
   if (value === null || value === undefined) return 'nothing';
   if (Array.isArray(value)) return 'a list';
   return typeof value === 'string' ? 'text' : `another ${typeof value}`;
@@ -52,4 +53,22 @@ function kindOf(value: unknown): string {
 /** As people are shown it: without what may be a key. */
 export function shownUrl({ origin, pathname }: URL): string {
   return `${origin}${pathname}`;
+}
+
+/** For a place that should be a path: who put there what belongs into the file is not shown it. */
+export function shownPath(text: string): string {
+  return /["{}\n]|-----/.test(text) ? '…' : text;
+}
+
+/** For text that people or logs see: passwords in URLs and access keys are left out. */
+export function withoutSecrets(text: string): string {
+  return text
+    .replace(/([a-z][a-z0-9+.-]*:\/\/[^\s/:@]*):\S*@/gi, '$1:…@')
+    .replace(/([?&](?:password|sslpassword)=)[^\s&]*/gi, '$1…')
+    .replace(/\bhf_([a-z2-7]{16})_[A-Za-z0-9_-]{43}/g, 'hf_$1_…');
+}
+
+/** The same of what is one URL, which may not be written as one. */
+export function placeWithoutSecrets(text: string): string {
+  return withoutSecrets(text.replace(/^([a-z][a-z0-9+.-]*:\/*[^/:@]*):.*@/is, '$1:…@'));
 }

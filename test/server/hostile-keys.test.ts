@@ -49,6 +49,28 @@ test("a worker's key is given no job of an operator, and says of none that it co
   assert.deepEqual([status, json.claims], [200, []]);
 });
 
+test('who only submits does not stop what an operator does, nor tells it anything', async () => {
+  // Nobody runs it here: it is there until somebody stops it.
+  await using coordinator = await TestCoordinator.onMemory({ tends: false });
+  const operator = await coordinator.client(['operate', 'submit'], 'ours');
+  const { id } = await operator.jobs.cancel({ filter: { pipeline: 'x' }, reason: 'all of them' });
+  const key = await coordinator.key(['submit'], 'ours');
+  const told = async (path: string, body: object): Promise<readonly unknown[]> => {
+    const response = await fetch(`${coordinator.url}/v1/executions/${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    const { code } = (await response.json()) as { readonly code?: string };
+    return [response.status, code];
+  };
+  assert.deepEqual(await told(`${id}/cancel`, {}), [403, 'role-missing']);
+  assert.deepEqual(await told(`${id}/signals`, { name: 'x' }), [403, 'role-missing']);
+  assert.equal((await operator.executions.read(id)).status, 'queued');
+  const own = await operator.executions.submit({ pipeline: 'nobody' });
+  assert.deepEqual(await told(`${own.id}/cancel`, {}), [200, undefined]);
+});
+
 test('a job whose end says what is no count takes no other from the list', async () => {
   const store = openMemoryStore();
   const holdfast = new Holdfast({ store });

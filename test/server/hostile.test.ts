@@ -157,6 +157,24 @@ test('who asks too often is told when to come back; other keys are answered, als
   assert.equal((await ask(`Bearer ${other}`)).status, 200);
 });
 
+test('what a key asks for that it may not counts as what it may', async () => {
+  await using coordinator = await TestCoordinator.onMemory({ limits: { requestsPerMinute: 5 } });
+  const asked = async (key: string, project: string): Promise<readonly number[]> => {
+    const headers = { authorization: `Bearer ${key}`, 'holdfast-project': project };
+    const all: number[] = [];
+    for (let nth = 0; nth < 7; nth += 1) {
+      all.push((await fetch(`${coordinator.url}/v1/executions`, { headers })).status);
+    }
+    return all;
+  };
+  const five = (status: number): readonly number[] => [...Array(5).fill(status), 429, 429];
+  const wrongRole = await coordinator.key(['work'], 'default');
+  assert.deepEqual(await asked(wrongRole, 'default'), five(403));
+  const wrongProject = await coordinator.key(['submit'], 'default');
+  assert.deepEqual(await asked(wrongProject, 'other'), five(403));
+  assert.deepEqual(await asked(await coordinator.key(['submit']), 'unknown'), five(404));
+});
+
 test('who knows the id of a key, but not its secret, does not use up what that key may', async () => {
   const limits = { requestsPerMinute: 10, wrongKeysPerMinute: 1_000 };
   await using coordinator = await TestCoordinator.onMemory({ limits });

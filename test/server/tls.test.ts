@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { connect, type SecureVersion } from 'node:tls';
 import { HoldfastClient } from '../../src/client/client.ts';
+import { grpcCarrier } from '../../src/worker/grpc-carrier.ts';
 import { holdfast, inFolder, startHoldfast } from '../cli/spawned.ts';
 import { PRESENT_BUILD } from './build.ts';
 import type { RestWorkerArgs } from './children/worker.ts';
@@ -74,27 +75,54 @@ test('versions older than the least that was said are refused, TLS 1.2 unless it
     socket.destroy();
     return protocol;
   };
-  await using usual = await TestCoordinator.onMemory({ tls: { key, cert } });
+  const grpc = { port: 0 };
+  await using usual = await TestCoordinator.onMemory({ tls: { key, cert }, grpc });
   await using newest = await TestCoordinator.onMemory({
-    tls: { key, cert, minVersion: 'TLSv1.3' },
+    ...{ tls: { key, cert, minVersion: 'TLSv1.3' }, grpc },
   });
-  assert.equal(await agrees(usual.url, 'TLSv1.2'), 'TLSv1.2');
-  assert.equal(await agrees(usual.url, 'TLSv1.3'), 'TLSv1.3');
-  assert.equal(await agrees(newest.url, 'TLSv1.2'), undefined);
-  assert.equal(await agrees(newest.url, 'TLSv1.3'), 'TLSv1.3');
+  const placesOf = ({ url, server }: TestCoordinator): readonly string[] => [
+    ...[url, `https://${server.grpcAddress}`],
+  ];
+  for (const url of placesOf(usual)) {
+    assert.equal(await agrees(url, 'TLSv1.2'), 'TLSv1.2');
+    assert.equal(await agrees(url, 'TLSv1.3'), 'TLSv1.3');
+  }
+  for (const url of placesOf(newest)) {
+    assert.equal(await agrees(url, 'TLSv1.2'), undefined, url);
+    assert.equal(await agrees(url, 'TLSv1.3'), 'TLSv1.3');
+  }
+});
+
+test('a worker over gRPC trusts the authority of its coordinator, and is answered', async () => {
+  const [key, cert] = await pems;
+  await using coordinator = await TestCoordinator.onMemory({
+    ...{ tls: { key, cert }, grpc: { port: 0 } },
+  });
+  const { grpcAddress: address = '' } = coordinator.server;
+  const access = await coordinator.key(['work'], 'default');
+  for (const mode of ['stream', 'unary'] as const) {
+    const ca = await readFile(CA, 'utf8');
+    const carrier = await grpcCarrier({ address, key: access, ca, mode });
+    const greeted = await carrier.ask<{ readonly project: string }>({ kind: 'greet', body: {} });
+    assert.equal(greeted.project, 'default');
+    await carrier.close();
+  }
 });
 
 test('who connects and never says hello is cut off', async () => {
   const [key, cert] = await pems;
   await using coordinator = await TestCoordinator.onMemory({
     tls: { key, cert },
+    grpc: { port: 0 },
     limits: { requestMs: 200 },
   });
-  const { hostname, port } = new URL(coordinator.url);
-  const socket = connectPlain(Number(port), hostname);
-  socket.on('error', () => undefined);
-  socket.resume();
-  await once(socket, 'close');
+  for (const place of [coordinator.url, `https://${coordinator.server.grpcAddress}`]) {
+    const { hostname, port } = new URL(place);
+    const socket = connectPlain(Number(port), hostname);
+    socket.on('error', () => undefined);
+    socket.resume();
+    await once(socket, 'close');
+  }
 });
 
 test('the admin listener has an address, a port and the certificate of its own place', async () => {

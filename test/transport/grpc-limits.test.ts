@@ -2,6 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { connect } from 'node:http2';
+import { connect as connectTo } from 'node:net';
 import { test } from 'node:test';
 import { writeKey } from '../../src/access/access-key.ts';
 import { newKey } from '../../src/access/secret.ts';
@@ -141,4 +143,56 @@ test('M-11: streams count to what may be held open, and one that has ended does 
   assert.equal(third.code, 'ok');
   third.stream.end();
   client.close();
+});
+
+const MANY_BYTES = 8 * 1024 * 1024;
+
+/** A message that is never whole, by a client that sends no key unless it is given one. */
+function drip(address: string, { path, key }: { readonly path: string; readonly key?: string }) {
+  const session = connect(`http://${address}`);
+  const closed = once(session, 'close');
+  session.on('error', () => undefined);
+  const stream = session.request({
+    ...{ ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers' },
+    ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+  });
+  stream.on('error', () => undefined);
+  const answered = once(stream, 'response');
+  const begins = Buffer.alloc(5);
+  begins.writeUInt32BE(MANY_BYTES, 1);
+  stream.write(begins);
+  const sent = new Promise<void>((resolve) => {
+    stream.write(Buffer.alloc(MANY_BYTES - 1), () => resolve());
+  });
+  return { session, closed, answered, sent, pending: () => stream.writableLength };
+}
+
+test('M-10: a message of nobody is answered before it is read', async () => {
+  await using at = await stand({});
+  const { path } = WORK_SERVICE.Ask;
+  const { session, answered, pending } = drip(at.address, { path });
+  await answered;
+  assert.ok(pending() > MANY_BYTES / 2, 'most of it was not taken');
+  session.destroy();
+});
+
+test('M-10: who never ends what it says is cut off: with a key after the time of a request, in a stream without one at once', async () => {
+  await using at = await stand({ requestMs: 300 });
+  const { Ask, Converse } = WORK_SERVICE;
+  for (const said of [{ path: Ask.path, key: at.key }, { path: Converse.path }]) {
+    await drip(at.address, said).closed;
+  }
+  const silent = connectTo(Number(at.address.split(':')[1]), '127.0.0.1');
+  await once(silent.resume(), 'close');
+});
+
+test('M-10: more connections than there may be are closed as they come', async () => {
+  await using at = await stand({ connectionsMax: 2 });
+  const port = Number(at.address.split(':')[1]);
+  const first = [connectTo(port, '127.0.0.1'), connectTo(port, '127.0.0.1')];
+  await Promise.all(first.map((each) => once(each, 'connect')));
+  await once(connectTo(port, '127.0.0.1').resume(), 'close');
+  for (const each of first) each.destroy();
+  await Promise.all(first.map((each) => once(each.resume(), 'close')));
+  assert.equal(await codeOf(at.address, at.key), 'ok');
 });

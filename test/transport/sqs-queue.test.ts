@@ -122,6 +122,24 @@ test('M-4, X-28: a message whose parts are of another project is one whose parts
   });
 });
 
+test('M-14: who names one part over and over has it read until that is more than a message may be, and no further', async () => {
+  const MIB = new Uint8Array(1_048_576);
+  let asked = 0;
+  const store = withBlobs(async () => {
+    asked += 1;
+    return MIB;
+  });
+  const options = stand.options();
+  const message = stand.referring(stand.queue('reply'), ...Array<string>(200).fill('a'.repeat(64)));
+  await played(options, store, async () => {
+    await stand.queues.send(options.requestQueueUrl, message);
+    const { signal } = new AbortController();
+    const waiting = { waitMs: 20_000, visibleMs: 1_000, signal };
+    assert.equal((await stand.queues.receive(options.poisonQueueUrl, waiting)).length, 1);
+  });
+  assert.equal(asked, 65, 'twice 32 MiB, and the one that was too much');
+});
+
 test('M-14: what is no message at all is put aside at once', async () => {
   const options = stand.options();
   await played(options, openMemoryStore(), async () => {

@@ -154,11 +154,11 @@ export class SqsStand {
     return this.referring(replyTo, 'f'.repeat(64));
   }
 
-  referring(replyTo: string, part: string): string {
+  referring(replyTo: string, ...parts: readonly string[]): string {
     const at = Date.now();
     const claims = { to: 'coordinator', at, until: at + 60_000, replyTo } as const;
     const signer = new Signer('stand', { keys: KEYS, current: 'new' });
-    return signer.sign({ ...claims, parts: [part] } as QueuedRequest);
+    return signer.sign({ ...claims, parts } as QueuedRequest);
   }
 
   async twice(options: SqsOptions, ask: Ask): Promise<readonly [unknown, unknown]> {

@@ -4,6 +4,7 @@ import { HoldfastClient } from '../../client/client.ts';
 import type { CallerMessage } from '../../protocol/messages/caller.ts';
 import { environmentWith } from '../../support/environment.ts';
 import { Fault } from '../../support/fault.ts';
+import { shownUrl } from '../../support/hidden-options.ts';
 import { untrustedText } from '../../support/no-answer.ts';
 import { type Flag, type Typed, UsageProblem } from '../command.ts';
 
@@ -80,7 +81,8 @@ function unreachable(url: string, thrown: unknown): never {
   const what =
     untrustedText(thrown) ??
     'Start one with "holdfast dev" or "holdfast serve", or say where it is with --url or HOLDFAST_URL.';
-  throw new Fault('coordinator-unreachable', `No coordinator answers at ${url}${code}. ${what}`, {
+  const where = URL.canParse(url) ? shownUrl(new URL(url)) : url;
+  throw new Fault('coordinator-unreachable', `No coordinator answers at ${where}${code}. ${what}`, {
     cause: thrown,
   });
 }

@@ -19,13 +19,15 @@ export interface ConversationParts {
   /** To who was refused. */
   readonly refuse: (wire: Buffer, refusal: unknown) => Promise<ReplyEnvelope>;
   readonly ended: () => void;
+  /** Closes its connection, if that has sent much since it began. */
+  readonly cutLong: () => void;
 }
 
 /** Rings come in bursts; one of them is enough. */
 const RING_MS = 10;
 /** Whoever is rung for is looked at so often, as keys are. */
 const ADMITTED_MS = 5_000;
-/** Who was refused and asks nothing is not told why. */
+/** Who was refused and asks nothing is not told why, and is not waited for: what it sends is read into memory. */
 const REFUSED_MS = 1_000;
 const UNAUTHENTICATED = 401;
 /** Messages of one stream that are handled at once. */
@@ -44,13 +46,15 @@ export class Conversation {
   #underWay = 0;
   #isFull = false;
   #isRung = false;
+  /** One message has come, whole. */
+  #isAsked = false;
 
   constructor(parts: ConversationParts, call: Stream) {
     this.#parts = parts;
     this.#call = call;
     this.#signal = AbortSignal.any([this.#gone.signal, parts.stopping]);
     this.#entered = this.#enter();
-    this.#entered.catch(() => parts.coordinator.timers.after(REFUSED_MS, () => this.#end()));
+    this.#entered.catch(() => parts.coordinator.timers.after(REFUSED_MS, () => this.#giveUp()));
     call.on('data', (wire: Buffer) => void this.#take(wire));
     call.on('drain', () => this.#drained());
     call.on('end', () => this.#end());
@@ -68,6 +72,7 @@ export class Conversation {
   }
 
   async #take(wire: Buffer): Promise<void> {
+    this.#isAsked = true;
     this.#underWay += 1;
     this.#pace();
     const { answer, refuse } = this.#parts;
@@ -126,6 +131,11 @@ export class Conversation {
     if (this.#isFull) return;
     this.#isRung = false;
     this.#send({ ring: true });
+  }
+
+  #giveUp(): void {
+    if (!this.#isAsked) this.#parts.cutLong();
+    this.#end();
   }
 
   #end(): void {

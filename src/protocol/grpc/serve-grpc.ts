@@ -1,13 +1,15 @@
 // The worker protocol over gRPC: one message at a time, or a stream of them, in which the coordinator rings.
 
-import type { Metadata, Server, ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js';
+import type { Metadata, ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js';
 import { Fault } from '../../support/fault.ts';
 import type { ReplyEnvelope } from '../messages/envelope.ts';
 import { WORK_SERVICE } from '../messages/grpc-service.ts';
 import { isWorkKind, workMessage } from '../messages/work-messages.ts';
 import type { Caller, Coordinator } from '../rest/route.ts';
 import type { Dispatch } from '../work/dispatch.ts';
-import { Conversation, type Stream, textOf } from './conversation.ts';
+import { type Admitted, beforeReading } from './before-reading.ts';
+import { Connections, type ConnectionsParts } from './connections.ts';
+import { Conversation, type ConversationParts, type Stream, textOf } from './conversation.ts';
 
 type Driver = typeof import('@grpc/grpc-js');
 
@@ -28,7 +30,10 @@ export interface GrpcParts {
   /** 0: any that is free. */
   readonly port: number;
   readonly bytesMax: number;
-  readonly tls?: { readonly key: string; readonly cert: string };
+  readonly connectionsMax: number;
+  /** How long a message may take to arrive. */
+  readonly requestMs: number;
+  readonly tls?: NonNullable<ConnectionsParts['tls']>;
   readonly stopping: AbortSignal;
 }
 
@@ -48,10 +53,24 @@ const UNREAD_SERVICE = {
 
 export async function serveGrpc(parts: GrpcParts): Promise<GrpcServer> {
   const driver = await loadDriver();
-  const { host, port, bytesMax, tls } = parts;
+  const { host, port, bytesMax, connectionsMax, requestMs, tls } = parts;
+  const { timers } = parts.coordinator;
+  const admitted: Admitted = new WeakMap();
+  const cut = (peer: string): void => connections.cut(peer);
   const server = new driver.Server({
     'grpc.max_receive_message_length': bytesMax,
     'grpc.max_send_message_length': -1,
+    'grpc.max_concurrent_streams': STREAMS_MAX,
+    interceptors: [
+      beforeReading(
+        {
+          ...{ driver, cut, requestMs, timers },
+          admit: (call) => parts.admit(knockOf(call)),
+          refuse: (refusal) => refused(parts, NOTHING, refusal),
+        },
+        admitted,
+      ),
+    ],
   });
   const streams = new Set<Stream>();
   server.addService(UNREAD_SERVICE as never, {
@@ -59,60 +78,69 @@ export async function serveGrpc(parts: GrpcParts): Promise<GrpcServer> {
       const gone = new AbortController();
       call.on('cancelled', () => gone.abort());
       const signal = AbortSignal.any([gone.signal, parts.stopping]);
-      const asking = { knock: knockOf(call), wire: call.request, signal };
+      const admit = async (): Promise<Caller> => admittedOf(admitted, call.metadata);
+      const asking = { admit, wire: call.request, signal };
       void answer(parts, asking).then((reply) => done(null, reply));
     },
     Converse: (call: Stream) => {
       streams.add(call);
-      converse(parts, call, () => streams.delete(call));
+      const peer = call.getPeer();
+      const before = connections.bytesOf(peer);
+      const isLong = (): boolean => connections.bytesOf(peer) - before > SHORT_BYTES;
+      converse(parts, call, {
+        ended: () => streams.delete(call),
+        cutLong: () => (isLong() ? cut(peer) : undefined),
+      });
     },
   });
-  const credentials =
-    tls === undefined
-      ? driver.ServerCredentials.createInsecure()
-      : driver.ServerCredentials.createSsl(null, [
-          { private_key: Buffer.from(tls.key), cert_chain: Buffer.from(tls.cert) },
-        ]);
-  const bound = await bind(server, `${host}:${port}`, credentials);
+  // What comes by TLS has been opened before it is taken.
+  const credentials = driver.ServerCredentials.createInsecure();
+  const { injectConnection: take } = server.createConnectionInjector(credentials);
+  const connections = await Connections.listen({
+    ...{ host, port, connectionsMax, requestMs, timers, take },
+    ...(tls === undefined ? {} : { tls }),
+  });
   return {
-    address: `${host}:${bound}`,
+    address: `${host}:${connections.port}`,
     async close() {
+      const closed = connections.close();
       for (const stream of streams) stream.end();
       await new Promise<void>((resolve) => {
-        const cancel = parts.coordinator.timers.after(1_000, () => server.forceShutdown());
+        const cancel = timers.after(1_000, () => server.forceShutdown());
         server.tryShutdown(() => {
           cancel();
           resolve();
         });
       });
+      await closed;
     },
   };
 }
 
-function bind(
-  server: Server,
-  address: string,
-  credentials: Parameters<Server['bindAsync']>[1],
-): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.bindAsync(address, credentials, (error, port) => {
-      if (error === null) resolve(port);
-      else reject(new Fault('listen-failed', `gRPC cannot listen on ${address}: ${error.message}`));
-    });
-  });
+const NOTHING = Buffer.alloc(0);
+/** At once in one connection; more wait at the other end. */
+const STREAMS_MAX = 1_000;
+
+function admittedOf(admitted: Admitted, metadata: Metadata): Caller {
+  const caller = admitted.get(metadata);
+  if (caller === undefined) throw new Error('A message is handled that nobody has admitted.');
+  return caller;
 }
 
 interface Asking {
-  readonly knock: Knocking;
+  readonly admit: () => Promise<Caller>;
   readonly wire: Buffer;
   readonly signal: AbortSignal;
 }
 
 /** Nothing of a message is read before its sender has come in. */
-async function answer(parts: GrpcParts, { knock, wire, signal }: Asking): Promise<ReplyEnvelope> {
+async function answer(
+  parts: GrpcParts,
+  { admit: enter, wire, signal }: Asking,
+): Promise<ReplyEnvelope> {
   let caller: Caller;
   try {
-    caller = await parts.admit(knock);
+    caller = await enter();
   } catch (refusal) {
     return refused(parts, wire, refusal);
   }
@@ -159,14 +187,18 @@ function knockOf(call: { readonly metadata: Metadata; getPeer(): string }): Knoc
   };
 }
 
-function converse(parts: GrpcParts, call: Stream, ended: () => void): Conversation {
+function converse(
+  parts: GrpcParts,
+  call: Stream,
+  { ended, cutLong }: Pick<ConversationParts, 'ended' | 'cutLong'>,
+): Conversation {
   const knock = knockOf(call);
   const { coordinator, stopping, hold } = parts;
+  const admit = (): Promise<Caller> => parts.admit(knock);
   return new Conversation(
     {
-      ...{ coordinator, stopping, hold, ended },
-      admit: () => parts.admit(knock),
-      answer: (wire, signal) => answer(parts, { knock, wire, signal }),
+      ...{ coordinator, stopping, hold, ended, cutLong, admit },
+      answer: (wire, signal) => answer(parts, { admit, wire, signal }),
       refuse: (wire, refusal) => refused(parts, wire, refusal),
     },
     call,

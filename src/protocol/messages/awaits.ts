@@ -10,6 +10,7 @@ import {
   name,
   pageOf,
   sealed,
+  seq,
   value,
 } from './words.ts';
 
@@ -102,7 +103,7 @@ export const placeAnswerBody = Type.Object(
   {
     value: Type.Optional(value),
     occurrence: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
-    item: Type.Optional(count),
+    item: Type.Optional(seq),
   },
   CLOSED,
 );

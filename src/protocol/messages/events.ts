@@ -1,11 +1,11 @@
 // Live streams.
 
 import { Type } from 'typebox';
-import { CLOSED, count } from './words.ts';
+import { CLOSED, seq } from './words.ts';
 
 export const streamQuery = Type.Object(
   {
-    after: Type.Optional(count),
+    after: Type.Optional(seq),
     progress: Type.Optional(
       Type.Boolean({ description: 'With `progress` between the events, when there is some.' }),
     ),

@@ -14,6 +14,7 @@ import {
   name,
   pageOf,
   reason,
+  seq,
   status,
   value,
   waitMs,
@@ -176,7 +177,7 @@ export type HistoryMessage = Static<typeof historyEvent>;
 export const historyPage = Type.Object({ items: Type.Array(historyEvent) }, CLOSED);
 
 export const historyQuery = Type.Object(
-  { after: Type.Optional(count), limit: Type.Optional(limit) },
+  { after: Type.Optional(seq), limit: Type.Optional(limit) },
   CLOSED,
 );
 

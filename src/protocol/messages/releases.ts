@@ -2,7 +2,7 @@
 
 import { type Static, Type } from 'typebox';
 import { LINE_ACTS } from '../../release/release.ts';
-import { CLOSED, count, executionId, instant, limit, name, pageOf, reason } from './words.ts';
+import { CLOSED, count, executionId, instant, limit, name, pageOf, reason, seq } from './words.ts';
 
 const releaseName = Type.String({ pattern: '^[\\w.+:-]+$', minLength: 1, maxLength: 128 });
 const digest = Type.String({ minLength: 1, maxLength: 256 });
@@ -205,7 +205,7 @@ export const announceBody = Type.Object(
     release: Type.Optional(announcedRelease),
     state: Type.Enum(['starting', 'ready', 'draining']),
     everyMs: Type.Integer({ minimum: 1, maximum: 86_400_000 }),
-    room: count,
+    room: seq,
   },
   CLOSED,
 );

@@ -33,6 +33,7 @@ export type Verified<Claims extends SignedClaims> =
 const VERSION = 'hf1';
 const SECRET_BYTES_MIN = 32;
 const KEY_ID = /^[A-Za-z0-9_-]{1,64}$/;
+const TIME_MS_MAX = 8.64e15;
 /** Clocks of two machines differ by less. */
 export const SKEW_MS = 30_000;
 
@@ -57,6 +58,12 @@ export class Signer {
     this.#current = current;
   }
 
+  /** Who has the keys of the one could sign as the other. */
+  sharesKeysWith(other: Signer): boolean {
+    const others = [...other.#keys.values()];
+    return [...this.#keys.values()].some((key) => others.some((each) => isSame(key, each)));
+  }
+
   /** With the key that it is told, where an answer is to be read by who has that one. */
   sign(claims: SignedClaims, kid: string = this.#current): string {
     // Queues do not take every character.
@@ -77,10 +84,10 @@ export class Signer {
     const expected = this.#signatureOf(said, kid);
     if (expected === undefined) return invalid(`key ${shown(kid)} is not known`);
     const given = Buffer.from(signature, 'base64url');
-    const isSigned = given.length === expected.length && timingSafeEqual(given, expected);
-    if (!isSigned) return invalid('its signature is of something else');
+    if (!isSame(given, expected)) return invalid('its signature is of something else');
     const claims = JSON.parse(said) as Claims;
-    if (claims.to !== to) return invalid(`it is for a ${claims.to}`);
+    if (claims.to !== to) return invalid('it is for the other side');
+    if (![claims.at, claims.until].every(isTime)) return invalid('its times are none');
     const isOver = nowMs > claims.until + SKEW_MS;
     return { kind: isOver ? 'expired' : 'verified', claims, kid };
   }
@@ -89,6 +96,16 @@ export class Signer {
     const secret = this.#keys.get(kid);
     return secret && createHmac('sha256', secret).update(`${VERSION}.${kid}\n${said}`).digest();
   }
+}
+
+/** Milliseconds that a date can have. */
+function isTime(value: unknown): boolean {
+  return Number.isSafeInteger(value) && Math.abs(value as number) <= TIME_MS_MAX;
+}
+
+/** Of two secrets. */
+export function isSame(one: Uint8Array, other: Uint8Array): boolean {
+  return one.length === other.length && timingSafeEqual(one, other);
 }
 
 function invalid(why: string): { readonly kind: 'invalid'; readonly why: string } {

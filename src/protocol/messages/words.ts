@@ -3,6 +3,7 @@
 
 import { type TSchema, Type } from 'typebox';
 import { LANES, STATUSES } from '../../execution/execution.ts';
+import { SEQ_MAX } from '../../execution/history.ts';
 
 /** Nothing that is not named: a misspelt field is an error, not a default. */
 export const CLOSED = { additionalProperties: false } as const;
@@ -40,6 +41,8 @@ export const sealed = Type.Boolean({
 
 export const fence = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 export const count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+/** A place in a history or an inbox, or how many there are of something in one row. */
+export const seq = Type.Integer({ minimum: 0, maximum: SEQ_MAX });
 
 /** A page of a list. */
 export function pageOf<Item extends TSchema>(item: Item) {

@@ -3,10 +3,10 @@
 // that does not have the codec's keys can pass on what it cannot read.
 
 import { type Static, Type } from 'typebox';
-import { EVENT_KINDS } from '../../execution/history.ts';
+import { EVENT_KINDS, SEQ_MAX } from '../../execution/history.ts';
 import { DECLARED_EXITS } from '../../lease/exit.ts';
 import { releaseName } from './releases.ts';
-import { CLOSED, count, durationMs, executionId, fence, lane, name, waitMs } from './words.ts';
+import { CLOSED, count, durationMs, executionId, fence, lane, name, seq, waitMs } from './words.ts';
 
 const uuid = Type.String({ pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' });
 const TEXT_MAX = 8_192;
@@ -78,7 +78,7 @@ export const submission = Type.Object(
     intent: Type.Optional(text),
     parent: Type.Optional(Type.Object({ id: executionId, call: text }, CLOSED)),
     template: Type.Optional(
-      Type.Object({ id: name, version: Type.Integer({ minimum: 1 }) }, CLOSED),
+      Type.Object({ id: name, version: Type.Integer({ minimum: 1, maximum: SEQ_MAX }) }, CLOSED),
     ),
     submittedBy: Type.Optional(text),
     scheduled: Type.Optional(Type.Object({ id: name, at: count }, CLOSED)),
@@ -107,7 +107,7 @@ const openAwait = Type.Object(
   {
     call: text,
     name,
-    needed: Type.Integer({ minimum: 0 }),
+    needed: seq,
     items: Type.Array(
       Type.Object(
         { id: text, request: Type.Optional(payload), assignee: Type.Optional(name) },
@@ -132,7 +132,7 @@ const attachment = Type.Object(
     name,
     type: name,
     bytes: Type.String({ contentEncoding: 'base64' }),
-    sealed: Type.Optional(Type.Object({ by: name, size: count }, CLOSED)),
+    sealed: Type.Optional(Type.Object({ by: name, size: seq }, CLOSED)),
   },
   CLOSED,
 );
@@ -141,7 +141,7 @@ const OWNER = {
   id: executionId,
   fence,
   session: uuid,
-  seq: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
+  seq: Type.Integer({ minimum: 1, maximum: SEQ_MAX }),
   events: Type.Array(newEvent, { maxItems: 20_000 }),
   children: Type.Optional(Type.Array(submission, { maxItems: 20_000 })),
   awaits: Type.Optional(Type.Array(openAwait, { maxItems: 10_000 })),
@@ -155,7 +155,7 @@ const deadLetter = Type.Object(
     code: text,
     reason: text,
     step: Type.Optional(text),
-    attempts: count,
+    attempts: seq,
   },
   CLOSED,
 );
@@ -171,8 +171,8 @@ export const write = Type.Union([
       status: Type.Enum(['completed', 'failed', 'cancelled', 'quarantined', 'compensated']),
       outcome: Type.Optional(payload),
       successor: Type.Optional(submission),
-      newsSeen: Type.Optional(count),
-      unread: Type.Optional(Type.Array(count)),
+      newsSeen: Type.Optional(seq),
+      unread: Type.Optional(Type.Array(seq)),
       deadLetter: Type.Optional(deadLetter),
       leavesAwaits: flag,
     },
@@ -183,8 +183,8 @@ export const write = Type.Union([
       verb: Type.Literal('park'),
       ...OWNER,
       wakeInMs: Type.Optional(durationMs),
-      wakeAfter: count,
-      newsSeen: count,
+      wakeAfter: seq,
+      newsSeen: seq,
       compensable: flag,
     },
     CLOSED,
@@ -196,7 +196,7 @@ export const write = Type.Union([
       delayMs: Type.Optional(durationMs),
       blocked: flag,
       paused: flag,
-      newsSeen: Type.Optional(count),
+      newsSeen: Type.Optional(seq),
       compensable: flag,
       compensating: flag,
     },
@@ -221,7 +221,7 @@ export interface WritesAnswer {
 
 export const inboxQuery = Type.Object(
   {
-    after: Type.Optional(count),
+    after: Type.Optional(seq),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
   },
   CLOSED,

@@ -1,10 +1,19 @@
 // What people do to an execution.
 
+import { parseExecutionId } from '../../execution/names.ts';
 import type { CommandAnswer } from '../../store/contract/execution-store.ts';
 import { actBody, commandAnswer, idParams, signalBody } from '../messages/execution.ts';
 import { refused } from './problems.ts';
-import { requireOpenName } from './reserved.ts';
-import { actingFor, type Reply, type Route, route } from './route.ts';
+import { isReserved, requireOpenName } from './reserved.ts';
+import {
+  actingFor,
+  type Caller,
+  type Coordinator,
+  ProblemReply,
+  type Reply,
+  type Route,
+  route,
+} from './route.ts';
 
 const ANSWERS = {
   200: { what: 'Done, passed on to its owner, or nothing to change.', schema: commandAnswer },
@@ -14,6 +23,22 @@ const ANSWERS = {
 export function commandReply(answer: CommandAnswer): Reply {
   if (answer.kind === 'refused') throw refused(answer);
   return { status: 200, body: { kind: answer.kind, status: answer.status } };
+}
+
+/** What operators do is an execution, too: who only submits does not stop it. */
+async function requireNoAct(
+  { store }: Coordinator,
+  { project, roles }: Caller,
+  id: string,
+): Promise<void> {
+  if (roles.has('operate')) return;
+  const record = await store.executions.read(parseExecutionId(id));
+  if (record?.project !== project || !isReserved(record.pipeline)) return;
+  throw new ProblemReply(
+    403,
+    'role-missing',
+    `Execution ${id} is an act of an operator, or of the engine itself: this needs a key with role operate.`,
+  );
 }
 
 function act(verb: 'cancel' | 'pause' | 'resume', summary: string): Route {
@@ -26,9 +51,10 @@ function act(verb: 'cancel' | 'pause' | 'resume', summary: string): Route {
     params: idParams,
     body: actBody,
     answers: ANSWERS,
-    async handle({ holdfast }, { params, body, caller }) {
+    async handle(coordinator, { params, body, caller }) {
+      await requireNoAct(coordinator, caller, params.id);
       const acting = { ...actingFor(caller), ...body };
-      return commandReply(await holdfast[verb](params.id, acting));
+      return commandReply(await coordinator.holdfast[verb](params.id, acting));
     },
   });
 }
@@ -43,10 +69,11 @@ const signal = route({
   body: signalBody,
   takesValues: true,
   answers: ANSWERS,
-  async handle({ holdfast }, { params, body, caller }) {
+  async handle(coordinator, { params, body, caller }) {
     requireOpenName('A signal', body.name);
+    await requireNoAct(coordinator, caller, params.id);
     const message = { ...body, ...actingFor(caller) };
-    return commandReply(await holdfast.signal(params.id, message));
+    return commandReply(await coordinator.holdfast.signal(params.id, message));
   },
 });
 

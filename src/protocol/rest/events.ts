@@ -1,6 +1,7 @@
 // Live streams: the history of one execution, and hints for lists.
 
 import { type ExecutionRecord, isTerminal } from '../../execution/execution.ts';
+import { SEQ_MAX } from '../../execution/history.ts';
 import { hintQuery, streamQuery } from '../messages/events.ts';
 import { idParams } from '../messages/execution.ts';
 import { eventText, KEEP_ALIVE_MS, Pulse, Waiter } from './event-stream.ts';
@@ -55,7 +56,7 @@ const ofLists = route({
 
 function seqOf(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
-  if (/^\d{1,15}$/.test(text)) return Number(text);
+  if (/^\d{1,15}$/.test(text) && Number(text) <= SEQ_MAX) return Number(text);
   throw new ProblemReply(
     400,
     'invalid-input',

@@ -2,6 +2,8 @@
 // re-drives, by stores that this one is moved to. What they could not read is refused before anything is written.
 
 import { parseEnvelope } from '../../engine/envelope.ts';
+import { isLabel } from '../../engine/submission.ts';
+import { NAME_BYTES_MAX } from '../../execution/names.ts';
 import { namedBy } from '../../execution/retention.ts';
 import { isDeeperThan } from '../../support/json-depth.ts';
 import type { WriteMessage } from '../messages/work.ts';
@@ -36,9 +38,10 @@ export function requireReadable(message: WriteMessage): readonly string[] {
     if (body !== undefined) refersTo.push(...referencesIn(parsedFrom(message, body)));
   }
   refersTo.push(...referencesIn(outcomeOf(message)));
-  if (hasNul(message)) {
+  requireLabels(message);
+  if (!isStorable(message)) {
     throw unreadable(
-      `A text in a write of ${id} has the character NUL, which not every store keeps.`,
+      `A text in a write of ${id} has the character NUL, or half of a surrogate pair, which not every store keeps.`,
     );
   }
   return refersTo;
@@ -160,12 +163,24 @@ function oddField(body: unknown): string | undefined {
   return undefined;
 }
 
-function hasNul(value: unknown): boolean {
-  if (typeof value === 'string') return value.includes('\0');
-  if (typeof value !== 'object' || value === null) return false;
+function isStorable(value: unknown): boolean {
+  if (typeof value === 'string') return !value.includes('\0') && value.isWellFormed();
+  if (typeof value !== 'object' || value === null) return true;
   return Array.isArray(value)
-    ? value.some(hasNul)
-    : Object.entries(value).some(([name, each]) => name.includes('\0') || hasNul(each));
+    ? value.every(isStorable)
+    : Object.entries(value).every(([name, each]) => isStorable(name) && isStorable(each));
+}
+
+/** They are in an index, which takes short ones. */
+function requireLabels(message: WriteMessage): void {
+  for (const { attributes } of submissionsIn(message)) {
+    for (const [name, value] of Object.entries(attributes)) {
+      if (isLabel(name) && isLabel(value)) continue;
+      throw unreadable(
+        `An attribute in a write of ${message.id} has a name or a value of more than ${NAME_BYTES_MAX} bytes.`,
+      );
+    }
+  }
 }
 
 function unreadable(why: string): ProblemReply {

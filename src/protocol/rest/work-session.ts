@@ -1,7 +1,7 @@
 // Whose session it is: that is said when it is opened, by the coordinator, and stored with it.
 
 import { workerMetadata } from '../../engine/worker-session.ts';
-import { DEFAULT_PROJECT, type ProjectName } from '../../execution/names.ts';
+import { DEFAULT_PROJECT, type ProjectName, parsePipelineName } from '../../execution/names.ts';
 import type { SessionId } from '../../lease/names.ts';
 import type { SessionInspection } from '../../lease/port.ts';
 import type { SessionMetadata } from '../../lease/session.ts';
@@ -28,7 +28,11 @@ const known: WeakMap<CoordinatorStore, Map<SessionId, Opened>> = new WeakMap();
 export function metadataOf(caller: Caller, pipelines: readonly string[] = []): SessionMetadata {
   const { project, key } = caller;
   const by = key === undefined ? {} : { [KEY]: key };
-  return { [PROJECT]: project, ...by, ...workerMetadata('remote', pipelines) };
+  return {
+    [PROJECT]: project,
+    ...by,
+    ...workerMetadata('remote', pipelines.map(parsePipelineName)),
+  };
 }
 
 /** M-4: of the project is not enough, or who knows of a claim could write as its owner. */

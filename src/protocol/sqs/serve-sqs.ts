@@ -36,6 +36,8 @@ export interface SqsParts {
   /** Of those, the ones for this key, where it has some of its own. */
   readonly replyQueuesOf: (kid: string) => readonly string[] | undefined;
   readonly visibleMs: number;
+  /** In one message. */
+  readonly bytesMax: number;
   readonly stopping: AbortSignal;
   readonly onFault: (code: string, error: unknown) => void;
 }
@@ -49,6 +51,9 @@ const DELIVERIES_MAX = 5;
 /** A reply is of use for as long as somebody waits for it. */
 const REPLY_MS = 60_000;
 const RING_MS = 50;
+/** A message is JSON, with its bytes and values as text in it. */
+const AS_TEXT = 2;
+const TOO_LARGE: unique symbol = Symbol('too large');
 
 export class SqsServer {
   readonly #parts: SqsParts;
@@ -104,18 +109,20 @@ export class SqsServer {
     const isPoison = verified.kind === 'invalid' || !this.#mayReply(verified);
     if (isPoison || message.deliveries > DELIVERIES_MAX) return this.#park(message);
     const { claims, kid } = verified;
+    const envelope = await this.#envelopeOf(claims, this.#parts.callerOf(kid).project);
+    if (envelope === TOO_LARGE) return this.#park(message);
     this.#workers.heard({ kid, replyTo: claims.replyTo }, nowMs);
-    const reply = await this.#answer(verified);
+    const reply = await this.#answer(verified, unheld(envelope));
     await this.#reply(claims.replyTo, kid, reply);
     await queues.delete(requestQueueUrl, message.receipt);
   }
 
   async #answer(
     verified: Exclude<Verified<QueuedRequest>, { kind: 'invalid' }>,
+    envelope: unknown,
   ): Promise<ReplyEnvelope> {
     const { dispatch, callerOf, stopping } = this.#parts;
     const { claims, kid, kind } = verified;
-    const envelope = unheld(await this.#envelopeOf(claims, callerOf(kid).project));
     return dispatch({
       envelope,
       signal: stopping,
@@ -131,15 +138,20 @@ export class SqsServer {
     });
   }
 
+  /** One after the other: who names the same part many times has it read until it is too much, and no further. */
   async #envelopeOf({ envelope, parts }: QueuedRequest, project: ProjectName): Promise<unknown> {
     if (parts === undefined) return fromJson(envelope);
-    const { executions } = this.#parts.coordinator.store;
-    const found = await Promise.all(
-      parts.map((digest) => valueFor(executions, { project, digest })),
-    );
-    const missing = found.indexOf(undefined);
-    if (missing >= 0) throw new Error(`Part ${parts[missing]} of a message is not there.`);
-    return fromJson(joined(found as Uint8Array[]));
+    const { coordinator, bytesMax } = this.#parts;
+    const found: Uint8Array[] = [];
+    let size = 0;
+    for (const digest of parts) {
+      const part = await valueFor(coordinator.store.executions, { project, digest });
+      if (part === undefined) throw new Error(`Part ${digest} of a message is not there.`);
+      size += part.length;
+      if (size > bytesMax * AS_TEXT) return TOO_LARGE;
+      found.push(part);
+    }
+    return fromJson(joined(found));
   }
 
   async #reply(replyTo: string, kid: string, envelope: ReplyEnvelope): Promise<void> {

@@ -10,7 +10,7 @@ import {
   requireMethods,
   wholeNumber,
 } from '../../support/options.ts';
-import { Signer } from '../messages/signing.ts';
+import { isSame, Signer } from '../messages/signing.ts';
 import type { SqsClient } from '../messages/sqs-queues.ts';
 
 export interface SqsKey {
@@ -76,14 +76,35 @@ export function keysOf(given: SqsOptions['keys']): KnownKeys {
   const [first] = entries;
   if (first === undefined) throw new InvalidInput(`${what} must have at least one key.`);
   const keys = Object.fromEntries(entries.map(({ id, secret }) => [id, secret]));
+  const signer = new Signer(what, { keys, current: first.id });
+  requireOwnSecrets(what, entries);
   const projects = new Map(entries.map(({ id, project }) => [id, project]));
   const queues = new Map(entries.map((each) => [each.id, each.queues]));
   return {
     replyQueuesOf: (kid) => queues.get(kid),
-    signer: new Signer(what, { keys, current: first.id }),
+    signer,
     // It has signed with one of these, or it would not have been asked.
     projectOf: (kid) => projects.get(kid) ?? first.project,
   };
+}
+
+/** Whom a message is from is said by the id of a key: who has the secret of another project's is that project. */
+function requireOwnSecrets(
+  what: string,
+  entries: readonly Pick<Required<SqsKey>, 'secret' | 'project'>[],
+): void {
+  for (const [nth, { secret, project }] of entries.entries()) {
+    const same = entries.findIndex(
+      (each, index) =>
+        index > nth &&
+        each.project !== project &&
+        isSame(Buffer.from(each.secret as string), Buffer.from(secret as string)),
+    );
+    if (same < 0) continue;
+    throw new InvalidInput(
+      `${what}: keys ${nth + 1} and ${same + 1} have the same secret, and are of two projects: workers of the one could act for the other. Give each its own.`,
+    );
+  }
 }
 
 function queuesIn(what: string, given: unknown): readonly string[] {

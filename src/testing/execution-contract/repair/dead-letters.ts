@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { ExecutionId } from '../../../execution/names.ts';
 import type { CoordinatorStore } from '../../../store/contract/execution-store.ts';
 import type { ListDeadLetters } from '../../../store/contract/repair-store.ts';
+import { digestOf } from '../../../support/digest.ts';
 import { expectKind } from '../../lease-contract/expect.ts';
 import type { ExecutionCase } from '../contract-case.ts';
 import { expectRefusedUnchanged, leavesUnchanged } from '../expect.ts';
@@ -73,6 +74,24 @@ export const deadLetterCases: readonly ExecutionCase[] = [
         ...{ execution, project: PROJECT, pipeline: PIPELINE, status: 'failed', at: now() },
         ...deadLetter,
       });
+    },
+  },
+  {
+    upholds: 'Y-10',
+    name: 'a dead letter takes a code of any length: it is cut, and does not keep an execution from its end',
+    async run({ store }) {
+      const ann = await worker(store);
+      // What cannot be compressed: an index would take more of what can.
+      const long = Array.from({ length: 60 }, (_, n) => digestOf(Buffer.from(`${n}`))).join('é');
+      for (const concurrency of [undefined, { key: 'one', limit: 1 }]) {
+        const deadLetter = letter({ code: long, reason: long });
+        const id = await ended(store, ann, { deadLetter, ...(concurrency && { concurrency }) });
+        const { code = '', reason } = (await store.executions.deadLetter(id)) ?? {};
+        assert.equal(reason, long);
+        assert.ok(code.endsWith('…') && long.startsWith(code.slice(0, -1)), code);
+        assert.ok(Buffer.byteLength(code) > 250 && Buffer.byteLength(code) <= 256, code);
+        assert.ok((await listed(store, { code })).includes(id));
+      }
     },
   },
   ...UNFIT.map(
