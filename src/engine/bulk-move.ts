@@ -1,9 +1,14 @@
 // What `bulk.move` is asked for: which executions, and a release that they can go to.
 
-import { type ProjectName, parsePipelineName, parseProject } from '../execution/names.ts';
+import {
+  NAME_BYTES_MAX,
+  type ProjectName,
+  parsePipelineName,
+  parseProject,
+} from '../execution/names.ts';
 import { parseReleaseName } from '../execution/route.ts';
 import { InvalidInput } from '../support/fault.ts';
-import { readOptions } from '../support/options.ts';
+import { boundedText, optionalBooleans, readOptions } from '../support/options.ts';
 import type { EngineConfig } from './config.ts';
 import { ReleaseRefused } from './failures.ts';
 import type { Acting } from './holdfast-types.ts';
@@ -33,6 +38,8 @@ export async function movable(
   given: BulkMoveOptions,
 ): Promise<Pick<MoveJobInput, 'filter' | 'to'> & { readonly project: ProjectName }> {
   const { filter, to: name } = filterOf(given);
+  optionalBooleans('bulk.move', { dryRun: given.dryRun });
+  if (given.key !== undefined) boundedText('key', given.key, NAME_BYTES_MAX);
   const project = projectOf(filter.project);
   const pipeline = parsePipelineName(filter.pipeline);
   const release = await store.executions.release({ project, pipeline, name });

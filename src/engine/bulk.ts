@@ -5,7 +5,7 @@ import type { Status } from '../execution/execution.ts';
 import { type ExecutionId, parseExecutionId } from '../execution/names.ts';
 import type { JobItem } from '../store/contract/repair-store.ts';
 import { readOptions, rejectUnknownOptions, wholeNumber } from '../support/options.ts';
-import { stampOf } from './auditing.ts';
+import { checkedActing, stampOf } from './auditing.ts';
 import { type AnyJobInput, type BulkMoveOptions, movable } from './bulk-move.ts';
 import type { EngineConfig } from './config.ts';
 import { type DeadLetterFilter, FILTERS, filterOf } from './dead-letter-query.ts';
@@ -106,8 +106,9 @@ export class Bulk {
   ): Promise<{ readonly id: ExecutionId; result(): Promise<JobOutput> }> {
     const names = ['filter', 'to', 'perSecond', 'dryRun', 'by', 'reason', 'key'] as const;
     const given = readOptions('bulk.move', options, names);
-    const { filter, to, project } = await movable(this.#config, given);
     const pace = paceOf(given);
+    checkedActing(given);
+    const { filter, to, project } = await movable(this.#config, given);
     const audit = stampOf(this.#config, 'bulk-move', {
       ...sayingOf(given),
       about: { filter, to, ...pace },
