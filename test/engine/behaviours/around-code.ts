@@ -7,7 +7,6 @@ import { EXPLAINING } from './explaining.ts';
 import { HELD } from './held.ts';
 import { LEFT_BEHIND } from './left-behind.ts';
 import { MISTAKES } from './mistakes.ts';
-import { MOVING_MANY } from './moving-many.ts';
 import { QUEUEING } from './queueing.ts';
 import { REFUSALS } from './refusals.ts';
 import { RELEASING } from './releasing.ts';
@@ -32,5 +31,4 @@ export const AROUND_CODE: readonly Behaviour[] = [
   ...AUDITING,
   ...EXPLAINING,
   ...RELEASING,
-  ...MOVING_MANY,
 ];
