@@ -19,6 +19,8 @@ function builds(): { readonly v1: Code; readonly v2: Code } {
       async run(ctx: Context, input: unknown) {
         await ctx.step(step(input), () => 1);
         await ctx.receive('go');
+        await ctx.step('middle', () => 1);
+        await ctx.receive('end');
         return ctx.step('last', () => word);
       },
     });
@@ -62,6 +64,10 @@ async function outcomesOf(holdfast: Holdfast, job: ExecutionId) {
   return new Map(items.map(({ target, outcome }) => [target, outcome]));
 }
 
+async function bothSignals(holdfast: Holdfast, id: ExecutionId): Promise<void> {
+  for (const name of ['go', 'end']) await holdfast.signal(id, { name });
+}
+
 export const MOVING_MANY: readonly Behaviour[] = [
   {
     name: 'RE-8, Y-23: all that is pinned to a release is moved in pages, but for what would break; each says what became of it',
@@ -87,7 +93,7 @@ export const MOVING_MANY: readonly Behaviour[] = [
         await releasesOf(holdfast, ids),
         inputs.map((_, n) => (isBroken(n) ? 'v1' : 'v2')),
       );
-      for (const id of [...ids, other.id]) await holdfast.signal(id, { name: 'go' });
+      for (const id of [...ids, other.id]) await bothSignals(holdfast, id);
       const results = await Promise.all(ids.map((id) => holdfast.result(id)));
       assert.deepEqual(
         results,
@@ -127,6 +133,40 @@ export const MOVING_MANY: readonly Behaviour[] = [
       assert.deepEqual(await job.result(), { seen: 3, outcomes: { moved: 3 } });
       assert.deepEqual(await releasesOf(holdfast, ids), ['v2', 'v2', 'v2']);
       assert.equal((await holdfast.releases.list(v1.name)).at(-1)?.pinned, 0);
+    },
+  },
+  {
+    name: 'RE-8: what went on, ended or was moved after it was looked at is not moved by the job; another one looks at what is left',
+    async run(stage) {
+      const { holdfast, v1, v2, ids, filter } = await opened(stage, [1, 2, 3, 4]);
+      const [idle, onward, over, elsewhere] = ids;
+      assert(idle && onward && over && elsewhere);
+      await register(holdfast, v1, 'v3');
+      const job = await holdfast.bulk.move({ filter, to: 'v2', by: 'olga' });
+      await stage.until(holdfast, job.id, ({ status }) => status === 'waiting');
+      const before = (await holdfast.read(onward))?.seq ?? 0;
+      await holdfast.signal(onward, { name: 'go' });
+      await bothSignals(holdfast, over);
+      assert.equal(await holdfast.result(over), 'old');
+      const asked = { force: true, reason: 'it must', by: 'ann' };
+      assert.equal((await holdfast.releases.move(elsewhere, 'v3', asked)).kind, 'moved');
+      await stage.until(
+        holdfast,
+        onward,
+        ({ status, seq }) => status === 'waiting' && seq > before,
+      );
+      await workerOf(stage, v2, 'v2');
+      assert.equal((await job.result()).seen, 4);
+      const expected: [ExecutionId, string][] = [
+        [idle, 'moved'],
+        [onward, 'execution-went-on'],
+        [over, 'already-ended'],
+        [elsewhere, 'pinned-elsewhere'],
+      ];
+      assert.deepEqual(await outcomesOf(holdfast, job.id), new Map(expected));
+      const again = await holdfast.bulk.move({ filter, to: 'v2', by: 'olga' });
+      assert.deepEqual(await again.result(), { seen: 1, outcomes: { moved: 1 } });
+      assert.deepEqual(await releasesOf(holdfast, ids), ['v2', 'v2', 'v1', 'v3']);
     },
   },
   {
