@@ -50,6 +50,7 @@ export type {
   InteractionListOptions,
 } from './engine/awaits.ts';
 export type { Bulk, BulkCancelOptions, BulkRedriveOptions } from './engine/bulk.ts';
+export type { BulkMoveOptions } from './engine/bulk-move.ts';
 export type {
   Child,
   ChildOutcome,
@@ -71,6 +72,7 @@ export {
   ChildFailed,
   ExecutionCancelled,
   ExecutionFailed,
+  ReleaseRefused,
   StepError,
   type StepErrorOptions,
   StepFailed,

@@ -13,6 +13,7 @@ import type {
   RegisterBody,
   ReleaseMessage,
 } from '../protocol/messages/releases.ts';
+import type { BulkMoveBody } from '../protocol/messages/repair.ts';
 import { type Calls, type Page, type PageQuery, part } from './calls.ts';
 
 export class Releases {
@@ -72,6 +73,11 @@ export class Releases {
     body: MoveBody,
   ): Promise<{ readonly kind: 'moved' | 'no-change'; readonly release: string }> {
     return this.#client.call(`/v1/executions/${part(id)}/move`, { method: 'POST', body });
+  }
+
+  /** Another release for all that is open and pinned to one: a job, to be followed by `client.jobs`. */
+  moveAll(pipeline: string, body: BulkMoveBody): Promise<{ readonly id: string }> {
+    return this.#client.call(`${pathOf(pipeline)}/move`, { method: 'POST', body });
   }
 }
 

@@ -4,8 +4,9 @@ import type { AuditStamp } from '../execution/audit.ts';
 import type { Status } from '../execution/execution.ts';
 import { type ExecutionId, parseExecutionId } from '../execution/names.ts';
 import type { JobItem } from '../store/contract/repair-store.ts';
-import { rejectUnknownOptions, wholeNumber } from '../support/options.ts';
-import { stampOf } from './auditing.ts';
+import { readOptions, rejectUnknownOptions, wholeNumber } from '../support/options.ts';
+import { checkedActing, stampOf } from './auditing.ts';
+import { type AnyJobInput, type BulkMoveOptions, movable } from './bulk-move.ts';
 import type { EngineConfig } from './config.ts';
 import { type DeadLetterFilter, FILTERS, filterOf } from './dead-letter-query.ts';
 import type { Acting } from './holdfast-types.ts';
@@ -39,7 +40,7 @@ export interface BulkCancelOptions extends Omit<Acting, 'project'> {
 
 /** Submits a job; the engine's own `submit`. */
 type SubmitJob = (
-  input: JobInput,
+  input: AnyJobInput,
   options: SubmitOptions,
   audit: AuditStamp | undefined,
 ) => Promise<{ readonly id: ExecutionId; result(): Promise<JobOutput> }>;
@@ -96,8 +97,29 @@ export class Bulk {
     return this.#start(input, { project, ...jobOptions(options) }, audit);
   }
 
+  /**
+   * A durable job that gives another release to what is open and pinned to one, where a worker of the new one finds
+   * that its history fits. It waits while no worker has that release.
+   */
+  async move(
+    options: BulkMoveOptions,
+  ): Promise<{ readonly id: ExecutionId; result(): Promise<JobOutput> }> {
+    const names = ['filter', 'to', 'perSecond', 'dryRun', 'by', 'reason', 'key'] as const;
+    const given = readOptions('bulk.move', options, names);
+    const pace = paceOf(given);
+    checkedActing(given);
+    const { filter, to, project } = await movable(this.#config, given);
+    const audit = stampOf(this.#config, 'bulk-move', {
+      ...sayingOf(given),
+      about: { filter, to, ...pace },
+    });
+    const said = { by: audit.actor, reason: audit.reason };
+    const input: AnyJobInput = { act: 'move', filter, to, ...pace, ...said };
+    return this.#start(input, { project, ...jobOptions(given) }, audit);
+  }
+
   /** What does nothing is no act. */
-  #start(input: JobInput, options: SubmitOptions, audit: AuditStamp): ReturnType<SubmitJob> {
+  #start(input: AnyJobInput, options: SubmitOptions, audit: AuditStamp): ReturnType<SubmitJob> {
     return this.#submit(input, options, input.dryRun ? undefined : audit);
   }
 

@@ -24,15 +24,16 @@ import { type HoldfastOptions, resolveOptions } from './holdfast-options.ts';
 import type { Acting, Handle, ListOptions, Page, SubmitOptions } from './holdfast-types.ts';
 import { attachmentQueryOf, type HistoryPage, historyQueryOf, listQueryOf } from './list-query.ts';
 import {
+  type AnyJobInput,
   Archives,
   Audit,
   Awaits,
   Bulk,
   explainExecution,
   JOB_PIPELINE,
-  type JobInput,
   type JobOutput,
   listRefusals,
+  MOVE_PIPELINE,
   type RefusalListOptions,
   type RefusedWrite,
   Releases,
@@ -94,7 +95,11 @@ export class Holdfast {
     });
     this.repair = new Repair(this.#config);
     this.bulk = new Bulk(this.#config, (input, options, audit) =>
-      this.#submit<JobInput, JobOutput>(JOB_PIPELINE, { input, options }, { audit }),
+      this.#submit<AnyJobInput, JobOutput>(
+        input.act === 'move' ? MOVE_PIPELINE : JOB_PIPELINE,
+        { input, options },
+        { audit },
+      ),
     );
     this.releases = new Releases(this.#config, (id, signal) => this.#results.ended(id, signal));
     this.audit = new Audit(this.#config);

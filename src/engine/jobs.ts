@@ -14,7 +14,7 @@ import { projectOf } from './submission.ts';
 
 export const JOB_PIPELINE = 'holdfast.job';
 
-interface Paced {
+export interface Paced {
   readonly perSecond?: number;
   readonly dryRun: boolean;
   readonly by: string;
@@ -44,11 +44,11 @@ export interface JobOutput {
   readonly outcomes: Readonly<Record<string, number>>;
 }
 
-interface State extends JobOutput {
+interface JobState extends JobOutput {
   readonly before?: ExecutionId;
 }
 
-interface PageDone {
+export interface PageDone {
   readonly last?: ExecutionId;
   readonly outcomes: readonly string[];
 }
@@ -66,12 +66,30 @@ export function jobPipeline(config: EngineConfig): AnyPipeline {
   }) as AnyPipeline;
 }
 
-async function runJob(config: EngineConfig, ctx: Context, input: JobInput): Promise<JobOutput> {
-  let state = (ctx.restored as State | undefined) ?? { seen: 0, outcomes: {} };
+function runJob(config: EngineConfig, ctx: Context, input: JobInput): Promise<JobOutput> {
+  const size = Math.min(PAGE, input.perSecond ?? PAGE);
+  return pageByPage(config, ctx, {
+    input,
+    doPage: (before) =>
+      ctx.step('page', () => doPage(config, { job: ctx.id, input, size, before })),
+  });
+}
+
+/** `doPage` goes on below an id, and says where it ended. */
+export async function pageByPage(
+  config: EngineConfig,
+  ctx: Context,
+  {
+    input,
+    doPage,
+  }: {
+    readonly input: Paced;
+    readonly doPage: (before: ExecutionId | undefined) => Promise<PageDone>;
+  },
+): Promise<JobOutput> {
+  let state = (ctx.restored as JobState | undefined) ?? { seen: 0, outcomes: {} };
   for (;;) {
-    const { before } = state;
-    const size = Math.min(PAGE, input.perSecond ?? PAGE);
-    const done = await ctx.step('page', () => doPage(config, { job: ctx.id, input, size, before }));
+    const done = await doPage(state.before);
     state = added(state, done);
     ctx.progress(state);
     if (done.last === undefined) {
@@ -88,7 +106,7 @@ async function runJob(config: EngineConfig, ctx: Context, input: JobInput): Prom
   }
 }
 
-function added(state: State, { last, outcomes }: PageDone): State {
+function added(state: JobState, { last, outcomes }: PageDone): JobState {
   const counts: Record<string, number> = { ...state.outcomes };
   for (const outcome of outcomes) counts[outcome] = (counts[outcome] ?? 0) + 1;
   return {

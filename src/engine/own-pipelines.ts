@@ -5,6 +5,7 @@ import { replayName } from '../execution/route.ts';
 import { checkedAnswer } from './answering.ts';
 import type { EngineConfig } from './config.ts';
 import { jobPipeline } from './jobs.ts';
+import { moveJobPipeline } from './move-job.ts';
 import type { AnyPipeline } from './pipeline.ts';
 import { isRelayName, relayName, relayPipelines } from './relay.ts';
 import { isReplayName, replayPipelines } from './replaying.ts';
@@ -19,7 +20,8 @@ export interface EmployedSettings extends WorkerSettings {
 export function withOwn(config: EngineConfig, settings: WorkerSettings): EmployedSettings {
   const given = settings.pipelines;
   const relays = relayPipelines(given.values(), (asked) => checkedAnswer(config, asked));
-  const jobs = config.store.executions.isTended === true ? [] : [jobPipeline(config)];
+  const jobs =
+    config.store.executions.isTended === true ? [] : [jobPipeline(config), moveJobPipeline(config)];
   const replays = replayPipelines(config, settings);
   const own = [...relays, ...jobs, ...replays].map((each) => [each.name, each] as const);
   return { ...settings, pipelines: new Map([...given, ...own]), given };

@@ -94,17 +94,25 @@ export async function replayElsewhere(
 async function brokenIn(
   config: EngineConfig,
   body: string,
-  { project, digest, release, executions }: ReplayAsked,
+  asked: ReplayAsked,
 ): Promise<readonly BrokenReplay[]> {
   const { out = {} } = JSON.parse(body) as { readonly out?: object };
-  const replayed = (await config.payloads
-    .of(project)
-    .decodeEnvelope(out)) as Partial<Replayed> | null;
-  if (replayed?.digest === digest) return brokenOf(replayed.broken, executions);
+  const replayed = await config.payloads.of(asked.project).decodeEnvelope(out);
+  const broken = brokenSaid(replayed, asked);
+  if (broken !== undefined) return broken;
   throw new Fault(
     'release-differs',
-    `The worker that replayed for release "${release}" has another artifact (${shown(replayed?.digest)}) than was registered. Stop it, or give its build a name of its own.`,
+    `The worker that replayed for release "${asked.release}" has another artifact (${shown((replayed as Partial<Replayed> | null)?.digest)}) than was registered. Stop it, or give its build a name of its own.`,
   );
+}
+
+/** Undefined when it was replayed by another artifact. */
+export function brokenSaid(
+  said: unknown,
+  { digest, executions }: Pick<ReplayAsked, 'digest' | 'executions'>,
+): readonly BrokenReplay[] | undefined {
+  const replayed = said as Partial<Replayed> | null;
+  return replayed?.digest === digest ? brokenOf(replayed.broken, executions) : undefined;
 }
 
 const WHY_CHARS_MAX = 4_096;

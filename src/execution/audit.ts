@@ -19,6 +19,7 @@ export type AuditAct =
   | 'cancel-await'
   | 'bulk-cancel'
   | 'bulk-redrive'
+  | 'bulk-move'
   | 'put-schedule'
   | 'pause-schedule'
   | 'resume-schedule'
@@ -33,7 +34,7 @@ export const AUDIT_ACTS: readonly AuditAct[] = [
   ...(['cancel', 'pause', 'resume', 'move', 'redrive'] as const),
   ...(['skip-compensation', 'retry-compensation'] as const),
   ...(['answer', 'extend-await', 'assign-await', 'cancel-await'] as const),
-  ...(['bulk-cancel', 'bulk-redrive'] as const),
+  ...(['bulk-cancel', 'bulk-redrive', 'bulk-move'] as const),
   ...(['put-schedule', 'pause-schedule', 'resume-schedule', 'remove-schedule'] as const),
   ...(['put-template', 'make-key', 'recover-key', 'end-key', 'note'] as const),
 ];

@@ -11,6 +11,7 @@ import type { FailureCategory } from '../execution/failure.ts';
 import type { ExecutionId, PipelineName, ProjectName } from '../execution/names.ts';
 import { toInstant } from '../support/clock.ts';
 import type { CommandAnswer } from './contract/execution-store.ts';
+import type { ExecutionMoved } from './contract/release-store.ts';
 import type { JobItem, RedriveAnswer } from './contract/repair-store.ts';
 import { toStatus } from './execution-rows.ts';
 
@@ -88,7 +89,7 @@ export function toJobItem(row: JobItemRow): JobItem {
   };
 }
 
-type ItemAnswer = CommandAnswer | RedriveAnswer;
+type ItemAnswer = CommandAnswer | RedriveAnswer | ExecutionMoved;
 
 /** Y-23: what is kept of the answer, and the whole of it, to be given again. */
 export function fromItemAnswer(

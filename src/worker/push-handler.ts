@@ -1,5 +1,5 @@
 // `pushHandler`: a worker that is called. It takes a Request and answers with a Response, so it mounts wherever those
-// are known: Hono, Next, Deno, serverless functions; and by a few lines in Express and Fastify.
+// are known: Next, Deno, serverless functions; by a line in Hono, by a few in Express and Fastify.
 
 import { Holdfast } from '../engine/holdfast.ts';
 import { type HoldfastOptions, limitsOf } from '../engine/holdfast-options.ts';

@@ -38,7 +38,13 @@ test("a worker's key is given no job of an operator, and says of none that it co
   worker = await RawWorker.open(coordinator, 'ours');
   const { session } = worker;
   const fine = ['x', 'holdfast.answer/x', 'holdfast.replay/v1/x'];
-  const own = ['holdfast.job', 'holdfast.other', 'holdfast.answer', 'holdfast.replay'];
+  const own = [
+    'holdfast.job',
+    'holdfast.move',
+    'holdfast.other',
+    'holdfast.answer',
+    'holdfast.replay',
+  ];
   const pipelines = [...own, ...fine];
   const about = { session, pipelines, state: 'ready', everyMs: 1_000, room: 1 };
   await worker.call('POST', '/v1/work/claims', { session, pipelines, shares: SHARES });

@@ -20,6 +20,10 @@ test('a job is of its own project, whatever it was submitted with', async () => 
   const job = await holdfast.submit('holdfast.job', input, { project: 'ours' });
   assert.deepEqual(await job.result(), { seen: 0, outcomes: {} });
   assert.equal((await holdfast.read(theirs.id))?.status, 'queued');
+  const filter = { project: 'theirs', pipeline: 'idle', release: null };
+  const moving = { ...input, act: 'move', filter, to: 'v1' };
+  const move = await holdfast.submit('holdfast.move', moving, { project: 'ours' });
+  assert.deepEqual(await move.result(), { seen: 0, outcomes: {} });
   await holdfast.close();
 });
 

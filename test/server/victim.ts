@@ -258,6 +258,7 @@ export const OF_NOBODY: readonly string[] = [
   ...['readCaller', 'signIn', 'signOut', 'readDemo', 'playDemo'],
   ...['listProjects', 'listKeys', 'readMetrics', 'greet', 'openSession', 'waitForBell'],
   ...['registerRelease', 'listReleases', 'listLines', 'readLine', 'listActivations', 'changeLine'],
+  'moveMany',
   // Whoever puts it has the bytes.
   'putBlob',
 ];

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { HoldfastClient } from '../../src/client/client.ts';
 import { type Context, Holdfast, pipeline, SubmitRefused } from '../../src/index.ts';
 import { workerState } from '../../src/release/worker.ts';
 import { openServer } from '../../src/server/serve.ts';
@@ -50,7 +51,7 @@ async function statesOf({ executions }: CoordinatorStore): Promise<readonly stri
 
 async function onEndpoints(
   handlers: readonly PushHandler[],
-  play: (holdfast: Holdfast, store: CoordinatorStore) => Promise<void>,
+  play: (holdfast: Holdfast, store: CoordinatorStore, url: string) => Promise<void>,
 ): Promise<void> {
   const endpoints: Mounted[] = [];
   for (const each of handlers) endpoints.push(await mounted(each));
@@ -66,7 +67,7 @@ async function onEndpoints(
     },
   });
   try {
-    await play(holdfast, store);
+    await play(holdfast, store, server.url);
   } finally {
     await holdfast.close();
     await server.close();
@@ -94,7 +95,7 @@ test('RE-9, M-15: executions end at the endpoint that has the release they are p
 
 test('RE-9: an endpoint whose artifact is not the registered one is given nothing that is pinned', async () => {
   const forged = { name: 'v1', digest: 'sha256:forged' };
-  await onEndpoints([handlerOf('v1', { release: forged })], async (holdfast, store) => {
+  await onEndpoints([handlerOf('v1', { release: forged })], async (holdfast, store, url) => {
     const free = await holdfast.submit(order('any'), undefined);
     await waiting(holdfast, free.id);
     await holdfast.releases.activate('order', 'v1', { by: 'ann' });
@@ -104,6 +105,9 @@ test('RE-9: an endpoint whose artifact is not the registered one is given nothin
     assert.equal(await free.result(), 'v1');
     for (const { id } of [pinned, next]) assert.equal((await holdfast.read(id))?.status, 'queued');
     assert.deepEqual(new Set(await statesOf(store)), new Set(['ready undefined']));
+    const client = new HoldfastClient({ url, key: await makeKey(store, 'default', ['operate']) });
+    const [{ refused } = {}] = (await client.sessions.workers()).items;
+    assert.match(refused?.detail ?? '', /digest sha256:forged; registered is sha256:v1\./);
   });
 });
 

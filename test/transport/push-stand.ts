@@ -1,62 +1,15 @@
 // A coordinator that calls one endpoint on loopback, in which a handler is mounted one way or another.
 
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import express from 'express';
-import fastify from 'fastify';
 import { Holdfast } from '../../src/index.ts';
 import { openServer, type PushOptions } from '../../src/server/serve.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { openMemoryStore } from '../../src/store/memory/open.ts';
 import type { PushHandler } from '../../src/worker/push-handler.ts';
+import { type Mount, plain } from './push-mounts.ts';
 
 export const SIGNING = { keys: { k: 'k'.repeat(32) }, current: 'k' };
-
-export type Mount = (handler: PushHandler) => Promise<Server>;
-
-async function textOf(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
-  return Buffer.concat(chunks).toString();
-}
-
-async function called(
-  handler: PushHandler,
-  { headers, url = '/' }: Pick<IncomingMessage, 'headers' | 'url'>,
-  body: string,
-): Promise<Response> {
-  return handler(new Request(`http://${headers.host}${url}`, { method: 'POST', body }));
-}
-
-const plain: Mount = async (handler) =>
-  createServer((async (request, response) => {
-    const answer = await called(handler, request, await textOf(request));
-    response.writeHead(answer.status, Object.fromEntries(answer.headers));
-    response.end(await answer.text());
-  }) as RequestListener);
-
-export const MOUNTS: Readonly<Record<string, Mount>> = {
-  'node:http': plain,
-  async Express(handler) {
-    const app = express();
-    app.use(express.text({ limit: '32mb' }));
-    app.post('/', async (request, response) => {
-      const answer = await called(handler, request, request.body as string);
-      response.status(answer.status).send(await answer.text());
-    });
-    return createServer(app);
-  },
-  async Fastify(handler) {
-    const app = fastify();
-    app.post('/', async (request, reply) => {
-      const answer = await called(handler, request.raw, request.body as string);
-      return reply.code(answer.status).send(await answer.text());
-    });
-    await app.ready();
-    return app.server;
-  },
-};
 
 /** `own` is called with what there is to do; that it has it is said by the other. */
 export function whenDriven(other: PushHandler, own: PushHandler): PushHandler {
@@ -78,12 +31,17 @@ export async function mounted(handler: PushHandler, mount: Mount = plain): Promi
   await once(endpoint, 'listening');
   const { port } = endpoint.address() as AddressInfo;
   return {
-    url: `http://127.0.0.1:${port}/`,
+    url: `http://127.0.0.1:${port}/holdfast`,
     close() {
       endpoint.closeAllConnections();
       endpoint.close();
     },
   };
+}
+
+/** For a handler that must be told its own URL. */
+export interface HandlerAt {
+  at(audience: string): PushHandler;
 }
 
 export const ALLOW = { hosts: ['127.0.0.1'], privateAddresses: true, plain: true };
@@ -97,7 +55,7 @@ export interface EndpointStand {
 
 export async function onEndpoint(
   given: {
-    readonly handler: PushHandler;
+    readonly handler: PushHandler | HandlerAt;
     readonly mount?: Mount;
     readonly pipelines: readonly string[];
     readonly circuit?: PushOptions['circuit'];
@@ -109,7 +67,9 @@ export async function onEndpoint(
   play: (stand: EndpointStand) => Promise<void>,
 ): Promise<void> {
   const { handler, mount = plain, pipelines, circuit, probeMs, capacity = 10 } = given;
-  const endpoint = await mounted(handler, mount);
+  const known = Promise.withResolvers<PushHandler>();
+  const endpoint = await mounted(async (request) => (await known.promise)(request), mount);
+  known.resolve(typeof handler === 'function' ? handler : handler.at(endpoint.url));
   const store = openMemoryStore();
   await given.first?.(store);
   const server = await openServer({

@@ -10,7 +10,7 @@ import { kindsOf, mustSubmit, worker } from '../../src/testing/execution-contrac
 import { pushHandler } from '../../src/worker/push-handler.ts';
 import { until } from '../server/coordinator.ts';
 import { makeKey } from './backend.ts';
-import { MOUNTS, onEndpoint, SIGNING, whenDriven } from './push-stand.ts';
+import { onEndpoint, SIGNING, whenDriven } from './push-stand.ts';
 
 const three = pipeline({
   name: 'three',
@@ -21,18 +21,7 @@ const three = pipeline({
   },
 });
 
-const THREE = ['submitted', 'claimed', ...Array(3).fill('step-completed'), 'completed'];
 const handler = pushHandler({ pipelines: [three], signing: SIGNING });
-
-for (const [name, mount] of Object.entries(MOUNTS)) {
-  test(`M-12, M-15: a handler in ${name} is called with what there is to do, and its steps are recorded`, async () => {
-    await onEndpoint({ handler, mount, pipelines: ['three'] }, async ({ store, holdfast }) => {
-      const handles = await Promise.all([1, 2, 3].map((n) => holdfast.submit(three, n)));
-      assert.deepEqual(await Promise.all(handles.map((each) => each.result())), [5, 7, 9]);
-      for (const { id } of handles) assert.deepEqual(await kindsOf(store, id), THREE);
-    });
-  });
-}
 
 test('M-15: with a way back each step is recorded before the next one runs', async () => {
   let url = '';

@@ -4,6 +4,7 @@ import { type ReactNode, useState } from 'react';
 import type {
   ListedLeaseMessage,
   SessionMessage,
+  WorkerMessage,
 } from '../../../src/protocol/messages/operations.ts';
 import type { RefusedWriteMessage } from '../../../src/protocol/messages/records.ts';
 import { pathWith } from '../api/call.ts';
@@ -16,6 +17,8 @@ import { type Column, LongTable, Table } from '../parts/table.tsx';
 import { AdvicePanel } from './advice.tsx';
 
 const LOOK_MS = 1_000;
+/** What a worker says of itself changes with a deploy. */
+const WORKERS_MS = 5_000;
 
 export function WorkersPage(): ReactNode {
   return (
@@ -29,6 +32,8 @@ export function WorkersPage(): ReactNode {
 function Sessions(): ReactNode {
   const { data: caller } = useCaller();
   const read = useRead<Page<SessionMessage>>('/v1/sessions?limit=200', { everyMs: LOOK_MS });
+  const workers = useRead<Page<WorkerMessage>>('/v1/workers?limit=200', { everyMs: WORKERS_MS });
+  const said = new Map(workers.data?.items.map((each) => [each.id, each]));
   const items = read.data?.items ?? [];
   const mayEnd = caller?.roles.includes('admin') ?? false;
   const now = useNow(200);
@@ -38,7 +43,7 @@ function Sessions(): ReactNode {
       <section aria-label="Sessions">
         <h2>Sessions</h2>
         <Shown
-          of={read}
+          of={workers.isPending ? workers : read}
           isEmpty={read.data !== undefined && items.length === 0}
           empty={<NoWorkers />}
         >
@@ -47,6 +52,7 @@ function Sessions(): ReactNode {
               <SessionCard
                 key={session.id}
                 session={session}
+                worker={said.get(session.id)}
                 sinceMs={Math.max(0, now - readAt)}
                 mayEnd={mayEnd}
               />
@@ -72,10 +78,12 @@ function NoWorkers(): ReactNode {
 
 function SessionCard({
   session,
+  worker,
   sinceMs,
   mayEnd,
 }: {
   readonly session: SessionMessage;
+  readonly worker: WorkerMessage | undefined;
   readonly sinceMs: number;
   readonly mayEnd: boolean;
 }): ReactNode {
@@ -101,7 +109,11 @@ function SessionCard({
       <p className="about">
         {project === undefined ? 'embedded' : project}
         {pipelines === undefined ? '' : ` · ${pipelines.join(', ')}`}
+        {worker?.release === undefined ? '' : ` · release ${worker.release}`}
       </p>
+      {worker?.refused === undefined ? null : (
+        <p className="problem">It gets nothing that is pinned. {worker.refused.detail}</p>
+      )}
       {mayEnd && state !== 'ended' ? <EndButton id={id} owner={owner} /> : null}
     </li>
   );

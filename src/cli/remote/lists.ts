@@ -1,8 +1,9 @@
 // holdfast list, dead-letters, schedules, workers, leases: pages of what there is.
 
+import type { WorkerMessage } from '../../protocol/messages/operations.ts';
 import type { CommandSpec, Flag } from '../command.ts';
 import { CONNECTION_FLAGS } from './connection.ts';
-import { PAGE_FLAGS, showPages } from './pages.ts';
+import { type Listing, PAGE_FLAGS, showPages } from './pages.ts';
 
 interface List {
   readonly path: string;
@@ -10,13 +11,15 @@ interface List {
   readonly columns: readonly string[];
   /** Flags that go into the query as they are. */
   readonly filters?: Readonly<Record<string, Flag>>;
+  readonly forPeople?: Pick<Listing, 'rowOf' | 'noteOf'>;
 }
 
-function list({ path, usage, columns, filters = {} }: List): CommandSpec {
+function list({ path, usage, columns, filters = {}, forPeople }: List): CommandSpec {
   const spec: CommandSpec = {
     usage: `${usage} [--limit 100] [--cursor …] [--all] [--json]`,
     flags: { ...filters, ...PAGE_FLAGS, ...CONNECTION_FLAGS },
-    execute: (typed) => showPages(spec, typed, { path, columns, filters: Object.keys(filters) }),
+    execute: (typed) =>
+      showPages(spec, typed, { path, columns, filters: Object.keys(filters), ...forPeople }),
   };
   return spec;
 }
@@ -78,6 +81,18 @@ export const workersCommand: CommandSpec = list({
     ...['id', 'kind', 'owner', 'state', 'work', 'release', 'pipelines'],
     ...['inFlight.interactive', 'inFlight.batch', 'openedAt', 'beatAt', 'remainingMs'],
   ],
+  forPeople: {
+    rowOf: (item) => {
+      const { refused } = item as Partial<WorkerMessage>;
+      return refused === undefined ? item : { ...item, release: `${refused.release} (refused)` };
+    },
+    noteOf: (item) => {
+      const { refused, owner, id } = item as Partial<WorkerMessage>;
+      return refused === undefined
+        ? undefined
+        : `${owner} (${id}) gets nothing that is pinned. ${refused.detail}`;
+    },
+  },
 });
 
 export const leasesCommand: CommandSpec = list({

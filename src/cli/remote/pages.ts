@@ -10,7 +10,7 @@ import {
   type Typed,
   wholeText,
 } from '../command.ts';
-import { printLine, printProblem, printTable } from '../screen.ts';
+import { plain, print, printLine, printProblem, printTable } from '../screen.ts';
 import { clientFor, projectHint } from './connection.ts';
 import { fieldOf, type Row } from './show.ts';
 
@@ -28,12 +28,16 @@ export interface Listing {
   readonly filters: readonly string[];
   /** Into the query besides. */
   readonly query?: NonNullable<CallOptions['query']>;
+  /** As it stands in the table. */
+  readonly rowOf?: (item: Row) => Row;
+  /** Below the table, for what no column has room for. */
+  readonly noteOf?: (item: Row) => string | undefined;
 }
 
 export async function showPages(
   spec: Pick<CommandSpec, 'usage'>,
   typed: Typed,
-  { path, columns, filters, query = {} }: Listing,
+  { path, columns, filters, query = {}, rowOf = (item) => item, noteOf }: Listing,
 ): Promise<ExitCode> {
   refuseWords(spec, typed);
   const limit = wholeText('limit', typed.text('limit'), 1);
@@ -47,7 +51,10 @@ export async function showPages(
     const page = await ask(cursor);
     shown += page.items.length;
     if (typed.isSet('json')) for (const item of page.items) printLine(item);
-    else if (page.items.length > 0) printRows(page.items, columns);
+    else if (page.items.length > 0) {
+      printRows(page.items.map(rowOf), columns);
+      for (const note of page.items.flatMap((item) => noteOf?.(item) ?? [])) print(plain(note));
+    }
     cursor = page.cursor;
   } while (typed.isSet('all') && cursor !== undefined);
   // A page that is exactly full has a cursor, and after it there may be nothing.

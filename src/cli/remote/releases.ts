@@ -17,6 +17,7 @@ import {
 import { readContracts } from '../contract.ts';
 import { print, printLine, printProblem, printTable } from '../screen.ts';
 import { CONNECTION_FLAGS, clientFor, projectHint } from './connection.ts';
+import { moveAll, ONLY_ALL } from './move-all.ts';
 import { printRows } from './pages.ts';
 import type { Row } from './show.ts';
 
@@ -25,6 +26,8 @@ interface Act {
   /** After the act, in order. */
   readonly words: readonly ('pipeline' | 'release' | 'execution')[];
   readonly flags: readonly string[];
+  /** Where it is not made of these. */
+  readonly usage?: string;
   perform(client: HoldfastClient, typed: Typed, named: Named): Promise<ExitCode>;
 }
 
@@ -86,7 +89,15 @@ const ACTS: Readonly<Record<string, Act>> = {
   'roll-back': { words: ['pipeline'], flags: ACTING, perform: changes },
   deactivate: { words: ['pipeline'], flags: ACTING, perform: changes },
   retire: { words: ['pipeline', 'release'], flags: ACTING, perform: changes },
-  move: { words: ['execution', 'release'], flags: ['from', 'force', 'reason'], perform: move },
+  move: {
+    words: ['execution', 'release'],
+    flags: ['from', 'force', 'reason', 'all', ...ONLY_ALL],
+    usage: [
+      'holdfast releases move <execution> <release> [--from …] [--force] [--reason …]',
+      'holdfast releases move <pipeline> <release> --all --from … | --unpinned [--dry-run] [--per-second …] [--reason …]',
+    ].join('\n'),
+    perform: move,
+  },
 };
 
 /** All that belong to some of them. */
@@ -98,12 +109,17 @@ const OWN_FLAGS: Readonly<Record<string, Flag>> = {
   against: { type: 'string', what: 'compare: another release than the active one' },
   sample: { type: 'string', what: 'preflight: so many open executions; all unless said' },
   from: { type: 'string', what: 'move: only from this release' },
+  all: { type: 'boolean', what: 'move: all of a pipeline that is open there, as a job' },
+  unpinned: { type: 'boolean', what: 'move --all: what is pinned to nothing' },
+  'dry-run': { type: 'boolean', what: 'move --all: counts what would be moved' },
+  'per-second': { type: 'string', what: 'move --all: so many at most' },
   expected: { type: 'string', what: 'the version of the line that was looked at' },
   force: { type: 'boolean', what: 'although it breaks something; needs --reason' },
   reason: { type: 'string', what: 'for the log' },
 };
 
-function usageOf(name: string, { words, flags }: Act): string {
+function usageOf(name: string, { words, flags, usage }: Act): string {
+  if (usage !== undefined) return usage;
   const taken = flags.map((flag) => {
     return OWN_FLAGS[flag]?.type === 'boolean' ? `[--${flag}]` : `[--${flag} …]`;
   });
@@ -293,6 +309,9 @@ async function move(
   typed: Typed,
   { first: id, release: to }: Named,
 ): Promise<ExitCode> {
+  if (typed.isSet('all')) return moveAll(client, typed, { pipeline: id, to });
+  const stray = ONLY_ALL.find((flag) => typed.isSet(flag) || typed.text(flag) !== undefined);
+  if (stray !== undefined) throw new UsageProblem(`--${stray} belongs to "move --all".`);
   const from = typed.text('from');
   const force = typed.isSet('force') ? { force: true } : {};
   const body = { to, ...(from === undefined ? {} : { from }), ...force, ...reasonOf(typed) };

@@ -52,6 +52,33 @@ export type SessionMessage = Static<typeof session>;
 
 export const sessionPage = pageOf(session);
 
+const refusedWorker = Type.Object(
+  {
+    release: Type.String(),
+    digest: Type.String(),
+    pipeline: Type.String(),
+    why: Type.Enum(['release-unknown', 'release-retired', 'release-differs']),
+    differs: Type.Optional(
+      Type.Object(
+        {
+          part: Type.Enum(['digest', 'contract']),
+          announced: Type.String(),
+          registered: Type.String(),
+        },
+        CLOSED,
+      ),
+    ),
+    detail: Type.String(),
+  },
+  {
+    ...CLOSED,
+    description:
+      'What it said that it is, and is not: it gets nothing that is pinned. Known to the coordinator that it said it to.',
+  },
+);
+
+export type RefusedWorkerMessage = Static<typeof refusedWorker>;
+
 export const worker = Type.Object(
   {
     ...session.properties,
@@ -64,6 +91,7 @@ export const worker = Type.Object(
       }),
     ),
     release: Type.Optional(Type.String()),
+    refused: Type.Optional(refusedWorker),
     inFlight: Type.Object(Object.fromEntries(LANES.map((lane) => [lane, count])), {
       ...CLOSED,
       description: 'What it runs now, by lane: of the project, or of all for keys of all projects.',

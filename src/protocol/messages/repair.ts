@@ -1,6 +1,7 @@
 // Dead letters, re-drives and bulk acts.
 
 import { type Static, Type } from 'typebox';
+import { releaseName } from './releases.ts';
 import {
   CLOSED,
   count,
@@ -129,12 +130,25 @@ export const bulkCancelBody = Type.Object(
 
 export type BulkCancelBody = Static<typeof bulkCancelBody>;
 
+export const bulkMoveBody = Type.Object(
+  {
+    from: Type.Union([releaseName, Type.Null()], {
+      description: 'What they are pinned to; null is nothing.',
+    }),
+    to: releaseName,
+    ...PACE,
+  },
+  CLOSED,
+);
+
+export type BulkMoveBody = Static<typeof bulkMoveBody>;
+
 const outcomes = Type.Record(Type.String(), count);
 
 export const job = Type.Object(
   {
     id: executionId,
-    act: Type.Enum(['redrive', 'cancel']),
+    act: Type.Enum(['redrive', 'cancel', 'move']),
     status,
     paused: Type.Boolean(),
     dryRun: Type.Boolean(),

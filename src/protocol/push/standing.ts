@@ -2,12 +2,13 @@
 // for a while, on the path by which it is called; what it says is announced for the sessions of its calls, so that
 // one that answers nobody is found as any worker that takes nothing is (RE-11).
 
-import type { PipelineName } from '../../execution/names.ts';
+import type { PipelineName, ProjectName } from '../../execution/names.ts';
 import type { Session } from '../../lease/live-session.ts';
 import { describeReleaseRefusal } from '../../release/refusal.ts';
-import type { AnnouncedRelease } from '../../release/worker.ts';
+import type { AnnouncedRelease, Announcement } from '../../release/worker.ts';
 import type { PushResult } from '../messages/push.ts';
 import { addedNamesFor } from '../rest/added-pipelines.ts';
+import { noteAnnounced } from '../rest/refused-workers.ts';
 import type { Coordinator } from '../rest/route.ts';
 import type { Endpoint } from './push-options.ts';
 
@@ -86,11 +87,13 @@ export class Standing {
   async announce({ id: session }: Session, isFree: boolean): Promise<void> {
     const { coordinator, endpoint, probeMs } = this.#parts;
     const pipelines = (this.#pipelines ?? []).filter((each) => endpoint.pipelines.includes(each));
-    const answer = await coordinator.store.executions.announce({
+    const said: Announcement & { readonly project: ProjectName } = {
       ...{ session, project: endpoint.project, pipelines, state: 'ready', everyMs: probeMs },
       room: isFree ? 1 : 0,
       ...(this.#release === undefined ? {} : { release: this.#release }),
-    });
+    };
+    const answer = await coordinator.store.executions.announce(said);
+    noteAnnounced(coordinator.store, said, answer);
     const isRefused = answer.kind === 'refused' && answer.why !== 'session-not-live';
     this.#complain(isRefused ? describeReleaseRefusal(answer) : undefined);
   }

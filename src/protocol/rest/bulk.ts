@@ -1,7 +1,8 @@
 // Acts on many executions: durable jobs, which are paused, resumed and stopped like any execution.
 
-import type { JobOutput } from '../../engine/jobs.ts';
-import { JOB_PIPELINE, type JobInput } from '../../engine/jobs.ts';
+import type { AnyJobInput } from '../../engine/bulk-move.ts';
+import { JOB_PIPELINE, type JobOutput } from '../../engine/jobs.ts';
+import { MOVE_PIPELINE } from '../../engine/move-job.ts';
 import type { ExecutionRecord } from '../../execution/execution.ts';
 import { formatInstant } from '../../support/clock.ts';
 import { InvalidInput } from '../../support/fault.ts';
@@ -28,10 +29,11 @@ import {
   route,
 } from './route.ts';
 
-const MADE = {
+export const MADE = {
   202: { what: 'The job is under way.', schema: made },
   409: { what: 'The key was used for another job.' },
 } as const;
+const JOB_PIPELINES: readonly string[] = [JOB_PIPELINE, MOVE_PIPELINE];
 const PAGE = 100;
 
 const redrive = route({
@@ -75,13 +77,17 @@ const list = route({
   query: jobQuery,
   answers: { 200: { what: 'A page.', schema: jobPage } },
   async handle(coordinator, { query, caller }) {
-    const { items, cursor } = await coordinator.holdfast.list({
-      limit: PAGE,
-      ...query,
-      project: caller.project,
-      pipeline: JOB_PIPELINE,
-    });
-    const jobs = await Promise.all(items.map((each) => jobIfReadable(coordinator, each)));
+    const { limit = PAGE } = query;
+    const pages = await Promise.all(
+      JOB_PIPELINES.map((pipeline) =>
+        coordinator.holdfast.list({ ...query, limit, project: caller.project, pipeline }),
+      ),
+    );
+    const found = pages.flatMap(({ items }) => items).sort((a, b) => (a.id < b.id ? 1 : -1));
+    const own = found.slice(0, limit);
+    const isMore = found.length > limit || pages.some(({ cursor }) => cursor !== undefined);
+    const cursor = isMore ? own.at(-1)?.id : undefined;
+    const jobs = await Promise.all(own.map((each) => jobIfReadable(coordinator, each)));
     const readable = jobs.filter((each) => each !== undefined);
     return { status: 200, body: { items: readable, ...(cursor && { cursor }) } };
   },
@@ -149,7 +155,7 @@ function act(verb: keyof typeof ACTS, summary: string): Route {
   });
 }
 
-function keyOf(
+export function keyOf(
   { key }: { readonly key?: string },
   header: Call<never, never, never>['header'],
 ): { readonly key?: string } {
@@ -157,7 +163,7 @@ function keyOf(
   return given === undefined ? {} : { key: given };
 }
 
-function madeReply({ id }: { readonly id: string }): Reply {
+export function madeReply({ id }: { readonly id: string }): Reply {
   return { status: 202, body: { id }, headers: { location: `/v1/jobs/${id}` } };
 }
 
@@ -167,7 +173,7 @@ async function jobFor(
   id: string,
 ): Promise<ExecutionRecord> {
   const record = await executionFor(coordinator, caller, id);
-  if (record.pipeline !== JOB_PIPELINE) throw notFound(`job ${id}`);
+  if (!JOB_PIPELINES.includes(record.pipeline)) throw notFound(`job ${id}`);
   return record;
 }
 
@@ -208,7 +214,7 @@ async function jobMessage(
 ): Promise<JobMessage> {
   const { id, status, holds, submittedAt, endedAt, input, progress, project } = record;
   const decoded = await holdfast.decode(input, { project });
-  const { act: asked, dryRun, by, reason } = decoded as JobInput;
+  const { act: asked, dryRun, by, reason } = decoded as AnyJobInput;
   const [end] = await store.executions.outcomes([id]);
   const { out } = JSON.parse(end?.event.body ?? '{}') as { readonly out?: object };
   const counted = status === 'completed' ? out : progress;

@@ -1,5 +1,6 @@
 // Releases, as people deploy them through a coordinator.
 
+import { ReleaseRefused } from '../../engine/failures.ts';
 import type { LineOptions } from '../../engine/releases.ts';
 import type { NoSuchRelease } from '../../execution/refusal.ts';
 import {
@@ -33,6 +34,8 @@ import {
   releaseList,
   releaseParams,
 } from '../messages/releases.ts';
+import { bulkMoveBody } from '../messages/repair.ts';
+import { keyOf, MADE, madeReply } from './bulk.ts';
 import { requireOpenName } from './reserved.ts';
 import { actingFor, type Coordinator, ProblemReply, type Route, route } from './route.ts';
 
@@ -249,6 +252,28 @@ const move = route({
   },
 });
 
+const moveMany = route({
+  method: 'POST',
+  path: '/v1/pipelines/:pipeline/move',
+  name: 'moveMany',
+  summary:
+    'Gives all that is open and pinned to a release another one, where a worker of it finds that its history fits: a job.',
+  ...ADMIN,
+  params: pipelineParams,
+  body: bulkMoveBody,
+  answers: { ...MADE, 409: { what: 'Refused, and why.' } },
+  async handle({ holdfast }, { params, body, caller, header }) {
+    const { from: release, ...rest } = body;
+    const { name: by, project } = caller;
+    const filter = { project, pipeline: params.pipeline, release };
+    try {
+      return madeReply(await holdfast.bulk.move({ ...rest, ...keyOf(body, header), filter, by }));
+    } catch (error) {
+      throw error instanceof ReleaseRefused ? releaseRefused(error.refusal) : error;
+    }
+  },
+});
+
 function releaseRefused(refusal: ReleaseRefusal | MoveRefusal | NoSuchRelease): ProblemReply {
   const isUnknown = refusal.why === 'release-unknown' || refusal.why === 'execution-unknown';
   const detail = describeReleaseRefusal(refusal);
@@ -260,5 +285,5 @@ function releaseRefused(refusal: ReleaseRefusal | MoveRefusal | NoSuchRelease): 
 
 export const releaseRoutes: readonly Route[] = [
   ...[register, list, listLines, compareRelease, readLine, log],
-  ...[changeLine, preflight, move],
+  ...[changeLine, preflight, move, moveMany],
 ];

@@ -3,10 +3,16 @@
 import type { WorkerInfo } from '../../engine/releases.ts';
 import { WORKER_KIND, WORKER_PIPELINES, type WorkerKind } from '../../engine/worker-session.ts';
 import { LANES } from '../../execution/execution.ts';
+import type { ProjectName } from '../../execution/names.ts';
+import type { SessionId } from '../../lease/names.ts';
 import type { SessionInspection } from '../../lease/port.ts';
 import type { InFlight } from '../../store/contract/census-store.ts';
 import { formatInstant } from '../../support/clock.ts';
-import type { SessionMessage, WorkerMessage } from '../messages/operations.ts';
+import type {
+  RefusedWorkerMessage,
+  SessionMessage,
+  WorkerMessage,
+} from '../messages/operations.ts';
 import type { Caller } from './route.ts';
 import { PROJECT } from './work-session.ts';
 
@@ -36,10 +42,20 @@ export function isWorkerFor({ project, isOfAll }: Caller, { session }: SessionIn
   return of === undefined ? isOfAll && kind !== undefined : of === project;
 }
 
+/** Of no project: who has the store itself. */
+export function whoseSession({ session: { id, metadata } }: SessionInspection): {
+  readonly id: SessionId;
+  readonly project: ProjectName | undefined;
+} {
+  return { id, project: metadata[PROJECT] as ProjectName | undefined };
+}
+
 export interface OfWorkers {
   readonly inFlight: readonly InFlight[];
   /** What workers say of themselves. */
   readonly told: readonly WorkerInfo[];
+  /** Those that are not what they say. */
+  readonly refused: ReadonlyMap<SessionId, RefusedWorkerMessage>;
 }
 
 /** With what it runs now, by lane, and what it says of itself. */
@@ -50,10 +66,12 @@ export function workerMessage(inspection: SessionInspection, of: OfWorkers): Wor
   // Workers of the build before this one say no kind; those that have a project came by the API.
   const kind = (metadata[WORKER_KIND] ?? 'remote') as WorkerKind;
   const said = of.told.find(({ session }) => session === id);
+  const refused = of.refused.get(id);
   return {
     ...{ ...sessionMessage(inspection), kind, inFlight: Object.fromEntries(counts) },
     ...(said === undefined ? {} : { work: said.is }),
     ...(said?.release === undefined ? {} : { release: said.release }),
+    ...(refused === undefined ? {} : { refused }),
   };
 }
 

@@ -13,8 +13,15 @@ import {
 } from '../messages/operations.ts';
 import { sessionParams } from '../messages/work.ts';
 import { refusedByKernel } from './problems.ts';
+import { refusedAmong } from './refused-workers.ts';
 import { type Caller, type Coordinator, type Route, route } from './route.ts';
-import { isWorkerFor, maySee, sessionMessage, workerMessage } from './session-message.ts';
+import {
+  isWorkerFor,
+  maySee,
+  sessionMessage,
+  whoseSession,
+  workerMessage,
+} from './session-message.ts';
 
 const LIMIT = 100;
 const SCANNED = 500;
@@ -42,11 +49,12 @@ const workers = route({
     );
     const sessions = items.map(({ session }) => session.id);
     const scope = caller.isOfAll ? {} : { project: caller.project };
-    const [inFlight, told] = await Promise.all([
+    const [inFlight, told, refused] = await Promise.all([
       coordinator.store.executions.inFlight({ sessions, ...scope }),
       coordinator.holdfast.releases.workers(scope),
+      refusedAmong(coordinator.store, items.map(whoseSession)),
     ]);
-    const body = { items: items.map((each) => workerMessage(each, { inFlight, told })) };
+    const body = { items: items.map((each) => workerMessage(each, { inFlight, told, refused })) };
     return { status: 200, body: { ...body, ...(cursor === undefined ? {} : { cursor }) } };
   },
 });

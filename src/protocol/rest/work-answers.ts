@@ -105,13 +105,10 @@ export const workAnswers: WorkAnswers = {
     const { release, ...about } = body;
     const pipelines = runElsewhere(body.pipelines);
     const session = await requireOwnSession(coordinator, caller, body.session);
-    const answer = await coordinator.store.executions.announce({
-      ...{ ...about, session, pipelines },
-      project: caller.project,
-      ...(release === undefined ? {} : { release }),
-    });
-    // Once for each session, not once for each period.
-    if (body.state === 'starting') noteRefused(coordinator, session, answer);
+    const { project } = caller;
+    const said = { ...about, session, pipelines, project, ...(release && { release }) };
+    const answer = await coordinator.store.executions.announce(said);
+    noteRefused(coordinator, said, answer);
     return answer;
   },
 

@@ -6,8 +6,10 @@ import type { SessionId } from '../../lease/names.ts';
 import type { SessionInspection } from '../../lease/port.ts';
 import type { SessionMetadata } from '../../lease/session.ts';
 import { describeReleaseRefusal } from '../../release/refusal.ts';
+import type { Announcement } from '../../release/worker.ts';
 import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
 import type { Announced } from '../../store/contract/release-store.ts';
+import { noteAnnounced } from './refused-workers.ts';
 import { type Caller, type Coordinator, ProblemReply } from './route.ts';
 
 export const PROJECT = 'holdfast.project';
@@ -95,11 +97,14 @@ async function rotatedFrom(
 
 /** RE-9: whoever reads the log of the coordinator may not have that of the worker. */
 export function noteRefused(
-  { onFault }: Pick<Coordinator, 'onFault'>,
-  session: SessionId,
+  { store, onFault }: Pick<Coordinator, 'store' | 'onFault'>,
+  said: Announcement & { readonly project: ProjectName },
   answer: Announced,
 ): void {
+  noteAnnounced(store, said, answer);
+  // Once for each session, not once for each period.
+  if (said.state !== 'starting') return;
   if (answer.kind === 'announced' || answer.why === 'session-not-live') return;
   const why = describeReleaseRefusal(answer);
-  onFault?.('worker-refused', `Worker ${session} gets nothing that is pinned: ${why}`);
+  onFault?.('worker-refused', `Worker ${said.session} gets nothing that is pinned: ${why}`);
 }

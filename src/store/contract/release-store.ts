@@ -98,6 +98,8 @@ export interface Pinned {
 
 export interface MoveExecution extends MoveRequest {
   readonly audit?: AuditStamp;
+  /** Y-23. */
+  readonly job?: ExecutionId;
 }
 
 export type ExecutionMoved =

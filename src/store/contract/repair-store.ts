@@ -50,7 +50,7 @@ export interface ListDeadLetters {
 
 export interface JobItem {
   readonly target: ExecutionId;
-  /** `submitted`, `done`, `passed-on`, `no-change`, or the `why` of a refusal. */
+  /** `submitted`, `done`, `passed-on`, `moved`, `no-change`, or the `why` of a refusal. */
   readonly outcome: string;
   /** Of a re-drive: what was submitted. */
   readonly made?: ExecutionId;

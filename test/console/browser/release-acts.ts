@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import type { Locator } from 'playwright-core';
 import { ROLES } from '../../../src/access/role.ts';
 import { HoldfastClient } from '../../../src/client/client.ts';
+import { pipeline } from '../../../src/index.ts';
 import type { Desk } from './desk.ts';
 import type { BrowserCase } from './register.ts';
 
@@ -52,6 +53,20 @@ const refusesWhatBreaks: BrowserCase = {
     await page.keyboard.press('Escape');
     await isGone(desk);
     await build(desk, 'v1').getByText('active').waitFor();
+  },
+};
+
+const findsWhoIsNot: BrowserCase = {
+  name: 'a worker that is not the release it says is found, with what to do about it',
+  async run({ desk, coordinator }) {
+    const release = { name: 'v2', digest: 'sha256:forged' };
+    const parcel = pipeline({ name: 'parcel', run: () => undefined });
+    const worker = await coordinator.worker([parcel], { release, probeMs: 50 });
+    await desk.open('/workers', 'Leases and workers');
+    const sessions = desk.page.getByRole('region', { name: 'Sessions' });
+    await sessions.getByText(/It says that it is release "v2".*sha256:forged/).waitFor();
+    await desk.checkAccess('a worker that was refused');
+    await worker.stop();
   },
 };
 
@@ -137,4 +152,4 @@ async function empty(
   assert.equal(items[0]?.reason, 'it is empty');
 }
 
-export const RELEASE_CASES: readonly BrowserCase[] = [refusesWhatBreaks, deploys];
+export const RELEASE_CASES: readonly BrowserCase[] = [refusesWhatBreaks, findsWhoIsNot, deploys];

@@ -90,6 +90,28 @@ export const OPTIONS_OF_RELEASES: readonly Options<Given>[] = [
       holdfast.releases.move(handle.id, 'v1', options as object),
   },
   {
+    of: 'bulk.move',
+    with: { filter: { pipeline: 'p', release: 'v1' }, to: 'v2' },
+    fits: NONE,
+    names: {
+      filter: ['an object'],
+      to: ['text'],
+      perSecond: optional(['a number']),
+      dryRun: optional(['true']),
+      by: optional(TEXT),
+      reason: optional(['text', 'empty text']),
+      key: optional(TEXT),
+    },
+    call: ({ holdfast }, options) => holdfast.bulk.move(options as never),
+  },
+  {
+    of: 'bulk.move filter',
+    with: { pipeline: 'p', release: 'v1' },
+    fits: NONE,
+    names: { ...IN_PROJECT, pipeline: TEXT, release: ['text', 'null'] },
+    call: ({ holdfast }, filter) => holdfast.bulk.move({ filter, to: 'v2' } as never),
+  },
+  {
     of: 'releases.adopt',
     with: { source: 'x' },
     fits: NONE,

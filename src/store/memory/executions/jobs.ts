@@ -1,5 +1,6 @@
 import type { ExecutionId } from '../../../execution/names.ts';
 import type { CommandAnswer } from '../../contract/execution-store.ts';
+import type { ExecutionMoved } from '../../contract/release-store.ts';
 import type {
   JobItem,
   ListJobItems,
@@ -8,6 +9,8 @@ import type {
 } from '../../contract/repair-store.ts';
 import { type ExecutionState, inByteOrder } from './state.ts';
 
+type AnyAnswer = CommandAnswer | RedriveAnswer | ExecutionMoved;
+
 /** Which item of which job; nothing for whoever is asked outside of one. */
 export interface OfJob {
   readonly job: ExecutionId | undefined;
@@ -15,7 +18,7 @@ export interface OfJob {
 }
 
 /** Y-23: what is answered was done before, or is done now and noted, refusals too. */
-export function onceOfJob<Answer extends CommandAnswer | RedriveAnswer>(
+export function onceOfJob<Answer extends AnyAnswer>(
   state: ExecutionState,
   { job, target }: OfJob,
   act: () => Answer,
@@ -30,15 +33,11 @@ export function onceOfJob<Answer extends CommandAnswer | RedriveAnswer>(
   return answer;
 }
 
-function again<Answer extends CommandAnswer | RedriveAnswer>(answer: Answer): Answer {
+function again<Answer extends AnyAnswer>(answer: Answer): Answer {
   return answer.kind === 'submitted' ? { ...answer, existing: true } : answer;
 }
 
-function itemOf(
-  target: ExecutionId,
-  answer: CommandAnswer | RedriveAnswer,
-  state: ExecutionState,
-): JobItem {
+function itemOf(target: ExecutionId, answer: AnyAnswer, state: ExecutionState): JobItem {
   return {
     target,
     outcome: answer.kind === 'refused' ? answer.why : answer.kind,

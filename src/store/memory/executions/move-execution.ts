@@ -2,10 +2,15 @@ import { changedByMove } from '../../../execution/decide/audit.ts';
 import { decideMove } from '../../../release/decide/move.ts';
 import type { ExecutionMoved, MoveExecution } from '../../contract/release-store.ts';
 import { writeAudit } from './audit.ts';
+import { onceOfJob } from './jobs.ts';
 import { readRelease } from './releases.ts';
 import type { ExecutionState } from './state.ts';
 
 export function moveExecution(state: ExecutionState, request: MoveExecution): ExecutionMoved {
+  return onceOfJob(state, { job: request.job, target: request.id }, () => move(state, request));
+}
+
+function move(state: ExecutionState, request: MoveExecution): ExecutionMoved {
   const { id, project, to } = request;
   const now = state.kernel.now();
   const entry = state.entries.get(id);

@@ -1,6 +1,7 @@
 import type { ExecutionId } from '../../../execution/names.ts';
 import { toInstant } from '../../../support/clock.ts';
 import type { CommandAnswer } from '../../contract/execution-store.ts';
+import type { ExecutionMoved } from '../../contract/release-store.ts';
 import type {
   JobItem,
   ListJobItems,
@@ -11,7 +12,7 @@ import { type Database, type Queries, statement } from '../database.ts';
 import { sparse, texts, uuids } from './arrays.ts';
 import type { Parts } from './parts.ts';
 
-type AnyAnswer = CommandAnswer | RedriveAnswer;
+type AnyAnswer = CommandAnswer | RedriveAnswer | ExecutionMoved;
 
 /** Which item of which job. */
 export interface OfJob {

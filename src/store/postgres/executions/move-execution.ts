@@ -7,6 +7,7 @@ import { toExecution } from '../../execution-rows.ts';
 import { persistently } from '../committer.ts';
 import { type Attempted, type Queries, statement } from '../database.ts';
 import { writeAudit } from './audit.ts';
+import { noteAnswers, storedAnswers } from './jobs.ts';
 import type { Parts } from './parts.ts';
 import { readRelease } from './releases.ts';
 import { appendEvents, holdsOf, lockExecution } from './rows.ts';
@@ -25,10 +26,25 @@ const MOVE = statement(`
 
 export async function moveExecution(parts: Parts, request: MoveExecution): Promise<ExecutionMoved> {
   const answer = await persistently(parts.surroundings, () =>
-    parts.database.attempt((queries) => move(queries, request), parts.boundaries),
+    parts.database.attempt((queries) => moveOnce(queries, request), parts.boundaries),
   );
   if (answer.kind === 'moved') parts.bell.ring();
   return answer;
+}
+
+/** Y-23: what is asked for a job is answered as the first time, refusals too. */
+async function moveOnce(
+  queries: Queries,
+  request: MoveExecution,
+): Promise<Attempted<ExecutionMoved>> {
+  const { id, job } = request;
+  if (job === undefined) return move(queries, request);
+  const of = { job, target: id };
+  const [stored] = (await storedAnswers<ExecutionMoved>(queries, [of])).values();
+  if (stored !== undefined) return { keep: false, result: stored };
+  const { result } = await move(queries, request);
+  await noteAnswers(queries, [{ of, answer: result }]);
+  return { keep: true, result };
 }
 
 async function move(queries: Queries, request: MoveExecution): Promise<Attempted<ExecutionMoved>> {

@@ -1,5 +1,6 @@
 import type { ExecutionId } from '../../../execution/names.ts';
 import type { CommandAnswer } from '../../contract/execution-store.ts';
+import type { ExecutionMoved } from '../../contract/release-store.ts';
 import type {
   JobItem,
   ListJobItems,
@@ -28,6 +29,8 @@ const LIST = `
    order by target
    limit :limit`;
 
+type AnyAnswer = CommandAnswer | RedriveAnswer | ExecutionMoved;
+
 /** Which item of which job; of none for whoever asks outside of one. */
 export interface OfJob {
   readonly job: ExecutionId | undefined;
@@ -35,7 +38,7 @@ export interface OfJob {
 }
 
 /** Y-23: what was answered before is answered again; what is done now is kept, refusals too. */
-export function onceOfJob<Answer extends CommandAnswer | RedriveAnswer>(
+export function onceOfJob<Answer extends AnyAnswer>(
   tx: Transaction,
   { job, target }: OfJob,
   act: () => Answer,

@@ -6,6 +6,7 @@ import { HOLD_BITS } from '../../execution-rows.ts';
 import type { Transaction } from '../transaction.ts';
 import { appendOutside } from './append-outside.ts';
 import { writeAudit } from './audit.ts';
+import { onceOfJob } from './jobs.ts';
 import { loadExecution } from './load-execution.ts';
 import { readRelease } from './releases.ts';
 
@@ -17,6 +18,10 @@ const MOVE = `
    where id = :id`;
 
 export function moveExecution(tx: Transaction, request: MoveExecution): ExecutionMoved {
+  return onceOfJob(tx, { job: request.job, target: request.id }, () => move(tx, request));
+}
+
+function move(tx: Transaction, request: MoveExecution): ExecutionMoved {
   const { id, project, to } = request;
   const before = loadExecution(tx, id);
   const release =

@@ -99,6 +99,59 @@ export const movingCases: readonly ExecutionCase[] = [
     },
   },
   {
+    upholds: 'RE-8, Y-23',
+    name: 'moves of a job leave their outcomes, refusals too, and are answered from them',
+    async run({ store }) {
+      const { executions } = store;
+      await mustActivate(store, 'v1');
+      await mustRegister(store, 'v2');
+      const job = nextId();
+      const runs = await mustSubmit(store);
+      const held = await mustClaimOf(store, await workerOf(store, 'v1'), 'v1');
+      const idle = await mustSubmit(store);
+      const ask = (id: ExecutionId) =>
+        executions.moveExecution(moving(id, 'v2', { from: 'v1', job }));
+      const first = [await ask(runs), await ask(idle)];
+      assert.deepEqual(
+        first.map((each) => (each.kind === 'refused' ? each.why : each.kind)),
+        ['move-while-running', 'moved'],
+      );
+      expectKind(await executions.moveExecution(moving(idle, 'v1')), 'moved');
+      await mustFinish(store, held);
+      assert.deepEqual([await ask(runs), await ask(idle)], first);
+      assert.equal((await mustRead(store, idle)).release, 'v1');
+      const items = await executions.jobItems({ job, limit: 9 });
+      assert.deepEqual(
+        new Map(items.map(({ target, outcome }) => [target, outcome])),
+        new Map([
+          [runs, 'move-while-running'],
+          [idle, 'moved'],
+        ]),
+      );
+      // Another job asks for itself.
+      expectKind(await executions.moveExecution(moving(idle, 'v2', { job: nextId() })), 'moved');
+    },
+  },
+  {
+    upholds: 'RE-8, Y-23',
+    needs: 'two-clients',
+    name: 'who does an item of a job at once with another moves it once',
+    async run({ store, another }) {
+      const other = await another();
+      await mustActivate(store, 'v1');
+      await mustRegister(store, 'v2');
+      for (let round = 0; round < 8; round += 1) {
+        const id = await mustSubmit(store);
+        const request = moving(id, 'v2', { from: 'v1', job: nextId() });
+        const answers = await Promise.all(
+          [store, other, store].map(({ executions }) => executions.moveExecution(request)),
+        );
+        for (const each of answers) expectKind(each, 'moved');
+        assert.deepEqual(await kindsOf(store, id), ['submitted', 'moved']);
+      }
+    },
+  },
+  {
     upholds: 'RE-8',
     name: 'a move is refused of what runs, has ended, has gone on, is not known, or is pinned elsewhere, and to what is not there',
     async run({ store }) {
