@@ -6,7 +6,7 @@ import { itemsOf, type Page, type Pages, useAct, usePages, useRead } from '../ap
 import { plural } from '../model/words.ts';
 import { ActButton, Dialog } from '../parts/dialog.tsx';
 import { Copy, Time } from '../parts/marks.tsx';
-import { Empty, PageHead, ProblemNote, Shown } from '../parts/notes.tsx';
+import { Empty, More, PageHead, ProblemNote, Shown } from '../parts/notes.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 
 const ROLES = ['submit', 'work', 'operate', 'admin'] as const;
@@ -100,11 +100,7 @@ function Keys({ pages }: { readonly pages: Pages<KeyMessage> }): ReactNode {
       <h2>{plural(items.length, 'key')}</h2>
       <Shown of={pages}>
         <Table label="Keys" columns={KEYS} items={items} keyOf={({ id }) => id} />
-        {pages.hasNextPage ? (
-          <button type="button" onClick={() => void pages.fetchNextPage()}>
-            Show more
-          </button>
-        ) : null}
+        <More pages={pages} />
       </Shown>
     </section>
   );

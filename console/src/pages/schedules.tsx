@@ -6,7 +6,7 @@ import { itemsOf, useCaller, usePages } from '../api/reads.ts';
 import { durationText, plural } from '../model/words.ts';
 import { ActButton } from '../parts/dialog.tsx';
 import { ExecutionLink, Status, Time, Until } from '../parts/marks.tsx';
-import { Empty, PageHead, Shown } from '../parts/notes.tsx';
+import { Empty, More, PageHead, Shown } from '../parts/notes.tsx';
 
 export function SchedulesPage(): ReactNode {
   const pages = usePages<ScheduleMessage>('/v1/schedules?limit=100', { everyMs: 10_000 });
@@ -24,11 +24,7 @@ export function SchedulesPage(): ReactNode {
             <ScheduleCard key={each.id} schedule={each} />
           ))}
         </ul>
-        {pages.hasNextPage ? (
-          <button type="button" onClick={() => void pages.fetchNextPage()}>
-            Show more
-          </button>
-        ) : null}
+        <More pages={pages} />
       </Shown>
     </>
   );
