@@ -118,7 +118,7 @@ interface View {
 const OWN_VIEWS: readonly View[] = [
   { name: 'All', query: '' },
   { name: 'Open', query: 'status=queued&status=running&status=waiting' },
-  { name: 'Failed', query: 'status=failed' },
+  { name: 'Failed', query: 'status=failed&status=quarantined' },
   { name: 'Paused', query: 'hold=paused' },
 ];
 

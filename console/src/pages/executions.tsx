@@ -10,7 +10,7 @@ import { BulkButton } from '../parts/bulk.tsx';
 import { ExecutionLink, Fence, Status, Time } from '../parts/marks.tsx';
 import { Empty, PageHead, Shown } from '../parts/notes.tsx';
 import { type Column, LongTable } from '../parts/table.tsx';
-import { type Place, usePlace } from '../router.tsx';
+import { Link, type Place, usePlace } from '../router.tsx';
 import { Filters } from './execution-filters.tsx';
 
 const COLUMNS: readonly Column<ExecutionMessage>[] = [
@@ -88,22 +88,29 @@ export function ExecutionsPage(): ReactNode {
   );
 }
 
-/** What the list is filtered by, if a job can do the same. */
+/** What the list is filtered by, if a job can do the same: never more than what is listed. */
 function BulkOfList({ place }: { readonly place: Place }): ReactNode {
   const { data: caller } = useCaller();
-  const [status, ...others] = place.query.getAll('status');
+  const statuses = place.query.getAll('status');
   const [pipeline, tag] = [place.query.get('pipeline'), place.query.get('tag')];
   const isPlain = ['hold', 'attribute', 'equals'].every((name) => !place.query.has(name));
-  if (!caller?.roles.includes('operate') || !isPlain || others.length > 0) return null;
+  if (!caller?.roles.includes('operate') || !isPlain) return null;
   const filter = { ...(pipeline && { pipeline }), ...(tag && { tag }) };
-  if (status === 'failed' || status === 'quarantined') {
-    const { tag: _, ...fits } = filter;
-    return <BulkButton act="redrive" filter={{ ...fits, open: true }} label="Re-drive all…" />;
+  // Dead letters are of both, and know no tags.
+  if (statuses.length === 2 && statuses.every((each) => WRONG.has(each)) && tag === null) {
+    return <BulkButton act="redrive" filter={{ ...filter, open: true }} label="Re-drive all…" />;
   }
+  if (statuses.some((each) => WRONG.has(each))) {
+    return <Link to="/dead-letters">Re-drive by cause</Link>;
+  }
+  const [status, ...others] = statuses;
+  if (others.length > 0) return null;
   if (status === undefined ? Object.keys(filter).length === 0 : !OPEN.has(status)) return null;
   const fits = { ...filter, ...(status === undefined ? {} : { status }) };
   return <BulkButton act="cancel" filter={fits} label="Cancel all…" />;
 }
+
+const WRONG: ReadonlySet<string> = new Set(['failed', 'quarantined']);
 
 function NothingFits(): ReactNode {
   return (

@@ -3,7 +3,7 @@
 import { type ReactNode, useId, useState } from 'react';
 import type { ExecutionMessage } from '../../../src/protocol/messages/execution.ts';
 import type { DeadLetterMessage } from '../../../src/protocol/messages/repair.ts';
-import { itemsOf, useAct, useCaller, usePages } from '../api/reads.ts';
+import { itemsOf, type Pages, useAct, useCaller, usePages } from '../api/reads.ts';
 import { plural } from '../model/words.ts';
 import { ActButton, Dialog, reasoned } from '../parts/dialog.tsx';
 import { ExecutionLink, Time } from '../parts/marks.tsx';
@@ -33,12 +33,19 @@ export function QuarantinePage(): ReactNode {
     .filter(({ compensating }) => compensating)
     .map(stuckOf);
   const isNothing = parked.length + held.length + slow.length === 0;
+  // They are found among others, of which a page was read.
+  const unread = [quarantined, blocked, undoing].filter(({ hasNextPage }) => hasNextPage);
   return (
     <>
       <PageHead title="Quarantine" about="What only a person can move" />
       <Shown
         of={quarantined}
-        isEmpty={quarantined.data !== undefined && blocked.data !== undefined && isNothing}
+        isEmpty={
+          quarantined.data !== undefined &&
+          blocked.data !== undefined &&
+          isNothing &&
+          unread.length === 0
+        }
         empty={<NothingHere />}
       >
         <Group
@@ -59,8 +66,36 @@ export function QuarantinePage(): ReactNode {
           items={slow}
           acts={(id) => <UndoActs id={id} />}
         />
+        <Unread
+          pages={unread}
+          looked={itemsOf(quarantined).length + itemsOf(undoing).length + itemsOf(blocked).length}
+        />
       </Shown>
     </>
+  );
+}
+
+interface UnreadProps {
+  readonly pages: readonly Pick<Pages<unknown>, 'fetchNextPage' | 'isFetchingNextPage'>[];
+  readonly looked: number;
+}
+
+function Unread({ pages, looked }: UnreadProps): ReactNode {
+  if (pages.length === 0) return null;
+  return (
+    <p className="unread" role="status">
+      This was found among the newest {plural(looked, 'dead letter')} and open executions; there are
+      older ones.{' '}
+      <button
+        type="button"
+        disabled={pages.some(({ isFetchingNextPage }) => isFetchingNextPage)}
+        onClick={() => {
+          for (const each of pages) void each.fetchNextPage();
+        }}
+      >
+        Look further
+      </button>
+    </p>
   );
 }
 

@@ -48,4 +48,50 @@ const keepsQuestion: BrowserCase = {
   },
 };
 
-export const READER_CASES: readonly BrowserCase[] = [keepsQuestion];
+const neverMore: BrowserCase = {
+  name: 'what a list leaves out is not driven again with what is in it',
+  async run({ desk }) {
+    const { page } = desk;
+    const redrive = desk.button('Re-drive all…');
+    const lists: readonly (readonly [query: string, offers: number])[] = [
+      ['status=quarantined', 0],
+      ['status=failed', 0],
+      ['status=failed&status=quarantined&tag=planted', 0],
+      ['status=failed&status=quarantined', 1],
+    ];
+    for (const [query, offers] of lists) {
+      await desk.open(`/executions?${query}`, 'Executions');
+      await page.getByRole('table', { name: 'Executions' }).waitFor();
+      assert.equal(await redrive.count(), offers, query);
+    }
+    await redrive.click();
+    await desk.button('Count them first').click();
+    await page.getByText('This concerns 4 dead letters, as of now.').waitFor();
+  },
+};
+
+const looksFurther: BrowserCase = {
+  name: 'nothing is said to be fine that was not looked at: who is quarantined may be behind many others',
+  async run({ desk }) {
+    const { page } = desk;
+    const pages = /\/v1\/dead-letters\?open=true&limit=\d+/;
+    await page.route(pages, (route) =>
+      route.continue({
+        url: route
+          .request()
+          .url()
+          .replace(/limit=\d+/, 'limit=1'),
+      }),
+    );
+    await desk.open('/quarantine', 'Quarantine');
+    const further = desk.button('Look further');
+    const found = page.getByText(/Undoing failed for good/);
+    await further.waitFor();
+    assert.equal(await found.count(), 0);
+    await desk.checkAccess('a quarantine that was not looked through');
+    while ((await found.count()) === 0) await further.click();
+    await page.unroute(pages);
+  },
+};
+
+export const READER_CASES: readonly BrowserCase[] = [keepsQuestion, neverMore, looksFurther];
