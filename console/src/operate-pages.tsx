@@ -1,6 +1,6 @@
 // Pages of those who run it.
 
-import type { PageSpec } from './page-spec.ts';
+import { type PageSpec, READERS } from './page-spec.ts';
 import { AccessPage } from './pages/access.tsx';
 import { ArchivePage } from './pages/archive.tsx';
 import { ArchivedPage } from './pages/archived.tsx';
@@ -16,6 +16,7 @@ export const OPERATE_PAGES: readonly PageSpec[] = [
     title: 'Leases and workers',
     nav: '/workers',
     group: 'operate',
+    allows: ['operate'],
     show: () => <WorkersPage />,
   },
   {
@@ -23,11 +24,13 @@ export const OPERATE_PAGES: readonly PageSpec[] = [
     title: 'Releases',
     nav: '/releases',
     group: 'operate',
+    allows: [...READERS, 'admin'],
     show: () => <ReleasesPage />,
   },
   {
     path: /^\/releases\/([^/]+)$/,
     title: 'Releases',
+    allows: [...READERS, 'admin'],
     show: (pipeline) => <LinePage key={pipeline} pipeline={decodeURIComponent(pipeline)} />,
   },
   {
@@ -35,6 +38,7 @@ export const OPERATE_PAGES: readonly PageSpec[] = [
     title: 'Schedules',
     nav: '/schedules',
     group: 'operate',
+    allows: READERS,
     show: () => <SchedulesPage />,
   },
   {
@@ -42,19 +46,29 @@ export const OPERATE_PAGES: readonly PageSpec[] = [
     title: 'Archive',
     nav: '/archive',
     group: 'operate',
+    allows: READERS,
     show: () => <ArchivePage />,
   },
   {
     path: /^\/archive\/([0-9a-f-]{36})$/,
     title: 'Archived execution',
+    allows: READERS,
     show: (id) => <ArchivedPage key={id} id={id} />,
   },
-  { path: /^\/audit$/, title: 'Audit', nav: '/audit', group: 'operate', show: () => <AuditPage /> },
+  {
+    path: /^\/audit$/,
+    title: 'Audit',
+    nav: '/audit',
+    group: 'operate',
+    allows: ['operate'],
+    show: () => <AuditPage />,
+  },
   {
     path: /^\/access$/,
     title: 'Projects and keys',
     nav: '/access',
     group: 'operate',
+    allows: ['admin'],
     show: () => <AccessPage />,
   },
 ];

@@ -83,7 +83,7 @@ export function ArchivePage(): ReactNode {
             : `${plural(items.length, 'execution')}${more}, the last ended first`
         }
       >
-        {caller?.roles.includes('operate') === true ? <RunButton /> : null}
+        {caller?.roles.includes('operate') === true && caller.hasArchive ? <RunButton /> : null}
       </PageHead>
       <Search key={place.query.toString()} place={place} filter={filter} />
       <Shown

@@ -7,7 +7,7 @@ import type {
   JobMessage,
 } from '../../../src/protocol/messages/repair.ts';
 import { pathWith } from '../api/call.ts';
-import { itemsOf, type Page, useCaller, usePages, useRead } from '../api/reads.ts';
+import { itemsOf, type Page, useMay, usePages, useRead } from '../api/reads.ts';
 import { countText, plural } from '../model/words.ts';
 import { BulkButton } from '../parts/bulk.tsx';
 import { ExecutionLink, Status, Time } from '../parts/marks.tsx';
@@ -55,8 +55,7 @@ function Groups({
   readonly groups: readonly Group[];
   readonly place: Place;
 }): ReactNode {
-  const { data: caller } = useCaller();
-  const mayOperate = caller?.roles.includes('operate') ?? false;
+  const { operate: mayOperate } = useMay();
   const most = Math.max(1, ...groups.map(({ count }) => count));
   return (
     <ul className="causes">
@@ -194,8 +193,7 @@ const JOB_COLUMNS: readonly Column<JobMessage>[] = [
 ];
 
 function Jobs(): ReactNode {
-  const { data: caller } = useCaller();
-  const mayOperate = caller?.roles.includes('operate') ?? false;
+  const { operate: mayOperate } = useMay();
   const jobs = useRead<Page<JobMessage>>('/v1/jobs?limit=20', { isEnabled: mayOperate });
   const items = jobs.data?.items ?? [];
   if (items.length === 0) return null;

@@ -2,7 +2,7 @@
 
 import { type ReactNode, useId, useState } from 'react';
 import type { ExecutionInFull } from '../../../src/protocol/messages/execution.ts';
-import { useAct, useCaller } from '../api/reads.ts';
+import { useAct, useMay } from '../api/reads.ts';
 import { ENDED } from '../model/statuses.ts';
 import { ActButton, Dialog, reasoned } from '../parts/dialog.tsx';
 import { ProblemNote } from '../parts/notes.tsx';
@@ -10,17 +10,16 @@ import { go } from '../router.tsx';
 import { MoveButton } from './execution-move.tsx';
 
 export function ExecutionActs({ execution }: { readonly execution: ExecutionInFull }): ReactNode {
-  const { data: caller } = useCaller();
-  const mayOperate = caller?.roles.includes('operate') ?? false;
-  const mayCancel = mayOperate || (caller?.roles.includes('submit') ?? false);
-  const mayMove = caller?.roles.includes('admin') ?? false;
+  const may = useMay();
+  const mayOperate = may.operate;
+  const mayCancel = mayOperate || may.submit;
   const isEnded = ENDED.has(execution.status);
   return (
     <>
       {mayOperate ? <NoteButton id={execution.id} /> : null}
       {mayOperate && !isEnded ? <HoldButton execution={execution} /> : null}
       {mayOperate && !isEnded ? <SignalButton id={execution.id} /> : null}
-      {mayMove && !isEnded && execution.release !== undefined ? (
+      {may.admin && !isEnded && execution.release !== undefined ? (
         <MoveButton execution={execution} />
       ) : null}
       {mayCancel && !isEnded ? <CancelButton id={execution.id} /> : null}

@@ -3,7 +3,7 @@
 import { type ReactNode, useState } from 'react';
 import type { ExecutionMessage } from '../../../src/protocol/messages/execution.ts';
 import { pathWith } from '../api/call.ts';
-import { itemsOf, useCaller, usePages } from '../api/reads.ts';
+import { itemsOf, useMay, usePages } from '../api/reads.ts';
 import { OPEN } from '../model/statuses.ts';
 import { durationText, plural } from '../model/words.ts';
 import { BulkButton } from '../parts/bulk.tsx';
@@ -90,11 +90,11 @@ export function ExecutionsPage(): ReactNode {
 
 /** What the list is filtered by, if a job can do the same: never more than what is listed. */
 function BulkOfList({ place }: { readonly place: Place }): ReactNode {
-  const { data: caller } = useCaller();
+  const { operate } = useMay();
   const statuses = place.query.getAll('status');
   const [pipeline, tag] = [place.query.get('pipeline'), place.query.get('tag')];
   const isPlain = ['hold', 'attribute', 'equals'].every((name) => !place.query.has(name));
-  if (!caller?.roles.includes('operate') || !isPlain) return null;
+  if (!operate || !isPlain) return null;
   const filter = { ...(pipeline && { pipeline }), ...(tag && { tag }) };
   // Dead letters are of both, and know no tags.
   if (statuses.length === 2 && statuses.every((each) => WRONG.has(each)) && tag === null) {

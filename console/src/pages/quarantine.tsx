@@ -3,7 +3,7 @@
 import { type ReactNode, useId, useState } from 'react';
 import type { ExecutionMessage } from '../../../src/protocol/messages/execution.ts';
 import type { DeadLetterMessage } from '../../../src/protocol/messages/repair.ts';
-import { itemsOf, type Pages, useAct, useCaller, usePages } from '../api/reads.ts';
+import { itemsOf, type Pages, useAct, useMay, usePages } from '../api/reads.ts';
 import { plural } from '../model/words.ts';
 import { ActButton, Dialog, reasoned } from '../parts/dialog.tsx';
 import { ExecutionLink, Time } from '../parts/marks.tsx';
@@ -121,7 +121,7 @@ function Group({
   readonly items: readonly Stuck[];
   readonly acts: (id: string) => ReactNode;
 }): ReactNode {
-  const { data: caller } = useCaller();
+  const { operate } = useMay();
   if (items.length === 0) return null;
   return (
     <section aria-label={title}>
@@ -136,7 +136,7 @@ function Group({
             <span>{pipeline}</span>
             <Time at={at} />
             <span className="about">{reason}</span>
-            <span className="acts">{caller?.roles.includes('operate') ? acts(id) : null}</span>
+            <span className="acts">{operate ? acts(id) : null}</span>
           </li>
         ))}
       </ul>

@@ -2,7 +2,7 @@
 
 import type { ReactNode } from 'react';
 import type { ScheduleMessage } from '../../../src/protocol/messages/plans.ts';
-import { itemsOf, useCaller, usePages } from '../api/reads.ts';
+import { itemsOf, useMay, usePages } from '../api/reads.ts';
 import { durationText, plural } from '../model/words.ts';
 import { ActButton } from '../parts/dialog.tsx';
 import { ExecutionLink, Status, Time, Until } from '../parts/marks.tsx';
@@ -42,10 +42,9 @@ function NoSchedules(): ReactNode {
 }
 
 function ScheduleCard({ schedule }: { readonly schedule: ScheduleMessage }): ReactNode {
-  const { data: caller } = useCaller();
   const { id, when, target, paused, nextTimes, firedAt, lastExecution, overlap, catchUp } =
     schedule;
-  const mayOperate = caller?.roles.includes('operate') ?? false;
+  const { operate: mayOperate } = useMay();
   const [next] = nextTimes;
   return (
     <li className="card cause">

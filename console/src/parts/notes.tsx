@@ -101,3 +101,14 @@ export function More<Item>({ pages }: { readonly pages: Pages<Item> }): ReactNod
     </button>
   );
 }
+
+/** A key may more than what can be done at this address. */
+export function AdminElsewhere(): ReactNode {
+  return (
+    <p className="about">
+      What admins do (ends by force, releases, projects, keys) is not at this address: start the
+      coordinator with <code>--admin main</code>, or use the address that <code>--admin</code>{' '}
+      names.
+    </p>
+  );
+}

@@ -94,4 +94,74 @@ const looksFurther: BrowserCase = {
   },
 };
 
-export const READER_CASES: readonly BrowserCase[] = [keepsQuestion, neverMore, looksFurther];
+const STREAM = /\/v1\/events$/;
+
+const comesBack: BrowserCase = {
+  name: 'a page goes on being live after a proxy has said that nobody is there, and rests while nobody looks at it',
+  async run({ desk, coordinator }) {
+    const { page } = desk;
+    let refusals = 0;
+    await page.route(STREAM, (route) => {
+      refusals += 1;
+      return refusals > 2 ? route.continue() : route.fulfill({ status: 502, body: 'Bad gateway' });
+    });
+    await desk.open('/executions?pipeline=late', 'Executions');
+    await page.getByText('live', { exact: true }).waitFor();
+    await page.unroute(STREAM);
+    const isStream = (sent: { url(): string }): boolean => STREAM.test(sent.url());
+    const closed = page.waitForEvent('requestfailed', isStream);
+    await page.evaluate(tabIs('hidden'));
+    await closed;
+    const client = await clientOf({ coordinator });
+    await client.executions.submit({ pipeline: 'late' });
+    const opened = page.waitForRequest(isStream);
+    await page.evaluate(tabIs('visible'));
+    await opened;
+    await page.getByRole('cell', { name: 'late' }).waitFor();
+  },
+};
+
+/** As a browser says it when a tab comes to the front or goes. */
+function tabIs(state: 'visible' | 'hidden'): string {
+  return `Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => '${state}' });
+    document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))`;
+}
+
+const asAllowed: BrowserCase = {
+  name: 'what a key will be refused is not offered, and a page that it does not open says which key would',
+  async run({ desk, coordinator }) {
+    const { page } = desk;
+    const as = async (key: string): Promise<readonly string[]> => {
+      await page.context().clearCookies();
+      await page.goto(`${desk.url}/console/nowhere`);
+      await page.getByLabel('Access key').fill(key);
+      await desk.button('Sign in').click();
+      await desk.heading('Not found').waitFor();
+      return page.getByRole('navigation').getByRole('listitem').allTextContents();
+    };
+    const asking = await as(await coordinator.key(['submit'], 'default'));
+    assert.ok(asking.includes('Inbox') && asking.includes('Archive'), asking.join());
+    assert.ok(!asking.includes('Audit') && !asking.includes('Projects and keys'), asking.join());
+    await desk.open('/workers', 'Leases and workers');
+    await page.getByText('This needs a key with role operate; yours has submit.').waitFor();
+    await desk.checkAccess('a page that a key does not open');
+    await desk.open('/inbox', 'Inbox');
+    await page.getByText('Answering needs a key with the role operate').waitFor();
+    assert.equal(await desk.button('Answer').count(), 0);
+    const keeping = await as(await coordinator.key(['admin'], 'default'));
+    assert.deepEqual(keeping, ['Releases', 'Projects and keys']);
+    await desk.open('/access', 'Projects and keys');
+    assert.equal(await desk.button('New project…').count(), 0, 'only for keys of all projects');
+    await coordinator.key(['submit'], 'bakery');
+    await as(await coordinator.key(['operate']));
+    await page.getByLabel('Project').selectOption('bakery');
+    await desk.open('/executions', 'Executions');
+    await page.getByText('Nothing was submitted yet').waitFor();
+    await page.getByLabel('Project').selectOption('default');
+    await as(await coordinator.key(ROLES));
+  },
+};
+
+export const READER_CASES: readonly BrowserCase[] = [
+  ...[keepsQuestion, neverMore, looksFurther, comesBack, asAllowed],
+];
