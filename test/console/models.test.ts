@@ -13,6 +13,7 @@ import {
   timelineOf,
 } from '../../console/src/model/timeline.ts';
 import { tradeOffOf } from '../../console/src/model/trade-off.ts';
+import { durationText } from '../../console/src/model/words.ts';
 
 const FENCE = 2 ** 40;
 
@@ -221,4 +222,22 @@ test('the pulse counts what came and what ended, and how long that took', () => 
     [1_500],
   );
   assert.equal(times.length, submitted.length);
+});
+
+test('a duration never has sixty of anything', () => {
+  const said: readonly (readonly [number, string])[] = [
+    [0, '0 ms'],
+    [999.4, '999 ms'],
+    [999.6, '1.0 s'],
+    [9_940, '9.9 s'],
+    [9_970, '10 s'],
+    [59_400, '59 s'],
+    [59_600, '1 min 0 s'],
+    [119_700, '2 min 0 s'],
+    [3_599_600, '1 h 0 min'],
+    [86_390_000, '1.0 d'],
+    [86_340_000, '23 h 59 min'],
+    [-119_700, '-2 min 0 s'],
+  ];
+  for (const [ms, text] of said) assert.equal(durationText(ms), text);
 });
