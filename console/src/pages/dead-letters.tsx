@@ -99,9 +99,17 @@ const COLUMNS: readonly Column<DeadLetterMessage>[] = [
     width: '10.5rem',
     cell: ({ execution }) => <ExecutionLink id={execution} />,
   },
-  { title: 'Pipeline', width: 'minmax(6rem, 1fr)', cell: ({ pipeline }) => pipeline },
+  {
+    title: 'Pipeline',
+    width: 'minmax(6rem, 1fr)',
+    cell: ({ pipeline }) => <span title={pipeline}>{pipeline}</span>,
+  },
   { title: 'Status', width: '7.5rem', cell: ({ status }) => <Status status={status} /> },
-  { title: 'Cause', width: 'minmax(7rem, 1fr)', cell: ({ code }) => code },
+  {
+    title: 'Cause',
+    width: 'minmax(7rem, 1fr)',
+    cell: ({ code }) => <span title={code}>{code}</span>,
+  },
   {
     title: 'Reason',
     width: 'minmax(8rem, 2fr)',
@@ -188,7 +196,11 @@ const JOB_COLUMNS: readonly Column<JobMessage>[] = [
   },
   { title: 'Items', width: '6rem', isNumber: true, cell: ({ seen }) => countText(seen) },
   { title: 'By', width: 'minmax(7rem, 1fr)', cell: ({ by }) => by },
-  { title: 'Reason', width: 'minmax(8rem, 2fr)', cell: ({ reason }) => reason },
+  {
+    title: 'Reason',
+    width: 'minmax(8rem, 2fr)',
+    cell: ({ reason }) => <span title={reason}>{reason}</span>,
+  },
   { title: 'At', width: '7.5rem', cell: ({ submittedAt }) => <Time at={submittedAt} /> },
 ];
 

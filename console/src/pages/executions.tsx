@@ -7,7 +7,7 @@ import { itemsOf, useMay, usePages } from '../api/reads.ts';
 import { OPEN } from '../model/statuses.ts';
 import { durationText, plural } from '../model/words.ts';
 import { BulkButton } from '../parts/bulk.tsx';
-import { ExecutionLink, Fence, Status, Time } from '../parts/marks.tsx';
+import { ExecutionLink, Fence, Status, Tags, Time } from '../parts/marks.tsx';
 import { Empty, PageHead, Shown } from '../parts/notes.tsx';
 import { type Column, LongTable } from '../parts/table.tsx';
 import { Link, type Place, usePlace } from '../router.tsx';
@@ -37,8 +37,8 @@ const COLUMNS: readonly Column<ExecutionMessage>[] = [
     width: '6rem',
     cell: ({ fence }) => (fence === undefined ? '' : <Fence fence={fence} />),
   },
-  { title: 'Key', width: 'minmax(6rem, 1fr)', cell: ({ key }) => key ?? '' },
-  { title: 'Tags', width: 'minmax(6rem, 1fr)', cell: ({ tags }) => tags.join(', ') },
+  { title: 'Key', width: 'minmax(6rem, 1fr)', cell: ({ key }) => <span title={key}>{key}</span> },
+  { title: 'Tags', width: 'minmax(6rem, 1fr)', cell: ({ tags }) => <Tags tags={tags} /> },
 ];
 
 function tookText({ submittedAt, endedAt }: ExecutionMessage): string {

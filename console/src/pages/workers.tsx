@@ -126,7 +126,11 @@ function EndButton({ id, owner }: { readonly id: string; readonly owner: string 
 
 const REFUSED: readonly Column<RefusedWriteMessage>[] = [
   { title: 'Last', width: '7.5rem', cell: ({ lastAt }) => <Time at={lastAt} /> },
-  { title: 'Who wrote', width: 'minmax(7rem, 1fr)', cell: ({ owner }) => owner },
+  {
+    title: 'Who wrote',
+    width: 'minmax(7rem, 1fr)',
+    cell: ({ owner }) => <span title={owner}>{owner}</span>,
+  },
   { title: 'What', width: '6rem', cell: ({ verb }) => verb },
   { title: 'With', width: '6rem', cell: ({ fence }) => <Fence fence={fence} isOld /> },
   {

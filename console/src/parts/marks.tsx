@@ -90,6 +90,11 @@ export function Status({
   );
 }
 
+export function Tags({ tags }: { readonly tags: readonly string[] }): ReactNode {
+  const text = tags.join(', ');
+  return <span title={text}>{text}</span>;
+}
+
 export function Fence({
   fence,
   isOld = false,

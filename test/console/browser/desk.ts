@@ -32,6 +32,10 @@ const WIDTH = `new Promise((resolve) => {
   requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(measure)));
 })`;
 
+const CUT_TABLES = `[...document.querySelectorAll('.table-scroll')]
+  .filter((each) => each.scrollWidth > each.clientWidth)
+  .map((each) => each.getAttribute('aria-label'))`;
+
 export type Theme = 'light' | 'dark';
 
 export class Desk {
@@ -113,6 +117,12 @@ export class Desk {
     assert.ok(wide <= width, `${this.page.url()} is ${wide} wide in a window of ${width}`);
     if (shot !== undefined) await this.shoot(`${shot}-${width}`);
     if (before !== null) await this.page.setViewportSize(before);
+  }
+
+  /** In a usual window tables show all of their columns: what stands behind an edge is not seen, or not found. */
+  async checkTables(what: string): Promise<void> {
+    const cut = await this.page.evaluate<readonly string[]>(CUT_TABLES);
+    assert.deepEqual(cut, [], `${what}: tables that are wider than their place`);
   }
 
   /** Nothing moves under the reader's eyes while it comes (the browser's own measure of it). */
