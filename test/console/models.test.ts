@@ -5,6 +5,7 @@ import { describe, test } from 'node:test';
 import { fieldsOf, readAnswer } from '../../console/src/model/answer-fields.ts';
 import { pulseOf } from '../../console/src/model/pulse.ts';
 import { reportBlocks } from '../../console/src/model/report.ts';
+import { readSearch, writeSearch } from '../../console/src/model/search-text.ts';
 import {
   LANES_MAX,
   scaleOf,
@@ -240,4 +241,33 @@ test('a duration never has sixty of anything', () => {
     [-119_700, '-2 min 0 s'],
   ];
   for (const [ms, text] of said) assert.equal(durationText(ms), text);
+});
+
+describe('a search', () => {
+  test('says again what it was read from, with spaces, quotes and colons in names', () => {
+    const texts = [
+      'pipeline:order tag:vip hold:paused total=17',
+      'tag:"two words" total="17"',
+      'pipeline:"a \\"quoted\\" name" tag:a:b',
+    ];
+    for (const text of texts) {
+      const read = readSearch(text);
+      assert.ok(typeof read !== 'string', text);
+      assert.equal(
+        writeSearch((name) => read[name] ?? null),
+        text,
+      );
+    }
+    assert.deepEqual(
+      [readSearch('order'), readSearch('"my order"')].map((each) =>
+        typeof each === 'string' ? each : each.pipeline,
+      ),
+      ['order', 'my order'],
+    );
+  });
+
+  test('of what is no filter it says so, whatever was typed', () => {
+    assert.match(String(readSearch('colour:red')), /is no filter/);
+    for (const odd of ['"', 'tag:"', '"a', '=', 'tag:', '   ']) readSearch(odd);
+  });
 });

@@ -53,7 +53,6 @@ export function InboxPage(): ReactNode {
         about={`${plural(open.length, 'open question')}${pages.hasNextPage ? ' and more' : ''}`}
       >
         <NameFilter
-          key={assignee}
           label="Assigned to"
           name={assignee}
           onFilter={(name) => goWith(place, { assignee: name, await: undefined })}

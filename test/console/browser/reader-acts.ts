@@ -215,6 +215,37 @@ function scrollDown(element: { scrollTop: number; readonly scrollHeight: number 
   element.scrollTop = element.scrollHeight;
 }
 
+const wayBack: BrowserCase = {
+  name: 'the way back leads through what was chosen, and who types keeps the place to type',
+  async run({ desk }) {
+    const { page } = desk;
+    const search = page.getByLabel('Search');
+    const chosen = (): string => new URL(page.url()).search;
+    await desk.open('/executions', 'Executions');
+    await page.getByLabel('failed').check();
+    await search.fill('tag:"two words"');
+    await search.press('Enter');
+    await page.getByText('Nothing fits this filter').waitFor();
+    assert.equal(new URL(page.url()).searchParams.get('tag'), 'two words');
+    assert.equal(await search.inputValue(), 'tag:"two words"');
+    assert.ok(await search.evaluate((each) => each === each.ownerDocument.activeElement));
+    await page.goBack();
+    await page.waitForURL(/status=failed$/);
+    assert.equal(await search.inputValue(), '');
+    await page.goBack();
+    await page.waitForURL(/\/executions$/);
+    assert.equal(await page.getByLabel('failed').isChecked(), false);
+    await page.goForward();
+    await page.waitForURL(/status=failed$/);
+    assert.equal(await page.getByLabel('failed').isChecked(), true);
+    await page.getByRole('link', { name: 'Audit' }).click();
+    await desk.heading('Audit').waitFor();
+    const focused = await page.evaluate<string>('document.activeElement.id');
+    assert.equal(focused, 'main', 'who cannot see it goes on from the top of the new page');
+    assert.equal(chosen(), '');
+  },
+};
+
 export const READER_CASES: readonly BrowserCase[] = [
-  ...[keepsQuestion, neverMore, looksFurther, comesBack, asAllowed, large],
+  ...[keepsQuestion, neverMore, looksFurther, comesBack, asAllowed, large, wayBack],
 ];
