@@ -13,6 +13,7 @@ import { countText, durationText } from '../model/words.ts';
 import { type Fact, FactList } from '../parts/facts.tsx';
 import { Fence, Said, Status, Time } from '../parts/marks.tsx';
 import { Empty, PageHead, ProblemNote, Shown } from '../parts/notes.tsx';
+import { Tabs } from '../parts/tabs.tsx';
 import { Link } from '../router.tsx';
 import { ExecutionActs } from './execution-acts.tsx';
 import { HistoryTable } from './execution-history.tsx';
@@ -42,25 +43,31 @@ export function ExecutionPage({ id }: { readonly id: string }): ReactNode {
   useEffect(() => setEveryMs(isEnded ? false : LOOK_MS), [isEnded]);
   if (read.error?.code === 'execution-archived') return <ArchivedNote id={id} />;
   return (
-    <Shown of={read}>
-      {execution === undefined ? null : (
-        <>
-          <p className="crumb">
-            <Link to="/executions">Executions</Link> / <span className="mono">{id}</span>
-          </p>
-          <PageHead
-            title={execution.pipeline}
-            about={<Status status={execution.status} holds={execution.holds} />}
-          >
-            <ExecutionActs execution={execution} />
-          </PageHead>
-          <Why explained={explained.data} error={explained.error} />
-          <Facts execution={execution} />
-          <TimelineView events={history.events} />
-          <Parts execution={execution} events={history.events} isWhole={history.isWhole} />
-        </>
+    <>
+      <p className="crumb">
+        <Link to="/executions">Executions</Link> / <span className="mono">{id}</span>
+      </p>
+      {execution === undefined ? (
+        <PageHead title="Execution" about=" " />
+      ) : (
+        <PageHead
+          title={execution.pipeline}
+          about={<Status status={execution.status} holds={execution.holds} />}
+        >
+          <ExecutionActs execution={execution} />
+        </PageHead>
       )}
-    </Shown>
+      <Shown of={read}>
+        {execution === undefined ? null : (
+          <>
+            <Why explained={explained.data} error={explained.error} />
+            <Facts execution={execution} />
+            <TimelineView events={history.events} />
+            <Parts execution={execution} events={history.events} isWhole={history.isWhole} />
+          </>
+        )}
+      </Shown>
+    </>
   );
 }
 
@@ -146,29 +153,25 @@ function Parts({
   });
   return (
     <section className="card">
-      <div className="tabs" role="tablist" aria-label="Parts of the execution">
-        {TABS.map((name) => (
-          <button
-            key={name}
-            type="button"
-            role="tab"
-            aria-selected={name === tab}
-            onClick={() => setTab(name)}
-          >
-            {name}
-            {name === 'History' ? (
-              <span className="count">
-                {countText(events.length)}
-                {isWhole ? '' : '…'}
-              </span>
-            ) : null}
-          </button>
-        ))}
-      </div>
-      {tab === 'History' ? <HistoryTable events={events} /> : null}
-      {tab === 'Values' ? <Values execution={execution} result={result.data} /> : null}
-      {tab === 'Related' ? <Related execution={execution} /> : null}
-      {tab === 'On record' ? <Records id={execution.id} /> : null}
+      <Tabs
+        label="Parts of the execution"
+        names={TABS}
+        chosen={tab}
+        onChoose={setTab}
+        beside={{
+          History: (
+            <span className="count">
+              {countText(events.length)}
+              {isWhole ? '' : '…'}
+            </span>
+          ),
+        }}
+      >
+        {tab === 'History' ? <HistoryTable events={events} /> : null}
+        {tab === 'Values' ? <Values execution={execution} result={result.data} /> : null}
+        {tab === 'Related' ? <Related execution={execution} /> : null}
+        {tab === 'On record' ? <Records id={execution.id} /> : null}
+      </Tabs>
     </section>
   );
 }

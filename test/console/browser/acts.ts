@@ -155,8 +155,10 @@ const keyboard: BrowserCase = {
     await page.keyboard.type('looked at it');
     await page.keyboard.press('Enter');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
-    await page.getByRole('tab', { name: 'On record' }).click();
-    await page.getByText('looked at it').waitFor();
+    await page.getByRole('tab', { name: 'History' }).focus();
+    await page.keyboard.press('ArrowLeft');
+    await page.getByRole('tabpanel', { name: 'On record' }).getByText('looked at it').waitFor();
+    assert.equal(await focused(), 'On record');
   },
 };
 

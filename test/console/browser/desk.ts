@@ -131,6 +131,13 @@ export class Desk {
     assert.ok(moved < SHIFT_MAX, `${what} moved by ${moved}`);
   }
 
+  /** What had to go wrong did, and is no trouble. */
+  checkTrouble(expected: RegExp): void {
+    const others = this.#troubles.filter((each) => !expected.test(each));
+    assert.ok(others.length < this.#troubles.length, `there was no trouble like ${expected}`);
+    this.#troubles.splice(0, this.#troubles.length, ...others);
+  }
+
   checkQuiet(): void {
     assert.deepEqual(this.#troubles, []);
   }

@@ -246,6 +246,24 @@ const wayBack: BrowserCase = {
   },
 };
 
+const mishap: BrowserCase = {
+  name: 'a page that is not there, an execution that is not known and an answer that makes no sense are said in words',
+  async run({ desk }) {
+    const { page } = desk;
+    await desk.open('/executions/01a1e2b7-c7bd-7000-89b3-d292ab500000', 'Execution');
+    await page.getByText('is not known to this store').waitFor();
+    await desk.checkAccess('an execution that is not known');
+    await page.route('**/v1/schedules?*', (route) => route.fulfill({ json: { items: [{}] } }));
+    await desk.open('/schedules', 'Schedules');
+    await page.getByText('This page could not be drawn').waitFor();
+    await desk.checkAccess('a page that could not be drawn');
+    await page.unroute('**/v1/schedules?*');
+    await page.getByRole('link', { name: 'Inbox' }).click();
+    await desk.heading('Inbox').waitFor();
+    desk.checkTrouble(/TypeError/);
+  },
+};
+
 export const READER_CASES: readonly BrowserCase[] = [
-  ...[keepsQuestion, neverMore, looksFurther, comesBack, asAllowed, large, wayBack],
+  ...[keepsQuestion, neverMore, looksFurther, comesBack, asAllowed, large, wayBack, mishap],
 ];
