@@ -5,12 +5,19 @@ import { AccessPage } from './pages/access.tsx';
 import { ArchivePage } from './pages/archive.tsx';
 import { ArchivedPage } from './pages/archived.tsx';
 import { AuditPage } from './pages/audit.tsx';
+import { DemoCodePage } from './pages/demo-code.tsx';
 import { LinePage } from './pages/line.tsx';
 import { ReleasesPage } from './pages/releases.tsx';
 import { SchedulesPage } from './pages/schedules.tsx';
 import { WorkersPage } from './pages/workers.tsx';
 
 export const OPERATE_PAGES: readonly PageSpec[] = [
+  {
+    path: /^\/demo\/code$/,
+    title: 'The code of the demo',
+    allows: ['operate'],
+    show: () => <DemoCodePage />,
+  },
   {
     path: /^\/workers$/,
     title: 'Leases and workers',

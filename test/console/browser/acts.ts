@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { ROLES } from '../../../src/access/role.ts';
 import { HoldfastClient } from '../../../src/client/client.ts';
 import { ARCHIVE_CASES } from './archive-acts.ts';
+import { LARGE_CASES, READER_CASES } from './reader-acts.ts';
 import type { BrowserCase } from './register.ts';
 import { RELEASE_CASES } from './release-acts.ts';
 import { acceptPayments } from './world.ts';
@@ -263,6 +264,6 @@ const advises: BrowserCase = {
 };
 
 export const ACT_CASES: readonly BrowserCase[] = [
-  ...[keyboard, filters, live, advises, answers, byLink, redrives, ...RELEASE_CASES],
-  ...[...ARCHIVE_CASES, empty, refused],
+  ...[keyboard, filters, ...READER_CASES, live, advises, answers, byLink, redrives],
+  ...[...RELEASE_CASES, ...ARCHIVE_CASES, ...LARGE_CASES, empty, refused],
 ];
