@@ -26,7 +26,11 @@ export function DeadLettersPage(): ReactNode {
     <>
       <PageHead
         title="Dead letters"
-        about={`${plural(total, 'open letter')} of ${plural(found.length, 'cause')}`}
+        about={
+          groups.data === undefined
+            ? ' '
+            : `${plural(total, 'open letter')} of ${plural(found.length, 'cause')}`
+        }
       />
       <Shown
         of={groups}

@@ -50,7 +50,11 @@ export function InboxPage(): ReactNode {
     <>
       <PageHead
         title="Inbox"
-        about={`${plural(open.length, 'open question')}${pages.hasNextPage ? ' and more' : ''}`}
+        about={
+          pages.data === undefined
+            ? ' '
+            : `${plural(open.length, 'open question')}${pages.hasNextPage ? ' and more' : ''}`
+        }
       >
         <NameFilter
           label="Assigned to"

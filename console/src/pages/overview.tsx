@@ -29,9 +29,17 @@ export function OverviewPage(): ReactNode {
     <>
       <PageHead
         title="Overview"
-        about={whole ? plural(items.length, 'execution') : <Covered oldest={items.at(-1)} />}
+        about={
+          newest.data === undefined ? (
+            ' '
+          ) : whole ? (
+            plural(items.length, 'execution')
+          ) : (
+            <Covered oldest={items.at(-1)} />
+          )
+        }
       />
-      <Figures items={items} isWhole={whole} depth={depth.data} />
+      <Figures items={newest.data?.items} isWhole={whole} depth={depth.data} />
       <ProblemNote error={newest.error ?? depth.error} />
       <div className="plots">
         <Plot
@@ -76,7 +84,8 @@ function Covered({ oldest }: { readonly oldest: ExecutionMessage | undefined }):
 }
 
 interface FiguresProps {
-  readonly items: readonly ExecutionMessage[];
+  /** Undefined before they are read. */
+  readonly items: readonly ExecutionMessage[] | undefined;
   readonly isWhole: boolean;
   readonly depth: DepthMessage | undefined;
 }
@@ -89,9 +98,12 @@ const COUNTED = [
 ] as const;
 
 function Figures({ items, isWhole, depth }: FiguresProps): ReactNode {
-  const count = (status: string): number => items.filter((each) => each.status === status).length;
+  const count = (statuses: readonly string[]): string =>
+    items === undefined
+      ? '–'
+      : countText(items.filter(({ status }) => statuses.includes(status)).length);
   const running = depth?.lanes.reduce((sum, lane) => sum + lane.running, 0);
-  const took = items
+  const took = (items ?? [])
     .flatMap(({ submittedAt, endedAt }) =>
       endedAt === undefined ? [] : [Date.parse(endedAt) - Date.parse(submittedAt)],
     )
@@ -111,9 +123,7 @@ function Figures({ items, isWhole, depth }: FiguresProps): ReactNode {
       {COUNTED.map(({ statuses, what }) => (
         <li key={what} className="card figure">
           <Link to={`/executions?${statuses.map((each) => `status=${each}`).join('&')}`}>
-            <strong className={`figure-${statuses[0]}`}>
-              {countText(statuses.reduce((sum, each) => sum + count(each), 0))}
-            </strong>
+            <strong className={`figure-${statuses[0]}`}>{count(statuses)}</strong>
             <span>
               {what}
               {of}

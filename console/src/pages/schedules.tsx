@@ -13,7 +13,10 @@ export function SchedulesPage(): ReactNode {
   const items = itemsOf(pages);
   return (
     <>
-      <PageHead title="Schedules" about={plural(items.length, 'schedule')} />
+      <PageHead
+        title="Schedules"
+        about={pages.data === undefined ? ' ' : plural(items.length, 'schedule')}
+      />
       <Shown
         of={pages}
         isEmpty={pages.data !== undefined && items.length === 0}

@@ -266,8 +266,42 @@ const mishap: BrowserCase = {
   },
 };
 
+/** What the heads of pages count, and what they read it from. */
+const COUNTED: readonly (readonly [path: string, heading: string, reads: string])[] = [
+  ['/', 'Overview', '**/v1/executions?*'],
+  ['/executions', 'Executions', '**/v1/executions?*'],
+  ['/inbox', 'Inbox', '**/v1/awaits?*'],
+  ['/dead-letters', 'Dead letters', '**/v1/dead-letters/groups?*'],
+  ['/releases', 'Releases', '**/v1/pipelines?*'],
+  ['/schedules', 'Schedules', '**/v1/schedules?*'],
+  ['/archive', 'Archive', '**/v1/archive?*'],
+];
+
+const notYet: BrowserCase = {
+  name: 'what was not read yet is not said to be none',
+  async run({ desk }) {
+    const { page } = desk;
+    for (const [path, heading, reads] of COUNTED) {
+      const arrives = Promise.withResolvers<void>();
+      const asked = Promise.withResolvers<void>();
+      await page.route(reads, async (route) => {
+        asked.resolve();
+        await arrives.promise;
+        await route.continue();
+      });
+      await desk.open(path, heading);
+      await asked.promise;
+      const head = await page.locator('.page-head, .figures a').allInnerTexts();
+      assert.doesNotMatch(head.join('\n').replace(/^0\s+running$/m, ''), /\b0\b/, path);
+      arrives.resolve();
+      await page.locator('.page-head .about, .figures').getByText(/\d/).first().waitFor();
+      await page.unroute(reads);
+    }
+  },
+};
+
 export const READER_CASES: readonly BrowserCase[] = [
-  ...[keepsQuestion, neverMore, looksFurther, comesBack, asAllowed, wayBack, mishap],
+  ...[keepsQuestion, neverMore, looksFurther, comesBack, asAllowed, wayBack, mishap, notYet],
 ];
 
 /** It leaves much behind. */
