@@ -9,29 +9,34 @@ import { ExecutionLink, Until } from '../parts/marks.tsx';
 import { NameFilter } from '../parts/name-filter.tsx';
 import { Empty, More, PageHead, Shown } from '../parts/notes.tsx';
 import { goWith, type Place, usePlace } from '../router.tsx';
-import { Question } from './question.tsx';
+import { type Ending, Question } from './question.tsx';
 
 type Asked = InteractionMessage;
 
 interface Looking {
-  /** What is open, without what was just answered here. */
+  /** What is open, without what was just ended here. */
   readonly open: readonly Asked[];
   readonly chosen: string | undefined;
-  /** What was just answered here. */
-  readonly done: Asked | undefined;
-  readonly onNext: (done?: Asked) => void;
+  readonly done: Done | undefined;
+  readonly onNext: (done?: Done) => void;
+}
+
+/** What was just ended here, and how. */
+interface Done {
+  readonly asked: Asked;
+  readonly how: Ending;
 }
 
 /** It stays what it is until somebody chooses: others ask and answer meanwhile, and the list is never the same. */
 function useLooking(items: readonly Asked[], place: Place): Looking {
-  const [done, setDone] = useState<Asked>();
+  const [done, setDone] = useState<Done>();
   const [first, setFirst] = useState<string>();
-  const open = items.filter(({ id }) => id !== done?.id);
+  const open = items.filter(({ id }) => id !== done?.asked.id);
   const named = place.query.get('await') ?? undefined;
   const [newest] = open;
   if (named === undefined && first === undefined && newest !== undefined) setFirst(newest.id);
-  const onNext = (answered?: Asked): void => {
-    setDone(answered);
+  const onNext = (ended?: Done): void => {
+    setDone(ended);
     setFirst(undefined);
     goWith(place, { await: undefined }, { replace: true });
   };
@@ -78,7 +83,7 @@ export function InboxPage(): ReactNode {
               key={asked.id}
               asked={asked}
               isSought={place.query.has('await')}
-              onAnswered={() => onNext(asked)}
+              onEnd={(how) => onNext({ asked, how })}
             />
           ) : chosen !== undefined && pages.data !== undefined ? (
             <Elsewhere key={chosen} id={chosen} onNext={onNext} />
@@ -122,10 +127,11 @@ function AskedList({ open, chosen, place }: AskedListProps): ReactNode {
   );
 }
 
-function Kept({ done }: { readonly done: Asked }): ReactNode {
+function Kept({ done: { asked, how } }: { readonly done: Done }): ReactNode {
   return (
     <p className="preview" role="status">
-      Your answer is kept: <ExecutionLink id={done.execution} /> goes on.
+      {how === 'answered' ? 'Your answer is kept' : 'The question is cancelled'}:{' '}
+      <ExecutionLink id={asked.execution} /> goes on.
     </p>
   );
 }
@@ -153,7 +159,7 @@ function Elsewhere({ id, onNext }: ElsewhereProps): ReactNode {
   const read = useRead<Asked>(`/v1/awaits/${encodeURIComponent(id)}`);
   const { data: asked } = read;
   if (asked !== undefined && OPEN.has(asked.status)) {
-    return <Question asked={asked} onAnswered={() => onNext(asked)} />;
+    return <Question asked={asked} onEnd={(how) => onNext({ asked, how })} />;
   }
   return (
     <section className="card question" aria-label="The question">

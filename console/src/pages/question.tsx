@@ -11,9 +11,12 @@ import { ProblemNote } from '../parts/notes.tsx';
 
 type Asked = InteractionMessage;
 
+/** What whoever looks did to it. */
+export type Ending = 'answered' | 'cancelled';
+
 interface QuestionProps {
   readonly asked: Asked;
-  readonly onAnswered: () => void;
+  readonly onEnd: (how: Ending) => void;
 }
 
 interface SoughtProps extends QuestionProps {
@@ -21,7 +24,7 @@ interface SoughtProps extends QuestionProps {
   readonly isSought?: boolean;
 }
 
-export function Question({ asked, onAnswered, isSought = false }: SoughtProps): ReactNode {
+export function Question({ asked, onEnd, isSought = false }: SoughtProps): ReactNode {
   const { unit } = asked;
   const place = useRef<HTMLElement>(null);
   useEffect(() => {
@@ -44,13 +47,13 @@ export function Question({ asked, onAnswered, isSought = false }: SoughtProps): 
       {asked.request === undefined ? null : (
         <JsonView value={asked.request} label="What is asked" />
       )}
-      <Answering asked={asked} onAnswered={onAnswered} />
-      <QuestionActs asked={asked} />
+      <Answering asked={asked} onEnd={onEnd} />
+      <QuestionActs asked={asked} onEnd={onEnd} />
     </section>
   );
 }
 
-function Answering({ asked, onAnswered }: QuestionProps): ReactNode {
+function Answering({ asked, onEnd }: QuestionProps): ReactNode {
   const { data: caller } = useCaller();
   const act = useAct();
   const isChecked = asked.unit?.checked === true;
@@ -72,7 +75,7 @@ function Answering({ asked, onAnswered }: QuestionProps): ReactNode {
       onAnswer={(value) =>
         act.mutate(
           { path: `/v1/awaits/${asked.id}/answer`, body: { value } },
-          { onSuccess: onAnswered },
+          { onSuccess: () => onEnd('answered') },
         )
       }
     />
@@ -81,7 +84,7 @@ function Answering({ asked, onAnswered }: QuestionProps): ReactNode {
 
 const DAY = 86_400_000;
 
-function QuestionActs({ asked }: { readonly asked: Asked }): ReactNode {
+function QuestionActs({ asked, onEnd }: QuestionProps): ReactNode {
   const { data: caller } = useCaller();
   if (!caller?.roles.includes('operate')) return null;
   const path = `/v1/awaits/${asked.id}`;
@@ -99,6 +102,7 @@ function QuestionActs({ asked }: { readonly asked: Asked }): ReactNode {
             verb: 'Cancel the question',
             isDanger: true,
             act: () => ({ path: `${path}/cancel` }),
+            after: () => onEnd('cancelled'),
           }}
         />
         {caller.hasLinks ? <MakeLink path={path} /> : null}

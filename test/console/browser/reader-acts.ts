@@ -46,6 +46,17 @@ const keepsQuestion: BrowserCase = {
     await page.getByText('Your answer is kept').waitFor();
     const { answer } = await client.awaits.read(second);
     assert.equal(answer?.value, 'mine');
+    await asking(client, 'fork');
+    await page.getByRole('button', { name: /^anything/ }).click();
+    await question.getByText('"fork"').waitFor();
+    await desk.button('Make a link').click();
+    const link = page.getByRole('link', { name: /\/console\/answer\// });
+    const href = (await link.textContent()) ?? '';
+    await desk.button('Cancel the question…').click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel the question' }).click();
+    await page.getByText('The question is cancelled').waitFor();
+    await page.goto(href);
+    await page.getByText('This is not asked any more').waitFor();
   },
 };
 
@@ -300,8 +311,41 @@ const notYet: BrowserCase = {
   },
 };
 
+const ROWS = 40;
+
+const stays: BrowserCase = {
+  name: 'the row that is read stays where it is, whatever comes above it; at the top, what comes is seen',
+  async run({ desk, coordinator }) {
+    const { page } = desk;
+    const client = await clientOf({ coordinator });
+    const submit = () => client.executions.submit({ pipeline: 'growing', input: {} });
+    for (let count = 0; count < ROWS; count += 1) await submit();
+    await desk.open('/executions?pipeline=growing', 'Executions');
+    await page.getByText(/^40 executions/).waitFor();
+    const list = page.getByRole('group', { name: 'Executions' });
+    await list.evaluate((each: { scrollTop: number }) => {
+      each.scrollTop = 10 * 36 + 7;
+    });
+    const row = page.getByRole('row').filter({ visible: true }).nth(18);
+    const link = page.locator(`a[href="${await row.getByRole('link').getAttribute('href')}"]`);
+    const before = await link.boundingBox();
+    await submit();
+    await submit();
+    await page.getByText(/^42 executions/).waitFor();
+    assert.deepEqual(await link.boundingBox(), before);
+    await list.evaluate((each: { scrollTop: number }) => {
+      each.scrollTop = 0;
+    });
+    const { id } = await submit();
+    await page.locator(`a[href$="${id}"]`).waitFor();
+    assert.equal(await list.evaluate((each: { scrollTop: number }) => each.scrollTop), 0);
+    await client.jobs.cancel({ filter: { pipeline: 'growing' } });
+    await page.getByRole('cell', { name: 'cancelled' }).first().waitFor();
+  },
+};
+
 export const READER_CASES: readonly BrowserCase[] = [
-  ...[keepsQuestion, neverMore, looksFurther, comesBack, asAllowed, wayBack, mishap, notYet],
+  ...[keepsQuestion, neverMore, looksFurther, comesBack, asAllowed, wayBack, mishap, notYet, stays],
 ];
 
 /** It leaves much behind. */
