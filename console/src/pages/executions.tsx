@@ -17,16 +17,16 @@ const COLUMNS: readonly Column<ExecutionMessage>[] = [
   { title: 'Execution', width: '10.5rem', cell: ({ id }) => <ExecutionLink id={id} /> },
   {
     title: 'Pipeline',
-    width: 'minmax(9rem, 1.2fr)',
+    width: 'minmax(8rem, 1.2fr)',
     cell: ({ pipeline }) => <span title={pipeline}>{pipeline}</span>,
   },
   {
     title: 'Status',
-    width: 'minmax(9rem, 1fr)',
+    width: 'minmax(10.5rem, 1fr)',
     cell: ({ status, holds, compensating }) => (
       <Status
         status={status}
-        holds={compensating && status !== 'compensated' ? [...holds, 'undoing'] : holds}
+        holds={compensating && OPEN.has(status) ? [...holds, 'undoing'] : holds}
       />
     ),
   },

@@ -75,6 +75,7 @@ const neverMore: BrowserCase = {
       await desk.open(`/executions?${query}`, 'Executions');
       await page.getByRole('table', { name: 'Executions' }).waitFor();
       assert.equal(await redrive.count(), offers, query);
+      assert.equal(await page.getByText('undoing').count(), 0, 'what has ended undoes nothing');
     }
     await redrive.click();
     await desk.button('Count them first').click();
