@@ -11,11 +11,11 @@ import { useRead } from '../api/reads.ts';
 import { ENDED } from '../model/statuses.ts';
 import { countText, durationText } from '../model/words.ts';
 import { type Fact, FactList } from '../parts/facts.tsx';
-import { Fence, Said, Status, Time } from '../parts/marks.tsx';
+import { ExecutionLink, Fence, Said, Status, Time } from '../parts/marks.tsx';
 import { Empty, PageHead, ProblemNote, Shown } from '../parts/notes.tsx';
 import { Tabs } from '../parts/tabs.tsx';
 import { Link } from '../router.tsx';
-import { ExecutionActs } from './execution-acts.tsx';
+import { ExecutionActs, useRedriven } from './execution-acts.tsx';
 import { HistoryTable } from './execution-history.tsx';
 import { Records, Related, Values } from './execution-parts.tsx';
 import { TimelineView } from './execution-timeline.tsx';
@@ -106,6 +106,7 @@ function Why({
 function Facts({ execution }: { readonly execution: ExecutionInFull }): ReactNode {
   const { submittedAt, submittedBy, endedAt, deadlineAt, fence, key, lane, template, release } =
     execution;
+  const redrivenBy = useRedriven(execution);
   const took = endedAt === undefined ? undefined : Date.parse(endedAt) - Date.parse(submittedAt);
   const facts: readonly Fact[] = [
     ['Submitted', <Time key="at" at={submittedAt} />],
@@ -113,6 +114,9 @@ function Facts({ execution }: { readonly execution: ExecutionInFull }): ReactNod
     ...(took === undefined ? [] : [['Took', durationText(took)] as const]),
     ...(fence === undefined ? [] : [['Fence', <Fence key="fence" fence={fence} />] as const]),
     ['Lane', lane],
+    ...(redrivenBy === undefined
+      ? []
+      : [['Driven again', <ExecutionLink key="again" id={redrivenBy} />] as const]),
     ...(key === undefined ? [] : [['Key', key] as const]),
     ...(release === undefined
       ? []

@@ -68,7 +68,7 @@ const byLink: BrowserCase = {
 
 const redrives: BrowserCase = {
   name: 'dead letters of one cause are counted, driven again, and leave the list',
-  async run({ desk }) {
+  async run({ desk, world }) {
     acceptPayments();
     await desk.open('/dead-letters', 'Dead letters');
     const { page } = desk;
@@ -87,6 +87,15 @@ const redrives: BrowserCase = {
     await desk.open('/dead-letters', 'Dead letters');
     await page.getByText('the bank is back').waitFor();
     await cause.first().waitFor({ state: 'detached' });
+    // Whoever comes to one of them later is told, before it is driven again once more.
+    await desk.open(`/executions/${world.failed}`, 'payment');
+    const facts = page.locator('.facts');
+    await facts.getByText('Driven again').waitFor();
+    await desk.button('Re-drive again…').click();
+    await page.getByRole('dialog').getByText('It was driven again before').waitFor();
+    await desk.button('Leave it').click();
+    await facts.getByRole('link').click();
+    await page.getByText(/It is completed since/).waitFor();
   },
 };
 
