@@ -3,6 +3,7 @@
 import { type ReactNode, useId, useState } from 'react';
 import type { ExecutionMessage } from '../../../src/protocol/messages/execution.ts';
 import type { DeadLetterMessage } from '../../../src/protocol/messages/repair.ts';
+import { useHistory } from '../api/history.ts';
 import { itemsOf, type Pages, useAct, useMay, usePages } from '../api/reads.ts';
 import { plural } from '../model/words.ts';
 import { ActButton, Dialog, reasoned } from '../parts/dialog.tsx';
@@ -194,6 +195,16 @@ function UndoActs({ id }: { readonly id: string }): ReactNode {
   );
 }
 
+/** Steps whose undoing failed so far, the latest last: which one is meant is hardly ever a question. */
+function useFailedUndoing(id: string): readonly string[] {
+  const { events } = useHistory(id, false);
+  const names = events.flatMap(({ kind, name, body }) => {
+    const { key = '' } = (body ?? {}) as { readonly key?: string };
+    return kind === 'step-failed' && key.startsWith('undo:') && name !== undefined ? [name] : [];
+  });
+  return [...new Set(names.toReversed())].toReversed();
+}
+
 function UndoDialog({
   id,
   verb,
@@ -204,7 +215,9 @@ function UndoDialog({
   readonly onClose: () => void;
 }): ReactNode {
   const act = useAct();
-  const [step, setStep] = useState('');
+  const failed = useFailedUndoing(id);
+  const [typed, setStep] = useState<string>();
+  const step = typed ?? failed.at(-1) ?? '';
   const [reason, setReason] = useState('');
   const [stepId, reasonId] = [useId(), useId()];
   return (
@@ -223,9 +236,15 @@ function UndoDialog({
         <input
           id={stepId}
           required
+          list={`${stepId}-failed`}
           value={step}
           onChange={(event) => setStep(event.target.value)}
         />
+        <datalist id={`${stepId}-failed`}>
+          {failed.map((name) => (
+            <option key={name} value={name} />
+          ))}
+        </datalist>
         <label htmlFor={reasonId}>Reason</label>
         <input
           id={reasonId}

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { ROLES } from '../../../src/access/role.ts';
 import { HoldfastClient } from '../../../src/client/client.ts';
-import { Holdfast, pipeline } from '../../../src/index.ts';
+import { Holdfast, pipeline, StepError } from '../../../src/index.ts';
 import type { BrowserCase, Scene } from './register.ts';
 
 async function clientOf({ coordinator }: Pick<Scene, 'coordinator'>): Promise<HoldfastClient> {
@@ -177,58 +177,6 @@ const asAllowed: BrowserCase = {
   },
 };
 
-const LARGE = 5_000;
-const MANY = 1_003;
-
-async function spawnMany({ store }: Scene['coordinator']): Promise<readonly [Holdfast, string]> {
-  const holdfast = new Holdfast({ store });
-  const spawning = pipeline({
-    name: 'spawning',
-    async run(ctx, _: unknown) {
-      await Promise.all(Array.from({ length: MANY }, () => ctx.spawn('nobody-has-this', 1)));
-      return ctx.receive('never');
-    },
-  });
-  await holdfast.worker({ pipelines: [spawning], pollMs: 20 });
-  const list = Array.from({ length: 50 }, (_, index) => ({ hidden: `item ${index}` }));
-  const { id } = await holdfast.submit(spawning, { outer: { list }, text: 'x'.repeat(LARGE) });
-  return [holdfast, id];
-}
-
-const large: BrowserCase = {
-  name: 'values and families of any size: what is closed is not drawn, what is long is read on, all can be copied',
-  async run({ desk, coordinator }) {
-    const { page } = desk;
-    const [holdfast, id] = await spawnMany(coordinator);
-    try {
-      await desk.open(`/executions/${id}`, 'spawning');
-      await page.getByRole('tab', { name: 'Values' }).click();
-      await page.getByText('[50]').waitFor();
-      assert.equal(await page.getByText('hidden').count(), 0);
-      await page.getByText('[50]').click();
-      await page.getByText('0: {1}', { exact: true }).click();
-      await page.getByText('"item 0"').waitFor();
-      await page.getByRole('button', { name: /^Show all 5,0/ }).click();
-      await page.getByText(`"${'x'.repeat(LARGE)}"`).waitFor();
-      await page.getByRole('tab', { name: 'Related' }).click();
-      await page.getByText('1,000 children and more').waitFor();
-      await page.getByRole('group', { name: 'Children' }).evaluate(scrollDown);
-      await page.getByText('1,003 children', { exact: true }).waitFor();
-      await desk.checkAccess('a large family');
-      // Where the address is not one that browsers trust.
-      await page.evaluate(`Object.defineProperty(navigator, 'clipboard', { value: undefined })`);
-      await desk.button('Copy id').click();
-      await page.getByRole('button', { name: 'Copied' }).waitFor();
-    } finally {
-      await holdfast.close();
-    }
-  },
-};
-
-function scrollDown(element: { scrollTop: number; readonly scrollHeight: number }): void {
-  element.scrollTop = element.scrollHeight;
-}
-
 const wayBack: BrowserCase = {
   name: 'the way back leads through what was chosen, and who types keeps the place to type',
   async run({ desk }) {
@@ -275,6 +223,44 @@ const mishap: BrowserCase = {
     await page.getByRole('link', { name: 'Inbox' }).click();
     await desk.heading('Inbox').waitFor();
     desk.checkTrouble(/TypeError/);
+  },
+};
+
+const sticky = pipeline({
+  name: 'sticky',
+  async run(ctx) {
+    const undo = (): never => {
+      throw new StepError('The bank is busy.', { category: 'retryable', code: 'busy' });
+    };
+    const retry = { attempts: 9, initialMs: 3_600_000, maxMs: 3_600_000 };
+    await ctx.step('charge', () => 'charged', { compensate: { run: undo, retry } });
+    throw new StepError('No stock.', { category: 'permanent', code: 'no-stock' });
+  },
+});
+
+const leavesOut: BrowserCase = {
+  name: 'what is undone only later is tried now or left out: by the step that it hangs on, with a reason',
+  async run({ desk, coordinator }) {
+    const { page } = desk;
+    const holdfast = new Holdfast({ store: coordinator.store });
+    try {
+      await holdfast.worker({ pipelines: [sticky], pollMs: 20 });
+      const { id } = await holdfast.submit(sticky, undefined);
+      await desk.open('/quarantine', 'Quarantine');
+      const group = page.getByRole('region', { name: 'Undoing, and waiting' });
+      await group.getByRole('button', { name: 'Leave out…' }).click();
+      const step = page.getByLabel('Name of the step');
+      await page.locator('datalist option').first().waitFor({ state: 'attached' });
+      assert.equal(await step.inputValue(), 'charge');
+      await desk.checkAccess('leaving a compensation out');
+      await page.getByLabel('Reason').fill('paid back by hand');
+      await desk.button('Leave it out').click();
+      await group.waitFor({ state: 'detached' });
+      await desk.open(`/executions/${id}`, 'sticky');
+      await page.getByText(/It is compensated since/).waitFor();
+    } finally {
+      await holdfast.close();
+    }
   },
 };
 
@@ -346,8 +332,16 @@ const stays: BrowserCase = {
 };
 
 export const READER_CASES: readonly BrowserCase[] = [
-  ...[keepsQuestion, neverMore, looksFurther, comesBack, asAllowed, wayBack, mishap, notYet, stays],
+  ...[
+    keepsQuestion,
+    neverMore,
+    looksFurther,
+    comesBack,
+    asAllowed,
+    wayBack,
+    mishap,
+    notYet,
+    stays,
+    leavesOut,
+  ],
 ];
-
-/** It leaves much behind. */
-export const LARGE_CASES: readonly BrowserCase[] = [large];
