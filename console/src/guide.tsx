@@ -2,7 +2,7 @@
 
 import { type ReactNode, useState } from 'react';
 import type { DemoMessage, Scene } from '../../src/protocol/messages/demo.ts';
-import { useAct, useCaller, useRead } from './api/reads.ts';
+import { type Page, useAct, useCaller, useRead } from './api/reads.ts';
 import { plural } from './model/words.ts';
 import { ExecutionLink, Time } from './parts/marks.tsx';
 import { ProblemNote } from './parts/notes.tsx';
@@ -32,6 +32,8 @@ export function Guide(): ReactNode {
 
 function OpenGuide({ onClose }: { readonly onClose: () => void }): ReactNode {
   const { data: demo } = useRead<DemoMessage>('/v1/demo', { everyMs: LOOK_MS });
+  const asked = useRead<Page<unknown>>('/v1/awaits?limit=1', { everyMs: 2 * LOOK_MS });
+  const isAsked = asked.data === undefined || asked.data.items.length > 0;
   const act = useAct<DemoMessage>();
   const isPlaying = demo?.isPlaying === true || act.isPending;
   const play = (scene: Scene) => act.mutate({ path: `/v1/demo/${scene}` });
@@ -39,7 +41,13 @@ function OpenGuide({ onClose }: { readonly onClose: () => void }): ReactNode {
     <aside className="guide" aria-label="The first five minutes">
       <div className="guide-steps">
         <strong>Try it</strong>
-        <Link to="/inbox">1 Approve the soup</Link>
+        {isAsked ? (
+          <Link to="/inbox">1 Approve the soup</Link>
+        ) : (
+          <button type="button" disabled={isPlaying} onClick={() => play('ask')}>
+            1 Order another soup
+          </button>
+        )}
         <button type="button" disabled={isPlaying} onClick={() => play('freeze')}>
           2 Freeze a worker
         </button>
@@ -47,17 +55,23 @@ function OpenGuide({ onClose }: { readonly onClose: () => void }): ReactNode {
           3 Fail a payment
         </button>
         <Link to="/dead-letters">4 Re-drive it</Link>
+        <Link to="/demo/code">The code</Link>
         <button type="button" className="quiet guide-close" onClick={onClose}>
           Hide
         </button>
       </div>
       <ProblemNote error={act.error} />
-      <Story demo={demo} />
+      <Story demo={demo} isAsked={isAsked} />
     </aside>
   );
 }
 
-function Story({ demo }: { readonly demo: DemoMessage | undefined }): ReactNode {
+interface StoryProps {
+  readonly demo: DemoMessage | undefined;
+  readonly isAsked: boolean;
+}
+
+function Story({ demo, isAsked }: StoryProps): ReactNode {
   const story = demo?.story ?? [];
   const workers = demo?.workers ?? [];
   if (story.length === 0) {
@@ -65,7 +79,8 @@ function Story({ demo }: { readonly demo: DemoMessage | undefined }): ReactNode 
       <p className="guide-story about">
         {plural(workers.length, 'worker process', 'worker processes')}
         {workers.map(({ name, pid }) => ` ${name} (${pid})`).join(',')} run{' '}
-        <code>src/cli/demo/restaurant.ts</code>. An order waits for your approval.
+        <Link to="/demo/code">src/cli/demo/restaurant.ts</Link>.{' '}
+        {isAsked ? 'An order waits for your approval.' : 'Nothing waits for your approval.'}
       </p>
     );
   }

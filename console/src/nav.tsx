@@ -3,9 +3,11 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import type { ProjectMessage } from '../../src/protocol/messages/admin.ts';
+import type { CallerMessage } from '../../src/protocol/messages/caller.ts';
 import { chooseProject, chosenProject } from './api/call.ts';
 import type { Liveness } from './api/live.ts';
-import { type Page, useAct, useCaller, useRead } from './api/reads.ts';
+import { type Page, useAct, useMay, useRead } from './api/reads.ts';
+import { isAllowed } from './page-spec.ts';
 import { PAGES } from './pages.tsx';
 import { Link } from './router.tsx';
 import { chooseTheme, chosenTheme, type Theme } from './theme.ts';
@@ -15,10 +17,14 @@ const GROUPS = ['work', 'repair', 'operate'] as const;
 export function Nav({
   liveness,
   path,
+  caller,
 }: {
-  readonly liveness: Liveness;
+  /** Undefined where the key is told nothing. */
+  readonly liveness: Liveness | undefined;
   readonly path: string;
+  readonly caller: CallerMessage;
 }): ReactNode {
+  const pages = PAGES.filter((page) => isAllowed(page, caller.roles));
   return (
     <nav className="nav" aria-label="Pages">
       <Link to="/" className="brand">
@@ -27,21 +33,25 @@ export function Nav({
       <div className="nav-pages">
         {GROUPS.map((group) => (
           <ul key={group} className="nav-group">
-            {PAGES.filter((page) => page.group === group).map(({ title, nav = '/' }) => (
-              <li key={nav}>
-                <Link to={nav} aria-current={isAt(path, nav) ? 'page' : undefined}>
-                  {title}
-                </Link>
-              </li>
-            ))}
+            {pages
+              .filter((page) => page.group === group)
+              .map(({ title, nav = '/' }) => (
+                <li key={nav}>
+                  <Link to={nav} aria-current={isAt(path, nav) ? 'page' : undefined}>
+                    {title}
+                  </Link>
+                </li>
+              ))}
           </ul>
         ))}
       </div>
       <div className="nav-foot">
-        <p className={`liveness liveness-${liveness}`} role="status">
-          {liveness === 'live' ? 'live' : 'connecting …'}
-        </p>
-        <Who />
+        {liveness === undefined ? null : (
+          <p className={`liveness liveness-${liveness}`} role="status">
+            {liveness === 'live' ? 'live' : 'connecting …'}
+          </p>
+        )}
+        <Who caller={caller} />
         <ThemeChoice />
       </div>
     </nav>
@@ -62,15 +72,13 @@ export function Mark(): ReactNode {
   );
 }
 
-function Who(): ReactNode {
-  const { data: caller } = useCaller();
+function Who({ caller }: { readonly caller: CallerMessage }): ReactNode {
   const act = useAct();
   const client = useQueryClient();
-  if (caller === undefined) return null;
   return (
     <div className="who">
-      {caller.isOfAll && caller.roles.includes('admin') ? (
-        <ProjectChoice current={caller.project} />
+      {caller.isOfAll ? (
+        <ProjectChoice caller={caller} />
       ) : (
         <p className="who-project">{caller.project}</p>
       )}
@@ -90,10 +98,13 @@ function Who(): ReactNode {
   );
 }
 
-function ProjectChoice({ current }: { readonly current: string }): ReactNode {
+function ProjectChoice({ caller }: { readonly caller: CallerMessage }): ReactNode {
+  const { project: current, projects = [] } = caller;
   const client = useQueryClient();
-  const { data } = useRead<Page<ProjectMessage>>('/v1/projects?limit=1000');
-  const names = new Set([current, ...(data?.items.map(({ name }) => name) ?? [])]);
+  const { admin } = useMay();
+  // Of very many, the caller is told the first.
+  const { data } = useRead<Page<ProjectMessage>>('/v1/projects?limit=1000', { isEnabled: admin });
+  const names = new Set([current, ...projects, ...(data?.items.map(({ name }) => name) ?? [])]);
   return (
     <label className="who-project">
       Project

@@ -1,10 +1,11 @@
 // Pages of those who run it.
 
-import type { PageSpec } from './page-spec.ts';
+import { type PageSpec, READERS } from './page-spec.ts';
 import { AccessPage } from './pages/access.tsx';
 import { ArchivePage } from './pages/archive.tsx';
 import { ArchivedPage } from './pages/archived.tsx';
 import { AuditPage } from './pages/audit.tsx';
+import { DemoCodePage } from './pages/demo-code.tsx';
 import { LinePage } from './pages/line.tsx';
 import { ReleasesPage } from './pages/releases.tsx';
 import { SchedulesPage } from './pages/schedules.tsx';
@@ -12,10 +13,17 @@ import { WorkersPage } from './pages/workers.tsx';
 
 export const OPERATE_PAGES: readonly PageSpec[] = [
   {
+    path: /^\/demo\/code$/,
+    title: 'The code of the demo',
+    allows: ['operate'],
+    show: () => <DemoCodePage />,
+  },
+  {
     path: /^\/workers$/,
     title: 'Leases and workers',
     nav: '/workers',
     group: 'operate',
+    allows: ['operate'],
     show: () => <WorkersPage />,
   },
   {
@@ -23,11 +31,13 @@ export const OPERATE_PAGES: readonly PageSpec[] = [
     title: 'Releases',
     nav: '/releases',
     group: 'operate',
+    allows: [...READERS, 'admin'],
     show: () => <ReleasesPage />,
   },
   {
     path: /^\/releases\/([^/]+)$/,
     title: 'Releases',
+    allows: [...READERS, 'admin'],
     show: (pipeline) => <LinePage key={pipeline} pipeline={decodeURIComponent(pipeline)} />,
   },
   {
@@ -35,6 +45,7 @@ export const OPERATE_PAGES: readonly PageSpec[] = [
     title: 'Schedules',
     nav: '/schedules',
     group: 'operate',
+    allows: READERS,
     show: () => <SchedulesPage />,
   },
   {
@@ -42,19 +53,29 @@ export const OPERATE_PAGES: readonly PageSpec[] = [
     title: 'Archive',
     nav: '/archive',
     group: 'operate',
+    allows: READERS,
     show: () => <ArchivePage />,
   },
   {
     path: /^\/archive\/([0-9a-f-]{36})$/,
     title: 'Archived execution',
+    allows: READERS,
     show: (id) => <ArchivedPage key={id} id={id} />,
   },
-  { path: /^\/audit$/, title: 'Audit', nav: '/audit', group: 'operate', show: () => <AuditPage /> },
+  {
+    path: /^\/audit$/,
+    title: 'Audit',
+    nav: '/audit',
+    group: 'operate',
+    allows: ['operate'],
+    show: () => <AuditPage />,
+  },
   {
     path: /^\/access$/,
     title: 'Projects and keys',
     nav: '/access',
     group: 'operate',
+    allows: ['admin'],
     show: () => <AccessPage />,
   },
 ];

@@ -1,4 +1,7 @@
 import type { ReactNode } from 'react';
+import type { CallerMessage } from '../../src/protocol/messages/caller.ts';
+
+type Role = CallerMessage['roles'][number];
 
 export interface PageSpec {
   readonly path: RegExp;
@@ -6,5 +9,14 @@ export interface PageSpec {
   /** Where the navigation leads; without it, the page is reached from others. */
   readonly nav?: string;
   readonly group?: 'work' | 'repair' | 'operate';
+  /** One of these roles is needed to see anything of it. */
+  readonly allows: readonly Role[];
   readonly show: (param: string) => ReactNode;
+}
+
+/** Who looks at executions at all. */
+export const READERS = ['submit', 'operate'] as const;
+
+export function isAllowed({ allows }: PageSpec, roles: readonly Role[]): boolean {
+  return allows.some((role) => roles.includes(role));
 }

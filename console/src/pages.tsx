@@ -1,7 +1,7 @@
 // All pages, and the order in which they are offered. A page that is to come is one line here.
 
 import { OPERATE_PAGES } from './operate-pages.tsx';
-import type { PageSpec } from './page-spec.ts';
+import { type PageSpec, READERS } from './page-spec.ts';
 import { DeadLettersPage } from './pages/dead-letters.tsx';
 import { ExecutionPage } from './pages/execution.tsx';
 import { ExecutionsPage } from './pages/executions.tsx';
@@ -11,25 +11,42 @@ import { OverviewPage } from './pages/overview.tsx';
 import { QuarantinePage } from './pages/quarantine.tsx';
 
 export const PAGES: readonly PageSpec[] = [
-  { path: /^\/$/, title: 'Overview', nav: '/', group: 'work', show: () => <OverviewPage /> },
+  {
+    path: /^\/$/,
+    title: 'Overview',
+    nav: '/',
+    group: 'work',
+    allows: READERS,
+    show: () => <OverviewPage />,
+  },
   {
     path: /^\/executions$/,
     title: 'Executions',
     nav: '/executions',
     group: 'work',
+    allows: READERS,
     show: () => <ExecutionsPage />,
   },
   {
     path: /^\/executions\/([0-9a-f-]{36})$/,
     title: 'Execution',
+    allows: READERS,
     show: (id) => <ExecutionPage key={id} id={id} />,
   },
-  { path: /^\/inbox$/, title: 'Inbox', nav: '/inbox', group: 'work', show: () => <InboxPage /> },
+  {
+    path: /^\/inbox$/,
+    title: 'Inbox',
+    nav: '/inbox',
+    group: 'work',
+    allows: READERS,
+    show: () => <InboxPage />,
+  },
   {
     path: /^\/dead-letters$/,
     title: 'Dead letters',
     nav: '/dead-letters',
     group: 'repair',
+    allows: READERS,
     show: () => <DeadLettersPage />,
   },
   {
@@ -37,8 +54,14 @@ export const PAGES: readonly PageSpec[] = [
     title: 'Quarantine',
     nav: '/quarantine',
     group: 'repair',
+    allows: READERS,
     show: () => <QuarantinePage />,
   },
-  { path: /^\/jobs\/([0-9a-f-]{36})$/, title: 'Job', show: (id) => <JobPage key={id} id={id} /> },
+  {
+    path: /^\/jobs\/([0-9a-f-]{36})$/,
+    title: 'Job',
+    allows: ['operate'],
+    show: (id) => <JobPage key={id} id={id} />,
+  },
   ...OPERATE_PAGES,
 ];

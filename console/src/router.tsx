@@ -28,17 +28,26 @@ export function usePlace(): Place {
   return { path: path === '' ? '/' : path, query: searchParams };
 }
 
-export function go(to: string, { replace = false }: { readonly replace?: boolean } = {}): void {
-  const method = replace ? 'replaceState' : 'pushState';
-  window.history[method](null, '', hrefOf(to));
-  for (const listener of listeners) listener();
-  if (!replace) window.scrollTo(0, 0);
+export function go(to: string): void {
+  move('pushState', to);
+  window.scrollTo(0, 0);
 }
 
-/** The same page with another query; what is undefined or empty is left out. */
+function move(method: 'pushState' | 'replaceState', to: string): void {
+  window.history[method](null, '', hrefOf(to));
+  for (const listener of listeners) listener();
+}
+
+type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/**
+ * The same page with another query, where the reader is on it; what is undefined or empty is left out. The way
+ * back leads to what was chosen before, unless it is no choice of the reader.
+ */
 export function goWith(
   place: Place,
-  changes: Readonly<Record<string, string | readonly string[] | undefined>>,
+  changes: Query,
+  { replace = false }: { readonly replace?: boolean } = {},
 ): void {
   const query = new URLSearchParams(place.query);
   for (const [name, value] of Object.entries(changes)) {
@@ -47,7 +56,9 @@ export function goWith(
     for (const each of values) if (each !== '') query.append(name, each);
   }
   const text = query.toString();
-  go(text === '' ? place.path : `${place.path}?${text}`, { replace: true });
+  const to = text === '' ? place.path : `${place.path}?${text}`;
+  if (hrefOf(to) === `${window.location.pathname}${window.location.search}`) return;
+  move(replace ? 'replaceState' : 'pushState', to);
 }
 
 export function hrefOf(to: string): string {

@@ -8,7 +8,11 @@ const ROOT = join(import.meta.dirname, '../..');
 const CACHE = join(ROOT, '.cache');
 /** Where a coordinator that runs from source looks for it (ADR 0026). */
 const BUILT = join(CACHE, 'console');
-const SOURCES = ['console/{src,public}/**/*', 'console/*.{html,ts,json}', 'package-lock.json'];
+const SOURCES = [
+  ...['console/{src,public}/**/*', 'console/*.{html,ts,json}', 'package-lock.json'],
+  // It is shown.
+  'src/cli/demo/restaurant.ts',
+];
 
 /** Builds the console unless what is there was made of the same sources; where it is. */
 export async function provideConsole(say: (line: string) => void): Promise<string> {

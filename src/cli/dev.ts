@@ -116,6 +116,7 @@ async function startDemo(
     { dish: 'soup', guest: 'ann', ask: true },
     { key: 'demo/first' },
   );
+  crew.awaitAnswer(id);
   log.info('demo', {
     pipeline: PIPELINE,
     first: id,

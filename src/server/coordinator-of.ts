@@ -32,7 +32,7 @@ function observerFor(log: ServerLog): ExecutionObserver {
 }
 
 export async function coordinatorOf(options: ServerOptions): Promise<OpenedCoordinator> {
-  const { links, retention, log, demo, auth = 'keys' } = options;
+  const { links, retention, log, demo, admin, auth = 'keys' } = options;
   requireStore(options.store);
   const metrics = await openMetrics();
   const advisor = new Advisor();
@@ -54,6 +54,8 @@ export async function coordinatorOf(options: ServerOptions): Promise<OpenedCoord
     ...{ holdfast, store, clock, timers, auth },
     hints: new Hints(store.executions, random.uuid()),
     hasLinks: links !== undefined,
+    hasArchive: retention !== undefined,
+    hasAdmin: admin === 'main',
     advise: (asked) => advisor.advise(asked),
     ...(demo && { demo }),
     ...(metrics && { metrics: metrics.read }),

@@ -105,3 +105,19 @@ describe('a key in a cookie', () => {
     assert.match(cookie, /; Secure$/);
   });
 });
+
+test('who calls is told what is not to be had at this address, so that nobody is offered it', async () => {
+  for (const isHere of [true, false]) {
+    await using coordinator = await TestCoordinator.onMemory({ admin: isHere ? 'main' : 'off' });
+    const key = await coordinator.key(['admin'], 'shop');
+    const response = await fetch(`${coordinator.url}/v1/caller`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    const { hasAdmin, hasArchive } = (await response.json()) as Record<string, unknown>;
+    assert.deepEqual([hasAdmin, hasArchive], [isHere, false]);
+    const listed = await ask(coordinator, '/v1/keys', {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    assert.equal(listed.status, isHere ? 200 : 404);
+  }
+});

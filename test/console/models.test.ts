@@ -5,6 +5,7 @@ import { describe, test } from 'node:test';
 import { fieldsOf, readAnswer } from '../../console/src/model/answer-fields.ts';
 import { pulseOf } from '../../console/src/model/pulse.ts';
 import { reportBlocks } from '../../console/src/model/report.ts';
+import { readSearch, writeSearch } from '../../console/src/model/search-text.ts';
 import {
   LANES_MAX,
   scaleOf,
@@ -13,6 +14,7 @@ import {
   timelineOf,
 } from '../../console/src/model/timeline.ts';
 import { tradeOffOf } from '../../console/src/model/trade-off.ts';
+import { durationText } from '../../console/src/model/words.ts';
 
 const FENCE = 2 ** 40;
 
@@ -221,4 +223,51 @@ test('the pulse counts what came and what ended, and how long that took', () => 
     [1_500],
   );
   assert.equal(times.length, submitted.length);
+});
+
+test('a duration never has sixty of anything', () => {
+  const said: readonly (readonly [number, string])[] = [
+    [0, '0 ms'],
+    [999.4, '999 ms'],
+    [999.6, '1.0 s'],
+    [9_940, '9.9 s'],
+    [9_970, '10 s'],
+    [59_400, '59 s'],
+    [59_600, '1 min 0 s'],
+    [119_700, '2 min 0 s'],
+    [3_599_600, '1 h 0 min'],
+    [86_390_000, '1.0 d'],
+    [86_340_000, '23 h 59 min'],
+    [-119_700, '-2 min 0 s'],
+  ];
+  for (const [ms, text] of said) assert.equal(durationText(ms), text);
+});
+
+describe('a search', () => {
+  test('says again what it was read from, with spaces, quotes and colons in names', () => {
+    const texts = [
+      'pipeline:order tag:vip hold:paused total=17',
+      'tag:"two words" total="17"',
+      'pipeline:"a \\"quoted\\" name" tag:a:b',
+    ];
+    for (const text of texts) {
+      const read = readSearch(text);
+      assert.ok(typeof read !== 'string', text);
+      assert.equal(
+        writeSearch((name) => read[name] ?? null),
+        text,
+      );
+    }
+    assert.deepEqual(
+      [readSearch('order'), readSearch('"my order"')].map((each) =>
+        typeof each === 'string' ? each : each.pipeline,
+      ),
+      ['order', 'my order'],
+    );
+  });
+
+  test('of what is no filter it says so, whatever was typed', () => {
+    assert.match(String(readSearch('colour:red')), /is no filter/);
+    for (const odd of ['"', 'tag:"', '"a', '=', 'tag:', '   ']) readSearch(odd);
+  });
 });

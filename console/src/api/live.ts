@@ -1,39 +1,104 @@
 // One stream for all that is shown: it says that something may have changed, and what is on the screen is
 // read again, at most once a second.
 
-import { useQueryClient } from '@tanstack/react-query';
+import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import { isLive } from './reads.ts';
+import { CALLER, isLive } from './reads.ts';
 
 const AT_MOST_MS = 1_000;
+const AGAIN_MS = 2_000;
 
 export type Liveness = 'live' | 'away';
 
-export function useLive(): Liveness {
+/** Read again when something changed, however often it is told. */
+class Rereading {
+  readonly #client: QueryClient;
+  #timer: number | undefined;
+  #readAt = 0;
+
+  constructor(client: QueryClient) {
+    this.#client = client;
+  }
+
+  readonly ask = (): void => {
+    if (this.#timer !== undefined) return;
+    const inMs = Math.max(0, AT_MOST_MS - (performance.now() - this.#readAt));
+    this.#timer = window.setTimeout(() => {
+      this.#timer = undefined;
+      this.#readAt = performance.now();
+      void this.#client.invalidateQueries({ predicate: isLive });
+    }, inMs);
+  };
+
+  /** Whether one is still signed in. */
+  askWho(): void {
+    void this.#client.invalidateQueries({ queryKey: [CALLER] });
+  }
+
+  close(): void {
+    window.clearTimeout(this.#timer);
+  }
+}
+
+/** The stream, while somebody looks: a browser has six connections to a place, for all of its tabs together. */
+class Stream {
+  readonly #reading: Rereading;
+  readonly #tell: (liveness: Liveness) => void;
+  #source: EventSource | undefined;
+  #again: number | undefined;
+  #wasOpen = false;
+
+  constructor(reading: Rereading, tell: (liveness: Liveness) => void) {
+    this.#reading = reading;
+    this.#tell = tell;
+  }
+
+  readonly look = (): void => {
+    if (document.visibilityState === 'hidden') this.close();
+    else if (this.#source === undefined) this.#open();
+  };
+
+  close(): void {
+    window.clearTimeout(this.#again);
+    this.#source?.close();
+    this.#source = undefined;
+  }
+
+  #open(): void {
+    const source = new EventSource('/v1/events');
+    this.#source = source;
+    source.addEventListener('changed', this.#reading.ask);
+    source.addEventListener('reset', this.#reading.ask);
+    source.addEventListener('open', () => {
+      this.#tell('live');
+      // What was told meanwhile was told to nobody.
+      if (this.#wasOpen) this.#reading.ask();
+      this.#wasOpen = true;
+    });
+    source.addEventListener('error', () => {
+      this.#tell('away');
+      // Refused, as by a proxy whose coordinator is being started again: a browser leaves it at that.
+      if (source.readyState !== EventSource.CLOSED) return;
+      this.#reading.askWho();
+      this.#again = window.setTimeout(() => this.#open(), AGAIN_MS);
+    });
+  }
+}
+
+export function useLive(isAllowed: boolean): Liveness {
   const client = useQueryClient();
   const [liveness, setLiveness] = useState<Liveness>('away');
   useEffect(() => {
-    const source = new EventSource('/v1/events');
-    let timer: number | undefined;
-    let readAt = 0;
-    const read = (): void => {
-      timer = undefined;
-      readAt = performance.now();
-      void client.invalidateQueries({ predicate: isLive });
-    };
-    const changed = (): void => {
-      if (timer !== undefined) return;
-      const inMs = Math.max(0, AT_MOST_MS - (performance.now() - readAt));
-      timer = window.setTimeout(read, inMs);
-    };
-    source.addEventListener('changed', changed);
-    source.addEventListener('reset', changed);
-    source.addEventListener('open', () => setLiveness('live'));
-    source.addEventListener('error', () => setLiveness('away'));
+    if (!isAllowed) return undefined;
+    const reading = new Rereading(client);
+    const stream = new Stream(reading, setLiveness);
+    document.addEventListener('visibilitychange', stream.look);
+    stream.look();
     return () => {
-      window.clearTimeout(timer);
-      source.close();
+      document.removeEventListener('visibilitychange', stream.look);
+      stream.close();
+      reading.close();
     };
-  }, [client]);
+  }, [client, isAllowed]);
   return liveness;
 }

@@ -87,6 +87,26 @@ export function useCaller(): UseQueryResult<CallerMessage, Refused> {
   return useRead<CallerMessage>(CALLER);
 }
 
+export interface May {
+  readonly operate: boolean;
+  readonly submit: boolean;
+  /** By its role, and where the routes for it are. */
+  readonly admin: boolean;
+  readonly adminElsewhere: boolean;
+  readonly isOfAll: boolean;
+}
+
+/** What the key allows, as far as a button can know. */
+export function useMay(): May {
+  const { data: caller } = useCaller();
+  const { roles = [], hasAdmin = false, isOfAll = false } = caller ?? {};
+  const isAdmin = roles.includes('admin');
+  return {
+    ...{ operate: roles.includes('operate'), submit: roles.includes('submit'), isOfAll },
+    ...{ admin: isAdmin && hasAdmin, adminElsewhere: isAdmin && !hasAdmin },
+  };
+}
+
 export interface Act extends CallOptions {
   readonly path: string;
 }

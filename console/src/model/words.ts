@@ -1,13 +1,14 @@
 // How values are said.
 
+/** Rounded to the smallest unit that is said, before it is taken apart: there are no sixty seconds. */
 export function durationText(ms: number): string {
-  const abs = Math.abs(ms);
-  if (abs < 1_000) return `${Math.round(ms)} ms`;
-  if (abs < 60_000) return `${(ms / 1_000).toFixed(abs < 10_000 ? 1 : 0)} s`;
-  if (abs < 3_600_000)
-    return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1_000)} s`;
-  if (abs < 86_400_000)
-    return `${Math.floor(ms / 3_600_000)} h ${Math.round((ms % 3_600_000) / 60_000)} min`;
+  if (ms < 0) return `-${durationText(-ms)}`;
+  if (ms < 999.5) return `${Math.round(ms)} ms`;
+  if (ms < 59_500) return `${(ms / 1_000).toFixed(ms < 9_950 ? 1 : 0)} s`;
+  const seconds = Math.round(ms / 1_000);
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  const minutes = Math.round(ms / 60_000);
+  if (minutes < 1_440) return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
   return `${(ms / 86_400_000).toFixed(1)} d`;
 }
 

@@ -2,11 +2,11 @@
 
 import { type ReactNode, useId, useState } from 'react';
 import type { KeyMessage, MadeKey, ProjectMessage } from '../../../src/protocol/messages/admin.ts';
-import { itemsOf, type Page, type Pages, useAct, usePages, useRead } from '../api/reads.ts';
+import { itemsOf, type Page, type Pages, useAct, useMay, usePages, useRead } from '../api/reads.ts';
 import { plural } from '../model/words.ts';
 import { ActButton, Dialog } from '../parts/dialog.tsx';
 import { Copy, Time } from '../parts/marks.tsx';
-import { Empty, PageHead, ProblemNote, Shown } from '../parts/notes.tsx';
+import { Empty, More, PageHead, ProblemNote, Shown } from '../parts/notes.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 
 const ROLES = ['submit', 'work', 'operate', 'admin'] as const;
@@ -14,6 +14,8 @@ const ROLES = ['submit', 'work', 'operate', 'admin'] as const;
 export function AccessPage(): ReactNode {
   const projects = useRead<Page<ProjectMessage>>('/v1/projects?limit=1000');
   const keys = usePages<KeyMessage>('/v1/keys?limit=100');
+  const { isOfAll } = useMay();
+  const known = projects.data?.items ?? [];
   const code = projects.error?.code;
   if (code === 'route-unknown') return <NotHere />;
   return (
@@ -22,17 +24,21 @@ export function AccessPage(): ReactNode {
         title="Projects and keys"
         about="Who may do what. A key is shown once, when it is made."
       >
-        <PutProject />
-        <MakeKey projects={projects.data?.items ?? []} />
+        {isOfAll ? <PutProject /> : null}
+        <MakeKey projects={known} />
       </PageHead>
       <Shown of={projects}>
-        <h2>{plural(projects.data?.items.length ?? 0, 'project')}</h2>
-        <Table
-          label="Projects"
-          columns={PROJECTS}
-          items={projects.data?.items ?? []}
-          keyOf={({ name }) => name}
-        />
+        <h2>{plural(known.length, 'project')}</h2>
+        {known.length === 0 ? (
+          <Empty title="No project was put yet">
+            <p>
+              Everything is in the project <code>default</code>. Others keep what one team does
+              apart from the rest: <code>holdfast projects put shop</code>.
+            </p>
+          </Empty>
+        ) : (
+          <Table label="Projects" columns={PROJECTS} items={known} keyOf={({ name }) => name} />
+        )}
         <Keys pages={keys} />
       </Shown>
     </>
@@ -60,23 +66,23 @@ const PROJECTS: readonly Column<ProjectMessage>[] = [
 ];
 
 const KEYS: readonly Column<KeyMessage>[] = [
-  { title: 'Key', width: '11rem', cell: ({ id }) => <span className="mono">{id}</span> },
+  { title: 'Key', width: '9.5rem', cell: ({ id }) => <span className="mono">{id}</span> },
   {
     title: 'Name',
-    width: 'minmax(7rem, 1.5fr)',
+    width: 'minmax(6rem, 1.5fr)',
     cell: ({ name }) => <span title={name}>{name}</span>,
   },
   { title: 'Project', width: 'minmax(5rem, 1fr)', cell: ({ project }) => project ?? 'all' },
-  { title: 'Roles', width: 'minmax(12rem, 1fr)', cell: ({ roles }) => roles.join(', ') },
-  { title: 'Since', width: '7.5rem', cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { title: 'Roles', width: 'minmax(11.5rem, 1fr)', cell: ({ roles }) => roles.join(', ') },
+  { title: 'Since', width: '6.5rem', cell: ({ createdAt }) => <Time at={createdAt} /> },
   {
     title: 'Until',
-    width: '7.5rem',
+    width: '6.5rem',
     cell: ({ expiresAt }) => (expiresAt === undefined ? '' : <Time at={expiresAt} />),
   },
   {
     title: 'Acts',
-    width: '5rem',
+    width: '4rem',
     cell: ({ id, name }) => (
       <ActButton
         label="End…"
@@ -98,13 +104,19 @@ function Keys({ pages }: { readonly pages: Pages<KeyMessage> }): ReactNode {
   return (
     <section aria-label="Keys">
       <h2>{plural(items.length, 'key')}</h2>
-      <Shown of={pages}>
+      <Shown
+        of={pages}
+        isEmpty={pages.data !== undefined && items.length === 0}
+        empty={
+          <Empty title="No key was made yet">
+            <p>
+              Nobody is asked for one while the coordinator runs with <code>--auth off</code>.
+            </p>
+          </Empty>
+        }
+      >
         <Table label="Keys" columns={KEYS} items={items} keyOf={({ id }) => id} />
-        {pages.hasNextPage ? (
-          <button type="button" onClick={() => void pages.fetchNextPage()}>
-            Show more
-          </button>
-        ) : null}
+        <More pages={pages} />
       </Shown>
     </section>
   );
@@ -178,6 +190,7 @@ function KeyDialog({
   readonly onClose: () => void;
 }): ReactNode {
   const act = useAct<MadeKey>();
+  const { isOfAll } = useMay();
   const [name, setName] = useState('');
   const [project, setProject] = useState(projects[0]?.name ?? '');
   const [roles, setRoles] = useState<readonly string[]>(['submit']);
@@ -205,7 +218,7 @@ function KeyDialog({
           {projects.map((each) => (
             <option key={each.name}>{each.name}</option>
           ))}
-          <option value="">all projects</option>
+          {isOfAll ? <option value="">all projects</option> : null}
         </select>
         <RoleChoice roles={roles} onChoose={setRoles} />
         <ProblemNote error={act.error} />

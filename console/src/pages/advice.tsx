@@ -76,7 +76,7 @@ function sourceOf(advised: AdvisedMessage | undefined): string {
   if (heartbeats === 0) return `${live}. What there is in the form is assumed: type what you know.`;
   const seen = measured.includes('roundTripMs')
     ? `${plural(heartbeats, 'heartbeat')} were measured here`
-    : `${plural(heartbeats, 'heartbeat')} were seen here, too few to measure by`;
+    : `${plural(heartbeats, 'heartbeat')} ${heartbeats === 1 ? 'was' : 'were'} seen here, too few to measure by`;
   return `${live}; ${seen}. What else there is in the form is assumed: type what you know.`;
 }
 

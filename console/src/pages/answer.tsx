@@ -16,6 +16,10 @@ interface Linked {
   readonly answerSchema?: unknown;
 }
 
+const KEPT = 'Thank you: your answer is kept.';
+const ANSWERED = 'This has been answered.';
+const OVER = 'This is not asked any more: it was cancelled, or its time is over.';
+
 export function AnswerPage({ link }: { readonly link: string }): ReactNode {
   const path = `/v1/answers/${link}`;
   const read = useRead<Linked>(path);
@@ -29,10 +33,10 @@ export function AnswerPage({ link }: { readonly link: string }): ReactNode {
         <p className="brand">
           <Mark /> holdfast
         </p>
+        <h1>{asked?.name ?? (read.error === null ? 'You are asked' : 'Nothing is asked here')}</h1>
         <Shown of={read}>
           {asked === undefined ? null : (
             <>
-              <h1>{asked.name ?? 'You are asked'}</h1>
               {asked.dueAt === undefined || !isOpen ? null : (
                 <p className="about">
                   To be answered <Until at={asked.dueAt} />
@@ -43,9 +47,7 @@ export function AnswerPage({ link }: { readonly link: string }): ReactNode {
               )}
               {isDone || !isOpen ? (
                 <p role="status">
-                  <strong>
-                    {isDone ? 'Thank you: your answer is kept.' : 'This has been answered.'}
-                  </strong>
+                  <strong>{isDone ? KEPT : asked.status === 'answered' ? ANSWERED : OVER}</strong>
                 </p>
               ) : (
                 <AnswerForm

@@ -6,7 +6,7 @@ import { pathWith } from '../api/call.ts';
 import { itemsOf, useCaller, usePages } from '../api/reads.ts';
 import { ENDED } from '../model/statuses.ts';
 import { durationText, plural, shortId } from '../model/words.ts';
-import { Status, Time } from '../parts/marks.tsx';
+import { Status, Tags, Time } from '../parts/marks.tsx';
 import { Empty, PageHead, Shown } from '../parts/notes.tsx';
 import { type Column, LongTable } from '../parts/table.tsx';
 import { go, goWith, Link, type Place, usePlace } from '../router.tsx';
@@ -41,7 +41,7 @@ const COLUMNS: readonly Column<ArchivedMessage>[] = [
     width: 'minmax(7rem, 1.4fr)',
     cell: ({ key = '' }) => <span title={key}>{key}</span>,
   },
-  { title: 'Tags', width: 'minmax(6rem, 1fr)', cell: ({ tags }) => tags.join(', ') },
+  { title: 'Tags', width: 'minmax(6rem, 1fr)', cell: ({ tags }) => <Tags tags={tags} /> },
 ];
 
 const NAMES = ['text', 'pipeline', 'tag', 'status', 'from', 'to'] as const;
@@ -83,7 +83,7 @@ export function ArchivePage(): ReactNode {
             : `${plural(items.length, 'execution')}${more}, the last ended first`
         }
       >
-        {caller?.roles.includes('operate') === true ? <RunButton /> : null}
+        {caller?.roles.includes('operate') === true && caller.hasArchive ? <RunButton /> : null}
       </PageHead>
       <Search key={place.query.toString()} place={place} filter={filter} />
       <Shown

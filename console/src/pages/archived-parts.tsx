@@ -7,6 +7,7 @@ import type { HistoryMessage } from '../../../src/protocol/messages/execution.ts
 import { callBytes, pathWith, type Refused } from '../api/call.ts';
 import { JsonView } from '../parts/json.tsx';
 import { Empty, Shown } from '../parts/notes.tsx';
+import { Tabs } from '../parts/tabs.tsx';
 import { Documents } from './archived-documents.tsx';
 import { ReportView } from './archived-report.tsx';
 import { type ArchivedStep, Steps } from './archived-steps.tsx';
@@ -44,42 +45,36 @@ export function ArchivedParts({
   const { id, documents } = archived;
   return (
     <section className="card">
-      <div className="tabs" role="tablist" aria-label="Parts of the archived execution">
-        {TABS.map((name) => (
-          <button
-            key={name}
-            type="button"
-            role="tab"
-            aria-selected={name === tab}
-            onClick={() => setTab(name)}
-          >
-            {name}
-            {name === 'Documents' ? <span className="count">{documents.length}</span> : null}
-          </button>
-        ))}
-      </div>
-      {tab === 'Report' ? <Report id={id} /> : null}
-      {tab === 'Record' ? (
-        <OfDocument<object> id={id} name="record.json">
-          {(record) => <JsonView value={record} label="Record" />}
-        </OfDocument>
-      ) : null}
-      {tab === 'Steps' ? (
-        <OfDocument<readonly ArchivedStep[]> id={id} name="steps.json">
-          {(steps) => <Steps steps={steps} />}
-        </OfDocument>
-      ) : null}
-      {tab === 'History' ? (
-        <OfDocument<readonly HistoryMessage[]> id={id} name="history.json">
-          {(events) => (
-            <>
-              <TimelineView events={events} />
-              <HistoryTable events={events} />
-            </>
-          )}
-        </OfDocument>
-      ) : null}
-      {tab === 'Documents' ? <Documents archived={archived} /> : null}
+      <Tabs
+        label="Parts of the archived execution"
+        names={TABS}
+        chosen={tab}
+        onChoose={setTab}
+        beside={{ Documents: <span className="count">{documents.length}</span> }}
+      >
+        {tab === 'Report' ? <Report id={id} /> : null}
+        {tab === 'Record' ? (
+          <OfDocument<object> id={id} name="record.json">
+            {(record) => <JsonView value={record} label="Record" />}
+          </OfDocument>
+        ) : null}
+        {tab === 'Steps' ? (
+          <OfDocument<readonly ArchivedStep[]> id={id} name="steps.json">
+            {(steps) => <Steps steps={steps} />}
+          </OfDocument>
+        ) : null}
+        {tab === 'History' ? (
+          <OfDocument<readonly HistoryMessage[]> id={id} name="history.json">
+            {(events) => (
+              <>
+                <TimelineView events={events} />
+                <HistoryTable events={events} />
+              </>
+            )}
+          </OfDocument>
+        ) : null}
+        {tab === 'Documents' ? <Documents archived={archived} /> : null}
+      </Tabs>
     </section>
   );
 }

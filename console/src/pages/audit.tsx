@@ -57,12 +57,7 @@ export function AuditPage(): ReactNode {
   return (
     <>
       <PageHead title="Audit" about="Acts of people, newest first; nothing is ever changed here">
-        <NameFilter
-          key={actor}
-          label="Who"
-          name={actor}
-          onFilter={(name) => goWith(place, { actor: name })}
-        />
+        <NameFilter label="Who" name={actor} onFilter={(name) => goWith(place, { actor: name })} />
       </PageHead>
       <Shown
         of={pages}

@@ -7,7 +7,7 @@ import type {
   JobMessage,
 } from '../../../src/protocol/messages/repair.ts';
 import { pathWith } from '../api/call.ts';
-import { itemsOf, type Page, useCaller, usePages, useRead } from '../api/reads.ts';
+import { itemsOf, type Page, useMay, usePages, useRead } from '../api/reads.ts';
 import { countText, plural } from '../model/words.ts';
 import { BulkButton } from '../parts/bulk.tsx';
 import { ExecutionLink, Status, Time } from '../parts/marks.tsx';
@@ -26,7 +26,11 @@ export function DeadLettersPage(): ReactNode {
     <>
       <PageHead
         title="Dead letters"
-        about={`${plural(total, 'open letter')} of ${plural(found.length, 'cause')}`}
+        about={
+          groups.data === undefined
+            ? ' '
+            : `${plural(total, 'open letter')} of ${plural(found.length, 'cause')}`
+        }
       />
       <Shown
         of={groups}
@@ -55,8 +59,7 @@ function Groups({
   readonly groups: readonly Group[];
   readonly place: Place;
 }): ReactNode {
-  const { data: caller } = useCaller();
-  const mayOperate = caller?.roles.includes('operate') ?? false;
+  const { operate: mayOperate } = useMay();
   const most = Math.max(1, ...groups.map(({ count }) => count));
   return (
     <ul className="causes">
@@ -100,9 +103,17 @@ const COLUMNS: readonly Column<DeadLetterMessage>[] = [
     width: '10.5rem',
     cell: ({ execution }) => <ExecutionLink id={execution} />,
   },
-  { title: 'Pipeline', width: 'minmax(6rem, 1fr)', cell: ({ pipeline }) => pipeline },
+  {
+    title: 'Pipeline',
+    width: 'minmax(6rem, 1fr)',
+    cell: ({ pipeline }) => <span title={pipeline}>{pipeline}</span>,
+  },
   { title: 'Status', width: '7.5rem', cell: ({ status }) => <Status status={status} /> },
-  { title: 'Cause', width: 'minmax(7rem, 1fr)', cell: ({ code }) => code },
+  {
+    title: 'Cause',
+    width: 'minmax(7rem, 1fr)',
+    cell: ({ code }) => <span title={code}>{code}</span>,
+  },
   {
     title: 'Reason',
     width: 'minmax(8rem, 2fr)',
@@ -189,13 +200,16 @@ const JOB_COLUMNS: readonly Column<JobMessage>[] = [
   },
   { title: 'Items', width: '6rem', isNumber: true, cell: ({ seen }) => countText(seen) },
   { title: 'By', width: 'minmax(7rem, 1fr)', cell: ({ by }) => by },
-  { title: 'Reason', width: 'minmax(8rem, 2fr)', cell: ({ reason }) => reason },
+  {
+    title: 'Reason',
+    width: 'minmax(8rem, 2fr)',
+    cell: ({ reason }) => <span title={reason}>{reason}</span>,
+  },
   { title: 'At', width: '7.5rem', cell: ({ submittedAt }) => <Time at={submittedAt} /> },
 ];
 
 function Jobs(): ReactNode {
-  const { data: caller } = useCaller();
-  const mayOperate = caller?.roles.includes('operate') ?? false;
+  const { operate: mayOperate } = useMay();
   const jobs = useRead<Page<JobMessage>>('/v1/jobs?limit=20', { isEnabled: mayOperate });
   const items = jobs.data?.items ?? [];
   if (items.length === 0) return null;

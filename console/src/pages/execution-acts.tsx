@@ -2,25 +2,26 @@
 
 import { type ReactNode, useId, useState } from 'react';
 import type { ExecutionInFull } from '../../../src/protocol/messages/execution.ts';
-import { useAct, useCaller } from '../api/reads.ts';
+import type { DeadLetterMessage } from '../../../src/protocol/messages/repair.ts';
+import { useAct, useMay, useRead } from '../api/reads.ts';
 import { ENDED } from '../model/statuses.ts';
 import { ActButton, Dialog, reasoned } from '../parts/dialog.tsx';
+import { ExecutionLink } from '../parts/marks.tsx';
 import { ProblemNote } from '../parts/notes.tsx';
 import { go } from '../router.tsx';
 import { MoveButton } from './execution-move.tsx';
 
 export function ExecutionActs({ execution }: { readonly execution: ExecutionInFull }): ReactNode {
-  const { data: caller } = useCaller();
-  const mayOperate = caller?.roles.includes('operate') ?? false;
-  const mayCancel = mayOperate || (caller?.roles.includes('submit') ?? false);
-  const mayMove = caller?.roles.includes('admin') ?? false;
+  const may = useMay();
+  const mayOperate = may.operate;
+  const mayCancel = mayOperate || may.submit;
   const isEnded = ENDED.has(execution.status);
   return (
     <>
       {mayOperate ? <NoteButton id={execution.id} /> : null}
       {mayOperate && !isEnded ? <HoldButton execution={execution} /> : null}
       {mayOperate && !isEnded ? <SignalButton id={execution.id} /> : null}
-      {mayMove && !isEnded && execution.release !== undefined ? (
+      {may.admin && !isEnded && execution.release !== undefined ? (
         <MoveButton execution={execution} />
       ) : null}
       {mayCancel && !isEnded ? <CancelButton id={execution.id} /> : null}
@@ -69,19 +70,38 @@ function CancelButton({ id }: { readonly id: string }): ReactNode {
 /** What was undone whole has nothing left to go on from. */
 const DRIVABLE: ReadonlySet<string> = new Set(['failed', 'cancelled', 'quarantined']);
 
+const LETTERED: ReadonlySet<string> = new Set(['failed', 'quarantined']);
+
+/** Who drives it again, if somebody does or did. */
+export function useRedriven({ id, status }: ExecutionInFull): string | undefined {
+  const isEnabled = LETTERED.has(status);
+  return useRead<DeadLetterMessage>(`/v1/dead-letters/${id}`, { isEnabled }).data?.redrivenBy;
+}
+
 function RedriveButton({ execution }: { readonly execution: ExecutionInFull }): ReactNode {
   const { id, status } = execution;
+  const redrivenBy = useRedriven(execution);
   const isUndoing = status === 'quarantined';
   const mode = isUndoing ? { mode: 'compensate' } : {};
   return (
     <ActButton
-      label={isUndoing ? 'Undo the rest…' : 'Re-drive…'}
-      className="primary"
+      label={`${isUndoing ? 'Undo the rest' : 'Re-drive'}${redrivenBy === undefined ? '' : ' again'}…`}
+      className={redrivenBy === undefined ? 'primary' : ''}
       ask={{
         title: isUndoing ? 'Undo the rest' : 'Drive it again',
-        sentence: isUndoing
-          ? 'A new execution undoes what this one could not.'
-          : 'A new execution reuses what was recorded, and goes on at the step that failed.',
+        sentence: (
+          <>
+            {redrivenBy === undefined ? null : (
+              <>
+                It was driven again before: <ExecutionLink id={redrivenBy} />. What that one did is
+                done once more.{' '}
+              </>
+            )}
+            {isUndoing
+              ? 'A new execution undoes what this one could not.'
+              : 'A new execution reuses what was recorded, and goes on at the step that failed.'}
+          </>
+        ),
         verb: isUndoing ? 'Undo' : 'Re-drive',
         act: (reason) => ({
           path: `/v1/executions/${id}/redrive`,

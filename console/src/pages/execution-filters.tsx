@@ -1,25 +1,34 @@
 // Which executions are listed: what is typed, what is chosen, and what was kept under a name.
 
 import { type ReactNode, useId, useState } from 'react';
+import { readSearch, writeSearch } from '../model/search-text.ts';
 import { STATUSES } from '../model/statuses.ts';
 import { go, goWith, type Place } from '../router.tsx';
 
-const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export function Filters({ place }: { readonly place: Place }): ReactNode {
   return (
     <div className="filters">
-      <Search place={place} key={place.query.toString()} />
+      <Search place={place} />
       <StatusChoice place={place} />
       <Views place={place} />
     </div>
   );
 }
 
-/** `pipeline:order tag:vip total=17 hold:paused`, or an id. */
+/** What is filtered by, or an id. */
 function Search({ place }: { readonly place: Place }): ReactNode {
-  const [text, setText] = useState(() => textOf(place));
+  const written = writeSearch((name) => place.query.get(name));
+  const [text, setText] = useState(written);
   const [problem, setProblem] = useState('');
+  const [shown, setShown] = useState(written);
+  // The address says something else, by a view or the way back: so does the field, where it is.
+  if (shown !== written) {
+    setShown(written);
+    setText(written);
+    setProblem('');
+  }
   const id = useId();
   return (
     <form
@@ -27,9 +36,9 @@ function Search({ place }: { readonly place: Place }): ReactNode {
       onSubmit={(event) => {
         event.preventDefault();
         const typed = text.trim();
-        if (ID.test(typed)) go(`/executions/${typed}`);
+        if (ID.test(typed)) go(`/executions/${typed.toLowerCase()}`);
         else {
-          const read = readText(typed);
+          const read = readSearch(typed);
           setProblem(typeof read === 'string' ? read : '');
           if (typeof read !== 'string') goWith(place, read);
         }
@@ -52,35 +61,6 @@ function Search({ place }: { readonly place: Place }): ReactNode {
       </p>
     </form>
   );
-}
-
-function textOf({ query }: Place): string {
-  const parts = ['pipeline', 'tag', 'hold'].flatMap((name) => {
-    const value = query.get(name);
-    return value === null ? [] : [`${name}:${value}`];
-  });
-  const attribute = query.get('attribute');
-  if (attribute !== null) parts.push(`${attribute}=${query.get('equals') ?? ''}`);
-  return parts.join(' ');
-}
-
-type Typed = Record<'pipeline' | 'tag' | 'hold' | 'attribute' | 'equals', string | undefined>;
-
-/** What it stands for, or what is wrong with it. */
-export function readText(text: string): Typed | string {
-  const typed: Typed = {
-    ...{ pipeline: undefined, tag: undefined, hold: undefined },
-    ...{ attribute: undefined, equals: undefined },
-  };
-  for (const part of text.split(/\s+/).filter((each) => each !== '')) {
-    const [, name, value] = /^(pipeline|tag|hold):(.+)$/.exec(part) ?? [];
-    const [, attribute, equals] = /^([^=:]+)=(.*)$/.exec(part) ?? [];
-    if (name !== undefined) typed[name as 'pipeline'] = value;
-    else if (attribute !== undefined) Object.assign(typed, { attribute, equals });
-    else if (!part.includes(':')) typed.pipeline = part;
-    else return `"${part}" is no filter. There are pipeline:…, tag:…, hold:… and attribute=value.`;
-  }
-  return typed;
 }
 
 function StatusChoice({ place }: { readonly place: Place }): ReactNode {
@@ -118,13 +98,14 @@ interface View {
 const OWN_VIEWS: readonly View[] = [
   { name: 'All', query: '' },
   { name: 'Open', query: 'status=queued&status=running&status=waiting' },
-  { name: 'Failed', query: 'status=failed' },
+  { name: 'Failed', query: 'status=failed&status=quarantined' },
   { name: 'Paused', query: 'hold=paused' },
 ];
 
 function keptViews(): readonly View[] {
   try {
-    return JSON.parse(window.localStorage.getItem(VIEWS_KEY) ?? '[]') as readonly View[];
+    const kept: unknown = JSON.parse(window.localStorage.getItem(VIEWS_KEY) ?? '[]');
+    return Array.isArray(kept) ? (kept as readonly View[]) : [];
   } catch {
     return [];
   }
@@ -136,6 +117,12 @@ function Views({ place }: { readonly place: Place }): ReactNode {
   const keep = (views: readonly View[]): void => {
     window.localStorage.setItem(VIEWS_KEY, JSON.stringify(views));
     setKept(views);
+  };
+  /** A name that was given before is given anew; those that are always there stay what they are. */
+  const keepAs = (name: string): string | undefined => {
+    if (OWN_VIEWS.some((view) => view.name === name)) return `"${name}" is there already.`;
+    keep([...kept.filter((view) => view.name !== name), { name, query }]);
+    return undefined;
   };
   const isKnown = [...OWN_VIEWS, ...kept].some((view) => view.query === query);
   return (
@@ -151,7 +138,7 @@ function Views({ place }: { readonly place: Place }): ReactNode {
           {view.name}
         </button>
       ))}
-      {isKnown ? null : <KeepView onKeep={(name) => keep([...kept, { name, query }])} />}
+      {isKnown ? null : <KeepView onKeep={keepAs} />}
       {kept.some((view) => view.query === query) ? (
         <button
           type="button"
@@ -165,8 +152,14 @@ function Views({ place }: { readonly place: Place }): ReactNode {
   );
 }
 
-function KeepView({ onKeep }: { readonly onKeep: (name: string) => void }): ReactNode {
+interface KeepViewProps {
+  /** Says what is wrong with the name. */
+  readonly onKeep: (name: string) => string | undefined;
+}
+
+function KeepView({ onKeep }: KeepViewProps): ReactNode {
   const [name, setName] = useState<string>();
+  const [problem, setProblem] = useState<string>();
   if (name === undefined) {
     return (
       <button type="button" className="quiet" onClick={() => setName('')}>
@@ -179,7 +172,7 @@ function KeepView({ onKeep }: { readonly onKeep: (name: string) => void }): Reac
       className="keep-view"
       onSubmit={(event) => {
         event.preventDefault();
-        onKeep(name.trim());
+        setProblem(onKeep(name.trim()));
       }}
     >
       <input
@@ -191,6 +184,11 @@ function KeepView({ onKeep }: { readonly onKeep: (name: string) => void }): Reac
         onChange={(event) => setName(event.target.value)}
       />
       <button type="submit">Keep</button>
+      {problem === undefined ? null : (
+        <p className="search-problem" role="status">
+          {problem}
+        </p>
+      )}
     </form>
   );
 }

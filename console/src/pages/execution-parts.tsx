@@ -3,10 +3,13 @@
 import type { ReactNode } from 'react';
 import type { ExecutionInFull, ResultMessage } from '../../../src/protocol/messages/execution.ts';
 import type { AuditMessage, RefusedWriteMessage } from '../../../src/protocol/messages/records.ts';
-import { type Page, useRead } from '../api/reads.ts';
+import { type Child, useChildren } from '../api/children.ts';
+import { itemsOf, type Page, useRead } from '../api/reads.ts';
+import { plural } from '../model/words.ts';
 import { JsonView } from '../parts/json.tsx';
 import { ExecutionLink, Fence, Status, Time } from '../parts/marks.tsx';
 import { Empty, Shown } from '../parts/notes.tsx';
+import { type Column, LongTable } from '../parts/table.tsx';
 
 export function Values({
   execution,
@@ -40,21 +43,25 @@ export function Values({
   );
 }
 
-interface Child {
-  readonly id: string;
-  readonly pipeline: string;
-  readonly status: string;
-}
+const CHILDREN: readonly Column<Child>[] = [
+  { title: 'Child', width: '10.5rem', cell: ({ id }) => <ExecutionLink id={id} /> },
+  {
+    title: 'Pipeline',
+    width: 'minmax(9rem, 1fr)',
+    cell: ({ pipeline }) => <span title={pipeline}>{pipeline}</span>,
+  },
+  { title: 'Status', width: 'minmax(8rem, 1fr)', cell: ({ status }) => <Status status={status} /> },
+];
 
 export function Related({ execution }: { readonly execution: ExecutionInFull }): ReactNode {
   const { id, parent, redriveOf, lineage } = execution;
-  const children = useRead<Page<Child>>(`/v1/executions/${id}/children`);
+  const children = useChildren(id);
   const above: readonly (readonly [string, string])[] = [
     ...(parent === undefined ? [] : [['Spawned by', parent] as const]),
     ...(redriveOf === undefined ? [] : [['Drives again', redriveOf] as const]),
     ...(lineage === id ? [] : [['First of its line', lineage] as const]),
   ];
-  const below = children.data?.items ?? [];
+  const below = itemsOf(children);
   return (
     <Shown
       of={children}
@@ -67,13 +74,22 @@ export function Related({ execution }: { readonly execution: ExecutionInFull }):
             <span className="about">{what}</span> <ExecutionLink id={other} />
           </li>
         ))}
-        {below.map((child) => (
-          <li key={child.id}>
-            <span className="about">Child</span> <ExecutionLink id={child.id} /> {child.pipeline}{' '}
-            <Status status={child.status} />
-          </li>
-        ))}
       </ul>
+      {below.length === 0 ? null : (
+        <>
+          <h3>
+            {plural(below.length, 'child', 'children')}
+            {children.hasNextPage ? ' and more' : ''}
+          </h3>
+          <LongTable
+            label="Children"
+            columns={CHILDREN}
+            items={below}
+            keyOf={(child) => child.id}
+            pages={children}
+          />
+        </>
+      )}
     </Shown>
   );
 }

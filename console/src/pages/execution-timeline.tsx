@@ -44,11 +44,15 @@ export function TimelineView({
           to scale
         </label>
       </header>
-      <ol className="lanes">
-        {timeline.lanes.map((lane) => (
-          <LaneRow key={lane.key} lane={lane} timeline={timeline} scale={scale} />
-        ))}
-      </ol>
+      {/* biome-ignore-start lint/a11y: what scrolls can be reached by keyboard */}
+      <div className="lanes" tabIndex={0} role="group" aria-label="Lanes">
+        <ol>
+          {timeline.lanes.map((lane) => (
+            <LaneRow key={lane.key} lane={lane} timeline={timeline} scale={scale} />
+          ))}
+        </ol>
+      </div>
+      {/* biome-ignore-end lint/a11y: see above */}
     </section>
   );
 }

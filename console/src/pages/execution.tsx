@@ -11,10 +11,11 @@ import { useRead } from '../api/reads.ts';
 import { ENDED } from '../model/statuses.ts';
 import { countText, durationText } from '../model/words.ts';
 import { type Fact, FactList } from '../parts/facts.tsx';
-import { Fence, Said, Status, Time } from '../parts/marks.tsx';
+import { ExecutionLink, Fence, Said, Status, Time } from '../parts/marks.tsx';
 import { Empty, PageHead, ProblemNote, Shown } from '../parts/notes.tsx';
+import { Tabs } from '../parts/tabs.tsx';
 import { Link } from '../router.tsx';
-import { ExecutionActs } from './execution-acts.tsx';
+import { ExecutionActs, useRedriven } from './execution-acts.tsx';
 import { HistoryTable } from './execution-history.tsx';
 import { Records, Related, Values } from './execution-parts.tsx';
 import { TimelineView } from './execution-timeline.tsx';
@@ -42,25 +43,31 @@ export function ExecutionPage({ id }: { readonly id: string }): ReactNode {
   useEffect(() => setEveryMs(isEnded ? false : LOOK_MS), [isEnded]);
   if (read.error?.code === 'execution-archived') return <ArchivedNote id={id} />;
   return (
-    <Shown of={read}>
-      {execution === undefined ? null : (
-        <>
-          <p className="crumb">
-            <Link to="/executions">Executions</Link> / <span className="mono">{id}</span>
-          </p>
-          <PageHead
-            title={execution.pipeline}
-            about={<Status status={execution.status} holds={execution.holds} />}
-          >
-            <ExecutionActs execution={execution} />
-          </PageHead>
-          <Why explained={explained.data} error={explained.error} />
-          <Facts execution={execution} />
-          <TimelineView events={history.events} />
-          <Parts execution={execution} events={history.events} isWhole={history.isWhole} />
-        </>
+    <>
+      <p className="crumb">
+        <Link to="/executions">Executions</Link> / <span className="mono">{id}</span>
+      </p>
+      {execution === undefined ? (
+        <PageHead title="Execution" about=" " />
+      ) : (
+        <PageHead
+          title={execution.pipeline}
+          about={<Status status={execution.status} holds={execution.holds} />}
+        >
+          <ExecutionActs execution={execution} />
+        </PageHead>
       )}
-    </Shown>
+      <Shown of={read}>
+        {execution === undefined ? null : (
+          <>
+            <Why explained={explained.data} error={explained.error} />
+            <Facts execution={execution} />
+            <TimelineView events={history.events} />
+            <Parts execution={execution} events={history.events} isWhole={history.isWhole} />
+          </>
+        )}
+      </Shown>
+    </>
   );
 }
 
@@ -99,6 +106,7 @@ function Why({
 function Facts({ execution }: { readonly execution: ExecutionInFull }): ReactNode {
   const { submittedAt, submittedBy, endedAt, deadlineAt, fence, key, lane, template, release } =
     execution;
+  const redrivenBy = useRedriven(execution);
   const took = endedAt === undefined ? undefined : Date.parse(endedAt) - Date.parse(submittedAt);
   const facts: readonly Fact[] = [
     ['Submitted', <Time key="at" at={submittedAt} />],
@@ -106,6 +114,9 @@ function Facts({ execution }: { readonly execution: ExecutionInFull }): ReactNod
     ...(took === undefined ? [] : [['Took', durationText(took)] as const]),
     ...(fence === undefined ? [] : [['Fence', <Fence key="fence" fence={fence} />] as const]),
     ['Lane', lane],
+    ...(redrivenBy === undefined
+      ? []
+      : [['Driven again', <ExecutionLink key="again" id={redrivenBy} />] as const]),
     ...(key === undefined ? [] : [['Key', key] as const]),
     ...(release === undefined
       ? []
@@ -146,29 +157,25 @@ function Parts({
   });
   return (
     <section className="card">
-      <div className="tabs" role="tablist" aria-label="Parts of the execution">
-        {TABS.map((name) => (
-          <button
-            key={name}
-            type="button"
-            role="tab"
-            aria-selected={name === tab}
-            onClick={() => setTab(name)}
-          >
-            {name}
-            {name === 'History' ? (
-              <span className="count">
-                {countText(events.length)}
-                {isWhole ? '' : '…'}
-              </span>
-            ) : null}
-          </button>
-        ))}
-      </div>
-      {tab === 'History' ? <HistoryTable events={events} /> : null}
-      {tab === 'Values' ? <Values execution={execution} result={result.data} /> : null}
-      {tab === 'Related' ? <Related execution={execution} /> : null}
-      {tab === 'On record' ? <Records id={execution.id} /> : null}
+      <Tabs
+        label="Parts of the execution"
+        names={TABS}
+        chosen={tab}
+        onChoose={setTab}
+        beside={{
+          History: (
+            <span className="count">
+              {countText(events.length)}
+              {isWhole ? '' : '…'}
+            </span>
+          ),
+        }}
+      >
+        {tab === 'History' ? <HistoryTable events={events} /> : null}
+        {tab === 'Values' ? <Values execution={execution} result={result.data} /> : null}
+        {tab === 'Related' ? <Related execution={execution} /> : null}
+        {tab === 'On record' ? <Records id={execution.id} /> : null}
+      </Tabs>
     </section>
   );
 }

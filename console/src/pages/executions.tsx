@@ -3,30 +3,30 @@
 import { type ReactNode, useState } from 'react';
 import type { ExecutionMessage } from '../../../src/protocol/messages/execution.ts';
 import { pathWith } from '../api/call.ts';
-import { itemsOf, useCaller, usePages } from '../api/reads.ts';
+import { itemsOf, useMay, usePages } from '../api/reads.ts';
 import { OPEN } from '../model/statuses.ts';
 import { durationText, plural } from '../model/words.ts';
 import { BulkButton } from '../parts/bulk.tsx';
-import { ExecutionLink, Fence, Status, Time } from '../parts/marks.tsx';
+import { ExecutionLink, Fence, Status, Tags, Time } from '../parts/marks.tsx';
 import { Empty, PageHead, Shown } from '../parts/notes.tsx';
 import { type Column, LongTable } from '../parts/table.tsx';
-import { type Place, usePlace } from '../router.tsx';
+import { Link, type Place, usePlace } from '../router.tsx';
 import { Filters } from './execution-filters.tsx';
 
 const COLUMNS: readonly Column<ExecutionMessage>[] = [
   { title: 'Execution', width: '10.5rem', cell: ({ id }) => <ExecutionLink id={id} /> },
   {
     title: 'Pipeline',
-    width: 'minmax(9rem, 1.2fr)',
+    width: 'minmax(8rem, 1.2fr)',
     cell: ({ pipeline }) => <span title={pipeline}>{pipeline}</span>,
   },
   {
     title: 'Status',
-    width: 'minmax(9rem, 1fr)',
+    width: 'minmax(10.5rem, 1fr)',
     cell: ({ status, holds, compensating }) => (
       <Status
         status={status}
-        holds={compensating && status !== 'compensated' ? [...holds, 'undoing'] : holds}
+        holds={compensating && OPEN.has(status) ? [...holds, 'undoing'] : holds}
       />
     ),
   },
@@ -37,8 +37,8 @@ const COLUMNS: readonly Column<ExecutionMessage>[] = [
     width: '6rem',
     cell: ({ fence }) => (fence === undefined ? '' : <Fence fence={fence} />),
   },
-  { title: 'Key', width: 'minmax(6rem, 1fr)', cell: ({ key }) => key ?? '' },
-  { title: 'Tags', width: 'minmax(6rem, 1fr)', cell: ({ tags }) => tags.join(', ') },
+  { title: 'Key', width: 'minmax(6rem, 1fr)', cell: ({ key }) => <span title={key}>{key}</span> },
+  { title: 'Tags', width: 'minmax(6rem, 1fr)', cell: ({ tags }) => <Tags tags={tags} /> },
 ];
 
 function tookText({ submittedAt, endedAt }: ExecutionMessage): string {
@@ -88,22 +88,29 @@ export function ExecutionsPage(): ReactNode {
   );
 }
 
-/** What the list is filtered by, if a job can do the same. */
+/** What the list is filtered by, if a job can do the same: never more than what is listed. */
 function BulkOfList({ place }: { readonly place: Place }): ReactNode {
-  const { data: caller } = useCaller();
-  const [status, ...others] = place.query.getAll('status');
+  const { operate } = useMay();
+  const statuses = place.query.getAll('status');
   const [pipeline, tag] = [place.query.get('pipeline'), place.query.get('tag')];
   const isPlain = ['hold', 'attribute', 'equals'].every((name) => !place.query.has(name));
-  if (!caller?.roles.includes('operate') || !isPlain || others.length > 0) return null;
+  if (!operate || !isPlain) return null;
   const filter = { ...(pipeline && { pipeline }), ...(tag && { tag }) };
-  if (status === 'failed' || status === 'quarantined') {
-    const { tag: _, ...fits } = filter;
-    return <BulkButton act="redrive" filter={{ ...fits, open: true }} label="Re-drive all…" />;
+  // Dead letters are of both, and know no tags.
+  if (statuses.length === 2 && statuses.every((each) => WRONG.has(each)) && tag === null) {
+    return <BulkButton act="redrive" filter={{ ...filter, open: true }} label="Re-drive all…" />;
   }
+  if (statuses.some((each) => WRONG.has(each))) {
+    return <Link to="/dead-letters">Re-drive by cause</Link>;
+  }
+  const [status, ...others] = statuses;
+  if (others.length > 0) return null;
   if (status === undefined ? Object.keys(filter).length === 0 : !OPEN.has(status)) return null;
   const fits = { ...filter, ...(status === undefined ? {} : { status }) };
   return <BulkButton act="cancel" filter={fits} label="Cancel all…" />;
 }
+
+const WRONG: ReadonlySet<string> = new Set(['failed', 'quarantined']);
 
 function NothingFits(): ReactNode {
   return (

@@ -1,19 +1,47 @@
-// What executions ask, and the answers to it.
+// What executions ask, and which of it whoever answers is looking at.
 
-import { type ReactNode, useId, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import type { InteractionMessage } from '../../../src/protocol/messages/awaits.ts';
 import { pathWith } from '../api/call.ts';
-import { itemsOf, useAct, useCaller, usePages, useRead } from '../api/reads.ts';
+import { itemsOf, usePages, useRead } from '../api/reads.ts';
 import { plural } from '../model/words.ts';
-import { AnswerForm } from '../parts/answer-form.tsx';
-import { ActButton } from '../parts/dialog.tsx';
-import { JsonView } from '../parts/json.tsx';
-import { Copy, ExecutionLink, Time, Until } from '../parts/marks.tsx';
+import { ExecutionLink, Until } from '../parts/marks.tsx';
 import { NameFilter } from '../parts/name-filter.tsx';
-import { Empty, PageHead, ProblemNote, Shown } from '../parts/notes.tsx';
-import { goWith, usePlace } from '../router.tsx';
+import { Empty, More, PageHead, Shown } from '../parts/notes.tsx';
+import { goWith, type Place, usePlace } from '../router.tsx';
+import { type Ending, Question } from './question.tsx';
 
 type Asked = InteractionMessage;
+
+interface Looking {
+  /** What is open, without what was just ended here. */
+  readonly open: readonly Asked[];
+  readonly chosen: string | undefined;
+  readonly done: Done | undefined;
+  readonly onNext: (done?: Done) => void;
+}
+
+/** What was just ended here, and how. */
+interface Done {
+  readonly asked: Asked;
+  readonly how: Ending;
+}
+
+/** It stays what it is until somebody chooses: others ask and answer meanwhile, and the list is never the same. */
+function useLooking(items: readonly Asked[], place: Place): Looking {
+  const [done, setDone] = useState<Done>();
+  const [first, setFirst] = useState<string>();
+  const open = items.filter(({ id }) => id !== done?.asked.id);
+  const named = place.query.get('await') ?? undefined;
+  const [newest] = open;
+  if (named === undefined && first === undefined && newest !== undefined) setFirst(newest.id);
+  const onNext = (ended?: Done): void => {
+    setDone(ended);
+    setFirst(undefined);
+    goWith(place, { await: undefined }, { replace: true });
+  };
+  return { open, done, onNext, chosen: named ?? first };
+}
 
 export function InboxPage(): ReactNode {
   const place = usePlace();
@@ -21,55 +49,90 @@ export function InboxPage(): ReactNode {
   const pages = usePages<Asked>(pathWith('/v1/awaits', { assignee, limit: 100 }), {
     everyMs: 2_000,
   });
-  const items = itemsOf(pages);
-  const chosen = items.find(({ id }) => id === place.query.get('await')) ?? items[0];
+  const { open, chosen, done, onNext } = useLooking(itemsOf(pages), place);
+  const asked = open.find(({ id }) => id === chosen);
   return (
     <>
       <PageHead
         title="Inbox"
-        about={`${plural(items.length, 'open question')}${pages.hasNextPage ? ' and more' : ''}`}
+        about={
+          pages.data === undefined
+            ? ' '
+            : `${plural(open.length, 'open question')}${pages.hasNextPage ? ' and more' : ''}`
+        }
       >
         <NameFilter
-          key={assignee}
           label="Assigned to"
           name={assignee}
-          onFilter={(name) => goWith(place, { assignee: name })}
+          onFilter={(name) => goWith(place, { assignee: name, await: undefined })}
         />
       </PageHead>
+      {done === undefined ? null : <Kept done={done} />}
       <Shown
         of={pages}
-        isEmpty={pages.data !== undefined && items.length === 0}
+        isEmpty={pages.data !== undefined && open.length === 0 && chosen === undefined}
         empty={<NothingAsked isFiltered={assignee !== ''} />}
       >
         <div className="split">
-          <ul className="asked">
-            {items.map((item) => (
-              <li key={item.id}>
-                <button
-                  type="button"
-                  className="asked-one"
-                  aria-pressed={item.id === chosen?.id}
-                  onClick={() => goWith(place, { await: item.id })}
-                >
-                  <strong>{item.unit?.name ?? item.call}</strong>
-                  <span>{item.unit?.pipeline}</span>
-                  <span className="about">
-                    {item.assignee === undefined ? 'nobody assigned' : `for ${item.assignee}`}
-                    {item.unit?.dueAt === undefined ? null : (
-                      <>
-                        {' · due '}
-                        <Until at={item.unit.dueAt} />
-                      </>
-                    )}
-                  </span>
-                </button>
-              </li>
-            ))}
-          </ul>
-          {chosen === undefined ? null : <Question key={chosen.id} asked={chosen} />}
+          <div className="asked">
+            <AskedList open={open} chosen={chosen} place={place} />
+            <More pages={pages} />
+          </div>
+          {asked !== undefined ? (
+            <Question
+              key={asked.id}
+              asked={asked}
+              isSought={place.query.has('await')}
+              onEnd={(how) => onNext({ asked, how })}
+            />
+          ) : chosen !== undefined && pages.data !== undefined ? (
+            <Elsewhere key={chosen} id={chosen} onNext={onNext} />
+          ) : null}
         </div>
       </Shown>
     </>
+  );
+}
+
+interface AskedListProps extends Pick<Looking, 'open' | 'chosen'> {
+  readonly place: Place;
+}
+
+function AskedList({ open, chosen, place }: AskedListProps): ReactNode {
+  return (
+    <ul className="asked">
+      {open.map((item) => (
+        <li key={item.id}>
+          <button
+            type="button"
+            className="asked-one"
+            aria-pressed={item.id === chosen}
+            onClick={() => goWith(place, { await: item.id })}
+          >
+            <strong>{item.unit?.name ?? item.call}</strong>
+            <span>{item.unit?.pipeline}</span>
+            <span className="about">
+              {item.assignee === undefined ? 'nobody assigned' : `for ${item.assignee}`}
+              {item.unit?.dueAt === undefined ? null : (
+                <>
+                  {' · due '}
+                  <Until at={item.unit.dueAt} />
+                </>
+              )}
+            </span>
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Kept({ done: { asked, how } }: { readonly done: Done }): ReactNode {
+  return (
+    <p className="preview" role="status">
+      {how === 'answered' ? 'Your answer is kept' : 'The question is cancelled'}:{' '}
+      <ExecutionLink id={asked.execution} /> goes on.
+    </p>
   );
 }
 
@@ -84,150 +147,42 @@ function NothingAsked({ isFiltered }: { readonly isFiltered: boolean }): ReactNo
   );
 }
 
-function Question({ asked }: { readonly asked: Asked }): ReactNode {
-  const act = useAct();
-  const isChecked = asked.unit?.checked === true;
-  const read = useRead<Asked>(`/v1/awaits/${asked.id}`, { isEnabled: isChecked });
-  const { unit } = asked;
+interface ElsewhereProps {
+  readonly id: string;
+  readonly onNext: Looking['onNext'];
+}
+
+const OPEN: ReadonlySet<string> = new Set(['open', 'early']);
+
+/** Not in the list: older than what was read of it, or over since it was chosen. */
+function Elsewhere({ id, onNext }: ElsewhereProps): ReactNode {
+  const read = useRead<Asked>(`/v1/awaits/${encodeURIComponent(id)}`);
+  const { data: asked } = read;
+  if (asked !== undefined && OPEN.has(asked.status)) {
+    return <Question asked={asked} onEnd={(how) => onNext({ asked, how })} />;
+  }
   return (
     <section className="card question" aria-label="The question">
-      <h2>{unit?.name ?? asked.call}</h2>
-      <p className="about">
-        Asked by <ExecutionLink id={asked.execution} />
-        {unit === undefined ? null : (
-          <>
-            {' '}
-            at <Time at={unit.openedAt} />
-            {unit.needed > 1 ? `, ${unit.answered} of ${unit.needed} answers are there` : ''}
-            {unit.checked ? ', checked by a worker' : ''}
-          </>
-        )}
-      </p>
-      {asked.request === undefined ? null : (
-        <JsonView value={asked.request} label="What is asked" />
-      )}
-      {unit?.signed === true ? (
-        <p>It takes answers by signed link only: make one, and send it to whoever answers.</p>
-      ) : isChecked && read.isPending ? null : (
-        <AnswerForm
-          schema={read.data?.answerSchema}
-          isPending={act.isPending}
-          error={act.error}
-          onAnswer={(value) =>
-            act.mutate({ path: `/v1/awaits/${asked.id}/answer`, body: { value } })
-          }
-        />
-      )}
-      <QuestionActs asked={asked} />
-    </section>
-  );
-}
-
-const DAY = 86_400_000;
-
-function QuestionActs({ asked }: { readonly asked: Asked }): ReactNode {
-  const { data: caller } = useCaller();
-  if (!caller?.roles.includes('operate')) return null;
-  const path = `/v1/awaits/${asked.id}`;
-  return (
-    <div className="question-acts">
-      <Assign path={path} assignee={asked.assignee ?? ''} />
-      <div className="acts">
-        <ExtendButton path={path} label="One more day" ms={DAY} />
-        <ExtendButton path={path} label="For as long as it takes" ms={null} />
-        <ActButton
-          label="Cancel the question…"
-          ask={{
-            title: 'Cancel the question',
-            sentence: 'Nobody will answer it: the code is told so, and goes on.',
-            verb: 'Cancel the question',
-            isDanger: true,
-            act: () => ({ path: `${path}/cancel` }),
-          }}
-        />
-        {caller.hasLinks ? <MakeLink path={path} /> : null}
-      </div>
-    </div>
-  );
-}
-
-function ExtendButton({
-  path,
-  label,
-  ms,
-}: {
-  readonly path: string;
-  readonly label: string;
-  readonly ms: number | null;
-}): ReactNode {
-  const act = useAct();
-  return (
-    <>
-      <button
-        type="button"
-        disabled={act.isPending}
-        onClick={() => act.mutate({ path: `${path}/extend`, body: { timeoutMs: ms } })}
-      >
-        {label}
-      </button>
-      <ProblemNote error={act.error} />
-    </>
-  );
-}
-
-function Assign({
-  path,
-  assignee,
-}: {
-  readonly path: string;
-  readonly assignee: string;
-}): ReactNode {
-  const act = useAct();
-  const [name, setName] = useState(assignee);
-  const id = useId();
-  return (
-    <form
-      className="search"
-      onSubmit={(event) => {
-        event.preventDefault();
-        act.mutate({
-          path: `${path}/assign`,
-          body: { assignee: name.trim() === '' ? null : name.trim() },
-        });
-      }}
-    >
-      <label htmlFor={id}>Assignee</label>
-      <input
-        id={id}
-        value={name}
-        placeholder="nobody"
-        onChange={(event) => setName(event.target.value)}
-      />
-      <button type="submit" disabled={act.isPending}>
-        Assign
-      </button>
-      <ProblemNote error={act.error} />
-    </form>
-  );
-}
-
-function MakeLink({ path }: { readonly path: string }): ReactNode {
-  const act = useAct<{ readonly page: string }>();
-  const href = act.data === undefined ? undefined : `${window.location.origin}${act.data.page}`;
-  return (
-    <>
-      <button
-        type="button"
-        onClick={() => act.mutate({ path: `${path}/link`, body: { expiresInMs: 7 * DAY } })}
-      >
-        Make a link
-      </button>
-      {href === undefined ? null : (
-        <p className="made-link">
-          <a href={href}>{href}</a> <Copy text={href} what="link" />
+      <Shown of={read}>
+        <h2>It is not open any more</h2>
+        <p>
+          {asked?.status === 'answered'
+            ? `${asked.answer?.by ?? 'Somebody'} answered it`
+            : 'It ended'}
+          {asked === undefined ? null : (
+            <>
+              {' '}
+              while you looked at it: <ExecutionLink id={asked.execution} />. Nothing was sent from
+              here.
+            </>
+          )}
         </p>
-      )}
-      <ProblemNote error={act.error} />
-    </>
+      </Shown>
+      <div className="acts">
+        <button type="button" onClick={() => onNext()}>
+          Next question
+        </button>
+      </div>
+    </section>
   );
 }

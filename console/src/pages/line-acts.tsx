@@ -7,9 +7,9 @@ import type {
   PreflightMessage,
   ReleaseMessage,
 } from '../../../src/protocol/messages/releases.ts';
-import { useAct, useCaller } from '../api/reads.ts';
+import { useAct, useMay } from '../api/reads.ts';
 import { Dialog, reasoned } from '../parts/dialog.tsx';
-import { ProblemNote } from '../parts/notes.tsx';
+import { AdminElsewhere, ProblemNote } from '../parts/notes.tsx';
 
 interface LineAsk {
   readonly label: string;
@@ -30,8 +30,9 @@ interface OfLine {
 }
 
 export function LineActs({ pipeline, line }: OfLine): ReactNode {
-  const { data: caller } = useCaller();
-  if (caller?.roles.includes('admin') !== true) return null;
+  const { admin, adminElsewhere } = useMay();
+  if (adminElsewhere) return <AdminElsewhere />;
+  if (!admin) return null;
   const { active, candidate, previous } = line;
   return (
     <>
@@ -68,9 +69,9 @@ export function ReleaseActs({
   line,
   release,
 }: OfLine & { readonly release: ReleaseMessage }): ReactNode {
-  const { data: caller } = useCaller();
+  const { admin } = useMay();
   const { name, state } = release;
-  if (caller?.roles.includes('admin') !== true || state === 'retired') return null;
+  if (!admin || state === 'retired') return null;
   const of = { pipeline, line };
   const isActive = state === 'active';
   return (

@@ -6,7 +6,7 @@ import type {
   LineMessage,
   ReleaseMessage,
 } from '../../../src/protocol/messages/releases.ts';
-import { type Page, useCaller, useRead } from '../api/reads.ts';
+import { type Page, useMay, useRead } from '../api/reads.ts';
 import { countText, plural } from '../model/words.ts';
 import { Status, Time } from '../parts/marks.tsx';
 import { Empty, PageHead, Shown } from '../parts/notes.tsx';
@@ -59,7 +59,9 @@ interface BuildsProps {
 /** One is looked at: which is in the address, or the one that is most likely to be asked about. */
 function Builds({ pipeline, line, releases }: BuildsProps): ReactNode {
   const place = usePlace();
-  const named = place.query.get('release') ?? line.candidate ?? releases[0]?.name;
+  // Not another one because somebody has registered or activated meanwhile.
+  const [first] = useState(() => line.candidate ?? releases[0]?.name);
+  const named = place.query.get('release') ?? first;
   const chosen = releases.find(({ name }) => name === named) ?? releases[0];
   const open = releases.reduce((sum, { pinned }) => sum + pinned, 0);
   const [isWhole, setWhole] = useState(false);
@@ -186,7 +188,7 @@ function sharesText({ active, candidate, percent = 0 }: ActivationMessage['after
 }
 
 function Log({ pipeline }: { readonly pipeline: string }): ReactNode {
-  const { data: caller } = useCaller();
+  const { admin } = useMay();
   const path = `/v1/pipelines/${encodeURIComponent(pipeline)}/activations`;
   const read = useRead<Page<ActivationMessage>>(path, { everyMs: 5_000 });
   const items = read.data?.items ?? [];
@@ -199,7 +201,7 @@ function Log({ pipeline }: { readonly pipeline: string }): ReactNode {
         empty={
           <p className="about">
             Nobody activated anything yet.
-            {caller?.roles.includes('admin') === true ? ' Choose a release, and Activate it.' : ''}
+            {admin ? ' Choose a release, and Activate it.' : ''}
           </p>
         }
       >

@@ -29,9 +29,17 @@ export function OverviewPage(): ReactNode {
     <>
       <PageHead
         title="Overview"
-        about={whole ? plural(items.length, 'execution') : <Covered oldest={items.at(-1)} />}
+        about={
+          newest.data === undefined ? (
+            ' '
+          ) : whole ? (
+            plural(items.length, 'execution')
+          ) : (
+            <Covered oldest={items.at(-1)} />
+          )
+        }
       />
-      <Figures items={items} isWhole={whole} depth={depth.data} />
+      <Figures items={newest.data?.items} isWhole={whole} depth={depth.data} />
       <ProblemNote error={newest.error ?? depth.error} />
       <div className="plots">
         <Plot
@@ -46,7 +54,7 @@ export function OverviewPage(): ReactNode {
         <Plot
           title="From submit to end"
           times={pulse.times}
-          say={durationText}
+          say={(value) => (value < 10 && !Number.isInteger(value) ? '' : durationText(value))}
           curves={[
             { label: 'half are faster', colour: '--accent', values: pulse.p50 },
             { label: '95 of 100 are faster', colour: '--waiting', values: pulse.p95 },
@@ -76,15 +84,26 @@ function Covered({ oldest }: { readonly oldest: ExecutionMessage | undefined }):
 }
 
 interface FiguresProps {
-  readonly items: readonly ExecutionMessage[];
+  /** Undefined before they are read. */
+  readonly items: readonly ExecutionMessage[] | undefined;
   readonly isWhole: boolean;
   readonly depth: DepthMessage | undefined;
 }
 
+/** What ended wrong is one figure, whatever became of undoing it: nobody is told that nothing failed. */
+const COUNTED = [
+  { statuses: ['waiting'], what: 'waiting' },
+  { statuses: ['failed', 'quarantined'], what: 'failed or quarantined' },
+  { statuses: ['completed'], what: 'completed' },
+] as const;
+
 function Figures({ items, isWhole, depth }: FiguresProps): ReactNode {
-  const count = (status: string): number => items.filter((each) => each.status === status).length;
+  const count = (statuses: readonly string[]): string =>
+    items === undefined
+      ? '–'
+      : countText(items.filter(({ status }) => statuses.includes(status)).length);
   const running = depth?.lanes.reduce((sum, lane) => sum + lane.running, 0);
-  const took = items
+  const took = (items ?? [])
     .flatMap(({ submittedAt, endedAt }) =>
       endedAt === undefined ? [] : [Date.parse(endedAt) - Date.parse(submittedAt)],
     )
@@ -101,12 +120,12 @@ function Figures({ items, isWhole, depth }: FiguresProps): ReactNode {
           <span>running</span>
         </Link>
       </li>
-      {(['waiting', 'failed', 'completed'] as const).map((status) => (
-        <li key={status} className="card figure">
-          <Link to={`/executions?status=${status}`}>
-            <strong className={`figure-${status}`}>{countText(count(status))}</strong>
+      {COUNTED.map(({ statuses, what }) => (
+        <li key={what} className="card figure">
+          <Link to={`/executions?${statuses.map((each) => `status=${each}`).join('&')}`}>
+            <strong className={`figure-${statuses[0]}`}>{count(statuses)}</strong>
             <span>
-              {status}
+              {what}
               {of}
             </span>
           </Link>

@@ -3,7 +3,8 @@
 import { type ReactNode, useId, useState } from 'react';
 import type { ExecutionMessage } from '../../../src/protocol/messages/execution.ts';
 import type { DeadLetterMessage } from '../../../src/protocol/messages/repair.ts';
-import { itemsOf, useAct, useCaller, usePages } from '../api/reads.ts';
+import { useHistory } from '../api/history.ts';
+import { itemsOf, type Pages, useAct, useMay, usePages } from '../api/reads.ts';
 import { plural } from '../model/words.ts';
 import { ActButton, Dialog, reasoned } from '../parts/dialog.tsx';
 import { ExecutionLink, Time } from '../parts/marks.tsx';
@@ -33,12 +34,19 @@ export function QuarantinePage(): ReactNode {
     .filter(({ compensating }) => compensating)
     .map(stuckOf);
   const isNothing = parked.length + held.length + slow.length === 0;
+  // They are found among others, of which a page was read.
+  const unread = [quarantined, blocked, undoing].filter(({ hasNextPage }) => hasNextPage);
   return (
     <>
       <PageHead title="Quarantine" about="What only a person can move" />
       <Shown
         of={quarantined}
-        isEmpty={quarantined.data !== undefined && blocked.data !== undefined && isNothing}
+        isEmpty={
+          quarantined.data !== undefined &&
+          blocked.data !== undefined &&
+          isNothing &&
+          unread.length === 0
+        }
         empty={<NothingHere />}
       >
         <Group
@@ -59,8 +67,36 @@ export function QuarantinePage(): ReactNode {
           items={slow}
           acts={(id) => <UndoActs id={id} />}
         />
+        <Unread
+          pages={unread}
+          looked={itemsOf(quarantined).length + itemsOf(undoing).length + itemsOf(blocked).length}
+        />
       </Shown>
     </>
+  );
+}
+
+interface UnreadProps {
+  readonly pages: readonly Pick<Pages<unknown>, 'fetchNextPage' | 'isFetchingNextPage'>[];
+  readonly looked: number;
+}
+
+function Unread({ pages, looked }: UnreadProps): ReactNode {
+  if (pages.length === 0) return null;
+  return (
+    <p className="unread" role="status">
+      This was found among the newest {plural(looked, 'dead letter')} and open executions; there are
+      older ones.{' '}
+      <button
+        type="button"
+        disabled={pages.some(({ isFetchingNextPage }) => isFetchingNextPage)}
+        onClick={() => {
+          for (const each of pages) void each.fetchNextPage();
+        }}
+      >
+        Look further
+      </button>
+    </p>
   );
 }
 
@@ -86,7 +122,7 @@ function Group({
   readonly items: readonly Stuck[];
   readonly acts: (id: string) => ReactNode;
 }): ReactNode {
-  const { data: caller } = useCaller();
+  const { operate } = useMay();
   if (items.length === 0) return null;
   return (
     <section aria-label={title}>
@@ -101,7 +137,7 @@ function Group({
             <span>{pipeline}</span>
             <Time at={at} />
             <span className="about">{reason}</span>
-            <span className="acts">{caller?.roles.includes('operate') ? acts(id) : null}</span>
+            <span className="acts">{operate ? acts(id) : null}</span>
           </li>
         ))}
       </ul>
@@ -159,6 +195,16 @@ function UndoActs({ id }: { readonly id: string }): ReactNode {
   );
 }
 
+/** Steps whose undoing failed so far, the latest last: which one is meant is hardly ever a question. */
+function useFailedUndoing(id: string): readonly string[] {
+  const { events } = useHistory(id, false);
+  const names = events.flatMap(({ kind, name, body }) => {
+    const { key = '' } = (body ?? {}) as { readonly key?: string };
+    return kind === 'step-failed' && key.startsWith('undo:') && name !== undefined ? [name] : [];
+  });
+  return [...new Set(names.toReversed())].toReversed();
+}
+
 function UndoDialog({
   id,
   verb,
@@ -169,7 +215,9 @@ function UndoDialog({
   readonly onClose: () => void;
 }): ReactNode {
   const act = useAct();
-  const [step, setStep] = useState('');
+  const failed = useFailedUndoing(id);
+  const [typed, setStep] = useState<string>();
+  const step = typed ?? failed.at(-1) ?? '';
   const [reason, setReason] = useState('');
   const [stepId, reasonId] = [useId(), useId()];
   return (
@@ -188,9 +236,15 @@ function UndoDialog({
         <input
           id={stepId}
           required
+          list={`${stepId}-failed`}
           value={step}
           onChange={(event) => setStep(event.target.value)}
         />
+        <datalist id={`${stepId}-failed`}>
+          {failed.map((name) => (
+            <option key={name} value={name} />
+          ))}
+        </datalist>
         <label htmlFor={reasonId}>Reason</label>
         <input
           id={reasonId}

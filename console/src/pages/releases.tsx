@@ -5,7 +5,7 @@ import type { LineOfMessage } from '../../../src/protocol/messages/releases.ts';
 import { itemsOf, usePages } from '../api/reads.ts';
 import { plural } from '../model/words.ts';
 import { Status } from '../parts/marks.tsx';
-import { Empty, PageHead, Shown } from '../parts/notes.tsx';
+import { Empty, More, PageHead, Shown } from '../parts/notes.tsx';
 import { Link } from '../router.tsx';
 
 export function ReleasesPage(): ReactNode {
@@ -16,7 +16,11 @@ export function ReleasesPage(): ReactNode {
     <>
       <PageHead
         title="Releases"
-        about={`${plural(items.length, 'pipeline')}${more} with builds of their own`}
+        about={
+          pages.data === undefined
+            ? ' '
+            : `${plural(items.length, 'pipeline')}${more} with builds of their own`
+        }
       />
       <Shown
         of={pages}
@@ -28,11 +32,7 @@ export function ReleasesPage(): ReactNode {
             <LineCard key={each.pipeline} line={each} />
           ))}
         </ul>
-        {pages.hasNextPage ? (
-          <button type="button" onClick={() => void pages.fetchNextPage()}>
-            Show more
-          </button>
-        ) : null}
+        <More pages={pages} />
       </Shown>
     </>
   );

@@ -2,18 +2,21 @@
 
 import type { ReactNode } from 'react';
 import type { ScheduleMessage } from '../../../src/protocol/messages/plans.ts';
-import { itemsOf, useCaller, usePages } from '../api/reads.ts';
+import { itemsOf, useMay, usePages } from '../api/reads.ts';
 import { durationText, plural } from '../model/words.ts';
 import { ActButton } from '../parts/dialog.tsx';
 import { ExecutionLink, Status, Time, Until } from '../parts/marks.tsx';
-import { Empty, PageHead, Shown } from '../parts/notes.tsx';
+import { Empty, More, PageHead, Shown } from '../parts/notes.tsx';
 
 export function SchedulesPage(): ReactNode {
   const pages = usePages<ScheduleMessage>('/v1/schedules?limit=100', { everyMs: 10_000 });
   const items = itemsOf(pages);
   return (
     <>
-      <PageHead title="Schedules" about={plural(items.length, 'schedule')} />
+      <PageHead
+        title="Schedules"
+        about={pages.data === undefined ? ' ' : plural(items.length, 'schedule')}
+      />
       <Shown
         of={pages}
         isEmpty={pages.data !== undefined && items.length === 0}
@@ -24,11 +27,7 @@ export function SchedulesPage(): ReactNode {
             <ScheduleCard key={each.id} schedule={each} />
           ))}
         </ul>
-        {pages.hasNextPage ? (
-          <button type="button" onClick={() => void pages.fetchNextPage()}>
-            Show more
-          </button>
-        ) : null}
+        <More pages={pages} />
       </Shown>
     </>
   );
@@ -46,10 +45,9 @@ function NoSchedules(): ReactNode {
 }
 
 function ScheduleCard({ schedule }: { readonly schedule: ScheduleMessage }): ReactNode {
-  const { data: caller } = useCaller();
   const { id, when, target, paused, nextTimes, firedAt, lastExecution, overlap, catchUp } =
     schedule;
-  const mayOperate = caller?.roles.includes('operate') ?? false;
+  const { operate: mayOperate } = useMay();
   const [next] = nextTimes;
   return (
     <li className="card cause">

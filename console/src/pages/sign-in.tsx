@@ -1,9 +1,12 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useId, useState } from 'react';
-import { chooseProject } from '../api/call.ts';
+import { chooseProject, Refused } from '../api/call.ts';
 import { useAct } from '../api/reads.ts';
 import { Mark } from '../nav.tsx';
 import { ProblemNote } from '../parts/notes.tsx';
+
+const UNKNOWN =
+  'This key is not known, has ended or expired, or is not whole. Paste all of it, from hf_ on, or ask an admin for another one.';
 
 export function SignIn({ problem }: { readonly problem?: Error | null }): ReactNode {
   const [key, setKey] = useState('');
@@ -40,7 +43,11 @@ export function SignIn({ problem }: { readonly problem?: Error | null }): ReactN
           The first start of the coordinator printed one; an admin makes others. It is kept in a
           cookie that scripts cannot read, until you sign out or close the browser.
         </p>
-        <ProblemNote error={act.error ?? problem} />
+        {act.error?.code === 'key-required' ? (
+          <ProblemNote error={new Refused({ ...act.error, detail: UNKNOWN })} />
+        ) : (
+          <ProblemNote error={act.error ?? problem} />
+        )}
         <button type="submit" className="primary" disabled={act.isPending}>
           Sign in
         </button>

@@ -8,11 +8,11 @@ import type {
 } from '../../../src/protocol/messages/operations.ts';
 import type { RefusedWriteMessage } from '../../../src/protocol/messages/records.ts';
 import { pathWith } from '../api/call.ts';
-import { itemsOf, type Page, useCaller, usePages, useRead } from '../api/reads.ts';
+import { itemsOf, type Page, useMay, usePages, useRead } from '../api/reads.ts';
 import { durationText, plural } from '../model/words.ts';
 import { ActButton } from '../parts/dialog.tsx';
 import { ExecutionLink, Fence, Status, Time, useNow } from '../parts/marks.tsx';
-import { Empty, PageHead, Shown } from '../parts/notes.tsx';
+import { AdminElsewhere, Empty, PageHead, Shown } from '../parts/notes.tsx';
 import { type Column, LongTable, Table } from '../parts/table.tsx';
 import { AdvicePanel } from './advice.tsx';
 
@@ -30,18 +30,18 @@ export function WorkersPage(): ReactNode {
 }
 
 function Sessions(): ReactNode {
-  const { data: caller } = useCaller();
+  const { admin: mayEnd, adminElsewhere } = useMay();
   const read = useRead<Page<SessionMessage>>('/v1/sessions?limit=200', { everyMs: LOOK_MS });
   const workers = useRead<Page<WorkerMessage>>('/v1/workers?limit=200', { everyMs: WORKERS_MS });
   const said = new Map(workers.data?.items.map((each) => [each.id, each]));
   const items = read.data?.items ?? [];
-  const mayEnd = caller?.roles.includes('admin') ?? false;
   const now = useNow(200);
   const readAt = read.dataUpdatedAt;
   return (
     <>
       <section aria-label="Sessions">
         <h2>Sessions</h2>
+        {adminElsewhere ? <AdminElsewhere /> : null}
         <Shown
           of={workers.isPending ? workers : read}
           isEmpty={read.data !== undefined && items.length === 0}
@@ -138,7 +138,11 @@ function EndButton({ id, owner }: { readonly id: string; readonly owner: string 
 
 const REFUSED: readonly Column<RefusedWriteMessage>[] = [
   { title: 'Last', width: '7.5rem', cell: ({ lastAt }) => <Time at={lastAt} /> },
-  { title: 'Who wrote', width: 'minmax(7rem, 1fr)', cell: ({ owner }) => owner },
+  {
+    title: 'Who wrote',
+    width: 'minmax(7rem, 1fr)',
+    cell: ({ owner }) => <span title={owner}>{owner}</span>,
+  },
   { title: 'What', width: '6rem', cell: ({ verb }) => verb },
   { title: 'With', width: '6rem', cell: ({ fence }) => <Fence fence={fence} isOld /> },
   {
@@ -192,7 +196,7 @@ function RefusedWrites(): ReactNode {
 }
 
 function Leases(): ReactNode {
-  const { data: caller } = useCaller();
+  const { isOfAll, admin } = useMay();
   const [prefix, setPrefix] = useState('');
   const [asked, setAsked] = useState('');
   const pages = usePages<ListedLeaseMessage>(
@@ -202,9 +206,8 @@ function Leases(): ReactNode {
     },
   );
   const items = itemsOf(pages);
-  if (caller?.isOfAll !== true) return null;
-  const mayAct = caller.roles.includes('admin');
-  const columns = mayAct ? [...LEASES, ACTS] : LEASES;
+  if (!isOfAll) return null;
+  const columns = admin ? [...LEASES, ACTS] : LEASES;
   return (
     <section aria-label="Leases">
       <header className="section-head">

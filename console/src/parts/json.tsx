@@ -1,10 +1,12 @@
-// A value, as a tree that opens and closes.
+// A value, as a tree that opens and closes. What is closed is not there: values are as large as somebody made them.
 
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
+import { countText } from '../model/words.ts';
 import { Copy } from './marks.tsx';
 
 const OPEN_DEPTH = 2;
 const CHILDREN_MAX = 200;
+const TEXT_MAX = 4_000;
 
 export function JsonView({
   value,
@@ -16,7 +18,7 @@ export function JsonView({
   return (
     <div className="json">
       <div className="json-acts">
-        <Copy text={JSON.stringify(value, undefined, 2) ?? 'null'} what="JSON" />
+        <Copy text={() => JSON.stringify(value, undefined, 2) ?? 'null'} what="JSON" />
       </div>
       <section className="json-tree" aria-label={label}>
         <Node value={value} depth={0} />
@@ -37,15 +39,25 @@ function Node({ value, depth, name }: NodeProps): ReactNode {
     return (
       <div className="json-leaf">
         {title}
-        <span className={`json-${value === null ? 'null' : typeof value}`}>{leafText(value)}</span>
+        <Leaf value={value} />
       </div>
     );
   }
+  return <Branch value={value} depth={depth} title={title} />;
+}
+
+interface BranchProps extends Omit<NodeProps, 'name'> {
+  readonly value: object;
+  readonly title: ReactNode;
+}
+
+function Branch({ value, depth, title }: BranchProps): ReactNode {
   const entries = Object.entries(value);
   const isList = Array.isArray(value);
-  const shown = entries.slice(0, CHILDREN_MAX);
+  const [isOpen, setOpen] = useState(depth < OPEN_DEPTH && entries.length <= CHILDREN_MAX);
+  const shown = isOpen ? entries.slice(0, CHILDREN_MAX) : [];
   return (
-    <details open={depth < OPEN_DEPTH && entries.length <= CHILDREN_MAX}>
+    <details open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
         {title}
         <span className="json-size">{isList ? `[${entries.length}]` : `{${entries.length}}`}</span>
@@ -54,13 +66,31 @@ function Node({ value, depth, name }: NodeProps): ReactNode {
         {shown.map(([key, each]) => (
           <Node key={key} name={key} value={each} depth={depth + 1} />
         ))}
-        {entries.length > shown.length ? (
+        {entries.length > CHILDREN_MAX ? (
           <p className="about">
-            and {entries.length - shown.length} more: copy the JSON to see all.
+            and {entries.length - CHILDREN_MAX} more: copy the JSON to see all.
           </p>
         ) : null}
       </div>
     </details>
+  );
+}
+
+function Leaf({ value }: { readonly value: unknown }): ReactNode {
+  const [isWhole, setWhole] = useState(false);
+  const text = leafText(value);
+  const isLong = text.length > TEXT_MAX && !isWhole;
+  return (
+    <>
+      <span className={`json-${value === null ? 'null' : typeof value}`}>
+        {isLong ? `${text.slice(0, TEXT_MAX)}…` : text}
+      </span>
+      {isLong ? (
+        <button type="button" className="quiet" onClick={() => setWhole(true)}>
+          Show all {countText(text.length)} characters
+        </button>
+      ) : null}
+    </>
   );
 }
 

@@ -19,13 +19,24 @@ const OTHER = new Intl.DateTimeFormat(undefined, {
   hourCycle: 'h23',
 });
 
+const OTHER_YEAR = new Intl.DateTimeFormat(undefined, {
+  year: 'numeric',
+  month: 'short',
+  day: '2-digit',
+});
+
+function formatFor(date: Date): Intl.DateTimeFormat {
+  const now = new Date();
+  if (date.toDateString() === now.toDateString()) return TODAY;
+  return date.getFullYear() === now.getFullYear() ? OTHER : OTHER_YEAR;
+}
+
 /** In the reader's zone; UTC when it is pointed at. */
 export function Time({ at }: { readonly at: string }): ReactNode {
   const date = new Date(at);
-  const isToday = date.toDateString() === new Date().toDateString();
   return (
     <time className="time" dateTime={at} title={`${at.replace('T', ' ').replace('Z', '')} UTC`}>
-      {(isToday ? TODAY : OTHER).format(date)}
+      {formatFor(date).format(date)}
     </time>
   );
 }
@@ -79,6 +90,11 @@ export function Status({
   );
 }
 
+export function Tags({ tags }: { readonly tags: readonly string[] }): ReactNode {
+  const text = tags.join(', ');
+  return <span title={text}>{text}</span>;
+}
+
 export function Fence({
   fence,
   isOld = false,
@@ -104,22 +120,47 @@ export function ExecutionLink({ id }: { readonly id: string }): ReactNode {
   );
 }
 
-export function Copy({ text, what }: { readonly text: string; readonly what: string }): ReactNode {
-  const [isCopied, setCopied] = useState(false);
+interface CopyProps {
+  /** Or how it is made, where that is work. */
+  readonly text: string | (() => string);
+  readonly what: string;
+}
+
+const COPY_WORDS = { no: 'Copy', yes: 'Copied', failed: 'Cannot copy' } as const;
+
+export function Copy({ text, what }: CopyProps): ReactNode {
+  const [copied, setCopied] = useState<keyof typeof COPY_WORDS>('no');
   useEffect(() => {
-    if (!isCopied) return undefined;
-    const timer = window.setTimeout(() => setCopied(false), 1_500);
+    if (copied === 'no') return undefined;
+    const timer = window.setTimeout(() => setCopied('no'), 1_500);
     return () => window.clearTimeout(timer);
-  }, [isCopied]);
+  }, [copied]);
+  const copy = async (): Promise<void> => {
+    const isDone = await copyText(typeof text === 'string' ? text : text());
+    setCopied(isDone ? 'yes' : 'failed');
+  };
   return (
-    <button
-      type="button"
-      className="quiet"
-      onClick={() => {
-        void navigator.clipboard?.writeText(text).then(() => setCopied(true));
-      }}
-    >
-      {isCopied ? 'Copied' : `Copy ${what}`}
+    <button type="button" className="quiet" onClick={() => void copy()}>
+      {COPY_WORDS[copied]} {copied === 'yes' ? '' : what}
     </button>
   );
+}
+
+/** Browsers have a clipboard only where nobody can listen; coordinators are often reached by plain HTTP. */
+async function copyText(text: string): Promise<boolean> {
+  const { clipboard } = window.navigator as { readonly clipboard?: Clipboard };
+  if (clipboard !== undefined) {
+    return clipboard.writeText(text).then(
+      () => true,
+      () => false,
+    );
+  }
+  const field = document.createElement('textarea');
+  field.value = text;
+  const place = document.querySelector('dialog[open]') ?? document.body;
+  place.append(field);
+  field.select();
+  const isDone = document.execCommand('copy');
+  field.remove();
+  return isDone;
 }

@@ -11,6 +11,12 @@ interface NameFilterProps {
 
 export function NameFilter({ label, name: given, onFilter }: NameFilterProps): ReactNode {
   const [name, setName] = useState(given);
+  const [shown, setShown] = useState(given);
+  // The address says something else, by the way back: so does the field, where it is.
+  if (shown !== given) {
+    setShown(given);
+    setName(given);
+  }
   return (
     <form
       className="search"

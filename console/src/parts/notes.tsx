@@ -2,6 +2,7 @@
 
 import type { ReactNode } from 'react';
 import { Refused } from '../api/call.ts';
+import type { Pages } from '../api/reads.ts';
 
 export function PageHead({
   title,
@@ -84,5 +85,30 @@ export function Shown({
       {!of.isPending && of.error === null && isEmpty === true ? empty : null}
       {isEmpty === true || of.isPending ? null : children}
     </>
+  );
+}
+
+/** The next page of a list that is not a long table. */
+export function More<Item>({ pages }: { readonly pages: Pages<Item> }): ReactNode {
+  if (!pages.hasNextPage) return null;
+  return (
+    <button
+      type="button"
+      disabled={pages.isFetchingNextPage}
+      onClick={() => void pages.fetchNextPage()}
+    >
+      Show more
+    </button>
+  );
+}
+
+/** A key may more than what can be done at this address. */
+export function AdminElsewhere(): ReactNode {
+  return (
+    <p className="about">
+      What admins do (ends by force, releases, projects, keys) is not at this address: start the
+      coordinator with <code>--admin main</code>, or use the address that <code>--admin</code>{' '}
+      names.
+    </p>
   );
 }

@@ -53,6 +53,7 @@ export function Plot({ title, times, curves, say, across, summary }: PlotProps):
     };
   }, [height]);
   useEffect(() => plot.current?.setData(data), [data]);
+  useEffect(() => onTheme(() => plot.current?.redraw(false)), []);
   return (
     <figure className="plot">
       <figcaption>
@@ -90,11 +91,26 @@ function summaryOf(curves: readonly Curve[], say: (value: number) => string): st
 const CLOCK = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
 const BY_MINUTE = new Intl.DateTimeFormat(undefined, CLOCK);
 const BY_SECOND = new Intl.DateTimeFormat(undefined, { ...CLOCK, second: '2-digit' });
+const BY_DAY = new Intl.DateTimeFormat(undefined, { ...CLOCK, month: 'short', day: '2-digit' });
 const SHORT_S = 600;
+const DAY_S = 86_400;
 
 function clockTexts(seconds: readonly number[]): string[] {
-  const isShort = (seconds.at(-1) ?? 0) - (seconds[0] ?? 0) < SHORT_S;
-  return seconds.map((each) => (isShort ? BY_SECOND : BY_MINUTE).format(each * 1_000));
+  const lasts = (seconds.at(-1) ?? 0) - (seconds[0] ?? 0);
+  const format = lasts < SHORT_S ? BY_SECOND : lasts < DAY_S ? BY_MINUTE : BY_DAY;
+  return seconds.map((each) => format.format(each * 1_000));
+}
+
+/** What is drawn has its colours from when it was: when they change, it is drawn again. */
+function onTheme(redraw: () => void): () => void {
+  const system = window.matchMedia('(prefers-color-scheme: dark)');
+  system.addEventListener('change', redraw);
+  const chosen = new MutationObserver(redraw);
+  chosen.observe(document.documentElement, { attributeFilter: ['data-theme'] });
+  return () => {
+    system.removeEventListener('change', redraw);
+    chosen.disconnect();
+  };
 }
 
 /** Only powers of ten have a line and a name. */
@@ -125,7 +141,11 @@ function optionsOf(
         : { x: { time: false, distr: 3 }, y: { distr: 3 } },
     axes: [
       across === undefined
-        ? { ...axis, space: 70, values: (_, splits) => clockTexts(splits) }
+        ? {
+            ...axis,
+            space: ({ scales: { x } }) => ((x?.max ?? 0) - (x?.min ?? 0) < DAY_S ? 70 : 110),
+            values: (_, splits) => clockTexts(splits),
+          }
         : {
             ...{ ...axis, ...MAGNITUDES, grid: { ...axis.grid, ...MAGNITUDES } },
             ...{ space: 40, label: across.label, labelSize: 22, labelFont: axis.font },

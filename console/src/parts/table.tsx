@@ -1,7 +1,7 @@
 // Tables: short ones as they are, long ones with only the rows that can be seen.
 
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type ReactNode, useEffect, useRef } from 'react';
+import { type ReactNode, type RefObject, useEffect, useLayoutEffect, useRef } from 'react';
 import type { Pages } from '../api/reads.ts';
 
 export interface Column<Item> {
@@ -44,9 +44,35 @@ interface LongTableProps<Item> extends TableProps<Item> {
   readonly pages?: Pages<Item>;
 }
 
+/** What comes above the row that is read does not push it away; who is at the top sees what comes. */
+function useStay<Item>(
+  scroller: RefObject<HTMLDivElement | null>,
+  { items, keyOf }: Pick<TableProps<Item>, 'items' | 'keyOf'>,
+): () => void {
+  const read = useRef<{ readonly key: string; readonly index: number }>(undefined);
+  const note = (): void => {
+    const index = Math.floor((scroller.current?.scrollTop ?? 0) / ROW);
+    const item = items[index];
+    read.current = index === 0 || item === undefined ? undefined : { key: keyOf(item), index };
+  };
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only what is listed moves rows
+  useLayoutEffect(() => {
+    const { current: was } = read;
+    const there = was === undefined ? undefined : items[was.index];
+    if (was === undefined || (there !== undefined && keyOf(there) === was.key)) return note();
+    const at = items.findIndex((item) => keyOf(item) === was.key);
+    if (at >= 0 && scroller.current !== null) {
+      scroller.current.scrollTop += (at - was.index) * ROW;
+    }
+    note();
+  }, [items]);
+  return note;
+}
+
 export function LongTable<Item>(props: LongTableProps<Item>): ReactNode {
   const { items, keyOf, pages } = props;
   const scroller = useRef<HTMLDivElement>(null);
+  const onScroll = useStay(scroller, props);
   const rows = useVirtualizer({
     count: items.length,
     getScrollElement: () => scroller.current,
@@ -66,6 +92,7 @@ export function LongTable<Item>(props: LongTableProps<Item>): ReactNode {
     <div
       className="table-scroll table-long"
       ref={scroller}
+      onScroll={onScroll}
       tabIndex={0}
       role="group"
       aria-label={props.label}

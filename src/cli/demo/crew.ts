@@ -6,11 +6,12 @@ import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { PostgresSettings } from '../../embedded/open-store.ts';
 import { Holdfast } from '../../engine/holdfast.ts';
+import type { ExecutionRecord } from '../../execution/execution.ts';
 import type { DemoMessage, Scene } from '../../protocol/messages/demo.ts';
 import type { ServerLog } from '../../server/server-options.ts';
 import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
 import { formatInstant, systemClock, toInstant } from '../../support/clock.ts';
-import { playFailedPayment, playFreeze } from './scenes.ts';
+import { playAsk, playFailedPayment, playFreeze, tellAnswer } from './scenes.ts';
 
 export type FromCook =
   | { readonly kind: 'ready'; readonly session: string }
@@ -43,6 +44,12 @@ export interface Cook {
 const NAMES = ['cook-1', 'cook-2'];
 const STORY_MAX = 50;
 
+const PLAYS: Readonly<Record<Scene, (crew: Crew) => Promise<void>>> = {
+  ask: playAsk,
+  freeze: playFreeze,
+  'fail-payment': playFailedPayment,
+};
+
 export class Crew {
   readonly holdfast: Holdfast;
   readonly #log: ServerLog;
@@ -51,6 +58,7 @@ export class Crew {
   /** Guests whose payment fails, and whom the bank will not pay back at first. */
   readonly #unpaid: Set<string> = new Set();
   readonly #unrefunded: Set<string> = new Set();
+  readonly #answers: Promise<void>[] = [];
   #playing: Promise<void> | undefined;
   #isStopped = false;
 
@@ -111,12 +119,17 @@ export class Crew {
 
   play(scene: Scene): void {
     if (this.#playing !== undefined) return;
-    const played = scene === 'freeze' ? playFreeze(this) : playFailedPayment(this);
-    this.#playing = played
+    this.#playing = PLAYS[scene](this)
       .catch((error: unknown) => this.#log.fault('demo', error))
       .finally(() => {
         this.#playing = undefined;
       });
+  }
+
+  /** Whoever answers, and whenever: it is told. */
+  awaitAnswer(id: ExecutionRecord['id']): void {
+    const told = tellAnswer(this, id).catch((error: unknown) => this.#log.fault('demo', error));
+    this.#answers.push(told);
   }
 
   async stop(): Promise<void> {
@@ -131,7 +144,7 @@ export class Crew {
         await gone;
       }),
     );
-    await this.#playing;
+    await Promise.all([this.#playing, ...this.#answers]);
     await this.holdfast.close();
   }
 

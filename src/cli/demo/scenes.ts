@@ -30,6 +30,35 @@ interface Cooking {
   readonly cook: Cook;
 }
 
+/** An order that somebody must approve. */
+export async function playAsk(crew: Crew): Promise<void> {
+  const { id } = await crew.holdfast.submit(PIPELINE, { dish: 'soup', guest: 'ann', ask: true });
+  const asked = await until(crew, async () => {
+    const { items } = await crew.holdfast.awaits.list({ execution: id });
+    return items[0];
+  });
+  if (asked === undefined) return;
+  crew.tell('A soup was ordered and charged. It waits until somebody approves it.', id);
+  crew.awaitAnswer(id);
+}
+
+const ANSWER_LOOK_MS = 300;
+
+/** For as long as it takes; not when it was answered before anybody looked. */
+export async function tellAnswer(crew: Crew, id: ExecutionRecord['id']): Promise<void> {
+  const isSettled = async (): Promise<boolean> =>
+    (await crew.holdfast.history(id, { limit: 1_000 })).some(
+      ({ kind }) => kind === 'await-settled',
+    );
+  if (await isSettled()) return;
+  while (!crew.isStopped) {
+    await systemTimers.pause(ANSWER_LOOK_MS);
+    if (!(await isSettled())) continue;
+    crew.tell('The soup was answered for, and goes on where it waited: see its steps run.', id);
+    return;
+  }
+}
+
 export async function playFreeze(crew: Crew): Promise<void> {
   const { id } = await crew.holdfast.submit(PIPELINE, { dish: 'stew', guest: 'fred' });
   crew.tell('A stew was ordered. When somebody cooks it, that process is frozen.', id);

@@ -19,6 +19,8 @@ export const caller = Type.Object(
     store: Type.Object({ kind: Type.String(), survives: Type.String() }, CLOSED),
     hasDemo: Type.Boolean({ description: 'It is `holdfast dev`.' }),
     hasLinks: Type.Boolean({ description: 'Answer links can be made here.' }),
+    hasArchive: Type.Boolean({ description: 'What has ended can be archived from here.' }),
+    hasAdmin: Type.Boolean({ description: 'The routes of `admin` are at this address.' }),
   },
   CLOSED,
 );

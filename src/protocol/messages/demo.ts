@@ -3,7 +3,7 @@
 import { type Static, Type } from 'typebox';
 import { CLOSED, executionId, instant } from './words.ts';
 
-export const SCENES = ['freeze', 'fail-payment'] as const;
+export const SCENES = ['ask', 'freeze', 'fail-payment'] as const;
 
 export type Scene = (typeof SCENES)[number];
 

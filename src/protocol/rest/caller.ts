@@ -22,7 +22,7 @@ const read = route({
   summary: 'Who is calling, for which project, and what that allows.',
   allows: PEOPLE,
   answers: { 200: { what: 'As the key says.', schema: callerSchema } },
-  async handle({ store, auth, hasLinks, demo }, { caller }) {
+  async handle({ store, auth, hasLinks, hasArchive, hasAdmin, demo }, { caller }) {
     const { name, project, isOfAll, roles } = caller;
     const known = isOfAll ? await store.access.projects({ limit: PROJECTS_MAX }) : undefined;
     const kept = { kind: store.kind, survives: store.durability };
@@ -35,6 +35,8 @@ const read = route({
       auth,
       store: kept,
       hasLinks,
+      hasArchive,
+      hasAdmin,
       hasDemo: demo !== undefined,
     };
     return { status: 200, body, headers: { 'cache-control': 'no-store' } };

@@ -19,7 +19,8 @@ const play = route({
   method: 'POST',
   path: '/v1/demo/:scene',
   name: 'playDemo',
-  summary: 'Plays a scene: a worker is frozen in its work, or a payment fails.',
+  summary:
+    'Plays a scene: an order asks for approval, a worker is frozen in its work, or a payment fails.',
   allows: ['operate'],
   params: sceneParams,
   answers: {

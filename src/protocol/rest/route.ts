@@ -29,6 +29,9 @@ export interface Coordinator {
   readonly auth: 'keys' | 'off';
   /** Answer links can be made and checked. */
   readonly hasLinks: boolean;
+  readonly hasArchive: boolean;
+  /** Where people look, the routes of admin are too. */
+  readonly hasAdmin: boolean;
   /** Of `holdfast dev`. */
   readonly demo?: Demo;
   /** Settings of leases, from what is wanted and what is known. */

@@ -4,6 +4,8 @@ import assert from 'node:assert/strict';
 import { ROLES } from '../../../src/access/role.ts';
 import { HoldfastClient } from '../../../src/client/client.ts';
 import { ARCHIVE_CASES } from './archive-acts.ts';
+import { LARGE_CASES } from './large-acts.ts';
+import { READER_CASES } from './reader-acts.ts';
 import type { BrowserCase } from './register.ts';
 import { RELEASE_CASES } from './release-acts.ts';
 import { acceptPayments } from './world.ts';
@@ -67,7 +69,7 @@ const byLink: BrowserCase = {
 
 const redrives: BrowserCase = {
   name: 'dead letters of one cause are counted, driven again, and leave the list',
-  async run({ desk }) {
+  async run({ desk, world }) {
     acceptPayments();
     await desk.open('/dead-letters', 'Dead letters');
     const { page } = desk;
@@ -86,6 +88,15 @@ const redrives: BrowserCase = {
     await desk.open('/dead-letters', 'Dead letters');
     await page.getByText('the bank is back').waitFor();
     await cause.first().waitFor({ state: 'detached' });
+    // Whoever comes to one of them later is told, before it is driven again once more.
+    await desk.open(`/executions/${world.failed}`, 'payment');
+    const facts = page.locator('.facts');
+    await facts.getByText('Driven again').waitFor();
+    await desk.button('Re-drive again…').click();
+    await page.getByRole('dialog').getByText('It was driven again before').waitFor();
+    await desk.button('Leave it').click();
+    await facts.getByRole('link').click();
+    await page.getByText(/It is completed since/).waitFor();
   },
 };
 
@@ -155,8 +166,10 @@ const keyboard: BrowserCase = {
     await page.keyboard.type('looked at it');
     await page.keyboard.press('Enter');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
-    await page.getByRole('tab', { name: 'On record' }).click();
-    await page.getByText('looked at it').waitFor();
+    await page.getByRole('tab', { name: 'History' }).focus();
+    await page.keyboard.press('ArrowLeft');
+    await page.getByRole('tabpanel', { name: 'On record' }).getByText('looked at it').waitFor();
+    assert.equal(await focused(), 'On record');
   },
 };
 
@@ -261,6 +274,6 @@ const advises: BrowserCase = {
 };
 
 export const ACT_CASES: readonly BrowserCase[] = [
-  ...[keyboard, filters, live, advises, answers, byLink, redrives, ...RELEASE_CASES],
-  ...[...ARCHIVE_CASES, empty, refused],
+  ...[keyboard, filters, ...READER_CASES, live, advises, answers, byLink, redrives],
+  ...[...RELEASE_CASES, ...ARCHIVE_CASES, ...LARGE_CASES, empty, refused],
 ];

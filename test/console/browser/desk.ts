@@ -32,6 +32,10 @@ const WIDTH = `new Promise((resolve) => {
   requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(measure)));
 })`;
 
+const CUT_TABLES = `[...document.querySelectorAll('.table-scroll')]
+  .filter((each) => each.scrollWidth > each.clientWidth)
+  .map((each) => each.getAttribute('aria-label'))`;
+
 export type Theme = 'light' | 'dark';
 
 export class Desk {
@@ -115,10 +119,23 @@ export class Desk {
     if (before !== null) await this.page.setViewportSize(before);
   }
 
+  /** In a usual window tables show all of their columns: what stands behind an edge is not seen, or not found. */
+  async checkTables(what: string): Promise<void> {
+    const cut = await this.page.evaluate<readonly string[]>(CUT_TABLES);
+    assert.deepEqual(cut, [], `${what}: tables that are wider than their place`);
+  }
+
   /** Nothing moves under the reader's eyes while it comes (the browser's own measure of it). */
   async checkStill(what: string): Promise<void> {
     const moved = await this.page.evaluate<number>(SHIFTS);
     assert.ok(moved < SHIFT_MAX, `${what} moved by ${moved}`);
+  }
+
+  /** What had to go wrong did, and is no trouble. */
+  checkTrouble(expected: RegExp): void {
+    const others = this.#troubles.filter((each) => !expected.test(each));
+    assert.ok(others.length < this.#troubles.length, `there was no trouble like ${expected}`);
+    this.#troubles.splice(0, this.#troubles.length, ...others);
   }
 
   checkQuiet(): void {

@@ -40,12 +40,22 @@ export async function playFiveMinutes(label: string, flags: readonly string[]): 
   }
 }
 
-async function approve({ page }: Desk): Promise<void> {
+async function approve(desk: Desk): Promise<void> {
+  const { page } = desk;
   await page.getByRole('link', { name: '1 Approve the soup' }).click();
   await page.getByText('"soup"').waitFor();
   await page.getByLabel('yes').check();
   await page.getByRole('button', { name: 'Answer', exact: true }).click();
   await page.getByText('Nothing is asked now').waitFor();
+  const told = page.getByRole('listitem').filter({ hasText: 'goes on where it waited' });
+  await told.getByRole('link').waitFor();
+  await page.getByRole('link', { name: 'The code', exact: true }).click();
+  await page.getByText('export function restaurantOrder').waitFor();
+  await desk.checkAccess('the code of the demo');
+  // As somebody finds it who starts it again: there is something to approve, or something to do about it.
+  await desk.button('1 Order another soup').click();
+  await page.getByText('waits until somebody approves it').waitFor();
+  await page.getByRole('link', { name: '1 Approve the soup' }).waitFor();
 }
 
 async function freeze(desk: Desk): Promise<void> {

@@ -59,6 +59,7 @@ async function look({ desk, world }: Scene, each: PageUnderTest): Promise<void> 
   await desk.open(each.path(world), each.heading);
   await desk.page.getByText(each.shows).first().waitFor();
   await desk.checkStill(each.name);
+  await desk.checkTables(each.name);
   for (const theme of ['light', 'dark'] as const) {
     await desk.theme(theme);
     await desk.checkAccess(`${each.name}, ${theme}`);

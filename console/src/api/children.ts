@@ -1,0 +1,30 @@
+// What an execution spawned, oldest first: its pages say no cursor, the last child of one is where the next begins.
+
+import { type InfiniteData, useInfiniteQuery } from '@tanstack/react-query';
+import type { ExecutionMessage } from '../../../src/protocol/messages/execution.ts';
+import { call, pathWith, type Refused } from './call.ts';
+import { LIVE, type Page, type Pages } from './reads.ts';
+
+export type Child = Pick<ExecutionMessage, 'id' | 'pipeline' | 'status'>;
+
+/** As many as the coordinator gives at once. */
+const PAGE = 1_000;
+
+type After = string | undefined;
+
+export function useChildren(parent: string): Pages<Child> {
+  return useInfiniteQuery<
+    Page<Child>,
+    Refused,
+    InfiniteData<Page<Child>>,
+    readonly string[],
+    After
+  >({
+    queryKey: ['children', parent],
+    queryFn: ({ pageParam: after, signal }) =>
+      call<Page<Child>>(pathWith(`/v1/executions/${parent}/children`, { after }), { signal }),
+    initialPageParam: undefined,
+    getNextPageParam: ({ items }) => (items.length < PAGE ? undefined : items.at(-1)?.id),
+    meta: LIVE,
+  });
+}

@@ -1,0 +1,28 @@
+// The code that the demo runs, as it is in the package.
+
+import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { PageHead, Shown } from '../parts/notes.tsx';
+
+export function DemoCodePage(): ReactNode {
+  const read = useQuery({
+    queryKey: ['demo', 'code'],
+    staleTime: Number.POSITIVE_INFINITY,
+    queryFn: async () => (await import('../../../src/cli/demo/restaurant.ts?raw')).default,
+  });
+  return (
+    <>
+      <PageHead
+        title="The code of the demo"
+        about="What its workers run: src/cli/demo/restaurant.ts of the package"
+      />
+      <Shown of={read}>
+        {/* biome-ignore-start lint/a11y: what scrolls can be reached by keyboard */}
+        <pre className="card code" tabIndex={0} aria-label="restaurant.ts" role="group">
+          {read.data}
+        </pre>
+        {/* biome-ignore-end lint/a11y: see above */}
+      </Shown>
+    </>
+  );
+}

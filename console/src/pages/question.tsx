@@ -1,0 +1,193 @@
+// One thing that is asked: what it is, the form for its answer, and what else can be done with it.
+
+import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
+import type { InteractionMessage } from '../../../src/protocol/messages/awaits.ts';
+import { useAct, useCaller, useRead } from '../api/reads.ts';
+import { AnswerForm } from '../parts/answer-form.tsx';
+import { ActButton } from '../parts/dialog.tsx';
+import { JsonView } from '../parts/json.tsx';
+import { Copy, ExecutionLink, Time } from '../parts/marks.tsx';
+import { ProblemNote } from '../parts/notes.tsx';
+
+type Asked = InteractionMessage;
+
+/** What whoever looks did to it. */
+export type Ending = 'answered' | 'cancelled';
+
+interface QuestionProps {
+  readonly asked: Asked;
+  readonly onEnd: (how: Ending) => void;
+}
+
+interface SoughtProps extends QuestionProps {
+  /** Somebody chose it: in a narrow window it stands below the list, where it would not be seen. */
+  readonly isSought?: boolean;
+}
+
+export function Question({ asked, onEnd, isSought = false }: SoughtProps): ReactNode {
+  const { unit } = asked;
+  const place = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (isSought) place.current?.scrollIntoView({ block: 'nearest' });
+  }, [isSought]);
+  return (
+    <section ref={place} className="card question" aria-label="The question">
+      <h2>{unit?.name ?? asked.call}</h2>
+      <p className="about">
+        Asked by <ExecutionLink id={asked.execution} />
+        {unit === undefined ? null : (
+          <>
+            {' '}
+            at <Time at={unit.openedAt} />
+            {unit.needed > 1 ? `, ${unit.answered} of ${unit.needed} answers are there` : ''}
+            {unit.checked ? ', checked by a worker' : ''}
+          </>
+        )}
+      </p>
+      {asked.request === undefined ? null : (
+        <JsonView value={asked.request} label="What is asked" />
+      )}
+      <Answering asked={asked} onEnd={onEnd} />
+      <QuestionActs asked={asked} onEnd={onEnd} />
+    </section>
+  );
+}
+
+function Answering({ asked, onEnd }: QuestionProps): ReactNode {
+  const { data: caller } = useCaller();
+  const act = useAct();
+  const isChecked = asked.unit?.checked === true;
+  const read = useRead<Asked>(`/v1/awaits/${asked.id}`, { isEnabled: isChecked });
+  if (asked.unit?.signed === true) {
+    return <p>It takes answers by signed link only: make one, and send it to whoever answers.</p>;
+  }
+  if (!caller?.roles.includes('operate')) {
+    return (
+      <p>Answering needs a key with the role operate; yours has {caller?.roles.join(', ')}.</p>
+    );
+  }
+  if (isChecked && read.isPending) return null;
+  return (
+    <AnswerForm
+      schema={read.data?.answerSchema}
+      isPending={act.isPending}
+      error={act.error}
+      onAnswer={(value) =>
+        act.mutate(
+          { path: `/v1/awaits/${asked.id}/answer`, body: { value } },
+          { onSuccess: () => onEnd('answered') },
+        )
+      }
+    />
+  );
+}
+
+const DAY = 86_400_000;
+
+function QuestionActs({ asked, onEnd }: QuestionProps): ReactNode {
+  const { data: caller } = useCaller();
+  if (!caller?.roles.includes('operate')) return null;
+  const path = `/v1/awaits/${asked.id}`;
+  return (
+    <div className="question-acts">
+      <Assign path={path} assignee={asked.assignee ?? ''} />
+      <div className="acts">
+        <ExtendButton path={path} label="One more day" ms={DAY} />
+        <ExtendButton path={path} label="For as long as it takes" ms={null} />
+        <ActButton
+          label="Cancel the question…"
+          ask={{
+            title: 'Cancel the question',
+            sentence: 'Nobody will answer it: the code is told so, and goes on.',
+            verb: 'Cancel the question',
+            isDanger: true,
+            act: () => ({ path: `${path}/cancel` }),
+            after: () => onEnd('cancelled'),
+          }}
+        />
+        {caller.hasLinks ? <MakeLink path={path} /> : null}
+      </div>
+    </div>
+  );
+}
+
+function ExtendButton({
+  path,
+  label,
+  ms,
+}: {
+  readonly path: string;
+  readonly label: string;
+  readonly ms: number | null;
+}): ReactNode {
+  const act = useAct();
+  return (
+    <>
+      <button
+        type="button"
+        disabled={act.isPending}
+        onClick={() => act.mutate({ path: `${path}/extend`, body: { timeoutMs: ms } })}
+      >
+        {label}
+      </button>
+      <ProblemNote error={act.error} />
+    </>
+  );
+}
+
+function Assign({
+  path,
+  assignee,
+}: {
+  readonly path: string;
+  readonly assignee: string;
+}): ReactNode {
+  const act = useAct();
+  const [name, setName] = useState(assignee);
+  const id = useId();
+  return (
+    <form
+      className="search"
+      onSubmit={(event) => {
+        event.preventDefault();
+        act.mutate({
+          path: `${path}/assign`,
+          body: { assignee: name.trim() === '' ? null : name.trim() },
+        });
+      }}
+    >
+      <label htmlFor={id}>Assignee</label>
+      <input
+        id={id}
+        value={name}
+        placeholder="nobody"
+        onChange={(event) => setName(event.target.value)}
+      />
+      <button type="submit" disabled={act.isPending}>
+        Assign
+      </button>
+      <ProblemNote error={act.error} />
+    </form>
+  );
+}
+
+function MakeLink({ path }: { readonly path: string }): ReactNode {
+  const act = useAct<{ readonly page: string }>();
+  const href = act.data === undefined ? undefined : `${window.location.origin}${act.data.page}`;
+  return (
+    <>
+      <button
+        type="button"
+        onClick={() => act.mutate({ path: `${path}/link`, body: { expiresInMs: 7 * DAY } })}
+      >
+        Make a link
+      </button>
+      {href === undefined ? null : (
+        <p className="made-link">
+          <a href={href}>{href}</a> <Copy text={href} what="link" />
+        </p>
+      )}
+      <ProblemNote error={act.error} />
+    </>
+  );
+}

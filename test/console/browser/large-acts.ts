@@ -1,0 +1,60 @@
+// What is as large as somebody made it.
+
+import assert from 'node:assert/strict';
+import { Holdfast, pipeline } from '../../../src/index.ts';
+import type { BrowserCase, Scene } from './register.ts';
+
+const LARGE = 5_000;
+const MANY = 1_003;
+
+async function spawnMany({ store }: Scene['coordinator']): Promise<readonly [Holdfast, string]> {
+  const holdfast = new Holdfast({ store });
+  const spawning = pipeline({
+    name: 'spawning',
+    async run(ctx, _: unknown) {
+      await Promise.all(Array.from({ length: MANY }, () => ctx.spawn('nobody-has-this', 1)));
+      return ctx.receive('never');
+    },
+  });
+  await holdfast.worker({ pipelines: [spawning], pollMs: 20 });
+  const list = Array.from({ length: 50 }, (_, index) => ({ hidden: `item ${index}` }));
+  const { id } = await holdfast.submit(spawning, { outer: { list }, text: 'x'.repeat(LARGE) });
+  return [holdfast, id];
+}
+
+const large: BrowserCase = {
+  name: 'values and families of any size: what is closed is not drawn, what is long is read on, all can be copied',
+  async run({ desk, coordinator }) {
+    const { page } = desk;
+    const [holdfast, id] = await spawnMany(coordinator);
+    try {
+      await desk.open(`/executions/${id}`, 'spawning');
+      await page.getByRole('tab', { name: 'Values' }).click();
+      await page.getByText('[50]').waitFor();
+      assert.equal(await page.getByText('hidden').count(), 0);
+      await page.getByText('[50]').click();
+      await page.getByText('0: {1}', { exact: true }).click();
+      await page.getByText('"item 0"').waitFor();
+      await page.getByRole('button', { name: /^Show all 5,0/ }).click();
+      await page.getByText(`"${'x'.repeat(LARGE)}"`).waitFor();
+      await page.getByRole('tab', { name: 'Related' }).click();
+      await page.getByText('1,000 children and more').waitFor();
+      await page.getByRole('group', { name: 'Children' }).evaluate(scrollDown);
+      await page.getByText('1,003 children', { exact: true }).waitFor();
+      await desk.checkAccess('a large family');
+      // Where the address is not one that browsers trust.
+      await page.evaluate(`Object.defineProperty(navigator, 'clipboard', { value: undefined })`);
+      await desk.button('Copy id').click();
+      await page.getByRole('button', { name: 'Copied' }).waitFor();
+    } finally {
+      await holdfast.close();
+    }
+  },
+};
+
+function scrollDown(element: { scrollTop: number; readonly scrollHeight: number }): void {
+  element.scrollTop = element.scrollHeight;
+}
+
+/** It leaves much behind. */
+export const LARGE_CASES: readonly BrowserCase[] = [large];

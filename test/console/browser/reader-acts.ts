@@ -1,0 +1,347 @@
+// Who reads is not alone: what others do meanwhile must not be done to the wrong thing.
+
+import assert from 'node:assert/strict';
+import { ROLES } from '../../../src/access/role.ts';
+import { HoldfastClient } from '../../../src/client/client.ts';
+import { Holdfast, pipeline, StepError } from '../../../src/index.ts';
+import type { BrowserCase, Scene } from './register.ts';
+
+async function clientOf({ coordinator }: Pick<Scene, 'coordinator'>): Promise<HoldfastClient> {
+  return new HoldfastClient({ url: coordinator.url, key: await coordinator.key(ROLES) });
+}
+
+/** An execution that asks, and the id of what it asks. */
+async function asking(client: HoldfastClient, item: string): Promise<readonly [string, string]> {
+  const input = { item, asks: 'anything' };
+  const { id } = await client.executions.submit({ pipeline: 'order', input });
+  for (;;) {
+    const { items } = await client.awaits.list({ execution: id });
+    const [asked] = items;
+    if (asked !== undefined) return [id, asked.id];
+  }
+}
+
+const keepsQuestion: BrowserCase = {
+  name: 'the question under the eyes of whoever answers stays, whatever is asked or answered meanwhile',
+  async run({ desk, coordinator }) {
+    const { page } = desk;
+    const client = await clientOf({ coordinator });
+    const [, first] = await asking(client, 'kettle');
+    await desk.open('/inbox', 'Inbox');
+    const question = page.getByRole('region', { name: 'The question' });
+    await question.getByText('"kettle"').waitFor();
+    await question.getByLabel(/^Answer/).fill('"half an ans');
+    const [, second] = await asking(client, 'spoon');
+    await page.getByText(/^3 open questions/).waitFor();
+    await question.getByText('"kettle"').waitFor();
+    assert.equal(await question.getByLabel(/^Answer/).inputValue(), '"half an ans');
+    await client.awaits.answer(first, 'somebody else was faster');
+    await question.getByText('It is not open any more').waitFor();
+    assert.equal(await desk.button('Answer').count(), 0, 'nothing can be said to another question');
+    await desk.checkAccess('a question that is over');
+    await desk.button('Next question').click();
+    await question.getByText('"spoon"').waitFor();
+    await question.getByLabel(/^Answer/).fill('"mine"');
+    await desk.button('Answer').click();
+    await page.getByText('Your answer is kept').waitFor();
+    const { answer } = await client.awaits.read(second);
+    assert.equal(answer?.value, 'mine');
+    await asking(client, 'fork');
+    await page.getByRole('button', { name: /^anything/ }).click();
+    await question.getByText('"fork"').waitFor();
+    await desk.button('Make a link').click();
+    const link = page.getByRole('link', { name: /\/console\/answer\// });
+    const href = (await link.textContent()) ?? '';
+    await desk.button('Cancel the question…').click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel the question' }).click();
+    await page.getByText('The question is cancelled').waitFor();
+    await page.goto(href);
+    await page.getByText('This is not asked any more').waitFor();
+  },
+};
+
+const neverMore: BrowserCase = {
+  name: 'what a list leaves out is not driven again with what is in it',
+  async run({ desk }) {
+    const { page } = desk;
+    const redrive = desk.button('Re-drive all…');
+    const lists: readonly (readonly [query: string, offers: number])[] = [
+      ['status=quarantined', 0],
+      ['status=failed', 0],
+      ['status=failed&status=quarantined&tag=planted', 0],
+      ['status=failed&status=quarantined', 1],
+    ];
+    for (const [query, offers] of lists) {
+      await desk.open(`/executions?${query}`, 'Executions');
+      await page.getByRole('table', { name: 'Executions' }).waitFor();
+      assert.equal(await redrive.count(), offers, query);
+      assert.equal(await page.getByText('undoing').count(), 0, 'what has ended undoes nothing');
+    }
+    await redrive.click();
+    await desk.button('Count them first').click();
+    await page.getByText('This concerns 4 dead letters, as of now.').waitFor();
+    await desk.button('Leave it').click();
+  },
+};
+
+const looksFurther: BrowserCase = {
+  name: 'nothing is said to be fine that was not looked at: who is quarantined may be behind many others',
+  async run({ desk }) {
+    const { page } = desk;
+    const pages = /\/v1\/dead-letters\?open=true&limit=\d+/;
+    await page.route(pages, (route) =>
+      route.continue({
+        url: route
+          .request()
+          .url()
+          .replace(/limit=\d+/, 'limit=1'),
+      }),
+    );
+    await desk.open('/quarantine', 'Quarantine');
+    const further = desk.button('Look further');
+    const found = page.getByText(/Undoing failed for good/);
+    await further.waitFor();
+    assert.equal(await found.count(), 0);
+    await desk.checkAccess('a quarantine that was not looked through');
+    while ((await found.count()) === 0) await further.click();
+    await page.unroute(pages);
+  },
+};
+
+const STREAM = /\/v1\/events$/;
+
+const comesBack: BrowserCase = {
+  name: 'a page goes on being live after a proxy has said that nobody is there, and rests while nobody looks at it',
+  async run({ desk, coordinator }) {
+    const { page } = desk;
+    let refusals = 0;
+    await page.route(STREAM, (route) => {
+      refusals += 1;
+      return refusals > 2 ? route.continue() : route.fulfill({ status: 502, body: 'Bad gateway' });
+    });
+    await desk.open('/executions?pipeline=late', 'Executions');
+    await page.getByText('live', { exact: true }).waitFor();
+    await page.unroute(STREAM);
+    const isStream = (sent: { url(): string }): boolean => STREAM.test(sent.url());
+    const closed = page.waitForEvent('requestfailed', isStream);
+    await page.evaluate(tabIs('hidden'));
+    await closed;
+    const client = await clientOf({ coordinator });
+    const { id } = await client.executions.submit({ pipeline: 'late' });
+    const opened = page.waitForRequest(isStream);
+    await page.evaluate(tabIs('visible'));
+    await opened;
+    await page.getByRole('cell', { name: 'late' }).waitFor();
+    await client.executions.cancel(id);
+  },
+};
+
+/** As a browser says it when a tab comes to the front or goes. */
+function tabIs(state: 'visible' | 'hidden'): string {
+  return `Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => '${state}' });
+    document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))`;
+}
+
+const asAllowed: BrowserCase = {
+  name: 'what a key will be refused is not offered, and a page that it does not open says which key would',
+  async run({ desk, coordinator }) {
+    const { page } = desk;
+    const as = async (key: string): Promise<readonly string[]> => {
+      await page.context().clearCookies();
+      await page.goto(`${desk.url}/console/nowhere`);
+      await page.getByLabel('Access key').fill(key);
+      await desk.button('Sign in').click();
+      await desk.heading('Not found').waitFor();
+      return page.getByRole('navigation').getByRole('listitem').allTextContents();
+    };
+    const asking = await as(await coordinator.key(['submit'], 'default'));
+    assert.ok(asking.includes('Inbox') && asking.includes('Archive'), asking.join());
+    assert.ok(!asking.includes('Audit') && !asking.includes('Projects and keys'), asking.join());
+    await desk.open('/workers', 'Leases and workers');
+    await page.getByText('This needs a key with role operate; yours has submit.').waitFor();
+    await desk.checkAccess('a page that a key does not open');
+    await desk.open('/inbox', 'Inbox');
+    await page.getByText('Answering needs a key with the role operate').waitFor();
+    assert.equal(await desk.button('Answer').count(), 0);
+    const keeping = await as(await coordinator.key(['admin'], 'default'));
+    assert.deepEqual(keeping, ['Releases', 'Projects and keys']);
+    await desk.open('/access', 'Projects and keys');
+    assert.equal(await desk.button('New project…').count(), 0, 'only for keys of all projects');
+    await coordinator.key(['submit'], 'bakery');
+    await as(await coordinator.key(['operate']));
+    await page.getByLabel('Project').selectOption('bakery');
+    await desk.open('/executions', 'Executions');
+    await page.getByText('Nothing was submitted yet').waitFor();
+    await page.getByLabel('Project').selectOption('default');
+    await as(await coordinator.key(ROLES));
+  },
+};
+
+const wayBack: BrowserCase = {
+  name: 'the way back leads through what was chosen, and who types keeps the place to type',
+  async run({ desk }) {
+    const { page } = desk;
+    const search = page.getByLabel('Search');
+    const chosen = (): string => new URL(page.url()).search;
+    await desk.open('/executions', 'Executions');
+    await page.getByLabel('failed').check();
+    await search.fill('tag:"two words"');
+    await search.press('Enter');
+    await page.getByText('Nothing fits this filter').waitFor();
+    assert.equal(new URL(page.url()).searchParams.get('tag'), 'two words');
+    assert.equal(await search.inputValue(), 'tag:"two words"');
+    assert.ok(await search.evaluate((each) => each === each.ownerDocument.activeElement));
+    await page.goBack();
+    await page.waitForURL(/status=failed$/);
+    assert.equal(await search.inputValue(), '');
+    await page.goBack();
+    await page.waitForURL(/\/executions$/);
+    assert.equal(await page.getByLabel('failed').isChecked(), false);
+    await page.goForward();
+    await page.waitForURL(/status=failed$/);
+    assert.equal(await page.getByLabel('failed').isChecked(), true);
+    await page.getByRole('link', { name: 'Audit' }).click();
+    await desk.heading('Audit').waitFor();
+    const focused = await page.evaluate<string>('document.activeElement.id');
+    assert.equal(focused, 'main', 'who cannot see it goes on from the top of the new page');
+    assert.equal(chosen(), '');
+  },
+};
+
+const mishap: BrowserCase = {
+  name: 'a page that is not there, an execution that is not known and an answer that makes no sense are said in words',
+  async run({ desk }) {
+    const { page } = desk;
+    await desk.open('/executions/01a1e2b7-c7bd-7000-89b3-d292ab500000', 'Execution');
+    await page.getByText('is not known to this store').waitFor();
+    await desk.checkAccess('an execution that is not known');
+    await page.route('**/v1/schedules?*', (route) => route.fulfill({ json: { items: [{}] } }));
+    await desk.open('/schedules', 'Schedules');
+    await page.getByText('This page could not be drawn').waitFor();
+    await desk.checkAccess('a page that could not be drawn');
+    await page.unroute('**/v1/schedules?*');
+    await page.getByRole('link', { name: 'Inbox' }).click();
+    await desk.heading('Inbox').waitFor();
+    desk.checkTrouble(/TypeError/);
+  },
+};
+
+const sticky = pipeline({
+  name: 'sticky',
+  async run(ctx) {
+    const undo = (): never => {
+      throw new StepError('The bank is busy.', { category: 'retryable', code: 'busy' });
+    };
+    const retry = { attempts: 9, initialMs: 3_600_000, maxMs: 3_600_000 };
+    await ctx.step('charge', () => 'charged', { compensate: { run: undo, retry } });
+    throw new StepError('No stock.', { category: 'permanent', code: 'no-stock' });
+  },
+});
+
+const leavesOut: BrowserCase = {
+  name: 'what is undone only later is tried now or left out: by the step that it hangs on, with a reason',
+  async run({ desk, coordinator }) {
+    const { page } = desk;
+    const holdfast = new Holdfast({ store: coordinator.store });
+    try {
+      await holdfast.worker({ pipelines: [sticky], pollMs: 20 });
+      const { id } = await holdfast.submit(sticky, undefined);
+      await desk.open('/quarantine', 'Quarantine');
+      const group = page.getByRole('region', { name: 'Undoing, and waiting' });
+      await group.getByRole('button', { name: 'Leave out…' }).click();
+      const step = page.getByLabel('Name of the step');
+      await page.locator('datalist option').first().waitFor({ state: 'attached' });
+      assert.equal(await step.inputValue(), 'charge');
+      await desk.checkAccess('leaving a compensation out');
+      await page.getByLabel('Reason').fill('paid back by hand');
+      await desk.button('Leave it out').click();
+      await group.waitFor({ state: 'detached' });
+      await desk.open(`/executions/${id}`, 'sticky');
+      await page.getByText(/It is compensated since/).waitFor();
+    } finally {
+      await holdfast.close();
+    }
+  },
+};
+
+/** What the heads of pages count, and what they read it from. */
+const COUNTED: readonly (readonly [path: string, heading: string, reads: string])[] = [
+  ['/', 'Overview', '**/v1/executions?*'],
+  ['/executions', 'Executions', '**/v1/executions?*'],
+  ['/inbox', 'Inbox', '**/v1/awaits?*'],
+  ['/dead-letters', 'Dead letters', '**/v1/dead-letters/groups?*'],
+  ['/releases', 'Releases', '**/v1/pipelines?*'],
+  ['/schedules', 'Schedules', '**/v1/schedules?*'],
+  ['/archive', 'Archive', '**/v1/archive?*'],
+];
+
+const notYet: BrowserCase = {
+  name: 'what was not read yet is not said to be none',
+  async run({ desk }) {
+    const { page } = desk;
+    for (const [path, heading, reads] of COUNTED) {
+      const arrives = Promise.withResolvers<void>();
+      const asked = Promise.withResolvers<void>();
+      await page.route(reads, async (route) => {
+        asked.resolve();
+        await arrives.promise;
+        await route.continue();
+      });
+      await desk.open(path, heading);
+      await asked.promise;
+      const head = await page.locator('.page-head, .figures a').allInnerTexts();
+      assert.doesNotMatch(head.join('\n').replace(/^0\s+running$/m, ''), /\b0\b/, path);
+      arrives.resolve();
+      await page.locator('.page-head .about, .figures').getByText(/\d/).first().waitFor();
+      await page.unroute(reads);
+    }
+  },
+};
+
+const ROWS = 40;
+
+const stays: BrowserCase = {
+  name: 'the row that is read stays where it is, whatever comes above it; at the top, what comes is seen',
+  async run({ desk, coordinator }) {
+    const { page } = desk;
+    const client = await clientOf({ coordinator });
+    const submit = () => client.executions.submit({ pipeline: 'growing', input: {} });
+    for (let count = 0; count < ROWS; count += 1) await submit();
+    await desk.open('/executions?pipeline=growing', 'Executions');
+    await page.getByText(/^40 executions/).waitFor();
+    const list = page.getByRole('group', { name: 'Executions' });
+    await list.evaluate((each: { scrollTop: number }) => {
+      each.scrollTop = 10 * 36 + 7;
+    });
+    const row = page.getByRole('row').filter({ visible: true }).nth(18);
+    const link = page.locator(`a[href="${await row.getByRole('link').getAttribute('href')}"]`);
+    const before = await link.boundingBox();
+    await submit();
+    await submit();
+    await page.getByText(/^42 executions/).waitFor();
+    assert.deepEqual(await link.boundingBox(), before);
+    await list.evaluate((each: { scrollTop: number }) => {
+      each.scrollTop = 0;
+    });
+    const { id } = await submit();
+    await page.locator(`a[href$="${id}"]`).waitFor();
+    assert.equal(await list.evaluate((each: { scrollTop: number }) => each.scrollTop), 0);
+    await client.jobs.cancel({ filter: { pipeline: 'growing' } });
+    await page.getByRole('cell', { name: 'cancelled' }).first().waitFor();
+  },
+};
+
+export const READER_CASES: readonly BrowserCase[] = [
+  ...[
+    keepsQuestion,
+    neverMore,
+    looksFurther,
+    comesBack,
+    asAllowed,
+    wayBack,
+    mishap,
+    notYet,
+    stays,
+    leavesOut,
+  ],
+];
