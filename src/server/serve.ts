@@ -16,6 +16,7 @@ import { firstKey } from './first-key.ts';
 import { openHttp } from './http.ts';
 import { isLoopback } from './same-host.ts';
 import { readServerOptions, type ServerLog, type ServerOptions } from './server-options.ts';
+import { UnusedConnections } from './unused-connections.ts';
 
 export type { PushEndpoint, PushOptions } from '../protocol/push/push-options.ts';
 export type { SqsKey, SqsOptions } from '../protocol/sqs/sqs-options.ts';
@@ -69,11 +70,12 @@ export async function openServer(given: ServerOptions): Promise<Server> {
       stopping: stopping.signal,
     });
   const apps: FastifyInstance[] = [];
+  const unused = new UnusedConnections();
   const reached = { ...entrance, coordinator, log, stopping: stopping.signal };
   const beside: { close(): Promise<void> }[] = [];
   const close = async (): Promise<void> => {
     stopping.abort();
-    await Promise.all([closeAll(apps, timers), ...beside.map((each) => each.close())]);
+    await Promise.all([closeAll({ apps, unused }, timers), ...beside.map((each) => each.close())]);
     hints.close();
     await holdfast.close();
   };
@@ -81,6 +83,7 @@ export async function openServer(given: ServerOptions): Promise<Server> {
     for (const listening of listenersOf(options)) {
       const app = await open(listening);
       apps.push(app);
+      unused.watch(app.server);
       await app.listen({ host: listening.host, port: listening.port });
     }
     const carriers = await openCarriers(reached, options);
@@ -117,11 +120,18 @@ const IDLE_LOOK_MS = 50;
 const CLOSE_MS_MAX = 5_000;
 
 /** What is under way is answered; connections are closed when they are idle, after a while in any case. */
-async function closeAll(apps: readonly FastifyInstance[], timers: Timers): Promise<void> {
+async function closeAll(
+  {
+    apps,
+    unused,
+  }: { readonly apps: readonly FastifyInstance[]; readonly unused: UnusedConnections },
+  timers: Timers,
+): Promise<void> {
   const closed = new AbortController();
   const closing = Promise.all(apps.map((app) => app.close())).finally(() => closed.abort());
   for (let ms = 0; ms < CLOSE_MS_MAX && !closed.signal.aborted; ms += IDLE_LOOK_MS) {
     for (const app of apps) app.server.closeIdleConnections();
+    unused.close();
     await timers.pause(IDLE_LOOK_MS, closed.signal);
   }
   for (const app of apps) app.server.closeAllConnections();

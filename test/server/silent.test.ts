@@ -100,3 +100,24 @@ class Way {
     });
   }
 }
+
+test('a connection on which nothing was asked keeps nobody from closing', {
+  timeout: 60_000,
+}, async () => {
+  const store = openMemoryStore();
+  // Nothing is closed by force: time does not pass for who closes.
+  const timers = {
+    ...systemTimers,
+    pause: (_: number, signal?: AbortSignal) =>
+      new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve())),
+  };
+  const server = await openServer({ store, auth: 'off', port: 0, tends: false, timers });
+  const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
+  await once(socket, 'connect');
+  // It is accepted by then: who asks later is answered.
+  await (await fetch(`${server.url}/healthz`)).text();
+  const closed = once(socket, 'close');
+  await server.close();
+  await closed;
+  await store.close();
+});
