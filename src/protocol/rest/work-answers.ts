@@ -13,6 +13,7 @@ import type { WORK_MESSAGES, WorkKind } from '../messages/work-messages.ts';
 
 import { executionFor } from './found.ts';
 import { noteIssued } from './issued-fences.ts';
+import { PageSize } from './page-size.ts';
 import { notFound } from './problems.ts';
 import { type Caller, type Coordinator, ProblemReply } from './route.ts';
 import { withinMs } from './waiting.ts';
@@ -181,6 +182,8 @@ async function pageOf(
   const { after = 0, limit = 1_000 } = body;
   const { executions } = coordinator.store;
   const items = await executions[what]({ id, after, limit });
+  const size = new PageSize();
+  for (const { body: said = '' } of items) size.take(said.length);
   await giveOut(
     executions,
     caller.project,
