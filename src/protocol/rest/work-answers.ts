@@ -13,13 +13,12 @@ import type { WORK_MESSAGES, WorkKind } from '../messages/work-messages.ts';
 
 import { executionFor } from './found.ts';
 import { noteIssued } from './issued-fences.ts';
-import { PageSize } from './page-size.ts';
 import { notFound } from './problems.ts';
 import { type Caller, type Coordinator, ProblemReply } from './route.ts';
 import { withinMs } from './waiting.ts';
 import { claimFor, runElsewhere } from './work-claim.ts';
 import { metadataOf, noteRefused, requireOwnSession } from './work-session.ts';
-import { giveOut, perform, toWrite, valueFor } from './work-writes.ts';
+import { giveOut, PageSize, perform, toWrite, valueFor } from './work-writes.ts';
 
 export interface WorkCall<Body> {
   readonly body: Body;
