@@ -189,3 +189,21 @@ test('what was stored where a value is to be, and is none, stays closed, and all
     }
   }
 });
+
+test('a history of large values is read in small pages; one that is too much at once is refused, and is no fault', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const worker = await RawWorker.open(coordinator, 'ours');
+  const own = await worker.running('x');
+  const large = JSON.stringify({ out: { v: 'y'.repeat(28 * 1024 * 1024) } });
+  for (let nth = 0; nth < 10; nth += 1) {
+    const events = [{ kind: 'step-completed', name: 's', body: large }];
+    const { json } = await worker.write({ ...own, seq: own.seq + nth }, { events });
+    assert.equal(json.answers[0].kind, 'recorded');
+  }
+  for (const path of [`executions/${own.id}`, `work/executions/${own.id}`]) {
+    const { status, json } = await worker.call('GET', `/v1/${path}/history?limit=1000`);
+    assert.deepEqual([status, json.code], [413, 'page-too-large'], path);
+    const some = await worker.call('GET', `/v1/${path}/history?limit=2&after=${own.seq}`);
+    assert.deepEqual([some.status, some.json.items.length], [200, 2]);
+  }
+});

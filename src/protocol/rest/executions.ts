@@ -8,6 +8,7 @@ import {
   executionInFull as executionInFullSchema,
   executionPage,
   explanation,
+  type HistoryMessage,
   historyPage,
   historyQuery,
   idParams,
@@ -20,6 +21,7 @@ import { withEtag } from './etag.ts';
 import { executionInFull, executionMessage, historyMessage } from './execution-message.ts';
 import { executionFor } from './found.ts';
 import { listOptionsOf } from './list-options.ts';
+import { PageSize } from './page-size.ts';
 import { notFound } from './problems.ts';
 import { type Route, route } from './route.ts';
 import { submissionOf } from './submission.ts';
@@ -84,14 +86,24 @@ const history = route({
   allows: ['submit', 'operate'],
   params: idParams,
   query: historyQuery,
-  answers: { 200: { what: 'A page of events.', schema: historyPage } },
+  answers: {
+    200: { what: 'A page of events.', schema: historyPage },
+    413: { what: 'So many are too much at once: ask for fewer.' },
+  },
   async handle(coordinator, { params, query, caller, header }) {
     const { id, project } = await executionFor(coordinator, caller, params.id);
     const { holdfast } = coordinator;
     const { after = 0, limit = 100 } = query;
     const events = await holdfast.history(id, { after, limit });
     const reader = { holdfast, project };
-    const items = await Promise.all(events.map((event) => historyMessage(reader, event)));
+    const size = new PageSize();
+    const items: HistoryMessage[] = [];
+    for (const event of events) {
+      const item = await historyMessage(reader, event);
+      // Values that are kept apart are in it, too.
+      size.take(JSON.stringify(item).length);
+      items.push(item);
+    }
     return withEtag({ items }, header('if-none-match'));
   },
 });

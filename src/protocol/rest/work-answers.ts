@@ -18,7 +18,7 @@ import { type Caller, type Coordinator, ProblemReply } from './route.ts';
 import { withinMs } from './waiting.ts';
 import { claimFor, runElsewhere } from './work-claim.ts';
 import { metadataOf, noteRefused, requireOwnSession } from './work-session.ts';
-import { giveOut, perform, toWrite, valueFor } from './work-writes.ts';
+import { giveOut, PageSize, perform, toWrite, valueFor } from './work-writes.ts';
 
 export interface WorkCall<Body> {
   readonly body: Body;
@@ -178,6 +178,8 @@ async function pageOf(
   const { after = 0, limit = 1_000 } = body;
   const { executions } = coordinator.store;
   const items = await executions[what]({ id, after, limit });
+  const size = new PageSize();
+  for (const { body: said = '' } of items) size.take(said.length);
   await giveOut(
     executions,
     caller.project,

@@ -15,6 +15,7 @@ import { requireOwnValues } from './values-apart.ts';
 import { requireReadable } from './work-content.ts';
 import { requireOwnReach, requireSameOrigin } from './work-reach.ts';
 
+export { PageSize } from './page-size.ts';
 export { giveOut, valueFor } from './values-apart.ts';
 
 export type OwnWrite = Written & {
