@@ -73,7 +73,7 @@ const KEYS: readonly Column<KeyMessage>[] = [
     cell: ({ name }) => <span title={name}>{name}</span>,
   },
   { title: 'Project', width: 'minmax(5rem, 1fr)', cell: ({ project }) => project ?? 'all' },
-  { title: 'Roles', width: 'minmax(11.5rem, 1fr)', cell: ({ roles }) => roles.join(', ') },
+  { title: 'Roles', width: 'minmax(13rem, 1fr)', cell: ({ roles }) => roles.join(', ') },
   { title: 'Since', width: '6.5rem', cell: ({ createdAt }) => <Time at={createdAt} /> },
   {
     title: 'Until',

@@ -12,7 +12,7 @@ import { itemsOf, type Page, useMay, usePages, useRead } from '../api/reads.ts';
 import { durationText, plural } from '../model/words.ts';
 import { ActButton } from '../parts/dialog.tsx';
 import { ExecutionLink, Fence, Status, Time, useNow } from '../parts/marks.tsx';
-import { AdminElsewhere, Empty, PageHead, Shown } from '../parts/notes.tsx';
+import { AdminElsewhere, Empty, More, PageHead, Shown } from '../parts/notes.tsx';
 import { type Column, LongTable, Table } from '../parts/table.tsx';
 import { AdvicePanel } from './advice.tsx';
 
@@ -31,10 +31,10 @@ export function WorkersPage(): ReactNode {
 
 function Sessions(): ReactNode {
   const { admin: mayEnd, adminElsewhere } = useMay();
-  const read = useRead<Page<SessionMessage>>('/v1/sessions?limit=200', { everyMs: LOOK_MS });
+  const read = usePages<SessionMessage>('/v1/sessions?limit=200', { everyMs: LOOK_MS });
   const workers = useRead<Page<WorkerMessage>>('/v1/workers?limit=200', { everyMs: WORKERS_MS });
   const said = new Map(workers.data?.items.map((each) => [each.id, each]));
-  const items = read.data?.items ?? [];
+  const items = itemsOf(read);
   const now = useNow(200);
   const readAt = read.dataUpdatedAt;
   return (
@@ -58,6 +58,7 @@ function Sessions(): ReactNode {
               />
             ))}
           </ul>
+          <More pages={read} />
         </Shown>
       </section>
       {read.isPending ? null : <RefusedWrites />}

@@ -106,7 +106,7 @@ function sentenceOf(act: Bulk['act'], filter: Bulk['filter']): string {
   const about = parts.length === 0 ? 'all of this project' : `those with ${parts.join(', ')}`;
   return act === 'cancel'
     ? `Open executions are cancelled: ${about}. What they did is undone where they say how.`
-    : `Dead letters that were not driven again are: ${about}. Each goes on where it went wrong.`;
+    : `Dead letters that nobody drove again yet are driven again: ${about}. Each goes on where it went wrong.`;
 }
 
 const COUNTING_MS = 500;

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { ROLES } from '../../../src/access/role.ts';
 import { HoldfastClient } from '../../../src/client/client.ts';
 import { ARCHIVE_CASES } from './archive-acts.ts';
+import { HOSTILE_CASES } from './hostile-acts.ts';
 import { LARGE_CASES } from './large-acts.ts';
 import { READER_CASES } from './reader-acts.ts';
 import type { BrowserCase } from './register.ts';
@@ -275,5 +276,5 @@ const advises: BrowserCase = {
 
 export const ACT_CASES: readonly BrowserCase[] = [
   ...[keyboard, filters, ...READER_CASES, live, advises, answers, byLink, redrives],
-  ...[...RELEASE_CASES, ...ARCHIVE_CASES, ...LARGE_CASES, empty, refused],
+  ...[...RELEASE_CASES, ...ARCHIVE_CASES, ...HOSTILE_CASES, ...LARGE_CASES, empty, refused],
 ];

@@ -1,0 +1,57 @@
+// Names, reasons and values are of others: they are shown, they do nothing, and they break no page.
+
+import assert from 'node:assert/strict';
+import { Holdfast, pipeline, StepError } from '../../../src/index.ts';
+import { until } from '../../server/coordinator.ts';
+import type { BrowserCase } from './register.ts';
+
+const MARKUP = '"><img src=x onerror=window.hurt=1><script>window.hurt=2</script>';
+const TURNED = `\u202e${'very-long-'.repeat(15)}日本語-🍜`;
+const REASON = `${MARKUP} javascript:window.hurt=3 ${'long'.repeat(100)}`;
+
+function hostile(name: string) {
+  return pipeline({
+    name,
+    async run(ctx, fails: boolean) {
+      await ctx.step(name, () => ({ [name]: MARKUP }));
+      if (fails) throw new StepError(REASON, { category: 'permanent', code: name.slice(0, 100) });
+      await ctx.await(name, { request: { [name]: MARKUP, link: 'javascript:window.hurt=4' } });
+    },
+  });
+}
+
+const harmless: BrowserCase = {
+  name: 'names and values that are markup, turn the writing or never end are shown, and do nothing',
+  async run({ desk, coordinator }) {
+    const { page } = desk;
+    const holdfast = new Holdfast({ store: coordinator.store });
+    const pipelines = [MARKUP, TURNED].map(hostile);
+    try {
+      await holdfast.worker({ pipelines, owner: MARKUP, pollMs: 20 });
+      const ids: string[] = [];
+      for (const each of pipelines) {
+        const about = { tags: [MARKUP], attributes: { note: MARKUP } };
+        const failed = await holdfast.submit(each, true, { ...about, key: `${each.name}/1` });
+        await failed.result().catch(() => undefined);
+        await holdfast.audit.note(failed.id, { reason: REASON, by: MARKUP });
+        const asking = await holdfast.submit(each, false, about);
+        await until(async () => (await holdfast.awaits.list({ execution: asking.id })).items[0]);
+        ids.push(failed.id, asking.id);
+      }
+      const paths = ['executions', 'inbox', 'dead-letters', 'workers', 'audit'];
+      for (const path of [...paths, ...ids.map((id) => `executions/${id}`)]) {
+        await page.goto(`${desk.url}/console/${path}`);
+        await page.getByText('<img src=x').first().waitFor();
+        for (const tab of await page.getByRole('tab').all()) await tab.click();
+        assert.equal(await page.locator('img, main script').count(), 0, path);
+        assert.equal(await page.evaluate('window.hurt'), undefined, path);
+        await desk.checkWidth(400);
+        await desk.checkTables(path);
+      }
+    } finally {
+      await holdfast.close();
+    }
+  },
+};
+
+export const HOSTILE_CASES: readonly BrowserCase[] = [harmless];
