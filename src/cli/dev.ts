@@ -13,6 +13,7 @@ import { type CommandSpec, type ExitCode, type Typed, UsageProblem } from './com
 import { configFlags, sourcesBy } from './configuration.ts';
 import { Crew } from './demo/crew.ts';
 import { PIPELINE } from './demo/restaurant.ts';
+import { oldNode } from './node-version.ts';
 import type { RunOptions } from './run-server.ts';
 
 const FOLDER = '.holdfast';
@@ -34,6 +35,7 @@ async function execute(typed: Typed): Promise<ExitCode> {
   if (module !== undefined && statSync(module, { throwIfNoEntry: false })?.isFile() !== true) {
     throw new UsageProblem(`There is no file "${module}" here. ${devCommand.usage}`);
   }
+  if (module !== undefined) await refuseOldNode(module);
   const place = placeOf(typed);
   const sources = sourcesFor(place, await sourcesBy(typed));
   if (place.folder !== undefined) {
@@ -50,6 +52,14 @@ async function execute(typed: Typed): Promise<ExitCode> {
       ? demoIn(configured.config)
       : { beside: (await import('./dev-module.ts')).runModule(module) };
   return runServer({ ...configured, ...beside });
+}
+
+async function refuseOldNode(module: string): Promise<void> {
+  const old = await oldNode();
+  if (old === undefined) return;
+  throw new UsageProblem(
+    `${module} cannot be run: ${old} Start it with a newer one ("node --version" says which is on the path).`,
+  );
 }
 
 interface Place {
