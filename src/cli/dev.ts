@@ -14,6 +14,7 @@ import { configFlags, sourcesBy } from './configuration.ts';
 import { Crew } from './demo/crew.ts';
 import { PIPELINE } from './demo/restaurant.ts';
 import { oldNode } from './node-version.ts';
+import { URL_DEFAULT } from './remote/connection.ts';
 import type { RunOptions } from './run-server.ts';
 
 const FOLDER = '.holdfast';
@@ -89,9 +90,9 @@ function demoIn(config: Config): Pick<RunOptions, 'beside' | 'demo'> {
       read: (): DemoMessage => crew?.read() ?? { workers: [], isPlaying: false, story: [] },
       play: (scene: Scene): void => crew?.play(scene),
     },
-    beside: async (store, log) => {
+    beside: async (store, log, url) => {
       crew = new Crew(store, log);
-      await startDemo(crew, { config, log });
+      await startDemo(crew, { config, log, url });
       return crew;
     },
   };
@@ -117,7 +118,7 @@ function sourcesFor({ store, folder }: Place, told: readonly Source[]): readonly
 
 async function startDemo(
   crew: Crew,
-  { config, log }: { readonly config: Config; readonly log: ServerLog },
+  { config, log, url }: { readonly config: Config; readonly log: ServerLog; readonly url: string },
 ): Promise<void> {
   await crew.start({ store: config.store, postgres: config.postgres });
   // Under a key: the first start submits it, the others find it.
@@ -126,6 +127,8 @@ async function startDemo(
     { dish: 'soup', guest: 'ann', ask: true },
     { key: 'demo/first' },
   );
+  // As it is typed, also where another port was chosen.
+  const at = url === URL_DEFAULT ? '' : ` --url ${url}`;
   log.info('demo', {
     pipeline: PIPELINE,
     first: id,
@@ -133,7 +136,7 @@ async function startDemo(
       .read()
       .workers.map(({ name, pid }) => `${name} (${pid})`)
       .join(', '),
-    try: `holdfast submit ${PIPELINE} '{"dish":"cake","guest":"bob"}' --wait`,
-    watch: `holdfast watch ${id}`,
+    try: `holdfast submit ${PIPELINE} '{"dish":"cake","guest":"bob"}' --wait${at}`,
+    watch: `holdfast watch ${id}${at}`,
   });
 }

@@ -69,6 +69,12 @@ test('submit, watch, get: an execution from its input to its output', async () =
   assert.equal(events.at(-1)?.['status'], 'completed', 'the last line is the result');
 });
 
+test('what dev says to try names its own URL, where that is not the one that is asked by itself', async () => {
+  const tried = await dev.says(/"try":"(.+?)","watch"/);
+  assert.match(tried, new RegExp(` --url ${url}$`));
+  assert.match(await dev.says(/"watch":"(.+?)"/), new RegExp(`^holdfast watch \\S+ --url ${url}$`));
+});
+
 test('submit --wait: what nobody can run is said while it waits, on stderr', () =>
   inFolder(async (cwd, own) => {
     const words = ['submit', 'restaurnt-order', ORDER, '--wait', '--url', url];
