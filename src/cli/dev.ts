@@ -13,6 +13,8 @@ import { type CommandSpec, type ExitCode, type Typed, UsageProblem } from './com
 import { configFlags, sourcesBy } from './configuration.ts';
 import { Crew } from './demo/crew.ts';
 import { PIPELINE } from './demo/restaurant.ts';
+import { oldNode } from './node-version.ts';
+import { URL_DEFAULT } from './remote/connection.ts';
 import type { RunOptions } from './run-server.ts';
 
 const FOLDER = '.holdfast';
@@ -34,6 +36,7 @@ async function execute(typed: Typed): Promise<ExitCode> {
   if (module !== undefined && statSync(module, { throwIfNoEntry: false })?.isFile() !== true) {
     throw new UsageProblem(`There is no file "${module}" here. ${devCommand.usage}`);
   }
+  if (module !== undefined) await refuseOldNode(module);
   const place = placeOf(typed);
   const sources = sourcesFor(place, await sourcesBy(typed));
   if (place.folder !== undefined) {
@@ -50,6 +53,14 @@ async function execute(typed: Typed): Promise<ExitCode> {
       ? demoIn(configured.config)
       : { beside: (await import('./dev-module.ts')).runModule(module) };
   return runServer({ ...configured, ...beside });
+}
+
+async function refuseOldNode(module: string): Promise<void> {
+  const old = await oldNode();
+  if (old === undefined) return;
+  throw new UsageProblem(
+    `${module} cannot be run: ${old} Start it with a newer one ("node --version" says which is on the path).`,
+  );
 }
 
 interface Place {
@@ -79,9 +90,9 @@ function demoIn(config: Config): Pick<RunOptions, 'beside' | 'demo'> {
       read: (): DemoMessage => crew?.read() ?? { workers: [], isPlaying: false, story: [] },
       play: (scene: Scene): void => crew?.play(scene),
     },
-    beside: async (store, log) => {
+    beside: async (store, log, url) => {
       crew = new Crew(store, log);
-      await startDemo(crew, { config, log });
+      await startDemo(crew, { config, log, url });
       return crew;
     },
   };
@@ -107,7 +118,7 @@ function sourcesFor({ store, folder }: Place, told: readonly Source[]): readonly
 
 async function startDemo(
   crew: Crew,
-  { config, log }: { readonly config: Config; readonly log: ServerLog },
+  { config, log, url }: { readonly config: Config; readonly log: ServerLog; readonly url: string },
 ): Promise<void> {
   await crew.start({ store: config.store, postgres: config.postgres });
   // Under a key: the first start submits it, the others find it.
@@ -117,6 +128,8 @@ async function startDemo(
     { key: 'demo/first' },
   );
   crew.awaitAnswer(id);
+  // As it is typed, also where another port was chosen.
+  const at = url === URL_DEFAULT ? '' : ` --url ${url}`;
   log.info('demo', {
     pipeline: PIPELINE,
     first: id,
@@ -124,7 +137,7 @@ async function startDemo(
       .read()
       .workers.map(({ name, pid }) => `${name} (${pid})`)
       .join(', '),
-    try: `holdfast submit ${PIPELINE} '{"dish":"cake","guest":"bob"}' --wait`,
-    watch: `holdfast watch ${id}`,
+    try: `holdfast submit ${PIPELINE} '{"dish":"cake","guest":"bob"}' --wait${at}`,
+    watch: `holdfast watch ${id}${at}`,
   });
 }

@@ -21,7 +21,7 @@ export interface Beside {
 export interface RunOptions {
   readonly config: Config;
   /** What runs beside it, on the same store. */
-  readonly beside?: (store: CoordinatorStore, log: ServerLog) => Promise<Beside>;
+  readonly beside?: (store: CoordinatorStore, log: ServerLog, url: string) => Promise<Beside>;
   readonly demo?: NonNullable<ServerOptions['demo']>;
 }
 
@@ -38,7 +38,7 @@ export async function runServer({ config, beside, demo }: RunOptions): Promise<E
     try {
       // First: it answers already, whatever else there is still to start.
       announce(config, { server, store, log });
-      const others = await beside?.(store, log);
+      const others = await beside?.(store, log, server.url);
       log.info('stopping', { because: await asked });
       await others?.stop();
     } finally {

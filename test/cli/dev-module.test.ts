@@ -132,3 +132,16 @@ test('holdfast dev of a file that is not there, or that has no pipelines, says s
   assert.equal(empty.code, 2, empty.out);
   assert.match(empty.problems, /empty\.ts exports no pipeline/);
 });
+
+test('holdfast dev of a module, on a Node that cannot run it, says which one can and ends', async () => {
+  const old = new URL('children/old-node.ts', import.meta.url).href;
+  const { code, out, problems } = await holdfast(['dev', 'pipelines.ts', '--port', 'none'], {
+    cwd: folder,
+    env: { NODE_OPTIONS: `--import=${old}` },
+  });
+  assert.equal(code, 2, out);
+  assert.match(
+    problems,
+    /^pipelines\.ts cannot be run: TypeScript needs Node 22\.18 or newer to run as it is; this is 20\.19\.0\. .*\n$/,
+  );
+});

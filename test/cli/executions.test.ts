@@ -69,6 +69,27 @@ test('submit, watch, get: an execution from its input to its output', async () =
   assert.equal(events.at(-1)?.['status'], 'completed', 'the last line is the result');
 });
 
+test('what dev says to try names its own URL, where that is not the one that is asked by itself', async () => {
+  const tried = await dev.says(/"try":"(.+?)","watch"/);
+  assert.match(tried, new RegExp(` --url ${url}$`));
+  assert.match(await dev.says(/"watch":"(.+?)"/), new RegExp(`^holdfast watch \\S+ --url ${url}$`));
+});
+
+test('submit --wait: what nobody can run is said while it waits, on stderr', () =>
+  inFolder(async (cwd, own) => {
+    const words = ['submit', 'restaurnt-order', ORDER, '--wait', '--url', url];
+    const waiting = own(startHoldfast(words, { cwd }));
+    await waiting.says(/waits for a worker of pipeline "restaurnt-order"\.\n.*\n/);
+    assert.match(waiting.out, /^\S+ submitted\n$/, 'that is on stderr');
+    assert.match(waiting.problems, /Ctrl-C/);
+  }));
+
+test('input from a file that is not there: it says which, and how the others are typed', async () => {
+  const { code, problems } = await ask('submit', 'restaurant-order', '@missing.json');
+  assert.equal(code, 2);
+  assert.match(problems, /^There is no file "missing\.json" here\. .*\n$/);
+});
+
 test('submit --wait: 1 when it ends otherwise than completed; input from a file and from stdin', async () => {
   const input = '{"dish":"soup","guest":"eve","card":"declined"}';
   await writeFile(join(folder, 'order.json'), input);

@@ -8,7 +8,7 @@ import { shownUrl } from '../../support/hidden-options.ts';
 import { untrustedText } from '../../support/no-answer.ts';
 import { type Flag, type Typed, UsageProblem } from '../command.ts';
 
-const URL_DEFAULT = 'http://127.0.0.1:7433';
+export const URL_DEFAULT = 'http://127.0.0.1:7433';
 const OWN: readonly string[] = [
   ...['HOLDFAST_URL', 'HOLDFAST_KEY', 'HOLDFAST_PROJECT', 'HOLDFAST_CONFIG'],
 ];

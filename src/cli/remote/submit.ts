@@ -1,6 +1,8 @@
 // holdfast submit: what shall run, with which input.
 
-import type { SubmitBody } from '../../protocol/messages/execution.ts';
+import type { Executions } from '../../client/executions.ts';
+import type { ResultMessage, SubmitBody } from '../../protocol/messages/execution.ts';
+import { systemTimers } from '../../support/timer.ts';
 import {
   type CommandSpec,
   type ExitCode,
@@ -9,7 +11,7 @@ import {
   UsageProblem,
   wholeText,
 } from '../command.ts';
-import { print, printLine } from '../screen.ts';
+import { plain, print, printLine, printProblem } from '../screen.ts';
 import { CONNECTION_FLAGS, clientFor } from './connection.ts';
 import { showResult } from './show.ts';
 import { typedValue } from './value.ts';
@@ -40,7 +42,32 @@ async function execute(typed: Typed): Promise<ExitCode> {
   if (typed.isSet('json')) printLine(submitted);
   else print(`${submitted.id} ${submitted.existing ? 'was submitted before' : 'submitted'}`);
   if (!typed.isSet('wait')) return 0;
-  return showResult(await executions.result(submitted.id), typed.isSet('json'));
+  return showResult(await waitedFor(executions, submitted.id), typed.isSet('json'));
+}
+
+/** Long enough for a worker that is there to have taken it. */
+const TAKEN_MS = 5_000;
+
+/** Nothing comes of waiting alone: somebody has to do something. */
+const STUCK: ReadonlySet<string> = new Set(['ready', 'no-worker', 'workers-stuck', 'paused']);
+
+async function waitedFor(executions: Executions, id: string): Promise<ResultMessage> {
+  const cancel = systemTimers.after(TAKEN_MS, () => void sayIfStuck(executions, id));
+  try {
+    return await executions.result(id);
+  } finally {
+    cancel();
+  }
+}
+
+/** Whoever mistyped the name of a pipeline would wait for ever, and not know why. */
+async function sayIfStuck(executions: Executions, id: string): Promise<void> {
+  // A hint: where it cannot be had, the result is waited for all the same.
+  const explained = await executions.explain(id).catch(() => undefined);
+  if (explained === undefined || !STUCK.has(explained.code)) return;
+  printProblem(plain(explained.sentence));
+  const advice = explained.advice === undefined ? '' : `${plain(explained.advice)} `;
+  printProblem(`${advice}Ctrl-C ends the waiting only; "holdfast cancel ${id}" ends it.`);
 }
 
 async function bodyOf(typed: Typed): Promise<SubmitBody> {
