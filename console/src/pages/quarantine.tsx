@@ -22,10 +22,13 @@ function stuckOf({ id, pipeline, submittedAt }: ExecutionMessage): Stuck {
   return { id, pipeline, at: submittedAt };
 }
 
+/** What begins to wait is not told of. */
+const LOOK = { everyMs: 3_000 } as const;
+
 export function QuarantinePage(): ReactNode {
-  const quarantined = usePages<DeadLetterMessage>('/v1/dead-letters?open=true&limit=1000');
-  const blocked = usePages<ExecutionMessage>('/v1/executions?hold=blocked&limit=100');
-  const undoing = usePages<ExecutionMessage>('/v1/executions?status=waiting&limit=200');
+  const quarantined = usePages<DeadLetterMessage>('/v1/dead-letters?open=true&limit=1000', LOOK);
+  const blocked = usePages<ExecutionMessage>('/v1/executions?hold=blocked&limit=100', LOOK);
+  const undoing = usePages<ExecutionMessage>('/v1/executions?status=waiting&limit=200', LOOK);
   const parked = itemsOf(quarantined)
     .filter(({ status }) => status === 'quarantined')
     .map(({ execution, pipeline, at, reason }) => ({ id: execution, pipeline, at, reason }));
