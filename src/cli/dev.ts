@@ -6,16 +6,11 @@ import { statSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { storePlace } from '../embedded/open-store.ts';
-import type { DemoMessage, Scene } from '../protocol/messages/demo.ts';
-import type { Config, Source } from '../server/config.ts';
-import type { ServerLog } from '../server/server-options.ts';
+import type { Source } from '../server/config.ts';
 import { type CommandSpec, type ExitCode, type Typed, UsageProblem } from './command.ts';
 import { configFlags, sourcesBy } from './configuration.ts';
-import { Crew } from './demo/crew.ts';
-import { PIPELINE } from './demo/restaurant.ts';
+import { demoIn } from './demo/beside.ts';
 import { oldNode } from './node-version.ts';
-import { URL_DEFAULT } from './remote/connection.ts';
-import type { RunOptions } from './run-server.ts';
 
 const FOLDER = '.holdfast';
 
@@ -82,22 +77,6 @@ function placeOf(typed: Typed): Place {
   );
 }
 
-/** Two processes of workers; this one answers the console what they do. */
-function demoIn(config: Config): Pick<RunOptions, 'beside' | 'demo'> {
-  let crew: Crew | undefined;
-  return {
-    demo: {
-      read: (): DemoMessage => crew?.read() ?? { workers: [], isPlaying: false, story: [] },
-      play: (scene: Scene): void => crew?.play(scene),
-    },
-    beside: async (store, log, url) => {
-      crew = new Crew(store, log);
-      await startDemo(crew, { config, log, url });
-      return crew;
-    },
-  };
-}
-
 /** As `serve` is told, but for what makes it one folder's: other values for that are refused, not passed over. */
 function sourcesFor({ store, folder }: Place, told: readonly Source[]): readonly Source[] {
   const fixed: Readonly<Record<string, unknown>> = {
@@ -114,30 +93,4 @@ function sourcesFor({ store, folder }: Place, told: readonly Source[]): readonly
   }
   const quiet = { place: 'dev', values: { 'log.format': 'auto', 'log.requests': false } };
   return [quiet, ...told, { place: 'dev', values: fixed }];
-}
-
-async function startDemo(
-  crew: Crew,
-  { config, log, url }: { readonly config: Config; readonly log: ServerLog; readonly url: string },
-): Promise<void> {
-  await crew.start({ store: config.store, postgres: config.postgres });
-  // Under a key: the first start submits it, the others find it.
-  const { id } = await crew.holdfast.submit(
-    PIPELINE,
-    { dish: 'soup', guest: 'ann', ask: true },
-    { key: 'demo/first' },
-  );
-  crew.awaitAnswer(id);
-  // As it is typed, also where another port was chosen.
-  const at = url === URL_DEFAULT ? '' : ` --url ${url}`;
-  log.info('demo', {
-    pipeline: PIPELINE,
-    first: id,
-    workers: crew
-      .read()
-      .workers.map(({ name, pid }) => `${name} (${pid})`)
-      .join(', '),
-    try: `holdfast submit ${PIPELINE} '{"dish":"cake","guest":"bob"}' --wait${at}`,
-    watch: `holdfast watch ${id}${at}`,
-  });
 }

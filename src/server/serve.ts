@@ -7,8 +7,8 @@ import type { Carrier } from '../protocol/messages/carrier.ts';
 import type { Route } from '../protocol/rest/route.ts';
 import { ROUTES } from '../protocol/rest/routes.ts';
 import { InvalidInput } from '../support/fault.ts';
-import type { Timers } from '../support/timer.ts';
 import { type CarrierOptions, carrierOf, openCarriers } from './carriers.ts';
+import { closeAll, UnusedConnections } from './closing.ts';
 import { readConsole } from './console-files.ts';
 import { coordinatorOf } from './coordinator-of.ts';
 import { entranceOf } from './entrance.ts';
@@ -16,7 +16,6 @@ import { firstKey } from './first-key.ts';
 import { openHttp } from './http.ts';
 import { isLoopback } from './same-host.ts';
 import { readServerOptions, type ServerLog, type ServerOptions } from './server-options.ts';
-import { UnusedConnections } from './unused-connections.ts';
 
 export type { PushEndpoint, PushOptions } from '../protocol/push/push-options.ts';
 export type { SqsKey, SqsOptions } from '../protocol/sqs/sqs-options.ts';
@@ -114,28 +113,6 @@ function requireLoopback(http: readonly string[], grpc = LOOPBACK): void {
   throw new InvalidInput(
     `Authentication is off, so the coordinator listens on loopback only; ${open} is not. Turn it on, or use 127.0.0.1.`,
   );
-}
-
-const IDLE_LOOK_MS = 50;
-const CLOSE_MS_MAX = 5_000;
-
-/** What is under way is answered; connections are closed when they are idle, after a while in any case. */
-async function closeAll(
-  {
-    apps,
-    unused,
-  }: { readonly apps: readonly FastifyInstance[]; readonly unused: UnusedConnections },
-  timers: Timers,
-): Promise<void> {
-  const closed = new AbortController();
-  const closing = Promise.all(apps.map((app) => app.close())).finally(() => closed.abort());
-  for (let ms = 0; ms < CLOSE_MS_MAX && !closed.signal.aborted; ms += IDLE_LOOK_MS) {
-    for (const app of apps) app.server.closeIdleConnections();
-    unused.close();
-    await timers.pause(IDLE_LOOK_MS, closed.signal);
-  }
-  for (const app of apps) app.server.closeAllConnections();
-  await closing;
 }
 
 interface Listening {

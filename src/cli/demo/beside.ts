@@ -1,0 +1,51 @@
+// The demo beside holdfast dev: its crew, its first order, and what to type next.
+
+import type { DemoMessage, Scene } from '../../protocol/messages/demo.ts';
+import type { Config } from '../../server/config.ts';
+import type { ServerLog } from '../../server/server-options.ts';
+import { URL_DEFAULT } from '../remote/connection.ts';
+import type { RunOptions } from '../run-server.ts';
+import { Crew } from './crew.ts';
+import { PIPELINE } from './restaurant.ts';
+
+/** Two processes of workers; this one answers the console what they do. */
+export function demoIn(config: Config): Pick<RunOptions, 'beside' | 'demo'> {
+  let crew: Crew | undefined;
+  return {
+    demo: {
+      read: (): DemoMessage => crew?.read() ?? { workers: [], isPlaying: false, story: [] },
+      play: (scene: Scene): void => crew?.play(scene),
+    },
+    beside: async (store, log, url) => {
+      crew = new Crew(store, log);
+      await startDemo(crew, { config, log, url });
+      return crew;
+    },
+  };
+}
+
+async function startDemo(
+  crew: Crew,
+  { config, log, url }: { readonly config: Config; readonly log: ServerLog; readonly url: string },
+): Promise<void> {
+  await crew.start({ store: config.store, postgres: config.postgres });
+  // Under a key: the first start submits it, the others find it.
+  const { id } = await crew.holdfast.submit(
+    PIPELINE,
+    { dish: 'soup', guest: 'ann', ask: true },
+    { key: 'demo/first' },
+  );
+  crew.awaitAnswer(id);
+  // As it is typed, also where another port was chosen.
+  const at = url === URL_DEFAULT ? '' : ` --url ${url}`;
+  log.info('demo', {
+    pipeline: PIPELINE,
+    first: id,
+    workers: crew
+      .read()
+      .workers.map(({ name, pid }) => `${name} (${pid})`)
+      .join(', '),
+    try: `holdfast submit ${PIPELINE} '{"dish":"cake","guest":"bob"}' --wait${at}`,
+    watch: `holdfast watch ${id}${at}`,
+  });
+}
