@@ -125,6 +125,8 @@ async function pickup(ours: Caller, count: number): Promise<Round> {
   return roundOf(latencies, performance.now() - startedAt);
 }
 
+const SETTLE_MS = 12_000;
+
 async function idle(url: string, quietMs: number): Promise<number> {
   const pool = new pg.Pool({ connectionString: url, max: 1 });
   const commits = async (): Promise<number> => {
@@ -135,10 +137,11 @@ async function idle(url: string, quietMs: number): Promise<number> {
   };
   const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
   try {
-    await pause(3_000);
+    // A backend that has gone idle hands in its last statistics ten seconds later.
+    await pause(SETTLE_MS);
     const before = await commits();
     await pause(quietMs);
-    // Statistics come a second late, and our own look is one of them.
+    // Our own look is one of them.
     return (((await commits()) - before - 1) / quietMs) * 1_000;
   } finally {
     await pool.end();

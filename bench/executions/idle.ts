@@ -19,14 +19,22 @@ export const IDLE_CASES: readonly BenchCase[] = [
     stores: DURABLE,
     async *measure(bench) {
       const quietMs = bench.plan.quick ? QUICK_MS : FULL_MS;
-      const short = await measureIn(bench, 'idle', { quietMs: SHORT_MS });
-      const long = await measureIn(bench, 'idle', { quietMs: SHORT_MS + quietMs });
-      const perSecond = ((long.transactions - short.transactions) / quietMs) * 1_000;
-      const rows = ((long.rows - short.rows) / quietMs) * 1_000;
+      const counted = async (hasWorker: boolean) => {
+        const short = await measureIn(bench, 'idle', { quietMs: SHORT_MS, hasWorker });
+        const long = await measureIn(bench, 'idle', { quietMs: SHORT_MS + quietMs, hasWorker });
+        const perSecond = (count: number): number => (count / quietMs) * 1_000;
+        return {
+          transactions: perSecond(long.transactions - short.transactions),
+          rows: perSecond(long.rows - short.rows),
+        };
+      };
+      const [worker, nobody] = [await counted(true), await counted(false)];
+      const transactions = worker.transactions - nobody.transactions;
       const idle = reporterOf(bench, NAME, { quietMs, limitPerSecond: LIMIT_PER_SECOND });
-      yield idle.value('transactions', perSecond, '/s');
-      yield idle.value('of limit', perSecond / LIMIT_PER_SECOND, '×');
-      yield idle.value('rows', rows, '/s');
+      yield idle.value('transactions', transactions, '/s');
+      yield idle.value('of limit', transactions / LIMIT_PER_SECOND, '×');
+      yield idle.value('rows', worker.rows - nobody.rows, '/s');
+      yield idle.value('without a worker', nobody.transactions, '/s');
     },
   },
 ];

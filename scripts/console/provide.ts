@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { oneAtATime } from '../one-at-a-time.ts';
 import { bundledLicenses } from './licenses.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -20,27 +21,29 @@ export async function provideConsole(say: (line: string) => void): Promise<strin
   const stamp = join(BUILT, 'sources.txt');
   const isCurrent = (): boolean => existsSync(stamp) && readFileSync(stamp, 'utf8') === digest;
   if (isCurrent()) return BUILT;
+  await mkdir(CACHE, { recursive: true });
+  await oneAtATime(BUILT, async () => {
+    if (!isCurrent()) await buildConsole(digest, say);
+  });
+  return BUILT;
+}
+
+async function buildConsole(digest: string, say: (line: string) => void): Promise<void> {
   say('• building the console, once …');
   const startedAt = performance.now();
   const { build } = await import('vite');
-  await mkdir(CACHE, { recursive: true });
-  // Whoever builds at the same time has a folder of its own; the first one to finish stays, and is read already.
   const draft = await mkdtemp(join(CACHE, 'console.draft-'));
   try {
     const outDir = join(draft, 'built');
     await build({ root: join(ROOT, 'console'), build: { outDir, emptyOutDir: true } });
     await writeFile(join(outDir, 'licenses.txt'), bundledLicenses());
     await writeFile(join(outDir, 'sources.txt'), digest);
-    if (isCurrent()) return BUILT;
     await rename(BUILT, join(draft, 'old')).catch(() => undefined);
-    await rename(outDir, BUILT).catch((error: unknown) => {
-      if (!existsSync(stamp)) throw error;
-    });
+    await rename(outDir, BUILT);
   } finally {
     await rm(draft, { recursive: true, force: true });
   }
   say(`• the console is built (${((performance.now() - startedAt) / 1000).toFixed(1)} s)`);
-  return BUILT;
 }
 
 function sourcesDigest(): string {

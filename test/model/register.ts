@@ -9,7 +9,7 @@ import { KINDS, searchFailure } from './search.ts';
 
 /** How long each kind of program is looked for, in seconds. */
 const SECONDS: Readonly<Record<StoreName, number>> = {
-  ...{ memory: 2, sqlite: 12, postgres: 12, redis: 4, etcd: 5 },
+  ...{ memory: 2, sqlite: 8, postgres: 8, redis: 4, etcd: 5 },
 };
 /** Every write waits for three disks: what others repeat until a race shows is done once. */
 const SLOW: readonly StoreName[] = ['etcd'];

@@ -1,12 +1,13 @@
 import { mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { oneAtATime } from '../../scripts/one-at-a-time.ts';
 
 const PROJECT_CACHE = join(import.meta.dirname, '../../.cache/services');
 
 /**
  * The folder of one downloaded thing. `fill` works in a folder of its own which takes the final
- * name only when complete, so a broken download is never mistaken for a finished one and two
- * processes may fill the same name at the same time.
+ * name only when complete, so a broken download is never mistaken for a finished one. Processes that
+ * need it at the same time wait for the first.
  */
 export async function cachedFolder(
   name: string,
@@ -17,7 +18,14 @@ export async function cachedFolder(
     return target;
   }
   await mkdir(PROJECT_CACHE, { recursive: true });
-  const draft = await mkdtemp(join(PROJECT_CACHE, `${name}.draft-`));
+  return oneAtATime(target, async () => {
+    if (!(await exists(target))) await filled(target, fill);
+    return target;
+  });
+}
+
+async function filled(target: string, fill: (folder: string) => Promise<void>): Promise<void> {
+  const draft = await mkdtemp(`${target}.draft-`);
   try {
     await fill(draft);
     await rename(draft, target);
@@ -28,7 +36,6 @@ export async function cachedFolder(
   } finally {
     await rm(draft, { recursive: true, force: true });
   }
-  return target;
 }
 
 export async function exists(path: string): Promise<boolean> {
