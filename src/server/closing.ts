@@ -10,14 +10,15 @@ import type { Timers } from '../support/timer.ts';
  * ones, so that whoever closes would wait for a request that never comes.
  */
 export class UnusedConnections {
-  readonly #sockets: Set<Socket> = new Set();
+  /** With what was read of each before it could be asked anything: that is what TLS takes. */
+  readonly #sockets: Map<Socket, number> = new Map();
 
   watch(server: Server): void {
     const used = ({ socket }: IncomingMessage): void => {
       this.#sockets.delete(socket);
     };
     const opened = (socket: Socket): void => {
-      this.#sockets.add(socket);
+      this.#sockets.set(socket, socket.bytesRead);
       socket.once('close', () => this.#sockets.delete(socket));
     };
     // Over TLS requests come on the second of the two.
@@ -28,7 +29,10 @@ export class UnusedConnections {
   }
 
   close(): void {
-    for (const socket of this.#sockets) socket.destroy();
+    // Half a request is one that is under way.
+    for (const [socket, before] of this.#sockets) {
+      if (socket.bytesRead === before) socket.destroy();
+    }
   }
 }
 

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { connect as connectTls } from 'node:tls';
 import { pipeline } from '../../src/index.ts';
 import { openServer } from '../../src/server/serve.ts';
 import { openMemoryStore } from '../../src/store/memory/open.ts';
@@ -101,23 +104,39 @@ class Way {
   }
 }
 
-test('a connection on which nothing was asked keeps nobody from closing', {
-  timeout: 60_000,
-}, async () => {
-  const store = openMemoryStore();
-  // Nothing is closed by force: time does not pass for who closes.
-  const timers = {
-    ...systemTimers,
-    pause: (_: number, signal?: AbortSignal) =>
-      new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve())),
-  };
-  const server = await openServer({ store, auth: 'off', port: 0, tends: false, timers });
-  const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
-  await once(socket, 'connect');
-  // It is accepted by then: who asks later is answered.
-  await (await fetch(`${server.url}/healthz`)).text();
-  const closed = once(socket, 'close');
-  await server.close();
-  await closed;
-  await store.close();
+const TLS = join(import.meta.dirname, 'tls');
+const secured = async () => ({
+  key: await readFile(join(TLS, 'server-key.pem'), 'utf8'),
+  cert: await readFile(join(TLS, 'server-cert.pem'), 'utf8'),
 });
+
+for (const how of ['plain', 'TLS'] as const) {
+  test(`a connection (${how}) on which nothing was asked keeps nobody from closing`, {
+    timeout: 60_000,
+  }, async () => {
+    const store = openMemoryStore();
+    // Nothing is closed by force: time does not pass for who closes.
+    const timers = {
+      ...systemTimers,
+      pause: (_: number, signal?: AbortSignal) =>
+        new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve())),
+    };
+    const tls = how === 'TLS' ? { tls: await secured() } : {};
+    const server = await openServer({
+      ...{ store, auth: 'off', port: 0, tends: false, timers, ...tls },
+    });
+    const place = { port: Number(new URL(server.url).port), host: '127.0.0.1' };
+    const open = (): Socket =>
+      how === 'TLS' ? connectTls({ ...place, rejectUnauthorized: false }) : connect(place);
+    const socket = open();
+    await once(socket, how === 'TLS' ? 'secureConnect' : 'connect');
+    // It is accepted by then: who asks later is answered.
+    const other = open();
+    other.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    await once(other, 'data');
+    const closed = once(socket.resume(), 'close');
+    await server.close();
+    await closed;
+    await store.close();
+  });
+}
