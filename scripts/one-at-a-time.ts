@@ -4,6 +4,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 const LOOK_MS = 100;
 const WORK_MS_MAX = 600_000;
 
+/** One process may want the same twice at once. */
+let calls = 0;
+
 /**
  * Work of which one process is enough, such as a download that many wait for: the others begin when it has ended,
  * and find it done. Whoever died over it is not waited for.
@@ -13,7 +16,8 @@ export async function oneAtATime<Result>(
   work: () => Promise<Result>,
 ): Promise<Result> {
   const lock = `${name}.lock`;
-  const own = `${lock}.${process.pid}`;
+  calls += 1;
+  const own = `${lock}.${process.pid}.${calls}`;
   await writeFile(own, String(process.pid));
   try {
     while (!(await isTaken(own, lock))) {

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { oneAtATime } from '../../scripts/one-at-a-time.ts';
+
+async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'hf-one-'));
+  try {
+    await work(folder);
+    assert.deepEqual(await readdir(folder), [], 'nothing is left behind');
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+test('of those who want the same at once, in one process too, one works at a time', () =>
+  inFolder(async (folder) => {
+    let working = 0;
+    const all = Array.from({ length: 4 }, (_, nth) =>
+      oneAtATime(join(folder, 'it'), async () => {
+        working += 1;
+        assert.equal(working, 1);
+        await new Promise((resolve) => setImmediate(resolve));
+        working -= 1;
+        return nth;
+      }),
+    );
+    assert.deepEqual(await Promise.all(all), [0, 1, 2, 3]);
+  }));
+
+test('work that failed, or whose process is gone, keeps nobody waiting', () =>
+  inFolder(async (folder) => {
+    const name = join(folder, 'it');
+    const failing = oneAtATime(name, () => Promise.reject(new Error('no')));
+    await assert.rejects(failing, /no/);
+    // No process has that number.
+    await writeFile(`${name}.lock`, '2147483646');
+    assert.equal(await oneAtATime(name, async () => 'done'), 'done');
+  }));
