@@ -1,5 +1,5 @@
 // What holds for pipelines must hold over HTTP on PostgreSQL, and when that is reached through a pooler in
-// transaction mode, of which nothing was said: one run shows both. Each is tried in full by itself: over HTTP on
+// transaction mode, of which nothing was said: one run shows both. Each is tried more by itself: over HTTP on
 // SQLite, embedded on PostgreSQL.
 
 import { after } from 'node:test';

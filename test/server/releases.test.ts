@@ -127,7 +127,8 @@ test('a worker whose artifact is not the registered one gets nothing; a submit c
     assert.equal(faults.length, 1, faults.join());
     assert.match(faults[0] ?? '', /^worker-refused: .*pinned: Release "v1".*another digest/);
     await assert.rejects(admin.executions.submit(refuse), isRefused('no-worker-for'));
-    await coordinator.worker([order('charge')], released('v1'));
+    // Not that soon: a machine that is busy is silent for two short periods, and who is takes nothing.
+    await coordinator.worker([order('charge')], { ...released('v1'), probeMs: 5_000 });
     await until(async () =>
       (await admin.executions.read(id)).status === 'waiting' ? true : undefined,
     );
