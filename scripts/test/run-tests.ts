@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import type { Report } from './tally.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-/** More than twice the cores of the smallest machine this is run on: half of the tests wait for a deadline to pass. */
-const CONCURRENCY = 5;
+/** Twice the cores of the smallest machine this is run on: half of the tests wait for a deadline to pass. */
+const CONCURRENCY = 4;
 /** Of one file: what hangs is told, and ends. */
 const FILE_MS_MAX = { usual: 600_000, long: 5_400_000 };
 
