@@ -1,5 +1,4 @@
 import { after } from 'node:test';
-import { openPostgresStore } from '../../src/store/postgres/open.ts';
 import { postgresForTests } from '../services/postgres.ts';
 import { Schemas } from '../services/postgres-schemas.ts';
 import { registerBehaviours } from './register.ts';
@@ -11,15 +10,8 @@ const schemas = new Schemas(url, 'engine');
 registerBehaviours({
   kind: 'postgres',
   async open() {
-    const schema = await schemas.take();
-    const store = await openPostgresStore({ url, schema });
-    return {
-      store,
-      async close() {
-        await store.close();
-        await schemas.giveBack(schema);
-      },
-    };
+    const store = await schemas.store();
+    return { store, close: () => store.close() };
   },
 });
 

@@ -1,5 +1,4 @@
 import { after } from 'node:test';
-import { openPostgresStore } from '../../src/store/postgres/open.ts';
 import { postgresForTests } from '../services/postgres.ts';
 import { Schemas } from '../services/postgres-schemas.ts';
 import { registerSamples } from './suspend/sample.ts';
@@ -8,15 +7,8 @@ const { url, release } = await postgresForTests();
 const schemas = new Schemas(url, 'suspend');
 
 registerSamples('postgres', async () => {
-  const schema = await schemas.take();
-  const store = await openPostgresStore({ url, schema });
-  return {
-    store,
-    async close() {
-      await store.close();
-      await schemas.giveBack(schema);
-    },
-  };
+  const store = await schemas.store();
+  return { store, close: () => store.close() };
 });
 
 after(async () => {

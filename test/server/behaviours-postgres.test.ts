@@ -3,7 +3,6 @@
 // SQLite, embedded on PostgreSQL.
 
 import { after } from 'node:test';
-import { openPostgresStore } from '../../src/store/postgres/open.ts';
 import { registerBehaviours } from '../engine/register.ts';
 import { isExcluded } from '../services/excluded.ts';
 import { startPgbouncer } from '../services/pgbouncer.ts';
@@ -20,17 +19,7 @@ registerBehaviours({
   kind: 'postgres over REST',
   oneOf: 8,
   async open() {
-    const schema = await schemas.take();
-    const { store, close } = await overRest(
-      await openPostgresStore({ url, schema, connectionsMax: 4 }),
-    );
-    return {
-      store,
-      async close() {
-        await close();
-        await schemas.giveBack(schema);
-      },
-    };
+    return overRest(await schemas.store({ url, connectionsMax: 4 }));
   },
 });
 

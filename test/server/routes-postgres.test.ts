@@ -1,5 +1,4 @@
 import { after } from 'node:test';
-import { openPostgresStore } from '../../src/store/postgres/open.ts';
 import { postgresForTests } from '../services/postgres.ts';
 import { Schemas } from '../services/postgres-schemas.ts';
 import { registerRoutes } from './routes/all.ts';
@@ -7,17 +6,7 @@ import { registerRoutes } from './routes/all.ts';
 const { url, release } = await postgresForTests();
 const schemas = new Schemas(url, 'routes');
 
-registerRoutes('postgres', async () => {
-  const schema = await schemas.take();
-  const store = await openPostgresStore({ url, schema });
-  return {
-    ...store,
-    async close() {
-      await store.close();
-      await schemas.giveBack(schema);
-    },
-  };
-});
+registerRoutes('postgres', () => schemas.store());
 
 after(async () => {
   await schemas.end();

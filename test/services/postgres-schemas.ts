@@ -2,7 +2,8 @@
 // hundredth: so they are used again, as new but for what belongs to the server.
 
 import pg from 'pg';
-import { openPostgresStore } from '../../src/store/postgres/open.ts';
+import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
+import { openPostgresStore, type PostgresStoreOptions } from '../../src/store/postgres/open.ts';
 
 /** What the store knows of itself. */
 const KEPT = ['meta', 'migration'];
@@ -20,6 +21,19 @@ export class Schemas {
     this.#admin = new pg.Pool({ connectionString: url, max: 1 });
     // The database may go before the last connection to it has closed.
     this.#admin.on('error', () => undefined);
+  }
+
+  /** A store of its own for a case; its schema is given back when it is closed. */
+  async store(options: Partial<PostgresStoreOptions> = {}): Promise<CoordinatorStore> {
+    const schema = await this.take();
+    const store = await openPostgresStore({ url: this.#url, schema, ...options });
+    return {
+      ...store,
+      close: async () => {
+        await store.close();
+        await this.giveBack(schema);
+      },
+    };
   }
 
   /** Nobody else has it until it is given back. */

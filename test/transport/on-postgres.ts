@@ -1,6 +1,5 @@
 // The same kinds of carriers, with a coordinator on PostgreSQL.
 
-import { openPostgresStore } from '../../src/store/postgres/open.ts';
 import { Schemas } from '../services/postgres-schemas.ts';
 import type { Kind } from './backend.ts';
 
@@ -10,17 +9,7 @@ export function onPostgres(url: string): { of(kind: Kind): Kind; end(): Promise<
     of: (kind) => ({
       ...kind,
       name: `${kind.name} on PostgreSQL`,
-      async store() {
-        const schema = await schemas.take();
-        const store = await openPostgresStore({ url, schema, connectionsMax: 4 });
-        return {
-          ...store,
-          async close() {
-            await store.close();
-            await schemas.giveBack(schema);
-          },
-        };
-      },
+      store: () => schemas.store({ connectionsMax: 4 }),
     }),
     end: () => schemas.end(),
   };
