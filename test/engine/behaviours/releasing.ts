@@ -275,8 +275,7 @@ export const RELEASING: readonly Behaviour[] = [
       await assert.rejects(refused, /no worker that lives has pipeline .* in release "v1"/);
       const { id } = await holdfast.submit(v1, undefined, { ifNoWorker: 'wait' });
       assert.equal((await holdfast.explain(id))?.code, 'no-worker');
-      // Not that soon: who is silent for two short periods, on a machine that is busy, takes nothing.
-      await stage.worker(stage.holdfast(), [v1], { release: buildOf('v1'), probeMs: 5_000 });
+      await stage.worker(stage.holdfast(), [v1], { release: buildOf('v1') });
       await stage.until(holdfast, id, ({ status }) => status === 'waiting');
       const { id: next } = await holdfast.submit(v1, undefined, { ifNoWorker: 'refuse' });
       await stage.until(holdfast, next, ({ status }) => status === 'waiting');
