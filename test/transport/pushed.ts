@@ -9,7 +9,7 @@ import { ALLOW, type Mounted, mounted } from './push-stand.ts';
 
 const SIGNING = { keys: { k: 'k'.repeat(32), old: 'o'.repeat(32) }, current: 'k' };
 /** What is not over by then is given back: cases wait for that. */
-const CALL_MS = 5_000;
+const CALL_MS = 2_000;
 
 export function pushedKind(
   name: string,
