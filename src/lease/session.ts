@@ -75,6 +75,17 @@ export function chainState(chain: SessionChain, now: Instant): SessionState {
   return 'alive';
 }
 
+/**
+ * A place in line counts until this is false. More time given by the store is a chance to come back,
+ * not a sign of life, so it does not count (A-7).
+ */
+export function keepsPlace(chain: SessionChain, now: Instant): boolean {
+  return (
+    chainState(chain, now) !== 'ended' &&
+    chain.every((session) => session.beatAt + session.ttlMs > now)
+  );
+}
+
 /** How long the chain has authority, at most; zero or less when it has none (H-2). */
 export function authorityMs(chain: SessionChain, now: Instant): number {
   return Math.min(...chain.map((session) => lapsesAt(session) - now));

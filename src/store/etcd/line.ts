@@ -2,7 +2,7 @@
 
 import { dampedForMs } from '../../lease/flap.ts';
 import type { AttemptId, LeaseKey, Owner } from '../../lease/names.ts';
-import { chainState } from '../../lease/session.ts';
+import { chainState, keepsPlace } from '../../lease/session.ts';
 import type { Instant } from '../../support/clock.ts';
 import { toNumber } from './connection.ts';
 import type { Database } from './database.ts';
@@ -44,7 +44,7 @@ export async function countWaiting(tx: Transaction, key: LeaseKey): Promise<numb
   return (await waitingOwners(tx, tickets)).length;
 }
 
-/** Of those whose waiter lives. */
+/** Of those whose place counts. */
 async function waitingOwners(
   tx: Transaction,
   tickets: readonly Ticket[],
@@ -70,13 +70,18 @@ async function loadTickets(
   return { tickets, revision };
 }
 
-/** its session lives and it has asked lately; a waiter that is gone does not block the line. */
-export async function waitingOwner(tx: Transaction, ticket: Ticket): Promise<Owner | undefined> {
+/** of a place that counts: its session was heard of within its ttl, and it has asked lately. */
+async function waitingOwner(tx: Transaction, ticket: Ticket): Promise<Owner | undefined> {
   // Never from memory: a heartbeat that we have not heard of would make a living one look dead.
   const chain = await loadChain(tx, ticket.session, 'seen');
-  const waiter = chainState(chain, tx.now);
-  const waits = (waiter === 'alive' || waiter === 'lapsed') && ticket.expiresAt > tx.now;
+  const waits = keepsPlace(chain, tx.now) && ticket.expiresAt > tx.now;
   return waits ? chain.at(-1)?.owner : undefined;
+}
+
+/** a session that was given more time keeps its place, for it may count again. */
+export async function isOver(tx: Transaction, ticket: Ticket): Promise<boolean> {
+  const chain = await loadChain(tx, ticket.session, 'seen');
+  return chainState(chain, tx.now) === 'ended' || ticket.expiresAt <= tx.now;
 }
 
 /** Until when this owner's penalty on this key runs. */

@@ -3,7 +3,7 @@ import type { Sweep, Swept } from '../../lease/port.ts';
 import { adoptCluster } from './adopt-cluster.ts';
 import type { Database } from './database.ts';
 import { deleteOld } from './delete-old.ts';
-import { waitingOwner } from './line.ts';
+import { isOver } from './line.ts';
 import { reclaim } from './reclaim.ts';
 import { recordEnds } from './record-end.ts';
 import { toSession, toTicket } from './records.ts';
@@ -38,13 +38,12 @@ async function listOverdue(database: Database): Promise<readonly SessionId[]> {
 /** As many as surely fit into one transaction. */
 const AT_ONCE = 50;
 
-/** a waiter that died does not block the line. */
 async function dropDeadTickets(database: Database): Promise<void> {
   await database.write(async (tx) => {
     const { kvs } = await tx.list(tx.keys.allLines);
     let dropped = 0;
     for (const kv of kvs) {
-      if (dropped >= AT_ONCE || (await waitingOwner(tx, toTicket(kv))) !== undefined) continue;
+      if (dropped >= AT_ONCE || !(await isOver(tx, toTicket(kv)))) continue;
       await tx.load([kv.key]);
       if (tx.get(kv.key)?.modRevision !== kv.modRevision) continue;
       tx.delete(kv.key);

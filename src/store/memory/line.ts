@@ -2,14 +2,13 @@
 
 import { dampedForMs } from '../../lease/flap.ts';
 import type { LeaseKey } from '../../lease/names.ts';
-import { chainState } from '../../lease/session.ts';
+import { keepsPlace } from '../../lease/session.ts';
 import type { Instant } from '../../support/clock.ts';
 import { flapKey, type MemoryState, type Ticket } from './state.ts';
 
-/** its session lives and it has asked lately; a waiter that is gone does not block the line. */
+/** its session was heard of within its ttl, and it has asked lately. */
 export function waits(state: MemoryState, ticket: Ticket, now: Instant): boolean {
-  const waiter = chainState(state.chain(ticket.session), now);
-  return (waiter === 'alive' || waiter === 'lapsed') && ticket.expiresAt > now;
+  return keepsPlace(state.chain(ticket.session), now) && ticket.expiresAt > now;
 }
 
 /** G-4: kept from the key for losing it too often, it does not keep others waiting. */

@@ -2,8 +2,8 @@ import { endedLease } from '../../lease/decide/term.ts';
 import type { LeaseRecord, TermEnd } from '../../lease/lease.ts';
 import { termEnd } from '../../lease/lease.ts';
 import type { Sweep, Swept } from '../../lease/port.ts';
+import { chainState } from '../../lease/session.ts';
 import type { Instant } from '../../support/clock.ts';
-import { waits } from './line.ts';
 import { reclaim } from './reclaim.ts';
 import type { MemoryState } from './state.ts';
 
@@ -65,10 +65,13 @@ export function appendEnded(
   });
 }
 
-/** a waiter that died does not block the line. */
+/** a session that was given more time keeps its place, for it may count again. */
 function dropDeadTickets(state: MemoryState, now: Instant): void {
   for (const [key, tickets] of state.tickets) {
-    const live = tickets.filter((ticket) => waits(state, ticket, now));
+    const live = tickets.filter(
+      ({ session, expiresAt }) =>
+        chainState(state.chain(session), now) !== 'ended' && expiresAt > now,
+    );
     if (live.length === 0) state.tickets.delete(key);
     else state.tickets.set(key, live);
   }

@@ -9,7 +9,7 @@ import type { SessionChain, SessionRecord } from '../../lease/session.ts';
 import type { Instant } from '../../support/clock.ts';
 import { type LeaseRow, type SessionRow, toLease, toSession } from '../lease-rows.ts';
 import { type Queries, statement } from './database.ts';
-import { waiterDamped, waiterLives } from './predicates.ts';
+import { placeCounts, waiterDamped } from './predicates.ts';
 
 /** All columns, with JSON as text as lease-rows.ts wants it. */
 export const LEASE_COLUMNS = `
@@ -53,7 +53,7 @@ export async function loadChains(
 
 const TERM = statement(`
   select hf_now() as now, ${LAST_ISSUED} as last_issued, ${chainOf('l.session_id')} as holder,
-         (select count(*) from hf.ticket t where t.key = $1 and ${waiterLives('t')}) as waiting,
+         (select count(*) from hf.ticket t where t.key = $1 and ${placeCounts('t')}) as waiting,
          ${LEASE_COLUMNS}
     from (select 1) as always
     left join hf.lease l on l.key = $1`);
@@ -86,7 +86,7 @@ const ENTRY = statement(`
             from hf.ticket t
            where t.key = $1
              and t.id < coalesce((select mine.id from hf.ticket mine where mine.key = $1 and mine.attempt_id = $3), 9223372036854775807)
-             and ${waiterLives('t')}
+             and ${placeCounts('t')}
              and not ${waiterDamped('t')}) as ahead,
          (select max(t.id) from hf.ticket t where t.key = $1) as line_end,
          (select f.until

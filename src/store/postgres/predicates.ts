@@ -88,14 +88,25 @@ export function waiterDamped(ticket: string): string {
   return `exists (select from hf.flap f join hf.session w on w.owner = f.owner where f.key = ${ticket}.key and w.id = ${ticket}.session_id and f.damped_until > hf_now())`;
 }
 
-/** The waiter of a ticket lives and still asks: no session of its chain has ended or is overdue (A-7). */
-export function waiterLives(ticket: string): string {
-  return `not exists (
+/** The place counts: each session of the waiter's chain was heard of within its ttl, and it still asks (A-7). */
+export function placeCounts(ticket: string): string {
+  return `not (${placeIsOver(ticket)}) and not exists (
     select
-      from unnest((select s.path from hf.session s where s.id = ${ticket}.session_id)) as p(id)
-      left join hf.session a on a.id = p.id
-     where a.id is null or a.ended_at is not null or a.expires_at <= hf_now()
-  ) and exists (select from hf.session s where s.id = ${ticket}.session_id) and ${ticket}.expires_at > hf_now()`;
+      from hf.session s
+      join hf.session a on a.id = any (s.path)
+     where s.id = ${ticket}.session_id and a.beat_at + a.ttl_ms <= hf_now()
+  )`;
+}
+
+/** The waiter has ended or asks no more. One that was given more time keeps its place, for it may count again. */
+export function placeIsOver(ticket: string): string {
+  return `${ticket}.expires_at <= hf_now() or not exists (
+    select
+      from hf.session s
+      join hf.session a on a.id = any (s.path)
+     where s.id = ${ticket}.session_id and a.ended_at is null
+    having count(*) = max(cardinality(s.path))
+  )`;
 }
 
 /**

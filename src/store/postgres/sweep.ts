@@ -4,7 +4,7 @@ import type { Sweep, Swept } from '../../lease/port.ts';
 import { adoptServer } from './adopt-server.ts';
 import { type Database, statement } from './database.ts';
 import { deleteOld } from './delete-old.ts';
-import { SAME_SERVER, waiterLives } from './predicates.ts';
+import { placeIsOver, SAME_SERVER } from './predicates.ts';
 import { reclaim } from './reclaim.ts';
 import { recordEnds } from './record-end.ts';
 
@@ -31,7 +31,7 @@ const HAS_WORK = statement(`
             where e.ended_at is not null
               and l.ended_at is null)
       or exists (select from hf.lease l where l.ended_at is null and not exists (select from hf.session s where s.id = l.session_id))
-      or exists (select from hf.ticket t where not (${waiterLives('t')}))
+      or exists (select from hf.ticket t where ${placeIsOver('t')})
       or exists (select from hf.lease l where l.exit = 'retired' and l.ended_at <= hf_now() - $1::bigint)
       or exists (select from hf.session s where s.ended_at <= hf_now() - $1::bigint)
       or (select e.at <= hf_now() - $1::bigint from hf.event e order by e.seq limit 1)
@@ -41,7 +41,7 @@ const NOTHING: Swept = { expired: [], ended: [], deleted: 0, paused: 0, more: fa
 
 const DROP_TICKETS = statement(`
   delete from hf.ticket t
-   where not (${waiterLives('t')})`);
+   where ${placeIsOver('t')}`);
 
 export async function sweep(
   database: Database,

@@ -8,17 +8,27 @@ export const WAITING = `
       and tonumber(untilAt) - when.now > 2 * when.flapUnitMs     -- guard: damped
   end
 
-  -- Its session and all above it are alive or lapsed, and it has asked lately.
-  local function waits(ticket, now)
+  -- The waiter has ended or asks no more. One that was given more time keeps its place, for it may count again.
+  local function is_over(ticket, now)
     for _, id in ipairs(ticket.path) do
-      local expiresAt = redis.call('ZSCORE', LIVING, id) or redis.call('ZSCORE', EXTENDED, id)
       if false
-        or not expiresAt                  -- guard: waiter
-        or tonumber(expiresAt) <= now     -- guard: waiter-expiry
+        or not redis.call('ZSCORE', OPEN, id)     -- guard: waiter
+      then return true end
+    end
+    return false
+      or ticket.expiresAt <= now                  -- guard: asks
+  end
+
+  -- Its session and all above it were heard of within their ttl, and it has asked lately.
+  local function waits(ticket, now)
+    if is_over(ticket, now) then return false end
+    for _, id in ipairs(ticket.path) do
+      local session = fetch(SESSIONS, id)
+      if false
+        or session.beatAt + session.ttlMs <= now     -- guard: waiter-expiry
       then return false end
     end
     return true
-      and ticket.expiresAt > now          -- guard: asks
   end
 
   local function ticket_of(key, member)

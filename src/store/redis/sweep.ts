@@ -62,7 +62,7 @@ const WRITE_ENDS = `
   local function clear_line(now)
     for _, member in ipairs(redis.call('ZRANGE', LINE, 0, -1)) do
       local key, attempt = string.sub(member, 1, -55), string.sub(member, -36)
-      if not waits(ticket_of(key, member), now) then leave_line(key, attempt) end
+      if is_over(ticket_of(key, member), now) then leave_line(key, attempt) end
     end
   end
 `;

@@ -41,8 +41,8 @@ const GRANT = `
                       from json_each(waiter.path) as step
                       join session as member on member.id = step.value
                      where false
-                        or member.ended_at is not null    -- guard: waiter
-                        or member.expires_at <= :now      -- guard: waiter-expiry
+                        or member.ended_at is not null                -- guard: waiter
+                        or member.beat_at + member.ttl_ms <= :now     -- guard: waiter-expiry
                   )
          )
   on conflict (key) do update

@@ -47,7 +47,7 @@ const LOAD_LEASE_WITH_BYTES = `
 
 const LOAD_META = 'select fence, halted from meta where id = 1';
 
-// Tickets of the living before this attempt's own; all of them when it has none (A-7).
+// Places that count before this attempt's own; all of them when it has none (A-7).
 const COUNT_AHEAD = `
   select count(*) as count
     from ticket
@@ -63,7 +63,7 @@ const COUNT_AHEAD = `
              from json_each(waiter.path) as step
              join session as member on member.id = step.value
             where member.ended_at is not null
-               or member.expires_at <= :now)`;
+               or member.beat_at + member.ttl_ms <= :now)`;
 
 /** Root first; empty when the session is not known. */
 export function loadChain(tx: ReadTransaction, id: SessionId | undefined): SessionChain {

@@ -57,7 +57,7 @@ const RECORD_END = `
          reserved_until = :reservedUntil
    where key = :key and fence = :fence and ended_at is null`;
 
-// A-7: a waiter that died does not block the line.
+// A-7: a session that was given more time keeps its place, for it may count again.
 const DROP_DEAD_TICKETS = `
   delete from ticket
    where expires_at <= :now
@@ -69,8 +69,7 @@ const DROP_DEAD_TICKETS = `
                     select 1
                       from json_each(waiter.path) as step
                       join session as member on member.id = step.value
-                     where member.ended_at is not null
-                        or member.expires_at <= :now))`;
+                     where member.ended_at is not null))`;
 
 export function sweep(tx: Transaction, request: Sweep): Swept {
   const { now } = tx;

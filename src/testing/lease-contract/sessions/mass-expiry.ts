@@ -1,8 +1,18 @@
 import assert from 'node:assert/strict';
 import type { KernelStore } from '../../../lease/port.ts';
 import type { ContractCase } from '../contract-case.ts';
-import { eventsOfKind, expectRefusal } from '../expect.ts';
-import { asking, KEY, mustAcquire, mustBeat, type Someone, several, someone } from '../someone.ts';
+import { eventsOfKind, expectKind, expectRefusal } from '../expect.ts';
+import {
+  asking,
+  attemptOf,
+  KEY,
+  mustAcquire,
+  mustBeat,
+  mustRelease,
+  type Someone,
+  several,
+  someone,
+} from '../someone.ts';
 
 interface Crowd {
   readonly silent: readonly Someone[];
@@ -85,6 +95,33 @@ export const massExpiryCases: readonly ContractCase[] = [
       assert.equal((await store.leases.inspect(KEY)).freeInMs, 15_000);
       await advance(15_000);
       assert.equal((await mustAcquire(store, taker)).predecessor.exit, 'expired');
+    },
+  },
+  {
+    upholds: 'E-8, A-7',
+    name: 'a waiter that the breaker holds back does not block a free key, and has its place again when it beats',
+    async run({ store, advance }) {
+      const { silent, steady } = await crowd(store, 7, 3);
+      const [waiter, child] = silent;
+      const [holder, next] = steady;
+      assert(waiter !== undefined && child !== undefined);
+      assert(holder !== undefined && next !== undefined);
+      const { tenure } = await mustAcquire(store, holder);
+      const below = await someone(store, 'below', { parent: child.id, ttlMs: 3_600_000 });
+      const waiting = [waiter, below].map((who) =>
+        asking(who, { attempt: attemptOf(`of ${who.owner}`), wait: true }),
+      );
+      for (const each of waiting) expectKind(await store.leases.acquire(each), 'queued');
+      await advance(10_000);
+      assert.equal((await store.sessions.sweep(sweepAll)).paused, 7);
+      assert.equal((await store.leases.inspect(KEY)).waiting, 0);
+      await mustBeat(store, waiter);
+      await mustRelease(store, tenure);
+      expectRefusal(await store.leases.acquire(asking(next)), 'behind-others');
+      await advance(9_999);
+      expectRefusal(await store.leases.acquire(asking(next)), 'behind-others');
+      await advance(1);
+      await mustAcquire(store, next);
     },
   },
   {
