@@ -79,7 +79,7 @@ function parsed(file: string, text: string): unknown {
 
 const PATHS: readonly string[] = [
   ...['store', 'tls.keyFile', 'tls.certFile', 'archive.folder'],
-  ...['sqs.keysFile', 'push.signingFile'],
+  ...['sqs.keysFile', 'push.signingFile', 'links.signingFile'],
 ];
 
 /** What a file names is beside the file, from wherever it is started. */

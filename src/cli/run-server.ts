@@ -1,17 +1,16 @@
 // A coordinator from its configuration until somebody stops it.
 
-import { readFile } from 'node:fs/promises';
 import { openStore } from '../embedded/open-store.ts';
 import { type Config, hidden } from '../server/config.ts';
-import { pushOf, sqsOf } from '../server/configured-carriers.ts';
+import { sqsOf } from '../server/configured-carriers.ts';
 import { openServer, type Server } from '../server/serve.ts';
 import type { ServerLog, ServerOptions } from '../server/server-options.ts';
 import type { CoordinatorStore } from '../store/contract/execution-store.ts';
 import { InvalidInput } from '../support/fault.ts';
 import type { ExitCode } from './command.ts';
 import { logOf } from './log.ts';
-import { retentionOf } from './retention-of.ts';
 import { printProblem } from './screen.ts';
+import { serverOptionsOf } from './server-options-of.ts';
 import { startFindings } from './start-findings.ts';
 
 export interface Beside {
@@ -28,7 +27,7 @@ export interface RunOptions {
 export async function runServer({ config, beside, demo }: RunOptions): Promise<ExitCode> {
   const log = logOf(config.log);
   await refuseWrong(config);
-  const options = await optionsOf(config);
+  const options = await serverOptionsOf(config);
   const queues = await sqsOf(config.sqs);
   const asked = stopAsked();
   const store = await openStore(config.store, config.postgres);
@@ -52,45 +51,10 @@ export async function runServer({ config, beside, demo }: RunOptions): Promise<E
   return 0;
 }
 
-async function optionsOf(config: Config): Promise<Omit<ServerOptions, 'store'>> {
-  const { host, port, auth, limits, trustProxy, log } = config;
-  const tls = await tlsOf(config.tls);
-  const admin = adminOf(config.admin);
-  const retention = await retentionOf(config);
-  const console = config.console === 'on';
-  const grpc = config.grpc === 'off' ? {} : { grpc: listenerOf(config.grpc) };
-  const rest = { trustProxy, admin, console, logRequests: log.requests, ...grpc };
-  const push = await pushOf(config.push);
-  const given = { ...(tls && { tls }), ...(retention && { retention }), ...(push && { push }) };
-  return { host, port, auth, limits, ...rest, ...given };
-}
-
 async function refuseWrong(config: Config): Promise<void> {
   for (const { what, found, change } of await startFindings(config)) {
     if (change !== undefined) throw new InvalidInput(`${what}: ${found}. ${change}`);
   }
-}
-
-async function tlsOf({
-  keyFile,
-  certFile,
-  minVersion,
-}: Config['tls']): Promise<ServerOptions['tls']> {
-  if (keyFile === undefined && certFile === undefined) return undefined;
-  if (keyFile === undefined || certFile === undefined) {
-    throw new InvalidInput('TLS needs both tls.keyFile and tls.certFile; only one is there.');
-  }
-  const [key, cert] = await Promise.all([readFile(keyFile, 'utf8'), readFile(certFile, 'utf8')]);
-  return { key, cert, ...(minVersion && { minVersion }) };
-}
-
-function adminOf(text: string): NonNullable<ServerOptions['admin']> {
-  return text === 'off' || text === 'main' ? text : listenerOf(text);
-}
-
-function listenerOf(text: string): { readonly host: string; readonly port: number } {
-  const at = text.lastIndexOf(':');
-  return { host: text.slice(0, at).replace(/^\[|\]$/g, ''), port: Number(text.slice(at + 1)) };
 }
 
 type ListenFault = NodeJS.ErrnoException & { readonly address?: string; readonly port?: number };

@@ -6,7 +6,13 @@ import { isIP } from 'node:net';
 import { dirname, resolve } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import { type Config, hidden } from '../server/config.ts';
-import { type LoadSdk, pushOf, pushWarning, sqsOf } from '../server/configured-carriers.ts';
+import {
+  type LoadSdk,
+  linksOf,
+  pushOf,
+  pushWarning,
+  sqsOf,
+} from '../server/configured-carriers.ts';
 import { Fault } from '../support/fault.ts';
 import { shownUrl } from '../support/hidden-options.ts';
 import type { Finding } from './finding.ts';
@@ -28,6 +34,7 @@ export async function startFindings(
     grpc === 'off' ? undefined : await grpcFinding(grpc, loadGrpc),
     await queuesFinding(config.sqs, load.sqs),
     await endpointsFinding(config.push),
+    await linksFinding(config.links),
     archive.folder === undefined ? undefined : await folderFinding(archive.folder),
   ];
   return found.filter((finding) => finding !== undefined);
@@ -103,6 +110,15 @@ async function endpointsFinding(given: Config['push']): Promise<Finding | undefi
     return urls === undefined ? undefined : { what: 'push', found: urls };
   } catch (fault) {
     return { what: 'push', found: 'cannot be used', change: changeOf(fault) };
+  }
+}
+
+async function linksFinding(given: Config['links']): Promise<Finding | undefined> {
+  try {
+    const links = await linksOf(given);
+    return links && { what: 'links', found: `signed with key ${links.current}` };
+  } catch (fault) {
+    return { what: 'links', found: 'cannot be used', change: changeOf(fault) };
   }
 }
 

@@ -8,7 +8,7 @@ import type { CallKey, ExecutionId, InteractionId, ProjectName } from '../execut
 import type { LinkRefusal } from '../execution/refusal.ts';
 import { type Instant, toInstant } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
-import { boundedText, rejectUnknownOptions, shown } from '../support/options.ts';
+import { readHidden, readHiddenEntries } from '../support/hidden-options.ts';
 
 export interface LinkOptions {
   /** Secrets of at least 32 bytes, by their ids. One that is taken away refuses what it has signed. */
@@ -46,16 +46,15 @@ export class AnswerLinks {
   readonly #current: string;
 
   constructor(options: LinkOptions) {
-    rejectUnknownOptions('links', options, ['keys', 'current']);
-    const { keys, current } = options;
-    if (typeof keys !== 'object' || keys === null) {
-      throw new InvalidInput('links: keys is an object of secrets by their ids.');
-    }
+    const { keys, current } = readHidden('links', options, ['keys', 'current']);
+    const entries = readHiddenEntries('links: keys', keys, '{ k1: secret }');
     this.#keys = new Map(
-      Object.entries(keys).map(([id, secret]) => [id, checkedSecret(id, secret)]),
+      entries.map(([id, secret], index) => [id, checkedSecret(id, secret, index)]),
     );
-    if (!this.#keys.has(current)) {
-      throw new InvalidInput(`links: current is the id of one of keys; got ${shown(current)}.`);
+    if (typeof current !== 'string' || !this.#keys.has(current)) {
+      throw new InvalidInput(
+        'links: current must be the id of one of keys; the given value is not, and is not shown.',
+      );
     }
     this.#current = current;
   }
@@ -108,14 +107,16 @@ function claimsOf(said: string): LinkClaims | undefined {
   }
 }
 
-function checkedSecret(id: string, secret: unknown): Uint8Array {
-  boundedText('The id of a key', id, 64);
-  const isFit = typeof secret === 'string' || secret instanceof Uint8Array;
-  const bytes = isFit ? Buffer.from(secret as string) : Buffer.alloc(0);
-  if (bytes.length < SECRET_BYTES_MIN) {
+function checkedSecret(id: string, secret: unknown, index: number): Uint8Array {
+  if (id === '' || Buffer.byteLength(id) > 64) {
     throw new InvalidInput(
-      `links: the secret "${id}" must be text or bytes, of ${SECRET_BYTES_MIN} bytes at least.`,
+      `links: the id of key ${index + 1} must have 1 to 64 bytes; it is not shown.`,
     );
   }
-  return bytes;
+  const isFit = typeof secret === 'string' || secret instanceof Uint8Array;
+  const bytes = isFit ? Buffer.from(secret as string) : Buffer.alloc(0);
+  if (bytes.length >= SECRET_BYTES_MIN) return bytes;
+  throw new InvalidInput(
+    `links: the secret of key ${index + 1} must be text or bytes, of ${SECRET_BYTES_MIN} bytes at least.`,
+  );
 }

@@ -60,6 +60,27 @@ export const configSchema = Type.Object(
       default: 'off',
       description: 'where workers are heard over gRPC: off, or a listener such as 127.0.0.1:7435',
     }),
+    tends: Type.Boolean({
+      default: true,
+      description:
+        'Run schedules, deadlines, awaits and bulk jobs; false: only answer requests (default true)',
+    }),
+    publicMetrics: Type.Boolean({
+      default: false,
+      description: 'Serve /metrics without a key (default false)',
+    }),
+    links: Type.Object(
+      {
+        signingFile: Type.Optional(
+          Type.String({
+            minLength: 1,
+            description:
+              'JSON file with the keys that sign answer links: { keys: { id: secret }, current: id } (default none: no links)',
+          }),
+        ),
+      },
+      CLOSED,
+    ),
     limits: Type.Object(
       {
         bodyBytesMax: Type.Integer({
@@ -85,6 +106,10 @@ export const configSchema = Type.Object(
         requestMs: Type.Integer({
           ...limitOf('requestMs'),
           description: 'how long a request may take to arrive, and an answer to be taken',
+        }),
+        relayAnswersMs: Type.Integer({
+          ...limitOf('relayAnswersMs'),
+          description: 'Time a worker has to check an answer, in milliseconds (default 10000)',
         }),
       },
       CLOSED,
@@ -133,6 +158,13 @@ export const configSchema = Type.Object(
         ),
         endpoint: Type.Optional(
           Type.String({ pattern: '^https?://', description: 'of an SQS that is not of AWS' }),
+        ),
+        visibleMs: Type.Optional(
+          Type.Integer({
+            ...{ minimum: 1_000, maximum: 43_200_000 },
+            description:
+              'Time until a message whose handler is silent is delivered again, in milliseconds (default 30000)',
+          }),
         ),
       },
       CLOSED,
@@ -187,6 +219,20 @@ export const configSchema = Type.Object(
         accessKeyId: Type.Optional(Type.String({ minLength: 1, description: 'of that storage' })),
         secretAccessKey: Type.Optional(
           Type.String({ minLength: 1, description: 'of that storage; better not as a flag' }),
+        ),
+        sessionToken: Type.Optional(
+          Type.String({
+            minLength: 1,
+            description:
+              'Session token of temporary credentials; not safe as a flag (default none)',
+          }),
+        ),
+        timeoutMs: Type.Optional(
+          Type.Integer({
+            ...{ minimum: 100, maximum: 3_600_000 },
+            description:
+              'Time limit of one request to that storage, in milliseconds (default 30000)',
+          }),
         ),
       },
       CLOSED,

@@ -68,7 +68,17 @@ export function configFrom(sources: readonly Source[]): Configured {
     const { default: value } = schema as { readonly default?: unknown };
     return value === undefined ? [] : [{ name, value, from: 'default' }];
   });
-  const groups = ['limits', 'tls', 'postgres', 'sqs', 'push', 'archive', 'retention', 'log'];
+  const groups = [
+    'links',
+    'limits',
+    'tls',
+    'postgres',
+    'sqs',
+    'push',
+    'archive',
+    'retention',
+    'log',
+  ];
   const config: Record<string, unknown> = Object.fromEntries(groups.map((name) => [name, {}]));
   for (const { name, value } of settings) {
     const [first = '', second] = name.split('.');
@@ -216,12 +226,14 @@ function unknownName(place: string, name: string, known: readonly string[]): Inv
   return new InvalidInput(`${place}: there is no setting "${name}". ${hint}`);
 }
 
-/** What is in them is for nobody. */
-const SECRETS: ReadonlySet<string> = new Set(['archive.accessKeyId', 'archive.secretAccessKey']);
+/** Secrets: never print these values. */
+const SECRETS: ReadonlySet<string> = new Set([
+  ...['archive.accessKeyId', 'archive.secretAccessKey', 'archive.sessionToken'],
+]);
 const STORES: ReadonlySet<string> = new Set(['store', 'postgres.directUrl']);
 /** Who puts the secrets themselves there is not shown them. */
 const FILES: ReadonlySet<string> = new Set([
-  ...['sqs.keysFile', 'push.signingFile', 'tls.keyFile', 'tls.certFile'],
+  ...['sqs.keysFile', 'push.signingFile', 'links.signingFile', 'tls.keyFile', 'tls.certFile'],
 ]);
 const URLS: ReadonlySet<string> = new Set([
   ...['archive.url', 'sqs.requestQueueUrl', 'sqs.poisonQueueUrl', 'sqs.replyQueues'],

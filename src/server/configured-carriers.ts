@@ -1,7 +1,8 @@
-// Queues and endpoints, from the configuration. Secrets are in files of their own, and are never shown.
+// Queues, endpoints and answer links, from the configuration. Secrets are in files of their own, and are never shown.
 
 import { readFile } from 'node:fs/promises';
 import type { SQSClient } from '@aws-sdk/client-sqs';
+import { AnswerLinks, type LinkOptions } from '../engine/answer-links.ts';
 import type { SigningOptions } from '../protocol/messages/signing.ts';
 import {
   type PushEndpoint,
@@ -29,7 +30,7 @@ export async function sqsOf(
   load: LoadSdk = () => import('@aws-sdk/client-sqs'),
 ): Promise<FromQueues | undefined> {
   if (Object.keys(given).length === 0) return undefined;
-  const { requestQueueUrl, poisonQueueUrl, replyQueues, keysFile, endpoint } = given;
+  const { requestQueueUrl, poisonQueueUrl, replyQueues, keysFile, endpoint, visibleMs } = given;
   const parts = { requestQueueUrl, poisonQueueUrl, replyQueues, keysFile };
   const missing = Object.entries(parts).flatMap(([name, part]) => (part ? [] : [`sqs.${name}`]));
   if (!requestQueueUrl || !poisonQueueUrl || !replyQueues || !keysFile) {
@@ -49,7 +50,8 @@ export async function sqsOf(
   });
   try {
     const options = { client, requestQueueUrl, poisonQueueUrl, replyQueues, keys };
-    return { sqs: readSqsOptions(options), client };
+    const timing = visibleMs === undefined ? {} : { visibleMs };
+    return { sqs: readSqsOptions({ ...options, ...timing }), client };
   } catch (fault) {
     client.destroy();
     throw fault;
@@ -89,6 +91,15 @@ export async function pushOf(given: Config['push']): Promise<PushOptions | undef
   return options;
 }
 
+/** Undefined where there are no keys for links. */
+export async function linksOf({ signingFile }: Config['links']): Promise<LinkOptions | undefined> {
+  if (signingFile === undefined) return undefined;
+  const links = (await secretsIn('links.signingFile', signingFile)) as LinkOptions;
+  // Checks them.
+  new AnswerLinks(links);
+  return links;
+}
+
 /** For people: keys of endpoints that more have than should. */
 export async function pushWarning(given: Config['push']): Promise<string | undefined> {
   const options = await pushOf(given);
@@ -119,6 +130,6 @@ async function secretsIn(name: string, file: string): Promise<unknown> {
   try {
     return JSON.parse(text);
   } catch {
-    throw new InvalidInput(`${name}: ${shownPath(file)} is no JSON.`);
+    throw new InvalidInput(`${name}: ${shownPath(file)} is not valid JSON.`);
   }
 }

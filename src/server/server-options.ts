@@ -43,7 +43,7 @@ export interface ServerOptions {
   /** Keys that sign answer links; without them there are none. */
   readonly links?: LinkOptions;
   /** What goes once it has ended, and where; nothing unless said. The same for all coordinators of a store. */
-  readonly retention?: RetentionOptions;
+  readonly retention?: Omit<RetentionOptions, 'decode'>;
   readonly limits?: Partial<HttpLimits>;
   /** `/metrics` without a key, for a scraper that has none. Default false. */
   readonly publicMetrics?: boolean;

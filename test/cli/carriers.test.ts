@@ -101,7 +101,10 @@ test('doctor: what is wrong with queues and endpoints is named, with what to cha
       [{ 'sqs-keys-file': at('short.json') }, /32 bytes/],
       [{ 'sqs-keys-file': at('swapped.json') }, /sqs\.keys: key 1 must be .* got text/],
       [{ 'push-signing-file': at('swapped.json') }, /push\.signing must be .* not shown/],
-      [{ 'push-signing-file': at('broken.json') }, /push\.signingFile: .*broken\.json is no JSON/],
+      [
+        { 'push-signing-file': at('broken.json') },
+        /push\.signingFile: .*broken\.json is not valid JSON/,
+      ],
       [
         { 'push-hosts': 'other.example' },
         /push\.endpoints: url: "shop\.example" is not among push\.hosts/,

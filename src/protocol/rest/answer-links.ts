@@ -108,7 +108,7 @@ function requireLinks({ hasLinks }: Coordinator): void {
   throw new ProblemReply(
     404,
     'links-off',
-    'This coordinator has no keys for answer links. Open it with links: { keys, current }.',
+    'This coordinator has no keys for answer links. Set links.signingFile (--links-signing-file), or open it with links: { keys, current }.',
   );
 }
 

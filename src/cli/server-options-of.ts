@@ -1,14 +1,59 @@
-// What a coordinator lets go of, from its configuration.
+// The options of a coordinator, from its configuration. Those of queues are made by `sqsOf`, with a client to close.
 
+import { readFile } from 'node:fs/promises';
 import type { Archive } from '../archive/port.ts';
 import type { KeepMs } from '../execution/retention.ts';
 import type { Config } from '../server/config.ts';
+import { linksOf, pushOf } from '../server/configured-carriers.ts';
 import type { ServerOptions } from '../server/server-options.ts';
 import { InvalidInput } from '../support/fault.ts';
 
+export async function serverOptionsOf(config: Config): Promise<Omit<ServerOptions, 'store'>> {
+  const { host, port, auth, limits, trustProxy, tends, publicMetrics } = config;
+  const [tls, retention, push, links] = await Promise.all([
+    tlsOf(config.tls),
+    retentionOf(config),
+    pushOf(config.push),
+    linksOf(config.links),
+  ]);
+  return {
+    ...{ host, port, auth, limits, trustProxy, tends, publicMetrics },
+    admin: adminOf(config.admin),
+    console: config.console === 'on',
+    logRequests: config.log.requests,
+    ...(config.grpc === 'off' ? {} : { grpc: listenerOf(config.grpc) }),
+    ...(tls && { tls }),
+    ...(retention && { retention }),
+    ...(push && { push }),
+    ...(links && { links }),
+  };
+}
+
+async function tlsOf({
+  keyFile,
+  certFile,
+  minVersion,
+}: Config['tls']): Promise<ServerOptions['tls']> {
+  if (keyFile === undefined && certFile === undefined) return undefined;
+  if (keyFile === undefined || certFile === undefined) {
+    throw new InvalidInput('TLS needs both tls.keyFile and tls.certFile; only one is there.');
+  }
+  const [key, cert] = await Promise.all([readFile(keyFile, 'utf8'), readFile(certFile, 'utf8')]);
+  return { key, cert, ...(minVersion && { minVersion }) };
+}
+
+function adminOf(text: string): NonNullable<ServerOptions['admin']> {
+  return text === 'off' || text === 'main' ? text : listenerOf(text);
+}
+
+function listenerOf(text: string): { readonly host: string; readonly port: number } {
+  const at = text.lastIndexOf(':');
+  return { host: text.slice(0, at).replace(/^\[|\]$/g, ''), port: Number(text.slice(at + 1)) };
+}
+
 const DAY_MS = 86_400_000;
 
-export async function retentionOf(config: Config): Promise<ServerOptions['retention']> {
+async function retentionOf(config: Config): Promise<ServerOptions['retention']> {
   const { withoutArchive, everyMs } = config.retention;
   const keepMs = keepOf(config.retention);
   const archive = await archiveOf(config.archive);
