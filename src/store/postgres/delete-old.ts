@@ -2,6 +2,7 @@
 
 import type { LeasePolicy } from '../../lease/policy.ts';
 import { type Database, statement } from './database.ts';
+import { lookUp } from './predicates.ts';
 
 const HAS_RETIRED = statement(`
   select exists (select from hf.lease l where l.exit = 'retired' and l.ended_at <= hf_now() - $1::bigint) as some`);
@@ -22,7 +23,7 @@ const DELETE_RETIRED = statement(`
   )
   delete from hf.lease l
    using old
-   where l.key = old.key
+   where ${lookUp('l.key', 'old.key')}
   returning l.key`);
 
 // A session stays while it, or one below it, is not over: lives, or carries a term whose end is not
@@ -39,7 +40,7 @@ const DELETE_SESSIONS = statement(`
   )
   delete from hf.session s
    using old
-   where s.id = old.id
+   where ${lookUp('s.id', 'old.id')}
   returning s.id`);
 
 const DELETE_EVENTS = statement(`

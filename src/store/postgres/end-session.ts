@@ -3,6 +3,7 @@ import type { EndSession, SessionEnded } from '../../lease/port.ts';
 import { type Database, statement } from './database.ts';
 import { loadChains } from './load-view.ts';
 import { noteLostRace } from './lost-race.ts';
+import { lookUp } from './predicates.ts';
 
 // One write ends every lease of the session and of its descendants (H-1). `for update` waits for
 // every write that is under way under this session, so none of them lands after the end.
@@ -24,7 +25,7 @@ const END = statement(`
            cause    = $4,
            actor    = $5
       from target
-     where s.id = target.id
+     where ${lookUp('s.id', 'target.id')}
     returning s.id, s.owner
   )
   insert into hf.event (at, kind, session_id, owner, detail)

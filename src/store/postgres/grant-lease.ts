@@ -82,7 +82,7 @@ const GRANT = statement(`
   served as (
     delete from hf.ticket t
      using granted g
-     where t.key = g.key
+     where t.key = $1
        and t.attempt_id = $3
   )
   select g.key, g.fence, g.granted_at, g.hard_deadline_at, g.intents::text as intents,

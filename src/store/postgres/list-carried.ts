@@ -9,10 +9,8 @@ import { termEnded } from './predicates.ts';
 
 const CARRIED = statement(`
   select hf_now() as now, ${LEASE_COLUMNS}
-    from hf.lease l
-   where l.session_id = $1
-     and l.ended_at is null
-     and not ${termEnded('l')}
+    from (select l.* from hf.lease l where l.session_id = $1 and l.ended_at is null offset 0) l
+   where not ${termEnded('l')}
    order by l.key collate "C"`);
 
 export async function listCarried(

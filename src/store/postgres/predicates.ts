@@ -2,6 +2,14 @@
 // names the guard on its own line.
 
 /**
+ * Equality that fits one plan only: `value` is looked up in the index of `column`. A plain `=` also lets the planner read
+ * the whole index and compare, which it prefers while statistics say that the table is empty, and keeps while it grows.
+ */
+export function lookUp(column: string, value: string): string {
+  return `${column} = any (array[${value}])`;
+}
+
+/**
  * The session in $n and its ancestors, as far as they have authority now, locked so that none can
  * be ended before this statement commits. `for key share` waits for an end, which locks `for
  * update`, and lets heartbeats pass.
@@ -25,7 +33,7 @@ export function liveChain(session: string): string {
 export const CARRYING_CHAIN = `chain as materialized (
     select a.id
       from hf.session a
-     where a.id = any ((select s.path from hf.lease l join hf.session s on s.id = l.session_id where l.key = $1)::uuid[])
+     where a.id = any ((select s.path from hf.lease l join hf.session s on ${lookUp('s.id', 'l.session_id')} where l.key = $1)::uuid[])
        and a.ended_at is null -- guard: carrier-ended
        for key share of a
   )`;
@@ -40,7 +48,7 @@ export function chainIsWhole(session: string): string {
  * stored fact that never goes away, so a snapshot that is a little old can only miss it (S-3).
  */
 export function sessionEnded(lease: string): string {
-  return `exists (select from hf.session h join hf.session a on a.id = any (h.path) where h.id = ${lease}.session_id and a.ended_at is not null)`;
+  return `exists (select from hf.session h join hf.session a on a.id = any (h.path) where h.id = ${lease}.session_id and coalesce(a.ended_at is not null, false))`;
 }
 
 /** The term has ended, in its own row or by what it depends on. Overdue is not ended. */
@@ -66,7 +74,7 @@ export function endOf(lease: string): string {
           from hf.session h
           join hf.session a on a.id = any (h.path)
          where h.id = ${lease}.session_id
-           and a.ended_at is not null
+           and coalesce(a.ended_at is not null, false)
       ) e
      order by e.rank > 0, e.at, e.rank, e.depth
      limit 1
@@ -104,7 +112,7 @@ export function placeIsOver(ticket: string): string {
     select
       from hf.session s
       join hf.session a on a.id = any (s.path)
-     where s.id = ${ticket}.session_id and a.ended_at is null
+     where s.id = ${ticket}.session_id and coalesce(a.ended_at is null, false)
     having count(*) = max(cardinality(s.path))
   )`;
 }

@@ -3,6 +3,7 @@ import type { LeasePolicy } from '../../lease/policy.ts';
 import { type Census, decideReclaim } from '../../lease/reclaim.ts';
 import type { Instant } from '../../support/clock.ts';
 import { type Database, type Queries, statement } from './database.ts';
+import { lookUp } from './predicates.ts';
 
 // One reclaim at a time, so that the breaker counts what the one before it did.
 const TAKE_TURNS = statement('select m.id from hf.meta m where m.id = 1 for update');
@@ -53,7 +54,7 @@ const EXPIRE = statement(`
        set ended_at = hf_now(),
            exit     = 'expired'
       from overdue
-     where s.id = overdue.id
+     where ${lookUp('s.id', 'overdue.id')}
     returning s.id, s.owner
   ),
   told as (

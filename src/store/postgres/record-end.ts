@@ -5,7 +5,7 @@ import type { Fence } from '../../lease/fence.ts';
 import type { LeaseKey } from '../../lease/names.ts';
 import type { LeasePolicy } from '../../lease/policy.ts';
 import { type Database, type Queries, statement } from './database.ts';
-import { endOf, reservationOf, termEnded } from './predicates.ts';
+import { endOf, lookUp, reservationOf, termEnded } from './predicates.ts';
 
 export interface EndedTerm {
   readonly key: LeaseKey;
@@ -29,8 +29,8 @@ const RECORD = `
   target as (
     select l.key
       from hf.lease l
-     where l.key in (select c.key from candidate c)
-       and l.ended_at is null -- guard: ended
+     where l.key = any (array(select c.key from candidate c))
+       and coalesce(l.ended_at is null, false) -- guard: ended
        and ${termEnded('l')} -- guard: implied
      order by l.key
        for no key update of l
@@ -41,7 +41,7 @@ const RECORD = `
            (reserved_for, reserved_until) = (select v.owner, case when v.owner is not null then v.until end from ${reservationOf('l', '$2::bigint')} v),
            (exit, cause, actor, ended_at) = (select e.exit, e.cause, e.actor, e.at from ${endOf('l')} e)
       from target
-     where l.key = target.key
+     where ${lookUp('l.key', 'target.key')}
     returning l.*
   ),
   ${TELL}`;
@@ -93,8 +93,8 @@ const RECORD_ORPHANS = statement(`
            exit     = 'expired',
            cause    = 'session unknown'
      where l.key = any ($1::text[])
-       and l.ended_at is null
-       and not exists (select from hf.session s where s.id = l.session_id)
+       and coalesce(l.ended_at is null, false)
+       and (select s.id from hf.session s where s.id = l.session_id) is null
     returning l.*
   ),
   ${TELL}`);

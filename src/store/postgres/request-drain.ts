@@ -4,7 +4,7 @@ import { type Database, statement } from './database.ts';
 import { haltIfAhead } from './halt.ts';
 import { loadTerm } from './load-view.ts';
 import { noteLostRace } from './lost-race.ts';
-import { CARRYING_CHAIN, chainIsWhole } from './predicates.ts';
+import { CARRYING_CHAIN, chainIsWhole, lookUp } from './predicates.ts';
 
 // The session's row is written too: its expiry is read under that lock, and a heartbeat that comes
 // later sees the new notice, so the holder is never promised more than the deadline (V-1).
@@ -15,7 +15,7 @@ const DRAIN = statement(`
       from hf.lease l
      where l.key = $1
        and l.fence = $2 -- guard: fence
-       and l.ended_at is null -- guard: ended
+       and coalesce(l.ended_at is null, false) -- guard: ended
        and coalesce(l.hard_deadline_at > hf_now(), true) -- guard: hard-deadline
        and ${chainIsWhole('l.session_id')} -- guard: carried
        and l.drain_request_id is null -- guard: draining
@@ -25,8 +25,8 @@ const DRAIN = statement(`
     update hf.session s
        set notices = s.notices + 1
       from target
-     where s.id = target.session_id
-       and s.ended_at is null -- guard: session-ended
+     where ${lookUp('s.id', 'target.session_id')}
+       and coalesce(s.ended_at is null, false) -- guard: session-ended
        and s.expires_at > hf_now() -- guard: session-expiry
        and not exists (select from hf.session a where a.id = any (s.path) and a.expires_at <= hf_now()) -- guard: expiry
     returning s.id, s.expires_at

@@ -5,7 +5,7 @@ import { type Database, statement } from './database.ts';
 import { haltIfAhead } from './halt.ts';
 import { loadTerm } from './load-view.ts';
 import { noteLostRace } from './lost-race.ts';
-import { CARRYING_CHAIN, chainIsWhole } from './predicates.ts';
+import { CARRYING_CHAIN, chainIsWhole, lookUp } from './predicates.ts';
 
 const REVOKE = statement(`
   with ${CARRYING_CHAIN},
@@ -19,7 +19,7 @@ const REVOKE = statement(`
            end_request_id = $3
      where l.key = $1
        and l.fence = $2 -- guard: fence
-       and l.ended_at is null -- guard: ended
+       and coalesce(l.ended_at is null, false) -- guard: ended
        and coalesce(l.drain_deadline_at > hf_now(), true) -- guard: drain-deadline
        and coalesce(l.hard_deadline_at > hf_now(), true) -- guard: hard-deadline
        and ${chainIsWhole('l.session_id')} -- guard: carried
@@ -29,7 +29,7 @@ const REVOKE = statement(`
     update hf.session s
        set notices = s.notices + 1
       from revoked r
-     where s.id = r.session_id
+     where ${lookUp('s.id', 'r.session_id')}
   ),
   told as (
     insert into hf.event (at, kind, key, fence, rev, session_id, owner, detail)

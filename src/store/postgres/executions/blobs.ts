@@ -29,7 +29,7 @@ const GET = statement(`
 const MISSING = statement(`
   select asked.digest
     from unnest($1::text[]) as asked(digest)
-   where not exists (select from hf.blob_of o where o.digest = asked.digest and o.project = $2)`);
+   where (select o.digest from hf.blob_of o where o.digest = asked.digest and o.project = $2) is null`);
 
 const ATTRIBUTE = statement(`
   insert into hf.blob_of (digest, project, at)

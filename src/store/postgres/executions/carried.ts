@@ -4,12 +4,13 @@ import type { Instant } from '../../../support/clock.ts';
 import type { Claimed } from '../../contract/execution-store.ts';
 import { type ExecutionRow, previousIn, toExecution } from '../../execution-rows.ts';
 import { type Queries, statement } from '../database.ts';
+import { lookUp } from '../predicates.ts';
 import { EXECUTION_COLUMNS } from './rows.ts';
 
 const CARRIED = statement(`
   select ${EXECUTION_COLUMNS}, h.body as said
     from hf.execution e
-    join hf.history h on h.execution_id = e.id and h.seq = e.claimed_seq
+    join hf.history h on ${lookUp('h.execution_id', 'e.id')} and h.seq = e.claimed_seq
    where e.status = 1
      and e.session_id = $1
    order by e.fence`);

@@ -10,7 +10,7 @@
 
 import { REPLAY } from '../../../execution/route.ts';
 import { type Statement, statement } from '../database.ts';
-import { chainIsWhole, liveChain, SAME_SERVER } from '../predicates.ts';
+import { chainIsWhole, liveChain, lookUp, SAME_SERVER } from '../predicates.ts';
 import { NOW } from './owner-guards.ts';
 
 /** Where a spot's entries are found. */
@@ -48,8 +48,7 @@ function seenIn(most: string): string {
 }
 
 /** The chain of carrier `c`, one row for each session on its path; nulls for what is not known any more. */
-const CHAIN =
-  'hf.session h cross join lateral unnest(h.path) as p(id) left join hf.session a on a.id = p.id where h.id = c.id';
+const CHAIN = `hf.session h cross join lateral unnest(h.path) as p(id) left join hf.session a on ${lookUp('a.id', 'p.id')} where h.id = c.id`;
 
 /** A session that is not known has ended: sweeps delete no others. */
 const DEAD = `coalesce((select bool_or(a.id is null or a.ended_at is not null) from ${CHAIN}), true)`;
@@ -196,7 +195,7 @@ export const CLAIM: Statement = statement(`
       from (select r.id, r.fence, r.last, r.fruitless, r.was from ready r
              union all
             select l.id, l.fence, l.last, case when l.last = l.claimed_seq then l.fruitless + 1 else 1 end, 3 from lost l) t
-     where e.id = t.id
+     where ${lookUp('e.id', 't.id')}
        and e.fence is not distinct from t.fence -- guard: fence
     returning e.id, e.project, e.pipeline, e.lane, e.has_place, e.fence, e.claimed_at, e.fruitless, e.seq, e.news,
               e.submitted_at, e.deadline_at, e.input, e.about, e.key, e.intent, e.parent_id, e.parent_call,

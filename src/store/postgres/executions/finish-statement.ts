@@ -2,6 +2,7 @@
 // where there are any. What undoes says so for ever (Y-2); what could no longer can.
 
 import type { Statement } from '../database.ts';
+import { lookUp } from '../predicates.ts';
 import { wokenBy } from './deliver.ts';
 import {
   APPEND_DONE,
@@ -19,8 +20,8 @@ const KIN = `
   above as materialized (
     select distinct e.parent_id as id
       from unnest($3::uuid[]) as u(id)
-      join hf.execution e on e.id = u.id
-     where e.parent_id is not null
+      join hf.execution e on ${lookUp('e.id', 'u.id')}
+     where coalesce(e.parent_id is not null, false)
   ),
   kin as materialized (
     select k.id
@@ -47,7 +48,7 @@ const TELL_PARENTS = `,
        set ${wokenBy('m.n')}
       from (select m.parent_id, count(*)::integer as n from mail m group by m.parent_id) m
      cross join now
-     where p.id = m.parent_id
+     where ${lookUp('p.id', 'm.parent_id')}
   ),
   posted as (
     insert into hf.inbox (execution_id, n, at, kind, name, body)
@@ -105,7 +106,7 @@ function finishing({ children, letters }: Finishing, isKnown: boolean): string {
     insert into hf.errand (parent_id)
     select d.id
       from done d
-     where exists (select from hf.execution c where c.parent_id = d.id)
+     where (select c.id from hf.execution c where c.parent_id = d.id limit 1) is not null
         on conflict (parent_id) do update set after_id = null
   )${letters ? WRITE_LETTERS : ''}${children ? TELL_PARENTS : ''}
   select (select now.at from now) as at, ${answersOf('d', '$16::integer')}

@@ -1,5 +1,6 @@
 import { persistently } from '../committer.ts';
 import { statement } from '../database.ts';
+import { lookUp } from '../predicates.ts';
 import { texts } from './arrays.ts';
 import type { Parts } from './parts.ts';
 
@@ -36,9 +37,9 @@ const LOCK = statement(`
 const FORGET_PLACES = statement(`
   delete from hf.place p
    using unnest($1::text[], $2::text[]) as u(project, key)
-   where p.project = u.project
+   where ${lookUp('p.project', 'u.project')}
      and p.key = u.key
-     and not exists (select from hf.execution e where e.gated and e.place_key is not null and e.project = p.project and e.place_key = p.key) -- guard: gated
+     and (select e.id from hf.execution e where e.gated and e.place_key is not null and e.project = p.project and e.place_key = p.key limit 1) is null -- guard: gated
   returning p.key`);
 
 // As a key that was idle for that long: the next turn is the first of a burst.
@@ -57,7 +58,7 @@ const FORGET_RATES = statement(`
   )
   delete from hf.rate r
    using idle i
-   where r.project = i.project
+   where ${lookUp('r.project', 'i.project')}
      and r.key = i.key
   returning r.last_at`);
 

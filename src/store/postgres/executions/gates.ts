@@ -7,6 +7,7 @@ import type { Instant } from '../../../support/clock.ts';
 import { toExecution } from '../../execution-rows.ts';
 import { persistently } from '../committer.ts';
 import { type Queries, statement } from '../database.ts';
+import { lookUp } from '../predicates.ts';
 import { numbers, uuids } from './arrays.ts';
 import type { Asked } from './claim.ts';
 import { CANDIDATES } from './claim-statement.ts';
@@ -48,7 +49,7 @@ const SAVE = statement(`
          has_place = u.has_place,
          ready_at  = u.ready_at
     from unnest($1::uuid[], $2::smallint[], $3::boolean[], $4::boolean[], $5::bigint[]) as u(id, hold, gated, has_place, ready_at)
-   where e.id = u.id`);
+   where ${lookUp('e.id', 'u.id')}`);
 
 export interface Admitted {
   /** How many projects had something ready before the gates were seen to, by lane. */

@@ -24,9 +24,8 @@ const REPAIR = `, f.redrive_of, coalesce(f.saga, 0), case when f.seq is null the
 const LINES = `
   line as materialized (
     select l.project, l.pipeline, l.active, l.candidate, l.percent
-      from hf.release_line l
-     where exists (select from fresh f where f.project = l.project and f.pipeline = l.pipeline)
-       for share of l
+      from (select distinct f.project, f.pipeline from fresh f order by 1, 2) f
+     cross join lateral (select l.* from hf.release_line l where l.project = f.project and l.pipeline = f.pipeline for share of l) l
   )`;
 
 // As `bucketOf` says it.
@@ -37,10 +36,8 @@ const PIN = `case when l.candidate is not null and ${BUCKET} < l.percent then l.
 const CHOSEN = `
   chosen as materialized (
     select r.project, r.pipeline, r.name
-      from hf.release r
-     where (r.project, r.pipeline, r.name) in (select u.project, u.pipeline, u.name from unnest($2::text[], $3::text[], $25::text[]) as u(project, pipeline, name))
-       and r.retired_at is null
-       for share of r
+      from (select distinct u.project, u.pipeline, u.name from unnest($2::text[], $3::text[], $25::text[]) as u(project, pipeline, name) order by 1, 2, 3) u
+     cross join lateral (select r.* from hf.release r where r.project = u.project and r.pipeline = u.pipeline and r.name = u.name and r.retired_at is null for share of r) r
   ),`;
 const IS_CHOSEN = `
        and (u.release is null or exists (select from chosen c where c.project = u.project and c.pipeline = u.pipeline and c.name = u.release)) -- guard: release`;
@@ -55,7 +52,7 @@ function inserting(withRepairs: boolean): string {
       from unnest($1::uuid[], $2::text[], $3::text[], $4::smallint[], $5::bigint[], $6::bigint[], $7::smallint[], $8::boolean[], $9::boolean[], $10::text[],
                   $11::text[], $12::text[], $13::text[], $14::uuid[], $15::text[], $16::text[], $17::text[], $18::text[], $19::boolean[]${withRepairs ? ', $22::uuid[], $23::integer[], $24::smallint[], $25::text[]' : ''})
            with ordinality as u(id, project, pipeline, lane, delay_ms, deadline_ms, hold, gated, has_place, input, about, key, intent, parent_id, parent_call, place_key, rate_key, body, labelled${withRepairs ? ', redrive_of, seq, saga, release' : ''}, nth)
-     where not exists (select from hf.execution e where e.id = u.id) -- guard: id
+     where (select e.id from hf.execution e where e.id = u.id) is null -- guard: id
        and (u.key is null or not exists (select from hf.execution e where e.project = u.project and e.key = u.key)) -- guard: key${withRepairs ? IS_CHOSEN : ''}
   ),${LINES},
   stored as (

@@ -2,6 +2,7 @@ import type { ExecutionRecord } from '../../../execution/execution.ts';
 import type { AttributeFilter, ListExecutions } from '../../contract/execution-store.ts';
 import { codesWith, type ExecutionRow, STATUS_CODES, toExecution } from '../../execution-rows.ts';
 import { type Database, type Statement, statement } from '../database.ts';
+import { lookUp } from '../predicates.ts';
 import { numbers } from './arrays.ts';
 import { EXECUTION_COLUMNS } from './rows.ts';
 
@@ -55,8 +56,8 @@ const LIST = statement(`
   )
   select ${EXECUTION_COLUMNS}
     from newest n
-    join hf.execution e on e.id = n.id
-   order by e.id desc`);
+    join hf.execution e on ${lookUp('e.id', 'n.id')}
+   order by n.id desc`);
 
 const LABELLED = `select l.execution_id from hf.label l where l.project = $1 and l.execution_id < coalesce($4, ${LAST_ID})`;
 
@@ -72,7 +73,7 @@ function listBy(labels: string): Statement {
   return statement(`
   select ${EXECUTION_COLUMNS}
     from (${labels} order by 1 desc offset 0) l(id)
-    join hf.execution e on e.id = l.id
+    join hf.execution e on ${lookUp('e.id', 'l.id')}
    where ${FITS}
    order by l.id desc
    limit $5`);
@@ -93,8 +94,7 @@ const HELD = statement(`
            select e.id
              from hf.execution e
             where ${IN_PROJECT}
-              and e.hold between h.hold and h.hold
-              and e.hold <> 0
+              and e.hold between h.hold and h.hold and e.hold <> 0
               and e.id < coalesce($4, ${LAST_ID})
               and ${FITS}
             order by e.hold desc, e.id desc
@@ -103,8 +103,8 @@ const HELD = statement(`
      limit $5)
   select ${EXECUTION_COLUMNS}
     from newest n
-    join hf.execution e on e.id = n.id
-   order by e.id desc`);
+    join hf.execution e on ${lookUp('e.id', 'n.id')}
+   order by n.id desc`);
 
 const ALL_STATUSES = Object.values(STATUS_CODES);
 

@@ -6,6 +6,7 @@ import type { Maintain, Maintained } from '../../contract/execution-store.ts';
 import { toExecution } from '../../execution-rows.ts';
 import { persistently } from '../committer.ts';
 import { type Queries, statement } from '../database.ts';
+import { lookUp } from '../predicates.ts';
 import { obey } from './command.ts';
 import { afterEnd } from './end-execution.ts';
 import type { Parts } from './parts.ts';
@@ -18,11 +19,11 @@ const DUE = statement(`
      from hf.execution e
     where e.deadline_at is not null
       and (e.status = 0 or e.status = 2)
-      and e.deadline_at <= hf_now()
+      and e.deadline_at <= (select hf_now())
     order by e.deadline_at
     limit $1)
    union all
-  select null, (select greatest(min(s.next_at) - hf_now(), 0) from hf.schedule s where s.next_at is not null having min(s.next_at) is not null),
+  select null, (select greatest(s.next_at - hf_now(), 0) from hf.schedule s where s.next_at is not null order by s.next_at limit 1),
          exists (select from hf.errand r)`);
 
 interface DueRow {
@@ -35,7 +36,7 @@ interface DueRow {
 const ERRAND = statement(`
   select r.parent_id, r.after_id
     from hf.errand r
-    join hf.execution p on p.id = r.parent_id
+    join hf.execution p on ${lookUp('p.id', 'r.parent_id')}
    where coalesce(p.status >= 10, false)
    order by r.parent_id
    limit 1

@@ -4,6 +4,7 @@ import type { Instant } from '../../../support/clock.ts';
 import type { Outcome } from '../../contract/execution-store.ts';
 import { type HistoryRow, TERMINAL_FROM, toHistoryEvent } from '../../execution-rows.ts';
 import { type Database, statement } from '../database.ts';
+import { lookUp } from '../predicates.ts';
 import { uuids } from './arrays.ts';
 import { statusOf } from './rows.ts';
 
@@ -11,8 +12,8 @@ import { statusOf } from './rows.ts';
 const READ = statement(`
   select e.id, e.status, e.ended_at, h.seq, h.at, h.fence, h.kind, h.name, h.body
     from unnest($1::uuid[]) with ordinality as u(id, nth)
-    join hf.execution e on e.id = u.id
-    join hf.history h on h.execution_id = e.id and h.seq = e.seq
+    join hf.execution e on ${lookUp('e.id', 'u.id')}
+    join hf.history h on ${lookUp('h.execution_id', 'e.id')} and h.seq = e.seq
    where coalesce(e.status >= ${TERMINAL_FROM}, false)
    order by u.nth`);
 

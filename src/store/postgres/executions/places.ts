@@ -6,6 +6,7 @@ import type { ExecutionRecord, Submission } from '../../../execution/execution.t
 import type { Instant } from '../../../support/clock.ts';
 import { type ExecutionRow, toExecution } from '../../execution-rows.ts';
 import { type Queries, statement } from '../database.ts';
+import { lookUp } from '../predicates.ts';
 import { numbers, texts } from './arrays.ts';
 import { lockRates, rateNameOf, saveRates } from './rates.ts';
 import { EXECUTION_COLUMNS, saveExecution } from './rows.ts';
@@ -32,7 +33,7 @@ const SET_PLACES = statement(`
      set slots = u.slots,
          taken = u.taken
     from unnest($1::text[], $2::text[], $3::integer[], $4::integer[]) as u(project, key, slots, taken)
-   where p.project = u.project
+   where ${lookUp('p.project', 'u.project')}
      and p.key = u.key`);
 
 export interface PlaceEntry {

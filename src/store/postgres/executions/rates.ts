@@ -4,6 +4,7 @@ import type { RateState } from '../../../execution/decide/gates.ts';
 import type { Submission } from '../../../execution/execution.ts';
 import type { Instant } from '../../../support/clock.ts';
 import { type Queries, statement } from '../database.ts';
+import { lookUp } from '../predicates.ts';
 import { numbers, texts } from './arrays.ts';
 
 // Idle since for ever: the next turn is that of a key that was never used.
@@ -30,7 +31,7 @@ const SET = statement(`
          burst_left = u.burst_left,
          per_ms     = greatest(r.per_ms, u.per_ms)
     from unnest($1::text[], $2::text[], $3::bigint[], $4::integer[], $5::bigint[]) as u(project, key, last_at, burst_left, per_ms)
-   where r.project = u.project
+   where ${lookUp('r.project', 'u.project')}
      and r.key = u.key`);
 
 interface RateEntry {

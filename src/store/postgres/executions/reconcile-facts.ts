@@ -18,6 +18,7 @@ import type { Reconcile } from '../../contract/reconcile-store.ts';
 import { STATUS_CODES } from '../../execution-rows.ts';
 import { type Queries, statement } from '../database.ts';
 import { chainOf, type SessionJson, toChain } from '../load-view.ts';
+import { lookUp } from '../predicates.ts';
 import { statusOf } from './rows.ts';
 
 export interface Page {
@@ -92,7 +93,7 @@ export async function lookAtSessions(queries: Queries, request: Reconcile): Prom
 const OPEN_INTERACTIONS = statement(`
   select i.project, i.id, i.execution_id as execution, e.pipeline, coalesce(e.status >= 10, false) as ended
     from hf.interaction i
-    left join hf.execution e on e.id = i.execution_id
+    left join hf.execution e on ${lookUp('e.id', 'i.execution_id')}
    where i.status = 0
      and (i.project, i.id) > ($1, $2)
    order by i.project, i.id
@@ -145,7 +146,7 @@ const LETTERS = statement(`
   select l.execution_id as execution, l.project, l.pipeline, l.status, l.redriven_by, e.status as actual,
          exists (select from hf.execution r where r.id = l.redriven_by and r.redrive_of = l.execution_id) as is_redrive
     from hf.dead_letter l
-    left join hf.execution e on e.id = l.execution_id
+    left join hf.execution e on ${lookUp('e.id', 'l.execution_id')}
    where l.execution_id > $1
    order by l.execution_id
    limit $2`);

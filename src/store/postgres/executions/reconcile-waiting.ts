@@ -11,6 +11,7 @@ import { AWAIT_CODES, INTERACTION_CODES } from '../../await-rows.ts';
 import type { Reconcile } from '../../contract/reconcile-store.ts';
 import { SAGA_CODES } from '../../execution-rows.ts';
 import { type Queries, type Statement, statement } from '../database.ts';
+import { lookUp } from '../predicates.ts';
 import { uuids } from './arrays.ts';
 import { FIRST_ID, type Page } from './reconcile-facts.ts';
 
@@ -101,7 +102,7 @@ const FACTS = statement(`
          and not exists (select from hf.errand r where r.parent_id = e.parent_id and coalesce(r.after_id, '${FIRST_ID}'::uuid) < e.id)
          and not exists (select from hf.inbox i where i.execution_id = e.id and i.kind = 'cancel' and i.kind in ('cancel', 'pause', 'resume')) as left_behind
     from unnest($1::uuid[]) with ordinality as wanted(id, nth)
-    join hf.execution e on e.id = wanted.id
+    join hf.execution e on ${lookUp('e.id', 'wanted.id')}
     left join lateral (select h.at, h.body from hf.history h where h.execution_id = e.id and h.kind = 'parked' order by h.seq desc limit 1) p on true
     left join lateral (select i.n, i.at, i.kind from hf.inbox i where i.execution_id = e.id order by i.n desc limit 1) n on true
    cross join lateral (select count(*)::integer as children, count(*) filter (where c.status < 10)::integer as open_children from ${CHILDREN} c) c

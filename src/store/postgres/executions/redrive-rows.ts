@@ -7,6 +7,7 @@ import type { Instant } from '../../../support/clock.ts';
 import type { Redrive } from '../../contract/repair-store.ts';
 import { type ExecutionRow, TERMINAL_FROM, toExecution } from '../../execution-rows.ts';
 import { type Queries, statement } from '../database.ts';
+import { lookUp } from '../predicates.ts';
 import { numbers, uuids } from './arrays.ts';
 import { eventColumns } from './items.ts';
 import { EXECUTION_COLUMNS } from './rows.ts';
@@ -101,7 +102,7 @@ const MARK = statement(`
   update hf.dead_letter d
      set redriven_by = u.made
     from unnest($1::uuid[], $2::uuid[]) as u(id, made)
-   where d.execution_id = u.id`);
+   where ${lookUp('d.execution_id', 'u.id')}`);
 
 /** Y-22: where there is one. */
 export async function markRedriven(queries: Queries, done: readonly Redrive[]): Promise<void> {

@@ -3,6 +3,7 @@ import type { Instant } from '../../../support/clock.ts';
 import { type RemovableRow, toRemovable } from '../../archive-rows.ts';
 import type { ListRemovable, RemovablePage } from '../../contract/retention-store.ts';
 import { type Database, statement } from '../database.ts';
+import { lookUp } from '../predicates.ts';
 import { OPEN_LETTER, UNUSED } from './remove.ts';
 
 // Where to go on is said to whoever asks: a page of a project has executions of that project only.
@@ -23,10 +24,10 @@ const REMOVABLE = statement(`
     left join lateral (
          select e.id, e.project, e.status, e.ended_at, ${OPEN_LETTER} as has_open_letter
            from page p
-           join hf.execution e on e.id = p.id
+           join hf.execution e on ${lookUp('e.id', 'p.id')}
           where e.ended_at + $5::bigint <= hf_now()
             ${UNUSED}
-          order by e.id
+          order by p.id
          ) f on true
    order by f.id`);
 

@@ -17,7 +17,7 @@ import { forgetLabels } from './removed-labels.ts';
 import { EXECUTION_COLUMNS, lockExecution } from './rows.ts';
 
 export const OPEN_LETTER: string =
-  'exists (select from hf.dead_letter d where d.execution_id = e.id and d.redriven_by is null)';
+  'coalesce((select d.redriven_by is null from hf.dead_letter d where d.execution_id = e.id), false)';
 
 // What an event says of the chain of continuations that its execution stands in.
 const ID = '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}';
@@ -26,12 +26,12 @@ const CONTINUED_AS = `(select case when h.body ~ '^\\{"continuedAs":"${ID}"' the
 
 // F-2: what made it is gone, and what it made has ended. `between` leaves the planner the index of parents only.
 export const UNUSED: string = `
-     and not exists (select from hf.execution p where p.id = e.parent_id) -- guard: parent
-     and not exists (select from hf.execution o where o.id = e.redrive_of) -- guard: redriven
-     and not exists (select from hf.execution b where b.id = ${CONTINUES}) -- guard: continues
-     and not exists (select from hf.execution c where c.parent_id between e.id and e.id and c.ended_at is null) -- guard: children
-     and not exists (select from hf.execution r where r.redrive_of = e.id and r.redrive_of is not null and r.status < ${TERMINAL_FROM}) -- guard: redrive
-     and not exists (select from hf.execution n where n.id = ${CONTINUED_AS} and n.ended_at is null) -- guard: continued
+     and (select p.id from hf.execution p where p.id = e.parent_id) is null -- guard: parent
+     and (select o.id from hf.execution o where o.id = e.redrive_of) is null -- guard: redriven
+     and (select b.id from hf.execution b where b.id = ${CONTINUES}) is null -- guard: continues
+     and (select c.id from hf.execution c where c.parent_id between e.id and e.id and c.ended_at is null limit 1) is null -- guard: children
+     and (select r.id from hf.execution r where r.redrive_of = e.id and r.redrive_of is not null and r.status < ${TERMINAL_FROM}) is null -- guard: redrive
+     and (select n.id from hf.execution n where n.id = ${CONTINUED_AS} and n.ended_at is null) is null -- guard: continued
 `;
 
 const LATE =
@@ -58,7 +58,7 @@ const FACTS = statement(`
    where e.id = $1`);
 
 const REST = [
-  'delete from hf.late_answer l using hf.interaction i where i.execution_id = $1 and l.interaction_id = i.id',
+  'delete from hf.late_answer l where l.interaction_id = any (array(select i.id from hf.interaction i where i.execution_id = $1))',
   ...['history', 'inbox', 'attachment', 'await_unit', 'interaction', 'dead_letter'].map(
     (table) => `delete from hf.${table} t where t.execution_id = $1`,
   ),

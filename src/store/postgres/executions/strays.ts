@@ -6,6 +6,7 @@ import type { SessionId } from '../../../lease/names.ts';
 import type { Clock } from '../../../support/clock.ts';
 import type { Claimed } from '../../contract/execution-store.ts';
 import { type Queries, statement } from '../database.ts';
+import { lookUp } from '../predicates.ts';
 import { uuids } from './arrays.ts';
 import { type CarriedRow, toCarried } from './carried.ts';
 import { EXECUTION_COLUMNS } from './rows.ts';
@@ -38,9 +39,9 @@ const CARRIED = statement(`
 const LOAD = statement(`
   select ${EXECUTION_COLUMNS}, h.body as said
     from unnest($2::uuid[]) as u(id)
-    join hf.execution e on e.id = u.id
-    join hf.history h on h.execution_id = e.id and h.seq = e.claimed_seq
-   where e.status = 1
+    join hf.execution e on ${lookUp('e.id', 'u.id')}
+    join hf.history h on ${lookUp('h.execution_id', 'e.id')} and h.seq = e.claimed_seq
+   where coalesce(e.status = 1, false)
      and e.session_id = $1
    order by e.fence`);
 

@@ -16,6 +16,7 @@ import {
   toInteraction,
 } from '../../await-rows.ts';
 import { type Queries, statement } from '../database.ts';
+import { lookUp } from '../predicates.ts';
 import { numbers, sparse, texts, uuids } from './arrays.ts';
 
 const INTERACTION_COLUMNS =
@@ -265,7 +266,7 @@ const CLOSE_LEFT = statement(`
            answered_at = null,
            verified    = false
       from left_over l
-     where i.id = l.id
+     where ${lookUp('i.id', 'l.id')}
   )
   insert into hf.late_answer (interaction_id, n, answer, digest, answered_by, answered_at)
   select l.id, l.late + 1, l.answer, l.digest, l.answered_by, l.answered_at

@@ -4,13 +4,13 @@ import type { Announced, ListWorkers } from '../../contract/release-store.ts';
 import { fromAnnouncement, toWorker, type WorkerRow } from '../../release-rows.ts';
 import { persistently } from '../committer.ts';
 import { type Attempted, type Queries, statement } from '../database.ts';
+import { lookUp } from '../predicates.ts';
 import { texts } from './arrays.ts';
 import type { Parts } from './parts.ts';
 import { releasesNamed } from './releases.ts';
 
 /** Of session `s`: itself or one above it has ended, or is not known any more. */
-const ENDED =
-  'exists (select from unnest(s.path) as p(id) left join hf.session a on a.id = p.id where a.id is null or a.ended_at is not null)';
+const ENDED = `exists (select from unnest(s.path) as p(id) left join hf.session a on ${lookUp('a.id', 'p.id')} where a.id is null or a.ended_at is not null)`;
 
 const SAVE = statement(`
   insert into hf.worker as w (session_id, announced_at, proved_at, every_ms, room, state, project, release, pipelines)
