@@ -19,7 +19,7 @@ import {
   Unreadable,
   unreadable,
 } from './ends.ts';
-import { type Drift, Ledger } from './ledger.ts';
+import { type Drift, endBy, Ledger } from './ledger.ts';
 import { tell, tracedBy } from './observer.ts';
 import { after } from './quiet.ts';
 import { Run, type RunEvents } from './run.ts';
@@ -194,7 +194,7 @@ export class Drive implements RunEvents, DepartureEvents {
       departure.block(`A value cannot be read or written: ${error.message}`);
       return;
     }
-    if (!usedUp(run, departure)) return;
+    if (!usedUp(run, departure, endBy(error))) return;
     if (!(error instanceof ContinueAsNew)) {
       await this.#giveUp(run, departure, endedBy('failed', error));
       return;
@@ -356,9 +356,9 @@ async function stepsLeft(run: Run): Promise<void> {
 }
 
 /** False when history has something that the code did not ask for: then it is blocked. */
-function usedUp(run: Run, departure: Departure): boolean {
+function usedUp(run: Run, departure: Departure, found = 'its end'): boolean {
   const { unasked } = run;
   if (unasked === undefined) return true;
-  departure.drift({ expected: unasked.body.key, found: 'its end', seq: unasked.seq });
+  departure.drift({ expected: unasked.body.key, found, seq: unasked.seq });
   return false;
 }

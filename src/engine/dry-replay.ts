@@ -12,7 +12,7 @@ import { Fault, OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
 import { thrownText } from '../support/options.ts';
 import type { EngineConfig } from './config.ts';
 import { RunContext } from './context-of.ts';
-import { type Drift, Ledger } from './ledger.ts';
+import { type Drift, endBy, Ledger } from './ledger.ts';
 import { patiently } from './patience.ts';
 import type { AnyPipeline } from './pipeline.ts';
 import { Run, type RunEvents } from './run.ts';
@@ -144,8 +144,8 @@ async function runCode(run: Run, execution: ExecutionRecord): Promise<Broken | u
   const restored = saved === undefined ? undefined : await run.payloads.decodeEnvelope(saved);
   try {
     await pipeline.run(new RunContext(run, restored), input as never);
-  } catch {
-    // As above.
+  } catch (thrown) {
+    return unaskedIn(run, endBy(thrown));
   }
   return unaskedIn(run, 'its end');
 }

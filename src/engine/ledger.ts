@@ -8,6 +8,8 @@ import type { Failure } from '../execution/failure.ts';
 import type { EventKind, HistoryEvent } from '../execution/history.ts';
 import type { CallKey, ExecutionId } from '../execution/names.ts';
 import type { Instant } from '../support/clock.ts';
+import { thrownText } from '../support/options.ts';
+import { ContinueAsNew } from './continue-as-new.ts';
 
 /** The fields of all bodies that concern calls; which are there follows from the kind. */
 export interface CallBody {
@@ -75,6 +77,13 @@ export interface Drift {
   readonly expected: string;
   readonly found: string;
   readonly seq: number;
+}
+
+/** What the code asked for instead of its next call, when it ended by throwing: for people who look why. */
+export function endBy(thrown: unknown): string {
+  if (thrown instanceof ContinueAsNew) return 'its end';
+  const name = thrown instanceof Error ? `${thrown.name}: ` : '';
+  return `its end (it threw ${name}${thrownText(thrown).slice(0, 200)})`;
 }
 
 /** Children end and operators cancel whether or not the code has asked. */

@@ -27,6 +27,8 @@ export function toJson(
   let json: string | undefined;
   try {
     trouble = findTrouble(value, 0);
+    if (trouble !== undefined && trouble.path.length > DEPTH_MAX)
+      trouble = findCycle(value) ?? trouble;
     if (trouble === undefined) json = JSON.stringify(value);
   } catch (cause) {
     // A getter, or a proxy.
@@ -82,7 +84,7 @@ function findTrouble(value: unknown, depth: number): Trouble | undefined {
 
 function findInObject(value: object, depth: number): Trouble | undefined {
   if (depth > DEPTH_MAX) {
-    return trouble(`nested more than ${DEPTH_MAX} deep`, 'It may refer to itself; store a copy.');
+    return trouble(`nested more than ${DEPTH_MAX} deep`, 'Store something flatter.');
   }
   if (Array.isArray(value)) return findInArray(value, depth);
   const prototype = Object.getPrototypeOf(value) as unknown;
@@ -96,9 +98,33 @@ function findInObject(value: object, depth: number): Trouble | undefined {
   for (const name in value) {
     const found = findTrouble((value as Record<string, unknown>)[name], depth + 1);
     if (found === undefined) continue;
-    found.path.push(/^[A-Za-z_$][\w$]*$/.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`);
+    found.path.push(segment(name));
     return found;
   }
+  return undefined;
+}
+
+function segment(name: string): string {
+  return /^[A-Za-z_$][\w$]*$/.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`;
+}
+
+/** Looked for only in what is nested too deep: to remember what contains what would cost every value. */
+function findCycle(
+  value: unknown,
+  above: readonly object[] = [],
+  done: Set<object> = new Set(),
+): Trouble | undefined {
+  if (typeof value !== 'object' || value === null || done.has(value)) return undefined;
+  if (above.includes(value)) {
+    return trouble('a value that contains itself', 'Store a copy without the cycle, or an id.');
+  }
+  for (const [name, each] of Object.entries(value)) {
+    const found = findCycle(each, [...above, value], done);
+    if (found === undefined) continue;
+    found.path.push(Array.isArray(value) ? `[${name}]` : segment(name));
+    return found;
+  }
+  done.add(value);
   return undefined;
 }
 

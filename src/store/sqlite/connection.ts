@@ -199,6 +199,10 @@ export function isBusy(error: unknown): boolean {
   return code === BUSY || code === PROTOCOL;
 }
 
+export function isFull(error: unknown): boolean {
+  return resultCode(error) === FULL;
+}
+
 /** What a statement was to write is not allowed by its table, or by a trigger. */
 export function isConflict(error: unknown): boolean {
   return resultCode(error) === CONSTRAINT;
@@ -219,7 +223,10 @@ export function toFault(error: unknown): unknown {
     case NOT_A_DATABASE:
       return new StoreCorrupt(`The SQLite file cannot be read: ${message}.`, options);
     case FULL:
-      return new StoreUnavailable(`The disk is full: ${message}. Nothing was written.`, options);
+      return new StoreUnavailable(
+        `The disk of the SQLite file is full: ${message}. Nothing was written. Free some space, then try again.`,
+        options,
+      );
     case READONLY:
       return new StoreUnavailable(
         `The SQLite file cannot be written: ${message}. Check its permissions, and those of its folder.`,

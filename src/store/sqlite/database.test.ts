@@ -175,18 +175,33 @@ test('a commit that fails inside its transaction is known not applied', async ()
 test('a commit that fails and leaves no transaction is OutcomeUnknown', async () => {
   const { database, connection } = await openDatabase();
   failNextCommit(connection, { undone: true });
-  await assert.rejects(database.write(charge('perhaps')), OutcomeUnknown);
+  const isUnknown = (error: unknown): boolean =>
+    error instanceof OutcomeUnknown && error.message.includes('disk I/O error');
+  await assert.rejects(database.write(charge('perhaps')), isUnknown);
   assert.equal(await database.write(charge('later')), 1);
 });
 
+test('a commit that the disk has no room for is known not applied, and says why', async () => {
+  const { database, connection } = await openDatabase();
+  failNextCommit(connection, { undone: true, as: 'database or disk is full', errcode: 13 });
+  const isFull = (error: unknown): boolean =>
+    error instanceof StoreUnavailable && /disk is full.*Nothing was written/.test(error.message);
+  await assert.rejects(database.write(charge('lost')), isFull);
+  assert.deepEqual(await owners(database), []);
+});
+
 /** As SQLite does it: busy keeps the transaction open, a failing disk undoes it. */
-function failNextCommit(connection: Connection, how: { readonly undone: boolean }): void {
+function failNextCommit(
+  connection: Connection,
+  how: { readonly undone: boolean; readonly as?: string; readonly errcode?: number },
+): void {
   const run = connection.run.bind(connection);
   connection.run = (sql, parameters) => {
     if (sql !== 'commit') return run(sql, parameters);
     connection.run = run;
     if (how.undone) run('rollback');
-    throw Object.assign(new Error('disk I/O error'), { errcode: 10 });
+    const { as = 'disk I/O error', errcode = 10 } = how;
+    throw Object.assign(new Error(as), { errcode });
   };
 }
 

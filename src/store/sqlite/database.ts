@@ -19,10 +19,11 @@ import {
   StoreSealed,
   StoreUnavailable,
 } from '../../support/fault.ts';
+import { thrownText } from '../../support/options.ts';
 import { jittered, type Random } from '../../support/random.ts';
 import type { Timers } from '../../support/timer.ts';
 import { StoreClock } from '../store-clock.ts';
-import { type Connection, isBusy, toFault } from './connection.ts';
+import { type Connection, isBusy, isFull, toFault } from './connection.ts';
 import { type ReadTransaction, Transaction, TransactionUndone } from './transaction.ts';
 
 export interface DatabaseConfig {
@@ -303,10 +304,12 @@ export class Database {
   #afterFailedCommit(error: unknown): unknown {
     const isUndone = this.#connection.isInTransaction;
     this.#connection.undo();
-    if (isUndone) return toFault(error);
-    return new OutcomeUnknown('SQLite failed while committing; it may or may not be on the disk.', {
-      cause: error,
-    });
+    // The commit is the last frame, and a disk that is full has not taken all of it.
+    if (isUndone || isFull(error)) return toFault(error);
+    return new OutcomeUnknown(
+      `SQLite failed while committing (${thrownText(error)}); the change may or may not be on the disk.`,
+      { cause: error },
+    );
   }
 
   #ring(keys: readonly LeaseKey[]): void {

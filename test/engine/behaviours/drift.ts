@@ -70,6 +70,8 @@ export const DRIFT: readonly Behaviour[] = [
         throw new Error('a bad deploy');
       });
       await stage.until(holdfast, failing.id, ({ holds }) => holds.includes('blocked'));
+      const last = (await holdfast.history(failing.id)).at(-1);
+      assert.match(last?.body ?? '', /step:charge#1.*it threw Error: a bad deploy/);
       await failing.fix(original);
       assert.equal(await failing.result(), 'shipped');
     },
