@@ -1,7 +1,7 @@
 // holdfast doctor: is everything as it must be, and if not, what is to be changed?
 
 import { readFile } from 'node:fs/promises';
-import { inspectStore } from '../embedded/inspect-store.ts';
+import { inspectStore, setClockBack } from '../embedded/inspect-store.ts';
 import { type Config, hidden } from '../server/config.ts';
 import { isLoopback } from '../server/same-host.ts';
 import type { StoreReport } from '../store/contract/store-report.ts';
@@ -17,9 +17,13 @@ import { print, printLine, printTable } from './screen.ts';
 import { sharedKeysFindings, startFindings } from './start-findings.ts';
 
 export const doctorCommand: CommandSpec = {
-  usage: 'holdfast doctor [--store …] [--config …] [--json]',
+  usage: 'holdfast doctor [--store …] [--config …] [--set-clock-back] [--json]',
   flags: {
     ...configFlags(),
+    'set-clock-back': {
+      type: 'boolean',
+      what: 'Set the time of a SQLite store back to this host’s clock, then check',
+    },
     json: { type: 'boolean', what: 'for programs: one JSON per line' },
   },
   execute,
@@ -53,6 +57,7 @@ async function lookAt(typed: Typed): Promise<readonly Finding[]> {
     return [{ what: 'configuration', found: 'cannot be used', change: read }];
   }
   const { config } = read;
+  if (typed.isSet('set-clock-back')) await setClockBack(config.store);
   const configured = { what: 'configuration', found: 'every name and value is known' };
   return [
     configured,
@@ -161,7 +166,7 @@ function clockFinding({ kind, clockAheadMs }: StoreReport): Finding {
   if (by <= CLOCK_MS_MAX) return { what: 'clock of the store', found };
   const change =
     kind === 'sqlite'
-      ? 'The host’s clock was set back. Nothing expires too early, but times are ahead until it has caught up: set it right (NTP).'
+      ? 'The host’s clock was ahead once, or was set back since. Store time stays ahead: sleeps until a time of day end early, and schedules fire at wrong times. Set the clock right (NTP), then run: holdfast doctor --set-clock-back'
       : 'Set both right (NTP). The store’s clock decides when sessions expire, the host’s when keys do.';
   return { what: 'clock of the store', found, change };
 }

@@ -61,7 +61,7 @@ export type LeaseEvent =
     });
 
 /** `fence-ahead`: somebody showed a fence this store never issued. `mass-expiry`: reclaim paused. */
-export type Alarm = 'fence-ahead' | 'mass-expiry';
+export type Alarm = 'fence-ahead' | 'mass-expiry' | 'clock-set-back';
 
 export type EventKind = LeaseEvent['kind'];
 

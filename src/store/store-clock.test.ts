@@ -63,6 +63,16 @@ test('C-2: the high-water mark of another process or an earlier life is the leas
   assert.equal(clock.read(9_000), 9_000);
 });
 
+test('C-8: a mark that another process has set back is followed', () => {
+  const host = hostClock(5_000);
+  const clock = new StoreClock(host);
+  assert.equal(clock.read(900_000), 900_000);
+  host.tick += 10;
+  host.wall += 10;
+  assert.equal(clock.read(900_000), 900_010);
+  assert.equal(clock.read(5_010), 5_010);
+});
+
 test('C-2: many small steps add up to what passed, without rounding away', () => {
   const host = hostClock(1_893_456_000_000);
   const clock = new StoreClock(host);

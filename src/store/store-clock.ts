@@ -4,6 +4,7 @@
 //   C-2  now = max(high-water mark in the file, host's wall clock, last answer + monotonic elapsed).
 //        The mark is read and written in each write transaction, so it holds over processes and
 //        restarts; the monotonic part keeps time moving in a process whose wall clock went back.
+//   C-8  A mark that went back was set back by an operator: all processes follow.
 
 import { type Clock, type Instant, toInstant } from '../support/clock.ts';
 
@@ -13,6 +14,7 @@ export class StoreClock {
   // up many small steps would add up their rounding.
   #anchorAt = Number.NEGATIVE_INFINITY;
   #anchorTick = 0;
+  #highWater = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -20,6 +22,8 @@ export class StoreClock {
 
   read(highWater: number): Instant {
     const tick = this.#clock.monotonicMs();
+    if (highWater < this.#highWater) this.#anchorAt = Number.NEGATIVE_INFINITY;
+    this.#highWater = highWater;
     const ahead = Math.max(highWater, this.#clock.wallMs());
     const elapsed = this.#anchorAt + (tick - this.#anchorTick);
     if (ahead <= elapsed) return toInstant(elapsed);

@@ -190,7 +190,10 @@ test('doctor: a host whose clock was set back behind the store is told', () =>
     database.close();
     const { code, out } = await holdfast(['doctor'], { cwd });
     assert.equal(code, 1);
-    assert.match(out, /clock of the store: The host’s clock was set back/);
+    assert.match(out, /clock of the store: The host’s clock was ahead once/);
+    assert.match(out, /run: holdfast doctor --set-clock-back/);
+    const mended = await holdfast(['doctor', '--set-clock-back'], { cwd });
+    assert.equal(mended.code, 0, mended.out);
   }));
 
 test('doctor: an old Node is told', () => {

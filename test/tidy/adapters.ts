@@ -55,6 +55,7 @@ export const EXTRA_FILES: Readonly<Record<string, Readonly<Record<string, string
     'grant-lease.ts': 'the statement of acquire, too long to share a file',
     'delete-old.ts': 'the deletions of sweep, too long to share a file',
     'migrate.ts': 'only SQL stores have tables',
+    'set-clock-back.ts': 'only SQLite keeps a clock of its own in a file',
     'inspect-store.ts':
       'what can be said of it before it is opened, which only stores with tables have',
     'move/open-move.ts': 'what is in memory is not moved',

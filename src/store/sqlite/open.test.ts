@@ -12,6 +12,7 @@ import type { KernelStore } from '../../lease/port.ts';
 import { InvalidInput, StoreCorrupt, StoreUnavailable } from '../../support/fault.ts';
 import { systemRandom } from '../../support/random.ts';
 import { openSqliteStore, type SqliteStoreOptions } from './open.ts';
+import { setSqliteClockBack } from './set-clock-back.ts';
 
 let folder = '';
 
@@ -131,6 +132,31 @@ test('options that do not exist or cannot work are refused', async () => {
   const unknown = { file, durability: 'off' } as unknown as SqliteStoreOptions;
   await assert.rejects(openSqliteStore(unknown), /"full" or "normal"/);
   await assert.rejects(openSqliteStore({ file, busyTimeoutMs: 0.5 }), InvalidInput);
+});
+
+test('C-8: store time that a wrong clock has put days ahead is set back, and nobody gets more time', async () => {
+  const file = join(folder, 'ahead.db');
+  const host = { wallMs: () => 2_000_000, monotonicMs: () => 0 };
+  const ahead = { wallMs: () => 2_000_000 + 172_800_000, monotonicMs: () => 0 };
+  const wrong = await openSqliteStore({ file, clock: ahead });
+  const id = parseSessionId(systemRandom.uuid());
+  const opening = { id, owner: parseOwner('ann'), ttlMs: 10_000, graceMs: 0, metadata: {} };
+  await wrong.sessions.open(opening);
+  await wrong.close();
+  const right = await openSqliteStore({ file, clock: host });
+  await right.sessions.sweep({ limit: 1 });
+  assert.equal(setSqliteClockBack(file, right.policy, host), 172_800_000);
+  const inspected = await right.sessions.inspect(id);
+  assert.deepEqual([inspected?.state, inspected?.remainingMs], ['alive', 10_000]);
+  const other = { ...opening, id: parseSessionId(systemRandom.uuid()) };
+  await right.sessions.open(other);
+  assert.equal((await right.sessions.inspect(other.id))?.session.openedAt, 2_000_000);
+  const page = await right.leases.events({ after: 0, limit: 100 });
+  assert(page.kind === 'events');
+  const alarms = page.events.flatMap((event) => (event.kind === 'alarm' ? [event.alarm] : []));
+  assert.deepEqual(alarms, ['clock-set-back']);
+  assert.equal(setSqliteClockBack(file, right.policy, host), 0, 'it is not ahead any more');
+  await right.close();
 });
 
 test('T-3: a file ever opened without FULL skips fences at every open, since the disk may forget', async () => {
