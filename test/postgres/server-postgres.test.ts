@@ -10,6 +10,7 @@ import {
   parseLeaseKey,
   watchLeases,
 } from '../../src/index.ts';
+import { inspectPostgresStore } from '../../src/store/postgres/inspect-store.ts';
 import { openPostgresStore } from '../../src/store/postgres/open.ts';
 import { startPostgres } from '../services/postgres.ts';
 
@@ -164,6 +165,18 @@ test('E-5: a key whose session row is gone can be taken without waiting for a sw
   assert.ok((await fenceOf(store)) > 0);
   await session.close();
   await store.close();
+});
+
+test('doctor names the transaction that holds the oldest snapshot', async () => {
+  const holder = new pg.Client({ connectionString: server.url, application_name: 'report' });
+  await holder.connect();
+  await holder.query('begin isolation level repeatable read; select 1');
+  const { rows } = await holder.query<{ pid: number }>('select pg_backend_pid() as pid');
+  const { facts } = await inspectPostgresStore({ url: server.url });
+  const oldest = facts.find(({ name }) => name === 'oldest snapshot');
+  assert.match(oldest?.found ?? '', new RegExp(`process ${rows[0]?.pid}, .*application report`));
+  assert.equal(oldest?.change, undefined, 'it is young');
+  await holder.end();
 });
 
 test('a schema name is a plain word, and a closed store opens no connection', async () => {
