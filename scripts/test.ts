@@ -1,69 +1,86 @@
-// The one test command: format and lint, types, then every test, with the services they need.
-//
-//   npm test                              everything
-//   npm test -- test/tidy src/lease       only the tests in these files and folders
-//   npm test -- --without=postgres        leaves a backend out, by name
-//   npm run test:long                     also the cases that take minutes
-//   npm run check:quick                   no services: lint, types, tidy, unit, contract
+// Runs the tests, with the services they need. `npm test -- --help` lists the tiers and options.
 
 import { join } from 'node:path';
 import { type PrivateEtcd, startEtcd } from '../test/services/etcd.ts';
-import { BACKENDS } from '../test/services/excluded.ts';
 import { type PrivatePostgres, startPostgres } from '../test/services/postgres.ts';
 import { checkSources } from './test/check-sources.ts';
 import { HELP, type Plan, parseCommandLine } from './test/command-line.ts';
-import { runTests } from './test/run-tests.ts';
-import { type SelectedFiles, selectFiles } from './test/select-files.ts';
-import { addTallies, reportLines, type Tally, tallyLine, tallyOf } from './test/tally.ts';
+import { cpuMs } from './test/measure.ts';
+import { type Report, reportLines } from './test/report.ts';
+import { runFiles } from './test/run-files.ts';
+import { isFull, type SelectedFiles, selectFiles } from './test/select-files.ts';
 
-const OTHER_TIME_ZONE = 'Pacific/Chatham';
+/** Far from UTC and no whole hour from it: a local date hidden in the code shows. */
+const TIME_ZONE = 'Pacific/Chatham';
 
-/** Adds to `tallies` as it goes, so that what already ran is counted even when a later part throws. */
-async function main(plan: Plan, tallies: Tally[]): Promise<void> {
-  const files = selectFiles(plan);
-  if (plan.filters.length === 0) {
-    tallies.push(...(await checkSources()));
+/** Processes are killed here, machines are not, so nothing waits for a disk. */
+const POSTGRES_SETTINGS = { shared_buffers: '64MB', autovacuum: 'off' };
+
+async function main(plan: Plan): Promise<boolean> {
+  const selected = selectFiles(plan);
+  announce(plan, selected);
+  if (selected.files.length === 0) {
+    throw new Error('No test file matches, so no test ran. Check the paths on the command line.');
   }
-  const needs = (name: string) => files.using.has(name) && !plan.without.includes(name);
-  const postgres = needs('postgres') ? await providePostgres() : undefined;
+  const checks = plan.filters.length === 0 && plan.part.nth === 1 ? checkSources() : [];
+  const services = await startServices(selected.servers);
+  let report: Report;
   try {
-    const etcd = needs('etcd') ? await provideEtcd() : undefined;
-    try {
-      const env = { ...process.env, ...planEnvironment(plan) };
-      if (postgres !== undefined) env['HOLDFAST_TEST_POSTGRES_URL'] = postgres.url;
-      if (etcd !== undefined) env['HOLDFAST_TEST_ETCD_ENDPOINTS'] = etcd.endpoints.join();
-      tallies.push(...(await runAll(files, env)));
-    } finally {
-      await etcd?.stop();
-    }
+    report = await runFiles(selected.files, { ...planSettings(plan), ...services.settings });
   } finally {
-    await postgres?.stop();
+    await services.stop();
+  }
+  const checked = await checks;
+  const run = { seed: plan.seed, ms: performance.now(), cpuMs: cpuMs() };
+  const leftOut = [...selected.leftOut, ...report.leftOut];
+  for (const line of reportLines({ ...report, leftOut }, run)) console.log(line);
+  const passed = report.passed + checked.filter((ok) => ok).length;
+  const failed = report.failed + checked.filter((ok) => !ok).length;
+  if (report.skipped > 0) {
+    console.log('A skipped test counts as failed: install what it lacks, or use --without.');
+  }
+  console.log(`${passed} passed, ${failed + report.skipped} failed`);
+  return passed > 0 && failed + report.skipped === 0;
+}
+
+function announce(plan: Plan, { files, families }: SelectedFiles): void {
+  console.log(`• ${plan.tier}: ${files.length} files, --seed=${plan.seed}`);
+  for (const { name } of families) console.log(`•   in full: ${name}`);
+  for (const backend of plan.tier === 'check' ? [] : plan.without) {
+    console.log(`!!! WITHOUT ${backend.toUpperCase()}: this run tests nothing that needs it`);
   }
 }
 
-async function runAll(files: SelectedFiles, env: NodeJS.ProcessEnv): Promise<readonly Tally[]> {
-  const reports = [await runTests('tests', files.all, env)];
-  if (files.forOtherTimeZone.length > 0) {
-    const elsewhere = { ...env, TZ: OTHER_TIME_ZONE, HOLDFAST_TEST_WITHOUT: BACKENDS.join(',') };
-    const title = `contract tests in the time zone ${OTHER_TIME_ZONE}`;
-    reports.push(await runTests(title, files.forOtherTimeZone, elsewhere));
-  }
-  for (const line of reports.flatMap(reportLines)) console.log(line);
-  const tallies = reports.map(({ tally }) => tally);
-  const { passed, failed } = addTallies(tallies);
-  if (passed + failed === 0) {
-    throw new Error('No test ran, which counts as a failure. Check the paths on the command line.');
-  }
-  return tallies;
-}
-
-function planEnvironment(plan: Plan): NodeJS.ProcessEnv {
+function planSettings(plan: Plan): NodeJS.ProcessEnv {
   return {
+    TZ: TIME_ZONE,
     // Always set: a backend is left out on the command line, not by a variable left in a shell.
     HOLDFAST_TEST_WITHOUT: plan.without.join(','),
-    ...(plan.long && { HOLDFAST_TEST_LONG: '1' }),
+    HOLDFAST_TEST_SEED: String(plan.seed),
+    HOLDFAST_TEST_FULL: isFull(plan.tier) ? '1' : '0',
     // Hundreds of processes load the same sources: they are compiled once.
     NODE_COMPILE_CACHE: join(import.meta.dirname, '../.cache/compiled'),
+  };
+}
+
+interface Services {
+  readonly settings: NodeJS.ProcessEnv;
+  stop(): Promise<void>;
+}
+
+async function startServices(names: ReadonlySet<string>): Promise<Services> {
+  const [postgres, etcd] = await Promise.all([
+    names.has('postgres') ? providePostgres() : undefined,
+    names.has('etcd') ? provideEtcd() : undefined,
+  ]);
+  return {
+    settings: {
+      ...(postgres && { HOLDFAST_TEST_POSTGRES_URL: postgres.url }),
+      ...(etcd && { HOLDFAST_TEST_ETCD_ENDPOINTS: etcd.endpoints.join() }),
+    },
+    async stop() {
+      await Promise.all([postgres?.stop(), etcd?.stop()]);
+    },
   };
 }
 
@@ -72,7 +89,7 @@ async function providePostgres(): Promise<PrivatePostgres | undefined> {
     console.log('• PostgreSQL: the one named by HOLDFAST_TEST_POSTGRES_URL');
     return undefined;
   }
-  const postgres = await startPostgres();
+  const postgres = await startPostgres({ settings: POSTGRES_SETTINGS });
   console.log(`• PostgreSQL ${postgres.version} (${postgres.source}: ${postgres.binDirectory})`);
   return postgres;
 }
@@ -87,18 +104,12 @@ async function provideEtcd(): Promise<PrivateEtcd | undefined> {
   return etcd;
 }
 
-const tallies: Tally[] = [];
 try {
   const plan = parseCommandLine(process.argv.slice(2));
-  if (plan === undefined) {
-    console.log(HELP);
-    process.exit(0);
-  }
-  await main(plan, tallies);
+  if (plan === undefined) console.log(HELP);
+  else process.exitCode = (await main(plan)) ? 0 : 1;
 } catch (error) {
   console.error(`\n${error instanceof Error ? error.message : String(error)}\n`);
-  tallies.push(tallyOf(false));
+  console.log('0 passed, 1 failed');
+  process.exitCode = 1;
 }
-const total = addTallies(tallies);
-console.log(tallyLine(total));
-process.exitCode = total.failed === 0 ? 0 : 1;

@@ -1,51 +1,114 @@
-import { globSync, readFileSync } from 'node:fs';
+import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, matchesGlob, relative, resolve } from 'node:path';
-import { BACKENDS } from '../../test/services/excluded.ts';
-import type { Plan } from './command-line.ts';
+import { FAMILIES, type Family } from '../../test/families.ts';
+import { choose } from '../../test/services/excluded.ts';
+import type { Plan, Tier } from './command-line.ts';
+import type { LeftOut } from './report.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const EVERYTHING = ['test/tidy/**/*.test.ts', 'src/**/*.test.ts', 'test/**/*.test.ts'];
-const QUICK = ['test/tidy/**/*.test.ts', 'src/**/*.test.ts', 'test/contract/**/*.test.ts'];
-/** Run a second time elsewhere on earth, where a local date hidden in a store would show. */
-const TIME_ZONE_SENSITIVE = 'test/contract/**/*.test.ts';
+const EVERYTHING = ['src/**/*.test.ts', 'test/**/*.test.ts'];
+const CHECK = ['src/**/*.test.ts', 'test/tidy/**/*.test.ts', 'test/contract/*memory.test.ts'];
 
-export interface SelectedFiles {
-  readonly all: readonly string[];
-  readonly forOtherTimeZone: readonly string[];
-  /** Servers that the runner starts once for all files. */
-  readonly using: ReadonlySet<string>;
-}
+/** Small files that run in one process: to start a process for each would cost more than the tests. */
+const GROUPS: Readonly<Record<string, string>> = {
+  unit: 'src/**/*.test.ts',
+  tidy: 'test/tidy/*.test.ts',
+  observe: 'test/observe/!(*.full).test.ts',
+};
 
-/** They have a time zone of their own, and are started by the runner. */
+/** Files that are long as a whole: full runs have them, `npm test` does not. */
+const FULL_ONLY = '**/*.full.test.ts';
+
+/** They take longest, so they start first. */
+const FIRST: readonly string[] = [];
+
+/** Servers that the runner starts once for all files. */
 const SERVERS: readonly string[] = ['postgres', 'etcd'];
 
+export interface SelectedFiles {
+  readonly files: readonly string[];
+  /** The families of a guard run. */
+  readonly families: readonly Family[];
+  readonly servers: ReadonlySet<string>;
+  /** Files of families of which the run takes some. */
+  readonly leftOut: readonly LeftOut[];
+}
+
 export function selectFiles(plan: Plan): SelectedFiles {
-  const found = unique(globSync(plan.quick ? QUICK : EVERYTHING, { cwd: ROOT }));
+  const families = plan.tier === 'guard' ? thirdOf(FAMILIES, plan.seed) : [];
+  const globs = { check: CHECK, test: EVERYTHING, all: EVERYTHING, guard: globsOf(families) };
+  const found = globSync([...globs[plan.tier]], { cwd: ROOT })
+    .map((path) => path.replaceAll('\\', '/'))
+    .filter((path) => isFull(plan.tier) || !matchesGlob(path, FULL_ONLY));
   const filters = plan.filters.map((filter) => relative(ROOT, resolve(filter)));
-  const wanted = found.filter((path) => filters.length === 0 || matchesSome(path, filters));
-  const all = wanted.filter((path) => !plan.without.some((name) => isAbout(path, name)));
-  announceLeftOut(
-    plan,
-    wanted.filter((path) => !all.includes(path)),
+  const possible = [...new Set(found)]
+    .filter((path) => filters.length === 0 || filters.some((filter) => isBelow(path, filter)))
+    .filter((path) => !plan.without.some((name) => isAbout(path, name)));
+  // Whoever names files wants all of them.
+  const leftOut = isFull(plan.tier) || filters.length > 0 ? [] : leftOutOf(possible, plan.seed);
+  const files = possible
+    .filter((path) => !leftOut.some(({ paths }) => paths.includes(path)))
+    .sort(byStart)
+    .filter((_, index) => index % plan.part.of === plan.part.nth - 1);
+  // A whole run always starts them, so that a machine without one cannot look green.
+  const servers = SERVERS.filter(
+    (name) => filters.length === 0 || files.some((path) => mentions(path, name)),
   );
   return {
-    all,
-    forOtherTimeZone: plan.quick
-      ? []
-      : all.filter((path) => matchesGlob(path, TIME_ZONE_SENSITIVE) && !needsService(path)),
-    // A whole run always asks for them, so that a machine without one cannot look green.
-    using: new Set(SERVERS.filter((name) => filters.length === 0 || all.some(mentions(name)))),
+    families,
+    leftOut: leftOut.map(({ family, paths, of }) => ({ family, left: paths.length, of })),
+    files: filters.length === 0 ? grouped(files) : files,
+    servers: new Set(servers.filter((name) => !plan.without.includes(name))),
   };
 }
 
-function unique(paths: readonly string[]): readonly string[] {
-  return [...new Set(paths.map((path) => path.replaceAll('\\', '/')))].sort();
+/** Whether a tier takes every member of its families. */
+export function isFull(tier: Tier): boolean {
+  return tier === 'all' || tier === 'guard';
 }
 
-function matchesSome(path: string, filters: readonly string[]): boolean {
-  return filters.some(
-    (filter) => path === filter || path.startsWith(`${filter}/`) || matchesGlob(path, filter),
-  );
+function thirdOf(families: readonly Family[], seed: number): readonly Family[] {
+  return families.filter((_, index) => index % 3 === seed % 3);
+}
+
+function leftOutOf(possible: readonly string[], seed: number) {
+  return FAMILIES.flatMap(({ name, files, take }) => {
+    const members = possible.filter((path) => files.some((glob) => matchesGlob(path, glob)));
+    if (take === undefined || members.length <= take) return [];
+    const taken = choose(members, take, { seed, family: name });
+    const paths = members.filter((path) => !taken.includes(path));
+    return [{ family: `files, ${name}`, paths, of: members.length }];
+  });
+}
+
+function globsOf(families: readonly Family[]): readonly string[] {
+  return families.flatMap(({ files }) => files);
+}
+
+function byStart(a: string, b: string): number {
+  const rank = (path: string): number => {
+    const found = FIRST.indexOf(path);
+    return found === -1 ? FIRST.length : found;
+  };
+  return rank(a) - rank(b) || a.localeCompare(b);
+}
+
+/** Replaces the files of each group by one file that imports them. */
+function grouped(files: readonly string[]): readonly string[] {
+  const folder = '.cache/test-groups';
+  mkdirSync(join(ROOT, folder), { recursive: true });
+  return Object.entries(GROUPS).reduce<readonly string[]>((rest, [name, glob]) => {
+    const members = rest.filter((path) => matchesGlob(path, glob));
+    if (members.length === 0) return rest;
+    const group = `${folder}/${name}.test.ts`;
+    const imports = members.map((path) => `await import('../../${path}');\n`);
+    writeFileSync(join(ROOT, group), imports.join(''));
+    return [group, ...rest.filter((path) => !members.includes(path))];
+  }, files);
+}
+
+function isBelow(path: string, filter: string): boolean {
+  return path === filter || path.startsWith(`${filter}/`) || matchesGlob(path, filter);
 }
 
 /** Tests under test/ named after a backend need it; unit tests in src/ need no service. */
@@ -53,21 +116,6 @@ function isAbout(path: string, backend: string): boolean {
   return path.startsWith('test/') && path.split(/[/.-]/).includes(backend);
 }
 
-function needsService(path: string): boolean {
-  return BACKENDS.some((backend) => isAbout(path, backend));
-}
-
-function mentions(server: string): (path: string) => boolean {
-  return (path) => readFileSync(join(ROOT, path), 'utf8').includes(`services/${server}.ts`);
-}
-
-function announceLeftOut(plan: Plan, leftOut: readonly string[]): void {
-  for (const backend of plan.without) {
-    console.log(
-      `!!! WITHOUT ${backend.toUpperCase()}: nothing that needs it is tested in this run`,
-    );
-  }
-  for (const path of leftOut) {
-    console.log(`!!!   left out: ${path}`);
-  }
+function mentions(path: string, server: string): boolean {
+  return readFileSync(join(ROOT, path), 'utf8').includes(`services/${server}.ts`);
 }

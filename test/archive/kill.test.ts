@@ -9,7 +9,7 @@ import { openFolderArchive } from '../../src/archive/folder.ts';
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
-import { isLongRun } from '../services/excluded.ts';
+import { sample } from '../services/excluded.ts';
 import type { ArchiverArgs } from './children/archiver.ts';
 
 const home = await mkdtemp(join(tmpdir(), 'hf-archive-kill-'));
@@ -91,10 +91,7 @@ test('F-6, F-9: a process that is killed at any point of archiving loses nothing
       Array.from({ length: commit }, (_, n) => ({ what: 'commit' as const, phase, n: n + 1 })),
     ),
   ];
-  // Every one in a long run; around every commit, and at some of the documents, otherwise.
-  const chosen = deaths.filter(
-    ({ what }, nth) => isLongRun() || what === 'commit' || nth % 4 === 0,
-  );
+  const chosen = sample('crash points, archiving', deaths, 4);
   for (const dieAt of chosen) {
     const args = await round(`${dieAt.what}-${dieAt.phase}-${dieAt.n}`);
     assert.equal(await archiver({ ...args, dieAt }), undefined, JSON.stringify(dieAt));

@@ -1,29 +1,16 @@
-// The command line, spawned for real from its sources.
+// The commands that need no coordinator.
 
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { recordTakeover } from '../observe/recorded-takeover.ts';
 import { fleetLog, settingsFor } from '../observe/simulated-fleet.ts';
-
-const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
-
-interface Ran {
-  readonly code: number;
-  readonly out: string;
-  readonly problems: string;
-}
+import { type Ran, holdfast as run } from './spawned.ts';
 
 function holdfast(...words: readonly string[]): Promise<Ran> {
-  return new Promise((resolve) => {
-    execFile(process.execPath, [MAIN, ...words], (failure, out, problems) => {
-      const code = failure === null ? 0 : Number(failure.code);
-      resolve({ code, out, problems });
-    });
-  });
+  return run(words);
 }
 
 let folder = '';

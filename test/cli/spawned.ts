@@ -1,11 +1,14 @@
-// The command line, spawned for real from its sources, with no setting of ours in its environment.
+// The command line from its sources, with no setting of ours in its environment. A full run starts a process for
+// each command; `npm test` runs those that end by themselves in one that is kept.
 
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isLongRun } from '../services/excluded.ts';
+import type { WarmRequest } from './children/warm.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
 
@@ -24,21 +27,60 @@ export interface SpawnOptions {
 }
 
 function start(words: readonly string[], { cwd, env, main = MAIN }: SpawnOptions): ChildProcess {
-  const inherited = Object.entries(process.env).filter(
-    ([name]) => !name.startsWith('HOLDFAST_') && name !== 'NODE_TEST_CONTEXT',
-  );
   return spawn(process.execPath, [main, ...words], {
     ...(cwd === undefined ? {} : { cwd }),
-    env: { ...Object.fromEntries(inherited), ...env },
+    env: { ...inherited(), ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
 }
 
+function inherited(): Record<string, string> {
+  const entries = Object.entries(process.env).filter(
+    ([name]) => !name.startsWith('HOLDFAST_') && name !== 'NODE_TEST_CONTEXT',
+  );
+  return Object.fromEntries(entries) as Record<string, string>;
+}
+
+/** Commands that run until they are stopped, or open a store and its threads, get a process of their own. */
+const OWN_PROCESS: ReadonlySet<string> = new Set([
+  ...['serve', 'dev', 'init', 'contract', 'doctor', 'migrate', 'export', 'import', 'unseal'],
+]);
+
+let warm: ChildProcess | undefined;
+let isBusy = false;
+
 /** To its end. */
 export async function holdfast(words: readonly string[], options: SpawnOptions = {}): Promise<Ran> {
+  const needsProcess =
+    options.input !== undefined || options.main !== undefined || OWN_PROCESS.has(words[0] ?? '');
+  if (!isLongRun() && !needsProcess && !isBusy) return runWarm(words, options);
   const running = new Spawned(start(words, options));
   running.write(options.input ?? '');
   return running.ended();
+}
+
+async function runWarm(words: readonly string[], options: SpawnOptions): Promise<Ran> {
+  isBusy = true;
+  try {
+    warm ??= fork(join(import.meta.dirname, 'children/warm.ts'), {
+      env: inherited(),
+      execArgv: [],
+    });
+    const child = warm;
+    child.ref();
+    child.channel?.ref();
+    const ended = once(child, 'message');
+    const env = { ...inherited(), ...options.env };
+    const request: WarmRequest = { words, cwd: options.cwd ?? process.cwd(), env };
+    child.send(request);
+    const [ran] = (await ended) as [Ran];
+    // It ends with this process, whose channel it loses.
+    child.unref();
+    child.channel?.unref();
+    return ran;
+  } finally {
+    isBusy = false;
+  }
 }
 
 /** Until it is stopped. */

@@ -1,17 +1,14 @@
 import { after } from 'node:test';
-import { isExcluded } from '../services/excluded.ts';
 import { postgresForTests } from '../services/postgres.ts';
 import { postgresBackend } from './postgres-backend.ts';
-import { registerExecutionContract } from './register-executions.ts';
+import { registerExecutionContract } from './register.ts';
 
-if (isExcluded('postgres')) {
-  registerExecutionContract(postgresBackend(''), 'PostgreSQL was excluded by name');
-} else {
-  const database = await postgresForTests();
-  const backend = postgresBackend(database.url);
-  after(async () => {
-    await backend.end();
-    await database.release();
-  });
-  registerExecutionContract(backend);
-}
+const database = await postgresForTests();
+const backend = postgresBackend(database.url);
+
+registerExecutionContract(backend);
+
+after(async () => {
+  await backend.end();
+  await database.release();
+});

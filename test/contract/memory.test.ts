@@ -1,4 +1,10 @@
 import { memoryBackend } from './memory-backend.ts';
-import { registerLeaseContract } from './register.ts';
+import {
+  registerAccessContract,
+  registerExecutionContract,
+  registerLeaseContract,
+} from './register.ts';
 
 registerLeaseContract(memoryBackend);
+registerExecutionContract(memoryBackend);
+registerAccessContract(memoryBackend);

@@ -18,7 +18,8 @@ export function postgresBackend(url: string): ContractBackend & { end(): Promise
       const schema = await schemas.take();
       let nowMs = START_MS;
       const clock = `public.clock_of_${schema}`;
-      await schemas.query(`create table ${clock} as select ${nowMs}::bigint as ms`);
+      await schemas.query(`create table if not exists ${clock} as select 0::bigint as ms`);
+      await schemas.query(`update ${clock} set ms = ${nowMs}`);
       const nowSql = `(select ms from ${clock})`;
       return durableHarness({
         openClient: () => openPostgresStore({ url, schema, policy, nowSql, connectionsMax: 4 }),
@@ -33,10 +34,7 @@ export function postgresBackend(url: string): ContractBackend & { end(): Promise
           const moved = how === 'elsewhere' ? ', timeline = timeline - 1' : '';
           await schemas.query(`update ${schema}.meta set started_at = 'epoch'${moved}`);
         },
-        async dispose() {
-          await schemas.query(`drop table ${clock}`);
-          await schemas.giveBack(schema);
-        },
+        dispose: () => schemas.giveBack(schema),
       });
     },
     end: () => schemas.end(),

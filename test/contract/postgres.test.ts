@@ -1,17 +1,15 @@
 import { after } from 'node:test';
-import { isExcluded } from '../services/excluded.ts';
 import { postgresForTests } from '../services/postgres.ts';
 import { postgresBackend } from './postgres-backend.ts';
-import { registerLeaseContract } from './register.ts';
+import { registerAccessContract, registerLeaseContract } from './register.ts';
 
-if (isExcluded('postgres')) {
-  registerLeaseContract(postgresBackend(''), 'PostgreSQL was excluded by name');
-} else {
-  const database = await postgresForTests();
-  const backend = postgresBackend(database.url);
-  after(async () => {
-    await backend.end();
-    await database.release();
-  });
-  registerLeaseContract(backend);
-}
+const database = await postgresForTests();
+const backend = postgresBackend(database.url);
+
+registerLeaseContract(backend);
+registerAccessContract(backend);
+
+after(async () => {
+  await backend.end();
+  await database.release();
+});

@@ -1,4 +1,10 @@
-import { registerLeaseContract } from './register.ts';
+import {
+  registerAccessContract,
+  registerExecutionContract,
+  registerLeaseContract,
+} from './register.ts';
 import { sqliteBackend } from './sqlite-backend.ts';
 
 registerLeaseContract(sqliteBackend);
+registerExecutionContract(sqliteBackend);
+registerAccessContract(sqliteBackend);

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { randomInt } from 'node:crypto';
 import { test } from 'node:test';
 import { newKey } from '../../src/access/secret.ts';
 import { Holdfast } from '../../src/engine/holdfast.ts';
@@ -8,10 +7,9 @@ import { openMemoryStore } from '../../src/store/memory/open.ts';
 import { OutcomeUnknown, StoreUnavailable } from '../../src/support/fault.ts';
 import { seededRandom } from '../../src/support/random.ts';
 import { faultyStore } from '../../src/testing/index.ts';
+import { runSeed } from '../services/excluded.ts';
 import { pause } from './stage.ts';
 
-/** To repeat a run, name its seed here: HOLDFAST_TEST_SEED=… npm test -- test/engine/faulty-store. */
-const SEED = Number(process.env['HOLDFAST_TEST_SEED'] ?? randomInt(2 ** 31));
 const EXECUTIONS = 40;
 
 /** As a caller would: a submit with a key can be repeated. */
@@ -25,9 +23,8 @@ async function untilAnswered<Answer>(call: () => Promise<Answer>): Promise<Answe
   }
 }
 
-test('where answers of the store are lost at random every execution still ends exactly once', async (t) => {
-  t.diagnostic(`HOLDFAST_TEST_SEED=${SEED}`);
-  const random = seededRandom(SEED);
+test('where answers of the store are lost at random every execution still ends exactly once', async () => {
+  const random = seededRandom(runSeed());
   const memory = openMemoryStore();
   const faulty = faultyStore(memory);
   const effects: string[] = [];

@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { isLongRun } from '../services/excluded.ts';
+import { isLongRun, sample } from '../services/excluded.ts';
 import { GUARDS } from './without-guard.ts';
 
 const TESTS = join(import.meta.dirname, 'guards-etcd.test.ts');
@@ -34,8 +34,7 @@ if (isLongRun()) {
   });
 }
 
-/** A sample is enough for a run that should take seconds. */
-for (const guard of isLongRun() ? Object.keys(GUARDS) : ['session has not ended']) {
+for (const guard of sample('mutants, etcd', Object.keys(GUARDS), 1)) {
   test(`without the guard "${guard}" a test fails`, async (t) => {
     const names = await failing(guard);
     assert.ok(names.length > 0);

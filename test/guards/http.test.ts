@@ -16,7 +16,7 @@ const SERVERS = [
 ] as const;
 
 /** Of each server; they share one guard. */
-const SCHEDULES = 800;
+const SCHEDULES = 120;
 
 for (const { name, start } of SERVERS) {
   const open = () => openHttp(start, memoryMarks());

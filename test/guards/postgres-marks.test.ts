@@ -7,14 +7,12 @@ import pg from 'pg';
 import { expressFence, fencedFetch, placeOf } from '../../src/guards/http.ts';
 import { PlaceLost, PostgresGuard, postgresMarks } from '../../src/guards/postgres.ts';
 import { systemTimers } from '../../src/support/timer.ts';
-import { isExcluded } from '../services/excluded.ts';
 import { postgresForTests } from '../services/postgres.ts';
 import { FIRST, SECOND, THIRD } from './fences.ts';
 import { listening, openHttp, startExpress, startFetchHandler } from './http-resource.ts';
 import { type OpenResource, testGuard } from './register.ts';
 import { underSteadyTraffic } from './steady-traffic.ts';
 
-const skip = isExcluded('postgres') && 'PostgreSQL was excluded by name';
 const early = { key: 'a', fence: FIRST };
 const late = { key: 'a', fence: SECOND };
 const latest = { key: 'a', fence: THIRD };
@@ -37,8 +35,7 @@ for (const { name, start } of [
     name: `HTTP guard of ${name} with marks in PostgreSQL`,
     open: () => openHttpOver(start),
     lanes: 4,
-    schedules: 160,
-    skip,
+    schedules: 60,
   });
 }
 
@@ -82,7 +79,7 @@ async function open(t: TestContext): Promise<Opened> {
   return { pool, open: openPool };
 }
 
-test('a later holder enters when all earlier ones have left', { skip }, async (t) => {
+test('a later holder enters when all earlier ones have left', async (t) => {
   const { pool } = await open(t);
   const here = postgresMarks(pool, { patienceMs: 50 });
   const there = postgresMarks(pool);
@@ -100,7 +97,7 @@ test('a later holder enters when all earlier ones have left', { skip }, async (t
   await entered.leave();
 });
 
-test('a later holder that is told busy has shut out the earlier one', { skip }, async (t) => {
+test('a later holder that is told busy has shut out the earlier one', async (t) => {
   const { pool } = await open(t);
   const marks = postgresMarks(pool, { patienceMs: 1 });
   const inside = await marks.enter(early);
@@ -115,7 +112,7 @@ test('a later holder that is told busy has shut out the earlier one', { skip }, 
   await entered.leave();
 });
 
-test('steady traffic of the old holder does not keep its successor out', { skip }, async (t) => {
+test('steady traffic of the old holder does not keep its successor out', async (t) => {
   const { pool } = await open(t);
   const traffic = await underSteadyTraffic(postgresMarks(pool), early, late);
   const { old, successor } = traffic;
@@ -123,7 +120,7 @@ test('steady traffic of the old holder does not keep its successor out', { skip 
   t.diagnostic(JSON.stringify(traffic));
 });
 
-test('racing entries of three terms all end, and no two terms are inside', { skip }, async (t) => {
+test('racing entries of three terms all end, and no two terms are inside', async (t) => {
   const { pool } = await open(t);
   const marks = postgresMarks(pool);
   for (let round = 0; round < 20; round += 1) {
@@ -142,7 +139,7 @@ test('racing entries of three terms all end, and no two terms are inside', { ski
   }
 });
 
-test('requests that begin a term together are inside together', { skip }, async (t) => {
+test('requests that begin a term together are inside together', async (t) => {
   const { pool } = await open(t);
   const marks = postgresMarks(pool, { patienceMs: 3_000 });
   for (let round = 0; round < 20; round += 1) {
@@ -154,7 +151,7 @@ test('requests that begin a term together are inside together', { skip }, async 
   }
 });
 
-test('limits of the connection do not end a place', { skip }, async (t) => {
+test('limits of the connection do not end a place', async (t) => {
   const { pool, open: openPool } = await open(t);
   const { rows } = await pool.query<{ limit: string | null }>(
     "select current_setting('transaction_timeout', true) as limit",
@@ -182,7 +179,7 @@ async function endPlaces(pool: pg.Pool): Promise<void> {
   );
 }
 
-test('a place that is lost is told to whoever is inside', { skip }, async (t) => {
+test('a place that is lost is told to whoever is inside', async (t) => {
   const { pool, open: openPool } = await open(t);
   const marks = postgresMarks(openPool({ application_name: 'inside' }));
   const inside = await marks.enter(early);
@@ -198,7 +195,7 @@ test('a place that is lost is told to whoever is inside', { skip }, async (t) =>
   await successor.leave();
 });
 
-test('a request that lost its place is answered with 500', { skip }, async (t) => {
+test('a request that lost its place is answered with 500', async (t) => {
   const { pool, open: openPool } = await open(t);
   const marks = postgresMarks(openPool({ application_name: 'inside' }));
   const app = express();
@@ -217,7 +214,7 @@ test('a request that lost its place is answered with 500', { skip }, async (t) =
   assert.equal(((await response.json()) as { code: string }).code, 'place-lost');
 });
 
-test('a handler may check the same resource in its own transaction', { skip }, async (t) => {
+test('a handler may check the same resource in its own transaction', async (t) => {
   const { pool } = await open(t);
   const guard = new PostgresGuard();
   const marks = postgresMarks(pool, { patienceMs: 50 });
@@ -243,7 +240,7 @@ function hurried(_ms: number, callback: () => void): () => void {
   return systemTimers.after(0, callback);
 }
 
-test('a pool without a free connection does not outlast patience', { skip }, async (t) => {
+test('a pool without a free connection does not outlast patience', async (t) => {
   const { open: openPool } = await open(t);
   const small = openPool({ max: 1 });
   const timers = { ...systemTimers, after: hurried };

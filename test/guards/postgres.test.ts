@@ -2,26 +2,22 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import pg from 'pg';
 import { PostgresGuard, PostgresRowGuard, StaleFence } from '../../src/guards/postgres.ts';
-import { isExcluded } from '../services/excluded.ts';
 import { postgresForTests } from '../services/postgres.ts';
 import { FIRST, SECOND, THIRD } from './fences.ts';
 import { openPostgres, TABLES, throughRow, throughTable } from './postgres-resource.ts';
 import { testGuard } from './register.ts';
 
-const skip = isExcluded('postgres') && 'PostgreSQL was excluded by name';
 const LANES = 8;
 
 testGuard({
   name: 'PostgreSQL table guard',
   open: () => openPostgres(throughTable),
   lanes: LANES,
-  skip,
 });
 testGuard({
   name: 'PostgreSQL row guard',
   open: () => openPostgres(throughRow),
   lanes: LANES,
-  skip,
 });
 
 const guard = new PostgresGuard();
@@ -56,7 +52,7 @@ async function withClient<Result>(
   }
 }
 
-test('a lower fence is refused, an equal one passes, a higher one raises', { skip }, async (t) => {
+test('a lower fence is refused, an equal one passes, a higher one raises', async (t) => {
   const pool = await openPool(t);
   const stale = { kind: 'stale', resource: 'a', presented: FIRST, newest: SECOND };
   const admit = (key: string, fence: typeof FIRST) => guard.admit(pool, { key, fence });
@@ -68,7 +64,7 @@ test('a lower fence is refused, an equal one passes, a higher one raises', { ski
   assert.deepEqual(await admit('a', THIRD), { kind: 'current' });
 });
 
-test('a check needs a transaction', { skip }, async (t) => {
+test('a check needs a transaction', async (t) => {
   const pool = await openPool(t);
   const fenced = { key: 'a', fence: FIRST };
   // @ts-expect-error a pool is no transaction, and the compiler knows
@@ -81,7 +77,7 @@ test('a check needs a transaction', { skip }, async (t) => {
   });
 });
 
-test('StaleFence rolls the user’s transaction back', { skip }, async (t) => {
+test('StaleFence rolls the user’s transaction back', async (t) => {
   const pool = await openPool(t);
   await guard.admit(pool, { key: 'a', fence: SECOND });
   await withClient(pool, async (client) => {
@@ -97,7 +93,7 @@ test('StaleFence rolls the user’s transaction back', { skip }, async (t) => {
   assert.equal((await pool.query('select from effect')).rowCount, 0);
 });
 
-test('of racing admits the highest fence wins, whatever the order', { skip }, async (t) => {
+test('of racing admits the highest fence wins, whatever the order', async (t) => {
   const pool = await openPool(t);
   for (let round = 0; round < 50; round += 1) {
     const key = `race/${round}`;
@@ -109,7 +105,7 @@ test('of racing admits the highest fence wins, whatever the order', { skip }, as
   }
 });
 
-test('a row guard tells a stale row from a missing one', { skip }, async (t) => {
+test('a row guard tells a stale row from a missing one', async (t) => {
   const pool = await openPool(t);
   const rowGuard = new PostgresRowGuard({ table: 'public.account' });
   const where = { id: 'a' };

@@ -3,20 +3,18 @@ import { after, before, type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createClient } from 'redis';
 import { ioredis, nodeRedis, type RedisCommand, RedisGuard } from '../../src/guards/redis.ts';
-import { isExcluded } from '../services/excluded.ts';
 import { type PrivateRedis, startRedis } from '../services/redis.ts';
 import { FIRST, SECOND, THIRD } from './fences.ts';
 import { type OpenResource, testGuard } from './register.ts';
 import type { Holder, Resource } from './schedules.ts';
 
-const skip = isExcluded('redis') && 'Redis was excluded by name';
 const TURNS = 10;
 
 let redis: PrivateRedis | undefined;
 
 before(async () => {
   // Flushing each write to the disk is for power failures, which are not what is tested here.
-  if (skip === false) redis = await startRedis({ appendfsync: 'no' });
+  redis = await startRedis({ appendfsync: 'no' });
 });
 
 after(async () => {
@@ -90,7 +88,7 @@ async function openRedis(): Promise<OpenResource> {
   };
 }
 
-testGuard({ name: 'Redis guard', open: openRedis, lanes: 4, skip });
+testGuard({ name: 'Redis guard', open: openRedis, lanes: 4 });
 
 async function open(t: TestContext): Promise<{ client: Client; guard: RedisGuard }> {
   const client = await connect();
@@ -99,7 +97,7 @@ async function open(t: TestContext): Promise<{ client: Client; guard: RedisGuard
   return { client, guard: new RedisGuard(nodeRedis(client)) };
 }
 
-test('a lower fence is refused, an equal one passes, a higher one raises', { skip }, async (t) => {
+test('a lower fence is refused, an equal one passes, a higher one raises', async (t) => {
   const { guard, client } = await open(t);
   const stale = { kind: 'stale', resource: 'a', presented: FIRST, newest: SECOND };
   assert.deepEqual(await guard.admit({ key: 'a', fence: SECOND }), { kind: 'current' });
@@ -112,7 +110,7 @@ test('a lower fence is refused, an equal one passes, a higher one raises', { ski
   assert.equal(await client.get('holdfast:fence:a'), String(THIRD), 'every digit is kept');
 });
 
-test('commands run in order, with their replies, nothing lost on the way', { skip }, async (t) => {
+test('commands run in order, with their replies, nothing lost on the way', async (t) => {
   const { guard } = await open(t);
   const answer = await guard.write({ key: 'ключ', fence: FIRST }, [
     ['get', 'none'],
@@ -123,7 +121,7 @@ test('commands run in order, with their replies, nothing lost on the way', { ski
   assert.deepEqual(answer, { kind: 'written', replies: [null, 'OK', 'grüße "\n', 2] });
 });
 
-test('fences that differ in the last digit below 2^53 are told apart', { skip }, async (t) => {
+test('fences that differ in the last digit below 2^53 are told apart', async (t) => {
   const { guard } = await open(t);
   const high = (2 ** 13 - 2) * 2 ** 40 + 2 ** 40 - 1;
   const [lower, upper] = [high - 1, high].map((fence) => ({
@@ -135,7 +133,7 @@ test('fences that differ in the last digit below 2^53 are told apart', { skip },
   assert.equal((await guard.admit(lower)).kind, 'stale');
 });
 
-test('a mark that no guard wrote, or a command that is none, is a fault', { skip }, async (t) => {
+test('a mark that no guard wrote, or a command that is none, is a fault', async (t) => {
   const { guard, client } = await open(t);
   const fenced = { key: 'a', fence: FIRST };
   await client.set('holdfast:fence:a', 'x');
@@ -146,7 +144,7 @@ test('a mark that no guard wrote, or a command that is none, is a fault', { skip
   await assert.rejects(deaf.admit(fenced), /what EVAL returns/);
 });
 
-test('a mark that is no whole number lets nothing pass', { skip }, async (t) => {
+test('a mark that is no whole number lets nothing pass', async (t) => {
   const { guard, client } = await open(t);
   for (const mark of ['nan', 'inf', '0x10', '1e3', '-1', '', ' 5', '5.5']) {
     await client.set('holdfast:fence:a', mark);
@@ -156,7 +154,7 @@ test('a mark that is no whole number lets nothing pass', { skip }, async (t) => 
   }
 });
 
-test('commands on marks are refused before anything is sent', { skip }, async (t) => {
+test('commands on marks are refused before anything is sent', async (t) => {
   const { guard, client } = await open(t);
   const late = { key: 'a', fence: SECOND };
   await guard.admit(late);
@@ -173,7 +171,7 @@ test('commands on marks are refused before anything is sent', { skip }, async (t
   assert.equal(await client.get('x'), null);
 });
 
-test('whatever commands do, the mark is there afterwards', { skip }, async (t) => {
+test('whatever commands do, the mark is there afterwards', async (t) => {
   const { guard, client } = await open(t);
   const late = { key: 'a', fence: SECOND };
   const mark = 'holdfast:fence:a';
@@ -208,7 +206,7 @@ test('whatever commands do, the mark is there afterwards', { skip }, async (t) =
   assert.equal(await client.get(mark), String(SECOND));
 });
 
-test('commands of any length run or are refused as a whole', { skip }, async (t) => {
+test('commands of any length run or are refused as a whole', async (t) => {
   const { guard, client } = await open(t);
   const fenced = { key: 'a', fence: FIRST };
   const words = (count: number): RedisCommand[] => [
@@ -221,7 +219,7 @@ test('commands of any length run or are refused as a whole', { skip }, async (t)
   assert.equal(await client.get('first'), null);
 });
 
-test('the adapters call EVAL as the clients want it', { skip }, async () => {
+test('the adapters call EVAL as the clients want it', async () => {
   const calls: unknown[] = [];
   const evaluate = ioredis({
     async eval(...args) {

@@ -2,15 +2,14 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isLongRun } from '../services/excluded.ts';
+import { isLongRun, noteLeftOut, runSeed } from '../services/excluded.ts';
 import { type Mode, type Resource, runSchedules } from './schedules.ts';
 
 export interface GuardUnderTest {
   readonly name: string;
-  readonly skip?: string | false;
   /** How many schedules run side by side. Default 1. */
   readonly lanes?: number;
-  /** Per mode in a normal run. Default 2,000; ten times as many in a long one. */
+  /** In `npm test`. Default 400; fifty times as many in full. */
   readonly schedules?: number;
   open(): Promise<OpenResource> | OpenResource;
 }
@@ -20,27 +19,33 @@ export interface OpenResource {
   close(): Promise<void> | void;
 }
 
-const SCHEDULES = 2_000;
+const SCHEDULES = 400;
 const CONTROLS: readonly Mode[] = ['unguarded', 'read-first'];
 /** The controls only have to show that the schedules bite, which takes a part of them. */
 const CONTROL_SHARE = 1 / 8;
-const CONTROL_MIN = 100;
+const CONTROL_MIN = 50;
+const TIMES_IN_FULL = 50;
 
 export function testGuard(guard: GuardUnderTest): void {
-  const all = (guard.schedules ?? SCHEDULES) * (isLongRun() ? 10 : 1);
+  const { schedules: sampled = SCHEDULES } = guard;
+  const all = isLongRun() ? sampled * TIMES_IN_FULL : sampled;
+  if (!isLongRun()) {
+    const inFull = sampled * TIMES_IN_FULL;
+    noteLeftOut(`schedules, ${guard.name}`, inFull - sampled, inFull);
+  }
   const some = Math.max(CONTROL_MIN, all * CONTROL_SHARE);
-  const options = { skip: guard.skip ?? false };
   const count = async (mode: Mode, schedules: number) => {
     const opened = await guard.open();
     try {
       const resource = (lane: number) => opened.resource(lane);
-      return await runSchedules({ resource, mode, schedules, lanes: guard.lanes ?? 1 });
+      const lanes = guard.lanes ?? 1;
+      return await runSchedules({ resource, mode, schedules, lanes, firstSeed: runSeed() });
     } finally {
       await opened.close();
     }
   };
 
-  test(`T-7: ${guard.name}: no stale effect in ${all} schedules`, options, async (t) => {
+  test(`T-7: ${guard.name}: no stale effect in ${all} schedules`, async (t) => {
     const tally = await count('guarded', all);
     t.diagnostic(JSON.stringify(tally));
     assert.equal(tally.schedules, all);
@@ -50,7 +55,7 @@ export function testGuard(guard: GuardUnderTest): void {
   });
 
   for (const mode of CONTROLS) {
-    test(`${guard.name}: ${some} of these, ${mode}, have stale effects`, options, async (t) => {
+    test(`${guard.name}: ${some} of these, ${mode}, have stale effects`, async (t) => {
       const tally = await count(mode, some);
       t.diagnostic(JSON.stringify(tally));
       assert.equal(tally.schedules, some);

@@ -2,11 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { recoveryBoundMs } from '../services/recovery-bound.ts';
 import { Fleet } from './fleet.ts';
 import type { PlaceIn } from './place.ts';
 
 const TTL_MS = 1_500;
-const BOUND_MS = TTL_MS + 2_000;
+const BOUND_MS = recoveryBoundMs(TTL_MS);
 const EXECUTIONS = 15;
 
 export function registerBoundedRecovery(kind: string, placeIn: PlaceIn): void {

@@ -1,4 +1,4 @@
-// By hand: node test/model/main.ts [--store=sqlite] [--kind=at-once] [--seconds=60]
+// By hand: node test/model/main.ts [--store=sqlite] [--kind=at-once] [--programs=500]
 //          [--seed=<number> [--path=<path>]] [--times=<number>]
 
 import { randomInt } from 'node:crypto';
@@ -10,7 +10,7 @@ const { values } = parseArgs({
   options: {
     store: { type: 'string' },
     kind: { type: 'string' },
-    seconds: { type: 'string', default: '25' },
+    programs: { type: 'string', default: '200' },
     seed: { type: 'string' },
     path: { type: 'string' },
     times: { type: 'string', default: '1' },
@@ -37,8 +37,8 @@ async function search(
   const seed = values.seed === undefined ? randomInt(2 ** 31) : Number(values.seed);
   const path = values.path === undefined ? {} : { path: values.path };
   for (let time = 1; time <= Number(values.times); time += 1) {
-    const seconds = Number(values.seconds);
-    const found = await searchFailure(backend, { store, kind, seed, seconds, ...path });
+    const programs = Number(values.programs);
+    const found = await searchFailure(backend, { store, kind, seed, programs, ...path });
     console.log(`${store}, ${kind}: ${found.programs} programs from seed ${seed}`);
     if (found.failure === undefined) continue;
     console.error(found.failure);

@@ -20,7 +20,8 @@ export interface Search {
   readonly store: string;
   readonly kind: Kind;
   readonly seed: number;
-  readonly seconds: number;
+  /** How many programs to try. */
+  readonly programs: number;
   /** Of a failure: to run that one program again. */
   readonly path?: string;
 }
@@ -32,30 +33,28 @@ export interface Found {
   readonly program?: Program;
 }
 
-/** One seed makes so many programs; then comes the next seed. */
-const PROGRAMS_PER_SEED = 5;
-/** Making a program smaller takes its time, but not for ever. */
+/** How long to go on making a failing program smaller. */
 const SHRINK_MS_MAX = 60_000;
 
 export async function searchFailure(backend: ContractBackend, search: Search): Promise<Found> {
-  const endMs = systemClock.monotonicMs() + search.seconds * 1_000;
-  let programs = 0;
-  for (let seed = search.seed; ; seed += 1) {
-    const result = await fc.check(
-      fc.asyncProperty(PROGRAMS[search.kind], async (program) => {
-        // Not fast-check's own limit: that would leave a program running beside the next one.
-        if (systemClock.monotonicMs() < endMs + SHRINK_MS_MAX) await runProgram(backend, program);
-      }),
-      {
-        seed,
-        numRuns: PROGRAMS_PER_SEED,
-        ...(search.path === undefined ? {} : { path: search.path, endOnFailure: true }),
-      },
-    );
-    programs += result.numRuns;
-    if (result.failed) return { programs, ...describe(result, { ...search, seed }) };
-    if (search.path !== undefined || systemClock.monotonicMs() >= endMs) return { programs };
-  }
+  let shrinkUntilMs = Number.POSITIVE_INFINITY;
+  const property = fc.asyncProperty(PROGRAMS[search.kind], async (program) => {
+    // Not fast-check's own limit: that would leave a program running beside the next one.
+    if (systemClock.monotonicMs() >= shrinkUntilMs) return;
+    try {
+      await runProgram(backend, program);
+    } catch (fault) {
+      shrinkUntilMs = Math.min(shrinkUntilMs, systemClock.monotonicMs() + SHRINK_MS_MAX);
+      throw fault;
+    }
+  });
+  const result = await fc.check(property, {
+    seed: search.seed,
+    numRuns: search.programs,
+    ...(search.path === undefined ? {} : { path: search.path, endOnFailure: true }),
+  });
+  const programs = result.numRuns;
+  return result.failed ? { programs, ...describe(result, search) } : { programs };
 }
 
 function describe(

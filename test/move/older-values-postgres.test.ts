@@ -8,12 +8,9 @@ import { parseProject } from '../../src/execution/names.ts';
 import { Holdfast } from '../../src/index.ts';
 import type { MovedRows } from '../../src/store/contract/move-store.ts';
 import { digestOf } from '../../src/support/digest.ts';
-import { isExcluded } from '../services/excluded.ts';
 import { postgresForTests } from '../services/postgres.ts';
 import { freshSqliteFile } from '../services/sqlite-file.ts';
 import type { Place } from './moved.ts';
-
-const skip = isExcluded('postgres') ? 'PostgreSQL was excluded by name' : false;
 
 const BYTES = new TextEncoder().encode('"large"');
 const DIGEST = digestOf(BYTES);
@@ -50,7 +47,7 @@ test('M-9, X-29: an export without projects of values is imported, and they are 
   }
 });
 
-test('M-9, X-29: so it is on PostgreSQL', { skip }, async () => {
+test('M-9, X-29: so it is on PostgreSQL', async () => {
   const { url, release } = await postgresForTests();
   try {
     await importsIt({ store: url, postgres: { schema: 'older_values' } });

@@ -4,13 +4,10 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { inFolder } from '../cli/spawned.ts';
 import type { StorePlace } from '../load/place.ts';
-import { isExcluded } from '../services/excluded.ts';
 import { postgresForTests } from '../services/postgres.ts';
 import { survivesKills } from './killed.ts';
 import { refusesTheLate } from './late-holder.ts';
 import { movesUnderLoad } from './under-load.ts';
-
-const skip = isExcluded('postgres') ? 'PostgreSQL was excluded by name' : false;
 
 interface Ways {
   readonly from: StorePlace;
@@ -35,7 +32,7 @@ const CASES: readonly (readonly [string, Run])[] = [
 
 for (const [way, waysOf] of WAYS) {
   for (const [name, run] of CASES) {
-    test(`${name} (${way})`, { skip }, async () => {
+    test(`${name} (${way})`, async () => {
       const { url, release } = await postgresForTests();
       try {
         await inFolder((folder) => {

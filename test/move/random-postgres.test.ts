@@ -23,11 +23,8 @@ import {
 } from '../../src/testing/execution-contract/worker.ts';
 import { asking, keyOf, mustAcquire, saving } from '../../src/testing/lease-contract/someone.ts';
 import { inFolder } from '../cli/spawned.ts';
-import { isExcluded } from '../services/excluded.ts';
 import { postgresForTests } from '../services/postgres.ts';
 import { allRows, expectEqual, exported, moved } from './moved.ts';
-
-const skip = isExcluded('postgres') ? 'PostgreSQL was excluded by name' : false;
 
 const ACTS = [
   'submit',
@@ -123,7 +120,7 @@ async function own(
   }
 }
 
-test('M-5, M-8: whatever is in a store arrives, both ways', { skip }, async () => {
+test('M-5, M-8: whatever is in a store arrives, both ways', async () => {
   const { url, release } = await postgresForTests();
   let runs = 0;
   try {

@@ -11,15 +11,11 @@ import type { CoordinatorStore } from '../../src/store/contract/execution-store.
 import { MOVED_TABLES } from '../../src/store/moved-tables.ts';
 import { checkEverything } from '../../src/testing/execution-contract/check.ts';
 import { mustAcquire, someone, textOf } from '../../src/testing/lease-contract/someone.ts';
-import { isExcluded } from '../services/excluded.ts';
 import { postgresForTests } from '../services/postgres.ts';
 import { allRows, expectEqual, exported, moved, type Place } from './moved.ts';
 import { ALL, bank, fill, PIPELINES, RELEASE, RELEASED, type Rich } from './rich-store.ts';
 
-const skip = isExcluded('postgres') ? 'PostgreSQL was excluded by name' : false;
-
 test('M-5, M-8: SQLite to PostgreSQL to SQLite: every kind of row arrives as it was, and goes on', {
-  skip,
   timeout: 240_000,
 }, async () => {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-move-'));

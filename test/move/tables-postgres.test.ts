@@ -8,12 +8,9 @@ import { LEFT_TABLES, MOVED_TABLES, sealedTables } from '../../src/store/moved-t
 import { openPostgresStore } from '../../src/store/postgres/open.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { inFolder } from '../cli/spawned.ts';
-import { isExcluded } from '../services/excluded.ts';
 import { postgresForTests } from '../services/postgres.ts';
 import { freshSqliteFile } from '../services/sqlite-file.ts';
 import { refusesWhatWasMadeByHand } from './by-hand.ts';
-
-const skip = isExcluded('postgres') ? 'PostgreSQL was excluded by name' : false;
 
 async function columns(move: MoveStore): Promise<ReadonlyMap<string, readonly string[]>> {
   try {
@@ -43,9 +40,7 @@ test('M-5: every table of the SQLite schema is exported, or is said to stay and 
   for (const { why } of LEFT_TABLES) assert.ok(why.length > 20);
 });
 
-test('M-5: every table of the PostgreSQL schema is exported, and both stores export the same columns', {
-  skip,
-}, async () => {
+test('M-5: every table of the PostgreSQL schema is exported, and both stores export the same columns', {}, async () => {
   const { url, release } = await postgresForTests();
   const { file, remove } = await freshSqliteFile();
   try {
@@ -70,9 +65,7 @@ test('M-5: every table of the PostgreSQL schema is exported, and both stores exp
   }
 });
 
-test('M-1: every table refuses by itself, whatever build or program writes to it', {
-  skip,
-}, async () => {
+test('M-1: every table refuses by itself, whatever build or program writes to it', {}, async () => {
   const { url, release } = await postgresForTests();
   const { file, remove } = await freshSqliteFile();
   const database = new DatabaseSync(file);
@@ -98,7 +91,7 @@ test('M-1: every table refuses by itself, whatever build or program writes to it
   }
 });
 
-test('M-9: PostgreSQL takes nothing of a file that was made by hand', { skip }, async () => {
+test('M-9: PostgreSQL takes nothing of a file that was made by hand', async () => {
   const { url, release } = await postgresForTests();
   try {
     const place = { store: url, postgres: { schema: 'forged' } };

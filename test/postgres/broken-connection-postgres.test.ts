@@ -11,10 +11,7 @@ import { inspectPostgresStore } from '../../src/store/postgres/inspect-store.ts'
 import { openPostgresMove } from '../../src/store/postgres/move/open-move.ts';
 import { openPostgresStore } from '../../src/store/postgres/open.ts';
 import { Fault, StoreUnavailable } from '../../src/support/fault.ts';
-import { isExcluded } from '../services/excluded.ts';
 import { postgresForTests } from '../services/postgres.ts';
-
-const skip = isExcluded('postgres') && 'PostgreSQL was excluded by name';
 
 async function endConnection(url: string, pid: number): Promise<void> {
   const admin = new pg.Client(url);
@@ -23,9 +20,7 @@ async function endConnection(url: string, pid: number): Promise<void> {
   await admin.end();
 }
 
-test('a connection that breaks between two statements of a transaction fails that and nothing else', {
-  skip,
-}, async (t) => {
+test('a connection that breaks between two statements of a transaction fails that and nothing else', {}, async (t) => {
   const { url, release } = await postgresForTests();
   const pool = poolOf({ url, connectionsMax: 1 }, await loadDriver());
   t.after(async () => {

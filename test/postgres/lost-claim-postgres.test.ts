@@ -15,10 +15,7 @@ import {
   mustSubmit,
   worker,
 } from '../../src/testing/execution-contract/worker.ts';
-import { isExcluded } from '../services/excluded.ts';
 import { postgresForTests } from '../services/postgres.ts';
-
-const skip = isExcluded('postgres') && 'PostgreSQL was excluded by name';
 
 interface Proxy {
   readonly url: string;
@@ -79,9 +76,7 @@ async function proxyFor(url: string): Promise<Proxy> {
   };
 }
 
-test('X-25: what was claimed over a connection that broke is answered to the next claim of its session', {
-  skip,
-}, async (t) => {
+test('X-25: what was claimed over a connection that broke is answered to the next claim of its session', {}, async (t) => {
   const { url, release } = await postgresForTests();
   const proxy = await proxyFor(url);
   const direct = await openPostgresStore({ url });

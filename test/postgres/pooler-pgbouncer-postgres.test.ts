@@ -8,11 +8,9 @@ import { pipeline } from '../../src/engine/pipeline.ts';
 import { STORE_NOW_SQL } from '../../src/store/postgres/database.ts';
 import { inspectPostgresStore } from '../../src/store/postgres/inspect-store.ts';
 import { openPostgresStore, type PostgresStoreOptions } from '../../src/store/postgres/open.ts';
-import { isExcluded } from '../services/excluded.ts';
 import { startPgbouncer } from '../services/pgbouncer.ts';
 import { postgresForTests } from '../services/postgres.ts';
 
-const skip = isExcluded('pgbouncer') && 'PgBouncer was excluded by name';
 const database = postgresForTests();
 after(async () => (await database).release());
 
@@ -42,14 +40,14 @@ async function writeThrough(options: PostgresStoreOptions): Promise<string | und
 }
 
 for (const [which, settings] of Object.entries(POOLERS)) {
-  describe(`a pooler ${which}`, { skip }, () => {
-    const pooler = skip === false && database.then(({ url }) => startPgbouncer(url, settings));
-    after(async () => (await (pooler || undefined))?.stop());
+  describe(`a pooler ${which}`, () => {
+    const pooler = database.then(({ url }) => startPgbouncer(url, settings));
+    after(async () => (await pooler).stop());
     const schema = `pooled_${Object.keys(settings).length}`;
-    const through = async (): Promise<PostgresStoreOptions> => {
-      assert.ok(pooler !== false);
-      return { url: (await pooler).url, schema };
-    };
+    const through = async (): Promise<PostgresStoreOptions> => ({
+      url: (await pooler).url,
+      schema,
+    });
 
     test('is found out: stores that share it work, and know that they must poll', async () => {
       const options = await through();

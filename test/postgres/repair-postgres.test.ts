@@ -22,17 +22,13 @@ import {
   statusOf,
   worker,
 } from '../../src/testing/execution-contract/worker.ts';
-import { isExcluded } from '../services/excluded.ts';
 import { postgresForTests } from '../services/postgres.ts';
-
-const skip = isExcluded('postgres') ? 'PostgreSQL was excluded by name' : false;
 
 let database: Awaited<ReturnType<typeof postgresForTests>> | undefined;
 let store: Awaited<ReturnType<typeof openPostgresStore>>;
 let commits = 0;
 
 before(async () => {
-  if (skip !== false) return;
   database = await postgresForTests();
   const onBoundary = (_: unknown, n: number): void => {
     commits = n;
@@ -41,12 +37,11 @@ before(async () => {
 });
 
 after(async () => {
-  if (skip !== false) return;
   await store.close();
   await database?.release();
 });
 
-test('Y-10: ends that go together leave a dead letter each, or none', { skip }, async () => {
+test('Y-10: ends that go together leave a dead letter each, or none', async () => {
   const ann = await worker(store);
   for (let n = 0; n < 9; n += 1) await mustSubmit(store);
   const claims = await claimAll(store, ann);
@@ -65,7 +60,7 @@ test('Y-10: ends that go together leave a dead letter each, or none', { skip }, 
   assert.deepEqual(codes, wanted);
 });
 
-test('Y-10: an error whose text has a NUL ends its execution all the same', { skip }, async () => {
+test('Y-10: an error whose text has a NUL ends its execution all the same', async () => {
   const ann = await worker(store);
   for (const leavesAwaits of [false, true]) {
     const held = await running(store, ann);
@@ -81,9 +76,7 @@ test('Y-10: an error whose text has a NUL ends its execution all the same', { sk
   }
 });
 
-test('Y-20, Y-21, Y-23: re-drives that go together are answered each for itself', {
-  skip,
-}, async () => {
+test('Y-20, Y-21, Y-23: re-drives that go together are answered each for itself', {}, async () => {
   const ann = await worker(store);
   const job = nextId();
   const old: ExecutionId[] = [];

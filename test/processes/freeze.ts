@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { parseLeaseKey } from '../../src/index.ts';
+import { recoveryBoundMs } from '../services/recovery-bound.ts';
 import type { Taken, WorkerApi } from './children/worker-api.ts';
 import { acceptedOnly, outOfOrder } from './oracle/record.ts';
 import type { Backend } from './stage/backend.ts';
@@ -10,7 +11,7 @@ import { until } from './stage/until.ts';
 
 const TTL_MS = 1_500;
 /** P4: an owner that stopped is replaced within this long. */
-const RECOVERY_MS_MAX = TTL_MS + 2_000;
+const RECOVERY_MS_MAX = recoveryBoundMs(TTL_MS);
 /** A stop this long is no busy machine. Every freeze here is longer. */
 const NOTICEABLE_MS = 900;
 const KEY = 'the-ledger';
@@ -124,7 +125,7 @@ async function violateWithoutCheck(backend: Backend): Promise<void> {
 async function rejoinWithinGrace(backend: Backend): Promise<void> {
   await using stage = await Stage.on(backend);
   const oracle = await stage.oracle('checked');
-  const [old, standby] = await workers(stage, { ttlMs: 4_000, graceMs: 2_000 });
+  const [old, standby] = await workers(stage, { ttlMs: 10_000, graceMs: 8_000 });
   const first = await old.call('acquire', { key: KEY });
   const taking = standby.call('acquire', { key: KEY, wait: true });
   await until('the standby is in the queue', async () => (await inspect(stage)).waiting === 1);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { parseLeaseKey } from '../../src/index.ts';
+import { recoveryBoundMs } from '../services/recovery-bound.ts';
 import type { Taken, WorkerApi } from './children/worker-api.ts';
 import type { Backend } from './stage/backend.ts';
 import type { Child } from './stage/child.ts';
@@ -9,7 +10,7 @@ import { until } from './stage/until.ts';
 
 const TTL_MS = 1_500;
 /** P4: what a dead owner had is owned again within this long. */
-const RECOVERY_MS_MAX = TTL_MS + 2_000;
+const RECOVERY_MS_MAX = recoveryBoundMs(TTL_MS);
 /** So long that a test which waited for it would be cut off. */
 const NEVER_MS = 600_000;
 const KEYS = ['north', 'east', 'south', 'west', 'centre'];

@@ -8,12 +8,13 @@ import type { Child } from '../processes/stage/child.ts';
 import { type Oracle, Stage } from '../processes/stage/stage.ts';
 import { until } from '../processes/stage/until.ts';
 import { isLongRun } from '../services/excluded.ts';
+import { recoveryBoundMs } from '../services/recovery-bound.ts';
 import type { CandidateApi, Leads } from './children/candidate.ts';
 import { Heard } from './heard.ts';
 
 const TTL_MS = 1_000;
 /** P4: a leader that is dead or stopped is replaced within this long. */
-const RECOVERY_MS_MAX = TTL_MS + 2_000;
+const RECOVERY_MS_MAX = recoveryBoundMs(TTL_MS);
 const KEY = parseLeaseKey('scheduler');
 
 export function registerElect(backend: Backend): void {

@@ -12,12 +12,13 @@ import type { Child } from '../processes/stage/child.ts';
 import { type Oracle, Stage } from '../processes/stage/stage.ts';
 import { until } from '../processes/stage/until.ts';
 import { isLongRun } from '../services/excluded.ts';
+import { recoveryBoundMs } from '../services/recovery-bound.ts';
 import type { Entered, MemberApi } from './children/member.ts';
 import { Heard } from './heard.ts';
 
 const TTL_MS = 1_200;
 /** P4: the keys of a member that died have another one within this long. */
-const RECOVERY_MS_MAX = TTL_MS + 2_000;
+const RECOVERY_MS_MAX = recoveryBoundMs(TTL_MS);
 const KEYS = Array.from({ length: 12 }, (_, number) => `partition-${number}`);
 
 export function registerPool(backend: Backend): void {

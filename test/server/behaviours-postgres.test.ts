@@ -17,7 +17,7 @@ const schemas = new Schemas(database.url, 'rest');
 
 registerBehaviours({
   kind: 'postgres over REST',
-  oneOf: 8,
+  count: 15,
   async open() {
     return overRest(await schemas.store({ url, connectionsMax: 4 }));
   },

@@ -7,7 +7,7 @@ import { overRest } from './over-rest.ts';
 
 registerBehaviours({
   kind: 'sqlite over REST',
-  oneOf: 2,
+  count: 40,
   async open() {
     const folder = await mkdtemp(join(tmpdir(), 'hf-rest-'));
     const { store, close } = await overRest(await openSqliteStore({ file: join(folder, 'hf.db') }));

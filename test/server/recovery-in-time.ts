@@ -9,10 +9,11 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { HistoryMessage } from '../../src/protocol/messages/execution.ts';
 import type { PlaceIn } from '../load/place.ts';
+import { recoveryBoundMs } from '../services/recovery-bound.ts';
 import { Deployment } from './deployment.ts';
 
 const TTL_MS = 4_000;
-const BOUND_MS = TTL_MS + 2_000;
+const BOUND_MS = recoveryBoundMs(TTL_MS);
 const STEP_MS = 400;
 /** Two workers have twenty at once, each for three steps: this lasts longer than the bound. */
 const EXECUTIONS = 320;

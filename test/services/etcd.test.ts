@@ -6,9 +6,6 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { type PrivateEtcd, startEtcd } from './etcd.ts';
-import { isExcluded } from './excluded.ts';
-
-const skip = isExcluded('etcd') && 'etcd was excluded by name';
 
 const KEY = Buffer.from('kept').toString('base64');
 
@@ -26,9 +23,7 @@ function another(etcd: PrivateEtcd, than: number): string | undefined {
   return etcd.endpoints.find((_, member) => member !== than);
 }
 
-test('a private cluster survives the kill of its leader, which comes back, and leaves nothing', {
-  skip,
-}, async (t) => {
+test('a private cluster survives the kill of its leader, which comes back, and leaves nothing', {}, async (t) => {
   const etcd = await startEtcd();
   t.after(() => etcd.stop());
   t.diagnostic(`etcd ${etcd.version} from ${etcd.source}`);
@@ -45,11 +40,11 @@ test('a private cluster survives the kill of its leader, which comes back, and l
   assert.equal(existsSync(etcd.folder), false, 'the folder must be gone');
 });
 
-test('a cluster that cannot start is an error', { skip }, async () => {
+test('a cluster that cannot start is an error', async () => {
   await assert.rejects(startEtcd({ settings: { 'no-such-setting': '1' } }), /before it was ready/);
 });
 
-test('the members end and their folder goes when the owner is killed', { skip }, async () => {
+test('the members end and their folder goes when the owner is killed', async () => {
   const program = `
     import { startEtcd } from ${JSON.stringify(join(import.meta.dirname, 'etcd.ts'))};
     const etcd = await startEtcd({ members: 1 });

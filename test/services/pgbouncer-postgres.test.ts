@@ -2,18 +2,14 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { after, test } from 'node:test';
 import pg from 'pg';
-import { isExcluded } from './excluded.ts';
 import { startPgbouncer } from './pgbouncer.ts';
 import { postgresForTests } from './postgres.ts';
 
-const skip = isExcluded('pgbouncer') && 'PgBouncer was excluded by name';
 const database = postgresForTests();
 
 after(async () => (await database).release());
 
-test('a private pooler shares connections between transactions, and leaves nothing', {
-  skip,
-}, async (t) => {
+test('a private pooler shares connections between transactions, and leaves nothing', {}, async (t) => {
   const pooler = await startPgbouncer((await database).url, { default_pool_size: '1' });
   t.after(() => pooler.stop());
   t.diagnostic(`PgBouncer ${pooler.version} from ${pooler.source}`);
@@ -30,7 +26,7 @@ test('a private pooler shares connections between transactions, and leaves nothi
   assert.equal(existsSync(pooler.folder), false, 'the folder must be gone');
 });
 
-test('a pooler that cannot start is an error', { skip }, async () => {
+test('a pooler that cannot start is an error', async () => {
   const { url } = await database;
   await assert.rejects(startPgbouncer(url, { 'no such setting': '1' }), /before it was ready/);
 });

@@ -6,11 +6,9 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import pg from 'pg';
-import { isExcluded, isLongRun } from './excluded.ts';
+import { isLongRun } from './excluded.ts';
 import { type PrivatePostgres, postgresForTests, startPostgres } from './postgres.ts';
 import { POSTGRES_SOURCES } from './postgres-binaries.ts';
-
-const skip = isExcluded('postgres') && 'PostgreSQL was excluded by name';
 
 async function show(url: string, setting: string): Promise<string | undefined> {
   const client = new pg.Client({ connectionString: url });
@@ -47,9 +45,7 @@ async function checkCluster(postgres: PrivatePostgres): Promise<void> {
   assert.equal(existsSync(dirname(postgres.dataDirectory)), false, 'the folder must be gone');
 }
 
-test('a private cluster is durable, restarts with its data and leaves nothing', {
-  skip,
-}, async (t) => {
+test('a private cluster is durable, restarts with its data and leaves nothing', {}, async (t) => {
   const postgres = await startPostgres({ settings: { max_connections: '20' } });
   t.after(() => postgres.stop());
   t.diagnostic(`PostgreSQL ${postgres.version} from ${postgres.source}`);
@@ -59,7 +55,7 @@ test('a private cluster is durable, restarts with its data and leaves nothing', 
 
 /** Two of the sources fetch packages, which has no place in a run that should take seconds. */
 for (const source of isLongRun() ? POSTGRES_SOURCES : []) {
-  test(`binaries from ${source} make a working cluster`, { skip }, async (t) => {
+  test(`binaries from ${source} make a working cluster`, async (t) => {
     const postgres = await startPostgres({ source });
     t.after(() => postgres.stop());
     assert.equal(postgres.source, source);
@@ -67,7 +63,7 @@ for (const source of isLongRun() ? POSTGRES_SOURCES : []) {
   });
 }
 
-test('each caller gets a database of its own, and release drops it', { skip }, async (t) => {
+test('each caller gets a database of its own, and release drops it', async (t) => {
   const first = await postgresForTests();
   t.after(() => first.release());
   const second = await postgresForTests();
@@ -78,7 +74,7 @@ test('each caller gets a database of its own, and release drops it', { skip }, a
   await assert.rejects(execute(first.url, 'select 1'));
 });
 
-test('the server ends and its folder goes when the owner is killed', { skip }, async () => {
+test('the server ends and its folder goes when the owner is killed', async () => {
   const program = `
     import { startPostgres } from ${JSON.stringify(join(import.meta.dirname, 'postgres.ts'))};
     console.log((await startPostgres()).dataDirectory);

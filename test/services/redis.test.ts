@@ -6,12 +6,9 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { createClient } from 'redis';
-import { isExcluded } from './excluded.ts';
 import { FLUSHED_ALWAYS, FLUSHED_EVERY_SECOND, startRedis } from './redis.ts';
 
-const skip = isExcluded('redis') && 'Redis was excluded by name';
-
-test('a private server is durable, evicts nothing and leaves nothing', { skip }, async (t) => {
+test('a private server is durable, evicts nothing and leaves nothing', async (t) => {
   const redis = await startRedis();
   t.after(() => redis.stop());
   t.diagnostic(`Redis from ${redis.source}`);
@@ -26,7 +23,7 @@ test('a private server is durable, evicts nothing and leaves nothing', { skip },
   assert.equal(existsSync(redis.folder), false, 'the folder must be gone');
 });
 
-test('a server that was killed has its data when it is started again', { skip }, async (t) => {
+test('a server that was killed has its data when it is started again', async (t) => {
   for (const settings of [FLUSHED_ALWAYS, FLUSHED_EVERY_SECOND]) {
     const redis = await startRedis(settings);
     t.after(() => redis.stop());
@@ -46,11 +43,11 @@ test('a server that was killed has its data when it is started again', { skip },
   }
 });
 
-test('a server that cannot start is an error', { skip }, async () => {
+test('a server that cannot start is an error', async () => {
   await assert.rejects(startRedis({ 'no-such-setting': '1' }), /ended before it was ready/);
 });
 
-test('the server ends and its folder goes when the owner is killed', { skip }, async () => {
+test('the server ends and its folder goes when the owner is killed', async () => {
   const program = `
     import { startRedis } from ${JSON.stringify(join(import.meta.dirname, 'redis.ts'))};
     console.log((await startRedis()).folder);

@@ -1,5 +1,5 @@
 import { after } from 'node:test';
-import { isExcluded, isLongRun } from '../services/excluded.ts';
+import { sample } from '../services/excluded.ts';
 import { postgresForTests } from '../services/postgres.ts';
 import { backendOf, type Kind } from './backend.ts';
 import { grpcKind } from './grpc-kind.ts';
@@ -8,18 +8,19 @@ import { pushedKind } from './pushed.ts';
 import { registerTransportContract } from './register.ts';
 import { restKind } from './rest-kind.ts';
 
-// What a store does is the same whoever carries it there: one kind always, the others in the long form.
-const KINDS: readonly Kind[] = [
-  restKind,
-  ...(isLongRun() ? [grpcKind('stream'), pushedKind('push', { lacks: ['asking'] })] : []),
-];
+/** A transport reaches every store the same way, so `npm test` tries one on PostgreSQL. */
+const KINDS: readonly Kind[] = sample(
+  'transports on PostgreSQL',
+  [restKind, grpcKind('stream'), pushedKind('push', { lacks: ['asking'] })],
+  1,
+);
 
-if (!isExcluded('postgres')) {
-  const database = await postgresForTests();
-  const stand = onPostgres(database.url);
-  after(async () => {
-    await stand.end();
-    await database.release();
-  });
-  for (const kind of KINDS) registerTransportContract(backendOf(stand.of(kind)));
-}
+const database = await postgresForTests();
+const stand = onPostgres(database.url);
+
+for (const kind of KINDS) registerTransportContract(backendOf(stand.of(kind)));
+
+after(async () => {
+  await stand.end();
+  await database.release();
+});

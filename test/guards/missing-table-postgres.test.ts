@@ -5,11 +5,9 @@ import pg from 'pg';
 import { PostgresGuard, postgresMarks } from '../../src/guards/postgres.ts';
 import { SqliteGuard } from '../../src/guards/sqlite.ts';
 import { StoreUnavailable } from '../../src/support/fault.ts';
-import { isExcluded } from '../services/excluded.ts';
 import { postgresForTests } from '../services/postgres.ts';
 import { FIRST } from './fences.ts';
 
-const skip = isExcluded('postgres') && 'PostgreSQL was excluded by name';
 const fenced = { key: 'a', fence: FIRST };
 
 function says(next: RegExp): (error: unknown) => boolean {
@@ -21,7 +19,7 @@ function says(next: RegExp): (error: unknown) => boolean {
   };
 }
 
-test('PostgreSQL guards without their table say how to make it', { skip }, async (t) => {
+test('PostgreSQL guards without their table say how to make it', async (t) => {
   const database = await postgresForTests();
   const pool = new pg.Pool({ connectionString: database.url, max: 2 });
   pool.on('error', () => undefined);

@@ -1,16 +1,13 @@
 import { after } from 'node:test';
 import { openPostgresStore } from '../../src/store/postgres/open.ts';
-import { isLongRun } from '../services/excluded.ts';
 import { postgresForTests } from '../services/postgres.ts';
 import { ACT_CASES } from './browser/acts.ts';
-import { PAGE_CASES, PAGE_GLANCES } from './browser/pages.ts';
+import { PAGE_CASES } from './browser/pages.ts';
 import { registerBrowser } from './browser/register.ts';
 
 const database = postgresForTests();
 
-const PAGES = isLongRun() ? PAGE_CASES : PAGE_GLANCES;
-
-registerBrowser('postgres', [...PAGES, ...ACT_CASES], async () => {
+registerBrowser('postgres', [...PAGE_CASES, ...ACT_CASES], async () => {
   const { url } = await database;
   return openPostgresStore({ url, schema: 'console' });
 });

@@ -1,0 +1,67 @@
+export interface Report {
+  passed: number;
+  failed: number;
+  skipped: number;
+  readonly failures: readonly Failure[];
+  readonly files: readonly FileCost[];
+  readonly leftOut: readonly LeftOut[];
+}
+
+export interface Failure {
+  readonly file: string;
+  readonly name: string;
+  readonly why: string;
+}
+
+export interface FileCost {
+  readonly file: string;
+  readonly cases: number;
+  readonly ms: number;
+  /** Of the file's process and its children; servers that all files share are not in it. */
+  cpuMs: number;
+}
+
+/** Members of a sampled family that the run did not take. */
+export interface LeftOut {
+  readonly family: string;
+  readonly left: number;
+  readonly of: number;
+}
+
+const COSTLIEST_SHOWN = 400;
+
+/** The end of the run, where people look first: costs, samples, failures. */
+export function reportLines(
+  report: Report,
+  run: { readonly seed: number; readonly ms: number; readonly cpuMs: number },
+): readonly string[] {
+  const cases = report.files.reduce((sum, file) => sum + file.cases, 0);
+  const costliest = report.files.toSorted((a, b) => b.cpuMs - a.cpuMs).slice(0, COSTLIEST_SHOWN);
+  return [
+    '',
+    `${'wall'.padStart(9)} ${'CPU'.padStart(9)} ${'cases'.padStart(7)}`,
+    costLine({ file: `all ${report.files.length} files, services and checks`, cases, ...run }),
+    ...costliest.map(costLine),
+    ...sampleLines(report.leftOut, run.seed),
+    ...report.failures.flatMap(({ file, name, why }) => [
+      `✖ ${file}: ${name}`,
+      why.replaceAll(/^/gm, '    '),
+    ]),
+  ];
+}
+
+function costLine({ file, cases, ms, cpuMs }: FileCost): string {
+  return `${seconds(ms)} ${seconds(cpuMs)} ${String(cases).padStart(7)}  ${file}`;
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`.padStart(9);
+}
+
+function sampleLines(leftOut: readonly LeftOut[], seed: number): readonly string[] {
+  if (leftOut.length === 0) return [];
+  return [
+    `Sampled with --seed=${seed}; \`npm run test:all\` runs all:`,
+    ...leftOut.map(({ family, left, of }) => `  ${family}: left out ${left} of ${of}`).sort(),
+  ];
+}

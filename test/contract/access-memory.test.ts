@@ -1,4 +1,0 @@
-import { memoryBackend } from './memory-backend.ts';
-import { registerAccessContract } from './register-access.ts';
-
-registerAccessContract(memoryBackend);

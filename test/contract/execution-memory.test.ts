@@ -1,4 +1,0 @@
-import { memoryBackend } from './memory-backend.ts';
-import { registerExecutionContract } from './register-executions.ts';
-
-registerExecutionContract(memoryBackend);

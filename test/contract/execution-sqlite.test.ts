@@ -1,4 +1,0 @@
-import { registerExecutionContract } from './register-executions.ts';
-import { sqliteBackend } from './sqlite-backend.ts';
-
-registerExecutionContract(sqliteBackend);
