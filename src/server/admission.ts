@@ -30,7 +30,7 @@ export class Admission {
       authorization: allows === 'public' ? undefined : authorizationOf(route, header),
       project: header('holdfast-project'),
     };
-    const visit = { allows, knock, ip: request.ip };
+    const visit = { route, knock, ip: request.ip };
     this.#admitted.set(request, { caller: await limiter.admit(visit), visit });
   }
 

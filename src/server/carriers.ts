@@ -68,7 +68,7 @@ async function openGrpc(
     connectionsMax: limits.connectionsMax,
     requestMs: limits.requestMs,
     dispatch: dispatchFor(parts),
-    admit: ({ ip, ...knock }) => limiter.admit({ allows: WORKERS, knock, ip }),
+    admit: ({ ip, ...knock }) => limiter.admit({ route: { allows: WORKERS }, knock, ip }),
     hold: (caller) => held.hold(caller),
     ...(tls === undefined ? {} : { tls }),
   });

@@ -21,7 +21,7 @@ export interface Knock {
 }
 
 export interface Gate {
-  admit(route: Pick<Route, 'allows'>, knock: Knock): Promise<Caller>;
+  admit(route: Pick<Route, 'allows' | 'needs'>, knock: Knock): Promise<Caller>;
 }
 
 export const KEY_CACHE_MS = 5_000;
@@ -52,16 +52,18 @@ export class KeyGate implements Gate {
     this.#clock = clock;
   }
 
-  async admit(route: Pick<Route, 'allows'>, knock: Knock): Promise<Caller> {
+  async admit(route: Pick<Route, 'allows' | 'needs'>, knock: Knock): Promise<Caller> {
     if (route.allows === 'public') return NOBODY;
     const key = await this.#keyOf(knock);
     await knock.opened?.(key.id);
     const roles = new Set(key.roles);
-    if (!route.allows.some((role) => roles.has(role))) {
+    const { allows, needs = [] } = route;
+    if (!allows.some((role) => roles.has(role)) || !needs.every((role) => roles.has(role))) {
+      const wanted = [allows.join(' or '), ...needs].join(' and ');
       throw new ProblemReply(
         403,
         'role-missing',
-        `This needs a key with role ${route.allows.join(' or ')}; key ${key.id} has ${key.roles.join(', ')}.`,
+        `This needs a key with role ${wanted}; key ${key.id} has ${key.roles.join(', ')}.`,
       );
     }
     const isOfAll = key.project === undefined;

@@ -24,7 +24,7 @@ interface Counted {
 }
 
 export interface Visit {
-  readonly allows: Route['allows'];
+  readonly route: Pick<Route, 'allows' | 'needs'>;
   readonly knock: Omit<Knock, 'mayLookUp' | 'opened'>;
   /** The address that it comes from. */
   readonly ip: string;
@@ -56,7 +56,7 @@ export class Limiter {
     return new Limiter(app, parts);
   }
 
-  async admit({ allows, knock, ip }: Visit): Promise<Caller> {
+  async admit({ route, knock, ip }: Visit): Promise<Caller> {
     const { isSuspect, retryAfterS } = await this.#suspected(ip);
     const mayLookUp = (): boolean => !isSuspect || this.#mayLookUpUnseen(networkOf(ip));
     let isCounted = false;
@@ -66,7 +66,7 @@ export class Limiter {
       await this.count(ip, key);
     };
     const caller = await this.#gate
-      .admit({ allows }, { ...knock, mayLookUp, opened })
+      .admit(route, { ...knock, mayLookUp, opened })
       .catch(async (refusal: unknown) => {
         if (!(refusal instanceof ProblemReply) || refusal.status !== 401) throw refusal;
         // Who has none guesses nothing: a page that was left open, a probe.
@@ -83,8 +83,8 @@ export class Limiter {
   }
 
   /** False for who was let in and would not be now. Who cannot be looked up stays. */
-  async stillOpens({ allows, knock }: Visit): Promise<boolean> {
-    return this.#gate.admit({ allows }, { ...knock, mayLookUp: () => true }).then(
+  async stillOpens({ route, knock }: Visit): Promise<boolean> {
+    return this.#gate.admit(route, { ...knock, mayLookUp: () => true }).then(
       () => true,
       (refusal: unknown) => !(refusal instanceof ProblemReply),
     );

@@ -57,7 +57,10 @@ test('nobody comes in with another role', async () => {
   const keys = new Map<Role, string>();
   for (const role of ROLES) keys.set(role, await coordinator.key([role], 'default'));
   for (const route of guarded) {
-    const wrong = ROLES.filter((role) => !route.allows.includes(role as never));
+    const { allows, needs = [] } = route;
+    const wrong = ROLES.filter(
+      (role) => !allows.includes(role as never) || needs.some((needed) => needed !== role),
+    );
     assert.ok(wrong.length > 0, route.name);
     for (const role of wrong) {
       const key = keys.get(role) ?? '';

@@ -69,12 +69,13 @@ function withRefs(document: object): object {
 }
 
 function operationOf(route: Route): object {
-  const { name, summary, allows, body, takesBytes } = route;
+  const { name, summary, allows, needs, body, takesBytes } = route;
   const isPublic = allows === 'public';
   return {
     operationId: name,
     summary,
     ...(isPublic ? { security: [] } : { security: [{ key: [] }], 'x-roles': allows }),
+    ...(needs && { 'x-needs-roles': needs }),
     ...(route.listener === undefined ? {} : { 'x-listener': route.listener }),
     parameters: [
       ...parametersOf('path', route.params),

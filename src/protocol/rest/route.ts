@@ -98,6 +98,8 @@ export interface Route {
   readonly summary: string;
   /** Any of these; `public`: whoever can reach it. */
   readonly allows: readonly Role[] | 'public';
+  /** And all of these. */
+  readonly needs?: readonly Role[];
   /** Which listener has it when there are two. */
   readonly listener?: Listener;
   readonly params?: TSchema;

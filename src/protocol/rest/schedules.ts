@@ -26,6 +26,8 @@ const put = route({
   name: 'putSchedule',
   summary: 'Makes it, or changes it to this. What is paused stays paused.',
   allows: ['operate'],
+  // It decides what is submitted.
+  needs: ['submit'],
   params: scheduleParams,
   body: scheduleBody,
   takesValues: true,

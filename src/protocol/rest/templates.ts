@@ -26,6 +26,8 @@ const put = route({
   name: 'putTemplate',
   summary: 'Writes a version, once; the same again is fine.',
   allows: ['operate'],
+  // It decides what is submitted.
+  needs: ['submit'],
   params: templateVersionParams,
   body: templateBody,
   takesValues: true,

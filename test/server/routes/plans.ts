@@ -30,7 +30,7 @@ const templates: Case = {
       input: { b: 9 },
     });
     assert.deepEqual((await client.executions.result(id)).output, { a: 1, b: 9 });
-    const other = await coordinator.client(['operate'], 'other');
+    const other = await coordinator.client(['operate', 'submit'], 'other');
     await assert.rejects(other.templates.read('orders/eu'), refusedWith('template-unknown', 404));
     await assert.rejects(
       client.templates.put('job', 1, { pipeline: 'holdfast.job' }),
@@ -63,7 +63,7 @@ const schedules: Case = {
       items.map((each) => each.id),
       ['nightly', 'often'],
     );
-    const other = await coordinator.client(['operate'], 'other');
+    const other = await coordinator.client(['operate', 'submit'], 'other');
     await assert.rejects(other.schedules.read('nightly'), refusedWith('schedule-unknown', 404));
     await assert.rejects(other.schedules.pause('nightly'), refusedWith('schedule-unknown', 404));
     assert.equal((await other.schedules.remove('nightly')).kind, 'no-change');
