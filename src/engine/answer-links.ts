@@ -7,6 +7,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { CallKey, ExecutionId, InteractionId, ProjectName } from '../execution/names.ts';
 import type { LinkRefusal } from '../execution/refusal.ts';
 import { type Instant, toInstant } from '../support/clock.ts';
+import { digestOf } from '../support/digest.ts';
 import { InvalidInput } from '../support/fault.ts';
 import { readHidden, readHiddenEntries } from '../support/hidden-options.ts';
 
@@ -40,6 +41,11 @@ const INVALID: LinkVerified = Object.freeze({
   kind: 'refused',
   refusal: Object.freeze({ why: 'link-invalid' }),
 });
+
+/** Names a link in the audit, without being one. */
+export function linkId(token: string): string {
+  return digestOf(Buffer.from(token)).slice(0, 16);
+}
 
 export class AnswerLinks {
   readonly #keys: ReadonlyMap<string, Uint8Array>;

@@ -1,6 +1,7 @@
 // The audit, as people read it and add to it: who did what, to what, why, and what that changed.
 
 import {
+  ACTOR_BYTES_MAX,
   AUDIT_ACTS,
   AUDIT_TARGETS,
   type AuditAct,
@@ -67,7 +68,7 @@ function auditQueryOf(options: AuditListOptions): ListAudit {
     project: projectOf(project),
     limit: wholeNumber('limit', limit, { min: 1, max: 10_000 }),
     ...(target === undefined ? {} : { target: targetOf(target) }),
-    ...(actor === undefined ? {} : { actor: boundedText('actor', actor, 256) }),
+    ...(actor === undefined ? {} : { actor: boundedText('actor', actor, ACTOR_BYTES_MAX) }),
     ...(act === undefined ? {} : { act: oneOf('act', act, AUDIT_ACTS) }),
     ...(cursor === undefined ? {} : { before: cursorOf(cursor) as string as AuditId }),
   };

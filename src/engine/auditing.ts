@@ -1,6 +1,11 @@
 // Who acts, as what is asked of a store carries it: that writes it down with the act (J-1).
 
-import type { AuditAct, AuditFacts, AuditStamp } from '../execution/audit.ts';
+import {
+  ACTOR_BYTES_MAX,
+  type AuditAct,
+  type AuditFacts,
+  type AuditStamp,
+} from '../execution/audit.ts';
 import type { AuditId } from '../execution/names.ts';
 import { systemClock } from '../support/clock.ts';
 import { boundedText } from '../support/options.ts';
@@ -12,7 +17,6 @@ import { ExecutionIds } from './ids.ts';
 /** When the caller names nobody. */
 export const NOBODY = 'unknown';
 
-const ACTOR_BYTES_MAX = 256;
 const REASON_BYTES_MAX = 4_096;
 
 export const ACTING: readonly (keyof Acting)[] = ['project', 'by', 'reason'];

@@ -20,7 +20,7 @@ import {
   rejectUnknownOptions,
   wholeNumber,
 } from '../support/options.ts';
-import type { AnswerLinks } from './answer-links.ts';
+import { type AnswerLinks, linkId } from './answer-links.ts';
 import {
   answerRequest,
   type Ended,
@@ -134,7 +134,10 @@ export class Awaits {
     if (verified.kind === 'refused') return { kind: 'refused', ...verified.refusal };
     const { interaction: id, place, project } = verified.claims;
     const target = { id, ...(place === undefined ? {} : { place }) };
-    return this.#answer(target, { value, project, by: options.by, verified: true });
+    const link = linkId(token);
+    const { by } = options;
+    const audit = stampOf(this.#config, 'answer', { by: by ?? `link ${link}`, about: { link } });
+    return this.#answer(target, { value, project, by, verified: true }, audit);
   }
 
   /** Which interaction a link is for; it is not used up by this. */
@@ -233,14 +236,11 @@ export class Awaits {
     return { ...which, audit: stampOf(this.#config, act, said) };
   }
 
-  /** By a link it is no act of an operator. */
-  async #answer(target: Located, sent: Sent, audit?: AuditStamp): Promise<Answered> {
-    if (sent.by !== undefined) boundedText('by', sent.by, 256);
+  async #answer(target: Located, sent: Sent, audit: AuditStamp): Promise<Answered> {
     const made = await answerRequest(this.#config, { target, ended: this.#ended }, sent);
     if (made.kind === 'refused') return made;
     const { kind: _, ...answer } = made;
-    const request = audit === undefined ? answer : { ...answer, audit };
-    return this.#config.store.executions.answer(request);
+    return this.#config.store.executions.answer({ ...answer, audit });
   }
 
   get #links(): AnswerLinks {

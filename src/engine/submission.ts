@@ -1,5 +1,6 @@
 // What a caller asks for, checked and turned into a submission.
 
+import { ACTOR_BYTES_MAX } from '../execution/audit.ts';
 import {
   type Attributes,
   type ConcurrencyKey,
@@ -189,7 +190,7 @@ export function checkedOptions(given: SubmitOptions | undefined): SubmitOptions 
     throw new InvalidInput(`ifNoWorker is "wait" or "refuse"; got ${shown(ifNoWorker)}.`);
   }
   if (key !== undefined) boundedText('key', key, NAME_BYTES_MAX);
-  if (by !== undefined) boundedText('by', by, NAME_BYTES_MAX);
+  if (by !== undefined) boundedText('by', by, ACTOR_BYTES_MAX);
   if (project !== undefined) parseProject(project);
   if (traceparent !== undefined) boundedText('traceparent', traceparent, NAME_BYTES_MAX);
   return { ...options, ...checkedPlacing('submit', placing) };

@@ -1,5 +1,6 @@
 // Templates: what to submit, kept in the store under an id and a version that never changes.
 
+import { ACTOR_BYTES_MAX } from '../execution/audit.ts';
 import { type PipelineName, type ProjectName, parsePipelineName } from '../execution/names.ts';
 import type { Template, TemplateOptions, TemplateVersion } from '../execution/template.ts';
 import type { Submit } from '../store/contract/execution-store.ts';
@@ -87,7 +88,7 @@ export class Templates {
       project,
       ...ref,
       pipeline,
-      ...(by === undefined ? {} : { by: boundedText('by', by, ID_BYTES_MAX) }),
+      ...(by === undefined ? {} : { by: boundedText('by', by, ACTOR_BYTES_MAX) }),
       defaults: await payloads.of(project).encode(`The defaults of "${ref.id}"`, defaults),
       digest: canonicalDigest([pipeline, defaults, placing]),
       ...placing,

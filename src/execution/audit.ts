@@ -25,6 +25,12 @@ export type AuditAct =
   | 'resume-schedule'
   | 'remove-schedule'
   | 'put-template'
+  | 'make-link'
+  | 'run-archive'
+  | 'end-session'
+  | 'drain-lease'
+  | 'revoke-lease'
+  | 'put-project'
   | 'make-key'
   | 'recover-key'
   | 'end-key'
@@ -36,18 +42,24 @@ export const AUDIT_ACTS: readonly AuditAct[] = [
   ...(['answer', 'extend-await', 'assign-await', 'cancel-await'] as const),
   ...(['bulk-cancel', 'bulk-redrive', 'bulk-move'] as const),
   ...(['put-schedule', 'pause-schedule', 'resume-schedule', 'remove-schedule'] as const),
-  ...(['put-template', 'make-key', 'recover-key', 'end-key', 'note'] as const),
+  ...(['put-template', 'make-link', 'run-archive', 'put-project'] as const),
+  ...(['end-session', 'drain-lease', 'revoke-lease'] as const),
+  ...(['make-key', 'recover-key', 'end-key', 'note'] as const),
 ];
+
+/** A name of 256 bytes, and the id of its key. */
+export const ACTOR_BYTES_MAX = 320;
 
 /** What was acted on, within its project. */
 export interface AuditTarget {
-  readonly kind: 'execution' | 'interaction' | 'schedule' | 'template' | 'access-key';
+  readonly kind: (typeof AUDIT_TARGETS)[number];
   readonly id: string;
 }
 
-export const AUDIT_TARGETS: readonly AuditTarget['kind'][] = [
+export const AUDIT_TARGETS = [
   ...(['execution', 'interaction', 'schedule', 'template', 'access-key'] as const),
-];
+  ...(['project', 'session', 'lease'] as const),
+] as const;
 
 /** A few names and values: what acts change. */
 export type AuditFacts = Readonly<Record<string, unknown>>;

@@ -25,8 +25,12 @@ export class RequestLog {
       ...(typeof id === 'string' && UUID.test(id) ? { id } : {}),
       status: reply.statusCode,
       ms: Math.round(reply.elapsedTime),
-      ...(caller === undefined ? {} : { by: caller.name, project: caller.project }),
+      ...(caller && { by: caller.name, ...keyIn(caller), project: caller.project }),
       from: request.ip,
     });
   }
+}
+
+function keyIn({ key }: Caller): { readonly key?: string } {
+  return key === undefined ? {} : { key };
 }

@@ -100,6 +100,13 @@ async function openInFolder(): Promise<CoordinatorStore> {
   };
 }
 
+/** Of the key that acted; its id is there too (J-8). */
+export function nameIn(actor: string | undefined): string {
+  const name = /^(.*) \([a-z2-7]{16}\)$/.exec(actor ?? '')?.[1];
+  if (name === undefined) throw new Error(`Expected a name and the id of a key; got ${actor}`);
+  return name;
+}
+
 /** Until it is so; what is waited for comes by itself. */
 export async function until<Found>(look: () => Promise<Found | undefined>): Promise<Found> {
   for (;;) {

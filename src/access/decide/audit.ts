@@ -1,9 +1,19 @@
-// What was done to a key, as the audit says it (J-7). Pure; nothing of the secret is in it, its digest neither.
+// What was done to projects and keys, as the audit says it (J-7). Pure; nothing of the secret is in it, its digest neither.
 
 import type { Changed } from '../../execution/decide/audit.ts';
 import { DEFAULT_PROJECT, type ProjectName } from '../../execution/names.ts';
 import { formatInstant, type Instant } from '../../support/clock.ts';
 import type { KeyRequest } from '../access-key.ts';
+import type { ProjectSettings } from '../project.ts';
+
+export function changedByPutProject(
+  name: ProjectName,
+  before: ProjectSettings | undefined,
+  after: ProjectSettings,
+): Changed {
+  const target = { kind: 'project', id: name } as const;
+  return { project: name, target, ...(before && { before: { ...before } }), after: { ...after } };
+}
 
 export function changedByAddKey(request: KeyRequest): Changed {
   const { id, project, name, roles, expiresInMs } = request;

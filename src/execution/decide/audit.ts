@@ -54,6 +54,11 @@ export function noteOf(
   return { id: audit.id, at, project, actor, act, target: { kind: 'execution', id }, reason };
 }
 
+/** J-9: `after` says what was asked for. */
+export function changedByAct({ project, target }: Pick<Changed, 'project' | 'target'>): Changed {
+  return { project, target, after: {} };
+}
+
 /** Of one that is told and goes on, what it was asked for: it is for its owner to do. */
 export function changedByCommand(
   before: ExecutionRecord | undefined,

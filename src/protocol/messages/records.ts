@@ -1,7 +1,7 @@
 // What is on record: who did what, and what was refused to workers.
 
 import { type Static, Type } from 'typebox';
-import { AUDIT_ACTS, AUDIT_TARGETS } from '../../execution/audit.ts';
+import { ACTOR_BYTES_MAX, AUDIT_ACTS, AUDIT_TARGETS } from '../../execution/audit.ts';
 import { OWNER_VERBS } from '../../execution/refused-write.ts';
 import {
   CLOSED,
@@ -39,7 +39,7 @@ export const auditQuery = Type.Object(
   {
     target: Type.Optional(Type.Enum([...AUDIT_TARGETS])),
     targetId: Type.Optional(name),
-    actor: Type.Optional(name),
+    actor: Type.Optional(Type.String({ minLength: 1, maxLength: ACTOR_BYTES_MAX })),
     act: Type.Optional(Type.Enum([...AUDIT_ACTS])),
     cursor: Type.Optional(name),
     limit: Type.Optional(limit),

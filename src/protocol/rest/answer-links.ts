@@ -1,6 +1,7 @@
 // Signed links: whoever has one may see what is asked, and answer it once, without any key.
 
 import type { Static } from 'typebox';
+import { linkId } from '../../engine/answer-links.ts';
 import { formatInstant } from '../../support/clock.ts';
 import {
   answerBody,
@@ -15,6 +16,7 @@ import { answerSchemaOf } from './answer-schema.ts';
 import { answeredReply } from './awaits.ts';
 import { readable } from './execution-message.ts';
 import { notFound, refused } from './problems.ts';
+import { recordAct } from './records.ts';
 import { type Coordinator, ProblemReply, type Route, route } from './route.ts';
 
 const make = route({
@@ -38,6 +40,10 @@ const make = route({
     if (found === undefined) throw notFound(`await with interaction ${params.id}`);
     const { expiresInMs } = body;
     const token = holdfast.awaits.link(params.id, { project, expiresInMs });
+    await recordAct(coordinator, caller, {
+      ...{ act: 'make-link', target: { kind: 'interaction', id } },
+      about: { link: linkId(token), expiresInMs },
+    });
     return { status: 200, body: linkMessage(token) };
   },
 });
@@ -93,9 +99,9 @@ const answerByLink = route({
   },
   async handle(coordinator, { params, body }) {
     requireLinks(coordinator);
-    return answeredReply(
-      await coordinator.holdfast.awaits.answerByLink(params.link, body.value, { by: 'link' }),
-    );
+    const by = `link ${linkId(params.link)}`;
+    const { awaits } = coordinator.holdfast;
+    return answeredReply(await awaits.answerByLink(params.link, body.value, { by }));
   },
 });
 

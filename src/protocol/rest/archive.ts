@@ -15,6 +15,7 @@ import {
 } from '../messages/archive.ts';
 import { idParams } from '../messages/execution.ts';
 import { notFound } from './problems.ts';
+import { recordAct } from './records.ts';
 import { type Caller, type Coordinator, ProblemReply, type Route, route } from './route.ts';
 
 const list = route({
@@ -92,7 +93,12 @@ const run = route({
   allows: ['operate'],
   body: archiveRunBody,
   answers: { 200: { what: 'What became of the page.', schema: archiveRun } },
-  async handle({ holdfast }, { body, caller }) {
+  async handle(coordinator, { body, caller }) {
+    const { holdfast } = coordinator;
+    await recordAct(coordinator, caller, {
+      ...{ act: 'run-archive', target: { kind: 'project', id: caller.project } },
+      about: { asked: 'run', ...body },
+    });
     const done = await holdfast.archive.run({ ...body, project: caller.project });
     return { status: 200, body: done };
   },

@@ -21,6 +21,7 @@ import { commandReply } from './commands.ts';
 import { executionFor } from './found.ts';
 import { notFound } from './problems.ts';
 import {
+  actorOf,
   type Call,
   type Caller,
   type Coordinator,
@@ -47,7 +48,7 @@ const redrive = route({
   async handle({ holdfast }, { body, caller, header }) {
     const filter = { ...body.filter, project: caller.project };
     return madeReply(
-      await holdfast.bulk.redrive({ ...body, ...keyOf(body, header), filter, by: caller.name }),
+      await holdfast.bulk.redrive({ ...body, ...keyOf(body, header), filter, by: actorOf(caller) }),
     );
   },
 });
@@ -63,7 +64,7 @@ const cancel = route({
   async handle({ holdfast }, { body, caller, header }) {
     const filter = { ...body.filter, project: caller.project };
     return madeReply(
-      await holdfast.bulk.cancel({ ...body, ...keyOf(body, header), filter, by: caller.name }),
+      await holdfast.bulk.cancel({ ...body, ...keyOf(body, header), filter, by: actorOf(caller) }),
     );
   },
 });
@@ -149,7 +150,7 @@ function act(verb: keyof typeof ACTS, summary: string): Route {
     },
     async handle(coordinator, { params, body, caller }) {
       const { id, project } = await jobFor(coordinator, caller, params.id);
-      const acting = { project, by: caller.name, ...body };
+      const acting = { project, by: actorOf(caller), ...body };
       return commandReply(await coordinator.holdfast[ACTS[verb]](id, acting));
     },
   });

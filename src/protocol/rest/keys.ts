@@ -21,7 +21,14 @@ import {
   rotateBody,
   rotatedKey,
 } from '../messages/admin.ts';
-import { type Caller, type Coordinator, ProblemReply, type Route, route } from './route.ts';
+import {
+  actorOf,
+  type Caller,
+  type Coordinator,
+  ProblemReply,
+  type Route,
+  route,
+} from './route.ts';
 
 const ADMIN = { allows: ['admin'], listener: 'admin' } as const;
 const LIMIT = 100;
@@ -40,8 +47,8 @@ const make = route({
     const project = body.project === null ? undefined : parseProject(body.project);
     if (!caller.isOfAll && project !== caller.project) throw ofAnotherProject(caller);
     const made = await added(coordinator, {
-      ...{ name: boundedText('name', name, 256), roles, createdBy: caller.name },
-      audit: stampOutside('make-key', { by: caller.name }),
+      ...{ name: boundedText('name', name, 256), roles, createdBy: actorOf(caller) },
+      audit: stampOutside('make-key', { by: actorOf(caller) }),
       ...(project === undefined ? {} : { project }),
       ...(expiresInMs === undefined ? {} : { expiresInMs }),
     });
@@ -123,8 +130,8 @@ const rotate = route({
     }
     // In this order: whoever is cut off in between has two keys, not none.
     const made = await added(coordinator, {
-      ...{ name, roles, createdBy: caller.name },
-      audit: stampOutside('make-key', { by: caller.name, about: { rotates: old.id } }),
+      ...{ name, roles, createdBy: actorOf(caller) },
+      audit: stampOutside('make-key', { by: actorOf(caller), about: { rotates: old.id } }),
       ...(project === undefined ? {} : { project }),
       ...(expiresAt === undefined ? {} : { expiresInMs: expiresAt - createdAt }),
     });
@@ -159,7 +166,7 @@ async function endedBy(
 ): Promise<{ readonly endedAt: string; readonly changed: boolean }> {
   const answer = await store.access.endKey({
     ...{ id, inMs, ...scopeOf(caller) },
-    audit: stampOutside('end-key', { by: caller.name }),
+    audit: stampOutside('end-key', { by: actorOf(caller) }),
   });
   if (answer.kind === 'refused') {
     throw new ProblemReply(404, answer.why, describeAccessRefusal(answer));

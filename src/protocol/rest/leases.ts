@@ -18,7 +18,8 @@ import {
   revoked,
 } from '../messages/operations.ts';
 import { refusedByKernel, requireOfAll } from './problems.ts';
-import { type Coordinator, type Route, route } from './route.ts';
+import { recordAct } from './records.ts';
+import { actorOf, type Coordinator, type Route, route } from './route.ts';
 
 const LIMIT = 100;
 
@@ -80,7 +81,11 @@ const drain = route({
     requireOfAll(caller);
     const key = parseLeaseKey(params.key);
     await requireIssued(coordinator, key, body.fence);
-    const acting = { store: coordinator.store, key, actor: caller.name };
+    await recordAct(coordinator, caller, {
+      ...{ act: 'drain-lease', target: { kind: 'lease', id: key }, reason: body.reason },
+      about: { asked: 'drain', fence: body.fence, deadlineMs: body.deadlineMs },
+    });
+    const acting = { store: coordinator.store, key, actor: actorOf(caller) };
     const answer = await drainLease({ ...body, ...acting });
     if (answer.kind === 'refused') throw refusedByKernel(answer);
     const deadlineInMs = Math.max(0, Math.trunc(answer.deadlineInMs));
@@ -105,9 +110,13 @@ const revoke = route({
     requireOfAll(caller);
     const key = parseLeaseKey(params.key);
     await requireIssued(coordinator, key, body.fence);
+    await recordAct(coordinator, caller, {
+      ...{ act: 'revoke-lease', target: { kind: 'lease', id: key }, reason: body.reason },
+      about: { asked: 'revoke', fence: body.fence },
+    });
     const answer = await revokeLease({
       ...body,
-      ...{ store: coordinator.store, key, actor: caller.name },
+      ...{ store: coordinator.store, key, actor: actorOf(caller) },
     });
     if (answer.kind === 'refused') throw refusedByKernel(answer);
     return { status: 200, body: { kind: answer.kind } };

@@ -1,6 +1,7 @@
 // Projects: put, read and listed by whoever looks after the deployment.
 
 import type { Project, ProjectSettings } from '../../access/project.ts';
+import { stampOutside } from '../../engine/auditing.ts';
 import { parseProject } from '../../execution/names.ts';
 import { formatInstant } from '../../support/clock.ts';
 import {
@@ -13,7 +14,7 @@ import {
   projectQuery,
 } from '../messages/admin.ts';
 import { requireOfAll, unknownProject } from './problems.ts';
-import { type Route, route } from './route.ts';
+import { actorOf, type Route, route } from './route.ts';
 
 const ADMIN = { allows: ['admin'], listener: 'admin' } as const;
 const LIMIT = 100;
@@ -33,6 +34,7 @@ const put = route({
     const { existing } = await store.access.putProject({
       name: parseProject(params.name),
       settings,
+      audit: stampOutside('put-project', { by: actorOf(caller) }),
     });
     return { status: 200, body: { existing } };
   },

@@ -1,6 +1,7 @@
 // What is on record: acts of people, notes, and writes that were refused to workers.
 
-import type { AuditRecord } from '../../execution/audit.ts';
+import { stampOutside } from '../../engine/auditing.ts';
+import type { AuditAct, AuditFacts, AuditRecord, AuditTarget } from '../../execution/audit.ts';
 import type { RefusedWrite } from '../../execution/refused-write.ts';
 import { formatInstant } from '../../support/clock.ts';
 import { idParams } from '../messages/execution.ts';
@@ -14,7 +15,15 @@ import {
   refusedWriteQuery,
 } from '../messages/records.ts';
 import { refused } from './problems.ts';
-import { actingFor, ProblemReply, type Route, route } from './route.ts';
+import {
+  actingFor,
+  actorOf,
+  type Caller,
+  type Coordinator,
+  ProblemReply,
+  type Route,
+  route,
+} from './route.ts';
 
 const audit = route({
   method: 'GET',
@@ -68,6 +77,25 @@ const refusals = route({
     return { status: 200, body };
   },
 });
+
+/** For acts on what is not in the store's transaction: on record before they are done (J-9). */
+export async function recordAct(
+  { store }: Coordinator,
+  caller: Caller,
+  {
+    act,
+    target,
+    ...said
+  }: {
+    readonly act: AuditAct;
+    readonly target: AuditTarget;
+    readonly reason?: string;
+    readonly about: AuditFacts;
+  },
+): Promise<void> {
+  const audit = stampOutside(act, { by: actorOf(caller), ...said });
+  await store.executions.recordAct({ project: caller.project, target, audit });
+}
 
 function auditMessage({ project: _, at, ...record }: AuditRecord): AuditMessage {
   return { ...record, at: formatInstant(at) };

@@ -48,7 +48,6 @@ export interface Coordinator {
 export interface Caller {
   /** The id of the key; without keys there is none. */
   readonly key?: string;
-  /** As history, audit and logs name it. */
   readonly name: string;
   readonly project: ProjectName;
   /** What is of no project, or of another one, is for these only. */
@@ -79,12 +78,13 @@ export interface Reply {
   readonly stream?: AsyncIterable<string>;
 }
 
-/** As the audit names it. */
-export function actingFor({ project, name }: Caller): {
-  readonly project: ProjectName;
-  readonly by: string;
-} {
-  return { project, by: name };
+/** As history, audit and lease events name it. Names are chosen by callers and not unique; the id of a key is (J-8). */
+export function actorOf({ name, key }: Pick<Caller, 'name' | 'key'>): string {
+  return key === undefined ? name : `${name} (${key})`;
+}
+
+export function actingFor(caller: Caller): { readonly project: ProjectName; readonly by: string } {
+  return { project: caller.project, by: actorOf(caller) };
 }
 
 export type Listener = 'main' | 'admin';

@@ -13,8 +13,9 @@ import {
 } from '../messages/operations.ts';
 import { sessionParams } from '../messages/work.ts';
 import { refusedByKernel } from './problems.ts';
+import { recordAct } from './records.ts';
 import { refusedAmong } from './refused-workers.ts';
-import { type Caller, type Coordinator, type Route, route } from './route.ts';
+import { actorOf, type Caller, type Coordinator, type Route, route } from './route.ts';
 import {
   isWorkerFor,
   maySee,
@@ -104,11 +105,12 @@ const end = route({
   answers: { 200: { what: 'It has ended.', schema: ended }, 409: { what: 'It had before.' } },
   async handle(coordinator, { params, body, caller }) {
     const { session } = await sessionFor(coordinator, caller, params.id);
-    const by = {
-      kind: 'operator',
-      actor: caller.name,
-      reason: parseText('reason', body.reason),
-    } as const;
+    const reason = parseText('reason', body.reason);
+    const by = { kind: 'operator', actor: actorOf(caller), reason } as const;
+    await recordAct(coordinator, caller, {
+      ...{ act: 'end-session', target: { kind: 'session', id: session.id }, reason },
+      about: { asked: 'end', owner: session.owner },
+    });
     const answer = await coordinator.store.sessions.end({ id: session.id, by });
     if (answer.kind === 'refused') throw refusedByKernel(answer);
     return { status: 200, body: { kind: answer.kind } };

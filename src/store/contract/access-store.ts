@@ -23,7 +23,7 @@ export interface AccessStore {
   endKey(request: EndKey): Promise<KeyEnded>;
 }
 
-export interface PutProject {
+export interface PutProject extends Audited {
   readonly name: ProjectName;
   readonly settings: ProjectSettings;
 }

@@ -17,6 +17,8 @@ export interface AuditStore {
   audit(query: ListAudit): Promise<readonly AuditRecord[]>;
   /** Of an execution in any state, of which nothing changes (J-5). */
   note(request: Note): Promise<NoteAnswer>;
+  /** For acts on what is not in the same transaction: written before they are done (J-9). */
+  recordAct(request: RecordAct): Promise<void>;
   /** Adds to what was counted, and forgets what is too much (J-11, J-12). */
   noteRefusals(batch: readonly RefusedWrites[]): Promise<void>;
   /** The last seen first. */
@@ -37,6 +39,13 @@ export interface Note {
   readonly id: ExecutionId;
   readonly project: ProjectName;
   /** The text is its reason. */
+  readonly audit: AuditStamp;
+}
+
+export interface RecordAct {
+  readonly project: ProjectName;
+  readonly target: AuditTarget;
+  /** `about` is what was asked for. */
   readonly audit: AuditStamp;
 }
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { ProjectSettings } from '../../access/project.ts';
 import type { AuditAct, AuditRecord, AuditStamp } from '../../execution/audit.ts';
 import { type AuditId, DEFAULT_PROJECT, type ProjectName } from '../../execution/names.ts';
 import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
@@ -19,6 +20,37 @@ async function recordsOf(
 }
 
 export const auditedCases: readonly AccessCase[] = [
+  {
+    upholds: 'J-1, J-2, J-7',
+    name: 'a project that is put is on record in it, with its settings before and after',
+    async run({ store }) {
+      const put = (settings: ProjectSettings) => {
+        const audit = stamp('put-project');
+        return store.access.putProject({ name: OTHER_PROJECT, settings, audit });
+      };
+      const kept = { title: 'a', keepMs: { failed: 1 } };
+      assert.deepEqual((await put(kept)).existing, false);
+      assert.deepEqual((await put(kept)).existing, true);
+      assert.deepEqual((await put({ title: 'b' })).existing, true);
+      await store.access.putProject({ name: OTHER_PROJECT, settings: {} });
+      const found = await recordsOf(store, OTHER_PROJECT);
+      const records = found.toSorted((a, b) => Number(!a.before) - Number(!b.before));
+      const said = records.map(({ act, target, before, after }) => ({
+        act,
+        target,
+        before,
+        after,
+      }));
+      const target = { kind: 'project', id: OTHER_PROJECT };
+      const both = { act: 'put-project', target };
+      assert.deepEqual(said, [
+        { ...both, before: kept, after: { title: 'b' } },
+        { ...both, before: undefined, after: kept },
+      ]);
+      const made = await store.access.project(OTHER_PROJECT);
+      assert.equal(records[1]?.at, made?.createdAt);
+    },
+  },
   {
     upholds: 'J-1, J-7',
     name: 'a key that is made is on record in its project, one of all in the default one',

@@ -100,7 +100,7 @@ export const AUDITING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'J-1, J-4: what is done to awaits is recorded, but not an answer by a link',
+    name: 'J-1, J-4: what is done to awaits is recorded, an answer by a link with the link',
     async run(stage) {
       const holdfast = stage.holdfast({ links: LINKS });
       await stage.worker(holdfast, [asking]);
@@ -124,10 +124,12 @@ export const AUDITING: readonly Behaviour[] = [
       ]);
       const records = await acts(holdfast);
       assert.deepEqual(
-        records.map(({ actor, act, reason }) => `${actor} ${act} ${reason}`),
+        records.slice(0, 3).map(({ actor, act, reason }) => `${actor} ${act} ${reason}`),
         ['olga extend-await asked for', 'olga assign-await asked for', 'ann answer on the phone'],
       );
-      const [extended, assigned, answered] = records;
+      const [extended, assigned, answered, linked] = records;
+      assert.deepEqual([records.length, linked?.act], [4, 'answer']);
+      assert.equal(linked?.actor, `link ${linked?.after?.['link']}`);
       assert.deepEqual(
         [typeof extended?.before?.['dueAt'], extended?.after?.['dueAt']],
         ['number', undefined],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { HoldfastClient } from '../../../src/client/client.ts';
-import { refusedWith } from '../coordinator.ts';
+import { nameIn, refusedWith } from '../coordinator.ts';
 import type { Case } from './case.ts';
 
 const projects: Case = {
@@ -43,7 +43,7 @@ const keys: Case = {
     assert.equal((await client.executions.read(id)).project, 'ours');
     const { items } = await all.keys.list({ project: 'ours' });
     assert.deepEqual(
-      items.map((each) => [each.id, each.name, each.createdBy]),
+      items.map((each) => [each.id, each.name, nameIn(each.createdBy)]),
       [[made.id, 'ci', 'admin of all']],
     );
     assert.equal(JSON.stringify(items).includes(made.key.slice(-43)), false);

@@ -96,10 +96,8 @@ const sessions: Case = {
     assert.deepEqual(seen, ids);
     await all.sessions.end(session.id, 'gone');
     const after = await all.sessions.read(session.id);
-    assert.deepEqual(
-      [after.state, after.end?.exit, after.end?.actor],
-      ['ended', 'revoked', 'operate+admin of all'],
-    );
+    assert.deepEqual([after.state, after.end?.exit], ['ended', 'revoked']);
+    assert.match(after.end?.actor ?? '', /^operate\+admin of all \([a-z2-7]{16}\)$/);
   },
 };
 
@@ -125,7 +123,7 @@ const leases: Case = {
     await assert.rejects(scoped.leases.drain('jobs/a b', { ...term, deadlineMs: 1 }), denied);
     const drained = await all.leases.drain('jobs/a b', { ...term, deadlineMs: 60_000 });
     assert.equal(drained.kind, 'draining');
-    assert.equal((await all.leases.read('jobs/a b')).drain?.by, 'operate+admin of all');
+    assert.match((await all.leases.read('jobs/a b')).drain?.by ?? '', /^operate\+admin of all \(/);
     // A fence that was never issued would halt the store.
     await assert.rejects(
       all.leases.revoke('jobs/a b', { ...term, fence: fence + 2 ** 40 }),

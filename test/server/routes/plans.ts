@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { pipeline } from '../../../src/index.ts';
-import { refusedWith, until } from '../coordinator.ts';
+import { nameIn, refusedWith, until } from '../coordinator.ts';
 import type { Case } from './case.ts';
 
 const echo = pipeline({ name: 'echo', run: (_, input: unknown) => input });
@@ -20,7 +20,7 @@ const templates: Case = {
     const newest = await client.templates.read('orders/eu');
     assert.deepEqual([newest.version, newest.defaults], [2, { a: 3 }]);
     const { tags, by } = await client.templates.read('orders/eu', 1);
-    assert.deepEqual([tags, by], [['made'], 'operate+submit of default']);
+    assert.deepEqual([tags, nameIn(by)], [['made'], 'operate+submit of default']);
     const first = await client.templates.list({ limit: 1 });
     const rest = await client.templates.list({ limit: 1, cursor: first.cursor ?? '' });
     assert.deepEqual([first.items[0]?.version, rest.items[0]?.version], [2, 1]);
@@ -50,7 +50,7 @@ const schedules: Case = {
       input: { n: 1 },
     });
     assert.deepEqual([nightly.nextTimes.length, nightly.input], [5, { n: 1 }]);
-    assert.equal(nightly.by, 'operate+submit of default');
+    assert.equal(nameIn(nightly.by), 'operate+submit of default');
     assert.equal((await client.schedules.pause('nightly')).kind, 'done');
     assert.equal((await client.schedules.pause('nightly')).kind, 'no-change');
     assert.deepEqual((await client.schedules.read('nightly')).nextTimes, []);

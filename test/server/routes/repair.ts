@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { pipeline } from '../../../src/index.ts';
-import { refusedWith, type TestCoordinator, until } from '../coordinator.ts';
+import { nameIn, refusedWith, type TestCoordinator, until } from '../coordinator.ts';
 import type { Case } from './case.ts';
 
 const fails = pipeline({
@@ -55,11 +55,9 @@ const redriven: Case = {
     assert.equal((await client.executions.result(made.id)).status, 'failed');
     assert.equal((await client.executions.read(made.id)).redriveOf, id);
     const [submitted] = await client.executions.history(made.id, { limit: 1 });
-    assert.deepEqual(submitted?.body, {
-      redriveOf: id,
-      by: 'operate of default',
-      reason: 'fixed',
-    });
+    const { by, ...said } = (submitted?.body ?? {}) as { readonly by?: string };
+    assert.deepEqual(said, { redriveOf: id, reason: 'fixed' });
+    assert.equal(nameIn(by), 'operate of default');
     await assert.rejects(
       client.executions.redrive(id, { from: 'nothing' }),
       refusedWith('redrive-impossible', 409),
@@ -133,7 +131,7 @@ const jobs: Case = {
     await client.executions.result(id);
     const job = await client.jobs.read(id);
     assert.deepEqual(
-      [job.act, job.by, job.reason],
+      [job.act, nameIn(job.by), job.reason],
       ['redrive', 'operate+submit of default', 'fixed'],
     );
     assert.deepEqual([job.status, job.seen, job.outcomes], ['completed', 5, { submitted: 5 }]);

@@ -1,7 +1,7 @@
 import type { Audited, AuditRecord } from '../../../execution/audit.ts';
-import { auditOf, type Changed, noteOf } from '../../../execution/decide/audit.ts';
+import { auditOf, type Changed, changedByAct, noteOf } from '../../../execution/decide/audit.ts';
 import type { Instant } from '../../../support/clock.ts';
-import type { ListAudit, Note, NoteAnswer } from '../../contract/audit-store.ts';
+import type { ListAudit, Note, NoteAnswer, RecordAct } from '../../contract/audit-store.ts';
 import type { ExecutionState } from './state.ts';
 
 /** J-1: in the turn of its act. */
@@ -12,6 +12,11 @@ export function writeAudit(
 ): void {
   const record = auditOf(request, changed, now);
   if (record !== undefined) state.audit.add(structuredClone(record));
+}
+
+/** J-9. */
+export function recordAct(state: ExecutionState, request: RecordAct): void {
+  writeAudit(state, request, { changed: changedByAct(request), now: state.kernel.now() });
 }
 
 /** J-5. */

@@ -8,7 +8,7 @@ import { answer } from './answer.ts';
 import { archived, listArchived } from './archived.ts';
 import { assignAwait } from './assign-await.ts';
 import { attachment, attachments } from './attachments.ts';
-import { listAudit, note } from './audit.ts';
+import { listAudit, note, recordAct } from './audit.ts';
 import { payloadsOf } from './blobs.ts';
 import { cancel } from './cancel.ts';
 import { cancelAwait } from './cancel-await.ts';
@@ -114,6 +114,7 @@ export function openExecutions(kernel: MemoryState): {
     jobItems: async (query) => jobItems(state, query),
     audit: async (query) => listAudit(state, query),
     note: async (request) => note(state, request),
+    recordAct: async (request) => recordAct(state, request),
     noteRefusals: async (batch) => noteRefusals(state, batch),
     refusals: async (query) => refusals(state, query),
     reconcile: async (request) => reconcile(state, request),

@@ -1,8 +1,9 @@
 import type { AuditRecord } from '../../../execution/audit.ts';
-import { noteOf } from '../../../execution/decide/audit.ts';
+import { auditOf, changedByAct, noteOf } from '../../../execution/decide/audit.ts';
+import { assert } from '../../../support/assert.ts';
 import type { Instant } from '../../../support/clock.ts';
 import { type AuditRow, fromAudit, toAudit } from '../../audit-rows.ts';
-import type { ListAudit, Note, NoteAnswer } from '../../contract/audit-store.ts';
+import type { ListAudit, Note, NoteAnswer, RecordAct } from '../../contract/audit-store.ts';
 import { persistently } from '../committer.ts';
 import { type Database, type Queries, type Statement, statement } from '../database.ts';
 import { numbers, sparse, texts, uuids } from './arrays.ts';
@@ -34,6 +35,22 @@ export async function writeAudit(
     sparse(rows.map(({ was }) => was)),
     sparse(rows.map(({ became }) => became)),
   ]);
+}
+
+const RECORD = statement(`
+  insert into hf.audit (id, at, project, actor, act, target_kind, target_id, reason, became)
+  values ($1, hf_now(), $2, $3, $4, $5, $6, $7, $8)
+      on conflict (id) do nothing`);
+
+/** J-9. */
+export async function recordAct(parts: Parts, request: RecordAct): Promise<void> {
+  const record = auditOf(request, changedByAct(request), 0 as Instant);
+  assert(record !== undefined, 'J-9: what is asked for is always on record');
+  const row = fromAudit(record);
+  const values = [row.id, row.project, row.actor, row.act, row.target_kind, row.target_id];
+  await persistently(parts.surroundings, () =>
+    parts.boundaries.around(() => parts.database.rows(RECORD, [...values, row.reason, row.became])),
+  );
 }
 
 // A repeated one finds itself.

@@ -6,7 +6,7 @@ import type { ReconcileStore } from '../../contract/reconcile-store.ts';
 import type { RepairStore } from '../../contract/repair-store.ts';
 import type { RetentionStore } from '../../contract/retention-store.ts';
 import { archived, listArchived } from './archived.ts';
-import { listAudit, note } from './audit.ts';
+import { listAudit, note, recordAct } from './audit.ts';
 import { depth, inFlight } from './census.ts';
 import { deadLetter, deadLetterGroups, deadLetters } from './dead-letters.ts';
 import { jobItems, noteJobItem } from './jobs.ts';
@@ -28,6 +28,7 @@ export function repairsOf(
     jobItems: (query) => jobItems(database, query),
     audit: (query) => listAudit(database, query),
     note: (request) => note(parts, request),
+    recordAct: (request) => recordAct(parts, request),
     noteRefusals: (batch) => noteRefusals(parts, batch),
     refusals: (query) => refusals(database, query),
     reconcile: (request) => reconcile(parts, request),

@@ -1,7 +1,9 @@
+import { changedByPutProject } from '../../../access/decide/audit.ts';
 import type { Project } from '../../../access/project.ts';
 import type { ProjectName } from '../../../execution/names.ts';
 import { type ProjectRow, toProject } from '../../access-rows.ts';
 import type { ListProjects, ProjectPut, PutProject } from '../../contract/access-store.ts';
+import { writeAudit } from '../executions/audit.ts';
 import type { ReadTransaction, Transaction } from '../transaction.ts';
 
 const COLUMNS = 'name, created_at, settings';
@@ -32,8 +34,10 @@ const LIST = `
 export function putProject(tx: Transaction, request: PutProject): ProjectPut {
   const { name } = request;
   const settings = JSON.stringify(request.settings);
+  const before = request.audit && project(tx, name);
   const isNew = tx.run(MAKE, { name, settings, now: tx.now }) > 0;
   if (!isNew) tx.run(CHANGE, { name, settings });
+  writeAudit(tx, request, changedByPutProject(name, before?.settings, request.settings));
   return { kind: 'put', existing: !isNew };
 }
 

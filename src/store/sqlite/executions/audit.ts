@@ -1,7 +1,7 @@
 import type { Audited, AuditRecord } from '../../../execution/audit.ts';
-import { auditOf, type Changed, noteOf } from '../../../execution/decide/audit.ts';
+import { auditOf, type Changed, changedByAct, noteOf } from '../../../execution/decide/audit.ts';
 import { type AuditRow, fromAudit, toAudit } from '../../audit-rows.ts';
-import type { ListAudit, Note, NoteAnswer } from '../../contract/audit-store.ts';
+import type { ListAudit, Note, NoteAnswer, RecordAct } from '../../contract/audit-store.ts';
 import type { ReadTransaction, Transaction } from '../transaction.ts';
 
 const COLUMNS = 'id, at, project, actor, act, target_kind, target_id, reason, was, became';
@@ -26,6 +26,11 @@ const IS_THERE = 'select 1 from audit where id = :id';
 export function writeAudit(tx: Transaction, request: Audited, changed: Changed | undefined): void {
   const record = auditOf(request, changed, tx.now);
   if (record !== undefined) tx.run(WRITE, { ...fromAudit(record) });
+}
+
+/** J-9. */
+export function recordAct(tx: Transaction, request: RecordAct): void {
+  writeAudit(tx, request, changedByAct(request));
 }
 
 /** J-5. */

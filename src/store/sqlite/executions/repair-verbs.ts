@@ -6,7 +6,7 @@ import type {
 } from '../../contract/beside-executions.ts';
 import type { Database } from '../database.ts';
 import { archived, listArchived } from './archived.ts';
-import { listAudit, note } from './audit.ts';
+import { listAudit, note, recordAct } from './audit.ts';
 import { deadLetter, deadLetterGroups, deadLetters } from './dead-letters.ts';
 import { jobItems, noteJobItem } from './jobs.ts';
 import { reconcile } from './reconcile.ts';
@@ -27,6 +27,7 @@ export function repairsOf(
     jobItems: (query) => database.read((tx) => jobItems(tx, query)),
     audit: (query) => database.read((tx) => listAudit(tx, query)),
     note: (request) => database.perform(note, request),
+    recordAct: (request) => database.perform(recordAct, request),
     noteRefusals: (batch) => database.perform(noteRefusals, batch),
     refusals: (query) => database.read((tx) => refusals(tx, query)),
     reconcile: (request) => reconcile(database, request),

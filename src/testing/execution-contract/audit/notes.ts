@@ -77,7 +77,26 @@ async function acted(store: CoordinatorStore): Promise<Record<'a' | 'b' | 'other
   return { a, b, other };
 }
 
+const recordedActs: readonly ExecutionCase[] = [
+  {
+    upholds: 'J-3, J-9',
+    name: 'an act outside the transaction is recorded with what was asked, once',
+    async run({ store, now }) {
+      const audit = stamp('end-session', { about: { asked: 'end' } });
+      const target = { kind: 'session', id: 'a session' } as const;
+      const record = recordOf(audit, PROJECT, target);
+      const at = now();
+      await expectAudited(store, { ...record, at, after: { asked: 'end' } }, async () => {
+        await store.executions.recordAct({ project: PROJECT, target, audit });
+        await store.executions.recordAct({ project: PROJECT, target, audit });
+        return { kind: 'recorded' };
+      });
+    },
+  },
+];
+
 export const auditNoteCases: readonly ExecutionCase[] = [
+  ...recordedActs,
   {
     upholds: 'J-5, X-2',
     name: 'a note is added to an execution in any state, and nothing of it changes',

@@ -1,0 +1,240 @@
+// Whatever changes something over the API is on record, with the key that did it (J-1, J-7 … J-9).
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ROLES } from '../../src/access/role.ts';
+import { HoldfastClient } from '../../src/client/client.ts';
+import { openSession, pipeline } from '../../src/index.ts';
+import { ROUTES } from '../../src/protocol/rest/routes.ts';
+import { refusedWith, TestCoordinator, until } from './coordinator.ts';
+
+const LINKS = { keys: { k1: 's'.repeat(32) }, current: 'k1' };
+
+const asks = pipeline({ name: 'asks', run: (ctx) => ctx.await('approval') });
+const asksSigned = pipeline({
+  name: 'asks-signed',
+  run: (ctx) => ctx.await('approval', { signed: true }),
+});
+
+/** What is not an act, and what has who did it instead. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  submitExecution: 'history: submittedBy',
+  signalExecution: 'history: by',
+  registerRelease: 'the release: createdBy',
+  changeLine: 'activations: actor',
+  preflightRelease: 'changes nothing',
+  signIn: 'changes nothing',
+  signOut: 'changes nothing',
+  playDemo: 'the demo of holdfast dev',
+};
+
+/** What a worker does is recorded with its session, which is of its key. */
+const changing = ROUTES.filter(
+  ({ method, path }) => method !== 'GET' && !path.startsWith('/v1/work/'),
+).map(({ name }) => name);
+
+/** Acts of the engine whose callers are named as everywhere; the contract of stores has that they are recorded. */
+const OF_THE_ENGINE: Readonly<Record<string, string>> = {
+  skipCompensation: 'skip-compensation',
+  retryCompensation: 'retry-compensation',
+  moveExecution: 'move',
+  moveMany: 'bulk-move',
+  pauseJob: 'pause',
+  resumeJob: 'resume',
+  stopJob: 'cancel',
+};
+
+class Stage {
+  readonly coordinator: TestCoordinator;
+  readonly client: HoldfastClient;
+
+  constructor(coordinator: TestCoordinator, key: string) {
+    this.coordinator = coordinator;
+    this.client = new HoldfastClient({ url: coordinator.url, key });
+  }
+
+  async queued(): Promise<string> {
+    return (await this.client.executions.submit({ pipeline: 'nobody-runs-this' })).id;
+  }
+
+  /** The interaction of a question that is open. */
+  async asked(pipeline = 'asks'): Promise<string> {
+    const { id: execution } = await this.client.executions.submit({ pipeline });
+    return until(async () => (await this.client.awaits.list({ execution })).items[0]?.id);
+  }
+}
+
+type Act = (stage: Stage) => Promise<unknown>;
+
+const KEY = { name: 'x', roles: ['submit' as const], project: 'default' };
+const NONE = { filter: { pipeline: 'none' } };
+
+/** In this order, each by its route and what is then on record. */
+const ACTS: readonly (readonly [route: string, act: string, run: Act])[] = [
+  ['pauseExecution', 'pause', async (s) => s.client.executions.pause(await s.queued())],
+  [
+    'resumeExecution',
+    'resume',
+    async (s) => {
+      const id = await s.queued();
+      await s.client.executions.pause(id);
+      await s.client.executions.resume(id);
+    },
+  ],
+  ['cancelExecution', 'cancel', async (s) => s.client.executions.cancel(await s.queued())],
+  [
+    'redriveExecution',
+    'redrive',
+    async (s) => {
+      const id = await s.queued();
+      await s.client.executions.cancel(id);
+      await s.client.executions.redrive(id);
+    },
+  ],
+  ['noteExecution', 'note', async (s) => s.client.records.note(await s.queued(), 'x')],
+  ['answerAwait', 'answer', async (s) => s.client.awaits.answer(await s.asked(), 1)],
+  [
+    'answerPlace',
+    'answer',
+    async (s) => {
+      const { execution } = await s.client.awaits.read(await s.asked());
+      await s.client.awaits.answer({ execution, name: 'approval' }, 1);
+    },
+  ],
+  ['extendAwait', 'extend-await', async (s) => s.client.awaits.extend(await s.asked(), 60_000)],
+  ['assignAwait', 'assign-await', async (s) => s.client.awaits.assign(await s.asked(), 'ann')],
+  ['cancelAwait', 'cancel-await', async (s) => s.client.awaits.cancel(await s.asked())],
+  ['linkAwait', 'make-link', async (s) => s.client.awaits.link(await s.asked(), 60_000)],
+  [
+    'putSchedule',
+    'put-schedule',
+    (s) => s.client.schedules.put('s', { pipeline: 'p', every: 3_600_000 }),
+  ],
+  ['pauseSchedule', 'pause-schedule', (s) => s.client.schedules.pause('s')],
+  ['resumeSchedule', 'resume-schedule', (s) => s.client.schedules.resume('s')],
+  ['removeSchedule', 'remove-schedule', (s) => s.client.schedules.remove('s')],
+  ['putTemplate', 'put-template', (s) => s.client.templates.put('t', 1, { pipeline: 'p' })],
+  ['cancelMany', 'bulk-cancel', (s) => s.client.jobs.cancel(NONE)],
+  ['redriveMany', 'bulk-redrive', (s) => s.client.jobs.redrive(NONE)],
+  ['runArchive', 'run-archive', (s) => s.client.archive.run()],
+  ['putProject', 'put-project', (s) => s.client.projects.put('default', { title: 'x' })],
+  ['makeKey', 'make-key', (s) => s.client.keys.make(KEY)],
+  ['endKey', 'end-key', async (s) => s.client.keys.end((await s.client.keys.make(KEY)).id)],
+  ['rotateKey', 'end-key', async (s) => s.client.keys.rotate((await s.client.keys.make(KEY)).id)],
+  [
+    'forceSessionEnd',
+    'end-session',
+    async (s) => {
+      await using session = await openSession({ store: s.coordinator.store, owner: 'o' });
+      await s.client.sessions.end(session.id, 'stuck');
+    },
+  ],
+  [
+    'drainLease',
+    'drain-lease',
+    (s) => held(s, (term) => s.client.leases.drain('k', { ...term, deadlineMs: 9 })),
+  ],
+  ['revokeLease', 'revoke-lease', (s) => held(s, (term) => s.client.leases.revoke('k', term))],
+];
+
+async function held(
+  { coordinator, client }: Stage,
+  act: (term: { readonly fence: number; readonly reason: string }) => Promise<unknown>,
+): Promise<void> {
+  await using session = await openSession({ store: coordinator.store, owner: 'o' });
+  assert.equal((await session.acquire('k')).kind, 'acquired');
+  await act({ fence: (await client.leases.read('k')).fence ?? 0, reason: 'stuck' });
+}
+
+function idOf(key: string): string {
+  return key.split('_')[1] ?? '';
+}
+
+test('every route that changes something is on record, with the key that called', async () => {
+  const retention = { archive: 'none', keepMs: { completed: 0 } } as const;
+  await using coordinator = await TestCoordinator.onMemory({ links: LINKS, retention });
+  await coordinator.worker([asks]);
+  const key = await coordinator.key(ROLES);
+  const stage = new Stage(coordinator, key);
+  for (const [route, act, run] of ACTS) {
+    const before = (await stage.client.records.audit({ limit: 1 })).items[0]?.id ?? '';
+    await run(stage);
+    const { items } = await stage.client.records.audit({ limit: 10 });
+    const found = items.find((each) => each.id > before && each.act === act);
+    assert.equal(found?.actor, `submit+work+operate+admin of all (${idOf(key)})`, route);
+  }
+  const covered = [
+    ...ACTS.map(([route]) => route),
+    ...Object.keys(ELSEWHERE),
+    ...Object.keys(OF_THE_ENGINE),
+    'answerByLink',
+  ];
+  assert.deepEqual(changing.toSorted(), covered.toSorted(), 'a new route belongs into this file');
+});
+
+test('two keys of one name are two actors, in audit, history and log (J-8)', async () => {
+  const lines: { readonly by?: string; readonly key?: string }[] = [];
+  const log = {
+    info: (_: string, about?: object) => void lines.push(about ?? {}),
+    fault: (_: string, error: unknown) => console.error(error),
+  };
+  await using coordinator = await TestCoordinator.onMemory({ log, logRequests: true });
+  const keys = [await coordinator.key(ROLES, 'default'), await coordinator.key(ROLES, 'default')];
+  for (const key of keys) {
+    const { client } = new Stage(coordinator, key);
+    const { id } = await client.executions.submit({ pipeline: 'p' });
+    await client.executions.signal(id, 'hello');
+    await client.executions.cancel(id);
+    const by = `submit+work+operate+admin of default (${idOf(key)})`;
+    const { submittedBy } = await client.executions.read(id);
+    const [record] = (await client.records.audit({ limit: 1 })).items;
+    assert.deepEqual([submittedBy, record?.actor], [by, by]);
+  }
+  const seen = lines.flatMap(({ by, key }) => (key === undefined ? [] : [`${by} ${key}`]));
+  assert.deepEqual(
+    [...new Set(seen)],
+    keys.map((key) => `submit+work+operate+admin of default ${idOf(key)}`),
+  );
+});
+
+test('an answer by link is on record with the link, which names the key that made it (J-9)', async () => {
+  await using coordinator = await TestCoordinator.onMemory({ links: LINKS });
+  await coordinator.worker([asksSigned]);
+  const key = await coordinator.key(['submit', 'operate'], 'default');
+  const stage = new Stage(coordinator, key);
+  const id = await stage.asked('asks-signed');
+  await assert.rejects(stage.client.awaits.answer(id, 1), refusedWith('link-required'));
+  const { path } = await stage.client.awaits.link(id, 60_000);
+  const answered = await fetch(`${coordinator.url}${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ value: 1 }),
+  });
+  assert.equal(answered.status, 200);
+  const { items } = await stage.client.records.audit({ target: 'interaction', targetId: id });
+  const [answer, made] = items;
+  assert.deepEqual([answer?.act, made?.act], ['answer', 'make-link']);
+  assert.equal(made?.actor, `submit+operate of default (${idOf(key)})`);
+  const link = made?.after?.['link'];
+  assert.match(String(link), /^[0-9a-f]{16}$/);
+  assert.deepEqual([answer?.actor, answer?.after?.['link']], [`link ${link}`, link]);
+  assert.equal((await stage.client.awaits.read(id)).answer?.by, `link ${link}`);
+  assert.ok(!path.includes(String(link)), 'its id opens nothing');
+});
+
+test('the longest name of a key fits wherever it is recorded', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const admin = await coordinator.client(['admin']);
+  const roles = ['submit', 'operate'] as const;
+  const made = await admin.keys.make({
+    name: 'n'.repeat(256),
+    roles: [...roles],
+    project: 'default',
+  });
+  const { client } = new Stage(coordinator, made.key);
+  const { id } = await client.executions.submit({ pipeline: 'p' });
+  await client.templates.put('t', 1, { pipeline: 'p' });
+  await client.executions.cancel(id);
+  const actor = `${'n'.repeat(256)} (${made.id})`;
+  assert.equal((await client.records.audit({ actor })).items.length, 2);
+});
