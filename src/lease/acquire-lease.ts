@@ -85,6 +85,20 @@ export async function acquireLease(core: SessionCore, wanted: Wanted): Promise<A
     startedAt: momentOf(core.config.clock),
     cancelled,
   };
+  core.disowned.ask(started.request);
+  try {
+    return await askUntilDecided(core, started);
+  } catch (fault) {
+    // It is not known what the store did: a place in line may be left, or a grant.
+    core.disowned.watch(started.request, momentOf(core.config.clock));
+    core.disowned.givenUp(started.request);
+    throw fault;
+  }
+}
+
+async function askUntilDecided(core: SessionCore, started: Attempt): Promise<AcquireOutcome> {
+  const { cancelled, options } = started;
+  const { key } = started.request;
   let refusal: EntryRefusal | undefined;
   for (;;) {
     if (cancelled.aborted) return giveUp(core, started, { kind: 'cancelled' });
@@ -100,6 +114,7 @@ export async function acquireLease(core: SessionCore, wanted: Wanted): Promise<A
     if (answer.kind === 'granted') return takeGrant(core, started, { answer, sentAt, notices });
     if (answer.kind === 'refused') {
       if (answer.why !== 'session-lapsed' || options.wait !== true) {
+        if (refusal !== undefined) return giveUp(core, started, answer);
         core.disowned.givenUp(started.request);
         return answer;
       }
@@ -186,7 +201,11 @@ async function giveUp(
   outcome: AcquireOutcome,
 ): Promise<AcquireOutcome> {
   const { key, attempt: id } = attempt.request;
-  await core.call('withdraw', { key, call: () => core.leases.withdraw({ key, attempt: id }) });
+  const withdrawn = await core.call('withdraw', {
+    key,
+    call: () => core.leases.withdraw({ key, attempt: id }),
+  });
+  if (isUnanswered(withdrawn)) core.disowned.watch(attempt.request, momentOf(core.config.clock));
   core.disowned.givenUp(attempt.request);
   if (isUnanswered(outcome)) await core.disowned.settle(core);
   return outcome;

@@ -253,6 +253,7 @@ export class LeaseHandle implements HeldLease {
   withdraw(by: WithdrawnBy, told?: string | EndedBy): void {
     if (this.#abort.signal.aborted) return;
     this.#core.drop(this);
+    if (by === 'lost' || by === 'deadline') this.#core.disowned.ended(this.fence);
     this.#abort.abort(notHeld(this.key, by, told));
   }
 

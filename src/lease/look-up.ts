@@ -14,7 +14,10 @@ const PARTS_OF_TTL_WHY = 20;
 const EXPLAINED_MAX = 16;
 const UNEXPLAINED = 'It was ended by somebody else.';
 
-/** What is missing is lost; what drains has a deadline. False when the store did not answer. */
+/**
+ * What is missing is lost; what drains has a deadline; what no caller has is given back. False when the
+ * store did not answer.
+ */
 export async function lookUp(core: SessionCore, handles: readonly LeaseHandle[]): Promise<boolean> {
   const { config, id, sessions } = core;
   const sentAt = momentOf(config.clock);
@@ -41,7 +44,7 @@ export async function lookUp(core: SessionCore, handles: readonly LeaseHandle[])
       handle.withdraw('lost', (await howEnded(core, handle)) ?? UNEXPLAINED);
     }),
   );
-  return true;
+  return core.disowned.disownUnknown(core, carried.leases);
 }
 
 /** O-5: who ended it, and why. Asked once and not for long: to stop is worth more than to know why. */

@@ -226,3 +226,125 @@ test('G-3: rejoining says that the session is lost when it is, and not that it l
     assert.equal(outcome.reason.by, 'lost', 'there is nothing to try again');
   }
 });
+
+/** Ann holds the key, and bob's wait for it times out while the store is away. */
+async function waitedInVain(world: World): Promise<HeldLease> {
+  const held = await mustAcquire(await world.open('ann', world.base));
+  const bob = await world.open('bob');
+  const waiting = bob.acquire(KEY, { wait: true, timeoutMs: 2_000 });
+  await world.clock.advance(1_000);
+  assert.equal((await world.base.leases.inspect(KEY)).waiting, 1);
+  world.faulty.failAll('unavailable');
+  await world.clock.advance(2_000);
+  assert.equal((await waiting).kind, 'timed-out');
+  return held;
+}
+
+test('A-7, U-1: a place that could not be given up during an outage is given up after it', async () => {
+  const world = makeWorld();
+  const held = await waitedInVain(world);
+  world.faulty.heal();
+  await world.clock.advance(1_000);
+  await held.release('finished');
+  const carol = await world.open('carol');
+  assert.equal((await carol.acquire(KEY)).kind, 'acquired');
+});
+
+test('A-7, U-1: a place that a late try takes after it was given up is given up again', async () => {
+  const world = makeWorld();
+  const held = await mustAcquire(await world.open('ann', world.base));
+  const bob = await world.open('bob');
+  world.faulty.fail('leases.acquire', 'hung-before', 1_000);
+  const waiting = bob.acquire(KEY, { wait: true, timeoutMs: 2_000 });
+  await world.clock.advance(9_000);
+  assert.equal((await waiting).kind, 'unknown');
+  world.faulty.heal();
+  world.faulty.unhang();
+  await world.clock.advance(4_000);
+  await held.release('finished');
+  const carol = await world.open('carol');
+  assert.equal((await carol.acquire(KEY)).kind, 'acquired');
+});
+
+test('A-7: a waiter that is refused for good leaves no place behind', async () => {
+  const world = makeWorld();
+  const held = await mustAcquire(await world.open('ann'));
+  const bob = await world.open('bob');
+  const waiting = bob.acquire(KEY, { wait: true });
+  await world.clock.advance(1_000);
+  await held.release('retired');
+  await world.clock.advance(1_000);
+  assert.equal((await waiting).kind, 'refused');
+  const carol = await world.open('carol');
+  assert.equal((await carol.acquire(KEY, { reopen: true })).kind, 'acquired');
+});
+
+/** Releases are answered and not done, as on a server whose standby takes over without them. */
+function forgettingReleases(world: World): { readonly store: KernelStore; stop(): void } {
+  let forgets = true;
+  const release: LeaseStore['release'] = async (request) =>
+    forgets ? { kind: 'released', replayed: false } : world.base.leases.release(request);
+  return {
+    store: { ...world.base, leases: { ...world.base.leases, release } },
+    stop: () => {
+      forgets = false;
+    },
+  };
+}
+
+const FAILOVER = { actor: 'holdfast', reason: 'another server' };
+
+test('E-4, T-4: a term whose release a failover took back is given back by its session', async () => {
+  const world = makeWorld();
+  const { store, stop } = forgettingReleases(world);
+  const ann = await world.open('ann', store);
+  const [lease, kept] = [await mustAcquire(ann), await ann.acquire('other')];
+  assert.ok(kept.kind === 'acquired');
+  await lease.release('finished');
+  stop();
+  await world.base.raiseEpoch(FAILOVER);
+  await world.clock.advance(10_000);
+  const bob = await world.open('bob');
+  const got = await bob.acquire(KEY);
+  assert.ok(got.kind === 'acquired', got.kind);
+  assert.equal(got.lease.predecessor.exit, 'abandoned');
+  kept.lease.assertHeld(0);
+});
+
+test('E-4, T-4: a session that waits behind its own forgotten term gets the key', async () => {
+  const world = makeWorld();
+  const { store, stop } = forgettingReleases(world);
+  const ann = await world.open('ann', store);
+  await (await mustAcquire(ann)).release('yielded');
+  stop();
+  const waiting = ann.acquire(KEY, { wait: true });
+  await world.base.raiseEpoch(FAILOVER);
+  await world.clock.advance(30_000);
+  const got = await Promise.race([waiting, { kind: 'still waiting' } as const]);
+  assert.ok(got.kind === 'acquired', got.kind);
+  got.lease.assertHeld(0);
+});
+
+test('T-4: a look at what is carried takes neither a lapsed term nor a grant under way from its caller', async () => {
+  const world = makeWorld();
+  const lease = await lapsed(world);
+  await world.base.raiseEpoch(FAILOVER);
+  world.faulty.heal();
+  await world.clock.advance(5_000);
+  const again = await lease.rejoin();
+  assert.equal(again.kind, 'rejoined');
+
+  const store = acquiring(world, async (request) => {
+    const answer = await world.base.leases.acquire(request);
+    await world.clock.timers.pause(2_500);
+    return answer;
+  });
+  const bob = await world.open('bob', store);
+  const acquired = bob.acquire('other');
+  await world.clock.settle();
+  await world.base.raiseEpoch(FAILOVER);
+  await world.clock.advance(10_000);
+  const got = await acquired;
+  assert.ok(got.kind === 'acquired');
+  got.lease.assertHeld(0);
+});

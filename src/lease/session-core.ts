@@ -172,6 +172,7 @@ export class SessionCore {
       throw fault;
     });
     if (isUnanswered(answer) || !isFinal(answer)) this.disowned.addTerm(request);
+    else this.disowned.ended(fence);
     return answer;
   }
 
