@@ -158,16 +158,25 @@ test('G-3: after a lapse the same term rejoins, with a new handle and the same f
   assert.ok(world.reports.some((report) => report.kind === 'rejoined'));
 });
 
-test('G-3: after expiry there is nothing to rejoin', async () => {
+test('G-3, R-1: after an outage beyond the expiry the same term goes on, unless it was taken over', async () => {
   const world = makeWorld();
   const session = await world.open('ann');
   const lease = await mustAcquire(session);
   world.faulty.failAll('unavailable');
-  await world.clock.advance(TTL_MS + 1);
+  await world.clock.advance(2 * TTL_MS);
   const rejoining = lease.rejoin();
   world.faulty.heal();
   await world.clock.advance(1_000);
-  assert.equal((await rejoining).kind, 'not-held');
+  const again = await rejoining;
+  assert.ok(again.kind === 'rejoined');
+  assert.equal(again.lease.fence, lease.fence);
+
+  world.faulty.failAll('unavailable');
+  await world.clock.advance(2 * TTL_MS);
+  world.faulty.heal();
+  await world.faulty.store.sessions.sweep({ limit: 10 });
+  await world.clock.advance(1_000);
+  assert.equal((await again.lease.rejoin()).kind, 'not-held');
   assert.equal(session.signal.aborted, true);
 });
 

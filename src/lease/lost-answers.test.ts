@@ -219,6 +219,7 @@ test('G-3: rejoining says that the session is lost when it is, and not that it l
   const lease = await lapsed(world);
   const before = lease.rejoin();
   await world.clock.advance(10_000);
+  await world.base.sessions.sweep({ limit: 10 });
   world.faulty.heal();
   await world.clock.advance(5_000);
   for (const outcome of [await before, await lease.rejoin()]) {

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { epochOf, type Fence, type HeldLease, openSession, type Session } from '../../src/index.ts';
 import { openEtcdStore } from '../../src/store/etcd/open.ts';
+import { until } from '../processes/stage/until.ts';
 import { type PrivateEtcd, startEtcd } from '../services/etcd.ts';
 
 async function take(session: Session, key: string): Promise<HeldLease> {
@@ -60,4 +61,24 @@ test('T-3, T-4: who has seen more than a restored copy has raises the epoch, and
   await kept.release('finished');
   const got = await waiting;
   assert.ok(got.kind === 'acquired' && got.lease.fence > again);
+});
+
+test('T-4, E-4: in a quiet store a holder learns of a restore, and a forgotten release is done again', async (t) => {
+  const etcd = await startEtcd({ members: 1 });
+  t.after(() => etcd.stop());
+  const store = await openEtcdStore({ endpoints: etcd.endpoints });
+  t.after(() => store.close());
+  await using ann = await openSession({ store, owner: 'ann', ttlMs: 8_000 });
+  await using bob = await openSession({ store, owner: 'bob', ttlMs: 8_000 });
+  const first = await take(ann, 'report');
+  const putBack = await backUp(etcd);
+  await ann.heartbeat();
+  assert.equal((await first.release('finished')).kind, 'released');
+  const forgotten = await take(bob, 'report');
+  await putBack();
+
+  await until('its holder knows that it is lost', () => forgotten.remainingMs() === 0);
+  const got = await bob.acquire('report', { wait: true, timeoutMs: 60_000 });
+  assert.ok(got.kind === 'acquired', JSON.stringify(got));
+  assert.ok(got.lease.fence > forgotten.fence);
 });

@@ -1,7 +1,11 @@
 // What the PostgreSQL store makes of the server it is given: its settings, its restarts, its rights.
 
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { appendFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { promisify } from 'node:util';
 import pg from 'pg';
 import {
   type Fence,
@@ -12,6 +16,7 @@ import {
 } from '../../src/index.ts';
 import { inspectPostgresStore } from '../../src/store/postgres/inspect-store.ts';
 import { openPostgresStore } from '../../src/store/postgres/open.ts';
+import { until } from '../processes/stage/until.ts';
 import { startPostgres } from '../services/postgres.ts';
 
 const KEY = parseLeaseKey('invoice/1');
@@ -83,6 +88,48 @@ test('T-4, S-2: a holder whose grant a failover took back learns of it with its 
   assert.ok(kept.lease.remainingMs() > 0);
   await session.close();
   await store.close();
+});
+
+/** The server is gone, and a standby takes over that had received nothing after the call of this. */
+async function standBy(): Promise<() => Promise<void>> {
+  const { dataDirectory } = server;
+  const standby = `${dataDirectory}-standby`;
+  const copy = (from: string, to: string) => promisify(execFile)('cp', ['-a', from, to]);
+  await server.restart('fast', async () => {
+    await copy(dataDirectory, standby);
+    // It ends its recovery as any standby does that is promoted: on a timeline of its own.
+    await copy(join(standby, 'PG_VERSION'), join(standby, 'recovery.signal'));
+    await appendFile(join(standby, 'postgresql.auto.conf'), "restore_command = 'false'\n");
+  });
+  return () =>
+    server.restart('immediate', async () => {
+      await rm(dataDirectory, { recursive: true });
+      await rename(standby, dataDirectory);
+    });
+}
+
+test('T-4, E-4: in a quiet store a holder learns of a failover, and a forgotten release is done again', async (t) => {
+  const store = await openPostgresStore({ url: server.url, schema: 'quiet' });
+  t.after(() => store.close());
+  await using ann = await openSession({ store, owner: 'ann', ttlMs: 6_000 });
+  await using bob = await openSession({ store, owner: 'bob', ttlMs: 6_000 });
+  const first = await ann.acquire(KEY);
+  assert.ok(first.kind === 'acquired');
+  const failOver = await standBy();
+  await first.lease.release('finished');
+  await until('it is released', async () => {
+    const found = await store.leases.inspect(KEY).catch(() => undefined);
+    return found?.state === 'free';
+  });
+  const forgotten = await bob.acquire(KEY, { wait: true, timeoutMs: 30_000 });
+  assert.ok(forgotten.kind === 'acquired', JSON.stringify(forgotten));
+  await failOver();
+
+  await until('its holder knows that it is lost', () => forgotten.lease.remainingMs() === 0);
+  const got = await bob.acquire(KEY, { wait: true, timeoutMs: 60_000 });
+  assert.ok(got.kind === 'acquired', JSON.stringify(got));
+  assert.equal(got.lease.predecessor.exit, 'abandoned');
+  assert.ok(got.lease.fence > forgotten.lease.fence);
 });
 
 test('an ordinary role that owns its schema is enough', async () => {

@@ -80,6 +80,25 @@ test('T-3, T-4: a grant that a failover took back is not issued again, and its h
   assert.ok(!(await kindsOf(other)).includes('alarm'), 'the store found out by itself');
 });
 
+test('T-4, E-4: in a quiet store a holder learns of a failover, and a forgotten release is done again', async (t) => {
+  const { primary, promote, failOver } = await pairOf(t);
+  const store = await storeAt(t, primary.url);
+  await using ann = await openSession({ store, owner: 'ann', ttlMs: 3_000 });
+  await using bob = await openSession({ store, owner: 'bob', ttlMs: 3_000 });
+  const first = await take(ann);
+  await promote();
+  await first.release('finished');
+  const forgotten = await take(bob);
+  await failOver();
+
+  await until('its holder knows that it is lost', () => forgotten.remainingMs() === 0);
+  assert.equal(forgotten.signal.reason.by, 'lost');
+  const got = await bob.acquire(forgotten.key, { wait: true, timeoutMs: 30_000 });
+  assert.ok(got.kind === 'acquired', JSON.stringify(got));
+  assert.equal(got.lease.predecessor.exit, 'abandoned');
+  assert.ok(got.lease.fence > forgotten.fence);
+});
+
 test('T-4: a notice that a failover took back does not hide the one that the failover gives', async (t) => {
   const { primary, promote, failOver } = await pairOf(t);
   const store = await storeAt(t, primary.url);

@@ -22,8 +22,11 @@ export interface PrivatePostgres {
   readonly source: string;
   readonly dataDirectory: string;
   readonly binDirectory: string;
-  /** Same port, same data. `immediate` leaves the server to recover from its log, as after a crash. */
-  restart(mode: StopMode): Promise<void>;
+  /**
+   * Same port, same data, unless `meanwhile` changes them while the server is down. `immediate` leaves the
+   * server to recover from its log, as after a crash.
+   */
+  restart(mode: StopMode, meanwhile?: () => Promise<void>): Promise<void>;
   /** Idempotent. The cluster's folder is gone when it returns. */
   stop(): Promise<void>;
 }
@@ -53,8 +56,9 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Priv
     source: binaries.source,
     dataDirectory: cluster.dataDirectory,
     binDirectory: cluster.binaries.directory,
-    async restart(mode) {
+    async restart(mode, meanwhile) {
       await server.stop(mode);
+      await meanwhile?.();
       server = await startServerOn(cluster, server.port);
     },
     stop() {

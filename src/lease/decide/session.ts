@@ -83,8 +83,8 @@ export function decideHeartbeat(
     };
     return { kind: 'refuse', refusal };
   }
-  const state = chainState(chain, now);
-  if (state === 'ended' || state === 'overdue') {
+  // S-3: overdue is not ended, and until it is nobody else can have entered.
+  if (chainState(chain, now) === 'ended') {
     return { kind: 'refuse', refusal: deadRefusal(chain, self.id) };
   }
   const ttlMs = clampTtl(policy, request.ttlMs ?? self.ttlMs);

@@ -2,8 +2,7 @@
 // leader. A new term means that there was an election, and so perhaps nobody to renew with: everybody
 // alive gets the fair chance (E-6). Another cluster, or a term that was over long ago, means that this
 // is a copy that was restored, which may have forgotten grants: the epoch rises (T-4). So does a store
-// that has issued less than this client knows of. Grants, reclaim
-// and late heartbeats look first.
+// that has issued less than this client knows of. Grants, reclaim and heartbeats look first.
 
 import type { Identity, Kv } from './connection.ts';
 import type { Database } from './database.ts';

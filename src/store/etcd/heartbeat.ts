@@ -1,8 +1,10 @@
+import { isDeepStrictEqual } from 'node:util';
 import { decideHeartbeat, lifeOf } from '../../lease/decide/session.ts';
 import type { Heartbeat, HeartbeatAnswer } from '../../lease/port.ts';
 import type { SessionChain, SessionRecord } from '../../lease/session.ts';
 import type { Instant } from '../../support/clock.ts';
 import { adoptCluster, isSameCluster } from './adopt-cluster.ts';
+import type { Identity } from './connection.ts';
 import type { Database } from './database.ts';
 import { fetchChain, fetchedChain, loadChain, withNotices } from './load-view.ts';
 import type { Pulses } from './pulses.ts';
@@ -18,6 +20,7 @@ type Beat =
       readonly above: SessionChain;
       readonly session: SessionRecord;
       readonly now: Instant;
+      readonly identity: Identity;
     };
 
 /** One that takes longer holds up no other. */
@@ -80,14 +83,10 @@ async function heartbeat(
       const stored = await loadChain(tx, request.id);
       const chain = await withNotices(tx, stored);
       const { now } = tx;
+      // Whoever adopts the cluster gives notice (T-4), and time to everybody (E-6).
+      if (!(await isSameCluster(tx))) return { kind: 'adopt' };
       const decision = decideHeartbeat(chain, request, { policy, now });
-      if (decision.kind === 'refuse') {
-        // After an outage of the store it could not have come earlier (E-6). Looked at with what it was
-        // refused for: whoever adopts the cluster gives everybody time first.
-        const isLate = decision.refusal.why === 'session-expired';
-        if (isLate && !(await isSameCluster(tx))) return { kind: 'adopt' };
-        return { kind: 'refused', ...decision.refusal };
-      }
+      if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
       const { session, rejoined } = decision;
       await keepPulse(tx, pulses, { session, before: chain.at(-1) });
       const openedIn = stored.at(-1)?.openedIn ?? 1;
@@ -97,8 +96,12 @@ async function heartbeat(
       }
       const above = chain.slice(0, -1);
       fetchChain(tx, above);
-      return { kind: 'alive', rejoined, above, session, now };
+      return { kind: 'alive', rejoined, above, session, now, identity: tx.identity };
     });
+    // A try from memory learns only now who took it.
+    const isElsewhere =
+      result.kind === 'alive' && !isDeepStrictEqual(result.identity, database.connection.identity);
+    if (isElsewhere) continue;
     if (result.kind === 'alive') {
       const { rejoined, above, session, now } = result;
       const chain = [...fetchedChain(above, fetched, database.connection.keys), session];

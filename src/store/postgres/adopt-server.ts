@@ -1,10 +1,10 @@
 // What a restart, a failover or a restore of the server means for us.
 //
-// Grants are conditioned on the server being the one last seen, in the same run (`SAME_SERVER`), and
-// reclaim and late heartbeats ask before they act; so whatever happened to it, this runs first: everybody alive
-// gets the fair chance (E-6), and when the data directory or its timeline is another one, grants
-// may have been forgotten, so the epoch rises (T-4), and everybody alive is given notice. No hook on connections is needed, which a
-// pooler in between would make useless.
+// Grants and heartbeats are conditioned on the server being the one last seen, in the same run
+// (`SAME_SERVER`), and reclaim asks before it acts; so whatever happened to it, this runs first: everybody
+// alive gets the fair chance (E-6), and when the data directory or its timeline is another one, grants
+// may have been forgotten, so the epoch rises (T-4), and everybody alive is given notice. No hook on
+// connections is needed, which a pooler in between would make useless.
 
 import type { LeasePolicy } from '../../lease/policy.ts';
 import { type Database, type Queries, statement } from './database.ts';

@@ -5,6 +5,7 @@ import { adoptServer } from './adopt-server.ts';
 import { type Database, statement } from './database.ts';
 import { loadChains } from './load-view.ts';
 import { noteLostRace } from './lost-race.ts';
+import { SAME_SERVER } from './predicates.ts';
 
 // One row, whatever the number of leases (S-1). `greatest` upholds R-2.
 const BEAT = statement(`
@@ -19,9 +20,9 @@ const BEAT = statement(`
      where s.id = $1
        and s.owner = $2 -- guard: owner
        and s.ended_at is null -- guard: ended
-       and s.expires_at > hf_now() -- guard: expiry
        and ($3::bigint is null or hf_now() + $3 >= s.expires_at) -- guard: shorten
-       and (cardinality(s.path) = 1 or not exists (select from hf.session a where a.id = any (s.path) and a.id <> s.id and (a.ended_at is not null or a.expires_at <= hf_now()))) -- guard: parent
+       and ${SAME_SERVER} -- guard: server
+       and (cardinality(s.path) = 1 or not exists (select from hf.session a where a.id = any (s.path) and a.id <> s.id and a.ended_at is not null)) -- guard: parent
     returning s.id, s.owner, s.path, s.ttl_ms, s.grace_ms, s.expires_at, s.rejoined, s.notices
   ),
   rejoined as (

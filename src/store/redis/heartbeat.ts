@@ -18,19 +18,16 @@ const BEAT = script(`
   ${WRITE_SESSION}
   ${SAME_SERVER}
   local id, owner, asked, seen = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
+  -- T-4: a server that was away gives notice first, and time to everybody (E-6).
+  if not is_same_server(seen) then return { 'moved' } end
   local now = tick()
   local chain, texts = chain_of(id)
   local self = chain[#chain]
   local isAlive = self
     and self.owner == owner                                      -- guard: owner
     and not is_ended(chain)                                      -- guard: ended
-    and #overdue_in(chain, now) == 0                             -- guard: expiry
     and (not asked or now + asked >= self.expiresAt)             -- guard: shorten
-  if not isAlive then
-    -- E-6: nobody is too late on a server that was away.
-    if self and not is_same_server(seen) then return { 'moved' } end
-    return { 'no', now, texts }
-  end
+  if not isAlive then return { 'no', now, texts } end
   local isRejoin = self.expiresAt - self.graceMs <= now
   self.ttlMs = asked or self.ttlMs
   self.graceMs = math.min(self.graceMs, math.floor(self.ttlMs / 2))
@@ -39,10 +36,16 @@ const BEAT = script(`
   self.extended = nil
   texts[#texts] = keep_session(self)
   if isRejoin then tell_session('session-rejoined', self, now) end
-  return { 'beat', now, texts, isRejoin and 1 or 0 }
+  return { 'beat', now, texts, isRejoin and 1 or 0, redis.call('HGET', META, 'fence') }
 `);
 
-type BeatReply = readonly [kind: Buffer, now: number, chain: Buffer[], isRejoin: number];
+type BeatReply = readonly [
+  kind: Buffer,
+  now: number,
+  chain: Buffer[],
+  isRejoin: number,
+  fence: Buffer,
+];
 
 export function heartbeat(
   database: Database,
@@ -57,6 +60,8 @@ export function heartbeat(
     const now = reply[1] as Instant;
     const chain = toChain(reply[2]);
     if (kindOf(reply) === 'beat') {
+      // T-3: who lives remembers where fences are, also when it is granted nothing.
+      database.noteFence(Number(reply[4]));
       return { kind: 'alive', rejoined: reply[3] === 1, ...lifeOf(chain, now) };
     }
     const decision = decideHeartbeat(chain, request, { policy, now });

@@ -25,7 +25,6 @@ const BEAT = `
              join session as member on member.id = step.value
             where false
                or member.ended_at is not null    -- guard: ended
-               or member.expires_at <= :now      -- guard: expiry
          )
   returning id, owner, path, ttl_ms, grace_ms, metadata, opened_at, beat_at, expires_at, extended,
             notices, ended_at, exit, cause, actor`;

@@ -59,4 +59,17 @@ export const serverCases: readonly ContractCase[] = [
       assert.equal(epochOf(third.fence), epochOf(next.fence), 'a restart in place does not');
     },
   },
+  {
+    upholds: 'T-4, S-2',
+    needs,
+    name: 'a server that is no longer the same one gives notice with the next heartbeat, without a grant',
+    async run(harness) {
+      const { store } = harness;
+      const ann = await someone(store, 'ann');
+      const before = expectKind(await store.sessions.heartbeat(ann), 'alive');
+      await restarted(harness, 'elsewhere');
+      const after = expectKind(await store.sessions.heartbeat(ann), 'alive');
+      assert(after.notices > before.notices, 'holders look which of their leases are there');
+    },
+  },
 ];

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import type { ContractCase } from '../contract-case.ts';
-import { allEvents, expectKind, expectUnchanged } from '../expect.ts';
+import { allEvents, expectKind, expectRefusal, expectUnchanged } from '../expect.ts';
 import {
+  asking,
   draining,
   keyOf,
   mustAcquire,
@@ -11,6 +12,7 @@ import {
   revoking,
   sessionIdOf,
   someone,
+  TTL_MS,
 } from '../someone.ts';
 
 export const heartbeatCases: readonly ContractCase[] = [
@@ -102,25 +104,40 @@ export const heartbeatCases: readonly ContractCase[] = [
     },
   },
   {
-    upholds: 'R-1, C-1',
-    name: 'a heartbeat at the millisecond of expiry is too late, though nobody has reclaimed it',
+    upholds: 'R-1, S-3, G-3',
+    name: 'a heartbeat after the expiry is a rejoin while the session has not ended, and its terms go on',
     async run({ store, advance }) {
       const ann = await someone(store, 'ann');
-      await mustAcquire(store, ann);
-      await advance(10_000);
-      await expectUnchanged(store, 'session-expired', () => store.sessions.heartbeat(ann));
-      await advance(1);
-      await expectUnchanged(store, 'session-expired', () => store.sessions.heartbeat(ann));
+      const held = await mustAcquire(store, ann);
+      await advance(TTL_MS + 60_000);
+      const late = expectKind(await store.sessions.heartbeat(ann), 'alive');
+      assert.deepEqual([late.rejoined, late.remainingMs], [true, TTL_MS]);
+      assert.equal((await store.leases.verify(held)).kind, 'current');
     },
   },
   {
-    upholds: 'R-1',
-    name: 'an asked-for ttl does not help a heartbeat that comes too late',
+    upholds: 'R-1, R-2',
+    name: 'a heartbeat after the expiry may ask for another ttl',
     async run({ store, advance }) {
       const ann = await someone(store, 'ann');
-      await advance(10_000);
-      const late = { ...ann, ttlMs: 60_000 };
-      await expectUnchanged(store, 'session-expired', () => store.sessions.heartbeat(late));
+      await advance(TTL_MS);
+      const late = await store.sessions.heartbeat({ ...ann, ttlMs: 60_000 });
+      assert.equal(expectKind(late, 'alive').remainingMs, 60_000);
+    },
+  },
+  {
+    upholds: 'R-1, E-2',
+    name: 'of a late heartbeat and a takeover the first one wins',
+    async run({ store, advance }) {
+      const ann = await someone(store, 'ann');
+      const bob = await someone(store, 'bob', { ttlMs: 600_000 });
+      await mustAcquire(store, ann);
+      await advance(TTL_MS);
+      await mustBeat(store, ann);
+      expectRefusal(await store.leases.acquire(asking(bob)), 'held');
+      await advance(TTL_MS);
+      await mustAcquire(store, bob);
+      await expectUnchanged(store, 'session-expired', () => store.sessions.heartbeat(ann));
     },
   },
   {

@@ -6,6 +6,7 @@ import {
   asking,
   attemptOf,
   KEY,
+  keyOf,
   mustAcquire,
   mustBeat,
   mustRelease,
@@ -30,6 +31,29 @@ async function crowd(store: KernelStore, silent: number, steady: number): Promis
 const sweepAll = { limit: 100 };
 
 export const massExpiryCases: readonly ContractCase[] = [
+  {
+    upholds: 'E-8, R-1',
+    name: 'after a stall of the store the living go on at once, whether or not the breaker holds them back',
+    async run({ store, advance }) {
+      const { silent, steady } = await crowd(store, 12, 1);
+      const [bob] = steady;
+      assert(bob !== undefined);
+      for (const [index, ann] of silent.entries()) {
+        await mustAcquire(store, ann, { key: keyOf(`key ${index}`) });
+      }
+      await advance(15_000);
+      for (const ann of silent.slice(0, 3)) await mustBeat(store, ann);
+      expectRefusal(
+        await store.leases.acquire(asking(bob, { key: keyOf('key 11') })),
+        'reclaim-paused',
+      );
+      for (const ann of silent.slice(3)) await mustBeat(store, ann);
+      for (const index of silent.keys()) {
+        const answer = await store.leases.acquire(asking(bob, { key: keyOf(`key ${index}`) }));
+        expectRefusal(answer, 'held');
+      }
+    },
+  },
   {
     upholds: 'E-8',
     name: 'when more than half of ten sessions are overdue at once nobody is expired, and an alarm tells',
