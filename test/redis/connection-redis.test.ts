@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createClient, createCluster } from 'redis';
 import { openSession, parseLeaseKey, parseOwner, parseSessionId } from '../../src/index.ts';
+import { elect } from '../../src/recipes/index.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
 import { until } from '../processes/stage/until.ts';
 import { fenceOf, freePort, KEY, send, serverFor, storeAt, take, whenBack } from './scene.ts';
@@ -35,7 +36,35 @@ test('options that cannot work are refused before anything is sent', async () =>
 
 test('a password that is missing is named as what it is', async (t) => {
   const { url } = await serverFor(t, { requirepass: 'sesame' });
-  await assert.rejects(openRedisStore({ url }), { name: 'StoreUnavailable', message: /NOAUTH/ });
+  await assert.rejects(openRedisStore({ url }), { code: 'store-rejected', message: /NOAUTH/ });
+});
+
+test('a password or a right that was taken away is reported at once, with the reason of the server', async (t) => {
+  const { url } = await serverFor(t);
+  const store = await storeAt(t, url);
+  const message = (told: readonly unknown[]) =>
+    told.map((error) => (error as Error).message).join();
+  const told: unknown[] = [];
+  const election = elect(
+    { store, owner: 'ann', name: 'lead', ttlMs: 3_000, onError: (error) => told.push(error) },
+    ({ signal }) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())),
+  );
+  await until('it leads', () => election.state === 'leading');
+  const admin = createClient({ url });
+  admin.on('error', () => undefined);
+  await admin.connect();
+  await admin.sendCommand(['ACL', 'SETUSER', 'default', '-evalsha', '-eval']);
+  await until('the missing right is told', () => /NOPERM/.test(message(told)));
+
+  await admin.sendCommand(['ACL', 'SETUSER', 'default', '+@all']);
+  await until('it leads again', () => election.state === 'leading');
+  told.length = 0;
+  await admin.sendCommand(['ACL', 'SETUSER', 'default', 'resetpass', '>sesame']);
+  await admin.sendCommand(['CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes']);
+  await until('the password is told', () => /NOAUTH|WRONGPASS/.test(message(told)));
+  await admin.sendCommand(['ACL', 'SETUSER', 'default', 'nopass']);
+  admin.destroy();
+  await election.stop();
 });
 
 test('a server that has forgotten the scripts is told them again', async (t) => {
@@ -77,7 +106,7 @@ test('a server that has stood still is closed and cannot be opened, and keeps no
   await asked;
   await assert.rejects(openRedisStore({ url, silenceMs: 300 }), {
     name: 'StoreUnavailable',
-    message: /did not answer\. Nothing was changed/,
+    message: /did not answer \(.*\)\. Nothing was changed/,
   });
   process.kill(pid, 'SIGCONT');
 });

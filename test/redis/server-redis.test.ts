@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { openSession } from '../../src/index.ts';
 import { epochOf } from '../../src/lease/fence.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
+import { until } from '../processes/stage/until.ts';
 import { FLUSHED_ALWAYS, FLUSHED_EVERY_SECOND } from '../services/redis.ts';
 import { fenceOf, kindsOf, send, serverFor, storeAt, take, whenBack } from './scene.ts';
 
@@ -93,6 +94,40 @@ test('T-3: who has only opened a store knows where its fences were when everythi
   const store = await storeAt(t, url);
   await send(url, 'FLUSHALL');
   assert.ok((await fenceOf(store)) > before, 'nothing is issued below what was issued');
+});
+
+/** A living client is what remembers it when all keys are gone. */
+function untilKnown(url: string, epoch: number): Promise<void> {
+  return until(`a client remembers epoch ${epoch}`, async () => {
+    const channels = await send(url, 'PUBSUB', 'CHANNELS', `*:meta:epoch:${epoch}`);
+    return (channels as readonly string[]).length > 0;
+  });
+}
+
+test('T-3: after FLUSHALL a new client is not granted a fence below that of one which lives', async (t) => {
+  const { url } = await serverFor(t);
+  const living = await storeAt(t, url);
+  await living.raiseEpoch({ actor: 'olga', reason: 'as a restart does' });
+  const before = await fenceOf(living);
+  await untilKnown(url, epochOf(before));
+  await send(url, 'FLUSHALL');
+  const fresh = await storeAt(t, url);
+  assert.ok((await fenceOf(fresh)) > before);
+});
+
+test('T-3: a client that only keeps a session remembers the epoch too', async (t) => {
+  const { url } = await serverFor(t);
+  const living = await storeAt(t, url);
+  await using session = await openSession({ store: living, owner: 'ann', ttlMs: 1_000 });
+  const other = await openRedisStore({ url });
+  await other.raiseEpoch({ actor: 'olga', reason: 'as a restart does' });
+  const before = await fenceOf(other);
+  await other.close();
+  await session.heartbeat();
+  await untilKnown(url, epochOf(before));
+  await send(url, 'FLUSHALL');
+  const fresh = await storeAt(t, url);
+  assert.ok((await fenceOf(fresh)) > before);
 });
 
 test('T-4: keys that are deleted under its feet raise the epoch of a client that has seen more', async (t) => {

@@ -228,7 +228,12 @@ export function faultOf(error: Partial<ServiceError>): Fault | undefined {
       { cause: error },
     );
   }
-  return new Fault('store-rejected', `etcd rejected a request: ${details}`, { cause: error });
+  const hint = /user name is empty|permission denied/.test(details)
+    ? ' With roles, etcd knows this store by its client certificate: set tls.cert and tls.key, and grant its user read and write on the prefix.'
+    : '';
+  return new Fault('store-rejected', `etcd rejected a request: ${details}.${hint}`, {
+    cause: error,
+  });
 }
 
 /** Answers of these kinds say nothing about whether a request that had left was done. */

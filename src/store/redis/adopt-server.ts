@@ -6,8 +6,8 @@
 // have forgotten grants, and then the epoch rises before anything is granted (T-4), and everybody
 // alive is given notice, so that holders look which of their leases are still there.
 //
-// Grants, reclaim, late heartbeats and fences that were never issued are what this matters to; their
-// scripts compare the run id themselves, in the same step, and answer "moved".
+// Grants, reclaim, heartbeats and fences that were never issued are what this matters to; their scripts
+// compare the run id themselves, in the same step, and answer "moved".
 
 import { EPOCH_MAX, FENCE_ORIGIN } from '../../lease/fence.ts';
 import type { LeasePolicy } from '../../lease/policy.ts';
@@ -38,6 +38,20 @@ export const SAME_SERVER = `
   end
 `;
 
+/** The highest epoch that a client knows which is connected now (src/store/redis/hints.ts); 0 without one. */
+const KNOWN_EPOCH = `
+  local function known_epoch()
+    local prefix, highest = META .. ':epoch:', 0
+    -- A user without the right to ask is answered with an error, which has no entries.
+    for _, name in ipairs(redis.pcall('PUBSUB', 'CHANNELS', '*:meta:epoch:*')) do
+      if string.sub(name, 1, #prefix) == prefix then
+        highest = math.max(highest, tonumber(string.sub(name, #prefix + 1)) or 0)
+      end
+    end
+    return highest
+  end
+`;
+
 const ADOPT = script(`
   ${CHAINS}
   ${TELL}
@@ -45,6 +59,7 @@ const ADOPT = script(`
   ${EXTEND_LIVING}
   ${SAME_SERVER}
   ${NOTIFY_ALL}
+  ${KNOWN_EPOCH}
   local run, place, trusted, seen, graceMs = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
   if run ~= run_id() then return { 'again' } end
   local known = redis.call('HMGET', META, 'run', 'place', 'trusted', 'fence', 'halted')
@@ -53,7 +68,8 @@ const ADOPT = script(`
     if trusted ~= '1' then redis.call('HSET', META, 'trusted', trusted) end
     return { 'same', known[4] }
   end
-  local isNew = not known[1] and tonumber(seen) == 0 and not known[5]
+  local lived = known[1] and 0 or known_epoch()
+  local isNew = not known[1] and tonumber(seen) == 0 and not known[5] and lived == 0
   -- It was trusted when it was last seen, and is now.
   local isKept = known[3] == '1' and trusted == '1' and tonumber(known[4] or 0) >= tonumber(seen)
     and known[2] == place -- guard: place
@@ -62,7 +78,7 @@ const ADOPT = script(`
   local origin = tonumber(known[4] or 0)
   if isNew then origin = ${FENCE_ORIGIN} + math.floor(hf_wall() / 4) end
   if not isNew and not isKept then
-    local highest = math.max(${FENCE_ORIGIN}, origin, tonumber(seen), tonumber(known[5] or 0))
+    local highest = math.max(${FENCE_ORIGIN}, origin, tonumber(seen), tonumber(known[5] or 0), lived * 2 ^ 40)
     local epoch = math.floor(highest / 2 ^ 40) + 1
     if epoch > ${EPOCH_MAX} then return { 'used-up' } end
     origin = epoch * 2 ^ 40

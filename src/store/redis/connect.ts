@@ -75,6 +75,8 @@ export function durabilityOf(options: RedisStoreOptions): 'aof' | 'any' {
 
 export interface Connected {
   readonly client: RedisClient;
+  /** Why there is no connection now; undefined where that is not known. */
+  whyOffline(): unknown;
   close(): Promise<void>;
 }
 
@@ -84,7 +86,13 @@ export async function connect(options: RedisStoreOptions): Promise<Connected> {
     throw new InvalidInput('openRedisStore: give either url or client.');
   }
   // Whoever brought the client closes it.
-  if (client !== undefined) return { client: checked(client), close: async () => undefined };
+  if (client !== undefined) {
+    return {
+      client: checked(client),
+      whyOffline: () => undefined,
+      close: async () => undefined,
+    };
+  }
   return connectTo(boundedText('url', url, 4_096), options);
 }
 
@@ -120,16 +128,24 @@ async function connectTo(url: string, options: RedisStoreOptions): Promise<Conne
       reconnectStrategy: (retries) => (isOpen ? pauseBefore(retries) : false),
     },
   });
-  client.on('error', () => undefined); // Every command under way is told by itself.
+  let offline: unknown;
+  // Commands under way are rejected by themselves; those that come meanwhile are told this.
+  client.on('error', (error) => {
+    offline = error;
+  });
+  client.on('ready', () => {
+    offline = undefined;
+  });
   try {
     await client.connect();
   } catch (cause) {
     client.destroy();
-    throw notConnected(toFault(cause));
+    throw notConnected(toFault(cause), url);
   }
   isOpen = true;
   return {
     client: client as unknown as RedisClient,
+    whyOffline: () => offline,
     close: async () => {
       // What is under way is waited for, and no longer than a silent connection is.
       const patience = new AbortController();
@@ -142,11 +158,17 @@ async function connectTo(url: string, options: RedisStoreOptions): Promise<Conne
 }
 
 /** Who has no connection yet has asked for nothing. */
-function notConnected(fault: Fault): Fault {
-  if (!(fault instanceof OutcomeUnknown)) return fault;
+function notConnected(fault: Fault, url: string): Fault {
+  const isTimeout = fault.message.includes('Connection timeout');
+  if (!(fault instanceof OutcomeUnknown) && !isTimeout) return fault;
+  const { cause } = fault;
+  const what = cause instanceof Error ? cause.message : String(cause);
+  const hint = url.startsWith('rediss:')
+    ? 'If the port does not speak TLS, use redis://.'
+    : 'If the port speaks TLS, use rediss://.';
   return new StoreUnavailable(
-    'Redis accepted a connection and did not answer. Nothing was changed. Check the URL and the server.',
-    { cause: fault.cause },
+    `Redis accepted a connection and did not answer (${what}). Nothing was changed. Check the URL and the server. ${hint}`,
+    { cause },
   );
 }
 

@@ -17,7 +17,6 @@ test('U-1: what a server refused, and what was never sent, is known not to have 
     'MISCONF Errors writing to the AOF file: No space left on device',
     'NOREPLICAS Not enough good replicas to write.',
     'CLUSTERDOWN The cluster is down',
-    'NOAUTH Authentication required.',
     'The client is closed',
     'The client is offline',
     'Connection timeout',
@@ -27,6 +26,28 @@ test('U-1: what a server refused, and what was never sent, is known not to have 
     assert.equal(nameOf(message), 'StoreUnavailable', message);
   }
   assert.equal(toFault(new TimeoutError()).name, 'StoreUnavailable');
+});
+
+test('a denied access is no outage: it is reported with the reason of the server', () => {
+  for (const message of [
+    'NOAUTH Authentication required.',
+    'WRONGPASS invalid username-password pair or user is disabled.',
+    "NOPERM User plain has no permissions to run the 'evalsha' command",
+    'ERR Error running script: @user_script:9: -NOPERM No permissions to access a key',
+  ]) {
+    const fault = toFault(new Error(message));
+    assert.equal(fault.code, 'store-rejected', message);
+    assert.ok(fault.message.includes(message));
+  }
+});
+
+test('a certificate that is not trusted is named, with what to set', () => {
+  const cause = Object.assign(new Error('unable to verify the first certificate'), {
+    code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  });
+  const fault = toFault(cause);
+  assert.equal(fault.name, 'StoreUnavailable');
+  assert.match(fault.message, /first certificate.*NODE_EXTRA_CA_CERTS/);
 });
 
 test('U-1: what was sent and not answered may have been done', () => {

@@ -13,6 +13,8 @@ export interface DatabaseConfig {
   readonly prefix: string;
   /** Lua for the server's time in whole milliseconds. Tests bring a clock that they can move. */
   readonly nowLua: string;
+  /** Why there is no connection now, as far as the client knows. */
+  readonly whyOffline: () => unknown;
 }
 
 const SETTINGS = ['appendfsync', 'no-appendfsync-on-rewrite', 'dir', 'port', 'unixsocket'] as const;
@@ -23,6 +25,8 @@ export class Database {
   readonly #bytes: RedisClient;
   readonly #config: DatabaseConfig;
   readonly #scripts: Map<Script, FilledScript & { readonly keys: string[] }> = new Map();
+  /** Told of every fence that this client gets to know. */
+  onFence: (fence: number) => void = () => undefined;
   #seen = 0;
 
   constructor(client: RedisClient, config: DatabaseConfig) {
@@ -38,6 +42,7 @@ export class Database {
 
   noteFence(fence: number): void {
     this.#seen = Math.max(this.#seen, fence);
+    this.onFence(this.#seen);
   }
 
   keyOf(name: string): string {
@@ -51,13 +56,19 @@ export class Database {
     try {
       return (await this.#bytes.evalSha(sha, options)) as Reply;
     } catch (cause) {
-      if (!messageOf(cause).startsWith('NOSCRIPT')) throw toFault(cause);
+      if (!messageOf(cause).startsWith('NOSCRIPT')) throw this.#toFault(cause);
     }
     try {
       return (await this.#bytes.eval(text, options)) as Reply;
     } catch (cause) {
-      throw toFault(cause);
+      throw this.#toFault(cause);
     }
+  }
+
+  /** "The client is offline" is not why it is. */
+  #toFault(cause: unknown): Fault {
+    const why = OFFLINE.test(messageOf(cause)) ? this.#config.whyOffline() : undefined;
+    return toFault(why ?? cause, why !== undefined);
   }
 
   async describeServer(): Promise<ServerFacts> {
@@ -107,16 +118,41 @@ function messageOf(cause: unknown): string {
 
 /** Said by a server that did not begin, or by the first write of a script, before which nothing was. */
 const FOR_NOW =
-  /(?:^|[ -])(LOADING|BUSY|OOM|READONLY|MASTERDOWN|NOREPLICAS|MISCONF|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|NOAUTH|WRONGPASS|NOPERM) /;
+  /(?:^|[ -])(LOADING|BUSY|OOM|READONLY|MASTERDOWN|NOREPLICAS|MISCONF|CLUSTERDOWN|TRYAGAIN|MOVED|ASK) /;
+
+/** Waiting does not help: a person must set a password or a right. */
+const DENIED = /(?:^|[ -])(NOAUTH|WRONGPASS|NOPERM) /;
+
+/** What the client says while it has no connection. */
+const OFFLINE = /^The client is (closed|offline)/;
+
+/** Certificates that Node does not trust, by the codes of its errors. */
+const CERTIFICATE = /CERT|^UNABLE_TO_|^SELF_SIGNED/;
 
 /** What a client says of commands that it never put on the wire. */
 const NEVER_SENT =
   /^(The client is (closed|offline)|The command was aborted|Connection timeout|The queue is full|All the root nodes are unavailable|connect |getaddrinfo )/;
 
-/** What an error of the client means for the caller: was it done, or not, or is that unknown? */
-export function toFault(cause: unknown): Fault {
+/**
+ * What an error of the client means for the caller: was it done, or not, or is that unknown? `unsent`: it
+ * is known not to have left.
+ */
+export function toFault(cause: unknown, unsent = false): Fault {
   if (cause instanceof Fault) return cause;
   const what = messageOf(cause);
+  if (DENIED.test(what)) {
+    return new Fault(
+      'store-rejected',
+      `Redis denied access: ${what} Nothing was changed. Set the user and password in the URL, and the user's rights as the Redis guide lists them.`,
+      { cause },
+    );
+  }
+  if (CERTIFICATE.test(String((cause as { readonly code?: unknown } | undefined)?.code))) {
+    return new StoreUnavailable(
+      `Redis has a certificate that Node does not trust (${what}). Nothing was changed. Name the file of its authority in NODE_EXTRA_CA_CERTS, or pass a client with socket.ca.`,
+      { cause },
+    );
+  }
   const code = FOR_NOW.exec(what)?.[1];
   if (code !== undefined) {
     return new StoreUnavailable(`Redis refused for now (${code}): ${what} Nothing was changed.`, {
@@ -127,7 +163,7 @@ export function toFault(cause: unknown): Fault {
     return new Fault('store-rejected', `Redis rejected a script: ${what}`, { cause });
   }
   const name = cause instanceof Error ? cause.constructor.name : '';
-  if (NEVER_SENT.test(what) || name === 'TimeoutError') {
+  if (unsent || NEVER_SENT.test(what) || name === 'TimeoutError') {
     return new StoreUnavailable(
       `Redis cannot be reached (${what}). Nothing was changed. Check the URL and the server.`,
       { cause },

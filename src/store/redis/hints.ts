@@ -1,19 +1,36 @@
-// Hints that a key may have become free: the scripts publish them, when somebody waits, and one
-// connection listens. A hint may be lost: whoever waits polls as well.
+// Hints that a key may have become free: the scripts publish them, when a session waits, and one
+// connection listens. A hint may be lost: waiters poll as well.
+//
+// The same connection is what remembers the epoch when all keys are deleted: each client subscribes to a
+// channel that is named after the epoch it knows, and the script that begins a new store asks the server
+// which of these have a subscriber (T-3).
 
+import { epochOf } from '../../lease/fence.ts';
 import type { LeaseKey } from '../../lease/names.ts';
 import type { RedisClient, RedisListener } from './connect.ts';
 
 export class Hints {
   readonly #client: RedisClient;
   readonly #channel: string;
+  readonly #epochChannel: string;
   readonly #listeners: Set<(key: LeaseKey) => void> = new Set();
   #listening: RedisListener | undefined;
+  #epoch = 0;
   #closed = false;
 
-  constructor(client: RedisClient, channel: string) {
+  constructor(client: RedisClient, keyOf: (name: string) => string) {
     this.#client = client;
-    this.#channel = channel;
+    this.#channel = keyOf('meta:hints');
+    this.#epochChannel = keyOf('meta:epoch:');
+  }
+
+  /** Resolves when the server knows that this client knows of the epoch of this fence, or cannot be told. */
+  async announce(fence: number): Promise<void> {
+    const epoch = epochOf(fence);
+    if (this.#closed || (epoch <= this.#epoch && this.#listening !== undefined)) return;
+    this.#epoch = Math.max(this.#epoch, epoch);
+    if (this.#listening === undefined) await this.#open();
+    else await this.#subscribeToEpoch(this.#listening).catch(() => undefined);
   }
 
   listen(listener: (key: LeaseKey) => void): () => void {
@@ -51,11 +68,17 @@ export class Hints {
     try {
       await listening.connect();
       await listening.subscribe(this.#channel, (message) => this.#call(message as LeaseKey));
+      await this.#subscribeToEpoch(listening);
       if (!this.#closed) return;
     } catch {
       this.#listening = undefined;
     }
     drop(listening);
+  }
+
+  /** Nothing is ever published there. */
+  async #subscribeToEpoch(listening: RedisListener): Promise<void> {
+    await listening.subscribe(`${this.#epochChannel}${this.#epoch}`, () => undefined);
   }
 }
 

@@ -48,10 +48,16 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Kernel
   const connected = await connect(options);
   try {
     const nowLua = options.nowLua ?? SERVER_TIME_LUA;
-    const database = new Database(connected.client, { prefix, nowLua });
+    const database = new Database(connected.client, {
+      prefix,
+      nowLua,
+      whyOffline: () => connected.whyOffline(),
+    });
     demandFit(await database.describeServer(), wanted);
     const facts = await adoptServer(database, policy);
-    const hints = new Hints(connected.client, database.keyOf('meta:hints'));
+    const hints = new Hints(connected.client, (name) => database.keyOf(name));
+    database.onFence = (fence) => void hints.announce(fence);
+    await hints.announce(database.seen);
     let closing: Promise<void> | undefined;
     const close = async (): Promise<void> => {
       hints.close();
