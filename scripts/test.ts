@@ -5,7 +5,7 @@ import { type PrivateEtcd, startEtcd } from '../test/services/etcd.ts';
 import { type PrivatePostgres, startPostgres } from '../test/services/postgres.ts';
 import { checkSources } from './test/check-sources.ts';
 import { HELP, type Plan, parseCommandLine } from './test/command-line.ts';
-import { cpuMs } from './test/measure.ts';
+import { cpuMs } from './test/preload.ts';
 import { type Report, reportLines } from './test/report.ts';
 import { runFiles } from './test/run-files.ts';
 import { isFull, type SelectedFiles, selectFiles } from './test/select-files.ts';

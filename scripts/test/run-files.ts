@@ -5,7 +5,7 @@ import { type EventData, run } from 'node:test';
 import type { Failure, FileCost, LeftOut, Report } from './report.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const MEASURE = join(import.meta.dirname, 'measure.ts');
+const PRELOAD = join(import.meta.dirname, 'preload.ts');
 /** More than cores, because many tests wait for a process or a deadline. */
 const CONCURRENCY = 5;
 /** For one file: a file that hangs fails. */
@@ -27,7 +27,7 @@ export async function runFiles(
       files: files.map((file) => join(ROOT, file)),
       concurrency: CONCURRENCY,
       timeout: full ? FILE_MS_MAX.full : FILE_MS_MAX.sampled,
-      execArgv: ['--import', MEASURE],
+      execArgv: ['--import', PRELOAD],
     });
     const printed = new Map<string, string>();
     for await (const { type, data } of stream) {

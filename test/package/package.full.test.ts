@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { startHoldfast } from '../cli/spawned.ts';
-import { isLongRun } from '../services/excluded.ts';
 import { runCommand } from '../services/run-command.ts';
 import { type InstalledPackage, installPackage } from './installed-package.ts';
 
@@ -135,13 +134,10 @@ test('`holdfast init` makes a project whose test passes and whose types fit, onc
   );
 });
 
-// It packs and installs once more: minutes, where the machine is small.
-if (isLongRun()) {
-  test(
-    'what the README says for a project of one’s own runs as it is there, out of a checkout',
-    runReadme,
-  );
-}
+test(
+  'what the README says for a project of one’s own runs as it is there, out of a checkout',
+  runReadme,
+);
 
 async function runReadme(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-init-'));
