@@ -8,7 +8,7 @@ import type { Route } from '../protocol/rest/route.ts';
 import { ROUTES } from '../protocol/rest/routes.ts';
 import { InvalidInput } from '../support/fault.ts';
 import { type CarrierOptions, carrierOf, openCarriers } from './carriers.ts';
-import { closeAll, UnusedConnections } from './closing.ts';
+import { closeAll, OpenConnections } from './closing.ts';
 import { readConsole } from './console-files.ts';
 import { coordinatorOf } from './coordinator-of.ts';
 import { entranceOf } from './entrance.ts';
@@ -69,12 +69,15 @@ export async function openServer(given: ServerOptions): Promise<Server> {
       stopping: stopping.signal,
     });
   const apps: FastifyInstance[] = [];
-  const unused = new UnusedConnections();
+  const connections = new OpenConnections();
   const reached = { ...entrance, coordinator, log, stopping: stopping.signal };
   const beside: { close(): Promise<void> }[] = [];
   const close = async (): Promise<void> => {
     stopping.abort();
-    await Promise.all([closeAll({ apps, unused }, timers), ...beside.map((each) => each.close())]);
+    await Promise.all([
+      closeAll({ apps, connections }, timers),
+      ...beside.map((each) => each.close()),
+    ]);
     hints.close();
     await holdfast.close();
   };
@@ -82,7 +85,7 @@ export async function openServer(given: ServerOptions): Promise<Server> {
     for (const listening of listenersOf(options)) {
       const app = await open(listening);
       apps.push(app);
-      unused.watch(app.server);
+      connections.watch(app.server);
       await app.listen({ host: listening.host, port: listening.port });
     }
     const carriers = await openCarriers(reached, options);

@@ -140,3 +140,40 @@ for (const how of ['plain', 'TLS'] as const) {
     await store.close();
   });
 }
+
+for (const how of ['plain', 'TLS'] as const) {
+  for (const protocol of ['h2c', 'websocket']) {
+    test(`a request (${how}) with "Upgrade: ${protocol}" is answered, and its connection closes`, {
+      timeout: 60_000,
+    }, async () => {
+      const store = openMemoryStore();
+      const tls = how === 'TLS' ? { tls: await secured() } : {};
+      const admin = { port: 0 };
+      const server = await openServer({
+        ...{ store, auth: 'off', port: 0, tends: false, admin, grpc: { port: 0 }, ...tls },
+      });
+      const { adminUrl = '', grpcAddress = '' } = server;
+      const ports = [server.url, adminUrl, `http://${grpcAddress}`].map((url) => new URL(url).port);
+      const sockets = ports.map((port) => {
+        const place = { port: Number(port), host: '127.0.0.1' };
+        const socket =
+          how === 'TLS' ? connectTls({ ...place, rejectUnauthorized: false }) : connect(place);
+        // gRPC answers HTTP/1 by a reset.
+        return socket.on('error', () => undefined);
+      });
+      const told = await Promise.all(
+        sockets.map(async (socket, n) => {
+          const connection = `Connection: Upgrade, HTTP2-Settings\r\nUpgrade: ${protocol}`;
+          socket.write(`GET /healthz HTTP/1.1\r\nHost: localhost\r\n${connection}\r\n\r\n`);
+          if (n === 2) return new Promise((resolve) => socket.resume().once('close', resolve));
+          const [data] = await once(socket, 'data');
+          return String(data).split('\r\n')[0];
+        }),
+      );
+      assert.deepEqual(told.slice(0, 2), ['HTTP/1.1 200 OK', 'HTTP/1.1 200 OK']);
+      await server.close();
+      for (const socket of sockets) socket.destroy();
+      await store.close();
+    });
+  }
+}
