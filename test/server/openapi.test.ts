@@ -56,3 +56,17 @@ test('a coordinator describes itself to everybody', async () => {
   const response = await fetch(`${coordinator.url}/v1/openapi.json`);
   assert.deepEqual(await response.json(), document);
 });
+
+test('the description is built once, and is not sent to a client that has it', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const describe = ROUTES.find(({ name }) => name === 'describeApi');
+  const call = { header: () => undefined } as never;
+  const [one, other] = [
+    await describe?.handle({} as never, call),
+    await describe?.handle({} as never, call),
+  ];
+  assert.ok(one?.raw !== undefined && one.raw.bytes === other?.raw?.bytes);
+  const url = `${coordinator.url}/v1/openapi.json`;
+  const etag = (await fetch(url)).headers.get('etag') ?? '';
+  assert.equal((await fetch(url, { headers: { 'if-none-match': etag } })).status, 304);
+});

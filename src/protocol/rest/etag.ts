@@ -4,8 +4,15 @@ import { digestOf } from '../../support/digest.ts';
 import type { Reply } from './route.ts';
 
 export function withEtag(body: unknown, ifNoneMatch: string | undefined): Reply {
-  const etag = `"${digestOf(Buffer.from(JSON.stringify(body))).slice(0, 32)}"`;
+  const etag = etagOf(Buffer.from(JSON.stringify(body)));
   const headers = { etag, 'cache-control': 'no-cache' };
-  const isSame = ifNoneMatch?.split(',').some((each) => each.trim().replace(/^W\//, '') === etag);
-  return isSame === true ? { status: 304, headers } : { status: 200, body, headers };
+  return isSame(etag, ifNoneMatch) ? { status: 304, headers } : { status: 200, body, headers };
+}
+
+export function etagOf(bytes: Buffer): string {
+  return `"${digestOf(bytes).slice(0, 32)}"`;
+}
+
+export function isSame(etag: string, ifNoneMatch: string | undefined): boolean {
+  return ifNoneMatch?.split(',').some((each) => each.trim().replace(/^W\//, '') === etag) === true;
 }
