@@ -4,6 +4,7 @@ import { HoldfastClient } from '../../src/client/client.ts';
 import { pipeline } from '../../src/index.ts';
 import { ROUTES } from '../../src/protocol/rest/routes.ts';
 import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { systemClock } from '../../src/support/clock.ts';
 import { TestCoordinator } from './coordinator.ts';
 
 test('it says that it lives, and that it is ready while its store answers', async () => {
@@ -17,16 +18,46 @@ test('it says that it lives, and that it is ready while its store answers', asyn
         isAway ? Promise.reject(new Error('away')) : store.access.project(name),
     },
   };
-  await using coordinator = await TestCoordinator.open({ store: away });
+  let nowMs = 0;
+  const clock = { ...systemClock, monotonicMs: () => nowMs };
+  await using coordinator = await TestCoordinator.open({ store: away, clock });
   const status = async (path: string): Promise<number> =>
     (await fetch(`${coordinator.url}${path}`)).status;
   assert.deepEqual([await status('/healthz'), await status('/readyz')], [200, 200]);
   isAway = true;
+  nowMs += 1_000;
   assert.deepEqual([await status('/healthz'), await status('/readyz')], [200, 503]);
 });
 
+test('all who ask within a second whether it is ready share one look at the store', async () => {
+  const store = openMemoryStore();
+  let looks = 0;
+  const counted = {
+    ...store,
+    access: {
+      ...store.access,
+      project: (name: Parameters<typeof store.access.project>[0]) => {
+        looks += 1;
+        return store.access.project(name);
+      },
+    },
+  };
+  let nowMs = 0;
+  const clock = { ...systemClock, monotonicMs: () => nowMs };
+  await using coordinator = await TestCoordinator.open({ store: counted, clock });
+  const ask = async (): Promise<number> => (await fetch(`${coordinator.url}/readyz`)).status;
+  looks = 0;
+  const asked = await Promise.all(Array.from({ length: 20 }, ask));
+  assert.deepEqual([looks, new Set(asked)], [1, new Set([200])]);
+  nowMs += 1_000;
+  await ask();
+  assert.equal(looks, 2);
+});
+
 test('a store that was sealed is one that is not ready, and it is said whereto it was moved', async () => {
-  await using coordinator = await TestCoordinator.onMemory();
+  let nowMs = 0;
+  const clock = { ...systemClock, monotonicMs: () => nowMs };
+  await using coordinator = await TestCoordinator.onMemory({ clock });
   const { store, url } = coordinator;
   const seal = { actor: 'olga', reason: 'a larger machine', to: 'shop.ndjson' };
   await store.seals.seal({ ...seal, id: '00000000-0000-4000-8000-000000000001' });
@@ -36,6 +67,7 @@ test('a store that was sealed is one that is not ready, and it is said whereto i
   assert.match(detail, /"shop\.ndjson" \(a larger machine\)/);
   assert.equal((await fetch(`${url}/healthz`)).status, 200);
   await store.seals.unseal({ actor: 'olga', reason: 'given up' });
+  nowMs += 1_000;
   assert.equal((await fetch(`${url}/readyz`)).status, 200);
 });
 

@@ -63,11 +63,27 @@ const metrics = route({
   },
 });
 
+type Found = Seal | 'away' | undefined;
+
+/** Anybody may ask, so all that ask within this time share one look at the store. */
+const LOOK_MS = 1_000;
+const looks: WeakMap<Coordinator, { readonly atMs: number; readonly found: Promise<Found> }> =
+  new WeakMap();
+
+function storeFound(coordinator: Coordinator): Promise<Found> {
+  const atMs = coordinator.clock.monotonicMs();
+  const last = looks.get(coordinator);
+  if (last !== undefined && atMs - last.atMs < LOOK_MS) return last.found;
+  const found = lookAtStore(coordinator);
+  looks.set(coordinator, { atMs, found });
+  return found;
+}
+
 /** Undefined when it can be worked with. */
-function storeFound({ store, timers }: Coordinator): Promise<Seal | 'away' | undefined> {
+function lookAtStore({ store, timers }: Coordinator): Promise<Found> {
   return new Promise((resolve) => {
     const cancel = timers.after(READY_MS, () => resolve('away'));
-    const told = (found: Seal | 'away' | undefined): void => {
+    const told = (found: Found): void => {
       cancel();
       resolve(found);
     };
