@@ -60,13 +60,14 @@ async function openGrpc(
   { grpc, tls }: ServerOptions,
 ): Promise<GrpcServer | undefined> {
   if (grpc === undefined) return undefined;
-  const { coordinator, limiter, held, limits, stopping } = parts;
+  const { coordinator, limiter, held, limits, addresses, stopping } = parts;
   const { host = LOOPBACK, port } = grpc;
   return serveGrpc({
     ...{ coordinator, host, port, stopping },
     bytesMax: limits.bodyBytesMax,
     connectionsMax: limits.connectionsMax,
     requestMs: limits.requestMs,
+    connected: (socket) => addresses.came(socket),
     dispatch: dispatchFor(parts),
     admit: ({ ip, ...knock }) => limiter.admit({ route: { allows: WORKERS }, knock, ip }),
     hold: (caller) => held.hold(caller),

@@ -99,6 +99,10 @@ export const configSchema = Type.Object(
           ...limitOf('connectionsMax'),
           description: 'more are closed as they come',
         }),
+        connectionsPerAddressMax: Type.Integer({
+          ...limitOf('connectionsPerAddressMax'),
+          description: 'Connections of one address on all listeners; more are closed',
+        }),
         openMax: Type.Integer({
           ...limitOf('openMax'),
           description: 'long polls and streams that are held open at once',

@@ -1,6 +1,7 @@
 // What all ways into a coordinator share: who may come in, how often, and how much is held open for whom.
 
 import type { Coordinator } from '../protocol/rest/route.ts';
+import { AddressLimit } from './connection-limits.ts';
 import { type Gate, KeyGate, openGate } from './gate.ts';
 import { Held } from './held.ts';
 import { Limiter } from './limiter.ts';
@@ -12,6 +13,7 @@ export interface Entrance {
   readonly limiter: Limiter;
   readonly held: Held;
   readonly limits: HttpLimits;
+  readonly addresses: AddressLimit;
 }
 
 export async function entranceOf(
@@ -22,5 +24,7 @@ export async function entranceOf(
   const gate = auth === 'off' ? openGate() : new KeyGate(store.access, clock);
   const limits = { ...DEFAULT_HTTP_LIMITS, ...given };
   const limiter = await Limiter.open({ gate, clock, limits });
-  return { gate, limiter, limits, held: new Held(limits.openMax, (count) => metrics?.held(count)) };
+  const addresses = new AddressLimit(limits.connectionsPerAddressMax);
+  const held = new Held(limits.openMax, (count) => metrics?.held(count));
+  return { gate, limiter, limits, addresses, held };
 }

@@ -8,6 +8,7 @@ import { type Coordinator, ProblemReply, type Reply, type Route } from '../proto
 import { type Checks, checksOf } from '../protocol/rest/validators.ts';
 import { adminProblem } from './admin-elsewhere.ts';
 import { Admission, oneOf } from './admission.ts';
+import { Pipelining } from './connection-limits.ts';
 import type { ConsoleFiles } from './console-files.ts';
 import { addConsole } from './console-pages.ts';
 import type { Entrance } from './entrance.ts';
@@ -51,12 +52,16 @@ export async function openHttp(parts: HttpParts): Promise<FastifyInstance> {
       sendProblem(parts, reply, fromFastify(error)),
     ...listening(parts),
   } as object) as unknown as FastifyInstance;
-  limitConnections(app.server, limits);
+  limitConnections(app.server, parts);
   const admission = new Admission(parts);
   app.addContentTypeParser('application/octet-stream', { parseAs: 'buffer' }, (_, body, done) =>
     done(null, body),
   );
   app.setErrorHandler((error, _request, reply) => sendProblem(parts, reply, fromFastify(error)));
+  const pipelining = new Pipelining();
+  app.addHook('onRequest', (request, reply, done) => {
+    if (pipelining.began(request.raw.socket, reply.raw)) done();
+  });
   // Before all else, also where nothing is: a page of elsewhere learns not even that this is here.
   app.addHook('onRequest', async ({ headers }) => {
     if (parts.ownHostOnly) requireOwnHost(headers.host, headers.origin);
@@ -93,7 +98,11 @@ function listening({ limits, tls }: HttpParts): object {
   return { https: { minVersion: 'TLSv1.2', ...http, ...tls, handshakeTimeout: limits.requestMs } };
 }
 
-function limitConnections(server: FastifyInstance['server'], limits: HttpLimits): void {
+function limitConnections(
+  server: FastifyInstance['server'],
+  { limits, addresses }: Pick<HttpParts, 'limits' | 'addresses'>,
+): void {
+  server.on('connection', (socket) => addresses.came(socket));
   server.headersTimeout = limits.requestMs;
   server.maxConnections = limits.connectionsMax;
   // Who does not take what it asked for is cut off. Of whom nothing waits here, it may be silent.
@@ -160,10 +169,15 @@ function send(reply: FastifyReply, { status, body, headers, raw, stream }: Reply
     reply.headers({ 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
     return reply.send(Readable.from(stream, { objectMode: false }));
   }
-  if (raw !== undefined) return reply.type(raw.type).send(Buffer.from(raw.bytes));
+  if (raw !== undefined) return reply.type(raw.type).send(bufferOf(raw.bytes));
   return body === undefined
     ? reply.send()
     : reply.type('application/json').send(JSON.stringify(body));
+}
+
+/** The same memory: a large answer is not copied once more. */
+function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
 }
 
 function sendProblem(parts: HttpParts, reply: FastifyReply, error: unknown): unknown {

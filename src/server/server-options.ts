@@ -73,6 +73,8 @@ export interface HttpLimits {
   readonly wrongKeysPerMinute: number;
   /** More are closed as they come. */
   readonly connectionsMax: number;
+  /** Of one address, or of one network of IPv6, on all listeners together. Raise it where all clients come through one proxy. */
+  readonly connectionsPerAddressMax: number;
   /** Long polls and streams that are held open at once; one key has a quarter of them. */
   readonly openMax: number;
   /** How long a request may take to arrive, and somebody to go on taking an answer. */
@@ -86,6 +88,7 @@ export const DEFAULT_HTTP_LIMITS: HttpLimits = Object.freeze({
   requestsPerMinute: 600_000,
   wrongKeysPerMinute: 100,
   connectionsMax: 20_000,
+  connectionsPerAddressMax: 5_000,
   openMax: 10_000,
   requestMs: 30_000,
   relayAnswersMs: 10_000,
@@ -99,6 +102,7 @@ export const HTTP_LIMIT_RANGES: Readonly<
   requestsPerMinute: { min: 1, max: 2 ** 31 },
   wrongKeysPerMinute: { min: 1, max: 2 ** 31 },
   connectionsMax: { min: 1, max: 2 ** 20 },
+  connectionsPerAddressMax: { min: 1, max: 2 ** 20 },
   openMax: { min: 1, max: 2 ** 20 },
   requestMs: { min: 100, max: 600_000 },
   relayAnswersMs: { min: 1, max: 600_000 },

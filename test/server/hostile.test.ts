@@ -310,3 +310,18 @@ test('no more is held open than may be, and no more is connected', async () => {
   assert.equal(again.status, 200);
   last.abort();
 });
+
+test('a connection that sends many requests ahead is closed, and few of them are handled', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const request = 'GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n';
+  const answersTo = async (requests: number): Promise<number> => {
+    const socket = await connected(coordinator.url);
+    const last =
+      requests > 16 ? '' : 'GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n';
+    socket.write(request.repeat(requests - (last === '' ? 0 : 1)) + last);
+    return (await untilClosed(socket)).split('HTTP/1.1 200').length - 1;
+  };
+  assert.equal(await answersTo(16), 16);
+  assert.ok((await answersTo(1_000)) <= 16);
+  await isAnswered(coordinator);
+});

@@ -196,3 +196,21 @@ test('M-10: more connections than there may be are closed as they come', async (
   await Promise.all(first.map((each) => once(each.resume(), 'close')));
   assert.equal(await codeOf(at.address, at.key), 'ok');
 });
+
+test('M-10: a connection on which nothing is called is closed', async () => {
+  await using at = await stand({ requestMs: 300 });
+  const session = connect(`http://${at.address}`);
+  await once(session, 'close');
+  assert.equal(await codeOf(at.address, at.key), 'ok');
+});
+
+test('M-10: one address has no more connections than its share, over HTTP and gRPC together', async () => {
+  await using at = await stand({ connectionsPerAddressMax: 2 });
+  const ports = [at.address, new URL(at.server.url).host].map((each) => Number(each.split(':')[1]));
+  const first = ports.map((port) => connectTo(port, '127.0.0.1'));
+  await Promise.all(first.map((each) => once(each, 'connect')));
+  for (const port of ports) await once(connectTo(port, '127.0.0.1').resume(), 'close');
+  for (const each of first) each.destroy();
+  await Promise.all(first.map((each) => once(each.resume(), 'close')));
+  assert.equal(await codeOf(at.address, at.key), 'ok');
+});

@@ -12,6 +12,8 @@ export interface ConnectionsParts {
   /** 0: any that is free. */
   readonly port: number;
   readonly connectionsMax: number;
+  /** Called with each connection, before TLS. */
+  readonly connected: (socket: Socket) => void;
   /** How long one may say nothing at its beginning. */
   readonly requestMs: number;
   readonly timers: Timers;
@@ -31,7 +33,7 @@ export class Connections {
 
   private constructor(parts: ConnectionsParts) {
     this.#parts = parts;
-    const { tls, requestMs: handshakeTimeout, connectionsMax } = parts;
+    const { tls, requestMs: handshakeTimeout, connectionsMax, connected } = parts;
     const came = (socket: Socket): void => this.#came(socket);
     this.#server =
       tls === undefined
@@ -40,6 +42,7 @@ export class Connections {
     // Who does not agree on it, or not in time.
     this.#server.on('tlsClientError', (_: Error, socket: Socket) => socket.destroy());
     this.#server.maxConnections = connectionsMax;
+    this.#server.prependListener('connection', connected);
   }
 
   static async listen(parts: ConnectionsParts): Promise<Connections> {

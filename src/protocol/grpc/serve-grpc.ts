@@ -31,7 +31,9 @@ export interface GrpcParts {
   readonly port: number;
   readonly bytesMax: number;
   readonly connectionsMax: number;
-  /** How long a message may take to arrive. */
+  /** Called with each connection; closes one that is too many of its address. */
+  readonly connected: ConnectionsParts['connected'];
+  /** How long a message may take to arrive, and a connection may stay without a call. */
   readonly requestMs: number;
   readonly tls?: NonNullable<ConnectionsParts['tls']>;
   readonly stopping: AbortSignal;
@@ -53,7 +55,7 @@ const UNREAD_SERVICE = {
 
 export async function serveGrpc(parts: GrpcParts): Promise<GrpcServer> {
   const driver = await loadDriver();
-  const { host, port, bytesMax, connectionsMax, requestMs, tls } = parts;
+  const { host, port, bytesMax, connectionsMax, connected, requestMs, tls } = parts;
   const { timers } = parts.coordinator;
   const admitted: Admitted = new WeakMap();
   const cut = (peer: string): void => connections.cut(peer);
@@ -61,6 +63,11 @@ export async function serveGrpc(parts: GrpcParts): Promise<GrpcServer> {
     'grpc.max_receive_message_length': bytesMax,
     'grpc.max_send_message_length': -1,
     'grpc.max_concurrent_streams': STREAMS_MAX,
+    // A connection without a call under way is closed, as over HTTP; a client connects again by itself.
+    'grpc.max_connection_idle_ms': requestMs,
+    // A peer that is gone without a word is closed, too.
+    'grpc.keepalive_time_ms': requestMs,
+    'grpc.keepalive_timeout_ms': requestMs,
     interceptors: [
       beforeReading(
         {
@@ -97,7 +104,7 @@ export async function serveGrpc(parts: GrpcParts): Promise<GrpcServer> {
   const credentials = driver.ServerCredentials.createInsecure();
   const { injectConnection: take } = server.createConnectionInjector(credentials);
   const connections = await Connections.listen({
-    ...{ host, port, connectionsMax, requestMs, timers, take },
+    ...{ host, port, connectionsMax, connected, requestMs, timers, take },
     ...(tls === undefined ? {} : { tls }),
   });
   return {

@@ -112,6 +112,7 @@ export const OPTIONS_OF_COORDINATORS: readonly Options<void>[] = [
       requestsPerMinute: optional(NUMBER),
       wrongKeysPerMinute: optional(NUMBER),
       connectionsMax: optional(NUMBER),
+      connectionsPerAddressMax: optional(NUMBER),
       openMax: optional(NUMBER),
       requestMs: optional(NONE),
       relayAnswersMs: optional(NUMBER),
