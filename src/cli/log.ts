@@ -41,8 +41,18 @@ function asText({ time, level, message, ...about }: Record<string, unknown>): st
   return rows.length === 0 ? head : `${head}\n${table(rows)}`;
 }
 
-function described(error: unknown): string {
+/** Messages of workers and of drivers may be of any length. */
+const READ_CHARS_MAX = 65_536;
+const DESCRIBED_CHARS_MAX = 8_192;
+
+/** A secret is taken out before its end may be cut off. */
+export function described(error: unknown): string {
+  const text = withoutSecrets(wholeOf(error).slice(0, READ_CHARS_MAX));
+  return text.length > DESCRIBED_CHARS_MAX ? `${text.slice(0, DESCRIBED_CHARS_MAX)}…` : text;
+}
+
+function wholeOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const cause = error.cause === undefined ? '' : `; cause: ${described(error.cause)}`;
+  const cause = error.cause === undefined ? '' : `; cause: ${wholeOf(error.cause)}`;
   return `${error.stack ?? error.message}${cause}`;
 }

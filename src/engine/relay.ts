@@ -138,5 +138,7 @@ async function resultOf(
   const { code, message } = failure;
   if (code === 'answer-too-early') return { kind: 'refused', why: code, id: interaction };
   if (code === 'invalid-input') throw new InvalidInput(message);
-  throw new Fault(code, message);
+  // The worker's own words: they must not choose the status of the response.
+  const detail = `A worker failed to check this answer. It reported ${code}: ${message}`;
+  throw new Fault('answer-check-failed', detail);
 }

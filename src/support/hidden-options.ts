@@ -63,9 +63,20 @@ export function shownPath(text: string): string {
 /** For text that people or logs see: passwords in URLs and access keys are left out. */
 export function withoutSecrets(text: string): string {
   return text
-    .replace(/([a-z][a-z0-9+.-]*:\/\/[^\s/:@]*):\S*@/gi, '$1:…@')
+    .replace(/\S+/g, withoutPassword)
     .replace(/([?&](?:password|sslpassword)=)[^\s&]*/gi, '$1…')
     .replace(/\bhf_([a-z2-7]{16})_[A-Za-z0-9_-]{43}/g, 'hf_$1_…');
+}
+
+/** By its last @, since passwords may have some in them. Each step is linear: workers choose what is logged. */
+function withoutPassword(word: string): string {
+  const end = word.lastIndexOf('@');
+  if (end < 0) return word;
+  for (const { index, 0: user } of word.matchAll(/(?<=[a-z0-9+.-]):\/\/[^/:@]*:/gi)) {
+    const begin = index + user.length;
+    if (begin <= end) return `${word.slice(0, begin)}…${word.slice(end)}`;
+  }
+  return word;
 }
 
 /** The same of what is one URL, which may not be written as one. */
