@@ -22,6 +22,11 @@ test('a name like no other finds none', () => {
   assert.equal(nearestName('anything', []), undefined);
 });
 
+test('a name that is too long for a slip is compared with none', () => {
+  const long = 'x'.repeat(65);
+  assert.equal(nearestName(long, [`${long}y`]), undefined);
+});
+
 test('of several the nearest is taken', () => {
   assert.equal(nearestName('limits', ['limited', 'limit', 'lists']), 'limit');
 });

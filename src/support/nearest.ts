@@ -1,8 +1,13 @@
+/** Comparing takes the product of two lengths, and what was written may be megabytes. */
+const WRITTEN_MAX = 64;
+
 /** The known name closest to what was written, when it is close enough to be a slip. */
 export function nearestName(written: string, known: readonly string[]): string | undefined {
+  if (written.length > WRITTEN_MAX) return undefined;
   let best: string | undefined;
   let bestDistance = Math.max(2, Math.floor(written.length / 3)) + 1;
   for (const name of known) {
+    if (Math.abs(name.length - written.length) >= bestDistance) continue;
     const distance = editDistance(written.toLowerCase(), name.toLowerCase());
     if (distance < bestDistance) {
       best = name;

@@ -213,7 +213,7 @@ export function optionalBooleans(what: string, named: Readonly<Record<string, un
 }
 
 export function shown(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value);
+  if (typeof value === 'string') return shortened(JSON.stringify(value));
   if (typeof value === 'bigint' || typeof value === 'symbol') return value.toString();
   if (typeof value === 'function') return 'a function';
   if (typeof value === 'object' && value !== null) return `object ${shownObject(value)}`.trim();
@@ -223,10 +223,13 @@ export function shown(value: unknown): string {
 
 const SHOWN_CHARACTERS_MAX = 100;
 
+function shortened(text: string): string {
+  return text.length > SHOWN_CHARACTERS_MAX ? `${text.slice(0, SHOWN_CHARACTERS_MAX)}…` : text;
+}
+
 function shownObject(value: object): string {
   try {
-    const text = JSON.stringify(value) ?? '';
-    return text.length > SHOWN_CHARACTERS_MAX ? `${text.slice(0, SHOWN_CHARACTERS_MAX)}…` : text;
+    return shortened(JSON.stringify(value) ?? '');
   } catch {
     return '';
   }

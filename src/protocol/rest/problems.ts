@@ -24,8 +24,13 @@ const TITLES: Readonly<Record<number, string>> = {
   503: 'Not possible now',
 };
 
-export function problemOf(status: number, code: string, detail: string): Problem {
+/** Details repeat what was sent, which may be as long as a body. */
+const DETAIL_CHARS_MAX = 8_192;
+
+export function problemOf(status: number, code: string, whole: string): Problem {
   const title = TITLES[status] ?? 'Refused';
+  const isLong = whole.length > DETAIL_CHARS_MAX;
+  const detail = isLong ? `${whole.slice(0, DETAIL_CHARS_MAX)}…` : whole;
   return { type: `urn:holdfast:problem:${code}`, title, status, code, detail };
 }
 
@@ -89,6 +94,7 @@ const OF_FAULTS: Readonly<Record<string, number>> = {
   'redrive-impossible': 409,
   'continued-in-circle': 409,
   'release-differs': 409,
+  'answer-check-failed': 409,
   'codec-missing': 409,
   'archive-missing': 409,
   'archive-damaged': 409,

@@ -44,3 +44,11 @@ test('no pattern of a schema is shown to people', () => {
     assert.doesNotMatch(refusal(name, 'params', wrong), /\[0-9|pattern|\^\[/, name);
   }
 });
+
+test('of names as long as a body, and of many, only the beginning is repeated', () => {
+  const long = { pipeline: 'order', ['x'.repeat(2 ** 20)]: 1 };
+  assert.ok(refusal('submitExecution', 'body', long).length < 200);
+  const many = Object.fromEntries(Array.from({ length: 7 }, (_, n) => [`x${n}`, 1]));
+  assert.match(refusal('submitExecution', 'body', many), / and 2 more/);
+  assert.ok(refusal('cancelExecution', 'query', { ['x'.repeat(2 ** 20)]: 1 }).length < 200);
+});

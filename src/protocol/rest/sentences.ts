@@ -66,7 +66,7 @@ export function sentenceOf(part: Part, error: SchemaError, given: unknown): stri
     case 'required':
       return `${what} must have ${listed(params.requiredProperties ?? [])}`;
     case 'additionalProperties':
-      return `${what} has ${(params.additionalProperties ?? []).map((name) => unknownIn(name, error)).join(', ')}`;
+      return `${what} has ${unknownNames(params.additionalProperties ?? [], error)}`;
     case 'format':
       return `${what} must be ${FORMATS[params.format ?? ''] ?? `a ${params.format}`}`;
     case 'minLength':
@@ -76,10 +76,25 @@ export function sentenceOf(part: Part, error: SchemaError, given: unknown): stri
   }
 }
 
+const UNKNOWN_MAX = 5;
+
+function unknownNames(names: readonly string[], error: SchemaError): string {
+  const told = names.slice(0, UNKNOWN_MAX).map((name) => unknownIn(name, error));
+  const more = names.length - told.length;
+  return `${told.join(', ')}${more === 0 ? '' : ` and ${more} more`}`;
+}
+
+const SHOWN_MAX = 64;
+
+/** A name as it was sent may be as long as a body. */
+export function shortened(name: string): string {
+  return name.length > SHOWN_MAX ? `${name.slice(0, SHOWN_MAX)}…` : name;
+}
+
 /** Only at the top is it known what could have been meant. */
 function unknownIn(name: string, { known, instancePath }: SchemaError): string {
   const nearest = instancePath === '' ? nearestName(name, known ?? []) : undefined;
-  return `an unknown ${name}${nearest === undefined ? '' : ` (did you mean ${nearest}?)`}`;
+  return `an unknown ${shortened(name)}${nearest === undefined ? '' : ` (did you mean ${nearest}?)`}`;
 }
 
 function plainly(what: string, { message }: SchemaError): string {
@@ -91,7 +106,10 @@ function nameOf(part: Part, path: string): string {
   if (path === '') return part === 'params' ? 'The path' : `The ${part}`;
   const names = path.slice(1).split('/');
   return (part === 'query' ? names.slice(0, 1) : names)
-    .map((name, nth) => (/^\d+$/.test(name) ? `[${name}]` : nth === 0 ? name : `.${name}`))
+    .map((name, nth) => {
+      const short = shortened(name);
+      return /^\d+$/.test(short) ? `[${short}]` : nth === 0 ? short : `.${short}`;
+    })
     .join('');
 }
 

@@ -5,7 +5,7 @@ import type { TSchema } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
 import { Value } from 'typebox/value';
 import { ProblemReply, type Route } from './route.ts';
-import { type Part, sentenceOf } from './sentences.ts';
+import { type Part, sentenceOf, shortened } from './sentences.ts';
 
 export interface Checks {
   readonly params: (given: unknown) => unknown;
@@ -56,7 +56,7 @@ function requireNothing(part: Part, given: unknown): undefined {
     throw new ProblemReply(
       400,
       'invalid-input',
-      `This route takes no ${part}; got ${names.slice(0, PROBLEMS_MAX).join(', ')}. Nothing was done.`,
+      `This route takes no ${part}; got ${names.slice(0, PROBLEMS_MAX).map(shortened).join(', ')}. Nothing was done.`,
     );
   }
   return undefined;

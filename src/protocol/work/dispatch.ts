@@ -3,6 +3,7 @@
 
 import { Compile } from 'typebox/compile';
 import { nearestName } from '../../support/nearest.ts';
+import { shown } from '../../support/options.ts';
 import {
   OLDEST_WORK_VERSION,
   type ReplyEnvelope,
@@ -95,5 +96,5 @@ function checked(envelope: unknown): RequestEnvelope & { readonly kind: WorkKind
   if (isWorkKind(kind)) return { ...envelope, kind };
   const nearest = nearestName(kind, WORK_KINDS);
   const hint = nearest === undefined ? '' : ` Did you mean "${nearest}"?`;
-  throw new ProblemReply(400, 'kind-unknown', `There is no message "${kind}".${hint}`);
+  throw new ProblemReply(400, 'kind-unknown', `There is no message ${shown(kind)}.${hint}`);
 }
