@@ -7,6 +7,7 @@ import type {
   ExecutionMessage,
   explanation,
   HistoryMessage,
+  historyPage,
   ResultMessage,
   SubmitBody,
   submitted,
@@ -28,6 +29,7 @@ export interface ListFilter {
 
 /** How long one request waits for a result before the next one does. */
 const HELD_MS = 25_000;
+const HISTORY_PAGE = 100;
 
 export class Executions {
   readonly #client: HoldfastClient;
@@ -74,11 +76,19 @@ export class Executions {
     id: string,
     page: { readonly after?: number; readonly limit?: number } = {},
   ): Promise<readonly HistoryMessage[]> {
-    const query = { ...page };
-    const { items } = await this.#client.call<Page<HistoryMessage>>(`${pathOf(id)}/history`, {
-      query,
-    });
-    return items;
+    const { limit = HISTORY_PAGE } = page;
+    const all: HistoryMessage[] = [];
+    for (let after = page.after; ; ) {
+      const query = { limit: limit - all.length, ...(after === undefined ? {} : { after }) };
+      const { items, more } = await this.#client.call<Static<typeof historyPage>>(
+        `${pathOf(id)}/history`,
+        { query },
+      );
+      all.push(...items);
+      // A page ends early for its size.
+      if (more !== true || all.length >= limit) return all;
+      after = items.at(-1)?.seq;
+    }
   }
 
   /** Its history as it happens, from `after` on, until its end. A connection that broke is made again. */

@@ -6,6 +6,7 @@ import type { ScheduleAnswer, ScheduleCommand } from '../store/contract/schedule
 import type { Instant } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
 import { boundedText, readOptions, wholeNumber } from '../support/options.ts';
+import { openedWithin } from '../support/page-size.ts';
 import { ACTING, stampOf } from './auditing.ts';
 import type { EngineConfig } from './config.ts';
 import type { Acting, Page } from './holdfast-types.ts';
@@ -78,9 +79,9 @@ export class Schedules {
       limit,
       ...(cursor === undefined ? {} : { after: boundedText('cursor', cursor, 256) }),
     });
-    const items = await Promise.all(found.map((each) => this.#info(each)));
-    const last = items.at(-1);
-    return { items, ...(last === undefined || items.length < limit ? {} : { cursor: last.id }) };
+    const { items, isCut } = await openedWithin(found, (each) => this.#info(each));
+    const last = isCut || found.length === limit ? items.at(-1) : undefined;
+    return { items, ...(last && { cursor: last.id }) };
   }
 
   /** No time comes until it is resumed. */

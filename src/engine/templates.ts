@@ -13,6 +13,7 @@ import {
   unreadable,
   wholeNumber,
 } from '../support/options.ts';
+import { openedWithin } from '../support/page-size.ts';
 import { stampOf } from './auditing.ts';
 import type { EngineConfig } from './config.ts';
 import { TemplateRefused } from './failures.ts';
@@ -120,10 +121,9 @@ export class Templates {
       ...(id === undefined ? {} : { id: checkedId(id) }),
       ...(cursor === undefined ? {} : { after: versionOf(cursor) }),
     });
-    const items = await Promise.all(found.map((each) => this.#info(each)));
-    const last = items.at(-1);
-    const isLast = last === undefined || items.length < limit;
-    return { items, ...(isLast ? {} : { cursor: `${last.version}:${last.id}` }) };
+    const { items, isCut } = await openedWithin(found, (each) => this.#info(each));
+    const last = isCut || found.length === limit ? items.at(-1) : undefined;
+    return { items, ...(last && { cursor: `${last.version}:${last.id}` }) };
   }
 
   async #info(template: Template): Promise<TemplateInfo> {

@@ -13,6 +13,7 @@ import { readOptions, requireMethods } from '../support/options.ts';
 import { systemTimers } from '../support/timer.ts';
 import { addressOf, misdirectionOf } from './addressed.ts';
 import { denialOf, offeredBy } from './offered.ts';
+import { remoteLimits } from './open-worker.ts';
 import { pushedStore } from './pushed-store.ts';
 import { answerTo, callIn, InHand } from './signed-calls.ts';
 import { type WayBack, wayBackOf } from './way-back.ts';
@@ -95,7 +96,7 @@ async function driven(
     store,
     ...(codec && { codec }),
     ...(observer && { observer }),
-    ...(payloads && { payloads }),
+    payloads: remoteLimits(payloads),
   });
   const options = { pipelines, concurrency: 1, stopGraceMs: 0, ...(release && { release }) };
   const worker = await holdfast.worker(options);

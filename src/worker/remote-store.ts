@@ -101,8 +101,8 @@ function executionsOf(carrier: Carrier, bell: Doorbell): ExecutionStore {
     if (answer.why !== 'unseen-news') told.letGo(request.fence);
     return answer;
   };
-  const page = async (kind: WorkKind, body: object): Promise<readonly never[]> =>
-    (await carrier.ask<{ readonly items: readonly never[] }>({ kind, body })).items;
+  const page = (kind: WorkKind, body: PageBody): Promise<readonly never[]> =>
+    wholePage(carrier, kind, body);
   const here: Partial<ExecutionStore> = {
     isTended: true,
     claim: (request) => told.claim(request),
@@ -202,4 +202,32 @@ export function onlyWith<Port extends object>(port: string, here: Partial<Port>)
       return () => notHere(`${port}.${verb}`);
     },
   }) as Port;
+}
+
+interface PageBody {
+  readonly id: string;
+  readonly after: number;
+  readonly limit: number;
+}
+
+type Row = { readonly seq: number } | { readonly n: number };
+
+/** A page that ended early for its size is gone on with, so that a short page is always the last. */
+async function wholePage(
+  carrier: Carrier,
+  kind: WorkKind,
+  { id, after, limit }: PageBody,
+): Promise<readonly never[]> {
+  const all: Row[] = [];
+  for (let at = after; ; ) {
+    const body = { id, after: at, limit: limit - all.length };
+    const { items, more } = await carrier.ask<{
+      readonly items: readonly Row[];
+      readonly more?: boolean;
+    }>({ kind, body });
+    all.push(...items);
+    const last = items.at(-1);
+    if (more !== true || last === undefined || all.length >= limit) return all as never[];
+    at = 'seq' in last ? last.seq : last.n;
+  }
 }

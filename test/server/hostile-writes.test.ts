@@ -1,9 +1,12 @@
 // Workers that mean harm by what they write: what others would read of it, and what they are told.
 
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { test } from 'node:test';
+import { parseProject } from '../../src/execution/names.ts';
 import { interactionId, openHoldfast } from '../../src/index.ts';
-import type { Finish } from '../../src/store/contract/execution-store.ts';
+import type { ExecutionStore, Finish } from '../../src/store/contract/execution-store.ts';
+import { openMemoryStore } from '../../src/store/memory/open.ts';
 import { TestCoordinator } from './coordinator.ts';
 import { type RawOwner, RawWorker } from './raw-worker.ts';
 
@@ -190,20 +193,87 @@ test('what was stored where a value is to be, and is none, stays closed, and all
   }
 });
 
-test('a history of large values is read in small pages; one that is too much at once is refused, and is no fault', async () => {
+test('M-17: a history of large values is read in pages that end early, and no more than fits is read at once', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const worker = await RawWorker.open(coordinator, 'ours');
   const own = await worker.running('x');
-  const large = JSON.stringify({ out: { v: 'y'.repeat(28 * 1024 * 1024) } });
-  for (let nth = 0; nth < 10; nth += 1) {
+  const large = JSON.stringify({ out: { v: 'y'.repeat(1_000_000) } });
+  for (let nth = 0; nth < 20; nth += 1) {
     const events = [{ kind: 'step-completed', name: 's', body: large }];
     const { json } = await worker.write({ ...own, seq: own.seq + nth }, { events });
     assert.equal(json.answers[0].kind, 'recorded');
   }
   for (const path of [`executions/${own.id}`, `work/executions/${own.id}`]) {
-    const { status, json } = await worker.call('GET', `/v1/${path}/history?limit=1000`);
-    assert.deepEqual([status, json.code], [413, 'page-too-large'], path);
-    const some = await worker.call('GET', `/v1/${path}/history?limit=2&after=${own.seq}`);
-    assert.deepEqual([some.status, some.json.items.length], [200, 2]);
+    const { json } = await worker.call('GET', `/v1/${path}/history?limit=1000`);
+    assert.ok(json.more === true && json.items.length < 20, path);
+    const { seq } = json.items.at(-1);
+    const rest = await worker.call('GET', `/v1/${path}/history?limit=1000&after=${seq}`);
+    assert.equal(rest.json.more, undefined);
+    assert.equal(rest.json.items.at(-1).seq, own.seq + 19);
+    assert.equal(rest.json.items[0].seq, seq + 1);
   }
+  const client = await coordinator.client(['submit'], 'ours');
+  const whole = await client.executions.history(own.id, { limit: 1_000 });
+  assert.equal(whole.at(-1)?.seq, own.seq + 19);
+});
+
+test('a list of values that are kept apart opens no more of them than fit one page', async () => {
+  const plain = openMemoryStore();
+  let opened = 0;
+  const getBlob: ExecutionStore['getBlob'] = (asked) => {
+    opened += 1;
+    return plain.executions.getBlob(asked);
+  };
+  const executions = new Proxy(plain.executions, {
+    get: (target, name) =>
+      name === 'getBlob' ? getBlob : Reflect.get(target, name, target).bind?.(target),
+  });
+  await using coordinator = await TestCoordinator.open({ store: { ...plain, executions } });
+  const worker = await RawWorker.open(coordinator, 'ours');
+  const own = await worker.running('x');
+  const bytes = Buffer.from(JSON.stringify('y'.repeat(5_000_000)));
+  const digest = createHash('sha256').update(bytes).digest('hex');
+  const project = parseProject('ours');
+  await plain.executions.putBlob({ project, digest, bytes });
+  const request = JSON.stringify({ ref: digest, size: 1 });
+  const items = Array.from({ length: 50 }, (_, item) => ({
+    id: interactionId({ execution: own.id, name: 'a', item }),
+    request,
+  }));
+  const asking = { call: 'await:a#1', name: 'a', needed: 1, signed: false, checked: false };
+  const { json } = await worker.write(own, {
+    events: SAYS,
+    awaits: [{ ...asking, reminders: [], items }],
+  });
+  assert.equal(json.answers[0].kind, 'recorded', JSON.stringify(json));
+  const page = await worker.call('GET', '/v1/awaits?limit=1000');
+  assert.deepEqual([page.json.items.length, opened], [3, 4]);
+  const next = await worker.call('GET', `/v1/awaits?limit=1000&cursor=${page.json.cursor}`);
+  assert.equal(next.json.items.length, 3);
+});
+
+test('M-17: a write is refused by the rows that it makes and by the length of its values, before it is parsed', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const worker = await RawWorker.open(coordinator, 'ours');
+  const own = await worker.running('x');
+  const tags = Array.from({ length: 100 }, (_, n) => `t${n}`);
+  const long = JSON.stringify({ v: 'y'.repeat(128 * 1024) });
+  const body = JSON.stringify({ out: { v: 'y'.repeat(1024 * 1024) } });
+  for (const what of [
+    { children: Array.from({ length: 200 }, () => worker.submission({ tags })) },
+    { children: [worker.submission({ input: long })] },
+    { progress: long },
+    { events: [{ kind: 'step-completed', name: 's', body }] },
+    {
+      events: Array.from({ length: 20_000 }, () => SAYS[0]),
+      progress: '{}',
+      children: [worker.submission()],
+    },
+  ]) {
+    const { status, json } = await worker.write(own, { events: SAYS, ...what });
+    assert.deepEqual([status, json.code], [413, 'payload-too-large'], Object.keys(what).join());
+  }
+  const children = Array.from({ length: 150 }, () => worker.submission({ tags }));
+  const { json } = await worker.write(own, { events: SAYS, children });
+  assert.equal(json.answers[0].kind, 'recorded');
 });

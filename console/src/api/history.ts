@@ -8,6 +8,12 @@ import { LIVE } from './reads.ts';
 
 const PAGE = 1_000;
 
+interface Page {
+  readonly items: readonly HistoryMessage[];
+  /** It ended early for its size. */
+  readonly more?: boolean;
+}
+
 export interface WholeHistory {
   readonly events: readonly HistoryMessage[];
   /** Nothing more was there when it was last asked for. */
@@ -30,13 +36,11 @@ export function useHistory(id: string, everyMs: number | false): WholeHistory {
       for (;;) {
         const after = list.at(-1)?.seq ?? 0;
         const path = `/v1/executions/${id}/history?after=${after}&limit=${PAGE}`;
-        const { items } = await call<{ readonly items: readonly HistoryMessage[] }>(path, {
-          signal,
-        });
+        const { items, more } = await call<Page>(path, { signal });
         // Two reads may be under way: what is there already is not added again.
         const last = list.at(-1)?.seq ?? 0;
         list.push(...items.filter(({ seq }) => seq > last));
-        const isLast = items.length < PAGE;
+        const isLast = items.length < PAGE && more !== true;
         // What is drawn from all of it is not drawn for each page: long ones have fifty.
         if (list.length > shown && (isLast || list.length >= 2 * shown)) {
           shown = list.length;

@@ -19,6 +19,8 @@ export interface SpawnPlan {
 
 /** Bounds one commit, its memory and how long it keeps the store. */
 const CHUNK = 1_000;
+/** With their tags and attributes: one write must not keep a store from others. */
+const CHUNK_ROWS = 5_000;
 
 export class SpawnCall implements Call {
   readonly #run: Run;
@@ -89,9 +91,11 @@ export class SpawnCall implements Call {
     const { count } = this.#plan;
     const to = Math.min(from + CHUNK, count);
     const children: Submit[] = [];
-    for (let index = from; index < to; index += 1) {
+    for (let index = from, rows = 0; index < to && rows < CHUNK_ROWS; index += 1) {
       const id = this.#run.config.ids.nextAt(this.#askedAt);
-      children.push(await this.#plan.childAt(index, id));
+      const child = await this.#plan.childAt(index, id);
+      rows += 2 + child.tags.length + Object.keys(child.attributes).length;
+      children.push(child);
     }
     return children;
   }

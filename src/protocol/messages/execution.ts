@@ -174,7 +174,17 @@ export const historyEvent = Type.Object(
 
 export type HistoryMessage = Static<typeof historyEvent>;
 
-export const historyPage = Type.Object({ items: Type.Array(historyEvent) }, CLOSED);
+export const historyPage = Type.Object(
+  {
+    items: Type.Array(historyEvent),
+    more: Type.Optional(
+      Type.Literal(true, {
+        description: 'It has fewer than `limit` for their size: ask again, after the last.',
+      }),
+    ),
+  },
+  CLOSED,
+);
 
 export const historyQuery = Type.Object(
   { after: Type.Optional(seq), limit: Type.Optional(limit) },

@@ -4,6 +4,7 @@ import type { Answered } from '../../engine/awaits.ts';
 import type { InteractionId } from '../../execution/names.ts';
 import type { AwaitAnswer, InteractionFound } from '../../store/contract/await-store.ts';
 import { boundedText } from '../../support/options.ts';
+import { openedWithin } from '../../support/page-size.ts';
 import {
   answerBody,
   answered,
@@ -64,8 +65,10 @@ const list = route({
       ...(assignee === undefined ? {} : { assignee: boundedText('assignee', assignee, 256) }),
       ...(cursor === undefined ? {} : { before: cursor as InteractionId }),
     });
-    const items = await Promise.all(found.map((each) => interactionMessage(holdfast, each)));
-    const last = found.length < limit ? undefined : items.at(-1);
+    const { items, isCut } = await openedWithin(found, (each) =>
+      interactionMessage(holdfast, each),
+    );
+    const last = isCut || found.length === limit ? items.at(-1) : undefined;
     const body = { items, ...(last === undefined ? {} : { cursor: last.id }) };
     return withEtag(body, header('if-none-match'));
   },

@@ -1,14 +1,15 @@
 // Submitting executions and looking at them.
 
 import { Type } from 'typebox';
+import type { HistoryEvent } from '../../execution/history.ts';
 import { formatInstant } from '../../support/clock.ts';
+import { openedWithin, readWithin } from '../../support/page-size.ts';
 import {
   attachmentPage,
   execution,
   executionInFull as executionInFullSchema,
   executionPage,
   explanation,
-  type HistoryMessage,
   historyPage,
   historyQuery,
   idParams,
@@ -21,7 +22,6 @@ import { withEtag } from './etag.ts';
 import { executionInFull, executionMessage, historyMessage } from './execution-message.ts';
 import { executionFor } from './found.ts';
 import { listOptionsOf } from './list-options.ts';
-import { PageSize } from './page-size.ts';
 import { notFound } from './problems.ts';
 import { type Route, route } from './route.ts';
 import { submissionOf } from './submission.ts';
@@ -87,26 +87,29 @@ const history = route({
   params: idParams,
   query: historyQuery,
   answers: {
-    200: { what: 'A page of events.', schema: historyPage },
-    413: { what: 'So many are too much at once: ask for fewer.' },
+    200: { what: 'A page of events; `more` when it ended early.', schema: historyPage },
   },
   async handle(coordinator, { params, query, caller, header }) {
     const { id, project } = await executionFor(coordinator, caller, params.id);
     const { holdfast } = coordinator;
     const { after = 0, limit = 100 } = query;
-    const events = await holdfast.history(id, { after, limit });
     const reader = { holdfast, project };
-    const size = new PageSize();
-    const items: HistoryMessage[] = [];
-    for (const event of events) {
-      const item = await historyMessage(reader, event);
-      // Values that are kept apart are in it, too.
-      size.take(JSON.stringify(item).length);
-      items.push(item);
-    }
-    return withEtag({ items }, header('if-none-match'));
+    const read = (part: HistoryPart): Promise<readonly HistoryEvent[]> =>
+      holdfast.history(id, part);
+    const events = await readWithin({ after, limit }, read, ({ seq }) => seq);
+    // Values that are kept apart count, too.
+    const { items, isCut } = await openedWithin(events.items, (each) =>
+      historyMessage(reader, each),
+    );
+    const more = isCut || events.isCut;
+    return withEtag({ items, ...(more && { more }) }, header('if-none-match'));
   },
 });
+
+interface HistoryPart {
+  readonly after: number;
+  readonly limit: number;
+}
 
 const explain = route({
   method: 'GET',

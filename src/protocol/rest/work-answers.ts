@@ -5,9 +5,11 @@
 
 import type { Static } from 'typebox';
 import type { ExecutionRecord } from '../../execution/execution.ts';
+import type { HistoryEvent, InboxMessage } from '../../execution/history.ts';
 import type { InteractionId } from '../../execution/names.ts';
 import type { Owner, SessionId } from '../../lease/names.ts';
 import { digestOf } from '../../support/digest.ts';
+import { readWithin } from '../../support/page-size.ts';
 import { OLDEST_WORK_VERSION, WORK_VERSION } from '../messages/envelope.ts';
 import type { WORK_MESSAGES, WorkKind } from '../messages/work-messages.ts';
 
@@ -18,7 +20,7 @@ import { type Caller, type Coordinator, ProblemReply } from './route.ts';
 import { withinMs } from './waiting.ts';
 import { claimFor, runElsewhere } from './work-claim.ts';
 import { metadataOf, noteRefused, requireOwnSession } from './work-session.ts';
-import { giveOut, PageSize, perform, toWrite, valueFor } from './work-writes.ts';
+import { giveOut, perform, toWrite, valueFor } from './work-writes.ts';
 
 export interface WorkCall<Body> {
   readonly body: Body;
@@ -90,7 +92,7 @@ export const workAnswers: WorkAnswers = {
     const session = await requireOwnSession(coordinator, caller, body.session);
     const answer = await claimFor(coordinator, {
       ...{ session, pipelines },
-      shares: body.shares,
+      shares: body.shares.map(({ lane, limit }) => ({ lane, limit: Math.min(limit, CLAIMS_MAX) })),
       project: caller.project,
       ...(body.release === undefined ? {} : { release: body.release }),
       ...(body.dice === undefined ? {} : { dice: body.dice }),
@@ -168,6 +170,9 @@ export const workAnswers: WorkAnswers = {
   },
 };
 
+/** Of each lane in one answer, whatever was asked for: each has its input. A worker with room claims again. */
+const CLAIMS_MAX = 250;
+
 /** What belongs to an execution, as it is stored. */
 async function pageOf(
   what: 'inbox' | 'history',
@@ -177,15 +182,17 @@ async function pageOf(
   const { id } = await executionFor(coordinator, caller, body.id);
   const { after = 0, limit = 1_000 } = body;
   const { executions } = coordinator.store;
-  const items = await executions[what]({ id, after, limit });
-  const size = new PageSize();
-  for (const { body: said = '' } of items) size.take(said.length);
+  const { items, isCut } = await readWithin<HistoryEvent | InboxMessage>(
+    { after, limit },
+    (part) => executions[what]({ id, ...part }),
+    (row) => ('seq' in row ? row.seq : row.n),
+  );
   await giveOut(
     executions,
     caller.project,
     items.map((each) => each.body),
   );
-  return { items };
+  return { items, ...(isCut && { more: true }) };
 }
 
 function textsIn(

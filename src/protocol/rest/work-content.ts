@@ -14,9 +14,56 @@ import { submissionsIn } from './work-reach.ts';
 /** So many arrays and objects in one another; what writes JSON recurses. */
 export const DEPTH_MAX = 1_000;
 
+/** Of a value in a row, with its envelope. Claims and lists have many of them in one answer. */
+export const INLINE_CHARS_MAX = 128 * 1024;
+/** Of the body of an event or an outcome, which may have more in it than one value. */
+const BODY_CHARS_MAX = 1024 * 1024;
+/** Of one write: about as many as a store writes in a tenth of a second, in which nobody else is answered. */
+const ROWS_MAX = 20_000;
+
+/** Rows that a write makes: for an event, an execution, a label, a question or a document, one each. */
+export function rowsOf(message: WriteMessage): number {
+  const { events, awaits = [], attachments = [] } = message;
+  const labels = submissionsIn(message).reduce(
+    (sum, { tags, attributes }) => sum + 2 + tags.length + Object.keys(attributes).length,
+    0,
+  );
+  const asked = awaits.reduce((sum, { items }) => sum + 1 + items.length, 0);
+  return events.length + labels + asked + attachments.length;
+}
+
+/** Before anything of it is parsed. */
+function requireBounded(message: WriteMessage): void {
+  const { id, events } = message;
+  const rows = rowsOf(message);
+  if (rows > ROWS_MAX) {
+    throw tooLarge(
+      `A write of ${id} makes ${rows} rows, at most ${ROWS_MAX}. Write fewer at a time.`,
+    );
+  }
+  const outcome = message.verb === 'finish' ? message.outcome : undefined;
+  for (const body of [outcome, ...events.map((each) => each.body)]) {
+    if ((body?.length ?? 0) > BODY_CHARS_MAX) throw tooLarge(inline(id, 'body', BODY_CHARS_MAX));
+  }
+  const said = submissionsIn(message).map(({ body }) => body);
+  for (const value of [...valuesIn(message), ...said]) {
+    if ((value?.length ?? 0) > INLINE_CHARS_MAX)
+      throw tooLarge(inline(id, 'value', INLINE_CHARS_MAX));
+  }
+}
+
+function inline(id: string, what: string, max: number): string {
+  return `A ${what} in a write of ${id} has more than ${max} characters. Put large values first (putBlob), and refer to them.`;
+}
+
+function tooLarge(why: string): ProblemReply {
+  return new ProblemReply(413, 'payload-too-large', `${why} Nothing was written.`);
+}
+
 /** Answers with the digests of the values that it refers to. */
 export function requireReadable(message: WriteMessage): readonly string[] {
   const { id, events } = message;
+  requireBounded(message);
   const refersTo: string[] = [];
   for (const { kind, body } of events) {
     if (body === undefined) continue;

@@ -1,0 +1,76 @@
+// A page is counted in items, and an item may be as large as a request: a page also has a bound in characters. It ends
+// early then, and the reader goes on where it ended.
+
+const CHARS_MAX = 16 * 1024 * 1024;
+
+/** Counts what goes into one page. */
+export class PageSize {
+  #left = CHARS_MAX;
+
+  /** False when the page is full. One item always fits. */
+  takes(chars: number): boolean {
+    const isFirst = this.#left === CHARS_MAX;
+    if (chars > this.#left && !isFirst) return false;
+    this.#left -= chars;
+    return true;
+  }
+
+  get isFull(): boolean {
+    return this.#left <= 0;
+  }
+
+  /** How many more to read at once: few where they are large, so that little is read that does not fit. */
+  next(read: number): number {
+    if (read === 0) return FIRST;
+    const average = Math.max(1, (CHARS_MAX - this.#left) / read);
+    return Math.max(1, Math.min(NEXT_MAX, Math.floor(this.#left / average)));
+  }
+}
+
+const FIRST = 64;
+const NEXT_MAX = 10_000;
+
+export interface Cut<Item> {
+  readonly items: readonly Item[];
+  /** It ended early: there are more within the limit that was asked for. */
+  readonly isCut: boolean;
+}
+
+/** Each is opened when it is its turn, so that no more is opened than fits. */
+export async function openedWithin<Row, Item>(
+  rows: readonly Row[],
+  open: (row: Row) => Promise<Item>,
+): Promise<Cut<Item>> {
+  const size = new PageSize();
+  const items: Item[] = [];
+  for (const row of rows) {
+    if (size.isFull) return { items, isCut: true };
+    const item = await open(row);
+    if (!size.takes(JSON.stringify(item).length)) return { items, isCut: true };
+    items.push(item);
+  }
+  return { items, isCut: false };
+}
+
+/** Rows after a place, read in parts. */
+export async function readWithin<Row extends { readonly body?: string }>(
+  { after, limit }: { readonly after: number; readonly limit: number },
+  read: (part: { readonly after: number; readonly limit: number }) => Promise<readonly Row[]>,
+  placeOf: (row: Row) => number,
+): Promise<Cut<Row>> {
+  const size = new PageSize();
+  const items: Row[] = [];
+  for (let at = after; items.length < limit; ) {
+    const part = { after: at, limit: Math.min(size.next(items.length), limit - items.length) };
+    const rows = await read(part);
+    for (const row of rows) {
+      if (!size.takes(row.body?.length ?? 0)) return { items, isCut: true };
+      items.push(row);
+    }
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < part.limit) break;
+    at = placeOf(last);
+    if (size.isFull && items.length < limit) return { items, isCut: true };
+  }
+  return { items, isCut: false };
+}
