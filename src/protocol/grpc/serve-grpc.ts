@@ -66,8 +66,7 @@ export async function serveGrpc(parts: GrpcParts): Promise<GrpcServer> {
     // A connection without a call under way is closed, as over HTTP; a client connects again by itself.
     'grpc.max_connection_idle_ms': requestMs,
     // A peer that is gone without a word is closed, too.
-    'grpc.keepalive_time_ms': requestMs,
-    'grpc.keepalive_timeout_ms': requestMs,
+    'grpc.keepalive_time_ms': KEEP_ALIVE_MS,
     interceptors: [
       beforeReading(
         {
@@ -125,6 +124,7 @@ export async function serveGrpc(parts: GrpcParts): Promise<GrpcServer> {
 }
 
 const NOTHING = Buffer.alloc(0);
+const KEEP_ALIVE_MS = 60_000;
 /** At once in one connection; more wait at the other end. */
 const STREAMS_MAX = 1_000;
 
