@@ -14,7 +14,7 @@ import { type Pipeline, pipelineOf } from './pipeline.ts';
 import type { When } from './schedule-times.ts';
 import { validated } from './schema.ts';
 import { canonicalDigest, checkedPlacing, projectOf } from './submission.ts';
-import { present, requireTemplate, submissionFor, type TemplateRef } from './templates.ts';
+import { present, submissionFor, type TemplateRef, templatedBy } from './templates.ts';
 
 /** What happens at a time when what the last time submitted is still open. */
 export type Overlap = 'skip' | 'allow';
@@ -131,11 +131,11 @@ function whenOf(options: Pick<PutScheduleOptions, 'every' | 'cron' | 'timeZone'>
 async function targetOf(
   config: EngineConfig,
   project: ProjectName,
-  asked: Pick<PutScheduleOptions, 'template' | 'version'> & {
+  asked: Pick<PutScheduleOptions, 'template' | 'version' | 'input'> & {
     readonly pipeline?: { readonly name: string } | string;
   },
 ): Promise<Plan['target']> {
-  const { pipeline, template, version } = asked;
+  const { pipeline, template, version, input } = asked;
   if ((pipeline === undefined) === (template === undefined)) {
     throw new InvalidInput('schedules.put: give either pipeline or template.');
   }
@@ -144,7 +144,8 @@ async function targetOf(
     return { pipeline: pipelineOf('schedules.put', pipeline).name };
   }
   const ref = { template, ...(version === undefined ? {} : { version }) };
-  await requireTemplate(config, project, ref);
+  // As each fire does: parameters that cannot be laid over the defaults are refused now.
+  (await templatedBy(config, project, ref)).inputOf(input);
   return ref;
 }
 

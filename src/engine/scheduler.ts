@@ -3,8 +3,10 @@
 // of with `maintain`.
 
 import type { Schedule } from '../execution/schedule.ts';
-import type { Instant } from '../support/clock.ts';
+import { type Instant, laterBy } from '../support/clock.ts';
+import { InvalidInput, OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
 import type { EngineConfig } from './config.ts';
+import { TemplateRefused } from './failures.ts';
 import { tellTrouble } from './observer.ts';
 import { type Plan, submitsFor } from './schedule-plan.ts';
 import { timesOf } from './schedule-times.ts';
@@ -16,11 +18,17 @@ export const CATCH_UP_MAX = 1_000;
 /** A time that is found later than this was missed. */
 export const ON_TIME_MS = 60_000;
 const TROUBLE_PAUSE_MS = 5_000;
+/** After a mistake in what it submits, the next time is at least so far away. */
+const MISTAKE_MS = 60_000;
+const LEFT_MS = 60_000;
+const LEFT_MAX = 10_000;
 
 export class Scheduler {
   readonly #config: EngineConfig;
   /** Monotonic. At once, to begin with: what was missed is caught up with. */
   #dueAtMs = 0;
+  /** By project and id: those that this process could not fire, and when it tried. */
+  readonly #left: Map<string, number> = new Map();
 
   constructor(config: EngineConfig) {
     this.#config = config;
@@ -47,27 +55,53 @@ export class Scheduler {
     // Whoever says `look` from here on is not forgotten.
     this.#dueAtMs = Number.POSITIVE_INFINITY;
     try {
-      const answer = await this.#config.store.executions.dueSchedules({ limit: BATCH });
+      // Beyond those that are left to others, so that they hold up nobody.
+      const limit = BATCH + this.#left.size;
+      const answer = await this.#config.store.executions.dueSchedules({ limit });
       this.heard(answer.nextInMs);
-      let failed = 0;
-      for (const schedule of answer.due) {
-        if (!(await this.#tryToFire(schedule, answer.now))) failed += 1;
-      }
-      // Those in trouble stand in front of all others; nothing is gained by asking at once.
-      if (failed === BATCH) this.#dueAtMs = Math.max(this.#dueAtMs, this.#afterTrouble());
+      for (const schedule of inTurn(answer.due)) await this.#tryToFire(schedule, answer.now);
     } catch (fault) {
       this.#trouble('Schedules could not be looked at', fault);
     }
   }
 
-  async #tryToFire(schedule: Schedule, now: Instant): Promise<boolean> {
+  async #tryToFire(schedule: Schedule, now: Instant): Promise<void> {
+    const name = `${schedule.project}/${schedule.id}`;
+    const leftAtMs = this.#left.get(name);
+    const nowMs = this.#config.clock.monotonicMs();
+    if (leftAtMs !== undefined && nowMs - leftAtMs < LEFT_MS) return;
+    this.#left.delete(name);
     try {
       const nextAt = await this.#fire(schedule, now);
       if (nextAt !== undefined) this.heard(nextAt - now);
-      return true;
     } catch (fault) {
-      this.#trouble(`Schedule "${schedule.id}" could not be fired`, fault);
-      return false;
+      const what = `Schedule "${schedule.id}" of project "${schedule.project}" could not be fired`;
+      if (!isMistake(fault)) {
+        // This process cannot, or not now; another one may.
+        if (!isAway(fault) && this.#left.size < LEFT_MAX) this.#left.set(name, nowMs);
+        this.#trouble(what, fault);
+        return;
+      }
+      tellTrouble(this.#config.observer, `${what}; this time is left out`, fault);
+      await this.#leaveOut(schedule, now);
+    }
+  }
+
+  /** X-35: what can never be submitted is moved on, so that it neither stays in front nor is tried all the time. */
+  async #leaveOut(schedule: Schedule, now: Instant): Promise<void> {
+    const { project, id, digest, nextAt: expected } = schedule;
+    if (expected === undefined) return;
+    try {
+      const { when, overlap } = JSON.parse(schedule.plan) as Plan;
+      const nextAt = (await timesOf(when)).after(laterBy(now, MISTAKE_MS));
+      await this.#config.store.executions.fireSchedule({
+        ...{ project, id, digest, expected },
+        ...(nextAt === undefined ? {} : { nextAt }),
+        ...{ submits: [], firedAt: expected, skipsWhileOpen: overlap === 'skip' },
+      });
+      if (nextAt !== undefined) this.heard(nextAt - now);
+    } catch (fault) {
+      this.#trouble(`Schedule "${id}" could not be moved on`, fault);
     }
   }
 
@@ -101,4 +135,26 @@ export class Scheduler {
     this.#dueAtMs = Math.min(this.#dueAtMs, this.#afterTrouble());
     tellTrouble(this.#config.observer, what, fault);
   }
+}
+
+/** One of each project after the other, each project's longest due first. */
+function inTurn(due: readonly Schedule[]): readonly Schedule[] {
+  const rounds: Schedule[][] = [];
+  const taken = new Map<string, number>();
+  for (const schedule of due) {
+    const round = taken.get(schedule.project) ?? 0;
+    taken.set(schedule.project, round + 1);
+    rounds[round] ??= [];
+    rounds[round].push(schedule);
+  }
+  return rounds.flat();
+}
+
+/** It fails for everybody, until people change something. */
+function isMistake(fault: unknown): boolean {
+  return fault instanceof InvalidInput || fault instanceof TemplateRefused;
+}
+
+function isAway(fault: unknown): boolean {
+  return fault instanceof StoreUnavailable || fault instanceof OutcomeUnknown;
 }

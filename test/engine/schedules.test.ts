@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Holdfast } from '../../src/engine/holdfast.ts';
+import type { ExecutionReport } from '../../src/engine/observer.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
 import type { CatchUp } from '../../src/engine/schedule-plan.ts';
 import { openMemoryStore } from '../../src/store/memory/open.ts';
@@ -164,4 +165,87 @@ test('the input of a schedule is kept as it was given, and its schema is applied
   assert.equal(input, '21');
   await stage.advance(HOUR_MS);
   assert.deepEqual(seen, [21]);
+});
+
+test('X-35: schedules that cannot be fired hold up no others, and are not tried all the time', async () => {
+  const clock = new ManualClock();
+  const store = openMemoryStore({ clock });
+  const troubles: string[] = [];
+  const observer = {
+    report: (report: ExecutionReport) => {
+      if (report.kind === 'trouble') troubles.push(report.what);
+    },
+  };
+  await using holdfast = new Holdfast({ store, clock, timers: clock.timers, observer });
+  const tick = pipeline({ name: 'tick', run: () => undefined });
+  const broken = { project: 'a', id: 'broken', pipeline: tick };
+  await holdfast.templates.put({ ...broken, version: 1, defaults: { b: 1 } });
+  for (let nth = 0; nth < 501; nth += 1) {
+    const put = { project: 'a', id: `broken-${nth}`, every: 100, template: 'broken' };
+    await holdfast.schedules.put({ ...put, input: { a: 1 } });
+  }
+  // The newest version is taken at each fire, and nothing can be laid over its defaults.
+  await holdfast.templates.put({ ...broken, version: 2, defaults: 5 });
+  await holdfast.schedules.put({
+    project: 'b',
+    id: 'fine',
+    every: 1_000,
+    pipeline: tick,
+    overlap: 'allow',
+  });
+  const worker = await holdfast.worker({ pipelines: [tick] });
+  await clock.advance(10_000);
+  const { items } = await holdfast.list({ project: 'b', limit: 100 });
+  assert.equal(items.length, 10);
+  assert.equal(troubles.length, 501, 'each once in a minute');
+  for (let nth = 1; nth < 501; nth += 1) {
+    await holdfast.schedules.remove(`broken-${nth}`, { project: 'a' });
+  }
+  await holdfast.templates.put({ ...broken, version: 3, defaults: { b: 1 } });
+  await clock.advance(60_000);
+  const mended = await holdfast.list({ project: 'a', limit: 1 });
+  assert.equal(mended.items.length, 1, 'what is mended is fired again');
+  worker.crash();
+});
+
+test('a schedule whose parameters cannot be laid over the defaults of its template is refused', async () => {
+  const store = openMemoryStore();
+  await using holdfast = new Holdfast({ store });
+  await holdfast.templates.put({ id: 't', version: 1, pipeline: 'tick', defaults: 5 });
+  const put = { id: 's', every: 1_000, template: 't' };
+  await assert.rejects(holdfast.schedules.put({ ...put, input: { a: 1 } }), /default parameters/);
+  await holdfast.schedules.put(put);
+});
+
+test('X-35: a schedule that only another process can fire holds up no others', async () => {
+  const clock = new ManualClock();
+  const store = openMemoryStore({ clock });
+  const codec = {
+    encode: (bytes: Uint8Array) => ({ by: 'test:1', bytes }),
+    decode: ({ bytes }: { readonly bytes: Uint8Array }) => bytes,
+  };
+  const tick = pipeline({ name: 'tick', run: () => undefined });
+  const first = new Holdfast({ store, clock, timers: clock.timers, codec });
+  for (let nth = 0; nth < 501; nth += 1) {
+    await first.schedules.put({
+      project: 'a',
+      id: `s${nth}`,
+      every: 100,
+      pipeline: tick,
+      input: 1,
+    });
+  }
+  const holdfast = new Holdfast({ store, clock, timers: clock.timers });
+  await holdfast.schedules.put({
+    project: 'b',
+    id: 'fine',
+    every: 1_000,
+    pipeline: tick,
+    overlap: 'allow',
+  });
+  const worker = await holdfast.worker({ pipelines: [tick] });
+  await clock.advance(60_000);
+  const { items } = await holdfast.list({ project: 'b', limit: 100 });
+  assert.ok(items.length >= 50, String(items.length));
+  worker.crash();
 });
