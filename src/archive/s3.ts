@@ -64,7 +64,7 @@ export async function openS3Archive(given: S3ArchiveOptions): Promise<Archive> {
   return {
     name: `the bucket ${bucket} at ${new URL(url).host}`,
     async put({ path, type, bytes }) {
-      const headers = { 'content-type': type, 'x-amz-content-sha256': digestOf(bytes) };
+      const headers = { 'content-type': headerType(type), 'x-amz-content-sha256': digestOf(bytes) };
       const body = Uint8Array.from(bytes);
       const answer = await ask(at, path, { method: 'PUT', headers, body });
       if (answer.status !== 200) throw refused(at, path, answer);
@@ -140,6 +140,9 @@ async function ask(at: Bucket, path: string, init: RequestInit): Promise<Answere
     return { status: response.status, bytes, text: () => Buffer.from(bytes).toString() };
   } catch (cause) {
     const reason: unknown = aborter.signal.aborted ? aborter.signal.reason : cause;
+    if (!aborter.signal.aborted && !isOfNetwork(cause)) {
+      throw new Fault('archive-refused', `${path} cannot be sent: ${thrownText(cause)}`, { cause });
+    }
     // What `fetch` throws says only that it failed.
     const why = thrownText((reason as { readonly cause?: unknown }).cause ?? reason);
     throw new ArchiveUnavailable(
@@ -153,10 +156,26 @@ async function ask(at: Bucket, path: string, init: RequestInit): Promise<Answere
 
 const SAID_MAX = 300;
 
-function refused(at: Bucket, path: string, answer: Answered): ArchiveUnavailable {
+/** Workers choose the types of attachments; a header takes only some characters. */
+function headerType(type: string): string {
+  return /^[ -~]+$/.test(type) ? type : 'application/octet-stream';
+}
+
+/** What never left says something of this document only; `fetch` names the cause of what did. */
+function isOfNetwork(fault: unknown): boolean {
+  return (fault as { readonly cause?: unknown } | undefined)?.cause !== undefined;
+}
+
+/** Statuses that say something of the storage, not of one document: others are tried all the same. */
+function isAwayBy(status: number): boolean {
+  return status >= 500 || [401, 403, 404, 408, 429].includes(status);
+}
+
+function refused(at: Bucket, path: string, answer: Answered): Fault {
   const code = /<Code>([^<]{1,80})<\/Code>/.exec(answer.text())?.[1];
   const said = code ?? answer.text().slice(0, SAID_MAX);
-  return new ArchiveUnavailable(
-    `The archive at ${at.root} refused ${path} with status ${answer.status} (${said}). Check the credentials, the bucket and its quota.`,
-  );
+  const why = `The archive at ${at.root} refused ${path} with status ${answer.status} (${said}).`;
+  return isAwayBy(answer.status)
+    ? new ArchiveUnavailable(`${why} Check the credentials, the bucket and its quota.`)
+    : new Fault('archive-refused', why);
 }

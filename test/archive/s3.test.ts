@@ -51,6 +51,15 @@ test('F-9: an object is what was put, under a prefix too, and what is not there 
   }
 });
 
+test('F-11: a type that no header can carry is archived as bytes, and stops nobody', async () => {
+  const archive = await open({ prefix: 'odd-types' });
+  const bytes = Buffer.from('x');
+  for (const type of ['text/plain\nx: y', 'tëxt/✓', '']) {
+    await archive.put({ path: 'default/odd', type, bytes });
+    assert.deepEqual(await archive.get('default/odd'), new Uint8Array(bytes));
+  }
+});
+
 test('F-11: wrong credentials and a bucket that is not there are said, without the secret', async () => {
   const document = { path: 'a.json', type: 'application/json', bytes: Buffer.from('{}') };
   const wrong = await open({ accessKeyId: 'NOBODY', secretAccessKey: 'not-the-secret' });
