@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DEFAULT_PROJECT } from '../execution/names.ts';
+import { DEFAULT_PROJECT, parseProject } from '../execution/names.ts';
 import { Held } from './held.ts';
 
 const whose = (key?: string) => ({
@@ -27,4 +27,14 @@ test('no more is held open than may be, by whomever; without keys nobody has a s
   held.hold(whose());
   held.hold(whose());
   assert.throws(() => held.hold(whose('a')), /holds 2 requests open, which is its limit/);
+});
+
+test('all keys of one project together have half at most, so that others come in', () => {
+  const held = new Held(8, () => undefined);
+  const others = { ...whose('x'), project: parseProject('b') };
+  for (const key of ['a', 'b', 'c', 'd']) held.hold(whose(key));
+  assert.throws(() => held.hold(whose('e')), /Project "default" holds 4 requests open here/);
+  held.hold({ ...whose('operator'), isOfAll: true });
+  held.hold(others)();
+  held.hold(others);
 });

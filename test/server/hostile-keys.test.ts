@@ -224,3 +224,35 @@ test('a worker does not make up who submitted it', async () => {
   const { json } = await worker.write(own, { ...end, successor });
   assert.equal(json.answers[0].kind, 'finished', 'by whom its predecessor was');
 });
+
+test('P-12: a key ends no later than the key that made or rotated it', async () => {
+  await using coordinator = await TestCoordinator.onMemory();
+  const { url, store } = coordinator;
+  const post = async (
+    key: string,
+    path: string,
+    body: object,
+  ): Promise<{ readonly id: string; readonly key: string }> => {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const init = { method: 'POST', headers, body: JSON.stringify(body) };
+    const response = await fetch(`${url}${path}`, init);
+    assert.equal(response.status, 201, await response.clone().text());
+    return (await response.json()) as { id: string; key: string };
+  };
+  const endOf = async (id: string): Promise<number> =>
+    (await store.access.key(id))?.expiresAt ?? Infinity;
+  const operator = await coordinator.key(['admin']);
+  const wanted = { name: 'x', roles: ['admin'], project: 'default' };
+  const short = await post(operator, '/v1/keys', { ...wanted, expiresInMs: 60_000 });
+  const long = await post(operator, '/v1/keys', wanted);
+  assert.equal(await endOf(long.id), Infinity);
+  const end = await endOf(short.id);
+  const made = [
+    await post(short.key, '/v1/keys', wanted),
+    await post(short.key, '/v1/keys', { ...wanted, expiresInMs: 3_600_000 }),
+    await post(short.key, `/v1/keys/${long.id}/rotate`, {}),
+    await post(short.key, `/v1/keys/${short.id}/rotate`, {}),
+  ];
+  // The store's clock and the coordinator's are read one after the other.
+  for (const { id } of made) assert.ok((await endOf(id)) <= end + 1_000);
+});

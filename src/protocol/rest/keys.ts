@@ -50,7 +50,7 @@ const make = route({
       ...{ name: boundedText('name', name, 256), roles, createdBy: actorOf(caller) },
       audit: stampOutside('make-key', { by: actorOf(caller) }),
       ...(project === undefined ? {} : { project }),
-      ...(expiresInMs === undefined ? {} : { expiresInMs }),
+      ...(await noLaterThan(coordinator, caller, expiresInMs)),
     });
     return { status: 201, body: made, headers: { 'cache-control': 'no-store' } };
   },
@@ -133,7 +133,7 @@ const rotate = route({
       ...{ name, roles, createdBy: actorOf(caller) },
       audit: stampOutside('make-key', { by: actorOf(caller), about: { rotates: old.id } }),
       ...(project === undefined ? {} : { project }),
-      ...(expiresAt === undefined ? {} : { expiresInMs: expiresAt - createdAt }),
+      ...(await noLaterThan(coordinator, caller, expiresAt && expiresAt - createdAt)),
     });
     const inMs = body.endsInMs ?? ROTATION_MS;
     const { endedAt } = await endedBy(coordinator, caller, { id: old.id, inMs });
@@ -144,6 +144,19 @@ const rotate = route({
     };
   },
 });
+
+/** A key ends no later than the one that makes it: otherwise one that is good for seconds makes one without end. */
+async function noLaterThan(
+  { store, clock }: Coordinator,
+  caller: Caller,
+  asked: number | undefined,
+): Promise<{ readonly expiresInMs?: number }> {
+  const own = caller.key === undefined ? undefined : await store.access.key(caller.key);
+  const end = Math.min(own?.expiresAt ?? Infinity, own?.endedAt ?? Infinity);
+  const left = Math.max(1, end - clock.wallMs());
+  const expiresInMs = Math.min(asked ?? Infinity, left);
+  return Number.isFinite(expiresInMs) ? { expiresInMs: Math.floor(expiresInMs) } : {};
+}
 
 async function added(
   { store }: Coordinator,
