@@ -8,6 +8,7 @@ import { planRedrive, type RedriveMode } from '../execution/redrive-plan.ts';
 import type { Redrive, RedriveAnswer } from '../store/contract/repair-store.ts';
 import { Fault, InvalidInput } from '../support/fault.ts';
 import { shown } from '../support/options.ts';
+import { readWithin } from '../support/page-size.ts';
 import type { EngineConfig } from './config.ts';
 import { ActRefused } from './failures.ts';
 
@@ -100,6 +101,7 @@ function submitAgain(old: ExecutionRecord, id: ExecutionId, acting: Payload): Re
 
 /** Bounds what is in memory at once: histories can be long. */
 const EVENTS_MAX = 5_000;
+const CHARS_MAX = 64 * 1024 * 1024;
 
 /** Many, with few questions; as few at a time as their histories ask for. */
 export async function* endedOf(
@@ -137,12 +139,26 @@ async function wholeHistory(
   config: EngineConfig,
   id: ExecutionId,
 ): Promise<readonly HistoryEvent[]> {
+  const { executions } = config.store;
   const events: HistoryEvent[] = [];
-  for (;;) {
-    const after = events.at(-1)?.seq ?? 0;
-    const page = await config.store.executions.history({ id, after, limit: HISTORY_PAGE });
-    for (const event of page) events.push(event);
-    if (page.length < HISTORY_PAGE) return events;
+  for (let chars = 0; ; ) {
+    const page = { after: events.at(-1)?.seq ?? 0, limit: HISTORY_PAGE };
+    const { items, isCut } = await readWithin(
+      page,
+      (part) => executions.history({ id, ...part }),
+      ({ seq }) => seq,
+    );
+    for (const event of items) {
+      chars += event.body?.length ?? 0;
+      events.push(event);
+    }
+    if (chars > CHARS_MAX) {
+      throw new RedriveImpossible(
+        id,
+        `its history has more than ${CHARS_MAX} characters. Submit it anew instead.`,
+      );
+    }
+    if (!isCut && items.length < HISTORY_PAGE) return events;
   }
 }
 

@@ -1,0 +1,105 @@
+// What a request costs, in numbers that do not depend on the machine: characters parsed and written as JSON, rows that
+// pass the store's port, and blocks of this project's code that ran.
+
+import { Session } from 'node:inspector/promises';
+import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
+
+export interface Cost {
+  /** Characters that JSON.parse read. */
+  parsed: number;
+  /** Characters that JSON.stringify made. */
+  written: number;
+  /** Items of lists that the store was given or answered with. */
+  rows: number;
+  /** How often blocks of code in src ran: comparisons, turns of loops. */
+  blocks: number;
+}
+
+export class Counters {
+  readonly #session: Session = new Session();
+  readonly #parse = JSON.parse;
+  readonly #stringify = JSON.stringify;
+  #now: Cost = { parsed: 0, written: 0, rows: 0, blocks: 0 };
+
+  /** Before the code that is to be counted is loaded. */
+  static async start(): Promise<Counters> {
+    const counters = new Counters();
+    const session = counters.#session;
+    session.connect();
+    await session.post('Profiler.enable');
+    await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
+    JSON.parse = (text: string, reviver?: Parameters<typeof JSON.parse>[1]) => {
+      counters.#now.parsed += text.length;
+      return counters.#parse(text, reviver);
+    };
+    JSON.stringify = ((...given: Parameters<typeof JSON.stringify>) => {
+      const text = counters.#stringify(...given);
+      counters.#now.written += text?.length ?? 0;
+      return text;
+    }) as typeof JSON.stringify;
+    return counters;
+  }
+
+  stop(): void {
+    JSON.parse = this.#parse;
+    JSON.stringify = this.#stringify;
+    this.#session.disconnect();
+  }
+
+  /** What happened since the last time, this included: taking the count of blocks takes long. */
+  async of(what: () => Promise<unknown>): Promise<Cost> {
+    this.#now = { parsed: 0, written: 0, rows: 0, blocks: 0 };
+    await what();
+    const cost = this.#now;
+    this.#now = { parsed: 0, written: 0, rows: 0, blocks: 0 };
+    return { ...cost, blocks: await this.#blocks() };
+  }
+
+  /** Since it was last asked. */
+  async #blocks(): Promise<number> {
+    const { result } = await this.#session.post('Profiler.takePreciseCoverage');
+    return result
+      .filter(({ url }) => url.includes('/src/'))
+      .flatMap(({ functions }) => functions.flatMap(({ ranges }) => ranges))
+      .reduce((sum, { count }) => sum + count, 0);
+  }
+
+  /** The same store, whose rows are counted. */
+  counted(store: CoordinatorStore): CoordinatorStore {
+    const counting = <Part extends object>(part: Part): Part =>
+      new Proxy(part, {
+        get: (target, name) => {
+          const verb: unknown = Reflect.get(target, name, target);
+          if (typeof verb !== 'function') return verb;
+          return (...given: unknown[]) => {
+            this.#now.rows += rowsIn(given);
+            const answer: unknown = Reflect.apply(verb, target, given);
+            if (!(answer instanceof Promise)) return answer;
+            return answer.then((found: unknown) => {
+              this.#now.rows += rowsIn(found);
+              return found;
+            });
+          };
+        },
+      });
+    const { executions, access, sessions } = store;
+    return {
+      ...store,
+      executions: counting(executions),
+      access: counting(access),
+      sessions: counting(sessions),
+    };
+  }
+}
+
+/** Lists within what crosses the port, two levels deep: a page, the parts of a write. */
+function rowsIn(value: unknown, depth = 0): number {
+  if (typeof value !== 'object' || value === null || value instanceof Uint8Array || depth > 3) {
+    return 0;
+  }
+  const inside = Object.values(value).reduce(
+    (sum: number, each) => sum + rowsIn(each, depth + 1),
+    0,
+  );
+  return inside + (Array.isArray(value) ? value.length : 0);
+}
