@@ -1,5 +1,6 @@
 import { consoleSuite } from './console/suite.ts';
 import { coordinatorSuite } from './coordinator/suite.ts';
+import { costSuite } from './cost/suite.ts';
 import { executionsSuite } from './executions/suite.ts';
 import { leaseSuite } from './lease/suite.ts';
 import { redriveSuite } from './redrive/suite.ts';
@@ -13,4 +14,5 @@ export const SUITES: readonly Suite[] = [
   coordinatorSuite,
   consoleSuite,
   transportsSuite,
+  costSuite,
 ];

@@ -1,7 +1,7 @@
 // What all ways into a coordinator share: who may come in, how often, and how much is held open for whom.
 
 import type { Coordinator } from '../protocol/rest/route.ts';
-import { AddressLimit } from './connection-limits.ts';
+import { AddressLimit, Pipelining } from './connection-limits.ts';
 import { type Gate, KeyGate, openGate } from './gate.ts';
 import { Held } from './held.ts';
 import { Limiter } from './limiter.ts';
@@ -14,6 +14,7 @@ export interface Entrance {
   readonly held: Held;
   readonly limits: HttpLimits;
   readonly addresses: AddressLimit;
+  readonly pipelining: Pipelining;
 }
 
 export async function entranceOf(
@@ -26,5 +27,5 @@ export async function entranceOf(
   const limiter = await Limiter.open({ gate, clock, limits });
   const addresses = new AddressLimit(limits.connectionsPerAddressMax);
   const held = new Held(limits.openMax, (count) => metrics?.held(count));
-  return { gate, limiter, limits, addresses, held };
+  return { gate, limiter, limits, addresses, pipelining: new Pipelining(), held };
 }

@@ -8,7 +8,6 @@ import { type Coordinator, ProblemReply, type Reply, type Route } from '../proto
 import { type Checks, checksOf } from '../protocol/rest/validators.ts';
 import { adminProblem } from './admin-elsewhere.ts';
 import { Admission, oneOf } from './admission.ts';
-import { Pipelining } from './connection-limits.ts';
 import type { ConsoleFiles } from './console-files.ts';
 import { addConsole } from './console-pages.ts';
 import type { Entrance } from './entrance.ts';
@@ -58,9 +57,8 @@ export async function openHttp(parts: HttpParts): Promise<FastifyInstance> {
     done(null, body),
   );
   app.setErrorHandler((error, _request, reply) => sendProblem(parts, reply, fromFastify(error)));
-  const pipelining = new Pipelining();
   app.addHook('onRequest', (request, reply, done) => {
-    if (pipelining.began(request.raw.socket, reply.raw)) done();
+    if (parts.pipelining.began(request.raw.socket, reply.raw)) done();
   });
   // Before all else, also where nothing is: a page of elsewhere learns not even that this is here.
   app.addHook('onRequest', async ({ headers }) => {

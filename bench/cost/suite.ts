@@ -1,0 +1,64 @@
+// The suite of costs: CPU time and memory of each route's worst legal request, on a project that is as large as one
+// may make it.
+
+import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { TestCoordinator } from '../../test/server/coordinator.ts';
+import { plantRich, type Request, requestsFor } from '../../test/server/cost/requests.ts';
+import type { Result } from '../report.ts';
+import type { Plan, Suite } from '../suite.ts';
+
+export const costSuite: Suite = {
+  name: 'cost',
+  summary: "CPU time and memory of each route's worst legal request, on the memory store",
+  legend: [
+    'cpu: time of the process for one request, its client included; the median of the rounds.',
+    'rss: how much the process grew while it was handled; the largest of the rounds.',
+  ],
+  run: runCostSuite,
+};
+
+const MIB = 1024 * 1024;
+
+async function* runCostSuite(plan: Plan): AsyncGenerator<Result, void, void> {
+  if (!plan.stores.includes('memory')) return;
+  const log = { info: () => undefined, fault: () => undefined };
+  const limits = { relayAnswersMs: 100 };
+  const store = openMemoryStore();
+  await using coordinator = await TestCoordinator.open({ store, log, limits, tends: false });
+  const rich = await plantRich(coordinator);
+  const headers = { authorization: `Bearer ${rich.key}`, 'content-type': 'application/json' };
+  const rounds = plan.quick ? 3 : 15;
+  for (const request of requestsFor(rich)) {
+    const name = request.body === '{}' ? `${request.name}, empty` : request.name;
+    if (!name.includes(plan.only)) continue;
+    plan.progress(name);
+    const found = await measured(rounds, () => send(coordinator.url, headers, request));
+    const about = { suite: 'cost', case: name, store: 'memory', settings: { rounds } };
+    yield { ...about, metric: 'cpu', value: found.cpuMs, unit: 'ms' };
+    yield { ...about, metric: 'rss', value: found.rssMib, unit: 'MiB' };
+  }
+}
+
+async function send(url: string, headers: HeadersInit, request: Request): Promise<void> {
+  const { method, path, body } = request;
+  const init = { method, headers, ...(body === undefined ? {} : { body }) };
+  await (await fetch(`${url}${path}`, init)).arrayBuffer();
+}
+
+async function measured(
+  rounds: number,
+  what: () => Promise<void>,
+): Promise<{ readonly cpuMs: number; readonly rssMib: number }> {
+  const cpu: number[] = [];
+  let rssMib = 0;
+  for (let nth = 0; nth < rounds; nth += 1) {
+    const rss = process.memoryUsage.rss();
+    const before = process.cpuUsage();
+    await what();
+    const { user, system } = process.cpuUsage(before);
+    cpu.push((user + system) / 1_000);
+    rssMib = Math.max(rssMib, (process.memoryUsage.rss() - rss) / MIB);
+  }
+  cpu.sort((a, b) => a - b);
+  return { cpuMs: cpu[Math.floor(rounds / 2)] ?? 0, rssMib };
+}
