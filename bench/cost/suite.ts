@@ -39,7 +39,11 @@ async function* runCostSuite(plan: Plan): AsyncGenerator<Result, void, void> {
   }
 }
 
-async function send(url: string, headers: HeadersInit, request: Request): Promise<void> {
+async function send(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  request: Request,
+): Promise<void> {
   const { method, path, body } = request;
   const init = { method, headers, ...(body === undefined ? {} : { body }) };
   await (await fetch(`${url}${path}`, init)).arrayBuffer();

@@ -127,3 +127,12 @@ export function limitsOf(given: Partial<PayloadLimits> | undefined): PayloadLimi
   wholeNumber('payloads.inlineBytesMax', limits.inlineBytesMax, { min: 256, max: bytesMax });
   return limits;
 }
+
+/** A coordinator takes rows of 128 Ki characters; a codec's bytes are a third longer as text. */
+const REMOTE_INLINE_BYTES_MAX = 96_000;
+
+/** Of a worker elsewhere: larger values are kept apart, whatever was said. */
+export function remoteLimitsOf(given: Partial<PayloadLimits> | undefined): PayloadLimits {
+  const limits = limitsOf(given);
+  return { ...limits, inlineBytesMax: Math.min(limits.inlineBytesMax, REMOTE_INLINE_BYTES_MAX) };
+}

@@ -3,9 +3,8 @@
 // (ctx.transaction).
 
 import { Holdfast } from '../engine/holdfast.ts';
-import { type HoldfastOptions, limitsOf } from '../engine/holdfast-options.ts';
+import { type HoldfastOptions, limitsOf, remoteLimitsOf } from '../engine/holdfast-options.ts';
 import { pipelinesByName } from '../engine/known-pipelines.ts';
-import type { PayloadLimits } from '../engine/payloads.ts';
 import type { Worker, WorkerOptions } from '../engine/worker.ts';
 import { resolveWorkerOptions } from '../engine/worker-options.ts';
 import type { Carrier } from '../protocol/messages/carrier.ts';
@@ -65,7 +64,7 @@ export async function openWorker(given: RemoteWorkerOptions): Promise<Worker> {
     store,
     ...(codec && { codec }),
     observer,
-    payloads: remoteLimits(payloads),
+    payloads: remoteLimitsOf(payloads),
   });
   const worker = await holdfast.worker(options);
   return withEnd(worker, async () => {
@@ -92,15 +91,6 @@ function checkFirst(read: RemoteWorkerOptions): void {
   if (observer !== undefined) requireMethods('openWorker: observer', observer, ['report']);
   limitsOf(payloads);
   resolveWorkerOptions(options);
-}
-
-/** A coordinator takes rows of 128 Ki characters; a codec's bytes are a third longer as text. */
-const REMOTE_INLINE_BYTES_MAX = 96_000;
-
-/** Larger values are kept apart, whatever was said. */
-export function remoteLimits(given: RemoteWorkerOptions['payloads']): PayloadLimits {
-  const limits = limitsOf(given);
-  return { ...limits, inlineBytesMax: Math.min(limits.inlineBytesMax, REMOTE_INLINE_BYTES_MAX) };
 }
 
 const WORD_BYTES_MAX = 256;

@@ -2,7 +2,7 @@
 // are known: Next, Deno, serverless functions; by a line in Hono, by a few in Express and Fastify.
 
 import { Holdfast } from '../engine/holdfast.ts';
-import { type HoldfastOptions, limitsOf } from '../engine/holdfast-options.ts';
+import { type HoldfastOptions, limitsOf, remoteLimitsOf } from '../engine/holdfast-options.ts';
 import { type Pipelines, pipelinesByName } from '../engine/known-pipelines.ts';
 import { resolveWorkerOptions, type WorkerRelease } from '../engine/worker-options.ts';
 import type { Driven, PushResult } from '../protocol/messages/push.ts';
@@ -13,7 +13,6 @@ import { readOptions, requireMethods } from '../support/options.ts';
 import { systemTimers } from '../support/timer.ts';
 import { addressOf, misdirectionOf } from './addressed.ts';
 import { denialOf, offeredBy } from './offered.ts';
-import { remoteLimits } from './open-worker.ts';
 import { pushedStore } from './pushed-store.ts';
 import { answerTo, callIn, InHand } from './signed-calls.ts';
 import { type WayBack, wayBackOf } from './way-back.ts';
@@ -96,7 +95,7 @@ async function driven(
     store,
     ...(codec && { codec }),
     ...(observer && { observer }),
-    payloads: remoteLimits(payloads),
+    payloads: remoteLimitsOf(payloads),
   });
   const options = { pipelines, concurrency: 1, stopGraceMs: 0, ...(release && { release }) };
   const worker = await holdfast.worker(options);

@@ -5,11 +5,9 @@
 
 import type { Static } from 'typebox';
 import type { ExecutionRecord } from '../../execution/execution.ts';
-import type { HistoryEvent, InboxMessage } from '../../execution/history.ts';
 import type { InteractionId } from '../../execution/names.ts';
 import type { Owner, SessionId } from '../../lease/names.ts';
 import { digestOf } from '../../support/digest.ts';
-import { readWithin } from '../../support/page-size.ts';
 import { OLDEST_WORK_VERSION, WORK_VERSION } from '../messages/envelope.ts';
 import type { WORK_MESSAGES, WorkKind } from '../messages/work-messages.ts';
 
@@ -20,7 +18,7 @@ import { type Caller, type Coordinator, ProblemReply } from './route.ts';
 import { withinMs } from './waiting.ts';
 import { claimFor, runElsewhere } from './work-claim.ts';
 import { metadataOf, noteRefused, requireOwnSession } from './work-session.ts';
-import { giveOut, perform, toWrite, valueFor } from './work-writes.ts';
+import { giveOut, perform, storedPage, toWrite, valueFor } from './work-writes.ts';
 
 export interface WorkCall<Body> {
   readonly body: Body;
@@ -130,8 +128,8 @@ export const workAnswers: WorkAnswers = {
     return perform(coordinator, caller, all);
   },
 
-  readInbox: (coordinator, call) => pageOf('inbox', coordinator, call),
-  readStoredHistory: (coordinator, call) => pageOf('history', coordinator, call),
+  readInbox: (coordinator, call) => storedPage('inbox', coordinator, call),
+  readStoredHistory: (coordinator, call) => storedPage('history', coordinator, call),
 
   async readStoredExecution(coordinator, { body, caller }) {
     const execution = await executionFor(coordinator, caller, body.id);
@@ -172,28 +170,6 @@ export const workAnswers: WorkAnswers = {
 
 /** Of each lane in one answer, whatever was asked for: each has its input. A worker with room claims again. */
 const CLAIMS_MAX = 250;
-
-/** What belongs to an execution, as it is stored. */
-async function pageOf(
-  what: 'inbox' | 'history',
-  coordinator: Coordinator,
-  { body, caller }: WorkCall<Static<(typeof WORK_MESSAGES)['readInbox']['body']>>,
-): Promise<object> {
-  const { id } = await executionFor(coordinator, caller, body.id);
-  const { after = 0, limit = 1_000 } = body;
-  const { executions } = coordinator.store;
-  const { items, isCut } = await readWithin<HistoryEvent | InboxMessage>(
-    { after, limit },
-    (part) => executions[what]({ id, ...part }),
-    (row) => ('seq' in row ? row.seq : row.n),
-  );
-  await giveOut(
-    executions,
-    caller.project,
-    items.map((each) => each.body),
-  );
-  return { items, ...(isCut && { more: true }) };
-}
 
 function textsIn(
   claims: readonly { readonly execution: ExecutionRecord }[],

@@ -16,6 +16,7 @@ import { requireReadable, rowsOf } from './work-content.ts';
 import { requireOwnReach, requireSameOrigin } from './work-reach.ts';
 
 export { giveOut, valueFor } from './values-apart.ts';
+export { storedPage } from './work-pages.ts';
 
 export type OwnWrite = Written & {
   /** Digests of the values that it refers to. */
