@@ -7,6 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { pipelinesIn } from '../engine/contract-of.ts';
 import { Holdfast } from '../engine/holdfast.ts';
 import type { Worker } from '../engine/worker.ts';
+import { lineObserver } from '../execution/report.ts';
 import type { ServerLog } from '../server/server-options.ts';
 import type { CoordinatorStore } from '../store/contract/execution-store.ts';
 import { thrownText } from '../support/options.ts';
@@ -24,7 +25,11 @@ export function runModule(
   module: string,
 ): (store: CoordinatorStore, log: ServerLog) => Promise<Beside> {
   return async (store, log) => {
-    const running = new Running(resolve(module), new Holdfast({ store }), log);
+    const running = new Running(
+      resolve(module),
+      new Holdfast({ store, observer: lineObserver((line) => log.info(line)) }),
+      log,
+    );
     await running.start();
     return running;
   };

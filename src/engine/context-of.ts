@@ -43,7 +43,7 @@ import type {
 import { ContinueAsNew } from './continue-as-new.ts';
 import { guarded, guardedSignal, ignored } from './guarded.ts';
 import { derivedUuid } from './ids.ts';
-import { tell } from './observer.ts';
+import { writeLog } from './logging.ts';
 import type { RemoteStep } from './remote-step.ts';
 import type { Run } from './run.ts';
 import { reportProgress } from './softness.ts';
@@ -241,16 +241,7 @@ export class RunContext implements Context {
     if (typeof message !== 'string') {
       throw new InvalidInput(`ctx.log: message must be a string; got ${shown(message)}.`);
     }
-    const { claimed, config, pipeline, isReplaying } = this.#run;
-    if (isReplaying) return;
-    tell(config.observer, {
-      kind: 'log',
-      execution: claimed.execution.id,
-      pipeline: pipeline.name,
-      fence: claimed.fence,
-      message,
-      ...(data === undefined ? {} : { data }),
-    });
+    writeLog(this.#run, message, data);
   }
 
   progress(value: unknown): void {

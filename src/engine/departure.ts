@@ -361,7 +361,6 @@ export class Departure {
       | { readonly kind: 'ended'; readonly status: TerminalStatus; readonly failure?: Failure },
   ): void {
     const { config, claimed, pipeline } = this.#run;
-    if (config.observer === undefined) return;
     const { id: execution } = claimed.execution;
     const about = { execution, fence: claimed.fence, ...tracedBy(claimed) };
     tell(config.observer, { ...about, pipeline: pipeline.name, ...report });

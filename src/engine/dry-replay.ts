@@ -181,7 +181,7 @@ function frozenRun(
   } as const;
   const store = readOnly(config.store);
   const run = new Run(
-    { ...config, store, observer: undefined },
+    { ...config, store, observer: { report: () => undefined } },
     { claimed, pipeline, ledger, session: NOBODY },
     events,
   );

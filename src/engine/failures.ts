@@ -13,6 +13,7 @@ import {
 import { describeReleaseRefusal, type ReleaseRefusal } from '../release/refusal.ts';
 import { Fault, InvalidInput } from '../support/fault.ts';
 import { boundedText, readOptions, shown } from '../support/options.ts';
+import { codeLocation } from './code-location.ts';
 
 const CATEGORIES: readonly FailureCategory[] = ['retryable', 'permanent', 'denied', 'unknown'];
 const MESSAGE_MAX = 4_096;
@@ -188,7 +189,16 @@ function describedError(error: Error): Failure {
     code: shortened(typeof code === 'string' ? code : textOf(error.name)),
     message: shortened(textOf(message)),
     ...(typeof stack === 'string' ? { stack: stack.slice(0, STACK_MAX).toWellFormed() } : {}),
+    ...locationOf(error, stack),
   };
+}
+
+/** Where the user's code threw; of a child that failed, where its code did. */
+function locationOf(error: Error, stack: unknown): Pick<Failure, 'location'> {
+  const thrownAt = typeof stack === 'string' ? codeLocation(stack) : undefined;
+  const location =
+    thrownAt ?? (error instanceof DidNotComplete ? error.failure?.location : undefined);
+  return location === undefined ? {} : { location: shortened(location) };
 }
 
 function textOf(value: unknown): string {

@@ -35,9 +35,13 @@ function enter<Argument, Result>(
   return fn(argument);
 }
 
+export function isInside(run: object): boolean {
+  return insideStep.getStore() === run;
+}
+
 /** Undefined unless the call is made inside a step of this run. */
 export function refuseInside(run: object, key: CallKey): InvalidInput | undefined {
-  if (insideStep.getStore() !== run) return undefined;
+  if (!isInside(run)) return undefined;
   return new InvalidInput(
     `${key} was called inside a step. Calls of ctx belong to the pipeline's own code: make it after the step, or do its work in the step itself.`,
   );

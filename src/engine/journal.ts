@@ -44,6 +44,8 @@ export class Journal {
   readonly #events: JournalEvents;
   #next: number;
   #entries: Entry[] = [];
+  /** How many of them are not notes. */
+  #work = 0;
   #progress: Payload | undefined;
   /** Rejects when it was a write to leave with that can never be done. */
   #writing: Promise<unknown> | undefined;
@@ -77,14 +79,16 @@ export class Journal {
     return this.#writing !== undefined;
   }
 
-  /** How many entries wait to be written. */
+  /** How many entries wait to be written, notes apart. */
   get waiting(): number {
-    return this.#entries.length;
+    return this.#work;
   }
 
   /** Written with what comes next, or by `flush`. */
   append(entry: Entry): void {
-    if (!this.#isClosed && !this.#isBehind) this.#entries.push(entry);
+    if (this.#isClosed || this.#isBehind) return;
+    this.#entries.push(entry);
+    if (entry.isNote !== true) this.#work += 1;
   }
 
   /** Something is to be told to the code when it is durable. */
@@ -101,7 +105,7 @@ export class Journal {
 
   /** Nothing is being written and nothing waits to be. */
   async settled(): Promise<void> {
-    while (!this.#isClosed && (this.#writing !== undefined || this.#entries.length > 0)) {
+    while (!this.#isClosed && (this.#writing !== undefined || this.#work > 0)) {
       this.flush();
       await this.#writing?.catch(ignored);
     }
@@ -138,7 +142,7 @@ export class Journal {
     this.#isScheduled = false;
     if (this.#isClosed) return;
     if (this.#writing !== undefined) this.#writesAgain = true;
-    else if (this.#entries.length > 0 || this.#progress !== undefined) this.#write();
+    else if (this.#work > 0 || this.#progress !== undefined) this.#write();
   };
 
   /**
@@ -209,7 +213,7 @@ export class Journal {
       return undefined;
     }
     // Nothing was written: the entries are still to be.
-    this.#entries = [...entries, ...this.#entries];
+    for (const entry of [...entries, ...this.#take()]) this.append(entry);
     this.#progress ??= base.progress;
     this.#goOn();
     return answer;
@@ -231,7 +235,7 @@ export class Journal {
   async transact<Result>(
     transact: Pick<Transact<Result>, 'work' | 'events'>,
   ): Promise<Exclude<Transacted<Result>, { kind: 'refused' }> | Already | undefined> {
-    while (this.#writing !== undefined || this.#entries.length > 0) {
+    while (this.#writing !== undefined || this.#work > 0) {
       this.flush();
       await this.#writing?.catch(ignored);
     }
@@ -275,7 +279,7 @@ export class Journal {
   /** Nothing is written from here on. */
   close(): void {
     this.#isClosed = true;
-    this.#entries = [];
+    this.#take();
   }
 
   get #executions(): ExecutionStore {
@@ -285,6 +289,7 @@ export class Journal {
   #take(): readonly Entry[] {
     const entries = this.#entries;
     this.#entries = [];
+    this.#work = 0;
     return entries;
   }
 
@@ -299,7 +304,7 @@ export class Journal {
 
   /** The first try without ceremony, since it is nearly always the only one. */
   #write(): void {
-    const entries = this.#take();
+    const entries = this.#work > 0 ? this.#take() : [];
     const base = this.#base(entries.map(eventOf), entries);
     this.#writing = this.#executions.record(base).then(
       (answer) => this.#recorded(entries, answer),
@@ -316,7 +321,7 @@ export class Journal {
     } catch (rejection) {
       // Nothing of it was written, and nothing that follows from it may be.
       this.#writing = undefined;
-      this.#entries = [];
+      this.#take();
       this.#events.rejected(rejection);
     }
   }
@@ -333,7 +338,7 @@ export class Journal {
       // First what others said: code does not run past a cancellation that came with this answer.
       this.#events.news(answer.news);
       // Everything that was recorded until now is in what was written: `record` flushes.
-      if (this.#entries.length === 0) this.#recording = 0;
+      if (this.#work === 0) this.#recording = 0;
       for (const entry of entries) entry.stored(answer.at);
       this.#goOn();
       this.#events.written();
@@ -367,7 +372,7 @@ export class Journal {
     if (this.#isClosed) return undefined;
     if (!isClaimOver(refusal)) {
       this.#isBehind = true;
-      this.#entries = [];
+      this.#take();
       return new HistoryDiffers(refusal);
     }
     this.#end(new ClaimLost(refusal));

@@ -32,6 +32,8 @@ export interface CallBody {
   readonly items?: number;
   readonly settledAt?: Instant;
   readonly taken?: readonly number[];
+  /** Of a line that was logged: by code of a step, which a replay does not run. */
+  readonly inside?: boolean;
   readonly abandoned?: boolean;
   /** Other calls that were under way then and had not been named before. */
   readonly with?: readonly CallKey[];
@@ -118,6 +120,8 @@ export class Ledger {
   #unnamed: CallKey[] | undefined;
   #sagas: Settlement[] | undefined;
   #undone: Settlement[] | undefined;
+  /** Lines that the code has logged since the last settlement, and will log again. */
+  #logged = 0;
   /** Opened and not settled, as history has it. */
   #openAwaits: Map<CallKey, Settlement> | undefined;
   /** How often each was awaited, in all, and before the current era. */
@@ -195,6 +199,12 @@ export class Ledger {
     const call = key.slice(0, mark);
     this.#awaits ??= new Map();
     this.#awaits.set(call, Math.max(this.#awaits.get(call) ?? 0, Number(key.slice(mark + 1))));
+  }
+
+  /** Whether the line that the code logs now is in history. Called once for each. */
+  hasLogged(): boolean {
+    this.#logged -= 1;
+    return this.#logged >= 0;
   }
 
   /** The code is not listened to any more: neither what it was told nor what it asks for matters. */
@@ -291,6 +301,9 @@ export class Ledger {
       case 'compensating':
         this.cause = JSON.parse(event.body ?? '{}') as Cause;
         return;
+      case 'progressed':
+        if (bodyOf(event).inside !== true) this.#logged += 1;
+        return;
       case 'checkpointed':
         this.#restart(event, bodyOf(event));
         return;
@@ -333,6 +346,7 @@ export class Ledger {
       this.#sagas.push(settlement);
     }
     this.settlements.push(settlement);
+    this.#logged = 0;
   }
 
   #failed(event: HistoryEvent, body: CallBody): void {
@@ -363,6 +377,7 @@ export class Ledger {
 
   #restart(event: HistoryEvent, body: CallBody): void {
     this.settlements.length = 0;
+    this.#logged = 0;
     this.beginEra();
     this.restored = body.state ?? {};
     this.now = event.at;

@@ -1,22 +1,41 @@
-// How the engine tells whoever watches it: an observer cannot throw into the engine.
+// How the engine reports: an observer cannot throw into the engine, and without one problems are warnings.
 
-import type { ExecutionObserver, ExecutionReport } from '../execution/report.ts';
+import {
+  type ExecutionObserver,
+  type ExecutionReport,
+  logLine,
+  problemLine,
+} from '../execution/report.ts';
 import { thrownText } from '../support/options.ts';
 
 export type { ExecutionObserver, ExecutionReport } from '../execution/report.ts';
 
 function ignored(): void {
-  // As below.
+  // Nothing follows from it.
 }
 
 export function tell(observer: ExecutionObserver | undefined, report: ExecutionReport): void {
-  if (observer === undefined) return;
+  if (observer === undefined) {
+    warn(report);
+    return;
+  }
   try {
     const told: unknown = observer.report(report);
     if (told instanceof Promise) told.catch(ignored);
   } catch {
     // An observer's fault is its own; no execution is worth losing over a metric.
   }
+}
+
+/** For code whose failures reach the caller another way. */
+export const SILENT: ExecutionObserver = Object.freeze({ report: ignored });
+
+/** On stderr: failures as Node warnings, and what code logs. */
+export function warn(report: ExecutionReport): void {
+  const problem = problemLine(report);
+  if (problem !== undefined) process.emitWarning(problem, 'HoldfastWarning');
+  const logged = logLine(report);
+  if (logged !== undefined) process.stderr.write(`${logged}\n`);
 }
 
 /** Something failed that should not have; whatever was thrown. */

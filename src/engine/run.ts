@@ -58,6 +58,7 @@ export class Run implements JournalEvents {
   cancelled: ExecutionCancelled | undefined;
   /** Pieces of user code that run now; while any does, the execution stays here. */
   activeSteps = 0;
+  linesLogged = 0;
   /** The last call that failed for good, for who asks why the execution did. */
   failedCall: { readonly key: CallKey; readonly attempts: number } | undefined;
   /** It has opened awaits, now or before: its end must look for those that are open (W-9). */

@@ -2,6 +2,7 @@
 
 import { formatInstant, type Instant } from '../support/clock.ts';
 import { type ExecutionRecord, isTerminal } from './execution.ts';
+import { type Failure, locatedMessage } from './failure.ts';
 import { type HistoryEvent, NAMED_CALLS_MAX, saidIn } from './history.ts';
 import type { ExecutionId, Payload } from './names.ts';
 
@@ -321,5 +322,6 @@ function nameOf(call: string): string {
 }
 
 function failureIn(event: HistoryEvent | undefined): string | undefined {
-  return saidIn<{ failure: { message?: string } }>(event?.body).failure?.message;
+  const { failure } = saidIn<{ failure: Partial<Failure> }>(event?.body);
+  return failure?.message === undefined ? undefined : locatedMessage(failure);
 }

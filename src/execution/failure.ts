@@ -12,6 +12,13 @@ export interface Failure {
   readonly code: string;
   readonly message: string;
   readonly stack?: string;
+  /** File and line of the user's code that threw, such as `order.ts:16`. */
+  readonly location?: string;
   /** Which call failed, when it was one. */
   readonly at?: string;
+}
+
+/** `message (order.ts:16)`. */
+export function locatedMessage({ message = '', location }: Partial<Failure>): string {
+  return location === undefined ? message : `${message} (${location})`;
 }

@@ -35,6 +35,7 @@ export const EVENT_KINDS = [
   'cancel-requested',
   'checkpointed',
   'attached',
+  // A line of `ctx.log`.
   'progressed',
 ] as const;
 

@@ -1,8 +1,8 @@
-// What the engine tells whoever watches it. No dependency.
+// What the engine reports to observers, and how a report reads in a log.
 
 import type { Fence } from '../lease/fence.ts';
 import type { Status } from './execution.ts';
-import type { Failure } from './failure.ts';
+import { type Failure, locatedMessage } from './failure.ts';
 import type { Told } from './invariants.ts';
 import type { ExecutionId, PipelineName } from './names.ts';
 
@@ -50,4 +50,82 @@ export type ExecutionReport =
 
 export interface ExecutionObserver {
   report(report: ExecutionReport): void;
+}
+
+export const BAD_ENDS: ReadonlySet<Status> = new Set<Status>([
+  'failed',
+  'quarantined',
+  'compensated',
+]);
+
+/** One line for a failed attempt, a bad end, a blocked execution or trouble; undefined for everything else. */
+export function problemLine(report: ExecutionReport): string | undefined {
+  switch (report.kind) {
+    case 'step': {
+      const { step, attempt, failure } = report;
+      if (failure === undefined) return undefined;
+      return lineAbout(
+        report,
+        `step "${step}" failed, attempt ${attempt}: ${failureText(failure)}`,
+      );
+    }
+    case 'ended': {
+      const { status, failure } = report;
+      if (!BAD_ENDS.has(status)) return undefined;
+      return lineAbout(
+        report,
+        `${status}${failure === undefined ? '' : `: ${failureText(failure)}`}`,
+      );
+    }
+    case 'blocked':
+      return lineAbout(report, `blocked: ${report.why ?? ''}`);
+    case 'trouble':
+      return oneLine(`${report.what}: ${report.cause}`);
+    case 'denied':
+      return oneLine(
+        `The coordinator does not let this worker in (${report.code}): its key has ended or expired, or does not allow it. Other workers take over its executions; it ends when this lasts longer than its ttl. ${report.why}`,
+      );
+    default:
+      return undefined;
+  }
+}
+
+/** One line for what code wrote with `ctx.log`; undefined for everything else. */
+export function logLine(report: ExecutionReport): string | undefined {
+  if (report.kind !== 'log') return undefined;
+  const { message, data } = report;
+  return lineAbout(report, data === undefined ? message : `${message} ${dataText(data)}`);
+}
+
+/** Writes a line for each problem, and for each line of `ctx.log`. */
+export function lineObserver(write: (line: string) => void): ExecutionObserver {
+  return {
+    report(report) {
+      const line = problemLine(report) ?? logLine(report);
+      if (line !== undefined) write(line);
+    },
+  };
+}
+
+/** `TypeError: message (order.ts:16)`. */
+export function failureText(failure: Pick<Failure, 'code' | 'message' | 'location'>): string {
+  return `${failure.code}: ${locatedMessage(failure)}`;
+}
+
+function lineAbout({ pipeline, execution }: About, text: string): string {
+  return oneLine(`${pipeline} ${execution}: ${text}`);
+}
+
+function dataText(data: unknown): string {
+  try {
+    return JSON.stringify(data) ?? String(data);
+  } catch {
+    return '(not valid JSON)';
+  }
+}
+
+/** Errors come from anywhere: no line breaks, no terminal escapes. */
+function oneLine(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it replaces
+  return text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ').trim();
 }

@@ -4,6 +4,7 @@
 import { isDate } from 'node:util/types';
 import { Holdfast } from '../engine/holdfast.ts';
 import type { HoldfastOptions } from '../engine/holdfast-options.ts';
+import { SILENT } from '../engine/observer.ts';
 import type { Worker } from '../engine/worker.ts';
 import type { WorkerOptions } from '../engine/worker-options.ts';
 import { openMemoryStore } from '../store/memory/open.ts';
@@ -43,7 +44,7 @@ export async function openTestHoldfast(options: TestHoldfastOptions): Promise<Te
   const { pipelines, start, ...rest } = readOptions('openTestHoldfast', options, NAMES);
   const clock = new ManualClock(startOf(start));
   const store = openMemoryStore({ clock, policy: { ttlMsMax: TTL_MS } });
-  const holdfast = new Holdfast({ ...rest, store, clock, timers: clock.timers });
+  const holdfast = new Holdfast({ observer: SILENT, ...rest, store, clock, timers: clock.timers });
   const work = (): Promise<Worker> =>
     holdfast.worker({ pipelines, ttlMs: TTL_MS, pollMs: POLL_MS });
   let worker = await work();

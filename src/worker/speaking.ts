@@ -1,20 +1,17 @@
-// What whoever runs a worker must know although nobody observes it: a line on stderr, as Node has warnings.
+// What whoever runs a worker must know, whatever its observer does with it: a Node warning on stderr.
 
-import { type ExecutionObserver, type ExecutionReport, tell } from '../engine/observer.ts';
+import { type ExecutionObserver, type ExecutionReport, tell, warn } from '../engine/observer.ts';
 import { NOT_YET } from './greet.ts';
 
 export function speaking(observer: ExecutionObserver | undefined): ExecutionObserver {
   return {
     report(report) {
-      const line = lineOf(report);
-      if (line !== undefined) process.emitWarning(line, 'HoldfastWarning');
-      tell(observer, report);
+      if (observer === undefined || isUrgent(report)) warn(report);
+      if (observer !== undefined) tell(observer, report);
     },
   };
 }
 
-function lineOf(report: ExecutionReport): string | undefined {
-  if (report.kind === 'trouble' && report.what === NOT_YET) return `${NOT_YET}. ${report.cause}`;
-  if (report.kind !== 'denied') return undefined;
-  return `The coordinator does not let this worker in (${report.code}): its key has ended or expired, or does not allow it. What it had is taken over by others; it ends when this lasts longer than its ttl. ${report.why}`;
+function isUrgent(report: ExecutionReport): boolean {
+  return report.kind === 'denied' || (report.kind === 'trouble' && report.what === NOT_YET);
 }

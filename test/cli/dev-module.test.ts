@@ -122,6 +122,37 @@ test('RE-13: saving what the module imports is enough, however far down, and als
   assert.equal(await said(), 'three');
 });
 
+test('each failed attempt, each bad end and each log line is one line of its log', async () => {
+  const before = (await client.releases.line('greet')).active;
+  await writeFile(
+    join(folder, 'pipelines.ts'),
+    `import { pipeline } from ${JSON.stringify(INDEX)};
+     export const greet = pipeline({ name: 'greet', retry: { attempts: 1 }, async run(ctx) {
+       ctx.log('hello', { n: 1 });
+       await ctx.step('look', () => undefined.foo);
+     } });`,
+  );
+  await activeAfter(before);
+  const { id } = await client.executions.submit({ pipeline: 'greet' });
+  const { failure } = await client.executions.result(id);
+  assert.equal(failure?.location, 'pipelines.ts:4');
+  await dev.says(/: failed: TypeError/);
+  const problem = "TypeError: Cannot read properties of undefined (reading 'foo') (pipelines.ts:4)";
+  for (const text of [
+    'hello {\\"n\\":1}',
+    `step \\"look\\" failed, attempt 1: ${problem}`,
+    `failed: ${problem}`,
+  ]) {
+    assert.ok(dev.out.includes(`"level":"info","message":"greet ${id}: ${text}"}`), dev.out);
+  }
+  const get = await holdfast(['get', id, '--url', await dev.url()]);
+  assert.match(get.out, /failure .*\(pipelines\.ts:4\)/);
+  const list = await holdfast(['list', '--status', 'failed', '--url', await dev.url()]);
+  assert.match(list.out, /location\n.* TypeError +pipelines\.ts:4/);
+  const log = await holdfast(['history', id, '--log', '--url', await dev.url()]);
+  assert.match(log.out, /^\d+ +\S+ +log +hello \{"n":1\}\n$/);
+});
+
 test('holdfast dev of a file that is not there, or that has no pipelines, says so and ends', async () => {
   const dev = (module: string) => holdfast(['dev', module, '--port', '0'], { cwd: folder });
   const missing = await dev('nosuch.ts');

@@ -1,5 +1,7 @@
 // A history as lanes: who owned it, what its code did, what was undone. Pure.
 
+import { locatedMessage } from '../../../src/execution/failure.ts';
+
 export interface TimelineEvent {
   readonly seq: number;
   readonly at: string;
@@ -46,7 +48,7 @@ interface Body {
   readonly owner?: string;
   readonly previous?: string;
   readonly attempt?: number;
-  readonly failure?: { readonly message?: string };
+  readonly failure?: { readonly message?: string; readonly location?: string };
   readonly status?: string;
 }
 
@@ -137,7 +139,7 @@ function stepped(builder: Builder, event: TimelineEvent, body: Body): void {
   const spans = builder.lane(key, isUndo ? 'undo' : 'step', event.name ?? key);
   const isDone = event.kind === 'step-completed';
   const tried = attempt > 1 || !isDone ? `, attempt ${attempt}` : '';
-  const said = failure?.message === undefined ? '' : `: ${failure.message}`;
+  const said = failure?.message === undefined ? '' : `: ${locatedMessage(failure)}`;
   spans.push({
     fromMs: Math.min(builder.sinceMs, timeOf(event) ?? 0),
     toMs: timeOf(event) ?? 0,

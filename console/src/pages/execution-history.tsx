@@ -12,8 +12,11 @@ const HEIGHT_MAX = 480;
 
 export function HistoryTable({
   events,
+  empty = 'Its history is being read',
 }: {
   readonly events: readonly HistoryMessage[];
+  /** Shown while there are none. */
+  readonly empty?: string;
 }): ReactNode {
   const scroller = useRef<HTMLDivElement>(null);
   const [chosen, setChosen] = useState<number>();
@@ -24,7 +27,7 @@ export function HistoryTable({
     overscan: 16,
   });
   const event = events.find(({ seq }) => seq === chosen);
-  if (events.length === 0) return <Empty title="Its history is being read" />;
+  if (events.length === 0) return <Empty title={empty} />;
   return (
     <div className="history">
       <section
@@ -71,6 +74,16 @@ export function HistoryTable({
 const BAD = new Set(['step-failed', 'failed', 'quarantined', 'blocked']);
 const GOOD = new Set(['step-completed', 'completed']);
 
+interface EventBody {
+  readonly previous?: string;
+  /** Of a line of ctx.log. */
+  readonly log?: string;
+}
+
+export function isLog({ kind }: HistoryMessage): boolean {
+  return kind === 'progressed';
+}
+
 function EventRow({
   event,
   isChosen,
@@ -80,15 +93,19 @@ function EventRow({
   readonly isChosen: boolean;
   readonly onChoose: () => void;
 }): ReactNode {
-  const { previous } = (event.body ?? {}) as { readonly previous?: string };
+  const { previous, log } = (event.body ?? {}) as EventBody;
   const isTakeover = event.kind === 'claimed' && previous === 'lost';
   const tone = BAD.has(event.kind) || isTakeover ? 'bad' : GOOD.has(event.kind) ? 'good' : 'plain';
   return (
     <button type="button" className="event" aria-pressed={isChosen} onClick={onChoose}>
       <span className="event-seq">{event.seq}</span>
       <Time at={event.at} />
-      <span className={`event-kind event-${tone}`}>{isTakeover ? 'taken over' : event.kind}</span>
-      <span className="event-name">{event.name}</span>
+      <span className={`event-kind event-${tone}`}>
+        {isTakeover ? 'taken over' : isLog(event) ? 'log' : event.kind}
+      </span>
+      <span className="event-name" title={log}>
+        {log ?? event.name}
+      </span>
       {event.fence === undefined ? null : <Fence fence={event.fence} />}
     </button>
   );

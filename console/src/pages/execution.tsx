@@ -16,7 +16,7 @@ import { Empty, PageHead, ProblemNote, Shown } from '../parts/notes.tsx';
 import { Tabs } from '../parts/tabs.tsx';
 import { Link } from '../router.tsx';
 import { ExecutionActs, useRedriven } from './execution-acts.tsx';
-import { HistoryTable } from './execution-history.tsx';
+import { HistoryTable, isLog } from './execution-history.tsx';
 import { Records, Related, Values } from './execution-parts.tsx';
 import { TimelineView } from './execution-timeline.tsx';
 
@@ -139,7 +139,7 @@ function ReleaseLink({ execution }: { readonly execution: ExecutionInFull }): Re
   return <Link to={`/releases/${encodeURIComponent(pipeline)}?${query}`}>{release}</Link>;
 }
 
-const TABS = ['History', 'Values', 'Related', 'On record'] as const;
+const TABS = ['History', 'Log', 'Values', 'Related', 'On record'] as const;
 
 function Parts({
   execution,
@@ -172,6 +172,9 @@ function Parts({
         }}
       >
         {tab === 'History' ? <HistoryTable events={events} /> : null}
+        {tab === 'Log' ? (
+          <HistoryTable events={events.filter(isLog)} empty="Its code has logged nothing" />
+        ) : null}
         {tab === 'Values' ? <Values execution={execution} result={result.data} /> : null}
         {tab === 'Related' ? <Related execution={execution} /> : null}
         {tab === 'On record' ? <Records id={execution.id} /> : null}

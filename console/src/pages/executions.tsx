@@ -38,6 +38,13 @@ const COLUMNS: readonly Column<ExecutionMessage>[] = [
     cell: ({ fence }) => (fence === undefined ? '' : <Fence fence={fence} />),
   },
   { title: 'Key', width: 'minmax(6rem, 1fr)', cell: ({ key }) => <span title={key}>{key}</span> },
+  {
+    title: 'Failed at',
+    width: 'minmax(6rem, 1fr)',
+    cell: ({ failure }) => (
+      <span title={failure?.message}>{failure?.location ?? failure?.code}</span>
+    ),
+  },
   { title: 'Tags', width: 'minmax(6rem, 1fr)', cell: ({ tags }) => <Tags tags={tags} /> },
 ];
 

@@ -2,6 +2,7 @@
 
 import { openStore } from '../../embedded/open-store.ts';
 import { Holdfast } from '../../engine/holdfast.ts';
+import { lineObserver } from '../../execution/report.ts';
 import type { FromCook, Kitchen, ToCook } from './crew.ts';
 import { type Outside, restaurantOrder } from './restaurant.ts';
 
@@ -57,7 +58,10 @@ const TTL_MS = 3_000;
 
 const { store: place, postgres } = JSON.parse(kitchen) as Kitchen;
 const store = await openStore(place, postgres);
-const holdfast = new Holdfast({ store });
+const holdfast = new Holdfast({
+  store,
+  observer: lineObserver((line) => tell({ kind: 'reports', line })),
+});
 const pipelines = [restaurantOrder(outside)];
 const worker = await holdfast.worker({ pipelines, owner: name, ttlMs: TTL_MS, pollMs: 250 });
 tell({ kind: 'ready', session: worker.session });

@@ -15,6 +15,7 @@ import { playAsk, playFailedPayment, playFreeze, tellAnswer } from './scenes.ts'
 
 export type FromCook =
   | { readonly kind: 'ready'; readonly session: string }
+  | { readonly kind: 'reports'; readonly line: string }
   | { readonly kind: 'did'; readonly execution: string; readonly what: string }
   | {
       readonly kind: 'asks';
@@ -157,6 +158,7 @@ export class Crew {
     child.once('exit', (code) => ready.reject(new Error(`${name} ended with ${code}.`)));
     child.on('message', (message: FromCook) => {
       if (message.kind === 'ready') ready.resolve(message.session);
+      else if (message.kind === 'reports') this.#log.info(message.line);
       else if (message.kind === 'did') {
         this.#log.info('demo', { execution: message.execution, by: name, did: message.what });
       } else {

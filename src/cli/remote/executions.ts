@@ -4,7 +4,7 @@ import type { ResultMessage } from '../../protocol/messages/execution.ts';
 import { type CommandSpec, type ExitCode, type Typed, wholeText, wordsOf } from '../command.ts';
 import { plain, print, printLine, printTable } from '../screen.ts';
 import { CONNECTION_FLAGS, clientFor } from './connection.ts';
-import { eventRow, printFields } from './show.ts';
+import { eventRow, failureNote, isLog, printFields } from './show.ts';
 
 export const getCommand: CommandSpec = {
   usage: 'holdfast get <id>',
@@ -25,13 +25,14 @@ async function get(typed: Typed): Promise<ExitCode> {
     ...(failure === undefined ? {} : { failure }),
   };
   if (typed.isSet('json')) printLine(all);
-  else printFields(all);
+  else printFields({ ...all, ...(failure && { failure: failureNote(failure) }) });
   return 0;
 }
 
 export const historyCommand: CommandSpec = {
-  usage: 'holdfast history <id> [--after <seq>] [--limit 100]',
+  usage: 'holdfast history <id> [--log] [--after <seq>] [--limit 100]',
   flags: {
+    log: { type: 'boolean', what: 'only the lines of ctx.log' },
     after: { type: 'string', what: 'goes on after this number' },
     limit: { type: 'string', what: 'how many; all unless said' },
     ...CONNECTION_FLAGS,
@@ -49,9 +50,10 @@ async function history(typed: Typed): Promise<ExitCode> {
   while (left > 0) {
     const limit = Math.min(left, PAGE_MAX);
     const events = await executions.history(id, { after, limit });
-    if (typed.isSet('json')) for (const event of events) printLine(event);
-    else if (events.length > 0) {
-      printTable(events.map((event) => [String(event.seq), ...eventRow(event)]));
+    const shown = typed.isSet('log') ? events.filter(({ kind }) => isLog(kind)) : events;
+    if (typed.isSet('json')) for (const event of shown) printLine(event);
+    else if (shown.length > 0) {
+      printTable(shown.map((event) => [String(event.seq), ...eventRow(event)]));
     }
     after = events.at(-1)?.seq ?? after;
     left = events.length < limit ? 0 : left - events.length;

@@ -39,6 +39,8 @@ export const listCommand: CommandSpec = list({
     'endedAt',
     'key',
     'tags',
+    'failure.code',
+    'failure.location',
   ],
   filters: {
     status: text('queued, running, waiting, completed, failed, …; commas between them'),

@@ -1,5 +1,7 @@
 // Answers of a coordinator, for people.
 
+import { type Failure, locatedMessage } from '../../execution/failure.ts';
+import { failureText } from '../../execution/report.ts';
 import type { HistoryMessage, ResultMessage } from '../../protocol/messages/execution.ts';
 import type { ExitCode } from '../command.ts';
 import { plain, print, printLine, printTable } from '../screen.ts';
@@ -35,12 +37,17 @@ export function showResult(result: ResultMessage, isJson: boolean): ExitCode {
     if (result.output !== undefined) print(plain(JSON.stringify(result.output)));
     if (result.sealed === true)
       print('Its output is sealed by a codec that the coordinator has not.');
-    if (result.failure !== undefined) {
-      const { code, message, at } = result.failure;
-      print(plain(`${code}${at === undefined ? '' : ` at ${at}`}: ${message}`));
-    }
+    if (result.failure !== undefined) print(plain(failureNote(result.failure)));
   }
   return result.status === 'completed' ? 0 : 1;
+}
+
+/** `TypeError at step:charge#1: message (order.ts:16)`. */
+export function failureNote({ at, ...failure }: NonNullable<ResultMessage['failure']>): string {
+  return failureText({
+    ...failure,
+    code: at === undefined ? failure.code : `${failure.code} at ${at}`,
+  });
 }
 
 const SECONDS_FROM = 11;
@@ -49,7 +56,12 @@ const SECONDS_TO = 23;
 /** When, what, and what is known of it. */
 export function eventRow({ at, kind, name, body }: HistoryMessage): readonly string[] {
   const what = isUndo(body) ? `undo ${name ?? ''}` : (name ?? '');
-  return [at.slice(SECONDS_FROM, SECONDS_TO), kind, what, noteOf(body)];
+  return [at.slice(SECONDS_FROM, SECONDS_TO), isLog(kind) ? 'log' : kind, what, noteOf(body)];
+}
+
+/** Of an event: a line of `ctx.log`. */
+export function isLog(kind: string): boolean {
+  return kind === 'progressed';
 }
 
 /** A compensation is a step in history, under the name of the step that it undoes; its key says so. */
@@ -58,10 +70,18 @@ export function isUndo(body: unknown): boolean {
   return typeof key === 'string' && key.startsWith('undo:');
 }
 
+interface Body {
+  readonly failure?: Partial<Failure>;
+  /** A line of `ctx.log`, whose data is `out`. */
+  readonly log?: unknown;
+  readonly out?: unknown;
+}
+
 export function noteOf(body: unknown): string {
   if (typeof body !== 'object' || body === null) return shownValue(body);
-  const { failure, out, ...rest } = body as { failure?: { message?: string }; out?: unknown };
-  if (typeof failure?.message === 'string') return failure.message;
+  const { failure, log, out, ...rest } = body as Body;
+  if (typeof failure?.message === 'string') return locatedMessage(failure);
+  if (typeof log === 'string') return out === undefined ? log : `${log} ${shownValue(out)}`;
   if (out !== undefined) return shownValue(out);
   return Object.entries(rest)
     .filter(([name, value]) => !FOR_REPLAYS.has(name) && shownValue(value) !== '')

@@ -1,6 +1,7 @@
 // What an execution has done so far, as a tree: its steps in the order in which they began to show, below each
 // what belongs to it. Made from its history alone.
 
+import { type Failure, locatedMessage } from '../../execution/failure.ts';
 import type { HistoryMessage } from '../../protocol/messages/execution.ts';
 import { plain } from '../screen.ts';
 import { isUndo, outOf, shownValue } from './show.ts';
@@ -18,7 +19,7 @@ type Mark = '✓' | '✗' | '↻' | '…' | '!';
 
 interface Body {
   readonly key?: string;
-  readonly failure?: { readonly message?: string };
+  readonly failure?: Partial<Failure>;
   readonly retryInMs?: number;
   readonly attempt?: number;
   readonly ids?: readonly string[];
@@ -72,7 +73,7 @@ export class StepTree {
   }
 
   #failed(event: HistoryMessage, body: Body): void {
-    const why = body.failure?.message ?? '';
+    const why = locatedMessage(body.failure ?? {});
     const isRetried = body.retryInMs !== undefined;
     const again = isRetried ? ` (again in ${body.retryInMs} ms)` : '';
     this.#settle(event, body, { mark: isRetried ? '↻' : '✗', note: `${why}${again}` });

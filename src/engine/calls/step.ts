@@ -296,7 +296,7 @@ export class StepCall<Output> implements Call, Entry {
 
   #tell(startedAt: number, failure?: Failure): void {
     const { config, claimed, pipeline } = this.#run;
-    if (config.observer === undefined) return;
+    if (config.observer === undefined && failure === undefined) return;
     tell(config.observer, {
       kind: 'step',
       execution: claimed.execution.id,

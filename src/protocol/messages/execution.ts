@@ -71,6 +71,10 @@ export const submitted = Type.Object(
 
 const hold = Type.Enum([...HOLDS]);
 
+const location = Type.String({
+  description: 'File and line of the code that threw, such as order.ts:16.',
+});
+
 export const execution = Type.Object(
   {
     id: executionId,
@@ -97,6 +101,12 @@ export const execution = Type.Object(
     tags,
     attributes: Type.Record(Type.String(), label),
     seq: count,
+    failure: Type.Optional(
+      Type.Object(
+        { code: Type.String(), message: Type.String(), location: Type.Optional(location) },
+        { ...CLOSED, description: 'In lists: why it ended badly, in short.' },
+      ),
+    ),
   },
   CLOSED,
 );
@@ -143,6 +153,7 @@ export const failure = Type.Object({
   code: Type.String(),
   message: Type.String(),
   at: Type.Optional(Type.String()),
+  location: Type.Optional(location),
 });
 
 export const result = Type.Object(

@@ -2,8 +2,11 @@
 
 import type { Holdfast } from '../../engine/holdfast.ts';
 import type { ExecutionRecord } from '../../execution/execution.ts';
-import type { HistoryEvent } from '../../execution/history.ts';
+import type { Failure } from '../../execution/failure.ts';
+import { type HistoryEvent, saidIn } from '../../execution/history.ts';
 import type { ProjectName } from '../../execution/names.ts';
+import { BAD_ENDS } from '../../execution/report.ts';
+import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
 import { formatInstant, type Instant } from '../../support/clock.ts';
 import type { ExecutionInFull, ExecutionMessage, HistoryMessage } from '../messages/execution.ts';
 
@@ -39,6 +42,34 @@ export function executionMessage(record: ExecutionRecord): ExecutionMessage {
     tags: [...record.tags],
     attributes: { ...record.attributes },
     seq: record.seq,
+  };
+}
+
+/** A page has many of them. */
+const LISTED_MESSAGE_MAX = 200;
+
+/** With the reason of each bad end, all of them by one read. */
+export async function listedMessages(
+  { executions }: CoordinatorStore,
+  records: readonly ExecutionRecord[],
+): Promise<ExecutionMessage[]> {
+  const ended = records.filter(({ status }) => BAD_ENDS.has(status)).map(({ id }) => id);
+  const outcomes = ended.length === 0 ? [] : await executions.outcomes(ended);
+  const failures = new Map(outcomes.map(({ id, event }) => [id, failureIn(event.body)]));
+  return records.map((record) => {
+    const failure = failures.get(record.id);
+    return { ...executionMessage(record), ...(failure && { failure }) };
+  });
+}
+
+function failureIn(body: string | undefined): ExecutionMessage['failure'] {
+  const { failure } = saidIn<{ failure: Failure }>(body);
+  if (failure === undefined) return undefined;
+  const { code, message, location } = failure;
+  return {
+    code: String(code),
+    message: String(message).slice(0, LISTED_MESSAGE_MAX),
+    ...(location === undefined ? {} : { location: String(location) }),
   };
 }
 

@@ -19,7 +19,7 @@ import {
 } from '../messages/execution.ts';
 import { CLOSED, executionId, name } from '../messages/words.ts';
 import { withEtag } from './etag.ts';
-import { executionInFull, executionMessage, historyMessage } from './execution-message.ts';
+import { executionInFull, historyMessage, listedMessages } from './execution-message.ts';
 import { executionFor } from './found.ts';
 import { listOptionsOf } from './list-options.ts';
 import { notFound } from './problems.ts';
@@ -53,9 +53,9 @@ const list = route({
   allows: ['submit', 'operate'],
   query: listQuery,
   answers: { 200: { what: 'A page.', schema: executionPage } },
-  async handle({ holdfast }, { query, caller, header }) {
+  async handle({ holdfast, store }, { query, caller, header }) {
     const { items, cursor } = await holdfast.list(listOptionsOf(query, caller));
-    const body = { items: items.map(executionMessage), ...(cursor && { cursor }) };
+    const body = { items: await listedMessages(store, items), ...(cursor && { cursor }) };
     return withEtag(body, header('if-none-match'));
   },
 });

@@ -182,6 +182,7 @@ const FIELDS: Readonly<Record<string, (value: unknown) => boolean>> = {
   id: isText,
   status: isText,
   why: isText,
+  log: isText,
   continuedAs: isText,
   n: isNumber,
   retryInMs: isNumber,
@@ -194,7 +195,7 @@ const FIELDS: Readonly<Record<string, (value: unknown) => boolean>> = {
   failure: (value) => isObject(value) && FAILURE.every((each) => isTextIn(value, each)),
 };
 
-const FAILURE = ['message', 'at', 'stack'] as const;
+const FAILURE = ['message', 'at', 'stack', 'location'] as const;
 
 function isTextIn(value: object, name: string): boolean {
   const found = (value as Readonly<Record<string, unknown>>)[name];

@@ -87,6 +87,58 @@ export const CODE: readonly Behaviour[] = [
     },
   },
   {
+    name: 'log lines are in the history, once, also where the code runs again',
+    async run(stage) {
+      const logging = pipeline({
+        name: 'logging',
+        async run(ctx) {
+          ctx.log('begun');
+          await ctx.step('charge', () => ctx.log('charging', { n: 1 }));
+          ctx.log('charged', new Error('odd'));
+          await ctx.receive('go');
+          ctx.log('gone');
+        },
+      });
+      const holdfast = stage.holdfast();
+      await stage.worker(holdfast, [logging]);
+      const handle = await holdfast.submit(logging, undefined);
+      await stage.until(holdfast, handle.id, ({ status }) => status === 'waiting');
+      await holdfast.signal(handle.id, { name: 'noise' });
+      await stage.untilHistory(holdfast, handle.id, (events) => {
+        return events.filter(({ kind }) => kind === 'parked').length === 2;
+      });
+      await holdfast.signal(handle.id, { name: 'go' });
+      await handle.result();
+      const events = await holdfast.history(handle.id);
+      const lines = events.filter(({ kind }) => kind === 'progressed').map(({ body }) => body);
+      assert.equal(lines.length, 4);
+      assert.equal(lines[0], '{"log":"begun"}');
+      assert.equal(lines[1], '{"log":"charging","inside":true,"out":{"v":{"n":1}}}');
+      assert.match(lines[2] ?? '', /^\{"log":"charged","out":\{"v":"Error: odd/);
+      assert.equal(lines[3], '{"log":"gone"}');
+    },
+  },
+  {
+    name: 'X-7: a log line by itself is not written: it is no progress',
+    async run(stage) {
+      const stuck = pipeline({
+        name: 'stuck',
+        async run(ctx) {
+          ctx.log('begun');
+          ctx.progress(1);
+          await ctx.step('hang', () => new Promise<void>(() => undefined));
+        },
+      });
+      const holdfast = stage.holdfast();
+      const worker = await stage.worker(holdfast, [stuck]);
+      const { id } = await holdfast.submit(stuck, undefined);
+      await stage.until(holdfast, id, ({ progress }) => progress !== undefined);
+      await stage.crash(worker);
+      const kinds = (await holdfast.history(id)).map(({ kind }) => kind);
+      assert.deepEqual(kinds, ['submitted', 'claimed']);
+    },
+  },
+  {
     name: 'input and output are checked against their schemas',
     async run(stage) {
       const positive = {

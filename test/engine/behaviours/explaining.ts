@@ -79,7 +79,11 @@ const SCENARIOS: Readonly<Record<ExplainCode, Scenario>> = {
     await stage.worker(holdfast, [failing]);
     const { id, result } = await holdfast.submit(failing, undefined);
     await assert.rejects(result());
-    return { id, says: /^It is failed since .+: no such order$/, advises: /^Re-drive it/ };
+    return {
+      id,
+      says: /^It is failed since .+: no such order \(\S+explaining\.ts:\d+\)$/,
+      advises: /^Re-drive it/,
+    };
   },
   paused: async (_, holdfast) => {
     const { id } = await holdfast.submit(receiving, undefined);
