@@ -7,8 +7,10 @@ import { openServer, type Server } from '../server/serve.ts';
 import type { ServerLog, ServerOptions } from '../server/server-options.ts';
 import type { CoordinatorStore } from '../store/contract/execution-store.ts';
 import { InvalidInput } from '../support/fault.ts';
+import { systemTimers } from '../support/timer.ts';
 import type { ExitCode } from './command.ts';
 import { logOf } from './log.ts';
+import { isStartedByNpm, npmParentEnded } from './npm-parent.ts';
 import { printProblem } from './screen.ts';
 import { serverOptionsOf } from './server-options-of.ts';
 import { startFindings } from './start-findings.ts';
@@ -24,12 +26,23 @@ export interface RunOptions {
   readonly demo?: NonNullable<ServerOptions['demo']>;
 }
 
-export async function runServer({ config, beside, demo }: RunOptions): Promise<ExitCode> {
+export async function runServer(options: RunOptions): Promise<ExitCode> {
+  const over = new AbortController();
+  try {
+    return await run(options, stopAsked(over.signal));
+  } finally {
+    over.abort();
+  }
+}
+
+async function run(
+  { config, beside, demo }: RunOptions,
+  asked: Promise<string>,
+): Promise<ExitCode> {
   const log = logOf(config.log);
   await refuseWrong(config);
   const options = await serverOptionsOf(config);
   const queues = await sqsOf(config.sqs);
-  const asked = stopAsked();
   const store = await openStore(config.store, config.postgres);
   try {
     const given = { ...options, ...(queues && { sqs: queues.sqs }), ...(demo && { demo }) };
@@ -72,9 +85,13 @@ function explainListening(config: Config): (fault: ListenFault) => never {
   };
 }
 
-/** Resolves at the first signal; the second ends the process at once. */
-function stopAsked(): Promise<string> {
+/** Resolves at the first signal, or when npm has gone; the second signal ends the process at once. */
+function stopAsked(over: AbortSignal): Promise<string> {
   return new Promise((resolve) => {
+    const parent = { parent: () => process.ppid, isByNpm: isStartedByNpm() };
+    void npmParentEnded({ ...parent, timers: systemTimers, over }).then(() => {
+      resolve('the npm that started it has ended');
+    });
     let isAsked = false;
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       process.on(signal, () => {

@@ -1,13 +1,14 @@
 // holdfast serve, as a process: its first key, its configuration, how it stops.
 
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { HoldfastClient } from '../../src/client/client.ts';
-import { holdfast, inFolder, startHoldfast } from './spawned.ts';
+import { holdfast, inFolder, Spawned, startHoldfast } from './spawned.ts';
 
 const KEY = /(hf_[a-z2-7]{16}_[A-Za-z0-9_-]{43})/;
 const SERVE = ['serve', '--port', '0'] as const;
@@ -61,6 +62,18 @@ test('SIGTERM lets go of a long poll that is open, and then ends', () =>
     const [response, ended] = await Promise.all([held, server.stop()]);
     assert.equal(response.status, 202);
     assert.equal(ended.code, 0, ended.problems);
+  }));
+
+test('it ends with the shell that npm or npx started it in', () =>
+  inFolder(async (cwd, own) => {
+    const main = join(import.meta.dirname, '../../src/cli/main.ts');
+    const command = `"${process.execPath}" "${main}" serve --port 0 --auth off; true`;
+    const env = { ...process.env, npm_lifecycle_event: 'npx' };
+    const shell = own(new Spawned(spawn('sh', ['-c', command], { cwd, env })));
+    await shell.url();
+    // As npm does on SIGTERM; the shell does not pass it on.
+    const { out } = await shell.stop('SIGTERM');
+    assert.match(out, /"because":"the npm that started it has ended"[\s\S]*"message":"stopped"/);
   }));
 
 test('a second signal ends it at once, whatever is still open', () =>

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ManualClock } from '../testing/manual-clock.ts';
+import { npmParentEnded } from './npm-parent.ts';
+
+function watched(isByNpm: boolean): {
+  readonly clock: ManualClock;
+  readonly over: AbortController;
+  readonly move: (to: number) => void;
+  readonly hasEnded: () => boolean;
+} {
+  const clock = new ManualClock();
+  const over = new AbortController();
+  let parent = 70;
+  let ended = false;
+  const started = { timers: clock.timers, over: over.signal, parent: () => parent, isByNpm };
+  void npmParentEnded(started).then(() => {
+    ended = true;
+  });
+  return { clock, over, move: (to) => (parent = to), hasEnded: () => ended };
+}
+
+test('what npm started ends when the shell between them does', async () => {
+  const { clock, move, hasEnded } = watched(true);
+  await clock.advance(60_000);
+  assert.equal(hasEnded(), false);
+  move(1);
+  await clock.advance(1_000);
+  assert.equal(hasEnded(), true);
+  assert.equal(clock.waiting, 0);
+});
+
+test('what something else started, such as nohup, outlives its parent', async () => {
+  const { clock, move, hasEnded } = watched(false);
+  move(1);
+  await clock.advance(60_000);
+  assert.equal(hasEnded(), false);
+  assert.equal(clock.waiting, 0);
+});
+
+test('nothing is watched once the process stops by itself', async () => {
+  const { clock, over, hasEnded } = watched(true);
+  over.abort();
+  await clock.advance(1_000);
+  assert.equal(hasEnded(), false);
+  assert.equal(clock.waiting, 0);
+});
