@@ -1,8 +1,9 @@
-// Compiles src/ into dist/, with the console beside it; dist/ holds nothing else afterwards.
+// Compiles src/ into dist/, with the examples and the console beside it; dist/ holds nothing else afterwards.
 
 import { spawnSync } from 'node:child_process';
-import { cpSync, globSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
+import { dirname, join } from 'node:path';
 import { provideConsole } from './console/provide.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -21,6 +22,15 @@ if (error !== undefined) {
 }
 for (const asset of globSync('**/*.{sql,proto}', { cwd: join(ROOT, 'src') })) {
   cpSync(join(ROOT, 'src', asset), join(DIST, asset));
+}
+// Node strips no types below node_modules, so the examples are there as JavaScript, on what was compiled.
+for (const example of globSync('**/*.ts', { cwd: join(ROOT, 'examples') })) {
+  const text = stripTypeScriptTypes(readFileSync(join(ROOT, 'examples', example), 'utf8'))
+    .replaceAll(/'((?:\.\.\/)+)src\//g, "'$1")
+    .replaceAll(/\.ts'/g, ".js'");
+  const target = join(DIST, 'examples', example.replace(/\.ts$/, '.js'));
+  mkdirSync(dirname(target), { recursive: true });
+  writeFileSync(target, text);
 }
 cpSync(await provideConsole(console.log), join(DIST, 'console'), { recursive: true });
 process.exitCode = status ?? 1;

@@ -33,15 +33,17 @@ async function execute({ words }: Typed): Promise<ExitCode> {
       `${folder} is not empty, and nothing in it was changed. Choose a new folder.`,
     );
   }
-  const manifest = await readFile(new URL('../../package.json', import.meta.url), 'utf8');
-  const holdfast = await dependencyFor(folder, String(JSON.parse(manifest).version));
-  const files = projectFiles({ name, holdfast });
+  const { version, devDependencies: versions } = JSON.parse(
+    await readFile(new URL('../../package.json', import.meta.url), 'utf8'),
+  ) as { readonly version: string; readonly devDependencies: Readonly<Record<string, string>> };
+  const holdfast = await dependencyFor(folder, version);
+  const files = projectFiles({ name, holdfast, versions });
   for (const [path, text] of Object.entries(files)) await writeFile(join(folder, path), text);
   print(
     [
       `${folder} has a pipeline (order.ts), a test of it (order.test.ts) and a worker (worker.ts). Next, with Node ${await leastNode()} or newer:`,
       '',
-      `  cd ${folder} && npm install && npm test`,
+      `  cd ${folder} && npm install && npm test && npm run check`,
       '  npm run dev      # a coordinator with a console, which runs order.ts',
       `  npx holdfast submit order '{"item":"tent","guest":"ann"}'   # in another terminal`,
     ].join('\n'),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
@@ -114,16 +114,14 @@ test('`holdfast init` makes a project whose test passes and whose types fit, onc
     env: withoutTestContext(),
   });
   assert.match(tested, /# pass 1\n# fail 0/);
-  const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2024'];
-  const types = ['--types', 'node', '--allowImportingTsExtensions', '--skipLibCheck'];
-  const files = ['order.ts', 'order.test.ts', 'worker.ts'];
-  await runCommand(
-    COMPILER,
-    [...options, ...types, '--lib', 'es2024,esnext.disposable', ...files],
-    {
-      cwd: shop,
-    },
-  );
+  const { scripts, devDependencies } = manifestIn(shop);
+  assert.equal(scripts['check'], 'tsc -p .');
+  assert.deepEqual(Object.keys(devDependencies), ['@types/node', 'typescript']);
+  assert.ok(Object.values(devDependencies).every((version) => /^\^\d/.test(version)));
+  await runCommand(COMPILER, ['-p', '.'], { cwd: shop });
+  // It checks: a slip in a name is found before the code runs.
+  await writeFile(join(shop, 'slip.ts'), SLIP);
+  await assert.rejects(runCommand(COMPILER, ['-p', '.'], { cwd: shop }), /slip\.ts\(3,.* 'slep'/);
   await assert.rejects(
     runCommand(process.execPath, [main, 'init', 'shop'], { cwd }),
     /shop is not empty, and nothing in it was changed/,
@@ -133,6 +131,27 @@ test('`holdfast init` makes a project whose test passes and whose types fit, onc
     /cannot be the name of a package/,
   );
 });
+
+test('the examples are there as JavaScript, find what they import, and run', async () => {
+  const examples = join(installed.folder, 'dist/examples');
+  const files = globSync('**/*.js', { cwd: examples });
+  const sources = globSync('**/*.ts', { cwd: join(ROOT, 'examples') });
+  assert.deepEqual(files.sort(), sources.map((file) => file.replace(/ts$/, 'js')).sort());
+  const missing = files.flatMap((file) => {
+    const text = readFileSync(join(examples, file), 'utf8');
+    return [...text.matchAll(/ from '(\.[^']+)'|dirname, '([^']+)'/g)]
+      .map(([, module, beside]) => join(examples, dirname(file), module ?? beside ?? ''))
+      .filter((path) => !existsSync(path));
+  });
+  assert.deepEqual(missing, []);
+  const run = [join(examples, 'guards/main.js')];
+  assert.match(await runCommand(process.execPath, run, { cwd: installed.project }), /REFUSED/);
+});
+
+const SLIP = `import { pipeline } from 'holdfast';
+
+export const slip = pipeline({ name: 'slip', run: (ctx) => ctx.slep(1) });
+`;
 
 test(
   'what the README says for a project of one’s own runs as it is there, out of a checkout',
@@ -157,6 +176,7 @@ async function runReadme(): Promise<void> {
     const env = { ...withoutTestContext(), PATH };
     assert.match(await runCommand('npm', ['test'], { cwd: shop, env }), /pass 1\n\S* ?fail 0/);
     assert.equal(scripts['test'], 'node --test order.test.ts');
+    await runCommand('npm', ['run', 'check'], { cwd: shop, env });
     await worksByItself(shop, scripts['dev'] ?? '');
     // And what came from a tarball says so to the next.
     await runCommand('npx', ['--no-install', 'holdfast', 'init', '../other'], { cwd: shop, env });
@@ -170,11 +190,15 @@ async function runReadme(): Promise<void> {
 interface ProjectManifest {
   readonly scripts: Readonly<Record<string, string>>;
   readonly dependencies: Readonly<Record<string, string>>;
+  readonly devDependencies: Readonly<Record<string, string>>;
 }
 
 function manifestIn(folder: string): ProjectManifest {
   return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
 }
+
+/** What the new project has as its own development dependencies, with what those need. */
+const CHECKERS = /^node_modules\/(@types\/node|undici-types|typescript|@typescript\/[^/]+)$/;
 
 /** As this checkout has them, which npm has by now: nothing is fetched for it. */
 async function keepVersions(folder: string): Promise<void> {
@@ -182,7 +206,8 @@ async function keepVersions(folder: string): Promise<void> {
     readFileSync(join(ROOT, 'package-lock.json'), 'utf8'),
   ) as { readonly packages: Readonly<Record<string, { dev?: true; link?: true }>> };
   const kept = Object.entries(packages).filter(
-    ([name, { dev, link }]) => name.startsWith('node_modules/') && !dev && !link,
+    ([name, { dev, link }]) =>
+      name.startsWith('node_modules/') && !link && (!dev || CHECKERS.test(name)),
   );
   const text = JSON.stringify({ ...lock, packages: Object.fromEntries(kept) });
   await writeFile(join(folder, 'package-lock.json'), text);

@@ -4,21 +4,44 @@ export interface Project {
   readonly name: string;
   /** Which one it depends on, as npm takes it. */
   readonly holdfast: string;
+  /** Versions of packages, by name: those that this package is checked with. */
+  readonly versions: Readonly<Record<string, string>>;
 }
 
 /** By name, below the new folder. */
-export function projectFiles({ name, holdfast }: Project): Readonly<Record<string, string>> {
+export function projectFiles(project: Project): Readonly<Record<string, string>> {
   return {
-    'package.json': `${JSON.stringify(manifestOf({ name, holdfast }), undefined, 2)}\n`,
+    'package.json': `${JSON.stringify(manifestOf(project), undefined, 2)}\n`,
+    'tsconfig.json': `${JSON.stringify(TYPES, undefined, 2)}\n`,
     '.gitignore': 'node_modules\n.holdfast\n',
     'order.ts': ORDER,
     'order.test.ts': ORDER_TEST,
     'worker.ts': WORKER,
-    'README.md': readmeOf(name),
+    'README.md': readmeOf(project.name),
   };
 }
 
-function manifestOf({ name, holdfast }: Project): object {
+/** Node runs the sources as they are, so the compiler only checks them. */
+const TYPES = {
+  compilerOptions: {
+    target: 'es2024',
+    lib: ['es2024', 'esnext.disposable'],
+    module: 'nodenext',
+    types: ['node'],
+    strict: true,
+    noUncheckedIndexedAccess: true,
+    verbatimModuleSyntax: true,
+    erasableSyntaxOnly: true,
+    allowImportingTsExtensions: true,
+    skipLibCheck: true,
+    noEmit: true,
+  },
+  include: ['**/*.ts'],
+};
+
+const CHECKED_WITH = ['@types/node', 'typescript'] as const;
+
+function manifestOf({ name, holdfast, versions }: Project): object {
   return {
     ...{ name, version: '0.0.0', private: true, type: 'module' },
     engines: { node: '>=22.18' },
@@ -27,8 +50,10 @@ function manifestOf({ name, holdfast }: Project): object {
       worker: 'node worker.ts',
       // By name: where Node is too old to run it, that is a failure, and not zero tests that pass.
       test: 'node --test order.test.ts',
+      check: 'tsc -p .',
     },
     dependencies: { holdfast },
+    devDependencies: Object.fromEntries(CHECKED_WITH.map((each) => [each, versions[each] ?? '*'])),
   };
 }
 
@@ -97,6 +122,7 @@ Node 22.18 or newer runs it as it is, without a build.
 \`\`\`sh
 npm install
 npm test             # the pipeline in order.ts, a day in a moment
+npm run check        # types
 npm run dev          # a coordinator with its console, which runs order.ts, and runs it anew when you save it
 npx holdfast submit order '{"item":"tent","guest":"ann"}'    # in another terminal
 npm run worker       # runs orders for a coordinator elsewhere (holdfast serve): HOLDFAST_URL, HOLDFAST_KEY
