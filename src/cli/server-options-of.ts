@@ -21,6 +21,7 @@ export async function serverOptionsOf(config: Config): Promise<Omit<ServerOption
     admin: adminOf(config.admin),
     console: config.console === 'on',
     logRequests: config.log.requests,
+    logIdle: config.log.idle,
     ...(config.grpc === 'off' ? {} : { grpc: listenerOf(config.grpc) }),
     ...(tls && { tls }),
     ...(retention && { retention }),

@@ -33,13 +33,22 @@ const HISTORY_PAGE = 100;
 
 export class Executions {
   readonly #client: HoldfastClient;
+  readonly #warned: Set<string> = new Set();
 
   constructor(client: HoldfastClient) {
     this.#client = client;
   }
 
-  submit(body: SubmitBody): Promise<Static<typeof submitted>> {
-    return this.#client.call('/v1/executions', { method: 'POST', body });
+  /** A `warning` in what it resolves with is also a Node warning, once for each sentence. */
+  async submit(body: SubmitBody): Promise<Static<typeof submitted>> {
+    const call = { method: 'POST', body } as const;
+    const answer = await this.#client.call<Static<typeof submitted>>('/v1/executions', call);
+    const { warning } = answer;
+    if (warning !== undefined && !this.#warned.has(warning.detail)) {
+      this.#warned.add(warning.detail);
+      globalThis.process?.emitWarning(warning.detail, 'HoldfastWarning');
+    }
+    return answer;
   }
 
   read(id: string): Promise<ExecutionInFull> {

@@ -21,6 +21,9 @@ export type Payload = Brand<string, 'Payload'>;
 
 export const NAME_BYTES_MAX = 256;
 
+/** Names of the engine's own pipelines begin with it. */
+export const OWN_PREFIX = 'holdfast.';
+
 export const DEFAULT_PROJECT: ProjectName = 'default' as ProjectName;
 
 export function parseExecutionId(value: unknown): ExecutionId {

@@ -266,6 +266,11 @@ export const configSchema = Type.Object(
           default: true,
           description: 'a line for each request that was answered, at level info',
         }),
+        idle: Type.Boolean({
+          default: false,
+          description:
+            'With log.requests, also log heartbeats, and long polls and claims that found nothing (default false)',
+        }),
         format: Type.Enum(['auto', 'json', 'text'], {
           default: 'auto',
           description: 'auto: text on a terminal, JSON lines otherwise',

@@ -3,6 +3,7 @@
 import { Holdfast } from '../engine/holdfast.ts';
 import { requireStore } from '../engine/holdfast-options.ts';
 import type { ExecutionObserver } from '../engine/observer.ts';
+import { AnnouncedPipelines } from '../protocol/rest/announced-pipelines.ts';
 import { Hints } from '../protocol/rest/hints.ts';
 import type { Coordinator } from '../protocol/rest/route.ts';
 import { systemClock } from '../support/clock.ts';
@@ -53,6 +54,7 @@ export async function coordinatorOf(options: ServerOptions): Promise<OpenedCoord
   const coordinator: Coordinator = {
     ...{ holdfast, store, clock, timers, auth },
     hints: new Hints(store.executions, random.uuid()),
+    announced: new AnnouncedPipelines(store.executions, clock),
     hasLinks: links !== undefined,
     hasArchive: retention !== undefined,
     hasAdmin: admin === 'main',

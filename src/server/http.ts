@@ -24,6 +24,7 @@ export interface HttpParts extends Entrance {
   readonly admin: NonNullable<ServerOptions['admin']>;
   readonly log: ServerLog;
   readonly logRequests: boolean;
+  readonly logIdle: boolean;
   readonly metrics: ServerMetrics | undefined;
   /** `none`: this listener has no console. */
   readonly console: ConsoleFiles | 'none' | undefined;
@@ -79,7 +80,7 @@ export async function openHttp(parts: HttpParts): Promise<FastifyInstance> {
   app.addHook('onResponse', async (request, reply) => {
     const { name = 'none' } = request.routeOptions.config as { readonly name?: string };
     parts.metrics?.answered(name, reply.statusCode, reply.elapsedTime);
-    requests?.answered(request, reply);
+    if (parts.logIdle || !IDLE.has(request)) requests?.answered(request, reply);
   });
   for (const route of routes) addRoute(app, { ...parts, admission }, route);
   if (parts.console !== 'none') addConsole(app, parts.console);
@@ -156,10 +157,14 @@ async function answer(
     isEncrypted: request.protocol === 'https',
     signal: route.isLong === true ? signalOf(parts, { request, reply }) : parts.stopping,
   };
-  if (route.isLong !== true) return send(reply, await route.handle(parts.coordinator, call));
-  reply.raw.once('close', parts.held.hold(call.caller));
-  return send(reply, await route.handle(parts.coordinator, call));
+  if (route.isLong === true) reply.raw.once('close', parts.held.hold(call.caller));
+  const replied = await route.handle(parts.coordinator, call);
+  if (replied.isIdle === true) IDLE.add(request);
+  return send(reply, replied);
 }
+
+/** Requests of which nothing came. */
+const IDLE: WeakSet<FastifyRequest> = new WeakSet();
 
 function send(reply: FastifyReply, { status, body, headers, raw, stream }: Reply): unknown {
   reply.code(status).headers(headers ?? {});

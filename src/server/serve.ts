@@ -61,6 +61,7 @@ export async function openServer(given: ServerOptions): Promise<Server> {
       admin: options.admin ?? 'off',
       log,
       logRequests: options.logRequests === true,
+      logIdle: options.logIdle === true,
       metrics,
       console: isMain ? files : 'none',
       ownHostOnly: auth === 'off',

@@ -60,6 +60,8 @@ export interface ServerOptions {
   readonly log?: ServerLog;
   /** Tells `log.info` of each request that was answered. Default false. */
   readonly logRequests?: boolean;
+  /** With `logRequests`: also heartbeats, and long polls and claims that found nothing. Default false. */
+  readonly logIdle?: boolean;
   readonly clock?: Clock;
   readonly timers?: Timers;
   readonly random?: Random;
@@ -117,7 +119,7 @@ export interface ServerLog {
 const NAMES: readonly (keyof ServerOptions)[] = [
   ...(['store', 'host', 'port', 'auth', 'admin', 'tends', 'limits', 'trustProxy', 'tls'] as const),
   ...(['console', 'demo', 'grpc', 'sqs', 'push', 'links', 'retention', 'publicMetrics'] as const),
-  ...(['log', 'logRequests', 'clock', 'timers', 'random'] as const),
+  ...(['log', 'logRequests', 'logIdle', 'clock', 'timers', 'random'] as const),
 ];
 
 const PORTS = { min: 0, max: 65_535 };
@@ -136,8 +138,8 @@ export function readServerOptions(given: ServerOptions): ServerOptions {
   if (trustProxy !== undefined && typeof trustProxy !== 'boolean') {
     boundedText('openServer: trustProxy', trustProxy, TEXT_BYTES_MAX);
   }
-  const { tends, publicMetrics, console, logRequests } = options;
-  optionalBooleans('openServer', { tends, publicMetrics, console, logRequests });
+  const { tends, publicMetrics, console, logRequests, logIdle } = options;
+  optionalBooleans('openServer', { tends, publicMetrics, console, logRequests, logIdle });
   if (demo !== undefined) requireMethods('openServer: demo', demo, ['read', 'play']);
   if (log !== undefined) requireMethods('openServer: log', log, ['info', 'fault']);
   if (clock !== undefined) requireMethods('openServer: clock', clock, ['wallMs', 'monotonicMs']);

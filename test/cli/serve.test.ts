@@ -8,7 +8,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { HoldfastClient } from '../../src/client/client.ts';
-import { holdfast, inFolder, Spawned, startHoldfast } from './spawned.ts';
+import { holdfast, inFolder, inherited, Spawned, startHoldfast } from './spawned.ts';
 
 const KEY = /(hf_[a-z2-7]{16}_[A-Za-z0-9_-]{43})/;
 const SERVE = ['serve', '--port', '0'] as const;
@@ -68,7 +68,7 @@ test('it ends with the shell that npm or npx started it in', () =>
   inFolder(async (cwd, own) => {
     const main = join(import.meta.dirname, '../../src/cli/main.ts');
     const command = `"${process.execPath}" "${main}" serve --port 0 --auth off; true`;
-    const env = { ...process.env, npm_lifecycle_event: 'npx' };
+    const env = { ...inherited(), npm_lifecycle_event: 'npx' };
     const shell = own(new Spawned(spawn('sh', ['-c', command], { cwd, env })));
     await shell.url();
     // As npm does on SIGTERM; the shell does not pass it on.

@@ -99,6 +99,7 @@ const GIVEN: Readonly<Record<string, unknown>> = {
   'retention.everyMs': 100,
   'log.level': 'error',
   'log.requests': false,
+  'log.idle': true,
   'log.format': 'json',
 };
 /** Each excludes another that is given. */

@@ -34,7 +34,7 @@ function start(words: readonly string[], { cwd, env, main = MAIN }: SpawnOptions
   });
 }
 
-function inherited(): Record<string, string> {
+export function inherited(): Record<string, string> {
   const entries = Object.entries(process.env).filter(
     ([name]) => !name.startsWith('HOLDFAST_') && name !== 'NODE_TEST_CONTEXT',
   );

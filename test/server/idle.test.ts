@@ -5,6 +5,7 @@ import { openServer } from '../../src/server/serve.ts';
 import type { ExecutionStore } from '../../src/store/contract/execution-store.ts';
 import { openMemoryStore } from '../../src/store/memory/open.ts';
 import { openWorker } from '../../src/worker/open-worker.ts';
+import { until } from './coordinator.ts';
 import { clientOf } from './fixture.ts';
 
 test('a worker that finds nothing rests until the bell rings: it does not ask without end', async () => {
@@ -23,6 +24,52 @@ test('a worker that finds nothing rests until the bell rings: it does not ask wi
   const { id } = await executions.submit({ pipeline: 'idle', delayMs: 1_000 });
   assert.equal((await executions.result(id)).status, 'completed');
   assert.ok(asked <= 20, `${asked} claims for one execution`);
+  await worker.stop();
+  await server.close();
+  await store.close();
+});
+
+test('long polls without news are logged only when that is asked for', async () => {
+  for (const logIdle of [false, true]) {
+    const routes: string[] = [];
+    const log = {
+      info: (message: string, about: object = {}) => {
+        if (message === 'request') routes.push((about as { readonly route: string }).route);
+      },
+      fault: () => undefined,
+    };
+    const store = openMemoryStore();
+    const logging = { log, logRequests: true, logIdle };
+    const server = await openServer({ store, auth: 'off', port: 0, tends: false, ...logging });
+    await fetch(`${server.url}/v1/work/bell?waitMs=1`);
+    await fetch(`${server.url}/v1/caller`);
+    await server.close();
+    await store.close();
+    assert.deepEqual(routes, [...(logIdle ? ['/v1/work/bell'] : []), '/v1/caller']);
+  }
+});
+
+test('a pipeline that no worker has announced is pointed out when it is submitted', async (t) => {
+  const emitted = t.mock.method(process, 'emitWarning', () => undefined);
+  const store = openMemoryStore();
+  const server = await openServer({ store, auth: 'off', port: 0, tends: false });
+  const order = pipeline({ name: 'order', run: () => 1 });
+  const worker = await openWorker({ url: server.url, pipelines: [order] });
+  const { executions } = clientOf(server.url);
+  await until(async () => {
+    const [announced] = await store.executions.workers({ limit: 1 });
+    return announced?.pipelines.includes(order.name) === true ? true : undefined;
+  });
+  assert.equal((await executions.submit({ pipeline: 'order' })).warning, undefined);
+  const slips = [
+    await executions.submit({ pipeline: 'ordr' }),
+    await executions.submit({ pipeline: 'ordr' }),
+  ];
+  for (const { warning } of slips) {
+    assert.equal(warning?.code, 'pipeline-unknown');
+    assert.match(warning?.detail ?? '', /"ordr"\. Did you mean "order"\?/);
+  }
+  assert.equal(emitted.mock.callCount(), 1);
   await worker.stop();
   await server.close();
   await store.close();

@@ -41,6 +41,7 @@ async function execute(typed: Typed): Promise<ExitCode> {
   const submitted = await executions.submit(await bodyOf(typed));
   if (typed.isSet('json')) printLine(submitted);
   else print(`${submitted.id} ${submitted.existing ? 'was submitted before' : 'submitted'}`);
+  if (submitted.warning !== undefined) printProblem(plain(submitted.warning.detail));
   if (!typed.isSet('wait')) return 0;
   return showResult(await waitedFor(executions, submitted.id), typed.isSet('json'));
 }

@@ -65,9 +65,17 @@ export const submitted = Type.Object(
   {
     id: executionId,
     existing: Type.Boolean({ description: 'It was submitted before, with the same intent.' }),
+    warning: Type.Optional(
+      Type.Object(
+        { code: Type.Enum(['pipeline-unknown']), detail: Type.String() },
+        { ...CLOSED, description: 'It was submitted, and no worker has announced its pipeline.' },
+      ),
+    ),
   },
   CLOSED,
 );
+
+export type SubmitWarning = NonNullable<Static<typeof submitted>['warning']>;
 
 const hold = Type.Enum([...HOLDS]);
 

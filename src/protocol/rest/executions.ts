@@ -38,10 +38,13 @@ const submit = route({
     202: { what: 'It will run.', schema: submitted },
     409: { what: 'The key was used with another intent.' },
   },
-  async handle({ holdfast }, { body, caller, header }) {
+  async handle({ holdfast, announced }, { body, caller, header }) {
     const { target, input, options } = submissionOf(body, caller, header);
     const { id, existing } = await holdfast.submit(target, input, options);
-    return { status: 202, body: { id, existing }, headers: { location: `/v1/executions/${id}` } };
+    const pipeline = body.pipeline ?? (await holdfast.read(id))?.pipeline;
+    const warning = pipeline && (await announced.warningFor(caller.project, pipeline));
+    const submission = { id, existing, ...(warning && { warning }) };
+    return { status: 202, body: submission, headers: { location: `/v1/executions/${id}` } };
   },
 });
 

@@ -36,7 +36,8 @@ const readResult = route({
     });
     if (ended === undefined) {
       const now = await coordinator.store.executions.read(record.id);
-      return { status: 202, body: { id: record.id, status: now?.status ?? record.status } };
+      const body = { id: record.id, status: now?.status ?? record.status };
+      return { status: 202, isIdle: true, body };
     }
     const { status, event } = ended;
     const { out, failure } = saidIn<EndBody>(event.body);

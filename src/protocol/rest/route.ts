@@ -10,6 +10,7 @@ import type { Clock } from '../../support/clock.ts';
 import type { Timers } from '../../support/timer.ts';
 import type { AdviceAsked, AdvisedMessage } from '../messages/advice.ts';
 import type { DemoMessage, Scene } from '../messages/demo.ts';
+import type { AnnouncedPipelines } from './announced-pipelines.ts';
 import type { Hints } from './hints.ts';
 
 /** What `holdfast dev` shows and plays. */
@@ -26,6 +27,7 @@ export interface Coordinator {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly hints: Hints;
+  readonly announced: AnnouncedPipelines;
   readonly auth: 'keys' | 'off';
   /** Answer links can be made and checked. */
   readonly hasLinks: boolean;
@@ -70,6 +72,8 @@ export interface Call<Params, Query, Body> {
 
 export interface Reply {
   readonly status: number;
+  /** Nothing came of it, as of a long poll without news: by default it is not logged. */
+  readonly isIdle?: boolean;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent as it is, with this type. */

@@ -32,10 +32,20 @@ function over(name: WorkKind, spec: Spec): Route {
     ...(isLong ? { isLong } : {}),
     ...(bytes === 'sent' ? { takesBytes: true } : {}),
     async handle(coordinator, call) {
-      return replyWith(await answerTo(name, coordinator, call));
+      const answer = await answerTo(name, coordinator, call);
+      return { ...replyWith(answer), isIdle: IDLE[name]?.(answer as never) ?? false };
     },
   };
 }
+
+/** What a worker without work sends all the time. */
+const IDLE: Readonly<Partial<Record<WorkKind, (answer: never) => boolean>>> = {
+  heartbeat: ({ kind }: { readonly kind: string }) => kind !== 'refused',
+  announceWorker: ({ kind }: { readonly kind: string }) => kind !== 'refused',
+  waitForBell: ({ rang }: { readonly rang: boolean }) => !rang,
+  claimExecutions: ({ claims = [] }: { readonly claims?: readonly unknown[] }) =>
+    claims.length === 0,
+};
 
 function answerTo(
   name: WorkKind,

@@ -333,6 +333,7 @@ export interface WholeHistory {
 export interface ListExecutions {
   readonly project: ProjectName;
   readonly status?: readonly Status[];
+  /** Without it, the engine's own pipelines are left out. */
   readonly pipeline?: PipelineName;
   readonly tag?: string;
   readonly attribute?: AttributeFilter;

@@ -42,6 +42,7 @@ export const OPTIONS_OF_COORDINATORS: readonly Options<void>[] = [
       retention: optional(NONE),
       publicMetrics: optional(['true']),
       logRequests: optional(['true']),
+      logIdle: optional(['true']),
       log: optional(NONE),
       clock: optional(NONE),
       timers: optional(NONE),

@@ -1,4 +1,5 @@
 import type { ExecutionRecord } from '../../../execution/execution.ts';
+import { OWN_PREFIX } from '../../../execution/names.ts';
 import type { AttributeFilter, ListExecutions } from '../../contract/execution-store.ts';
 import { type ExecutionState, firstFrom } from './state.ts';
 
@@ -18,7 +19,9 @@ function isWanted(execution: ExecutionRecord, query: ListExecutions): boolean {
   const { status, pipeline, tag, attribute, hold } = query;
   return (
     (status === undefined || status.includes(execution.status)) &&
-    (pipeline === undefined || pipeline === execution.pipeline) &&
+    (pipeline === undefined
+      ? !execution.pipeline.startsWith(OWN_PREFIX)
+      : pipeline === execution.pipeline) &&
     (tag === undefined || execution.tags.includes(tag)) &&
     (hold === undefined || execution.holds.includes(hold)) &&
     (attribute === undefined || hasAttribute(execution, attribute))

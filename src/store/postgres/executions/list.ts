@@ -1,4 +1,5 @@
 import type { ExecutionRecord } from '../../../execution/execution.ts';
+import { OWN_PREFIX } from '../../../execution/names.ts';
 import type { AttributeFilter, ListExecutions } from '../../contract/execution-store.ts';
 import { codesWith, type ExecutionRow, STATUS_CODES, toExecution } from '../../execution-rows.ts';
 import { type Database, type Statement, statement } from '../database.ts';
@@ -11,7 +12,7 @@ const LAST_ID = "'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid";
 // The collation is that of the index for lists; see the migration.
 const IN_PROJECT = 'e.project collate "POSIX" = $1';
 const PIPELINE = 'e.pipeline collate "POSIX"';
-const OF_PIPELINE = '($3::text is null or split_part(e.pipeline, chr(31), 1) = $3)';
+const OF_PIPELINE = `case when $3::text is null then not starts_with(e.pipeline, '${OWN_PREFIX}') else split_part(e.pipeline, chr(31), 1) = $3 end`;
 const IN_ROUTES = `($3::text is null or (${PIPELINE} > $3 || chr(31) and ${PIPELINE} < $3 || ' '))`;
 
 // One index for all of these: pipelines by a loose scan, statuses one by one, the newest of each; and
@@ -40,7 +41,7 @@ const LIST = statement(`
             order by e.status desc, e.id desc
             limit $5
            ) r
-     where p.name is not null
+     where p.name is not null and ($3::text is not null or not starts_with(p.name, '${OWN_PREFIX}'))
      union all
     (select e.id
        from hf.execution e
@@ -106,14 +107,12 @@ const HELD = statement(`
     join hf.execution e on ${lookUp('e.id', 'n.id')}
    order by n.id desc`);
 
-const ALL_STATUSES = Object.values(STATUS_CODES);
-
 export async function listExecutions(
   database: Database,
   query: ListExecutions,
 ): Promise<readonly ExecutionRecord[]> {
   const { project, status, pipeline, before, limit } = query;
-  const statuses = status?.map((each) => STATUS_CODES[each]) ?? ALL_STATUSES;
+  const statuses = status?.map((each) => STATUS_CODES[each]) ?? Object.values(STATUS_CODES);
   const common = [project, numbers(statuses), pipeline ?? null, before ?? null, limit];
   const { by, values } = indexFor(query);
   const rows = await database.rows<ExecutionRow & object>(by, [...common, ...values]);

@@ -2,6 +2,7 @@
 // way; a range of an attribute leads by value and is sorted. Rows are read once it is known which.
 
 import type { ExecutionRecord, Status } from '../../../execution/execution.ts';
+import { OWN_PREFIX } from '../../../execution/names.ts';
 import type { AttributeFilter, ListExecutions } from '../../contract/execution-store.ts';
 import { codesWith, STATUS_CODES, toExecution } from '../../execution-rows.ts';
 import type { Parameters } from '../connection.ts';
@@ -46,17 +47,19 @@ const INDEXED: Readonly<Partial<Record<Status, string>>> = {
 
 /** With whatever release. */
 const OF_PIPELINE = 'instr(execution.pipeline || char(31), :pipeline || char(31)) = 1';
-
+const NOT_OWN = `substr(execution.pipeline, 1, ${OWN_PREFIX.length}) <> '${OWN_PREFIX}'`;
 const NO_ID = '~'; // Above every id.
 
 export function list(tx: ReadTransaction, query: ListExecutions): readonly ExecutionRecord[] {
   const { project, limit, pipeline, tag, status, hold } = query;
   const before = query.before ?? NO_ID;
   const checks = [
-    ...(pipeline === undefined ? [] : [OF_PIPELINE]),
+    pipeline === undefined ? NOT_OWN : OF_PIPELINE,
     ...(tag === undefined ? [] : [HAS_TAG]),
     ...(hold === undefined ? [] : [`execution.hold in (${codesWith(hold).join(', ')})`]),
-    ...(status === undefined ? [] : [`execution.status in (${status.map(codeOf).join(', ')})`]),
+    ...(status === undefined
+      ? []
+      : [`execution.status in (${status.map((each) => STATUS_CODES[each]).join(', ')})`]),
   ];
   const common: Parameters = {
     ...{ project, before, limit },
@@ -141,10 +144,6 @@ function statusLead(status: Status): Lead {
   // As the index says it, so that SQLite sees that it fits.
   const fits =
     index === 'execution_status' ? ['(execution.status = 2 or execution.status > 10)'] : [];
-  const conditions = [...IN_EXECUTION, `execution.status = ${codeOf(status)}`, ...fits];
+  const conditions = [...IN_EXECUTION, `execution.status = ${STATUS_CODES[status]}`, ...fits];
   return { from: `execution indexed by ${index}`, conditions };
-}
-
-function codeOf(status: Status): number {
-  return STATUS_CODES[status];
 }

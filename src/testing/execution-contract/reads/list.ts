@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { ExecutionId } from '../../../execution/names.ts';
+import type { ExecutionId, PipelineName } from '../../../execution/names.ts';
 import type { CoordinatorStore, ListExecutions } from '../../../store/contract/execution-store.ts';
 import { expectKind } from '../../lease-contract/expect.ts';
 import type { ExecutionCase } from '../contract-case.ts';
@@ -28,6 +28,31 @@ async function listIds(
 }
 
 export const listCases: readonly ExecutionCase[] = [
+  {
+    upholds: 'X-22',
+    name: 'lists leave out the engine’s own executions, whatever they are filtered by, unless their pipeline is named',
+    async run({ store }) {
+      const pipeline = 'holdfast.answer/order' as PipelineName;
+      const tags = ['red'];
+      const attributes = { size: 1 };
+      const ann = await worker(store);
+      const busy = await running(store, ann, { tags, attributes });
+      const own = await mustSubmit(store, { pipeline, tags, attributes });
+      const users = await mustSubmit(store, { tags, attributes });
+      const filters: readonly Partial<ListExecutions>[] = [
+        ...[{}, { tag: 'red' }, { attribute: { name: 'size', equals: 1 } }],
+        { status: ['queued', 'running'] },
+      ];
+      for (const filter of filters) {
+        const found = await listIds(store, filter);
+        assert.deepEqual(new Set(found), new Set([users, busy.id]), JSON.stringify(filter));
+        assert.deepEqual(await listIds(store, { ...filter, pipeline }), [own]);
+      }
+      await store.executions.pause(commanding(own));
+      assert.deepEqual(await listIds(store, { hold: 'paused' }), []);
+      assert.deepEqual(await listIds(store, { hold: 'paused', pipeline }), [own]);
+    },
+  },
   {
     upholds: 'X-22',
     name: 'lists are newest first and go on below a cursor, whatever happens meanwhile',

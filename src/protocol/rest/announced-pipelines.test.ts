@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ProjectName } from '../../execution/names.ts';
+import type { WorkerRecord } from '../../release/worker.ts';
+import { ManualClock } from '../../testing/manual-clock.ts';
+import { AnnouncedPipelines } from './announced-pipelines.ts';
+
+const PROJECT = 'default' as ProjectName;
+
+function announcing(...pipelines: readonly string[]): {
+  readonly clock: ManualClock;
+  readonly announced: AnnouncedPipelines;
+  readonly names: string[];
+  readonly reads: () => number;
+} {
+  const clock = new ManualClock();
+  const names = [...pipelines];
+  let reads = 0;
+  const workers = async (): Promise<readonly WorkerRecord[]> => {
+    reads += 1;
+    return names.length === 0 ? [] : [{ pipelines: names } as unknown as WorkerRecord];
+  };
+  const announced = new AnnouncedPipelines({ workers }, clock);
+  return { clock, announced, names, reads: () => reads };
+}
+
+test('a name that no worker has announced is pointed out, with the nearest', async () => {
+  const { announced } = announcing('order', 'refund');
+  assert.equal(await announced.warningFor(PROJECT, 'order'), undefined);
+  assert.deepEqual(await announced.warningFor(PROJECT, 'ordr'), {
+    code: 'pipeline-unknown',
+    detail:
+      'No worker has announced pipeline "ordr". Did you mean "order"? The execution waits until one does.',
+  });
+});
+
+test('workers are read once a second at most, and a name that was announced once stays known', async () => {
+  const { clock, announced, names, reads } = announcing();
+  for (let nth = 0; nth < 3; nth += 1) {
+    assert.match((await announced.warningFor(PROJECT, 'order'))?.detail ?? '', /^No worker has/);
+  }
+  assert.equal(reads(), 1);
+  names.push('order');
+  await clock.advance(1_000);
+  assert.equal(await announced.warningFor(PROJECT, 'order'), undefined);
+  names.pop();
+  await clock.advance(60_000);
+  assert.equal(await announced.warningFor(PROJECT, 'order'), undefined);
+  assert.equal(reads(), 2);
+});
