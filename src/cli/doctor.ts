@@ -1,36 +1,33 @@
 // holdfast doctor: is everything as it must be, and if not, what is to be changed?
 
 import { readFile } from 'node:fs/promises';
-import { inspectStore, setClockBack } from '../embedded/inspect-store.ts';
-import { type Config, hidden } from '../server/config.ts';
+import { setClockBack } from '../embedded/inspect-store.ts';
+import type { Config } from '../server/config.ts';
 import { isLoopback } from '../server/same-host.ts';
-import type { StoreReport } from '../store/contract/store-report.ts';
-import { Fault } from '../support/fault.ts';
-import { shownPath, withoutSecrets } from '../support/hidden-options.ts';
+import { shownPath } from '../support/hidden-options.ts';
 import { type CommandSpec, type ExitCode, refuseWords, type Typed } from './command.ts';
 import { configFlags, configuredBy } from './configuration.ts';
+import { lookAtCoordinator } from './doctor-coordinator.ts';
 import { portFindings } from './doctor-ports.ts';
+import { faultText, storeFindings } from './doctor-store.ts';
 import type { Finding } from './finding.ts';
-import { missingOf } from './migrate.ts';
 import { isAtLeast, leastNode } from './node-version.ts';
+import { CONNECTION_FLAGS } from './remote/connection.ts';
 import { print, printLine, printTable } from './screen.ts';
 import { sharedKeysFindings, startFindings } from './start-findings.ts';
 
 export const doctorCommand: CommandSpec = {
-  usage: 'holdfast doctor [--store …] [--config …] [--set-clock-back] [--json]',
+  usage: 'holdfast doctor [--url …] [--store …] [--config …] [--set-clock-back] [--json]',
   flags: {
     ...configFlags(),
     'set-clock-back': {
       type: 'boolean',
       what: 'Set the time of a SQLite store back to this host’s clock, then check',
     },
-    json: { type: 'boolean', what: 'for programs: one JSON per line' },
+    ...CONNECTION_FLAGS,
   },
   execute,
 };
-
-/** By then sessions that are alive may look dead, and the other way round. */
-const CLOCK_MS_MAX = 1_000;
 
 async function execute(typed: Typed): Promise<ExitCode> {
   refuseWords(doctorCommand, typed);
@@ -56,22 +53,20 @@ async function lookAt(typed: Typed): Promise<readonly Finding[]> {
   if (typeof read === 'string') {
     return [{ what: 'configuration', found: 'cannot be used', change: read }];
   }
-  const { config } = read;
+  const { config, settings } = read;
   if (typed.isSet('set-clock-back')) await setClockBack(config.store);
+  const running = await lookAtCoordinator(typed);
+  const isStoreGiven = settings.some(({ name, from }) => name === 'store' && from !== 'default');
   const configured = { what: 'configuration', found: 'every name and value is known' };
   return [
     configured,
     ...(await configFindings(config)),
     ...(await startFindings(config)),
     ...(await portFindings(config)),
-    ...(await storeFindings(config)),
+    ...running.findings,
+    // What "serve" would make here is not what the coordinator that runs is on.
+    ...(running.isRunning && !isStoreGiven ? [] : await storeFindings(config)),
   ];
-}
-
-function faultText(fault: unknown): string {
-  if (fault instanceof Fault) return fault.message;
-  if (fault instanceof Error) return fault.message;
-  return String(fault);
 }
 
 export function nodeFinding(version: string, least: string): Finding {
@@ -119,54 +114,4 @@ async function fileFinding(what: string, file: string): Promise<Finding> {
       change: 'Name a file that this user can read.',
     }),
   );
-}
-
-async function storeFindings(config: Config): Promise<readonly Finding[]> {
-  const store = String(hidden('store', config.store));
-  const report = await inspectStore(config.store, config.postgres).catch(unread);
-  if ('why' in report) {
-    return [{ what: 'store', found: `${store} cannot be read`, change: report.why }];
-  }
-  return [
-    { what: 'store', found: store },
-    ...report.facts.map(({ name, ...fact }) => ({ what: name, ...fact })),
-    schemaFinding(report),
-    clockFinding(report),
-  ];
-}
-
-/** What is missing on this side says itself what to do. */
-function unread(fault: unknown): { readonly why: string } {
-  const why = withoutSecrets(faultText(fault)).replace(/\.?$/, '.');
-  if (fault instanceof Fault && fault.code === 'driver-missing') return { why };
-  return {
-    why: `${why} Is it running, is store (--store, HOLDFAST_STORE) right, and may this user read it?`,
-  };
-}
-
-function schemaFinding(report: StoreReport): Finding {
-  const { exists, applied, known, forbidding } = report;
-  if (!exists) return { what: 'schema', found: 'new: it is made at the first start' };
-  const found = `version ${applied.length}; this build knows ${known.length}`;
-  if (forbidding.length > 0) {
-    const change = `It was migrated by a newer version, which says that this one must not run (${forbidding.join(', ')}): upgrade this one.`;
-    return { what: 'schema', found, change };
-  }
-  const missing = missingOf(report);
-  const isNewer = applied.some((name) => !known.includes(name));
-  if (isNewer && missing.length === 0) return { what: 'schema', found: `${found}, and may run` };
-  if (missing.length === 0) return { what: 'schema', found };
-  return { what: 'schema', found, change: `Run "holdfast migrate": ${missing.join(', ')}` };
-}
-
-function clockFinding({ kind, clockAheadMs }: StoreReport): Finding {
-  const by = Math.abs(clockAheadMs);
-  const way = clockAheadMs > 0 ? 'ahead of' : 'behind';
-  const found = by === 0 ? 'as the host’s' : `${by} ms ${way} the host’s`;
-  if (by <= CLOCK_MS_MAX) return { what: 'clock of the store', found };
-  const change =
-    kind === 'sqlite'
-      ? 'The host’s clock was ahead once, or was set back since. Store time stays ahead: sleeps until a time of day end early, and schedules fire at wrong times. Set the clock right (NTP), then run: holdfast doctor --set-clock-back'
-      : 'Set both right (NTP). The store’s clock decides when sessions expire, the host’s when keys do.';
-  return { what: 'clock of the store', found, change };
 }

@@ -145,6 +145,10 @@ test('each failed attempt, each bad end and each log line is one line of its log
   ]) {
     assert.ok(dev.out.includes(`"level":"info","message":"greet ${id}: ${text}"}`), dev.out);
   }
+  const doctor = await holdfast(['doctor', '--url', await dev.url()], { cwd: folder });
+  assert.match(doctor.out, /ok +coordinator +http:\S+ answers; its store is sqlite/);
+  assert.match(doctor.out, /ok +workers +1, 0 executions ready/);
+  assert.doesNotMatch(doctor.out, /new: it is made at the first start/);
   const get = await holdfast(['get', id, '--url', await dev.url()]);
   assert.match(get.out, /failure .*\(pipelines\.ts:4\)/);
   const list = await holdfast(['list', '--status', 'failed', '--url', await dev.url()]);

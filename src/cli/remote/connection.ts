@@ -27,7 +27,7 @@ export const CONNECTION_FLAGS: Readonly<Record<string, Flag>> = {
 export async function clientFor(typed: Typed): Promise<HoldfastClient> {
   const variables = environmentWith('HOLDFAST_');
   await refuseUnknown(variables);
-  const url = typed.text('url') ?? variables['HOLDFAST_URL'] ?? URL_DEFAULT;
+  const url = urlFor(typed);
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
     throw new UsageProblem(`The coordinator's URL is such as ${URL_DEFAULT}; got "${url}".`);
   }
@@ -39,6 +39,10 @@ export async function clientFor(typed: Typed): Promise<HoldfastClient> {
     ...(project === undefined ? {} : { project }),
     fetch: (target, init) => fetch(target, init).catch((cause: unknown) => unreachable(url, cause)),
   });
+}
+
+export function urlFor(typed: Typed): string {
+  return typed.text('url') ?? environmentWith('HOLDFAST_')['HOLDFAST_URL'] ?? URL_DEFAULT;
 }
 
 /** As it was said, by a flag or by the environment. */

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { DepthMessage, WorkerMessage } from '../protocol/messages/operations.ts';
+import { workersFinding } from './doctor-coordinator.ts';
+
+function worker(about: Partial<WorkerMessage>): WorkerMessage {
+  return { kind: 'remote', work: 'ready', ...about } as WorkerMessage;
+}
+
+function depth(ready: number): DepthMessage {
+  return { max: 10, lanes: [{ lane: 'interactive', ready, running: 0 }] };
+}
+
+test('workers that take work are fine, and so is none where nothing waits', () => {
+  const own = worker({ kind: 'coordinator' });
+  assert.deepEqual(workersFinding([worker({}), own], depth(3)), {
+    what: 'workers',
+    found: '1, 3 executions ready',
+  });
+  assert.deepEqual(workersFinding([own, worker({ work: 'gone' })], depth(0)), {
+    what: 'workers',
+    found: '0, 0 executions ready',
+  });
+});
+
+test('stuck workers, and work that no worker takes, are to be changed', () => {
+  const stuck = workersFinding([worker({}), worker({ work: 'stuck' })], depth(0));
+  assert.equal(stuck.found, '2, 1 stuck, 0 executions ready');
+  assert.match(stuck.change ?? '', /holdfast workers/);
+  assert.match(workersFinding([], depth(1)).change ?? '', /^No worker runs/);
+});
