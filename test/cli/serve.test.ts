@@ -85,6 +85,8 @@ test('a second signal ends it at once, whatever is still open', () =>
     half.on('error', () => undefined);
     half.write('GET /v1/executions HTTP/1.1\r\nHost: localhost\r\n');
     await once(half, 'connect');
+    // It was read by then: this one came later, and is answered.
+    await fetch(`http://127.0.0.1:${port}/healthz`);
     server.child.kill('SIGTERM');
     await server.says(/"message":"stopping"/);
     const { code } = await server.stop('SIGTERM');
