@@ -67,6 +67,6 @@ function poisonOf({ execution }: Claimed): Failure {
   return {
     category: 'permanent',
     code: 'poison',
-    message: `It was claimed ${execution.fruitlessClaims} times in a row and nothing was recorded: whoever ran it died or was lost each time.`,
+    message: `Its last ${execution.fruitlessClaims} claims recorded nothing, and the worker of each died or was lost. After the second it was tried beside no other such execution, by workers that had lived longer without it.`,
   };
 }

@@ -30,7 +30,7 @@ export interface HoldfastOptions {
   readonly retention?: RetentionOptions;
   /** Waits that are shorter stay in memory, longer ones are parked. Default 100. */
   readonly parkAfterMs?: number;
-  /** Claims in a row that recorded nothing before an execution is quarantined. Default 5. */
+  /** After this many claims in a row that were lost without progress an execution is quarantined. At least 3. Default 5. */
   readonly fruitlessClaimsMax?: number;
   readonly clock?: Clock;
   readonly timers?: Timers;
@@ -91,7 +91,8 @@ export function resolveOptions(
     parkAfterMs: wholeNumber('parkAfterMs', parkAfterMs, { min: 20, max: 60_000 }),
     driftGraceMs: DRIFT_GRACE_MS,
     fruitlessClaimsMax: wholeNumber('fruitlessClaimsMax', fruitlessClaimsMax, {
-      min: 1,
+      // The first two say nothing of who was to blame.
+      min: 3,
       max: 1_000,
     }),
   });

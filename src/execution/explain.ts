@@ -1,6 +1,7 @@
 // Why an execution is not moving: one answer for every state, in words. Pure.
 
 import { formatInstant, type Instant } from '../support/clock.ts';
+import { isSuspect, SUSPECT_WAIT } from './decide/suspect.ts';
 import { type ExecutionRecord, isTerminal } from './execution.ts';
 import { type Failure, locatedMessage } from './failure.ts';
 import { type HistoryEvent, NAMED_CALLS_MAX, saidIn } from './history.ts';
@@ -207,10 +208,20 @@ function queued(facts: ExplainFacts): Explanation {
   return { code: 'delayed', sentence: `It starts at ${at}.`, until: readyAt };
 }
 
-function running({ execution, owner }: ExplainFacts): Explanation {
+function running({ execution, owner, last }: ExplainFacts): Explanation {
   const who = owner?.name ?? 'a worker';
   const since =
     execution.claimedAt === undefined ? '' : ` since ${formatInstant(execution.claimedAt)}`;
+  const { fruitlessClaims } = execution;
+  const hasRecorded = last.at(-1)?.kind !== 'claimed';
+  if ((owner === undefined || owner.ended) && isSuspect({ fruitlessClaims, hasRecorded })) {
+    return {
+      code: 'owner-gone',
+      sentence: `Its worker ${who} is gone, and so are those before it: ${fruitlessClaims + 1} claims in a row were lost without progress. It is tried again within ${SUSPECT_WAIT.maxMs / 60_000} min, by a worker that has lived long enough without it and runs no other such execution.`,
+      advice:
+        'Keep a worker that has its pipeline running. Look at what this execution does first.',
+    };
+  }
   if (owner === undefined || owner.ended) {
     return {
       code: 'owner-gone',

@@ -40,6 +40,7 @@ export const EXTRA_FILES: Readonly<Record<string, Readonly<Record<string, string
     'executions/books.ts': 'holds in plain maps what the SQL stores hold in tables',
     'executions/heap.ts': 'what comes first by time, which the SQL stores say with an index',
     'executions/ready.ts': 'what may be claimed, which the SQL stores say with an index',
+    'executions/lost.ts': 'what dead sessions left, too long to share a file',
     'executions/owner.ts': 'what the verbs of owners share',
     'executions/command.ts': 'what the four commands share',
     'executions/end.ts': 'all that an end does, whoever brings it about',

@@ -149,6 +149,8 @@ export interface Claim {
   readonly project?: ProjectName;
   /** How many of each lane at most. Projects share them fairly. */
   readonly shares: readonly { readonly lane: Lane; readonly limit: number }[];
+  /** How long whoever claims has lived, where its session is younger: for suspects. */
+  readonly livedMs?: number;
   /** From 0 to 1: with which project it begins, where there is not enough for all. Without it, the longest ready. */
   readonly dice?: number;
 }

@@ -114,16 +114,16 @@ export const RECOVERY: readonly Behaviour[] = [
             return new Promise<void>(() => undefined);
           }),
       });
-      const holdfast = stage.holdfast({ fruitlessClaimsMax: 2 });
+      const holdfast = stage.holdfast({ fruitlessClaimsMax: 3 });
       const handle = await holdfast.submit(poison, undefined);
-      for (let death = 1; death <= 3; death += 1) {
+      for (let death = 1; death <= 4; death += 1) {
         const worker = await stage.worker(holdfast, [poison]);
-        if (death === 3) break;
+        if (death === 4) break;
         await stage.until(holdfast, handle.id, () => begun === death);
         await stage.crash(worker);
       }
       await assert.rejects(handle.result(), { name: 'ExecutionFailed', status: 'quarantined' });
-      assert.equal(begun, 2);
+      assert.equal(begun, 3);
     },
   },
   {

@@ -1,17 +1,11 @@
-import {
-  claimExecution,
-  fairPart,
-  inTurn,
-  leavesWork,
-  refuseClaims,
-} from '../../../execution/decide/claim.ts';
-import type { ExecutionId, ProjectName } from '../../../execution/names.ts';
-import { routeOf, routesAsked } from '../../../execution/route.ts';
+import { claimExecution, fairPart, inTurn, refuseClaims } from '../../../execution/decide/claim.ts';
+import { routesAsked } from '../../../execution/route.ts';
 import type { SessionRecord } from '../../../lease/session.ts';
 import { chainState } from '../../../lease/session.ts';
 import type { Instant } from '../../../support/clock.ts';
 import type { Claim, ClaimAnswer, Claimed } from '../../contract/execution-store.ts';
 import { passGate } from './gates.ts';
+import { lostOnes, suspectFor } from './lost.ts';
 import type { Wanted } from './ready.ts';
 import type { Entry, ExecutionState } from './state.ts';
 import { isAnnounced } from './workers.ts';
@@ -36,10 +30,16 @@ export function claim(state: ExecutionState, request: Claim): ClaimAnswer {
     project: request.project,
     admits: (at: Parameters<Wanted['admits']>[0]) => isAnnounced(state, request.session, at),
   };
-  const claims = shares.flatMap(({ lane, limit }) =>
-    claimLane(state, { wanted: { ...from, lane }, limit, dice: request.dice }, { self, now }),
-  );
   const wanted = shares.map(({ lane }) => ({ ...from, lane }));
+  const suspect = suspectFor(state, wanted, { self, now, livedMs: request.livedMs });
+  const tried = suspect === undefined ? [] : [take(state, suspect, { self, now })];
+  const others = shares.flatMap(({ lane, limit }) => {
+    // It has a place as any other has.
+    const places = suspect?.execution.lane === lane ? limit - 1 : limit;
+    const within = { wanted: { ...from, lane }, limit: places, dice: request.dice };
+    return claimLane(state, within, { self, now });
+  });
+  const claims = [...tried, ...others];
   return { kind: 'claimed', claims, ...outlook(state, wanted, now) };
 }
 
@@ -91,29 +91,6 @@ function take(state: ExecutionState, entry: Entry, { self, now }: Claimer): Clai
   state.put(entry, execution);
   entry.claimedSeq = event.seq;
   return { execution, fence, previous: claimed.previous, claimedAt: now };
-}
-
-/** by project, the longest claimed first. Looks at sessions that run something, and no further. */
-function lostOnes(
-  state: ExecutionState,
-  { routes, lane, project, admits }: Wanted,
-  now: Instant,
-): ReadonlyMap<ProjectName, readonly ExecutionId[]> {
-  const lost: Entry[] = [];
-  for (const [session, ids] of state.running) {
-    const isDead = leavesWork(state.kernel.chain(session), now);
-    for (const id of isDead ? ids : []) {
-      const entry = state.entries.get(id);
-      const execution = entry?.execution;
-      if (entry === undefined || execution?.lane !== lane) continue;
-      if (project !== undefined && execution.project !== project) continue;
-      const route = routeOf(execution);
-      if (routes.includes(route) && admits({ project: execution.project, route })) lost.push(entry);
-    }
-  }
-  lost.sort((a, b) => (a.execution.claimedAt ?? 0) - (b.execution.claimedAt ?? 0));
-  const ids = Map.groupBy(lost, ({ execution }) => execution.project);
-  return new Map([...ids].map(([project, of]) => [project, of.map((each) => each.execution.id)]));
 }
 
 /** What the claimer may wait for. */

@@ -6,8 +6,10 @@
 //   seen      the first of each spot, one more than its project's fair part, without locks
 //   allotted  how many of each spot, so that no more rows are locked than are taken; where there is one
 //             spot, which is the rule, it is not looked through first
-//   ready, lost   the locked rows, as they are now: what changed meanwhile was looked at again
+//   suspect   the one that may be tried now (X-7), which takes a place of its lane; `lost` has no suspects
+//   ready, lost, tried   the locked rows, as they are now: what changed meanwhile was looked at again
 
+import { BEATS_PER_TTL, SUSPECT_FROM, SUSPECT_WAIT } from '../../../execution/decide/suspect.ts';
 import { REPLAY } from '../../../execution/route.ts';
 import { type Statement, statement } from '../database.ts';
 import { chainIsWhole, liveChain, lookUp, SAME_SERVER } from '../predicates.ts';
@@ -20,13 +22,20 @@ const LOST = 2;
 
 const isGated = (source: number): string => (source === GATED ? 'e.gated' : 'not e.gated');
 
+/** X-7: a loss that makes it a suspect, or leaves it one. */
+const IS_SUSPECT = `e.fruitless + 1 >= ${SUSPECT_FROM} and ${hasRecordedNothing()}`;
+
+function hasRecordedNothing(): string {
+  return '(select h.seq from hf.history h where h.execution_id = e.id order by h.seq desc limit 1) <= e.claimed_seq';
+}
+
 /** The first project of a spot, or the one after `above`; when only one is asked for, from that one on. */
 function projectIn(source: number, above?: string): string {
   const beyond =
     above === undefined ? `and e.project >= coalesce($6::text, '')` : `and e.project > ${above}`;
   const within =
     source === LOST
-      ? 'e.status = 1 and e.session_id = s.left_by'
+      ? `e.status = 1 and e.session_id = s.left_by and not (${IS_SUSPECT})`
       : `e.ready_at is not null and e.hold = 0 and ${isGated(source)}`;
   return `(select e.project from hf.execution e where ${within} and e.pipeline = s.pipeline and e.lane = s.lane ${beyond} order by e.project limit 1)`;
 }
@@ -38,7 +47,8 @@ function firstIn(source: number, after = ''): string {
 
 const IN_SPOT = 'e.pipeline = s.pipeline and e.lane = s.lane and e.project = s.project';
 const IS_READY = `e.ready_at is not null and e.ready_at <= (select now.at from now) and e.hold = 0 and not e.gated and ${IN_SPOT}`;
-const IS_LOST = `e.status = 1 and e.session_id = s.left_by and ${IN_SPOT}`;
+const IS_LEFT = `e.status = 1 and e.session_id = s.left_by and ${IN_SPOT}`;
+const IS_LOST = `${IS_LEFT} and not (${IS_SUSPECT})`;
 
 /** What is in spot `s`, without locks; one more than `most`. */
 function seenIn(most: string): string {
@@ -61,23 +71,26 @@ const LEFT_OVER = `case when coalesce(t.n, 0) >= s.n then true
 /** RE-9: neither pinned nor asked of a release. */
 const IS_FOR_ALL = `strpos(s.pipeline, chr(31)) = 0 and not starts_with(s.pipeline, '${REPLAY}/')`;
 
-/** $1 session, $2 pipelines, $3 lanes, $4 limits, $5 at least so many projects share, $6 the only project, $7 dice, $8 gates were seen to. */
+const IS_ANNOUNCED = `(${IS_FOR_ALL} or exists (select from hf.worker_route w where w.session_id = $1 and w.project = s.project and w.route = s.pipeline))`;
+
+/** Of suspect `e` that `d` left: when its owner died at the latest, and how long it waits from then on. */
+const LOST_AT = 'greatest(e.claimed_at, coalesce(d.silent_at, e.claimed_at))';
+const WAIT_MS = `least(${SUSPECT_WAIT.maxMs}, greatest(${SUSPECT_WAIT.minMs}, ${SUSPECT_WAIT.times} * (${LOST_AT} - e.claimed_at)))`;
+
+/** This session has one already, which has neither recorded anything nor run as long as the session had lived. */
+const TRIES_ONE = `exists (select from hf.execution e where e.status = 1 and ${lookUp('e.session_id', '$1::uuid')} and e.fruitless >= ${SUSPECT_FROM} and (select now.at from now) - e.claimed_at < least(e.claimed_at - (select me.born_at from me), ${SUSPECT_WAIT.maxMs}) and ${hasRecordedNothing()})`;
+
+/** $1 session, $2 pipelines, $3 lanes, $4 limits, $5 at least so many projects share, $6 the only project, $7 dice, $8 how long the claimer has lived, $9 gates were seen to. */
 const SPOTS = `
   ${NOW},
   ${liveChain('$1')},
   me as materialized (
-    select s.id, s.owner
+    select s.id, s.owner, least(s.opened_at, (select now.at from now) - $8::bigint) as born_at
       from hf.session s
      where s.id = $1
        and ${chainIsWhole('$1')} -- guard: alive
        and (select m.halted is null from hf.meta m where m.id = 1) -- guard: halted
        and ${SAME_SERVER} -- guard: server
-  ),
-  asked as materialized (
-    select p.pipeline, l.lane, l.most, l.projects
-      from me
-     cross join unnest($2::text[]) as p(pipeline)
-     cross join unnest($3::smallint[], $4::integer[], $5::integer[]) as l(lane, most, projects)
   ),
   carrier as (
     select (select e.session_id from hf.execution e where e.status = 1 order by e.session_id limit 1) as id
@@ -87,10 +100,39 @@ const SPOTS = `
      where c.id is not null
   ),
   dead as materialized (
-    select c.id
+    select c.id, least(h.ended_at, h.beat_at + h.ttl_ms / ${BEATS_PER_TTL}) as silent_at
       from carrier c
+      left join hf.session h on ${lookUp('h.id', 'c.id')}
      where c.id is not null
        and ${DEAD} -- guard: lost
+  ),
+  suspect as materialized (
+    select s.id, s.lane, s.left_by
+      from me
+     cross join dead d
+     cross join lateral (
+           select e.id, e.lane, e.pipeline, e.project, e.claimed_at, d.id as left_by
+             from hf.execution e
+            where e.status = 1
+              and ${lookUp('e.session_id', 'd.id')}
+              and e.pipeline = any ($2::text[]) -- guard: suspect-pipeline
+              and e.lane = any ($3::smallint[]) -- guard: suspect-lane
+              and ($6::text is null or e.project = $6) -- guard: suspect-project
+              and ${IS_SUSPECT} -- guard: suspect-lost
+              and (select now.at from now) - ${LOST_AT} >= ${WAIT_MS} -- guard: suspect-wait
+              and (select now.at from now) - me.born_at >= ${WAIT_MS} -- guard: suspect-age
+              and not ${TRIES_ONE} -- guard: suspect-one
+            order by e.claimed_at, e.id
+           ) s
+     where ${IS_ANNOUNCED} -- guard: suspect-announced
+     order by s.claimed_at, s.id
+     limit 1
+  ),
+  asked as materialized (
+    select p.pipeline, l.lane, l.most - (select count(*) from suspect x where x.lane = l.lane)::integer as most, l.projects
+      from me
+     cross join unnest($2::text[]) as p(pipeline)
+     cross join unnest($3::smallint[], $4::integer[], $5::integer[]) as l(lane, most, projects)
   ),
   spot as (
     (select s.*, ${READY} as source, null::uuid as left_by, ${projectIn(READY)} as project from asked s
@@ -110,7 +152,7 @@ const SPOTS = `
       from spot s
      where s.project is not null
        and ($6 is null or s.project = $6) -- guard: project
-       and (${IS_FOR_ALL} or exists (select from hf.worker_route w where w.session_id = $1 and w.project = s.project and w.route = s.pipeline)) -- guard: announced
+       and ${IS_ANNOUNCED} -- guard: announced
   ),
   gate as materialized (
     select exists (select from found f where f.source = ${GATED} and f.first_at <= (select now.at from now)) as waits
@@ -134,7 +176,7 @@ export const CLAIM: Statement = statement(`
      cross join lateral (
            ${seenIn('fair.part')}
            ) r
-     where ($8 or not (select g.waits from gate g)) -- guard: gate
+     where ($9 or not (select g.waits from gate g)) -- guard: gate
        and s.first_at <= (select now.at from now)
        and not fair.is_one
   ),
@@ -154,7 +196,7 @@ export const CLAIM: Statement = statement(`
      where fair.is_one
        and s.source <> ${GATED}
        and s.first_at <= (select now.at from now)
-       and ($8 or not (select g.waits from gate g)) -- guard: gate-one
+       and ($9 or not (select g.waits from gate g)) -- guard: gate-one
   ),
   ready as materialized (
     select r.*
@@ -176,10 +218,24 @@ export const CLAIM: Statement = statement(`
            select e.id, e.fence, e.claimed_seq, e.fruitless
              from hf.execution e
             where s.source = ${LOST}
-              and ${IS_LOST} -- guard: carrier
+              and ${IS_LEFT} -- guard: carrier
+              and not (${IS_SUSPECT}) -- guard: suspect
             limit s.n
               for no key update of e skip locked
            ) r
+  ),
+  tried as materialized (
+    select r.*
+      from suspect s
+     cross join lateral (
+           select e.id, e.fence, e.claimed_seq, e.fruitless
+             from hf.execution e
+            where ${lookUp('e.id', 's.id')}
+              and e.status = 1
+              and e.session_id = s.left_by -- guard: suspect-carrier
+              for no key update of e skip locked
+           ) r
+     where ($9 or not (select g.waits from gate g)) -- guard: gate-suspect
   ),
   claimed as (
     update hf.execution e
@@ -194,7 +250,9 @@ export const CLAIM: Statement = statement(`
            fruitless   = t.fruitless
       from (select r.id, r.fence, r.last, r.fruitless, r.was from ready r
              union all
-            select l.id, l.fence, l.last, case when l.last = l.claimed_seq then l.fruitless + 1 else 1 end, 3 from lost l) t
+            select l.id, l.fence, l.last, case when l.last = l.claimed_seq then l.fruitless + 1 else 1 end, 3 from lost l
+             union all
+            select x.id, x.fence, x.claimed_seq, x.fruitless + 1, 3 from tried x) t
      where ${lookUp('e.id', 't.id')}
        and e.fence is not distinct from t.fence -- guard: fence
     returning e.id, e.project, e.pipeline, e.lane, e.has_place, e.fence, e.claimed_at, e.fruitless, e.seq, e.news,
@@ -211,6 +269,7 @@ export const CLAIM: Statement = statement(`
   took as materialized (
     select c.lane, count(*) as n
       from claimed c
+     where c.fruitless < ${SUSPECT_FROM}
      group by c.lane
   ),
   outlook as materialized (
@@ -236,7 +295,7 @@ export const CANDIDATES: Statement = statement(`
    cross join lateral (
          (select e.id, e.gated, e.ready_at as at from hf.execution e where s.source = ${READY} and ${IS_READY} order by e.ready_at, e.id limit fair.part)
          union all
-         (select e.id, e.gated, e.ready_at from hf.execution e where s.source = ${GATED} and ${IS_READY.replace('not e.gated', 'e.gated')} order by e.ready_at, e.id limit $8)
+         (select e.id, e.gated, e.ready_at from hf.execution e where s.source = ${GATED} and ${IS_READY.replace('not e.gated', 'e.gated')} order by e.ready_at, e.id limit $9)
          union all
          (select e.id, false, 0 from hf.execution e where s.source = ${LOST} and ${IS_LOST} limit fair.part)
          ) r

@@ -31,8 +31,9 @@ interface Outlook {
 type ClaimedRow = ExecutionRow & { readonly claimed_at: number; readonly was: number };
 type ClaimRow = Outlook & (ClaimedRow | { readonly id: null });
 
-/** As the statements take it: session, routes, lanes, limits, how many projects share at least, the only one, dice. */
-export type Asked = readonly [string, string, string, string, string, string | null, number | null];
+/** As the statements take it: session, routes, lanes, limits, how many projects share at least, the only one, dice, life. */
+export type Asked = readonly (string | number | null)[];
+const SHARERS = 4;
 
 const WORDS = ['none', 'parked', 'given-back', 'lost'] as const;
 
@@ -67,6 +68,7 @@ async function claimNow(parts: Parts, request: Claim): Promise<ClaimAnswer> {
     numbers(lanes.map(() => 1)),
     request.project ?? null,
     request.dice ?? null,
+    request.livedMs ?? 0,
   ];
   for (let round = 1; round <= ROUNDS_MAX; round += 1) {
     const open = await run(parts, asked, false);
@@ -114,9 +116,7 @@ async function runGated(
     if (!isMore) break;
   }
   // Who was put behind a key counts among those who share, as when the call began.
-  const [session, pipelines, laneCodes, limits, , project, dice] = asked;
-  const shared = numbers(sharers);
-  return run(parts, [session, pipelines, laneCodes, limits, shared, project, dice], true);
+  return run(parts, asked.with(SHARERS, numbers(sharers)), true);
 }
 
 function answerOf(claims: readonly Claimed[], outlook: Outlook): ClaimAnswer {

@@ -8,7 +8,7 @@ import { positional } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
 import { passGate } from './gates.ts';
 import { type ChangingRow, loadByRowId } from './load-execution.ts';
-import { type Left, leftByDead } from './lost.ts';
+import { type Left, leftByDead, suspectAmong } from './lost.ts';
 import { readyRows } from './ready-rows.ts';
 
 export interface Wanted {
@@ -90,7 +90,23 @@ export function chooseCandidates(tx: Transaction, wanted: Wanted): readonly Cand
   return chosen;
 }
 
+/** one at most, before all others. */
+export function chooseSuspect(
+  tx: Transaction,
+  wanted: readonly Wanted[],
+  trying: Parameters<typeof suspectAmong>[2],
+): readonly Candidate[] {
+  const left = wanted.flatMap((each) => admittedLeft(tx, each));
+  const suspect = suspectAmong(tx, left, trying);
+  if (suspect === undefined) return [];
+  return loadByRowId(tx, [suspect.rowId]).map((row) => ({ row, isLost: true }));
+}
+
 function leftFor(tx: Transaction, wanted: Wanted): readonly Left[] {
+  return admittedLeft(tx, wanted).filter(({ isSuspect }) => !isSuspect);
+}
+
+function admittedLeft(tx: Transaction, wanted: Wanted): readonly Left[] {
   return leftByDead(tx, wanted).filter((each) => isAdmitted(wanted, each));
 }
 

@@ -1,4 +1,5 @@
 import { refuseClaims } from '../../../execution/decide/claim.ts';
+import { claimerOf } from '../../../execution/decide/suspect.ts';
 import { isForAnnounced, routesAsked } from '../../../execution/route.ts';
 import { toFence } from '../../../lease/fence.ts';
 import { assert } from '../../../support/assert.ts';
@@ -6,7 +7,7 @@ import type { Claim, ClaimAnswer } from '../../contract/execution-store.ts';
 import { LANE_CODES } from '../../execution-rows.ts';
 import { loadChain, loadMeta } from '../load-view.ts';
 import type { Transaction } from '../transaction.ts';
-import { chooseCandidates, outlook } from './candidates.ts';
+import { chooseCandidates, chooseSuspect, outlook } from './candidates.ts';
 import { runningSessions } from './lost.ts';
 import { takeAll } from './take-claims.ts';
 import { announcedBy } from './workers.ts';
@@ -31,7 +32,13 @@ export function claim(tx: Transaction, request: Claim): ClaimAnswer {
       ...{ lane: LANE_CODES[lane], limit, pipelines, announced, dead, project },
       dice: request.dice,
     }));
-  const chosen = wanted.flatMap((each) => chooseCandidates(tx, each));
-  const claims = takeAll(tx, chosen, self);
+  const claimer = claimerOf(self, request.livedMs, tx.now);
+  const [suspect] = chooseSuspect(tx, wanted, { id: self.id, claimer });
+  const others = wanted.flatMap((each) => {
+    // It has a place as any other has.
+    const limit = suspect?.row.lane === each.lane ? each.limit - 1 : each.limit;
+    return chooseCandidates(tx, { ...each, limit });
+  });
+  const claims = takeAll(tx, suspect === undefined ? others : [suspect, ...others], self);
   return { kind: 'claimed', claims, ...outlook(tx, wanted), overdue: isOverdue };
 }

@@ -1,9 +1,19 @@
 // What dead sessions left (X-7). Who runs something is found by steps through the index, one for each
 // session: what the living run is not looked at.
 
+import {
+  type Claimer,
+  isSuspect,
+  isTried,
+  mayTry,
+  SUSPECT_FROM,
+} from '../../../execution/decide/suspect.ts';
 import type { SessionId } from '../../../lease/names.ts';
+import type { Instant } from '../../../support/clock.ts';
 import { positional } from '../connection.ts';
+import { loadChain } from '../load-view.ts';
 import type { Transaction } from '../transaction.ts';
+import { lastSeqOf } from './owner-view.ts';
 
 const NEXT_RUNNING = positional(
   'after',
@@ -32,10 +42,20 @@ const IS_OVERDUE = positional(
 const LEFT = positional(
   'session',
   `
-  select row_id, id, project, pipeline, lane, claimed_at
+  select row_id, id, project, pipeline, lane, claimed_at, claimed_seq, fruitless
     from execution indexed by execution_running
    where status = 1
      and session_id = :session`,
+);
+
+const CLAIMED_AS_SUSPECTS = positional(
+  'session',
+  `
+  select id, claimed_at, claimed_seq, fruitless
+    from execution indexed by execution_running
+   where status = 1
+     and session_id = :session
+     and fruitless >= ${SUSPECT_FROM}`,
 );
 
 export interface RunningSessions {
@@ -66,7 +86,9 @@ export interface Left {
   readonly id: string;
   readonly project: string;
   readonly pipeline: string;
-  readonly claimedAt: number;
+  readonly claimedAt: Instant;
+  readonly session: SessionId;
+  readonly isSuspect: boolean;
 }
 
 /** The longest claimed first. */
@@ -82,14 +104,51 @@ export function leftByDead(
   const left: Left[] = [];
   for (const session of wanted.dead) {
     for (const values of tx.arrays(LEFT).all(session) as unknown as readonly LeftValues[]) {
-      const [rowId, id, project, pipeline, lane, claimedAt] = values;
+      const [rowId, id, project, pipeline, lane, claimedAt, claimedSeq, fruitlessClaims] = values;
       if (lane !== wanted.lane || !wanted.pipelines.includes(pipeline)) continue;
       if (wanted.project !== undefined && project !== wanted.project) continue;
-      left.push({ rowId, id, project, pipeline, claimedAt });
+      const hasRecorded = fruitlessClaims === 0 || lastSeqOf(tx, id) > claimedSeq;
+      left.push({
+        ...{ rowId, id, project, pipeline, claimedAt, session },
+        isSuspect: isSuspect({ fruitlessClaims, hasRecorded }),
+      });
     }
   }
-  return left.sort((a, b) => a.claimedAt - b.claimedAt || (a.id < b.id ? -1 : 1));
+  return left.sort(byClaim);
 }
+
+/** The one suspect among them that this session may try now. */
+export function suspectAmong(
+  tx: Transaction,
+  left: readonly Left[],
+  { id, claimer }: { readonly id: SessionId; readonly claimer: Claimer },
+): Left | undefined {
+  const suspects = left.filter((each) => each.isSuspect).sort(byClaim);
+  if (suspects.length === 0 || triesOne(tx, id, claimer)) return undefined;
+  return suspects.find(({ claimedAt, session }) => {
+    const holder = loadChain(tx, session).at(-1);
+    return mayTry({ claimedAt, holder }, claimer, tx.now);
+  });
+}
+
+function triesOne(tx: Transaction, session: SessionId, claimer: Claimer): boolean {
+  const running = tx.arrays(CLAIMED_AS_SUSPECTS).all(session) as unknown as readonly TriedValues[];
+  return running.some(([id, claimedAt, claimedSeq, fruitlessClaims]) => {
+    const hasRecorded = lastSeqOf(tx, id) > claimedSeq;
+    return isTried({ claimedAt, fruitlessClaims, hasRecorded }, claimer, tx.now);
+  });
+}
+
+function byClaim(a: Left, b: Left): number {
+  return a.claimedAt - b.claimedAt || (a.id < b.id ? -1 : 1);
+}
+
+type TriedValues = readonly [
+  id: string,
+  claimedAt: Instant,
+  claimedSeq: number,
+  fruitlessClaims: number,
+];
 
 type LeftValues = readonly [
   rowId: number,
@@ -97,5 +156,7 @@ type LeftValues = readonly [
   project: string,
   pipeline: string,
   lane: number,
-  claimedAt: number,
+  claimedAt: Instant,
+  claimedSeq: number,
+  fruitlessClaims: number,
 ];

@@ -7,6 +7,7 @@ import { lostCases } from './lost.ts';
 import { newsCases } from './news.ts';
 import { raceCases } from './races.ts';
 import { replayCases } from './replay.ts';
+import { suspectCases } from './suspects.ts';
 import { terminalCases } from './terminal.ts';
 
 export const ownershipCases: readonly ExecutionCase[] = [
@@ -17,6 +18,7 @@ export const ownershipCases: readonly ExecutionCase[] = [
   ...claimCases,
   ...carriedCases,
   ...lostCases,
+  ...suspectCases,
   ...haltingCases,
   ...raceCases,
 ];

@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import type { ExecutionId } from '../../../execution/names.ts';
-import type { CoordinatorStore } from '../../../store/contract/execution-store.ts';
 import type { Someone } from '../../lease-contract/someone.ts';
 import type { ExecutionCase, ExecutionHarness } from '../contract-case.ts';
 import {
@@ -55,13 +54,14 @@ const deaths: readonly Death[] = [
   },
 ];
 
-/** Claims it and dies, having recorded `count` events. */
+/** Claims it, as soon as it may have a suspect, and dies, having recorded `count` events. */
 async function loseOne(
-  store: CoordinatorStore,
+  { store, advance }: ExecutionHarness,
   held: Pick<Held, 'id'>,
   { name, count }: { readonly name: string; readonly count: number },
 ): Promise<number> {
   const who = await worker(store, name);
+  await advance(1_000);
   const claimed = await mustClaim(store, who, held.id);
   for (let nth = 0; nth < count; nth += 1) {
     await mustRecord(store, later(claimed, nth), step(`${name} ${nth}`));
@@ -109,24 +109,29 @@ export const lostCases: readonly ExecutionCase[] = [
   {
     upholds: 'X-7',
     name: 'claims that leave nothing behind are counted in a row',
-    async run({ store }) {
+    async run(harness) {
+      const { store, advance } = harness;
       const id = await mustSubmit(store);
       const counts: number[] = [];
       for (const [nth, count] of [0, 0, 0, 2, 0, 1, 0].entries()) {
-        counts.push(await loseOne(store, { id }, { name: `worker ${nth}`, count }));
+        counts.push(await loseOne(harness, { id }, { name: `worker ${nth}`, count }));
       }
       assert.deepEqual(counts, [0, 1, 2, 3, 1, 2, 1]);
-      const last = await mustClaim(store, await worker(store, 'last'), id);
+      const late = await worker(store, 'late');
+      await advance(1_000);
+      const last = await mustClaim(store, late, id);
       assert.equal(last.claimed.execution.fruitlessClaims, 2);
     },
   },
   {
     upholds: 'X-7',
     name: 'a claim after a park or a give-back counts from zero again',
-    async run({ store }) {
+    async run(harness) {
+      const { store, advance } = harness;
       const id = await mustSubmit(store);
-      for (const name of ['one', 'two']) await loseOne(store, { id }, { name, count: 0 });
+      for (const name of ['one', 'two']) await loseOne(harness, { id }, { name, count: 0 });
       const ann = await worker(store, 'ann');
+      await advance(1_000);
       const first = await mustClaim(store, ann, id);
       assert.equal(first.claimed.execution.fruitlessClaims, 2);
       await mustGiveBack(store, first);
