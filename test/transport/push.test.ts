@@ -172,6 +172,41 @@ test('M-16: an endpoint that turns calls away is denied work, is left alone for 
   );
 });
 
+test('M-16: calls that fail while probes pass cost no claim, are repeated later each time, and go one at a time', async () => {
+  const calls: number[] = [];
+  const broken = async (request: Request): Promise<Response> => {
+    calls.push(calls.length);
+    return calls.length <= 3 ? new Response('bad gateway', { status: 502 }) : handler(request);
+  };
+  const circuit = { failuresMax: 1, openMs: 100 };
+  const held = whenDriven(handler, broken);
+  await onEndpoint({ handler: held, pipelines: ['three'], circuit }, async (stand) => {
+    const { holdfast, store } = stand;
+    const handles = await Promise.all([1, 2].map((n) => holdfast.submit(three, n)));
+    assert.deepEqual(await Promise.all(handles.map((each) => each.result())), [5, 7]);
+    assert.equal(calls.length, 5);
+    for (const { id } of handles) {
+      const events = await store.executions.history({ id, after: 0, limit: 100 });
+      const left = events.filter(({ kind }) => kind === 'given-back');
+      for (const [nth, { seq, at, body }] of left.entries()) {
+        const { why, by, reason, abandoned } = JSON.parse(body ?? '{}');
+        assert.deepEqual([why, reason, abandoned], ['call-failed', 'it answered with 502', true]);
+        assert.match(by, /^endpoint 127/);
+        const again = events.find((event) => event.kind === 'claimed' && event.seq > seq);
+        assert.ok(
+          (again?.at ?? 0) - at >= 1_000 * 2 ** nth,
+          `called again at ${again?.at}, not later than ${at}`,
+        );
+      }
+      const claims = events.filter(({ kind }) => kind === 'claimed');
+      assert.deepEqual(
+        claims.map(({ body }) => JSON.parse(body ?? '{}').previous),
+        ['none', ...left.map(() => 'given-back')],
+      );
+    }
+  });
+});
+
 test('M-16: an endpoint without the pipeline says so, and the execution goes to who has it', async () => {
   const other = pushHandler({
     pipelines: [pipeline({ name: 'other', run: () => 1 })],

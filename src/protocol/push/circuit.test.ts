@@ -19,3 +19,22 @@ test('M-16: failures in a row open it, one goes after a while, and its success c
   circuit.succeeded();
   assert.deepEqual([circuit.room(150, 5), circuit.opensInMs(150)], [5, 0]);
 });
+
+test('M-16: a probe that passes lets one call through and closes nothing', () => {
+  const circuit = new Circuit({ failuresMax: 1, openMs: 100 });
+  circuit.failed(0);
+  for (const at of [100, 200, 300]) {
+    circuit.enter();
+    assert.equal(circuit.room(at, 5), 0);
+    circuit.returned();
+    assert.equal(circuit.room(at, 5), 1);
+    circuit.enter();
+    circuit.failed(at);
+    assert.equal(circuit.opensInMs(at), 100);
+  }
+  circuit.enter();
+  circuit.returned();
+  circuit.enter();
+  circuit.succeeded();
+  assert.equal(circuit.room(400, 5), 5);
+});

@@ -1,5 +1,6 @@
-// A circuit breaker: an endpoint that does not answer is not asked for a while, then by one request at a time.
-// Whoever is kept from asking was denied, and has not failed (M-16).
+// A circuit breaker: an endpoint that does not answer is not called for a while, then by one request at a time.
+// Only a call that is answered closes it: probes may pass where calls fail. Whoever is kept from calling was denied,
+// and has not failed (M-16).
 
 export interface CircuitOptions {
   /** So many failures in a row open it. */
@@ -29,7 +30,12 @@ export class Circuit {
     if (this.#failures >= this.#options.failuresMax) this.#isProbing = true;
   }
 
-  /** It answered, whatever it said. */
+  /** What went is back and says nothing of calls, as a probe that was answered. */
+  returned(): void {
+    this.#isProbing = false;
+  }
+
+  /** It answered a call, whatever it said. */
   succeeded(): void {
     this.#failures = 0;
     this.#isProbing = false;

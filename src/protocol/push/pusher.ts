@@ -1,8 +1,7 @@
 // REST push: the coordinator claims on behalf of an endpoint, calls it, and writes what it answers. Every call has
-// a session of its own: when nobody can say what became of one, that session is ended, the claim is lost as
-// that of a dead worker is, and the next one has a higher fence (M-8, M-15).
+// a session of its own. A call that failed is given back under its fence, so that what comes of it later is refused;
+// where that is refused, the session is ended, and the claim is lost as that of a dead worker is (M-8, M-15).
 
-import type { Payload } from '../../execution/names.ts';
 import { openSession, type Session } from '../../lease/live-session.ts';
 import type { Claimed } from '../../store/contract/execution-store.ts';
 import type { Caller, Coordinator } from '../rest/route.ts';
@@ -11,11 +10,12 @@ import { Circuit } from './circuit.ts';
 import { claimOne } from './claim-one.ts';
 import { commandFor, newNonce, type Said } from './command.ts';
 import { drivenBy } from './driven.ts';
+import { failedCallsIn, givenBack } from './failed-calls.ts';
 import { type Posted, post } from './post.ts';
 import type { Endpoint, PushSettings } from './push-options.ts';
 import { probedFrom, resultFrom } from './result.ts';
 import { Standing } from './standing.ts';
-import { writeResult } from './write-result.ts';
+import { type Written, writeResult } from './write-result.ts';
 
 export { sharedKeysWarning } from './shared-keys.ts';
 
@@ -28,8 +28,10 @@ export interface PusherParts {
   readonly onFault: (code: string, error: unknown) => void;
 }
 
+/** What became of a call. */
+type Settled = Written | { readonly kind: 'denied'; readonly why: string };
+
 const POLL_MS = 1_000;
-const DENIED_MS = 1_000;
 const AT_ONCE = 16;
 const PROBE_MS_MAX = 10_000;
 
@@ -43,6 +45,7 @@ export class Pusher {
   readonly #underWay: Set<Promise<void>> = new Set();
   readonly #unlisten: () => void;
   readonly #running: Promise<void>;
+  readonly #bornAt: number;
   #wake: () => void = () => undefined;
   #isRung = false;
   #isMissed = false;
@@ -50,6 +53,7 @@ export class Pusher {
   constructor(parts: PusherParts) {
     this.#parts = parts;
     const { endpoint, settings, coordinator, stopping } = parts;
+    this.#bornAt = coordinator.clock.monotonicMs();
     this.#circuit = new Circuit(settings.circuit);
     this.#standing = new Standing({ ...parts, probeMs: settings.probeMs });
     this.#caller = {
@@ -125,7 +129,7 @@ export class Pusher {
       return;
     }
     this.#isMissed = false;
-    this.#circuit.succeeded();
+    this.#circuit.returned();
     this.#standing.told(told.result, now);
   }
 
@@ -161,6 +165,8 @@ export class Pusher {
     const session = await this.#session();
     const claimed = await claimOne(coordinator, {
       ...{ session: session.id, project: endpoint.project },
+      // Sessions of calls are young; the coordinator need not be.
+      livedMs: Math.floor(coordinator.clock.monotonicMs() - this.#bornAt),
       ...this.#standing.asks,
     });
     if (claimed === undefined) {
@@ -197,19 +203,26 @@ export class Pusher {
   }
 
   async #push(session: Session, claimed: Claimed): Promise<void> {
-    const { coordinator, endpoint } = this.#parts;
+    const { coordinator, endpoint, onFault } = this.#parts;
     const { timeoutMs: deadlineInMs } = endpoint;
     const call = { claimed, session: session.id, owner: session.owner, deadlineInMs };
+    let failed = 0;
+    let settled: Settled;
     try {
       const drive = await drivenBy(coordinator.store.executions, call);
+      failed = failedCallsIn(drive.history);
       const posted = await this.#post({ kind: 'drive', drive }, deadlineInMs);
-      const isDone = await this.#settle(session, claimed, posted);
-      if (isDone) this.#idle.push(session);
-      else await this.#drop(session);
+      settled = await this.#settle(session, claimed, posted);
     } catch (fault) {
-      this.#parts.onFault('push-not-settled', fault);
-      await this.#drop(session);
+      onFault('push-not-settled', fault);
+      this.#circuit.returned();
+      settled = { kind: 'failed', why: 'the coordinator could not call it or write its answer' };
     }
+    const isLeft =
+      settled.kind === 'over' || (await this.#leave({ session, claimed, settled, failed }));
+    // Whoever was called may still act in the session of a call that failed.
+    if (isLeft && settled.kind !== 'failed') this.#idle.push(session);
+    else await this.#drop(session);
   }
 
   async #post(said: Said, timeoutMs: number): Promise<Posted> {
@@ -222,13 +235,12 @@ export class Pusher {
     return post({ url, text, timeoutMs, bytesMax, allowed, timers, signal: stopping });
   }
 
-  /** True when the claim has ended, and its session can go on. */
-  async #settle(session: Session, claimed: Claimed, posted: Posted): Promise<boolean> {
+  async #settle(session: Session, claimed: Claimed, posted: Posted): Promise<Settled> {
     const { coordinator, endpoint, onFault } = this.#parts;
     const now = coordinator.clock.monotonicMs();
     if (posted.kind === 'denied') {
       this.#failed(now);
-      return this.#giveBack(session, claimed, posted.why);
+      return posted;
     }
     const nowMs = coordinator.clock.wallMs();
     const result =
@@ -238,19 +250,17 @@ export class Pusher {
     if (result.kind === 'unknown') {
       this.#failed(now);
       onFault('push-unknown', new Error(`${this.#caller.name}: ${result.why}`));
-      return false;
+      return { kind: 'failed', why: result.why };
     }
     this.#circuit.succeeded();
     this.#standing.heard(now);
     const { denied } = result.result;
     if (denied !== undefined) {
       this.#standing.doubt();
-      return this.#giveBack(session, claimed, denied);
+      return { kind: 'denied', why: denied };
     }
     const caller = this.#caller;
-    const written = await writeResult(coordinator, caller, { ...result.result, session, claimed });
-    if (written.kind === 'news') return this.#giveBack(session, written.claimed, written.why);
-    return written.kind === 'over';
+    return writeResult(coordinator, caller, { ...result.result, session, claimed });
   }
 
   /** After the circuit was open, it is asked before anything is claimed for it. */
@@ -259,15 +269,31 @@ export class Pusher {
     if (this.#circuit.opensInMs(nowMs) > 0) this.#standing.doubt();
   }
 
-  /** Nothing was tried: it is nobody's failure, and counts as none. */
-  async #giveBack(session: Session, { execution, fence }: Claimed, why: string): Promise<boolean> {
+  /** Gives the claim back, if it still can be. Then it does not count as a claim without progress. */
+  async #leave(call: {
+    readonly session: Session;
+    readonly claimed: Claimed;
+    readonly settled: Exclude<Settled, { readonly kind: 'over' }>;
+    readonly failed: number;
+  }): Promise<boolean> {
+    const { coordinator, stopping, onFault } = this.#parts;
+    const { session, settled, failed } = call;
+    const { execution, fence } = settled.kind === 'news' ? settled.claimed : call.claimed;
     const { id, seq, compensable } = execution;
-    const body = JSON.stringify({ why: 'denied', by: this.#caller.name, reason: why }) as Payload;
-    const answer = await this.#parts.coordinator.store.executions.giveBack({
-      ...{ id, fence, session: session.id, seq: seq + 1, delayMs: DENIED_MS },
-      events: [{ kind: 'given-back', body }],
-      ...(compensable ? { compensable } : {}),
-    });
-    return answer.kind === 'given-back';
+    const failure = stopping.aborted ? 'stopping' : 'failed';
+    const kind = settled.kind === 'failed' ? failure : 'denied';
+    const unended = { kind, by: this.#caller.name, reason: settled.why } as const;
+    const { body, delayMs } = givenBack(unended, failed);
+    try {
+      const answer = await coordinator.store.executions.giveBack({
+        ...{ id, fence, session: session.id, seq: seq + 1, delayMs },
+        events: [{ kind: 'given-back', body }],
+        ...(compensable ? { compensable } : {}),
+      });
+      return answer.kind === 'given-back';
+    } catch (fault) {
+      onFault('push-not-settled', fault);
+      return false;
+    }
   }
 }

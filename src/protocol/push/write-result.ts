@@ -7,9 +7,10 @@ import type { Caller, Coordinator } from '../rest/route.ts';
 import { perform, toWrite } from '../rest/work-writes.ts';
 import { merged } from './merged.ts';
 
-/** `lost`: it is not known to have left, and its claim is to be ended. `news`: it is to be given back, as it stands. */
+/** `failed`: it is not known to have left, and its claim is to be ended. `news`: it is to be given back, as it stands. */
 export type Written =
-  | { readonly kind: 'over' | 'lost' }
+  | { readonly kind: 'over' }
+  | { readonly kind: 'failed'; readonly why: string }
   | { readonly kind: 'news'; readonly claimed: Claimed; readonly why: string };
 
 export interface Answered extends Pick<PushResult, 'writes' | 'blobs'> {
@@ -39,10 +40,14 @@ export async function writeResult(
       const held = { ...claimed, execution };
       return { kind: 'news', claimed: held, why: `there was news before its ${verb}` };
     }
-    if (kind === 'refused' || kind === 'fault') return { kind: 'lost' };
+    if (kind === 'refused' || kind === 'fault') return failed(`its ${message.verb} was refused`);
   }
   // What still runs under this claim would be nobody's for as long as its session lives.
   const now = await executions.read(claimed.execution.id);
   const isOver = now?.status !== 'running' || now.fence !== claimed.fence;
-  return { kind: isOver ? 'over' : 'lost' };
+  return isOver ? { kind: 'over' } : failed('its answer did not end the claim');
+}
+
+function failed(why: string): Written {
+  return { kind: 'failed', why };
 }
