@@ -51,6 +51,7 @@ const GIVEN: Readonly<Record<string, unknown>> = {
   'limits.requestsPerMinute': 7,
   'limits.wrongKeysPerMinute': 7,
   'limits.connectionsMax': 7,
+  'limits.connectionsPerAddressMax': 7,
   'limits.openMax': 7,
   'limits.requestMs': 700,
   'limits.relayAnswersMs': 700,
