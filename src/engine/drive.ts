@@ -359,6 +359,6 @@ async function stepsLeft(run: Run): Promise<void> {
 function usedUp(run: Run, departure: Departure, found = 'its end'): boolean {
   const { unasked } = run;
   if (unasked === undefined) return true;
-  departure.drift({ expected: unasked.body.key, found, seq: unasked.seq });
+  departure.drift({ ...unasked, found });
   return false;
 }

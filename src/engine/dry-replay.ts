@@ -152,8 +152,7 @@ async function runCode(run: Run, execution: ExecutionRecord): Promise<Broken | u
 
 function unaskedIn(run: Run, found: string): Broken | undefined {
   const { unasked } = run;
-  if (unasked === undefined) return undefined;
-  return driftText({ expected: unasked.body.key, found, seq: unasked.seq });
+  return unasked && driftText({ ...unasked, found });
 }
 
 function driftText({ expected, found, seq }: Drift): Broken {

@@ -5,7 +5,7 @@
 import type { Previous } from '../execution/decide/claim.ts';
 import type { TerminalStatus } from '../execution/execution.ts';
 import type { Failure } from '../execution/failure.ts';
-import type { EventKind, HistoryEvent } from '../execution/history.ts';
+import { type EventKind, type HistoryEvent, NAMED_CALLS_MAX } from '../execution/history.ts';
 import type { CallKey, ExecutionId } from '../execution/names.ts';
 import type { Instant } from '../support/clock.ts';
 import { thrownText } from '../support/options.ts';
@@ -24,6 +24,8 @@ export interface CallBody {
   readonly until?: number;
   readonly ids?: readonly ExecutionId[];
   readonly last?: boolean;
+  /** What the children are of: a pipeline, or `template` and its id. */
+  readonly of?: string;
   readonly id?: ExecutionId;
   readonly status?: TerminalStatus;
   /** Which message of the inbox became this event. */
@@ -37,6 +39,8 @@ export interface CallBody {
   readonly abandoned?: boolean;
   /** Other calls that were under way then and had not been named before. */
   readonly with?: readonly CallKey[];
+  /** Of a park: the first calls that it waited for. */
+  readonly for?: readonly CallKey[];
   readonly reason?: string;
   readonly state?: object;
   /** Delivered before it was durable (checkpoint policy): it did not move the execution's time. */
@@ -65,11 +69,14 @@ export interface Settlement {
 }
 
 export interface Opening {
+  /** The event that recorded it. */
+  readonly seq: number;
   readonly failed: number;
   readonly denied: number;
   /** Store time at which the next attempt, or the end of the sleep, is due. */
   readonly dueAt?: Instant;
   readonly ids: readonly ExecutionId[];
+  readonly of?: string;
   /** Of an await. */
   readonly items?: number;
 }
@@ -80,6 +87,8 @@ export interface Drift {
   readonly found: string;
   readonly seq: number;
 }
+
+export type Unasked = Omit<Drift, 'found'>;
 
 /** What the code asked for instead of its next call, when it ended by throwing: for people who look why. */
 export function endBy(thrown: unknown): string {
@@ -93,7 +102,7 @@ export function needsCall(kind: Settlement['kind']): boolean {
   return kind !== 'child-ended' && kind !== 'cancel-requested';
 }
 
-const NOTHING_BEGUN: Opening = Object.freeze({ failed: 0, denied: 0, ids: [] });
+const NOTHING_BEGUN: Omit<Opening, 'seq'> = Object.freeze({ failed: 0, denied: 0, ids: [] });
 
 /** Calls that the code has made, by their key. */
 type Asked = ReadonlyMap<CallKey, unknown>;
@@ -114,6 +123,8 @@ export class Ledger {
   cause: Cause | undefined;
   // Made when something is put into them: most executions run once and alone.
   #openings: Map<CallKey, Opening> | undefined;
+  /** Open in history, and not asked for yet by the code that runs now (X-46). */
+  #unaskedOpen: Set<CallKey> | undefined;
   #taken: Set<number> | undefined;
   #begun: Set<CallKey> | undefined;
   /** Asked for since others were last named: of any number under way only these can be new. */
@@ -122,8 +133,6 @@ export class Ledger {
   #undone: Settlement[] | undefined;
   /** Lines that the code has logged since the last settlement, and will log again. */
   #logged = 0;
-  /** Opened and not settled, as history has it. */
-  #openAwaits: Map<CallKey, Settlement> | undefined;
   /** How often each was awaited, in all, and before the current era. */
   #awaits: Map<string, number> | undefined;
   #awaitsBefore: ReadonlyMap<string, number> | undefined;
@@ -169,6 +178,7 @@ export class Ledger {
 
   /** The code has asked for this one, too. */
   ask(key: CallKey, asked: Asked): void {
+    this.#unaskedOpen?.delete(key);
     if (asked.size === 1) this.#unnamed = undefined;
     else if (this.#unnamed === undefined) this.#unnamed = [...asked.keys()];
     else this.#unnamed.push(key);
@@ -210,11 +220,7 @@ export class Ledger {
   /** The code is not listened to any more: neither what it was told nor what it asks for matters. */
   forget(): void {
     this.settlements.length = 0;
-    this.#openAwaits = undefined;
-  }
-
-  closeAwait(key: CallKey): void {
-    this.#openAwaits?.delete(key);
+    this.#unaskedOpen = undefined;
   }
 
   /** Steps may have been begun by an owner before this one that did not see them end. */
@@ -226,6 +232,7 @@ export class Ledger {
   beginEra(): void {
     this.era += 1;
     this.#openings = undefined;
+    this.#unaskedOpen = undefined;
     this.#begun = undefined;
     this.#awaitsBefore = this.#awaits && new Map(this.#awaits);
   }
@@ -236,34 +243,45 @@ export class Ledger {
     return new Set(this.settlements.map(({ body }) => body.key));
   }
 
-  /** The first settlement from `cursor` on that code would have to ask for and has not. */
-  unasked(cursor: number, asked: Asked): Settlement | undefined {
-    return (
-      this.settlements
-        .slice(cursor)
-        .find(({ kind, body }) => needsCall(kind) && !asked.has(body.key)) ??
-      this.unaskedAwait(asked)
-    );
+  /** True until the code has asked for everything that history has open: nothing new is started before. */
+  get lacksOpen(): boolean {
+    return this.#unaskedOpen !== undefined && this.#unaskedOpen.size > 0;
   }
 
-  /** Opened, not settled, and the code has nothing more to be told before it would ask for it. */
-  unaskedAwait(asked: Asked): Settlement | undefined {
-    if (this.#openAwaits === undefined) return undefined;
-    return [...this.#openAwaits.values()].find(({ body }) => !asked.has(body.key));
+  /** The first call from `cursor` on, settled or open, that code would have to ask for and has not. */
+  unasked(cursor: number, asked: Asked): Unasked | undefined {
+    const settled = this.settlements
+      .slice(cursor)
+      .find(({ kind, body }) => needsCall(kind) && !asked.has(body.key));
+    if (settled !== undefined) return { expected: settled.body.key, seq: settled.seq };
+    const [open] = this.#unaskedOpen ?? [];
+    return open && { expected: open, seq: this.openingOf(open)?.seq ?? 0 };
   }
 
   /** What comes next is not among what the code asked for, and not all of that was begun before. */
   driftAt(cursor: number, asked: Asked): Drift | undefined {
-    const next = this.settlements[cursor] ?? this.unaskedAwait(asked);
-    if (next === undefined || !needsCall(next.kind) || asked.has(next.body.key)) return undefined;
-    const isOpened = next.kind === 'await-opened';
-    const found = [...asked.keys()].find((key) => isOpened || !this.hasBegun(key));
-    return found === undefined ? undefined : { expected: next.body.key, found, seq: next.seq };
+    const next = this.settlements[cursor];
+    if (next !== undefined && (!needsCall(next.kind) || asked.has(next.body.key))) return undefined;
+    const unasked = this.unasked(cursor, asked);
+    const keys = [...asked.keys()];
+    const found =
+      next === undefined
+        ? (keys.find((key) => this.openingOf(key) === undefined) ?? keys[0])
+        : keys.find((key) => !this.hasBegun(key));
+    return unasked && found && { ...unasked, found };
   }
 
-  #open(key: CallKey, opening: Opening): void {
+  #open(event: HistoryEvent, key: CallKey, opening: Omit<Opening, 'seq'>): void {
     this.#openings ??= new Map();
-    this.#openings.set(key, opening);
+    this.#openings.set(key, { ...opening, seq: event.seq });
+    this.#expect(key);
+  }
+
+  /** What undoes is not asked for by the code. */
+  #expect(key: CallKey): void {
+    if (this.cause !== undefined) return;
+    this.#unaskedOpen ??= new Set();
+    this.#unaskedOpen.add(key);
   }
 
   #read(event: HistoryEvent): void {
@@ -280,7 +298,11 @@ export class Ledger {
         this.#openedAwait(event, bodyOf(event));
         return;
       case 'await-settled':
-        this.#settledAwait(event, bodyOf(event));
+        this.noteAwait(bodyOf(event).key);
+        this.#settle(event, bodyOf(event));
+        return;
+      case 'parked':
+        this.#parked(event, bodyOf(event));
         return;
       case 'step-failed':
         this.#failed(event, bodyOf(event));
@@ -320,21 +342,23 @@ export class Ledger {
     this.hasAwaited = true;
     this.noteAwait(key);
     const due = ms === undefined ? {} : { dueAt: (event.at + ms) as Instant };
-    this.#open(key, { ...NOTHING_BEGUN, ...due, items });
-    this.#openAwaits ??= new Map();
-    this.#openAwaits.set(key, { kind: event.kind, body, at: event.at, seq: event.seq });
+    this.#open(event, key, { ...NOTHING_BEGUN, ...due, items });
   }
 
-  #settledAwait(event: HistoryEvent, body: CallBody): void {
-    this.noteAwait(body.key);
-    this.closeAwait(body.key);
-    this.#settle(event, body);
+  /** It names all that was open then, unless that were too many. Signals have no other record. */
+  #parked(event: HistoryEvent, { for: keys = [] }: CallBody): void {
+    if (keys.length < NAMED_CALLS_MAX) this.#unaskedOpen = undefined;
+    for (const key of keys) {
+      if (this.openingOf(key) === undefined) this.#open(event, key, NOTHING_BEGUN);
+      else this.#expect(key);
+    }
   }
 
   #settle(event: HistoryEvent, body: CallBody): void {
     if (body.n !== undefined) this.take(body.n);
     for (const key of body.with ?? []) this.begin(key);
     this.#openings?.delete(body.key);
+    this.#unaskedOpen?.delete(body.key);
     const settlement = { kind: event.kind, body, at: event.at, seq: event.seq };
     if (this.cause !== undefined) {
       this.#undone ??= [];
@@ -355,7 +379,7 @@ export class Ledger {
       return;
     }
     const before = this.openingOf(body.key) ?? NOTHING_BEGUN;
-    this.#open(body.key, {
+    this.#open(event, body.key, {
       ...before,
       failed: before.failed + (body.denied === true ? 0 : 1),
       denied: before.denied + (body.denied === true ? 1 : 0),
@@ -365,14 +389,15 @@ export class Ledger {
 
   #set(event: HistoryEvent, body: CallBody): void {
     const dueAt = (body.until ?? event.at + (body.ms ?? 0)) as Instant;
-    this.#open(body.key, { ...NOTHING_BEGUN, dueAt });
+    this.#open(event, body.key, { ...NOTHING_BEGUN, dueAt });
   }
 
   #spawned(event: HistoryEvent, body: CallBody): void {
     const before = this.openingOf(body.key) ?? NOTHING_BEGUN;
+    const { of } = body;
     const ids = [...before.ids, ...(body.ids ?? [])];
     if (body.last === true) this.#settle(event, { ...body, ids });
-    else this.#open(body.key, { ...before, ids });
+    else this.#open(event, body.key, { ...before, ids, ...(of === undefined ? {} : { of }) });
   }
 
   #restart(event: HistoryEvent, body: CallBody): void {

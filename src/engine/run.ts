@@ -21,7 +21,7 @@ import { Inbox } from './inbox.ts';
 import { refuseInside } from './inside-step.ts';
 import { Journal, type JournalEvents } from './journal.ts';
 import { LazyAbort } from './lazy-abort.ts';
-import { type Drift, type Ledger, needsCall, type Settlement } from './ledger.ts';
+import { type Drift, type Ledger, needsCall, type Settlement, type Unasked } from './ledger.ts';
 import type { AnyPipeline } from './pipeline.ts';
 import { after, Quiet, safely } from './quiet.ts';
 import { Saga } from './saga.ts';
@@ -137,7 +137,7 @@ export class Run implements JournalEvents {
   }
 
   /** Everything of history that the code has asked for was given to it; the rest nobody asked for. */
-  get unasked(): Settlement | undefined {
+  get unasked(): Unasked | undefined {
     return this.cancelled === undefined ? this.ledger.unasked(this.#cursor, this.calls) : undefined;
   }
 
@@ -175,20 +175,15 @@ export class Run implements JournalEvents {
     if (!this.calls.has(call.key)) return;
     if (this.#known?.has(call.key) === true) {
       this.#pump();
-    } else if (this.isReplaying || this.isHeld || this.isFrozen || this.#lacksAwait) {
+    } else if (this.isReplaying || this.isHeld || this.isFrozen || this.ledger.lacksOpen) {
       this.#deferred.push(call);
       if (this.isFrozen) this.rest();
       this.#watchForDrift();
     } else {
       call.start(this.ledger.openingOf(call.key));
-      // What was asked for before the await that history has open goes on behind it.
+      // What was asked for before the calls that history has open goes on behind them.
       if (this.#deferred.length > 0) this.config.timers.soon(this.#rested);
     }
-  }
-
-  /** The code has not asked yet for an await that is open: nothing new is begun before it does. */
-  get #lacksAwait(): boolean {
-    return this.ledger.unaskedAwait(this.calls) !== undefined;
   }
 
   /** Something durable has happened that lets the code go on. */
@@ -378,7 +373,7 @@ export class Run implements JournalEvents {
   };
 
   #startDeferred(): void {
-    if (this.isOver || this.isHeld || this.isFrozen || this.#lacksAwait) return;
+    if (this.isOver || this.isHeld || this.isFrozen || this.ledger.lacksOpen) return;
     const deferred = this.#deferred;
     this.#deferred = [];
     for (const call of deferred) {

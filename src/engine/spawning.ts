@@ -103,6 +103,7 @@ export async function begin(
     key,
     name,
     count: inputs.length,
+    of: 'ref' in target ? `template ${target.name}` : target.name,
     childAt: (index: number, id: ExecutionId) =>
       childOf(run, spawning, { index, id, call: childCall(scope, index) }),
   };

@@ -123,7 +123,6 @@ export class AwaitCall implements Call {
   settle(settlement: Settlement): Promise<void> {
     this.#cancelTimer?.();
     this.waits = undefined;
-    this.#run.ledger.closeAwait(this.key);
     const { payloads } = this.#run;
     const body = settlement.body as unknown as SettledBody;
     const outcome = this.#plan.isItemised

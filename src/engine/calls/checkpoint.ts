@@ -15,7 +15,7 @@ export async function checkpoint(run: Run, state: unknown): Promise<void> {
   const { unasked } = run;
   if (unasked !== undefined) {
     // What the code has not asked for yet would be forgotten.
-    run.events.drifted({ expected: unasked.body.key, found: 'ctx.checkpoint', seq: unasked.seq });
+    run.events.drifted({ ...unasked, found: 'ctx.checkpoint' });
     return new Promise<never>(() => undefined);
   }
   run.pipeline.validateCheckpoint?.(state);

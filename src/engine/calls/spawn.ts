@@ -13,6 +13,8 @@ export interface SpawnPlan {
   readonly key: CallKey;
   readonly name: string;
   readonly count: number;
+  /** The pipeline, or `template` and its id. */
+  readonly of: string;
   /** The child at this place, under that id. */
   childAt(index: number, id: ExecutionId): Submit | Promise<Submit>;
 }
@@ -46,6 +48,7 @@ export class SpawnCall implements Call {
   }
 
   start(opening: Opening | undefined): void {
+    if (opening !== undefined && this.#hasDrifted(opening, opening.seq)) return;
     this.#run.active(1);
     this.#spawnFrom(opening?.ids ?? []).catch((error: unknown) => {
       this.#run.calls.delete(this.key);
@@ -54,23 +57,34 @@ export class SpawnCall implements Call {
     });
   }
 
-  settle(settlement: Settlement): void {
-    this.#resolve(settlement.body.ids ?? []);
+  settle({ body, seq }: Settlement): void {
+    if (!this.#hasDrifted(body, seq)) this.#resolve(body.ids ?? []);
   }
 
   reject(error: Error): void {
     this.#reject(error);
   }
 
+  /** X-46: the call has the key of a recorded one, and yet these are not its children. */
+  #hasDrifted({ of, last, ids }: Pick<CallBody, 'of' | 'last' | 'ids'>, seq: number): boolean {
+    const { key, count, of: asked } = this.#plan;
+    const recorded = last === true ? (ids?.length ?? 0) : count;
+    // Builds before this one did not record what children are of.
+    if (of === undefined || (of === asked && recorded === count)) return false;
+    const text = (number: number, name: string): string => `${key} (${number} of ${name})`;
+    this.#run.events.drifted({ expected: text(recorded, of), found: text(count, asked), seq });
+    return true;
+  }
+
   async #spawnFrom(before: readonly ExecutionId[]): Promise<void> {
-    const { key, name, count } = this.#plan;
+    const { key, name, count, of } = this.#plan;
     const ids = [...before];
     do {
       const chunk = await this.#nextChunk(ids.length);
       if (this.#run.isOver || this.#run.cancelled !== undefined) return;
       ids.push(...chunk.map(({ id }) => id));
       const last = ids.length >= count;
-      const body: CallBody = { key, ids: chunk.map(({ id }) => id), ...(last ? { last } : {}) };
+      const body: CallBody = { key, of, ids: chunk.map(({ id }) => id), ...(last ? { last } : {}) };
       const { promise, resolve } = Promise.withResolvers<void>();
       this.#run.journal.record({
         event: { kind: 'child-spawned', name, body: JSON.stringify(body) as Payload },

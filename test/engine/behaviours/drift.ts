@@ -39,7 +39,170 @@ const original: Code = async (ctx) => {
   return ctx.step('ship', () => 'shipped');
 };
 
+const DAY_MS = 86_400_000;
+const WEEK_MS = 7 * DAY_MS;
+
+/** What the code waits for, and code that does not ask for that again: one wait each, of every kind. */
+const OPEN: readonly { readonly what: string; readonly open: string; before: Code; after: Code }[] =
+  [
+    {
+      what: 'a sleep is renamed',
+      open: 'sleep:cooling off#1',
+      before: (ctx) => ctx.sleep(WEEK_MS, 'cooling off'),
+      after: (ctx) => ctx.sleep(WEEK_MS, 'a week'),
+    },
+    {
+      what: 'a sleep is replaced by a step',
+      open: 'sleep:sleep#1',
+      before: (ctx) => ctx.sleep(WEEK_MS),
+      after: (ctx) => ctx.step('charge', () => assert.fail('charged too early')),
+    },
+    {
+      what: 'code throws in place of a sleep',
+      open: 'sleep:sleep#1',
+      before: (ctx) => ctx.sleep(WEEK_MS),
+      after: () => Promise.reject(new Error('a bad deploy')),
+    },
+    {
+      what: 'a sleep is removed beside a signal',
+      open: 'sleep:sleep#1',
+      before: (ctx) => Promise.all([ctx.receive('never'), ctx.sleep(WEEK_MS)]),
+      after: (ctx) => ctx.receive('never'),
+    },
+    {
+      what: 'a signal is renamed',
+      open: 'signal:paid#1',
+      before: (ctx) => ctx.receive('paid'),
+      after: (ctx) => ctx.receive('settled'),
+    },
+    {
+      what: 'code returns in place of a signal',
+      open: 'signal:paid#1',
+      before: (ctx) => ctx.receive('paid'),
+      after: async () => 'unpaid',
+    },
+    {
+      what: 'a child is spawned and not waited for',
+      open: 'result:child:nobody has it#1#1',
+      before: async (ctx) => (await ctx.spawn('nobody has it', 1)).result(),
+      after: async (ctx) => (await ctx.spawn('nobody has it', 1)).id,
+    },
+    {
+      what: 'a step is renamed between two attempts',
+      open: 'step:charge#1',
+      before: (ctx) => ctx.step('charge', refuse, { retry: { initialMs: DAY_MS, maxMs: DAY_MS } }),
+      after: (ctx) => ctx.step('bill', () => assert.fail('charged twice')),
+    },
+  ];
+
+function refuse(): never {
+  throw new Error('try again tomorrow');
+}
+
+const OPEN_CALLS: readonly Behaviour[] = OPEN.map(({ what, open, before, after }) => ({
+  name: `X-46: ${what} while the execution waits for it: it blocks`,
+  async run(stage) {
+    const changed = await deploy(stage, before, after);
+    const holdfast = stage.holdfast();
+    const { holds } = await stage.until(
+      holdfast,
+      changed.id,
+      ({ holds: now, endedAt, seq }) => now.length > 0 || endedAt !== undefined || seq > 5,
+    );
+    assert.deepEqual(holds, ['blocked']);
+    const { body = '{}' } = (await holdfast.history(changed.id)).at(-1) ?? {};
+    assert.equal((JSON.parse(body) as { readonly expected?: string }).expected, open);
+    await changed.fix(before);
+    await stage.until(holdfast, changed.id, ({ status }) => status === 'waiting');
+  },
+}));
+
+/** Children of a recorded call that are others than the code asks for now. */
+const CHILDREN: readonly { readonly what: string; readonly found: string; after: Code }[] = [
+  {
+    what: 'is of another pipeline',
+    found: 'children:pay#1 (2 of refund)',
+    after: (ctx) => ctx.fanOut('refund', [1, 2], { name: 'pay' }),
+  },
+  {
+    what: 'is by a template',
+    found: 'children:pay#1 (2 of template charge)',
+    after: (ctx) => ctx.fanOut({ template: 'charge' }, [{}, {}], { name: 'pay' }),
+  },
+  {
+    what: 'has another number of children',
+    found: 'children:pay#1 (3 of charge)',
+    after: (ctx) => ctx.fanOut('charge', [1, 2, 3], { name: 'pay' }),
+  },
+];
+
+const OTHER_CHILDREN: readonly Behaviour[] = CHILDREN.map(({ what, found, after }) => ({
+  name: `X-46: a call of the same name that ${what} blocks the execution`,
+  async run(stage) {
+    const before: Code = async (ctx) => {
+      const { ids } = await ctx.fanOut('charge', [1, 2], { name: 'pay' });
+      await ctx.receive('go');
+      return ids.length;
+    };
+    const changed = await deploy(stage, before, async (ctx) => {
+      await after(ctx);
+      await ctx.receive('go');
+      return 'charged, and taken for something else';
+    });
+    const holdfast = stage.holdfast();
+    const { holds } = await stage.until(
+      holdfast,
+      changed.id,
+      ({ holds: now, endedAt }) => now.length > 0 || endedAt !== undefined,
+    );
+    assert.deepEqual(holds, ['blocked']);
+    const { body = '{}' } = (await holdfast.history(changed.id)).at(-1) ?? {};
+    const { expected, ...drift } = JSON.parse(body) as Record<string, unknown>;
+    assert.deepEqual(
+      [expected, drift['found'], drift['seq']],
+      ['children:pay#1 (2 of charge)', found, 3],
+    );
+    await changed.fix(before);
+    assert.equal(await changed.result(), 2);
+  },
+}));
+
 export const DRIFT: readonly Behaviour[] = [
+  ...OPEN_CALLS,
+  ...OTHER_CHILDREN,
+  {
+    name: 'X-46: what was open beside a step that was cut off is no drift',
+    async run(stage) {
+      const gate = door();
+      let tries = 0;
+      const code: Code = async (ctx) => {
+        const slept = ctx.sleep(WEEK_MS, 'a');
+        const both = ctx.receive('go').then(async (value) => {
+          const late = ctx.sleep(1, 'b');
+          await ctx.step('slow', () => {
+            tries += 1;
+            return tries === 1 ? gate.passed : undefined;
+          });
+          await late;
+          return value;
+        });
+        return Promise.race([both, slept]);
+      };
+      const holdfast = stage.holdfast();
+      const running = pipeline({ name: 'open beside', run: code });
+      const first = await stage.worker(holdfast, [running]);
+      const handle = await holdfast.submit(running, undefined);
+      await stage.until(holdfast, handle.id, ({ status }) => status === 'waiting');
+      await holdfast.signal(handle.id, { name: 'go', value: 'gone' });
+      await stage.untilHistory(holdfast, handle.id, (events) =>
+        events.some(({ kind }) => kind === 'timer-fired'),
+      );
+      await stage.crash(first);
+      await stage.worker(holdfast, [running]);
+      assert.equal(await handle.result(), 'gone');
+      gate.open();
+    },
+  },
   {
     name: 'a renamed step blocks the execution and names both; the right code goes on',
     async run(stage) {
