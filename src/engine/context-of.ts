@@ -41,7 +41,7 @@ import type {
   StepContext,
 } from './context.ts';
 import { ContinueAsNew } from './continue-as-new.ts';
-import { guarded, guardedSignal, ignored } from './guarded.ts';
+import { guarded, guardedSignal, ignored, noteRejection } from './guarded.ts';
 import { derivedUuid } from './ids.ts';
 import { writeLog } from './logging.ts';
 import type { RemoteStep } from './remote-step.ts';
@@ -275,8 +275,7 @@ export class RunContext implements Context {
     const settle = {
       resolve,
       reject(error: Error): void {
-        // Code may leave a call behind; that it fails then must not stop the process.
-        promise.catch(ignored);
+        promise.catch(noteRejection);
         reject(error);
       },
     };

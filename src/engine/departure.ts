@@ -165,11 +165,11 @@ export class Departure {
   }
 
   /** Open, explained, and left alone until somebody resumes it; unless it was cancelled (X-17). */
-  block(why: string, drift?: Drift): void {
+  block(why: string, about?: Drift | { readonly failure: Failure }): void {
     if (this.#isLeaving) return;
     this.#isLeaving = true;
     this.#run.over();
-    this.#blockUnlessCancelled(why, drift).catch((fault: unknown) => this.reject(fault));
+    this.#blockUnlessCancelled(why, about).catch((fault: unknown) => this.reject(fault));
   }
 
   /** Blocked, whatever was tried before; and tried again until it is, for as long as the session lives. */
@@ -195,10 +195,10 @@ export class Departure {
     this.#events.left();
   }
 
-  async #blockUnlessCancelled(why: string, drift?: Drift): Promise<void> {
+  async #blockUnlessCancelled(why: string, about?: object): Promise<void> {
     const { journal, ledger } = this.#run;
     const sentence = ledger.cause === undefined ? why : `What it did cannot be undone: ${why}`;
-    const body = JSON.stringify({ why: sentence, ...drift }) as Payload;
+    const body = JSON.stringify({ why: sentence, ...about }) as Payload;
     for (;;) {
       // Nobody would look at it before it is resumed.
       const { seen, cancel } = await lastWordsTo(this.#run);

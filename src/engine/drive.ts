@@ -10,6 +10,8 @@ import { RunContext } from './context-of.ts';
 import { ContinueAsNew } from './continue-as-new.ts';
 import { Departure, type DepartureEvents, type End, nearestOf } from './departure.ts';
 import {
+  bugOf,
+  bugText,
   endedBy,
   endedForGood,
   isOfTheStore,
@@ -54,6 +56,8 @@ export class Drive implements RunEvents, DepartureEvents {
   #departure: Departure | undefined;
   #isStopping = false;
   #isUndoing = false;
+  /** The code threw this: it is blocked once its steps have ended. */
+  #bug: ReturnType<typeof bugOf>;
   /** A notice came before there was a run to look for it. */
   #looksAtStart = false;
   #cancelDeadline: (() => void) | undefined;
@@ -196,6 +200,11 @@ export class Drive implements RunEvents, DepartureEvents {
     }
     if (!usedUp(run, departure, endBy(error))) return;
     if (!(error instanceof ContinueAsNew)) {
+      this.#bug = bugOf(this.#assignment.pipeline, error);
+      if (this.#bug !== undefined) {
+        run.hold();
+        return;
+      }
       await this.#giveUp(run, departure, endedBy('failed', error));
       return;
     }
@@ -219,6 +228,10 @@ export class Drive implements RunEvents, DepartureEvents {
       return;
     }
     if (departure.isLeaving || run.isReadingInbox || run.journal.isWriting) return;
+    if (this.#bug !== undefined) {
+      departure.block(bugText(this.#bug), { failure: this.#bug });
+      return;
+    }
     if (run.isHeld) {
       if (this.#isStopping) departure.giveBack('stopping');
       // Somebody resumed it while it was held: whoever has it next starts what was not started here.

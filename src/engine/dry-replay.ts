@@ -3,7 +3,6 @@
 // agree (RE-10).
 
 import type { ExecutionRecord } from '../execution/execution.ts';
-import type { ExecutionId } from '../execution/names.ts';
 import type { Fence } from '../lease/fence.ts';
 import type { Session } from '../lease/live-session.ts';
 import type { BrokenReplay } from '../release/release.ts';
@@ -12,6 +11,7 @@ import { Fault, OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
 import { thrownText } from '../support/options.ts';
 import type { EngineConfig } from './config.ts';
 import { RunContext } from './context-of.ts';
+import { bugOf, bugText } from './ends.ts';
 import { type Drift, endBy, Ledger } from './ledger.ts';
 import { patiently } from './patience.ts';
 import type { AnyPipeline } from './pipeline.ts';
@@ -26,7 +26,7 @@ type Broken = Pick<BrokenReplay, 'why' | 'seq'>;
 type Events = ConstructorParameters<typeof Ledger>[0];
 
 export interface Replayed {
-  readonly id: ExecutionId;
+  readonly id: BrokenReplay['execution'];
   /** Until then a store that is away is asked again: it breaks nothing. */
   readonly over: AbortSignal;
 }
@@ -133,7 +133,7 @@ class Outcome implements RunEvents {
   }
 }
 
-/** Its end, or what it throws, is fine where history is used up: that is what it would do then. */
+/** Its end, or what it throws, is fine where history is used up, unless that is a bug. */
 async function runCode(run: Run, execution: ExecutionRecord): Promise<Broken | undefined> {
   const { pipeline } = run;
   let input = await run.payloads.decode(execution.input);
@@ -145,7 +145,8 @@ async function runCode(run: Run, execution: ExecutionRecord): Promise<Broken | u
   try {
     await pipeline.run(new RunContext(run, restored), input as never);
   } catch (thrown) {
-    return unaskedIn(run, endBy(thrown));
+    const bug = bugOf(pipeline, thrown);
+    return unaskedIn(run, endBy(thrown)) ?? (bug && { why: bugText(bug) });
   }
   return unaskedIn(run, 'its end');
 }
@@ -209,7 +210,7 @@ function readOnly(store: CoordinatorStore): CoordinatorStore {
   return { ...store, executions };
 }
 
-async function historyOf(config: EngineConfig, id: ExecutionId): Promise<Events> {
+async function historyOf(config: EngineConfig, id: BrokenReplay['execution']): Promise<Events> {
   const { executions } = config.store;
   const events = [];
   for (;;) {

@@ -1,14 +1,39 @@
 // How executions end that do not complete: what was thrown, as the end that is recorded.
 
+import { isNativeError } from 'node:util/types';
 import type { Failure } from '../execution/failure.ts';
 import type { Claimed } from '../store/contract/execution-store.ts';
 import { Fault, StoreCorrupt, StoreUnavailable } from '../support/fault.ts';
 import { thrownText } from '../support/options.ts';
 import type { End } from './departure.ts';
 import { failureOf } from './failures.ts';
+import { isRejection } from './guarded.ts';
+import type { AnyPipeline } from './pipeline.ts';
 
 export function endedBy(status: 'failed' | 'cancelled', error: unknown): End {
   return { status, ...failed(failureOf(error)) };
+}
+
+/** By their name: those of another realm, as under some test runners, count too. */
+const BUGS: ReadonlySet<string> = new Set(['TypeError', 'ReferenceError']);
+
+/** X-47: code that throws this is wrong, and says nothing about the work that it does. */
+export function bugOf(pipeline: Pick<AnyPipeline, 'isBug'>, error: unknown): Failure | undefined {
+  return !isRejection(error) && isBug(pipeline, error) ? failureOf(error) : undefined;
+}
+
+function isBug({ isBug: rule }: Pick<AnyPipeline, 'isBug'>, error: unknown): boolean {
+  try {
+    if (rule !== undefined) return rule(error) === true;
+    return isNativeError(error) && BUGS.has(error.name);
+  } catch {
+    // A rule that throws is a bug, too.
+    return true;
+  }
+}
+
+export function bugText({ code, message }: Failure): string {
+  return `The code threw outside a step, and this looks like a bug: ${code}: ${message}. Nothing was undone. Deploy code that is fixed, then resume the execution; or cancel it.`;
 }
 
 /** Trying again cannot help. */

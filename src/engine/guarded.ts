@@ -4,10 +4,23 @@ import { callSafely, causeOf } from '../lease/observer.ts';
 import { tell } from './observer.ts';
 import type { Run } from './run.ts';
 
+/** What calls of `ctx` were rejected with. */
+const rejections: WeakSet<object> = new WeakSet();
+
 /** Code may leave a promise of ours behind; that it fails then must not stop the process. */
 export function guarded<Value>(promise: Promise<Value>): Promise<Value> {
-  promise.catch(ignored);
+  promise.catch(noteRejection);
   return promise;
+}
+
+/** Instead of `guarded`, where only a rejection makes it worth it. */
+export function noteRejection(error: unknown): void {
+  if (typeof error === 'object' && error !== null) rejections.add(error);
+}
+
+/** X-47: it comes from a step, a child or an await, not from the code around them. */
+export function isRejection(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && rejections.has(error);
 }
 
 export function ignored(): void {

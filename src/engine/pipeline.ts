@@ -39,6 +39,11 @@ export interface PipelineOptions<Input, Output> {
   readonly checkpoint?: CheckpointPolicy;
   /** What a state given to `ctx.checkpoint` must be like; throw to refuse it. */
   readonly validateCheckpoint?: (state: unknown) => void;
+  /**
+   * Whether an error that `run` throws is a bug: then the execution is blocked, not failed, and nothing is undone.
+   * By default every `TypeError` and `ReferenceError` is. It is not asked about rejections of `ctx` calls.
+   */
+  readonly isBug?: (error: unknown) => boolean;
   run(ctx: Context, input: Input): Promise<Output> | Output;
 }
 
@@ -58,6 +63,7 @@ const NAMES: readonly (keyof PipelineOptions<unknown, unknown>)[] = [
   'retry',
   'checkpoint',
   'validateCheckpoint',
+  'isBug',
   'run',
 ];
 
@@ -70,7 +76,7 @@ export function pipeline<Input = unknown, Output = unknown>(
   options: PipelineOptions<Input, Output>,
 ): Pipeline<Input, Output> {
   const given = readOptions('pipeline', options, NAMES);
-  const { run, retry, checkpoint = EVERY_STEP, validateCheckpoint } = given;
+  const { run, retry, checkpoint = EVERY_STEP, validateCheckpoint, isBug } = given;
   if (typeof run !== 'function') {
     throw new InvalidInput(
       `pipeline: run must be a function (ctx, input) => output; got ${shown(run)}.`,
@@ -80,7 +86,7 @@ export function pipeline<Input = unknown, Output = unknown>(
     requireSchema(`pipeline: ${name}`, given[name]);
   }
   resolveRetry(retry);
-  optionalFunctions('pipeline', { validateCheckpoint });
+  optionalFunctions('pipeline', { validateCheckpoint, isBug });
   if (given.awaits !== undefined) checkQuestions(given.awaits);
   if (given.remoteSteps !== undefined) checkRemoteSteps(given.remoteSteps);
   const name = parsePipelineName(given.name);

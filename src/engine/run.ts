@@ -341,6 +341,7 @@ export class Run implements JournalEvents {
       // Used up: what was delivered is not kept, or a long execution would hold all its results.
       settlements.length = 0;
       this.#cursor = 0;
+      if (this.isHeld) this.rest();
     }
     this.#comeToRest();
   }

@@ -7,7 +7,7 @@ import { decideRetry } from '../../execution/retry.ts';
 import type { Instant } from '../../support/clock.ts';
 import type { Call, Wait } from '../call.ts';
 import { failureOf, retryAfterOf, StepFailed } from '../failures.ts';
-import { ignored } from '../guarded.ts';
+import { ignored, noteRejection } from '../guarded.ts';
 import type { Entry } from '../journal.ts';
 import type { CallBody, Opening, Settlement } from '../ledger.ts';
 import { tell, tracedBy } from '../observer.ts';
@@ -85,8 +85,7 @@ export class StepCall<Output> implements Call, Entry {
 
   reject(error: Error): void {
     this.#cancelTimer?.();
-    // Code may leave a call behind; that it fails then must not stop the process.
-    this.#promised.promise.catch(ignored);
+    this.#promised.promise.catch(noteRejection);
     this.#promised.reject(error);
   }
 

@@ -160,6 +160,7 @@ const openings: readonly Options<void>[] = [
       retry: optional(['an object']),
       checkpoint: optional(NONE),
       validateCheckpoint: optional(FUNCTION),
+      isBug: optional(FUNCTION),
     },
     call: (_, options) => pipeline(options as never),
   },

@@ -2,6 +2,7 @@
 
 import type { Behaviour } from '../stage.ts';
 import { ARRIVALS } from './arrivals.ts';
+import { BUGS } from './bugs.ts';
 import { CANCELLING } from './cancelling.ts';
 import { CHILDREN } from './children.ts';
 import { CODE } from './code.ts';
@@ -23,6 +24,7 @@ export const OF_CODE: readonly Behaviour[] = [
   ...ARRIVALS,
   ...RECOVERY,
   ...DRIFT,
+  ...BUGS,
   ...CODE,
   ...PAYLOADS,
 ];

@@ -122,7 +122,7 @@ export const STEPS: readonly Behaviour[] = [
             retry: { attempts: 1 },
           });
           await ctx.step('other', () => 1);
-          throw new TypeError('a mistake');
+          throw new Error('a mistake');
         },
       });
       const good = pipeline({ name: 'good', run: async (ctx) => ctx.step('fine', () => 'fine') });

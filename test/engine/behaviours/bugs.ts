@@ -1,0 +1,144 @@
+// X-47: what code throws because it is wrong ends nothing.
+
+import assert from 'node:assert/strict';
+import type { Context } from '../../../src/engine/context.ts';
+import { type PipelineOptions, pipeline } from '../../../src/engine/pipeline.ts';
+import { type Behaviour, door, type Stage } from '../stage.ts';
+
+type Code = (ctx: Context) => Promise<unknown>;
+type Rule = NonNullable<PipelineOptions<unknown, unknown>['isBug']>;
+
+/** How an execution of that code is left: what holds it, or how it ended. */
+async function leftBy(stage: Stage, run: Code, isBug?: Rule) {
+  const holdfast = stage.holdfast();
+  const code = pipeline({ name: 'mistaken', run, ...(isBug && { isBug }) });
+  const worker = await stage.worker(holdfast, [code]);
+  const { id, result } = await holdfast.submit(code, undefined);
+  const { status, holds } = await stage.until(
+    holdfast,
+    id,
+    ({ holds: now, endedAt }) => now.length > 0 || endedAt !== undefined,
+  );
+  return { holdfast, worker, id, result, left: holds[0] ?? status };
+}
+
+const mistake: Code = async () => (undefined as unknown as { readonly id: string }).id;
+
+const LEFT: readonly { readonly what: string; left: string; run: Code; isBug?: Rule }[] = [
+  { what: 'a TypeError of the code', left: 'blocked', run: mistake },
+  {
+    what: 'a ReferenceError of the code',
+    left: 'blocked',
+    run: () => Promise.reject(new ReferenceError('total is not defined')),
+  },
+  {
+    what: 'any other error of the code',
+    left: 'failed',
+    run: () => Promise.reject(new Error('out of stock')),
+  },
+  {
+    what: 'a TypeError of a step',
+    left: 'failed',
+    run: (ctx) =>
+      ctx.step('call', () => Promise.reject(new TypeError('fetch failed')), {
+        retry: { attempts: 1 },
+      }),
+  },
+  {
+    what: 'a TypeError of what a call was given',
+    left: 'failed',
+    run: (ctx) => ctx.spawn(child, undefined),
+  },
+  { what: 'a TypeError that is no bug by rule', left: 'failed', run: mistake, isBug: () => false },
+  {
+    what: 'an error that is a bug by rule',
+    left: 'blocked',
+    run: () => Promise.reject(new RangeError('no such index')),
+    isBug: (error) => error instanceof RangeError,
+  },
+  {
+    what: 'a rule that throws',
+    left: 'blocked',
+    run: () => Promise.reject(new Error('out of stock')),
+    isBug: () => {
+      throw new Error('a mistake in the rule');
+    },
+  },
+];
+
+const child = pipeline({
+  name: 'child',
+  run: () => 1,
+  input: {
+    '~standard': {
+      version: 1,
+      vendor: 'test',
+      validate: () => {
+        throw new TypeError('a schema that cannot validate this');
+      },
+    },
+  },
+});
+
+export const BUGS: readonly Behaviour[] = [
+  ...LEFT.map(({ what, left: expected, run, isBug }) => ({
+    name: `X-47: ${what} leaves the execution ${expected}`,
+    async run(stage: Stage) {
+      const { left } = await leftBy(stage, run, isBug);
+      assert.equal(left, expected);
+    },
+  })),
+  {
+    name: 'X-47: a bug undoes nothing and waits for steps that run; the right code goes on from there',
+    async run(stage) {
+      const gate = door();
+      const done: string[] = [];
+      const charge = (ctx: Context) =>
+        ctx.step('charge', () => done.push('charge'), { compensate: () => done.push('refund') });
+      const ship = (ctx: Context) =>
+        ctx.step('ship', async () => {
+          await gate.passed;
+          done.push('ship');
+        });
+      const { holdfast, worker, id, result, left } = await leftBy(stage, async (ctx) => {
+        await charge(ctx);
+        const shipped = ship(ctx);
+        queueMicrotask(() => gate.open());
+        await mistake(ctx);
+        await shipped;
+      });
+      assert.equal(left, 'blocked');
+      const { body = '{}' } = (await holdfast.history(id)).at(-1) ?? {};
+      const said = JSON.parse(body) as { why: string; failure: { code: string; stack: string } };
+      assert.match(said.why, /^The code threw outside a step, .* TypeError: Cannot read .*resume/);
+      assert.equal(said.failure.code, 'TypeError');
+      assert.match(said.failure.stack, /bugs\.ts/);
+      await worker.stop();
+      const fixed: Code = async (ctx) => {
+        await Promise.all([charge(ctx), ship(ctx)]);
+        return 'shipped';
+      };
+      await stage.worker(holdfast, [pipeline({ name: 'mistaken', run: fixed })]);
+      assert.equal((await holdfast.resume(id)).kind, 'done');
+      assert.equal(await result(), 'shipped');
+      assert.deepEqual(done, ['charge', 'ship']);
+    },
+  },
+  {
+    name: 'X-47: a blocked execution that is cancelled undoes its steps with the code that did them',
+    async run(stage) {
+      const done: string[] = [];
+      const { holdfast, id, left } = await leftBy(stage, async (ctx) => {
+        await ctx.step('charge', () => done.push('charge'), {
+          compensate: () => done.push('refund'),
+        });
+        await mistake(ctx);
+      });
+      assert.equal(left, 'blocked');
+      await holdfast.cancel(id, { reason: 'not wanted' });
+      await holdfast.resume(id);
+      await stage.until(holdfast, id, ({ endedAt }) => endedAt !== undefined);
+      assert.deepEqual(done, ['charge', 'refund']);
+    },
+  },
+];
