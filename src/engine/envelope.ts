@@ -12,9 +12,11 @@ export interface Envelope {
   /** Names codec and key. */
   readonly by?: string;
   readonly size?: number;
+  /** Its text has tags (value.ts). */
+  readonly tagged?: true;
 }
 
-const NAMES: readonly (keyof Envelope)[] = ['v', 'enc', 'ref', 'by', 'size'];
+const NAMES: readonly (keyof Envelope)[] = ['v', 'enc', 'ref', 'by', 'size', 'tagged'];
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 const DIGEST = /^[0-9a-f]{64}$/;
 
@@ -22,18 +24,24 @@ const DIGEST = /^[0-9a-f]{64}$/;
 export function parseEnvelope(payload: unknown): Envelope {
   const given = typeof payload === 'string' ? parsed(payload) : payload;
   const envelope = readOptions('decode: payload', given as Envelope, NAMES);
-  const { enc, ref, by } = envelope;
+  const { enc, ref, by, tagged } = envelope;
   const isText = (value: unknown, form: RegExp): boolean =>
     value === undefined || (typeof value === 'string' && form.test(value));
   const isWhole =
     isText(enc, BASE64) &&
     isText(ref, DIGEST) &&
     isText(by, /./) &&
+    (tagged === undefined || tagged === true) &&
     // Only what went through a codec is kept as bytes, and says which.
     (enc === undefined || by !== undefined) &&
     ['v', 'enc', 'ref'].filter((name) => name in envelope).length <= 1;
   if (isWhole) return envelope;
   throw unlike(payload);
+}
+
+/** Cheap, and never wrong when it says no. */
+export function mayBeTagged(payload: string | object): boolean {
+  return typeof payload === 'string' ? payload.includes('"tagged":true') : 'tagged' in payload;
 }
 
 function parsed(payload: string): unknown {

@@ -8,7 +8,7 @@ import { Fault } from '../support/fault.ts';
 import { readOptions, thrownText } from '../support/options.ts';
 import { parseEnvelope } from './envelope.ts';
 import { ProjectPayloads } from './project-payloads.ts';
-import { toJson } from './value.ts';
+import { toText } from './value.ts';
 
 /** Turns what is stored into something only its owner can read. Both ways must agree for ever. */
 export interface PayloadCodec {
@@ -117,7 +117,7 @@ export class Payloads {
 
   /** Throws for what could never be stored. */
   check(what: string, value: unknown): void {
-    this.checkSize(what, Buffer.byteLength(toJson(what, value) ?? ''));
+    this.checkSize(what, Buffer.byteLength(toText(what, value)?.json ?? ''));
   }
 
   checkSize(what: string, bytes: number): void {

@@ -6,9 +6,10 @@ import { digestOf } from '../support/digest.ts';
 import { Fault, StoreCorrupt } from '../support/fault.ts';
 import type { Envelope } from './envelope.ts';
 import type { Payloads, Sealed } from './payloads.ts';
-import { toJson } from './value.ts';
+import { fromParsed, toText } from './value.ts';
 
 const UNDEFINED = '{}' as Payload;
+const TAGGED = ',"tagged":true';
 
 export class ProjectPayloads {
   readonly #all: Payloads;
@@ -26,18 +27,20 @@ export class ProjectPayloads {
    * being used, as `live`, that becomes what `decode` would give.
    */
   encode(what: string, value: unknown, live?: { value: unknown }): Payload | Promise<Payload> {
-    const json = toJson(what, value, live);
-    if (json === undefined) return UNDEFINED;
+    const text = toText(what, value, live);
+    if (text === undefined) return UNDEFINED;
+    const { json } = text;
+    const mark = text.tagged ? TAGGED : '';
     const { inlineBytesMax } = this.#all.limits;
     // Three bytes a character at most: the cheap bound first.
     const isSmall = json.length * 3 <= inlineBytesMax || Buffer.byteLength(json) <= inlineBytesMax;
-    if (isSmall && !this.#all.hasCodec) return `{"v":${json}}` as Payload;
+    if (isSmall && !this.#all.hasCodec) return `{"v":${json}${mark}}` as Payload;
     const plain = Buffer.from(json);
     this.#all.checkSize(what, plain.length);
     const sealed = this.#all.seal(plain);
     return sealed instanceof Promise
-      ? sealed.then((settled) => this.#wrap(settled))
-      : this.#wrap(sealed);
+      ? sealed.then((settled) => this.#wrap(settled, mark))
+      : this.#wrap(sealed, mark);
   }
 
   /** For where nothing may be awaited: inside a transaction of the user's. */
@@ -57,9 +60,10 @@ export class ProjectPayloads {
 
   /** A promise only when it was encoded or kept apart. */
   decodeEnvelope(envelope: object): unknown {
-    const { v, enc, ref, by } = envelope as Envelope;
-    if (enc === undefined && ref === undefined) return v;
-    return this.#decodeApart({ ...(enc && { enc }), ...(ref && { ref }), ...(by && { by }) });
+    const { v, enc, ref, by, tagged } = envelope as Envelope;
+    if (enc === undefined && ref === undefined) return fromParsed(v, tagged);
+    const apart = { ...(enc && { enc }), ...(ref && { ref }), ...(by && { by }) };
+    return this.#decodeApart({ ...apart, ...(tagged && { tagged }) });
   }
 
   /** As it is stored; undefined when the project has not got it. */
@@ -72,27 +76,29 @@ export class ProjectPayloads {
     return this.#store.getBlob(key);
   }
 
-  #wrap(sealed: Sealed): Payload | Promise<Payload> {
+  #wrap(sealed: Sealed, mark: string): Payload | Promise<Payload> {
     const { bytes } = sealed;
     const by = sealed.by === undefined ? '' : `,"by":${JSON.stringify(sealed.by)}`;
     if (bytes.length <= this.#all.limits.inlineBytesMax) {
-      return `{"enc":"${Buffer.from(bytes).toString('base64')}"${by}}` as Payload;
+      return `{"enc":"${Buffer.from(bytes).toString('base64')}"${by}${mark}}` as Payload;
     }
     const digest = digestOf(bytes);
-    const payload = `{"ref":"${digest}","size":${bytes.length}${by}}` as Payload;
+    const payload = `{"ref":"${digest}","size":${bytes.length}${by}${mark}}` as Payload;
     return this.#store.putBlob({ project: this.project, digest, bytes }).then(() => payload);
   }
 
-  async #decodeApart({ enc, ref, by }: Envelope): Promise<unknown> {
+  async #decodeApart({ enc, ref, by, tagged }: Envelope): Promise<unknown> {
     const bytes = enc === undefined ? await this.#fetch(ref ?? '') : Buffer.from(enc, 'base64');
     const plain = await this.#all.unseal({ bytes, ...(by === undefined ? {} : { by }) });
+    let parsed: unknown;
     try {
-      return JSON.parse(Buffer.from(plain).toString());
+      parsed = JSON.parse(Buffer.from(plain).toString());
     } catch (cause) {
       const whose =
         by === undefined ? 'was not stored by Holdfast' : `is not what "${by}" was given`;
       throw new Fault('codec-refused', `A value cannot be read: it ${whose}.`, { cause });
     }
+    return fromParsed(parsed, tagged);
   }
 
   async #fetch(digest: string): Promise<Uint8Array> {

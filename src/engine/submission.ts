@@ -26,6 +26,7 @@ import {
 import type { EngineConfig } from './config.ts';
 import { type Pipeline, pipelineOf } from './pipeline.ts';
 import { validated } from './schema.ts';
+import { taggedOf } from './value.ts';
 
 export { parseReleaseName } from '../execution/route.ts';
 
@@ -170,10 +171,18 @@ export function canonicalDigest(value: unknown): string {
 function canonical(value: unknown): unknown {
   if (value === undefined) return ['nothing'];
   if (Array.isArray(value)) return ['array', ...value.map(canonical)];
+  if (typeof value === 'bigint' || isOfClass(value)) return ['tagged', canonical(taggedOf(value))];
   if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value).filter(([, each]) => each !== undefined);
   const sorted = entries.sort(([a], [b]) => (a < b ? -1 : 1));
   return ['object', ...sorted.map(([name, each]) => [name, canonical(each)])];
+}
+
+/** As stores have it: one that is stored with a tag. */
+function isOfClass(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype = Object.getPrototypeOf(value) as unknown;
+  return prototype !== Object.prototype && prototype !== null;
 }
 
 export function projectOf(project: string | undefined): ProjectName {

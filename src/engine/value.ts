@@ -1,51 +1,162 @@
-// What may cross a boundary: plain JSON. Anything that would come back as something else is refused
-// with the path to it, before it is stored; a value that changes its type on recovery is a bug that
-// shows itself on the worst day. What JSON only leaves out or rounds off (a property that is undefined,
-// -0, what an array has beside its items) is stored without it, and given to the code without it at once.
+// What may cross a boundary: JSON, and what JavaScript has beside it (Date, Map, Set, bigint, undefined, typed
+// arrays), which is stored as objects with one tag, such as {"$date":"…"}. The envelope says that there are tags, so
+// data of the user's that looks like one is never taken for it. Anything else that would come back as something else
+// is refused with the path to it, before it is stored; a value that changes its type on recovery is a bug that shows
+// itself on the worst day. What is left out (a property that is undefined, the sign of -0, what an array has beside
+// its items) is stored without it, and given to the code without it at once.
 
-import { InvalidInput } from '../support/fault.ts';
+import { isArrayBuffer, isDate, isMap, isSet, isTypedArray } from 'node:util/types';
+import { dateOf, type Instant } from '../support/clock.ts';
+import { Fault, InvalidInput } from '../support/fault.ts';
 import { thrownText } from '../support/options.ts';
 
 /** Deep enough for anything made by hand; a cycle is found before the stack ends. */
 const DEPTH_MAX = 200;
 
-/** The value was seen to have something that JSON leaves out. Of the walk under way: there is one at a time. */
+/** The value was seen to have something that is left out. Of the walk under way: there is one at a time. */
 let isLessened = false;
+/** The value was seen to have something that JSON has not. */
+let isTagged = false;
+
+/** JSON text of a value. */
+export interface Text {
+  readonly json: string;
+  /** Objects with one property that begins with `$` are tags. */
+  readonly tagged: boolean;
+}
 
 /**
- * JSON text of the value, or undefined for `undefined`. Throws with the path of what cannot be stored. Where the
+ * Text of the value, or undefined for `undefined`. Throws with the path of what cannot be stored. Where the
  * value goes on being used, as `live`, that becomes what the text will be read as.
  */
-export function toJson(
-  what: string,
-  value: unknown,
-  live?: { value: unknown },
-): string | undefined {
+export function toText(what: string, value: unknown, live?: { value: unknown }): Text | undefined {
   if (value === undefined) return undefined;
   isLessened = false;
-  let trouble: Trouble | undefined;
+  isTagged = false;
+  let found: Trouble | undefined;
   let json: string | undefined;
   try {
-    trouble = findTrouble(value, 0);
-    if (trouble !== undefined && trouble.path.length > DEPTH_MAX)
-      trouble = findCycle(value) ?? trouble;
-    if (trouble === undefined) json = JSON.stringify(value);
+    found = findTrouble(value, 0);
+    if (found === undefined) json = JSON.stringify(isTagged ? taggedOf(value) : value);
+    else if (found === TOO_DEEP) found = findCycle(value) ?? found;
   } catch (cause) {
     // A getter, or a proxy.
     throw new InvalidInput(`${what} cannot be stored: reading it threw: ${thrownText(cause)}.`, {
       cause,
     });
   }
-  if (trouble !== undefined) {
+  if (found !== undefined) {
     throw new InvalidInput(
-      `${what} cannot be stored: ${at(trouble.path)} is ${trouble.found}. ${trouble.advice}`,
+      `${what} cannot be stored: ${at(found.path)} ${found.found}. ${found.advice}`,
     );
   }
   if (json === undefined) {
     throw new InvalidInput(`${what} cannot be stored: its toJSON gives nothing.`);
   }
-  if (isLessened && live !== undefined) live.value = JSON.parse(json);
-  return json;
+  const text = { json, tagged: isTagged };
+  if (isLessened && live !== undefined) live.value = fromParsed(JSON.parse(json), text.tagged);
+  return text;
+}
+
+/** The value of a text that was parsed. */
+export function fromParsed(parsed: unknown, tagged: boolean | undefined): unknown {
+  if (tagged !== true) return parsed;
+  try {
+    return untagged(parsed);
+  } catch (cause) {
+    if (cause instanceof Fault) throw cause;
+    throw unknownTag(thrownText(cause));
+  }
+}
+
+/** The value with tags where JSON has nothing for it: the same for what is the same, for digests. */
+export function taggedOf(value: unknown): unknown {
+  if (value === undefined) return { $undefined: true };
+  if (typeof value === 'bigint') return { $bigint: String(value) };
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return Array.from(value, taggedOf);
+  if (isDate(value)) return { $date: Number.isNaN(value.getTime()) ? null : value.toISOString() };
+  if (isMap(value)) return { $map: Array.from(value, (entry) => entry.map(taggedOf)) };
+  if (isSet(value)) return { $set: Array.from(value, taggedOf) };
+  if (isTypedArray(value) || isArrayBuffer(value)) return { $bytes: bytesOf(value) };
+  const own = propertiesOf(value, taggedOf);
+  return tagOf(own) === undefined ? own : { $object: own };
+}
+
+/** As JSON has it, for whoever does not know of tags: a Date as text, a Map as its entries. */
+export function viewOf(value: unknown): unknown {
+  if (typeof value === 'bigint') return String(value);
+  if (value === undefined || typeof value !== 'object' || value === null) return value;
+  if (isDate(value)) return value.toJSON();
+  if (isTypedArray(value) || isArrayBuffer(value)) return bytesOf(value)[1];
+  if (isMap(value)) return viewOf([...value]);
+  if (Array.isArray(value) || isSet(value))
+    return Array.from(value, (each) => viewOf(each) ?? null);
+  return propertiesOf(value, viewOf);
+}
+
+function untagged(parsed: unknown): unknown {
+  if (typeof parsed !== 'object' || parsed === null) return parsed;
+  if (Array.isArray(parsed)) return parsed.map(untagged);
+  const tag = tagOf(parsed);
+  if (tag === undefined) return propertiesOf(parsed, untagged);
+  const read = Object.hasOwn(READ, tag) ? READ[tag] : undefined;
+  if (read === undefined) throw unknownTag(tag);
+  return read((parsed as Readonly<Record<string, unknown>>)[tag]);
+}
+
+const READ: Readonly<Record<string, (content: unknown) => unknown>> = {
+  $undefined: () => undefined,
+  $bigint: (text) => BigInt(text as string),
+  $date: (text) => dateOf(Date.parse(text as string) as Instant),
+  $map: (entries) => new Map((untagged(entries) as [unknown, unknown][]).values()),
+  $set: (items) => new Set((untagged(items) as unknown[]).values()),
+  $bytes: (content) => bytesFrom(content as Bytes),
+  $object: (own) => propertiesOf(own as object, untagged),
+};
+
+/** The class, and base64. */
+type Bytes = readonly [string, string];
+
+const TYPED = [
+  ...[Int8Array, Uint8Array, Uint8ClampedArray, Int16Array, Uint16Array, Int32Array, Uint32Array],
+  ...[Float32Array, Float64Array, BigInt64Array, BigUint64Array],
+] as const;
+
+function bytesOf(value: NodeJS.TypedArray | ArrayBufferLike): Bytes {
+  const bytes = isTypedArray(value)
+    ? Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+    : Buffer.from(value);
+  return [value.constructor.name, bytes.toString('base64')];
+}
+
+function bytesFrom([name, text]: Bytes): unknown {
+  const bytes = Buffer.from(text, 'base64');
+  if (name === 'Buffer') return bytes;
+  // A copy: what a Buffer is part of is others' too.
+  const { buffer } = Uint8Array.from(bytes);
+  if (name === 'ArrayBuffer') return buffer;
+  const Typed = TYPED.find((each) => each.name === name);
+  if (Typed === undefined) throw unknownTag(name);
+  return new Typed(buffer);
+}
+
+/** Also of one that is called `__proto__`. */
+function propertiesOf(value: object, of: (each: unknown) => unknown): object {
+  const entries = Object.entries(value).filter(([, each]) => each !== undefined);
+  return Object.fromEntries(entries.map(([name, each]) => [name, of(each)]));
+}
+
+function tagOf(value: object): string | undefined {
+  const [name, ...others] = Object.keys(value);
+  return name?.startsWith('$') === true && others.length === 0 ? name : undefined;
+}
+
+function unknownTag(what: string): Fault {
+  return new Fault(
+    'codec-refused',
+    `A value cannot be read: it has a type that this build does not know (${what}). Upgrade this process to the build that wrote it.`,
+  );
 }
 
 interface Trouble {
@@ -59,6 +170,12 @@ function at(path: readonly string[]): string {
   return path.length === 0 ? 'it' : `value${path.toReversed().join('')}`;
 }
 
+const TOO_DEEP: Trouble = Object.freeze({
+  path: [],
+  found: `is nested more than ${DEPTH_MAX} deep`,
+  advice: 'Store it in parts, or as text.',
+});
+
 function findTrouble(value: unknown, depth: number): Trouble | undefined {
   switch (typeof value) {
     case 'string':
@@ -68,64 +185,61 @@ function findTrouble(value: unknown, depth: number): Trouble | undefined {
       if (Object.is(value, -0)) isLessened = true;
       return Number.isFinite(value)
         ? undefined
-        : trouble(`${value}`, 'JSON has no such number; use null or text.');
+        : trouble(`is ${value}`, 'JSON has no such number; use null or text.');
     case 'undefined':
-      isLessened = true;
-      return undefined;
     case 'bigint':
-      return trouble('a bigint', 'Convert it to text or, if it is small, to a number.');
+      isTagged = true;
+      return undefined;
     case 'function':
     case 'symbol':
-      return trouble(`a ${typeof value}`, 'Store data, not code.');
+      return trouble(`is a ${typeof value}`, 'Store data, not code.');
     default:
       return value === null ? undefined : findInObject(value as object, depth);
   }
 }
 
 function findInObject(value: object, depth: number): Trouble | undefined {
-  if (depth > DEPTH_MAX) {
-    return trouble(`nested more than ${DEPTH_MAX} deep`, 'Store something flatter.');
-  }
+  if (depth > DEPTH_MAX) return TOO_DEEP;
   if (Array.isArray(value)) return findInArray(value, depth);
   const prototype = Object.getPrototypeOf(value) as unknown;
   if (prototype !== Object.prototype && prototype !== null) {
-    return trouble(
-      `a ${value.constructor?.name ?? 'class instance'}`,
-      'It would come back as a plain object; convert it to plain data first.',
-    );
+    return findInClass(value, prototype, depth);
   }
   if (prototype === null) isLessened = true;
   for (const name in value) {
-    const found = findTrouble((value as Record<string, unknown>)[name], depth + 1);
-    if (found === undefined) continue;
-    found.path.push(segment(name));
-    return found;
+    const each = (value as Record<string, unknown>)[name];
+    if (each === undefined) {
+      isLessened = true;
+      continue;
+    }
+    const found = findTrouble(each, depth + 1);
+    if (found !== undefined) return within(found, nameText(name));
   }
   return undefined;
 }
 
-function segment(name: string): string {
-  return /^[A-Za-z_$][\w$]*$/.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`;
-}
-
-/** Looked for only in what is nested too deep: to remember what contains what would cost every value. */
-function findCycle(
-  value: unknown,
-  above: readonly object[] = [],
-  done: Set<object> = new Set(),
-): Trouble | undefined {
-  if (typeof value !== 'object' || value === null || done.has(value)) return undefined;
-  if (above.includes(value)) {
-    return trouble('a value that contains itself', 'Store a copy without the cycle, or an id.');
+/** Only those themselves: what extends them would come back without what it adds. */
+function findInClass(value: object, prototype: unknown, depth: number): Trouble | undefined {
+  isTagged = true;
+  if (prototype === Date.prototype && isDate(value)) return undefined;
+  if (prototype === Map.prototype && isMap(value)) {
+    for (const [key, each] of value) {
+      const found = findTrouble(key, depth + 1) ?? findTrouble(each, depth + 1);
+      if (found !== undefined)
+        return within(found, typeof key === 'string' ? nameText(key) : '[…]');
+    }
+    return undefined;
   }
-  for (const [name, each] of Object.entries(value)) {
-    const found = findCycle(each, [...above, value], done);
-    if (found === undefined) continue;
-    found.path.push(Array.isArray(value) ? `[${name}]` : segment(name));
-    return found;
+  if (prototype === Set.prototype && isSet(value)) return findInArray([...value], depth);
+  if (prototype === ArrayBuffer.prototype && isArrayBuffer(value)) return undefined;
+  if (isTypedArray(value)) {
+    const isOwn = (each: { readonly prototype: object }): boolean => each.prototype === prototype;
+    if (isOwn(Buffer) || TYPED.some(isOwn)) return undefined;
   }
-  done.add(value);
-  return undefined;
+  return trouble(
+    `is a ${value.constructor?.name ?? 'class instance'}`,
+    'It would come back as a plain object; convert it to plain data first.',
+  );
 }
 
 function findInArray(values: readonly unknown[], depth: number): Trouble | undefined {
@@ -133,15 +247,46 @@ function findInArray(values: readonly unknown[], depth: number): Trouble | undef
   if (values.constructor !== Array || 'groups' in values) isLessened = true;
   for (let index = 0; index < values.length; index += 1) {
     const value = values[index];
-    const found =
-      value === undefined
-        ? trouble('undefined', 'In an array it would come back as null; use null.')
-        : findTrouble(value, depth + 1);
-    if (found === undefined) continue;
-    found.path.push(`[${index}]`);
-    return found;
+    // A hole becomes an item.
+    if (value === undefined && !(index in values)) isLessened = true;
+    const found = findTrouble(value, depth + 1);
+    if (found !== undefined) return within(found, `[${index}]`);
   }
   return undefined;
+}
+
+/** Of a value that is too deep: where it comes back to what it is in. */
+function findCycle(
+  value: unknown,
+  above: Set<unknown> = new Set(),
+  done: Set<unknown> = new Set(),
+): Trouble | undefined {
+  if (typeof value !== 'object' || value === null || done.has(value)) return undefined;
+  if (above.has(value)) {
+    return trouble('is a value that contains itself', 'Store a copy without the cycle, or an id.');
+  }
+  if (above.size > DEPTH_MAX) return undefined;
+  above.add(value);
+  const parts: Iterable<readonly [unknown, unknown]> =
+    isMap(value) || isSet(value) ? value.entries() : Object.entries(value);
+  for (const [name, each] of parts) {
+    const found = findCycle(each, above, done);
+    if (found === undefined) continue;
+    if (typeof name !== 'string') return within(found, '[…]');
+    return within(found, Array.isArray(value) ? `[${name}]` : nameText(name));
+  }
+  above.delete(value);
+  done.add(value);
+  return undefined;
+}
+
+function nameText(name: string): string {
+  return /^[A-Za-z_$][\w$]*$/.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`;
+}
+
+function within(found: Trouble, part: string): Trouble {
+  if (found !== TOO_DEEP) found.path.push(part);
+  return found;
 }
 
 function trouble(found: string, advice: string): Trouble {

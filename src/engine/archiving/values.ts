@@ -5,6 +5,7 @@ import { digestOf } from '../../support/digest.ts';
 import { Fault } from '../../support/fault.ts';
 import type { Envelope } from '../envelope.ts';
 import type { ProjectPayloads } from '../project-payloads.ts';
+import { viewOf } from '../value.ts';
 
 /** A document that is made when it is written. */
 export interface Draft {
@@ -64,7 +65,8 @@ export class Values {
     const { ref, by } = envelope;
     if (by !== undefined && !this.#decodes) return this.#closed(envelope, 'kept sealed');
     try {
-      const value: unknown = await this.#payloads.decodeEnvelope(envelope);
+      const decoded: unknown = await this.#payloads.decodeEnvelope(envelope);
+      const value = envelope.tagged === true ? viewOf(decoded) : decoded;
       return ref === undefined ? value : this.#apart(ref, value);
     } catch (error) {
       if (!(error instanceof Fault) || !UNREADABLE.has(error.code)) throw error;

@@ -1,6 +1,8 @@
 // Records → messages.
 
+import { mayBeTagged } from '../../engine/envelope.ts';
 import type { Holdfast } from '../../engine/holdfast.ts';
+import { viewOf } from '../../engine/value.ts';
 import type { ExecutionRecord } from '../../execution/execution.ts';
 import type { Failure } from '../../execution/failure.ts';
 import { type HistoryEvent, saidIn } from '../../execution/history.ts';
@@ -101,7 +103,8 @@ export async function readable<Name extends string>(
     const entries = Object.entries<string | object | undefined>(payloads);
     const values = await Promise.all(
       entries.map(async ([name, payload]) => {
-        return [name, await holdfast.decode(payload ?? {}, { project })] as const;
+        const value = await holdfast.decode(payload ?? {}, { project });
+        return [name, mayBeTagged(payload ?? {}) ? viewOf(value) : value] as const;
       }),
     );
     return Object.fromEntries(values) as Partial<Record<Name, unknown>>;
@@ -135,5 +138,5 @@ async function openedBody(reader: Reader, body: string): Promise<unknown> {
 function isSealed(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   // Workers wrote what they liked before the door looked at it.
-  return code === 'codec-missing' || code === 'invalid-input';
+  return code === 'codec-missing' || code === 'codec-refused' || code === 'invalid-input';
 }

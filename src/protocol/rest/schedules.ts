@@ -1,6 +1,7 @@
 // Schedules: what is submitted by itself.
 
 import type { ScheduleInfo } from '../../engine/schedules.ts';
+import { viewOf } from '../../engine/value.ts';
 import type { ScheduleAnswer } from '../../store/contract/schedule-store.ts';
 import { formatInstant } from '../../support/clock.ts';
 import {
@@ -123,6 +124,7 @@ function scheduleMessage(info: ScheduleInfo): ScheduleMessage {
   const { tags, ...placing } = options;
   return {
     ...rest,
+    input: viewOf(rest.input),
     options: { ...placing, ...(tags === undefined ? {} : { tags: [...tags] }) },
     createdAt: formatInstant(createdAt),
     ...(firedAt === undefined ? {} : { firedAt: formatInstant(firedAt) }),

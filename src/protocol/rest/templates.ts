@@ -1,6 +1,7 @@
 // Templates: what to submit, kept under an id and a version that never changes.
 
 import type { TemplateInfo } from '../../engine/templates.ts';
+import { viewOf } from '../../engine/value.ts';
 import { formatInstant } from '../../support/clock.ts';
 import {
   type TemplateMessage,
@@ -79,6 +80,7 @@ function templateMessage(info: TemplateInfo): TemplateMessage {
   const { project: _, createdAt, tags, ...rest } = info;
   return {
     ...rest,
+    defaults: viewOf(rest.defaults),
     createdAt: formatInstant(createdAt),
     ...(tags === undefined ? {} : { tags: [...tags] }),
   };

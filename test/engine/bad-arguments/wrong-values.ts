@@ -76,7 +76,7 @@ export const NONE: readonly WrongName[] = [];
 export const VALUE: readonly WrongName[] = [
   ...['nothing', 'null', 'true', 'a number', 'a negative number', 'a fraction', 'text'],
   ...['empty text', 'text with NUL', 'half a character', 'an array', 'an array of null'],
-  ...['an object', 'an object with an odd name'],
+  ...['an object', 'an object with an odd name', 'a bigint', 'a date', 'a map'],
 ];
 /** Of an attribute. */
 export const LABEL: readonly WrongName[] = [

@@ -36,6 +36,18 @@ export async function kindsOf(holdfast: Holdfast, id: string): Promise<readonly 
 
 export const AWAITING: readonly Behaviour[] = [
   {
+    name: 'X-48: the outcome of an await that needs any of its answers can be returned',
+    async run(stage) {
+      const { holdfast, id, result } = await asking(stage, (ctx) =>
+        ctx.await('offer', { items: ['ann', 'bob'], need: 'any' }),
+      );
+      await holdfast.awaits.answer({ execution: id, name: 'offer', item: 1 }, 7);
+      const outcome = await result();
+      assert(outcome.kind === 'answered');
+      assert.deepStrictEqual(outcome.values, [undefined, 7]);
+    },
+  },
+  {
     name: 'W-1: an await is opened as it parks, and goes on with who answered what, and when',
     async run(stage) {
       const { holdfast, id, result } = await asking(stage, (ctx) =>

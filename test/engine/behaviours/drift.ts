@@ -329,7 +329,7 @@ export const DRIFT: readonly Behaviour[] = [
     async run(stage) {
       const code: Code = async (ctx) => {
         const refused = await ctx
-          .spawn('child', { when: new Date(0) })
+          .spawn('child', { when: () => 0 })
           .catch((error: Error) => error.name);
         await ctx.receive('go');
         return refused;

@@ -33,6 +33,25 @@ class Rows extends Array<number> {
   command = 'select';
 }
 
+/** What JSON has nothing for. */
+const BEYOND_JSON = {
+  at: new Date(86_400_000),
+  never: new Date(Number.NaN),
+  total: 2n ** 70n,
+  missing: [1, undefined, null],
+  stock: new Map<unknown, unknown>([
+    ['tent', new Set([1, { size: 'L' }])],
+    [new Date(0), undefined],
+  ]),
+  bytes: new Uint8Array([0, 255]),
+  samples: new Float64Array([0.5, -1]),
+  buffer: Buffer.from('text'),
+  raw: new Uint8Array([1, 2]).buffer,
+  // Data that looks like a tag.
+  tags: [{ $date: 'today' }, { $object: { $map: 1 } }, { $a: 1, $b: 2 }],
+  ['__proto__']: 7,
+};
+
 /** What JSON leaves out or rounds off. */
 const LESSENED: readonly (() => unknown)[] = [
   () => ({ kept: 1, gone: undefined, deep: [{ gone: undefined }] }),
@@ -99,14 +118,55 @@ export const PAYLOADS: readonly Behaviour[] = [
     },
   },
   {
+    name: 'X-48: what JSON has nothing for comes back as it was: of a step, inputs, signals, children and checkpoints',
+    async run(stage) {
+      const codec = aesCodec([{ id: 'k', key: new Uint8Array(32).fill(3) }]);
+      for (const options of [{}, { codec }, { payloads: { inlineBytesMax: 256 } }]) {
+        const child = pipeline({ name: 'child', run: (_, input: unknown) => input });
+        const code = pipeline<unknown, unknown>({
+          name: 'round trip',
+          async run(ctx, input) {
+            const { before } = (ctx.restored ?? {}) as { readonly before?: unknown[] };
+            if (before !== undefined) {
+              const replayed = await ctx.step('again', () => input);
+              return [...before, replayed, await ctx.receive('go')];
+            }
+            const made = await ctx.step('make', () => input);
+            const spawned = await (await ctx.spawn(child, made)).result();
+            await ctx.checkpoint({ before: [input, made, spawned] });
+            const replayed = await ctx.step('again', () => input);
+            return [input, made, spawned, replayed, await ctx.receive('go')];
+          },
+        });
+        const holdfast = stage.holdfast(options);
+        const worker = await stage.worker(holdfast, [code, child]);
+        const key = `round trip ${JSON.stringify(options).length}`;
+        const handle = await holdfast.submit(code, BEYOND_JSON, { key });
+        const isWaiting = ({ kind }: { readonly kind: string }) => kind === 'checkpointed';
+        await stage.untilHistory(holdfast, handle.id, (events) => events.some(isWaiting));
+        await stage.until(holdfast, handle.id, ({ status }) => status === 'waiting');
+        await stage.crash(worker);
+        const next = await stage.worker(holdfast, [code, child]);
+        await holdfast.signal(handle.id, { name: 'go', value: BEYOND_JSON });
+        const output = (await handle.result()) as unknown[];
+        assert.equal(output.length, 5);
+        for (const each of output) assert.deepStrictEqual(each, BEYOND_JSON);
+        const again = await holdfast.submit(code, BEYOND_JSON, { key });
+        assert.equal(again.existing, true);
+        const other = { ...BEYOND_JSON, stock: new Map() };
+        await assert.rejects(holdfast.submit(code, other, { key }), { name: 'SubmitRefused' });
+        await next.stop();
+      }
+    },
+  },
+  {
     name: 'what cannot be stored is refused with the path to it',
     async run(stage) {
       const holdfast = stage.holdfast();
       for (const [value, path] of [
-        [{ a: [1, { b: 2n }] }, 'value.a[1].b is a bigint'],
-        [{ when: new Date(0) }, 'value.when is a Date'],
+        [{ a: [1, { b: Symbol('b') }] }, 'value.a[1].b is a symbol'],
         [{ 'odd name': () => 1 }, 'value["odd name"] is a function'],
-        [[1, undefined], 'value[1] is undefined'],
+        [new Map([['a', { now: Date.now }]]), 'value.a.now is a function'],
         [{ n: Number.NaN }, 'value.n is NaN'],
       ] as const) {
         await assert.rejects(holdfast.submit(echo, value), (error: Error) => {
@@ -114,10 +174,10 @@ export const PAYLOADS: readonly Behaviour[] = [
           return true;
         });
       }
-      const map = pipeline({ name: 'map', run: (ctx) => ctx.step('make', () => new Map()) });
-      await stage.worker(holdfast, [map]);
-      const handle = await holdfast.submit(map, undefined);
-      await assert.rejects(handle.result(), { message: /output of step "make".*a Map/ });
+      const weak = pipeline({ name: 'weak', run: (ctx) => ctx.step('make', () => new WeakMap()) });
+      await stage.worker(holdfast, [weak]);
+      const handle = await holdfast.submit(weak, undefined);
+      await assert.rejects(handle.result(), { message: /output of step "make".*a WeakMap/ });
     },
   },
   {

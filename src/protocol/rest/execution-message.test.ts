@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Holdfast } from '../../engine/holdfast.ts';
+import { DEFAULT_PROJECT } from '../../execution/names.ts';
+import { openMemoryStore } from '../../store/memory/open.ts';
+import { readable } from './execution-message.ts';
+
+test('X-48: over HTTP a value is JSON, also where it is more; one with a tag nobody knows stays closed', async () => {
+  const store = openMemoryStore();
+  const holdfast = new Holdfast({ store });
+  const reader = { holdfast, project: DEFAULT_PROJECT };
+  try {
+    const input = { at: new Date(0), n: [1n], plain: { $date: 'x' } };
+    const { id } = await holdfast.submit('nobody has it', input);
+    const record = await holdfast.read(id);
+    assert.deepEqual(await readable(reader, { input: record?.input ?? '' }), {
+      input: { at: '1970-01-01T00:00:00.000Z', n: ['1'], plain: { $date: 'x' } },
+    });
+    const unknown = { v: { $url: 'x' }, tagged: true };
+    assert.deepEqual(await readable(reader, { input: unknown }), { sealed: true });
+  } finally {
+    await holdfast.close();
+    await store.close();
+  }
+});
