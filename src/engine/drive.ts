@@ -12,6 +12,7 @@ import { Departure, type DepartureEvents, type End, nearestOf } from './departur
 import {
   bugOf,
   bugText,
+  endBy,
   endedBy,
   endedForGood,
   isOfTheStore,
@@ -21,7 +22,7 @@ import {
   Unreadable,
   unreadable,
 } from './ends.ts';
-import { type Drift, endBy, Ledger } from './ledger.ts';
+import { type Drift, Ledger } from './ledger.ts';
 import { tell, tracedBy } from './observer.ts';
 import { after } from './quiet.ts';
 import { Run, type RunEvents } from './run.ts';

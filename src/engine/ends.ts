@@ -5,6 +5,7 @@ import type { Failure } from '../execution/failure.ts';
 import type { Claimed } from '../store/contract/execution-store.ts';
 import { Fault, StoreCorrupt, StoreUnavailable } from '../support/fault.ts';
 import { thrownText } from '../support/options.ts';
+import { ContinueAsNew } from './continue-as-new.ts';
 import type { End } from './departure.ts';
 import { failureOf } from './failures.ts';
 import { isRejection } from './guarded.ts';
@@ -12,6 +13,13 @@ import type { AnyPipeline } from './pipeline.ts';
 
 export function endedBy(status: 'failed' | 'cancelled', error: unknown): End {
   return { status, ...failed(failureOf(error)) };
+}
+
+/** What the code asked for instead of its next call, when it ended by throwing: for people who look why. */
+export function endBy(thrown: unknown): string {
+  if (thrown instanceof ContinueAsNew) return 'its end';
+  const name = thrown instanceof Error ? `${thrown.name}: ` : '';
+  return `its end (it threw ${name}${thrownText(thrown).slice(0, 200)})`;
 }
 
 /** By their name: those of another realm, as under some test runners, count too. */

@@ -8,8 +8,6 @@ import type { Failure } from '../execution/failure.ts';
 import { type EventKind, type HistoryEvent, NAMED_CALLS_MAX } from '../execution/history.ts';
 import type { CallKey, ExecutionId } from '../execution/names.ts';
 import type { Instant } from '../support/clock.ts';
-import { thrownText } from '../support/options.ts';
-import { ContinueAsNew } from './continue-as-new.ts';
 
 /** The fields of all bodies that concern calls; which are there follows from the kind. */
 export interface CallBody {
@@ -89,13 +87,6 @@ export interface Drift {
 }
 
 export type Unasked = Omit<Drift, 'found'>;
-
-/** What the code asked for instead of its next call, when it ended by throwing: for people who look why. */
-export function endBy(thrown: unknown): string {
-  if (thrown instanceof ContinueAsNew) return 'its end';
-  const name = thrown instanceof Error ? `${thrown.name}: ` : '';
-  return `its end (it threw ${name}${thrownText(thrown).slice(0, 200)})`;
-}
 
 /** Children end and operators cancel whether or not the code has asked. */
 export function needsCall(kind: Settlement['kind']): boolean {
@@ -271,17 +262,11 @@ export class Ledger {
     return unasked && found && { ...unasked, found };
   }
 
-  #open(event: HistoryEvent, key: CallKey, opening: Omit<Opening, 'seq'>): void {
+  #open({ seq }: HistoryEvent, key: CallKey, opening: Opening | typeof NOTHING_BEGUN): void {
     this.#openings ??= new Map();
-    this.#openings.set(key, { ...opening, seq: event.seq });
-    this.#expect(key);
-  }
-
-  /** What undoes is not asked for by the code. */
-  #expect(key: CallKey): void {
-    if (this.cause !== undefined) return;
-    this.#unaskedOpen ??= new Set();
-    this.#unaskedOpen.add(key);
+    this.#openings.set(key, { seq, ...opening });
+    // What undoes is not asked for by the code.
+    if (this.cause === undefined) this.#unaskedOpen = (this.#unaskedOpen ?? new Set()).add(key);
   }
 
   #read(event: HistoryEvent): void {
@@ -348,10 +333,7 @@ export class Ledger {
   /** It names all that was open then, unless that were too many. Signals have no other record. */
   #parked(event: HistoryEvent, { for: keys = [] }: CallBody): void {
     if (keys.length < NAMED_CALLS_MAX) this.#unaskedOpen = undefined;
-    for (const key of keys) {
-      if (this.openingOf(key) === undefined) this.#open(event, key, NOTHING_BEGUN);
-      else this.#expect(key);
-    }
+    for (const key of keys) this.#open(event, key, this.openingOf(key) ?? NOTHING_BEGUN);
   }
 
   #settle(event: HistoryEvent, body: CallBody): void {
