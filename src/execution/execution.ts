@@ -129,9 +129,9 @@ export interface ExecutionRecord extends Submission {
   /** For a waiting execution: when its timer is due, if it has one. */
   readonly readyAt?: Instant;
   readonly holds: readonly Hold[];
-  /** Has keys whose limits it has not passed yet; the first claim that finds it ready sees to it. */
+  /** Has keys whose limits it has not passed yet; a claim that finds it ready sees to it. */
   readonly gated: boolean;
-  /** Holds one of the places of its concurrency key until it ends. */
+  /** Holds one of the places of its concurrency key until it ends. While gated: has its turn of its rate key too. */
   readonly hasPlace: boolean;
   /** Has registered compensations, as its last owner said when it let go (Y-3). */
   readonly compensable: boolean;

@@ -130,7 +130,7 @@ function held(facts: ExplainFacts): Explanation | undefined {
   if (!holds.includes('behind-key')) return undefined;
   return {
     code: 'behind-key',
-    sentence: `It waits for one of the ${concurrency?.limit ?? ''} places of concurrency key "${concurrency?.key ?? ''}".`,
+    sentence: `It waits for a place of concurrency key "${concurrency?.key ?? ''}".`,
     advice: 'A place is free when an execution with that key ends.',
   };
 }
@@ -198,7 +198,7 @@ function queued(facts: ExplainFacts): Explanation {
   const { readyAt = now, rate } = execution;
   if (readyAt <= now) return ready(facts, readyAt);
   const at = formatInstant(readyAt);
-  if (rate !== undefined && execution.claimedAt === undefined && !execution.gated) {
+  if (rate !== undefined && execution.gated && execution.hasPlace) {
     return {
       code: 'rate-limited',
       sentence: `It has its turn under rate key "${rate.key}" at ${at}.`,

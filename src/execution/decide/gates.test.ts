@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Instant, toInstant } from '../../support/clock.ts';
+import { type Instant, laterBy, toInstant } from '../../support/clock.ts';
 import { seededRandom } from '../../support/random.ts';
-import { decideRate, hasFreePlace, type RateState } from './gates.ts';
+import type { ExecutionRecord, RateKey } from '../execution.ts';
+import type { ExecutionId, Payload, PipelineName, ProjectName } from '../names.ts';
+import { decideGate, decideRate, hasFreePlace, type RateState, type Turns } from './gates.ts';
+import { insertion } from './submit.ts';
 
 function turns(rate: { limit: number; perMs: number }, asked: readonly number[]): number[] {
-  let state: RateState | undefined;
+  let state: Turns | undefined;
   return asked.map((at) => {
     const turn = decideRate(state, rate, toInstant(at));
     state = turn.state;
@@ -52,4 +55,65 @@ test('X-12: a limit that was lowered counts at once', () => {
   const lowered = decideRate(state, { limit: 1, perMs: 100 }, start);
   assert.equal(lowered.at, 100 as Instant);
   assert.equal(hasFreePlace({ taken: 2, limit: 1 }), false);
+});
+
+/** Claims that come when they like, as late as they like, and take what is ready. */
+function startsOf(rate: RateKey, count: number, looks: () => number): number[] {
+  let state: RateState | undefined;
+  let waiting = Array.from({ length: count }, (_, nth) => queuedWith(rate, nth));
+  const starts: number[] = [];
+  for (let now = toInstant(0); waiting.length > 0; now = laterBy(now, looks())) {
+    const due = waiting
+      .filter(({ readyAt = now }) => readyAt <= now)
+      .sort((a, b) => (a.readyAt ?? 0) - (b.readyAt ?? 0) || (a.id < b.id ? -1 : 1));
+    for (const execution of due) {
+      const decision = decideGate({ execution, places: undefined, rate: state }, now);
+      assert.notEqual(decision.kind, 'behind');
+      if (decision.kind === 'behind') return [];
+      state = decision.rate;
+      waiting = waiting.filter(({ id }) => id !== execution.id);
+      if (decision.kind === 'pass') starts.push(now);
+      else waiting.push(decision.execution);
+    }
+  }
+  return starts;
+}
+
+function queuedWith(rate: RateKey, nth: number): ExecutionRecord {
+  const request = {
+    id: String(nth).padStart(6, '0') as ExecutionId,
+    lineage: 'lineage' as ExecutionId,
+    project: 'default' as ProjectName,
+    pipeline: 'orders' as PipelineName,
+    lane: 'interactive',
+    input: '' as Payload,
+    tags: [],
+    attributes: {},
+    rate,
+  } as const;
+  return insertion(request, toInstant(0)).execution;
+}
+
+test('X-12: no more than the limit start in any time, however late claims come to their turns', () => {
+  const random = seededRandom(23).next;
+  for (let round = 0; round < 120; round += 1) {
+    const limit = 1 + Math.floor(random() * (round % 10 === 0 ? 400 : 8));
+    const perMs = 1 + Math.floor(random() * 300);
+    const lateness = random() * 3;
+    const starts = startsOf({ key: 'k', limit, perMs }, 4 * limit, () =>
+      Math.ceil(random() * random() * perMs * lateness),
+    );
+    for (const [nth, at] of starts.entries()) {
+      const before = starts[nth - limit];
+      if (before !== undefined) assert.ok(at - before >= perMs, `${limit} in ${perMs}: ${starts}`);
+    }
+  }
+});
+
+test('X-12: the limit is reached by claims that are late, too', () => {
+  for (const limit of [5, 250]) {
+    const starts = startsOf({ key: 'k', limit, perMs: 1_000 }, 4 * limit, () => 7);
+    const lastAt = starts.at(-1) ?? 0;
+    assert.ok(lastAt <= 4_200, `${4 * limit} with ${limit} a second took ${lastAt} ms`);
+  }
 });

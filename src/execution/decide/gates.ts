@@ -15,26 +15,42 @@ export function hasFreePlace({ taken, limit }: Places): boolean {
 }
 
 /**
- * What is remembered of a rate key: the last turn given out, and how many of the burst are left. Zero:
- * that turn was the last of a burst. Less: it was one of the evenly spaced ones.
+ * The last turn of a rate key, and how many of the burst are left. Zero: that turn was the last of a burst.
+ * Less: it was one of the evenly spaced ones.
  */
-export interface RateState {
+export interface Turns {
   readonly lastAt: Instant;
   readonly left: number;
 }
 
+/** When, and how many. */
+export type Starts = readonly [at: Instant, count: number];
+
+/**
+ * What is remembered of a rate key. Turns are a plan: they spread those who wait. Starts are what happened, and
+ * decide: a worker may come to a turn late, and then to several at once.
+ */
+export interface RateState extends Turns {
+  /** The longest time it was used with. */
+  readonly perMs: number;
+  /** Those of the last `perMs`, the oldest first. */
+  readonly starts: readonly Starts[];
+  /** How many came to their turn, found no room, and have not started yet. */
+  readonly late: number;
+}
+
 export interface Turn {
   readonly at: Instant;
-  readonly state: RateState;
+  readonly state: Turns;
 }
 
 /**
- * The next turn of a rate key. At most `limit` turns are in any `perMs`: a burst begins only when the key
+ * The next turn of a rate key, if all that came before it start on time. At most `limit` turns are in any `perMs`: a burst begins only when the key
  * was idle for `perMs`; after the last of a burst comes a pause of `perMs`; after that, `limit` turns
  * take at least `perMs` because each comes a `perMs / limit` after the one before.
  */
 export function decideRate(
-  state: RateState | undefined,
+  state: Turns | undefined,
   { limit, perMs }: Pick<RateKey, 'limit' | 'perMs'>,
   now: Instant,
 ): Turn {
@@ -52,6 +68,50 @@ export function decideRate(
   return { at, state: { lastAt: at, left: -1 } };
 }
 
+/** Above this many entries, starts that are close to each other are kept as one. */
+const STARTS_MAX = 128;
+
+/**
+ * With starts that have just happened. Many are merged into the newest of a 64th of the time: later than they
+ * were, so that the limit holds.
+ */
+export function withStarts(rate: RateState, at: Instant, count: number): RateState {
+  if (count === 0) return rate;
+  const { perMs } = rate;
+  const starts: Starts[] = rate.starts.filter(([started]) => laterBy(started, perMs) > at);
+  starts.push([at, count]);
+  return {
+    ...rate,
+    starts: starts.length > STARTS_MAX ? merged(starts, Math.ceil(perMs / 64)) : starts,
+    lastAt: later(rate.lastAt, at),
+    late: Math.max(0, rate.late - count),
+  };
+}
+
+function merged(starts: readonly Starts[], widthMs: number): readonly Starts[] {
+  const slots = Map.groupBy(starts, ([at]) => Math.floor(at / widthMs));
+  return [...slots.values()].map((slot) => [
+    slot.reduce((last, [at]) => later(last, at), 0 as Instant),
+    slot.reduce((sum, [, count]) => sum + count, 0),
+  ]);
+}
+
+/** When the next may start; with `ahead`, when so many others have. Each start makes room for another `perMs` later. */
+function roomAt(
+  { starts }: Pick<RateState, 'starts'>,
+  { limit, perMs }: Pick<RateKey, 'limit' | 'perMs'>,
+  { ahead, now }: { readonly ahead: number; readonly now: Instant },
+): Instant {
+  const rounds = Math.floor(ahead / limit);
+  const nth = limit - (ahead % limit);
+  let count = 0;
+  for (const [at, some] of starts.toReversed()) {
+    count += some;
+    if (count >= nth) return later(now, laterBy(at, perMs * (rounds + 1)));
+  }
+  return laterBy(now, perMs * rounds);
+}
+
 export interface GateView {
   readonly execution: ExecutionRecord;
   /** Of its concurrency key, when it has one. */
@@ -60,37 +120,65 @@ export interface GateView {
   readonly rate: RateState | undefined;
 }
 
+export interface LetThrough {
+  readonly execution: ExecutionRecord;
+  readonly rate?: RateState;
+}
+
 export type GateDecision =
-  /** Let through; it takes a place when it has a concurrency key, and may have to start later. */
-  | { readonly kind: 'pass'; readonly execution: ExecutionRecord; readonly rate?: RateState }
+  /** Starts with the claim that asks. */
+  | (LetThrough & { readonly kind: 'pass' })
+  /** Has its place, and a turn at a later `readyAt`, at which it asks again. */
+  | (LetThrough & { readonly kind: 'later' })
   | { readonly kind: 'behind'; readonly execution: ExecutionRecord };
 
 /** For an execution that is ready and gated. */
 export function decideGate({ execution, places, rate }: GateView, now: Instant): GateDecision {
-  if (places !== undefined && !hasFreePlace(places)) {
+  if (!execution.hasPlace && places !== undefined && !hasFreePlace(places)) {
     return { kind: 'behind', execution: withHold(execution, 'behind-key') };
   }
-  return { kind: 'pass', ...letThrough(execution, rate, now) };
+  const through =
+    execution.hasPlace && rate !== undefined
+      ? { execution, rate }
+      : letThrough(execution, rate, now);
+  const passed = {
+    ...through.execution,
+    gated: false,
+    hasPlace: execution.concurrency !== undefined,
+  };
+  if (execution.rate === undefined || through.rate === undefined) {
+    return { kind: 'pass', execution: passed };
+  }
+  if ((through.execution.readyAt ?? now) > now) return { kind: 'later', ...through };
+  if (roomAt(through.rate, execution.rate, { ahead: 0, now }) <= now) {
+    return { kind: 'pass', execution: passed, rate: withStarts(through.rate, now, 1) };
+  }
+  const { late } = through.rate;
+  const readyAt = roomAt(through.rate, execution.rate, { ahead: late, now });
+  return {
+    kind: 'later',
+    execution: { ...through.execution, readyAt },
+    rate: { ...through.rate, late: late + 1 },
+  };
 }
 
-/** Also for the one that is handed the place of another. */
+/** Takes its place and its turn; also for the one that is handed the place of another. */
 export function letThrough(
   execution: ExecutionRecord,
   rate: RateState | undefined,
   now: Instant,
-): { readonly execution: ExecutionRecord; readonly rate?: RateState } {
-  const through: ExecutionRecord = {
-    ...withoutHolds(execution, 'behind-key'),
-    gated: false,
-    hasPlace: execution.concurrency !== undefined,
-  };
-  if (execution.rate === undefined) return { execution: through };
+): LetThrough {
+  const placed = { ...withoutHolds(execution, 'behind-key'), hasPlace: true };
+  if (execution.rate === undefined) return { execution: { ...placed, gated: false } };
   const turn = decideRate(rate, execution.rate, now);
   const readyAt = later(execution.readyAt ?? now, turn.at);
   // Who need not wait keeps the time since which it is ready.
   return {
-    execution: turn.at <= now ? through : { ...through, readyAt },
-    rate: turn.state,
+    execution: turn.at <= now ? placed : { ...placed, readyAt },
+    rate: {
+      ...{ starts: rate?.starts ?? [], late: rate?.late ?? 0, ...turn.state },
+      perMs: Math.max(rate?.perMs ?? 0, execution.rate.perMs),
+    },
   };
 }
 

@@ -16,7 +16,7 @@ import type { Clock } from '../../support/clock.ts';
 import { Fault, OutcomeUnknown, StoreUnavailable } from '../../support/fault.ts';
 import { jittered, type Random } from '../../support/random.ts';
 import type { Timers } from '../../support/timer.ts';
-import { stateOf, toFault } from './database.ts';
+import { type Committing, type Database, type Queries, stateOf, toFault } from './database.ts';
 
 export interface Surroundings {
   readonly timers: Timers;
@@ -228,6 +228,31 @@ export async function persistently<Answer>(
     }
     await timers.pause(jittered(random, Math.min(2 ** tries, PAUSE_MS_MAX), 0.5));
   }
+}
+
+/**
+ * One transaction, repeated as above; but not when it may have been applied. For what is not a no-op when repeated,
+ * and can be asked for afterwards.
+ */
+export async function commitOnce<Answer>(
+  on: {
+    readonly database: Database;
+    readonly surroundings: Surroundings;
+    readonly boundaries: Committing;
+  },
+  work: (queries: Queries) => Promise<Answer>,
+): Promise<Answer> {
+  const done = await persistently(on.surroundings, async () => {
+    try {
+      const body = async (queries: Queries) => ({ keep: true, result: await work(queries) });
+      return { answer: await on.database.attempt(body, on.boundaries) };
+    } catch (fault) {
+      if (fault instanceof OutcomeUnknown) return { fault };
+      throw fault;
+    }
+  });
+  if ('fault' in done) throw done.fault;
+  return done.answer;
 }
 
 type Keys = string | readonly string[];

@@ -15,6 +15,7 @@ export const MIGRATIONS: readonly string[] = [
   '0005-seal.sql',
   '0006-releases.sql',
   '0007-blob-projects.sql',
+  '0008-rate-starts.sql',
 ];
 
 export const SCHEMA_VERSION: number = MIGRATIONS.length;

@@ -145,7 +145,7 @@ const SCENARIOS: Readonly<Record<ExplainCode, Scenario>> = {
     const first = await holdfast.submit(receiving, undefined, { concurrency });
     await stage.until(holdfast, first.id, ({ status }) => status === 'waiting');
     const { id } = await holdfast.submit(receiving, undefined, { concurrency });
-    return { id, says: /one of the 1 places of concurrency key "one"/, advises: /ends\.$/ };
+    return { id, says: /a place of concurrency key "one"/, advises: /ends\.$/ };
   },
   'rate-limited': async (stage, holdfast) => {
     const rate = { key: 'slow', limit: 1, perMs: HOUR_MS };
@@ -153,7 +153,7 @@ const SCENARIOS: Readonly<Record<ExplainCode, Scenario>> = {
     const first = await holdfast.submit(receiving, undefined, { rate });
     await stage.until(holdfast, first.id, ({ status }) => status === 'waiting');
     const { id } = await holdfast.submit(receiving, undefined, { rate });
-    await stage.until(holdfast, id, ({ gated }) => !gated);
+    await stage.until(holdfast, id, ({ hasPlace }) => hasPlace);
     return { id, says: /^It has its turn under rate key "slow" at / };
   },
   delayed: async (_, holdfast) => {

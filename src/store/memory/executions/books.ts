@@ -18,10 +18,7 @@ export interface PlaceBook {
   readonly waiting: Readonly<Record<Lane, Heap>>;
 }
 
-export interface RateBook extends RateState {
-  /** The longest time it was used with. */
-  readonly perMs: number;
-}
+export type RateBook = Map<string, RateState>;
 
 export interface WorkerBook {
   readonly record: Omit<WorkerRecord, 'ended' | 'overdue'>;

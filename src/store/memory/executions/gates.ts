@@ -1,4 +1,3 @@
-import { isReady } from '../../../execution/decide/claim.ts';
 import {
   decideGate,
   hasFreePlace,
@@ -8,17 +7,18 @@ import {
 } from '../../../execution/decide/gates.ts';
 import type { ExecutionRecord, Submission } from '../../../execution/execution.ts';
 import type { Instant } from '../../../support/clock.ts';
-import type { PlaceBook, RateBook } from './books.ts';
+import type { PlaceBook } from './books.ts';
 import { Heap } from './heap.ts';
 import { type Entry, type ExecutionState, inProject } from './state.ts';
 
 type Keyed = Pick<Submission, 'project' | 'concurrency' | 'rate'>;
 
-/** X-12: the limit is that of the last submit; whether all places are taken. */
+/** X-12: the limit is that of the last submit, also for those who wait; whether all places are taken. */
 export function noteLimit(state: ExecutionState, submission: Keyed): boolean {
   const places = placesOf(state, submission);
   if (places === undefined || submission.concurrency === undefined) return false;
   places.limit = submission.concurrency.limit;
+  handOn(state, places, state.kernel.now());
   return !hasFreePlace(places);
 }
 
@@ -33,9 +33,9 @@ export function passGate(state: ExecutionState, entry: Entry, now: Instant): boo
     waitForPlace(state, decision.execution);
     return false;
   }
-  if (places !== undefined) places.taken += 1;
+  if (places !== undefined && !execution.hasPlace) places.taken += 1;
   noteRate(state, execution, decision.rate);
-  return isReady(decision.execution, now);
+  return decision.kind === 'pass';
 }
 
 /** It has the hold `behind-key`: from now on it is found when a place is free. */
@@ -88,7 +88,7 @@ function placesOf(state: ExecutionState, { project, concurrency }: Keyed): Place
   return places;
 }
 
-function rateOf(state: ExecutionState, { project, rate }: Keyed): RateBook | undefined {
+function rateOf(state: ExecutionState, { project, rate }: Keyed): RateState | undefined {
   return rate === undefined ? undefined : state.rates.get(inProject(project, rate.key));
 }
 
@@ -98,7 +98,5 @@ function noteRate(
   next: RateState | undefined,
 ): void {
   if (rate === undefined || next === undefined) return;
-  const name = inProject(project, rate.key);
-  const perMs = Math.max(rate.perMs, state.rates.get(name)?.perMs ?? 0);
-  state.rates.set(name, { ...next, perMs });
+  state.rates.set(inProject(project, rate.key), next);
 }

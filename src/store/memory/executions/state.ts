@@ -72,7 +72,7 @@ export class ExecutionState {
   /** Open children of ended parents, for `maintain`, first come first served. */
   readonly orphans: Set<ExecutionId> = new Set();
   readonly places: Map<string, PlaceBook> = new Map();
-  readonly rates: Map<string, RateBook> = new Map();
+  readonly rates: RateBook = new Map();
   readonly blobs: Map<string, KeptBlob> = new Map();
   /** By project, id and version. */
   readonly templates: Map<string, Template> = new Map();

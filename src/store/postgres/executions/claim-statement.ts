@@ -11,9 +11,25 @@
 
 import { BEATS_PER_TTL, SUSPECT_FROM, SUSPECT_WAIT } from '../../../execution/decide/suspect.ts';
 import { REPLAY } from '../../../execution/route.ts';
+import type { ExecutionRow } from '../../execution-rows.ts';
 import { type Statement, statement } from '../database.ts';
 import { chainIsWhole, liveChain, lookUp, SAME_SERVER } from '../predicates.ts';
 import { NOW } from './owner-guards.ts';
+
+export interface Outlook {
+  readonly is_live: boolean;
+  /** Something is ready and gated. */
+  readonly gate: boolean;
+  readonly more: boolean;
+  readonly overdue: boolean;
+  readonly next_in_ms: number | null;
+}
+
+export type ClaimedRow = ExecutionRow & { readonly claimed_at: number; readonly was: number };
+export type ClaimRow = Outlook & (ClaimedRow | { readonly id: null });
+
+/** As the statements take it: session, routes, lanes, limits, how many projects share at least, the only one, dice, life. */
+export type Asked = readonly (string | number | null)[];
 
 /** Where a spot's entries are found. */
 const READY = 0;

@@ -5,10 +5,16 @@ import { AssertionFault } from '../../../support/assert.ts';
 import type { Instant } from '../../../support/clock.ts';
 import { OutcomeUnknown } from '../../../support/fault.ts';
 import type { Claim, ClaimAnswer, Claimed } from '../../contract/execution-store.ts';
-import { type ExecutionRow, LANE_CODES, STATUS_CODES, toExecution } from '../../execution-rows.ts';
-import { isClash } from '../committer.ts';
+import { LANE_CODES, STATUS_CODES, toExecution } from '../../execution-rows.ts';
+import { commitOnce, isClash } from '../committer.ts';
 import { numbers, texts } from './arrays.ts';
-import { CLAIM } from './claim-statement.ts';
+import {
+  type Asked,
+  CLAIM,
+  type ClaimedRow,
+  type ClaimRow,
+  type Outlook,
+} from './claim-statement.ts';
 import { admit } from './gates.ts';
 import type { Parts } from './parts.ts';
 import { refuseClaim } from './refuse-claim.ts';
@@ -19,20 +25,6 @@ const ROUNDS_MAX = 100;
 /** How often gates are seen to within one call; what is left then is for the next. */
 const ADMISSIONS_MAX = 10;
 
-interface Outlook {
-  readonly is_live: boolean;
-  /** Something is ready and gated. */
-  readonly gate: boolean;
-  readonly more: boolean;
-  readonly overdue: boolean;
-  readonly next_in_ms: number | null;
-}
-
-type ClaimedRow = ExecutionRow & { readonly claimed_at: number; readonly was: number };
-type ClaimRow = Outlook & (ClaimedRow | { readonly id: null });
-
-/** As the statements take it: session, routes, lanes, limits, how many projects share at least, the only one, dice, life. */
-export type Asked = readonly (string | number | null)[];
 const SHARERS = 4;
 
 const WORDS = ['none', 'parked', 'given-back', 'lost'] as const;
@@ -71,7 +63,7 @@ async function claimNow(parts: Parts, request: Claim): Promise<ClaimAnswer> {
     request.livedMs ?? 0,
   ];
   for (let round = 1; round <= ROUNDS_MAX; round += 1) {
-    const open = await run(parts, asked, false);
+    const open = await run(parts, asked);
     const rows = open[0]?.gate === true ? await runGated(parts, asked, lanes) : open;
     const [outlook] = rows;
     if (outlook?.is_live === true) {
@@ -91,11 +83,11 @@ function noteAll({ ledger }: Parts, claims: readonly Claimed[]): void {
 }
 
 /** What loses a race for a place in history sees the winner the next time. */
-async function run(parts: Parts, asked: Asked, gatesSeen: boolean): Promise<readonly ClaimRow[]> {
+async function run(parts: Parts, asked: Asked): Promise<readonly ClaimRow[]> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await parts.boundaries.around(() =>
-        parts.database.rows<ClaimRow>(CLAIM, [...asked, gatesSeen]),
+        parts.database.rows<ClaimRow>(CLAIM, [...asked, false]),
       );
     } catch (fault) {
       if (!isClash(fault) || tries >= ROUNDS_MAX) throw fault;
@@ -103,20 +95,29 @@ async function run(parts: Parts, asked: Asked, gatesSeen: boolean): Promise<read
   }
 }
 
-/** first the gates, in the order in which the claim comes to them; then the claim. */
+/** first the gates, in the order of the claim; then, in the same transaction, the claim, whose time counts. */
 async function runGated(
   parts: Parts,
   asked: Asked,
   lanes: readonly number[],
 ): Promise<readonly ClaimRow[]> {
   let sharers = lanes.map(() => 1);
-  for (let admissions = 1; admissions <= ADMISSIONS_MAX; admissions += 1) {
-    const { projects, isMore } = await admit(parts, asked);
-    sharers = lanes.map((lane, nth) => Math.max(sharers[nth] ?? 1, projects.get(lane) ?? 1));
-    if (!isMore) break;
+  for (let admissions = 1; ; admissions += 1) {
+    const rows = await commitOnce(parts, async (queries) => {
+      const { projects, isMore, settle } = await admit(queries, asked);
+      sharers = lanes.map((lane, nth) => Math.max(sharers[nth] ?? 1, projects.get(lane) ?? 1));
+      if (isMore && admissions < ADMISSIONS_MAX) {
+        await settle([]);
+        return undefined;
+      }
+      // Who was put behind a key counts among those who share, as when the call began.
+      const shared = asked.with(SHARERS, numbers(sharers));
+      const claimed = await queries.rows<ClaimRow>(CLAIM, [...shared, true]);
+      const isLeft = await settle(claimed.filter((row) => row.id !== null));
+      return claimed.map((row) => ({ ...row, gate: row.gate || isLeft }));
+    });
+    if (rows !== undefined) return rows;
   }
-  // Who was put behind a key counts among those who share, as when the call began.
-  return run(parts, asked.with(SHARERS, numbers(sharers)), true);
 }
 
 function answerOf(claims: readonly Claimed[], outlook: Outlook): ClaimAnswer {

@@ -5,15 +5,12 @@ import { decideGate } from '../../../execution/decide/gates.ts';
 import type { ExecutionRecord } from '../../../execution/execution.ts';
 import type { Instant } from '../../../support/clock.ts';
 import { toExecution } from '../../execution-rows.ts';
-import { persistently } from '../committer.ts';
 import { type Queries, statement } from '../database.ts';
 import { lookUp } from '../predicates.ts';
 import { numbers, uuids } from './arrays.ts';
-import type { Asked } from './claim.ts';
-import { CANDIDATES } from './claim-statement.ts';
-import type { Parts } from './parts.ts';
+import { type Asked, CANDIDATES } from './claim-statement.ts';
 import { lockPlaces, nameOf, type PlaceBook, savePlaces } from './places.ts';
-import { lockRates, type RateBook, rateNameOf, saveRates } from './rates.ts';
+import { lockRates, type RateBook, rateNameOf, type Started, saveStarts } from './rates.ts';
 import { EXECUTION_COLUMNS, holdsOf, type StoredRow } from './rows.ts';
 
 /** How many gated executions one round looks at, for each pipeline, lane and project. */
@@ -56,28 +53,36 @@ export interface Admitted {
   readonly projects: ReadonlyMap<number, number>;
   /** Somebody could have more, and not all that is gated was looked at. */
   readonly isMore: boolean;
+  /**
+   * For the end of the transaction: what was claimed in it has started, and what was let through for a start and
+   * was not claimed has not. Whether there is such.
+   */
+  settle(claimed: readonly Started[]): Promise<boolean>;
 }
 
-export function admit(parts: Parts, asked: Asked): Promise<Admitted> {
-  return persistently(parts.surroundings, () =>
-    parts.database.attempt(async (queries) => {
-      const candidates = await queries.rows<Candidate & object>(CANDIDATES, [...asked, LOOK_AT]);
-      const gated = candidates.filter((each) => each.gated).map(({ id }) => id);
-      const rows = await queries.rows<StoredRow>(LOCK, [uuids(gated)]);
-      const executions = rows.map(toExecution);
-      const gates: Gates = {
-        locked: new Map(executions.map((each) => [each.id as string, each])),
-        places: await lockPlaces(queries, executions),
-        rates: await lockRates(queries, executions),
-        changed: [],
-        now: (rows[0]?.now ?? 0) as Instant,
-      };
-      const isMore = goThrough(candidates, gates);
-      await saveAll(queries, gates);
-      const projects = new Map(candidates.map((each) => [each.lane, each.projects]));
-      return { keep: gates.changed.length > 0, result: { projects, isMore } };
-    }, parts.boundaries),
-  );
+/** In the transaction of the claim, which must come before others look at the same keys. */
+export async function admit(queries: Queries, asked: Asked): Promise<Admitted> {
+  const candidates = await queries.rows<Candidate & object>(CANDIDATES, [...asked, LOOK_AT]);
+  const gated = candidates.filter((each) => each.gated).map(({ id }) => id);
+  const rows = await queries.rows<StoredRow>(LOCK, [uuids(gated)]);
+  const executions = rows.map(toExecution);
+  const places = await lockPlaces(queries, executions);
+  const rates = await lockRates(queries, executions);
+  const gates: Gates = {
+    locked: new Map(executions.map((each) => [each.id as string, each])),
+    places,
+    rates: new Map(rates),
+    changed: [],
+    starting: new Map(),
+    now: (rows[0]?.now ?? 0) as Instant,
+  };
+  const isMore = goThrough(candidates, gates);
+  await saveAll(queries, gates);
+  return {
+    projects: new Map(candidates.map((each) => [each.lane, each.projects])),
+    isMore,
+    settle: (claimed) => saveStarts(queries, { ...gates, before: rates, claimed }),
+  };
 }
 
 interface Gates {
@@ -85,6 +90,8 @@ interface Gates {
   readonly places: PlaceBook;
   readonly rates: RateBook;
   readonly changed: ExecutionRecord[];
+  /** Those that start with this claim, by the names of their rate keys. */
+  readonly starting: Map<string, string>;
   readonly now: Instant;
 }
 
@@ -113,15 +120,17 @@ function passGate(execution: ExecutionRecord, gates: Gates): boolean {
   const decision = decideGate(view, now);
   gates.changed.push(decision.execution);
   if (decision.kind === 'behind') return false;
-  if (entry !== undefined) {
+  if (entry !== undefined && !execution.hasPlace) {
     const { taken, limit } = entry.places;
     places.set(name, { ...entry, places: { taken: taken + 1, limit } });
   }
   if (rate !== undefined) rates.set(rateNameOf(execution), { ...rate, state: decision.rate });
-  return (decision.execution.readyAt ?? now) <= now;
+  if (decision.kind === 'later') return false;
+  if (rate !== undefined) gates.starting.set(execution.id, rateNameOf(execution));
+  return true;
 }
 
-async function saveAll(queries: Queries, { changed, places, rates }: Gates): Promise<void> {
+async function saveAll(queries: Queries, { changed, places }: Gates): Promise<void> {
   if (changed.length === 0) return;
   await queries.rows(SAVE, [
     uuids(changed.map(({ id }) => id)),
@@ -131,5 +140,4 @@ async function saveAll(queries: Queries, { changed, places, rates }: Gates): Pro
     numbers(changed.map(({ readyAt }) => readyAt ?? 0)),
   ]);
   await savePlaces(queries, places);
-  await saveRates(queries, rates);
 }

@@ -15,7 +15,7 @@ import {
 import { type Queries, statement } from '../database.ts';
 import { longTexts, numbers, sparse, texts, uuids } from './arrays.ts';
 import { type AnswerRow, answersFrom, answersOf, NOW } from './owner-guards.ts';
-import { lockPlaces, nameOf, type PlaceBook, savePlaces } from './places.ts';
+import { countHanded, lockPlaces, nameOf, type PlaceBook, saveLimits } from './places.ts';
 
 // A row that has a history from the start was given back, to whoever reads it (Y-20).
 const REPAIR = `, f.redrive_of, coalesce(f.saga, 0), case when f.seq is null then 0 else ${PREVIOUS_CODES['given-back']} end`;
@@ -186,31 +186,34 @@ export async function insertWithPlaces(
   submits: readonly Submit[],
   byOwner: boolean,
 ): Promise<readonly (true | undefined)[]> {
-  const book = hasPlaces(submits) ? await lockPlaces(queries, submits) : new Map();
-  const inserts = submits.map((submit) => ({ submit, ...holdOf(submit, book) }));
+  const book: PlaceBook = hasPlaces(submits) ? await lockPlaces(queries, submits) : new Map();
+  const inserts: Insertable[] = [];
+  const handed = new Map<string, number>();
+  for (const submit of submits) {
+    const entry = book.get(nameOf(submit));
+    if (entry === undefined || submit.concurrency === undefined) {
+      inserts.push({ submit });
+      continue;
+    }
+    // Whoever waits comes first, by the highest limit so far.
+    const { limit } = submit.concurrency;
+    const before = handed.get(nameOf(submit)) ?? 0;
+    const now = Math.max(before, await countHanded(queries, entry, limit));
+    handed.set(nameOf(submit), now);
+    const isExhausted = !hasFreePlace({ taken: entry.places.taken + now, limit });
+    // Who is not to start yet asks for a place when it is.
+    const isDelayed = (submit.delayMs ?? 0) > 0;
+    inserts.push(
+      isExhausted && !isDelayed ? { submit, hold: HOLD_BITS['behind-key'] } : { submit },
+    );
+  }
   const inserted = await insertExecutions(queries, inserts, byOwner);
-  for (const [nth, submit] of submits.entries()) if (inserted[nth]) noteLimit(submit, book);
-  await savePlaces(queries, book);
+  await saveLimits(
+    queries,
+    book,
+    submits.filter((_, nth) => inserted[nth]),
+  );
   return inserted;
-}
-
-/** Whether its key is exhausted is asked with the limit that it brings. */
-function holdOf(submit: Submit, book: PlaceBook): { readonly hold?: number } {
-  const entry = book.get(nameOf(submit));
-  if (entry === undefined || submit.concurrency === undefined) return {};
-  // Who is not to start yet asks for a place when it is.
-  if ((submit.delayMs ?? 0) > 0) return {};
-  const { limit } = submit.concurrency;
-  return hasFreePlace({ ...entry.places, limit }) ? {} : { hold: HOLD_BITS['behind-key'] };
-}
-
-/** X-12: the limit is that of the last submit. */
-export function noteLimit(submit: Submit, book: PlaceBook): void {
-  if (submit.concurrency === undefined) return;
-  const entry = book.get(nameOf(submit));
-  if (entry === undefined) return;
-  const places = { ...entry.places, limit: submit.concurrency.limit };
-  book.set(nameOf(submit), { ...entry, places });
 }
 
 /** X-13: in the transaction of their parent's write; what is there already is left out. */

@@ -7,7 +7,7 @@ import type { Instant } from '../../../support/clock.ts';
 import { type ExecutionRow, toExecution } from '../../execution-rows.ts';
 import { type Queries, statement } from '../database.ts';
 import { lookUp } from '../predicates.ts';
-import { numbers, texts } from './arrays.ts';
+import { numbers, texts, uuids } from './arrays.ts';
 import { lockRates, rateNameOf, saveRates } from './rates.ts';
 import { EXECUTION_COLUMNS, saveExecution } from './rows.ts';
 
@@ -112,9 +112,16 @@ const NEXT = statement(`
    where e.project = $1
      and e.place_key = $2
      and e.hold = 4 -- guard: behind
+     and e.id <> all ($3::uuid[]) -- guard: newcomer
    order by e.lane, e.ready_at, e.id
    limit 1
      for no key update of e`);
+
+const COUNT_WAITING = statement(`
+  select count(*)::integer as n
+    from (select from hf.execution e where e.project = $1 and e.place_key = $2 and e.hold = 4 limit $3) e`);
+
+const TIME = statement('select hf_now() as now');
 
 /** An execution with a place has ended: the place goes on, unless the limit was lowered. */
 export async function freePlace(
@@ -129,15 +136,66 @@ export async function freePlace(
   await handOn(queries, { entry, taken: entry.places.taken - 1, now });
 }
 
+/** How many would get a place of a key that is locked, if it had this limit. */
+export async function countHanded(
+  queries: Queries,
+  { places, of }: PlaceEntry,
+  limit: number,
+): Promise<number> {
+  // With the limit it has, nobody waits while a place is free.
+  if (limit <= places.limit) return 0;
+  const free = Math.max(0, limit - places.taken);
+  const [row] = await queries.rows<{ n: number }>(COUNT_WAITING, [...of, free]);
+  return row?.n ?? 0;
+}
+
+/**
+ * X-12: with the keys locked, their limit is that of the last of these, also for those who wait. Newcomers come
+ * after them.
+ */
+export async function saveLimits(
+  queries: Queries,
+  book: PlaceBook,
+  submits: readonly Submission[],
+): Promise<void> {
+  const newcomers = uuids(submits.map(({ id }) => id));
+  for (const [name, entry] of book) {
+    const limits = submits.flatMap((submit) =>
+      submit.concurrency === undefined || nameOf(submit) !== name ? [] : submit.concurrency.limit,
+    );
+    const limit = limits.at(-1);
+    if (limit === undefined) continue;
+    let { taken } = entry.places;
+    const highest = Math.max(...limits);
+    if (highest > entry.places.limit) {
+      const [time] = await queries.rows<{ now: Instant }>(TIME, []);
+      const raised = { ...entry, places: { taken, limit: highest } };
+      const now = time?.now ?? (0 as Instant);
+      taken += await handOn(queries, { entry: raised, taken, now, newcomers });
+    }
+    book.set(name, { ...entry, places: { taken, limit } });
+  }
+  await savePlaces(queries, book);
+}
+
+const NOBODY = uuids([]);
+
+interface Handing {
+  readonly entry: PlaceEntry;
+  readonly taken: number;
+  readonly now: Instant;
+  readonly newcomers?: string;
+}
+
 /** With the key locked: as many are taken, and free ones go to whoever waits. How many do. */
 export async function handOn(
   queries: Queries,
-  { entry, taken: before, now }: { entry: PlaceEntry; taken: number; now: Instant },
+  { entry, taken: before, now, newcomers = NOBODY }: Handing,
 ): Promise<number> {
   let taken = before;
   const { limit } = entry.places;
   while (taken < limit) {
-    const [row] = await queries.rows<ExecutionRow & object>(NEXT, entry.of);
+    const [row] = await queries.rows<ExecutionRow & object>(NEXT, [...entry.of, newcomers]);
     if (row === undefined) break;
     const next = toExecution(row);
     const rates = await lockRates(queries, [next]);

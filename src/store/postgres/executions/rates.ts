@@ -1,11 +1,11 @@
 // The turns of rate keys (X-12). Whoever gives one out has the key's row locked.
 
-import type { RateState } from '../../../execution/decide/gates.ts';
+import { type RateState, withStarts } from '../../../execution/decide/gates.ts';
 import type { Submission } from '../../../execution/execution.ts';
 import type { Instant } from '../../../support/clock.ts';
 import { type Queries, statement } from '../database.ts';
 import { lookUp } from '../predicates.ts';
-import { numbers, texts } from './arrays.ts';
+import { numbers, texts, uuids } from './arrays.ts';
 
 // Idle since for ever: the next turn is that of a key that was never used.
 const MAKE = statement(`
@@ -15,7 +15,7 @@ const MAKE = statement(`
       on conflict (project, key) do nothing`);
 
 const LOCK = statement(`
-  select r.project, r.key, r.last_at, r.burst_left
+  select r.project, r.key, r.last_at, r.burst_left, r.per_ms, r.starts, r.late
     from (select u.project, u.key from unnest($1::text[], $2::text[]) as u(project, key) order by u.project collate "C", u.key collate "C") u
    cross join lateral (
          select r.*
@@ -29,16 +29,16 @@ const SET = statement(`
   update hf.rate r
      set last_at    = u.last_at,
          burst_left = u.burst_left,
-         per_ms     = greatest(r.per_ms, u.per_ms)
-    from unnest($1::text[], $2::text[], $3::bigint[], $4::integer[], $5::bigint[]) as u(project, key, last_at, burst_left, per_ms)
+         per_ms     = u.per_ms,
+         starts     = u.starts,
+         late       = u.late
+    from unnest($1::text[], $2::text[], $3::bigint[], $4::integer[], $5::bigint[], $6::text[], $7::integer[]) as u(project, key, last_at, burst_left, per_ms, starts, late)
    where ${lookUp('r.project', 'u.project')}
      and r.key = u.key`);
 
 interface RateEntry {
   readonly project: string;
   readonly key: string;
-  /** The longest of those that ask for a turn now. */
-  readonly perMs: number;
   readonly state: RateState | undefined;
 }
 
@@ -59,9 +59,7 @@ export async function lockRates(
   for (const submission of submissions) {
     const { project, rate } = submission;
     if (rate === undefined) continue;
-    const name = rateNameOf(submission);
-    const perMs = Math.max(rate.perMs, named.get(name)?.perMs ?? 0);
-    named.set(name, { project, key: rate.key, perMs, state: undefined });
+    named.set(rateNameOf(submission), { project, key: rate.key, state: undefined });
   }
   const wanted = [...named.values()];
   if (wanted.length === 0) return named;
@@ -81,19 +79,23 @@ interface RateRow {
   readonly key: string;
   readonly last_at: number;
   readonly burst_left: number;
+  readonly per_ms: number;
+  readonly starts: string;
+  readonly late: number;
 }
 
-function noteState(book: RateBook, { project, key, last_at, burst_left }: RateRow): void {
-  const name = JSON.stringify([project, key]);
-  const entry = book.get(name);
+function noteState(book: RateBook, row: RateRow): void {
+  const { project, key, burst_left: left, per_ms: perMs, late } = row;
   // Made and never used.
-  if (entry === undefined || last_at === 0) return;
-  book.set(name, { ...entry, state: { lastAt: last_at as Instant, left: burst_left } });
+  if (row.last_at === 0) return;
+  const lastAt = row.last_at as Instant;
+  const state = { lastAt, left, perMs, starts: JSON.parse(row.starts), late };
+  book.set(JSON.stringify([project, key]), { project, key, state });
 }
 
 export async function saveRates(queries: Queries, book: RateBook): Promise<void> {
-  const used = [...book.values()].flatMap(({ project, key, perMs, state }) =>
-    state === undefined ? [] : [{ project, key, perMs, state }],
+  const used = [...book.values()].flatMap(({ project, key, state }) =>
+    state === undefined ? [] : [{ project, key, state }],
   );
   if (used.length === 0) return;
   await queries.rows(SET, [
@@ -101,6 +103,60 @@ export async function saveRates(queries: Queries, book: RateBook): Promise<void>
     texts(used.map(({ key }) => key)),
     numbers(used.map(({ state }) => state.lastAt)),
     numbers(used.map(({ state }) => state.left)),
-    numbers(used.map(({ perMs }) => perMs)),
+    numbers(used.map(({ state }) => state.perMs)),
+    texts(used.map(({ state }) => JSON.stringify(state.starts))),
+    numbers(used.map(({ state }) => state.late)),
   ]);
+}
+
+const PUT_BACK = statement(`
+  update hf.execution e
+     set gated     = true,
+         has_place = true
+   where e.id = any ($1::uuid[])`);
+
+/** An execution that was claimed. */
+export interface Started {
+  readonly id: string;
+  readonly claimed_at: number;
+}
+
+/**
+ * X-12: those that were to start, by the names of their rate keys, count by the times that are in history; those that
+ * were not claimed have not started. Whether there are such.
+ */
+export async function saveStarts(
+  queries: Queries,
+  {
+    rates,
+    before,
+    starting,
+    claimed,
+  }: {
+    readonly rates: RateBook;
+    /** As they were when they were locked. */
+    readonly before: RateBook;
+    readonly starting: ReadonlyMap<string, string>;
+    readonly claimed: readonly Started[];
+  },
+): Promise<boolean> {
+  const claimedAt = new Map(claimed.map(({ id, claimed_at }) => [id, claimed_at as Instant]));
+  const left = [...starting.keys()].filter((id) => !claimedAt.has(id));
+  if (left.length > 0) await queries.rows(PUT_BACK, [uuids(left)]);
+  for (const [name, entry] of rates) {
+    if (entry.state === undefined) continue;
+    const { late } = entry.state;
+    const { starts = [] } = before.get(name)?.state ?? {};
+    const times = [...starting].flatMap(([id, of]) =>
+      of === name ? (claimedAt.get(id) ?? []) : [],
+    );
+    const started = withStarts(
+      { ...entry.state, starts },
+      times[0] ?? (0 as Instant),
+      times.length,
+    );
+    rates.set(name, { ...entry, state: { ...started, late } });
+  }
+  await saveRates(queries, rates);
+  return left.length > 0;
 }

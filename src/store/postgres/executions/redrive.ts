@@ -7,10 +7,10 @@ import { sagaOf } from '../../execution-rows.ts';
 import { Committer } from '../committer.ts';
 import type { Queries } from '../database.ts';
 import { writeAudit } from './audit.ts';
-import { insertExecutions, noteLimit } from './insert-executions.ts';
+import { insertExecutions } from './insert-executions.ts';
 import { itemName, noteAnswers, type OfJob, storedAnswers } from './jobs.ts';
 import type { Parts } from './parts.ts';
-import { lockPlaces, savePlaces } from './places.ts';
+import { lockPlaces, saveLimits } from './places.ts';
 import { appendReused, lockForRedrive, markRedriven } from './redrive-rows.ts';
 import { refuseRelease } from './releases.ts';
 
@@ -127,8 +127,11 @@ async function insertAll(
   const book = await lockPlaces(queries, submits);
   const inserted = await insertExecutions(queries, wanted, false);
   const done = wanted.filter((_, nth) => inserted[nth] === true);
-  for (const { submit } of done) noteLimit(submit, book);
-  await savePlaces(queries, book);
+  await saveLimits(
+    queries,
+    book,
+    done.map(({ submit }) => submit),
+  );
   await appendReused(queries, done);
   await markRedriven(queries, done);
   return new Set(done.map(({ submit }) => submit.id));

@@ -10,8 +10,8 @@ import type { Finish, Submit } from '../../contract/execution-store.ts';
 import { type InboxRow, toInboxMessage } from '../../execution-rows.ts';
 import { type Queries, statement } from '../database.ts';
 import { numbers, sparse, texts } from './arrays.ts';
-import { insertExecutions, noteLimit } from './insert-executions.ts';
-import { lockPlaces, savePlaces } from './places.ts';
+import { insertExecutions } from './insert-executions.ts';
+import { lockPlaces, saveLimits } from './places.ts';
 
 const DROP_KEY = statement('update hf.execution e set key = null, intent = null where e.id = $1');
 
@@ -73,8 +73,7 @@ async function insert(
   // who takes the place over is no new submit.
   if (!hasPlace) {
     const book = await lockPlaces(queries, [submit]);
-    noteLimit(submit, book);
-    await savePlaces(queries, book);
+    await saveLimits(queries, book, [submit]);
   }
   await insertExecutions(queries, [{ submit: keyed, hasPlace, gated }], true);
 }

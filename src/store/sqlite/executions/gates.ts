@@ -18,8 +18,7 @@ const NOTE_LIMIT = `
   insert into place (project, key, slots, taken)
   values (:project, :key, :limit, 0)
   on conflict (project, key) do update
-     set slots = excluded.slots
-  returning slots, taken`;
+     set slots = excluded.slots`;
 
 const LOAD_PLACES = 'select slots, taken from place where project = :project and key = :key';
 
@@ -37,7 +36,7 @@ const HOLD_BACK = `
 const LET_THROUGH = `
   update execution
      set hold = 0,
-         gated = 0,
+         gated = :gated,
          has_place = :hasPlace,
          ready_at = :readyAt
    where id = :id`;
@@ -59,12 +58,12 @@ const NEXT_IN_LINE = positional(
 
 type Keyed = Pick<Submission, 'project' | 'concurrency'>;
 
-/** The limit is that of the last submit; whether all places are taken. */
+/** The limit is that of the last submit, also for those who wait; whether all places are taken. */
 export function noteLimit(tx: Transaction, { project, concurrency }: Keyed): boolean {
   if (concurrency === undefined) return false;
   const { key, limit } = concurrency;
-  const row = tx.get<PlaceRow>(NOTE_LIMIT, { project, key, limit });
-  return row !== undefined && !hasFreePlace(toPlaces(row));
+  tx.run(NOTE_LIMIT, { project, key, limit });
+  return handOn(tx, { project, concurrency }) === 'none-free';
 }
 
 /** Whether an execution that is ready and gated may be claimed now. Who may not is held or comes later. */
@@ -76,8 +75,8 @@ export function passGate(tx: Transaction, row: ExecutionRow): ExecutionRecord | 
     tx.run(HOLD_BACK, { id: row.id });
     return undefined;
   }
-  admit(tx, decision);
-  return (decision.execution.readyAt ?? tx.now) <= tx.now ? decision.execution : undefined;
+  admit(tx, execution, decision);
+  return decision.kind === 'pass' ? decision.execution : undefined;
 }
 
 /** The place of an execution that ended goes on. */
@@ -88,31 +87,32 @@ export function freePlace(tx: Transaction, ended: ExecutionRow): void {
   handOn(tx, { project, concurrency });
 }
 
-/** Free places go to whoever waits. */
+/** Free places go to whoever waits. What is left then. */
 export function handOn(
   tx: Transaction,
   { project, concurrency }: Pick<Keyed, 'project'> & Required<Pick<Keyed, 'concurrency'>>,
-): void {
+): 'none-free' | 'nobody-waits' {
   const { key } = concurrency;
   for (;;) {
     const places = placesOf(tx, { project, concurrency });
-    if (places === undefined || !hasFreePlace(places)) return;
+    if (places !== undefined && !hasFreePlace(places)) return 'none-free';
     const next = loadRows(tx, NEXT_IN_LINE, project, key)[0];
-    if (next === undefined) return;
+    if (next === undefined) return 'nobody-waits';
     const execution = toExecution(next);
-    admit(tx, letThrough(execution, rateOf(tx, execution), tx.now));
+    admit(tx, execution, letThrough(execution, rateOf(tx, execution), tx.now));
     tx.ring();
   }
 }
 
-/** Writes down that it was let through: its place, its turn, and that it is gated no more. */
+/** Writes down that it was let through: its place, its turn, and whether it still has to ask when that comes. */
 function admit(
   tx: Transaction,
+  before: ExecutionRecord,
   { execution, rate }: { readonly execution: ExecutionRecord; readonly rate?: RateState },
 ): void {
-  const { id, hasPlace, readyAt } = execution;
-  tx.run(LET_THROUGH, { id, hasPlace: hasPlace ? 1 : 0, readyAt: readyAt ?? tx.now });
-  if (hasPlace) changeTaken(tx, execution, 1);
+  const { id, gated, hasPlace, readyAt = tx.now } = execution;
+  tx.run(LET_THROUGH, { id, gated: gated ? 1 : 0, hasPlace: hasPlace ? 1 : 0, readyAt });
+  if (!before.hasPlace) changeTaken(tx, execution, 1);
   keepRate(tx, execution, rate);
 }
 

@@ -110,15 +110,38 @@ export const forgettingCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-26, X-12',
-    name: 'a rate key whose turns are given out ahead is kept until the last of them has passed',
+    name: 'a rate key whose turns are given out ahead is kept until the time after the last start has passed',
     async run({ store, advance }) {
       const ann = await worker(store);
       for (let nth = 0; nth < 3; nth += 1) await mustSubmit(store, rate(1, 100));
       await claimIds(store, ann);
-      await advance(299);
-      await claimIds(store, ann);
+      for (const passed of [299, 100]) {
+        await advance(passed);
+        assert.equal((await claimIds(store, ann)).length, 1);
+        assert.equal(await forgottenBy(store), 0);
+      }
+      await advance(99);
       assert.equal(await forgottenBy(store), 0);
       await advance(1);
+      assert.equal(await forgottenBy(store), 1);
+    },
+  },
+  {
+    upholds: 'X-26, X-12',
+    name: 'a turn that nobody came to outlives its key, and counts as a start when somebody does',
+    async run({ store, advance }) {
+      const ann = await worker(store);
+      const both = { ...rate(1, 100), ...one };
+      const held = await mustClaim(store, ann, await mustSubmit(store, both));
+      const second = await mustSubmit(store, both);
+      await mustFinish(store, held);
+      await advance(250);
+      assert.equal(await forgottenBy(store), 1);
+      await mustFinish(store, await mustClaim(store, ann, second));
+      const third = await mustSubmit(store, both);
+      assert.deepEqual(await claimIds(store, ann), []);
+      await advance(100);
+      await mustFinish(store, await mustClaim(store, ann, third));
       assert.equal(await forgottenBy(store), 1);
     },
   },

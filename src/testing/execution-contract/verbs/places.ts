@@ -6,6 +6,7 @@ import type { CoordinatorStore } from '../../../store/contract/execution-store.t
 import { expectKind } from '../../lease-contract/expect.ts';
 import type { ExecutionCase } from '../contract-case.ts';
 import {
+  childOf,
   claimAll,
   claimIds,
   claiming,
@@ -13,6 +14,7 @@ import {
   commanding,
   endSessionOf,
   heldOf,
+  later,
   mustClaim,
   mustFinish,
   mustGiveBack,
@@ -20,9 +22,12 @@ import {
   mustRead,
   mustSubmit,
   OTHER_PROJECT,
+  PIPELINE,
   signalling,
+  step,
   submitting,
   worker,
+  writing,
 } from '../worker.ts';
 
 const one = { concurrency: { key: 'customer-1', limit: 1 } };
@@ -311,6 +316,44 @@ export const placeCases: readonly ExecutionCase[] = [
       await Promise.all([work(0), work(1)]);
       assert.equal(done, 24, 'every execution ran');
       assert.ok(most <= 2, `${most} were seen at once`);
+    },
+  },
+  {
+    upholds: 'X-12',
+    name: 'a limit that was raised counts for those who wait, before whoever brings it',
+    async run({ store, advance }) {
+      const ann = await worker(store);
+      const ids: ExecutionId[] = [];
+      for (let nth = 0; nth < 4; nth += 1) {
+        ids.push(await mustSubmit(store, { ...one, lane: 'batch' }));
+        await advance(1);
+        if (nth === 0) await mustClaim(store, ann, ids[0]);
+      }
+      const [, second, third, fourth] = ids;
+      const newcomer = await mustSubmit(store, { concurrency: { key: 'customer-1', limit: 3 } });
+      assert.deepEqual(await claimIds(store, ann), [second, third]);
+      assert.deepEqual(await holdsOf(store, newcomer), ['behind-key']);
+      const last = await mustSubmit(store, { concurrency: { key: 'customer-1', limit: 6 } });
+      assert.deepEqual((await claimIds(store, ann)).toSorted(), [fourth, newcomer, last]);
+    },
+  },
+  {
+    upholds: 'X-12, X-13, X-14',
+    name: 'a child and a successor that bring a higher limit raise it for those who wait',
+    async run({ store }) {
+      const ann = await worker(store);
+      const parent = await mustClaim(store, ann, await mustSubmit(store));
+      await mustClaim(store, ann, await mustSubmit(store, one));
+      const waiting = await mustSubmit(store, one);
+      assert.deepEqual(await holdsOf(store, waiting), ['behind-key']);
+      const child = childOf(parent.id, 'child:a#1', { ...two, pipeline: PIPELINE });
+      const write = writing(parent, step('a'));
+      expectKind(await store.executions.record({ ...write, children: [child] }), 'recorded');
+      assert.deepEqual(await claimIds(store, ann), [waiting]);
+      assert.deepEqual(await holdsOf(store, child.id), ['behind-key']);
+      const successor = submitting({ concurrency: { key: 'customer-1', limit: 4 } });
+      await mustFinish(store, later(parent), { successor });
+      assert.deepEqual(await claimIds(store, ann), [child.id, successor.id]);
     },
   },
 ];

@@ -1,6 +1,7 @@
 // Rate keys (X-12).
 
 import assert from 'node:assert/strict';
+import type { ExecutionId } from '../../../execution/names.ts';
 import type { ExecutionCase, ExecutionHarness } from '../contract-case.ts';
 import {
   claimAll,
@@ -41,6 +42,18 @@ async function startTimes(
 function mostIn(perMs: number, times: readonly number[]): number {
   const counts = times.map((from) => times.filter((at) => at >= from && at < from + perMs).length);
   return Math.max(...counts);
+}
+
+/** When each of these was claimed first, by its history. */
+async function startsInHistory(
+  { store }: ExecutionHarness,
+  ids: readonly ExecutionId[],
+): Promise<readonly number[]> {
+  const starts = ids.map(async (id) => {
+    const events = await store.executions.history({ id, after: 0, limit: 100 });
+    return events.find(({ kind }) => kind === 'claimed')?.at;
+  });
+  return (await Promise.all(starts)).filter((at) => at !== undefined).sort((a, b) => a - b);
 }
 
 export const rateCases: readonly ExecutionCase[] = [
@@ -176,6 +189,68 @@ export const rateCases: readonly ExecutionCase[] = [
         const { claims } = await claimOnce(store, claiming(ann, 9));
         assert.deepEqual(claims.map(({ execution }) => execution.id).sort(), submitted);
       }
+    },
+  },
+  {
+    upholds: 'X-12',
+    name: 'turns that no worker was there for do not add up: by the history, never more than the limit in any time',
+    async run(harness) {
+      const { store, advance } = harness;
+      const ann = await worker(store);
+      const ids: ExecutionId[] = [];
+      for (let nth = 0; nth < 12; nth += 1) ids.push(await mustSubmit(store, rate(3, 900)));
+      assert.equal((await claimIds(store, ann)).length, 3);
+      await advance(2_000);
+      // Four turns have passed by now; a fourth start would be one too many.
+      assert.deepEqual(await claimIds(store, ann), ids.slice(3, 6));
+      for (let steps = 0; steps < 60; steps += 1) {
+        // Late by another time at each look.
+        await advance(50 + ((steps * 37) % 90));
+        await claimIds(store, ann);
+      }
+      const starts = await startsInHistory(harness, ids);
+      assert.equal(starts.length, 12);
+      assert.equal(mostIn(900, starts), 3, `${starts}`);
+      assert.ok((starts[11] ?? 0) - (starts[0] ?? 0) < 2_000 + 4 * 900, `${starts}`);
+    },
+  },
+  {
+    upholds: 'X-12',
+    name: 'who was late and found no room starts before those whose turn comes after it',
+    async run(harness) {
+      const { store, advance } = harness;
+      const ann = await worker(store);
+      const ids: ExecutionId[] = [];
+      for (let nth = 0; nth < 8; nth += 1) {
+        ids.push(await mustSubmit(store, rate(1, 1_000)));
+        await advance(1);
+      }
+      const started = [...(await claimIds(store, ann))];
+      await advance(3_500);
+      for (let steps = 0; steps < 100; steps += 1) {
+        started.push(...(await claimIds(store, ann)));
+        await advance(100);
+      }
+      assert.deepEqual(started, ids);
+    },
+  },
+  {
+    upholds: 'X-12',
+    needs: 'two-clients',
+    name: 'workers that claim at once start no more than the limit together',
+    async run(harness) {
+      const { store, advance, another } = harness;
+      const other = await another();
+      const [ann, bob] = [await worker(store, 'ann'), await worker(other, 'bob')];
+      const ids: ExecutionId[] = [];
+      for (let nth = 0; nth < 12; nth += 1) ids.push(await mustSubmit(store, rate(3, 900)));
+      for (let steps = 0; steps < 8; steps += 1) {
+        await Promise.all([claimIds(store, ann), claimIds(other, bob), claimIds(store, ann)]);
+        await advance(700);
+      }
+      const starts = await startsInHistory(harness, ids);
+      assert.equal(mostIn(900, starts), 3, `${starts}`);
+      assert.ok(starts.length >= 9, `${starts}`);
     },
   },
 ];
