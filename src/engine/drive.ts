@@ -135,6 +135,7 @@ export class Drive implements RunEvents, DepartureEvents {
   }
 
   #goOn(run: Run, departure: Departure): Promise<void> {
+    if (run.isPastDeadline) return this.#endAtDeadline(run, departure);
     if (this.#isStopping) run.hold();
     this.#watchDeadline(run);
     return this.#runCode(run, departure);
@@ -240,8 +241,11 @@ export class Drive implements RunEvents, DepartureEvents {
       else departure.pause();
       return;
     }
-    const { dueAt, children } = nearestOf(run.calls.values());
-    const inMs = dueAt === undefined ? undefined : dueAt - run.storeNow();
+    const { children, dueAt = Infinity } = nearestOf(run.calls.values());
+    // Its deadline wakes it, too: whoever claims it then ends it.
+    const { deadlineAt = Infinity } = this.#assignment.claimed.execution;
+    const wakeAt = Math.min(dueAt, deadlineAt);
+    const inMs = wakeAt === Infinity ? undefined : wakeAt - run.storeNow();
     if (inMs !== undefined && inMs <= this.#config.parkAfterMs) {
       run.journal.flush();
       return;
@@ -265,14 +269,16 @@ export class Drive implements RunEvents, DepartureEvents {
         this.#watchDeadline(run);
         return;
       }
-      const passed = new Fault('deadline-passed', 'The overall deadline has passed.');
-      run.stop.abort(passed);
-      run.isFrozen = true;
       const departure = this.#departure as Departure;
-      this.#giveUp(run, departure, endedForGood(passed)).catch((error: unknown) =>
-        this.troubled(error),
-      );
+      this.#endAtDeadline(run, departure).catch((error: unknown) => this.troubled(error));
     });
+  }
+
+  #endAtDeadline(run: Run, departure: Departure): Promise<void> {
+    const passed = new Fault('deadline-passed', 'The overall deadline has passed.');
+    run.stop.abort(passed);
+    run.isFrozen = true;
+    return this.#giveUp(run, departure, endedForGood(passed));
   }
 
   async #readHistory(): Promise<readonly HistoryEvent[]> {

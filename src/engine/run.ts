@@ -152,6 +152,12 @@ export class Run implements JournalEvents {
     return toInstant(this.claimed.claimedAt + elapsed);
   }
 
+  /** nothing is begun any more. */
+  get isPastDeadline(): boolean {
+    const { deadlineAt } = this.claimed.execution;
+    return deadlineAt !== undefined && deadlineAt <= this.storeNow();
+  }
+
   /** A call of the code; of one that is not listened to any more, nothing becomes. */
   enter(call: Call): void {
     if (!this.#isUndoing) this.admit(call);
@@ -175,7 +181,7 @@ export class Run implements JournalEvents {
     if (!this.calls.has(call.key)) return;
     if (this.#known?.has(call.key) === true) {
       this.#pump();
-    } else if (this.isReplaying || this.isHeld || this.isFrozen || this.ledger.lacksOpen) {
+    } else if (this.isReplaying || this.#startsNothing) {
       this.#deferred.push(call);
       if (this.isFrozen) this.rest();
       this.#watchForDrift();
@@ -184,6 +190,10 @@ export class Run implements JournalEvents {
       // What was asked for before the calls that history has open goes on behind them.
       if (this.#deferred.length > 0) this.config.timers.soon(this.#rested);
     }
+  }
+
+  get #startsNothing(): boolean {
+    return this.isHeld || this.isFrozen || this.ledger.lacksOpen || this.isPastDeadline;
   }
 
   /** Something durable has happened that lets the code go on. */
@@ -374,7 +384,7 @@ export class Run implements JournalEvents {
   };
 
   #startDeferred(): void {
-    if (this.isOver || this.isHeld || this.isFrozen || this.ledger.lacksOpen) return;
+    if (this.isOver || this.#startsNothing) return;
     const deferred = this.#deferred;
     this.#deferred = [];
     for (const call of deferred) {

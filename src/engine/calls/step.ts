@@ -116,7 +116,8 @@ export class StepCall<Output> implements Call, Entry {
   }
 
   #attempt(): void {
-    if (this.#run.isOver || this.#run.isHeld || this.#run.cancelled !== undefined) return;
+    const { isOver, isHeld, cancelled, isPastDeadline } = this.#run;
+    if (isOver || isHeld || cancelled !== undefined || isPastDeadline) return;
     this.waits = undefined;
     this.#isActive(true);
     const attempt = new Attempt(this.#run, this.#plan, this.#failed + 1);
