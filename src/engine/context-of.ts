@@ -21,6 +21,8 @@ import {
   checkpoint,
   NO_OPTIONS,
   ReceiveCall,
+  raced,
+  SLEEP_MS_MAX,
   SleepCall,
   type SleepPlan,
   STEP_OPTIONS,
@@ -28,6 +30,7 @@ import {
   stepOptions,
   stepPlanOf,
   TransactionCall,
+  timeoutOf,
   untilOf,
 } from './calls/index.ts';
 import type {
@@ -35,6 +38,7 @@ import type {
   Children,
   Context,
   MapOptions,
+  ReceiveOptions,
   SagaOptions,
   Spawnable,
   SpawnOptions,
@@ -50,7 +54,6 @@ import { reportProgress } from './softness.ts';
 import { fanOut, spawn } from './spawning.ts';
 
 const NAME_BYTES_MAX = 256;
-const SLEEP_MS_MAX = 10 * 366 * 86_400_000;
 const MAP_OPTIONS: readonly string[] = ['run', 'concurrency', ...STEP_OPTIONS];
 
 export class RunContext implements Context {
@@ -60,6 +63,7 @@ export class RunContext implements Context {
   readonly #counts: Map<string, number> = new Map();
   #draws = 0;
   #uuids = 0;
+  #hasReceived = false;
 
   constructor(run: Run, restored: unknown) {
     this.#run = run;
@@ -96,7 +100,8 @@ export class RunContext implements Context {
     const plan = { ...asked, key: this.nextKey('step', name) };
     const promised = Promise.withResolvers<Output>();
     this.#run.enter(new StepCall<Output>(this.#run, plan, promised));
-    return promised.promise;
+    // A receive may race with it.
+    return this.#hasReceived ? raced(promised.promise) : promised.promise;
   }
 
   map<Item, Output>(
@@ -191,13 +196,18 @@ export class RunContext implements Context {
     return guarded(fanOut(this, this.#run, { pipeline, inputs, options }));
   }
 
-  receive<Value = unknown>(name: string): Promise<Value> {
-    const plan = { key: this.nextKey('signal', name), name };
-    return this.enter((promise) => new ReceiveCall<Value>(this.#run, plan, promise));
+  receive<Value = unknown>(name: string, options: ReceiveOptions = {}): Promise<Value> {
+    const timeoutMs = timeoutOf(options);
+    const plan = { key: this.nextKey('signal', name), name, timeoutMs };
+    const promised = Promise.withResolvers<Value>();
+    const call = new ReceiveCall<Value>(this.#run, plan, settlingOf(promised));
+    this.#run.enter(call);
+    this.#hasReceived = true;
+    return call.seen(promised.promise);
   }
 
   await(asked: Asked['asked'], options: Asked['options'] = {}): Promise<never> {
-    return guarded(awaitAnswers(this, this.#run, { asked, options })) as Promise<never>;
+    return raced(guarded(awaitAnswers(this, this.#run, { asked, options }))) as Promise<never>;
   }
 
   checkpoint(state: unknown): Promise<void> {
@@ -271,20 +281,26 @@ export class RunContext implements Context {
   enter<Result>(
     make: (promise: { resolve(result: Result): void; reject(error: Error): void }) => Call,
   ): Promise<Result> {
-    const { promise, resolve, reject } = Promise.withResolvers<Result>();
-    const settle = {
-      resolve,
-      reject(error: Error): void {
-        promise.catch(noteRejection);
-        reject(error);
-      },
-    };
-    this.#run.enter(make(settle));
-    return promise;
+    const promised = Promise.withResolvers<Result>();
+    this.#run.enter(make(settlingOf(promised)));
+    return promised.promise;
   }
 
   #sleep(name: string, span: SleepPlan['span']): Promise<void> {
     const plan = { key: this.nextKey('sleep', name), name, span };
-    return this.enter<void>((promise) => new SleepCall(this.#run, plan, promise));
+    return raced(this.enter<void>((promise) => new SleepCall(this.#run, plan, promise)));
   }
+}
+
+function settlingOf<Result>({ promise, resolve, reject }: PromiseWithResolvers<Result>): {
+  resolve(result: Result): void;
+  reject(error: Error): void;
+} {
+  return {
+    resolve,
+    reject(error: Error): void {
+      promise.catch(noteRejection);
+      reject(error);
+    },
+  };
 }

@@ -118,6 +118,11 @@ export interface Children<Output> {
   outcomes(): Promise<readonly ChildOutcome<Output>[]>;
 }
 
+export interface ReceiveOptions {
+  /** Whole milliseconds, up to ten years. */
+  readonly timeoutMs?: number;
+}
+
 export interface Context {
   readonly id: ExecutionId;
   readonly pipeline: string;
@@ -179,8 +184,15 @@ export interface Context {
     inputs: readonly Input[],
     options?: SpawnOptions,
   ): Promise<Children<Output>>;
-  /** The next signal of that name, in the order in which they were sent. */
+  /**
+   * The next signal of that name, in the order in which they were sent. With `timeoutMs`: undefined when none has
+   * come in that time, counted from when the code first asks; later ones are for the next receive.
+   *
+   * @example
+   * const answer = await ctx.receive<{ ok: boolean }>('answer', { timeoutMs: 60_000 });
+   */
   receive<Value = unknown>(name: string): Promise<Value>;
+  receive<Value = unknown>(name: string, options: ReceiveOptions): Promise<Value | undefined>;
 
   /**
    * Asks somebody outside, and waits for the answer (`holdfast.awaits`) for as long as it takes. With

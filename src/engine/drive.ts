@@ -24,7 +24,7 @@ import {
 } from './ends.ts';
 import { type Drift, Ledger } from './ledger.ts';
 import { tell, tracedBy } from './observer.ts';
-import { after } from './quiet.ts';
+import { after, isPastDeadline } from './quiet.ts';
 import { Run, type RunEvents } from './run.ts';
 import { validated } from './schema.ts';
 import { Undoing } from './undoing.ts';
@@ -135,7 +135,7 @@ export class Drive implements RunEvents, DepartureEvents {
   }
 
   #goOn(run: Run, departure: Departure): Promise<void> {
-    if (run.isPastDeadline) return this.#endAtDeadline(run, departure);
+    if (isPastDeadline(run)) return this.#endAtDeadline(run, departure);
     if (this.#isStopping) run.hold();
     this.#watchDeadline(run);
     return this.#runCode(run, departure);

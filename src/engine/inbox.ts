@@ -6,6 +6,7 @@ import type { CallKey, Payload } from '../execution/names.ts';
 import { OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
 import type { CallBody, Settlement } from './ledger.ts';
 import { patiently } from './patience.ts';
+import { soon } from './quiet.ts';
 import type { Run } from './run.ts';
 
 /** An await that the code waits for. */
@@ -13,6 +14,14 @@ export interface Awaiting {
   readonly key: CallKey;
   readonly name: string;
   readonly items: number;
+}
+
+/** A receive that the code has asked for. */
+export interface SignalCall {
+  readonly name: string;
+  readonly key: CallKey;
+  /** Nobody waits for it any more: messages are for others. */
+  hasLost(): boolean;
 }
 
 const PAGE = 1_000;
@@ -29,7 +38,7 @@ export class Inbox {
   #endedListeners: Set<(call: CallKey) => void> | undefined;
   /** Signals that nobody has asked for yet, in order. */
   readonly #signals: InboxMessage[] = [];
-  readonly #signalCalls: { readonly name: string; readonly key: CallKey }[] = [];
+  readonly #signalCalls: SignalCall[] = [];
   /** Messages that are being recorded: the code has not heard of them. */
   readonly #recording: Set<number> = new Set();
   /** How awaits settled that the code has not asked for yet, by their call. */
@@ -38,6 +47,7 @@ export class Inbox {
   #announced = 0;
   #seen = 0;
   #reading: Promise<void> | undefined;
+  #isOffering = false;
 
   constructor(run: Run) {
     this.#run = run;
@@ -57,7 +67,7 @@ export class Inbox {
   }
 
   get isReading(): boolean {
-    return this.#reading !== undefined;
+    return this.#reading !== undefined || this.#isOffering;
   }
 
   /** Before the code starts: it must not overtake what was there before it. */
@@ -105,16 +115,41 @@ export class Inbox {
     return () => listeners.delete(listener);
   }
 
-  /** The next signal of that name becomes the settlement of this call, now or when it comes. */
-  receive(name: string, key: CallKey): void {
-    const index = this.#signals.findIndex((message) => message.name === name);
-    const message = this.#signals[index];
-    if (message === undefined) {
-      this.#signalCalls.push({ name, key });
-      return;
-    }
-    this.#signals.splice(index, 1);
-    this.#deliverSignal(message, key);
+  /** The next signal of that name becomes the settlement of this call. */
+  receive(call: SignalCall): void {
+    this.#signalCalls.push(call);
+    this.offer();
+  }
+
+  /**
+   * Signals that are there, to those who wait. Once the code has come to rest: in a replay it may ask for what it
+   * does not wait for any more.
+   */
+  offer(): void {
+    if (this.#isOffering || this.#signals.length === 0) return;
+    this.#isOffering = true;
+    soon(this.#run, () => {
+      this.#isOffering = false;
+      if (this.#run.isOver) return;
+      this.#give();
+      this.#run.goOn();
+    });
+  }
+
+  #give(): void {
+    for (const message of this.#signals.splice(0)) this.#signal(message);
+  }
+
+  /** It waits no longer. False when a message has become its own. */
+  withdraw(key: CallKey): boolean {
+    this.#give();
+    return this.#close(key);
+  }
+
+  #close(key: CallKey): boolean {
+    const index = this.#signalCalls.findIndex((each) => each.key === key);
+    if (index >= 0) this.#signalCalls.splice(index, 1);
+    return index >= 0;
   }
 
   /** How it settled becomes the settlement of this call, now (true) or when it is known. */
@@ -184,13 +219,12 @@ export class Inbox {
   }
 
   #signal(message: InboxMessage): void {
-    const index = this.#signalCalls.findIndex(({ name }) => name === message.name);
-    const call = this.#signalCalls[index];
+    const call = this.#signalCalls.find((each) => each.name === message.name && !each.hasLost());
     if (call === undefined) {
       this.#signals.push(message);
       return;
     }
-    this.#signalCalls.splice(index, 1);
+    this.#close(call.key);
     this.#deliverSignal(message, call.key);
   }
 

@@ -23,7 +23,7 @@ import { Journal, type JournalEvents } from './journal.ts';
 import { LazyAbort } from './lazy-abort.ts';
 import { type Drift, type Ledger, needsCall, type Settlement, type Unasked } from './ledger.ts';
 import type { AnyPipeline } from './pipeline.ts';
-import { after, Quiet, safely } from './quiet.ts';
+import { after, isPastDeadline, Quiet, safely } from './quiet.ts';
 import { Saga } from './saga.ts';
 
 /** How a run ends, for its worker to act on. */
@@ -152,26 +152,16 @@ export class Run implements JournalEvents {
     return toInstant(this.claimed.claimedAt + elapsed);
   }
 
-  /** nothing is begun any more. */
-  get isPastDeadline(): boolean {
-    const { deadlineAt } = this.claimed.execution;
-    return deadlineAt !== undefined && deadlineAt <= this.storeNow();
-  }
-
   /** A call of the code; of one that is not listened to any more, nothing becomes. */
   enter(call: Call): void {
     if (!this.#isUndoing) this.admit(call);
   }
 
   admit(call: Call): void {
-    const misplaced = refuseInside(this, call.key);
-    if (misplaced !== undefined) {
-      call.reject(misplaced);
-      return;
-    }
     this.#quiet?.disturb();
-    if (this.cancelled !== undefined) {
-      call.reject(this.cancelled);
+    const refusal = refuseInside(this, call.key) ?? this.cancelled;
+    if (refusal !== undefined) {
+      call.reject(refusal);
       return;
     }
     this.calls.set(call.key, call);
@@ -185,15 +175,17 @@ export class Run implements JournalEvents {
       this.#deferred.push(call);
       if (this.isFrozen) this.rest();
       this.#watchForDrift();
-    } else {
+    } else if (this.#deferred.length === 0) {
       call.start(this.ledger.openingOf(call.key));
-      // What was asked for before the calls that history has open goes on behind them.
-      if (this.#deferred.length > 0) this.config.timers.soon(this.#rested);
+    } else {
+      // What was asked for first starts first: of two receives it gets the first message.
+      this.#deferred.push(call);
+      this.config.timers.soon(this.#rested);
     }
   }
 
   get #startsNothing(): boolean {
-    return this.isHeld || this.isFrozen || this.ledger.lacksOpen || this.isPastDeadline;
+    return this.isHeld || this.isFrozen || this.ledger.lacksOpen || isPastDeadline(this);
   }
 
   /** Something durable has happened that lets the code go on. */

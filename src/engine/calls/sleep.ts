@@ -15,7 +15,11 @@ export interface SleepPlan {
   readonly name: string;
   /** For so long from now, or until then. */
   readonly span: { readonly ms: number } | { readonly until: number };
+  /** Asked when its time has come. */
+  readonly mayEnd?: () => boolean;
 }
+
+export const SLEEP_MS_MAX: number = 10 * 366 * 86_400_000;
 
 export function untilOf(time: unknown): SleepPlan['span'] {
   const until = isDate(time) ? time.getTime() : Number.NaN;
@@ -87,8 +91,9 @@ export class SleepCall implements Call {
       this.#waitUntil(dueAt);
       return;
     }
+    const { key, name, mayEnd } = this.#plan;
+    if (mayEnd?.() === false) return;
     this.waits = undefined;
-    const { key, name } = this.#plan;
     const others = this.#run.under(key);
     const body: CallBody = { key, ...(others === undefined ? {} : { with: others }) };
     this.#run.journal.record({

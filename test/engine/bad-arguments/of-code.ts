@@ -36,6 +36,11 @@ export const OPTIONS_OF_CODE: readonly Options<Context>[] = [
     call: (ctx, options) => ctx.call(nowhere, 1, options as object),
   },
   {
+    of: 'receive',
+    names: { timeoutMs: optional(NUMBER) },
+    call: (ctx, options) => ctx.receive('r', options as object),
+  },
+  {
     of: 'fanOut',
     names: { ...PLACING, name: optional(TEXT) },
     call: (ctx, options) => ctx.fanOut('p', [1], options as object),
