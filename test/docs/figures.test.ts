@@ -1,0 +1,181 @@
+// Every time and size in the prose of the guide is that of a constant, or is listed with the reason why not.
+
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+
+const ROOT = join(import.meta.dirname, '../..');
+const GUIDE = join(ROOT, 'docs/guide');
+
+/** Where a value is defined: a file of `src` and a name in it. */
+interface Source {
+  readonly file: string;
+  readonly name: string;
+}
+
+const at = (file: string, name: string): Source => ({ file, name });
+
+const MAINTAIN = at('engine/worker.ts', 'MAINTAIN_MS');
+const KEY_CACHE = at('server/gate.ts', 'KEY_CACHE_MS');
+const INLINE = at('engine/payloads.ts', 'inlineBytesMax');
+const RELAY = at('server/server-options.ts', 'relayAnswersMs');
+const SLEEP = at('engine/calls/sleep.ts', 'SLEEP_MS_MAX');
+const TTL = at('lease/session-options.ts', 'TTL_MS_DEFAULT');
+
+/** P4: the bound of a takeover after the ttl. */
+const P4 = 'the bound of promise P4, which test/engine/takeover-in-time.test.ts checks';
+const MEASURED = 'measured, in a test or by a recording';
+const EXAMPLE = 'an example, or a figure of speech';
+
+const FIGURES: Readonly<
+  Record<string, Readonly<Record<string, string | Source | readonly Source[]>>>
+> = {
+  'README.md': { 'five minutes': EXAMPLE },
+  'advise.md': {
+    '120 s': 'a goal of a class, in the table of src/observe',
+    '15 s': 'a goal of a class, in the table of src/observe',
+    '60 s': 'a goal of a class, in the table of src/observe',
+    '461 hours': MEASURED,
+    '500 hours': MEASURED,
+    '150 hours': MEASURED,
+  },
+  'api.md': {
+    '15 s': at('protocol/rest/event-stream.ts', 'KEEP_ALIVE_MS'),
+    '5 s': KEY_CACHE,
+    '10 s': RELAY,
+    '16 MiB': at('support/page-size.ts', 'CHARS_MAX'),
+  },
+  'console.md': { 'five seconds': KEY_CACHE },
+  'coordinator.md': {
+    '32 MiB': at('server/server-options.ts', 'bodyBytesMax'),
+    '1 MiB': at('server/http.ts', 'PLAIN_BYTES_MAX'),
+    '64 KiB': at('server/http.ts', 'PUBLIC_BYTES_MAX'),
+    '5 s': [KEY_CACHE, at('cli/remote/submit.ts', 'TAKEN_MS')],
+    'two seconds': P4,
+    '30 s': [
+      at('protocol/push/push-options.ts', 'openMs'),
+      at('protocol/push/push-options.ts', 'probeMs'),
+      at('server/carriers.ts', 'VISIBLE_MS'),
+    ],
+    '15 s': at('protocol/messages/carrier.ts', 'ASK_MS'),
+    '2 s': at('worker/pushed-store.ts', 'ASK_MS'),
+    '1 s': at('protocol/push/failed-calls.ts', 'FIRST_MS'),
+    '4 s': 'four times the first pause, which doubles with each failed call',
+    '60 s': at('protocol/push/failed-calls.ts', 'LONGEST_MS'),
+  },
+  'elect.md': {
+    'two seconds': P4,
+    '5 s': at('recipes/standing-session.ts', 'BACKOFF_MS_MAX'),
+    'five seconds': at('lease/acquire-lease.ts', 'POLL_MS_HINTED'),
+  },
+  'etcd.md': {
+    '0.6 s': MEASURED,
+    '2 s': MEASURED,
+    '2.6 s': MEASURED,
+    'two seconds': MEASURED,
+    '10 s': MEASURED,
+    '15 s': TTL,
+  },
+  'executions/README.md': { 'five minutes': EXAMPLE, 'thirty days': EXAMPLE },
+  'executions/archive.md': { '64 KiB': INLINE },
+  'executions/awaits.md': { '32 bytes': at('engine/answer-links.ts', 'SECRET_BYTES_MIN') },
+  'executions/schedules.md': { '20 seconds': MAINTAIN },
+  'executions/start.md': {
+    'five minutes': EXAMPLE,
+    'three days': EXAMPLE,
+    '1.6 seconds': 'eight times initialMs, which src/execution/retry.test.ts checks',
+  },
+  'executions/steps.md': { '100 ms': at('engine/holdfast-options.ts', 'parkAfterMs') },
+  'executions/transactions.md': { '64 KiB': INLINE },
+  'executions/values.md': { '64 KiB': INLINE, '16 MiB': at('engine/payloads.ts', 'bytesMax') },
+  'executions/waiting.md': { 'ten years': SLEEP, '20 seconds': MAINTAIN },
+  'executions/workers.md': {
+    'two seconds': P4,
+    '1 s': at('execution/decide/suspect.ts', 'minMs'),
+  },
+  'guards.md': { 'two seconds': at('guards/postgres-marks.ts', 'WORK_MS') },
+  'moving.md': { 'half a minute': at('engine/denial.ts', 'SEALED_PAUSE_MS') },
+  'pool.md': { 'two seconds': P4 },
+  'proved-session.md': { 'two seconds': P4 },
+  'redis.md': {
+    '15 s': at('store/redis/connect.ts', 'silenceMs'),
+    '5 s': at('store/redis/connect.ts', 'connectTimeoutMs'),
+    'two seconds': 'what `appendfsync everysec` of the server promises',
+  },
+  'registry.md': { '15 s': at('lease/policy.ts', 'breakerHoldMs') },
+  'releases.md': { '5 s': [KEY_CACHE, at('engine/announcer.ts', 'looked')] },
+  'stores.md': { 'two days': EXAMPLE },
+  'with-lease.md': { 'two seconds': P4 },
+};
+
+const NUMBERS: Readonly<Record<string, number>> = {
+  ...{ 'half a': 0.5, one: 1, two: 2, three: 3, four: 4, five: 5, six: 6, seven: 7, eight: 8 },
+  ...{ nine: 9, ten: 10, twelve: 12, fifteen: 15, twenty: 20, thirty: 30, sixty: 60 },
+};
+
+const UNITS: Readonly<Record<string, number>> = {
+  ...{ ms: 1, s: 1_000, second: 1_000, minute: 60_000, hour: 3_600_000, day: 86_400_000 },
+  ...{ year: 366 * 86_400_000, byte: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 },
+};
+
+const FIGURE = new RegExp(
+  `(?<![\\w.,-])(\\d[\\d.,]*|${Object.keys(NUMBERS).join('|')}) (ms|s|(?:second|minute|hour|day|year|byte)s?|[KMG]iB)(?![\\w-])`,
+  'gi',
+);
+
+/** In milliseconds or bytes. */
+function amountOf(figure: string): number {
+  const [, number = '', unit = ''] = new RegExp(FIGURE, 'i').exec(figure) ?? [];
+  const count = NUMBERS[number.toLowerCase()] ?? Number(number.replaceAll(',', ''));
+  return count * (UNITS[unit] ?? UNITS[unit.replace(/s$/, '')] ?? Number.NaN);
+}
+
+function valueAt({ file, name }: Source): number {
+  const text = readFileSync(join(ROOT, 'src', file), 'utf8');
+  const found = new RegExp(`\\b${name}(?:: number)?\\s*(?:=|:|\\?\\?)\\s*(\\d[\\d_* ]*)`).exec(
+    text,
+  );
+  assert.ok(found?.[1] !== undefined, `${file} defines no number ${name}`);
+  return found[1]
+    .split('*')
+    .reduce((product, part) => product * Number(part.replaceAll('_', '')), 1);
+}
+
+/** Page by page, without code, each figure once. */
+function figuresOfGuide(): ReadonlyMap<string, ReadonlySet<string>> {
+  const pages = readdirSync(GUIDE, { recursive: true, encoding: 'utf8' }).filter((file) =>
+    file.endsWith('.md'),
+  );
+  return new Map(
+    pages.map((page) => {
+      const text = readFileSync(join(GUIDE, page), 'utf8').replaceAll(/```[\s\S]*?```/g, '');
+      const figures = text.replaceAll(/\s+/g, ' ').match(FIGURE) ?? [];
+      return [page, new Set(figures.map((figure) => figure.replace(/^[A-Z]/, lower)))];
+    }),
+  );
+}
+
+const lower = (letter: string): string => letter.toLowerCase();
+
+test('every time and size in the guide is that of its constant', () => {
+  for (const [page, figures] of figuresOfGuide()) {
+    for (const figure of figures) {
+      const source = FIGURES[page]?.[figure];
+      assert.ok(source !== undefined, `${page} says "${figure}": from where?`);
+      if (typeof source === 'string') continue;
+      for (const each of [source].flat() as readonly Source[]) {
+        const { file, name } = each;
+        assert.equal(amountOf(figure), valueAt(each), `${page}: ${figure}, ${file} ${name}`);
+      }
+    }
+  }
+});
+
+test('no figure is listed that the guide does not have', () => {
+  const found = figuresOfGuide();
+  const stale = Object.entries(FIGURES).flatMap(([page, figures]) =>
+    Object.keys(figures).flatMap((each) => (found.get(page)?.has(each) ? [] : `${page}: ${each}`)),
+  );
+  assert.deepEqual(stale, []);
+});
