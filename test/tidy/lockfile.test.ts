@@ -1,10 +1,21 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { registryLines } from './lockfile.ts';
+import { registryLines, unverified } from './lockfile.ts';
 import { readProjectFile } from './project-files.ts';
 
 test('the lock file names no registry', () => {
   assert.deepEqual(registryLines(readProjectFile('package-lock.json')), []);
+});
+
+test('every locked package has an integrity hash', () => {
+  assert.deepEqual(unverified(readProjectFile('package-lock.json')), []);
+  const packages = {
+    '': {},
+    'node_modules/console': { link: true },
+    'node_modules/pg': { version: '8.0.0' },
+    'node_modules/a/node_modules/b': { integrity: 'sha1-x' },
+  };
+  assert.equal(unverified(JSON.stringify({ packages })).length, 2);
 });
 
 test('the rule bites', () => {

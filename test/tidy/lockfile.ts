@@ -6,3 +6,18 @@ export function registryLines(lockfile: string): readonly string[] {
       /"resolved":\s*"https?:/.test(line) ? [`package-lock.json:${index + 1}: ${line.trim()}`] : [],
     );
 }
+
+interface Locked {
+  readonly integrity?: string;
+  /** Of a workspace, which is not fetched. */
+  readonly link?: boolean;
+}
+
+/** Packages that `npm ci` would take without comparing them with what was locked. */
+export function unverified(lockfile: string): readonly string[] {
+  const { packages } = JSON.parse(lockfile) as { packages: Readonly<Record<string, Locked>> };
+  return Object.entries(packages).flatMap(([path, { integrity, link }]) => {
+    const isFetched = path.includes('node_modules/') && link !== true;
+    return isFetched && !/^sha512-/.test(integrity ?? '') ? [`package-lock.json: ${path}`] : [];
+  });
+}
