@@ -3,11 +3,20 @@
 import { statSync } from 'node:fs';
 
 export function print(text: string): void {
-  process.stdout.write(`${text}\n`);
+  process.stdout.write(`${withoutEscapes(text)}\n`);
 }
 
 export function printProblem(text: string): void {
-  process.stderr.write(`${text}\n`);
+  process.stderr.write(`${withoutEscapes(text)}\n`);
+}
+
+// Control characters, and what turns the direction of text around.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not reach a terminal.
+const ESCAPES = /[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
+
+/** For lines: what others wrote must not move the cursor, change colours or hide text. In JSON it means the same. */
+export function withoutEscapes(text: string): string {
+  return text.replace(ESCAPES, (each) => (each === '\n' || each === '\t' ? each : spelt(each)));
 }
 
 export function printJson(value: unknown): void {
@@ -47,12 +56,15 @@ export function cut(line: string, width: number): string {
   return line.length <= width ? line : `${line.slice(0, Math.max(0, width - 1))}…`;
 }
 
+/** For a cell or a name: no line is broken either. */
 export function plain(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not reach a terminal.
-  return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, (each) => {
-    const spelt = JSON.stringify(each).slice(1, -1);
-    return spelt === each ? `\\u00${each.charCodeAt(0).toString(16)}` : spelt;
-  });
+  return text.replace(ESCAPES, spelt);
+}
+
+function spelt(character: string): string {
+  const escaped = JSON.stringify(character).slice(1, -1);
+  const code = character.charCodeAt(0).toString(16).padStart(4, '0');
+  return escaped === character ? `\\u${code}` : escaped;
 }
 
 const LONG_LOG_BYTES = 16 * 1_024 * 1_024;

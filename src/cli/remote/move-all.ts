@@ -59,7 +59,7 @@ async function ended(client: HoldfastClient, id: string, isQuiet: boolean): Prom
     const job = await client.jobs.read(id);
     if (job.seen !== seen) looks = 0;
     seen = job.seen;
-    if (isTerminal) process.stderr.write(`\r${progressOf(job)}${job.endedAt ? '\n' : ''}`);
+    if (isTerminal) process.stderr.write(`\r${plain(progressOf(job))}${job.endedAt ? '\n' : ''}`);
     if (job.endedAt !== undefined) return job;
     if (looks === QUIET_LOOKS && !isQuiet) await sayWhy(client, id);
     await systemTimers.pause(LOOK_MS);
