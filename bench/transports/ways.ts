@@ -10,9 +10,9 @@ import type { Carrier } from '../../src/protocol/messages/carrier.ts';
 import { openServer } from '../../src/server/serve.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { systemTimers } from '../../src/support/timer.ts';
+import { handlerAnywhere } from '../../src/testing/transport-contract/call-desk.ts';
 import { grpcCarrier } from '../../src/worker/grpc-carrier.ts';
 import { httpCarrier } from '../../src/worker/http-carrier.ts';
-import { pushHandler } from '../../src/worker/push-handler.ts';
 import { sqsCarrier } from '../../src/worker/sqs-carrier.ts';
 
 const SECRET = 'a secret for nobody, of 32 bytes or more';
@@ -45,7 +45,7 @@ export async function openWays(store: CoordinatorStore): Promise<Ways> {
   const queue = (name: string): string => faux.createQueue(name).queueUrl;
   const requestQueueUrl = queue('requests');
   const pushed = threeSteps('pushed');
-  const endpoint = await endpointOf(pushHandler({ pipelines: [pushed], signing: SIGNING }));
+  const endpoint = await endpointOf(handlerAnywhere({ pipelines: [pushed], signing: SIGNING }));
   const server = await openServer({
     ...{ store, port: 0, auth: 'off', grpc: { port: 0 } },
     sqs: {

@@ -28,8 +28,8 @@ export interface PushHandlerOptions
   readonly release?: WorkerRelease;
   /** The way back: each step is recorded before the next. Without it all of them are in the answer, and run again when it is lost. */
   readonly coordinator?: WayBack;
-  /** Its URL as the coordinator calls it, for where a proxy hides that. Default: that of the request; calls for another are denied. */
-  readonly audience?: string;
+  /** The URL of this endpoint, as the coordinator calls it. Calls for another are denied. */
+  readonly audience: string;
   /** Calls for another project are denied. Default: those of any are taken. */
   readonly project?: string;
 }
@@ -69,7 +69,7 @@ export function pushHandler(given: PushHandlerOptions): PushHandler {
     const { claims } = call;
     const answer = (result: Partial<PushResult>): Response => answerTo(call, signer, result);
     const { drive, nonce } = claims;
-    const misdirected = misdirectionOf(address, claims, request.url);
+    const misdirected = misdirectionOf(address, claims);
     if (drive === undefined) {
       const said = misdirected === undefined ? offered : { denied: misdirected };
       return answer({ ...said, ...(nonce === undefined ? {} : { nonce }) });

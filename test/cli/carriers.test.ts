@@ -8,8 +8,8 @@ import { startFindings } from '../../src/cli/start-findings.ts';
 import { HoldfastClient } from '../../src/client/client.ts';
 import { pipeline } from '../../src/index.ts';
 import { configFrom, fileSource, flagSources } from '../../src/server/config.ts';
+import { handlerAnywhere } from '../../src/testing/transport-contract/call-desk.ts';
 import { openWorker } from '../../src/worker/open-worker.ts';
-import { pushHandler } from '../../src/worker/push-handler.ts';
 import { sqsCarrier } from '../../src/worker/sqs-carrier.ts';
 import { mounted, SIGNING } from '../transport/push-stand.ts';
 import { SqsStand } from '../transport/sqs-stand.ts';
@@ -23,7 +23,7 @@ test('serve: workers are heard over queues, and endpoints are called, as the con
   inFolder(async (cwd, own) => {
     const stand = await SqsStand.open();
     const ofEndpoint = { keys: { own: 'o'.repeat(32) }, current: 'own' };
-    const endpoint = await mounted(pushHandler({ pipelines: [pushed], signing: ofEndpoint }));
+    const endpoint = await mounted(handlerAnywhere({ pipelines: [pushed], signing: ofEndpoint }));
     try {
       const { requestQueueUrl, poisonQueueUrl, replyQueues } = stand.options();
       await writeFile(join(cwd, 'queue-keys.json'), JSON.stringify({ k1: { secret: SECRET } }));

@@ -8,7 +8,8 @@ import { Signer } from '../../src/protocol/messages/signing.ts';
 import { probedFrom } from '../../src/protocol/push/result.ts';
 import { openServer } from '../../src/server/serve.ts';
 import { openMemoryStore } from '../../src/store/memory/open.ts';
-import { type PushHandlerOptions, pushHandler } from '../../src/worker/push-handler.ts';
+import { handlerAnywhere } from '../../src/testing/transport-contract/call-desk.ts';
+import type { PushHandlerOptions } from '../../src/worker/push-handler.ts';
 import { until } from '../server/coordinator.ts';
 import { ALLOW, mounted, onEndpoint, SIGNING } from './push-stand.ts';
 
@@ -20,7 +21,8 @@ function payer(rest: Partial<PushHandlerOptions> = {}) {
     name: 'pay',
     run: (ctx, input: number) => ctx.step('charge', () => charged.push(input)),
   });
-  return { charged, pay, handler: pushHandler({ pipelines: [pay], signing: SIGNING, ...rest }) };
+  const handler = handlerAnywhere({ pipelines: [pay], signing: SIGNING, ...rest });
+  return { charged, pay, handler };
 }
 
 /** A call as a coordinator makes it, which somebody keeps. */
@@ -55,18 +57,18 @@ test('M-13, M-15: a call is done by the endpoint that it is for, and denied by a
     return { denied, charged };
   };
   for (const [rest, to] of [
-    [{}, elsewhere],
-    [{}, `${url}other`],
+    // What the request says of itself is the caller's to choose.
     [{ audience: elsewhere }, url],
-    [{ project: 'b' }, url],
+    [{ audience: `${url}other` }, url],
+    [{ audience: url, project: 'b' }, url],
   ] as const) {
     const { denied, charged } = await sent(rest, to);
     assert.match(denied ?? '', /The call is for|not for project/);
     assert.deepEqual(charged, []);
   }
   for (const [rest, to] of [
-    [{}, url],
-    [{}, url.replace('http:', 'https:')],
+    [{ audience: url }, elsewhere],
+    [{ audience: url.replace('http:', 'https:') }, url],
     [{ audience: url, project: 'default' }, 'http://behind.a.proxy/'],
   ] as const) {
     const { denied, charged } = await sent(rest, to);

@@ -61,22 +61,19 @@ for (const [name, mount] of Object.entries(MOUNTS)) {
   });
 }
 
-test('M-15: a route that does not hear where it was called is told by its audience, and says so without', async () => {
-  const deaf = pushHandler({ pipelines: [three], signing: SIGNING });
+test('M-15: a handler without its audience is refused, and one with another says which it has', async () => {
+  const given = { pipelines: [three], signing: SIGNING };
+  assert.throws(() => pushHandler(given as never), /audience is required: pass the URL/);
+  const other = pushHandler({ ...given, audience: 'https://other.example/holdfast' });
   const answers: string[] = [];
   const kept = async (request: Request): Promise<Response> => {
-    const answer = await deaf(request);
+    const answer = await other(request);
     answers.push(await answer.clone().text());
     return answer;
   };
-  const mount = MOUNTS['a route of Next'];
-  assert.ok(mount !== undefined);
-  await onEndpoint({ handler: kept, mount, pipelines }, async () => {
+  await onEndpoint({ handler: kept, pipelines }, async () => {
     const said = await until(async () => answers[0]);
-    assert.match(
-      said,
-      /this endpoint is http:\/\/localhost:3000\/holdfast.*pushHandler\(\{ audience \}\)/,
-    );
+    assert.match(said, /this endpoint is https:\/\/other\.example\/holdfast/);
   });
 });
 

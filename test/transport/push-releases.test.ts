@@ -9,7 +9,8 @@ import { openServer } from '../../src/server/serve.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { openMemoryStore } from '../../src/store/memory/open.ts';
 import { kindsOf } from '../../src/testing/execution-contract/worker.ts';
-import { type PushHandler, pushHandler } from '../../src/worker/push-handler.ts';
+import { handlerAnywhere } from '../../src/testing/transport-contract/call-desk.ts';
+import type { PushHandler } from '../../src/worker/push-handler.ts';
 import { until } from '../server/coordinator.ts';
 import { makeKey } from './backend.ts';
 import { ALLOW, type Mounted, mounted, onEndpoint, SIGNING, whenDriven } from './push-stand.ts';
@@ -28,10 +29,10 @@ const digestOf = (name: string): string => `sha256:${name}`;
 
 function handlerOf(
   name: string,
-  rest: Partial<Parameters<typeof pushHandler>[0]> = {},
+  rest: Partial<Parameters<typeof handlerAnywhere>[0]> = {},
 ): PushHandler {
   const release = { name, digest: digestOf(name) };
-  return pushHandler({ pipelines: [order(name)], signing: SIGNING, release, ...rest });
+  return handlerAnywhere({ pipelines: [order(name)], signing: SIGNING, release, ...rest });
 }
 
 async function register(holdfast: Holdfast, ...names: readonly string[]): Promise<void> {
@@ -139,7 +140,7 @@ test('RE-10: an endpoint with a way back replays what a release would break', as
   let way = { url: '', key: '' };
   const release = { name: 'v2', digest: digestOf('v2') };
   const lazily: PushHandler = (request) =>
-    pushHandler({ pipelines: [order('bill')], signing: SIGNING, release, coordinator: way })(
+    handlerAnywhere({ pipelines: [order('bill')], signing: SIGNING, release, coordinator: way })(
       request,
     );
   await onEndpoint({ handler: lazily, pipelines: ['order'] }, async ({ holdfast, store, url }) => {

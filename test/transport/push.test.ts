@@ -7,7 +7,7 @@ import type { PushCommand } from '../../src/protocol/messages/push.ts';
 import { Signer } from '../../src/protocol/messages/signing.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { kindsOf, mustSubmit, worker } from '../../src/testing/execution-contract/worker.ts';
-import { pushHandler } from '../../src/worker/push-handler.ts';
+import { handlerAnywhere } from '../../src/testing/transport-contract/call-desk.ts';
 import { until } from '../server/coordinator.ts';
 import { makeKey } from './backend.ts';
 import { onEndpoint, SIGNING, whenDriven } from './push-stand.ts';
@@ -21,7 +21,7 @@ const three = pipeline({
   },
 });
 
-const handler = pushHandler({ pipelines: [three], signing: SIGNING });
+const handler = handlerAnywhere({ pipelines: [three], signing: SIGNING });
 
 test('M-15: with a way back each step is recorded before the next one runs', async () => {
   let url = '';
@@ -40,7 +40,7 @@ test('M-15: with a way back each step is recorded before the next one runs', asy
     },
   });
   const lazily = (request: Request): Promise<Response> =>
-    pushHandler({ pipelines: [careful], signing: SIGNING, coordinator: { url, key } })(request);
+    handlerAnywhere({ pipelines: [careful], signing: SIGNING, coordinator: { url, key } })(request);
   await onEndpoint({ handler: lazily, pipelines: ['careful'] }, async (stand) => {
     holdfast = stand.holdfast;
     url = stand.url;
@@ -63,7 +63,7 @@ test('M-9: a cancel reaches what runs at an endpoint with a way back, before its
       }),
   });
   const lazily = (request: Request): Promise<Response> =>
-    pushHandler({ pipelines: [waits], signing: SIGNING, coordinator: way })(request);
+    handlerAnywhere({ pipelines: [waits], signing: SIGNING, coordinator: way })(request);
   // A call may take a minute: who only heard at its end would hear then.
   await onEndpoint({ handler: lazily, pipelines: ['waits'] }, async ({ holdfast, store, url }) => {
     way = { url, key: await makeKey(store, 'default') };
@@ -85,7 +85,7 @@ test('M-9, M-15: an execution that waits is called again with what has arrived',
       return `${before}, ${heard}`;
     },
   });
-  const asking = pushHandler({ pipelines: [asks], signing: SIGNING });
+  const asking = handlerAnywhere({ pipelines: [asks], signing: SIGNING });
   await onEndpoint({ handler: asking, pipelines: ['asks'] }, async ({ holdfast }) => {
     const handle = await holdfast.submit(asks, undefined);
     await until(async () =>
@@ -98,7 +98,7 @@ test('M-9, M-15: an execution that waits is called again with what has arrived',
 
 test('M-8, M-13: a result that nobody with a key has signed is not written; the next call has a higher fence', async () => {
   const fences: number[] = [];
-  const forged = pushHandler({ pipelines: [three], signing: SIGNING });
+  const forged = handlerAnywhere({ pipelines: [three], signing: SIGNING });
   let calls = 0;
   const turning = async (request: Request): Promise<Response> => {
     calls += 1;
@@ -208,7 +208,7 @@ test('M-16: calls that fail while probes pass cost no claim, are repeated later 
 });
 
 test('M-16: an endpoint without the pipeline says so, and the execution goes to who has it', async () => {
-  const other = pushHandler({
+  const other = handlerAnywhere({
     pipelines: [pipeline({ name: 'other', run: () => 1 })],
     signing: SIGNING,
   });
@@ -311,7 +311,7 @@ test('M-12: an endpoint with a way back checks the answers to its questions', as
     },
   });
   const lazily = (request: Request): Promise<Response> =>
-    pushHandler({ pipelines: [offer], signing: SIGNING, coordinator: way })(request);
+    handlerAnywhere({ pipelines: [offer], signing: SIGNING, coordinator: way })(request);
   await onEndpoint({ handler: lazily, pipelines: ['offer'] }, async ({ holdfast, store, url }) => {
     way = { url, key: await makeKey(store, 'default') };
     const key = await makeKey(store, 'default', ['submit', 'operate']);

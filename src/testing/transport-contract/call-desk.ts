@@ -6,7 +6,11 @@ import { WORK_VERSION } from '../../protocol/messages/envelope.ts';
 import type { Driven, PushCommand, PushResult } from '../../protocol/messages/push.ts';
 import { type SignedClaims, Signer, type SigningOptions } from '../../protocol/messages/signing.ts';
 import { systemClock } from '../../support/clock.ts';
-import type { PushHandler } from '../../worker/push-handler.ts';
+import {
+  type PushHandler,
+  type PushHandlerOptions,
+  pushHandler,
+} from '../../worker/push-handler.ts';
 import type { CarrierFault } from '../faulty-carrier.ts';
 
 /** One call that is under way. */
@@ -50,6 +54,19 @@ export type ForgedAnswer =
   | 'expired'
   | 'waited-long'
   | 'turned-around';
+
+/** For tests in which it does not matter where it is: takes what was meant for where it was called. */
+export function handlerAnywhere(
+  options: Omit<PushHandlerOptions, 'audience'> & { readonly audience?: string },
+): PushHandler {
+  const made = new Map<string, PushHandler>();
+  return (request) => {
+    const { url } = request;
+    const handler = made.get(url) ?? pushHandler({ audience: url, ...options });
+    made.set(url, handler);
+    return handler(request);
+  };
+}
 
 export class CallDesk {
   readonly #signer: Signer;

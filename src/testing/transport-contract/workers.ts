@@ -10,9 +10,9 @@ import type { SessionId } from '../../lease/names.ts';
 import type { WorkKind } from '../../protocol/messages/work-messages.ts';
 import { systemTimers } from '../../support/timer.ts';
 import { openWorker, type RemoteWorkerOptions } from '../../worker/open-worker.ts';
-import { pushHandler } from '../../worker/push-handler.ts';
 import { kindsOf, PIPELINE } from '../execution-contract/worker.ts';
 import { type CarrierFault, faultyCarrier } from '../faulty-carrier.ts';
+import { handlerAnywhere } from './call-desk.ts';
 import type { TransportCase, TransportHarness } from './contract-case.ts';
 
 interface Working {
@@ -42,7 +42,7 @@ async function hired(harness: TransportHarness, given: Hired): Promise<Working> 
     return openWorker({ pollMs: 50, stopGraceMs: 0, ...options, carrier: shaken });
   }
   const { pipelines, codec } = options;
-  const handler = pushHandler({
+  const handler = handlerAnywhere({
     pipelines,
     signing: desk.signing,
     ...(codec && { codec }),

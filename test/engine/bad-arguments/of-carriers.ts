@@ -56,7 +56,7 @@ export const CARRIERS: readonly Options<void>[] = [
   },
   {
     of: 'pushHandler',
-    with: { pipelines: [idle], signing: PUSH.signing },
+    with: { pipelines: [idle], signing: PUSH.signing, audience: 'https://x.example/' },
     fits: NONE,
     names: {
       pipelines: NONE,
@@ -66,7 +66,7 @@ export const CARRIERS: readonly Options<void>[] = [
       codec: optional(NONE),
       observer: optional(NONE),
       payloads: optional(['an object']),
-      audience: optional(NONE),
+      audience: NONE,
       project: optional(TEXT),
     },
     call: async (_, options) => pushHandler(options as never),
@@ -77,6 +77,9 @@ export const CARRIERS: readonly Options<void>[] = [
     fits: ['nothing'],
     names: { url: TEXT, key: optional(TEXT), carrier: optional(NONE) },
     call: async (_, coordinator) =>
-      pushHandler({ pipelines: [idle], signing: PUSH.signing, coordinator } as never),
+      pushHandler({
+        ...{ pipelines: [idle], signing: PUSH.signing, audience: 'https://x.example/' },
+        coordinator,
+      } as never),
   },
 ];
