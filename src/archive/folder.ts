@@ -30,7 +30,7 @@ export function openFolderArchive(given: FolderArchiveOptions): Archive {
 /** P3 for files: what is there after the answer is there after a power cut. */
 async function put(root: string, { path, bytes }: ArchiveDocument): Promise<void> {
   const file = join(root, checked(path));
-  const made = await mkdir(dirname(file), { recursive: true });
+  const made = await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const draft = `${file}.${systemRandom.uuid()}.part`;
   try {
     await writeWhole(draft, bytes);
@@ -47,7 +47,7 @@ async function put(root: string, { path, bytes }: ArchiveDocument): Promise<void
 }
 
 async function writeWhole(file: string, bytes: Uint8Array): Promise<void> {
-  const handle = await open(file, 'wx');
+  const handle = await open(file, 'wx', 0o600);
   try {
     await handle.writeFile(bytes);
     await handle.sync();

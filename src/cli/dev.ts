@@ -35,7 +35,7 @@ async function execute(typed: Typed): Promise<ExitCode> {
   const place = placeOf(typed);
   const sources = sourcesFor(place, await sourcesBy(typed));
   if (place.folder !== undefined) {
-    await mkdir(place.folder, { recursive: true });
+    await mkdir(place.folder, { recursive: true, mode: 0o700 });
     // Nothing in it is for others.
     await writeFile(join(place.folder, '.gitignore'), '*\n');
   }

@@ -8,12 +8,14 @@ import { shownPath } from '../support/hidden-options.ts';
 import { type CommandSpec, type ExitCode, refuseWords, type Typed } from './command.ts';
 import { configFlags, configuredBy } from './configuration.ts';
 import { lookAtCoordinator } from './doctor-coordinator.ts';
+import { fileFindings } from './doctor-files.ts';
 import { portFindings } from './doctor-ports.ts';
 import { faultText, storeFindings } from './doctor-store.ts';
 import type { Finding } from './finding.ts';
 import { isAtLeast, leastNode } from './node-version.ts';
 import { CONNECTION_FLAGS } from './remote/connection.ts';
 import { print, printLine, printTable } from './screen.ts';
+import { listenersInTheClear } from './server-options-of.ts';
 import { sharedKeysFindings, startFindings } from './start-findings.ts';
 
 export const doctorCommand: CommandSpec = {
@@ -62,6 +64,7 @@ async function lookAt(typed: Typed): Promise<readonly Finding[]> {
     configured,
     ...(await configFindings(config)),
     ...(await startFindings(config)),
+    ...(await fileFindings(config)),
     ...(await portFindings(config)),
     ...running.findings,
     // What "serve" would make here is not what the coordinator that runs is on.
@@ -84,13 +87,13 @@ const BELIEVES_ANYBODY: Finding = {
 
 async function configFindings(config: Config): Promise<readonly Finding[]> {
   const { auth, host, tls, trustProxy } = config;
+  const inTheClear = listenersInTheClear(config);
   const listens = { what: 'listener', found: `${host}, auth ${auth}` };
   const findings: Finding[] = [];
   if (auth === 'off' && !isLoopback(host)) {
     findings.push({ ...listens, change: 'Without keys it listens on loopback only: --auth keys' });
-  } else if (!isLoopback(host) && tls.keyFile === undefined && trustProxy === false) {
-    const change =
-      'Keys travel in the clear: set tls.keyFile and tls.certFile, or put a proxy before it and set trustProxy.';
+  } else if (inTheClear.length > 0) {
+    const change = `Keys travel in the clear (${inTheClear.join(', ')}): set tls.keyFile and tls.certFile, or put a proxy before it and set trustProxy.`;
     findings.push({ ...listens, change });
   } else findings.push(listens);
   if (trustProxy === true) findings.push(BELIEVES_ANYBODY);

@@ -12,7 +12,7 @@ import type { ExitCode } from './command.ts';
 import { logOf } from './log.ts';
 import { isStartedByNpm, npmParentEnded } from './npm-parent.ts';
 import { printProblem } from './screen.ts';
-import { serverOptionsOf } from './server-options-of.ts';
+import { listenersInTheClear, serverOptionsOf } from './server-options-of.ts';
 import { startFindings } from './start-findings.ts';
 
 export interface Beside {
@@ -136,9 +136,11 @@ function announce(config: Config, { server, store, log }: Announced): void {
       'AUTHENTICATION IS OFF: whoever can reach this port may do everything.',
       'It listens on loopback only. For anything but this machine: holdfast serve --auth keys',
     ]);
-  } else if (url.startsWith('http:') && !isLocal(url) && config.trustProxy === false) {
+  }
+  const inTheClear = listenersInTheClear(config);
+  if (inTheClear.length > 0) {
     loudly([
-      'KEYS TRAVEL IN THE CLEAR: this is no loopback address, and there is no TLS.',
+      `KEYS TRAVEL IN THE CLEAR: ${inTheClear.join(', ')}: no loopback address, and no TLS.`,
       'Set tls.keyFile and tls.certFile, or put a proxy in front and set trustProxy.',
     ]);
   }
@@ -147,10 +149,6 @@ function announce(config: Config, { server, store, log }: Announced): void {
 function adminTold(admin: string): string {
   if (admin === 'off') return 'off (--admin main, or a listener: --admin 127.0.0.1:7434)';
   return `${admin === 'main' ? 'on' : `on ${admin}`} (holdfast projects, holdfast keys)`;
-}
-
-function isLocal(url: string): boolean {
-  return /^(127\.|\[::1\]$|localhost$)/.test(new URL(url).hostname);
 }
 
 /** To stderr, whatever the log is like. */

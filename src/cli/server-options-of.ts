@@ -5,6 +5,7 @@ import type { Archive } from '../archive/port.ts';
 import type { KeepMs } from '../execution/retention.ts';
 import type { Config } from '../server/config.ts';
 import { linksOf, pushOf } from '../server/configured-carriers.ts';
+import { isLoopback } from '../server/same-host.ts';
 import type { ServerOptions } from '../server/server-options.ts';
 import { InvalidInput } from '../support/fault.ts';
 
@@ -41,6 +42,21 @@ async function tlsOf({
   }
   const [key, cert] = await Promise.all([readFile(keyFile, 'utf8'), readFile(certFile, 'utf8')]);
   return { key, cert, ...(minVersion && { minVersion }) };
+}
+
+/** Where keys can be read on their way. Behind a proxy, which ends TLS, gRPC still comes to its own port. */
+export function listenersInTheClear(config: Config): readonly string[] {
+  const { auth, tls, trustProxy } = config;
+  if (auth === 'off' || tls.keyFile !== undefined) return [];
+  const admin = adminOf(config.admin);
+  const hosts = {
+    ...(trustProxy === false && { host: config.host }),
+    ...(trustProxy === false && typeof admin === 'object' && { admin: admin.host }),
+    ...(config.grpc !== 'off' && { grpc: listenerOf(config.grpc).host }),
+  };
+  return Object.entries(hosts).flatMap(([name, host = '']) =>
+    isLoopback(host) ? [] : [`${name} ${host}`],
+  );
 }
 
 function adminOf(text: string): NonNullable<ServerOptions['admin']> {

@@ -18,7 +18,7 @@ export class ExportFile {
 
   private constructor(file: string) {
     this.#file = file;
-    this.#disk = createWriteStream(partOf(file));
+    this.#disk = createWriteStream(partOf(file), { mode: 0o600 });
     const gzip = isGzip(file) ? createGzip() : undefined;
     gzip?.pipe(this.#disk);
     this.#into = gzip ?? this.#disk;

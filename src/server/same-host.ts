@@ -7,17 +7,18 @@ const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i;
 
 export function requireOwnHost(host: string | undefined, origin: string | undefined): void {
   const isOwn = host !== undefined && LOOPBACK.test(host);
-  const isOwnPage = origin === undefined || isLoopbackOrigin(origin);
+  // A page of another local port is another program's.
+  const isOwnPage = origin === undefined || isOriginOf(origin, host);
   if (isOwn && isOwnPage) return;
   throw new ProblemReply(
     403,
     'foreign-host',
-    'Authentication is off, so only requests to localhost, from pages of localhost, are taken. Turn it on (auth = "keys") to be reached otherwise.',
+    'Authentication is off, so only requests to localhost, from its own pages, are taken. Turn it on (auth = "keys") to be reached otherwise.',
   );
 }
 
-function isLoopbackOrigin(origin: string): boolean {
-  return URL.canParse(origin) && LOOPBACK.test(new URL(origin).host);
+function isOriginOf(origin: string, host: string | undefined): boolean {
+  return URL.canParse(origin) && new URL(origin).host === host?.toLowerCase();
 }
 
 export function isLoopback(host: string): boolean {

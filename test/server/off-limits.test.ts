@@ -42,6 +42,25 @@ test('without keys, whatever is asked for under another name is refused, and not
   assert.deepEqual(await toldAs('localhost', url, '/'), ['302', undefined]);
 });
 
+test('without keys, a page of another local port changes nothing', async () => {
+  await using coordinator = await TestCoordinator.onMemory({ auth: 'off' });
+  const { host } = new URL(coordinator.url);
+  const code = async (origin: string): Promise<unknown> => {
+    const path = `${coordinator.url}/v1/executions/x/cancel`;
+    const response = await fetch(path, { method: 'POST', headers: { origin } });
+    return ((await response.json()) as { code: string }).code;
+  };
+  for (const origin of [
+    'http://127.0.0.1:1',
+    'http://localhost:1',
+    'http://evil.example',
+    'null',
+  ]) {
+    assert.equal(await code(origin), 'foreign-host', origin);
+  }
+  assert.notEqual(await code(`http://${host}`), 'foreign-host');
+});
+
 /** The head of its answer, though all but one byte of what it announced is missing. */
 async function toldBeforeItsBody(url: string, path: string, length: number): Promise<string> {
   const { hostname, port } = new URL(url);

@@ -133,8 +133,9 @@ async function get(
   if (name !== undefined) {
     const bytes = await client.archive.document(id, name);
     const file = typed.text('out');
-    if (file === undefined) process.stdout.write(bytes);
-    else await writeFile(file, bytes);
+    if (file === undefined && process.stdout.isTTY) print(Buffer.from(bytes).toString());
+    else if (file === undefined) process.stdout.write(bytes);
+    else await writeFile(file, bytes, { mode: 0o600 });
     return 0;
   }
   const found = await client.archive.get(id);

@@ -111,7 +111,7 @@ export class LogFile {
     const full = bytesMax !== undefined && (this.#bytes ?? 0) + batch.length > bytesMax;
     if (started && full) await this.#rotate();
     const before = this.#bytes === undefined || this.#bytes === 0 ? await this.#opening() : '';
-    const handle = await open(file, 'a');
+    const handle = await open(file, 'a', 0o600);
     try {
       const text = before + batch;
       await handle.appendFile(text);

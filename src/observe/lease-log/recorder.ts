@@ -65,7 +65,7 @@ export function recordLeases(options: RecorderOptions): LeaseRecorder {
 /** Found out now, not when the recording is over and nothing of it is there. */
 function openOnce(file: string): void {
   try {
-    closeSync(openSync(file, 'a'));
+    closeSync(openSync(file, 'a', 0o600));
   } catch (cause) {
     throw new InvalidInput(`recordLeases: ${file} cannot be written (${causeOf(cause)}).`);
   }
