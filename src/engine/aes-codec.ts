@@ -4,9 +4,9 @@
 import { createCipheriv, createDecipheriv } from 'node:crypto';
 import { isUint8Array } from 'node:util/types';
 import { Fault, InvalidInput } from '../support/fault.ts';
-import { boundedText, readList, readOptions, shown } from '../support/options.ts';
+import { boundedText, optionalBooleans, readList, readOptions, shown } from '../support/options.ts';
 import { secureBytes } from '../support/random.ts';
-import type { PayloadCodec } from './payloads.ts';
+import type { PayloadCodec, PayloadContext } from './payloads.ts';
 
 export interface CodecKey {
   readonly id: string;
@@ -18,9 +18,18 @@ const ALGORITHM = 'aes-256-gcm';
 const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
+const TAG = { authTagLength: TAG_BYTES };
 
-/** `keys[0]` encrypts. Keep old keys for as long as anything they encrypted is kept. */
-export function aesCodec(keys: readonly CodecKey[]): PayloadCodec {
+/**
+ * `keys[0]` encrypts. Keep old keys for as long as anything they encrypted is kept. With `required`, values that were
+ * stored in the clear are refused.
+ */
+export function aesCodec(
+  keys: readonly CodecKey[],
+  options: { readonly required?: boolean } = {},
+): PayloadCodec {
+  const { required = false } = readOptions('aesCodec', options, ['required']);
+  optionalBooleans('aesCodec', { required });
   const checked = readList('aesCodec: keys', keys).map(checkedKey);
   const [current] = checked;
   if (current === undefined) {
@@ -31,14 +40,15 @@ export function aesCodec(keys: readonly CodecKey[]): PayloadCodec {
     throw new InvalidInput('aesCodec: two of keys have the same id.');
   }
   return {
-    encode(bytes) {
+    required,
+    encode(bytes, context) {
       const nonce = secureBytes(NONCE_BYTES);
       const { by, key } = current;
-      const cipher = createCipheriv(ALGORITHM, key, nonce).setAAD(Buffer.from(by));
+      const cipher = createCipheriv(ALGORITHM, key, nonce, TAG).setAAD(boundTo(by, context));
       const body = Buffer.concat([cipher.update(bytes), cipher.final()]);
       return { by, bytes: Buffer.concat([nonce, cipher.getAuthTag(), body]) };
     },
-    decode({ by, bytes }) {
+    decode({ by, bytes }, context) {
       const key = byId.get(by);
       if (key === undefined) {
         throw new Fault(
@@ -48,19 +58,24 @@ export function aesCodec(keys: readonly CodecKey[]): PayloadCodec {
       }
       const tagEnd = NONCE_BYTES + TAG_BYTES;
       try {
-        const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, NONCE_BYTES))
-          .setAAD(Buffer.from(by))
+        const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, NONCE_BYTES), TAG)
+          .setAAD(boundTo(by, context))
           .setAuthTag(bytes.subarray(NONCE_BYTES, tagEnd));
         return Buffer.concat([decipher.update(bytes.subarray(tagEnd)), decipher.final()]);
       } catch (cause) {
         throw new Fault(
           'codec-refused',
-          `A value encrypted with "${by}" cannot be read: it was changed, or the key with that id is another one.`,
+          `A value encrypted with "${by}" cannot be read: it was changed or moved, or the key with that id is another one.`,
           { cause },
         );
       }
     },
   };
+}
+
+/** Values from before this have their key only. */
+function boundTo(by: string, context: PayloadContext | undefined): Buffer {
+  return Buffer.from(context === undefined ? by : `${by}\n${context.at}`);
 }
 
 /** A copy of the key: what becomes of the caller's does not matter. */

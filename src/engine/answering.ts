@@ -14,6 +14,7 @@ import {
   resolvedPlace,
 } from './ids.ts';
 import { questionOf } from './pipeline.ts';
+import { REQUEST } from './place.ts';
 import { type AnyQuestion, trusted } from './question.ts';
 import { type CheckAsked, type Checked, type Ended, type Relayed, relay } from './relay.ts';
 import { canonicalDigest } from './submission.ts';
@@ -88,7 +89,9 @@ async function storedAnswer(
   }
   const value = await config.payloads
     .of(asked.project)
-    .encode('What is made of the answer', checked.value);
+    .encode('What is made of the answer', checked.value, {
+      ...{ owner: asked.id, position: 'answer' },
+    });
   return { kind: 'checked', value };
 }
 
@@ -146,5 +149,7 @@ function decoded(
   project: ProjectName,
   payload: Payload | undefined,
 ): unknown {
-  return payload === undefined ? undefined : config.payloads.of(project).decode(payload);
+  return payload === undefined
+    ? undefined
+    : config.payloads.of(project).decode(payload, { position: REQUEST });
 }

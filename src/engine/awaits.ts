@@ -33,6 +33,7 @@ import { ACTING, stampOf } from './auditing.ts';
 import type { EngineConfig, ProjectPayloads } from './config.ts';
 import type { Acting, Page } from './holdfast-types.ts';
 import { parseInteractionId } from './ids.ts';
+import { REQUEST } from './place.ts';
 import { projectOf } from './submission.ts';
 
 interface InProject {
@@ -256,7 +257,8 @@ export class Awaits {
     const payloads = this.#config.payloads.of(interaction.project);
     return {
       ...rest,
-      request: request === undefined ? undefined : await payloads.decode(request),
+      request:
+        request === undefined ? undefined : await payloads.decode(request, { position: REQUEST }),
       ...(answer === undefined ? {} : { answer: await answerInfo(payloads, answer) }),
       ...(unit === undefined ? {} : { unit: unitInfo(unit) }),
     };

@@ -7,6 +7,7 @@ import { ACTING, checkedActing, stampOf } from './auditing.ts';
 import type { EngineConfig } from './config.ts';
 import type { Acting } from './holdfast-types.ts';
 import type { Payloads } from './payloads.ts';
+import { signalPosition } from './place.ts';
 import { projectOf, SUBMIT_NAMES, type SubmitOptions } from './submission.ts';
 
 export interface Message extends Acting {
@@ -40,7 +41,9 @@ export async function signalOf(config: EngineConfig, id: string, given: Message)
   const name = boundedText('The name of a signal', named, NAME_BYTES_MAX);
   const out = await config.payloads
     .of(asked.project)
-    .encode(`The value of signal "${name}"`, value);
+    .encode(`The value of signal "${name}"`, value, {
+      ...{ owner: asked.id, position: signalPosition(name) },
+    });
   const { by } = acting;
   const body = `{"out":${out}${by === undefined ? '' : `,"by":${JSON.stringify(by)}`}}` as Payload;
   return { ...asked, name, body };

@@ -260,7 +260,7 @@ export class RunContext implements Context {
       this.#run.config.payloads.check('Progress', value);
       return;
     }
-    const payload = this.#run.payloads.encode('Progress', value);
+    const payload = this.#run.payloads.encode('Progress', value, this.#run.placeOf('progress'));
     if (!(payload instanceof Promise)) reportProgress(this.#run, payload);
     else payload.then((encoded) => reportProgress(this.#run, encoded), ignored);
   }

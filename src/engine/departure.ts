@@ -104,8 +104,7 @@ export class Departure {
     };
   }
 
-  continueAs(input: Payload): void {
-    const id = this.#run.config.ids.next();
+  continueAs(id: Submit['id'], input: Payload): void {
     const { project, pipeline, lane, tags, attributes, ...same } = this.#run.claimed.execution;
     const { deadlineAt } = same;
     const successor: Submit = {

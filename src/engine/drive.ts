@@ -24,6 +24,7 @@ import {
 } from './ends.ts';
 import { type Drift, Ledger } from './ledger.ts';
 import { tell, tracedBy } from './observer.ts';
+import { CHECKPOINT, inputOf, OUTPUT } from './place.ts';
 import { after, isPastDeadline } from './quiet.ts';
 import { Run, type RunEvents } from './run.ts';
 import { validated } from './schema.ts';
@@ -150,21 +151,26 @@ export class Drive implements RunEvents, DepartureEvents {
     const { pipeline, claimed } = this.#assignment;
     const { payloads } = run;
     try {
-      const stored = payloads.decode(claimed.execution.input);
+      const stored = payloads.decode(claimed.execution.input, run.expectedInput);
       let input = stored instanceof Promise ? await stored : stored;
       if (pipeline.input !== undefined) {
         const checked = validated(`The input of "${pipeline.name}"`, pipeline.input, input);
         input = checked instanceof Promise ? await checked : checked;
       }
       const saved = run.ledger.restored;
-      const restored = saved === undefined ? undefined : await payloads.decodeEnvelope(saved);
+      const restored =
+        saved === undefined
+          ? undefined
+          : await payloads.decodeEnvelope(saved, run.expectedAt(CHECKPOINT));
       let output: unknown = await pipeline.run(new RunContext(run, restored), input as never);
       if (run.calls.size > 0) await stepsLeft(run);
       if (run.isOver || this.#undoes(run, departure) || !usedUp(run, departure)) return;
       if (pipeline.output !== undefined) {
         output = await validated(`The output of "${pipeline.name}"`, pipeline.output, output);
       }
-      const encoded = payloads.encode(`The output of "${pipeline.name}"`, output);
+      const encoded = payloads.encode(`The output of "${pipeline.name}"`, output, {
+        ...{ owner: claimed.execution.id, position: OUTPUT },
+      });
       const payload = encoded instanceof Promise ? await encoded : encoded;
       departure.finish({ status: 'completed', field: `"out":${payload}` });
     } catch (thrown) {
@@ -214,7 +220,10 @@ export class Drive implements RunEvents, DepartureEvents {
     // Nothing reaches this code any more: what arrives is for its successor.
     run.over();
     try {
-      departure.continueAs(await run.payloads.encode(`The input of "${name}"`, error.input));
+      const id = run.config.ids.next();
+      const place = inputOf(id);
+      const what = `The input of "${name}"`;
+      departure.continueAs(id, await run.payloads.encode(what, error.input, place));
     } catch (unfit) {
       departure.finish(endedBy('failed', unfit));
     }

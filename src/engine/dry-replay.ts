@@ -15,6 +15,7 @@ import { bugOf, bugText, endBy } from './ends.ts';
 import { type Drift, Ledger } from './ledger.ts';
 import { patiently } from './patience.ts';
 import type { AnyPipeline } from './pipeline.ts';
+import { CHECKPOINT } from './place.ts';
 import { Run, type RunEvents } from './run.ts';
 import { validated } from './schema.ts';
 
@@ -136,12 +137,15 @@ class Outcome implements RunEvents {
 /** Its end, or what it throws, is fine where history is used up, unless that is a bug (X-47). */
 async function runCode(run: Run, execution: ExecutionRecord): Promise<Broken | undefined> {
   const { pipeline } = run;
-  let input = await run.payloads.decode(execution.input);
+  let input = await run.payloads.decode(execution.input, run.expectedInput);
   if (pipeline.input !== undefined) {
     input = await validated(`The input of "${pipeline.name}"`, pipeline.input, input);
   }
   const saved = run.ledger.restored;
-  const restored = saved === undefined ? undefined : await run.payloads.decodeEnvelope(saved);
+  const restored =
+    saved === undefined
+      ? undefined
+      : await run.payloads.decodeEnvelope(saved, run.expectedAt(CHECKPOINT));
   try {
     await pipeline.run(new RunContext(run, restored), input as never);
   } catch (thrown) {

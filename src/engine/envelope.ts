@@ -1,7 +1,7 @@
 // How a value is stored: `{"v":…}` inline, `{"enc":…}` through the codec, `{"ref":…}` kept apart; `{}` is
 // undefined.
 
-import { InvalidInput } from '../support/fault.ts';
+import { Fault, InvalidInput } from '../support/fault.ts';
 import { readOptions, shown } from '../support/options.ts';
 
 export interface Envelope {
@@ -11,12 +11,14 @@ export interface Envelope {
   readonly ref?: string;
   /** Names codec and key. */
   readonly by?: string;
+  /** Where a value belongs that went through the codec, which has sealed this with it: project, owner, position. */
+  readonly at?: string;
   readonly size?: number;
   /** Its text has tags (value.ts). */
   readonly tagged?: true;
 }
 
-const NAMES: readonly (keyof Envelope)[] = ['v', 'enc', 'ref', 'by', 'size', 'tagged'];
+const NAMES: readonly (keyof Envelope)[] = ['v', 'enc', 'ref', 'by', 'at', 'size', 'tagged'];
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 const DIGEST = /^[0-9a-f]{64}$/;
 
@@ -24,7 +26,7 @@ const DIGEST = /^[0-9a-f]{64}$/;
 export function parseEnvelope(payload: unknown): Envelope {
   const given = typeof payload === 'string' ? parsed(payload) : payload;
   const envelope = readOptions('decode: payload', given as Envelope, NAMES);
-  const { enc, ref, by, tagged } = envelope;
+  const { enc, ref, by, at, tagged } = envelope;
   const isText = (value: unknown, form: RegExp): boolean =>
     value === undefined || (typeof value === 'string' && form.test(value));
   const isWhole =
@@ -32,6 +34,7 @@ export function parseEnvelope(payload: unknown): Envelope {
     isText(ref, DIGEST) &&
     isText(by, /./) &&
     (tagged === undefined || tagged === true) &&
+    isText(at, /./) &&
     // Only what went through a codec is kept as bytes, and says which.
     (enc === undefined || by !== undefined) &&
     ['v', 'enc', 'ref'].filter((name) => name in envelope).length <= 1;
@@ -55,5 +58,13 @@ function parsed(payload: string): unknown {
 function unlike(payload: unknown): InvalidInput {
   return new InvalidInput(
     `decode: payload is what a record has as input or progress, or what an event has as out; got ${shown(payload)}.`,
+  );
+}
+
+/** Of what should have been sealed. */
+export function notSealed(what: string): Fault {
+  return new Fault(
+    'codec-required',
+    `${what} was stored without a codec, and the codec of this process is required. Submit, signal and answer from processes that have it, or open this one without \`required\`.`,
   );
 }

@@ -51,14 +51,16 @@ function keep({ journal }: Run, line: object, out: Payload | undefined): void {
 }
 
 /** Anything can be logged: what cannot be stored, or is large, is kept as text. */
-function encoded({ payloads }: Run, data: unknown): Payload | Promise<Payload> {
+function encoded(run: Run, data: unknown): Payload | Promise<Payload> {
+  const { payloads } = run;
   const what = 'The data of ctx.log';
+  const place = run.placeOf('log');
   try {
-    if (JSON.stringify(data).length <= DATA_MAX) return payloads.encode(what, data);
+    if (JSON.stringify(data).length <= DATA_MAX) return payloads.encode(what, data, place);
   } catch {
     // Kept as text, below.
   }
-  return payloads.encode(what, textOf(data));
+  return payloads.encode(what, textOf(data), place);
 }
 
 function textOf(data: unknown): string {

@@ -6,15 +6,23 @@ import type { Attachment } from '../store/contract/execution-store.ts';
 import type { PayloadStore } from '../store/contract/payload-store.ts';
 import { Fault } from '../support/fault.ts';
 import { readOptions, thrownText } from '../support/options.ts';
-import { parseEnvelope } from './envelope.ts';
+import { notSealed, parseEnvelope } from './envelope.ts';
 import { ProjectPayloads } from './project-payloads.ts';
 import { toText } from './value.ts';
 
 /** Turns what is stored into something only its owner can read. Both ways must agree for ever. */
 export interface PayloadCodec {
-  /** Stored with every value, so that a reader knows which codec and which key it needs. */
-  encode(bytes: Uint8Array): EncodedPayload | Promise<EncodedPayload>;
-  decode(encoded: EncodedPayload): Uint8Array | Promise<Uint8Array>;
+  /** `by` of the result is stored with every value, so that a reader knows which codec and which key it needs. */
+  encode(bytes: Uint8Array, context?: PayloadContext): EncodedPayload | Promise<EncodedPayload>;
+  decode(encoded: EncodedPayload, context?: PayloadContext): Uint8Array | Promise<Uint8Array>;
+  /** Values that did not go through a codec are refused. Default false. */
+  readonly required?: boolean;
+}
+
+/** What a codec binds a value to, so that it cannot be read anywhere else. */
+export interface PayloadContext {
+  /** Project, owner and position: `default 01a1e023-… input`. */
+  readonly at: string;
 }
 
 export interface EncodedPayload {
@@ -35,10 +43,11 @@ export const DEFAULT_LIMITS: PayloadLimits = Object.freeze({
   bytesMax: 16 * 1024 * 1024,
 });
 
-/** Bytes as they are stored; `by` when they went through the codec. */
+/** Bytes as they are stored; `by` and `at` when they went through the codec. */
 export interface Sealed {
   readonly bytes: Uint8Array;
   readonly by?: string;
+  readonly at?: string;
 }
 
 export class PayloadTooLarge extends Fault {
@@ -87,22 +96,31 @@ export class Payloads {
   }
 
   /** Through the codec, if there is one. */
-  seal(bytes: Uint8Array): Sealed | Promise<Sealed> {
+  seal(bytes: Uint8Array, at?: string): Sealed | Promise<Sealed> {
     if (this.#codec === undefined) return { bytes };
-    const encoded: unknown = this.#codec.encode(bytes);
+    const context = at === undefined ? {} : { at };
+    const encoded: unknown = this.#codec.encode(bytes, at === undefined ? undefined : { at });
     return isThenable(encoded)
-      ? Promise.resolve(encoded).then(encodedBytes)
-      : encodedBytes(encoded);
+      ? Promise.resolve(encoded).then((settled) => ({ ...encodedBytes(settled), ...context }))
+      : { ...encodedBytes(encoded), ...context };
+  }
+
+  /** Whether what is stored in the clear is refused. */
+  get requiresCodec(): boolean {
+    return this.#codec?.required === true;
   }
 
   async unsealAttachment({ bytes, sealed }: Attachment): Promise<Uint8Array> {
-    if (sealed === undefined) return bytes;
+    if (sealed === undefined) {
+      if (this.requiresCodec) throw notSealed('An attachment');
+      return bytes;
+    }
     // A codec may answer with its own kind of bytes, or with a part of a larger buffer.
     return Uint8Array.from(await this.unseal({ bytes, by: sealed.by }));
   }
 
   /** As they were before `seal`. */
-  async unseal({ bytes, by }: Sealed): Promise<Uint8Array> {
+  async unseal({ bytes, by, at }: Sealed): Promise<Uint8Array> {
     if (by === undefined) return bytes;
     if (this.#codec === undefined) {
       throw new Fault(
@@ -110,7 +128,7 @@ export class Payloads {
         `A value was stored through the codec "${by}" and this process has none. Open Holdfast with the same codec and its keys.`,
       );
     }
-    const plain: unknown = await this.#decoded(this.#codec, { by, bytes });
+    const plain: unknown = await this.#decoded(this.#codec, { by, bytes }, at);
     if (plain instanceof Uint8Array) return plain;
     throw new Fault('codec-broken', `The codec did not answer with bytes when it read "${by}".`);
   }
@@ -125,9 +143,9 @@ export class Payloads {
     if (bytes > bytesMax) throw new PayloadTooLarge(what, bytes, bytesMax);
   }
 
-  async #decoded(codec: PayloadCodec, encoded: EncodedPayload): Promise<unknown> {
+  async #decoded(codec: PayloadCodec, encoded: EncodedPayload, at?: string): Promise<unknown> {
     try {
-      return await codec.decode(encoded);
+      return await codec.decode(encoded, at === undefined ? undefined : { at });
     } catch (cause) {
       if (cause instanceof Fault) throw cause;
       throw new Fault(

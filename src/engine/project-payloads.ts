@@ -4,8 +4,9 @@ import type { Payload, ProjectName } from '../execution/names.ts';
 import type { PayloadStore } from '../store/contract/payload-store.ts';
 import { digestOf } from '../support/digest.ts';
 import { Fault, StoreCorrupt } from '../support/fault.ts';
-import type { Envelope } from './envelope.ts';
+import { type Envelope, notSealed } from './envelope.ts';
 import type { Payloads, Sealed } from './payloads.ts';
+import type { ExpectedPlace, Place } from './place.ts';
 import { fromParsed, toText } from './value.ts';
 
 const UNDEFINED = '{}' as Payload;
@@ -23,10 +24,13 @@ export class ProjectPayloads {
   }
 
   /**
-   * Synchronous for what is small, which is nearly everything, unless the codec is not. Where the value goes on
-   * being used, as `live`, that becomes what `decode` would give.
+   * Synchronous for what is small, which is nearly everything, unless the codec is not.
    */
-  encode(what: string, value: unknown, live?: { value: unknown }): Payload | Promise<Payload> {
+  encode(
+    what: string,
+    value: unknown,
+    { owner, position, live }: Place,
+  ): Payload | Promise<Payload> {
     const text = toText(what, value, live);
     if (text === undefined) return UNDEFINED;
     const { json } = text;
@@ -37,15 +41,15 @@ export class ProjectPayloads {
     if (isSmall && !this.#all.hasCodec) return `{"v":${json}${mark}}` as Payload;
     const plain = Buffer.from(json);
     this.#all.checkSize(what, plain.length);
-    const sealed = this.#all.seal(plain);
+    const sealed = this.#all.seal(plain, `${this.project} ${owner} ${position}`);
     return sealed instanceof Promise
       ? sealed.then((settled) => this.#wrap(settled, mark))
       : this.#wrap(sealed, mark);
   }
 
   /** For where nothing may be awaited: inside a transaction of the user's. */
-  encodeInline(what: string, value: unknown, live?: { value: unknown }): Payload {
-    const payload = this.encode(what, value, live);
+  encodeInline(what: string, value: unknown, place: Place): Payload {
+    const payload = this.encode(what, value, place);
     if (!(payload instanceof Promise)) return payload;
     payload.catch(() => undefined);
     throw new Fault(
@@ -54,16 +58,42 @@ export class ProjectPayloads {
     );
   }
 
-  decode(payload: Payload): unknown {
-    return this.decodeEnvelope(JSON.parse(payload) as Envelope);
+  decode(payload: Payload, place?: ExpectedPlace): unknown {
+    return this.decodeEnvelope(JSON.parse(payload) as Envelope, place);
   }
 
-  /** A promise only when it was encoded or kept apart. */
-  decodeEnvelope(envelope: object): unknown {
-    const { v, enc, ref, by, tagged } = envelope as Envelope;
+  /** A promise only when it was encoded or kept apart. With a place, a value that was moved there is refused. */
+  decodeEnvelope(envelope: object, place?: ExpectedPlace): unknown {
+    const { v, enc, ref, by, at, tagged } = envelope as Envelope;
+    const isSealed = by !== undefined && (enc ?? ref) !== undefined;
+    const isNothing = v === undefined && (enc ?? ref) === undefined;
+    if (!isSealed && !isNothing && this.#all.requiresCodec && place?.isOpen !== true) {
+      throw notSealed('A value');
+    }
+    if (isSealed && at !== undefined && place !== undefined) this.#requireAt(at, place);
     if (enc === undefined && ref === undefined) return fromParsed(v, tagged);
-    const apart = { ...(enc && { enc }), ...(ref && { ref }), ...(by && { by }) };
-    return this.#decodeApart({ ...apart, ...(tagged && { tagged }) });
+    const bound = by === undefined || at === undefined ? {} : { at };
+    return this.#decodeApart({
+      ...(enc && { enc }),
+      ...(ref && { ref }),
+      ...(by && { by }),
+      ...(tagged && { tagged }),
+      ...bound,
+    });
+  }
+
+  /** That it was sealed for this place is what the codec has checked, or will. */
+  #requireAt(at: string, { owners, position }: ExpectedPlace): void {
+    const here = owners?.map((owner) => `${this.project} ${owner} ${position}`);
+    const isHere =
+      here === undefined
+        ? at.startsWith(`${this.project} `) && at.endsWith(` ${position}`)
+        : here.includes(at);
+    if (isHere) return;
+    throw new Fault(
+      'codec-refused',
+      `A value that was sealed for "${at}" was found at "${here?.[0] ?? `${this.project} … ${position}`}": it was moved there in the store.`,
+    );
   }
 
   /** As it is stored; undefined when the project has not got it. */
@@ -77,8 +107,9 @@ export class ProjectPayloads {
   }
 
   #wrap(sealed: Sealed, mark: string): Payload | Promise<Payload> {
-    const { bytes } = sealed;
-    const by = sealed.by === undefined ? '' : `,"by":${JSON.stringify(sealed.by)}`;
+    const { bytes, at } = sealed;
+    const bound = at === undefined ? '' : `,"at":${JSON.stringify(at)}`;
+    const by = sealed.by === undefined ? '' : `,"by":${JSON.stringify(sealed.by)}${bound}`;
     if (bytes.length <= this.#all.limits.inlineBytesMax) {
       return `{"enc":"${Buffer.from(bytes).toString('base64')}"${by}${mark}}` as Payload;
     }
@@ -87,9 +118,9 @@ export class ProjectPayloads {
     return this.#store.putBlob({ project: this.project, digest, bytes }).then(() => payload);
   }
 
-  async #decodeApart({ enc, ref, by, tagged }: Envelope): Promise<unknown> {
+  async #decodeApart({ enc, ref, by, at, tagged }: Envelope): Promise<unknown> {
     const bytes = enc === undefined ? await this.#fetch(ref ?? '') : Buffer.from(enc, 'base64');
-    const plain = await this.#all.unseal({ bytes, ...(by === undefined ? {} : { by }) });
+    const plain = await this.#all.unseal({ bytes, ...(by && { by }), ...(at && { at }) });
     let parsed: unknown;
     try {
       parsed = JSON.parse(Buffer.from(plain).toString());

@@ -12,6 +12,7 @@ import { Fault, OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
 import { readOptions, requireMethods } from '../support/options.ts';
 import type { EngineConfig } from './config.ts';
 import { ExecutionFailed } from './failures.ts';
+import { OUTPUT } from './place.ts';
 
 const POLL_MS = 1_000;
 const BATCH = 1_000;
@@ -79,12 +80,13 @@ export class Results {
     }
   }
 
-  /** An outcome says nothing of its project, of which only what is kept apart is. */
+  /** An outcome says nothing of its project, to which what is sealed or kept apart belongs. */
   #decoded(id: ExecutionId, out: object): unknown {
     const { payloads } = this.#config;
-    return 'ref' in out
-      ? this.requireKnown(id).then(({ project }) => payloads.of(project).decodeEnvelope(out))
-      : payloads.of(DEFAULT_PROJECT).decodeEnvelope(out);
+    const place = { owners: [id], position: OUTPUT };
+    return 'ref' in out || 'at' in out
+      ? this.requireKnown(id).then(({ project }) => payloads.of(project).decodeEnvelope(out, place))
+      : payloads.of(DEFAULT_PROJECT).decodeEnvelope(out, place);
   }
 
   /** Nobody should wait for what was never submitted. */

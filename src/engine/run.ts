@@ -23,6 +23,7 @@ import { Journal, type JournalEvents } from './journal.ts';
 import { LazyAbort } from './lazy-abort.ts';
 import { type Drift, type Ledger, needsCall, type Settlement, type Unasked } from './ledger.ts';
 import type { AnyPipeline } from './pipeline.ts';
+import { type ExpectedPlace, INPUT, type Place, scheduleOwner } from './place.ts';
 import { after, isPastDeadline, Quiet, safely } from './quiet.ts';
 import { Saga } from './saga.ts';
 
@@ -198,6 +199,31 @@ export class Run implements JournalEvents {
   /** Stable over attempts, takeovers and re-drives. */
   idempotencyKey(key: CallKey): string {
     return `${this.claimed.execution.lineage}/${this.ledger.era}/${key}`;
+  }
+
+  /** Where what it records belongs, for codecs. Re-drives share it, as they share history. */
+  placeOf(position: string): Place {
+    return { owner: this.claimed.execution.lineage, position };
+  }
+
+  placeOfCall(key: CallKey): Place {
+    return this.placeOf(`${this.ledger.era}/${key}`);
+  }
+
+  expectedAt(position: string): ExpectedPlace {
+    return { owners: [this.claimed.execution.lineage], position };
+  }
+
+  expectedCall(key: CallKey): ExpectedPlace {
+    return this.expectedAt(`${this.ledger.era}/${key}`);
+  }
+
+  /** What the engine asks of workers comes from where there is no codec. */
+  get expectedInput(): ExpectedPlace {
+    const { lineage, scheduled, pipeline } = this.claimed.execution;
+    const schedules = scheduled === undefined ? [] : [scheduleOwner(scheduled.id)];
+    const isOpen = pipeline.startsWith('holdfast.');
+    return { owners: [lineage, ...schedules], position: INPUT, isOpen };
   }
 
   /**

@@ -11,6 +11,7 @@ import { stampOf } from './auditing.ts';
 import type { EngineConfig } from './config.ts';
 import type { Acting, SubmitOptions } from './holdfast-types.ts';
 import { type Pipeline, pipelineOf } from './pipeline.ts';
+import { expected, inputOf, scheduleOwner } from './place.ts';
 import type { When } from './schedule-times.ts';
 import { validated } from './schema.ts';
 import { canonicalDigest, checkedPlacing, projectOf } from './submission.ts';
@@ -103,7 +104,9 @@ export async function planOf<Input>(
   const audit = stampOf(config, 'put-schedule', { ...saidOf(options), about: { when, ...target } });
   await checkInput(options);
   const rest = { when, target, options: placing, overlap, catchUp };
-  const encoded = await config.payloads.of(project).encode(`The input of schedule "${id}"`, input);
+  const encoded = await config.payloads
+    .of(project)
+    .encode(`The input of schedule "${id}"`, input, inputOf(scheduleOwner(id)));
   const plan = { ...rest, input: encoded };
   const digest = canonicalDigest([rest, input]);
   return { id, project, plan, digest, audit, ...(by === undefined ? {} : { by }) };
@@ -172,7 +175,10 @@ export async function submitsFor(
   const plan = JSON.parse(schedule.plan) as Plan;
   const target = 'pipeline' in plan.target ? plan.target.pipeline : plan.target;
   const first = await submissionFor(config, target, {
-    input: await config.payloads.of(project).decode(plan.input),
+    input: await config.payloads
+      .of(project)
+      .decode(plan.input, expected(inputOf(scheduleOwner(id)))),
+    owner: scheduleOwner(id),
     options: { ...present(plan.options), project, key: 'schedule', by: `schedule ${id}` },
   });
   return times.map((at) => {

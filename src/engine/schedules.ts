@@ -10,6 +10,7 @@ import { openedWithin } from '../support/page-size.ts';
 import { ACTING, stampOf } from './auditing.ts';
 import type { EngineConfig } from './config.ts';
 import type { Acting, Page } from './holdfast-types.ts';
+import { expected, inputOf, scheduleOwner } from './place.ts';
 import { checkedScheduleId, type Plan, type PutScheduleOptions, planOf } from './schedule-plan.ts';
 import { type Times, timesOf, type When } from './schedule-times.ts';
 import { projectOf } from './submission.ts';
@@ -142,7 +143,9 @@ export class Schedules {
     return {
       ...rest,
       ...planned,
-      input: await this.#config.payloads.of(schedule.project).decode(input),
+      input: await this.#config.payloads
+        .of(schedule.project)
+        .decode(input, expected(inputOf(scheduleOwner(schedule.id)))),
       nextTimes: nextFrom(times, nextAt),
     };
   }

@@ -11,6 +11,7 @@ import { ChildFailed } from './failures.ts';
 import { guarded } from './guarded.ts';
 import { patiently } from './patience.ts';
 import { pipelineOf } from './pipeline.ts';
+import { inputOf } from './place.ts';
 import type { Run } from './run.ts';
 import { type Schema, validated } from './schema.ts';
 import { checkedPlacing, type Placing } from './submission.ts';
@@ -189,7 +190,11 @@ async function childOf(
     pipeline,
     lane: lane ?? execution.lane,
     // As it was given: whoever runs it checks it again, and a schema may change what it lets pass.
-    input: await run.payloads.encode(`The input of "${pipeline}"`, inputs[child.index]),
+    input: await run.payloads.encode(
+      `The input of "${pipeline}"`,
+      inputs[child.index],
+      inputOf(id),
+    ),
     lineage: id,
     parent: { id: execution.id, call },
     tags,

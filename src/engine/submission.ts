@@ -25,6 +25,7 @@ import {
 } from '../support/options.ts';
 import type { EngineConfig } from './config.ts';
 import { type Pipeline, pipelineOf } from './pipeline.ts';
+import { inputOf } from './place.ts';
 import { validated } from './schema.ts';
 import { taggedOf } from './value.ts';
 
@@ -93,6 +94,8 @@ export interface Asked<Input> {
   readonly options: SubmitOptions | undefined;
   /** It came by this template, merged into the rest already. */
   readonly template?: TemplateVersion;
+  /** To which a codec binds the input. Default: the execution. */
+  readonly owner?: string;
 }
 
 /** Parts that are missing are left out one by one: a spread for each costs more than all the rest. */
@@ -113,9 +116,10 @@ export async function submissionOf<Input>(
     if (checked instanceof Promise) await checked;
   }
   const project = projectOf(options.project);
-  const encoded = config.payloads.of(project).encode(`The input of "${name}"`, input);
-  const payload = encoded instanceof Promise ? await encoded : encoded;
   const id = config.ids.next();
+  const place = inputOf(asked.owner ?? id);
+  const encoded = config.payloads.of(project).encode(`The input of "${name}"`, input, place);
+  const payload = encoded instanceof Promise ? await encoded : encoded;
   const submit: Making = {
     id,
     project,

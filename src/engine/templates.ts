@@ -19,6 +19,7 @@ import type { EngineConfig } from './config.ts';
 import { TemplateRefused } from './failures.ts';
 import type { Page } from './holdfast-types.ts';
 import type { Pipeline } from './pipeline.ts';
+import { expected, templatePlace } from './place.ts';
 import {
   type Asked,
   canonicalDigest,
@@ -90,7 +91,9 @@ export class Templates {
       ...ref,
       pipeline,
       ...(by === undefined ? {} : { by: boundedText('by', by, ACTOR_BYTES_MAX) }),
-      defaults: await payloads.of(project).encode(`The defaults of "${ref.id}"`, defaults),
+      defaults: await payloads
+        .of(project)
+        .encode(`The defaults of "${ref.id}"`, defaults, templatePlace(ref)),
       digest: canonicalDigest([pipeline, defaults, placing]),
       ...placing,
       audit: stampOf(this.#config, 'put-template', read),
@@ -129,7 +132,10 @@ export class Templates {
   async #info(template: Template): Promise<TemplateInfo> {
     const { digest: _, ...rest } = template;
     const payloads = this.#config.payloads.of(template.project);
-    return { ...rest, defaults: await payloads.decode(template.defaults) };
+    return {
+      ...rest,
+      defaults: await payloads.decode(template.defaults, expected(templatePlace(template))),
+    };
   }
 }
 
@@ -157,7 +163,7 @@ export function isTemplateRef(target: unknown): target is TemplateRef {
 async function submissionByTemplate<Input>(
   config: EngineConfig,
   ref: TemplateRef,
-  { input, options: given }: Asked<Input>,
+  { input, options: given, owner }: Asked<Input>,
 ): Promise<Submit> {
   const options = checkedOptions(given);
   const templated = await templatedBy(config, projectOf(options.project), ref);
@@ -165,6 +171,7 @@ async function submissionByTemplate<Input>(
     input: templated.inputOf(input),
     options: { ...templated.options, ...options },
     template: templated.template,
+    ...(owner === undefined ? {} : { owner }),
   });
 }
 
@@ -183,7 +190,9 @@ export async function templatedBy(
 ): Promise<Templated> {
   const template = await requireTemplate(config, project, ref);
   const { id, version, pipeline } = template;
-  const defaults = await config.payloads.of(project).decode(template.defaults);
+  const defaults = await config.payloads
+    .of(project)
+    .decode(template.defaults, expected(templatePlace(template)));
   return {
     template: { id, version },
     pipeline,

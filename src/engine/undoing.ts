@@ -10,6 +10,7 @@ import type { StepContext, UndoContext } from './context.ts';
 import type { Departure } from './departure.ts';
 import { StepFailed } from './failures.ts';
 import type { Settlement } from './ledger.ts';
+import { signalPosition } from './place.ts';
 import type { Run } from './run.ts';
 import { type Offered, undoKeyOf, undoOrder } from './saga.ts';
 
@@ -84,7 +85,8 @@ export class Undoing {
     if (before !== undefined)
       return before.kind === 'step-failed' ? givenUp(before, offered) : undefined;
     const outcome = end.kind === 'step-failed' ? 'unknown' : 'done';
-    const output = await this.#run.payloads.decodeEnvelope(end.body.out ?? {});
+    const place = this.#run.expectedCall(end.body.key);
+    const output = await this.#run.payloads.decodeEnvelope(end.body.out ?? {}, place);
     const { compensation, name } = offered;
     const promised = Promise.withResolvers<unknown>();
     const plan = {
@@ -118,7 +120,8 @@ export class Undoing {
     for (const { kind, body } of this.#run.ledger.undone) {
       if (kind !== 'signal-received') continue;
       this.#acts += 1;
-      const act = (await this.#run.payloads.decodeEnvelope(body.out ?? {})) as UndoAct;
+      const place = { position: signalPosition(UNDO_ACT), isOpen: true };
+      const act = (await this.#run.payloads.decodeEnvelope(body.out ?? {}, place)) as UndoAct;
       if (act.act === 'skip') this.#skips.push(act);
     }
   }

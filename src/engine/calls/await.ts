@@ -27,6 +27,7 @@ import type { RunContext } from '../context-of.ts';
 import { interactionIdOf } from '../ids.ts';
 import type { CallBody, Opening, Settlement } from '../ledger.ts';
 import { questionOf } from '../pipeline.ts';
+import { DEFAULT_ANSWER, inputOf, REQUEST } from '../place.ts';
 import type { ProjectPayloads } from '../project-payloads.ts';
 import { after, soon } from '../quiet.ts';
 import type { Run } from '../run.ts';
@@ -272,7 +273,9 @@ async function openAwait(run: Run, plan: AwaitPlan, askedAt: Instant): Promise<O
   const opened: OpenAwait['items'][number][] = [];
   for (const [item, { request, assignee }] of items.entries()) {
     const id = interactionIdOf({ execution, call, item });
-    const encoded = await payloads.encode(`The request of "${name}"`, request);
+    const encoded = await payloads.encode(`The request of "${name}"`, request, {
+      ...{ owner: id, position: REQUEST },
+    });
     opened.push({
       id,
       ...(request === undefined ? {} : { request: encoded }),
@@ -288,7 +291,11 @@ async function openAwait(run: Run, plan: AwaitPlan, askedAt: Instant): Promise<O
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(fallback === undefined
       ? {}
-      : { defaultAnswer: await payloads.encode(`The default of "${name}"`, fallback.value) }),
+      : {
+          defaultAnswer: await payloads.encode(`The default of "${name}"`, fallback.value, {
+            ...{ owner: execution, position: DEFAULT_ANSWER },
+          }),
+        }),
   };
 }
 
@@ -301,7 +308,7 @@ async function reminderOf(
   const { kind, afterMs, pipeline, name } = plan;
   const id = run.config.ids.nextAt(plan.askedAt);
   const { project, lane, traceparent } = execution;
-  const input = await run.payloads.encode(`The input of "${pipeline}"`, plan.input);
+  const input = await run.payloads.encode(`The input of "${pipeline}"`, plan.input, inputOf(id));
   return {
     afterMs,
     start: {
@@ -337,7 +344,7 @@ async function scalarOutcome(
     const { item: _, ...given } = answer;
     return { kind: 'answered', ...given };
   }
-  const value = await payloads.decodeEnvelope(body.default ?? {});
+  const value = await payloads.decodeEnvelope(body.default ?? {}, { position: DEFAULT_ANSWER });
   return { kind: 'answered', value, at: settledAt, byDefault: true };
 }
 
@@ -348,7 +355,7 @@ async function itemsOutcome(
   const { status } = body;
   const answers = await answersOf(payloads, body);
   if (status !== 'answered') return { kind: status, answers };
-  const fallback = await payloads.decodeEnvelope(body.default ?? {});
+  const fallback = await payloads.decodeEnvelope(body.default ?? {}, { position: DEFAULT_ANSWER });
   const values = new Array<unknown>(body.items).fill(fallback);
   for (const { item, value } of answers) values[item] = value;
   const byDefault = body.default === undefined ? {} : ({ byDefault: true } as const);

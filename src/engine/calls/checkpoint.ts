@@ -2,6 +2,7 @@
 
 import type { Payload } from '../../execution/names.ts';
 import { InvalidInput } from '../../support/fault.ts';
+import { CHECKPOINT } from '../place.ts';
 import type { Run } from '../run.ts';
 
 /** Durable when it resolves. Nothing else of the execution may be under way. */
@@ -19,7 +20,7 @@ export async function checkpoint(run: Run, state: unknown): Promise<void> {
     return new Promise<never>(() => undefined);
   }
   run.pipeline.validateCheckpoint?.(state);
-  const payload = await run.payloads.encode('A checkpoint', state);
+  const payload = await run.payloads.encode('A checkpoint', state, run.placeOf(CHECKPOINT));
   if (run.cancelled !== undefined) throw run.cancelled;
   const { promise, resolve } = Promise.withResolvers<void>();
   run.active(1);

@@ -5,6 +5,7 @@ import type { CallKey, ExecutionId } from '../../execution/names.ts';
 import type { Call, Wait } from '../call.ts';
 import type { ChildOutcome } from '../context.ts';
 import type { Opening, Settlement } from '../ledger.ts';
+import { OUTPUT } from '../place.ts';
 import type { Run } from '../run.ts';
 import { childCall } from './spawn.ts';
 
@@ -82,7 +83,9 @@ export class ChildrenCall<Output> implements Call {
     const { status = 'failed', out, failure } = settlement?.body ?? {};
     if (status !== 'completed')
       return { status, id, ...(failure === undefined ? {} : { failure }) };
-    const output = (await this.#run.payloads.decodeEnvelope(out ?? {})) as Output;
+    const output = (await this.#run.payloads.decodeEnvelope(out ?? {}, {
+      position: OUTPUT,
+    })) as Output;
     return { status, id, output };
   }
 }

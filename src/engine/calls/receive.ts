@@ -4,6 +4,7 @@ import type { CallKey } from '../../execution/names.ts';
 import { readOptions, wholeNumber } from '../../support/options.ts';
 import type { Call, Wait } from '../call.ts';
 import type { Opening, Settlement } from '../ledger.ts';
+import { signalPosition } from '../place.ts';
 import type { Run } from '../run.ts';
 import { listenedTo } from './raced.ts';
 import { SLEEP_MS_MAX, SleepCall } from './sleep.ts';
@@ -80,7 +81,11 @@ export class ReceiveCall<Value> implements Call {
       return;
     }
     this.leave();
-    const value = this.#run.payloads.decodeEnvelope(settlement.body.out ?? {});
+    const { name } = this.#plan;
+    const value = this.#run.payloads.decodeEnvelope(settlement.body.out ?? {}, {
+      position: signalPosition(name),
+      isOpen: name.startsWith('holdfast.'),
+    });
     if (value instanceof Promise) return value.then(this.#resolve, this.#reject);
     this.#resolve(value as Value);
   }

@@ -71,7 +71,9 @@ export class StepCall<Output> implements Call, Entry {
       resolve(settlement.live.value as Output);
       return;
     }
-    const value = this.#run.payloads.decodeEnvelope(settlement.body.out ?? {});
+    const { payloads } = this.#run;
+    const place = this.#run.expectedCall(this.key);
+    const value = payloads.decodeEnvelope(settlement.body.out ?? {}, place);
     if (value instanceof Promise) return value.then(resolve, (error) => this.reject(error));
     resolve(value as Output);
   }
@@ -179,7 +181,8 @@ export class StepCall<Output> implements Call, Entry {
     let payload: Payload | Promise<Payload>;
     try {
       const what = `The output of step "${this.#plan.name}"`;
-      payload = this.#run.payloads.encode(what, value, output);
+      const place = { ...this.#run.placeOfCall(this.key), live: output };
+      payload = this.#run.payloads.encode(what, value, place);
     } catch (error) {
       this.#failedWith(error, startedAt);
       return;

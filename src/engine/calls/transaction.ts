@@ -52,7 +52,9 @@ export class TransactionCall<Output> implements Call {
       this.#resolve(settlement.live.value as Output);
       return;
     }
-    const value = this.#run.payloads.decodeEnvelope(settlement.body.out ?? {});
+    const { payloads } = this.#run;
+    const place = this.#run.expectedCall(this.key);
+    const value = payloads.decodeEnvelope(settlement.body.out ?? {}, place);
     if (value instanceof Promise) return value.then(this.#resolve, this.#reject);
     this.#resolve(value as Output);
   }
@@ -86,7 +88,8 @@ export class TransactionCall<Output> implements Call {
     const { key, name } = this.#plan;
     this.#output = { value: output };
     const { payloads } = this.#run;
-    const payload = payloads.encodeInline(`The output of "${name}"`, output, this.#output);
+    const place = { ...this.#run.placeOfCall(key), live: this.#output };
+    const payload = payloads.encodeInline(`The output of "${name}"`, output, place);
     return `{"key":${JSON.stringify(key)},"out":${payload}}` as Payload;
   }
 
