@@ -49,7 +49,7 @@ export async function openHttp(parts: HttpParts): Promise<FastifyInstance> {
     forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: 4_096 },
     frameworkErrors: (error: unknown, _request: unknown, reply: FastifyReply) =>
-      sendProblem(parts, reply, fromFastify(error)),
+      sendProblem(parts, reply, { error: fromFastify(error), isStranger: true }),
     ...listening(parts),
   } as object) as unknown as FastifyInstance;
   limitConnections(app.server, parts);
@@ -57,7 +57,10 @@ export async function openHttp(parts: HttpParts): Promise<FastifyInstance> {
   app.addContentTypeParser('application/octet-stream', { parseAs: 'buffer' }, (_, body, done) =>
     done(null, body),
   );
-  app.setErrorHandler((error, _request, reply) => sendProblem(parts, reply, fromFastify(error)));
+  app.setErrorHandler((error, request, reply) => {
+    const isStranger = !parts.ownHostOnly && admission.known(request)?.key === undefined;
+    return sendProblem(parts, reply, { error: fromFastify(error), isStranger });
+  });
   app.addHook('onRequest', (request, reply, done) => {
     if (parts.pipelining.began(request.raw.socket, reply.raw)) done();
   });
@@ -183,8 +186,15 @@ function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
 }
 
-function sendProblem(parts: HttpParts, reply: FastifyReply, error: unknown): unknown {
-  const { isFault, ...problem } = problemFrom(error);
+/** Callers without a key learn nothing about the store: neither where it is nor where it went. */
+function sendProblem(
+  parts: HttpParts,
+  reply: FastifyReply,
+  { error, isStranger }: { readonly error: unknown; readonly isStranger: boolean },
+): unknown {
+  const { isFault, ...found } = problemFrom(error);
+  const isOfTheInside = isFault || found.code === 'store-sealed';
+  const problem = isStranger && isOfTheInside ? { ...found, detail: CANNOT_NOW } : found;
   if (isFault) parts.log.fault(problem.code, error);
   if (problem.status === 401) reply.header('www-authenticate', 'Bearer');
   if (error instanceof ProblemReply && error.retryAfterS !== undefined) {
@@ -192,6 +202,8 @@ function sendProblem(parts: HttpParts, reply: FastifyReply, error: unknown): unk
   }
   return reply.code(problem.status).type('application/problem+json').send(JSON.stringify(problem));
 }
+
+const CANNOT_NOW = 'The coordinator cannot do this now. Its log says why.';
 
 /** What Fastify itself refuses: a body that is no JSON, too large, of another type. */
 function fromFastify(error: unknown): unknown {

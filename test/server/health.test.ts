@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { writeKey } from '../../src/access/access-key.ts';
+import { newKey } from '../../src/access/secret.ts';
 import { HoldfastClient } from '../../src/client/client.ts';
 import { pipeline } from '../../src/index.ts';
 import { ROUTES } from '../../src/protocol/rest/routes.ts';
 import { openMemoryStore } from '../../src/store/memory/open.ts';
 import { systemClock } from '../../src/support/clock.ts';
+import { StoreUnavailable } from '../../src/support/fault.ts';
 import { TestCoordinator } from './coordinator.ts';
 
 test('it says that it lives, and that it is ready while its store answers', async () => {
@@ -54,7 +57,7 @@ test('all who ask within a second whether it is ready share one look at the stor
   assert.equal(looks, 2);
 });
 
-test('a store that was sealed is one that is not ready, and it is said whereto it was moved', async () => {
+test('a sealed store is not ready, and callers without a key do not learn where it moved', async () => {
   let nowMs = 0;
   const clock = { ...systemClock, monotonicMs: () => nowMs };
   await using coordinator = await TestCoordinator.onMemory({ clock });
@@ -64,11 +67,42 @@ test('a store that was sealed is one that is not ready, and it is said whereto i
   const response = await fetch(`${url}/readyz`);
   const { code, detail } = (await response.json()) as { code: string; detail: string };
   assert.deepEqual([response.status, code], [503, 'store-sealed']);
-  assert.match(detail, /"shop\.ndjson" \(a larger machine\)/);
+  assert.match(detail, /cannot do this now/);
+  assert.doesNotMatch(detail, /shop\.ndjson|larger machine/);
   assert.equal((await fetch(`${url}/healthz`)).status, 200);
   await store.seals.unseal({ actor: 'olga', reason: 'given up' });
   nowMs += 1_000;
   assert.equal((await fetch(`${url}/readyz`)).status, 200);
+});
+
+test('strangers are not told where the store is; keys are', async () => {
+  const store = openMemoryStore();
+  let isAway = false;
+  const away = (): Promise<never> =>
+    Promise.reject(new StoreUnavailable('connect ECONNREFUSED 10.0.0.7:5432'));
+  const { access, executions } = store;
+  const failing = {
+    ...store,
+    executions: {
+      ...executions,
+      list: (query: never) => (isAway ? away() : executions.list(query)),
+    },
+    access: { ...access, key: (id: string) => (isAway ? away() : access.key(id)) },
+  };
+  const log = { info: () => undefined, fault: () => undefined };
+  await using coordinator = await TestCoordinator.open({ store: failing as never, log });
+  const key = await coordinator.key(['operate'], 'default');
+  const detail = async (bearer: string): Promise<string> => {
+    const headers = { authorization: `Bearer ${bearer}` };
+    const response = await fetch(`${coordinator.url}/v1/executions`, { headers });
+    return ((await response.json()) as { detail: string }).detail;
+  };
+  await detail(key);
+  isAway = true;
+  assert.match(await detail(key), /10\.0\.0\.7/);
+  const unknown = await detail(writeKey(newKey()));
+  assert.match(unknown, /cannot do this now/);
+  assert.doesNotMatch(unknown, /10\.0\.0\.7/);
 });
 
 test('a store that does not answer within a second is one that is not ready', async () => {

@@ -222,6 +222,23 @@ test('an answer by link is on record with the link, which names the key that mad
   assert.ok(!path.includes(String(link)), 'its id opens nothing');
 });
 
+test('a link is tried so often within a minute, and no more', async () => {
+  await using coordinator = await TestCoordinator.onMemory({ links: LINKS });
+  await coordinator.worker([asksSigned]);
+  const stage = new Stage(coordinator, await coordinator.key(['submit', 'operate'], 'default'));
+  const { path } = await stage.client.awaits.link(await stage.asked('asks-signed'), 60_000);
+  const statuses: number[] = [];
+  for (let nth = 0; nth < 21; nth += 1) {
+    const answered = await fetch(`${coordinator.url}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ value: nth }),
+    });
+    statuses.push(answered.status);
+  }
+  assert.deepEqual([statuses[0], statuses[1], statuses[19], statuses[20]], [200, 409, 409, 429]);
+});
+
 test('the longest name of a key fits wherever it is recorded', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const admin = await coordinator.client(['admin']);

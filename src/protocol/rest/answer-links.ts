@@ -96,10 +96,13 @@ const answerByLink = route({
     403: { what: 'It was not made here.' },
     409: { what: 'Somebody else was first, or it is too late.' },
     410: { what: 'It has expired.' },
+    429: { what: 'This link was tried too often within a minute.' },
   },
   async handle(coordinator, { params, body }) {
     requireLinks(coordinator);
-    const by = `link ${linkId(params.link)}`;
+    const link = linkId(params.link);
+    requireSeldom(coordinator, link);
+    const by = `link ${link}`;
     const { awaits } = coordinator.holdfast;
     return answeredReply(await awaits.answerByLink(params.link, body.value, { by }));
   },
@@ -116,6 +119,32 @@ function requireLinks({ hasLinks }: Coordinator): void {
     'links-off',
     'This coordinator has no keys for answer links. Set links.signingFile (--links-signing-file), or open it with links: { keys, current }.',
   );
+}
+
+/** Each try may be an execution of the project: its worker checks the answer. */
+const TRIES_PER_MINUTE = 20;
+const MINUTE_MS = 60_000;
+const LINKS_MAX = 10_000;
+const tried: WeakMap<
+  Coordinator,
+  Map<string, { readonly sinceMs: number; count: number }>
+> = new WeakMap();
+
+function requireSeldom(coordinator: Coordinator, link: string): void {
+  const nowMs = coordinator.clock.monotonicMs();
+  const links = tried.get(coordinator) ?? new Map();
+  tried.set(coordinator, links);
+  const last = links.get(link);
+  const isSame = last !== undefined && nowMs - last.sinceMs < MINUTE_MS;
+  const now = isSame ? last : { sinceMs: nowMs, count: 0 };
+  now.count += 1;
+  if (!isSame && links.size >= LINKS_MAX) links.clear();
+  links.set(link, now);
+  if (now.count <= TRIES_PER_MINUTE) return;
+  const detail = `This link was tried ${TRIES_PER_MINUTE} times within a minute. Nothing was changed. Try again later.`;
+  const refusal = new ProblemReply(429, 'over-rate', detail);
+  refusal.retryAfterS = Math.ceil((now.sinceMs + MINUTE_MS - nowMs) / 1_000);
+  throw refusal;
 }
 
 export const answerLinkRoutes: readonly Route[] = [make, show, answerByLink];
