@@ -22,7 +22,7 @@ const BEAT = statement(`
        and s.ended_at is null -- guard: ended
        and ($3::bigint is null or hf_now() + $3 >= s.expires_at) -- guard: shorten
        and ${SAME_SERVER} -- guard: server
-       and (cardinality(s.path) = 1 or not exists (select from hf.session a where a.id = any (s.path) and a.id <> s.id and a.ended_at is not null)) -- guard: parent
+       and (cardinality(s.path) = 1 or not exists (select from hf.session a where a.id = any (s.path) and a.id <> s.id and coalesce(a.ended_at is not null, false))) -- guard: parent
     returning s.id, s.owner, s.path, s.ttl_ms, s.grace_ms, s.expires_at, s.rejoined, s.notices
   ),
   rejoined as (

@@ -7,6 +7,7 @@ import { type ProjectRow, toProject } from '../../access-rows.ts';
 import type { ListProjects, ProjectPut, PutProject } from '../../contract/access-store.ts';
 import { type Database, type Queries, statement } from '../database.ts';
 import { writeAudit } from '../executions/audit.ts';
+import { lookUp } from '../predicates.ts';
 
 const COLUMNS = 'p.name, p.created_at, p.settings';
 
@@ -21,7 +22,7 @@ const CHANGE = statement(`
   update hf.project p
      set settings = $2
     from (select o.name, o.created_at, o.settings from hf.project o where o.name = $1 for update) old
-   where p.name = old.name
+   where ${lookUp('p.name', 'old.name')}
   returning old.created_at, old.settings, hf_now() as now`);
 
 const READ = statement(`
