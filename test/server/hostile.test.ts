@@ -273,26 +273,28 @@ test('no more is held open than may be, and no more is connected', async () => {
   const client = await coordinator.client(['submit'], 'default');
   const { id } = await client.executions.submit({ pipeline: 'nobody' });
   const leaving = new AbortController();
-  const open = async (signal?: AbortSignal, key?: string) => {
-    const opener = key ?? (await coordinator.key(['submit'], 'default'));
+  // A response that is garbage-collected closes its stream.
+  const opened: Response[] = [];
+  const open = async (project: string, key?: string, { signal } = leaving) => {
+    const opener = key ?? (await coordinator.key(['submit'], project));
     const headers = { authorization: `Bearer ${opener}` };
-    const url = `${coordinator.url}/v1/executions/${id}/events`;
-    return fetch(url, { headers, ...(signal && { signal }) });
+    const path = project === 'default' ? `/v1/executions/${id}/events` : '/v1/events';
+    const response = await fetch(`${coordinator.url}${path}`, { headers, signal });
+    opened.push(response);
+    return response;
+  };
+  const refusal = async (response: Response): Promise<string> => {
+    const { status, headers } = response;
+    assert.deepEqual([status, headers.get('retry-after')], [429, '1']);
+    return ((await response.json()) as { readonly detail: string }).detail;
   };
   const key = await coordinator.key(['submit'], 'default');
-  const streams = [
-    await open(leaving.signal, key),
-    await open(leaving.signal, key),
-    await open(leaving.signal),
-    await open(leaving.signal),
-  ];
-  assert.deepEqual(
-    streams.map(({ status }) => status),
-    [200, 429, 200, 200],
-    'one key has its share, and does not take all',
-  );
-  const refused = await open();
-  assert.deepEqual([refused.status, refused.headers.get('retry-after')], [429, '1']);
+  assert.equal((await open('default', key)).status, 200);
+  assert.match(await refusal(await open('default', key)), /^Key \S+ holds 1 requests open here/);
+  assert.equal((await open('default')).status, 200, 'one key does not take all');
+  assert.match(await refusal(await open('default')), /^Project "default" holds 2 requests/);
+  assert.equal((await open('b')).status, 200, 'all keys of one project do not take all');
+  assert.match(await refusal(await open('c')), /^This coordinator holds 3 requests open/);
   const sockets = Array.from({ length: 40 }, () => {
     const { hostname, port } = new URL(coordinator.url);
     return connect(Number(port), hostname).on('error', () => undefined);
@@ -304,7 +306,7 @@ test('no more is held open than may be, and no more is connected', async () => {
   for (const socket of sockets) socket.destroy();
   const last = new AbortController();
   const again = await until(async () => {
-    const response = await open(last.signal).catch(() => undefined);
+    const response = await open('default', undefined, last).catch(() => undefined);
     return response?.status === 200 ? response : undefined;
   });
   assert.equal(again.status, 200);
