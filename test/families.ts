@@ -9,11 +9,6 @@ export interface Family {
   readonly take?: number;
 }
 
-/** One scenario with real processes, in one file for each store. */
-function byStore(name: string, glob: string): Family {
-  return { name: `${name}, by store`, files: [glob], take: 1 };
-}
-
 /** Every third belongs together in a guard run: neighbours run in different ones. */
 export const FAMILIES: readonly Family[] = [
   { name: 'mutants', files: ['test/mutation/*.test.ts', 'test/etcd/mutation-etcd.test.ts'] },
@@ -28,22 +23,17 @@ export const FAMILIES: readonly Family[] = [
   { name: 'orders around a park', files: ['test/engine/suspend-*.test.ts'] },
   { name: 'predictions and real runs', files: ['test/observe/*.full.test.ts'] },
   { name: 'the package', files: ['test/package/*.test.ts', 'test/docs/*.test.ts'] },
-  byStore('frozen processes', 'test/processes/freeze-*.test.ts'),
-  byStore('killed processes', 'test/processes/kill-*.test.ts'),
-  byStore('racing processes', 'test/processes/race-*.test.ts'),
-  byStore('recovery', 'test/processes/recovery-*.test.ts'),
-  byStore('first opening', 'test/processes/first-open-*.test.ts'),
-  byStore('store outages', 'test/processes/store-outage-*.test.ts'),
-  byStore('elections', 'test/recipes/elect-*.test.ts'),
-  byStore('pools', 'test/recipes/pool-*.test.ts'),
-  byStore('registries', 'test/recipes/registry-*.test.ts'),
-  byStore('withLease', 'test/recipes/with-lease-*.test.ts'),
-  byStore('sessions that prove progress', 'test/recipes/proved-session-*.test.ts'),
-  byStore('raced release lines', 'test/load/line-race-*.test.ts'),
-  byStore('load', 'test/load/{postgres,sqlite}.test.ts'),
-  byStore('killed nodes', 'test/server/*nodes-*.test.ts'),
-  byStore('rolling deploys', 'test/server/rolling-deploy-*.test.ts'),
-  byStore('recovery over HTTP', 'test/server/recovery-in-time-*.test.ts'),
-  byStore('pinned upgrades', 'test/upgrade/pinned-*.test.ts'),
-  byStore('five minutes', 'test/console/five-minutes-*.test.ts'),
+  // Real processes that are killed, frozen and raced, in one file for each store.
+  { name: 'processes, by store', files: ['test/processes/*-*.test.ts'], take: 4 },
+  { name: 'recipes, by store', files: ['test/recipes/*-*.test.ts'], take: 4 },
+  { name: 'executions under load', files: ['test/load/*.test.ts'], take: 2 },
+  {
+    name: 'coordinators that come and go',
+    files: ['test/server/{*nodes,rolling-deploy,recovery-in-time}-*.test.ts'],
+    take: 2,
+  },
+  { name: 'routes, by store', files: ['test/server/routes-*.test.ts'], take: 1 },
+  { name: 'upgrades', files: ['test/upgrade/*.test.ts'], take: 1 },
+  { name: 'moved stores', files: ['test/move/*.test.ts'], take: 4 },
+  { name: 'five minutes', files: ['test/console/five-minutes-*.test.ts'], take: 1 },
 ];

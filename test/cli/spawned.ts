@@ -52,7 +52,11 @@ let isBusy = false;
 /** To its end. */
 export async function holdfast(words: readonly string[], options: SpawnOptions = {}): Promise<Ran> {
   const needsProcess =
-    options.input !== undefined || options.main !== undefined || OWN_PROCESS.has(words[0] ?? '');
+    options.input !== undefined ||
+    options.main !== undefined ||
+    // Node reads these when it starts.
+    Object.keys(options.env ?? {}).some((name) => name.startsWith('NODE_')) ||
+    OWN_PROCESS.has(words[0] ?? '');
   if (!isLongRun() && !needsProcess && !isBusy) return runWarm(words, options);
   const running = new Spawned(start(words, options));
   running.write(options.input ?? '');

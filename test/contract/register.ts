@@ -10,6 +10,7 @@ import {
   runExecutionCase,
   skipReason,
 } from '../../src/testing/index.ts';
+import { readKillers } from '../mutation/verdict.ts';
 import { sample } from '../services/excluded.ts';
 import { executionBackend } from './execution-backend.ts';
 
@@ -23,9 +24,23 @@ export function registerLeaseContract(
   register(taken, backend, (each) => runCase(each, backend));
 }
 
-export function registerExecutionContract(backend: ContractBackend): void {
+/** `npm test` takes the cases that kill a mutant of this store, and `others` more. Default: all. */
+export function registerExecutionContract(
+  backend: ContractBackend,
+  { store, others }: { readonly store?: string; readonly others?: number } = {},
+): void {
   const executions = executionBackend(backend);
-  register(executionContract, backend, (each) => runExecutionCase(each, executions));
+  const killers = new Set(
+    Object.entries(readKillers()).flatMap(([mutant, by]) =>
+      mutant.startsWith(`${store}/`) ? [by] : [],
+    ),
+  );
+  const isKiller = (each: (typeof executionContract)[number]): boolean =>
+    killers.has(`${each.upholds}: ${each.name}`);
+  const rest = executionContract.filter((each) => !isKiller(each));
+  const taken = new Set(sample(`execution contract, ${store}`, rest, others ?? rest.length));
+  const cases = executionContract.filter((each) => isKiller(each) || taken.has(each));
+  register(cases, backend, (each) => runExecutionCase(each, executions));
 }
 
 export function registerAccessContract(backend: ContractBackend): void {

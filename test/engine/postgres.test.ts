@@ -9,6 +9,7 @@ const schemas = new Schemas(url, 'engine');
 
 registerBehaviours({
   kind: 'postgres',
+  count: 120,
   async open() {
     const store = await schemas.store();
     return { store, close: () => store.close() };

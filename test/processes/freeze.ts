@@ -125,7 +125,7 @@ async function violateWithoutCheck(backend: Backend): Promise<void> {
 async function rejoinWithinGrace(backend: Backend): Promise<void> {
   await using stage = await Stage.on(backend);
   const oracle = await stage.oracle('checked');
-  const [old, standby] = await workers(stage, { ttlMs: 10_000, graceMs: 8_000 });
+  const [old, standby] = await workers(stage, { ttlMs: 10_000, graceMs: 5_000 });
   const first = await old.call('acquire', { key: KEY });
   const taking = standby.call('acquire', { key: KEY, wait: true });
   await until('the standby is in the queue', async () => (await inspect(stage)).waiting === 1);

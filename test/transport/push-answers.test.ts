@@ -8,5 +8,10 @@ registerTransportContract(
   backendOf(
     pushedKind('push, answers only', { answersOnly: true, lacks: ['asking', 'references'] }),
   ),
-  transportContract.filter(({ needs, upholds }) => needs === 'calls' || upholds.includes('M-12')),
+  {
+    cases: transportContract.filter(
+      ({ needs, upholds }) => needs === 'calls' || upholds.includes('M-12'),
+    ),
+    count: 15,
+  },
 );

@@ -33,4 +33,5 @@ registerTransportContract(
       return (await stand.exchange(options, { text, replyTo }))[0];
     },
   }),
+  { count: 50 },
 );
