@@ -48,13 +48,40 @@ function finishedOf(call: OpenCall): Partial<PushResult> {
   return { ...call.about, writes: [finish] as never };
 }
 
-/** It was no answer: it is called again, and that answer counts. */
-async function calledAgain(harness: TransportHarness, { desk, call, id }: Called): Promise<void> {
+/** The call failed `failed` times in a row: it wrote nothing, it is made again in time, and that answer counts. */
+async function calledAgain(
+  harness: TransportHarness,
+  { desk, call, id }: Called,
+  failed: number = 1,
+): Promise<void> {
   const again = await desk.next();
   assert.ok((again.about.fence ?? 0) > (call.about.fence ?? 0), 'a higher fence');
-  assert.equal((await kindsOf(harness.store, id)).filter((kind) => kind !== 'claimed').length, 1);
+  await onlyFailedCalls(harness, id, failed);
   again.answer(new Response(desk.signed(finishedOf(again))));
   await ended(harness, id);
+}
+
+const FIRST_RETRY_MS = 1_000;
+
+/** Each failed call was given back as one whose steps may have run, cost no claim, and was repeated later (M-16). */
+async function onlyFailedCalls(
+  { store }: TransportHarness,
+  id: ExecutionId,
+  failed: number,
+): Promise<void> {
+  const [submitted, first, ...rest] = await store.executions.history({ id, after: 0, limit: 100 });
+  assert.deepEqual([submitted?.kind, first?.kind], ['submitted', 'claimed']);
+  assert.equal(rest.length, 2 * failed);
+  for (let nth = 0; nth < failed; nth += 1) {
+    const [left, claimed] = rest.slice(2 * nth);
+    assert.deepEqual([left?.kind, claimed?.kind], ['given-back', 'claimed']);
+    const { why, abandoned } = JSON.parse(left?.body ?? '{}');
+    assert.deepEqual([why, abandoned], ['call-failed', true]);
+    assert.equal(JSON.parse(claimed?.body ?? '{}').previous, 'given-back');
+    const waitedMs = (claimed?.at ?? 0) - (left?.at ?? 0);
+    assert.ok(waitedMs >= FIRST_RETRY_MS * 2 ** nth, `called again after ${waitedMs} ms`);
+  }
+  assert.equal((await store.executions.read(id))?.fruitlessClaims, 0);
 }
 
 const LOOK_MS = 10;
@@ -142,7 +169,7 @@ const between: readonly TransportCase[] = [
       call.answer(new Response(desk.signed(finished, 'tampered')));
       const again = await desk.next();
       again.answer(new Response(played));
-      await calledAgain(harness, { desk, call: again, id, finished });
+      await calledAgain(harness, { desk, call: again, id, finished }, 2);
     },
   },
   {
