@@ -1,6 +1,7 @@
 // Executions: a live list of any length, filtered by what is in the address.
 
 import { type ReactNode, useState } from 'react';
+import { locatedMessage } from '../../../src/execution/failure.ts';
 import type { ExecutionMessage } from '../../../src/protocol/messages/execution.ts';
 import { pathWith } from '../api/call.ts';
 import { itemsOf, useMay, usePages } from '../api/reads.ts';
@@ -22,12 +23,19 @@ const COLUMNS: readonly Column<ExecutionMessage>[] = [
   },
   {
     title: 'Status',
-    width: 'minmax(10.5rem, 1fr)',
-    cell: ({ status, holds, compensating }) => (
-      <Status
-        status={status}
-        holds={compensating && OPEN.has(status) ? [...holds, 'undoing'] : holds}
-      />
+    width: 'minmax(10.5rem, 1.6fr)',
+    cell: ({ status, holds, compensating, failure }) => (
+      <>
+        <Status
+          status={status}
+          holds={compensating && OPEN.has(status) ? [...holds, 'undoing'] : holds}
+        />
+        {failure === undefined ? null : (
+          <span className="failed-at" title={locatedMessage(failure)}>
+            {failure.location ?? failure.code}
+          </span>
+        )}
+      </>
     ),
   },
   { title: 'Submitted', width: '7.5rem', cell: ({ submittedAt }) => <Time at={submittedAt} /> },
@@ -38,13 +46,6 @@ const COLUMNS: readonly Column<ExecutionMessage>[] = [
     cell: ({ fence }) => (fence === undefined ? '' : <Fence fence={fence} />),
   },
   { title: 'Key', width: 'minmax(6rem, 1fr)', cell: ({ key }) => <span title={key}>{key}</span> },
-  {
-    title: 'Failed at',
-    width: 'minmax(6rem, 1fr)',
-    cell: ({ failure }) => (
-      <span title={failure?.message}>{failure?.location ?? failure?.code}</span>
-    ),
-  },
   { title: 'Tags', width: 'minmax(6rem, 1fr)', cell: ({ tags }) => <Tags tags={tags} /> },
 ];
 
