@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { BACKENDS } from '../../test/services/excluded.ts';
+import { BACKENDS } from '../../test/services/tier.ts';
 
 /** `check` needs no service, `test` takes samples, `all` takes everything, `guard` a third of the families in full. */
 export type Tier = 'check' | 'test' | 'guard' | 'all';

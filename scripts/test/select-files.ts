@@ -1,7 +1,7 @@
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, matchesGlob, relative, resolve } from 'node:path';
 import { FAMILIES, type Family } from '../../test/families.ts';
-import { choose } from '../../test/services/excluded.ts';
+import { choose } from '../../test/services/tier.ts';
 import type { Plan, Tier } from './command-line.ts';
 import type { LeftOut } from './report.ts';
 

@@ -9,7 +9,7 @@ import { openFolderArchive } from '../../src/archive/folder.ts';
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
-import { sample } from '../services/excluded.ts';
+import { sample } from '../services/tier.ts';
 import type { ArchiverArgs } from './children/archiver.ts';
 
 const home = await mkdtemp(join(tmpdir(), 'hf-archive-kill-'));

@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isLongRun } from '../services/excluded.ts';
+import { isFullRun } from '../services/tier.ts';
 import type { WarmRequest } from './children/warm.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
@@ -57,7 +57,7 @@ export async function holdfast(words: readonly string[], options: SpawnOptions =
     // Node reads these when it starts.
     Object.keys(options.env ?? {}).some((name) => name.startsWith('NODE_')) ||
     OWN_PROCESS.has(words[0] ?? '');
-  if (!isLongRun() && !needsProcess && !isBusy) return runWarm(words, options);
+  if (!isFullRun() && !needsProcess && !isBusy) return runWarm(words, options);
   const running = new Spawned(start(words, options));
   running.write(options.input ?? '');
   return running.ended();

@@ -11,7 +11,7 @@ import {
   skipReason,
 } from '../../src/testing/index.ts';
 import { readKillers } from '../mutation/verdict.ts';
-import { sample } from '../services/excluded.ts';
+import { sample } from '../services/tier.ts';
 import { executionBackend } from './execution-backend.ts';
 
 /** `count`: how many cases `npm test` takes. Default: all. */

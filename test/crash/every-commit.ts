@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
-import { isLongRun, sample } from '../services/excluded.ts';
+import { isFullRun, sample } from '../services/tier.ts';
 import type { Effect } from './pipelines.ts';
 import type { VictimArgs } from './victim.ts';
 
@@ -96,7 +96,7 @@ export function registerEveryCommit(backend: CrashBackend): void {
   test(`${backend.kind}: P3, X-24: killed at every commit, it ends as if nobody had died`, (t) =>
     killEverywhere(backend, ORDER, t));
   // `npm test` kills these on SQLite only.
-  if (backend.kind !== 'sqlite' && !isLongRun()) return;
+  if (backend.kind !== 'sqlite' && !isFullRun()) return;
   test(`${backend.kind}: Y-1, Y-4, J-1: a saga killed at every commit is undone, once and in order, and its answer recorded once`, (t) =>
     killEverywhere(backend, SAGA, t));
   test(`${backend.kind}: Y-10: what fails and is killed at every commit leaves one dead letter`, (t) =>
@@ -108,7 +108,7 @@ async function killEverywhere(backend: CrashBackend, story: Told, t: TestContext
   assert.equal(calm.final.status, story.status);
   assert.deepEqual(calm.final.records, story.records);
   assert.equal(calm.final.letters.length, story.status === 'failed' ? 1 : 0);
-  if (!isLongRun()) return killAtSome(backend, story, calm);
+  if (!isFullRun()) return killAtSome(backend, story, calm);
   const deaths = await Promise.all([
     killEach(backend, story, { phase: 'before', calm: calm.final }),
     killEach(backend, story, { phase: 'after', calm: calm.final }),

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { isLongRun } from '../services/excluded.ts';
+import { isFullRun } from '../services/tier.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -25,7 +25,7 @@ test('every TypeScript block in README and guide compiles', async () => {
   assert.equal(report, '');
 });
 
-if (isLongRun())
+if (isFullRun())
   test('a block that does not compile is found and named', async () => {
     const bad = { from: 'made-up.md', line: 12, code: "import { openSesion } from 'holdfast';" };
     const report = await compile([bad]);

@@ -7,7 +7,7 @@ import { openMemoryStore } from '../../src/store/memory/open.ts';
 import { OutcomeUnknown, StoreUnavailable } from '../../src/support/fault.ts';
 import { seededRandom } from '../../src/support/random.ts';
 import { faultyStore } from '../../src/testing/index.ts';
-import { runSeed } from '../services/excluded.ts';
+import { runSeed } from '../services/tier.ts';
 import { pause } from './stage.ts';
 
 const EXECUTIONS = 40;

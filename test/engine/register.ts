@@ -1,7 +1,7 @@
 import { test } from 'node:test';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { checkInvariants } from '../../src/testing/execution-contract/check-invariants.ts';
-import { sample } from '../services/excluded.ts';
+import { sample } from '../services/tier.ts';
 import { BEHAVIOURS } from './behaviours/index.ts';
 import { type Behaviour, Stage } from './stage.ts';
 

@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { isLongRun, sample } from '../services/excluded.ts';
+import { isFullRun, sample } from '../services/tier.ts';
 import { GUARDS } from './without-guard.ts';
 
 const TESTS = join(import.meta.dirname, 'guards-etcd.test.ts');
@@ -28,7 +28,7 @@ async function failing(guard: string): Promise<readonly string[]> {
   return [...output.matchAll(/^not ok \d+ - (.*)$/gm)].map(([, name]) => name ?? '');
 }
 
-if (isLongRun()) {
+if (isFullRun()) {
   test('with all guards every test passes', async () => {
     assert.deepEqual(await failing('none'), []);
   });

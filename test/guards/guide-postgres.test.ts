@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import pg from 'pg';
-import { isExcluded } from '../services/excluded.ts';
 import { postgresForTests } from '../services/postgres.ts';
+import { isExcluded } from '../services/tier.ts';
 
 const skip = isExcluded('postgres') && 'PostgreSQL was excluded by name';
 const ROOT = join(import.meta.dirname, '../..');

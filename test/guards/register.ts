@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isLongRun, noteLeftOut, runSeed } from '../services/excluded.ts';
+import { isFullRun, noteLeftOut, runSeed } from '../services/tier.ts';
 import { type Mode, type Resource, runSchedules } from './schedules.ts';
 
 export interface GuardUnderTest {
@@ -28,8 +28,8 @@ const TIMES_IN_FULL = 50;
 
 export function testGuard(guard: GuardUnderTest): void {
   const { schedules: sampled = SCHEDULES } = guard;
-  const all = isLongRun() ? sampled * TIMES_IN_FULL : sampled;
-  if (!isLongRun()) {
+  const all = isFullRun() ? sampled * TIMES_IN_FULL : sampled;
+  if (!isFullRun()) {
     const inFull = sampled * TIMES_IN_FULL;
     noteLeftOut(`schedules, ${guard.name}`, inFull - sampled, inFull);
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
-import { isLongRun, noteLeftOut, runSeed } from '../services/excluded.ts';
+import { isFullRun, noteLeftOut, runSeed } from '../services/tier.ts';
 import { type OpenBackend, openBackend, type StoreName } from './backends.ts';
 import { pastFailures } from './past-failures.ts';
 import { runProgram } from './run-program.ts';
@@ -27,7 +27,7 @@ export function registerModel(store: StoreName): void {
 
     for (const { why, program, times = 1 } of pastFailures()) {
       test(`once: ${why}`, async () => {
-        const last = SLOW.includes(store) && !isLongRun() ? 1 : times;
+        const last = SLOW.includes(store) && !isFullRun() ? 1 : times;
         for (let time = 1; time <= last; time += 1) await runProgram(await backend(), program);
       });
     }
@@ -35,7 +35,7 @@ export function registerModel(store: StoreName): void {
     for (const kind of KINDS) {
       test(`programs at random, ${kind}`, async () => {
         const inFull = PROGRAMS_IN_FULL[store];
-        const programs = isLongRun() ? inFull : PROGRAMS[store];
+        const programs = isFullRun() ? inFull : PROGRAMS[store];
         const family = `random programs, ${store}, ${kind}`;
         if (programs < inFull) noteLeftOut(family, inFull - programs, inFull);
         const seed = runSeed() % 2 ** 31;

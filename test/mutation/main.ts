@@ -1,8 +1,8 @@
 // npm run mutation [-- --store=sqlite|postgres|redis] [--only=<part of an id>] [--at-once=2] [--json] [--update]
 
 import { parseArgs } from 'node:util';
-import { isExcluded } from '../services/excluded.ts';
 import { startPostgres } from '../services/postgres.ts';
+import { isExcluded } from '../services/tier.ts';
 import {
   allMutants,
   allowedSurvivors,

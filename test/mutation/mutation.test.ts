@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isExcluded, isLongRun, sample } from '../services/excluded.ts';
 import { startPostgres } from '../services/postgres.ts';
+import { isExcluded, isFullRun, sample } from '../services/tier.ts';
 import {
   allMutants,
   allowedSurvivors,
@@ -53,7 +53,7 @@ test('a guard that is dropped or moved makes a case of the contract fail', async
 
 function sampleOf(all: readonly Mutant[], contract: ContractName): readonly Mutant[] {
   const ofContract = all.filter((each) => each.contract === contract);
-  if (isLongRun()) return ofContract;
+  if (isFullRun()) return ofContract;
   // A mutant that is known to survive runs all cases, which takes too long for a sample.
   const allowed = allowedSurvivors();
   const killed = ofContract.filter(({ id }) => allowed[id] === undefined);

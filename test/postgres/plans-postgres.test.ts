@@ -9,8 +9,8 @@ import { join, relative } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import pg from 'pg';
-import { isExcluded } from '../services/excluded.ts';
 import { postgresForTests } from '../services/postgres.ts';
+import { isExcluded } from '../services/tier.ts';
 
 const skip = isExcluded('postgres') && 'PostgreSQL was excluded by name';
 const FOLDER = join(import.meta.dirname, '../../src/store/postgres');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { parseLeaseKey } from '../../src/index.ts';
-import { isLongRun } from '../services/excluded.ts';
+import { isFullRun } from '../services/tier.ts';
 import type { ContenderApi, Contest } from './children/contender.ts';
 import { type OracleRecord, outOfOrder, overlaps, sharedFences } from './oracle/record.ts';
 import type { Backend } from './stage/backend.ts';
@@ -18,11 +18,11 @@ interface Race {
 }
 
 /** Rounds of all contenders together. A slow machine stops in time, but never before `roundsMin`. */
-const CROWD: Race = isLongRun()
+const CROWD: Race = isFullRun()
   ? { rounds: 40_000, roundsMin: 10_000, withinMs: 300_000, wait: false }
   : { rounds: 2_000, roundsMin: 400, withinMs: 20_000, wait: false };
 
-const QUEUE: Race = isLongRun()
+const QUEUE: Race = isFullRun()
   ? { rounds: 4_000, roundsMin: 1_000, withinMs: 60_000, wait: true }
   : { rounds: 200, roundsMin: 40, withinMs: 6_000, wait: true };
 

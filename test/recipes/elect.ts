@@ -7,8 +7,8 @@ import type { Backend } from '../processes/stage/backend.ts';
 import type { Child } from '../processes/stage/child.ts';
 import { type Oracle, Stage } from '../processes/stage/stage.ts';
 import { until } from '../processes/stage/until.ts';
-import { isLongRun } from '../services/excluded.ts';
 import { recoveryBoundMs } from '../services/recovery-bound.ts';
+import { isFullRun } from '../services/tier.ts';
 import type { CandidateApi, Leads } from './children/candidate.ts';
 import { Heard } from './heard.ts';
 
@@ -69,7 +69,7 @@ async function killLeaders(backend: Backend): Promise<void> {
   const oracle = await stage.oracle('unchecked');
   const witness = await OracleClient.connect(oracle.port);
   const candidates: Candidate[] = [];
-  const count = isLongRun() ? 8 : 3;
+  const count = isFullRun() ? 8 : 3;
   for (let number = 1; number <= count; number += 1) {
     candidates.push(await stand(stage, oracle, { owner: `candidate-${number}` }));
     if (number === 1) await candidates[0]?.led.first('the first leads');

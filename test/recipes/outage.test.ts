@@ -10,10 +10,10 @@ import { elect, pool, registry, type Term, withLease } from '../../src/recipes/i
 import { openStoreAt, type StoreAddress } from '../processes/stage/store-address.ts';
 import { until } from '../processes/stage/until.ts';
 import { startEtcd } from '../services/etcd.ts';
-import { isExcluded, isLongRun } from '../services/excluded.ts';
 import { startPostgres } from '../services/postgres.ts';
 import { FLUSHED_ALWAYS, startRedis } from '../services/redis.ts';
 import { freshSqliteFile } from '../services/sqlite-file.ts';
+import { isExcluded, isFullRun } from '../services/tier.ts';
 
 const TTL_MS = 4_000;
 const OUTAGE_MS = 8_000;
@@ -175,7 +175,7 @@ async function showRecovery(server: Server): Promise<void> {
   for (const [name, ms] of took) assert.ok(ms <= BOUND_MS, `${name} took ${ms} ms`);
 }
 
-if (isLongRun()) {
+if (isFullRun()) {
   for (const [name, start] of Object.entries(SERVERS)) {
     describe(`an outage of ${OUTAGE_MS} ms with a ttl of ${TTL_MS} ms on ${name}`, () => {
       let server: Server | undefined;

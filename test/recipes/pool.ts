@@ -11,8 +11,8 @@ import type { Backend } from '../processes/stage/backend.ts';
 import type { Child } from '../processes/stage/child.ts';
 import { type Oracle, Stage } from '../processes/stage/stage.ts';
 import { until } from '../processes/stage/until.ts';
-import { isLongRun } from '../services/excluded.ts';
 import { recoveryBoundMs } from '../services/recovery-bound.ts';
+import { isFullRun } from '../services/tier.ts';
 import type { Entered, MemberApi } from './children/member.ts';
 import { Heard } from './heard.ts';
 
@@ -33,7 +33,7 @@ export function registerPool(backend: Backend): void {
     test('a permanent error takes a key out of the pool for everybody, and the rest is shared anew', () =>
       dropHopeless(backend));
 
-    if (!isLongRun()) return;
+    if (!isFullRun()) return;
     test('P1: a frozen member loses its keys, stops their work when it wakes, and gets its share again', () =>
       freezeMember(backend));
   });

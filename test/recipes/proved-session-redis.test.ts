@@ -1,7 +1,7 @@
 import { redisBackend } from '../processes/stage/backend.ts';
-import { isLongRun } from '../services/excluded.ts';
 import { startRedis } from '../services/redis.ts';
+import { isFullRun } from '../services/tier.ts';
 import { registerProvedSession } from './proved-session.ts';
 
 // What a thread needs of a store is its address, which test/redis looks at in every run.
-if (isLongRun()) registerProvedSession(redisBackend(startRedis));
+if (isFullRun()) registerProvedSession(redisBackend(startRedis));

@@ -7,7 +7,7 @@ import type { Backend } from '../processes/stage/backend.ts';
 import type { Child } from '../processes/stage/child.ts';
 import { Stage } from '../processes/stage/stage.ts';
 import { until } from '../processes/stage/until.ts';
-import { isLongRun } from '../services/excluded.ts';
+import { isFullRun } from '../services/tier.ts';
 import type { Block, ProverApi } from './children/prover.ts';
 import { Heard } from './heard.ts';
 
@@ -29,7 +29,7 @@ export function registerProvedSession(backend: Backend): void {
       loseTo(backend, { key: KEY, ms: 3 * TTL_MS }));
 
     // The rest has nothing to do with the store; one store is enough for every run.
-    if (backend.name !== 'sqlite' && !isLongRun()) return;
+    if (backend.name !== 'sqlite' && !isFullRun()) return;
 
     test('R-7: blocked for longer than it announced, it loses its lease', () =>
       loseTo(backend, { key: KEY, ms: 4 * TTL_MS, announcedMs: TTL_MS }));

@@ -4,7 +4,7 @@ import { parseLeaseKey } from '../../src/index.ts';
 import { outOfOrder } from '../processes/oracle/record.ts';
 import type { Backend } from '../processes/stage/backend.ts';
 import { Stage } from '../processes/stage/stage.ts';
-import { isLongRun } from '../services/excluded.ts';
+import { isFullRun } from '../services/tier.ts';
 import type { CancellerApi } from './children/canceller.ts';
 
 const TTL_MS = 1_000;
@@ -14,7 +14,7 @@ const KEY = 'subscription/9';
 export function registerWithLease(backend: Backend): void {
   describe(`withLease on ${backend.name}`, () => {
     after(() => backend.end());
-    const steps = isLongRun() ? [1, 2, 3, 4, 5] : [3];
+    const steps = isFullRun() ? [1, 2, 3, 4, 5] : [3];
     for (const step of steps) {
       for (const moment of ['before-effect', 'after-effect'] as const) {
         const when = `${moment === 'before-effect' ? 'before' : 'after'} the effect of step ${step}`;

@@ -4,10 +4,10 @@
 
 import { after } from 'node:test';
 import { registerBehaviours } from '../engine/register.ts';
-import { isExcluded } from '../services/excluded.ts';
 import { startPgbouncer } from '../services/pgbouncer.ts';
 import { postgresForTests } from '../services/postgres.ts';
 import { Schemas } from '../services/postgres-schemas.ts';
+import { isExcluded } from '../services/tier.ts';
 import { overRest } from './over-rest.ts';
 
 const database = await postgresForTests();

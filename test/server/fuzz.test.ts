@@ -14,12 +14,12 @@ import { ROUTES } from '../../src/protocol/rest/routes.ts';
 import { openServer, type Server } from '../../src/server/serve.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { openMemoryStore } from '../../src/store/memory/open.ts';
-import { isLongRun, runSeed } from '../services/excluded.ts';
+import { isFullRun, runSeed } from '../services/tier.ts';
 import { arbitraryOf, type Known } from './arbitrary-of.ts';
 import { plant } from './fixture.ts';
 import { snapshot } from './snapshot.ts';
 
-const RUNS = isLongRun() ? 300 : 15;
+const RUNS = isFullRun() ? 300 : 15;
 /** Streams answer without an end: they are opened and let go. */
 const LET_GO_MS = 2_000;
 

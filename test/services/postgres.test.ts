@@ -6,9 +6,9 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import pg from 'pg';
-import { isLongRun } from './excluded.ts';
 import { type PrivatePostgres, postgresForTests, startPostgres } from './postgres.ts';
 import { POSTGRES_SOURCES } from './postgres-binaries.ts';
+import { isFullRun } from './tier.ts';
 
 async function show(url: string, setting: string): Promise<string | undefined> {
   const client = new pg.Client({ connectionString: url });
@@ -54,7 +54,7 @@ test('a private cluster is durable, restarts with its data and leaves nothing', 
 });
 
 /** Two of the sources fetch packages, which has no place in a run that should take seconds. */
-for (const source of isLongRun() ? POSTGRES_SOURCES : []) {
+for (const source of isFullRun() ? POSTGRES_SOURCES : []) {
   test(`binaries from ${source} make a working cluster`, async (t) => {
     const postgres = await startPostgres({ source });
     t.after(() => postgres.stop());

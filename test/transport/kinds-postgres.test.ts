@@ -1,6 +1,6 @@
 import { after } from 'node:test';
-import { sample } from '../services/excluded.ts';
 import { postgresForTests } from '../services/postgres.ts';
+import { sample } from '../services/tier.ts';
 import { backendOf, type Kind } from './backend.ts';
 import { grpcKind } from './grpc-kind.ts';
 import { onPostgres } from './on-postgres.ts';

@@ -6,7 +6,7 @@ import {
   transportContract,
   transportSkipReason,
 } from '../../src/testing/index.ts';
-import { sample } from '../services/excluded.ts';
+import { sample } from '../services/tier.ts';
 
 /**
  * Each case that the transport can run, on a coordinator of its own. `count` is how many `npm test` takes;

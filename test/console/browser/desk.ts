@@ -6,7 +6,7 @@ import { mkdir } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { BrowserContext, Locator, Page } from 'playwright-core';
-import { isLongRun } from '../../services/excluded.ts';
+import { isFullRun } from '../../services/tier.ts';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const SHOTS = join(import.meta.dirname, '../../../.cache/screenshots');
@@ -95,7 +95,7 @@ export class Desk {
 
   /** For people to look at; only a full run takes pictures. */
   async shoot(name: string): Promise<void> {
-    if (!isLongRun()) return;
+    if (!isFullRun()) return;
     const folder = join(SHOTS, this.#label);
     await mkdir(folder, { recursive: true });
     await this.page.screenshot({ path: join(folder, `${name}.png`) });

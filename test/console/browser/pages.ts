@@ -1,6 +1,6 @@
 // Every page: it is there, readable for everybody in both themes, narrow and wide, and it looks like this.
 
-import { sample } from '../../services/excluded.ts';
+import { sample } from '../../services/tier.ts';
 import type { BrowserCase, Scene } from './register.ts';
 import type { World } from './world.ts';
 

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { parseExecutionId } from '../../../src/execution/names.ts';
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
 import { seededRandom } from '../../../src/support/random.ts';
-import { sample } from '../../services/excluded.ts';
+import { sample } from '../../services/tier.ts';
 import { pause } from '../stage.ts';
 import { play, SCENARIOS, type Scenario } from './scenarios.ts';
 

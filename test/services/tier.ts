@@ -13,7 +13,7 @@ export function isExcluded(backend: string): boolean {
 }
 
 /** Whether this run takes every family in full (`npm run test:all`, `npm run test:guard`). */
-export function isLongRun(): boolean {
+export function isFullRun(): boolean {
   return process.env['HOLDFAST_TEST_FULL'] === '1';
 }
 
@@ -31,7 +31,7 @@ export function sample<Member>(
   members: readonly Member[],
   count: number,
 ): readonly Member[] {
-  if (isLongRun() || members.length <= count) return members;
+  if (isFullRun() || members.length <= count) return members;
   noteLeftOut(family, members.length - count, members.length);
   return choose(members, count, { seed: runSeed(), family });
 }
