@@ -23,7 +23,7 @@ const COLUMNS: readonly Column<ExecutionMessage>[] = [
   },
   {
     title: 'Status',
-    width: 'minmax(10.5rem, 1.6fr)',
+    width: 'minmax(12rem, 1.6fr)',
     cell: ({ status, holds, compensating, failure }) => (
       <>
         <Status
@@ -32,7 +32,7 @@ const COLUMNS: readonly Column<ExecutionMessage>[] = [
         />
         {failure === undefined ? null : (
           <span className="failed-at" title={locatedMessage(failure)}>
-            {failure.location ?? failure.code}
+            {failure.location?.split(/[/\\]/).at(-1) ?? failure.code}
           </span>
         )}
       </>
