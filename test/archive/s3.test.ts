@@ -12,7 +12,7 @@ const s3 = await s3ForTests();
 after(() => s3.close());
 
 const open = (options: Partial<S3ArchiveOptions> = {}) =>
-  openS3Archive({ url: s3.url, bucket: BUCKET, timeoutMs: 1_000, ...CREDENTIALS, ...options });
+  openS3Archive({ url: s3.url, bucket: BUCKET, timeoutMs: 20_000, ...CREDENTIALS, ...options });
 
 const note = pipeline({ name: 'note', run: (ctx, n: number) => ctx.step('n', () => n) });
 const COUNT = 12;
