@@ -46,7 +46,7 @@ export function aesCodec(
       const { by, key } = current;
       const cipher = createCipheriv(ALGORITHM, key, nonce, TAG).setAAD(boundTo(by, context));
       const body = Buffer.concat([cipher.update(bytes), cipher.final()]);
-      return { by, bytes: Buffer.concat([nonce, cipher.getAuthTag(), body]) };
+      return { by, bytes: Buffer.concat([nonce, cipher.getAuthTag(), body]), ...context };
     },
     decode({ by, bytes }, context) {
       const key = byId.get(by);

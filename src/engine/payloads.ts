@@ -29,6 +29,8 @@ export interface EncodedPayload {
   /** Names codec and key: `aes-256-gcm:2026-11`. */
   readonly by: string;
   readonly bytes: Uint8Array;
+  /** The `at` that the codec bound the value to. Without it, `decode` gets no context. */
+  readonly at?: string;
 }
 
 export interface PayloadLimits {
@@ -98,11 +100,10 @@ export class Payloads {
   /** Through the codec, if there is one. */
   seal(bytes: Uint8Array, at?: string): Sealed | Promise<Sealed> {
     if (this.#codec === undefined) return { bytes };
-    const context = at === undefined ? {} : { at };
     const encoded: unknown = this.#codec.encode(bytes, at === undefined ? undefined : { at });
     return isThenable(encoded)
-      ? Promise.resolve(encoded).then((settled) => ({ ...encodedBytes(settled), ...context }))
-      : { ...encodedBytes(encoded), ...context };
+      ? Promise.resolve(encoded).then(encodedBytes)
+      : encodedBytes(encoded);
   }
 
   /** Whether what is stored in the clear is refused. */
@@ -159,8 +160,11 @@ export class Payloads {
 
 /** A codec that answers with something else must not have the value stored as it is. */
 function encodedBytes(encoded: unknown): Sealed {
-  const { by, bytes } = (encoded ?? {}) as Partial<EncodedPayload>;
-  if (typeof by === 'string' && by !== '' && bytes instanceof Uint8Array) return { by, bytes };
+  const { by, bytes, at } = (encoded ?? {}) as Partial<EncodedPayload>;
+  const isNamed = typeof by === 'string' && by !== '';
+  if (isNamed && bytes instanceof Uint8Array) {
+    return { by, bytes, ...(typeof at === 'string' ? { at } : {}) };
+  }
   throw new Fault(
     'codec-broken',
     'The codec did not answer with { by, bytes }: a name that is not empty and a Uint8Array. Nothing was stored.',

@@ -88,7 +88,11 @@ const FIGURES: Readonly<
   },
   'executions/steps.md': { '100 ms': at('engine/holdfast-options.ts', 'parkAfterMs') },
   'executions/transactions.md': { '64 KiB': INLINE },
-  'executions/values.md': { '64 KiB': INLINE, '16 MiB': at('engine/payloads.ts', 'bytesMax') },
+  'executions/values.md': {
+    '64 KiB': INLINE,
+    '16 MiB': at('engine/payloads.ts', 'bytesMax'),
+    '49 days': '2^32 values at 1,000 a second',
+  },
   'executions/waiting.md': { 'ten years': SLEEP, '20 seconds': MAINTAIN },
   'executions/workers.md': {
     'two seconds': P4,
