@@ -316,12 +316,15 @@ export const BROKEN: readonly Broken[] = [
     upholds: 'Z-14',
     invariant: 'place-not-given',
     name: 'who waits for a place of a key with a free one has it',
-    async plant({ store }) {
+    async plant({ store, tamper }) {
       const ann = await worker(store);
-      const keyed = (limit: number) => ({ concurrency: { key: 'bank', limit } });
-      await running(store, ann, keyed(1));
-      const id = await mustSubmit(store, keyed(1));
-      await mustSubmit(store, { ...keyed(2), delayMs: 86_400_000 });
+      const concurrency = { key: 'bank', limit: 1 };
+      const held = await running(store, ann, { concurrency });
+      const id = await mustSubmit(store, { concurrency });
+      // While one place too many counts as taken, the end hands none on.
+      await tamper.setTaken('bank', 2);
+      await mustFinish(store, held);
+      await tamper.setTaken('bank', 0);
       const afterwards = async (): Promise<void> =>
         assert.deepEqual(await claimIds(store, ann), [id]);
       return { found: [{ about: 'bank' }], afterwards };
