@@ -1,4 +1,4 @@
-// Every recipe on every store, while its server is away for twice the ttl. In the long form only: with a
+// Every recipe on every store, while its server is away for twice the ttl. Full runs only: with a
 // clock that is moved by hand, src/recipes/outage.test.ts shows the same of the kernel in milliseconds.
 
 import assert from 'node:assert/strict';

@@ -318,10 +318,8 @@ export const BROKEN: readonly Broken[] = [
     name: 'who waits for a place of a key with a free one has it',
     async plant({ store, tamper }) {
       const ann = await worker(store);
-      const concurrency = { key: 'bank', limit: 1 };
-      const held = await running(store, ann, { concurrency });
-      const id = await mustSubmit(store, { concurrency });
-      // While one place too many counts as taken, the end hands none on.
+      const bank = { concurrency: { key: 'bank', limit: 1 } };
+      const [held, id] = [await running(store, ann, bank), await mustSubmit(store, bank)];
       await tamper.setTaken('bank', 2);
       await mustFinish(store, held);
       await tamper.setTaken('bank', 0);
