@@ -1,5 +1,6 @@
 // Runs the tests, with the services they need. `npm test -- --help` lists the tiers and options.
 
+import { chmodSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type PrivateEtcd, startEtcd } from '../test/services/etcd.ts';
 import { type PrivatePostgres, startPostgres } from '../test/services/postgres.ts';
@@ -16,12 +17,17 @@ const TIME_ZONE = 'Pacific/Chatham';
 /** Processes are killed here, machines are not, so nothing waits for a disk. */
 const POSTGRES_SETTINGS = { shared_buffers: '64MB', autovacuum: 'off' };
 
+/** A disk in memory, used where it is large: tests write thousands of small files and sync each. */
+const MEMORY_DISK = '/dev/shm';
+const MEMORY_DISK_BYTES_MIN = 4 * 1024 ** 3;
+
 async function main(plan: Plan): Promise<boolean> {
   const selected = selectFiles(plan);
   announce(plan, selected);
   if (selected.files.length === 0) {
     throw new Error('No test file matches, so no test ran. Check the paths on the command line.');
   }
+  useMemoryDisk();
   const checks = plan.filters.length === 0 && plan.part.nth === 1 ? checkSources() : [];
   const services = await startServices(selected.servers);
   let report: Report;
@@ -41,6 +47,24 @@ async function main(plan: Plan): Promise<boolean> {
   }
   console.log(`${passed} passed, ${failed + report.skipped} failed`);
   return passed > 0 && failed + report.skipped === 0;
+}
+
+function useMemoryDisk(): void {
+  if (process.env['TMPDIR'] !== undefined || !hasMemoryDisk()) return;
+  const folder = mkdtempSync(join(MEMORY_DISK, 'holdfast-test-'));
+  // PostgreSQL runs as another user when root runs the tests.
+  chmodSync(folder, 0o755);
+  process.env['TMPDIR'] = folder;
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+}
+
+function hasMemoryDisk(): boolean {
+  try {
+    const { bavail, bsize } = statfsSync(MEMORY_DISK);
+    return bavail * bsize >= MEMORY_DISK_BYTES_MIN;
+  } catch {
+    return false;
+  }
 }
 
 function announce(plan: Plan, { files, families }: SelectedFiles): void {

@@ -24,16 +24,16 @@ export const FAMILIES: readonly Family[] = [
   { name: 'predictions and real runs', files: ['test/observe/*.full.test.ts'] },
   { name: 'the package', files: ['test/package/*.test.ts', 'test/docs/*.test.ts'] },
   // Real processes that are killed, frozen and raced, in one file for each store.
-  { name: 'processes, by store', files: ['test/processes/*-*.test.ts'], take: 4 },
-  { name: 'recipes, by store', files: ['test/recipes/*-*.test.ts'], take: 4 },
-  { name: 'executions under load', files: ['test/load/*.test.ts'], take: 2 },
+  { name: 'processes, by store', files: ['test/processes/*-*.test.ts'], take: 3 },
+  { name: 'recipes, by store', files: ['test/recipes/*-*.test.ts'], take: 3 },
+  { name: 'executions under load', files: ['test/load/*.test.ts'], take: 1 },
   {
     name: 'coordinators that come and go',
     files: ['test/server/{*nodes,rolling-deploy,recovery-in-time}-*.test.ts'],
-    take: 2,
+    take: 1,
   },
   { name: 'routes, by store', files: ['test/server/routes-*.test.ts'], take: 1 },
   { name: 'upgrades', files: ['test/upgrade/*.test.ts'], take: 1 },
-  { name: 'moved stores', files: ['test/move/*.test.ts'], take: 4 },
+  { name: 'moved stores', files: ['test/move/*.test.ts'], take: 2 },
   { name: 'five minutes', files: ['test/console/five-minutes-*.test.ts'], take: 1 },
 ];

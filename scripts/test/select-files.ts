@@ -9,12 +9,33 @@ const ROOT = join(import.meta.dirname, '../..');
 const EVERYTHING = ['src/**/*.test.ts', 'test/**/*.test.ts'];
 const CHECK = ['src/**/*.test.ts', 'test/tidy/**/*.test.ts', 'test/contract/*memory.test.ts'];
 
-/** Small files that run in one process: to start a process for each would cost more than the tests. */
+/** Files of a sampled run that share a process: to load the sources for each would cost more than the tests. */
 const GROUPS: Readonly<Record<string, string>> = {
   unit: 'src/**/*.test.ts',
   tidy: 'test/tidy/*.test.ts',
-  observe: 'test/observe/!(*.full).test.ts',
+  observe: 'test/observe/*.test.ts',
+  engine: 'test/engine/*.test.ts',
+  server: 'test/server/!(hostile*).test.ts',
+  hostile: 'test/server/hostile*.test.ts',
+  push: 'test/transport/push*.test.ts',
+  transport: 'test/transport/{example,grpc-limits,proto,python}.test.ts',
+  cli: 'test/cli/*.test.ts',
+  guards: 'test/guards/*.test.ts',
+  services: 'test/{archive,console,docs,services}/*.test.ts',
+  stores: 'test/{etcd,postgres,redis}/*.test.ts',
 };
+
+/** They keep a process of their own: they are long, wait at their top level, or change the whole process. */
+const ALONE: readonly string[] = [
+  'test/archive/{kill,s3}.test.ts',
+  'test/cli/{executions,serve,store-commands}.test.ts',
+  'test/console/{browser,five-minutes}-*.test.ts',
+  'test/engine/{clock-jumps,full-disk,memory,postgres,sqlite,suspects-postgres,suspend*,warnings}.test.ts',
+  'test/etcd/mutation-etcd.test.ts',
+  'test/postgres/plans-postgres.test.ts',
+  'test/server/{behaviours,many-nodes,nodes,recovery-in-time,rolling-deploy,routes}-*.test.ts',
+  'test/server/{cost,deep,fuzz,idle}.test.ts',
+];
 
 /** Files that are long as a whole: full runs have them, `npm test` does not. */
 const FULL_ONLY = '**/*.full.test.ts';
@@ -57,7 +78,7 @@ export function selectFiles(plan: Plan): SelectedFiles {
   return {
     families,
     leftOut: leftOut.map(({ family, paths, of }) => ({ family, left: paths.length, of })),
-    files: filters.length === 0 ? grouped(files) : files,
+    files: filters.length > 0 || isFull(plan.tier) ? files : grouped(files),
     servers: new Set(servers.filter((name) => !plan.without.includes(name))),
   };
 }
@@ -93,18 +114,28 @@ function byStart(a: string, b: string): number {
   return rank(a) - rank(b) || a.localeCompare(b);
 }
 
-/** Replaces the files of each group by one file that imports them. */
+/** Replaces the files of each group by one file that loads them, each in a suite of its own. */
 function grouped(files: readonly string[]): readonly string[] {
   const folder = '.cache/test-groups';
   mkdirSync(join(ROOT, folder), { recursive: true });
   return Object.entries(GROUPS).reduce<readonly string[]>((rest, [name, glob]) => {
-    const members = rest.filter((path) => matchesGlob(path, glob));
+    const members = rest.filter(
+      (path) => matchesGlob(path, glob) && !ALONE.some((alone) => matchesGlob(path, alone)),
+    );
     if (members.length === 0) return rest;
     const group = `${folder}/${name}.test.ts`;
-    const imports = members.map((path) => `await import('../../${path}');\n`);
-    writeFileSync(join(ROOT, group), imports.join(''));
+    writeFileSync(join(ROOT, group), [GROUP_HEAD, ...members.map(suiteOf)].join('\n'));
     return [group, ...rest.filter((path) => !members.includes(path))];
   }, files);
+}
+
+const GROUP_HEAD = `import { createRequire } from 'node:module';
+import { describe } from 'node:test';
+const load = createRequire(import.meta.url);`;
+
+/** Hooks at the top level of a file become hooks of its suite, because it is loaded inside. */
+function suiteOf(path: string): string {
+  return `describe('${path}', () => load('../../${path}'));`;
 }
 
 function isBelow(path: string, filter: string): boolean {

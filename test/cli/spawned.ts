@@ -41,10 +41,8 @@ export function inherited(): Record<string, string> {
   return Object.fromEntries(entries) as Record<string, string>;
 }
 
-/** Commands that run until they are stopped, or open a store and its threads, get a process of their own. */
-const OWN_PROCESS: ReadonlySet<string> = new Set([
-  ...['serve', 'dev', 'init', 'contract', 'doctor', 'migrate', 'export', 'import', 'unseal'],
-]);
+/** Commands that leave something in their process. */
+const OWN_PROCESS: ReadonlySet<string> = new Set(['dev', 'init', 'contract']);
 
 let warm: ChildProcess | undefined;
 let isBusy = false;

@@ -60,7 +60,12 @@ async function compile(snippets: readonly Snippet[]): Promise<string> {
     }
     await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(await configFor()));
     const compiler = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
-    return await promisify(execFile)(process.execPath, [compiler, '-p', folder]).then(
+    return await promisify(execFile)(process.execPath, [
+      compiler,
+      '-p',
+      folder,
+      '--singleThreaded',
+    ]).then(
       () => '',
       (failure: { stdout?: string }) => failure.stdout ?? String(failure),
     );

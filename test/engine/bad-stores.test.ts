@@ -34,7 +34,7 @@ async function on(
   }
 }
 
-const SIGNAL = { signal: AbortSignal.timeout(10_000) };
+const soon = () => ({ signal: AbortSignal.timeout(10_000) });
 
 test('what the store can never take fails the execution, and says what', async () => {
   await on(
@@ -49,7 +49,7 @@ test('what the store can never take fails the execution, and says what', async (
     async (holdfast, run) => {
       const odd = pipeline({ name: 'odd', run: (ctx) => ctx.step('odd', () => 1) });
       const id = await run(odd);
-      await assert.rejects(holdfast.result(id, SIGNAL), { message: /cannot be stored/ });
+      await assert.rejects(holdfast.result(id, soon()), { message: /cannot be stored/ });
     },
   );
 });
@@ -64,7 +64,7 @@ test('an output that the store cannot take fails the execution too', async () =>
     }),
     async (holdfast, run) => {
       const id = await run(pipeline({ name: 'plain', run: () => 1 }));
-      await assert.rejects(holdfast.result(id, SIGNAL), { message: /Not this one/ });
+      await assert.rejects(holdfast.result(id, soon()), { message: /Not this one/ });
     },
   );
 });
@@ -93,7 +93,7 @@ test('a history that cannot be read blocks the execution, and it can be resumed'
       while ((await holdfast.read(id))?.holds.includes('blocked') !== true) await pause(5);
       isBroken = false;
       await holdfast.resume(id);
-      assert.equal(await holdfast.result(id, SIGNAL), 'read after all');
+      assert.equal(await holdfast.result(id, soon()), 'read after all');
     },
   );
 });
@@ -134,7 +134,7 @@ test('a store that is away when a large result is put aside does not make the st
           }),
       });
       const id = await run(large);
-      assert.equal(String(await holdfast.result(id, SIGNAL)).length, 5_000);
+      assert.equal(String(await holdfast.result(id, soon())).length, 5_000);
       assert.equal(ran, 1);
     },
     { payloads: { inlineBytesMax: 1_000 } },

@@ -9,7 +9,7 @@ const schemas = new Schemas(url, 'engine');
 
 registerBehaviours({
   kind: 'postgres',
-  count: 120,
+  count: 80,
   async open() {
     const store = await schemas.store();
     return { store, close: () => store.close() };

@@ -22,6 +22,11 @@ interface Pair {
   failOver(): Promise<void>;
 }
 
+async function offsetOf({ url }: { readonly url: string }, field: string): Promise<number> {
+  const info = String(await send(url, 'INFO', 'replication'));
+  return Number(new RegExp(`${field}:(\\d+)`).exec(info)?.[1]);
+}
+
 async function pairOf(t: TestContext): Promise<Pair> {
   const port = await freePort();
   const settings = { port, bind: '127.0.0.1', 'repl-diskless-sync-delay': '0' };
@@ -35,10 +40,10 @@ async function pairOf(t: TestContext): Promise<Pair> {
     primary,
     replica,
     async promote() {
-      const link = await send(primary.url, 'INFO', 'replication');
-      const offset = /master_repl_offset:(\d+)/.exec(String(link))?.[1] ?? '';
-      await until('the replica has everything', async () =>
-        String(await send(replica.url, 'INFO', 'replication')).includes(`_offset:${offset}`),
+      const written = await offsetOf(primary, 'master_repl_offset');
+      await until(
+        'the replica has everything',
+        async () => (await offsetOf(replica, 'slave_repl_offset')) >= written,
       );
       await send(replica.url, 'REPLICAOF', 'NO', 'ONE');
     },

@@ -25,6 +25,7 @@ function ask(what: 'settle' | 'refund', guest: string): Promise<boolean> {
 }
 
 const outside: Outside = {
+  cooks: (execution) => tell({ kind: 'cooks', execution }),
   did: (execution, what) => tell({ kind: 'did', execution, what }),
   settles: (guest) => ask('settle', guest),
   refunds: (guest) => ask('refund', guest),

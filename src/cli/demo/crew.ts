@@ -16,6 +16,7 @@ import { playAsk, playFailedPayment, playFreeze, tellAnswer } from './scenes.ts'
 export type FromCook =
   | { readonly kind: 'ready'; readonly session: string }
   | { readonly kind: 'reports'; readonly line: string }
+  | { readonly kind: 'cooks'; readonly execution: string }
   | { readonly kind: 'did'; readonly execution: string; readonly what: string }
   | {
       readonly kind: 'asks';
@@ -39,6 +40,8 @@ export interface Cook {
   readonly name: string;
   readonly child: ChildProcess;
   readonly session: string;
+  /** The execution whose step it began last. */
+  cooks?: string;
   isFrozen: boolean;
 }
 
@@ -159,7 +162,10 @@ export class Crew {
     child.on('message', (message: FromCook) => {
       if (message.kind === 'ready') ready.resolve(message.session);
       else if (message.kind === 'reports') this.#log.info(message.line);
-      else if (message.kind === 'did') {
+      else if (message.kind === 'cooks') {
+        const cook = this.#cooks.find((each) => each.child === child);
+        if (cook !== undefined) cook.cooks = message.execution;
+      } else if (message.kind === 'did') {
         this.#log.info('demo', { execution: message.execution, by: name, did: message.what });
       } else {
         const set = message.what === 'settle' ? this.#unpaid : this.#unrefunded;

@@ -18,6 +18,8 @@ export interface RestaurantOrder {
 
 /** What the order needs of the world. */
 export interface Outside {
+  /** A step that takes a while has begun. */
+  cooks(execution: string): void;
   did(execution: string, what: string): void;
   /** The bank: whether it takes the money, or gives it back. */
   settles(guest: string): Promise<boolean>;
@@ -86,7 +88,10 @@ export function restaurantOrder(outside: Outside): Pipeline<RestaurantOrder, str
         ctx.progress({ course, done, of: COURSES.length });
         await ctx.sleep(REST_MS);
         const make = async (): Promise<string> => {
-          if (course === 'cook') await systemTimers.pause(COOKING_MS);
+          if (course === 'cook') {
+            outside.cooks(ctx.id);
+            await systemTimers.pause(COOKING_MS);
+          }
           return did(`${course}: ${dish}`);
         };
         await ctx.step(course, make, { compensate: () => did(`cleared up after ${course}`) });

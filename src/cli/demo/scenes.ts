@@ -122,14 +122,12 @@ export async function playFailedPayment(crew: Crew): Promise<void> {
   );
 }
 
-/** Who is in the middle of cooking it. */
+/** The worker that is in the middle of the step: frozen before it, it would wake without a result to write. */
 async function cookOf(crew: Crew, id: ExecutionRecord['id']): Promise<Cooking | undefined> {
   const now = await crew.holdfast.read(id);
   if (now?.status !== 'running' || now.fence === undefined) return undefined;
-  const cook = crew.cooks.find(({ session }) => session === now.session);
-  const history = await crew.holdfast.history(id, { limit: 1_000 });
-  const slept = history.filter(({ kind }) => kind === 'timer-fired').length;
-  return cook === undefined || slept !== 2 ? undefined : { id, fence: now.fence, cook };
+  const cook = crew.cooks.find(({ session, cooks }) => session === now.session && cooks === id);
+  return cook === undefined ? undefined : { id, fence: now.fence, cook };
 }
 
 async function stepsOf(crew: Crew, id: ExecutionRecord['id']): Promise<readonly string[]> {

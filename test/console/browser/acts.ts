@@ -43,6 +43,7 @@ const byLink: BrowserCase = {
     });
     await desk.open('/inbox', 'Inbox');
     const { page } = desk;
+    await page.getByRole('button', { name: /^anything/ }).click();
     await desk.button('Make a link').click();
     const href =
       (await page.getByRole('link', { name: /\/console\/answer\// }).textContent()) ?? '';

@@ -27,7 +27,7 @@ const harmless: BrowserCase = {
     const holdfast = new Holdfast({ store: coordinator.store });
     const pipelines = [MARKUP, TURNED].map(hostile);
     try {
-      await holdfast.worker({ pipelines, owner: MARKUP, pollMs: 20 });
+      await holdfast.worker({ pipelines, owner: MARKUP });
       const ids: string[] = [];
       for (const each of pipelines) {
         const about = { tags: [MARKUP], attributes: { note: MARKUP } };

@@ -16,7 +16,7 @@ async function spawnMany({ store }: Scene['coordinator']): Promise<readonly [Hol
       return ctx.receive('never');
     },
   });
-  await holdfast.worker({ pipelines: [spawning], pollMs: 20 });
+  await holdfast.worker({ pipelines: [spawning] });
   const list = Array.from({ length: 50 }, (_, index) => ({ hidden: `item ${index}` }));
   const { id } = await holdfast.submit(spawning, { outer: { list }, text: 'x'.repeat(LARGE) });
   return [holdfast, id];

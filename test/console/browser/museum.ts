@@ -17,7 +17,7 @@ const invoice = pipeline({
 
 export async function plantArchived(store: CoordinatorStore, archive: Archive): Promise<string> {
   const holdfast = new Holdfast({ store, retention: { archive, keepMs: { completed: 0 } } });
-  const worker = await holdfast.worker({ pipelines: [invoice], pollMs: 20 });
+  const worker = await holdfast.worker({ pipelines: [invoice] });
   const options = { key: 'Invoice-4711 Bern', tags: ['paid'] };
   const { id, result } = await holdfast.submit(invoice, { total: 17 }, options);
   await result();

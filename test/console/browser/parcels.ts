@@ -49,7 +49,7 @@ export async function plantParcels(store: CoordinatorStore): Promise<Parcels> {
     const digest = `sha256:${name}`;
     const about = { artifact: 'registry.example/parcels', digest, by: 'ci' };
     await holdfast.releases.register({ pipeline: code, name, ...about });
-    const worker = { owner: `parcels-${name}@host-4`, pollMs: 20, probeMs: 100 };
+    const worker = { owner: `parcels-${name}@host-4`, probeMs: 100 };
     await holdfast.worker({ pipelines: [code], release: { name, digest }, ...worker });
   }
   await holdfast.releases.activate('parcel', 'v1', { by: 'ann', reason: 'the first' });

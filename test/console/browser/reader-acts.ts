@@ -244,7 +244,7 @@ const leavesOut: BrowserCase = {
     const { page } = desk;
     const holdfast = new Holdfast({ store: coordinator.store });
     try {
-      await holdfast.worker({ pipelines: [sticky], pollMs: 20 });
+      await holdfast.worker({ pipelines: [sticky] });
       const { id } = await holdfast.submit(sticky, undefined);
       await desk.open('/quarantine', 'Quarantine');
       const group = page.getByRole('region', { name: 'Undoing, and waiting' });

@@ -91,7 +91,7 @@ export async function plantWorld(store: CoordinatorStore, archive: Archive): Pro
   isDeclined = true;
   const archived = await plantArchived(store, archive);
   const holdfast = new Holdfast({ store });
-  await holdfast.worker({ pipelines: [order, payment], owner: 'packer@host-1', pollMs: 20 });
+  await holdfast.worker({ pipelines: [order, payment], owner: 'packer@host-1' });
   const submitted = async (input: Order): Promise<string> => {
     const handle = await holdfast.submit(order, input, {
       tags: ['planted'],
@@ -139,13 +139,13 @@ async function takeOver(store: CoordinatorStore): Promise<string> {
   const arrives = Promise.withResolvers<void>();
   const thinks = pipeline({ name: 'slow', run: (ctx) => ctx.step('think', () => 'thought') });
   const one = new Holdfast({ store: delayed(store, sent.resolve, arrives.promise) });
-  const first = await one.worker({ pipelines: [thinks], owner: 'frozen@host-2', pollMs: 20 });
+  const first = await one.worker({ pipelines: [thinks], owner: 'frozen@host-2' });
   const { id } = await one.submit('slow', undefined);
   await sent.promise;
   const by = { kind: 'operator', actor: 'a test', reason: 'to be taken over' } as const;
   await store.sessions.end({ id: first.session as SessionId, by });
   const two = new Holdfast({ store });
-  await two.worker({ pipelines: [thinks], owner: 'healthy@host-3', pollMs: 20 });
+  await two.worker({ pipelines: [thinks], owner: 'healthy@host-3' });
   await two.result(id);
   arrives.resolve();
   await until(async () => (await two.refusals({})).items[0]);
