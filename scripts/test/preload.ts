@@ -1,5 +1,5 @@
-// Loaded into every test process: spares it the runner's hooks, and reports the CPU time that it and its ended
-// children used.
+// Loaded into every test process: spares it the runner's hooks, ends it when it hangs, and reports the CPU time
+// that it and its ended children used.
 
 import hooks from 'node:async_hooks';
 import { appendFileSync, readFileSync } from 'node:fs';
@@ -9,10 +9,17 @@ const file = process.argv[1];
 
 // A test may fork, and forks inherit this import: only the runner's own children report.
 if (notes !== undefined && file !== undefined && process.env['NODE_TEST_CONTEXT'] !== undefined) {
-  // node:test hooks into every promise, to know which test an uncaught error belongs to. That costs two thirds
-  // of an asynchronous test's time. Without the hooks an uncaught error fails the file instead of the test.
+  // node:test hooks into every promise, to know which test an uncaught error belongs to. In a file of many short
+  // asynchronous tests that took two thirds of the CPU time. Without the hooks such an error fails the file.
   const none = { enable: () => none, disable: () => none };
   hooks.createHook = () => none;
+  const limitMs = Number(process.env['HOLDFAST_TEST_FILE_MS']);
+  const limit = setTimeout(() => {
+    const open = [...new Set(process.getActiveResourcesInfo())].join(', ');
+    console.error(`${file} did not end within ${limitMs / 1_000} s. Still open: ${open}.`);
+    process.exit(1);
+  }, limitMs);
+  limit.unref();
   process.once('exit', () => {
     appendFileSync(notes, `${JSON.stringify({ file, cpuMs: cpuMs() })}\n`);
   });

@@ -28,7 +28,7 @@ export interface LeftOut {
   readonly of: number;
 }
 
-const COSTLIEST_SHOWN = 400;
+const COSTLIEST_SHOWN = 10;
 
 /** The end of the run, where people look first: costs, samples, failures. */
 export function reportLines(

@@ -8,8 +8,8 @@ const ROOT = join(import.meta.dirname, '../..');
 const PRELOAD = join(import.meta.dirname, 'preload.ts');
 /** More than cores, because many tests wait for a process or a deadline. */
 const CONCURRENCY = 5;
-/** For one file: a file that hangs fails. */
-const FILE_MS_MAX = { sampled: 240_000, full: 5_400_000 };
+/** A test that takes longer fails, and so does a file of them that takes twice as long or does not end. */
+const TEST_MS_MAX = { sampled: 240_000, full: 5_400_000 };
 
 /** Runs each file in a process of its own and prints one line for each. */
 export async function runFiles(
@@ -19,19 +19,20 @@ export async function runFiles(
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-test-'));
   const notes = join(folder, 'notes.jsonl');
   // `run` hands this process's environment to the files.
-  Object.assign(process.env, settings, { HOLDFAST_TEST_NOTES: notes });
+  const timeout = TEST_MS_MAX[settings['HOLDFAST_TEST_FULL'] === '1' ? 'full' : 'sampled'];
+  const forPreload = { HOLDFAST_TEST_NOTES: notes, HOLDFAST_TEST_FILE_MS: String(2 * timeout) };
+  Object.assign(process.env, settings, forPreload);
   const report = emptyReport();
-  const full = settings['HOLDFAST_TEST_FULL'] === '1';
   try {
     const stream = run({
       files: files.map((file) => join(ROOT, file)),
       concurrency: CONCURRENCY,
-      timeout: full ? FILE_MS_MAX.full : FILE_MS_MAX.sampled,
+      timeout,
       execArgv: ['--import', PRELOAD],
     });
     const printed = new Map<string, string>();
     for await (const { type, data } of stream) {
-      if (type === 'test:fail') report.failures.push(failureOf(data));
+      if (type === 'test:fail') report.failures.push(failureOf(data, printed.get(data.file ?? '')));
       if (type === 'test:stderr' || type === 'test:stdout') {
         printed.set(data.file, (printed.get(data.file) ?? '') + data.message);
       }
@@ -70,9 +71,14 @@ function finishFile(
   if (!success && printed !== undefined) console.log(printed.trimEnd());
 }
 
-function failureOf({ name, file = '', details }: EventData.TestFail): Failure {
+function failureOf(
+  { name, file = '', details }: EventData.TestFail,
+  printed: string | undefined,
+): Failure {
   const { cause = details.error } = details.error;
-  const why = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
+  // A process that ended early has no error of its own: what it printed says why.
+  const said = name === file ? printed : undefined;
+  const why = said ?? (cause instanceof Error ? (cause.stack ?? cause.message) : String(cause));
   return { file: relative(ROOT, file), name, why: why.split('\n').slice(0, LINES_MAX).join('\n') };
 }
 

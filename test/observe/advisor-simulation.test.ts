@@ -9,6 +9,7 @@ import { predict } from '../../src/observe/advisor/predict.ts';
 import { replay } from '../../src/observe/advisor/replay.ts';
 import type { LeaseSettings } from '../../src/observe/advisor/settings.ts';
 import { seededRandom } from '../../src/support/random.ts';
+import { sample } from '../services/tier.ts';
 import { exponential, heavyTailed, SimulatedHolder, type World } from './simulated-holder.ts';
 
 function settings(ttlMs: number, beats: number = 3): LeaseSettings {
@@ -54,7 +55,9 @@ interface Hours {
 /** A day of twenty leases: enough to have seen what is rare. */
 const HOURS: Hours = { recorded: 500, lived: 1_500 };
 
-for (const [name, { world, trials, hours = HOURS }] of Object.entries(WORLDS)) {
+const sampled = sample('worlds of the advisor', Object.entries(WORLDS), 1);
+
+for (const [name, { world, trials, hours = HOURS }] of sampled) {
   test(`false losses are predicted within a factor of 2: ${name}`, (context) => {
     const [recorded] = trials;
     assert.ok(recorded !== undefined);
