@@ -3,12 +3,13 @@ import { parseExecutionId } from '../../src/execution/names.ts';
 import { openMemoryStore } from '../../src/store/memory/open.ts';
 import { seededRandom } from '../../src/support/random.ts';
 import { ManualClock } from '../../src/testing/manual-clock.ts';
+import { sample } from '../services/tier.ts';
 import { play, SCENARIOS, type Scenario } from './suspend/scenarios.ts';
 import { everySchedule, type Schedule } from './suspend/schedule.ts';
 
 const A_WHILE_MS = 250;
 
-for (const scenario of SCENARIOS) {
+for (const scenario of sample('scenarios of a park, in every order', SCENARIOS, 5)) {
   test(`${scenario.name}, in every order`, async (context) => {
     const count = await everySchedule((schedule) => playUnder(scenario, schedule));
     context.diagnostic(`${count} orders`);

@@ -19,7 +19,7 @@ import { arbitraryOf, type Known } from './arbitrary-of.ts';
 import { plant } from './fixture.ts';
 import { snapshot } from './snapshot.ts';
 
-const RUNS = isFullRun() ? 300 : 15;
+const RUNS = isFullRun() ? 300 : 8;
 /** Streams answer without an end: they are opened and let go. */
 const LET_GO_MS = 2_000;
 

@@ -7,4 +7,5 @@ registerTransportContract(
     offers: [],
     carrier: (server, key) => server.carrier({ key }),
   }),
+  { count: 80 },
 );
