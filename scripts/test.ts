@@ -29,7 +29,7 @@ async function main(plan: Plan): Promise<boolean> {
   }
   useMemoryDisk();
   const checks = plan.filters.length === 0 && plan.part.nth === 1 ? checkSources() : [];
-  const services = await startServices(selected.servers);
+  const services = await startServices(plan, selected.servers);
   let report: Report;
   try {
     report = await runFiles(selected.files, { ...planSettings(plan), ...services.settings });
@@ -92,10 +92,11 @@ interface Services {
   stop(): Promise<void>;
 }
 
-async function startServices(names: ReadonlySet<string>): Promise<Services> {
+/** Tests of a lost member or leader start clusters of their own; the others need one member. */
+async function startServices({ tier }: Plan, names: ReadonlySet<string>): Promise<Services> {
   const [postgres, etcd] = await Promise.all([
     names.has('postgres') ? providePostgres() : undefined,
-    names.has('etcd') ? provideEtcd() : undefined,
+    names.has('etcd') ? provideEtcd(isFull(tier) ? 3 : 1) : undefined,
   ]);
   return {
     settings: {
@@ -118,12 +119,12 @@ async function providePostgres(): Promise<PrivatePostgres | undefined> {
   return postgres;
 }
 
-async function provideEtcd(): Promise<PrivateEtcd | undefined> {
+async function provideEtcd(members: number): Promise<PrivateEtcd | undefined> {
   if (process.env['HOLDFAST_TEST_ETCD_ENDPOINTS'] !== undefined) {
     console.log('• etcd: the one named by HOLDFAST_TEST_ETCD_ENDPOINTS');
     return undefined;
   }
-  const etcd = await startEtcd();
+  const etcd = await startEtcd({ members });
   console.log(`• etcd ${etcd.version} (${etcd.source}), ${etcd.endpoints.length} members`);
   return etcd;
 }

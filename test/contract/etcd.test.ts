@@ -3,10 +3,10 @@ import { etcdForTests } from '../services/etcd.ts';
 import { etcdBackend } from './etcd-backend.ts';
 import { registerLeaseContract } from './register.ts';
 
-/** Each case has a prefix of its own, and waits for three members most of its time. */
+/** Each case has a prefix of its own, and waits for etcd most of its time. */
 const AT_ONCE = 6;
 
-/** How many cases `npm test` takes: each costs three members a write to disk or more. */
+/** How many cases `npm test` takes: each costs etcd a write to disk or more. */
 const CASES = 70;
 
 const etcd = await etcdForTests();

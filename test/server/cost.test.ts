@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { sample } from '../services/tier.ts';
 import { type Cost, Counters } from './cost/counters.ts';
 
 const counters = await Counters.start();
@@ -61,7 +62,8 @@ test('no request to any route, and no message of any carrier, costs more than it
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
   const rows: Row[] = [];
   const carrier = coordinator.server.carrier({ key });
-  for (const [kind, all] of byName(envelopesFor(rich), (each) => each.kind)) {
+  const messages = byName(envelopesFor(rich), (each) => each.kind);
+  for (const [kind, all] of sample('costs of messages', messages, 10)) {
     const cost = await counters.of(async () => {
       for (const { body } of all) {
         await carrier.ask({ kind: kind as never, body }).catch(() => undefined);
@@ -70,7 +72,8 @@ test('no request to any route, and no message of any carrier, costs more than it
     rows.push({ name: `message ${kind}`, ...cost });
   }
   await carrier.close();
-  for (const [name, all] of byName(requestsFor(rich), (each) => each.name)) {
+  const requests = byName(requestsFor(rich), (each) => each.name);
+  for (const [name, all] of sample('costs of requests', requests, 40)) {
     const cost = await counters.of(async () => {
       for (const { method, path, body } of all) {
         const init = { method, headers, ...(body === undefined ? {} : { body }) };
