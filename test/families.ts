@@ -24,7 +24,7 @@ export const FAMILIES: readonly Family[] = [
   { name: 'predictions and real runs', files: ['test/observe/*.full.test.ts'] },
   { name: 'the package', files: ['test/package/*.test.ts', 'test/docs/*.test.ts'] },
   // Real processes that are killed, frozen and raced, in one file for each store.
-  { name: 'processes, by store', files: ['test/processes/*-*.test.ts'], take: 3 },
+  { name: 'processes, by store', files: ['test/processes/*-*.test.ts'], take: 2 },
   { name: 'recipes, by store', files: ['test/recipes/*-*.test.ts'], take: 2 },
   { name: 'executions under load', files: ['test/load/*.test.ts'], take: 1 },
   {

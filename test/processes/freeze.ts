@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
 import { after, describe, test } from 'node:test';
 import { parseLeaseKey } from '../../src/index.ts';
 import { recoveryBoundMs } from '../services/recovery-bound.ts';
@@ -12,8 +13,6 @@ import { until } from './stage/until.ts';
 const TTL_MS = 1_500;
 /** P4: an owner that stopped is replaced within this long. */
 const RECOVERY_MS_MAX = recoveryBoundMs(TTL_MS);
-/** A stop this long is no busy machine. Every freeze here is longer. */
-const NOTICEABLE_MS = 900;
 const KEY = 'the-ledger';
 
 export function registerFreeze(backend: Backend): void {
@@ -36,8 +35,8 @@ interface Scene {
   readonly standby: Child<WorkerApi>;
   readonly first: Taken;
   readonly second: Taken;
-  /** What the old holder's `assertHeld` did, once it runs again. */
-  readonly noticed: () => Promise<unknown>;
+  /** Wakes the old holder. The answer: what its `assertHeld` did first of all. */
+  readonly thaw: () => Promise<unknown>;
   readonly recoveredInMs: number;
 }
 
@@ -52,13 +51,13 @@ async function freezeAndReplace(stage: Stage, oracle: Oracle): Promise<Scene> {
 
   const taking = standby.call('acquire', { key: KEY, wait: true });
   await until('the standby is in the queue', async () => (await inspect(stage)).waiting === 1);
-  const noticed = await freeze(old);
+  const thaw = await freeze(stage, old);
   const frozenAt = performance.now();
   const second = await taking;
   const recoveredInMs = performance.now() - frozenAt;
   assert.equal(second.kind, 'acquired');
   await standby.call('write', { key: KEY, port: oracle.port, effect: 'row 42 by the standby' });
-  return { old, standby, first, second, noticed, recoveredInMs };
+  return { old, standby, first, second, thaw, recoveredInMs };
 }
 
 async function refuseTheLateWriter(backend: Backend): Promise<void> {
@@ -73,8 +72,7 @@ async function refuseTheLateWriter(backend: Backend): Promise<void> {
     { exit: 'expired', restored: 'row 41', intents: ['pay:row-42'] },
   );
 
-  old.thaw();
-  assert.deepEqual(await scene.noticed(), { kind: 'threw', why: 'lapsed' });
+  assert.deepEqual(await scene.thaw(), { kind: 'threw', why: 'lapsed' });
   const late = await old.call('write', { key: KEY, port: oracle.port, effect: 'row 42, late' });
   assert.deepEqual(late, { kind: 'refused', newest: second.fence });
   await assertRefusedAtStore(old);
@@ -107,8 +105,8 @@ async function assertRefusedAtStore(old: Child<WorkerApi>): Promise<void> {
 async function violateWithoutCheck(backend: Backend): Promise<void> {
   await using stage = await Stage.on(backend);
   const oracle = await stage.oracle('unchecked');
-  const { old, first, second } = await freezeAndReplace(stage, oracle);
-  old.thaw();
+  const { old, first, second, thaw } = await freezeAndReplace(stage, oracle);
+  await thaw();
   const late = await old.call('write', { key: KEY, port: oracle.port, effect: 'row 42, late' });
   assert.deepEqual(late, { kind: 'accepted' });
   const records = await oracle.records();
@@ -130,10 +128,9 @@ async function rejoinWithinGrace(backend: Backend): Promise<void> {
   const taking = standby.call('acquire', { key: KEY, wait: true });
   await until('the standby is in the queue', async () => (await inspect(stage)).waiting === 1);
 
-  const noticed = await freeze(old);
+  const thaw = await freeze(stage, old);
   await until('the lease has lapsed', async () => (await inspect(stage)).state === 'lapsed');
-  old.thaw();
-  assert.deepEqual(await noticed(), { kind: 'threw', why: 'lapsed' });
+  assert.deepEqual(await thaw(), { kind: 'threw', why: 'lapsed' });
   const rejoined = await old.call('rejoin', { key: KEY });
   assert.deepEqual(rejoined, { kind: 'rejoined', fence: first.fence });
   assert.deepEqual(await old.call('assertHeld', { key: KEY }), { kind: 'held' });
@@ -150,14 +147,19 @@ async function rejoinWithinGrace(backend: Backend): Promise<void> {
   assert.deepEqual(outOfOrder(await oracle.records()), []);
 }
 
-/** With a heartbeat just before. The answer asks what `assertHeld` did, once it runs again. */
-async function freeze(old: Child<WorkerApi>): Promise<() => Promise<unknown>> {
+/** With a heartbeat just before. */
+async function freeze(stage: Stage, old: Child<WorkerApi>): Promise<Scene['thaw']> {
+  const thawed = stage.file('thawed');
   assert.equal((await old.call('heartbeat', null)).kind, 'alive');
   const spinning = old.next('spinning');
-  const noticed = old.call('spinUntilThawed', { key: KEY, frozenMs: NOTICEABLE_MS });
+  const noticed = old.call('spinUntilThawed', { key: KEY, thawed });
   await spinning;
   old.freeze();
-  return () => noticed;
+  return async () => {
+    await writeFile(thawed, '');
+    old.thaw();
+    return noticed;
+  };
 }
 
 function inspect(stage: Stage) {

@@ -1,5 +1,6 @@
 import { after, test } from 'node:test';
 import { postgresForTests } from '../services/postgres.ts';
+import { isFullRun } from '../services/tier.ts';
 import { nodesComeAndGo } from './nodes-come-and-go.ts';
 
 const database = postgresForTests();
@@ -9,5 +10,5 @@ after(async () => (await database).release());
 test('three coordinators and four workers under load, each killed or frozen in its turn: nothing is lost, nothing doubled', async (t) => {
   const place = async () =>
     ({ kind: 'postgres', url: (await database).url, schema: 'many_nodes' }) as const;
-  await nodesComeAndGo(t, place, { coordinators: 3, workers: 4, round: 120 });
+  await nodesComeAndGo(t, place, { coordinators: 3, workers: 4, round: isFullRun() ? 120 : 40 });
 });

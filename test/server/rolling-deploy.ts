@@ -12,12 +12,13 @@ import { contractOf } from '../../src/engine/contract-of.ts';
 import type { AnyPipeline } from '../../src/engine/pipeline.ts';
 import type { PlaceIn, StorePlace } from '../load/place.ts';
 import { freePort } from '../services/free-port.ts';
+import { isFullRun } from '../services/tier.ts';
 import { until } from './coordinator.ts';
 import { ownEnvironment, servingOn } from './deployment.ts';
 import { releasedOrder } from './released-order.ts';
 
-const OPEN = 1_000;
-const FRESH = 200;
+const OPEN = isFullRun() ? 1_000 : 300;
+const FRESH = isFullRun() ? 200 : 60;
 const AT_ONCE = 50;
 
 class Deploy {

@@ -42,10 +42,10 @@ export interface WorkerApi {
   /** Throws nothing: answers whether `assertHeld` did. */
   assertHeld(input: OfKey): Promise<Brief>;
   /**
-   * Emits `spinning`, then stays in one synchronous loop until it notices that it was frozen for
-   * `frozenMs`; the next thing it does, with no turn of the event loop in between, is `assertHeld`.
+   * Emits `spinning`, then stays in one synchronous loop until the file `thawed` exists; the next thing it
+   * does, with no turn of the event loop in between, is `assertHeld`.
    */
-  spinUntilThawed(input: OfKey & { readonly frozenMs: number }): Promise<Brief>;
+  spinUntilThawed(input: OfKey & { readonly thawed: string }): Promise<Brief>;
   checkpoint(input: OfKey & { readonly text: string }): Promise<Brief>;
   intent(input: OfKey & { readonly effect: string }): Promise<Brief>;
   release(input: OfKey & { readonly exit: DeclaredExit }): Promise<Brief>;

@@ -1,5 +1,6 @@
 // A worker process as a user would write it, told step by step what to do. See worker-api.ts.
 
+import { existsSync } from 'node:fs';
 import type { HeldLease, KernelStore, Session } from '../../../src/index.ts';
 import { LeaseNotHeld, openSession } from '../../../src/index.ts';
 import { parseEffectId } from '../../../src/lease/names.ts';
@@ -50,14 +51,11 @@ function assertNow(lease: HeldLease): Brief {
   }
 }
 
-function untilThawed(frozenMs: number): void {
+function spinUntilExists(file: string): void {
   const startedAt = performance.now();
-  let last = startedAt;
-  for (;;) {
-    const now = performance.now();
-    if (now - last >= frozenMs) return;
-    if (now - startedAt > SPIN_MS_MAX) throw new Error('nobody froze this process');
-    last = now;
+  while (!existsSync(file)) {
+    if (performance.now() - startedAt > SPIN_MS_MAX)
+      throw new Error('This process was not thawed.');
   }
 }
 
@@ -87,10 +85,10 @@ serveCalls<WorkerApi>({
     return { kind: outcome.kind, fence: 0, exit: 'none', restored: undefined, intents: [] };
   },
   assertHeld: ({ key }) => assertNow(held(key)),
-  async spinUntilThawed({ key, frozenMs }) {
+  async spinUntilThawed({ key, thawed }) {
     const lease = held(key);
     await emit('spinning');
-    untilThawed(frozenMs);
+    spinUntilExists(thawed);
     return assertNow(lease);
   },
   async checkpoint({ key, text }) {

@@ -43,8 +43,13 @@ export class Stage implements AsyncDisposable {
     return child;
   }
 
+  /** A path that only this stage has, of a file that does not exist yet. */
+  file(name: string): string {
+    return join(this.#folder, name);
+  }
+
   async oracle(mode: OracleMode): Promise<Oracle> {
-    const file = join(this.#folder, `oracle-${this.#children.length}.jsonl`);
+    const file = this.file(`oracle-${this.#children.length}.jsonl`);
     const child = this.start('oracle/server.ts', [mode, file]);
     const { port } = (await child.next('listening')) as { readonly port: number };
     return { port, records: () => readRecords(file) };
