@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const STORY_MS_MAX = 120_000;
+const STORY_MS_MAX = 60_000;
 
 /** A process of the story. It tells what it does; see `telling.ts` for its side. */
 export class Actor<News extends { readonly kind: string }> {

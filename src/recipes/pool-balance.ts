@@ -31,22 +31,30 @@ const EXPIRED_LEFT_MS = 1_000;
 /** A key that was given up is for a member that looks only when its turn comes. */
 const LOOKS_UNTIL_LEFT = 2;
 
+interface Extra {
+  readonly until: number;
+  readonly keptMs: number;
+}
+
 /**
  * P4: a member may have a share and be unable to take a certain key, because it lost it too often
- * (G-4) or was not told of it. The others would wait for it. So a key that stays free is anybody's,
- * and who takes it beyond the share keeps it until the one that was damped may have it again.
+ * (G-4), was not told of it, or is slow. The others would wait for it. So any member may take a key
+ * that stays free. A member that takes it beyond its share offers it again after a few looks, and each
+ * time that the key stays free again after twice as long, up to the time that damping lasts.
  */
 export class Leftovers {
   readonly #clock: Clock;
   readonly #everyMs: number;
-  readonly #keepMs: number;
+  readonly #keepMsMin: number;
+  readonly #keepMsMax: number;
   readonly #leftAt: Map<string, number> = new Map();
-  readonly #extraUntil: Map<string, number> = new Map();
+  readonly #extras: Map<string, Extra> = new Map();
 
   constructor(clock: Clock, everyMs: number, flapUnitMs: number) {
     this.#clock = clock;
     this.#everyMs = everyMs;
-    this.#keepMs = Math.max(2 * flapUnitMs, 2 * LOOKS_UNTIL_LEFT * everyMs);
+    this.#keepMsMin = 2 * LOOKS_UNTIL_LEFT * everyMs;
+    this.#keepMsMax = Math.max(2 * flapUnitMs, this.#keepMsMin);
   }
 
   /** What is free now. What was not free in between begins anew. */
@@ -73,15 +81,18 @@ export class Leftovers {
   }
 
   took(key: string): void {
-    this.#extraUntil.set(key, this.#clock.monotonicMs() + this.#keepMs);
+    const keptMs = this.#extras.get(key)?.keptMs ?? 0;
+    const keepMs = Math.min(Math.max(this.#keepMsMin, 2 * keptMs), this.#keepMsMax);
+    this.#extras.set(key, { until: this.#clock.monotonicMs() + keepMs, keptMs: keepMs });
   }
 
   /** How many of these keys are held beyond the share for good reason. */
   extra(held: readonly string[]): number {
     const now = this.#clock.monotonicMs();
-    for (const [key, until] of this.#extraUntil) {
-      if (until <= now || !held.includes(key)) this.#extraUntil.delete(key);
+    for (const [key, { until }] of this.#extras) {
+      if (until + this.#keepMsMax <= now) this.#extras.delete(key);
     }
-    return this.#extraUntil.size;
+    const kept = [...this.#extras].filter(([key, { until }]) => until > now && held.includes(key));
+    return kept.length;
   }
 }

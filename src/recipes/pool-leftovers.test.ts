@@ -61,6 +61,24 @@ test('P4: a key that its member is damped for is worked on by another, and share
   await stopping;
 });
 
+test('a member that was slow to take a key has its share seconds later', async () => {
+  const clock = new ManualClock();
+  const store = openMemoryStore({ clock, policy: { flapUnitMs: FLAP_UNIT_MS } });
+  const bob = join({ clock, store }, 'bob');
+  await clock.advance(500);
+  const faulty = faultyStore(store);
+  faulty.failBy((verb) => (verb === 'leases.acquire' ? 'unavailable' : undefined));
+  const ann = join({ clock, store: faulty.store }, 'ann');
+  await clock.advance(2 * TTL_MS);
+  assert.deepEqual(bob.held, KEYS, 'bob gave one up and took it again, because ann did not');
+  faulty.heal();
+  await clock.advance(5 * TTL_MS);
+  assert.deepEqual([ann.held.length, bob.held.length], [1, 1]);
+  const stopping = Promise.all([ann.stop(), bob.stop()]);
+  await clock.advance(2_000);
+  await stopping;
+});
+
 test('P4: a key that only some members know of is worked on', async () => {
   const clock = new ManualClock();
   const store = openMemoryStore({ clock });
