@@ -11,6 +11,7 @@ import { openEtcdStore } from '../../src/store/etcd/open.ts';
 import { ManualClock } from '../../src/testing/index.ts';
 import { whyOf } from '../../src/testing/lease-contract/expect.ts';
 import {
+  AUTHORITY_MS,
   asking,
   beginning,
   draining,
@@ -184,14 +185,14 @@ test('V-1: a drain leaves what a heartbeat meanwhile has promised', async (t) =>
   assert.equal(answer.deadlineInMs, LONG.ttlMs);
 });
 
-test('C-1, R-1: a heartbeat whose session expires meanwhile, as others tell the time, is a rejoin', async (t) => {
+test('C-1, G-3: a heartbeat whose session lapses meanwhile, as others tell the time, is a rejoin', async (t) => {
   await using scene = await setTheScene();
   const bob = await someone(scene.store, 'bob');
-  await scene.clock.advance(TTL_MS - 1);
+  await scene.clock.advance(AUTHORITY_MS - 1);
   await scene.store.sessions.inspect(bob.id);
   const passTime = async (): Promise<void> => {
     await scene.clock.advance(20_000);
-    await someone(scene.other, 'somebody');
+    await mustBeat(scene.other, scene.ann);
   };
   const answer = await answerAfter(t, passTime, () => scene.store.sessions.heartbeat(bob));
   assert.ok(answer.kind === 'alive' && answer.rejoined);

@@ -185,6 +185,20 @@ export const suspectCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'X-7',
+    name: 'an execution that was lost once is never tried in place of a suspect, however long ago that was',
+    async run(harness) {
+      const { store, advance } = harness;
+      const old = await veteran(harness);
+      const gone = await worker(store, 'gone', { ttlMs: DAY_MS });
+      const left = await running(store, gone);
+      const [suspect] = await suspects(harness);
+      await endSessionOf(store, gone);
+      await advance(MOST_MS);
+      assert.deepEqual(idsOf(await claimAll(store, old)), [left.id, suspect].toSorted());
+    },
+  },
+  {
+    upholds: 'X-7',
     name: 'a suspect that has run as long as its session had lived makes room for the next',
     async run(harness) {
       const { store, advance } = harness;
