@@ -2,9 +2,21 @@
 // wants to record is refused, and nothing it says is in their history.
 
 import assert from 'node:assert/strict';
+import { fork } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { Holdfast } from '../../src/engine/holdfast.ts';
+import { openPostgresStore } from '../../src/store/postgres/open.ts';
+import { until } from '../processes/stage/until.ts';
 import { postgresForTests } from '../services/postgres.ts';
+import { recoveryBoundMs } from '../services/recovery-bound.ts';
 import { Fleet } from './fleet.ts';
+import { child, spawning } from './spawning.ts';
+
+const FREEZES = join(import.meta.dirname, 'children/freezes-in-commit.ts');
 
 const database = postgresForTests();
 after(async () => (await database).release());
@@ -44,4 +56,27 @@ test('P1: what a frozen worker records after it was replaced is refused', async 
   } finally {
     await fleet.close();
   }
+});
+
+const TTL_MS = 2_000;
+
+test('P4: the execution of a worker that froze inside a transaction is taken over in time', async (t) => {
+  const { url } = await database;
+  const schema = 'frozen_inside';
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-frozen-'));
+  const frozenFile = join(folder, 'frozen');
+  const store = await openPostgresStore({ url, schema });
+  const holdfast = new Holdfast({ store });
+  const frozen = fork(FREEZES, [url, schema, frozenFile, String(TTL_MS)]);
+  t.after(async () => {
+    frozen.kill('SIGKILL');
+    await holdfast.close();
+    await store.close();
+    await rm(folder, { recursive: true });
+  });
+  const { id } = await holdfast.submit('spawning', undefined);
+  await until('the worker is frozen', () => existsSync(frozenFile));
+  await holdfast.worker({ pipelines: [spawning(() => undefined), child] });
+  const signal = AbortSignal.timeout(recoveryBoundMs(TTL_MS));
+  assert.equal(await holdfast.result(id, { signal }), 'done');
 });

@@ -94,16 +94,22 @@ function poolConfig(options: PostgresStoreOptions, pg: Driver): PoolConfig {
   };
 }
 
+/** Between two statements of a transaction of ours. */
+const IDLE_MS_MAX = 2_000;
+
 /**
  * Every statement of ours has an index for what it looks up. Without statistics, or with old ones, the
  * planner thinks a young table small, scans it, and keeps that plan while the table grows. Where it could read a whole
  * index instead, `lookUp` leaves it no choice; test/postgres/plans-postgres.test.ts looks at all plans. A plan is made
  * once: for a batch of one it would otherwise be made again each time, which costs more than running it.
  * And a grant that was answered must not be forgotten by a crash, or its fence is issued again (T-3).
+ * A process that is frozen inside a transaction keeps its locks until the server ends the transaction; until then
+ * nobody takes its work over (P4).
  */
 const SETTINGS: readonly string[] = [
   ...['enable_seqscan=off', 'enable_bitmapscan=off', 'enable_hashjoin=off', 'enable_mergejoin=off'],
   ...['jit=off', 'plan_cache_mode=force_generic_plan', 'synchronous_commit=on'],
+  `idle_in_transaction_session_timeout=${IDLE_MS_MAX}`,
 ];
 
 function cutMsOf({ statementTimeoutMs = 10_000 }: PostgresStoreOptions): number {

@@ -33,6 +33,8 @@ export async function transact<Result>(
   return answer;
 }
 
+const WORK_IDLE_MS_MAX = 15_000;
+
 interface Run<Result> {
   readonly client: ClientBase;
   readonly request: Transact<Result>;
@@ -42,6 +44,11 @@ interface Run<Result> {
 // To lock a row is to have a transaction id; it changes when the work ends the transaction by itself.
 const TRANSACTION = statement('select pg_current_xact_id_if_assigned()::text as id');
 
+// Between two statements of the work; then the server ends the transaction, so that a frozen worker is replaced (P4).
+const BEGUN = statement(`
+  select pg_current_xact_id_if_assigned()::text as id,
+         set_config('idle_in_transaction_session_timeout', '${WORK_IDLE_MS_MAX}', true)`);
+
 async function runWork<Result>(
   queries: Queries,
   { client, request, view }: Run<Result>,
@@ -49,7 +56,7 @@ async function runWork<Result>(
   const { now, execution } = view;
   assert(execution !== undefined, 'X-23: work runs for an execution that exists');
   const { seq, fence, progress } = request;
-  const begun = await queries.rows<{ id: string | null }>(TRANSACTION, []);
+  const begun = await queries.rows<{ id: string | null }>(BEGUN, []);
   const lent = lend(client);
   let result: Result;
   let events: readonly HistoryEvent[];

@@ -9,6 +9,9 @@ import { columnsOf, foundColumns, selecting } from './table-columns.ts';
 // After the seal nothing changes; this is for one that is unsealed while it is read.
 const ONE_MOMENT = statement('set transaction isolation level repeatable read, read only');
 
+// Whoever reads the rows may be slow. The store is sealed: nobody waits for a lock.
+const PATIENTLY = statement(`select set_config('idle_in_transaction_session_timeout', '0', true)`);
+
 const COUNTERS = statement(`
   select (select case when f.is_called then f.last_value else f.last_value - 1 end from hf.fence f) as "fence",
          m.halted as "halted",
@@ -28,6 +31,7 @@ export async function dump<Result>(
 ): Promise<Result> {
   return database.attempt(async (queries, client) => {
     await queries.rows(ONE_MOMENT, []);
+    await queries.rows(PATIENTLY, []);
     const seal = await readSeal(queries);
     const [counters] = await queries.rows<Omit<Counters, 'clockAt'>>(COUNTERS, []);
     if (seal === undefined || counters === undefined) throw notSealed();
