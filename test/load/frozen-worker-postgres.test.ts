@@ -8,7 +8,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import type pg from 'pg';
 import { Holdfast } from '../../src/engine/holdfast.ts';
+import { pipeline } from '../../src/engine/pipeline.ts';
 import { openPostgresStore } from '../../src/store/postgres/open.ts';
 import { until } from '../processes/stage/until.ts';
 import { postgresForTests } from '../services/postgres.ts';
@@ -79,4 +81,22 @@ test('P4: the execution of a worker that froze inside a transaction is taken ove
   await holdfast.worker({ pipelines: [spawning(() => undefined), child] });
   const signal = AbortSignal.timeout(recoveryBoundMs(TTL_MS));
   assert.equal(await holdfast.result(id, { signal }), 'done');
+});
+
+test('the work of ctx.transaction may pause for 15 s between two statements', async (t) => {
+  const { url } = await database;
+  const store = await openPostgresStore({ url, schema: 'paused_inside' });
+  const holdfast = new Holdfast({ store });
+  t.after(() => holdfast.close().then(() => store.close()));
+  const code = pipeline({
+    name: 'pausing',
+    run: (ctx) =>
+      ctx.transaction('ask', async (connection) => {
+        const { query } = connection as unknown as Pick<pg.ClientBase, 'query'>;
+        const { rows } = await query('show idle_in_transaction_session_timeout');
+        return rows[0].idle_in_transaction_session_timeout as string;
+      }),
+  });
+  await holdfast.worker({ pipelines: [code] });
+  assert.equal(await (await holdfast.submit(code, undefined)).result(), '15s');
 });
