@@ -7,7 +7,7 @@ import { registerLeaseContract } from './register.ts';
 const AT_ONCE = 6;
 
 /** How many cases `npm test` takes: each costs etcd a write to disk or more. */
-const CASES = 70;
+const CASES = 50;
 
 const etcd = await etcdForTests();
 

@@ -6,7 +6,7 @@ import { registerExecutionContract } from './register.ts';
 const database = await postgresForTests();
 const backend = postgresBackend(database.url);
 
-registerExecutionContract(backend, { store: 'postgres', others: 150 });
+registerExecutionContract(backend, { store: 'postgres', others: 100 });
 
 after(async () => {
   await backend.end();

@@ -9,7 +9,7 @@ const schemas = new Schemas(url, 'engine');
 
 registerBehaviours({
   kind: 'postgres',
-  count: 80,
+  count: 60,
   async open() {
     const store = await schemas.store();
     return { store, close: () => store.close() };

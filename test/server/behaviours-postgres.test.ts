@@ -17,7 +17,7 @@ const schemas = new Schemas(database.url, 'rest');
 
 registerBehaviours({
   kind: 'postgres over REST',
-  count: 15,
+  count: 10,
   async open() {
     return overRest(await schemas.store({ url, connectionsMax: 4 }));
   },

@@ -7,7 +7,7 @@ import { overRest } from './over-rest.ts';
 
 registerBehaviours({
   kind: 'sqlite over REST',
-  count: 25,
+  count: 15,
   async open() {
     const folder = await mkdtemp(join(tmpdir(), 'hf-rest-'));
     const { store, close } = await overRest(await openSqliteStore({ file: join(folder, 'hf.db') }));

@@ -7,5 +7,5 @@ registerTransportContract(
     offers: [],
     carrier: (server, key) => server.carrier({ key }),
   }),
-  { count: 80 },
+  { count: 50 },
 );

@@ -18,7 +18,7 @@ const KINDS: readonly Kind[] = sample(
 const database = await postgresForTests();
 const stand = onPostgres(database.url);
 
-for (const kind of KINDS) registerTransportContract(backendOf(stand.of(kind)), { count: 30 });
+for (const kind of KINDS) registerTransportContract(backendOf(stand.of(kind)), { count: 20 });
 
 after(async () => {
   await stand.end();

@@ -40,8 +40,6 @@ export interface Cook {
   readonly name: string;
   readonly child: ChildProcess;
   readonly session: string;
-  /** The execution whose step it began last. */
-  cooks?: string;
   isFrozen: boolean;
 }
 
@@ -65,6 +63,7 @@ export class Crew {
   readonly #answers: Promise<void>[] = [];
   #playing: Promise<void> | undefined;
   #isStopped = false;
+  #toFreeze: string | undefined;
 
   constructor(store: CoordinatorStore, log: ServerLog) {
     this.holdfast = new Holdfast({ store });
@@ -90,8 +89,14 @@ export class Crew {
     this.#log.info('demo', { ...(execution === undefined ? {} : { execution }), told: text });
   }
 
+  /** The worker that cooks this one is frozen as soon as it says that it does. */
+  freezeWhoCooks(execution: string): void {
+    this.#toFreeze = execution;
+  }
+
   /** Really stopped, until it is thawed or nobody is left who would. */
-  freeze(cook: Cook): void {
+  #freeze(cook: Cook): void {
+    this.#toFreeze = undefined;
     const { pid } = cook.child;
     if (pid === undefined) return;
     for (const { child } of this.#cooks) {
@@ -164,7 +169,7 @@ export class Crew {
       else if (message.kind === 'reports') this.#log.info(message.line);
       else if (message.kind === 'cooks') {
         const cook = this.#cooks.find((each) => each.child === child);
-        if (cook !== undefined) cook.cooks = message.execution;
+        if (cook !== undefined && message.execution === this.#toFreeze) this.#freeze(cook);
       } else if (message.kind === 'did') {
         this.#log.info('demo', { execution: message.execution, by: name, did: message.what });
       } else {
