@@ -10,13 +10,16 @@ import { PIPELINE } from './restaurant.ts';
 const LOOK_MS = 100;
 /** After so long a scene is over, whatever came of it. */
 const LOOKS_MAX = 400;
+/** A worker that wakes writes at once, or not at all. */
+const LATE_WRITE_LOOKS_MAX = 50;
 
 /** Until it is so; undefined when it does not come. */
 async function until<Found>(
   crew: Crew,
   look: () => Promise<Found | undefined>,
+  looksMax: number = LOOKS_MAX,
 ): Promise<Found | undefined> {
-  for (let looks = 0; looks < LOOKS_MAX && !crew.isStopped; looks += 1) {
+  for (let looks = 0; looks < looksMax && !crew.isStopped; looks += 1) {
     const found = await look();
     if (found !== undefined) return found;
     await systemTimers.pause(LOOK_MS);
@@ -59,9 +62,17 @@ export async function tellAnswer(crew: Crew, id: ExecutionRecord['id']): Promise
   }
 }
 
+/** A worker that wakes may learn that it was replaced before it writes. Then there is nothing to refuse: once more. */
 export async function playFreeze(crew: Crew): Promise<void> {
+  for (let times = 0; times < ORDERS_MAX && !crew.isStopped; times += 1) {
+    if (await freezeOnce(crew)) return;
+  }
+}
+
+/** Whether a late write was refused. */
+async function freezeOnce(crew: Crew): Promise<boolean> {
   const cooking = await frozenWhileCooking(crew);
-  if (cooking === undefined) return;
+  if (cooking === undefined) return false;
   const { id, cook, fence } = cooking;
   const { name, child } = cook;
   try {
@@ -75,7 +86,7 @@ export async function playFreeze(crew: Crew): Promise<void> {
         ? now.fence
         : undefined;
     });
-    if (taken === undefined) return;
+    if (taken === undefined) return false;
     crew.tell(
       `Its heartbeats stopped, so its lease lapsed: another took over under fence ${shown(taken)}, and cooks.`,
       id,
@@ -85,16 +96,21 @@ export async function playFreeze(crew: Crew): Promise<void> {
     crew.thaw(cook);
   }
   crew.tell(`${name} is let go. It believes that it has just cooked, and writes that down …`, id);
-  const refused = await until(crew, async () => {
-    const { items } = await crew.holdfast.refusals({ execution: id });
-    return items.find((each) => each.fence === fence);
-  });
-  if (refused !== undefined) {
-    crew.tell(
-      `… and is refused: ${refused.verb} under the old fence ${shown(fence)}. What is on record was cooked once.`,
-      id,
-    );
-  }
+  const refused = await until(
+    crew,
+    async () => {
+      const { items } = await crew.holdfast.refusals({ execution: id });
+      return items.find((each) => each.fence === fence);
+    },
+    LATE_WRITE_LOOKS_MAX,
+  );
+  crew.tell(
+    refused === undefined
+      ? `… but ${name} learned first that it was replaced, and wrote nothing. Another stew is ordered.`
+      : `… and is refused: ${refused.verb} under the old fence ${shown(fence)}. What is on record was cooked once.`,
+    id,
+  );
+  return refused !== undefined;
 }
 
 export async function playFailedPayment(crew: Crew): Promise<void> {

@@ -14,7 +14,7 @@ export const SCRIPT =
   'approve, freeze, see the late write refused, fail a payment, re-drive what is left';
 
 /** A lease lapses, and somebody else cooks: that takes its time. */
-const PATIENCE_MS = 45_000;
+const PATIENCE_MS = 120_000;
 
 /** `flags` say where its state is. */
 export async function playFiveMinutes(label: string, flags: readonly string[]): Promise<void> {
