@@ -103,8 +103,8 @@ const IDLE_MS_MAX = 2_000;
  * index instead, `lookUp` leaves it no choice; test/postgres/plans-postgres.test.ts looks at all plans. A plan is made
  * once: for a batch of one it would otherwise be made again each time, which costs more than running it.
  * And a grant that was answered must not be forgotten by a crash, or its fence is issued again (T-3).
- * A process that is frozen inside a transaction keeps its locks until the server ends the transaction; until then
- * nobody takes its work over (P4).
+ * A process that freezes inside a transaction keeps its locks, and other processes cannot take its work over (P4).
+ * So the server ends a transaction that stays idle.
  */
 const SETTINGS: readonly string[] = [
   ...['enable_seqscan=off', 'enable_bitmapscan=off', 'enable_hashjoin=off', 'enable_mergejoin=off'],

@@ -9,7 +9,7 @@ import { columnsOf, foundColumns, selecting } from './table-columns.ts';
 // After the seal nothing changes; this is for one that is unsealed while it is read.
 const ONE_MOMENT = statement('set transaction isolation level repeatable read, read only');
 
-// Whoever reads the rows may be slow. The store is sealed: nobody waits for a lock.
+// The reader of the rows may be slow. It holds no lock that another process needs, because the store is sealed.
 const PATIENTLY = statement(`select set_config('idle_in_transaction_session_timeout', '0', true)`);
 
 const COUNTERS = statement(`
