@@ -40,9 +40,6 @@ const ALONE: readonly string[] = [
 /** Files that are long as a whole: full runs have them, `npm test` does not. */
 const FULL_ONLY = '**/*.full.test.ts';
 
-/** They take longest, so they start first. */
-const FIRST: readonly string[] = [];
-
 /** Servers that the runner starts once for all files. */
 const SERVERS: readonly string[] = ['postgres', 'etcd'];
 
@@ -65,11 +62,11 @@ export function selectFiles(plan: Plan): SelectedFiles {
   const possible = [...new Set(found)]
     .filter((path) => filters.length === 0 || filters.some((filter) => isBelow(path, filter)))
     .filter((path) => !plan.without.some((name) => isAbout(path, name)));
-  // Whoever names files wants all of them.
+  // A path on the command line asks for all of its files.
   const leftOut = isFull(plan.tier) || filters.length > 0 ? [] : leftOutOf(possible, plan.seed);
   const files = possible
     .filter((path) => !leftOut.some(({ paths }) => paths.includes(path)))
-    .sort(byStart)
+    .sort()
     .filter((_, index) => index % plan.part.of === plan.part.nth - 1);
   // A whole run always starts them, so that a machine without one cannot look green.
   const servers = SERVERS.filter(
@@ -104,14 +101,6 @@ function leftOutOf(possible: readonly string[], seed: number) {
 
 function globsOf(families: readonly Family[]): readonly string[] {
   return families.flatMap(({ files }) => files);
-}
-
-function byStart(a: string, b: string): number {
-  const rank = (path: string): number => {
-    const found = FIRST.indexOf(path);
-    return found === -1 ? FIRST.length : found;
-  };
-  return rank(a) - rank(b) || a.localeCompare(b);
 }
 
 /** Replaces the files of each group by one file that loads them, each in a suite of its own. */
