@@ -5,6 +5,7 @@
 import { type Instant, laterBy } from '../support/clock.ts';
 import type { LeasePolicy } from './policy.ts';
 
+/** Of the sessions of one project, or of those of none: a project does not decide for another. */
 export interface Census {
   /** Sessions not ended, the overdue ones among them. */
   readonly live: number;
@@ -29,6 +30,15 @@ export function decideReclaim(census: Census, policy: LeasePolicy, now: Instant)
   if (census.overdueFresh === 0 || sessions < policy.breakerSessionsMin) return { kind: 'expire' };
   if (expiring * 100 <= policy.breakerSharePercent * sessions) return { kind: 'expire' };
   return { kind: 'hold', until: laterBy(now, policy.breakerHoldMs) };
+}
+
+/** What the alarm says of those that are held back. */
+export function causeOfHold(
+  project: string | undefined,
+  { overdueFresh, live }: Pick<Census, 'overdueFresh' | 'live'>,
+): string {
+  const whose = project === undefined ? '' : ` of project ${JSON.stringify(project)}`;
+  return `${overdueFresh} of ${live} sessions${whose}`;
 }
 
 /** E-6: how far the fair chance after an outage reaches for a session with this ttl. */

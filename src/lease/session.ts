@@ -50,6 +50,9 @@ export function noticesOfRaise(lastIssued: number, origin: number): number {
 
 export type SessionMetadata = Readonly<Record<string, string>>;
 
+/** Under this name a coordinator stores whose session it is; each project has a breaker of its own (E-8). */
+export const PROJECT_METADATA = 'holdfast.project';
+
 export interface SessionEnd {
   readonly at: Instant;
   readonly exit: Exit;

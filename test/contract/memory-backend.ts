@@ -4,7 +4,7 @@ import { type ContractBackend, ManualClock } from '../../src/testing/index.ts';
 
 /** Clients of a memory store share the one object; there is nothing to open again. */
 export const memoryBackend: ContractBackend = {
-  offers: ['two-clients', 'host-clock'],
+  offers: ['two-clients', 'host-clock', 'projects'],
   async open(policy) {
     const clock = new ManualClock();
     const store = openMemoryStore({ clock, policy });

@@ -13,7 +13,7 @@ const START_MS = Date.UTC(2030, 0, 1);
 export function postgresBackend(url: string): ContractBackend & { end(): Promise<void> } {
   const schemas = new Schemas(url, 'case');
   return {
-    offers: ['durable', 'two-clients', 'server'],
+    offers: ['durable', 'two-clients', 'server', 'projects'],
     async open(policy) {
       const schema = await schemas.take();
       let nowMs = START_MS;

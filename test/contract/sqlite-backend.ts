@@ -6,7 +6,7 @@ import { durableHarness } from './durable-harness.ts';
 
 /** One file per case; all its clients share one clock. */
 export const sqliteBackend: ContractBackend = {
-  offers: ['durable', 'two-clients', 'host-clock'],
+  offers: ['durable', 'two-clients', 'host-clock', 'projects'],
   async open(policy) {
     const clock = new ManualClock();
     const { file, remove } = await freshSqliteFile(clock);

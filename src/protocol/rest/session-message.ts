@@ -6,6 +6,7 @@ import { LANES } from '../../execution/execution.ts';
 import type { ProjectName } from '../../execution/names.ts';
 import type { SessionId } from '../../lease/names.ts';
 import type { SessionInspection } from '../../lease/port.ts';
+import { PROJECT_METADATA } from '../../lease/session.ts';
 import type { InFlight } from '../../store/contract/census-store.ts';
 import { formatInstant } from '../../support/clock.ts';
 import type {
@@ -14,17 +15,16 @@ import type {
   WorkerMessage,
 } from '../messages/operations.ts';
 import type { Caller } from './route.ts';
-import { PROJECT } from './work-session.ts';
 
 /** What came by no project's key is for keys of all projects. */
 export function maySee({ project, isOfAll }: Caller, { session }: SessionInspection): boolean {
-  return isOfAll || session.metadata[PROJECT] === project;
+  return isOfAll || session.metadata[PROJECT_METADATA] === project;
 }
 
 export function sessionMessage(inspection: SessionInspection): SessionMessage {
   const { session, state, authorityMs, remainingMs } = inspection;
   const { id, owner, ttlMs, graceMs, metadata, end } = session;
-  const { [PROJECT]: project, [WORKER_PIPELINES]: pipelines } = metadata;
+  const { [PROJECT_METADATA]: project, [WORKER_PIPELINES]: pipelines } = metadata;
   return {
     ...{ id, owner, state, ttlMs, graceMs, remainingMs: whole(remainingMs) },
     slackMs: whole(authorityMs),
@@ -38,7 +38,7 @@ export function sessionMessage(inspection: SessionInspection): SessionMessage {
 
 /** One of another project's is nobody's business; those of none work for all. */
 export function isWorkerFor({ project, isOfAll }: Caller, { session }: SessionInspection): boolean {
-  const { [PROJECT]: of, [WORKER_KIND]: kind } = session.metadata;
+  const { [PROJECT_METADATA]: of, [WORKER_KIND]: kind } = session.metadata;
   return of === undefined ? isOfAll && kind !== undefined : of === project;
 }
 
@@ -47,7 +47,7 @@ export function whoseSession({ session: { id, metadata } }: SessionInspection): 
   readonly id: SessionId;
   readonly project: ProjectName | undefined;
 } {
-  return { id, project: metadata[PROJECT] as ProjectName | undefined };
+  return { id, project: metadata[PROJECT_METADATA] as ProjectName | undefined };
 }
 
 export interface OfWorkers {

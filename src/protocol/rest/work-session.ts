@@ -4,7 +4,7 @@ import { workerMetadata } from '../../engine/worker-session.ts';
 import { DEFAULT_PROJECT, type ProjectName, parsePipelineName } from '../../execution/names.ts';
 import type { SessionId } from '../../lease/names.ts';
 import type { SessionInspection } from '../../lease/port.ts';
-import type { SessionMetadata } from '../../lease/session.ts';
+import { PROJECT_METADATA, type SessionMetadata } from '../../lease/session.ts';
 import { describeReleaseRefusal } from '../../release/refusal.ts';
 import type { Announcement } from '../../release/worker.ts';
 import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
@@ -12,7 +12,6 @@ import type { Announced } from '../../store/contract/release-store.ts';
 import { noteAnnounced } from './refused-workers.ts';
 import { type Caller, type Coordinator, ProblemReply } from './route.ts';
 
-export const PROJECT = 'holdfast.project';
 const KEY = 'holdfast.key';
 const KNOWN_MAX = 10_000;
 /** More of them in the life of one session are none. */
@@ -31,7 +30,7 @@ export function metadataOf(caller: Caller, pipelines: readonly string[] = []): S
   const { project, key } = caller;
   const by = key === undefined ? {} : { [KEY]: key };
   return {
-    [PROJECT]: project,
+    [PROJECT_METADATA]: project,
     ...by,
     ...workerMetadata('remote', pipelines.map(parsePipelineName)),
   };
@@ -61,7 +60,7 @@ export async function requireOwnSession(
 
 /** Builds before this one said no key, and endpoints have none: what they write comes by one of the project. */
 function openedAs(found: SessionInspection | undefined): Opened | undefined {
-  const { [PROJECT]: project, [KEY]: key } = found?.session.metadata ?? {};
+  const { [PROJECT_METADATA]: project, [KEY]: key } = found?.session.metadata ?? {};
   return project === undefined
     ? undefined
     : { project, keys: new Set(key === undefined ? [] : [key]) };

@@ -1,5 +1,6 @@
 import type { SessionId } from '../../lease/names.ts';
-import { decideReclaim } from '../../lease/reclaim.ts';
+import { type Census, causeOfHold, decideReclaim } from '../../lease/reclaim.ts';
+import { PROJECT_METADATA, type SessionRecord } from '../../lease/session.ts';
 import { markEnded } from './end-session.ts';
 import type { MemoryState } from './state.ts';
 
@@ -9,31 +10,9 @@ export function reclaim(
   candidates: readonly SessionId[],
 ): { readonly expired: readonly SessionId[]; readonly paused: number } {
   const now = state.now();
-  const all = [...state.sessions.values()];
-  const live = all.filter((session) => session.end === undefined);
-  const overdue = live.filter((session) => session.expiresAt <= now);
-  const fresh = overdue.filter((session) => !session.extended);
-  const windowStart = now - state.policy.breakerWindowMs;
-  const expiredInWindow = all.filter(
-    (session) => session.end?.exit === 'expired' && session.end.at > windowStart,
-  ).length;
-
-  const census = { live: live.length, overdueFresh: fresh.length, expiredInWindow };
-  const decision = decideReclaim(census, state.policy, now);
+  const ofProject = Map.groupBy(state.sessions.values(), projectOf);
   let paused = 0;
-  if (decision.kind === 'hold') {
-    paused = fresh.length;
-    for (const session of fresh) {
-      const expiresAt = decision.until;
-      state.sessions.set(session.id, { ...session, expiresAt, extended: true });
-    }
-    state.append({
-      kind: 'alarm',
-      at: now,
-      alarm: 'mass-expiry',
-      cause: `${fresh.length} of ${live.length} sessions`,
-    });
-  }
+  for (const [project, sessions] of ofProject) paused += holdBack(state, project, sessions);
   const expired: SessionId[] = [];
   for (const id of candidates) {
     const session = state.sessions.get(id);
@@ -42,4 +21,32 @@ export function reclaim(
     expired.push(id);
   }
   return { expired, paused };
+}
+
+function projectOf({ metadata }: SessionRecord): string | undefined {
+  return metadata[PROJECT_METADATA];
+}
+
+/** How many sessions were given more time. */
+function holdBack(
+  state: MemoryState,
+  project: string | undefined,
+  sessions: readonly SessionRecord[],
+): number {
+  const now = state.now();
+  const live = sessions.filter(({ end }) => end === undefined);
+  const fresh = live.filter(({ expiresAt, extended }) => expiresAt <= now && !extended);
+  const windowStart = now - state.policy.breakerWindowMs;
+  const expiredInWindow = sessions.filter(
+    ({ end }) => end?.exit === 'expired' && end.at > windowStart,
+  ).length;
+  const census: Census = { live: live.length, overdueFresh: fresh.length, expiredInWindow };
+  const decision = decideReclaim(census, state.policy, now);
+  if (decision.kind === 'expire') return 0;
+  for (const session of fresh) {
+    state.sessions.set(session.id, { ...session, expiresAt: decision.until, extended: true });
+  }
+  const cause = causeOfHold(project, census);
+  state.append({ kind: 'alarm', at: now, alarm: 'mass-expiry', cause });
+  return fresh.length;
 }

@@ -1,6 +1,7 @@
 import type { SessionId } from '../../lease/names.ts';
 import type { LeasePolicy } from '../../lease/policy.ts';
-import { type Census, decideReclaim } from '../../lease/reclaim.ts';
+import { type Census, causeOfHold, decideReclaim } from '../../lease/reclaim.ts';
+import { PROJECT_METADATA } from '../../lease/session.ts';
 import type { Instant } from '../../support/clock.ts';
 import { type Database, type Queries, statement } from './database.ts';
 import { lookUp } from './predicates.ts';
@@ -8,16 +9,27 @@ import { lookUp } from './predicates.ts';
 // One reclaim at a time, so that the breaker counts what the one before it did.
 const TAKE_TURNS = statement('select m.id from hf.meta m where m.id = 1 for update');
 
+// Those of no project are one crowd too, whose name is null.
 const CENSUS = statement(`
-  select hf_now() as now,
-         count(*) as live,
-         count(*) filter (where s.expires_at <= hf_now() and not s.extended) as overdue_fresh,
-         (select count(*)
-            from hf.session e
-           where e.ended_at > hf_now() - $1::bigint
-             and e.exit = 'expired') as expired_in_window
-    from hf.session s
-   where s.ended_at is null`);
+  with expired as (
+    select e.metadata ->> '${PROJECT_METADATA}' as project, count(*) as sessions
+      from hf.session e
+     where e.ended_at > hf_now() - $1::bigint
+       and e.exit = 'expired'
+     group by 1
+  ),
+  live as (
+    select s.metadata ->> '${PROJECT_METADATA}' as project,
+           count(*) as sessions,
+           count(*) filter (where s.expires_at <= hf_now() and not s.extended) as fresh
+      from hf.session s
+     where s.ended_at is null
+     group by 1
+  )
+  select hf_now() as now, live.project, live.sessions as live, live.fresh as overdue_fresh,
+         coalesce((select expired.sessions from expired where expired.project is not distinct from live.project), 0) as expired_in_window
+    from live
+   where live.fresh > 0`);
 
 const HOLD = statement(`
   with held as (
@@ -26,12 +38,13 @@ const HOLD = statement(`
            extended   = true
      where s.ended_at is null
        and s.expires_at <= hf_now()
+       and s.metadata ->> '${PROJECT_METADATA}' is not distinct from $2::text -- guard: project
        and not s.extended
     returning s.id
   ),
   alarm as (
     insert into hf.event (at, kind, detail)
-    select hf_now(), 'alarm', jsonb_build_object('alarm', 'mass-expiry', 'cause', count(*) || ' of ' || $2::text || ' sessions')
+    select hf_now(), 'alarm', jsonb_build_object('alarm', 'mass-expiry', 'cause', $3::text)
       from held
     having count(*) > 0
   )
@@ -79,29 +92,30 @@ export async function reclaim(
   if (candidates.length === 0) return { expired: [], paused: 0 };
   return database.transaction(async (queries) => {
     await queries.rows(TAKE_TURNS, []);
-    const { census, now } = await takeCensus(queries, policy);
-    const decision = decideReclaim(census, policy, now);
-    const held =
-      decision.kind === 'hold' ? await queries.rows(HOLD, [decision.until, census.live]) : [];
+    const paused = await holdBack(queries, policy);
     const expired = await queries.rows<{ id: SessionId }>(EXPIRE, [candidates]);
-    return { expired: expired.map((row) => row.id), paused: held.length };
+    return { expired: expired.map((row) => row.id), paused };
   });
 }
 
-async function takeCensus(
-  queries: Queries,
-  policy: LeasePolicy,
-): Promise<{ readonly census: Census; readonly now: Instant }> {
-  const [row] = await queries.rows<{
-    now: number;
-    live: number;
-    overdue_fresh: number;
-    expired_in_window: number;
-  }>(CENSUS, [policy.breakerWindowMs]);
-  const census = {
-    live: row?.live ?? 0,
-    overdueFresh: row?.overdue_fresh ?? 0,
-    expiredInWindow: row?.expired_in_window ?? 0,
-  };
-  return { census, now: (row?.now ?? 0) as Instant };
+interface CensusRow {
+  readonly now: Instant;
+  readonly project: string | null;
+  readonly live: number;
+  readonly overdue_fresh: number;
+  readonly expired_in_window: number;
+}
+
+/** How many sessions were given more time. */
+async function holdBack(queries: Queries, policy: LeasePolicy): Promise<number> {
+  let held = 0;
+  for (const row of await queries.rows<CensusRow>(CENSUS, [policy.breakerWindowMs])) {
+    const { live, overdue_fresh: overdueFresh, expired_in_window: expiredInWindow } = row;
+    const census: Census = { live, overdueFresh, expiredInWindow };
+    const decision = decideReclaim(census, policy, row.now);
+    if (decision.kind === 'expire') continue;
+    const cause = causeOfHold(row.project ?? undefined, census);
+    held += (await queries.rows(HOLD, [decision.until, row.project, cause])).length;
+  }
+  return held;
 }

@@ -1,25 +1,33 @@
 import type { Owner, SessionId } from '../../lease/names.ts';
-import { decideReclaim } from '../../lease/reclaim.ts';
+import { type Census, causeOfHold, decideReclaim } from '../../lease/reclaim.ts';
+import { PROJECT_METADATA } from '../../lease/session.ts';
+import type { Parameters } from './connection.ts';
 import { announceEnd } from './end-session.ts';
 import type { Transaction } from './transaction.ts';
 
+// Those of no project are one crowd too, whose name is null.
+const PROJECT = `metadata ->> '$."${PROJECT_METADATA}"'`;
+
 const COUNT_FRESH = `
-  select count(*) as sessions
+  select ${PROJECT} as project, count(*) as sessions
     from session
    where ended_at is null
      and expires_at <= :now
-     and extended = 0`;
+     and extended = 0
+   group by 1`;
 
 const COUNT_LIVE = `
   select count(*) as sessions
     from session indexed by session_expiry
-   where ended_at is null`;
+   where ended_at is null
+     and ${PROJECT} is :project`;
 
 const COUNT_EXPIRED = `
   select count(*) as sessions
     from session
    where ended_at > :windowStart
-     and exit = 'expired'`;
+     and exit = 'expired'
+     and ${PROJECT} is :project`;
 
 const HOLD = `
   update session
@@ -27,6 +35,7 @@ const HOLD = `
          extended = 1
    where ended_at is null
      and expires_at <= :now
+     and ${PROJECT} is :project -- guard: project
      and extended = 0 -- guard: extended
 `;
 
@@ -56,19 +65,31 @@ export function reclaim(
 
 /** How many sessions were given more time. */
 function holdBack(tx: Transaction): number {
+  const { now } = tx;
+  let held = 0;
+  // Where it has nobody to hold back, there is no need to count all the others.
+  for (const { project, sessions } of tx.all<Fresh>(COUNT_FRESH, { now })) {
+    if (holdsBack(tx, project, sessions)) held += sessions;
+  }
+  return held;
+}
+
+interface Fresh {
+  readonly project: string | null;
+  readonly sessions: number;
+}
+
+function holdsBack(tx: Transaction, project: string | null, overdueFresh: number): boolean {
   const { now, policy } = tx;
-  const count = (sql: string): number =>
-    tx.get<{ sessions: number }>(sql, { now, windowStart: now - policy.breakerWindowMs })
-      ?.sessions ?? 0;
-  const overdueFresh = count(COUNT_FRESH);
-  // The breaker has nobody to hold back: no need to count all the others.
-  if (overdueFresh === 0) return 0;
-  const live = count(COUNT_LIVE);
-  const census = { live, overdueFresh, expiredInWindow: count(COUNT_EXPIRED) };
+  const count = (sql: string, values: Parameters): number =>
+    tx.get<{ sessions: number }>(sql, { project, ...values })?.sessions ?? 0;
+  const live = count(COUNT_LIVE, {});
+  const expiredInWindow = count(COUNT_EXPIRED, { windowStart: now - policy.breakerWindowMs });
+  const census: Census = { live, overdueFresh, expiredInWindow };
   const decision = decideReclaim(census, policy, now);
-  if (decision.kind === 'expire') return 0;
-  tx.run(HOLD, { now, until: decision.until });
-  const cause = `${overdueFresh} of ${live} sessions`;
+  if (decision.kind === 'expire') return false;
+  tx.run(HOLD, { project, now, until: decision.until });
+  const cause = causeOfHold(project ?? undefined, census);
   tx.append({ kind: 'alarm', at: now, alarm: 'mass-expiry', cause });
-  return overdueFresh;
+  return true;
 }

@@ -9,8 +9,9 @@ import type { Instant } from '../../support/clock.ts';
  * What not every store can offer. `durable`: it can be closed and opened again. `two-clients`:
  * several clients share its data. `host-clock`: its time is the host's, which people set back.
  * `server`: it is a server of its own, which is restarted, or restored elsewhere, beside its clients.
+ * `projects`: it keeps executions, and with them the sessions of several projects.
  */
-export type Need = 'durable' | 'two-clients' | 'host-clock' | 'server';
+export type Need = 'durable' | 'two-clients' | 'host-clock' | 'server' | 'projects';
 
 export interface ContractCase {
   /** Ids of the rules, such as `A-3, U-2`. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { KernelStore } from '../../../lease/port.ts';
+import { PROJECT_METADATA } from '../../../lease/session.ts';
 import type { ContractCase } from '../contract-case.ts';
 import { eventsOfKind, expectKind, expectRefusal } from '../expect.ts';
 import {
@@ -204,6 +205,28 @@ export const massExpiryCases: readonly ContractCase[] = [
       assert.deepEqual(left, []);
       const bob = await someone(store, 'bob');
       await mustAcquire(store, bob);
+    },
+  },
+  {
+    upholds: 'E-8',
+    needs: 'projects',
+    name: 'each project has a breaker of its own: sessions of one that die hold nobody of another back',
+    async run({ store, advance }) {
+      const hostile = { metadata: { [PROJECT_METADATA]: 'hostile' } };
+      const healthy = { metadata: { [PROJECT_METADATA]: 'healthy' } };
+      await several(store, 'hostile', { count: 12, ...hostile });
+      const gone = await someone(store, 'gone', healthy);
+      const bare = await someone(store, 'bare');
+      await someone(store, 'steady', { ttlMs: 3_600_000, ...healthy });
+      await advance(10_000);
+      const swept = await store.sessions.sweep(sweepAll);
+      assert.deepEqual([...swept.expired].sort(), [gone.id, bare.id].sort());
+      assert.equal(swept.paused, 12);
+      const [alarm] = await eventsOfKind(store, 'alarm');
+      assert.equal(alarm?.cause, '12 of 12 sessions of project "hostile"');
+      await someone(store, 'next', healthy);
+      await advance(10_000);
+      assert.equal((await store.sessions.sweep(sweepAll)).expired.length, 1);
     },
   },
 ];
