@@ -67,6 +67,7 @@ export type {
   StepOptions,
   UndoContext,
 } from './engine/context.ts';
+export type { DeadLetterFilter } from './engine/dead-letter-query.ts';
 export {
   ActRefused,
   ChildFailed,
@@ -85,7 +86,7 @@ export type { Acting, Handle, ListOptions, Page } from './engine/holdfast-types.
 export { type HostOptions, hostStep } from './engine/host-step.ts';
 export { type InteractionPlace, interactionId } from './engine/ids.ts';
 export type { JobOutput } from './engine/jobs.ts';
-export type { ExecutionObserver, ExecutionReport } from './engine/observer.ts';
+export type { MoveOptions } from './engine/moving.ts';
 export {
   type EncodedPayload,
   type PayloadCodec,
@@ -112,25 +113,14 @@ export {
 } from './engine/question.ts';
 export { RedriveImpossible } from './engine/redriving.ts';
 export type { RefusalListOptions } from './engine/refusals.ts';
-export type {
-  LineOptions,
-  MoveOptions,
-  RegisterOptions,
-  ReleaseInfo,
-  Releases,
-  WorkerInfo,
-} from './engine/releases.ts';
+export type { RegisterOptions } from './engine/registering.ts';
+export type { LineOptions, ReleaseInfo, Releases, WorkerInfo } from './engine/releases.ts';
 export {
   type RemoteStep,
   type RemoteStepOptions,
   remoteStep,
 } from './engine/remote-step.ts';
-export type {
-  DeadLetterFilter,
-  ReconcileOptions,
-  RedriveOptions,
-  Repair,
-} from './engine/repair.ts';
+export type { ReconcileOptions, RedriveOptions, Repair } from './engine/repair.ts';
 export type { RetentionOptions } from './engine/retention-options.ts';
 export type { CatchUp, Overlap, PutScheduleOptions } from './engine/schedule-plan.ts';
 export type { When } from './engine/schedule-times.ts';
@@ -144,7 +134,7 @@ export type {
   TemplateRef,
   Templates,
 } from './engine/templates.ts';
-export type { Worker } from './engine/worker.ts';
+export type { Worker } from './engine/worker-handle.ts';
 export type { WorkerOptions, WorkerRelease } from './engine/worker-options.ts';
 export type { AuditAct, AuditFacts, AuditRecord, AuditTarget } from './execution/audit.ts';
 export type { Answer, AwaitStatus, InteractionStatus } from './execution/await.ts';
@@ -190,6 +180,7 @@ export {
   type TemplateRefusal,
 } from './execution/refusal.ts';
 export type { OwnerVerb, RefusedWrite } from './execution/refused-write.ts';
+export type { ExecutionObserver, ExecutionReport } from './execution/report.ts';
 export type { ArchivedExecution, KeepMs, KeepName } from './execution/retention.ts';
 export { DEFAULT_RETRY, type RetryPolicy } from './execution/retry.ts';
 export type { Template, TemplateVersion } from './execution/template.ts';

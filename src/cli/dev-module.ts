@@ -6,7 +6,7 @@ import { dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { pipelinesIn } from '../engine/contract-of.ts';
 import { Holdfast } from '../engine/holdfast.ts';
-import type { Worker } from '../engine/worker.ts';
+import type { Worker } from '../engine/worker-handle.ts';
 import { lineObserver } from '../execution/report.ts';
 import type { ServerLog } from '../server/server-options.ts';
 import type { CoordinatorStore } from '../store/contract/execution-store.ts';

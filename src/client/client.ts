@@ -11,8 +11,9 @@ import type { CallOptions } from './calls.ts';
 import { readEvents, type ServerEvent } from './event-source.ts';
 import { Executions } from './executions.ts';
 import { Leases, Sessions } from './operations.ts';
-import { Releases, Schedules, Templates } from './plans.ts';
+import { Schedules, Templates } from './plans.ts';
 import { Records } from './records.ts';
+import { Releases } from './releases.ts';
 import { DeadLetters, Jobs } from './repair.ts';
 import { bodyOf, refusalOf } from './responses.ts';
 

@@ -67,5 +67,3 @@ export class Schedules {
     return this.#client.call(`/v1/schedules/${part(id)}`, { method: 'DELETE' });
   }
 }
-
-export { Releases } from './releases.ts';

@@ -19,8 +19,6 @@ import { type AnyQuestion, trusted } from './question.ts';
 import { type CheckAsked, type Checked, type Ended, type Relayed, relay } from './relay.ts';
 import { canonicalDigest } from './submission.ts';
 
-export type { Ended } from './relay.ts';
-
 /** An interaction by its id, or by where it stands: then it can be answered before it is asked. */
 export type InteractionTarget = string | InteractionPlace;
 

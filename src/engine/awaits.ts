@@ -23,17 +23,18 @@ import {
 import { type AnswerLinks, linkId } from './answer-links.ts';
 import {
   answerRequest,
-  type Ended,
   type InteractionTarget,
   type Located,
   located,
   type Sent,
 } from './answering.ts';
 import { ACTING, stampOf } from './auditing.ts';
-import type { EngineConfig, ProjectPayloads } from './config.ts';
+import type { EngineConfig } from './config.ts';
 import type { Acting, Page } from './holdfast-types.ts';
 import { parseInteractionId } from './ids.ts';
 import { REQUEST } from './place.ts';
+import type { ProjectPayloads } from './project-payloads.ts';
+import type { Ended } from './relay.ts';
 import { projectOf } from './submission.ts';
 
 interface InProject {

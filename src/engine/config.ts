@@ -1,5 +1,6 @@
 // What every part of the engine is given. Resolved once, when Holdfast is opened.
 
+import type { ExecutionObserver } from '../execution/report.ts';
 import type { CoordinatorStore, Outcome } from '../store/contract/execution-store.ts';
 import type { Clock } from '../support/clock.ts';
 import type { Random } from '../support/random.ts';
@@ -7,13 +8,9 @@ import type { Timers } from '../support/timer.ts';
 import type { AnswerLinks } from './answer-links.ts';
 import type { ExecutionIds } from './ids.ts';
 import type { KnownPipelines } from './known-pipelines.ts';
-import type { ExecutionObserver } from './observer.ts';
 import type { Payloads } from './payloads.ts';
 import type { RefusalTally } from './refusal-tally.ts';
 import type { Retaining } from './retention-options.ts';
-
-export type { ProjectPayloads } from './project-payloads.ts';
-export { type RetentionOptions, resolveRetention } from './retention-options.ts';
 
 export interface EngineConfig {
   readonly store: CoordinatorStore;

@@ -11,28 +11,18 @@ import {
   shown,
   wholeNumber,
 } from '../support/options.ts';
+import type { Asked } from './await-options.ts';
 import type { Call } from './call.ts';
-import {
-  type Asked,
-  AttachCall,
-  attachmentOf,
-  awaitAnswers,
-  call,
-  checkpoint,
-  NO_OPTIONS,
-  ReceiveCall,
-  raced,
-  SLEEP_MS_MAX,
-  SleepCall,
-  type SleepPlan,
-  STEP_OPTIONS,
-  StepCall,
-  stepOptions,
-  stepPlanOf,
-  TransactionCall,
-  timeoutOf,
-  untilOf,
-} from './calls/index.ts';
+import { AttachCall, attachmentOf } from './calls/attach.ts';
+import { awaitAnswers } from './calls/await.ts';
+import { checkpoint } from './calls/checkpoint.ts';
+import { raced } from './calls/raced.ts';
+import { ReceiveCall, timeoutOf } from './calls/receive.ts';
+import { call } from './calls/remote.ts';
+import { SLEEP_MS_MAX, SleepCall, type SleepPlan, untilOf } from './calls/sleep.ts';
+import { StepCall } from './calls/step.ts';
+import { NO_OPTIONS, STEP_OPTIONS, stepOptions, stepPlanOf } from './calls/step-plan.ts';
+import { TransactionCall } from './calls/transaction.ts';
 import type {
   Child,
   Children,

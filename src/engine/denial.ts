@@ -2,9 +2,10 @@
 // opens again; but coordinators may know of it one after the other, and one may have been set up wrongly for a
 // moment. So it is told at once, and given up when it lasted longer than the work could be held anyway.
 
+import type { ExecutionObserver } from '../execution/report.ts';
 import type { Clock } from '../support/clock.ts';
 import { AccessDenied, StoreSealed } from '../support/fault.ts';
-import { type ExecutionObserver, tell } from './observer.ts';
+import { tell } from './observer.ts';
 
 /** How a worker ended. */
 export type WorkerEnd =

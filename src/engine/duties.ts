@@ -5,11 +5,6 @@ import type { EngineConfig } from './config.ts';
 import { Reconciler } from './reconciler.ts';
 import { Retention } from './retention.ts';
 
-export { Announcer } from './announcer.ts';
-export { DueAwaits } from './due-awaits.ts';
-export { OverdueSessions } from './overdue-sessions.ts';
-export { Scheduler } from './scheduler.ts';
-
 export type LeasedDuty = Reconciler | Retention;
 
 /** Those that one worker of all does. `session` is the one that this worker has now. */

@@ -1,4 +1,5 @@
 import { isPromise } from 'node:util/types';
+import type { ExecutionObserver } from '../execution/report.ts';
 import type { CoordinatorStore, Outcome } from '../store/contract/execution-store.ts';
 import { type Clock, systemClock } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
@@ -6,13 +7,13 @@ import { readOptions, requireMethods, unreadable, wholeNumber } from '../support
 import { type Random, systemRandom } from '../support/random.ts';
 import { systemTimers, type Timers } from '../support/timer.ts';
 import { AnswerLinks, type LinkOptions } from './answer-links.ts';
-import { type EngineConfig, type RetentionOptions, resolveRetention } from './config.ts';
+import type { EngineConfig } from './config.ts';
 import { ExecutionIds } from './ids.ts';
 import { KnownPipelines, type Pipelines } from './known-pipelines.ts';
-import type { ExecutionObserver } from './observer.ts';
 import { patientBlobs } from './patient-blobs.ts';
 import { DEFAULT_LIMITS, type PayloadCodec, type PayloadLimits, Payloads } from './payloads.ts';
 import { RefusalTally } from './refusal-tally.ts';
+import { type RetentionOptions, resolveRetention } from './retention-options.ts';
 
 export interface HoldfastOptions {
   readonly store: CoordinatorStore;

@@ -5,9 +5,6 @@ import type { ExecutionId } from '../execution/names.ts';
 import type { AttributeFilter } from '../store/contract/execution-store.ts';
 import type { Waiting } from './results.ts';
 
-export type { Waiting } from './results.ts';
-export type { SubmitOptions } from './submission.ts';
-
 /** An execution that was submitted. */
 export interface Handle<Output> {
   readonly id: ExecutionId;

@@ -5,12 +5,18 @@ import type { ExecutionRecord } from '../execution/execution.ts';
 import type { Explanation } from '../execution/explain.ts';
 import type { HistoryEvent } from '../execution/history.ts';
 import { type ExecutionId, parseExecutionId } from '../execution/names.ts';
+import type { RefusedWrite } from '../execution/refused-write.ts';
 import type {
   AttachmentSummary,
   CommandAnswer,
   CoordinatorStore,
   Outcome,
 } from '../store/contract/execution-store.ts';
+import { Archives } from './archives.ts';
+import { Audit } from './audit.ts';
+import { Awaits } from './awaits.ts';
+import { Bulk } from './bulk.ts';
+import type { AnyJobInput } from './bulk-move.ts';
 import {
   actOf,
   type Message,
@@ -19,42 +25,25 @@ import {
   signalOf,
 } from './command-of.ts';
 import type { EngineConfig } from './config.ts';
+import { explainExecution } from './explaining.ts';
 import { SubmitRefused } from './failures.ts';
 import { type HoldfastOptions, resolveOptions } from './holdfast-options.ts';
-import type { Acting, Handle, ListOptions, Page, SubmitOptions } from './holdfast-types.ts';
+import type { Acting, Handle, ListOptions, Page } from './holdfast-types.ts';
+import { JOB_PIPELINE, type JobOutput } from './jobs.ts';
 import { attachmentQueryOf, type HistoryPage, historyQueryOf, listQueryOf } from './list-query.ts';
-import {
-  type AnyJobInput,
-  Archives,
-  Audit,
-  Awaits,
-  Bulk,
-  explainExecution,
-  JOB_PIPELINE,
-  type JobOutput,
-  listRefusals,
-  MOVE_PIPELINE,
-  type RefusalListOptions,
-  type RefusedWrite,
-  Releases,
-  Repair,
-  Results,
-  requireWorker,
-  Schedules,
-  signalFrom,
-  submissionFor,
-  type TemplateRef,
-  Templates,
-  type Waiting,
-} from './parts.ts';
+import { MOVE_PIPELINE } from './move-job.ts';
 import type { Pipeline } from './pipeline.ts';
-import {
-  LiveWorker,
-  resolveTendOptions,
-  type TendOptions,
-  type Worker,
-  type WorkerOptions,
-} from './worker.ts';
+import { requireWorker } from './possible-workers.ts';
+import { listRefusals, type RefusalListOptions } from './refusals.ts';
+import { Releases } from './releases.ts';
+import { Repair } from './repair.ts';
+import { Results, signalFrom, type Waiting } from './results.ts';
+import { Schedules } from './schedules.ts';
+import type { SubmitOptions } from './submission.ts';
+import { submissionFor, type TemplateRef, Templates } from './templates.ts';
+import { LiveWorker } from './worker.ts';
+import type { Worker } from './worker-handle.ts';
+import { resolveTendOptions, type TendOptions, type WorkerOptions } from './worker-options.ts';
 
 export class Holdfast {
   readonly store: CoordinatorStore;

@@ -31,9 +31,6 @@ import { afterFault, tried, untilAnswered } from './patience.ts';
 import type { Refused } from './refusal-tally.ts';
 import { ClaimLost, HistoryDiffers, isClaimOver, verbOf, whyOf } from './refused-write.ts';
 
-export type { Already, Entry } from './entry.ts';
-export type { JournalEvents } from './journal-events.ts';
-
 const HISTORY_PAGE = 1_000;
 
 export class Journal {

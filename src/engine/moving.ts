@@ -3,6 +3,7 @@
 
 import { isTerminal } from '../execution/execution.ts';
 import { type ExecutionId, parseExecutionId } from '../execution/names.ts';
+import { parseReleaseName } from '../execution/route.ts';
 import type { MoveRefusal } from '../release/refusal.ts';
 import type { ExecutionMoved, MoveExecution } from '../store/contract/release-store.ts';
 import { optionalBooleans, readOptions, wholeNumber } from '../support/options.ts';
@@ -11,7 +12,6 @@ import { commandOf } from './command-of.ts';
 import type { EngineConfig } from './config.ts';
 import type { Acting } from './holdfast-types.ts';
 import { type Ended, replayElsewhere } from './replaying.ts';
-import { parseReleaseName } from './submission.ts';
 
 export interface MoveOptions extends Acting {
   /** Only from this release; null is none. */

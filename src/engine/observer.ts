@@ -8,8 +8,6 @@ import {
 } from '../execution/report.ts';
 import { thrownText } from '../support/options.ts';
 
-export type { ExecutionObserver, ExecutionReport } from '../execution/report.ts';
-
 function ignored(): void {
   // Nothing follows from it.
 }

@@ -13,8 +13,6 @@ import { OPEN, openElsewhere } from './open-executions.ts';
 import { type Ended, replayElsewhere } from './replaying.ts';
 import { projectOf } from './submission.ts';
 
-export type { Ended } from './replaying.ts';
-
 export interface PreflightOptions {
   readonly project?: string;
   /**

@@ -11,8 +11,6 @@ import type { Plan } from './schedule-plan.ts';
 import { timesOf } from './schedule-times.ts';
 import { SingleDuty } from './single-duty.ts';
 
-export type { Told } from '../execution/invariants.ts';
-
 /** Whoever has it looks, and nobody else. */
 export const RECONCILE_KEY = 'holdfast/reconcile';
 

@@ -1,13 +1,14 @@
 // What a person says of a build, checked.
 
 import { parsePipelineName } from '../execution/names.ts';
+import { parseReleaseName } from '../execution/route.ts';
 import { contractVersion, parseContract } from '../release/contract.ts';
 import type { RegisterRelease } from '../store/contract/release-store.ts';
 import { boundedText, readOptions } from '../support/options.ts';
 import { checkedActing } from './auditing.ts';
 import { contractOf } from './contract-of.ts';
 import { asPipeline } from './pipeline.ts';
-import { parseReleaseName, projectOf } from './submission.ts';
+import { projectOf } from './submission.ts';
 
 export interface RegisterOptions {
   /** The pipeline itself, or its contract as `holdfast contract build` wrote it. */

@@ -2,6 +2,7 @@
 // rolled back, drained and retired.
 
 import { type PipelineName, parsePipelineName, parseProject } from '../execution/names.ts';
+import { parseReleaseName } from '../execution/route.ts';
 import {
   type Activation,
   type Line,
@@ -29,17 +30,13 @@ import {
   type Compared,
   type CompareOptions,
   compare,
-  type Ended,
   type PreflightAnswer,
   type PreflightOptions,
   preflight,
 } from './preflight.ts';
 import { type RegisterOptions, registrationOf } from './registering.ts';
-
-export type { MoveOptions } from './moving.ts';
-export type { RegisterOptions } from './registering.ts';
-
-import { parseReleaseName, projectOf } from './submission.ts';
+import type { Ended } from './replaying.ts';
+import { projectOf } from './submission.ts';
 
 export interface LineOptions extends Acting {
   /** The version of the line that was looked at: refused when it is another one by now. */

@@ -2,8 +2,10 @@
 // to compensations that fail, cancel many.
 
 import type { DeadLetterGroup, DeadLetterRecord } from '../execution/dead-letter.ts';
+import type { Told } from '../execution/invariants.ts';
 import { type ExecutionId, parseExecutionId } from '../execution/names.ts';
 import type { RedriveMode } from '../execution/redrive-plan.ts';
+import { parseReleaseName } from '../execution/route.ts';
 import type { CommandAnswer } from '../store/contract/execution-store.ts';
 import {
   boundedText,
@@ -18,12 +20,10 @@ import type { EngineConfig } from './config.ts';
 import { type DeadLetterFilter, FILTERS, filterOf } from './dead-letter-query.ts';
 import { ActRefused } from './failures.ts';
 import type { Acting, Page } from './holdfast-types.ts';
-import { reconcileAll, type Told } from './reconciler.ts';
+import { reconcileAll } from './reconciler.ts';
 import { modeOf, redrive, redriveBody } from './redriving.ts';
-import { parseReleaseName, projectOf } from './submission.ts';
+import { projectOf } from './submission.ts';
 import { UNDO_ACT, type UndoAct } from './undoing.ts';
-
-export type { DeadLetterFilter } from './dead-letter-query.ts';
 
 export interface RedriveOptions extends Acting {
   /** `forward` unless said; `compensate` goes on with undoing. */

@@ -9,11 +9,12 @@ import { InvalidInput } from '../support/fault.ts';
 import { boundedText, readOptions, shown, wholeNumber } from '../support/options.ts';
 import { stampOf } from './auditing.ts';
 import type { EngineConfig } from './config.ts';
-import type { Acting, SubmitOptions } from './holdfast-types.ts';
+import type { Acting } from './holdfast-types.ts';
 import { type Pipeline, pipelineOf } from './pipeline.ts';
 import { expected, inputOf, scheduleOwner } from './place.ts';
 import type { When } from './schedule-times.ts';
 import { validated } from './schema.ts';
+import type { SubmitOptions } from './submission.ts';
 import { canonicalDigest, checkedPlacing, projectOf } from './submission.ts';
 import { present, submissionFor, type TemplateRef, templatedBy } from './templates.ts';
 

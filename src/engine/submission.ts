@@ -29,8 +29,6 @@ import { inputOf } from './place.ts';
 import { validated } from './schema.ts';
 import { taggedOf } from './value.ts';
 
-export { parseReleaseName } from '../execution/route.ts';
-
 export interface SubmitOptions {
   /** Same key and same intent: the same execution. Same key, another input or other options: refused. */
   readonly key?: string;

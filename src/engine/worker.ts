@@ -7,19 +7,20 @@ import type { PipelineName } from '../execution/names.ts';
 import { describeExecutionRefusal } from '../execution/refusal.ts';
 import type { Session } from '../lease/live-session.ts';
 import type { Claimed } from '../store/contract/execution-store.ts';
+import { Announcer } from './announcer.ts';
 import type { EngineConfig } from './config.ts';
 import { Denial, pauseAfter, TROUBLE_PAUSE_MS, type WorkerEnd } from './denial.ts';
 import { Drive, type DriveEvents } from './drive.ts';
-import { Announcer, DueAwaits, leasedDuties, OverdueSessions, Scheduler } from './duties.ts';
+import { DueAwaits } from './due-awaits.ts';
+import { leasedDuties } from './duties.ts';
 import { quietLanes, sharesOf } from './lane-shares.ts';
 import { tellTrouble } from './observer.ts';
+import { OverdueSessions } from './overdue-sessions.ts';
 import { type EmployedSettings, withOwn } from './own-pipelines.ts';
+import { Scheduler } from './scheduler.ts';
 import type { Worker } from './worker-handle.ts';
 import { resolveWorkerOptions, type WorkerOptions, type WorkerSettings } from './worker-options.ts';
 import { openWorkerSession, type WorkerSession } from './worker-session.ts';
-
-export type { Worker } from './worker-handle.ts';
-export { resolveTendOptions, type TendOptions, type WorkerOptions } from './worker-options.ts';
 
 /** A claim takes this many at most: a batch, not a stall. */
 const CLAIM_MAX = 500;

@@ -2,7 +2,7 @@
 
 import { Holdfast } from '../engine/holdfast.ts';
 import { requireStore } from '../engine/holdfast-options.ts';
-import type { ExecutionObserver } from '../engine/observer.ts';
+import type { ExecutionObserver } from '../execution/report.ts';
 import { AnnouncedPipelines } from '../protocol/rest/announced-pipelines.ts';
 import { Hints } from '../protocol/rest/hints.ts';
 import type { Coordinator } from '../protocol/rest/route.ts';

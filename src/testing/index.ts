@@ -1,27 +1,28 @@
 // holdfast/testing: time that tests move, a store that misbehaves on request, and the contracts that
 // every store keeps.
 
-export { type AccessCase, accessContract, runAccessCase } from './access-contract/index.ts';
+export { type AccessCase, runAccessCase } from './access-contract/contract-case.ts';
+export { accessContract } from './access-contract/index.ts';
 export {
   type ExecutionBackend,
   type ExecutionCase,
   type ExecutionHarness,
-  executionContract,
   type OpenExecutionHarness,
   runExecutionCase,
-} from './execution-contract/index.ts';
+} from './execution-contract/contract-case.ts';
+export { executionContract } from './execution-contract/index.ts';
 export { type CarrierFault, type FaultyCarrier, faultyCarrier } from './faulty-carrier.ts';
 export { type FaultyStore, faultyStore, type StoreFault } from './faulty-store.ts';
 export {
   type ContractBackend,
   type ContractCase,
   type KernelHarness,
-  leaseContract,
   type Need,
   type OpenHarness,
   runCase,
   skipReason,
-} from './lease-contract/index.ts';
+} from './lease-contract/contract-case.ts';
+export { leaseContract } from './lease-contract/index.ts';
 export { ManualClock } from './manual-clock.ts';
 export {
   openTestHoldfast,
@@ -33,8 +34,10 @@ export {
   type DeskKeys,
   type Employed,
   type ForgedAnswer,
-  type Forgery,
   type OpenCall,
+} from './transport-contract/call-desk.ts';
+export {
+  type Forgery,
   type OpenTransportHarness,
   runTransportCase,
   type Speaker,
@@ -44,7 +47,7 @@ export {
   type TransportHarness,
   type TransportNeed,
   type TransportOffer,
-  transportContract,
-  transportPipelines,
   transportSkipReason,
-} from './transport-contract/index.ts';
+} from './transport-contract/contract-case.ts';
+export { transportContract } from './transport-contract/index.ts';
+export { transportPipelines } from './transport-contract/workers.ts';

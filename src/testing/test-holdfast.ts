@@ -5,7 +5,7 @@ import { isDate } from 'node:util/types';
 import { Holdfast } from '../engine/holdfast.ts';
 import type { HoldfastOptions } from '../engine/holdfast-options.ts';
 import { SILENT } from '../engine/observer.ts';
-import type { Worker } from '../engine/worker.ts';
+import type { Worker } from '../engine/worker-handle.ts';
 import type { WorkerOptions } from '../engine/worker-options.ts';
 import { openMemoryStore } from '../store/memory/open.ts';
 import { InvalidInput } from '../support/fault.ts';

@@ -1,7 +1,8 @@
 // The first word to a coordinator: both sides say what they speak, and what they say from then on is of that version. In a fleet nobody starts first: one that is not there yet is waited for, and
 // that is said.
 
-import { type ExecutionObserver, tellTrouble } from '../engine/observer.ts';
+import { tellTrouble } from '../engine/observer.ts';
+import type { ExecutionObserver } from '../execution/report.ts';
 import type { Carrier } from '../protocol/messages/carrier.ts';
 import { OLDEST_WORK_VERSION, WORK_VERSION } from '../protocol/messages/envelope.ts';
 import { Fault, StoreUnavailable } from '../support/fault.ts';

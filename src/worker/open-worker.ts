@@ -5,7 +5,8 @@
 import { Holdfast } from '../engine/holdfast.ts';
 import { type HoldfastOptions, limitsOf, remoteLimitsOf } from '../engine/holdfast-options.ts';
 import { pipelinesByName } from '../engine/known-pipelines.ts';
-import type { Worker, WorkerOptions } from '../engine/worker.ts';
+import type { Worker } from '../engine/worker-handle.ts';
+import type { WorkerOptions } from '../engine/worker-options.ts';
 import { resolveWorkerOptions } from '../engine/worker-options.ts';
 import type { Carrier } from '../protocol/messages/carrier.ts';
 import { InvalidInput } from '../support/fault.ts';
@@ -23,7 +24,7 @@ import { httpCarrier } from './http-carrier.ts';
 import { remoteStore } from './remote-store.ts';
 import { speaking } from './speaking.ts';
 
-export type { Worker } from '../engine/worker.ts';
+export type { Worker } from '../engine/worker-handle.ts';
 export type { Ask, Carrier } from '../protocol/messages/carrier.ts';
 
 export interface RemoteWorkerOptions

@@ -1,6 +1,7 @@
 // What whoever runs a worker must know, whatever its observer does with it: a Node warning on stderr.
 
-import { type ExecutionObserver, type ExecutionReport, tell, warn } from '../engine/observer.ts';
+import { tell, warn } from '../engine/observer.ts';
+import type { ExecutionObserver, ExecutionReport } from '../execution/report.ts';
 import { NOT_YET } from './greet.ts';
 
 export function speaking(observer: ExecutionObserver | undefined): ExecutionObserver {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Holdfast } from '../../src/engine/holdfast.ts';
-import type { ExecutionReport } from '../../src/engine/observer.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
 import { PARTS } from '../../src/execution/invariants.ts';
 import { DEFAULT_PROJECT, type ExecutionId } from '../../src/execution/names.ts';
+import type { ExecutionReport } from '../../src/execution/report.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { STATES } from '../../src/store/memory/executions/state.ts';
 import { openMemoryStore } from '../../src/store/memory/open.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Holdfast } from '../../src/engine/holdfast.ts';
-import type { ExecutionReport } from '../../src/engine/observer.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
 import type { CatchUp } from '../../src/engine/schedule-plan.ts';
+import type { ExecutionReport } from '../../src/execution/report.ts';
 import { openMemoryStore } from '../../src/store/memory/open.ts';
 import { ManualClock, openTestHoldfast } from '../../src/testing/index.ts';
 

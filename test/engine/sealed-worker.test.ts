@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ExecutionReport } from '../../src/engine/observer.ts';
+import type { ExecutionReport } from '../../src/execution/report.ts';
 import { Holdfast, openSession, pipeline } from '../../src/index.ts';
 import { openServer } from '../../src/server/serve.ts';
 import { openMemoryStore } from '../../src/store/memory/open.ts';

@@ -3,11 +3,11 @@
 
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import type { HoldfastOptions } from '../../src/engine/holdfast-options.ts';
-import type { ExecutionReport } from '../../src/engine/observer.ts';
-import type { Worker } from '../../src/engine/worker.ts';
+import type { Worker } from '../../src/engine/worker-handle.ts';
 import type { WorkerOptions } from '../../src/engine/worker-options.ts';
 import type { ExecutionRecord } from '../../src/execution/execution.ts';
 import type { HistoryEvent } from '../../src/execution/history.ts';
+import type { ExecutionReport } from '../../src/execution/report.ts';
 import type { CoordinatorStore, ExecutionStore } from '../../src/store/contract/execution-store.ts';
 
 export interface Behaviour {

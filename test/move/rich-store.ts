@@ -6,7 +6,7 @@ import type { Archive } from '../../src/archive/port.ts';
 import { StepError } from '../../src/engine/failures.ts';
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
-import type { Worker } from '../../src/engine/worker.ts';
+import type { Worker } from '../../src/engine/worker-handle.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { mustAdd } from '../../src/testing/access-contract/someones-key.ts';
 import {

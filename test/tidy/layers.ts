@@ -33,7 +33,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'protocol/work': [...PORTS, 'protocol/messages', 'protocol/rest'],
   'protocol/grpc': [...PORTS, 'protocol/messages', 'protocol/rest', 'protocol/work'],
   'protocol/sqs': [...PORTS, 'protocol/messages', 'protocol/rest', 'protocol/work'],
-  'protocol/push': [...PORTS, 'protocol/messages', 'protocol/rest'],
+  'protocol/push': [...PORTS, 'engine', 'protocol/messages', 'protocol/rest'],
   // The same engine, on a store that is elsewhere (ADR 0019).
   worker: [...PORTS, 'engine', 'protocol/messages'],
   client: ['support', 'protocol/messages'],

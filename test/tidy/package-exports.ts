@@ -16,6 +16,6 @@ export function exportProblems(
   });
 }
 
-function sourceOf(path: string): string {
+export function sourceOf(path: string): string {
   return path.replace(/^\.\//, '').replace(/^dist\/(.+?)(?:\.d\.ts|\.js)$/, 'src/$1.ts');
 }

@@ -1,4 +1,4 @@
-import type { ExecutionObserver, ExecutionReport } from '../../../src/engine/observer.ts';
+import type { ExecutionObserver, ExecutionReport } from '../../../src/execution/report.ts';
 import { type Round, roundOf } from '../../measure.ts';
 
 /** The observer of a measured process: counts, and times every execution from its claim to its end. */

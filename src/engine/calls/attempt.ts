@@ -11,8 +11,6 @@ import { after } from '../quiet.ts';
 import type { Run } from '../run.ts';
 import type { StepPlan } from './step-plan.ts';
 
-export type { StepPlan } from './step-plan.ts';
-
 export class StepTimedOut extends Error {
   override readonly name = 'TimeoutError';
   readonly code = 'step-timed-out';

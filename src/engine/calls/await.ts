@@ -33,8 +33,6 @@ import { after, soon } from '../quiet.ts';
 import type { Run } from '../run.ts';
 import { jsonSchemaOf } from '../schema.ts';
 
-export type { Asked } from '../await-options.ts';
-
 type Outcome = AwaitOutcome<unknown> | ItemsOutcome<unknown>;
 
 /** What the event `await-settled` says; all but the first three as the store told it (W-3). */

@@ -6,16 +6,17 @@ import type { CallKey, Payload } from '../../execution/names.ts';
 import { decideRetry } from '../../execution/retry.ts';
 import type { Instant } from '../../support/clock.ts';
 import type { Call, Wait } from '../call.ts';
+import type { Entry } from '../entry.ts';
 import { failureOf, retryAfterOf, StepFailed } from '../failures.ts';
 import { ignored, noteRejection } from '../guarded.ts';
-import type { Entry } from '../journal.ts';
 import type { CallBody, Opening, Settlement } from '../ledger.ts';
 import { tell, tracedBy } from '../observer.ts';
 import { after, isPastDeadline } from '../quiet.ts';
 import { ruleFor } from '../retry-options.ts';
 import type { Run } from '../run.ts';
 import { mayBeSoft, softened } from '../softness.ts';
-import { Attempt, type StepPlan } from './attempt.ts';
+import { Attempt } from './attempt.ts';
+import type { StepPlan } from './step-plan.ts';
 
 const NO_EVENT: Entry['event'] = { kind: 'step-completed' };
 

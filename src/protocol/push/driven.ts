@@ -2,7 +2,7 @@
 
 import type { ExecutionStore } from '../../store/contract/execution-store.ts';
 import type { Driven } from '../messages/push.ts';
-import { giveOut } from '../rest/work-writes.ts';
+import { giveOut } from '../rest/values-apart.ts';
 
 const PAGE = 1_000;
 

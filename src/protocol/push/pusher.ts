@@ -17,8 +17,6 @@ import { probedFrom, resultFrom } from './result.ts';
 import { Standing } from './standing.ts';
 import { type Written, writeResult } from './write-result.ts';
 
-export { sharedKeysWarning } from './shared-keys.ts';
-
 export interface PusherParts {
   readonly coordinator: Coordinator;
   readonly settings: PushSettings;

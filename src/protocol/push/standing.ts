@@ -2,12 +2,12 @@
 // for a while, on the path by which it is called; what it says is announced for the sessions of its calls, so that
 // one that answers nobody is found as any worker that takes nothing is (RE-11).
 
+import { ownNamesFor } from '../../engine/own-pipelines.ts';
 import type { PipelineName, ProjectName } from '../../execution/names.ts';
 import type { Session } from '../../lease/live-session.ts';
 import { describeReleaseRefusal } from '../../release/refusal.ts';
 import type { AnnouncedRelease, Announcement } from '../../release/worker.ts';
 import type { PushResult } from '../messages/push.ts';
-import { addedNamesFor } from '../rest/added-pipelines.ts';
 import { noteAnnounced } from '../rest/refused-workers.ts';
 import type { Coordinator } from '../rest/route.ts';
 import type { Endpoint } from './push-options.ts';
@@ -69,7 +69,7 @@ export class Standing {
   /** It has said what it has; of that, what it was configured for, and what the engine adds to it. */
   told({ pipelines, release }: Pick<PushResult, 'pipelines' | 'release'>, nowMs: number): void {
     const { endpoint } = this.#parts;
-    const added = endpoint.pipelines.flatMap((each) => addedNamesFor(each, release?.name));
+    const added = endpoint.pipelines.flatMap((each) => ownNamesFor(each, release?.name));
     const wanted = pipelines === undefined ? endpoint.pipelines : [...endpoint.pipelines, ...added];
     this.#pipelines = wanted.filter((each) => pipelines?.includes(each) ?? true);
     this.#release = release;

@@ -1,6 +1,6 @@
 // What a submit message asks for, as the engine takes it.
 
-import type { SubmitOptions } from '../../engine/holdfast-types.ts';
+import type { SubmitOptions } from '../../engine/submission.ts';
 import type { SubmitBody } from '../messages/execution.ts';
 import { requireOpenName } from './reserved.ts';
 import { actingFor, type Call, type Caller, ProblemReply } from './route.ts';

@@ -15,10 +15,12 @@ import { executionFor } from './found.ts';
 import { noteIssued } from './issued-fences.ts';
 import { notFound } from './problems.ts';
 import { type Caller, type Coordinator, ProblemReply } from './route.ts';
+import { giveOut, valueFor } from './values-apart.ts';
 import { withinMs } from './waiting.ts';
 import { claimFor, runElsewhere } from './work-claim.ts';
+import { storedPage } from './work-pages.ts';
 import { metadataOf, noteRefused, requireOwnSession } from './work-session.ts';
-import { giveOut, perform, storedPage, toWrite, valueFor } from './work-writes.ts';
+import { perform, toWrite } from './work-writes.ts';
 
 export interface WorkCall<Body> {
   readonly body: Body;

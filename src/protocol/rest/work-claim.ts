@@ -2,9 +2,9 @@
 // their claims say (P4).
 
 import { OverdueSessions } from '../../engine/overdue-sessions.ts';
+import { isAddedName } from '../../engine/own-pipelines.ts';
 import { type PipelineName, parsePipelineName } from '../../execution/names.ts';
 import type { Claim, ClaimAnswer, CoordinatorStore } from '../../store/contract/execution-store.ts';
-import { isAddedName } from './added-pipelines.ts';
 import { isReserved } from './reserved.ts';
 import type { Coordinator } from './route.ts';
 

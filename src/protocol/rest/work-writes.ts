@@ -15,9 +15,6 @@ import { requireOwnValues } from './values-apart.ts';
 import { requireReadable, rowsOf } from './work-content.ts';
 import { requireOwnReach, requireSameOrigin } from './work-reach.ts';
 
-export { giveOut, valueFor } from './values-apart.ts';
-export { storedPage } from './work-pages.ts';
-
 export type OwnWrite = Written & {
   /** Digests of the values that it refers to. */
   readonly refersTo: readonly string[];

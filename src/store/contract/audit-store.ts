@@ -10,8 +10,6 @@ import type {
   RefusedWrites,
 } from '../../execution/refused-write.ts';
 
-export type { Audited } from '../../execution/audit.ts';
-
 export interface AuditStore {
   /** Newest first, by id. */
   audit(query: ListAudit): Promise<readonly AuditRecord[]>;

@@ -11,8 +11,6 @@ import { firstKeyCases } from './first-key.ts';
 import { listKeyCases } from './list-keys.ts';
 import { projectCases } from './projects.ts';
 
-export { type AccessCase, runAccessCase } from './contract-case.ts';
-
 export const accessContract: readonly AccessCase[] = [
   ...projectCases,
   ...addKeyCases,

@@ -15,14 +15,6 @@ import { retentionCases } from './retention/index.ts';
 import { schedulingCases } from './scheduling/index.ts';
 import { verbCases } from './verbs/index.ts';
 
-export {
-  type ExecutionBackend,
-  type ExecutionCase,
-  type ExecutionHarness,
-  type OpenExecutionHarness,
-  runExecutionCase,
-} from './contract-case.ts';
-
 export const executionContract: readonly ExecutionCase[] = [
   ...ownershipCases,
   ...verbCases,

@@ -7,16 +7,6 @@ import type { ContractCase } from './contract-case.ts';
 import { sessionCases } from './sessions/index.ts';
 import { termCases } from './terms/index.ts';
 
-export {
-  type ContractBackend,
-  type ContractCase,
-  type KernelHarness,
-  type Need,
-  type OpenHarness,
-  runCase,
-  skipReason,
-} from './contract-case.ts';
-
 export const leaseContract: readonly ContractCase[] = [
   ...sessionCases,
   ...termCases,

@@ -1,8 +1,8 @@
 // A Holdfast with something in it: an execution that waits, a template, a schedule, and a worker.
 
 import { Holdfast } from '../../../src/engine/holdfast.ts';
-import type { ExecutionReport } from '../../../src/engine/observer.ts';
 import { type Pipeline, pipeline } from '../../../src/engine/pipeline.ts';
+import type { ExecutionReport } from '../../../src/execution/report.ts';
 import { openMemoryStore } from '../../../src/store/memory/open.ts';
 import { pause } from '../stage.ts';
 import type { Given } from './of-holdfast.ts';

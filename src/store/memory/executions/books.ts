@@ -52,5 +52,3 @@ export class AuditBook {
 
 /** What was removed, and where its documents are. */
 export type ArchiveBook = Map<ExecutionId, ArchivedExecution>;
-
-export { ReleaseBook } from './release-book.ts';

@@ -18,11 +18,11 @@ import {
   AuditBook,
   type PlaceBook,
   type RateBook,
-  ReleaseBook,
   type WorkerBook,
 } from './books.ts';
 import { Heap } from './heap.ts';
 import { ReadyQueues } from './ready.ts';
+import { ReleaseBook } from './release-book.ts';
 
 export interface Entry {
   execution: ExecutionRecord;

@@ -1,9 +1,7 @@
-import type {
-  AuditStore,
-  ReconcileStore,
-  RepairStore,
-  RetentionStore,
-} from '../../contract/beside-executions.ts';
+import type { AuditStore } from '../../contract/audit-store.ts';
+import type { ReconcileStore } from '../../contract/reconcile-store.ts';
+import type { RepairStore } from '../../contract/repair-store.ts';
+import type { RetentionStore } from '../../contract/retention-store.ts';
 import type { Database } from '../database.ts';
 import { archived, listArchived } from './archived.ts';
 import { listAudit, note, recordAct } from './audit.ts';
