@@ -52,6 +52,16 @@ export function writeKey({ id, secret }: PresentedKey): string {
   return text;
 }
 
+/** As history, audit and `createdBy` name who acted by a key. Names are not unique; ids are (J-8). */
+export function nameWithKey(name: string, id: string): string {
+  return `${name} (${id})`;
+}
+
+/** P-13: whether the key with this id made it. The SQL stores compare the same end of `createdBy`. */
+export function isMadeBy({ createdBy }: Pick<AccessKey, 'createdBy'>, id: string): boolean {
+  return createdBy?.endsWith(` (${id})`) === true;
+}
+
 /** P-10: from the millisecond of its end on, it is over. */
 export function isUsable(key: AccessKey, now: Instant): boolean {
   if (key.endedAt !== undefined && key.endedAt <= now) return false;

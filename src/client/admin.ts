@@ -2,6 +2,7 @@
 
 import type {
   EndedKey,
+  EndKeyBody,
   KeyBody,
   KeyMessage,
   MadeKey,
@@ -57,8 +58,10 @@ export class Keys {
     return this.#client.call(`/v1/keys/${part(id)}`);
   }
 
-  end(id: string, inMs = 0): Promise<EndedKey> {
-    return this.#client.call(`/v1/keys/${part(id)}/end`, { method: 'POST', body: { inMs } });
+  /** `made`: the keys that it made too, and those that they made. */
+  end(id: string, inMs = 0, options: Pick<EndKeyBody, 'made'> = {}): Promise<EndedKey> {
+    const body: EndKeyBody = { inMs, ...options };
+    return this.#client.call(`/v1/keys/${part(id)}/end`, { method: 'POST', body });
   }
 
   /** The old one is good for `endsInMs` yet; an hour unless said. */

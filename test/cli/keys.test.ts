@@ -62,7 +62,7 @@ test('keys and projects are made, listed, rotated and revoked; what opens is on 
     const [rotated] = linesOf(await ask('keys', 'rotate', keyId, '--ends-in', '30m', '--json'));
     assert.match(String(rotated?.['key']), KEY);
     assert.notEqual(rotated?.['id'], keyId);
-    const revoked = await ask('keys', 'revoke', keyId);
+    const revoked = await ask('keys', 'revoke', keyId, '--made');
     assert.match(revoked.out, new RegExp(`^key ${keyId} opens nothing from `));
     assert.match((await ask('keys', 'revoke', keyId)).out, /^nothing to change/);
     const open = linesOf(await ask('keys', '--project', 'shop', '--json'));

@@ -26,8 +26,10 @@ export function changedByAddKey(request: KeyRequest): Changed {
 export function changedByEndKey(
   { id, project }: { readonly id: string; readonly project?: ProjectName | undefined },
   endedAt: Instant,
+  made: readonly string[] = [],
 ): Changed {
-  return { ...placeOf(id, project), after: { endedAt: formatInstant(endedAt) } };
+  const others = made.length === 0 ? {} : { made };
+  return { ...placeOf(id, project), after: { endedAt: formatInstant(endedAt), ...others } };
 }
 
 /** What is of all projects is on record where everybody looks first. */

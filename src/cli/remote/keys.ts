@@ -29,6 +29,10 @@ const FLAGS: Readonly<Record<string, Flag>> = {
     type: 'string',
     what: 'rotate, revoke: how long the old one is good yet, such as 1h; rotate: 1h unless said',
   },
+  made: {
+    type: 'boolean',
+    what: 'revoke: End the keys that it made too, and those that they made (default: only this key)',
+  },
   ended: { type: 'boolean', what: 'list: those that have ended or expired, too' },
   reason: { type: 'string', what: 'recover: kept in the audit' },
   ...PAGE_FLAGS,
@@ -82,14 +86,21 @@ const rotate: Verb = {
 };
 
 const revoke: Verb = {
-  usage: 'holdfast keys revoke <id> [--ends-in 1h] [--json]',
+  usage: 'holdfast keys revoke <id> [--made] [--ends-in 1h] [--json]',
   async execute(typed) {
     const [id] = wordsOf(revoke, typed, ['key']);
     const inMs = durationText('ends-in', typed.text('ends-in'));
-    const ended = await (await clientFor(typed)).keys.end(id, inMs);
+    const ended = await (await clientFor(typed)).keys.end(
+      id,
+      inMs,
+      typed.isSet('made') ? { made: true } : {},
+    );
     if (typed.isSet('json')) printLine({ id, ...ended });
     else if (ended.changed) print(`key ${id} opens nothing from ${ended.endedAt} on`);
     else print(`nothing to change: key ${id} ends at ${ended.endedAt}`);
+    if (!typed.isSet('json')) {
+      for (const each of ended.made ?? []) print(`key ${each}, which it made, ends with it`);
+    }
     return 0;
   },
 };

@@ -103,11 +103,30 @@ export const madeKey = Type.Object(
 export type MadeKey = Static<typeof madeKey>;
 
 export const endKeyBody = Type.Object(
-  { inMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 366 * 86_400_000, default: 0 })) },
+  {
+    inMs: Type.Optional(Type.Integer({ minimum: 0, maximum: 366 * 86_400_000, default: 0 })),
+    made: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description: 'End the keys that it made too, and those that they made.',
+      }),
+    ),
+  },
   CLOSED,
 );
 
-export const endedKey = Type.Object({ endedAt: instant, changed: Type.Boolean() }, CLOSED);
+export type EndKeyBody = Static<typeof endKeyBody>;
+
+export const endedKey = Type.Object(
+  {
+    endedAt: instant,
+    changed: Type.Boolean(),
+    made: Type.Optional(
+      Type.Array(keyId, { description: 'With `made`: the other keys that ended with it.' }),
+    ),
+  },
+  CLOSED,
+);
 
 export type EndedKey = Static<typeof endedKey>;
 

@@ -5,11 +5,12 @@ import { describeAccessRefusal } from '../../access/refusal.ts';
 import { newKey } from '../../access/secret.ts';
 import { stampOutside } from '../../engine/auditing.ts';
 import { type ProjectName, parseProject } from '../../execution/names.ts';
-import type { AddKey } from '../../store/contract/access-store.ts';
+import type { AddKey, EndKey } from '../../store/contract/access-store.ts';
 import { formatInstant, toInstant } from '../../support/clock.ts';
 import { boundedText } from '../../support/options.ts';
 import {
   accessKey,
+  type EndedKey,
   endedKey,
   endKeyBody,
   type KeyMessage,
@@ -104,7 +105,7 @@ const end = route({
   body: endKeyBody,
   answers: { 200: { what: 'When it ends.', schema: endedKey } },
   async handle(coordinator, { params, body, caller }) {
-    const answer = await endedBy(coordinator, caller, { id: params.id, inMs: body.inMs ?? 0 });
+    const answer = await endedBy(coordinator, caller, { inMs: 0, ...body, id: params.id });
     return { status: 200, body: answer };
   },
 });
@@ -175,16 +176,20 @@ async function added(
 async function endedBy(
   { store }: Coordinator,
   caller: Caller,
-  { id, inMs }: { readonly id: string; readonly inMs: number },
-): Promise<{ readonly endedAt: string; readonly changed: boolean }> {
+  end: Pick<EndKey, 'id' | 'inMs' | 'made'>,
+): Promise<EndedKey> {
   const answer = await store.access.endKey({
-    ...{ id, inMs, ...scopeOf(caller) },
+    ...{ ...end, ...scopeOf(caller) },
     audit: stampOutside('end-key', { by: actorOf(caller) }),
   });
   if (answer.kind === 'refused') {
     throw new ProblemReply(404, answer.why, describeAccessRefusal(answer));
   }
-  return { endedAt: formatInstant(answer.endedAt), changed: answer.changed };
+  const { endedAt, changed, made } = answer;
+  return {
+    ...{ endedAt: formatInstant(endedAt), changed },
+    ...(made === undefined ? {} : { made: [...made] }),
+  };
 }
 
 async function keyFor({ store }: Coordinator, caller: Caller, id: string): Promise<AccessKey> {

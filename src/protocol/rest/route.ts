@@ -2,6 +2,7 @@
 // them, and describes them in OpenAPI from this alone; tests walk over them.
 
 import type { Static, TSchema } from 'typebox';
+import { nameWithKey } from '../../access/access-key.ts';
 import type { Role } from '../../access/role.ts';
 import type { Holdfast } from '../../engine/holdfast.ts';
 import type { ProjectName } from '../../execution/names.ts';
@@ -82,9 +83,9 @@ export interface Reply {
   readonly stream?: AsyncIterable<string>;
 }
 
-/** As history, audit and lease events name it. Names are chosen by callers and not unique; the id of a key is (J-8). */
+/** As history, audit and lease events name it. */
 export function actorOf({ name, key }: Pick<Caller, 'name' | 'key'>): string {
-  return key === undefined ? name : `${name} (${key})`;
+  return key === undefined ? name : nameWithKey(name, key);
 }
 
 export function actingFor(caller: Caller): { readonly project: ProjectName; readonly by: string } {

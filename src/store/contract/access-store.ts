@@ -62,8 +62,16 @@ export interface EndKey extends Audited {
   readonly project?: ProjectName;
   /** So that who holds it has time to change over. */
   readonly inMs?: number;
+  /** Ends the keys that it made too, and those that they made (P-13). Default false. */
+  readonly made?: boolean;
 }
 
 export type KeyEnded =
-  | { readonly kind: 'ended'; readonly endedAt: Instant; readonly changed: boolean }
+  | {
+      readonly kind: 'ended';
+      readonly endedAt: Instant;
+      readonly changed: boolean;
+      /** Ids of the other keys whose end this changed, in byte order; only where `made` was asked for. */
+      readonly made?: readonly string[];
+    }
   | ({ readonly kind: 'refused' } & EndKeyRefusal);

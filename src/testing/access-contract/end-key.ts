@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { isUsable } from '../../access/access-key.ts';
+import { isUsable, nameWithKey } from '../../access/access-key.ts';
+import type { AddKey } from '../../store/contract/access-store.ts';
 import type { AccessCase } from './contract-case.ts';
 import {
   adding,
@@ -95,6 +96,39 @@ export const endKeyCases: readonly AccessCase[] = [
         const answer = await store.access.endKey(request);
         assert.deepEqual(answer, { kind: 'ended', endedAt: now(), changed: true });
       }
+    },
+  },
+  {
+    upholds: 'P-13, P-8',
+    name: 'a key ends alone, or with all that it made and that they made, in one act',
+    async run({ store, now, advance }) {
+      const by = ({ id }: { readonly id: string }): Partial<AddKey> => ({
+        createdBy: nameWithKey('x', id),
+        project: PROJECT,
+      });
+      const root = await mustAdd(store, { project: PROJECT });
+      const child = await mustAdd(store, by(root));
+      const grandchild = await mustAdd(store, by(child));
+      const sooner = await mustAdd(store, by(root));
+      const named = { createdBy: `x (${root.id}) (y)`, project: PROJECT };
+      const others = [await mustAdd(store, named), await mustAdd(store, { project: PROJECT })];
+      await store.access.endKey({ id: sooner.id });
+      const alone = await store.access.endKey({ id: root.id, inMs: 50 });
+      assert.deepEqual(alone, { kind: 'ended', endedAt: now() + 50, changed: true });
+      assert.equal((await mustRead(store, child.id)).endedAt, undefined);
+      await advance(10);
+      const made = [child.id, grandchild.id].sort();
+      const end = { id: root.id, made: true } as const;
+      const unknown = { ...end, project: OTHER_PROJECT };
+      const refused = await leavesKeysUnchanged(store, () => store.access.endKey(unknown));
+      assert.equal(refused.kind, 'refused');
+      const all = await store.access.endKey({ ...end, project: PROJECT });
+      assert.deepEqual(all, { kind: 'ended', endedAt: now(), changed: true, made });
+      for (const id of made) assert.equal((await mustRead(store, id)).endedAt, now());
+      assert.equal((await mustRead(store, sooner.id)).endedAt, now() - 10);
+      for (const { id } of others) assert.equal((await mustRead(store, id)).endedAt, undefined);
+      const again = await leavesKeysUnchanged(store, () => store.access.endKey(end));
+      assert.deepEqual(again, { kind: 'ended', endedAt: now(), changed: false, made: [] });
     },
   },
   {
