@@ -21,7 +21,7 @@ export async function explainExecution(
 ): Promise<Explanation | undefined> {
   let execution = await config.store.executions.read(id);
   for (let looks = 1; execution !== undefined; looks += 1) {
-    const explained = await explainRecord(config, execution);
+    const explained = await withSlowness(config, await explainRecord(config, execution));
     if (explained.code !== 'waiting-for-news' || looks >= LOOKS) return explained;
     // What it waited for may have come between the reads.
     const seen: ExecutionRecord = execution;
@@ -29,6 +29,13 @@ export async function explainExecution(
     if (execution?.seq === seen.seq && execution.news === seen.news) return explained;
   }
   return undefined;
+}
+
+/** What is ready waits for claims. */
+async function withSlowness(config: EngineConfig, explained: Explanation): Promise<Explanation> {
+  const slowedBy =
+    explained.code === 'ready' ? await config.store.executions.oldSnapshot?.() : undefined;
+  return slowedBy === undefined ? explained : { ...explained, slowedBy };
 }
 
 async function explainRecord(

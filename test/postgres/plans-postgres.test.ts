@@ -25,7 +25,14 @@ const NOT_HOT: readonly string[] = [
   ],
   ...['executions/reconcile-facts.ts', 'executions/remove.ts'],
   ...['sweep.ts', 'delete-old.ts', 'record-end.ts', 'list-sessions.ts', 'executions/workers.ts'],
-  ...['recover.ts', 'raise-epoch.ts', 'reclaim.ts', 'executions/refusals.ts', 'access/keys.ts'],
+  ...[
+    'oldest-snapshot.ts',
+    'recover.ts',
+    'raise-epoch.ts',
+    'reclaim.ts',
+    'executions/refusals.ts',
+    'access/keys.ts',
+  ],
   ...['move/dump.ts', 'move/load.ts', 'move/seal.ts', 'move/table-columns.ts'],
 ];
 

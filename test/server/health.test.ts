@@ -271,3 +271,21 @@ test('the trace of a submit reaches each attempt of each step, and its children;
   await submit('nonsense');
   assert.deepEqual(new Set(seen), new Set([undefined]));
 });
+
+test('an old snapshot is named to keys of all projects, by explain and with the depth', async () => {
+  const store = openMemoryStore();
+  const slowedBy = { sentence: 'Process 7 is slow.', advice: 'End it.' };
+  const executions = { ...store.executions, oldSnapshot: () => Promise.resolve(slowedBy) };
+  await using coordinator = await TestCoordinator.open({ store: { ...store, executions } });
+  const of = async (project?: string): Promise<readonly unknown[]> => {
+    const key = await coordinator.key(['submit'], project);
+    const client = new HoldfastClient({ url: coordinator.url, key, project: 'default' });
+    const { id } = await client.executions.submit({ pipeline: 'order' });
+    const headers = { authorization: `Bearer ${key}`, 'holdfast-project': 'default' };
+    const depth = await fetch(`${coordinator.url}/v1/depth`, { headers });
+    const read = (await depth.json()) as { slowedBy?: unknown };
+    return [(await client.executions.explain(id)).slowedBy, read.slowedBy];
+  };
+  assert.deepEqual(await of(), [slowedBy, slowedBy]);
+  assert.deepEqual(await of('default'), [undefined, undefined]);
+});

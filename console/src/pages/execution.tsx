@@ -5,6 +5,7 @@ import type {
   ExecutionInFull,
   HistoryMessage,
   ResultMessage,
+  SlowedByMessage,
 } from '../../../src/protocol/messages/execution.ts';
 import { useHistory } from '../api/history.ts';
 import { useRead } from '../api/reads.ts';
@@ -12,7 +13,7 @@ import { ENDED } from '../model/statuses.ts';
 import { countText, durationText } from '../model/words.ts';
 import { type Fact, FactList } from '../parts/facts.tsx';
 import { ExecutionLink, Fence, Said, Status, Time } from '../parts/marks.tsx';
-import { Empty, PageHead, ProblemNote, Shown } from '../parts/notes.tsx';
+import { Empty, PageHead, ProblemNote, Shown, SlowedBy } from '../parts/notes.tsx';
 import { Tabs } from '../parts/tabs.tsx';
 import { Link } from '../router.tsx';
 import { ExecutionActs, useRedriven } from './execution-acts.tsx';
@@ -25,6 +26,7 @@ export interface Explained {
   readonly sentence: string;
   readonly advice?: string;
   readonly until?: string;
+  readonly slowedBy?: SlowedByMessage;
 }
 
 const LOOK_MS = 1_500;
@@ -94,12 +96,15 @@ function Why({
   if (explained === undefined)
     return error === null ? <p className="why"> </p> : <ProblemNote error={error} />;
   return (
-    <p className={`why why-${explained.code}`} role="status">
-      <strong>
-        <Said text={explained.sentence} />
-      </strong>{' '}
-      {explained.advice}
-    </p>
+    <>
+      <p className={`why why-${explained.code}`} role="status">
+        <strong>
+          <Said text={explained.sentence} />
+        </strong>{' '}
+        {explained.advice}
+      </p>
+      <SlowedBy by={explained.slowedBy} />
+    </>
   );
 }
 

@@ -1,6 +1,7 @@
 // What is said when there is nothing, not yet anything, or something went wrong.
 
 import type { ReactNode } from 'react';
+import type { SlowedByMessage } from '../../../src/protocol/messages/execution.ts';
 import { Refused } from '../api/call.ts';
 import type { Pages } from '../api/reads.ts';
 
@@ -46,6 +47,16 @@ export function ProblemNote({ error }: { readonly error: unknown }): ReactNode {
     <div className="problem" role="alert">
       <strong>{error instanceof Refused ? error.code : 'error'}</strong> {message}
     </div>
+  );
+}
+
+/** A transaction of another program that makes claims slow. */
+export function SlowedBy({ by }: { readonly by: SlowedByMessage | undefined }): ReactNode {
+  if (by === undefined) return null;
+  return (
+    <p className="problem" role="status">
+      <strong>{by.sentence}</strong> {by.advice}
+    </p>
   );
 }
 

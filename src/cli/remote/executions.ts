@@ -73,9 +73,9 @@ async function explain(typed: Typed): Promise<ExitCode> {
   const explained = await executions.explain(id);
   if (typed.isSet('json')) printLine(explained);
   else {
-    const { sentence, advice } = explained;
-    print(plain(sentence));
-    if (advice !== undefined) print(plain(advice));
+    const { sentence, advice, slowedBy } = explained;
+    const said = [sentence, advice, slowedBy?.sentence, slowedBy?.advice];
+    for (const line of said) if (line !== undefined) print(plain(line));
   }
   return 0;
 }

@@ -210,12 +210,24 @@ export const historyQuery = Type.Object(
   CLOSED,
 );
 
+export const slowedBy = Type.Object(
+  { sentence: Type.String(), advice: Type.String() },
+  {
+    ...CLOSED,
+    description:
+      'A database transaction that makes claims slow, and how to end it. Only keys of all projects see it.',
+  },
+);
+
+export type SlowedByMessage = Static<typeof slowedBy>;
+
 export const explanation = Type.Object(
   {
     code: Type.String(),
     sentence: Type.String(),
     advice: Type.Optional(Type.String()),
     until: Type.Optional(instant),
+    slowedBy: Type.Optional(slowedBy),
   },
   CLOSED,
 );

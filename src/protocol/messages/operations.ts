@@ -2,6 +2,7 @@
 
 import { type Static, Type } from 'typebox';
 import { LANES } from '../../execution/execution.ts';
+import { slowedBy } from './execution.ts';
 import {
   CLOSED,
   count,
@@ -229,6 +230,7 @@ export const depth = Type.Object(
   {
     max: count,
     lanes: Type.Array(Type.Object({ lane, ready: count, running: count }, CLOSED)),
+    slowedBy: Type.Optional(slowedBy),
   },
   CLOSED,
 );

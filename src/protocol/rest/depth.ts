@@ -15,8 +15,13 @@ const read = route({
   answers: { 200: { what: 'Each counted up to `max`.', schema: depth } },
   async handle({ store }, { caller }) {
     const { project } = caller;
-    const lanes = await store.executions.depth({ max: DEPTH_MAX, project });
-    return { status: 200, body: { max: DEPTH_MAX, lanes: [...lanes] } };
+    const { executions } = store;
+    const [lanes, slowedBy] = await Promise.all([
+      executions.depth({ max: DEPTH_MAX, project }),
+      caller.isOfAll ? executions.oldSnapshot?.() : undefined,
+    ]);
+    const counted = { max: DEPTH_MAX, lanes: [...lanes] };
+    return { status: 200, body: { ...counted, ...(slowedBy && { slowedBy }) } };
   },
 });
 

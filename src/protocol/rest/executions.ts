@@ -126,8 +126,12 @@ const explain = route({
     const { id } = await executionFor(coordinator, caller, params.id);
     const found = await coordinator.holdfast.explain(id);
     if (found === undefined) throw notFound(`execution ${id}`);
-    const { until, ...said } = found;
-    const body = { ...said, ...(until === undefined ? {} : { until: formatInstant(until) }) };
+    const { until, slowedBy, ...said } = found;
+    const body = {
+      ...said,
+      ...(until === undefined ? {} : { until: formatInstant(until) }),
+      ...(caller.isOfAll && slowedBy ? { slowedBy } : {}),
+    };
     return { status: 200, body };
   },
 });

@@ -9,6 +9,14 @@ export interface CensusStore {
   inFlight(query: CountInFlight): Promise<readonly InFlight[]>;
   /** How many are ready and how many run, by lane; each is counted up to `max`. */
   depth(query: CountDepth): Promise<readonly Depth[]>;
+  /** A transaction that slows claims down, for people who operate the store; only where there can be one. */
+  oldSnapshot?(): Promise<OldSnapshot | undefined>;
+}
+
+export interface OldSnapshot {
+  /** Who holds it, and for how long. */
+  readonly sentence: string;
+  readonly advice: string;
 }
 
 export interface CountInFlight {

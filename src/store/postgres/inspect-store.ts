@@ -7,6 +7,7 @@ import { sealFacts } from '../seal-facts.ts';
 import { loadDriver, type PostgresStoreOptions, schemaOf } from './connect.ts';
 import { quoteIdentifier, toFault } from './database.ts';
 import { knownMigrations } from './migrate.ts';
+import { OLDEST_SNAPSHOT, type SnapshotRow, toOldSnapshot } from './oldest-snapshot.ts';
 import { type Way, wayOf } from './pooler.ts';
 
 const CONNECT_MS = 5_000;
@@ -79,7 +80,7 @@ export async function inspectPostgresStore(
       facts: [
         poolerFact(way, options),
         ...factsOf(settings, { ...options, pooler: isPooled(way, options) }),
-        snapshotFact((await client.query<Snapshot>(OLDEST_SNAPSHOT)).rows[0]),
+        snapshotFact((await client.query<SnapshotRow>(OLDEST_SNAPSHOT.text)).rows[0]),
         ...sealFacts(seal),
       ],
     };
@@ -129,40 +130,16 @@ function factsOf(settings: Settings, options: PostgresStoreOptions): readonly St
   ];
 }
 
-interface Snapshot {
-  readonly holder: string;
-  readonly end: string;
-  readonly seconds: number;
-}
-
-// Rows that changed since then are kept for it, and every claim walks past them.
-const OLDEST_SNAPSHOT = `
-  select 'process ' || a.pid || coalesce(', user ' || a.usename, '') || coalesce(', application ' || nullif(a.application_name, ''), '') || coalesce(', ' || a.state, '') as holder,
-         'select pg_terminate_backend(' || a.pid || ')' as end,
-         extract(epoch from clock_timestamp() - a.xact_start)::float8 as seconds
-    from pg_stat_activity a
-   where a.backend_xmin is not null
-     and a.datname = current_database()
-     and a.pid <> pg_backend_pid()
-     and a.xact_start is not null
-   union all
-  select 'prepared transaction ' || p.gid || ', owner ' || p.owner, 'rollback prepared ' || quote_literal(p.gid),
-         extract(epoch from clock_timestamp() - p.prepared)::float8
-    from pg_prepared_xacts p
-   where p.database = current_database()
-   order by 3 desc
-   limit 1`;
-
-const SNAPSHOT_SECONDS_MAX = 60;
-
-function snapshotFact(oldest: Snapshot | undefined): StoreFact {
+function snapshotFact(oldest: SnapshotRow | undefined): StoreFact {
   const name = 'oldest snapshot';
   if (oldest === undefined) return { name, found: 'none' };
-  const seconds = Math.round(oldest.seconds);
-  return fact(name, `${seconds} s (${oldest.holder})`, {
-    isWrong: seconds > SNAPSHOT_SECONDS_MAX,
-    change: `A transaction that is open for ${seconds} s keeps PostgreSQL from cleaning up, and claims get slower: ${oldest.holder}. Let it end, or end it: ${oldest.end}`,
-  });
+  const { holder, seconds, transactions } = oldest;
+  const age = seconds === null ? `${transactions} transactions` : `${Math.round(seconds)} s`;
+  const old = toOldSnapshot(oldest);
+  const found = `${age} (${holder})`;
+  return old === undefined
+    ? { name, found }
+    : { name, found, change: `${old.sentence} ${old.advice}` };
 }
 
 /** Unless it was said, what was found is what is done. */

@@ -8,6 +8,9 @@
 //             spot, which is the rule, it is not looked through first
 //   suspect   the one that may be tried now (X-7), which takes a place of its lane; `lost` has no suspects
 //   ready, lost, tried   the locked rows, as they are now: what changed meanwhile was looked at again
+//
+// A claim that knows its spots from an earlier one ($10) reads each from its floor on and does not look for what the
+// dead left: so it passes by entries that an old snapshot keeps in the indexes (ADR 0040, claim-floors.ts).
 
 import { BEATS_PER_TTL, SUSPECT_FROM, SUSPECT_WAIT } from '../../../execution/decide/suspect.ts';
 import { REPLAY } from '../../../execution/route.ts';
@@ -23,6 +26,8 @@ export interface Outlook {
   readonly more: boolean;
   readonly overdue: boolean;
   readonly next_in_ms: number | null;
+  /** What the next claim may know, as JSON, if that was asked for. */
+  readonly floors: string | null;
 }
 
 export type ClaimedRow = ExecutionRow & { readonly claimed_at: number; readonly was: number };
@@ -58,11 +63,11 @@ function projectIn(source: number, above?: string): string {
 
 /** When the first of a spot is or was ready, after `after` if given. */
 function firstIn(source: number, after = ''): string {
-  return `(select e.ready_at from hf.execution e where e.ready_at is not null and e.hold = 0 and ${isGated(source)} and e.pipeline = s.pipeline and e.lane = s.lane and e.project = s.project ${after} order by e.ready_at limit 1)`;
+  return `(select e.ready_at from hf.execution e where e.ready_at is not null and e.hold = 0 and ${isGated(source)} and e.pipeline = s.pipeline and e.lane = s.lane and e.project = s.project and e.ready_at >= s.floor ${after} order by e.ready_at limit 1)`;
 }
 
 const IN_SPOT = 'e.pipeline = s.pipeline and e.lane = s.lane and e.project = s.project';
-const IS_READY = `e.ready_at is not null and e.ready_at <= (select now.at from now) and e.hold = 0 and not e.gated and ${IN_SPOT}`;
+const IS_READY = `e.ready_at is not null and e.ready_at >= s.floor and e.ready_at <= (select now.at from now) and e.hold = 0 and not e.gated and ${IN_SPOT}`;
 const IS_LEFT = `e.status = 1 and e.session_id = s.left_by and ${IN_SPOT}`;
 const IS_LOST = `${IS_LEFT} and not (${IS_SUSPECT})`;
 
@@ -96,7 +101,15 @@ const WAIT_MS = `least(${SUSPECT_WAIT.maxMs}, greatest(${SUSPECT_WAIT.minMs}, ${
 /** This session has one already, which has neither recorded anything nor run as long as the session had lived. */
 const TRIES_ONE = `exists (select from hf.execution e where e.status = 1 and ${lookUp('e.session_id', '$1::uuid')} and e.fruitless >= ${SUSPECT_FROM} and (select now.at from now) - e.claimed_at < least(e.claimed_at - (select me.born_at from me), ${SUSPECT_WAIT.maxMs}) and ${hasRecordedNothing()})`;
 
-/** $1 session, $2 pipelines, $3 lanes, $4 limits, $5 at least so many projects share, $6 the only project, $7 dice, $8 how long the claimer has lived, $9 gates were seen to. */
+const KNOWN =
+  'json_to_recordset($10) as k(source integer, pipeline text, lane smallint, project text, floor bigint)';
+
+/** A submit may commit after one that has a later time: so much earlier is looked at all the same. */
+const LATE_MS = 250;
+
+const FLOORS = `(select json_agg(json_build_object('source', f.source, 'pipeline', f.pipeline, 'lane', f.lane, 'project', f.project, 'floor', greatest(f.floor, f.first_at - ${LATE_MS})))::text from found f where f.source <> ${LOST})`;
+
+/** $1 session, $2 pipelines, $3 lanes, $4 limits, $5 at least so many projects share, $6 the only project, $7 dice, $8 how long the claimer has lived, $9 gates were seen to, $10 known spots, $11 whether floors are asked for. */
 const SPOTS = `
   ${NOW},
   ${liveChain('$1')},
@@ -110,6 +123,7 @@ const SPOTS = `
   ),
   carrier as (
     select (select e.session_id from hf.execution e where e.status = 1 order by e.session_id limit 1) as id
+     where $10::json is null
     union all
     select (select e.session_id from hf.execution e where e.status = 1 and e.session_id > c.id order by e.session_id limit 1)
       from carrier c
@@ -151,17 +165,20 @@ const SPOTS = `
      cross join unnest($3::smallint[], $4::integer[], $5::integer[]) as l(lane, most, projects)
   ),
   spot as (
-    (select s.*, ${READY} as source, null::uuid as left_by, ${projectIn(READY)} as project from asked s
+    (select s.*, ${READY} as source, null::uuid as left_by, 0::bigint as floor, ${projectIn(READY)} as project from asked s where $10 is null
      union all
-     select s.*, ${GATED}, null, ${projectIn(GATED)} from asked s
+     select s.*, ${GATED}, null, 0, ${projectIn(GATED)} from asked s where $10 is null
      union all
-     select s.*, ${projectIn(LOST)} from (select a.*, ${LOST}, d.id as left_by from asked a cross join dead d) s)
+     select s.*, 0, ${projectIn(LOST)} from (select a.*, ${LOST}, d.id as left_by from asked a cross join dead d) s
+     union all
+     select s.*, k.source, null, k.floor, k.project from asked s join ${KNOWN} on k.pipeline = s.pipeline and k.lane = s.lane)
     union all
-    select s.pipeline, s.lane, s.most, s.projects, s.source, s.left_by,
+    select s.pipeline, s.lane, s.most, s.projects, s.source, s.left_by, s.floor,
            case s.source when ${READY} then ${projectIn(READY, 's.project')} when ${GATED} then ${projectIn(GATED, 's.project')} else ${projectIn(LOST, 's.project')} end
       from spot s
      where s.project is not null
        and $6 is null
+       and $10 is null
   ),
   found as materialized (
     select s.*, case s.source when ${READY} then ${firstIn(READY)} when ${GATED} then ${firstIn(GATED)} else 0 end as first_at
@@ -185,7 +202,7 @@ const SPOTS = `
 export const CLAIM: Statement = statement(`
   with recursive ${SPOTS},
   seen as materialized (
-    select s.pipeline, s.lane, s.most, s.project, s.source, s.left_by, fair.part, fair.first, r.id, r.at,
+    select s.pipeline, s.lane, s.most, s.project, s.source, s.left_by, s.floor, fair.part, fair.first, r.id, r.at,
            row_number() over (partition by s.lane, s.project order by r.at, r.id) as rank
       from found s
       join fair on fair.lane = s.lane
@@ -197,16 +214,16 @@ export const CLAIM: Statement = statement(`
        and not fair.is_one
   ),
   allotted as materialized (
-    select t.pipeline, t.lane, t.project, t.source, t.left_by, count(*) as n
+    select t.pipeline, t.lane, t.project, t.source, t.left_by, t.floor, count(*) as n
       from (
         select s.*, row_number() over (partition by s.lane order by s.rank, s.project < s.first, case when s.first is not null then s.project end, s.at, s.id) as turn
           from seen s
          where s.rank <= s.part -- guard: fair
       ) t
      where t.turn <= t.most -- guard: limit
-     group by 1, 2, 3, 4, 5
+     group by 1, 2, 3, 4, 5, 6
      union all
-    select s.pipeline, s.lane, s.project, s.source, s.left_by, fair.part
+    select s.pipeline, s.lane, s.project, s.source, s.left_by, s.floor, fair.part
       from found s
       join fair on fair.lane = s.lane
      where fair.is_one
@@ -296,9 +313,10 @@ export const CLAIM: Statement = statement(`
            (select coalesce(bool_or(${OVERDUE}), false) from carrier c) as overdue,
            (select min(case s.source when ${READY} then ${firstIn(READY, 'and e.ready_at > (select now.at from now)')} else s.first_at end)
               from found s
-             where s.source <> ${LOST}) - (select now.at from now) as next_in_ms
+             where s.source <> ${LOST}) - (select now.at from now) as next_in_ms,
+           case when $11 then ${FLOORS} end as floors
   )
-  select o.is_live, o.gate, o.more, o.overdue, o.next_in_ms, c.*
+  select o.is_live, o.gate, o.more, o.overdue, o.next_in_ms, o.floors, c.*
     from outlook o
     left join claimed c on true`);
 

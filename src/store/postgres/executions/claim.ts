@@ -8,6 +8,7 @@ import type { Claim, ClaimAnswer, Claimed } from '../../contract/execution-store
 import { LANE_CODES, STATUS_CODES, toExecution } from '../../execution-rows.ts';
 import { commitOnce, isClash } from '../committer.ts';
 import { numbers, texts } from './arrays.ts';
+import type { View } from './claim-floors.ts';
 import {
   type Asked,
   CLAIM,
@@ -63,14 +64,13 @@ async function claimNow(parts: Parts, request: Claim): Promise<ClaimAnswer> {
     request.livedMs ?? 0,
   ];
   for (let round = 1; round <= ROUNDS_MAX; round += 1) {
-    const open = await run(parts, asked);
-    const rows = open[0]?.gate === true ? await runGated(parts, asked, lanes) : open;
+    const { rows, wholeInMs } = await look(parts, asked, lanes);
     const [outlook] = rows;
     if (outlook?.is_live === true) {
       const claims = rows.flatMap((row) => (row.id === null ? [] : [toClaimed(row, session)]));
       const fresh = parts.strays.answering(session, claims);
       noteAll(parts, fresh);
-      return answerOf(fresh, outlook);
+      return answerOf(fresh, outlook, wholeInMs);
     }
     const refusal = await refuseClaim(parts, session);
     if (refusal !== undefined) return refusal;
@@ -78,16 +78,44 @@ async function claimNow(parts: Parts, request: Claim): Promise<ClaimAnswer> {
   throw new AssertionFault(`X-6: a claim found nothing against it ${ROUNDS_MAX} times in vain`);
 }
 
+type Looking = Pick<View, 'known' | 'asksFloors'>;
+
+const WHOLE: Looking = { known: null, asksFloors: false };
+
+interface Looked {
+  readonly rows: readonly ClaimRow[];
+  /** Only a part was looked at: when the whole is. */
+  readonly wholeInMs?: number | undefined;
+}
+
+async function look(parts: Parts, asked: Asked, lanes: readonly number[]): Promise<Looked> {
+  // Who asks for nothing asks who is overdue, which only the whole shows.
+  if (lanes.length === 0) return { rows: await run(parts, asked, WHOLE) };
+  const { floors } = parts;
+  const [session, routes, , , , project] = asked;
+  const view = floors.begin(JSON.stringify([session, routes, lanes, project]));
+  try {
+    const open = await run(parts, asked, view);
+    const rows = open[0]?.gate === true ? await runGated(parts, { asked, lanes, view }) : open;
+    const claimed = rows.filter(({ id }) => id !== null).length;
+    const wholeInMs = await floors.done(view, { claimed, floors: rows[0]?.floors ?? null });
+    return { rows, wholeInMs };
+  } catch (fault) {
+    floors.failed(view);
+    throw fault;
+  }
+}
+
 function noteAll({ ledger }: Parts, claims: readonly Claimed[]): void {
   for (const { execution, fence } of claims) ledger.noteClaim(execution.id, fence, execution.seq);
 }
 
 /** What loses a race for a place in history sees the winner the next time. */
-async function run(parts: Parts, asked: Asked): Promise<readonly ClaimRow[]> {
+async function run(parts: Parts, asked: Asked, view: Looking): Promise<readonly ClaimRow[]> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await parts.boundaries.around(() =>
-        parts.database.rows<ClaimRow>(CLAIM, [...asked, false]),
+        parts.database.rows<ClaimRow>(CLAIM, [...asked, false, view.known, view.asksFloors]),
       );
     } catch (fault) {
       if (!isClash(fault) || tries >= ROUNDS_MAX) throw fault;
@@ -95,16 +123,18 @@ async function run(parts: Parts, asked: Asked): Promise<readonly ClaimRow[]> {
   }
 }
 
+interface Gated {
+  readonly asked: Asked;
+  readonly lanes: readonly number[];
+  readonly view: Looking;
+}
+
 /** X-12: first the gates, in the order of the claim; then, in the same transaction, the claim, whose time counts. */
-async function runGated(
-  parts: Parts,
-  asked: Asked,
-  lanes: readonly number[],
-): Promise<readonly ClaimRow[]> {
+async function runGated(parts: Parts, { asked, lanes, view }: Gated): Promise<readonly ClaimRow[]> {
   let sharers = lanes.map(() => 1);
   for (let admissions = 1; ; admissions += 1) {
     const rows = await commitOnce(parts, async (queries) => {
-      const { projects, isMore, settle } = await admit(queries, asked);
+      const { projects, isMore, settle } = await admit(queries, asked, view.known);
       sharers = lanes.map((lane, nth) => Math.max(sharers[nth] ?? 1, projects.get(lane) ?? 1));
       if (isMore && admissions < ADMISSIONS_MAX) {
         await settle([]);
@@ -112,7 +142,8 @@ async function runGated(
       }
       // Who was put behind a key counts among those who share, as when the call began.
       const shared = asked.with(SHARERS, numbers(sharers));
-      const claimed = await queries.rows<ClaimRow>(CLAIM, [...shared, true]);
+      const values = [...shared, true, view.known, view.asksFloors];
+      const claimed = await queries.rows<ClaimRow>(CLAIM, values);
       const isLeft = await settle(claimed.filter((row) => row.id !== null));
       return claimed.map((row) => ({ ...row, gate: row.gate || isLeft }));
     });
@@ -120,9 +151,9 @@ async function runGated(
   }
 }
 
-function answerOf(claims: readonly Claimed[], outlook: Outlook): ClaimAnswer {
+function answerOf(claims: readonly Claimed[], outlook: Outlook, wholeInMs?: number): ClaimAnswer {
   const more = outlook.more || outlook.gate;
-  const nextInMs = more ? 0 : outlook.next_in_ms;
+  const nextInMs = more ? 0 : soonest(outlook.next_in_ms, wholeInMs ?? null);
   return {
     kind: 'claimed',
     claims,
@@ -130,6 +161,11 @@ function answerOf(claims: readonly Claimed[], outlook: Outlook): ClaimAnswer {
     overdue: outlook.overdue,
     ...(nextInMs === null ? {} : { nextReadyInMs: Math.max(0, nextInMs) }),
   };
+}
+
+function soonest(one: number | null, other: number | null): number | null {
+  if (one === null || other === null) return one ?? other;
+  return Math.min(one, other);
 }
 
 /** What the statement does not return is what a claim always makes of it. */

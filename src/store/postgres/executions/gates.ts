@@ -61,8 +61,13 @@ export interface Admitted {
 }
 
 /** In the transaction of the claim, which must come before others look at the same keys. */
-export async function admit(queries: Queries, asked: Asked): Promise<Admitted> {
-  const candidates = await queries.rows<Candidate & object>(CANDIDATES, [...asked, LOOK_AT]);
+export async function admit(
+  queries: Queries,
+  asked: Asked,
+  known: string | null,
+): Promise<Admitted> {
+  const values = [...asked, LOOK_AT, known];
+  const candidates = await queries.rows<Candidate & object>(CANDIDATES, values);
   const gated = candidates.filter((each) => each.gated).map(({ id }) => id);
   const rows = await queries.rows<StoredRow>(LOCK, [uuids(gated)]);
   const executions = rows.map(toExecution);

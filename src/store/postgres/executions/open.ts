@@ -9,6 +9,7 @@ import type { ExecutionStore } from '../../contract/execution-store.ts';
 import type { Surroundings } from '../committer.ts';
 import type { Database } from '../database.ts';
 import type { Hints } from '../hints.ts';
+import { findOldSnapshot } from '../oldest-snapshot.ts';
 import { listAttachments, readAttachment } from './attachments.ts';
 import { awaitsOf } from './await-verbs.ts';
 import { Bell } from './bell.ts';
@@ -18,6 +19,7 @@ import { cancel } from './cancel.ts';
 import { carried } from './carried.ts';
 import { listChildren } from './children.ts';
 import { claim } from './claim.ts';
+import { ClaimFloors } from './claim-floors.ts';
 import { finisher } from './finish.ts';
 import { dueSchedules, fireSchedule } from './fire-schedule.ts';
 import { ForgottenKeys } from './forget-keys.ts';
@@ -83,6 +85,7 @@ export function openExecutions(
     bell,
     ledger: new Ledger(),
     strays: new Strays(surroundings.clock),
+    floors: new ClaimFloors(database, surroundings.clock),
     keys: new ForgottenKeys({ database, surroundings, boundaries }),
   };
   const flushing = [
@@ -143,6 +146,7 @@ function othersOf(parts: Parts): Omit<ExecutionStore, Flushing> {
     ...awaitsOf(parts),
     ...repairsOf(parts),
     ...releasesOf(parts),
+    oldSnapshot: () => findOldSnapshot(database),
     onRing: (listener) => bell.listen(listener),
   };
 }

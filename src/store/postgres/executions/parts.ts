@@ -3,6 +3,7 @@ import type { Surroundings } from '../committer.ts';
 import type { Database } from '../database.ts';
 import type { Bell } from './bell.ts';
 import type { Boundaries } from './boundaries.ts';
+import type { ClaimFloors } from './claim-floors.ts';
 import type { ForgottenKeys } from './forget-keys.ts';
 import type { Ledger } from './ledger.ts';
 import type { Strays } from './strays.ts';
@@ -16,5 +17,6 @@ export interface Parts {
   readonly bell: Bell;
   readonly ledger: Ledger;
   readonly strays: Strays;
+  readonly floors: ClaimFloors;
   readonly keys: ForgottenKeys;
 }

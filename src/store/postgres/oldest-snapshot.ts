@@ -1,0 +1,54 @@
+// The transaction that holds the oldest snapshot. PostgreSQL keeps every row version that it might still read, and its
+// entries in all indexes: claims walk past them (ADR 0040).
+
+import type { OldSnapshot } from '../contract/census-store.ts';
+import { type Queries, type Statement, statement } from './database.ts';
+
+export interface SnapshotRow {
+  readonly holder: string;
+  readonly end: string | null;
+  /** Null where the role may not see it. */
+  readonly seconds: number | null;
+  /** How many transactions began since. */
+  readonly transactions: number;
+}
+
+// Snapshots of other databases keep nothing here; standbys and slots do, whatever database they read.
+export const OLDEST_SNAPSHOT: Statement = statement(`
+  select a.holder, a.end, extract(epoch from clock_timestamp() - a.since)::float8 as seconds, age(a.xmin) as transactions
+    from (
+      select 'process ' || a.pid || coalesce(', user ' || a.usename, '') || coalesce(', application ' || nullif(a.application_name, ''), '') || coalesce(', ' || a.state, '') as holder,
+             'select pg_terminate_backend(' || a.pid || ')' as end, a.xact_start as since, a.backend_xmin as xmin
+        from pg_stat_activity a
+       where coalesce(a.datname = current_database(), true)
+         and a.pid <> pg_backend_pid()
+         and a.backend_type is distinct from 'autovacuum worker'
+       union all
+      select 'prepared transaction ' || p.gid || ', owner ' || p.owner, 'rollback prepared ' || quote_literal(p.gid), p.prepared, p.transaction
+        from pg_prepared_xacts p
+       where p.database = current_database()
+       union all
+      select 'replication slot ' || s.slot_name, null, null, s.xmin
+        from pg_replication_slots s
+    ) a
+   where a.xmin is not null
+   order by age(a.xmin) desc
+   limit 1`);
+
+/** Below, it is one of many that come and go. */
+const SECONDS_MIN = 60;
+
+/** One that is old enough to be named to people. */
+export async function findOldSnapshot(queries: Queries): Promise<OldSnapshot | undefined> {
+  const [row] = await queries.rows<SnapshotRow & object>(OLDEST_SNAPSHOT, []);
+  return row === undefined ? undefined : toOldSnapshot(row);
+}
+
+export function toOldSnapshot({ holder, end, seconds }: SnapshotRow): OldSnapshot | undefined {
+  if (seconds !== null && seconds <= SECONDS_MIN) return undefined;
+  const since = seconds === null ? '' : ` for ${Math.round(seconds)} s`;
+  return {
+    sentence: `A transaction that has been open${since} keeps PostgreSQL from cleaning up, so claims get slower: ${holder}.`,
+    advice: end === null ? 'Let it end, or drop the slot.' : `Let it end, or end it: ${end}`,
+  };
+}
