@@ -7,10 +7,9 @@ import { openServer, type Server } from '../server/serve.ts';
 import type { ServerLog, ServerOptions } from '../server/server-options.ts';
 import type { CoordinatorStore } from '../store/contract/execution-store.ts';
 import { InvalidInput } from '../support/fault.ts';
-import { systemTimers } from '../support/timer.ts';
+import { stopAsked } from '../support/stop-asked.ts';
 import type { ExitCode } from './command.ts';
 import { logOf } from './log.ts';
-import { isStartedByNpm, npmParentEnded } from './npm-parent.ts';
 import { printProblem } from './screen.ts';
 import { listenersInTheClear, serverOptionsOf } from './server-options-of.ts';
 import { startFindings } from './start-findings.ts';
@@ -29,7 +28,7 @@ export interface RunOptions {
 export async function runServer(options: RunOptions): Promise<ExitCode> {
   const over = new AbortController();
   try {
-    return await run(options, stopAsked(over.signal));
+    return await run(options, stopAskedOnce(over.signal));
   } finally {
     over.abort();
   }
@@ -85,22 +84,11 @@ function explainListening(config: Config): (fault: ListenFault) => never {
   };
 }
 
-/** Resolves at the first signal, or when npm has gone; the second signal ends the process at once. */
-function stopAsked(over: AbortSignal): Promise<string> {
-  return new Promise((resolve) => {
-    const parent = { parent: () => process.ppid, isByNpm: isStartedByNpm() };
-    void npmParentEnded({ ...parent, timers: systemTimers, over }).then(() => {
-      resolve('the npm that started it has ended');
-    });
-    let isAsked = false;
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      process.on(signal, () => {
-        if (isAsked) process.exit(1);
-        isAsked = true;
-        resolve(signal);
-      });
-    }
-  });
+/** The second signal ends the process at once. */
+async function stopAskedOnce(over: AbortSignal): Promise<string> {
+  const reason = await stopAsked(over);
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => process.exit(1));
+  return reason;
 }
 
 interface Announced {

@@ -20,19 +20,23 @@ export const systemTimers: Timers = {
     const timer = setTimeout(callback, Math.min(ms, TIMEOUT_MS_MAX));
     return () => clearTimeout(timer);
   },
-  async pause(ms, signal) {
-    await wait(
-      Math.min(ms, TIMEOUT_MS_MAX),
-      undefined,
-      signal === undefined ? {} : { signal },
-    ).catch((reason: unknown) => {
-      if (signal?.aborted !== true) throw reason;
-    });
-  },
+  pause: (ms, signal) => pause(ms, true, signal),
   soon(callback) {
     setImmediate(callback);
   },
 };
+
+/** As `systemTimers`, but a process with nothing else to do ends during the pause. */
+export const backgroundTimers: Pick<Timers, 'pause'> = {
+  pause: (ms, signal) => pause(ms, false, signal),
+};
+
+async function pause(ms: number, ref: boolean, signal: AbortSignal | undefined): Promise<void> {
+  const options = { ref, ...(signal && { signal }) };
+  await wait(Math.min(ms, TIMEOUT_MS_MAX), undefined, options).catch((reason: unknown) => {
+    if (signal?.aborted !== true) throw reason;
+  });
+}
 
 const NOW: Promise<void> = Promise.resolve();
 

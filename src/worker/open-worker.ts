@@ -26,6 +26,7 @@ import { speaking } from './speaking.ts';
 
 export type { Worker } from '../engine/worker-handle.ts';
 export type { Ask, Carrier } from '../protocol/messages/carrier.ts';
+export { stopAsked } from '../support/stop-asked.ts';
 
 export interface RemoteWorkerOptions
   extends Omit<WorkerOptions, 'reconcileMs'>,

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { startHoldfast } from '../cli/spawned.ts';
+import { Spawned, startHoldfast } from '../cli/spawned.ts';
 import { runCommand } from '../services/run-command.ts';
 import { type InstalledPackage, installPackage } from './installed-package.ts';
 
@@ -178,6 +180,7 @@ async function runReadme(): Promise<void> {
     assert.equal(scripts['test'], 'node --test order.test.ts');
     await runCommand('npm', ['run', 'check'], { cwd: shop, env });
     await worksByItself(shop, scripts['dev'] ?? '');
+    await endsWithNpm(shop, env);
     // And what came from a tarball says so to the next.
     await runCommand('npx', ['--no-install', 'holdfast', 'init', '../other'], { cwd: shop, env });
     const other = manifestIn(join(folder, 'other')).dependencies['holdfast'] ?? '';
@@ -232,6 +235,31 @@ async function worksByItself(shop: string, script: string): Promise<void> {
     await watching.stop();
   } finally {
     assert.equal((await dev.stop()).code, 0);
+  }
+}
+
+/** npm gives SIGTERM to its shell, which does not pass it on; nohup's shell is not npm's. */
+async function endsWithNpm(shop: string, env: NodeJS.ProcessEnv): Promise<void> {
+  const main = join(shop, 'node_modules/holdfast/dist/cli/main.js');
+  const server = startHoldfast(['serve', '--port', '0', '--auth', 'off'], { main, cwd: shop });
+  try {
+    const given = { cwd: shop, env: { ...env, HOLDFAST_URL: await server.url() } };
+    const npm = new Spawned(spawn('npm', ['run', 'worker'], given));
+    await npm.says(/waiting for orders/);
+    // Closed only when the last process that holds its output has ended.
+    const { out } = await npm.stop();
+    assert.match(out, /stopping: the npm that started it has ended/);
+    const inBackground = `nohup node worker.ts & echo "pid $!"; read line`;
+    const shell = new Spawned(spawn('sh', ['-c', inBackground], given));
+    const pid = Number(await shell.says(/pid (\d+)/));
+    await shell.says(/waiting for orders/);
+    shell.child.kill('SIGKILL');
+    await once(shell.child, 'exit');
+    assert.ok(process.kill(pid, 0), 'it outlives its shell');
+    process.kill(pid, 'SIGTERM');
+    assert.match((await shell.ended()).out, /stopping: SIGTERM/);
+  } finally {
+    assert.equal((await server.stop()).code, 0);
   }
 }
 

@@ -100,18 +100,20 @@ test('an order is shipped a day after it was charged, also when the process dies
 
 const WORKER = `// Runs orders for a coordinator elsewhere: the one that HOLDFAST_URL names, with the key in HOLDFAST_KEY.
 
-import { openWorker } from 'holdfast/worker';
+import { openWorker, stopAsked, type Worker } from 'holdfast/worker';
 import { order } from '${MODULE}';
 
-const worker = await openWorker({
+let worker: Worker | undefined;
+void stopAsked().then((reason) => {
+  console.log('stopping:', reason);
+  return worker?.stop() ?? process.exit();
+});
+worker = await openWorker({
   url: process.env['HOLDFAST_URL'] ?? 'http://127.0.0.1:7433',
   ...(process.env['HOLDFAST_KEY'] && { key: process.env['HOLDFAST_KEY'] }),
   pipelines: [order],
 });
 console.log('waiting for orders; Ctrl-C stops it');
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(signal, () => void worker.stop());
-}
 `;
 
 function readmeOf(name: string): string {

@@ -13,7 +13,13 @@ function watched(isByNpm: boolean): {
   const over = new AbortController();
   let parent = 70;
   let ended = false;
-  const started = { timers: clock.timers, over: over.signal, parent: () => parent, isByNpm };
+  const started = {
+    timers: clock.timers,
+    over: over.signal,
+    first: 70,
+    parent: () => parent,
+    isByNpm,
+  };
   void npmParentEnded(started).then(() => {
     ended = true;
   });

@@ -1,18 +1,20 @@
 // npm and npx start a shell that starts this process. On SIGTERM npm signals only that shell, which ends without
 // passing the signal on. A process that npm started therefore ends when its parent does; one that was started in
-// another way, such as by nohup or a supervisor, outlives whoever started it.
+// another way, such as by nohup or a supervisor, outlives its parent.
 
-import { environmentWith } from '../support/environment.ts';
-import type { Timers } from '../support/timer.ts';
+import { environmentWith } from './environment.ts';
+import type { Timers } from './timer.ts';
 
 const LOOK_MS = 500;
 
 export interface Started {
-  readonly timers: Timers;
-  /** Aborts when nobody needs to know any more. */
+  readonly timers: Pick<Timers, 'pause'>;
+  /** Ends the watch when it aborts. */
   readonly over: AbortSignal;
+  /** The first parent; default: as this module was loaded. */
+  readonly first?: number;
   /** The parent, as it is now. */
-  readonly parent: () => number;
+  readonly parent?: () => number;
   readonly isByNpm: boolean;
 }
 
@@ -21,9 +23,12 @@ export function isStartedByNpm(): boolean {
   return 'npm_lifecycle_event' in environmentWith('npm_lifecycle_event');
 }
 
+/** As early as can be: npm may end while this process still starts. */
+const FIRST = process.ppid;
+
 /** Resolves when the parent that npm gave this process has ended. */
-export async function npmParentEnded({ timers, over, parent, isByNpm }: Started): Promise<void> {
-  const first = parent();
+export async function npmParentEnded(started: Started): Promise<void> {
+  const { timers, over, isByNpm, first = FIRST, parent = () => process.ppid } = started;
   while (isByNpm && !over.aborted) {
     await timers.pause(LOOK_MS, over);
     if (parent() !== first) return;
