@@ -8,7 +8,7 @@ import { planRedrive, type RedriveMode } from '../execution/redrive-plan.ts';
 import type { Redrive, RedriveAnswer } from '../store/contract/repair-store.ts';
 import { Fault, InvalidInput } from '../support/fault.ts';
 import { shown } from '../support/options.ts';
-import { readWithin } from '../support/page-size.ts';
+import { bodyChars, readWithin } from '../support/page-size.ts';
 import type { EngineConfig } from './config.ts';
 import { ActRefused } from './failures.ts';
 
@@ -44,7 +44,7 @@ export class RedriveImpossible extends Fault {
 /** What is driven again, and all that it did. */
 export interface Ended {
   readonly old: ExecutionRecord;
-  readonly history: readonly HistoryEvent[];
+  readonly history: readonly HistoryEvent[] | 'too-large';
 }
 
 export async function redrive(config: EngineConfig, asked: RedriveAsked): Promise<RedriveAnswer> {
@@ -64,6 +64,10 @@ export function redriveOf(
     throw new ActRefused({ why: 'execution-unknown', id });
   }
   const { old, history } = ended;
+  if (history === 'too-large') {
+    const why = `its history has more than ${CHARS_MAX} characters. Submit it anew instead.`;
+    throw new RedriveImpossible(id, why);
+  }
   const plan = planRedrive(history, { mode, ...(from === undefined ? {} : { from }) });
   if (plan.kind === 'impossible') throw new RedriveImpossible(id, plan.why);
   return {
@@ -101,6 +105,8 @@ function submitAgain(old: ExecutionRecord, id: ExecutionId, acting: Payload): Re
 
 /** Bounds what is in memory at once: histories can be long. */
 const EVENTS_MAX = 5_000;
+const BYTES_MAX = 16 * 1024 * 1024;
+/** Of one alone, which is read in pages. */
 const CHARS_MAX = 64 * 1024 * 1024;
 
 /** Many, with few questions; as few at a time as their histories ask for. */
@@ -108,56 +114,53 @@ export async function* endedOf(
   config: EngineConfig,
   ids: readonly ExecutionId[],
 ): AsyncGenerator<readonly Ended[], void, void> {
-  const { executions } = config.store;
-  let some: ExecutionRecord[] = [];
-  let events = 0;
-  for (const old of await executions.readMany(ids)) {
-    if (events + old.seq > EVENTS_MAX && some.length > 0) {
-      yield await withHistories(config, some);
-      [some, events] = [[], 0];
-    }
-    some.push(old);
-    events += old.seq;
+  for (let left = await config.store.executions.readMany(ids); left.length > 0; ) {
+    const some = await withHistories(config, fewOf(left));
+    yield some;
+    left = left.slice(some.length);
   }
-  if (some.length > 0) yield await withHistories(config, some);
 }
 
+/** At least one. */
+function fewOf(left: readonly ExecutionRecord[]): readonly ExecutionRecord[] {
+  let events = 0;
+  const end = left.findIndex(({ seq }, nth) => {
+    events += seq;
+    return nth > 0 && events > EVENTS_MAX;
+  });
+  return end < 0 ? left : left.slice(0, end);
+}
+
+/** As many of the first as fit, at least one. */
 async function withHistories(
   config: EngineConfig,
   some: readonly ExecutionRecord[],
 ): Promise<readonly Ended[]> {
+  const query = { ids: some.map(({ id }) => id), bytesMax: BYTES_MAX };
+  const found = await config.store.executions.histories(query);
+  const histories = new Map(found.map(({ id, events }) => [id, events]));
+  const end = some.findLastIndex(({ id }) => histories.has(id)) + 1;
   const [first] = some;
-  if (first !== undefined && some.length === 1) {
+  if (first !== undefined && end === 0) {
     return [{ old: first, history: await wholeHistory(config, first.id) }];
   }
-  const found = await config.store.executions.histories(some.map(({ id }) => id));
-  const histories = new Map(found.map(({ id, events }) => [id, events]));
-  return some.map((old) => ({ old, history: histories.get(old.id) ?? [] }));
+  return some.slice(0, end).map((old) => ({ old, history: histories.get(old.id) ?? [] }));
 }
 
-async function wholeHistory(
-  config: EngineConfig,
-  id: ExecutionId,
-): Promise<readonly HistoryEvent[]> {
+async function wholeHistory(config: EngineConfig, id: ExecutionId): Promise<Ended['history']> {
   const { executions } = config.store;
   const events: HistoryEvent[] = [];
   for (let chars = 0; ; ) {
     const page = { after: events.at(-1)?.seq ?? 0, limit: HISTORY_PAGE };
-    const { items, isCut } = await readWithin(
-      page,
-      (part) => executions.history({ id, ...part }),
-      ({ seq }) => seq,
-    );
+    const { items, isCut } = await readWithin(page, (part) => executions.history({ id, ...part }), {
+      placeOf: ({ seq }) => seq,
+      charsOf: bodyChars,
+    });
     for (const event of items) {
-      chars += event.body?.length ?? 0;
+      chars += bodyChars(event);
       events.push(event);
     }
-    if (chars > CHARS_MAX) {
-      throw new RedriveImpossible(
-        id,
-        `its history has more than ${CHARS_MAX} characters. Submit it anew instead.`,
-      );
-    }
+    if (chars > CHARS_MAX) return 'too-large';
     if (!isCut && items.length < HISTORY_PAGE) return events;
   }
 }

@@ -2,10 +2,12 @@
 
 import { Holdfast } from '../engine/holdfast.ts';
 import { requireStore } from '../engine/holdfast-options.ts';
+import type { ProjectName } from '../execution/names.ts';
 import type { ExecutionObserver } from '../execution/report.ts';
 import { AnnouncedPipelines } from '../protocol/rest/announced-pipelines.ts';
 import { Hints } from '../protocol/rest/hints.ts';
 import type { Coordinator } from '../protocol/rest/route.ts';
+import type { Depth } from '../store/contract/census-store.ts';
 import { systemClock } from '../support/clock.ts';
 import { systemRandom } from '../support/random.ts';
 import { systemTimers } from '../support/timer.ts';
@@ -39,10 +41,10 @@ export async function coordinatorOf(options: ServerOptions): Promise<OpenedCoord
   const advisor = new Advisor();
   const timed = advisor.watch(options.store);
   const store = metrics === undefined ? timed : countedStore(timed, metrics.countsOf);
-  metrics?.depthFrom((project) =>
-    store.executions.depth({ max: DEPTH_MAX, ...(project === undefined ? {} : { project }) }),
-  );
   const { clock = systemClock, timers = systemTimers, random = systemRandom } = options;
+  const depth = (project: ProjectName | undefined): Promise<readonly Depth[]> =>
+    store.executions.depth({ max: DEPTH_MAX, ...(project === undefined ? {} : { project }) });
+  metrics?.depthFrom(depth, clock);
   const { relayAnswersMs } = { ...DEFAULT_HTTP_LIMITS, ...options.limits };
   const holdfast = new Holdfast({
     store,

@@ -3,14 +3,16 @@
 import type { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { ProjectName } from '../execution/names.ts';
 import type { Depth } from '../store/contract/census-store.ts';
+import type { Clock } from '../support/clock.ts';
+import { SharedLook } from '../support/shared-look.ts';
 import type { CountsOf, ExecutionCounts } from './counted-store.ts';
 
 type ReadDepth = (project: ProjectName | undefined) => Promise<readonly Depth[]>;
 
 export interface ServerMetrics {
   readonly countsOf: CountsOf;
-  /** Asked when somebody reads: how many are ready and how many run. */
-  depthFrom(read: ReadDepth): void;
+  /** How many are ready and how many run. Readers share one look for a second. */
+  depthFrom(read: ReadDepth, clock: Clock): void;
   /** One request that was answered. */
   answered(route: string, status: number, tookMs: number): void;
   /** How many requests are held open now. */
@@ -18,6 +20,9 @@ export interface ServerMetrics {
   /** Of one project: what is counted of its executions. Of all: that, and what is asked of this coordinator. */
   read(project?: ProjectName): Promise<{ readonly type: string; readonly text: string }>;
 }
+
+/** Counting costs the store a query, and a reader may ask as often as it likes. */
+const DEPTH_AGE_MS = 1_000;
 
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
@@ -45,9 +50,15 @@ export async function openMetrics(): Promise<ServerMetrics | undefined> {
     help: 'Long polls and streams that are held open now.',
     registers,
   });
-  let depth: ReadDepth = async () => [];
-  const counted = (project: ProjectName | undefined, into: Registry): ExecutionCounts =>
-    executionMetrics(prom, into, () => depth(project));
+  let lookFor: (project: ProjectName | undefined) => SharedLook<readonly Depth[]> | undefined =
+    () => undefined;
+  const counted = (project: ProjectName | undefined, into: Registry): ExecutionCounts => {
+    let look: SharedLook<readonly Depth[]> | undefined;
+    return executionMetrics(prom, into, async () => {
+      look ??= lookFor(project);
+      return (await look?.found()) ?? [];
+    });
+  };
   const all = counted(undefined, registry);
   const projects = new Map<ProjectName, Counting>();
   const ofProject = (project: ProjectName): Counting => {
@@ -60,8 +71,9 @@ export async function openMetrics(): Promise<ServerMetrics | undefined> {
   };
   return {
     countsOf: (project) => (project === undefined ? all : ofProject(project).counts),
-    depthFrom(given) {
-      depth = given;
+    depthFrom(read, clock) {
+      lookFor = (project) =>
+        new SharedLook({ look: () => read(project), clock, ageMs: DEPTH_AGE_MS });
     },
     answered(route, status, tookMs) {
       requests.inc({ route, status: String(status) });

@@ -52,11 +52,20 @@ export async function openedWithin<Row, Item>(
   return { items, isCut: false };
 }
 
+export interface RowReading<Row> {
+  readonly placeOf: (row: Row) => number;
+  readonly charsOf: (row: Row) => number;
+}
+
+export function bodyChars({ body = '' }: { readonly body?: string }): number {
+  return body.length;
+}
+
 /** Rows after a place, read in parts. */
-export async function readWithin<Row extends { readonly body?: string }>(
+export async function readWithin<Row>(
   { after, limit }: { readonly after: number; readonly limit: number },
   read: (part: { readonly after: number; readonly limit: number }) => Promise<readonly Row[]>,
-  placeOf: (row: Row) => number,
+  { placeOf, charsOf }: RowReading<Row>,
 ): Promise<Cut<Row>> {
   const size = new PageSize();
   const items: Row[] = [];
@@ -64,7 +73,7 @@ export async function readWithin<Row extends { readonly body?: string }>(
     const part = { after: at, limit: Math.min(size.next(items.length), limit - items.length) };
     const rows = await read(part);
     for (const row of rows) {
-      if (!size.takes(row.body?.length ?? 0)) return { items, isCut: true };
+      if (!size.takes(charsOf(row))) return { items, isCut: true };
       items.push(row);
     }
     const last = rows.at(-1);

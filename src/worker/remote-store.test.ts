@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ExecutionId } from '../execution/names.ts';
+import type { SessionId } from '../lease/names.ts';
 import { DEFAULT_POLICY } from '../lease/policy.ts';
-import { Fault } from '../support/fault.ts';
+import type { Ask } from '../protocol/messages/carrier.ts';
+import { Fault, OutcomeUnknown } from '../support/fault.ts';
 import { systemTimers } from '../support/timer.ts';
 import { remoteStore } from './remote-store.ts';
 
@@ -21,4 +23,31 @@ test('M-8: what is not there is told from what cannot be said: a project or a se
     if (code === 'execution-unknown' || code === 'not-found') assert.equal(await read, undefined);
     else await assert.rejects(read, { code });
   }
+});
+
+test('X-27: what a session carries is asked for page by page', async () => {
+  const asked: unknown[] = [];
+  const pages = [{ items: [{ fence: 3 }, { fence: 5 }], more: true }, { items: [{ fence: 8 }] }];
+  const lost = new OutcomeUnknown('lost');
+  const carrier = {
+    name: 'paging',
+    ask: async ({ kind, body }: Ask) => {
+      if (kind === 'claimExecutions') throw lost;
+      asked.push(body);
+      return pages.shift() as never;
+    },
+    close: async () => undefined,
+  };
+  const hello = { project: 'default', store: 'any', durability: 'none', policy: DEFAULT_POLICY };
+  const { executions } = remoteStore({ carrier, hello, timers: systemTimers, pipelines: [] });
+  const session = ID as string as SessionId;
+  const claim = () => executions.claim({ session, pipelines: [], shares: [] });
+  await assert.rejects(claim, lost);
+  const answer = await claim();
+  assert.ok(answer.kind === 'claimed');
+  assert.deepEqual(
+    answer.claims.map(({ fence }) => fence),
+    [3, 5, 8],
+  );
+  assert.deepEqual(asked, [{ id: session }, { id: session, after: 5 }]);
 });

@@ -1,6 +1,7 @@
 // A coordinator, as the engine of a worker sees it: a store that others look after. Of the port it has what
 // owners need; the rest belongs to whoever calls the coordinator's API.
 
+import type { SessionId } from '../lease/names.ts';
 import type { LeasePolicy } from '../lease/policy.ts';
 import type { SessionStore } from '../lease/port.ts';
 import type { Carrier } from '../protocol/messages/carrier.ts';
@@ -140,16 +141,27 @@ function toldClaimsOver(carrier: Carrier): ToldClaims {
   return new ToldClaims(
     {
       claim: (request) => claimBy(carrier, request),
-      carried: async (id) => {
-        const body = { id };
-        return (
-          await carrier.ask<{ readonly items: readonly Claimed[] }>({ kind: 'listClaims', body })
-        ).items;
-      },
+      carried: (id) => carriedBy(carrier, id),
     },
     systemClock,
     carrier,
   );
+}
+
+interface ClaimsPage {
+  readonly items: readonly Claimed[];
+  readonly more?: boolean;
+}
+
+async function carriedBy(carrier: Carrier, id: SessionId): Promise<readonly Claimed[]> {
+  const all: Claimed[] = [];
+  for (;;) {
+    const after = all.at(-1)?.fence;
+    const body = { id, ...(after === undefined ? {} : { after }) };
+    const { items, more } = await carrier.ask<ClaimsPage>({ kind: 'listClaims', body });
+    all.push(...items);
+    if (more !== true || items.length === 0) return all;
+  }
 }
 
 function claimBy(carrier: Carrier, request: Claim): Promise<ClaimAnswer> {

@@ -201,6 +201,29 @@ test('what goes through it is counted: submits, waits, steps, retries, ends, and
   assert.doesNotMatch(text, /"default"|pipeline|nobody/, 'no project and no pipeline is a label');
 });
 
+test('readers of metrics share one count of what is ready for a second', async () => {
+  const memory = openMemoryStore();
+  let counts = 0;
+  const executions: typeof memory.executions = {
+    ...memory.executions,
+    depth: (query) => {
+      counts += 1;
+      return memory.executions.depth(query);
+    },
+  };
+  let nowMs = 0;
+  const clock = { ...systemClock, monotonicMs: () => nowMs };
+  const store = { ...memory, executions };
+  await using coordinator = await TestCoordinator.open({ store, clock, publicMetrics: true });
+  const read = async (): Promise<number> => (await fetch(`${coordinator.url}/metrics`)).status;
+  await Promise.all(Array.from({ length: 20 }, read));
+  await read();
+  assert.equal(counts, 1);
+  nowMs += 1_000;
+  assert.equal(await read(), 200);
+  assert.equal(counts, 2);
+});
+
 test('what a key of one project reads is counted of that project alone', async () => {
   await using coordinator = await TestCoordinator.open();
   const ended = pipeline({ name: 'ended', run: (ctx) => ctx.step('s', () => 1) });

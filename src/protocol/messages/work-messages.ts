@@ -10,6 +10,7 @@ import { CLOSED } from './words.ts';
 import {
   bellQuery,
   claimBody,
+  claimsQuery,
   digestParams,
   endSessionBody,
   greetQuery,
@@ -74,7 +75,7 @@ export const WORK_MESSAGES = {
     method: 'GET',
     path: '/v1/work/sessions/:id/claims',
     isRead: true,
-    body: sessionParams,
+    body: both(sessionParams, claimsQuery),
   }),
   writeAsOwner: message({ method: 'POST', path: '/v1/work/writes', body: writesBody }),
   readInbox: message({ ...page, path: '/v1/work/executions/:id/inbox' }),

@@ -227,6 +227,9 @@ export const inboxQuery = Type.Object(
   CLOSED,
 );
 
+/** The fence where the page before it ended. */
+export const claimsQuery = Type.Object({ after: Type.Optional(fence) }, CLOSED);
+
 export const sessionParams = Type.Object({ id: uuid }, CLOSED);
 export const digestParams = Type.Object(
   { digest: Type.String({ pattern: '^[0-9a-f]{64}$' }) },

@@ -3,7 +3,7 @@
 import { Type } from 'typebox';
 import type { HistoryEvent } from '../../execution/history.ts';
 import { formatInstant } from '../../support/clock.ts';
-import { openedWithin, readWithin } from '../../support/page-size.ts';
+import { bodyChars, openedWithin, readWithin } from '../../support/page-size.ts';
 import {
   attachmentPage,
   execution,
@@ -99,7 +99,10 @@ const history = route({
     const reader = { holdfast, project };
     const read = (part: HistoryPart): Promise<readonly HistoryEvent[]> =>
       holdfast.history(id, part);
-    const events = await readWithin({ after, limit }, read, ({ seq }) => seq);
+    const events = await readWithin({ after, limit }, read, {
+      placeOf: ({ seq }) => seq,
+      charsOf: bodyChars,
+    });
     // Values that are kept apart count, too.
     const { items, isCut } = await openedWithin(events.items, (each) =>
       historyMessage(reader, each),

@@ -3,6 +3,7 @@
 import { Type } from 'typebox';
 import { DEFAULT_PROJECT } from '../../execution/names.ts';
 import type { Seal } from '../../execution/seal.ts';
+import { SharedLook } from '../../support/shared-look.ts';
 import { CLOSED } from '../messages/words.ts';
 import { type Coordinator, ProblemReply, type Route, route } from './route.ts';
 
@@ -67,16 +68,14 @@ type Found = Seal | 'away' | undefined;
 
 /** Anybody may ask, so all that ask within this time share one look at the store. */
 const LOOK_MS = 1_000;
-const looks: WeakMap<Coordinator, { readonly atMs: number; readonly found: Promise<Found> }> =
-  new WeakMap();
+const looks: WeakMap<Coordinator, SharedLook<Found>> = new WeakMap();
 
 function storeFound(coordinator: Coordinator): Promise<Found> {
-  const atMs = coordinator.clock.monotonicMs();
-  const last = looks.get(coordinator);
-  if (last !== undefined && atMs - last.atMs < LOOK_MS) return last.found;
-  const found = lookAtStore(coordinator);
-  looks.set(coordinator, { atMs, found });
-  return found;
+  const { clock } = coordinator;
+  const look = (): Promise<Found> => lookAtStore(coordinator);
+  const shared = looks.get(coordinator) ?? new SharedLook({ look, clock, ageMs: LOOK_MS });
+  looks.set(coordinator, shared);
+  return shared.found();
 }
 
 /** Undefined when it can be worked with. */

@@ -18,7 +18,7 @@ import { type Caller, type Coordinator, ProblemReply } from './route.ts';
 import { giveOut, valueFor } from './values-apart.ts';
 import { withinMs } from './waiting.ts';
 import { claimFor, runElsewhere } from './work-claim.ts';
-import { storedPage } from './work-pages.ts';
+import { carriedPage, storedPage } from './work-pages.ts';
 import { metadataOf, noteRefused, requireOwnSession } from './work-session.ts';
 import { perform, toWrite } from './work-writes.ts';
 
@@ -117,9 +117,9 @@ export const workAnswers: WorkAnswers = {
   async listClaims(coordinator, { body, caller }) {
     const session = await requireOwnSession(coordinator, caller, body.id);
     const { executions } = coordinator.store;
-    const items = await executions.carried(session);
+    const { items, more } = await carriedPage(coordinator, { session, after: body.after ?? 0 });
     await giveOut(executions, caller.project, textsIn(items));
-    return { items };
+    return { items, ...(more && { more }) };
   },
 
   async writeAsOwner(coordinator, { body, caller }) {

@@ -2,7 +2,9 @@
 
 import type { Static } from 'typebox';
 import type { HistoryEvent, InboxMessage } from '../../execution/history.ts';
-import { readWithin } from '../../support/page-size.ts';
+import type { SessionId } from '../../lease/names.ts';
+import type { Claimed } from '../../store/contract/execution-store.ts';
+import { bodyChars, readWithin } from '../../support/page-size.ts';
 import type { WORK_MESSAGES } from '../messages/work-messages.ts';
 import { executionFor } from './found.ts';
 import type { Caller, Coordinator } from './route.ts';
@@ -25,7 +27,7 @@ export async function storedPage(
   const { items, isCut } = await readWithin<HistoryEvent | InboxMessage>(
     { after, limit },
     (part) => executions[what]({ id, ...part }),
-    (row) => ('seq' in row ? row.seq : row.n),
+    { placeOf: (row) => ('seq' in row ? row.seq : row.n), charsOf: bodyChars },
   );
   await giveOut(
     executions,
@@ -33,4 +35,23 @@ export async function storedPage(
     items.map((each) => each.body),
   );
   return { items, ...(isCut && { more: true }) };
+}
+
+const CLAIMS_MAX = 1_000;
+
+/** What a session carries, by fence, and whether there is more. */
+export async function carriedPage(
+  { store: { executions } }: Coordinator,
+  { session, after }: { readonly session: SessionId; readonly after: number },
+): Promise<{ readonly items: readonly Claimed[]; readonly more: boolean }> {
+  const { items, isCut } = await readWithin(
+    { after, limit: CLAIMS_MAX },
+    (part) => executions.carried({ session, ...part }),
+    { placeOf: ({ fence }) => fence, charsOf: claimChars },
+  );
+  return { items, more: isCut || items.length === CLAIMS_MAX };
+}
+
+function claimChars({ execution: { input, progress } }: Claimed): number {
+  return input.length + (progress?.length ?? 0);
 }

@@ -5,6 +5,7 @@ import { announceBody } from '../messages/releases.ts';
 import {
   bellQuery,
   claimBody,
+  claimsQuery,
   digestParams,
   endSessionBody,
   greetQuery,
@@ -102,8 +103,10 @@ export const workRoutes: readonly Route[] = [
     body: announceBody,
   }),
   over('listClaims', {
-    summary: 'All that a session carries: for a worker that has lost the answer to a claim.',
+    summary:
+      'What a session carries, by fence, after `after`: for a worker that has lost the answer to a claim.',
     params: sessionParams,
+    query: claimsQuery,
   }),
   over('writeAsOwner', {
     summary: 'What owners record, finish, park and give back: each for itself, under its fence.',

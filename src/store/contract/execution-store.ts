@@ -76,7 +76,7 @@ export interface ExecutionOwning {
   /** When its answer was lost, what it took comes with the next one of the same session (X-25). */
   claim(request: Claim): Promise<ClaimAnswer>;
   /** What a session runs, as it was claimed, by fence: for who has lost an answer on the way (X-27). */
-  carried(session: SessionId): Promise<readonly Claimed[]>;
+  carried(query: ReadCarried): Promise<readonly Claimed[]>;
   /** How many more executions would make it faster now; with more it would only be busier. */
   room(): number;
   /** Appends to the history of a running execution, which stays with its owner. */
@@ -112,8 +112,8 @@ export interface ExecutionReads {
   /** How executions ended: those of `ids` that have. */
   outcomes(ids: readonly ExecutionId[]): Promise<readonly Outcome[]>;
   history(query: ReadHistory): Promise<readonly HistoryEvent[]>;
-  /** All of each; for histories that are known to be short. */
-  histories(ids: readonly ExecutionId[]): Promise<readonly WholeHistory[]>;
+  /** All of each, in order, while the bodies of all together have at most `bytesMax`. The rest is left out. */
+  histories(query: ReadHistories): Promise<readonly WholeHistory[]>;
   list(query: ListExecutions): Promise<readonly ExecutionRecord[]>;
   children(query: ListChildren): Promise<readonly ChildSummary[]>;
   attachment(query: ReadAttachment): Promise<Attachment | undefined>;
@@ -165,6 +165,13 @@ export type ClaimAnswer =
       readonly overdue: boolean;
     }
   | Refused<ClaimRefusal>;
+
+export interface ReadCarried {
+  readonly session: SessionId;
+  /** Only what was claimed after this fence; 0: all. */
+  readonly after: number;
+  readonly limit: number;
+}
 
 export interface Claimed {
   readonly execution: ExecutionRecord;
@@ -323,6 +330,11 @@ export interface ReadHistory {
   readonly id: ExecutionId;
   readonly after: number;
   readonly limit: number;
+}
+
+export interface ReadHistories {
+  readonly ids: readonly ExecutionId[];
+  readonly bytesMax: number;
 }
 
 export interface WholeHistory {

@@ -1,10 +1,12 @@
-import type { SessionId } from '../../../lease/names.ts';
 import { assert } from '../../../support/assert.ts';
-import type { Claimed } from '../../contract/execution-store.ts';
+import type { Claimed, ReadCarried } from '../../contract/execution-store.ts';
 import { previousIn } from '../../execution-rows.ts';
 import type { ExecutionState } from './state.ts';
 
-export function carried(state: ExecutionState, session: SessionId): readonly Claimed[] {
+export function carried(
+  state: ExecutionState,
+  { session, after, limit }: ReadCarried,
+): readonly Claimed[] {
   const claims = [...(state.running.get(session) ?? [])].map((id): Claimed => {
     const entry = state.entries.get(id);
     const { fence, claimedAt } = entry?.execution ?? {};
@@ -15,5 +17,8 @@ export function carried(state: ExecutionState, session: SessionId): readonly Cla
     const previous = previousIn(entry.history[entry.claimedSeq - 1]?.body);
     return { execution: structuredClone(entry.execution), fence, previous, claimedAt };
   });
-  return claims.sort((a, b) => a.fence - b.fence);
+  return claims
+    .filter(({ fence }) => fence > after)
+    .sort((a, b) => a.fence - b.fence)
+    .slice(0, limit);
 }

@@ -1,6 +1,5 @@
 import type { HistoryEvent } from '../../../execution/history.ts';
-import type { ExecutionId } from '../../../execution/names.ts';
-import type { ReadHistory, WholeHistory } from '../../contract/execution-store.ts';
+import type { ReadHistories, ReadHistory, WholeHistory } from '../../contract/execution-store.ts';
 import type { ExecutionState } from './state.ts';
 
 export function history(state: ExecutionState, query: ReadHistory): readonly HistoryEvent[] {
@@ -9,10 +8,15 @@ export function history(state: ExecutionState, query: ReadHistory): readonly His
 
 export function histories(
   state: ExecutionState,
-  ids: readonly ExecutionId[],
+  { ids, bytesMax }: ReadHistories,
 ): readonly WholeHistory[] {
-  return [...new Set(ids)].flatMap((id) => {
-    const found = state.entries.get(id);
-    return found === undefined ? [] : [{ id, events: [...found.history] }];
-  });
+  const found: WholeHistory[] = [];
+  let bytes = 0;
+  for (const id of new Set(ids)) {
+    const events = state.entries.get(id)?.history ?? [];
+    bytes += events.reduce((sum, { body = '' }) => sum + Buffer.byteLength(body), 0);
+    if (bytes > bytesMax) break;
+    if (events.length > 0) found.push({ id, events: [...events] });
+  }
+  return found;
 }

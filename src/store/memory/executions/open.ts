@@ -64,7 +64,7 @@ export function openExecutions(kernel: MemoryState): {
   const executions: ExecutionStore = unlessSealed(kernel, {
     submit: async (request) => submit(state, request),
     claim: async (request) => claim(state, request),
-    carried: async (session) => carried(state, session),
+    carried: async (query) => carried(state, query),
     room: () => Number.POSITIVE_INFINITY,
     record: async (request) => record(state, request),
     transact: (request) => transact(state, request),
@@ -81,7 +81,7 @@ export function openExecutions(kernel: MemoryState): {
     readMany: async (ids) => readMany(state, ids),
     outcomes: async (ids) => outcomes(state, ids),
     history: async (query) => history(state, query),
-    histories: async (ids) => histories(state, ids),
+    histories: async (query) => histories(state, query),
     list: async (query) => list(state, query),
     children: async (query) => children(state, query),
     attachment: async (query) => attachment(state, query),

@@ -1,7 +1,6 @@
 import { toFence } from '../../../lease/fence.ts';
-import type { SessionId } from '../../../lease/names.ts';
 import type { Instant } from '../../../support/clock.ts';
-import type { Claimed } from '../../contract/execution-store.ts';
+import type { Claimed, ReadCarried } from '../../contract/execution-store.ts';
 import { type ExecutionRow, previousIn, toExecution } from '../../execution-rows.ts';
 import { type Queries, statement } from '../database.ts';
 import { lookUp } from '../predicates.ts';
@@ -13,10 +12,15 @@ const CARRIED = statement(`
     join hf.history h on ${lookUp('h.execution_id', 'e.id')} and h.seq = e.claimed_seq
    where e.status = 1
      and e.session_id = $1
-   order by e.fence`);
+     and e.fence > $2
+   order by e.fence
+   limit $3`);
 
-export async function carried(queries: Queries, session: SessionId): Promise<readonly Claimed[]> {
-  return (await queries.rows<CarriedRow>(CARRIED, [session])).map(toCarried);
+export async function carried(
+  queries: Queries,
+  { session, after, limit }: ReadCarried,
+): Promise<readonly Claimed[]> {
+  return (await queries.rows<CarriedRow>(CARRIED, [session, after, limit])).map(toCarried);
 }
 
 /** With what was said when it was claimed. */

@@ -1,6 +1,6 @@
 import type { HistoryEvent } from '../../../execution/history.ts';
 import type { ExecutionId } from '../../../execution/names.ts';
-import type { ReadHistory, WholeHistory } from '../../contract/execution-store.ts';
+import type { ReadHistories, ReadHistory, WholeHistory } from '../../contract/execution-store.ts';
 import { type HistoryRow, toHistoryEvent } from '../../execution-rows.ts';
 import { type Database, statement } from '../database.ts';
 import { uuids } from './arrays.ts';
@@ -21,19 +21,25 @@ export async function readHistory(
   return rows.map(toHistoryEvent);
 }
 
+/** The size of a body is known without reading it, so that what is left out costs little. */
 const READ_ALL = statement(`
-  select h.execution_id, h.seq, h.at, h.fence, h.kind, h.name, h.body
-    from unnest($1::uuid[]) with ordinality as u(id, nth)
-   cross join lateral (select h.* from hf.history h where h.execution_id = u.id offset 0) h
-   order by u.nth, h.seq`);
+  with read as materialized (
+    select h.*, u.nth, sum(octet_length(h.body)) over (order by u.nth) as bytes
+      from unnest($1::uuid[]) with ordinality as u(id, nth)
+     cross join lateral (select h.* from hf.history h where h.execution_id = u.id offset 0) h
+  )
+  select execution_id, seq, at, fence, kind, name, body
+    from read
+   where coalesce(bytes, 0) <= $2
+   order by nth, seq`);
 
 export async function readHistories(
   database: Database,
-  ids: readonly ExecutionId[],
+  { ids, bytesMax }: ReadHistories,
 ): Promise<readonly WholeHistory[]> {
   if (ids.length === 0) return [];
   type Row = HistoryRow & { readonly execution_id: ExecutionId };
-  const rows = await database.rows<Row>(READ_ALL, [uuids([...new Set(ids)])]);
+  const rows = await database.rows<Row>(READ_ALL, [uuids([...new Set(ids)]), bytesMax]);
   const byId = Map.groupBy(rows, (row) => row.execution_id);
   return [...byId].map(([id, events]) => ({ id, events: events.map(toHistoryEvent) }));
 }

@@ -112,7 +112,7 @@ function othersOf(parts: Parts): Omit<ExecutionStore, Flushing> {
   const { database, bell } = parts;
   return {
     claim: (request) => claim(parts, request),
-    carried: (session) => carried(database, session),
+    carried: (query) => carried(database, query),
     // The server works while this process does, so that more at once is faster.
     room: () => Number.POSITIVE_INFINITY,
     transact: (request) => transact(parts, request),
@@ -126,7 +126,7 @@ function othersOf(parts: Parts): Omit<ExecutionStore, Flushing> {
     readMany: (ids) => readMany(database, ids),
     outcomes: (ids) => readOutcomes(database, ids),
     history: (query) => readHistory(database, query),
-    histories: (ids) => readHistories(database, ids),
+    histories: (query) => readHistories(database, query),
     list: (query) => listExecutions(database, query),
     children: (query) => listChildren(database, query),
     attachment: (query) => readAttachment(database, query),

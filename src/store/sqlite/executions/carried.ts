@@ -1,20 +1,21 @@
 import { toFence } from '../../../lease/fence.ts';
-import type { SessionId } from '../../../lease/names.ts';
 import type { Instant } from '../../../support/clock.ts';
-import type { Claimed } from '../../contract/execution-store.ts';
+import type { Claimed, ReadCarried } from '../../contract/execution-store.ts';
 import { previousIn, toExecution } from '../../execution-rows.ts';
 import { positional } from '../connection.ts';
 import type { ReadTransaction } from '../transaction.ts';
 import { COLUMNS, loadRows } from './load-execution.ts';
 
 const CARRIED = positional(
-  'session',
+  'session after limit',
   `
   select ${COLUMNS}
     from execution indexed by execution_running
    where status = 1
      and session_id = :session
-   order by fence`,
+     and fence > :after
+   order by fence
+   limit :limit`,
 );
 
 const SAID = positional(
@@ -26,8 +27,11 @@ const SAID = positional(
      and seq = :seq`,
 );
 
-export function carried(tx: ReadTransaction, session: SessionId): readonly Claimed[] {
-  return loadRows(tx, CARRIED, session).map((row) => {
+export function carried(
+  tx: ReadTransaction,
+  { session, after, limit }: ReadCarried,
+): readonly Claimed[] {
+  return loadRows(tx, CARRIED, session, after, limit).map((row) => {
     const said = tx.arrays(SAID).get(row.row_id, row.claimed_seq) as unknown as
       | readonly [body: string | null]
       | undefined;

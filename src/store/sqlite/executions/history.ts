@@ -1,6 +1,5 @@
 import type { HistoryEvent } from '../../../execution/history.ts';
-import type { ExecutionId } from '../../../execution/names.ts';
-import type { ReadHistory, WholeHistory } from '../../contract/execution-store.ts';
+import type { ReadHistories, ReadHistory, WholeHistory } from '../../contract/execution-store.ts';
 import { type HistoryRow, toHistoryEvent } from '../../execution-rows.ts';
 import type { ReadTransaction } from '../transaction.ts';
 
@@ -18,12 +17,22 @@ export function history(tx: ReadTransaction, query: ReadHistory): readonly Histo
   return tx.all<HistoryRow>(PAGE, { id, after, limit }).map(toHistoryEvent);
 }
 
+const BYTES = `
+  select coalesce(sum(octet_length(body)), 0) as bytes
+    from history
+   where row_id = (select row_id from execution where id = :id)`;
+
 export function histories(
   tx: ReadTransaction,
-  ids: readonly ExecutionId[],
+  { ids, bytesMax }: ReadHistories,
 ): readonly WholeHistory[] {
-  return [...new Set(ids)].flatMap((id) => {
+  const found: WholeHistory[] = [];
+  let bytes = 0;
+  for (const id of new Set(ids)) {
+    bytes += tx.get<{ bytes: number }>(BYTES, { id })?.bytes ?? 0;
+    if (bytes > bytesMax) break;
     const events = history(tx, { id, after: 0, limit: Number.MAX_SAFE_INTEGER });
-    return events.length === 0 ? [] : [{ id, events }];
-  });
+    if (events.length > 0) found.push({ id, events });
+  }
+  return found;
 }

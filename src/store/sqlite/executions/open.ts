@@ -55,7 +55,7 @@ export function executionsOf(database: Database): ExecutionStore {
   return {
     submit: (request) => database.perform(submit, request),
     claim: (request) => strays.claim(request),
-    carried: (session) => database.read((tx) => carried(tx, session)),
+    carried: (query) => database.read((tx) => carried(tx, query)),
     room: () => Math.max(0, WAITING_MAX - database.waiting),
     record: (request) => database.perform(record, withOwnBytes(request)),
     transact: (request) => database.perform(transact, withOwnBytes(request)),
@@ -76,7 +76,7 @@ export function executionsOf(database: Database): ExecutionStore {
     readMany: (ids) => database.read((tx) => readMany(tx, ids)),
     outcomes: (ids) => database.read((tx) => outcomes(tx, ids)),
     history: (query) => database.read((tx) => history(tx, query)),
-    histories: (ids) => database.read((tx) => histories(tx, ids)),
+    histories: (query) => database.read((tx) => histories(tx, query)),
     list: (query) => database.read((tx) => list(tx, query)),
     children: (query) => database.read((tx) => children(tx, query)),
     attachment: (query) => database.read((tx) => attachment(tx, query)),

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { ExecutionId } from '../../../execution/names.ts';
 import type { ExecutionCase } from '../contract-case.ts';
 import {
   commanding,
@@ -7,6 +8,7 @@ import {
   mustRecord,
   mustSubmit,
   nextId,
+  payload,
   running,
   step,
   worker,
@@ -96,8 +98,29 @@ export const historyCases: readonly ExecutionCase[] = [
         id,
         events: await executions.history({ id, after: 0, limit: 99 }),
       }));
-      assert.deepEqual(await executions.histories(asked), await Promise.all(histories));
-      assert.deepEqual([await executions.readMany([]), await executions.histories([])], [[], []]);
+      const whole = await Promise.all(histories);
+      const bytesMax = 1_000_000;
+      assert.deepEqual(await executions.histories({ ids: asked, bytesMax }), whole);
+      assert.deepEqual(await executions.readMany([]), []);
+      assert.deepEqual(await executions.histories({ ids: [], bytesMax }), []);
+    },
+  },
+  {
+    upholds: 'X-22',
+    name: 'histories are read whole and in order, as far as the bytes of their bodies go',
+    async run({ store }) {
+      const ann = await worker(store);
+      const ids: ExecutionId[] = [];
+      for (let nth = 0; nth < 3; nth += 1) {
+        const held = await running(store, ann);
+        await mustRecord(store, held, { ...step('large'), body: payload('é'.repeat(1_000)) });
+        ids.push(held.id);
+      }
+      const read = async (bytesMax: number) =>
+        (await store.executions.histories({ ids, bytesMax })).map(({ id }) => id);
+      assert.deepEqual(await read(100_000), ids);
+      assert.deepEqual(await read(5_500), ids.slice(0, 2));
+      assert.deepEqual(await read(1_500), []);
     },
   },
   {
