@@ -257,14 +257,17 @@ function checkedAttributes(given: Attributes): Attributes {
       `attributes may have ${TAGS_MAX} entries at most; got ${entries.length}.`,
     );
   }
-  for (const [name, value] of entries) {
+  const checked = entries.map(([name, value]) => {
     boundedText('The name of an attribute', name, NAME_BYTES_MAX);
-    if (isLabel(value)) continue;
-    throw new InvalidInput(
-      `attributes.${name} must be a boolean, a finite number or text of at most ${NAME_BYTES_MAX} bytes; got ${shown(value)}.`,
-    );
-  }
-  return Object.fromEntries(entries) as Attributes;
+    if (!isLabel(value)) {
+      throw new InvalidInput(
+        `attributes.${name} must be a boolean, a finite number or text of at most ${NAME_BYTES_MAX} bytes; got ${shown(value)}.`,
+      );
+    }
+    // JSON has no -0, so an exported store would come back with 0.
+    return [name, Object.is(value, -0) ? 0 : value];
+  });
+  return Object.fromEntries(checked) as Attributes;
 }
 
 /** What an attribute can be. */

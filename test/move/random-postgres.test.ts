@@ -24,6 +24,7 @@ import {
 import { asking, keyOf, mustAcquire, saving } from '../../src/testing/lease-contract/someone.ts';
 import { inFolder } from '../cli/spawned.ts';
 import { postgresForTests } from '../services/postgres.ts';
+import { runSeed } from '../services/tier.ts';
 import { allRows, expectEqual, exported, moved } from './moved.ts';
 
 const ACTS = [
@@ -47,7 +48,8 @@ const program = fc.array(
     text: fc
       .string({ unit: 'grapheme', maxLength: 20 })
       .map((text) => `${text.replaceAll('\0', '')}'"\\\u2028\n`),
-    number: fc.double({ noNaN: true, noDefaultInfinity: true }),
+    // The engine makes 0 of -0 before a store sees it.
+    number: fc.double({ noNaN: true, noDefaultInfinity: true }).map((number) => number + 0),
   }),
   { minLength: 10, maxLength: 60 },
 );
@@ -145,7 +147,7 @@ test('M-5, M-8: whatever is in a store arrives, both ways', async () => {
           assert.ok(after.counters.fence > before.counters.fence);
         }),
       ),
-      { numRuns: 12 },
+      { numRuns: 12, seed: runSeed() % 2 ** 31 },
     );
   } finally {
     await release();

@@ -82,7 +82,7 @@ export const QUEUEING: readonly Behaviour[] = [
       await stage.worker(holdfast, [done]);
       const tagged = [];
       for (let n = 0; n < 5; n += 1) {
-        const options = { tags: ['vip'], attributes: { amount: n * 10, city: 'Bern' } };
+        const options = { tags: ['vip'], attributes: { amount: n * 10, city: 'Bern', tilt: -0 } };
         tagged.push(await holdfast.submit(done, undefined, options));
       }
       await Promise.all(tagged.map((handle) => handle.result()));
@@ -91,6 +91,11 @@ export const QUEUEING: readonly Behaviour[] = [
       assert.equal((await holdfast.list({ status: 'completed' })).items.length, 5);
       assert.equal((await holdfast.list({ status: ['queued', 'failed'] })).items.length, 1);
       assert.equal((await holdfast.list({ pipeline: 'other' })).items.length, 1);
+      const { items: sameSign } = await holdfast.list({ attribute: { name: 'tilt', equals: 0 } });
+      assert.deepEqual(
+        sameSign.map(({ attributes }) => attributes['tilt']),
+        [0, 0, 0, 0, 0],
+      );
       assert.equal((await holdfast.list({ tag: 'vip' })).items.length, 5);
       assert.equal(
         (await holdfast.list({ attribute: { name: 'amount', min: 20 } })).items.length,
