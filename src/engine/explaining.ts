@@ -2,7 +2,12 @@
 
 import type { ExecutionRecord } from '../execution/execution.ts';
 import { isTerminal } from '../execution/execution.ts';
-import { type ExplainFacts, type Explanation, explain } from '../execution/explain.ts';
+import {
+  type ExplainCode,
+  type ExplainFacts,
+  type Explanation,
+  explain,
+} from '../execution/explain.ts';
 import { type EventKind, saidIn } from '../execution/history.ts';
 import type { ExecutionId } from '../execution/names.ts';
 import type { EngineConfig } from './config.ts';
@@ -21,7 +26,7 @@ export async function explainExecution(
 ): Promise<Explanation | undefined> {
   let execution = await config.store.executions.read(id);
   for (let looks = 1; execution !== undefined; looks += 1) {
-    const explained = await withSlowness(config, await explainRecord(config, execution));
+    const explained = await withProblem(config, await explainRecord(config, execution));
     if (explained.code !== 'waiting-for-news' || looks >= LOOKS) return explained;
     // What it waited for may have come between the reads.
     const seen: ExecutionRecord = execution;
@@ -31,11 +36,13 @@ export async function explainExecution(
   return undefined;
 }
 
-/** What is ready waits for claims. */
-async function withSlowness(config: EngineConfig, explained: Explanation): Promise<Explanation> {
-  const slowedBy =
-    explained.code === 'ready' ? await config.store.executions.oldSnapshot?.() : undefined;
-  return slowedBy === undefined ? explained : { ...explained, slowedBy };
+/** What is ready waits for claims, and the others for a time. */
+const SUFFERING: ReadonlySet<ExplainCode> = new Set(['ready', 'delayed', 'waiting-for-time']);
+
+async function withProblem(config: EngineConfig, explained: Explanation): Promise<Explanation> {
+  if (!SUFFERING.has(explained.code)) return explained;
+  const storeProblem = await config.store.executions.findProblem?.();
+  return storeProblem === undefined ? explained : { ...explained, storeProblem };
 }
 
 async function explainRecord(

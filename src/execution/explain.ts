@@ -34,8 +34,8 @@ export interface Explanation {
   readonly advice?: string;
   /** When it goes on by itself, if that is known. */
   readonly until?: Instant;
-  /** Something outside that makes claims slow: who it is, and how to end it. For people who operate the store. */
-  readonly slowedBy?: { readonly sentence: string; readonly advice: string };
+  /** What claims or times suffer from, for people who operate the store. */
+  readonly storeProblem?: { readonly sentence: string; readonly advice: string };
 }
 
 export interface ExplainFacts {

@@ -63,6 +63,60 @@ test('C-2: the high-water mark of another process or an earlier life is the leas
   assert.equal(clock.read(9_000), 9_000);
 });
 
+/** A host that knows how long it has run; `minutes` pass on all of its clocks. */
+function bootedHost(wallMs: number) {
+  const host = { ...hostClock(wallMs), bootMs: 0 };
+  const sinceBoot = () => ({ boot: 'first', ms: host.bootMs });
+  const pass = (ms: number): void => {
+    host.wall += ms;
+    host.tick += ms;
+    host.bootMs += ms;
+  };
+  return { host: Object.assign(host, { sinceBoot }), pass };
+}
+
+const HOUR = 3_600_000;
+
+test('C-9: a wall clock that is ahead for a moment is not followed, by this process or a new one', () => {
+  const { host, pass } = bootedHost(1_000_000);
+  const clock = new StoreClock(host);
+  const mark = clock.read(0);
+  pass(500);
+  host.wall += 48 * HOUR;
+  assert.equal(clock.read(mark, clock.kept), 1_000_500);
+  const other = new StoreClock(host);
+  assert.equal(other.read(mark, clock.kept), 1_000_500);
+  pass(119_000);
+  assert.equal(other.read(mark, clock.kept), 1_119_500);
+  host.wall -= 48 * HOUR;
+  pass(10_000);
+  assert.equal(other.read(mark, clock.kept), 1_129_500);
+});
+
+test('C-9: a wall clock that stays ahead is followed after two minutes', () => {
+  const { host, pass } = bootedHost(1_000_000);
+  const clock = new StoreClock(host);
+  const mark = clock.read(0);
+  host.wall += HOUR;
+  assert.equal(clock.read(mark, clock.kept), 1_000_000);
+  pass(120_000);
+  assert.equal(clock.read(mark, clock.kept), 1_120_000 + HOUR);
+});
+
+test('C-9: a suspend, a store that nobody used for days, and a new start are followed at once', () => {
+  const { host, pass } = bootedHost(1_000_000);
+  const clock = new StoreClock(host);
+  const mark = clock.read(0);
+  host.wall += HOUR;
+  host.bootMs += HOUR;
+  assert.equal(clock.read(mark, clock.kept), 1_000_000 + HOUR, 'suspended: ticks stood still');
+  pass(48 * HOUR);
+  assert.equal(new StoreClock(host).read(mark, clock.kept), 1_000_000 + 49 * HOUR);
+  const started = { ...host, sinceBoot: () => ({ boot: 'second', ms: 60_000 }) };
+  started.wall += 48 * HOUR;
+  assert.equal(new StoreClock(started).read(mark, clock.kept), 1_000_000 + 97 * HOUR);
+});
+
 test('C-8: a mark that another process has set back is followed', () => {
   const host = hostClock(5_000);
   const clock = new StoreClock(host);

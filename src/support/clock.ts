@@ -19,6 +19,8 @@ export interface Clock {
    * still while the machine is suspended.
    */
   monotonicMs(): number;
+  /** Which start of the machine this is, and how long ago, suspends included; undefined where that is not known. */
+  sinceBoot?(): { readonly boot: string; readonly ms: number } | undefined;
 }
 
 export const systemClock: Clock = {

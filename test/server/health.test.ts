@@ -297,8 +297,8 @@ test('the trace of a submit reaches each attempt of each step, and its children;
 
 test('an old snapshot is named to keys of all projects, by explain and with the depth', async () => {
   const store = openMemoryStore();
-  const slowedBy = { sentence: 'Process 7 is slow.', advice: 'End it.' };
-  const executions = { ...store.executions, oldSnapshot: () => Promise.resolve(slowedBy) };
+  const storeProblem = { sentence: 'Process 7 is slow.', advice: 'End it.' };
+  const executions = { ...store.executions, findProblem: () => Promise.resolve(storeProblem) };
   await using coordinator = await TestCoordinator.open({ store: { ...store, executions } });
   const of = async (project?: string): Promise<readonly unknown[]> => {
     const key = await coordinator.key(['submit'], project);
@@ -306,9 +306,9 @@ test('an old snapshot is named to keys of all projects, by explain and with the 
     const { id } = await client.executions.submit({ pipeline: 'order' });
     const headers = { authorization: `Bearer ${key}`, 'holdfast-project': 'default' };
     const depth = await fetch(`${coordinator.url}/v1/depth`, { headers });
-    const read = (await depth.json()) as { slowedBy?: unknown };
-    return [(await client.executions.explain(id)).slowedBy, read.slowedBy];
+    const read = (await depth.json()) as { storeProblem?: unknown };
+    return [(await client.executions.explain(id)).storeProblem, read.storeProblem];
   };
-  assert.deepEqual(await of(), [slowedBy, slowedBy]);
+  assert.deepEqual(await of(), [storeProblem, storeProblem]);
   assert.deepEqual(await of('default'), [undefined, undefined]);
 });

@@ -5,7 +5,7 @@ import type {
   ExecutionInFull,
   HistoryMessage,
   ResultMessage,
-  SlowedByMessage,
+  StoreProblemMessage,
 } from '../../../src/protocol/messages/execution.ts';
 import { useHistory } from '../api/history.ts';
 import { useRead } from '../api/reads.ts';
@@ -13,7 +13,7 @@ import { ENDED } from '../model/statuses.ts';
 import { countText, durationText } from '../model/words.ts';
 import { type Fact, FactList } from '../parts/facts.tsx';
 import { ExecutionLink, Fence, Said, Status, Time } from '../parts/marks.tsx';
-import { Empty, PageHead, ProblemNote, Shown, SlowedBy } from '../parts/notes.tsx';
+import { Empty, PageHead, ProblemNote, Shown, StoreProblemNote } from '../parts/notes.tsx';
 import { Tabs } from '../parts/tabs.tsx';
 import { Link } from '../router.tsx';
 import { ExecutionActs, useRedriven } from './execution-acts.tsx';
@@ -26,7 +26,7 @@ export interface Explained {
   readonly sentence: string;
   readonly advice?: string;
   readonly until?: string;
-  readonly slowedBy?: SlowedByMessage;
+  readonly storeProblem?: StoreProblemMessage;
 }
 
 const LOOK_MS = 1_500;
@@ -103,7 +103,7 @@ function Why({
         </strong>{' '}
         {explained.advice}
       </p>
-      <SlowedBy by={explained.slowedBy} />
+      <StoreProblemNote by={explained.storeProblem} />
     </>
   );
 }

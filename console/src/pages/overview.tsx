@@ -9,7 +9,7 @@ import { type Page, useCaller, useRead } from '../api/reads.ts';
 import { pulseOf } from '../model/pulse.ts';
 import { countText, durationText, plural, quantile } from '../model/words.ts';
 import { Time, useNow } from '../parts/marks.tsx';
-import { PageHead, ProblemNote, SlowedBy } from '../parts/notes.tsx';
+import { PageHead, ProblemNote, StoreProblemNote } from '../parts/notes.tsx';
 import { Plot } from '../parts/plot.tsx';
 import { Link } from '../router.tsx';
 
@@ -168,7 +168,7 @@ function Backlog({ depth }: { readonly depth: DepthMessage | undefined }): React
           ? 'Nothing waits for a worker.'
           : 'Ready, and not yet taken by a worker; limits of their keys apart.'}
       </p>
-      <SlowedBy by={depth?.slowedBy} />
+      <StoreProblemNote by={depth?.storeProblem} />
     </section>
   );
 }

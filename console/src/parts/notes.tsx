@@ -1,7 +1,7 @@
 // What is said when there is nothing, not yet anything, or something went wrong.
 
 import type { ReactNode } from 'react';
-import type { SlowedByMessage } from '../../../src/protocol/messages/execution.ts';
+import type { StoreProblemMessage } from '../../../src/protocol/messages/execution.ts';
 import { Refused } from '../api/call.ts';
 import type { Pages } from '../api/reads.ts';
 
@@ -50,8 +50,12 @@ export function ProblemNote({ error }: { readonly error: unknown }): ReactNode {
   );
 }
 
-/** A transaction of another program that makes claims slow. */
-export function SlowedBy({ by }: { readonly by: SlowedByMessage | undefined }): ReactNode {
+/** What claims or times of the store suffer from. */
+export function StoreProblemNote({
+  by,
+}: {
+  readonly by: StoreProblemMessage | undefined;
+}): ReactNode {
   if (by === undefined) return null;
   return (
     <p className="problem" role="status">

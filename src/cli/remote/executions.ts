@@ -73,8 +73,8 @@ async function explain(typed: Typed): Promise<ExitCode> {
   const explained = await executions.explain(id);
   if (typed.isSet('json')) printLine(explained);
   else {
-    const { sentence, advice, slowedBy } = explained;
-    const said = [sentence, advice, slowedBy?.sentence, slowedBy?.advice];
+    const { sentence, advice, storeProblem } = explained;
+    const said = [sentence, advice, storeProblem?.sentence, storeProblem?.advice];
     for (const line of said) if (line !== undefined) print(plain(line));
   }
   return 0;

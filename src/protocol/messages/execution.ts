@@ -210,16 +210,16 @@ export const historyQuery = Type.Object(
   CLOSED,
 );
 
-export const slowedBy = Type.Object(
+export const storeProblem = Type.Object(
   { sentence: Type.String(), advice: Type.String() },
   {
     ...CLOSED,
     description:
-      'A database transaction that makes claims slow, and how to end it. Only keys of all projects see it.',
+      'What claims or times suffer from: a database transaction that stays open, or a clock that was ahead. Only keys of all projects see it.',
   },
 );
 
-export type SlowedByMessage = Static<typeof slowedBy>;
+export type StoreProblemMessage = Static<typeof storeProblem>;
 
 export const explanation = Type.Object(
   {
@@ -227,7 +227,7 @@ export const explanation = Type.Object(
     sentence: Type.String(),
     advice: Type.Optional(Type.String()),
     until: Type.Optional(instant),
-    slowedBy: Type.Optional(slowedBy),
+    storeProblem: Type.Optional(storeProblem),
   },
   CLOSED,
 );

@@ -2,7 +2,7 @@
 
 import { type Static, Type } from 'typebox';
 import { LANES } from '../../execution/execution.ts';
-import { slowedBy } from './execution.ts';
+import { storeProblem } from './execution.ts';
 import {
   CLOSED,
   count,
@@ -230,7 +230,7 @@ export const depth = Type.Object(
   {
     max: count,
     lanes: Type.Array(Type.Object({ lane, ready: count, running: count }, CLOSED)),
-    slowedBy: Type.Optional(slowedBy),
+    storeProblem: Type.Optional(storeProblem),
   },
   CLOSED,
 );

@@ -16,12 +16,12 @@ const read = route({
   async handle({ store }, { caller }) {
     const { project } = caller;
     const { executions } = store;
-    const [lanes, slowedBy] = await Promise.all([
+    const [lanes, storeProblem] = await Promise.all([
       executions.depth({ max: DEPTH_MAX, project }),
-      caller.isOfAll ? executions.oldSnapshot?.() : undefined,
+      caller.isOfAll ? executions.findProblem?.() : undefined,
     ]);
     const counted = { max: DEPTH_MAX, lanes: [...lanes] };
-    return { status: 200, body: { ...counted, ...(slowedBy && { slowedBy }) } };
+    return { status: 200, body: { ...counted, ...(storeProblem && { storeProblem }) } };
   },
 });
 

@@ -129,11 +129,11 @@ const explain = route({
     const { id } = await executionFor(coordinator, caller, params.id);
     const found = await coordinator.holdfast.explain(id);
     if (found === undefined) throw notFound(`execution ${id}`);
-    const { until, slowedBy, ...said } = found;
+    const { until, storeProblem, ...said } = found;
     const body = {
       ...said,
       ...(until === undefined ? {} : { until: formatInstant(until) }),
-      ...(caller.isOfAll && slowedBy ? { slowedBy } : {}),
+      ...(caller.isOfAll && storeProblem ? { storeProblem } : {}),
     };
     return { status: 200, body };
   },

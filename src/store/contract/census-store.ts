@@ -9,12 +9,11 @@ export interface CensusStore {
   inFlight(query: CountInFlight): Promise<readonly InFlight[]>;
   /** How many are ready and how many run, by lane; each is counted up to `max`. */
   depth(query: CountDepth): Promise<readonly Depth[]>;
-  /** A transaction that slows claims down, for people who operate the store; only where there can be one. */
-  oldSnapshot?(): Promise<OldSnapshot | undefined>;
+  /** Something outside that claims or times suffer from, for people who operate the store. */
+  findProblem?(): Promise<StoreProblem | undefined>;
 }
 
-export interface OldSnapshot {
-  /** Who holds it, and for how long. */
+export interface StoreProblem {
   readonly sentence: string;
   readonly advice: string;
 }

@@ -1,7 +1,7 @@
 // The transaction that holds the oldest snapshot. PostgreSQL keeps every row version that it might still read, and its
 // entries in all indexes: claims walk past them (ADR 0040).
 
-import type { OldSnapshot } from '../contract/census-store.ts';
+import type { StoreProblem } from '../contract/census-store.ts';
 import { type Queries, type Statement, statement } from './database.ts';
 
 export interface SnapshotRow {
@@ -39,12 +39,12 @@ export const OLDEST_SNAPSHOT: Statement = statement(`
 const SECONDS_MIN = 60;
 
 /** One that is old enough to be named to people. */
-export async function findOldSnapshot(queries: Queries): Promise<OldSnapshot | undefined> {
+export async function findSnapshotProblem(queries: Queries): Promise<StoreProblem | undefined> {
   const [row] = await queries.rows<SnapshotRow & object>(OLDEST_SNAPSHOT, []);
-  return row === undefined ? undefined : toOldSnapshot(row);
+  return row === undefined ? undefined : problemOf(row);
 }
 
-export function toOldSnapshot({ holder, end, seconds }: SnapshotRow): OldSnapshot | undefined {
+export function problemOf({ holder, end, seconds }: SnapshotRow): StoreProblem | undefined {
   if (seconds !== null && seconds <= SECONDS_MIN) return undefined;
   const since = seconds === null ? '' : ` for ${Math.round(seconds)} s`;
   return {

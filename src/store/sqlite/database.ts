@@ -57,13 +57,20 @@ interface Queued {
   waitedMs: number;
 }
 
-const READ_META = 'select clock_at, sealed from meta where id = 1';
+const READ_META = 'select clock_at, clock_seen, sealed from meta where id = 1';
 
 const KEEP_CLOCK = `
   update meta
-     set clock_at = :now
+     set clock_at = :now,
+         clock_seen = :seen
    where id = 1
      and clock_at < :now`;
+
+interface MetaRow {
+  readonly clock_at: number;
+  readonly clock_seen: string | null;
+  readonly sealed: string | null;
+}
 
 export class Database {
   readonly hints: Set<(key: LeaseKey) => void> = new Set();
@@ -133,6 +140,11 @@ export class Database {
     }
   }
 
+  /** By how much store time is ahead of the host's clock, as of the last transaction. */
+  get leadMs(): number {
+    return this.#clock.leadMs;
+  }
+
   listen(listener: (key: LeaseKey) => void): () => void {
     this.hints.add(listener);
     return () => this.hints.delete(listener);
@@ -158,7 +170,8 @@ export class Database {
   #snapshot<Answer>(operation: (transaction: ReadTransaction) => Answer): Answer {
     this.#connection.run('begin');
     try {
-      const now = this.#clock.read(this.#readMeta().clock_at);
+      const { clock_at, clock_seen } = this.#readMeta();
+      const now = this.#clock.read(clock_at, clock_seen);
       return operation(new Transaction(this.#connection, this.#config.policy, now));
     } finally {
       if (this.#connection.isInTransaction) this.#connection.run('rollback');
@@ -212,9 +225,10 @@ export class Database {
 
   /** In a transaction that has just begun; leaves none behind. */
   #commit(taken: readonly Queued[]): void {
-    const { sealed, clock_at } = this.#readMeta();
+    const meta = this.#readMeta();
+    const { sealed } = meta;
     const batch = sealed === null ? taken : this.#admit(taken, sealed);
-    const now = this.#tick(clock_at, sealed === null);
+    const now = this.#tick(meta);
     const transaction = new Transaction(this.#connection, this.#config.policy, now);
     const performed = this.#isolates
       ? this.#performIsolated(batch, transaction)
@@ -359,14 +373,16 @@ export class Database {
   }
 
   /** The time of this transaction, kept in it (C-2). */
-  #tick(highWater: number, isKept: boolean): Instant {
-    const now = this.#clock.read(highWater);
-    if (isKept && now > highWater) this.#connection.run(KEEP_CLOCK, { now });
+  #tick({ clock_at, clock_seen, sealed }: MetaRow): Instant {
+    const now = this.#clock.read(clock_at, clock_seen);
+    if (sealed === null && now > clock_at) {
+      this.#connection.run(KEEP_CLOCK, { now, seen: this.#clock.kept });
+    }
     return now;
   }
 
-  #readMeta(): { readonly clock_at: number; readonly sealed: string | null } {
-    const row = this.#connection.get<{ clock_at: number; sealed: string | null }>(READ_META);
+  #readMeta(): MetaRow {
+    const row = this.#connection.get<MetaRow>(READ_META);
     if (row === undefined) throw new StoreCorrupt('The row of table "meta" is missing.');
     return row;
   }

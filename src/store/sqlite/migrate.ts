@@ -16,6 +16,7 @@ export const MIGRATIONS: readonly string[] = [
   '0006-releases.sql',
   '0007-blob-projects.sql',
   '0008-rate-starts.sql',
+  '0009-clock-seen.sql',
 ];
 
 export const SCHEMA_VERSION: number = MIGRATIONS.length;

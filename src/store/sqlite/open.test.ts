@@ -145,6 +145,8 @@ test('C-8: store time that a wrong clock has put days ahead is set back, and nob
   await wrong.close();
   const right = await openSqliteStore({ file, clock: host });
   await right.sessions.sweep({ limit: 1 });
+  const problem = await right.executions.findProblem?.();
+  assert.match(problem?.sentence ?? '', /172800 s ahead/);
   assert.equal(setSqliteClockBack(file, right.policy, host), 172_800_000);
   const inspected = await right.sessions.inspect(id);
   assert.deepEqual([inspected?.state, inspected?.remainingMs], ['alive', 10_000]);
@@ -157,6 +159,33 @@ test('C-8: store time that a wrong clock has put days ahead is set back, and nob
   assert.deepEqual(alarms, ['clock-set-back']);
   assert.equal(setSqliteClockBack(file, right.policy, host), 0, 'it is not ahead any more');
   await right.close();
+});
+
+test('C-9: a process whose clock is days ahead for a moment leaves nothing behind', async () => {
+  const file = join(folder, 'moment.db');
+  const host = { wall: 2_000_000, tick: 0 };
+  const hostOf = (ahead: number) => ({
+    wallMs: () => host.wall + ahead,
+    monotonicMs: () => host.tick,
+    sinceBoot: () => ({ boot: 'one', ms: host.tick }),
+  });
+  const opened = async (clock: ReturnType<typeof hostOf>): Promise<number> => {
+    const store = await openSqliteStore({ file, clock });
+    const id = parseSessionId(systemRandom.uuid());
+    const owner = parseOwner('ann');
+    await store.sessions.open({ id, owner, ttlMs: 10_000, graceMs: 0, metadata: {} });
+    const at = (await store.sessions.inspect(id))?.session.openedAt ?? 0;
+    const problem = await store.executions.findProblem?.();
+    if (clock.wallMs() > host.wall) assert.match(problem?.sentence ?? '', /jumped ahead/);
+    else assert.equal(problem, undefined);
+    await store.close();
+    return at;
+  };
+  assert.equal(await opened(hostOf(0)), 2_000_000);
+  host.wall += 5_000;
+  host.tick += 5_000;
+  assert.equal(await opened(hostOf(172_800_000)), 2_005_000);
+  assert.equal(await opened(hostOf(0)), 2_005_000);
 });
 
 test('T-3: a file ever opened without FULL skips fences at every open, since the disk may forget', async () => {

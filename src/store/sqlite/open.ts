@@ -2,8 +2,9 @@
 
 import { type LeasePolicy, resolvePolicy } from '../../lease/policy.ts';
 import type { KernelStore, LeaseStore, SessionStore } from '../../lease/port.ts';
-import { type Clock, systemClock } from '../../support/clock.ts';
+import type { Clock } from '../../support/clock.ts';
 import { InvalidInput } from '../../support/fault.ts';
+import { hostClock } from '../../support/host-clock.ts';
 import { boundedText, rejectUnknownOptions, shown, wholeNumber } from '../../support/options.ts';
 import { type Random, systemRandom } from '../../support/random.ts';
 import { systemTimers, type Timers } from '../../support/timer.ts';
@@ -12,6 +13,7 @@ import { accessOf } from './access/open.ts';
 import { acquire } from './acquire.ts';
 import { beginIntent } from './begin-intent.ts';
 import { checkpoint } from './checkpoint.ts';
+import { clockProblem } from './clock-problem.ts';
 import { connect, type StoreFile } from './connect.ts';
 import type { Durability } from './connection.ts';
 import { Database, type DatabaseConfig } from './database.ts';
@@ -64,6 +66,10 @@ const DURABILITY: Readonly<Record<Durability, string>> = {
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<CoordinatorStore> {
   const { file, durability, ...config } = resolve(options);
   const database = new Database(await connect({ file, durability }, config), config);
+  const problem = await clockProblem(database);
+  if (problem !== undefined) {
+    process.emitWarning(`${problem.sentence} ${problem.advice}`, 'HoldfastWarning');
+  }
   return {
     kind: 'sqlite',
     policy: config.policy,
@@ -104,7 +110,7 @@ function resolve(options: SqliteStoreOptions): StoreFile & DatabaseConfig {
     file,
     durability,
     policy: resolvePolicy(options.policy),
-    clock: options.clock ?? systemClock,
+    clock: options.clock ?? hostClock,
     timers: options.timers ?? systemTimers,
     random: options.random ?? systemRandom,
     busyTimeoutMs: wholeNumber('busyTimeoutMs', busyTimeoutMs, { min: 0, max: 600_000 }),

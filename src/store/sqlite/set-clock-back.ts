@@ -24,7 +24,7 @@ const MOVE_BACK: readonly string[] = [
   'update await_unit set due_at = due_at - :lead, next_at = next_at - :lead where settled_at is null and opened_at > :host',
   'update worker set announced_at = min(announced_at, :host), proved_at = min(proved_at, :host)',
   `insert into event (at, kind, detail) values (:host, 'alarm', json_object('alarm', 'clock-set-back', 'cause', :cause))`,
-  'update meta set clock_at = :host where id = 1',
+  'update meta set clock_at = :host, clock_seen = null where id = 1',
 ];
 
 /** By how many milliseconds: 0 where store time is not ahead. Processes that have the file open follow. */

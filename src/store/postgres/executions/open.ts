@@ -9,7 +9,7 @@ import type { ExecutionStore } from '../../contract/execution-store.ts';
 import type { Surroundings } from '../committer.ts';
 import type { Database } from '../database.ts';
 import type { Hints } from '../hints.ts';
-import { findOldSnapshot } from '../oldest-snapshot.ts';
+import { findSnapshotProblem } from '../oldest-snapshot.ts';
 import { listAttachments, readAttachment } from './attachments.ts';
 import { awaitsOf } from './await-verbs.ts';
 import { Bell } from './bell.ts';
@@ -146,7 +146,7 @@ function othersOf(parts: Parts): Omit<ExecutionStore, Flushing> {
     ...awaitsOf(parts),
     ...repairsOf(parts),
     ...releasesOf(parts),
-    oldSnapshot: () => findOldSnapshot(database),
+    findProblem: () => findSnapshotProblem(database),
     onRing: (listener) => bell.listen(listener),
   };
 }

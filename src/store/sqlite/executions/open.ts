@@ -1,5 +1,6 @@
 import type { CensusStore } from '../../contract/census-store.ts';
 import type { ExecutionStore, OwnerWrite } from '../../contract/execution-store.ts';
+import { clockProblem } from '../clock-problem.ts';
 import type { Database } from '../database.ts';
 import { answer } from './answer.ts';
 import { assignAwait } from './assign-await.ts';
@@ -112,6 +113,7 @@ function looksOf(database: Database): CensusStore {
   return {
     inFlight: (query) => database.read((tx) => inFlight(tx, query)),
     depth: (query) => database.read((tx) => depth(tx, query)),
+    findProblem: () => clockProblem(database),
   };
 }
 
