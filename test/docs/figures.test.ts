@@ -109,7 +109,7 @@ const FIGURES: Readonly<
   },
   'registry.md': { '15 s': at('lease/policy.ts', 'breakerHoldMs') },
   'releases.md': { '5 s': [KEY_CACHE, at('engine/announcer.ts', 'looked')] },
-  'stores.md': { 'two days': EXAMPLE },
+  'stores.md': { 'two minutes': at('store/store-clock.ts', 'HOLD_MS') },
   'with-lease.md': { 'two seconds': P4 },
 };
 
