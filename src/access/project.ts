@@ -4,6 +4,7 @@
 import type { ProjectName } from '../execution/names.ts';
 import type { KeepMs } from '../execution/retention.ts';
 import type { Instant } from '../support/clock.ts';
+import type { Quotas } from './quota.ts';
 
 export interface Project {
   readonly name: ProjectName;
@@ -16,4 +17,6 @@ export interface ProjectSettings {
   readonly title?: string;
   /** How long the ended are kept, by how they ended; as the deployment says where nothing is said (F-1). */
   readonly keepMs?: KeepMs;
+  /** How much it may have, where that differs from what the coordinator allows every project (P-14). */
+  readonly quotas?: Partial<Quotas>;
 }

@@ -10,7 +10,7 @@ import type { ServerOptions } from '../server/server-options.ts';
 import { InvalidInput } from '../support/fault.ts';
 
 export async function serverOptionsOf(config: Config): Promise<Omit<ServerOptions, 'store'>> {
-  const { host, port, auth, limits, trustProxy, tends, publicMetrics } = config;
+  const { host, port, auth, limits, quotas, trustProxy, tends, publicMetrics } = config;
   const [tls, retention, push, links] = await Promise.all([
     tlsOf(config.tls),
     retentionOf(config),
@@ -18,7 +18,7 @@ export async function serverOptionsOf(config: Config): Promise<Omit<ServerOption
     linksOf(config.links),
   ]);
   return {
-    ...{ host, port, auth, limits, trustProxy, tends, publicMetrics },
+    ...{ host, port, auth, limits, quotas, trustProxy, tends, publicMetrics },
     admin: adminOf(config.admin),
     console: config.console === 'on',
     logRequests: config.log.requests,

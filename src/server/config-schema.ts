@@ -2,6 +2,7 @@
 // from it.
 
 import { Type } from 'typebox';
+import { QUOTAS, type QuotaName } from '../access/quota.ts';
 import type { PushEndpoint } from '../protocol/push/push-options.ts';
 import { DEFAULT_HTTP_LIMITS, HTTP_LIMIT_RANGES, type HttpLimits } from './server-options.ts';
 
@@ -14,6 +15,12 @@ function limitOf(name: keyof HttpLimits): {
 } {
   const { min, max } = HTTP_LIMIT_RANGES[name];
   return { minimum: min, maximum: max, default: DEFAULT_HTTP_LIMITS[name] };
+}
+
+function quotaOf(name: QuotaName) {
+  const { default: usual, max, of } = QUOTAS[name];
+  const description = `How many ${of} one project may have (default ${usual})`;
+  return Type.Integer({ minimum: 0, maximum: max, default: usual, description });
 }
 
 function days(which: string) {
@@ -91,6 +98,10 @@ export const configSchema = Type.Object(
           ...limitOf('requestsPerMinute'),
           description: 'of one key, or of one address without one',
         }),
+        projectRequestsPerMinute: Type.Integer({
+          ...limitOf('projectRequestsPerMinute'),
+          description: 'Requests of all keys of one project in a minute (default 1200000)',
+        }),
         wrongKeysPerMinute: Type.Integer({
           ...limitOf('wrongKeysPerMinute'),
           description: 'of one address; more are not looked up',
@@ -115,6 +126,16 @@ export const configSchema = Type.Object(
           ...limitOf('relayAnswersMs'),
           description: 'Time a worker has to check an answer, in milliseconds (default 10000)',
         }),
+      },
+      CLOSED,
+    ),
+    quotas: Type.Object(
+      {
+        executions: quotaOf('executions'),
+        schedules: quotaOf('schedules'),
+        sessions: quotaOf('sessions'),
+        keys: quotaOf('keys'),
+        bytes: quotaOf('bytes'),
       },
       CLOSED,
     ),

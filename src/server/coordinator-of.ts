@@ -14,6 +14,8 @@ import { systemTimers } from '../support/timer.ts';
 import { Advisor } from './advisor.ts';
 import { countedStore } from './counted-store.ts';
 import { openMetrics, type ServerMetrics } from './metrics.ts';
+import { ProjectQuotas } from './project-quotas.ts';
+import { quotaStore } from './quota-store.ts';
 import { DEFAULT_HTTP_LIMITS, type ServerLog, type ServerOptions } from './server-options.ts';
 
 /** Beyond it, how many more says nothing new, and counting them costs. */
@@ -40,8 +42,9 @@ export async function coordinatorOf(options: ServerOptions): Promise<OpenedCoord
   const metrics = await openMetrics();
   const advisor = new Advisor();
   const timed = advisor.watch(options.store);
-  const store = metrics === undefined ? timed : countedStore(timed, metrics.countsOf);
+  const counted = metrics === undefined ? timed : countedStore(timed, metrics.countsOf);
   const { clock = systemClock, timers = systemTimers, random = systemRandom } = options;
+  const store = quotaStore(counted, new ProjectQuotas(counted.access, clock, options.quotas));
   const depth = (project: ProjectName | undefined): Promise<readonly Depth[]> =>
     store.executions.depth({ max: DEPTH_MAX, ...(project === undefined ? {} : { project }) });
   metrics?.depthFrom(depth, clock);

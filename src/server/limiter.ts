@@ -35,6 +35,7 @@ export class Limiter {
   readonly #clock: Clock;
   readonly #wrong: Counter;
   readonly #all: Counter;
+  readonly #ofProject: Counter;
   readonly #unseenPerSecond: number;
   /** Of networks that are suspected. */
   readonly #unseen: Map<string, { readonly sinceMs: number; looks: number }> = new Map();
@@ -48,6 +49,8 @@ export class Limiter {
     const keyGenerator = (request: unknown): string => (request as Counted).as;
     this.#wrong = app.createRateLimit({ max: limits.wrongKeysPerMinute, keyGenerator });
     this.#all = app.createRateLimit({ max: limits.requestsPerMinute, keyGenerator });
+    const max = limits.projectRequestsPerMinute;
+    this.#ofProject = app.createRateLimit({ max, keyGenerator });
   }
 
   static async open(parts: LimiterParts): Promise<Limiter> {
@@ -79,6 +82,7 @@ export class Limiter {
         throw isSuspect ? tooOften(WRONG_KEYS, retryAfterS) : refusal;
       });
     if (!isCounted) await this.count(ip, caller.key);
+    await this.#countProject(caller);
     return caller;
   }
 
@@ -92,9 +96,16 @@ export class Limiter {
 
   /** Of a key that has opened: whoever only knows its id does not use up what it may. Throws when it is too often. */
   async count(ip: string, key?: string): Promise<void> {
-    const found = await this.#all(counted(key ?? networkOf(ip)));
-    if (!found.isAllowed && found.isExceeded)
-      throw tooOften('Too many requests', found.ttlInSeconds);
+    requireWithin(await this.#all(counted(key ?? networkOf(ip))), 'Too many requests');
+  }
+
+  /** Admins of a project make as many keys as they like; keys of all projects are the operator's. */
+  async #countProject({ key, project, isOfAll }: Caller): Promise<void> {
+    if (key === undefined || isOfAll) return;
+    requireWithin(
+      await this.#ofProject(counted(project)),
+      `Too many requests of project "${project}"`,
+    );
   }
 
   /** So that whoever shares an address with one that guesses comes in for the first time, sooner or later. */
@@ -134,6 +145,10 @@ function counted(as: string): FastifyRequest {
 
 const WRONG_KEYS =
   'Too many wrong keys came from this address, so that few are looked at which were not used here before';
+
+function requireWithin(found: Awaited<ReturnType<Counter>>, what: string): void {
+  if (!found.isAllowed && found.isExceeded) throw tooOften(what, found.ttlInSeconds);
+}
 
 function tooOften(what: string, retryAfterS: number): ProblemReply {
   const reply = new ProblemReply(429, 'over-rate', `${what}; try again in ${retryAfterS} s.`);

@@ -1,6 +1,7 @@
 // How a coordinator is opened from code. `holdfast serve` reads the same from a file, the environment and
 // flags (config.ts).
 
+import { QUOTA_NAMES, QUOTAS, type Quotas } from '../access/quota.ts';
 import type { LinkOptions } from '../engine/answer-links.ts';
 import type { RetentionOptions } from '../engine/retention-options.ts';
 import { type PushOptions, pushSettingsOf } from '../protocol/push/push-options.ts';
@@ -45,6 +46,8 @@ export interface ServerOptions {
   /** What goes once it has ended, and where; nothing unless said. The same for all coordinators of a store. */
   readonly retention?: Omit<RetentionOptions, 'decode'>;
   readonly limits?: Partial<HttpLimits>;
+  /** How much each project may have, where its own settings do not differ. The same for all coordinators of a store. */
+  readonly quotas?: Partial<Quotas>;
   /** `/metrics` without a key, for a scraper that has none. Default false. */
   readonly publicMetrics?: boolean;
   /** Whose X-Forwarded-* is believed: addresses of proxies. `true`: anybody's, which is for a port that only proxies reach. */
@@ -71,6 +74,8 @@ export interface HttpLimits {
   readonly bodyBytesMax: number;
   /** Of one key, or of one address without one. */
   readonly requestsPerMinute: number;
+  /** Of all keys of one project together. */
+  readonly projectRequestsPerMinute: number;
   /** Of one address, or of one network of IPv6; more are not looked up until the minute is over. */
   readonly wrongKeysPerMinute: number;
   /** More are closed as they come. */
@@ -88,6 +93,7 @@ export interface HttpLimits {
 export const DEFAULT_HTTP_LIMITS: HttpLimits = Object.freeze({
   bodyBytesMax: 32 * 1024 * 1024,
   requestsPerMinute: 600_000,
+  projectRequestsPerMinute: 1_200_000,
   wrongKeysPerMinute: 100,
   connectionsMax: 20_000,
   connectionsPerAddressMax: 5_000,
@@ -102,6 +108,7 @@ export const HTTP_LIMIT_RANGES: Readonly<
 > = {
   bodyBytesMax: { min: 1_024, max: 2 ** 30 },
   requestsPerMinute: { min: 1, max: 2 ** 31 },
+  projectRequestsPerMinute: { min: 1, max: 2 ** 31 },
   wrongKeysPerMinute: { min: 1, max: 2 ** 31 },
   connectionsMax: { min: 1, max: 2 ** 20 },
   connectionsPerAddressMax: { min: 1, max: 2 ** 20 },
@@ -119,6 +126,7 @@ export interface ServerLog {
 const NAMES: readonly (keyof ServerOptions)[] = [
   ...(['store', 'host', 'port', 'auth', 'admin', 'tends', 'limits', 'trustProxy', 'tls'] as const),
   ...(['console', 'demo', 'grpc', 'sqs', 'push', 'links', 'retention', 'publicMetrics'] as const),
+  ...(['quotas'] as const),
   ...(['log', 'logRequests', 'logIdle', 'clock', 'timers', 'random'] as const),
 ];
 
@@ -152,6 +160,7 @@ export function readServerOptions(given: ServerOptions): ServerOptions {
     ...(options.grpc === undefined ? {} : { grpc: readListener('grpc', options.grpc) }),
     ...(options.sqs === undefined ? {} : { sqs: readSqsOptions(options.sqs) }),
     ...(options.limits === undefined ? {} : { limits: readLimits(options.limits) }),
+    ...(options.quotas === undefined ? {} : { quotas: readQuotas(options.quotas) }),
     ...(tls === undefined ? {} : { tls: readTls(tls) }),
   };
 }
@@ -184,6 +193,17 @@ function readLimits(given: Partial<HttpLimits>): Partial<HttpLimits> {
     }
   }
   return limits;
+}
+
+function readQuotas(given: Partial<Quotas>): Partial<Quotas> {
+  const quotas = readOptions('openServer: quotas', given, QUOTA_NAMES);
+  for (const name of QUOTA_NAMES) {
+    const range = { min: 0, max: QUOTAS[name].max };
+    if (quotas[name] !== undefined) {
+      wholeNumber(`openServer: quotas.${name}`, quotas[name], range);
+    }
+  }
+  return quotas;
 }
 
 function readTls(given: NonNullable<ServerOptions['tls']>): NonNullable<ServerOptions['tls']> {

@@ -76,6 +76,17 @@ export class RawWorker {
     return { id: execution.id, fence, session, seq: execution.seq + 1 };
   }
 
+  async putValue(
+    digest: string,
+    bytes: Uint8Array<ArrayBuffer>,
+  ): Promise<{ readonly status: number }> {
+    return fetch(`${this.#url}/v1/work/blobs/${digest}`, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${this.#key}`, 'content-type': 'application/octet-stream' },
+      body: bytes,
+    });
+  }
+
   write(owner: RawOwner, what: object): Promise<Raw> {
     const write = { verb: 'record', ...owner, events: [], ...what };
     return this.call('POST', '/v1/work/writes', { writes: [write] });

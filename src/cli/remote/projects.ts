@@ -1,5 +1,6 @@
 // holdfast projects: what a coordinator keeps apart.
 
+import { QUOTA_NAMES } from '../../access/quota.ts';
 import type { Projects } from '../../client/admin.ts';
 import { CallRefused } from '../../client/calls.ts';
 import { KEEP_NAMES } from '../../execution/retention.ts';
@@ -28,6 +29,10 @@ const FLAGS: Readonly<Record<string, Flag>> = {
     type: 'string',
     what: 'put: how long the ended are kept, such as completed=30d,failed=forever; completed=default, and what was never said: as the coordinator was told',
   },
+  quota: {
+    type: 'string',
+    what: `put: How much the project may have, such as executions=5000,keys=10; of ${QUOTA_NAMES.join(', ')}; keys=default: as the coordinator allows every project`,
+  },
   ...PAGE_FLAGS,
   ...CONNECTION_FLAGS,
 };
@@ -37,7 +42,7 @@ const list: Verb = {
   execute: (typed) =>
     showPages(list, typed, {
       path: '/v1/projects',
-      columns: ['name', 'title', 'keepMs', 'createdAt'],
+      columns: ['name', 'title', 'keepMs', 'quotas', 'createdAt'],
       filters: [],
     }),
 };
@@ -54,14 +59,19 @@ const get: Verb = {
 };
 
 const put: Verb = {
-  usage: 'holdfast projects put <name> [--title "…"] [--keep completed=30d,failed=90d]',
+  usage:
+    'holdfast projects put <name> [--title "…"] [--keep completed=30d,failed=90d] [--quota executions=5000]',
   execute: putProject,
 };
 
 /** What is not said stays as it is: a put replaces the settings whole (P-1), so they are read before. */
 async function putProject(typed: Typed): Promise<ExitCode> {
   const [name] = wordsOf(put, typed, ['project']);
-  const said = { title: typed.text('title'), keep: listText(typed.text('keep'))?.map(keptFor) };
+  const said = {
+    title: typed.text('title'),
+    keep: listText(typed.text('keep'))?.map(keptFor),
+    quota: listText(typed.text('quota'))?.map(quotaFor),
+  };
   const { projects } = await clientFor(typed);
   const settings = changed(await settingsOf(projects, name), said);
   const { existing } = await projects.put(name, settings);
@@ -72,11 +82,8 @@ async function putProject(typed: Typed): Promise<ExitCode> {
 
 async function settingsOf(projects: Projects, name: string): Promise<ProjectBody> {
   try {
-    const { title, keepMs } = await projects.read(name);
-    return {
-      ...(title === undefined ? {} : { title }),
-      ...(keepMs === undefined ? {} : { keepMs }),
-    };
+    const { name: _, createdAt: __, ...settings } = await projects.read(name);
+    return settings;
   } catch (thrown) {
     if (thrown instanceof CallRefused && thrown.code === 'not-found') return {};
     throw thrown;
@@ -88,16 +95,43 @@ type Kept = readonly [status: string, keepMs: number | null | undefined];
 interface Said {
   readonly title: string | undefined;
   readonly keep: readonly Kept[] | undefined;
+  readonly quota: readonly GivenQuota[] | undefined;
 }
 
-function changed({ title, keepMs }: ProjectBody, said: Said): ProjectBody {
-  const kept = { ...keepMs, ...Object.fromEntries(said.keep ?? []) };
-  const left = Object.entries(kept).filter(([, time]) => time !== undefined);
+type GivenQuota = readonly [name: string, limit: number | undefined];
+
+function changed({ title, keepMs, quotas }: ProjectBody, said: Said): ProjectBody {
+  const kept = merged(keepMs, said.keep);
+  const limits = merged(quotas, said.quota);
   const called = said.title ?? title;
   return {
     ...(called ? { title: called } : {}),
-    ...(left.length === 0 ? {} : { keepMs: Object.fromEntries(left) }),
+    ...(kept && { keepMs: kept }),
+    ...(limits && { quotas: limits }),
   };
+}
+
+/** What is said to be undefined is taken away. */
+function merged<Value>(
+  before: Readonly<Record<string, Value>> | undefined,
+  said: readonly (readonly [string, Value | undefined])[] = [],
+): Readonly<Record<string, Value>> | undefined {
+  const all = { ...before, ...Object.fromEntries(said) };
+  const left = Object.entries(all).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value] as const],
+  );
+  return left.length === 0 ? undefined : Object.fromEntries(left);
+}
+
+function quotaFor(text: string): GivenQuota {
+  const [name = '', limit, more] = text.split('=');
+  if (limit === undefined || more !== undefined || !/^(\d{1,15}|default)$/.test(limit)) {
+    throw new UsageProblem(`--quota takes pairs such as executions=5000; got "${text}".`);
+  }
+  if (!(QUOTA_NAMES as readonly string[]).includes(name)) {
+    throw unknown('quota', name, [...QUOTA_NAMES]);
+  }
+  return [name, limit === 'default' ? undefined : Number(limit)];
 }
 
 function keptFor(text: string): Kept {

@@ -1,6 +1,7 @@
 // Projects and access keys, as admins see them.
 
 import { type Static, Type } from 'typebox';
+import { QUOTA_NAMES, QUOTAS, type Quotas } from '../../access/quota.ts';
 import { ROLES } from '../../access/role.ts';
 import { KEEP_NAMES, type KeepMs } from '../../execution/retention.ts';
 import { CLOSED, durationMs, instant, limit, name, pageOf } from './words.ts';
@@ -22,8 +23,28 @@ const keepMs = Type.Unsafe<KeepMs>(
   ),
 );
 
+const quotas = Type.Unsafe<Partial<Quotas>>(
+  Type.Object(
+    Object.fromEntries(
+      QUOTA_NAMES.map((name) => [
+        name,
+        Type.Optional(Type.Integer({ minimum: 0, maximum: QUOTAS[name].max })),
+      ]),
+    ),
+    {
+      ...CLOSED,
+      description:
+        'How much the project may have, where that differs from the quotas of the coordinator.',
+    },
+  ),
+);
+
 export const projectBody = Type.Object(
-  { title: Type.Optional(name), keepMs: Type.Optional(keepMs) },
+  {
+    title: Type.Optional(name),
+    keepMs: Type.Optional(keepMs),
+    quotas: Type.Optional(quotas),
+  },
   CLOSED,
 );
 
@@ -37,6 +58,7 @@ export const project = Type.Object(
     createdAt: instant,
     title: Type.Optional(Type.String()),
     keepMs: Type.Optional(keepMs),
+    quotas: Type.Optional(quotas),
   },
   CLOSED,
 );

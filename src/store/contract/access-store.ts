@@ -2,6 +2,7 @@
 
 import type { AccessKey, KeyRequest } from '../../access/access-key.ts';
 import type { Project, ProjectSettings } from '../../access/project.ts';
+import type { QuotaName } from '../../access/quota.ts';
 import type { AddKeyRefusal, EndKeyRefusal } from '../../access/refusal.ts';
 import type { Audited } from '../../execution/audit.ts';
 import type { ProjectName } from '../../execution/names.ts';
@@ -21,6 +22,14 @@ export interface AccessStore {
   keys(query: ListKeys): Promise<readonly AccessKey[]>;
   /** From now, or from then on, it opens nothing. An end is never put off. */
   endKey(request: EndKey): Promise<KeyEnded>;
+  /** How much of it the project has; counted up to `max`, except for bytes (P-14). */
+  usage(query: CountUsage): Promise<number>;
+}
+
+export interface CountUsage {
+  readonly project: ProjectName;
+  readonly quota: QuotaName;
+  readonly max: number;
 }
 
 export interface PutProject extends Audited {

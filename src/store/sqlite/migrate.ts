@@ -17,6 +17,7 @@ export const MIGRATIONS: readonly string[] = [
   '0007-blob-projects.sql',
   '0008-rate-starts.sql',
   '0009-clock-seen.sql',
+  '0010-quotas.sql',
 ];
 
 export const SCHEMA_VERSION: number = MIGRATIONS.length;

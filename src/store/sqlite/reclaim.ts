@@ -6,10 +6,10 @@ import { announceEnd } from './end-session.ts';
 import type { Transaction } from './transaction.ts';
 
 // Those of no project are one crowd too, whose name is null.
-const PROJECT = `metadata ->> '$."${PROJECT_METADATA}"'`;
+export const SESSION_PROJECT = `metadata ->> '$."${PROJECT_METADATA}"'`;
 
 const COUNT_FRESH = `
-  select ${PROJECT} as project, count(*) as sessions
+  select ${SESSION_PROJECT} as project, count(*) as sessions
     from session
    where ended_at is null
      and expires_at <= :now
@@ -18,16 +18,16 @@ const COUNT_FRESH = `
 
 const COUNT_LIVE = `
   select count(*) as sessions
-    from session indexed by session_expiry
+    from session indexed by session_project
    where ended_at is null
-     and ${PROJECT} is :project`;
+     and ${SESSION_PROJECT} is :project`;
 
 const COUNT_EXPIRED = `
   select count(*) as sessions
     from session
    where ended_at > :windowStart
      and exit = 'expired'
-     and ${PROJECT} is :project`;
+     and ${SESSION_PROJECT} is :project`;
 
 const HOLD = `
   update session
@@ -35,7 +35,7 @@ const HOLD = `
          extended = 1
    where ended_at is null
      and expires_at <= :now
-     and ${PROJECT} is :project -- guard: project
+     and ${SESSION_PROJECT} is :project -- guard: project
      and extended = 0 -- guard: extended
 `;
 

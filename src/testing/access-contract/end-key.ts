@@ -122,6 +122,11 @@ export const endKeyCases: readonly AccessCase[] = [
       const unknown = { ...end, project: OTHER_PROJECT };
       const refused = await leavesKeysUnchanged(store, () => store.access.endKey(unknown));
       assert.equal(refused.kind, 'refused');
+      const ofAll = await mustAdd(store);
+      await mustAdd(store, by(ofAll));
+      const foreign = { ...end, id: ofAll.id, project: PROJECT };
+      const hidden = await leavesKeysUnchanged(store, () => store.access.endKey(foreign));
+      assert.deepEqual(hidden, { kind: 'refused', why: 'key-unknown', id: ofAll.id });
       const all = await store.access.endKey({ ...end, project: PROJECT });
       assert.deepEqual(all, { kind: 'ended', endedAt: now(), changed: true, made });
       for (const id of made) assert.equal((await mustRead(store, id)).endedAt, now());

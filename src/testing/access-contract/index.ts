@@ -10,6 +10,7 @@ import { endKeyCases } from './end-key.ts';
 import { firstKeyCases } from './first-key.ts';
 import { listKeyCases } from './list-keys.ts';
 import { projectCases } from './projects.ts';
+import { usageCases } from './usage.ts';
 
 export const accessContract: readonly AccessCase[] = [
   ...projectCases,
@@ -18,4 +19,5 @@ export const accessContract: readonly AccessCase[] = [
   ...endKeyCases,
   ...listKeyCases,
   ...auditedCases,
+  ...usageCases,
 ];

@@ -36,6 +36,7 @@ export const OPTIONS_OF_COORDINATORS: readonly Options<void>[] = [
       console: optional(['true']),
       demo: optional(NONE),
       limits: optional(['an object']),
+      quotas: optional(['an object']),
       trustProxy: optional([...TEXT, 'true']),
       tls: optional(NONE),
       links: optional(NONE),
@@ -111,6 +112,7 @@ export const OPTIONS_OF_COORDINATORS: readonly Options<void>[] = [
     names: {
       bodyBytesMax: optional(NONE),
       requestsPerMinute: optional(NUMBER),
+      projectRequestsPerMinute: optional(NUMBER),
       wrongKeysPerMinute: optional(NUMBER),
       connectionsMax: optional(NUMBER),
       connectionsPerAddressMax: optional(NUMBER),
@@ -119,6 +121,17 @@ export const OPTIONS_OF_COORDINATORS: readonly Options<void>[] = [
       relayAnswersMs: optional(NUMBER),
     },
     call: (_, limits) => openServer({ ...SERVER, limits } as never),
+  },
+  {
+    of: 'openServer: quotas',
+    names: {
+      executions: optional(NUMBER),
+      schedules: optional(NUMBER),
+      sessions: optional(NUMBER),
+      keys: optional(NUMBER),
+      bytes: optional(NUMBER),
+    },
+    call: (_, quotas) => openServer({ ...SERVER, quotas } as never),
   },
   {
     of: 'openServer: tls',

@@ -4,6 +4,7 @@ import { endKey } from './end-key.ts';
 import { addKey, key, keys } from './keys.ts';
 import { project, projects, putProject } from './projects.ts';
 import { AccessState } from './state.ts';
+import { usage } from './usage.ts';
 
 export function accessOf(executions: ExecutionState): AccessStore {
   const state = new AccessState(executions);
@@ -15,5 +16,6 @@ export function accessOf(executions: ExecutionState): AccessStore {
     key: async (id) => key(state, id),
     keys: async (query) => keys(state, query),
     endKey: async (request) => endKey(state, request),
+    usage: async (query) => usage(state, query),
   };
 }

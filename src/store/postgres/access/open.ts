@@ -3,6 +3,7 @@ import type { Database } from '../database.ts';
 import { endKey } from './end-key.ts';
 import { addKey, key, keys } from './keys.ts';
 import { project, projects, putProject } from './projects.ts';
+import { usage } from './usage.ts';
 
 export function accessOf(database: Database): AccessStore {
   return {
@@ -13,5 +14,6 @@ export function accessOf(database: Database): AccessStore {
     key: (id) => key(database, id),
     keys: (query) => keys(database, query),
     endKey: (request) => endKey(database, request),
+    usage: (query) => usage(database, query),
   };
 }

@@ -9,8 +9,8 @@ import type {
 import { type Database, type Queries, statement } from '../database.ts';
 
 const SAVE = statement(`
-  insert into hf.attachment as a (execution_id, at, name, type, size, sealed_by, bytes)
-  values ($1, $2, $3, $4, $5, $6, $7)
+  insert into hf.attachment as a (execution_id, at, name, type, size, sealed_by, bytes, project)
+  values ($1, $2, $3, $4, $5, $6, $7, (select e.project from hf.execution e where e.id = $1))
       on conflict (execution_id, name) do update
      set at        = excluded.at,
          type      = excluded.type,

@@ -16,8 +16,8 @@ const PUT = statement(`
     values ($1, hf_now(), $2, $3)
         on conflict (digest) do nothing
   )
-  insert into hf.blob_of (digest, project, at)
-  values ($1, $2, hf_now())
+  insert into hf.blob_of (digest, project, at, bytes)
+  values ($1, $2, hf_now(), octet_length($3))
       on conflict do nothing`);
 
 const GET = statement(`
@@ -32,8 +32,8 @@ const MISSING = statement(`
    where (select o.digest from hf.blob_of o where o.digest = asked.digest and o.project = $2) is null`);
 
 const ATTRIBUTE = statement(`
-  insert into hf.blob_of (digest, project, at)
-  select o.digest, $2, hf_now()
+  insert into hf.blob_of (digest, project, at, bytes)
+  select o.digest, $2, hf_now(), o.bytes
     from hf.blob_of o
    where o.digest = any($1::text[])
      and o.project = '' -- guard: of-before

@@ -3,6 +3,7 @@ import type { Database } from '../database.ts';
 import { endKey } from './end-key.ts';
 import { addKey, key, keys } from './keys.ts';
 import { project, projects, putProject } from './projects.ts';
+import { usage } from './usage.ts';
 
 /** What the caller does to its request before the flush cannot reach what is stored. */
 export function accessOf(database: Database): AccessStore {
@@ -23,5 +24,6 @@ export function accessOf(database: Database): AccessStore {
       const own = { ...request };
       return database.write((tx) => endKey(tx, own));
     },
+    usage: (query) => database.read((tx) => usage(tx, query)),
   };
 }

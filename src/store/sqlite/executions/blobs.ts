@@ -17,8 +17,8 @@ const PUT = `
   on conflict (digest) do nothing`;
 
 const NOTE = `
-  insert into blob_of (digest, project, at)
-  values (:digest, :project, :now)
+  insert into blob_of (digest, project, at, bytes)
+  values (:digest, :project, :now, :bytes)
   on conflict do nothing`;
 
 const LOAD = `
@@ -33,8 +33,8 @@ const MISSING = `
    where not exists (select 1 from blob_of where blob_of.digest = value and blob_of.project = :project)`;
 
 const ATTRIBUTE = `
-  insert into blob_of (digest, project, at)
-  select digest, :project, :now
+  insert into blob_of (digest, project, at, bytes)
+  select digest, :project, :now, bytes
     from blob_of
    where digest in (select value from json_each(:digests))
      and project = '' -- guard: of-before
@@ -56,7 +56,7 @@ const REFERRING = `
 
 function putBlob(tx: Transaction, { project, digest, bytes }: Blob): void {
   tx.run(PUT, { digest, project, bytes, now: tx.now });
-  tx.run(NOTE, { digest, project, now: tx.now });
+  tx.run(NOTE, { digest, project, now: tx.now, bytes: bytes.length });
 }
 
 /** X-28. */

@@ -79,8 +79,8 @@ const KEEP_PROGRESS = positional(
 const ATTACH = positional(
   'id name type now size sealedBy bytes',
   `
-  insert into attachment (execution_id, name, type, at, size, sealed_by, bytes)
-  values (:id, :name, :type, :now, :size, :sealedBy, :bytes)
+  insert into attachment (execution_id, name, type, at, size, sealed_by, bytes, project)
+  values (:id, :name, :type, :now, :size, :sealedBy, :bytes, (select project from execution where id = :id))
   on conflict (execution_id, name) do update
      set type = excluded.type,
          at = excluded.at,

@@ -1,0 +1,80 @@
+// One project takes all that it may have; another does not notice.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { digestOf } from '../../src/support/digest.ts';
+import { TestCoordinator } from './coordinator.ts';
+import { RawWorker } from './raw-worker.ts';
+
+const OVER = [429, 'over-quota'];
+
+async function stand(quotas: object, limits: object = {}): Promise<TestCoordinator> {
+  return TestCoordinator.onMemory({ quotas, limits, tends: false });
+}
+
+function schedule(): object {
+  return { every: 3_600_000, pipeline: 'x', input: 1 };
+}
+
+test('P-14: executions of a project are refused beyond its quota, by submits, children and re-drives', async () => {
+  await using coordinator = await stand({ executions: 3 });
+  const [a, b] = [await RawWorker.open(coordinator, 'a'), await RawWorker.open(coordinator, 'b')];
+  const owner = await a.running('x');
+  const submit = { pipeline: 'x', input: 1 };
+  assert.equal((await a.call('POST', '/v1/executions', submit)).status, 202);
+  const two = { children: [a.submission(), a.submission()] };
+  const write = await a.write(owner, two);
+  assert.equal(write.json.answers[0].code, 'over-quota');
+  assert.equal((await a.call('POST', '/v1/executions', submit)).status, 202);
+  const { status, json } = await a.call('POST', '/v1/executions', submit);
+  assert.deepEqual([status, json.code], OVER);
+  assert.match(json.detail, /Project "a" may have 3 open executions.* Nothing was written\./);
+  // An operator cancels many by a job, which is an execution.
+  const job = { filter: { pipeline: 'x' }, reason: 'too many' };
+  assert.equal((await a.call('POST', '/v1/jobs/cancel', job)).status, 202);
+  assert.equal((await b.call('POST', '/v1/executions', submit)).status, 202);
+});
+
+test('P-14: schedules, sessions, keys and bytes of a project are refused beyond its quota', async () => {
+  await using coordinator = await stand({ schedules: 1, sessions: 1, keys: 2, bytes: 5 });
+  const [a, b] = [await RawWorker.open(coordinator, 'a'), await RawWorker.open(coordinator, 'b')];
+  const put = (of: RawWorker, id: string, body = schedule()) =>
+    of.call('PUT', `/v1/schedules/${id}`, body);
+  assert.equal((await put(a, 'one')).status, 200);
+  const second = await put(a, 'two');
+  assert.deepEqual([second.status, second.json.code], OVER);
+  assert.equal((await put(a, 'one', { ...schedule(), every: 7_200_000 })).status, 200);
+  assert.equal((await put(b, 'one')).status, 200);
+
+  await assert.rejects(RawWorker.open(coordinator, 'a'));
+
+  const admin = await coordinator.client(['admin']);
+  const key = (project: string | null) =>
+    admin.keys.make({ name: 'x', roles: ['submit'], project });
+  await assert.rejects(key('a'), { status: 429, code: 'over-quota' });
+  await key('b');
+  await key(null);
+
+  const blob = async (of: RawWorker, text: string): Promise<number> => {
+    const bytes = Buffer.from(text);
+    return (await of.putValue(digestOf(bytes), bytes)).status;
+  };
+  assert.equal(await blob(a, 'abc'), 204);
+  assert.equal(await blob(a, 'def'), 429);
+  assert.equal(await blob(b, 'abc'), 204);
+});
+
+test('P-14: requests of a project count together, whatever its keys', async () => {
+  await using coordinator = await stand({}, { projectRequestsPerMinute: 4 });
+  const clients = [
+    await coordinator.client(['operate'], 'a'),
+    await coordinator.client(['operate'], 'a'),
+  ];
+  for (const each of [...clients, ...clients]) await each.executions.list();
+  for (const each of clients) {
+    await assert.rejects(each.executions.list(), { status: 429, code: 'over-rate' });
+  }
+  await (await coordinator.client(['operate'], 'b')).executions.list();
+  const operator = await coordinator.client(['operate']);
+  for (let count = 0; count < 6; count += 1) await operator.executions.list();
+});
