@@ -14,7 +14,7 @@ import { pipelineOf } from './pipeline.ts';
 import { inputOf } from './place.ts';
 import type { Run } from './run.ts';
 import { type Schema, validated } from './schema.ts';
-import { checkedPlacing, type Placing } from './submission.ts';
+import { checkedPlacing, delayOf, type Placing } from './submission.ts';
 import { checkedRef, isTemplateRef, present, type TemplateRef, templatedBy } from './templates.ts';
 
 interface Asked<Input, Output> {
@@ -200,7 +200,7 @@ async function childOf(
     tags,
     attributes,
     intent: call,
-    ...(delayMs === undefined ? {} : { delayMs }),
+    ...(delayMs === undefined ? {} : { delayMs: delayOf(placing) }),
     ...(deadlineMs === undefined ? {} : { deadlineMs }),
     ...(concurrency === undefined ? {} : { concurrency }),
     ...(rate === undefined ? {} : { rate }),

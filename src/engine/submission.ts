@@ -97,6 +97,14 @@ export interface Asked<Input> {
 }
 
 /** Parts that are missing are left out one by one: a spread for each costs more than all the rest. */
+/** Nothing starts after its deadline: a worker takes it at the deadline, and ends it. */
+export function delayOf({
+  delayMs = 0,
+  deadlineMs = Infinity,
+}: Pick<SubmitOptions, 'delayMs' | 'deadlineMs'>): number {
+  return Math.min(delayMs, deadlineMs);
+}
+
 type Making = { -readonly [Part in keyof Submit]: Submit[Part] };
 
 export async function submissionOf<Input>(
@@ -134,7 +142,7 @@ export async function submissionOf<Input>(
     submit.key = options.key;
     submit.intent = intentOf(options, { name, input, template });
   }
-  if (options.delayMs !== undefined) submit.delayMs = options.delayMs;
+  if (options.delayMs !== undefined) submit.delayMs = delayOf(options);
   if (options.deadlineMs !== undefined) submit.deadlineMs = options.deadlineMs;
   if (options.concurrency !== undefined) submit.concurrency = options.concurrency;
   if (options.rate !== undefined) submit.rate = options.rate;

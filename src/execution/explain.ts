@@ -207,6 +207,10 @@ function queued(facts: ExplainFacts): Explanation {
       until: readyAt,
     };
   }
+  if (execution.deadlineAt !== undefined && readyAt >= execution.deadlineAt) {
+    const sentence = `Its delay is as long as its deadline or longer: it ends at ${at} without starting.`;
+    return { code: 'delayed', sentence, until: readyAt };
+  }
   return { code: 'delayed', sentence: `It starts at ${at}.`, until: readyAt };
 }
 

@@ -54,7 +54,9 @@ export type NoSuchRelease =
 
 export type CommandRefusal =
   | { readonly why: 'execution-unknown'; readonly id: ExecutionId }
-  | { readonly why: 'already-ended'; readonly id: ExecutionId; readonly status: Status };
+  | { readonly why: 'already-ended'; readonly id: ExecutionId; readonly status: Status }
+  /** Of a signal: nothing begins after the deadline (X-20), so nothing would read it. */
+  | { readonly why: 'deadline-passed'; readonly id: ExecutionId; readonly at: Instant };
 
 export type ClaimRefusal =
   | { readonly why: 'session-not-live' }
@@ -150,6 +152,8 @@ export function describeExecutionRefusal(refusal: ExecutionRefusal): string {
       return `Release "${refusal.name}" of pipeline "${refusal.pipeline}" is retired. Register the build again under another name.`;
     case 'already-ended':
       return `Execution ${refusal.id} is ${refusal.status} and never changes again.`;
+    case 'deadline-passed':
+      return `The deadline of execution ${refusal.id} passed at ${formatInstant(refusal.at)}, so it does nothing more. Nothing was written. Re-drive it when it has failed.`;
     case 'session-not-live':
       return 'The session of this worker is not alive in the store. Open a new session and claim with it.';
     case 'halted':

@@ -57,10 +57,27 @@ test('an execution that waits for its next attempt ends at its deadline, without
   assert.deepEqual(end, failedAt(700, 1));
 });
 
-test('an execution that is claimed after its deadline runs nothing', async () => {
+test('an execution that is delayed beyond its deadline ends at its deadline and runs nothing', async () => {
   const end = await endOf((ctx, work) => ctx.step('charge', work), {
     deadlineMs: 700,
-    delayMs: 1_000,
+    delayMs: 60_000,
   });
-  assert.deepEqual([end.code, end.runs], ['deadline-passed', 0]);
+  assert.deepEqual(end, failedAt(700, 0));
+});
+
+test('a child that is delayed beyond its deadline ends at its deadline', async () => {
+  const late = pipeline({ name: 'late', run: () => 'never' });
+  const parent = pipeline({
+    name: 'parent',
+    run: async (ctx) => {
+      const child = await ctx.spawn(late, undefined, { delayMs: 60_000, deadlineMs: 700 });
+      return child.result().then(String, ({ failure }: ExecutionFailed) => failure?.code);
+    },
+  });
+  await using stage = await openTestHoldfast({ pipelines: [parent, late] });
+  const handle = await stage.holdfast.submit(parent, undefined);
+  for (let steps = 0; steps < 10; steps += 1) await stage.clock.advance(100);
+  const { status } = (await stage.holdfast.read(handle.id)) ?? assert.fail();
+  assert.equal(status, 'completed');
+  assert.equal(await handle.result(), 'deadline-passed');
 });

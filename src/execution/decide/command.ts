@@ -126,7 +126,11 @@ export function decideSignal(
 ): PassOn | Refuse {
   const open = requireOpen(view, request);
   if (open.kind === 'refuse') return open;
-  const { name, body } = request;
+  const { name, body, id } = request;
+  const { deadlineAt: at } = open.execution;
+  if (at !== undefined && at <= now) {
+    return { kind: 'refuse', refusal: { why: 'deadline-passed', id, at } };
+  }
   return passOn(open.execution, { kind: 'signal', name, body }, now);
 }
 

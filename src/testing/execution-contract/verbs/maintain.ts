@@ -22,6 +22,7 @@ import {
   noticesOf,
   OTHER_PIPELINE,
   running,
+  signalling,
   statusOf,
   worker,
   writing,
@@ -51,6 +52,29 @@ async function spawn(
 }
 
 export const maintainCases: readonly ExecutionCase[] = [
+  {
+    upholds: 'X-20',
+    name: 'a signal is refused from the millisecond of the deadline on, whatever the execution does',
+    async run({ store, advance }) {
+      const ann = await worker(store);
+      const owned = await running(store, ann, { deadlineMs: 1_000 });
+      const waiting = await running(store, ann, { deadlineMs: 1_000 });
+      await mustPark(store, waiting);
+      const queued = await mustSubmit(store, { deadlineMs: 1_000, pipeline: OTHER_PIPELINE });
+      const ids = [owned.id, waiting.id, queued];
+      await advance(999);
+      for (const id of ids) {
+        const { kind } = await store.executions.signal(signalling(id));
+        assert.equal(kind, id === owned.id ? 'passed-on' : 'done');
+      }
+      await advance(1);
+      for (const id of ids) {
+        const signal = () => store.executions.signal(signalling(id));
+        const refused = expectKind(await leavesUnchanged(store, signal), 'refused');
+        assert.equal(refused.why, 'deadline-passed');
+      }
+    },
+  },
   {
     upholds: 'X-20',
     name: 'queued and waiting executions fail at the millisecond of their deadline',
