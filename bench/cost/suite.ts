@@ -3,7 +3,7 @@
 
 import { openMemoryStore } from '../../src/store/memory/open.ts';
 import { TestCoordinator } from '../../test/server/coordinator.ts';
-import { plantRich, type Request, requestsFor } from '../../test/server/cost/requests.ts';
+import { plantRich, requestsFor, send } from '../../test/server/cost/requests.ts';
 import type { Result } from '../report.ts';
 import type { Plan, Suite } from '../suite.ts';
 
@@ -26,32 +26,23 @@ async function* runCostSuite(plan: Plan): AsyncGenerator<Result, void, void> {
   const store = openMemoryStore();
   await using coordinator = await TestCoordinator.open({ store, log, limits, tends: false });
   const rich = await plantRich(coordinator);
-  const headers = { authorization: `Bearer ${rich.key}`, 'content-type': 'application/json' };
   const rounds = plan.quick ? 3 : 15;
   for (const request of requestsFor(rich)) {
-    const name = request.body === '{}' ? `${request.name}, empty` : request.name;
+    const name = `${request.name}, ${request.shape}`;
     if (!name.includes(plan.only)) continue;
     plan.progress(name);
-    const found = await measured(rounds, () => send(coordinator.url, headers, request));
+    const body = request.body?.();
+    const made = { ...request, ...(body !== undefined && { body: () => body }) };
+    const found = await measured(rounds, () => send(coordinator.url, rich.key, made));
     const about = { suite: 'cost', case: name, store: 'memory', settings: { rounds } };
     yield { ...about, metric: 'cpu', value: found.cpuMs, unit: 'ms' };
     yield { ...about, metric: 'rss', value: found.rssMib, unit: 'MiB' };
   }
 }
 
-async function send(
-  url: string,
-  headers: Readonly<Record<string, string>>,
-  request: Request,
-): Promise<void> {
-  const { method, path, body } = request;
-  const init = { method, headers, ...(body === undefined ? {} : { body }) };
-  await (await fetch(`${url}${path}`, init)).arrayBuffer();
-}
-
 async function measured(
   rounds: number,
-  what: () => Promise<void>,
+  what: () => Promise<unknown>,
 ): Promise<{ readonly cpuMs: number; readonly rssMib: number }> {
   const cpu: number[] = [];
   let rssMib = 0;

@@ -2,15 +2,25 @@
 // what each costs is printed.
 
 import assert from 'node:assert/strict';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { Value } from 'typebox/value';
 import { sample } from '../services/tier.ts';
 import { type Cost, Counters } from './cost/counters.ts';
+import { largestOf, SHAPES } from './cost/largest.ts';
 
 const counters = await Counters.start();
 // Only code that is loaded from here on is counted.
-const { TestCoordinator } = await import('./coordinator.ts');
 const { openMemoryStore } = await import('../../src/store/memory/open.ts');
-const { envelopesFor, plantRich, requestsFor } = await import('./cost/requests.ts');
+const { WORK_KINDS, workMessage } = await import('../../src/protocol/messages/work-messages.ts');
+const { ROUTES } = await import('../../src/protocol/rest/routes.ts');
+const { CARRIERS, carrierTo, LargeEndpoint, openStand, PUSHED } = await import(
+  './cost/carriers.ts'
+);
+const { knownIn, messagesFor, plantRich, requestsFor, send } = await import('./cost/requests.ts');
+
+const CARRIER_NAMES = Object.keys(CARRIERS) as (keyof typeof CARRIERS)[];
 
 const MIB = 1024 * 1024;
 /**
@@ -18,70 +28,119 @@ const MIB = 1024 * 1024;
  * characters twice.
  */
 const MAX: Cost = { parsed: 144 * MIB, written: 80 * MIB, rows: 25_000, blocks: 5_000_000 };
+/** And for each character that was sent: it is parsed, checked and written. */
+const MAX_EACH: Cost = { parsed: 3, written: 4, rows: 0, blocks: 6 };
+/** The queue and its worker are in this process, too: each reads and writes as much as the coordinator does. */
+const SHARERS: Readonly<Record<string, number>> = { sqs: 2 };
 
 after(() => counters.stop());
 
 interface Row extends Cost {
+  /** The protocol, and the route or message. */
   readonly name: string;
-}
-
-/** All requests of one name count together. */
-function byName<Asked>(
-  all: readonly Asked[],
-  nameOf: (asked: Asked) => string,
-): readonly (readonly [string, readonly Asked[]])[] {
-  return [...Map.groupBy(all, nameOf)];
+  /** Characters of its requests. */
+  readonly sent: number;
 }
 
 function tableOf(rows: readonly Row[]): string {
-  const lines = rows.map(({ name, parsed, written, rows: many, blocks }) =>
-    [name.padEnd(24), parsed, written, many, blocks].join('\t'),
+  const lines = rows.map(({ name, sent, parsed, written, rows: many, blocks }) =>
+    [name.padEnd(32), sent, parsed, written, many, blocks].join('\t'),
   );
-  return ['name\tparsed\twritten\trows\tblocks', ...lines].join('\n');
+  return ['name\tsent\tparsed\twritten\trows\tblocks', ...lines].join('\n');
 }
 
 function assertBounded(rows: readonly Row[]): void {
   for (const row of rows) {
-    for (const [name, max] of Object.entries(MAX)) {
-      const cost = row[name as keyof Cost];
-      assert.ok(cost <= max, `${row.name}: ${name} is ${cost}, at most ${max}`);
+    const sharers = SHARERS[row.name.split(' ')[0] ?? ''] ?? 1;
+    for (const name of Object.keys(MAX) as (keyof Cost)[]) {
+      const max = sharers * (MAX[name] + MAX_EACH[name] * row.sent);
+      assert.ok(row[name] <= max, `${row.name}: ${name} is ${row[name]}, at most ${max}`);
     }
   }
 }
 
+const QUIET = { info: () => undefined, fault: () => undefined };
+const GIVEN = { log: QUIET, limits: { relayAnswersMs: 100 }, tends: false };
+
 test('no request to any route, and no message of any carrier, costs more than its bound', async (context) => {
-  const plain = openMemoryStore();
-  const store = counters.counted(plain);
-  const log = { info: () => undefined, fault: () => undefined };
-  const limits = { relayAnswersMs: 100 };
-  await using coordinator = await TestCoordinator.open({ store, log, limits, tends: false });
-  const rich = await plantRich(coordinator);
+  const store = counters.counted(openMemoryStore());
+  await using stand = await openStand({ ...GIVEN, store });
+  const { url } = stand.coordinator;
+  const rich = await plantRich(stand.coordinator);
+  const rows: Row[] = [];
   // What planting it took is not counted.
   await counters.of(async () => undefined);
-  const { key } = rich;
-  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-  const rows: Row[] = [];
-  const carrier = coordinator.server.carrier({ key });
-  const messages = byName(envelopesFor(rich), (each) => each.kind);
-  for (const [kind, all] of sample('costs of messages', messages, 10)) {
-    const cost = await counters.of(async () => {
-      for (const { body } of all) {
-        await carrier.ask({ kind: kind as never, body }).catch(() => undefined);
-      }
-    });
-    rows.push({ name: `message ${kind}`, ...cost });
+  const carried = CARRIER_NAMES.flatMap((name) => WORK_KINDS.map((kind) => ({ name, kind })));
+  const sampled = sample('costs of messages', carried, 4);
+  for (const [name, all] of Map.groupBy(sampled, (each) => each.name)) {
+    const { carrier, rich: own } = await carrierTo(stand, name, rich);
+    const messages = Map.groupBy(messagesFor(own), ({ kind }) => kind);
+    for (const { kind } of all) {
+      const asked = (messages.get(kind) ?? []).map((each) => ({ ...each, body: each.body() }));
+      const sent = asked.reduce(
+        (sum, { bytes, body }) => sum + (bytes ?? JSON.stringify(body)).length,
+        0,
+      );
+      const cost = await counters.of(async () => {
+        // A message that is refused costs, too.
+        for (const each of asked) await carrier.ask(each).catch(() => undefined);
+      });
+      rows.push({ name: `${name} ${kind}`, sent, ...cost });
+    }
+    await carrier.close();
   }
-  await carrier.close();
-  const requests = byName(requestsFor(rich), (each) => each.name);
-  for (const [name, all] of sample('costs of requests', requests, 40)) {
+  const requests = [...Map.groupBy(requestsFor(rich), ({ name }) => name)];
+  for (const [name, all] of sample('costs of requests', requests, 12)) {
+    let sent = 0;
     const cost = await counters.of(async () => {
-      for (const { method, path, body } of all) {
-        const init = { method, headers, ...(body === undefined ? {} : { body }) };
-        await (await fetch(`${coordinator.url}${path}`, init)).arrayBuffer();
-      }
+      for (const request of all) sent += await send(url, rich.key, request);
     });
-    rows.push({ name, ...cost });
+    rows.push({ name: `rest ${name}`, sent, ...cost });
   }
   context.diagnostic(tableOf(rows));
   assertBounded(rows);
 });
+
+test('no answer of an endpoint costs more than its bound', async (context) => {
+  const endpoint = new LargeEndpoint();
+  const store = counters.counted(openMemoryStore());
+  await counters.of(async () => undefined);
+  await using coordinator = await endpoint.open({ ...GIVEN, store });
+  const rows: Row[] = [];
+  for (const large of PUSHED) {
+    endpoint.large = large;
+    const cost = await counters.of(async () => {
+      const { executions } = await coordinator.client(['submit'], 'default');
+      const { id } = await executions.submit({ pipeline: 'pushed' });
+      assert.equal((await executions.result(id)).status, 'completed');
+    });
+    rows.push({ name: `push ${large}`, sent: 0, ...cost });
+  }
+  endpoint.close();
+  context.diagnostic(tableOf(rows));
+  assertBounded(rows);
+});
+
+test('every protocol, route and message has a row, and its largest bodies are legal', async () => {
+  const folders = await readdir(join(import.meta.dirname, '../../src/protocol'));
+  const protocols = folders.filter((name) => name !== 'messages').sort();
+  assert.deepEqual([...CARRIER_NAMES, 'push', 'rest'].sort(), protocols);
+  const rich = { key: '', execution: ID, interaction: ID, session: ID, fence: 1, seq: 1 };
+  const given = { ...rich, digest: 'a'.repeat(64) };
+  const routes = new Set(requestsFor(given).map(({ name }) => name));
+  assert.deepEqual([...routes].sort(), ROUTES.map(({ name }) => name).sort());
+  const kinds = new Set(messagesFor(given).map(({ kind }) => kind));
+  assert.deepEqual([...kinds].sort(), [...WORK_KINDS].sort());
+  const schemas = [
+    ...ROUTES.flatMap(({ body }) => body ?? []),
+    ...WORK_KINDS.map((kind) => workMessage(kind).body),
+  ];
+  for (const schema of schemas) {
+    for (const of of SHAPES) {
+      const value = largestOf(schema, { of, chars: 10_000, known: knownIn(given) });
+      assert.ok(Value.Check(schema, value), JSON.stringify(value).slice(0, 200));
+    }
+  }
+});
+
+const ID = '01a1e190-0000-7000-8000-000000000000';

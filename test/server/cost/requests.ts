@@ -4,21 +4,37 @@
 import { createHash } from 'node:crypto';
 import type { TSchema } from 'typebox';
 import { Holdfast, interactionId } from '../../../src/index.ts';
-import { WORK_KINDS, workMessage } from '../../../src/protocol/messages/work-messages.ts';
+import {
+  WORK_KINDS,
+  type WorkKind,
+  workMessage,
+} from '../../../src/protocol/messages/work-messages.ts';
 import type { Route } from '../../../src/protocol/rest/route.ts';
 import { ROUTES } from '../../../src/protocol/rest/routes.ts';
+import { isFullRun } from '../../services/tier.ts';
 import type { TestCoordinator } from '../coordinator.ts';
 import { RawWorker } from '../raw-worker.ts';
+import { largestOf, SHAPES } from './largest.ts';
 
 export interface Request {
-  /** The name of the route, or of the message. */
+  /** The name of the route. */
   readonly name: string;
+  /** What is large about it. */
+  readonly shape: Shape;
   readonly method: string;
   readonly path: string;
-  readonly body?: string;
+  /** Made when it is sent: it is large. */
+  readonly body?: () => string | Uint8Array<ArrayBuffer>;
+  /** It is answered for as long as it is held: it is let go of after its first bytes. */
+  readonly isStream?: boolean;
 }
 
+/** `name`: a name that no schema knows, as long as the body may be. */
+type Shape = 'query' | 'empty' | 'name' | 'bytes' | (typeof SHAPES)[number];
+
 const MIB = 1024 * 1024;
+/** A quarter of the largest bodies, for the sake of the time that it takes; in a sampled run less. */
+const VALUES_MAX = isFullRun() ? 8 * MIB : MIB;
 const PROJECT = 'default';
 
 export interface Rich {
@@ -27,6 +43,8 @@ export interface Rich {
   readonly interaction: string;
   readonly session: string;
   readonly digest: string;
+  readonly fence: number;
+  readonly seq: number;
 }
 
 /** An execution with a long history, many questions, children and messages; large templates and schedules. */
@@ -73,36 +91,58 @@ export async function plantRich(coordinator: TestCoordinator): Promise<Rich> {
   }
   await holdfast.close();
   const { session } = worker;
-  return { key, execution: own.id, interaction: items[0]?.id ?? '', session, digest };
+  const { fence } = own;
+  return { key, execution: own.id, interaction: items[0]?.id ?? '', session, digest, fence, seq };
 }
 
-type Shape = TSchema & {
-  readonly properties?: Readonly<Record<string, Shape>>;
+type Schema = TSchema & {
+  readonly properties?: Readonly<Record<string, Schema>>;
   readonly maximum?: number;
 };
 
-/** A name that nobody knows, as long as the body may be, and as much of the query as there is. */
+/** For every route. */
 export function requestsFor(rich: Rich): readonly Request[] {
-  const all = ROUTES.filter(({ isLong }) => isLong !== true);
   // Reads first: what others do to it makes it smaller.
   const inOrder = [
-    ...all.filter(({ method }) => method === 'GET'),
-    ...all.filter(({ method }) => method !== 'GET'),
+    ...ROUTES.filter(({ method }) => method === 'GET'),
+    ...ROUTES.filter(({ method }) => method !== 'GET'),
   ];
   return inOrder.flatMap((route) => requestsOf(route, rich));
 }
 
 function requestsOf(route: Route, rich: Rich): readonly Request[] {
-  const { name, method } = route;
-  const path = `${pathOf(route, rich)}${queryOf(route.query as Shape | undefined)}`;
-  if (method === 'GET') return [{ name, method, path }];
-  const isLarge = route.takesValues === true;
-  const length = route.allows === 'public' ? MIB / 16 : isLarge ? 8 * MIB : MIB;
-  const long = JSON.stringify({ ['n'.repeat(length - 100)]: 1 });
+  const { name, method, query, body } = route;
+  const isStream = name.startsWith('stream');
+  const about = { name, method, path: `${pathOf(route, rich)}${queryOf(query as Schema)}` };
+  if (method === 'GET') return [{ ...about, shape: 'query', ...(isStream && { isStream }) }];
+  if (route.takesBytes === true) {
+    return [{ ...about, shape: 'bytes', body: () => new Uint8Array(bodyCharsOf(route)) }];
+  }
+  const chars = bodyCharsOf(route);
+  const shapes = body === undefined ? [] : SHAPES;
+  const known = knownIn(rich);
   return [
-    { name, method, path, body: long },
-    { name, method, path, body: '{}' },
+    { ...about, shape: 'name', body: () => JSON.stringify({ ['n'.repeat(chars)]: 1 }) },
+    { ...about, shape: 'empty', body: () => '{}' },
+    ...shapes.map((of) => {
+      const largest = { of, chars, known };
+      return {
+        ...about,
+        shape: of,
+        body: () => JSON.stringify(largestOf(body as TSchema, largest)),
+      };
+    }),
   ];
+}
+
+function bodyCharsOf({ allows, takesValues, takesBytes }: Route): number {
+  if (allows === 'public') return MIB / 16 - 1_000;
+  return takesValues === true || takesBytes === true ? VALUES_MAX : MIB - 1_000;
+}
+
+export function knownIn(rich: Rich): Readonly<Record<string, string | number>> {
+  const { session, execution, fence, seq, digest } = rich;
+  return { session, id: execution, fence, seq: seq + 1, digest, project: PROJECT };
 }
 
 function pathOf({ path, name }: Route, rich: Rich): string {
@@ -119,18 +159,25 @@ function pathOf({ path, name }: Route, rich: Rich): string {
   });
 }
 
-function queryOf(schema: Shape | undefined): string {
-  const limit = schema?.properties?.['limit']?.maximum;
-  return limit === undefined ? '' : `?limit=${limit}`;
+/** The largest page; nothing is waited for. */
+function queryOf(schema: Schema | undefined): string {
+  const { limit, waitMs } = schema?.properties ?? {};
+  if (waitMs !== undefined) return '?waitMs=1';
+  return limit?.maximum === undefined ? '' : `?limit=${limit.maximum}`;
 }
 
-/** Of a worker, in envelopes: as gRPC, queues and endpoints carry them. */
-export function envelopesFor(
-  rich: Rich,
-): readonly { readonly kind: string; readonly body: object }[] {
+export interface Message {
+  readonly kind: WorkKind;
+  readonly body: () => object;
+  readonly bytes?: Uint8Array;
+}
+
+/** For every message of a worker, in envelopes: as gRPC, queues and endpoints carry them. */
+export function messagesFor(rich: Rich): readonly Message[] {
   const { execution: id, interaction, session, digest } = rich;
   const shares = [{ lane: 'interactive', limit: 1_000 }];
-  const of: Readonly<Record<string, object>> = {
+  const reads: Readonly<Partial<Record<WorkKind, object>>> = {
+    waitForBell: { waitMs: 1 },
     claimExecutions: { session, pipelines: ['c'], shares },
     listClaims: { id: session },
     readInbox: { id, limit: 10_000 },
@@ -140,9 +187,36 @@ export function envelopesFor(
     expireAwaits: { id },
     getBlob: { digest },
   };
-  const long = { ['n'.repeat(8 * MIB)]: 1 };
-  return WORK_KINDS.filter((kind) => workMessage(kind).isLong !== true).flatMap((kind) => [
-    { kind, body: of[kind] ?? {} },
-    { kind, body: long },
-  ]);
+  const known = knownIn(rich);
+  return WORK_KINDS.flatMap((kind): readonly Message[] => {
+    const { body, bytes } = workMessage(kind);
+    const chars = kind === 'writeAsOwner' ? VALUES_MAX : MIB;
+    if (bytes === 'sent')
+      return [{ kind, body: () => ({ digest }), bytes: new Uint8Array(VALUES_MAX) }];
+    const read = reads[kind];
+    const isOfSession = kind === 'heartbeat' || kind.endsWith('Session');
+    const ids = { ...known, ...(isOfSession && { id: session }) };
+    return [
+      ...(read === undefined ? [] : [{ kind, body: () => read }]),
+      { kind, body: () => ({ ['n'.repeat(chars)]: 1 }) },
+      ...SHAPES.map((of) => ({
+        kind,
+        body: () => largestOf(body, { of, chars, known: ids }) as object,
+      })),
+    ];
+  });
+}
+
+/** Reads all of the answer; of a stream, its first bytes. Answers with the bytes that it sent. */
+export async function send(url: string, key: string, request: Request): Promise<number> {
+  const { method, path, isStream = false } = request;
+  const body = request.body?.();
+  const type = typeof body === 'string' ? 'application/json' : 'application/octet-stream';
+  const headers = { authorization: `Bearer ${key}`, 'content-type': type };
+  const init = { method, headers, ...(body === undefined ? {} : { body }) };
+  const response = await fetch(`${url}${path}`, init);
+  const reader = isStream ? response.body?.getReader() : undefined;
+  await (reader === undefined ? response.arrayBuffer() : reader.read());
+  await reader?.cancel();
+  return body?.length ?? 0;
 }

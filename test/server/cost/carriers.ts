@@ -1,0 +1,109 @@
+// Every carrier of the worker protocol, to one coordinator; and an endpoint that is called, whose answers are large.
+
+import { randomUUID } from 'node:crypto';
+import type { Carrier } from '../../../src/protocol/messages/carrier.ts';
+import {
+  type PushCommand,
+  type PushResult,
+  pushResult,
+} from '../../../src/protocol/messages/push.ts';
+import { Signer } from '../../../src/protocol/messages/signing.ts';
+import { CallDesk } from '../../../src/testing/index.ts';
+import { grpcCarrier } from '../../../src/worker/grpc-carrier.ts';
+import { ALLOW, type Mounted, mounted, SIGNING } from '../../transport/push-stand.ts';
+import { SqsStand } from '../../transport/sqs-stand.ts';
+import { type Given, TestCoordinator } from '../coordinator.ts';
+import { largestOf } from './largest.ts';
+import type { Rich } from './requests.ts';
+
+const MIB = 1024 * 1024;
+
+/** By folder of src/protocol. Workers over `rest` send the requests of its routes; `push` sends its own messages. */
+export const CARRIERS = {
+  work: ({ coordinator, key }) => coordinator.server.carrier({ key }),
+  grpc: ({ coordinator, key }) =>
+    grpcCarrier({ address: coordinator.server.grpcAddress ?? '', key, bytesMax: 32 * MIB }),
+  sqs: ({ sqs, options }) => sqs.carrier(options),
+} satisfies Readonly<
+  Record<string, (stand: Stand & { key: string }) => Carrier | Promise<Carrier>>
+>;
+
+interface Stand {
+  readonly coordinator: TestCoordinator;
+  readonly sqs: SqsStand;
+  readonly options: ReturnType<SqsStand['options']>;
+}
+
+export async function openStand(given: Given): Promise<Stand & AsyncDisposable> {
+  const sqs = await SqsStand.open();
+  const options = sqs.options();
+  const coordinator = await TestCoordinator.open({ ...given, grpc: { port: 0 }, sqs: options });
+  return {
+    ...{ coordinator, sqs, options },
+    async [Symbol.asyncDispose]() {
+      await coordinator[Symbol.asyncDispose]();
+      await sqs.close();
+    },
+  };
+}
+
+/** With a session of its own: sessions belong to the key that opened them. */
+export async function carrierTo(
+  stand: Stand,
+  name: keyof typeof CARRIERS,
+  rich: Rich,
+): Promise<{ readonly carrier: Carrier; readonly rich: Rich }> {
+  const carrier = await CARRIERS[name]({ ...stand, key: rich.key });
+  const session = randomUUID();
+  const body = { id: session, owner: 'rich', ttlMs: 600_000, graceMs: 1_000 };
+  await carrier.ask({ kind: 'openSession', body });
+  return { carrier, rich: { ...rich, session } };
+}
+
+/** The messages of `push`: what it is answered with. */
+export const PUSHED = ['probe', 'drive'] as const;
+
+/** An endpoint that answers one of them with as much as it may. */
+export class LargeEndpoint {
+  readonly #signer: Signer = new Signer('cost', SIGNING);
+  readonly #desk: CallDesk = new CallDesk({ signing: SIGNING, older: SIGNING.current });
+  large: (typeof PUSHED)[number] = 'probe';
+  #endpoint: Mounted | undefined;
+
+  async open(given: Given): Promise<TestCoordinator> {
+    this.#endpoint = await mounted(async (request) => {
+      return new Response(this.#desk.signed(this.#answer(await request.text())));
+    });
+    const { url } = this.#endpoint;
+    const endpoints = [{ url, pipelines: ['pushed'], capacity: 1 }];
+    return TestCoordinator.open({ ...given, push: { endpoints, signing: SIGNING, allow: ALLOW } });
+  }
+
+  close(): void {
+    this.#endpoint?.close();
+  }
+
+  #answer(text: string): Partial<PushResult> {
+    const verified = this.#signer.verify<PushCommand>(text, { to: 'worker', nowMs: Date.now() });
+    if (verified.kind !== 'verified') throw new Error(verified.kind);
+    const { drive, nonce = '' } = verified.claims;
+    if (drive === undefined)
+      return this.large === 'probe' ? { nonce, ...manyPipelines() } : { nonce };
+    const { execution, fence } = drive.claimed;
+    const about = { id: execution.id, fence };
+    const seq = execution.seq + 1;
+    const events = Array.from({ length: this.large === 'drive' ? 4_000 : 1 }, () => ({
+      kind: 'step-completed' as const,
+      ...{ name: 's', body: JSON.stringify({ key: 'step:s#1', out: { v: 'y'.repeat(1_000) } }) },
+    }));
+    const { session } = drive;
+    const write = { verb: 'finish', status: 'completed', ...about, session, seq, events } as const;
+    return { ...about, writes: [{ ...write, outcome: '{"v":1}' }] };
+  }
+}
+
+function manyPipelines(): Pick<PushResult, 'pipelines'> {
+  const schema = pushResult.properties.pipelines;
+  const pipelines = largestOf(schema, { of: 'many', chars: MIB, known: {} }) as string[];
+  return { pipelines: ['pushed', ...pipelines.slice(1)] };
+}
