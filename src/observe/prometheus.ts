@@ -3,9 +3,12 @@
 
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { LeaseObserver, LeaseReport, OperationReport } from '../lease/observer.ts';
-import { InvalidInput } from '../support/fault.ts';
 import { rejectUnknownOptions } from '../support/options.ts';
 import { METRICS, type MetricName } from './metric-names.ts';
+import { type PrometheusOptions, registryOf } from './prometheus-registry.ts';
+
+export { prometheusExecutionObserver } from './prometheus-executions.ts';
+export type { PrometheusOptions } from './prometheus-registry.ts';
 
 const SECOND_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 const AUTHORITY_BUCKETS = [0, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60, 120, 300];
@@ -13,20 +16,10 @@ const ATTEMPT_BUCKETS = [1, 2, 3, 4, 5, 7, 10, 15, 20];
 const BYTE_BUCKETS = [0, 64, 256, 1_024, 4_096, 16_384, 65_536, 262_144];
 const WORK_BUCKETS = [0.1, 0.5, 1, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600];
 
-export interface PrometheusOptions {
-  readonly registry: Registry;
-}
-
 /** Registers the metrics and answers with the observer that feeds them. Once for each registry. */
 export function prometheusObserver(options: PrometheusOptions): LeaseObserver {
   rejectUnknownOptions('prometheusObserver', options, ['registry']);
-  const { registry } = options;
-  if (typeof registry?.registerMetric !== 'function') {
-    throw new InvalidInput(
-      'prometheusObserver: registry is missing; pass a Registry of prom-client.',
-    );
-  }
-  const feed = new Feed(registry);
+  const feed = new Feed(registryOf('prometheusObserver', options));
   return { report: (report) => feed.take(report) };
 }
 

@@ -13,9 +13,11 @@ import {
   InMemorySpanExporter,
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
+import { Registry } from 'prom-client';
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import { pipeline } from '../../src/index.ts';
 import { openTelemetryExecutionObserver } from '../../src/observe/opentelemetry.ts';
+import { prometheusExecutionObserver } from '../../src/observe/prometheus.ts';
 import { openMemoryStore } from '../../src/store/memory/open.ts';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
@@ -95,4 +97,28 @@ test('what is no meter is refused', () => {
     () => openTelemetryExecutionObserver({} as never),
     /openTelemetryExecutionObserver: meter is missing/,
   );
+});
+
+test('Prometheus: claims, steps and ends are counted by pipeline, without ids', async () => {
+  const registry = new Registry();
+  const observer = prometheusExecutionObserver({ registry });
+  await using holdfast = new Holdfast({ store: openMemoryStore(), observer });
+  await holdfast.worker({ pipelines: [flaky] });
+  const { id } = await holdfast.submit(flaky, undefined);
+  await holdfast.result(id);
+  await holdfast.close();
+  const text = await registry.metrics();
+  for (const line of [
+    'claims_total{pipeline="flaky",previous="none"} 1',
+    'claim_wait_seconds_count{pipeline="flaky"} 1',
+    'step_seconds_count{pipeline="flaky",outcome="failed"} 1',
+    'step_seconds_count{pipeline="flaky",outcome="completed"} 1',
+    'departures_total{pipeline="flaky",how="completed"} 1',
+  ]) {
+    assert.ok(text.includes(`holdfast_execution_${line}\n`), `${line} is in\n${text}`);
+  }
+  assert.equal(text.includes(id), false);
+  const slip = { registri: registry } as unknown as { registry: Registry };
+  assert.throws(() => prometheusExecutionObserver(slip), /Did you mean "registry"\?/);
+  assert.throws(() => prometheusExecutionObserver({} as never), /registry is missing/);
 });
