@@ -14,7 +14,7 @@ import { type Batch, POLICIES, type Program } from './step.ts';
 import { Watch, wrongHandover } from './watch.ts';
 import { newFence, World } from './world.ts';
 
-/** More explanations than this are not kept: they differ in nothing that can be seen. */
+/** More explanations than this are not kept: most of them differ in nothing. */
 const CANDIDATES_MAX = 6;
 
 export async function runProgram(backend: ContractBackend, program: Program): Promise<void> {
@@ -118,7 +118,7 @@ class Run {
       }
     }
     if (found.length === 0) this.#fail(problems.slice(0, 6).join('\n'));
-    this.#candidates = found.slice(0, CANDIDATES_MAX);
+    this.#candidates = spread(found, CANDIDATES_MAX);
   }
 
   #note({ commands, answers, events }: Evidence): void {
@@ -135,6 +135,19 @@ class Run {
     const trace = this.#trace.filter((line) => line !== '').join('\n');
     throw new Error(`${problem}\n  what happened:\n${trace}`);
   }
+}
+
+/**
+ * Takes some from all over the list, each with another order of its own: which session a place in line belongs to
+ * follows from the order and shows only later.
+ */
+function spread<Item>(items: readonly Item[], count: number): readonly Item[] {
+  if (items.length <= count) return items;
+  const step = items.length / count;
+  const taken = Array.from({ length: count }, (_, nth) =>
+    Math.floor(nth * step + (nth % Math.floor(step))),
+  );
+  return items.filter((_, index) => taken.includes(index));
 }
 
 function brief(event: LeaseEvent): string {
