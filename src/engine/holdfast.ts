@@ -33,6 +33,7 @@ import { JOB_PIPELINE, type JobOutput } from './jobs.ts';
 import { attachmentQueryOf, type HistoryPage, historyQueryOf, listQueryOf } from './list-query.ts';
 import { MOVE_PIPELINE } from './move-job.ts';
 import type { Pipeline } from './pipeline.ts';
+import { attachmentAt } from './place.ts';
 import { requireWorker } from './possible-workers.ts';
 import { listRefusals, type RefusalListOptions } from './refusals.ts';
 import { Releases } from './releases.ts';
@@ -214,8 +215,12 @@ export class Holdfast {
   }
 
   async attachment(id: string, name: string): Promise<Uint8Array | undefined> {
-    const stored = await this.store.executions.attachment(attachmentQueryOf(id, name));
-    return stored === undefined ? undefined : this.#config.payloads.unsealAttachment(stored);
+    const query = attachmentQueryOf(id, name);
+    const { executions } = this.store;
+    const stored = await executions.attachment(query);
+    const execution = stored === undefined ? undefined : await executions.read(query.id);
+    if (stored === undefined || execution === undefined) return undefined;
+    return this.#config.payloads.unsealAttachment(stored, attachmentAt(execution, name));
   }
 
   /** Writes that were refused to workers whose claim was over, counted; the last seen first. */

@@ -111,13 +111,21 @@ export class Payloads {
     return this.#codec?.required === true;
   }
 
-  async unsealAttachment({ bytes, sealed }: Attachment): Promise<Uint8Array> {
+  /** `at` is where it was found: one that was moved there is refused, unless it was sealed before places were. */
+  async unsealAttachment({ bytes, sealed }: Attachment, at: string): Promise<Uint8Array> {
     if (sealed === undefined) {
       if (this.requiresCodec) throw notSealed('An attachment');
       return bytes;
     }
+    const { by } = sealed;
+    const content = await this.unseal({ bytes, by, at }).catch((refusal: unknown) => {
+      // What is bound to another place cannot be read without one either.
+      return this.unseal({ bytes, by }).catch(() => {
+        throw refusal;
+      });
+    });
     // A codec may answer with its own kind of bytes, or with a part of a larger buffer.
-    return Uint8Array.from(await this.unseal({ bytes, by: sealed.by }));
+    return Uint8Array.from(content);
   }
 
   /** As they were before `seal`. */

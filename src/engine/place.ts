@@ -1,6 +1,8 @@
 // Where a value belongs in its project. A codec seals it with the value, so that one that was moved is not read
 // (X-50). Re-drives share what is recorded, so the first of them is its owner.
 
+import type { ExecutionRecord } from '../execution/execution.ts';
+
 /** To which a value is bound. */
 export interface Place {
   /** An execution, or what else has values. No spaces. */
@@ -24,6 +26,14 @@ export const OUTPUT = 'output';
 export const CHECKPOINT = 'checkpoint';
 export const REQUEST = 'request';
 export const DEFAULT_ANSWER = 'default';
+
+/** Attachments stay with the execution that made them. */
+export function attachmentAt(
+  { project, id }: Pick<ExecutionRecord, 'project' | 'id'>,
+  name: string,
+): string {
+  return `${project} ${id} attachment:${name}`;
+}
 
 export function inputOf(owner: string): Place {
   return { owner, position: INPUT };

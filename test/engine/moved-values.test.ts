@@ -130,6 +130,43 @@ test('X-50: what was stored in the clear is refused where the codec is required,
   }
 });
 
+test('X-50: an attachment that was swapped with that of another execution, or of another name, is not read', () =>
+  onFile({ codec }, async ({ holdfast, sql }) => {
+    const contract = pipeline({
+      name: 'contract',
+      async run(ctx, input: string) {
+        await ctx.attach('terms', `terms of ${input}`);
+        await ctx.attach('price', `price of ${input}`);
+      },
+    });
+    await holdfast.worker({ pipelines: [contract], pollMs: 20 });
+    const [alice, mallory] = [
+      await holdfast.submit(contract, 'alice'),
+      await holdfast.submit(contract, 'mallory'),
+    ];
+    for (const { result } of [alice, mallory]) await result();
+    const read = async (name: string): Promise<string> =>
+      Buffer.from((await holdfast.attachment(alice.id, name)) ?? []).toString();
+    assert.deepEqual(
+      [await read('terms'), await read('price')],
+      ['terms of alice', 'price of alice'],
+    );
+    const paste = (to: string, id: string, name: string): void => {
+      const from = `select bytes from attachment where execution_id = '${id}' and name = '${name}'`;
+      sql(
+        `update attachment set bytes = (${from}) where execution_id = '${alice.id}' and name = '${to}'`,
+      );
+    };
+    paste('terms', mallory.id, 'terms');
+    await assert.rejects(read('terms'), { code: 'codec-refused' });
+    paste('terms', alice.id, 'price');
+    await assert.rejects(read('terms'), { code: 'codec-refused' });
+    // Sealed before places were.
+    const { bytes } = await codec.encode(Buffer.from('old terms'));
+    sql(`update attachment set bytes = x'${Buffer.from(bytes).toString('hex')}'`);
+    assert.equal(await read('terms'), 'old terms');
+  }));
+
 test('what was sealed before places were is read', () =>
   onFile({ codec }, async ({ holdfast, sql, paid }) => {
     const { id } = await holdfast.submit('order', { to: 'alice' });

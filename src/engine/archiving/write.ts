@@ -1,6 +1,7 @@
 // Writes one execution into an archive: its documents, then the manifest (F-9).
 
 import type { Archive } from '../../archive/port.ts';
+import type { ExecutionRecord } from '../../execution/execution.ts';
 import type { ExecutionId } from '../../execution/names.ts';
 import type { ArchivedAt, SeenOfEnded } from '../../execution/retention.ts';
 import type { AttachmentSummary } from '../../store/contract/execution-store.ts';
@@ -8,6 +9,7 @@ import { formatInstant, type Instant } from '../../support/clock.ts';
 import { digestOf } from '../../support/digest.ts';
 import { Fault } from '../../support/fault.ts';
 import type { EngineConfig } from '../config.ts';
+import { attachmentAt } from '../place.ts';
 import { documentsOf, FORMAT } from './documents.ts';
 import { gather } from './gather.ts';
 import { type ArchivedDocument, MANIFEST, type Manifest } from './manifest.ts';
@@ -43,7 +45,7 @@ export async function writeExecution(
   const documents: ArchivedDocument[] = [];
   for (const draft of drafts) documents.push(await put(draft));
   for (const [nth, summary] of attachments.entries()) {
-    const draft = await attachmentOf(config, { id, nth, decodes }, summary);
+    const draft = await attachmentOf(config, { execution, nth, decodes }, summary);
     if (draft === undefined) return undefined;
     documents.push(await put(draft));
   }
@@ -93,18 +95,19 @@ const SEALED: ReadonlySet<string> = new Set(['codec-missing', 'codec-refused', '
 async function attachmentOf(
   { store, payloads }: EngineConfig,
   {
-    id,
+    execution,
     nth,
     decodes,
-  }: { readonly id: ExecutionId; readonly nth: number; readonly decodes: boolean },
+  }: { readonly execution: ExecutionRecord; readonly nth: number; readonly decodes: boolean },
   { name, type }: AttachmentSummary,
 ): Promise<Draft | undefined> {
-  const stored = await store.executions.attachment({ id, name });
+  const stored = await store.executions.attachment({ id: execution.id, name });
   if (stored === undefined) return undefined;
   const file = `attachments/${String(nth + 1).padStart(3, '0')}-${safeName(name)}`;
   const isSealed = stored.sealed !== undefined;
   try {
-    const bytes = isSealed && !decodes ? stored.bytes : await payloads.unsealAttachment(stored);
+    const at = attachmentAt(execution, name);
+    const bytes = isSealed && !decodes ? stored.bytes : await payloads.unsealAttachment(stored, at);
     return { name: file, type, title: name, bytes };
   } catch (error) {
     if (!(error instanceof Fault) || !SEALED.has(error.code)) throw error;

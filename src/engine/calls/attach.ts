@@ -8,6 +8,7 @@ import { boundedText, shown, thrownText } from '../../support/options.ts';
 import type { Call } from '../call.ts';
 import type { Opening, Settlement } from '../ledger.ts';
 import type { Sealed } from '../payloads.ts';
+import { attachmentAt } from '../place.ts';
 import type { Run } from '../run.ts';
 
 const NAME_BYTES_MAX = 256;
@@ -57,7 +58,9 @@ export class AttachCall implements Call {
     this.#run.active(1);
     let sealed: Sealed | Promise<Sealed>;
     try {
-      sealed = this.#run.config.payloads.seal(this.#attachment.bytes);
+      const { bytes, name } = this.#attachment;
+      const { config, claimed } = this.#run;
+      sealed = config.payloads.seal(bytes, attachmentAt(claimed.execution, name));
     } catch (error) {
       this.#failed(error);
       return;
