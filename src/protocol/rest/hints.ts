@@ -1,13 +1,21 @@
-// Hints for whoever shows lists: something may have changed. They are counted, so that who comes back
-// knows whether anything did meanwhile; what the count stands for is this process, and no longer.
+// Hints for whoever shows lists: something may have changed. They are numbered, so that who comes back
+// knows whether anything did meanwhile; what a number stands for is this process, and no longer. Rings are of all
+// projects, so the number is told as a digest with a secret: no project can count what happens in others.
 
 import type { Bell } from '../../execution/bell.ts';
+import { digestOf } from '../../support/digest.ts';
+import { secureBytes } from '../../support/random.ts';
+
+const SECRET_BYTES = 32;
+const DIGEST_SHOWN = 16;
 
 export class Hints {
   readonly #life: string;
   readonly #unlisten: () => void;
   readonly #waiting: Set<() => void> = new Set();
+  readonly #secret: string = Buffer.from(secureBytes(SECRET_BYTES)).toString('hex');
   #count = 0;
+  #id: string | undefined;
 
   constructor(executions: Bell, life: string) {
     this.#life = life;
@@ -15,7 +23,9 @@ export class Hints {
   }
 
   get id(): string {
-    return `${this.#life}.${this.#count}`;
+    const number = `${this.#secret} ${this.#count}`;
+    this.#id ??= `${this.#life}.${digestOf(Buffer.from(number)).slice(0, DIGEST_SHOWN)}`;
+    return this.#id;
   }
 
   /** Whether this is an id of ours, and not the newest. Undefined: it is of another life. */
@@ -34,6 +44,7 @@ export class Hints {
 
   #rang(): void {
     this.#count += 1;
+    this.#id = undefined;
     for (const each of [...this.#waiting]) each();
   }
 }
