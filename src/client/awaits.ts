@@ -2,6 +2,7 @@
 
 import type { AnsweredMessage, InteractionMessage } from '../protocol/messages/awaits.ts';
 import { type Calls, type Page, type PageQuery, part } from './calls.ts';
+import { withTags } from './tagged.ts';
 
 export interface AwaitFilter extends PageQuery {
   /** Those that can be answered, unless said otherwise. */
@@ -40,7 +41,7 @@ export class Awaits {
 
   /** The first answer wins; the same again is fine. */
   answer(target: string | Place, value?: unknown): Promise<AnsweredMessage> {
-    const sent = value === undefined ? {} : { value };
+    const sent = value === undefined ? {} : withTags('The answer', { value }, 'value');
     if (typeof target === 'string') return this.#act(target, 'answer', sent);
     const { execution, name, ...place } = target;
     return this.#client.call(`/v1/executions/${part(execution)}/awaits/${part(name)}/answer`, {

@@ -18,6 +18,7 @@ import type { Page } from './calls.ts';
 import type { HoldfastClient } from './client.ts';
 import { followed, type Seen, type WatchOptions } from './follow.ts';
 import { bodyOf, refusalOf } from './responses.ts';
+import { withTags } from './tagged.ts';
 
 export interface ListFilter {
   readonly status?: readonly string[];
@@ -41,7 +42,7 @@ export class Executions {
 
   /** A `warning` in what it resolves with is also a Node warning, once for each sentence. */
   async submit(body: SubmitBody): Promise<Static<typeof submitted>> {
-    const call = { method: 'POST', body } as const;
+    const call = { method: 'POST', body: withTags('The input', body, 'input') } as const;
     const answer = await this.#client.call<Static<typeof submitted>>('/v1/executions', call);
     const { warning } = answer;
     if (warning !== undefined && !this.#warned.has(warning.detail)) {
@@ -137,8 +138,12 @@ export class Executions {
   }
 
   signal(id: string, name: string, value?: unknown): Promise<Static<typeof commandAnswer>> {
-    const body = { name, ...(value === undefined ? {} : { value }) };
-    return this.#client.call(`${pathOf(id)}/signals`, { method: 'POST', body });
+    const body: { name: string; value?: unknown } = {
+      name,
+      ...(value === undefined ? {} : { value }),
+    };
+    const sent = withTags(`The value of signal "${name}"`, body, 'value');
+    return this.#client.call(`${pathOf(id)}/signals`, { method: 'POST', body: sent });
   }
 
   /** A new execution that goes on where this one went wrong. */

@@ -7,6 +7,7 @@ import type {
   TemplateMessage,
 } from '../protocol/messages/plans.ts';
 import { type Calls, type Page, type PageQuery, part } from './calls.ts';
+import { withTags } from './tagged.ts';
 
 export class Templates {
   readonly #client: Calls;
@@ -18,7 +19,8 @@ export class Templates {
   /** A version is written once; the same again is fine. */
   put(id: string, version: number, body: TemplateBody): Promise<{ readonly existing: boolean }> {
     const path = `/v1/templates/${part(id)}/versions/${version}`;
-    return this.#client.call(path, { method: 'PUT', body });
+    const sent = withTags(`The defaults of "${id}"`, body, 'defaults');
+    return this.#client.call(path, { method: 'PUT', body: sent });
   }
 
   /** The version, or the newest. */
@@ -44,7 +46,8 @@ export class Schedules {
 
   /** Made, or changed to this. */
   put(id: string, body: ScheduleBody): Promise<ScheduleMessage> {
-    return this.#client.call(`/v1/schedules/${part(id)}`, { method: 'PUT', body });
+    const sent = withTags(`The input of schedule "${id}"`, body, 'input');
+    return this.#client.call(`/v1/schedules/${part(id)}`, { method: 'PUT', body: sent });
   }
 
   read(id: string): Promise<ScheduleMessage> {

@@ -6,9 +6,9 @@ import type { Attachment } from '../store/contract/execution-store.ts';
 import type { PayloadStore } from '../store/contract/payload-store.ts';
 import { Fault } from '../support/fault.ts';
 import { readOptions, thrownText } from '../support/options.ts';
+import { toText } from '../support/value.ts';
 import { notSealed, parseEnvelope } from './envelope.ts';
 import { ProjectPayloads } from './project-payloads.ts';
-import { toText } from './value.ts';
 
 /** Turns what is stored into something only its owner can read. Both ways must agree for ever. */
 export interface PayloadCodec {

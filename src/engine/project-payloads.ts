@@ -4,10 +4,10 @@ import type { Payload, ProjectName } from '../execution/names.ts';
 import type { PayloadStore } from '../store/contract/payload-store.ts';
 import { digestOf } from '../support/digest.ts';
 import { Fault, StoreCorrupt } from '../support/fault.ts';
+import { fromParsed, toText } from '../support/value.ts';
 import { type Envelope, notSealed } from './envelope.ts';
 import type { Payloads, Sealed } from './payloads.ts';
 import type { ExpectedPlace, Place } from './place.ts';
-import { fromParsed, toText } from './value.ts';
 
 const UNDEFINED = '{}' as Payload;
 const TAGGED = ',"tagged":true';

@@ -23,11 +23,11 @@ import {
   unreadable,
   wholeNumber,
 } from '../support/options.ts';
+import { taggedOf } from '../support/value.ts';
 import type { EngineConfig } from './config.ts';
 import { type Pipeline, pipelineOf } from './pipeline.ts';
 import { inputOf } from './place.ts';
 import { validated } from './schema.ts';
-import { taggedOf } from './value.ts';
 
 export interface SubmitOptions {
   /** Same key and same intent: the same execution. Same key, another input or other options: refused. */

@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { problemFrom, problemOf } from '../protocol/rest/problems.ts';
 import { type Coordinator, ProblemReply, type Reply, type Route } from '../protocol/rest/route.ts';
+import { withoutTags } from '../protocol/rest/tagged-body.ts';
 import { type Checks, checksOf } from '../protocol/rest/validators.ts';
 import { adminProblem } from './admin-elsewhere.ts';
 import { Admission, oneOf } from './admission.ts';
@@ -154,7 +155,7 @@ async function answer(
   const call = {
     params: checks.params(request.params) as never,
     query: checks.query(request.query) as never,
-    body: checks.body(request.body) as never,
+    body: withoutTags(checks.body(request.body)) as never,
     caller: parts.admission.caller(request),
     header,
     isEncrypted: request.protocol === 'https',

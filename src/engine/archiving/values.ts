@@ -3,9 +3,9 @@
 
 import { digestOf } from '../../support/digest.ts';
 import { Fault } from '../../support/fault.ts';
+import { viewOf } from '../../support/value.ts';
 import type { Envelope } from '../envelope.ts';
 import type { ProjectPayloads } from '../project-payloads.ts';
-import { viewOf } from '../value.ts';
 
 /** A document that is made when it is written. */
 export interface Draft {

@@ -11,6 +11,7 @@ import {
   pageOf,
   sealed,
   seq,
+  tagged,
   value,
 } from './words.ts';
 
@@ -95,13 +96,14 @@ export const interactionQuery = Type.Object(
 
 export const interactionParams = Type.Object({ id: interactionId }, CLOSED);
 
-export const answerBody = Type.Object({ value: Type.Optional(value) }, CLOSED);
+export const answerBody = Type.Object({ value: Type.Optional(value), tagged }, CLOSED);
 
 export const placeParams = Type.Object({ id: executionId, name }, CLOSED);
 
 export const placeAnswerBody = Type.Object(
   {
     value: Type.Optional(value),
+    tagged,
     occurrence: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
     item: Type.Optional(seq),
   },

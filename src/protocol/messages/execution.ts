@@ -16,6 +16,7 @@ import {
   reason,
   seq,
   status,
+  tagged,
   value,
   waitMs,
 } from './words.ts';
@@ -45,6 +46,7 @@ export const submitBody = Type.Object(
       Type.Object({ id: name, version: Type.Optional(Type.Integer({ minimum: 1 })) }, CLOSED),
     ),
     input: Type.Optional(value),
+    tagged,
     key: Type.Optional(name),
     lane: Type.Optional(lane),
     tags: Type.Optional(tags),
@@ -234,7 +236,7 @@ export const explanation = Type.Object(
 
 export const actBody = Type.Object({ reason: Type.Optional(reason) }, CLOSED);
 
-export const signalBody = Type.Object({ name, value: Type.Optional(value) }, CLOSED);
+export const signalBody = Type.Object({ name, value: Type.Optional(value), tagged }, CLOSED);
 
 export const commandAnswer = Type.Object(
   {

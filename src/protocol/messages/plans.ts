@@ -11,6 +11,7 @@ import {
   limit,
   name,
   pageOf,
+  tagged,
   value,
 } from './words.ts';
 
@@ -28,6 +29,7 @@ export const templateBody = Type.Object(
   {
     pipeline: name,
     defaults: Type.Optional(value),
+    tagged,
     ...PLACING,
   },
   CLOSED,
@@ -86,6 +88,7 @@ export const scheduleBody = Type.Object(
     template: Type.Optional(name),
     version: Type.Optional(version),
     input: Type.Optional(value),
+    tagged,
     options: Type.Optional(options),
     overlap: Type.Optional(overlap),
     catchUp: Type.Optional(catchUp),

@@ -35,6 +35,13 @@ export const waitMs = Type.Integer({ minimum: 0, maximum: 60_000 });
 
 export const value = Type.Unknown({ description: 'Any JSON.' });
 
+export const tagged = Type.Optional(
+  Type.Boolean({
+    description:
+      'The value has tags for what JSON has not: `{"$date":"…"}`, `{"$bigint":"…"}`, `{"$map":[[key,value],…]}`, `{"$set":[…]}`, `{"$bytes":[class,base64]}`, `{"$undefined":true}`; an object of the caller’s that looks like a tag is `{"$object":{…}}`.',
+  }),
+);
+
 export const sealed = Type.Boolean({
   description: 'A value went through a codec that this coordinator does not have.',
 });

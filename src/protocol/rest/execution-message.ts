@@ -2,7 +2,6 @@
 
 import { mayBeTagged } from '../../engine/envelope.ts';
 import type { Holdfast } from '../../engine/holdfast.ts';
-import { viewOf } from '../../engine/value.ts';
 import type { ExecutionRecord } from '../../execution/execution.ts';
 import type { Failure } from '../../execution/failure.ts';
 import { type HistoryEvent, saidIn } from '../../execution/history.ts';
@@ -10,6 +9,7 @@ import type { ProjectName } from '../../execution/names.ts';
 import { BAD_ENDS } from '../../execution/report.ts';
 import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
 import { formatInstant, type Instant } from '../../support/clock.ts';
+import { viewOf } from '../../support/value.ts';
 import type { ExecutionInFull, ExecutionMessage, HistoryMessage } from '../messages/execution.ts';
 
 /** Who reads values: what is kept apart is of a project. */

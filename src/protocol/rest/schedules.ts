@@ -1,9 +1,9 @@
 // Schedules: what is submitted by itself.
 
 import type { ScheduleInfo } from '../../engine/schedules.ts';
-import { viewOf } from '../../engine/value.ts';
 import type { ScheduleAnswer } from '../../store/contract/schedule-store.ts';
 import { formatInstant } from '../../support/clock.ts';
+import { viewOf } from '../../support/value.ts';
 import {
   changed,
   type ScheduleMessage,

@@ -1,8 +1,8 @@
 // Templates: what to submit, kept under an id and a version that never changes.
 
 import type { TemplateInfo } from '../../engine/templates.ts';
-import { viewOf } from '../../engine/value.ts';
 import { formatInstant } from '../../support/clock.ts';
+import { viewOf } from '../../support/value.ts';
 import {
   type TemplateMessage,
   template,

@@ -6,9 +6,9 @@
 // its items) is stored without it, and given to the code without it at once.
 
 import { isArrayBuffer, isDate, isMap, isSet, isTypedArray } from 'node:util/types';
-import { dateOf, type Instant } from '../support/clock.ts';
-import { Fault, InvalidInput } from '../support/fault.ts';
-import { thrownText } from '../support/options.ts';
+import { dateOf, type Instant } from './clock.ts';
+import { Fault, InvalidInput } from './fault.ts';
+import { thrownText } from './options.ts';
 
 /** Deep enough for anything made by hand; a cycle is found before the stack ends. */
 const DEPTH_MAX = 200;
@@ -107,13 +107,22 @@ function untagged(parsed: unknown): unknown {
 
 const READ: Readonly<Record<string, (content: unknown) => unknown>> = {
   $undefined: () => undefined,
-  $bigint: (text) => BigInt(text as string),
+  $bigint: (text) => bigintOf(String(text)),
   $date: (text) => dateOf(Date.parse(text as string) as Instant),
   $map: (entries) => new Map((untagged(entries) as [unknown, unknown][]).values()),
   $set: (items) => new Set((untagged(items) as unknown[]).values()),
   $bytes: (content) => bytesFrom(content as Bytes),
   $object: (own) => propertiesOf(own as object, untagged),
 };
+
+/** Reading and writing digits takes longer the more there are, out of proportion. */
+const DIGITS_MAX = 1_000;
+const BIGINT_MAX = 10n ** BigInt(DIGITS_MAX);
+
+function bigintOf(text: string): bigint {
+  if (text.length > DIGITS_MAX + 1) throw unknownTag(`a bigint of ${text.length} digits`);
+  return BigInt(text);
+}
 
 /** The class, and base64. */
 type Bytes = readonly [string, string];
@@ -186,8 +195,12 @@ function findTrouble(value: unknown, depth: number): Trouble | undefined {
       return Number.isFinite(value)
         ? undefined
         : trouble(`is ${value}`, 'JSON has no such number; use null or text.');
-    case 'undefined':
     case 'bigint':
+      isTagged = true;
+      return value < BIGINT_MAX && value > -BIGINT_MAX
+        ? undefined
+        : trouble(`is a bigint of more than ${DIGITS_MAX} digits`, 'Store it as bytes.');
+    case 'undefined':
       isTagged = true;
       return undefined;
     case 'function':
