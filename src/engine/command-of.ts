@@ -49,7 +49,7 @@ export async function signalOf(config: EngineConfig, id: string, given: Message)
   return { ...asked, name, body };
 }
 
-export interface SignalledSubmit extends SubmitOptions {
+export interface SignalledSubmit extends Omit<SubmitOptions, 'client'> {
   /** What finds it. */
   readonly key: string;
   readonly signal: Pick<Message, 'name' | 'value'>;
@@ -64,7 +64,7 @@ export function signalledSubmit(
   readonly signal: Pick<Message, 'name' | 'value'>;
   readonly acting: Acting;
 } {
-  const names = ['signal', ...SUBMIT_NAMES];
+  const names = ['signal', ...SUBMIT_NAMES.filter((name) => name !== 'client')];
   const { signal: sent, ...submit } = readOptions('submitOrSignal', given, names);
   boundedText('submitOrSignal: key', submit.key, NAME_BYTES_MAX);
   const signal = readOptions('submitOrSignal: signal', sent, ['name', 'value']);

@@ -40,7 +40,7 @@ import { Releases } from './releases.ts';
 import { Repair } from './repair.ts';
 import { Results, signalFrom, type Waiting } from './results.ts';
 import { Schedules } from './schedules.ts';
-import type { SubmitOptions } from './submission.ts';
+import { type SubmitOptions, store } from './submission.ts';
 import { submissionFor, type TemplateRef, Templates } from './templates.ts';
 import { LiveWorker } from './worker.ts';
 import type { Worker } from './worker-handle.ts';
@@ -253,7 +253,7 @@ export class Holdfast {
     const submission = await submissionFor(this.#config, target, asked);
     if (asked.options?.ifNoWorker === 'refuse') await requireWorker(this.#config, submission);
     const request = audit === undefined ? submission : { ...submission, audit };
-    const answer = await this.store.executions.submit(request);
+    const answer = await store(this.store, request, asked.options?.client);
     if (answer.kind === 'refused') throw new SubmitRefused(answer);
     const { id, existing } = answer;
     return {

@@ -1,6 +1,6 @@
 // What a caller asks for, checked and turned into a submission.
 
-import { ACTOR_BYTES_MAX } from '../execution/audit.ts';
+import { ACTOR_BYTES_MAX, type Audited } from '../execution/audit.ts';
 import {
   type Attributes,
   type ConcurrencyKey,
@@ -11,7 +11,12 @@ import {
 import { DEFAULT_PROJECT, type ProjectName, parseProject } from '../execution/names.ts';
 import { parseReleaseName } from '../execution/route.ts';
 import type { TemplateVersion } from '../execution/template.ts';
-import type { Submit } from '../store/contract/execution-store.ts';
+import type {
+  CoordinatorStore,
+  Submit,
+  SubmitAnswer,
+  TransactionClient,
+} from '../store/contract/execution-store.ts';
 import { digestOf } from '../support/digest.ts';
 import { InvalidInput } from '../support/fault.ts';
 import {
@@ -19,6 +24,7 @@ import {
   readEntries,
   readList,
   readOptions,
+  requireMethods,
   shown,
   unreadable,
   wholeNumber,
@@ -48,6 +54,11 @@ export interface SubmitOptions {
   readonly release?: string;
   /** When no worker that lives could ever take it: `wait` (unless said) or `refuse`. */
   readonly ifNoWorker?: 'wait' | 'refuse';
+  /**
+   * PostgreSQL only: a connection of `pg` to the same database, with a transaction open. The execution is there when
+   * that commits.
+   */
+  readonly client?: TransactionClient;
   /** Who submits, for people to see. */
   readonly by?: string;
   /** W3C Trace Context: kept with it, given to each attempt of its steps and to its children. */
@@ -58,7 +69,7 @@ const NO_OPTIONS: SubmitOptions = Object.freeze({});
 
 export type Placing = Omit<
   SubmitOptions,
-  'key' | 'project' | 'by' | 'traceparent' | 'release' | 'ifNoWorker'
+  'key' | 'project' | 'by' | 'traceparent' | 'release' | 'ifNoWorker' | 'client'
 >;
 
 const PLACING_NAMES: readonly (keyof Placing)[] = [
@@ -77,6 +88,7 @@ export const SUBMIT_NAMES: readonly (keyof SubmitOptions)[] = [
   ...PLACING_NAMES,
   'release',
   'ifNoWorker',
+  'client',
   'by',
   'traceparent',
 ];
@@ -152,6 +164,19 @@ export async function submissionOf<Input>(
   return submit;
 }
 
+/** With what else the caller's own transaction does, if it is given one. */
+export function store(
+  { kind, executions }: CoordinatorStore,
+  request: Submit & Audited,
+  client: SubmitOptions['client'],
+): Promise<SubmitAnswer> {
+  if (client === undefined) return executions.submit(request);
+  if (executions.submitWithin !== undefined) return executions.submitWithin(client, request);
+  throw new InvalidInput(
+    `submit: client needs a PostgreSQL store; this one is ${kind}. Nothing was submitted. Submit with a key after your own commit.`,
+  );
+}
+
 /** The intent is what the caller asked for, before any codec: encryption never gives the same bytes twice. */
 function intentOf(
   options: SubmitOptions,
@@ -160,7 +185,8 @@ function intentOf(
     readonly template: TemplateVersion | undefined;
   },
 ): string {
-  const { key: _key, by: _by, traceparent: _traceparent, ifNoWorker: _if, ...intent } = options;
+  const { key: _key, by: _by, client: _client, ...others } = options;
+  const { traceparent: _traceparent, ifNoWorker: _if, ...intent } = others;
   const { name, input, template } = asked;
   return canonicalDigest([name, input, intent, ...(template === undefined ? [] : [template])]);
 }
@@ -203,7 +229,8 @@ export function projectOf(project: string | undefined): ProjectName {
 export function checkedOptions(given: SubmitOptions | undefined): SubmitOptions {
   if (given === undefined) return NO_OPTIONS;
   const options = readOptions('submit', given, SUBMIT_NAMES);
-  const { key, by, project, traceparent, release, ifNoWorker, ...placing } = options;
+  const { key, by, project, traceparent, release, ifNoWorker, client, ...placing } = options;
+  if (client !== undefined) requireMethods('submit: client', client, ['query']);
   if (release !== undefined) parseReleaseName(release);
   if (ifNoWorker !== undefined && ifNoWorker !== 'wait' && ifNoWorker !== 'refuse') {
     throw new InvalidInput(`ifNoWorker is "wait" or "refuse"; got ${shown(ifNoWorker)}.`);

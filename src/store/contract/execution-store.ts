@@ -96,6 +96,8 @@ export interface ExecutionOwning {
 /** What everybody else does. */
 export interface ExecutionCommands {
   submit(request: Submit & Audited): Promise<SubmitAnswer>;
+  /** As `submit`, within a transaction of the caller's own, on stores that can: it is there when that commits. */
+  submitWithin?(client: TransactionClient, request: Submit): Promise<SubmitAnswer>;
   cancel(request: Cancel): Promise<CommandAnswer>;
   pause(request: Command): Promise<CommandAnswer>;
   /** Takes away `paused`, and `blocked` too. */
@@ -165,6 +167,11 @@ export type ClaimAnswer =
       readonly overdue: boolean;
     }
   | Refused<ClaimRefusal>;
+
+/** A connection of the store's own driver, with a transaction open. */
+export interface TransactionClient {
+  query(...given: never[]): unknown;
+}
 
 export interface ReadCarried {
   readonly session: SessionId;

@@ -69,6 +69,18 @@ export class Database implements Queries {
     this.#begin = config.settings === undefined ? 'begin' : `begin; ${config.settings}`;
   }
 
+  /** On a connection that is not of the pool. Nothing is left prepared there. */
+  on(client: ClientBase): Queries {
+    const { types } = this.#pool.options;
+    return {
+      rows: async <Row extends QueryResultRow>(text: Statement, values: readonly unknown[]) => {
+        const config = { ...this.#prepared(text), name: '', values: [...values] };
+        const typed = { ...config, ...(types && { types }) };
+        return (await client.query<Row>(typed)).rows;
+      },
+    };
+  }
+
   async rows<Row extends QueryResultRow>(
     statement: Statement,
     values: readonly unknown[],

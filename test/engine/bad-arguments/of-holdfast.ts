@@ -89,6 +89,7 @@ export const OPTIONS: readonly Options<Given>[] = [
       ...PLACING,
       key: optional(TEXT),
       ...SUBMITTING,
+      client: optional(NONE),
     },
     call: ({ holdfast }, options) => holdfast.submit('p', 1, options as object),
   },

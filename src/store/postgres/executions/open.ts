@@ -50,6 +50,7 @@ import {
 import { signal } from './signal.ts';
 import { Strays } from './strays.ts';
 import { submitter } from './submit.ts';
+import { submitWithin } from './submit-within.ts';
 import { listTemplates, putTemplate, readTemplate } from './templates.ts';
 import { transact } from './transact.ts';
 
@@ -113,6 +114,7 @@ function othersOf(parts: Parts): Omit<ExecutionStore, Flushing> {
   return {
     claim: (request) => claim(parts, request),
     carried: (query) => carried(database, query),
+    submitWithin: (client, request) => submitWithin(parts, client, request),
     // The server works while this process does, so that more at once is faster.
     room: () => Number.POSITIVE_INFINITY,
     transact: (request) => transact(parts, request),

@@ -85,14 +85,22 @@ async function noteStarts(queries: Queries, started: readonly (Submit & Audited)
 
 /** who is there with this id or key. */
 async function settle(parts: Parts, request: Submit & Audited): Promise<SubmitAnswer> {
-  const decision = await decideByWhoIsThere(parts.database, request);
-  if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
-  if (decision.kind === 'existing') return { kind: 'submitted', id: decision.id, existing: true };
-  const refusal = await refuseRelease(parts.database, request);
-  if (refusal !== undefined) return { kind: 'refused', ...refusal };
-  // Whoever was there is gone: its key went to a successor, or it was deleted.
+  const settled = await answerByWhoIsThere(parts.database, request);
+  if (settled !== undefined) return settled;
   const [answer] = await flush(parts, [request]);
   return answer ?? settle(parts, request);
+}
+
+/** Undefined when it can be inserted now: the one before is gone, or its key went to a successor. */
+export async function answerByWhoIsThere(
+  queries: Queries,
+  request: Submit,
+): Promise<SubmitAnswer | undefined> {
+  const decision = await decideByWhoIsThere(queries, request);
+  if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
+  if (decision.kind === 'existing') return { kind: 'submitted', id: decision.id, existing: true };
+  const refusal = await refuseRelease(queries, request);
+  return refusal && { kind: 'refused', ...refusal };
 }
 
 async function decideByWhoIsThere(
