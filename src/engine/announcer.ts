@@ -8,7 +8,7 @@ import { describeReleaseRefusal } from '../release/refusal.ts';
 import type { AnnouncedRelease, Announcement } from '../release/worker.ts';
 import type { Announced } from '../store/contract/release-store.ts';
 import { thrownText } from '../support/options.ts';
-import type { EngineConfig } from './config.ts';
+import { hasStore, type WorkerConfig } from './config.ts';
 import { contractOf } from './contract-of.ts';
 import { tellTrouble } from './observer.ts';
 import type { AnyPipeline } from './pipeline.ts';
@@ -22,7 +22,7 @@ const EVERY_MS = { looked: 5_000, alone: 60_000 } as const;
 type Saying = Pick<WorkerSettings, 'pipelines' | 'release' | 'probeMs'>;
 
 export class Announcer {
-  readonly #config: EngineConfig;
+  readonly #config: WorkerConfig;
   readonly #about: Omit<Announcement, 'session' | 'state' | 'room'>;
   /** It takes nothing. */
   readonly #isSilent: boolean;
@@ -33,12 +33,12 @@ export class Announcer {
   #complained: string | undefined;
 
   /** `given`: what it was given, without what the engine adds. */
-  constructor(config: EngineConfig, settings: Saying, given: Iterable<AnyPipeline>) {
+  constructor(config: WorkerConfig, settings: Saying, given: Iterable<AnyPipeline>) {
     const { release, probeMs } = settings;
     this.#config = config;
     const own = [...given];
     this.#isSilent = own.length === 0;
-    const isAlone = release === undefined && config.store.executions.isTended !== true;
+    const isAlone = release === undefined && hasStore(config);
     this.#about = {
       pipelines: own.map(({ name }) => name),
       ...(release === undefined ? {} : { release: { ...release, ...contractsOf(own) } }),

@@ -5,7 +5,7 @@ import type { AnswerRequest } from '../execution/decide/await.ts';
 import type { InteractionId, Payload, ProjectName } from '../execution/names.ts';
 import type { AnswerRefusal } from '../execution/refusal.ts';
 import { toInstant } from '../support/clock.ts';
-import type { EngineConfig } from './config.ts';
+import type { EngineConfig, WorkerConfig } from './config.ts';
 import {
   type InteractionPlace,
   interactionIdOf,
@@ -44,7 +44,7 @@ export function located(target: InteractionTarget): Located {
 }
 
 /** What is stored of an answer. Throws with the path when the value is not what was asked for. */
-export async function checkedAnswer(config: EngineConfig, asked: CheckAsked): Promise<Checked> {
+export async function checkedAnswer(config: WorkerConfig, asked: CheckAsked): Promise<Checked> {
   const { id, by, project, value } = asked;
   const found = await whatIsAsked(config, asked, project);
   if (found.kind === 'refused') return found;
@@ -101,7 +101,7 @@ interface WhatIsAsked {
 }
 
 async function whatIsAsked(
-  config: EngineConfig,
+  config: WorkerConfig,
   { id, place }: Located,
   project: ProjectName,
 ): Promise<WhatIsAsked | Refused> {
@@ -118,7 +118,7 @@ async function whatIsAsked(
 
 /** W-2. What will be checked can be told only by the code. */
 async function notAskedYet(
-  config: EngineConfig,
+  config: WorkerConfig,
   { id, place }: { readonly id: InteractionId; readonly place: ResolvedPlace | undefined },
   project: ProjectName,
 ): Promise<WhatIsAsked | Refused> {
@@ -143,7 +143,7 @@ function anything(): WhatIsAsked {
 }
 
 function decoded(
-  config: EngineConfig,
+  config: WorkerConfig,
   project: ProjectName,
   payload: Payload | undefined,
 ): unknown {

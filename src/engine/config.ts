@@ -1,7 +1,7 @@
-// What every part of the engine is given. Resolved once, when Holdfast is opened.
+// What the parts of the engine are given. Resolved once, when Holdfast or a worker is opened.
 
 import type { ExecutionObserver } from '../execution/report.ts';
-import type { CoordinatorStore, Outcome } from '../store/contract/execution-store.ts';
+import type { CoordinatorStore, Outcome, WorkerStore } from '../store/contract/execution-store.ts';
 import type { Clock } from '../support/clock.ts';
 import type { Random } from '../support/random.ts';
 import type { Timers } from '../support/timer.ts';
@@ -12,8 +12,9 @@ import type { Payloads } from './payloads.ts';
 import type { RefusalTally } from './refusal-tally.ts';
 import type { Retaining } from './retention-options.ts';
 
-export interface EngineConfig {
-  readonly store: CoordinatorStore;
+/** What a worker needs, also one whose store is a coordinator elsewhere. */
+export interface WorkerConfig {
+  readonly store: WorkerStore;
   readonly payloads: Payloads;
   /** For what runs: waits for a store that is away. */
   readonly patientPayloads: Payloads;
@@ -25,12 +26,8 @@ export interface EngineConfig {
   /** Those whose code is in this process. */
   readonly pipelines: KnownPipelines;
   readonly links: AnswerLinks | undefined;
-  /** What was refused to the workers of this process. */
-  readonly refusals: RefusalTally;
-  /** What goes once it has ended; undefined: nothing, by this process. */
-  readonly retention: Retaining | undefined;
-  /** How long a worker has to check an answer; undefined: none is asked. */
-  readonly relayAnswersMs: number | undefined;
+  /** What was refused to the workers of this process; undefined: a coordinator counts it. */
+  readonly refusals: RefusalTally | undefined;
   readonly ids: ExecutionIds;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -41,4 +38,18 @@ export interface EngineConfig {
   readonly driftGraceMs: number;
   /** Claims in a row without progress before an execution is quarantined. */
   readonly fruitlessClaimsMax: number;
+}
+
+/** What the other parts are given. They have the store itself; a worker may have only a coordinator that has it. */
+export interface EngineConfig extends WorkerConfig {
+  readonly store: CoordinatorStore;
+  readonly refusals: RefusalTally;
+  /** What goes once it has ended; undefined: nothing, by this process. */
+  readonly retention: Retaining | undefined;
+  /** How long a worker has to check an answer; undefined: none is asked. */
+  readonly relayAnswersMs: number | undefined;
+}
+
+export function hasStore(config: WorkerConfig): config is EngineConfig {
+  return 'access' in config.store;
 }

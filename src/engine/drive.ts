@@ -5,7 +5,7 @@ import type { HistoryEvent } from '../execution/history.ts';
 import type { Session } from '../lease/live-session.ts';
 import type { Claimed } from '../store/contract/execution-store.ts';
 import { Fault, OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
-import type { EngineConfig } from './config.ts';
+import type { WorkerConfig } from './config.ts';
 import { RunContext } from './context-of.ts';
 import { ContinueAsNew } from './continue-as-new.ts';
 import { Departure, type DepartureEvents, type End, nearestOf } from './departure.ts';
@@ -49,7 +49,7 @@ export interface DriveEvents {
 }
 
 export class Drive implements RunEvents, DepartureEvents {
-  readonly #config: EngineConfig;
+  readonly #config: WorkerConfig;
   readonly #assignment: Assignment;
   readonly #events: DriveEvents;
   #isLeaving = false;
@@ -64,7 +64,7 @@ export class Drive implements RunEvents, DepartureEvents {
   #looksAtStart = false;
   #cancelDeadline: (() => void) | undefined;
 
-  constructor(config: EngineConfig, assignment: Assignment, events: DriveEvents) {
+  constructor(config: WorkerConfig, assignment: Assignment, events: DriveEvents) {
     this.#config = config;
     this.#assignment = assignment;
     this.#events = events;

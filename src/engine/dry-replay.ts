@@ -6,10 +6,10 @@ import type { ExecutionRecord } from '../execution/execution.ts';
 import type { Fence } from '../lease/fence.ts';
 import type { Session } from '../lease/live-session.ts';
 import type { BrokenReplay } from '../release/release.ts';
-import type { CoordinatorStore, ExecutionStore } from '../store/contract/execution-store.ts';
+import type { WorkerStore } from '../store/contract/execution-store.ts';
 import { Fault, OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
 import { thrownText } from '../support/options.ts';
-import type { EngineConfig } from './config.ts';
+import type { WorkerConfig } from './config.ts';
 import { RunContext } from './context-of.ts';
 import { bugOf, bugText, endBy } from './ends.ts';
 import { type Drift, Ledger } from './ledger.ts';
@@ -34,7 +34,7 @@ export interface Replayed {
 
 /** Undefined when they agree, or when there is nothing to replay any more. */
 export async function dryReplay(
-  config: EngineConfig,
+  config: WorkerConfig,
   pipeline: AnyPipeline,
   { id, over: signal }: Replayed,
 ): Promise<BrokenReplay | undefined> {
@@ -50,7 +50,7 @@ export async function dryReplay(
 }
 
 async function replay(
-  config: EngineConfig,
+  config: WorkerConfig,
   of: {
     readonly pipeline: AnyPipeline;
     readonly execution: ExecutionRecord;
@@ -168,7 +168,7 @@ function driftText({ expected, found, seq }: Drift): Broken {
 }
 
 function frozenRun(
-  config: EngineConfig,
+  config: WorkerConfig,
   of: {
     readonly pipeline: AnyPipeline;
     readonly execution: ExecutionRecord;
@@ -196,25 +196,30 @@ function frozenRun(
 /** Nobody's: nothing is written with it. */
 const NOBODY = { id: '', owner: '', signal: new AbortController().signal } as unknown as Session;
 
-const READS: ReadonlySet<string> = new Set(['read', 'history', 'interaction', 'getBlob', 'room']);
-
 /** What it must not do is not there to be done. */
-function readOnly(store: CoordinatorStore): CoordinatorStore {
-  const executions = new Proxy(store.executions, {
-    get(of, verb) {
-      if (verb === 'inbox') return async () => [];
-      if (typeof verb === 'symbol' || READS.has(verb) || verb === 'isTended') {
-        return Reflect.get(of, verb);
-      }
-      return () => {
-        throw new Fault('dry-replay', `${String(verb)} was to be called by a replay.`);
-      };
+function readOnly(store: WorkerStore): WorkerStore {
+  const refuse = (): never => {
+    throw new Fault('dry-replay', 'A replay was about to write. Nothing was written.');
+  };
+  const { executions } = store;
+  return {
+    ...store,
+    executions: {
+      room: () => executions.room(),
+      read: (id) => executions.read(id),
+      history: (query) => executions.history(query),
+      interaction: (query) => executions.interaction(query),
+      getBlob: (query) => executions.getBlob(query),
+      inbox: async () => [],
+      onRing: () => () => undefined,
+      ...{ claim: refuse, announce: refuse, record: refuse, transact: refuse, finish: refuse },
+      ...{ park: refuse, giveBack: refuse, expireAwaits: refuse },
+      ...{ putBlob: refuse, attributeBlobs: refuse },
     },
-  }) as ExecutionStore;
-  return { ...store, executions };
+  };
 }
 
-async function historyOf(config: EngineConfig, id: BrokenReplay['execution']): Promise<Events> {
+async function historyOf(config: WorkerConfig, id: BrokenReplay['execution']): Promise<Events> {
   const { executions } = config.store;
   const events = [];
   for (;;) {

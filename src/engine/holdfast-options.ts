@@ -1,13 +1,13 @@
 import { isPromise } from 'node:util/types';
 import type { ExecutionObserver } from '../execution/report.ts';
-import type { CoordinatorStore, Outcome } from '../store/contract/execution-store.ts';
+import type { CoordinatorStore, WorkerStore } from '../store/contract/execution-store.ts';
 import { type Clock, systemClock } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
 import { readOptions, requireMethods, unreadable, wholeNumber } from '../support/options.ts';
 import { type Random, systemRandom } from '../support/random.ts';
 import { systemTimers, type Timers } from '../support/timer.ts';
 import { AnswerLinks, type LinkOptions } from './answer-links.ts';
-import type { EngineConfig } from './config.ts';
+import type { EngineConfig, WorkerConfig } from './config.ts';
 import { ExecutionIds } from './ids.ts';
 import { KnownPipelines, type Pipelines } from './known-pipelines.ts';
 import { patientBlobs } from './patient-blobs.ts';
@@ -58,12 +58,28 @@ const DRIFT_GRACE_MS = 100;
 
 export function resolveOptions(
   given: HoldfastOptions,
-  told: { ended(outcome: Outcome): void; awaitDueIn(ms: number): void },
+  told: Pick<WorkerConfig, 'ended' | 'awaitDueIn'>,
 ): EngineConfig {
   const options = readOptions('openHoldfast', given, HOLDFAST_OPTION_NAMES);
+  const { store } = options;
+  requireStore(store);
+  const config = resolveWorkerConfig(options, told);
+  return Object.freeze({
+    ...config,
+    store,
+    refusals: new RefusalTally(store, config.timers, config.clock),
+    relayAnswersMs: relayTimeOf(options.relayAnswersMs),
+    retention: options.retention === undefined ? undefined : resolveRetention(options.retention),
+  });
+}
+
+/** Of a worker whose store may be a coordinator elsewhere. */
+export function resolveWorkerConfig(
+  options: Omit<HoldfastOptions, 'store'> & { readonly store: WorkerStore },
+  told: Pick<WorkerConfig, 'ended' | 'awaitDueIn'>,
+): WorkerConfig {
   const { store, codec, observer, links, parkAfterMs = 100, fruitlessClaimsMax = 5 } = options;
   const { clock = systemClock, random = systemRandom, timers = systemTimers } = options;
-  requireStore(store);
   if (observer !== undefined) requireMethods('openHoldfast: observer', observer, ['report']);
   if (codec !== undefined) requireMethods('openHoldfast: codec', codec, ['encode', 'decode']);
   requireMethods('openHoldfast: clock', clock, ['wallMs', 'monotonicMs']);
@@ -82,9 +98,7 @@ export function resolveOptions(
     ...told,
     pipelines: new KnownPipelines(options.pipelines),
     links: links === undefined ? undefined : new AnswerLinks(links),
-    refusals: new RefusalTally(store, timers, clock),
-    relayAnswersMs: relayTimeOf(options.relayAnswersMs),
-    retention: options.retention === undefined ? undefined : resolveRetention(options.retention),
+    refusals: undefined,
     ids: new ExecutionIds(clock, random),
     clock,
     timers,

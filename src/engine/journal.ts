@@ -15,15 +15,15 @@ import type { OwnerVerb } from '../execution/refused-write.ts';
 import type { Session } from '../lease/live-session.ts';
 import type {
   Claimed,
-  ExecutionStore,
   OwnerWrite,
   Recorded,
   Transact,
   Transacted,
+  WorkerExecutions,
 } from '../store/contract/execution-store.ts';
 import { StoreSealed } from '../support/fault.ts';
 import { atEndOfTurn } from '../support/timer.ts';
-import type { EngineConfig } from './config.ts';
+import type { WorkerConfig } from './config.ts';
 import { type Already, brought, type Entry, eventOf, isPlain, type Leaving } from './entry.ts';
 import { ignored } from './guarded.ts';
 import type { JournalEvents } from './journal-events.ts';
@@ -34,7 +34,7 @@ import { ClaimLost, HistoryDiffers, isClaimOver, verbOf, whyOf } from './refused
 const HISTORY_PAGE = 1_000;
 
 export class Journal {
-  readonly #config: EngineConfig;
+  readonly #config: WorkerConfig;
   readonly #claim: Pick<OwnerWrite, 'id' | 'fence' | 'session'>;
   readonly #owner: Pick<Refused, 'project' | 'owner'>;
   readonly #over: AbortSignal;
@@ -55,7 +55,7 @@ export class Journal {
   #isBehind = false;
 
   constructor(
-    config: EngineConfig,
+    config: WorkerConfig,
     claimed: Claimed,
     carried: {
       readonly session: Pick<Session, 'id' | 'owner'>;
@@ -279,7 +279,7 @@ export class Journal {
     this.#take();
   }
 
-  get #executions(): ExecutionStore {
+  get #executions(): WorkerExecutions {
     return this.#config.store.executions;
   }
 
@@ -361,7 +361,7 @@ export class Journal {
   #note(verb: OwnerVerb, refusal: ExecutionRefusal): void {
     const { id: execution, ...claim } = this.#claim;
     const write = { execution, ...claim, ...this.#owner, verb };
-    this.#config.refusals.note({ ...write, ...whyOf(refusal as OwnerRefusal) });
+    this.#config.refusals?.note({ ...write, ...whyOf(refusal as OwnerRefusal) });
   }
 
   /** What it means, when it does not mean that the claim is over. */

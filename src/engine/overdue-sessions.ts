@@ -11,12 +11,12 @@ const SWEPT_MAX = 100;
 const ROUND_MS = 60_000;
 
 export class OverdueSessions {
-  readonly #sessions: SessionStore;
+  readonly #sessions: Pick<SessionStore, 'sweep'>;
   readonly #clock: Clock;
   #sweptAt = Number.NEGATIVE_INFINITY;
   #underWay: Promise<boolean> | undefined;
 
-  constructor(sessions: SessionStore, clock: Clock) {
+  constructor(sessions: Pick<SessionStore, 'sweep'>, clock: Clock) {
     this.#sessions = sessions;
     this.#clock = clock;
   }

@@ -3,7 +3,7 @@
 import type { PipelineName } from '../execution/names.ts';
 import { replayName } from '../execution/route.ts';
 import { checkedAnswer } from './answering.ts';
-import type { EngineConfig } from './config.ts';
+import { hasStore, type WorkerConfig } from './config.ts';
 import { jobPipeline } from './jobs.ts';
 import { moveJobPipeline } from './move-job.ts';
 import type { AnyPipeline } from './pipeline.ts';
@@ -17,11 +17,10 @@ export interface EmployedSettings extends WorkerSettings {
 }
 
 /** Answers are checked by whoever has their questions; bulk jobs are run by whoever runs anything. */
-export function withOwn(config: EngineConfig, settings: WorkerSettings): EmployedSettings {
+export function withOwn(config: WorkerConfig, settings: WorkerSettings): EmployedSettings {
   const given = settings.pipelines;
   const relays = relayPipelines(given.values(), (asked) => checkedAnswer(config, asked));
-  const jobs =
-    config.store.executions.isTended === true ? [] : [jobPipeline(config), moveJobPipeline(config)];
+  const jobs = hasStore(config) ? [jobPipeline(config), moveJobPipeline(config)] : [];
   const replays = replayPipelines(config, settings);
   const own = [...relays, ...jobs, ...replays].map((each) => [each.name, each] as const);
   return { ...settings, pipelines: new Map([...given, ...own]), given };

@@ -2,7 +2,7 @@
 
 import { OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
 import { jittered } from '../support/random.ts';
-import type { EngineConfig } from './config.ts';
+import type { WorkerConfig } from './config.ts';
 import type { Run } from './run.ts';
 
 const RETRY_MS = 200;
@@ -26,7 +26,7 @@ export async function patiently<Answer>(
 
 /** Undefined when the session is over before the store has answered. Throws what will never change. */
 export async function untilAnswered<Answer>(
-  { timers, random }: Pick<EngineConfig, 'timers' | 'random'>,
+  { timers, random }: Pick<WorkerConfig, 'timers' | 'random'>,
   over: AbortSignal,
   call: () => Promise<Answer>,
 ): Promise<Answer | undefined> {

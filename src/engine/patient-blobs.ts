@@ -1,7 +1,7 @@
 // Large values are put aside while a step's result waits for that. A store that is away for a while must
 // not turn a step that has succeeded into one that is tried again.
 
-import type { PayloadStore } from '../store/contract/payload-store.ts';
+import type { BlobStore } from '../store/contract/payload-store.ts';
 import { OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
 import { jittered, type Random } from '../support/random.ts';
 import type { Timers } from '../support/timer.ts';
@@ -12,9 +12,9 @@ const PAUSE_MS = { first: 50, max: 2_000 } as const;
 const TRIES_MAX = 300;
 
 export function patientBlobs(
-  store: PayloadStore,
+  store: BlobStore,
   { timers, random }: { readonly timers: Timers; readonly random: Random },
-): PayloadStore {
+): BlobStore {
   const patiently = async <Answer>(call: () => Promise<Answer>): Promise<Answer> => {
     for (let tries = 1; ; tries += 1) {
       try {
@@ -30,8 +30,6 @@ export function patientBlobs(
   return {
     putBlob: (blob) => patiently(() => store.putBlob(blob)),
     getBlob: (query) => patiently(() => store.getBlob(query)),
-    missingBlobs: (query) => patiently(() => store.missingBlobs(query)),
-    referring: (query) => patiently(() => store.referring(query)),
     attributeBlobs: (request) => patiently(() => store.attributeBlobs(request)),
   };
 }

@@ -3,7 +3,7 @@
 
 import { DEFAULT_PROJECT, type ProjectName, parseProject } from '../execution/names.ts';
 import type { Attachment } from '../store/contract/execution-store.ts';
-import type { PayloadStore } from '../store/contract/payload-store.ts';
+import type { BlobStore } from '../store/contract/payload-store.ts';
 import { Fault } from '../support/fault.ts';
 import { readOptions, thrownText } from '../support/options.ts';
 import { toText } from '../support/value.ts';
@@ -64,12 +64,12 @@ export class PayloadTooLarge extends Fault {
 }
 
 export class Payloads {
-  readonly #store: PayloadStore;
+  readonly #store: BlobStore;
   readonly #limits: PayloadLimits;
   readonly #codec: PayloadCodec | undefined;
   #last: ProjectPayloads | undefined;
 
-  constructor(store: PayloadStore, limits: PayloadLimits, codec: PayloadCodec | undefined) {
+  constructor(store: BlobStore, limits: PayloadLimits, codec: PayloadCodec | undefined) {
     this.#store = store;
     this.#limits = limits;
     this.#codec = codec;

@@ -1,7 +1,7 @@
 // Values ↔ payloads, in one project: what is kept apart is put for it, and only what it has is read.
 
 import type { Payload, ProjectName } from '../execution/names.ts';
-import type { PayloadStore } from '../store/contract/payload-store.ts';
+import type { BlobStore } from '../store/contract/payload-store.ts';
 import { digestOf } from '../support/digest.ts';
 import { Fault, StoreCorrupt } from '../support/fault.ts';
 import { fromParsed, toText } from '../support/value.ts';
@@ -14,10 +14,10 @@ const TAGGED = ',"tagged":true';
 
 export class ProjectPayloads {
   readonly #all: Payloads;
-  readonly #store: PayloadStore;
+  readonly #store: BlobStore;
   readonly project: ProjectName;
 
-  constructor(all: Payloads, store: PayloadStore, project: ProjectName) {
+  constructor(all: Payloads, store: BlobStore, project: ProjectName) {
     this.#all = all;
     this.#store = store;
     this.project = project;

@@ -7,7 +7,7 @@ import type { BrokenReplay } from '../release/release.ts';
 import type { Outcome } from '../store/contract/execution-store.ts';
 import { Fault } from '../support/fault.ts';
 import { shown } from '../support/options.ts';
-import type { EngineConfig } from './config.ts';
+import type { EngineConfig, WorkerConfig } from './config.ts';
 import { dryReplay } from './dry-replay.ts';
 import { type AnyPipeline, pipeline } from './pipeline.ts';
 import { submissionOf } from './submission.ts';
@@ -32,7 +32,7 @@ export function isReplayName(name: string): boolean {
 }
 
 export function replayPipelines(
-  config: EngineConfig,
+  config: WorkerConfig,
   { pipelines, release }: Pick<WorkerSettings, 'pipelines' | 'release'>,
 ): readonly AnyPipeline[] {
   if (release === undefined) return [];

@@ -15,7 +15,7 @@ import type { Session } from '../lease/live-session.ts';
 import type { Claimed } from '../store/contract/execution-store.ts';
 import { type Instant, toInstant } from '../support/clock.ts';
 import type { Call } from './call.ts';
-import type { EngineConfig } from './config.ts';
+import type { WorkerConfig } from './config.ts';
 import { ExecutionCancelled } from './failures.ts';
 import { Inbox } from './inbox.ts';
 import { refuseInside } from './inside-step.ts';
@@ -42,7 +42,7 @@ export interface RunEvents {
 }
 
 export class Run implements JournalEvents {
-  readonly config: EngineConfig;
+  readonly config: WorkerConfig;
   readonly claimed: Claimed;
   readonly session: Session;
   readonly pipeline: AnyPipeline;
@@ -84,7 +84,7 @@ export class Run implements JournalEvents {
   #cancelDrift: (() => void) | undefined;
 
   constructor(
-    config: EngineConfig,
+    config: WorkerConfig,
     claim: {
       readonly claimed: Claimed;
       readonly pipeline: AnyPipeline;

@@ -32,8 +32,7 @@ export class SingleDuty {
     this.#config = config;
     this.#duty = duty;
     this.#session = session;
-    // Somebody else does.
-    if (config.store.executions.isTended !== true) this.#wait();
+    this.#wait();
   }
 
   /** Resolves when nothing of it is under way. */

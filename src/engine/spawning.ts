@@ -2,9 +2,11 @@
 
 import type { CallKey, ExecutionId, PipelineName } from '../execution/names.ts';
 import type { Submit } from '../store/contract/execution-store.ts';
+import { Fault } from '../support/fault.ts';
 import { readList, readOptions } from '../support/options.ts';
 import { ChildrenCall } from './calls/children.ts';
 import { childCall, SpawnCall } from './calls/spawn.ts';
+import { hasStore } from './config.ts';
 import type { Child, ChildOutcome, Children, Spawnable, SpawnOptions } from './context.ts';
 import type { RunContext } from './context-of.ts';
 import { ChildFailed } from './failures.ts';
@@ -141,11 +143,18 @@ async function spawningOf(
   if (run.ledger.settlements.some(({ body }) => body.key === key)) {
     return { pipeline: target.name as PipelineName, schema: undefined, inputs: [], placing };
   }
+  const { config } = run;
+  if (!hasStore(config)) {
+    throw new Fault(
+      'not-remote',
+      'A child made from a template needs a worker that has the store itself. Run this pipeline embedded, or name the pipeline of the child instead of the template.',
+    );
+  }
   // The execution stays here meanwhile, whatever else it waits for.
   run.active(1);
   try {
     const { template, pipeline, options, inputOf } = await patiently(run, async () =>
-      templatedBy(run.config, run.claimed.execution.project, await pinned(run, key, target.ref)),
+      templatedBy(config, run.claimed.execution.project, await pinned(run, key, target.ref)),
     );
     return {
       ...{ template, pipeline, schema: undefined },

@@ -30,7 +30,7 @@ import {
   wholeNumber,
 } from '../support/options.ts';
 import { taggedOf } from '../support/value.ts';
-import type { EngineConfig } from './config.ts';
+import type { WorkerConfig } from './config.ts';
 import { type Pipeline, pipelineOf } from './pipeline.ts';
 import { inputOf } from './place.ts';
 import { validated } from './schema.ts';
@@ -120,7 +120,7 @@ export function delayOf({
 type Making = { -readonly [Part in keyof Submit]: Submit[Part] };
 
 export async function submissionOf<Input>(
-  config: EngineConfig,
+  config: WorkerConfig,
   pipeline: Pipeline<Input, unknown> | string,
   asked: Asked<Input>,
 ): Promise<Submit> {

@@ -1,12 +1,12 @@
 // The session of a worker: one heartbeat for all its executions. When the store has a notice for it,
 // somebody has left a message for one of them.
 
-import { openSession, type Session } from '../lease/live-session.ts';
-import type { KernelStore } from '../lease/port.ts';
+import { openUnder, type Session } from '../lease/live-session.ts';
+import type { SessionHost } from '../lease/port.ts';
 import type { SessionMetadata } from '../lease/session.ts';
 import { isUnanswered } from '../lease/store-call.ts';
 import type { Timers } from '../support/timer.ts';
-import type { EngineConfig } from './config.ts';
+import type { WorkerConfig } from './config.ts';
 import { tellTrouble } from './observer.ts';
 import type { WorkerSettings } from './worker-options.ts';
 
@@ -38,22 +38,25 @@ export interface WorkerSession {
 }
 
 export async function openWorkerSession(
-  config: EngineConfig,
+  config: WorkerConfig,
   settings: Pick<WorkerSettings, 'owner' | 'ttlMs' | 'pipelines'>,
   onNotice: () => void,
 ): Promise<WorkerSession> {
   const { clock, random } = config;
   const { owner, ttlMs } = settings;
   const timers = new MortalTimers(config.timers);
-  const session = await openSession({
-    store: noticing(config.store, onNotice),
-    owner,
-    metadata: metadataOf(settings),
-    ...(ttlMs === undefined ? {} : { ttlMs }),
-    clock,
-    timers,
-    random,
-  });
+  const session = await openUnder(
+    {},
+    {
+      store: noticing(config.store, onNotice),
+      owner,
+      metadata: metadataOf(settings),
+      ...(ttlMs === undefined ? {} : { ttlMs }),
+      clock,
+      timers,
+      random,
+    },
+  );
   return {
     session,
     async end() {
@@ -113,7 +116,7 @@ class MortalTimers implements Timers {
 }
 
 /** The same store, with an ear at the answers to heartbeats. */
-function noticing(store: KernelStore, onNotice: () => void): KernelStore {
+function noticing(store: SessionHost, onNotice: () => void): SessionHost {
   let seen = 0;
   const { sessions } = store;
   return {

@@ -8,40 +8,36 @@ import { describeExecutionRefusal } from '../execution/refusal.ts';
 import type { Session } from '../lease/live-session.ts';
 import type { Claimed } from '../store/contract/execution-store.ts';
 import { Announcer } from './announcer.ts';
-import type { EngineConfig } from './config.ts';
+import { hasStore, type WorkerConfig } from './config.ts';
 import { Denial, pauseAfter, TROUBLE_PAUSE_MS, type WorkerEnd } from './denial.ts';
 import { Drive, type DriveEvents } from './drive.ts';
-import { DueAwaits } from './due-awaits.ts';
-import { leasedDuties } from './duties.ts';
 import { quietLanes, sharesOf } from './lane-shares.ts';
 import { tellTrouble } from './observer.ts';
 import { OverdueSessions } from './overdue-sessions.ts';
 import { type EmployedSettings, withOwn } from './own-pipelines.ts';
-import { Scheduler } from './scheduler.ts';
+import { Tending } from './tending.ts';
 import type { Worker } from './worker-handle.ts';
 import { resolveWorkerOptions, type WorkerOptions, type WorkerSettings } from './worker-options.ts';
 import { openWorkerSession, type WorkerSession } from './worker-session.ts';
 
 /** A claim takes this many at most: a batch, not a stall. */
 const CLAIM_MAX = 500;
-const MAINTAIN_MS = 20_000;
 const GIVE_BACK_MS_MAX = 5_000;
 const NO_CLAIM = 'Nothing could be claimed';
 /** How long a free place may wait for others to be claimed with it. */
 const FILL_MS = 50;
 
 export class LiveWorker implements Worker, DriveEvents {
-  readonly #config: EngineConfig;
+  readonly #config: WorkerConfig;
   /** For executions: their steps have succeeded when a store is away. */
-  readonly #driving: EngineConfig;
+  readonly #driving: WorkerConfig;
   readonly #settings: EmployedSettings;
   readonly #names: readonly PipelineName[];
   readonly #stop: AbortController = new AbortController();
   readonly #unlisten: () => void;
-  readonly #scheduler: Scheduler;
-  readonly #awaits: DueAwaits;
   readonly #overdue: OverdueSessions;
-  readonly #duties: ReturnType<typeof leasedDuties>;
+  /** Undefined: a coordinator does it. */
+  readonly #tending: Tending | undefined;
   readonly #announcer: Announcer;
   readonly #denial: Denial;
   readonly #end: PromiseWithResolvers<WorkerEnd> = Promise.withResolvers<WorkerEnd>();
@@ -63,21 +59,23 @@ export class LiveWorker implements Worker, DriveEvents {
   #wake: (() => void) | undefined;
   #emptied: (() => void) | undefined;
   #running: Promise<void>;
-  #maintainedAt: number;
   #stopping: Promise<void> | undefined;
   #stopped: () => void = () => undefined;
 
-  constructor(config: EngineConfig, settings: EmployedSettings, opened: WorkerSession) {
+  constructor(config: WorkerConfig, settings: EmployedSettings, opened: WorkerSession) {
     this.#config = config;
     this.#driving = Object.freeze({ ...config, payloads: config.patientPayloads });
     this.#settings = settings;
     this.#names = [...settings.pipelines.keys()];
     this.#opened = opened;
-    this.#maintainedAt = config.clock.monotonicMs();
-    this.#scheduler = new Scheduler(config);
-    this.#awaits = new DueAwaits(config);
     this.#overdue = new OverdueSessions(config.store.sessions, config.clock);
-    this.#duties = leasedDuties(config, settings, () => this.#session);
+    this.#tending = hasStore(config)
+      ? new Tending(config, {
+          reconcileMs: settings.reconcileMs,
+          overdue: this.#overdue,
+          session: () => this.#session,
+        })
+      : undefined;
     this.#announcer = new Announcer(config, settings, settings.given.values());
     this.#denial = new Denial(config, settings.ttlMs);
     this.#unlisten = config.store.executions.onRing(() => this.#ring());
@@ -86,7 +84,7 @@ export class LiveWorker implements Worker, DriveEvents {
   }
 
   static async open(
-    config: EngineConfig,
+    config: WorkerConfig,
     options: WorkerOptions,
     stopped: () => void,
   ): Promise<LiveWorker> {
@@ -95,7 +93,7 @@ export class LiveWorker implements Worker, DriveEvents {
 
   /** Also without pipelines: then it does what is done for all. */
   static async openWith(
-    config: EngineConfig,
+    config: WorkerConfig,
     resolved: WorkerSettings,
     stopped: () => void,
   ): Promise<LiveWorker> {
@@ -129,15 +127,13 @@ export class LiveWorker implements Worker, DriveEvents {
 
   /** A schedule was put, resumed or removed in this process. */
   lookAtSchedules(): void {
-    this.#scheduler.look();
+    this.#tending?.lookAtSchedules();
     this.#ring();
   }
 
   /** As far as this process knows; it need not wait for others to say so. */
   awaitDueIn(ms: number): void {
-    const wasDueInMs = this.#awaits.dueInMs;
-    this.#awaits.heard(ms);
-    if (this.#awaits.dueInMs < wasDueInMs) this.#ring();
+    if (this.#tending?.awaitDueIn(ms) === true) this.#ring();
   }
 
   stop(): Promise<void> {
@@ -151,7 +147,7 @@ export class LiveWorker implements Worker, DriveEvents {
     this.#stop.abort();
     this.#unlisten();
     this.#cancelFill?.();
-    for (const duty of this.#duties) void duty.stop();
+    void this.#tending?.stop();
     this.#ring();
     for (const drive of [...this.#drives]) drive.sessionOver();
     this.#stopping ??= this.#opened.die();
@@ -169,7 +165,7 @@ export class LiveWorker implements Worker, DriveEvents {
     void this.#announcer.drain(this.session);
     // What it has need not wait for the answer to its last claim; what that brings is yielded too.
     const cancels = this.#yieldAll();
-    await Promise.all([this.#running, ...this.#duties.map((duty) => duty.stop())]);
+    await Promise.all([this.#running, this.#tending?.stop()]);
     cancels.push(...this.#yieldAll());
     await this.#empty();
     for (const cancel of cancels) cancel();
@@ -206,7 +202,8 @@ export class LiveWorker implements Worker, DriveEvents {
       let pauseMs: number;
       try {
         const roundMs = await this.#round();
-        pauseMs = Math.min(roundMs, this.#tendsInMs, this.#announcer.dueInMs);
+        const tendsInMs = this.#tending?.dueInMs ?? Infinity;
+        pauseMs = Math.min(roundMs, tendsInMs, this.#announcer.dueInMs);
         this.#denial.over();
       } catch (fault) {
         tellTrouble(this.#config.observer, NO_CLAIM, fault);
@@ -228,14 +225,14 @@ export class LiveWorker implements Worker, DriveEvents {
   /** One round; answers how long to wait for a ring at most. */
   async #round(): Promise<number> {
     if (this.#session.signal.aborted) await this.#reopen();
-    await this.#tendWhenDue();
+    await this.#tending?.tendWhenDue();
     const { pollMs } = this.#settings;
     await this.#turnOver();
     const free = Math.min(this.#free, this.#config.store.executions.room());
     const { id: session } = this.#session;
     await this.#announcer.begin(session, free);
     if (free <= 0) await this.#announcer.prove(session, 0);
-    if (free <= 0 && this.#isTended) return pollMs;
+    if (free <= 0 && this.#tending === undefined) return pollMs;
     const now = this.#config.clock.monotonicMs();
     const waitMs = this.#claimedAt + this.#pauseFor(free) - now;
     if (waitMs > 0) return waitMs;
@@ -344,34 +341,6 @@ export class LiveWorker implements Worker, DriveEvents {
     const notice = (): void => this.lookAtInboxes();
     this.#opened = await openWorkerSession(this.#config, this.#settings, notice);
     this.#watch(this.#session);
-  }
-
-  get #isTended(): boolean {
-    return this.#config.store.executions.isTended === true;
-  }
-
-  get #tendsInMs(): number {
-    return this.#isTended ? Infinity : Math.min(this.#scheduler.dueInMs, this.#awaits.dueInMs);
-  }
-
-  /** What is done for all, by whoever is there: deadlines, schedules, awaits. */
-  async #tendWhenDue(): Promise<void> {
-    if (this.#isTended) return;
-    await this.#maintainWhenDue();
-    await this.#scheduler.fireWhenDue();
-    await this.#awaits.expireWhenDue();
-  }
-
-  async #maintainWhenDue(): Promise<void> {
-    const now = this.#config.clock.monotonicMs();
-    if (now - this.#maintainedAt < MAINTAIN_MS) return;
-    this.#maintainedAt = now;
-    await this.#overdue.nowAndThen();
-    const answer = await this.#config.store.executions.maintain({ limit: 500 });
-    const { more, nextScheduleInMs } = answer;
-    this.#scheduler.heard(nextScheduleInMs);
-    this.#awaits.lookNowAndThen();
-    if (more) this.#maintainedAt = 0;
   }
 
   #ring(): void {

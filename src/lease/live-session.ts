@@ -12,6 +12,7 @@ import type { HeartbeatAnswer, SessionEnded, SessionLife } from './port.ts';
 import { describeRefusal, type SessionRefusal } from './refusal.ts';
 import { SessionCore } from './session-core.ts';
 import {
+  type HostedSessionOptions,
   resolveSessionOptions,
   type SessionConfig,
   type SessionOptions,
@@ -77,7 +78,7 @@ export type SourceOf = (opened: {
 
 export async function openUnder(
   seam: { readonly parent?: SessionCore; readonly sourceOf?: SourceOf },
-  options: SessionOptions,
+  options: HostedSessionOptions,
 ): Promise<Session> {
   const { parent, sourceOf } = seam;
   const config = resolveSessionOptions(options);

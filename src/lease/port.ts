@@ -32,6 +32,13 @@ export interface KernelStore {
   close(): Promise<void>;
 }
 
+/** What a session asks of its store. Without `leases` it carries claims of executions and acquires nothing. */
+export interface SessionHost
+  extends Pick<KernelStore, 'kind' | 'policy' | 'address' | 'hintsReach' | 'onHint'> {
+  readonly sessions: Pick<SessionStore, 'open' | 'heartbeat' | 'end' | 'leases'>;
+  readonly leases?: LeaseStore;
+}
+
 /** `(await import(module))[open](options)`, with options that can be sent to a thread. */
 export interface StoreAddress {
   readonly module: string;

@@ -3,6 +3,7 @@
 
 import { type Instant, toInstant } from '../support/clock.ts';
 import { EventLoopLag } from '../support/event-loop-lag.ts';
+import { Fault } from '../support/fault.ts';
 import { jittered } from '../support/random.ts';
 import { type Authority, elapsedMs, type Moment, momentOf } from './authority.ts';
 import { Disowned, isFinal } from './disowned.ts';
@@ -25,7 +26,7 @@ import type {
   Release,
   Released,
   SessionEnded,
-  SessionStore,
+  SessionHost,
 } from './port.ts';
 import type { SessionRefusal } from './refusal.ts';
 import type { SessionConfig } from './session-options.ts';
@@ -100,12 +101,19 @@ export class SessionCore {
     this.lag = new EventLoopLag(clock, timers, lookMs);
   }
 
-  get sessions(): SessionStore {
+  get sessions(): SessionHost['sessions'] {
     return this.config.store.sessions;
   }
 
   get leases(): LeaseStore {
-    return this.config.store.leases;
+    const { leases } = this.config.store;
+    if (leases === undefined) {
+      throw new Fault(
+        'no-leases',
+        'This session belongs to a worker of a coordinator and cannot acquire leases. Open a session of your own on a store.',
+      );
+    }
+    return leases;
   }
 
   /** H-2: nobody has authority for longer than whoever is above it. */

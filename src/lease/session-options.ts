@@ -8,7 +8,7 @@ import { systemTimers, type Timers } from '../support/timer.ts';
 import { type Caution, DRIFT_PPM_DEFAULT } from './authority.ts';
 import { NAME_BYTES_MAX, type Owner, parseOwner, TEXT_BYTES_MAX } from './names.ts';
 import type { LeaseObserver } from './observer.ts';
-import type { KernelStore } from './port.ts';
+import type { KernelStore, SessionHost } from './port.ts';
 import type { SessionMetadata } from './session.ts';
 
 export interface SessionOptions {
@@ -30,8 +30,13 @@ export interface SessionOptions {
   readonly random?: Random;
 }
 
+/** Of a session inside this package, whose store may have no leases. */
+export interface HostedSessionOptions extends Omit<SessionOptions, 'store'> {
+  readonly store: SessionHost;
+}
+
 export interface SessionConfig {
-  readonly store: KernelStore;
+  readonly store: SessionHost;
   readonly owner: Owner;
   readonly ttlMs: number;
   readonly graceMs: number;
@@ -61,8 +66,8 @@ export const TTL_MS_DEFAULT = 15_000;
 
 /** Something that opens no session itself needs an opened store too. */
 export function requireStore(what: string, store: unknown): asserts store is KernelStore {
-  const { policy, leases } = (store ?? {}) as Partial<KernelStore>;
-  if (policy !== undefined && leases !== undefined) return;
+  const { policy, sessions } = (store ?? {}) as Partial<KernelStore>;
+  if (policy !== undefined && sessions !== undefined) return;
   throw new InvalidInput(
     store instanceof Promise
       ? `${what}: store is a promise. Await the opening of the store before you pass it.`
@@ -72,7 +77,7 @@ export function requireStore(what: string, store: unknown): asserts store is Ker
 
 /** `what`: the function that the person called, which its messages name. */
 export function resolveSessionOptions(
-  options: SessionOptions,
+  options: HostedSessionOptions,
   what = 'openSession',
 ): SessionConfig {
   rejectUnknownOptions(what, options, SESSION_OPTION_NAMES);

@@ -2,9 +2,14 @@
 // pipelines as embedded, by the same engine; what is not there is what needs the store itself
 // (ctx.transaction).
 
-import { Holdfast } from '../engine/holdfast.ts';
-import { type HoldfastOptions, limitsOf, remoteLimitsOf } from '../engine/holdfast-options.ts';
+import {
+  type HoldfastOptions,
+  limitsOf,
+  remoteLimitsOf,
+  resolveWorkerConfig,
+} from '../engine/holdfast-options.ts';
 import { pipelinesByName } from '../engine/known-pipelines.ts';
+import { LiveWorker } from '../engine/worker.ts';
 import type { Worker } from '../engine/worker-handle.ts';
 import type { WorkerOptions } from '../engine/worker-options.ts';
 import { resolveWorkerOptions } from '../engine/worker-options.ts';
@@ -62,17 +67,12 @@ export async function openWorker(given: RemoteWorkerOptions): Promise<Worker> {
   const hello = await greet(carrier, { timers, observer, connectMs });
   const pipelines = [...pipelinesByName('openWorker', options.pipelines).keys()];
   const store = remoteStore({ carrier, hello, timers, pipelines });
-  const holdfast = new Holdfast({
-    store,
-    ...(codec && { codec }),
-    observer,
-    payloads: remoteLimitsOf(payloads),
-  });
-  const worker = await holdfast.worker(options);
-  return withEnd(worker, async () => {
-    await holdfast.close();
-    await store.close();
-  });
+  const config = resolveWorkerConfig(
+    { store, ...(codec && { codec }), observer, payloads: remoteLimitsOf(payloads) },
+    { ended: () => undefined, awaitDueIn: () => undefined },
+  );
+  const worker = await LiveWorker.open(config, options, () => undefined);
+  return withEnd(worker, () => store.close());
 }
 
 /** Before anything is sent: what is wrong here is no matter of the coordinator's. */

@@ -1,13 +1,18 @@
 // `pushHandler`: a worker that is called. It takes a Request and answers with a Response, so it mounts wherever those
 // are known: Next, Deno, serverless functions; by a line in Hono, by a few in Express and Fastify.
 
-import { Holdfast } from '../engine/holdfast.ts';
-import { type HoldfastOptions, limitsOf, remoteLimitsOf } from '../engine/holdfast-options.ts';
+import {
+  type HoldfastOptions,
+  limitsOf,
+  remoteLimitsOf,
+  resolveWorkerConfig,
+} from '../engine/holdfast-options.ts';
 import { type Pipelines, pipelinesByName } from '../engine/known-pipelines.ts';
+import { LiveWorker } from '../engine/worker.ts';
 import { resolveWorkerOptions, type WorkerRelease } from '../engine/worker-options.ts';
 import type { Driven, PushResult } from '../protocol/messages/push.ts';
 import { Signer, type SigningOptions } from '../protocol/messages/signing.ts';
-import type { CoordinatorStore } from '../store/contract/execution-store.ts';
+import type { WorkerStore } from '../store/contract/execution-store.ts';
 import { InvalidInput } from '../support/fault.ts';
 import { readOptions, requireMethods } from '../support/options.ts';
 import { systemTimers } from '../support/timer.ts';
@@ -88,23 +93,25 @@ export function pushHandler(given: PushHandlerOptions): PushHandler {
 async function driven(
   drive: Driven,
   { pipelines, release, codec, observer, payloads }: PushHandlerOptions,
-  wayBack: CoordinatorStore | undefined,
+  wayBack: WorkerStore | undefined,
 ): Promise<Pick<PushResult, 'writes' | 'blobs'>> {
   const { store, left, result } = pushedStore(drive, wayBack);
-  const holdfast = new Holdfast({
-    store,
-    ...(codec && { codec }),
-    ...(observer && { observer }),
-    payloads: remoteLimitsOf(payloads),
-  });
+  const config = resolveWorkerConfig(
+    {
+      store,
+      ...(codec && { codec }),
+      ...(observer && { observer }),
+      payloads: remoteLimitsOf(payloads),
+    },
+    { ended: () => undefined, awaitDueIn: () => undefined },
+  );
   const options = { pipelines, concurrency: 1, stopGraceMs: 0, ...(release && { release }) };
-  const worker = await holdfast.worker(options);
+  const worker = await LiveWorker.open(config, options, () => undefined);
   const over = new AbortController();
   const patience = Math.max(0, drive.deadlineInMs - EARLY_MS);
   await Promise.race([left, systemTimers.pause(patience, over.signal)]);
   over.abort();
   // What has not left by then is given back: its steps that were recorded are not run again.
   await worker.stop();
-  await holdfast.close();
   return result;
 }

@@ -4,22 +4,21 @@
 import type { PipelineName } from '../execution/names.ts';
 import type { Owner, SessionId } from '../lease/names.ts';
 import { DEFAULT_POLICY } from '../lease/policy.ts';
-import type { SessionStore } from '../lease/port.ts';
 import type { Driven, PushResult } from '../protocol/messages/push.ts';
 import type {
-  CoordinatorStore,
-  ExecutionStore,
   Finish,
   GiveBack,
   OwnerWrite,
   Park,
+  WorkerExecutions,
+  WorkerStore,
 } from '../store/contract/execution-store.ts';
 import { systemClock, toInstant } from '../support/clock.ts';
 import { Fault } from '../support/fault.ts';
-import { onlyWith, withText } from './remote-store.ts';
+import { withText } from './remote-store.ts';
 
 export interface Pushed {
-  readonly store: CoordinatorStore;
+  readonly store: WorkerStore;
   /** Resolves when the engine has let go of it. */
   readonly left: Promise<void>;
   /** What is to be written, in order. */
@@ -27,7 +26,7 @@ export interface Pushed {
 }
 
 /** `wayBack` has the verbs of owners, where each write is recorded at once. */
-export function pushedStore(drive: Driven, wayBack?: CoordinatorStore): Pushed {
+export function pushedStore(drive: Driven, wayBack?: WorkerStore): Pushed {
   const result: Required<Pick<PushResult, 'writes' | 'blobs'>> = { writes: [], blobs: [] };
   const { promise: left, resolve } = Promise.withResolvers<void>();
   const leaving = async <Answer>(write: Promise<Answer>): Promise<Answer> => {
@@ -37,8 +36,7 @@ export function pushedStore(drive: Driven, wayBack?: CoordinatorStore): Pushed {
   };
   const verbs = wayBack === undefined ? kept(drive, result) : recorded(drive, wayBack.executions);
   let isClaimed = false;
-  const executions: Partial<ExecutionStore> = {
-    isTended: true,
+  const executions: WorkerExecutions = {
     async claim({ pipelines }) {
       const { claimed } = drive;
       const isMeant = !isClaimed && pipelines.includes(claimed.execution.pipeline as PipelineName);
@@ -58,17 +56,13 @@ export function pushedStore(drive: Driven, wayBack?: CoordinatorStore): Pushed {
     park: (request) => leaving(verbs.park(request)),
     giveBack: (request) => leaving(verbs.giveBack(request)),
   };
-  const store: CoordinatorStore = {
+  const store: WorkerStore = {
     kind: 'remote',
     policy: DEFAULT_POLICY,
     durability: 'what the coordinator’s store survives',
     hintsReach: 'this-process',
     sessions: sessionsHere(drive, wayBack?.sessions, resolve),
-    executions: onlyWith('executions', executions),
-    leases: onlyWith('leases', {}),
-    access: onlyWith('access', {}),
-    seals: onlyWith('seals', {}),
-    raiseEpoch: () => Promise.reject(elsewhere('raiseEpoch')),
+    executions,
     onHint: () => () => undefined,
     close: async () => undefined,
   };
@@ -76,8 +70,8 @@ export function pushedStore(drive: Driven, wayBack?: CoordinatorStore): Pushed {
 }
 
 type Verbs = Pick<
-  ExecutionStore,
-  | ('record' | 'finish' | 'park' | 'giveBack' | 'history' | 'inbox' | 'read')
+  WorkerExecutions,
+  | ('record' | 'finish' | 'park' | 'giveBack' | 'history' | 'inbox' | 'read' | 'interaction')
   | ('putBlob' | 'getBlob' | 'attributeBlobs')
 >;
 
@@ -116,6 +110,9 @@ function kept(
     history: async ({ after, limit }) => history.filter(({ seq }) => seq > after).slice(0, limit),
     inbox: async ({ after, limit }) => inbox.filter(({ n }) => n > after).slice(0, limit),
     read: async () => claimed.execution,
+    interaction() {
+      throw elsewhere('The question of an answer');
+    },
     async putBlob({ digest, bytes }) {
       blobs.push({ digest, bytes: Buffer.from(bytes).toString('base64') });
     },
@@ -127,10 +124,7 @@ function kept(
 }
 
 /** As by a worker whose claim it is, and who has what the engine adds: answers to its questions are checked. */
-function recorded(
-  drive: Driven,
-  recorder: ExecutionStore,
-): Verbs & Pick<ExecutionStore, 'interaction'> {
+function recorded(drive: Driven, recorder: WorkerExecutions): Verbs {
   const as = <Request extends OwnerWrite>(request: Request): Request => ({
     ...request,
     session: drive.session as OwnerWrite['session'],
@@ -156,9 +150,9 @@ function recorded(
  */
 function sessionsHere(
   { session, owner }: Driven,
-  asked: SessionStore | undefined,
+  asked: WorkerStore['sessions'] | undefined,
   over: () => void,
-): SessionStore {
+): WorkerStore['sessions'] {
   const life = {
     ttlMs: owner === undefined || asked === undefined ? HOUR_MS : 3 * ASK_MS,
     graceMs: 1,
@@ -167,7 +161,7 @@ function sessionsHere(
     notices: 0,
   };
   const alive = { kind: 'alive', rejoined: false, ...life } as const;
-  return onlyWith<SessionStore>('sessions', {
+  return {
     open: async () => ({ kind: 'opened', replayed: false, ...life }),
     async heartbeat() {
       if (owner === undefined || asked === undefined) return alive;
@@ -180,8 +174,7 @@ function sessionsHere(
     end: async () => ({ kind: 'ended', replayed: false }),
     leases: async () => [],
     sweep: async () => ({ expired: [], ended: [], deleted: 0, paused: 0, more: false }),
-    recover: async () => ({ extended: 0 }),
-  });
+  };
 }
 
 /** How often. */

@@ -1,18 +1,17 @@
-// A coordinator, as the engine of a worker sees it: a store that others look after. Of the port it has what
-// owners need; the rest belongs to whoever calls the coordinator's API.
+// A coordinator, as the engine of a worker sees it: the store that the worker writes to. Callers of the
+// coordinator's API have the rest.
 
 import type { SessionId } from '../lease/names.ts';
 import type { LeasePolicy } from '../lease/policy.ts';
-import type { SessionStore } from '../lease/port.ts';
 import type { Carrier } from '../protocol/messages/carrier.ts';
 import type { WorkKind } from '../protocol/messages/work-messages.ts';
 import type {
   Claim,
   ClaimAnswer,
   Claimed,
-  CoordinatorStore,
-  ExecutionStore,
   OwnerWrite,
+  WorkerExecutions,
+  WorkerStore,
 } from '../store/contract/execution-store.ts';
 import { systemClock } from '../support/clock.ts';
 import { Fault } from '../support/fault.ts';
@@ -41,7 +40,7 @@ export interface RemoteParts {
 /** With more under way nothing gets faster. */
 const UNDER_WAY_MAX = 2_000;
 
-export function remoteStore(parts: RemoteParts): CoordinatorStore {
+export function remoteStore(parts: RemoteParts): WorkerStore {
   const { hello, carrier, timers } = parts;
   const bell = new Doorbell(carrier, timers);
   return {
@@ -51,10 +50,6 @@ export function remoteStore(parts: RemoteParts): CoordinatorStore {
     hintsReach: 'all-processes',
     sessions: sessionsOf(parts),
     executions: executionsOf(carrier, bell),
-    leases: onlyWith('leases', {}),
-    access: onlyWith('access', {}),
-    seals: onlyWith('seals', {}),
-    raiseEpoch: () => notHere('raiseEpoch'),
     onHint: () => () => undefined,
     async close() {
       bell.close();
@@ -67,29 +62,27 @@ export function remoteStore(parts: RemoteParts): CoordinatorStore {
 const PULSE_PART = 0.3;
 const PULSE_MS_MAX = 15_000;
 
-function sessionsOf({ carrier, pipelines }: RemoteParts): SessionStore {
+function sessionsOf({ carrier, pipelines }: RemoteParts): WorkerStore['sessions'] {
   let pulseMs: number | undefined;
-  const here: Partial<SessionStore> = {
+  return {
     open: ({ id, owner, ttlMs, graceMs }) => {
       pulseMs = Math.min(PULSE_MS_MAX, ttlMs * PULSE_PART);
       return carrier.ask({ kind: 'openSession', body: { id, owner, ttlMs, graceMs, pipelines } });
     },
     heartbeat: (body) =>
       carrier.ask({ kind: 'heartbeat', body, ...(pulseMs && { timeoutMs: pulseMs }) }),
-    end: ({ id, by }) =>
-      by.kind === 'owner'
-        ? carrier.ask({ kind: 'endSession', body: { id, owner: by.owner, exit: by.exit } })
-        : notHere('end'),
+    end({ id, by }) {
+      if (by.kind !== 'owner') throw new Fault('not-remote', 'A worker ends its own session only.');
+      return carrier.ask({ kind: 'endSession', body: { id, owner: by.owner, exit: by.exit } });
+    },
     // It holds claims only, which are lost when they are written to.
     leases: async () => [],
-    // The coordinator sees to these.
+    // The coordinator sweeps.
     sweep: async () => ({ expired: [], ended: [], deleted: 0, paused: 0, more: false }),
-    recover: async () => ({ extended: 0 }),
   };
-  return onlyWith('sessions', here);
 }
 
-function executionsOf(carrier: Carrier, bell: Doorbell): ExecutionStore {
+function executionsOf(carrier: Carrier, bell: Doorbell): WorkerExecutions {
   const queue = new WriteQueue(carrier);
   const write = <Answer>(verb: string, request: OwnerWrite): Promise<Answer> =>
     queue.add({ verb, ...withText(request) });
@@ -104,8 +97,7 @@ function executionsOf(carrier: Carrier, bell: Doorbell): ExecutionStore {
   };
   const page = (kind: WorkKind, body: PageBody): Promise<readonly never[]> =>
     wholePage(carrier, kind, body);
-  const here: Partial<ExecutionStore> = {
-    isTended: true,
+  return {
     claim: (request) => told.claim(request),
     // The project is that of the key.
     announce: ({ project: _, ...body }) => carrier.ask({ kind: 'announceWorker', body }),
@@ -134,7 +126,6 @@ function executionsOf(carrier: Carrier, bell: Doorbell): ExecutionStore {
     attributeBlobs: async () => undefined,
     onRing: (listener) => bell.listen(listener),
   };
-  return onlyWith('executions', here);
 }
 
 function toldClaimsOver(carrier: Carrier): ToldClaims {
@@ -197,23 +188,6 @@ export function withText(request: OwnerWrite): object {
       bytes: Buffer.from(each.bytes).toString('base64'),
     })),
   };
-}
-
-function notHere(verb: string): never {
-  throw new Fault(
-    'not-remote',
-    `${verb} is nothing that a worker does: call the coordinator's API (holdfast/client) for it.`,
-  );
-}
-
-/** Every verb that is not here says so when it is called. */
-export function onlyWith<Port extends object>(port: string, here: Partial<Port>): Port {
-  return new Proxy(here, {
-    get(_, verb) {
-      if (verb in here || typeof verb === 'symbol') return Reflect.get(here, verb);
-      return () => notHere(`${port}.${verb}`);
-    },
-  }) as Port;
 }
 
 interface PageBody {

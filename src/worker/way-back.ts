@@ -1,7 +1,7 @@
 // How a handler that was called reaches the coordinator: what it records then is recorded at once.
 
 import type { Carrier } from '../protocol/messages/carrier.ts';
-import type { CoordinatorStore } from '../store/contract/execution-store.ts';
+import type { WorkerStore } from '../store/contract/execution-store.ts';
 import { InvalidInput } from '../support/fault.ts';
 import { boundedText, readOptions, requireMethods, requireUrl } from '../support/options.ts';
 import { systemTimers } from '../support/timer.ts';
@@ -17,10 +17,10 @@ export type WayBack =
 const KEY_MAX = 256;
 
 /** Reached when it is first needed, and by one greeting. */
-export function wayBackOf(given: WayBack): () => Promise<CoordinatorStore> {
+export function wayBackOf(given: WayBack): () => Promise<WorkerStore> {
   const timers = systemTimers;
   const carrier = carrierOf(given);
-  let opened: Promise<CoordinatorStore> | undefined;
+  let opened: Promise<WorkerStore> | undefined;
   return () => {
     opened ??= greet(carrier, { timers, observer: undefined, connectMs: 0 }).then(
       (hello) => remoteStore({ carrier, hello, timers, pipelines: [] }),

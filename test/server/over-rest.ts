@@ -9,10 +9,20 @@ import { greet } from '../../src/worker/greet.ts';
 import { httpCarrier } from '../../src/worker/http-carrier.ts';
 import { remoteStore } from '../../src/worker/remote-store.ts';
 
-const SESSION_VERBS = ['open', 'heartbeat'];
+const SESSION_VERBS = ['open', 'heartbeat'] as const;
 const OWNER_VERBS = [
-  ...['claim', 'room', 'record', 'finish', 'park', 'giveBack', 'inbox', 'history', 'read'],
-  ...['interaction', 'putBlob', 'getBlob', 'attributeBlobs'],
+  ...([
+    'claim',
+    'room',
+    'record',
+    'finish',
+    'park',
+    'giveBack',
+    'inbox',
+    'history',
+    'read',
+  ] as const),
+  ...(['interaction', 'putBlob', 'getBlob', 'attributeBlobs'] as const),
 ];
 
 export async function overRest(
@@ -44,7 +54,11 @@ export async function overRest(
   };
 }
 
-function mixed<Port extends object>(direct: Port, remote: Port, verbs: readonly string[]): Port {
+function mixed<Port extends object>(
+  direct: Port,
+  remote: Partial<Port>,
+  verbs: readonly (keyof Port)[],
+): Port {
   const through = verbs.map((verb) => [verb, Reflect.get(remote, verb)] as const);
   return { ...direct, ...Object.fromEntries(through) };
 }

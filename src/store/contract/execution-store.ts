@@ -30,13 +30,13 @@ import type {
 } from '../../execution/refusal.ts';
 import type { Fence } from '../../lease/fence.ts';
 import type { SessionId } from '../../lease/names.ts';
-import type { KernelStore } from '../../lease/port.ts';
+import type { KernelStore, SessionHost, SessionStore } from '../../lease/port.ts';
 import type { Instant } from '../../support/clock.ts';
 import type { AccessStore } from './access-store.ts';
 import type { AuditStore } from './audit-store.ts';
 import type { AwaitStore } from './await-store.ts';
 import type { CensusStore } from './census-store.ts';
-import type { PayloadStore } from './payload-store.ts';
+import type { BlobStore, PayloadStore } from './payload-store.ts';
 import type { ReconcileStore } from './reconcile-store.ts';
 import type { ReleaseStore } from './release-store.ts';
 import type { RepairStore } from './repair-store.ts';
@@ -66,10 +66,24 @@ export interface ExecutionStore
     RetentionStore,
     CensusStore,
     ReleaseStore,
-    Bell {
-  /** Somebody else sees to schedules, deadlines, awaits and bulk acts: a coordinator. */
-  readonly isTended?: boolean;
+    Bell {}
+
+/**
+ * What a worker asks of a store. A coordinator elsewhere offers this much to its workers, and sees to schedules,
+ * deadlines, awaits and bulk acts itself.
+ */
+export interface WorkerStore extends SessionHost, Pick<KernelStore, 'durability' | 'close'> {
+  readonly sessions: SessionHost['sessions'] & Pick<SessionStore, 'sweep'>;
+  readonly executions: WorkerExecutions;
 }
+
+export interface WorkerExecutions
+  extends Omit<ExecutionOwning, 'carried'>,
+    Pick<ExecutionReads, 'read' | 'history'>,
+    Pick<AwaitStore, 'interaction' | 'expireAwaits'>,
+    Pick<ReleaseStore, 'announce'>,
+    BlobStore,
+    Bell {}
 
 /** What workers do. */
 export interface ExecutionOwning {

@@ -3,15 +3,18 @@
 import type { ExecutionId, ProjectName } from '../../execution/names.ts';
 
 /** Values too large for a row: written before anything refers to them, under their digest. */
-export interface PayloadStore {
+export interface BlobStore {
   /** The project has it from then on. */
   putBlob(blob: Blob): Promise<void>;
   /** Undefined unless the project has it (X-28). */
   getBlob(query: ReadBlob): Promise<Uint8Array | undefined>;
-  /** Those of `digests` that the project has not. */
-  missingBlobs(query: BlobsOf): Promise<readonly string[]>;
   /** For who has found the digests in rows of the project: of those from before, it has them then (X-29). */
   attributeBlobs(request: AttributeBlobs): Promise<void>;
+}
+
+export interface PayloadStore extends BlobStore {
+  /** Those of `digests` that the project has not. */
+  missingBlobs(query: BlobsOf): Promise<readonly string[]>;
   /** Running executions of the project in whose rows the digest of a blob from before stands, as whatever. */
   referring(query: ReadBlob): Promise<readonly ExecutionId[]>;
 }
