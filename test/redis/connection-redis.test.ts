@@ -1,6 +1,8 @@
 // How the store reaches Redis: what it says when it cannot, other kinds of clients, other kinds of servers.
 
 import assert from 'node:assert/strict';
+import { createServer as createWebServer } from 'node:http';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { createClient, createCluster } from 'redis';
 import { openSession, parseLeaseKey, parseOwner, parseSessionId } from '../../src/index.ts';
@@ -19,6 +21,29 @@ test('a server that is not there is "cannot be reached", never "may have been do
       message: /cannot be reached .* Nothing was changed/,
     });
   }
+});
+
+test('a server that is not Redis, or does not answer, is named within connectTimeoutMs', async (t) => {
+  const web = createWebServer((_, response) => response.end('hello'));
+  const mute = createServer((socket) => socket.on('error', () => undefined));
+  const sockets = new Set<Socket>();
+  mute.on('connection', (socket) => sockets.add(socket));
+  const urlOf = async (server: Server): Promise<string> => {
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    t.after(() => server.close());
+    return `redis://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  };
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+  });
+  await assert.rejects(openRedisStore({ url: await urlOf(web) }), {
+    name: 'StoreUnavailable',
+    message: /did not answer as Redis does .*"H".* Check the host and the port/,
+  });
+  await assert.rejects(openRedisStore({ url: await urlOf(mute), connectTimeoutMs: 50 }), {
+    name: 'StoreUnavailable',
+    message: /no answer within 50 ms/,
+  });
 });
 
 test('options that cannot work are refused before anything is sent', async () => {

@@ -136,11 +136,20 @@ async function connectTo(url: string, options: RedisStoreOptions): Promise<Conne
   client.on('ready', () => {
     offline = undefined;
   });
+  // The driver limits the time of the connection only, and goes on waiting after an answer that is not Redis's.
+  const failed = Promise.withResolvers<never>();
+  client.once('error', failed.reject);
+  const cancel = systemTimers.after(connectTimeout, () =>
+    failed.reject(new OutcomeUnknown(`no answer within ${connectTimeout} ms`)),
+  );
   try {
-    await client.connect();
+    await Promise.race([client.connect(), failed.promise]);
   } catch (cause) {
     client.destroy();
     throw notConnected(toFault(cause), url);
+  } finally {
+    cancel();
+    client.off('error', failed.reject);
   }
   isOpen = true;
   return {
@@ -161,11 +170,17 @@ async function connectTo(url: string, options: RedisStoreOptions): Promise<Conne
 function notConnected(fault: Fault, url: string): Fault {
   const isTimeout = fault.message.includes('Connection timeout');
   if (!(fault instanceof OutcomeUnknown) && !isTimeout) return fault;
-  const { cause } = fault;
+  const { cause = fault } = fault;
   const what = cause instanceof Error ? cause.message : String(cause);
   const hint = url.startsWith('rediss:')
     ? 'If the port does not speak TLS, use redis://.'
     : 'If the port speaks TLS, use rediss://.';
+  if (what.startsWith('Unknown RESP type')) {
+    return new StoreUnavailable(
+      `The server did not answer as Redis does (${what}). Nothing was changed. Check the host and the port of the URL. ${hint}`,
+      { cause },
+    );
+  }
   return new StoreUnavailable(
     `Redis accepted a connection and did not answer (${what}). Nothing was changed. Check the URL and the server. ${hint}`,
     { cause },
