@@ -46,6 +46,11 @@ export const COMMANDS: readonly Command[] = [
     load: async () => (await import('./move/unseal.ts')).unsealCommand,
   },
   {
+    name: 'raise-epoch',
+    summary: 'Put the fences of a restored store above all that were ever issued',
+    load: async () => (await import('./raise-epoch.ts')).raiseEpochCommand,
+  },
+  {
     name: 'doctor',
     summary: 'checks versions, configuration, store and clocks, and says what to change',
     load: async () => (await import('./doctor.ts')).doctorCommand,

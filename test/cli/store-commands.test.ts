@@ -34,6 +34,23 @@ test('migrate: says from which version to which; --check changes nothing and is 
     assert.deepEqual(JSON.parse(again.out).missing, []);
   }));
 
+test('raise-epoch: needs a store that is there and a reason, and says the epoch', () =>
+  inFolder(async (cwd) => {
+    const words = ['raise-epoch', '--store', 'holdfast.db', '--reason', 'restored'];
+    const none = await holdfast(words, { cwd });
+    assert.deepEqual([none.code, await readdir(cwd)], [2, []]);
+    assert.match(none.problems, /No store is there\. Nothing was made/);
+    await holdfast(['migrate'], { cwd });
+    const unsaid = await holdfast(words.slice(0, 3), { cwd });
+    assert.equal(unsaid.code, 2);
+    assert.match(unsaid.problems, /--reason is needed/);
+    const first = JSON.parse((await holdfast([...words, '--json'], { cwd })).out) as object;
+    const second = await holdfast(words, { cwd });
+    const { epoch } = first as { readonly epoch: number };
+    assert.equal(second.code, 0, second.problems);
+    assert.match(second.out, new RegExp(`is in epoch ${epoch + 1}\\.`));
+  }));
+
 test('migrate and doctor: a file of a newer version, or of another program, is left alone', () =>
   inFolder(async (cwd) => {
     await holdfast(['migrate'], { cwd });

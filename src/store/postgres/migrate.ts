@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Pool, PoolClient } from 'pg';
 import { Fault } from '../../support/fault.ts';
+import { bundledAway } from '../bundled-away.ts';
 import { type Database, quoteIdentifier, toFault } from './database.ts';
 
 export interface Migration {
@@ -18,9 +19,9 @@ export interface Migration {
 const FOLDER = new URL('./migrations/', import.meta.url);
 
 export function knownMigrations(): readonly Migration[] {
-  return readdirSync(FOLDER)
+  return sqlFiles()
     .filter((name) => name.endsWith('.sql'))
-    .sort()
+    .toSorted()
     .map((name) => {
       const text = readFileSync(new URL(name, FOLDER), 'utf8');
       return {
@@ -30,6 +31,14 @@ export function knownMigrations(): readonly Migration[] {
         olderBuildsMayRun: text.startsWith('-- older builds may run: yes'),
       };
     });
+}
+
+function sqlFiles(): readonly string[] {
+  try {
+    return readdirSync(FOLDER);
+  } catch (cause) {
+    return bundledAway(cause as NodeJS.ErrnoException);
+  }
 }
 
 interface AppliedRow {

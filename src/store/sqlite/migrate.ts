@@ -4,6 +4,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { Fault, InvalidInput } from '../../support/fault.ts';
+import { bundledAway } from '../bundled-away.ts';
 import type { Connection } from './connection.ts';
 
 /** In order; the schema's version is how many were applied. Never edited once released. */
@@ -27,7 +28,8 @@ export const APPLICATION_ID = 0x484f4c44;
 
 export async function loadMigrations(): Promise<readonly string[]> {
   const folder = new URL('./migrations/', import.meta.url);
-  return Promise.all(MIGRATIONS.map((name) => readFile(new URL(name, folder), 'utf8')));
+  const texts = MIGRATIONS.map((name) => readFile(new URL(name, folder), 'utf8'));
+  return Promise.all(texts).catch(bundledAway);
 }
 
 /** May find the file locked; then nothing was done and it can be called again. */

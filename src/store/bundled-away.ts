@@ -1,0 +1,10 @@
+import { InvalidInput } from '../support/fault.ts';
+
+/** Throws what a bundler that left the SQL files out has to be told. */
+export function bundledAway(cause: NodeJS.ErrnoException): never {
+  if (cause.code !== 'ENOENT') throw cause;
+  throw new InvalidInput(
+    'The SQL files of Holdfast are not beside its code. Nothing was opened. If you bundle your code, mark "holdfast" as external (esbuild: --packages=external) and install it beside the bundle.',
+    { cause },
+  );
+}
