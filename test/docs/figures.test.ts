@@ -65,6 +65,7 @@ const FIGURES: Readonly<
     '4 s': 'four times the first pause, which doubles with each failed call',
     '60 s': at('protocol/push/failed-calls.ts', 'LONGEST_MS'),
   },
+  'deploy.md': { '35 seconds': 'limits.requestMs, and five seconds more' },
   'elect.md': {
     'two seconds': P4,
     '5 s': at('recipes/standing-session.ts', 'BACKOFF_MS_MAX'),
@@ -102,6 +103,7 @@ const FIGURES: Readonly<
   'guards.md': { 'two seconds': at('guards/postgres-marks.ts', 'WORK_MS') },
   'moving.md': { 'half a minute': at('engine/denial.ts', 'SEALED_PAUSE_MS') },
   'pool.md': { 'two seconds': P4 },
+  'protocol.md': { '64 KiB': INLINE },
   'proved-session.md': { 'two seconds': P4 },
   'redis.md': {
     '15 s': at('store/redis/connect.ts', 'silenceMs'),

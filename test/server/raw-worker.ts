@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { checkedFetch } from './checked-fetch.ts';
 import { type TestCoordinator, until } from './coordinator.ts';
 
 export interface Raw {
@@ -39,7 +40,7 @@ export class RawWorker {
   }
 
   async call(method: string, path: string, body?: object): Promise<Raw> {
-    const response = await fetch(`${this.#url}${path}`, {
+    const response = await checkedFetch(`${this.#url}${path}`, {
       method,
       headers: { authorization: `Bearer ${this.#key}`, 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),

@@ -9,6 +9,7 @@ export type Part = 'params' | 'query' | 'body';
 export interface SchemaError {
   readonly keyword: string;
   readonly instancePath: string;
+  readonly schemaPath: string;
   readonly params: object;
   readonly message: string;
   /** The names that there are at the top of it. */
@@ -17,6 +18,7 @@ export interface SchemaError {
 
 interface Params {
   readonly pattern?: string;
+  readonly allowedValue?: unknown;
   readonly allowedValues?: readonly unknown[];
   readonly additionalProperties?: readonly string[];
   readonly requiredProperties?: readonly string[];
@@ -46,6 +48,38 @@ const KINDS: Readonly<Record<string, string>> = {
   ...{ integer: 'a whole number', number: 'a number', string: 'text', boolean: 'true or false' },
   ...{ array: 'a list', object: 'an object', null: 'null' },
 };
+
+/**
+ * Where a value has one of several forms and a word says which, what is wrong with the others is left out. With a word
+ * that none has, the word is what is wrong.
+ */
+export function ofMeantForm<Error extends SchemaError>(errors: readonly Error[]): readonly Error[] {
+  const wrongWords = errors.filter(({ keyword }) => keyword === 'const');
+  const isOfOtherForm = ({ schemaPath, instancePath }: Error): boolean =>
+    wrongWords.some(
+      (word) =>
+        `${schemaPath}/`.startsWith(formOf(word)) &&
+        instancePath.startsWith(parentOf(word.instancePath)),
+    );
+  const meant = errors.filter((error) => error.keyword !== 'anyOf' && !isOfOtherForm(error));
+  if (meant.length > 0) return meant;
+  return [...Map.groupBy(wrongWords, (word) => word.instancePath).values()].flatMap(
+    ([first, ...others]) => {
+      if (first === undefined) return [];
+      const words = [first, ...others].map(({ params }) => (params as Params).allowedValue);
+      return [{ ...first, keyword: 'enum', params: { allowedValues: words } }];
+    },
+  );
+}
+
+/** `#/…/anyOf/1/` of `#/…/anyOf/1/properties/verb`. */
+function formOf({ schemaPath }: SchemaError): string {
+  return `${schemaPath.replace(/\/properties\/[^/]*$/, '')}/`;
+}
+
+function parentOf(path: string): string {
+  return path.replace(/\/[^/]*$/, '');
+}
 
 /** Undefined for what only repeats what others say: of several forms a value fits none. */
 export function sentenceOf(part: Part, error: SchemaError, given: unknown): string | undefined {

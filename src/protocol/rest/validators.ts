@@ -5,7 +5,7 @@ import type { TSchema } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
 import { Value } from 'typebox/value';
 import { ProblemReply, type Route } from './route.ts';
-import { type Part, sentenceOf, shortened } from './sentences.ts';
+import { ofMeantForm, type Part, sentenceOf, shortened } from './sentences.ts';
 
 export interface Checks {
   readonly params: (given: unknown) => unknown;
@@ -14,6 +14,8 @@ export interface Checks {
 }
 
 const PROBLEMS_MAX = 5;
+/** They are compared with each other, and few are told. */
+const ERRORS_MAX = 100;
 
 export function checksOf(route: Route): Checks {
   return {
@@ -38,7 +40,7 @@ function checkOf(part: Part, schema: TSchema | undefined): (given: unknown) => u
 
 function checked(part: Part, validator: Validator, given: unknown): unknown {
   if (validator.Check(given)) return given;
-  const errors = [...validator.Errors(given)];
+  const errors = ofMeantForm([...validator.Errors(given)].slice(0, ERRORS_MAX));
   const { properties = {} } = validator.Type() as { readonly properties?: object };
   const known = Object.keys(properties);
   const told = errors.flatMap((error) => sentenceOf(part, { ...error, known }, given) ?? []);

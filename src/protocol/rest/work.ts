@@ -17,18 +17,17 @@ import {
   writesBody,
 } from '../messages/work.ts';
 import { type WorkKind, workMessage } from '../messages/work-messages.ts';
+import { WORK_REPLIES } from '../messages/work-replies.ts';
 import type { Call, Coordinator, Reply, Route } from './route.ts';
 import { type WorkAnswer, workAnswers } from './work-answers.ts';
 
 type Spec = Pick<Route, 'summary' | 'params' | 'query' | 'body' | 'takesValues'> &
   Partial<Pick<Route, 'answers'>>;
 
-const ANSWER = { 200: { what: 'What the store answered, refusals too.' } } as const;
-
 function over(name: WorkKind, spec: Spec): Route {
   const { method, path, isLong = false, bytes } = workMessage(name);
   return {
-    ...{ method, path, name, allows: ['work'], answers: ANSWER },
+    ...{ method, path, name, allows: ['work'], answers: answersOf(name) },
     ...spec,
     ...(isLong ? { isLong } : {}),
     ...(bytes === 'sent' ? { takesBytes: true } : {}),
@@ -37,6 +36,11 @@ function over(name: WorkKind, spec: Spec): Route {
       return { ...replyWith(answer), isIdle: IDLE[name]?.(answer as never) ?? false };
     },
   };
+}
+
+function answersOf(name: WorkKind): Route['answers'] {
+  const schema = WORK_REPLIES[name];
+  return { 200: { what: 'What the store answered, refusals too.', ...(schema && { schema }) } };
 }
 
 /** What a worker without work sends all the time. */
@@ -72,7 +76,6 @@ export const workRoutes: readonly Route[] = [
   over('greet', {
     summary: 'What a worker must know of this coordinator before it opens its session.',
     query: greetQuery,
-    answers: { 200: { what: 'Project, store, lease policy, and the version of the protocol.' } },
   }),
   over('openSession', {
     summary: 'A worker process begins: one session, one heartbeat for all that it claims.',
@@ -92,7 +95,6 @@ export const workRoutes: readonly Route[] = [
     summary:
       'Answered when something may have become ready, or after `waitMs`. A hint: claim, then ask again.',
     query: bellQuery,
-    answers: { 200: { what: 'Whether it rang.' } },
   }),
   over('claimExecutions', {
     summary: 'Takes what is ready for these pipelines, each under a fence of its own.',
