@@ -16,7 +16,7 @@ interface Source {
 
 const at = (file: string, name: string): Source => ({ file, name });
 
-const MAINTAIN = at('engine/worker.ts', 'MAINTAIN_MS');
+const MAINTAIN = at('engine/tending.ts', 'MAINTAIN_MS');
 const KEY_CACHE = at('server/gate.ts', 'KEY_CACHE_MS');
 const INLINE = at('engine/payloads.ts', 'inlineBytesMax');
 const RELAY = at('server/server-options.ts', 'relayAnswersMs');
