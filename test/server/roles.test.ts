@@ -145,9 +145,9 @@ const SENTENCES: Readonly<Record<string, () => unknown>> = {
     schedulesNeedBoth,
   'A key with `work` alone cannot submit through the API. The executions that it runs can start children of any pipeline in the project.':
     startsChildren,
-  'A key with `submit` and `operate` can answer what it submitted. Use two keys where nobody may approve their own request.':
+  'A key with `submit` and `operate` can answer what it submitted. Use two keys where people must not approve their own requests.':
     answersItsOwn,
-  'Any key with `operate` can make an answer link, and whoever holds the link can answer. The audit names the key that made it.':
+  'Any key with `operate` can make an answer link, and any holder of the link can answer. The audit names the key that made it.':
     // By whom is in recorded.test.ts.
     () => mayAll('operate', ['linkAwait']),
   'A key of one project cannot manage projects or leases, whatever its roles.': onlyOfAll,
@@ -178,6 +178,8 @@ const NOTHING_SAID: readonly RegExp[] = [
   /a URL and a key of role `work` instead of a store/,
   /`key`, `project` \| of role `work`/,
   /The last key of role `admin` is lost/,
+  // What `--made` ends is in src/testing/access-contract/end-key.ts.
+  /A key of role `admin` got into wrong hands/,
   // Who has such a key is trusted with what follows from claiming: the sentence about `work`.
   /Who has a key of role `work` and knows digest/,
   /So a key of role `work` is trust/,
