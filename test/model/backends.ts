@@ -60,7 +60,7 @@ export async function openBackend(name: StoreName): Promise<OpenBackend> {
 }
 
 const fastSqlite: ContractBackend = {
-  offers: ['durable', 'two-clients', 'host-clock'],
+  offers: ['durable', 'two-clients', 'host-clock', 'projects'],
   async open(policy) {
     const folder = await mkdtemp(join(tmpdir(), 'holdfast-model-'));
     const file = join(folder, 'store.db');

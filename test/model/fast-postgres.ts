@@ -21,7 +21,7 @@ export function fastPostgres(url: string): ContractBackend & { end(): Promise<vo
   let nowMs = START_MS;
   const moveClock = (): Promise<unknown> => admin.query('update public.clock set ms = $1', [nowMs]);
   return {
-    offers: ['durable', 'two-clients', 'server'],
+    offers: ['durable', 'two-clients', 'server', 'projects'],
     async open(policy) {
       nowMs = START_MS;
       await admin.query(`create table if not exists public.clock as select ${nowMs}::bigint as ms`);

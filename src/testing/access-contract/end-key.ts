@@ -111,7 +111,11 @@ export const endKeyCases: readonly AccessCase[] = [
       const grandchild = await mustAdd(store, by(child));
       const sooner = await mustAdd(store, by(root));
       const named = { createdBy: `x (${root.id}) (y)`, project: PROJECT };
-      const others = [await mustAdd(store, named), await mustAdd(store, { project: PROJECT })];
+      const others = [
+        await mustAdd(store, named),
+        await mustAdd(store, { project: PROJECT }),
+        await mustAdd(store, { ...by(root), project: OTHER_PROJECT }),
+      ];
       await store.access.endKey({ id: sooner.id });
       const alone = await store.access.endKey({ id: root.id, inMs: 50 });
       assert.deepEqual(alone, { kind: 'ended', endedAt: now() + 50, changed: true });
@@ -132,7 +136,9 @@ export const endKeyCases: readonly AccessCase[] = [
       for (const id of made) assert.equal((await mustRead(store, id)).endedAt, now());
       assert.equal((await mustRead(store, sooner.id)).endedAt, now() - 10);
       for (const { id } of others) assert.equal((await mustRead(store, id)).endedAt, undefined);
-      const again = await leavesKeysUnchanged(store, () => store.access.endKey(end));
+      const again = await leavesKeysUnchanged(store, () =>
+        store.access.endKey({ ...end, project: PROJECT }),
+      );
       assert.deepEqual(again, { kind: 'ended', endedAt: now(), changed: false, made: [] });
     },
   },
