@@ -24,7 +24,7 @@ registerBehaviours({
 });
 
 after(async () => {
-  await pooler?.stop();
   await schemas.end();
+  await pooler?.stop();
   await database.release();
 });

@@ -55,7 +55,7 @@ export class Schemas {
 
   async end(): Promise<void> {
     await this.#admin.end();
-    await endKeptConnections();
+    endKeptConnections();
   }
 
   async #make(): Promise<string> {
