@@ -121,7 +121,7 @@ function announce(config: Config, { server, store, log }: Announced): void {
   }
   if (config.auth === 'off') {
     loudly([
-      'AUTHENTICATION IS OFF: whoever can reach this port may do everything.',
+      'AUTHENTICATION IS OFF: every program that can reach this port may do everything.',
       'It listens on loopback only. For anything but this machine: holdfast serve --auth keys',
     ]);
   }

@@ -1,7 +1,7 @@
 // How executions end that do not complete: what was thrown, as the end that is recorded.
 
 import { isNativeError } from 'node:util/types';
-import type { Failure } from '../execution/failure.ts';
+import { type Failure, locatedMessage } from '../execution/failure.ts';
 import type { Claimed } from '../store/contract/execution-store.ts';
 import { Fault, StoreCorrupt, StoreUnavailable } from '../support/fault.ts';
 import { thrownText } from '../support/options.ts';
@@ -40,8 +40,9 @@ function isBug({ isBug: rule }: Pick<AnyPipeline, 'isBug'>, error: unknown): boo
   }
 }
 
-export function bugText({ code, message }: Failure): string {
-  return `The code threw outside a step, and this looks like a bug: ${code}: ${message}. Nothing was undone. Deploy code that is fixed, then resume the execution; or cancel it.`;
+export function bugText(failure: Failure): string {
+  const thrown = `${failure.code}: ${locatedMessage(failure)}`;
+  return `The code threw outside a step, and this looks like a bug: ${thrown}. Nothing was undone. Deploy code that is fixed, then resume the execution; or cancel it.`;
 }
 
 /** Trying again cannot help. */

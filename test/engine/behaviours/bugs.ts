@@ -110,7 +110,10 @@ export const BUGS: readonly Behaviour[] = [
       assert.equal(left, 'blocked');
       const { body = '{}' } = (await holdfast.history(id)).at(-1) ?? {};
       const said = JSON.parse(body) as { why: string; failure: { code: string; stack: string } };
-      assert.match(said.why, /^The code threw outside a step, .* TypeError: Cannot read .*resume/);
+      assert.match(
+        said.why,
+        /^The code threw outside a step, .* TypeError: Cannot read .* \(\S*bugs\.ts:\d+\)\. .*resume/,
+      );
       assert.equal(said.failure.code, 'TypeError');
       assert.match(said.failure.stack, /bugs\.ts/);
       await worker.stop();
