@@ -4,7 +4,9 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { Registry } from 'prom-client';
 import { METRICS } from '../../src/observe/metric-names.ts';
+import { prometheusExecutionObserver } from '../../src/observe/prometheus.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const NAMES = Object.keys(METRICS);
@@ -34,5 +36,18 @@ test('the guide lists every metric with its labels, and no other', async () => {
     assert.ok(row?.includes(kind), `${name} is listed as a ${kind}`);
     for (const label of labels)
       assert.ok(row?.includes(`\`${label}\``), `${name} has the label ${label}`);
+  }
+});
+
+test('the dashboard and the guide of executions name the metrics that there are', async () => {
+  const registry = new Registry();
+  prometheusExecutionObserver({ registry });
+  const metrics = await registry.getMetricsAsJSON();
+  const names = metrics.map(({ name }) => name).sort();
+  const files = ['deploy/grafana/holdfast-executions.json', 'docs/guide/executions/observing.md'];
+  for (const file of files) {
+    const found = (await readFile(join(ROOT, file), 'utf8')).match(/holdfast_execution_[a-z_]+/g);
+    const bare = (found ?? []).map((name) => name.replace(/_(?:bucket|sum|count)$/, ''));
+    assert.deepEqual([...new Set(bare)].sort(), names, file);
   }
 });
