@@ -15,7 +15,10 @@ export const FAMILIES: readonly Family[] = [
   { name: 'crash points', files: ['test/crash/*.test.ts', 'test/archive/kill.test.ts'] },
   { name: 'random programs', files: ['test/model/*.test.ts'] },
   { name: 'behaviours over REST', files: ['test/server/behaviours-*.test.ts'] },
-  { name: 'contract on etcd', files: ['test/contract/etcd.test.ts'] },
+  {
+    name: 'stores that the contract samples',
+    files: ['test/contract/{etcd,sqlite}.test.ts', 'test/engine/sqlite.test.ts'],
+  },
   { name: 'schedules of guards', files: ['test/guards/*.test.ts'] },
   { name: 'transport contract on PostgreSQL', files: ['test/transport/kinds-postgres.test.ts'] },
   { name: 'console pages', files: ['test/console/browser-*.test.ts'] },

@@ -1,7 +1,7 @@
 // The suite of costs: CPU time and memory of each route's worst legal request, on a project that is as large as one
 // may make it.
 
-import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { TestCoordinator } from '../../test/server/coordinator.ts';
 import { plantRich, requestsFor, send } from '../../test/server/cost/requests.ts';
 import type { Result } from '../report.ts';

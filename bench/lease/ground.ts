@@ -3,10 +3,10 @@
 import { join } from 'node:path';
 import type { KernelStore } from '../../src/lease/port.ts';
 import { openEtcdStore } from '../../src/store/etcd/open.ts';
-import { openMemoryStore } from '../../src/store/memory/open.ts';
 import { openPostgresStore } from '../../src/store/postgres/open.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { startEtcd } from '../../test/services/etcd.ts';
 import { startPostgres } from '../../test/services/postgres.ts';
 import { FLUSHED_ALWAYS, startRedis } from '../../test/services/redis.ts';

@@ -6,7 +6,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { SqliteGuard, StaleFence } from '../../src/guards/sqlite.ts';
 import { formatFence, type HeldLease, openSession } from '../../src/index.ts';
-import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 
 const store = openMemoryStore();
 const guard = new SqliteGuard();

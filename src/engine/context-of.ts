@@ -144,11 +144,6 @@ export class RunContext implements Context {
   ): Promise<Output> {
     boundedText('The name of a call', name, NAME_BYTES_MAX);
     requireFunction(`ctx.transaction("${name}"): the second argument`, fn);
-    if (this.#run.config.store.kind === 'memory') {
-      throw new InvalidInput(
-        `ctx.transaction("${name}"): the memory store has no connection to write with. Use a SQLite file or PostgreSQL.`,
-      );
-    }
     const plan = { key: this.nextKey('step', name), name, fn };
     return this.enter((promise) => new TransactionCall<Output>(this.#run, plan, promise));
   }

@@ -154,7 +154,7 @@ export interface Context {
   ): Promise<readonly Output[]>;
   /**
    * A step whose writes and whose record commit together: exactly once. `fn` gets the store's own
-   * connection. On SQLite it must be synchronous; the memory store has none.
+   * connection. On SQLite, and in memory, it must be synchronous.
    */
   transaction<Output>(
     name: string,

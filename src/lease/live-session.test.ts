@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openMemoryStore } from '../store/memory/open.ts';
+import { openMemoryStore } from '../store/sqlite/open-memory.ts';
 import { seededRandom } from '../support/random.ts';
 import { type FaultyStore, faultyStore } from '../testing/faulty-store.ts';
 import { ManualClock } from '../testing/manual-clock.ts';

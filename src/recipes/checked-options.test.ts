@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openSession } from '../lease/live-session.ts';
 import type { KernelStore } from '../lease/port.ts';
-import { openMemoryStore } from '../store/memory/open.ts';
+import { openMemoryStore } from '../store/sqlite/open-memory.ts';
 import { InvalidInput } from '../support/fault.ts';
 import { type FaultyStore, faultyStore } from '../testing/faulty-store.ts';
 import { ManualClock } from '../testing/manual-clock.ts';

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openSession } from '../lease/live-session.ts';
-import { openMemoryStore } from '../store/memory/open.ts';
+import { openMemoryStore } from '../store/sqlite/open-memory.ts';
 import { seededRandom } from '../support/random.ts';
 import { type FaultyStore, faultyStore, type StoreFault } from '../testing/faulty-store.ts';
 import { ManualClock } from '../testing/manual-clock.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openSession } from '../lease/live-session.ts';
-import { openMemoryStore } from '../store/memory/open.ts';
+import { openMemoryStore } from '../store/sqlite/open-memory.ts';
 import { ManualClock } from '../testing/manual-clock.ts';
 import { type RevokeProgress, revokePrefix } from './revoke-prefix.ts';
 

@@ -8,7 +8,7 @@ import { openSession, type Session } from '../lease/live-session.ts';
 import { type LeaseKey, parseLeaseKey } from '../lease/names.ts';
 import type { LeaseReport } from '../lease/observer.ts';
 import type { KernelStore } from '../lease/port.ts';
-import { openMemoryStore } from '../store/memory/open.ts';
+import { openMemoryStore } from '../store/sqlite/open-memory.ts';
 import { type FaultyStore, faultyStore } from '../testing/faulty-store.ts';
 import { ManualClock } from '../testing/manual-clock.ts';
 import { elect } from './elect.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openSession, type Session } from '../lease/live-session.ts';
 import { parseLeaseKey, parseRequestId } from '../lease/names.ts';
-import { openMemoryStore } from '../store/memory/open.ts';
+import { openMemoryStore } from '../store/sqlite/open-memory.ts';
 import { type FaultyStore, faultyStore } from '../testing/faulty-store.ts';
 import { ManualClock } from '../testing/manual-clock.ts';
 import type { Overrun } from './run-term.ts';

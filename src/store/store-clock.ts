@@ -1,5 +1,5 @@
-// Store time of the memory store and of SQLite: the host's clock, which people set back, made into one that
-// only goes on.
+// Store time of SQLite, on a file or in memory: the host's clock, which people set back, made into one that only
+// goes on.
 //
 //   C-2  now = max(high-water mark in the file, host's wall clock, last answer + monotonic elapsed).
 //        The mark is read and written in each write transaction, so it holds over processes and

@@ -7,7 +7,7 @@ import type { HoldfastOptions } from '../engine/holdfast-options.ts';
 import { SILENT } from '../engine/observer.ts';
 import type { Worker } from '../engine/worker-handle.ts';
 import type { WorkerOptions } from '../engine/worker-options.ts';
-import { openMemoryStore } from '../store/memory/open.ts';
+import { openMemoryStore } from '../store/sqlite/open-memory.ts';
 import { InvalidInput } from '../support/fault.ts';
 import { readOptions, shown, wholeNumber } from '../support/options.ts';
 import { ManualClock } from './manual-clock.ts';
@@ -32,6 +32,8 @@ export interface TestHoldfast {
 /** Nothing is polled and nobody dies by himself: only what the test does happens. */
 const POLL_MS = 31 * 86_400_000;
 const TTL_MS = 7 * 86_400_000;
+/** A worker's duties beside claims. Every minute, as elsewhere, they would be all that a month of test time costs. */
+const DUTY_MS = 3_600_000;
 
 const ADVANCE_MS_MAX = 100 * 366 * 86_400_000;
 
@@ -45,8 +47,8 @@ export async function openTestHoldfast(options: TestHoldfastOptions): Promise<Te
   const clock = new ManualClock(startOf(start));
   const store = openMemoryStore({ clock, policy: { ttlMsMax: TTL_MS } });
   const holdfast = new Holdfast({ observer: SILENT, ...rest, store, clock, timers: clock.timers });
-  const work = (): Promise<Worker> =>
-    holdfast.worker({ pipelines, ttlMs: TTL_MS, pollMs: POLL_MS });
+  const seldom = { ttlMs: TTL_MS, pollMs: POLL_MS, probeMs: DUTY_MS, reconcileMs: DUTY_MS };
+  const work = (): Promise<Worker> => holdfast.worker({ pipelines, ...seldom });
   let worker = await work();
   const close = async (): Promise<void> => {
     await holdfast.close();

@@ -9,7 +9,7 @@ import { aesCodec } from '../../src/engine/aes-codec.ts';
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import type { HoldfastOptions } from '../../src/engine/holdfast-options.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
-import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 
 const NOTHING_KEPT = { completed: 0, failed: 0, cancelled: 0, deadLetter: 0 } as const;
 

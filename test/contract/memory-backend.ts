@@ -1,13 +1,13 @@
-import { openMemoryStore } from '../../src/store/memory/open.ts';
 import { toInstant } from '../../src/support/clock.ts';
 import { type ContractBackend, ManualClock } from '../../src/testing/index.ts';
+import { freshMemoryStore } from '../services/memory-store.ts';
 
 /** Clients of a memory store share the one object; there is nothing to open again. */
 export const memoryBackend: ContractBackend = {
   offers: ['two-clients', 'host-clock', 'projects'],
   async open(policy) {
     const clock = new ManualClock();
-    const store = openMemoryStore({ clock, policy });
+    const { store } = freshMemoryStore({ clock, policy });
     return {
       store,
       another: async () => store,

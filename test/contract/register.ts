@@ -14,6 +14,30 @@ import { readKillers } from '../mutation/verdict.ts';
 import { sample } from '../services/tier.ts';
 import { executionBackend } from './execution-backend.ts';
 
+/** How many of the cases that need no file `npm test` takes on one: the memory store runs the same code (ADR 0042). */
+const ON_A_FILE = 20;
+
+/** The contracts on SQLite files: what needs a file, or two connections, and a sample of the rest. */
+export function registerFileContracts(backend: ContractBackend): void {
+  const executions = executionBackend(backend);
+  register(onFile('lease', leaseContract), backend, (each) => runCase(each, backend));
+  register(onFile('execution', executionContract), backend, (each) =>
+    runExecutionCase(each, executions),
+  );
+  register(onFile('access', accessContract), backend, (each) => runAccessCase(each, executions));
+}
+
+function onFile<Case extends Pick<ContractCase, 'needs'>>(
+  name: string,
+  cases: readonly Case[],
+): readonly Case[] {
+  const needsFile = ({ needs = [] }: Case): boolean =>
+    [needs].flat().some((need) => need === 'durable' || need === 'two-clients');
+  const rest = cases.filter((each) => !needsFile(each));
+  const taken = new Set(sample(`${name} contract, sqlite`, rest, ON_A_FILE));
+  return cases.filter((each) => needsFile(each) || taken.has(each));
+}
+
 /** `count`: how many cases `npm test` takes. Default: all. */
 export function registerLeaseContract(
   backend: ContractBackend,

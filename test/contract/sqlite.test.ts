@@ -1,10 +1,4 @@
-import {
-  registerAccessContract,
-  registerExecutionContract,
-  registerLeaseContract,
-} from './register.ts';
+import { registerFileContracts } from './register.ts';
 import { sqliteBackend } from './sqlite-backend.ts';
 
-registerLeaseContract(sqliteBackend);
-registerExecutionContract(sqliteBackend);
-registerAccessContract(sqliteBackend);
+registerFileContracts(sqliteBackend);

@@ -7,7 +7,7 @@ import { Holdfast } from '../../src/engine/holdfast.ts';
 import type { HoldfastOptions } from '../../src/engine/holdfast-options.ts';
 import { type Pipeline, pipeline } from '../../src/engine/pipeline.ts';
 import type { ExecutionStore } from '../../src/store/contract/execution-store.ts';
-import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { Fault, StoreCorrupt, StoreUnavailable } from '../../src/support/fault.ts';
 import { pause } from './stage.ts';
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
-import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { type FaultyStore, faultyStore, ManualClock } from '../../src/testing/index.ts';
 
 const MINUTE_MS = 60_000;

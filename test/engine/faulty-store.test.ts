@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { newKey } from '../../src/access/secret.ts';
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
-import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { OutcomeUnknown, StoreUnavailable } from '../../src/support/fault.ts';
 import { seededRandom } from '../../src/support/random.ts';
 import { faultyStore } from '../../src/testing/index.ts';

@@ -6,7 +6,7 @@ import { Holdfast } from '../../src/engine/holdfast.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
 import type { ExecutionId, Payload } from '../../src/execution/names.ts';
 import type { ExecutionStore } from '../../src/store/contract/execution-store.ts';
-import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 
 const LARGE = 'x'.repeat(32 * 1024 * 1024) as Payload;
 

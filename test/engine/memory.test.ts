@@ -1,4 +1,4 @@
-import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { registerBehaviours } from './register.ts';
 
 registerBehaviours({

@@ -10,8 +10,8 @@ import { test } from 'node:test';
 import { aesCodec } from '../../src/engine/aes-codec.ts';
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
-import { openMemoryStore } from '../../src/store/memory/open.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 
 const KEYS = [{ id: 'k', key: new Uint8Array(32).fill(9) }];
 const codec = aesCodec(KEYS);

@@ -6,12 +6,10 @@ import { PARTS } from '../../src/execution/invariants.ts';
 import { DEFAULT_PROJECT, type ExecutionId } from '../../src/execution/names.ts';
 import type { ExecutionReport } from '../../src/execution/report.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
-import { STATES } from '../../src/store/memory/executions/state.ts';
-import { openMemoryStore } from '../../src/store/memory/open.ts';
 import { toInstant } from '../../src/support/clock.ts';
 import { faultyStore, ManualClock } from '../../src/testing/index.ts';
-import type { Tamper } from '../reconcile/tamper.ts';
-import { tamperMemory } from '../reconcile/tamper-memory.ts';
+import { type Tamper, tamperBySql } from '../reconcile/tamper.ts';
+import { freshMemoryStore } from '../services/memory-store.ts';
 
 const ROUND_MS = 1.2 * 30_000 * PARTS.length;
 
@@ -25,9 +23,8 @@ interface Scene {
 
 async function withScene(run: (scene: Scene) => Promise<void>): Promise<void> {
   const clock = new ManualClock();
-  const memory = openMemoryStore({ clock });
-  const state = STATES.get(memory.executions);
-  assert(state !== undefined);
+  const { store: memory, connection } = freshMemoryStore({ clock });
+  const tamper = tamperBySql(async (sql) => connection.execute(sql), '');
   const opened: Holdfast[] = [];
   const reports: ExecutionReport[] = [];
   const open: Scene['open'] = () => {
@@ -38,7 +35,7 @@ async function withScene(run: (scene: Scene) => Promise<void>): Promise<void> {
     return { holdfast, looks: () => faults.calls.get('executions.reconcile') ?? 0 };
   };
   try {
-    await run({ clock, tamper: tamperMemory(state), reports, open });
+    await run({ clock, tamper, reports, open });
   } finally {
     await Promise.all(opened.map((each) => each.close()));
     await memory.close();

@@ -4,7 +4,7 @@ import { Holdfast } from '../../src/engine/holdfast.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
 import type { CatchUp } from '../../src/engine/schedule-plan.ts';
 import type { ExecutionReport } from '../../src/execution/report.ts';
-import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { ManualClock, openTestHoldfast } from '../../src/testing/index.ts';
 
 const HOUR_MS = 3_600_000;

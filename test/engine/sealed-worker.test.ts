@@ -5,8 +5,8 @@ import { test } from 'node:test';
 import type { ExecutionReport } from '../../src/execution/report.ts';
 import { Holdfast, openSession, pipeline } from '../../src/index.ts';
 import { openServer } from '../../src/server/serve.ts';
-import { openMemoryStore } from '../../src/store/memory/open.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { ManualClock } from '../../src/testing/manual-clock.ts';
 import { freshSqliteFile } from '../services/sqlite-file.ts';
 

@@ -4,6 +4,8 @@ import { registerBehaviours } from './register.ts';
 
 registerBehaviours({
   kind: 'sqlite',
+  // The memory store runs the same code (ADR 0042).
+  count: 30,
   async open() {
     const { file, remove } = await freshSqliteFile();
     const store = await openSqliteStore({ file });

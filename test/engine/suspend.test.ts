@@ -1,8 +1,8 @@
 import { test } from 'node:test';
 import { parseExecutionId } from '../../src/execution/names.ts';
-import { openMemoryStore } from '../../src/store/memory/open.ts';
 import { seededRandom } from '../../src/support/random.ts';
 import { ManualClock } from '../../src/testing/manual-clock.ts';
+import { freshMemoryStore } from '../services/memory-store.ts';
 import { sample } from '../services/tier.ts';
 import { play, SCENARIOS, type Scenario } from './suspend/scenarios.ts';
 import { everySchedule, type Schedule } from './suspend/schedule.ts';
@@ -19,7 +19,7 @@ for (const scenario of sample('scenarios of a park, in every order', SCENARIOS, 
 /** Time stands still but where the scenario lets it pass, so that the schedule alone decides. */
 async function playUnder(scenario: Scenario, schedule: Schedule): Promise<void> {
   const clock = new ManualClock();
-  const store = openMemoryStore({ clock });
+  const { store } = freshMemoryStore({ clock });
   let passing = 0;
   const place = {
     store,

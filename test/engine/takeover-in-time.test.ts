@@ -13,8 +13,8 @@ import type { WorkerOptions } from '../../src/engine/worker-options.ts';
 import { LANES, type Lane } from '../../src/execution/execution.ts';
 import type { ExecutionId } from '../../src/execution/names.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
-import { openMemoryStore } from '../../src/store/memory/open.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { ManualClock } from '../../src/testing/manual-clock.ts';
 import { pause } from './stage.ts';
 

@@ -9,14 +9,13 @@ import { toInstant } from '../../src/support/clock.ts';
 import { type ContractBackend, ManualClock } from '../../src/testing/index.ts';
 import { durableHarness } from '../contract/durable-harness.ts';
 import { etcdBackend } from '../contract/etcd-backend.ts';
-import { memoryBackend } from '../contract/memory-backend.ts';
 import { redisBackend } from '../contract/redis-backend.ts';
 import { etcdForTests } from '../services/etcd.ts';
 import { postgresForTests } from '../services/postgres.ts';
 import { startRedis } from '../services/redis.ts';
 import { fastPostgres } from './fast-postgres.ts';
 
-export const STORES = ['memory', 'sqlite', 'postgres', 'redis', 'etcd'] as const;
+export const STORES = ['sqlite', 'postgres', 'redis', 'etcd'] as const;
 export type StoreName = (typeof STORES)[number];
 
 export interface OpenBackend {
@@ -26,8 +25,6 @@ export interface OpenBackend {
 
 export async function openBackend(name: StoreName): Promise<OpenBackend> {
   switch (name) {
-    case 'memory':
-      return { backend: memoryBackend, release: async () => undefined };
     case 'sqlite':
       return { backend: fastSqlite, release: async () => undefined };
     case 'redis': {

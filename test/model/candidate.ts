@@ -6,7 +6,7 @@ import type { EventSeq, LeaseEvent } from '../../src/lease/event.ts';
 import type { LeaseKey } from '../../src/lease/names.ts';
 import type { LeasePolicy } from '../../src/lease/policy.ts';
 import type { KernelStore } from '../../src/lease/port.ts';
-import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { openLeaseModel } from '../../src/store/memory/open.ts';
 import { ManualClock } from '../../src/testing/index.ts';
 import { type Command, perform, withFence } from './command.ts';
 import { bySubject, eventsAfter, type Observed, observe } from './observe.ts';
@@ -46,7 +46,7 @@ export class Candidate {
   constructor(start: ModelStart, renaming: Renaming = new Renaming()) {
     this.#start = start;
     this.#clock = new ManualClock(start.startMs);
-    this.#model = openMemoryStore({ clock: this.#clock, policy: start.policy });
+    this.#model = openLeaseModel(this.#clock, start.policy);
     this.#renaming = renaming;
   }
 

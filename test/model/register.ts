@@ -8,10 +8,10 @@ import { KINDS, searchFailure } from './search.ts';
 
 /** How many programs of each kind run in full, and how many in `npm test`. */
 const PROGRAMS_IN_FULL: Readonly<Record<StoreName, number>> = {
-  ...{ memory: 1_000, sqlite: 500, postgres: 200, redis: 300, etcd: 30 },
+  ...{ sqlite: 500, postgres: 200, redis: 300, etcd: 30 },
 };
 const PROGRAMS: Readonly<Record<StoreName, number>> = {
-  ...{ memory: 30, sqlite: 15, postgres: 8, redis: 10, etcd: 2 },
+  ...{ sqlite: 15, postgres: 8, redis: 10, etcd: 2 },
 };
 /** Every write waits for three members, so a race that others repeat is tried once. */
 const SLOW: readonly StoreName[] = ['etcd'];

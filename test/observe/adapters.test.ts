@@ -25,7 +25,7 @@ import {
 import { METRICS, type MetricName } from '../../src/observe/metric-names.ts';
 import { instrumentName, openTelemetryObserver } from '../../src/observe/opentelemetry.ts';
 import { prometheusObserver } from '../../src/observe/prometheus.ts';
-import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { faultyStore } from '../../src/testing/faulty-store.ts';
 import { ManualClock } from '../../src/testing/manual-clock.ts';
 

@@ -18,7 +18,7 @@ import { Holdfast } from '../../src/engine/holdfast.ts';
 import { pipeline } from '../../src/index.ts';
 import { openTelemetryExecutionObserver } from '../../src/observe/opentelemetry.ts';
 import { prometheusExecutionObserver } from '../../src/observe/prometheus.ts';
-import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const SPAN = 'b7ad6b7169203331';

@@ -12,7 +12,7 @@ import {
 } from '../../src/observe/lease-log/entry.ts';
 import { readLeaseLog } from '../../src/observe/lease-log/read-log.ts';
 import { recordLeases } from '../../src/observe/lease-log/recorder.ts';
-import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { seededRandom } from '../../src/support/random.ts';
 import { faultyStore } from '../../src/testing/faulty-store.ts';
 import { ManualClock } from '../../src/testing/manual-clock.ts';

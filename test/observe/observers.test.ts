@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { InvalidInput, type LeaseReport, openSession } from '../../src/index.ts';
 import { observers } from '../../src/observe/index.ts';
-import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { ManualClock } from '../../src/testing/manual-clock.ts';
 
 test('O-4: several observers are each told everything, whatever one of them throws', async () => {

@@ -12,7 +12,7 @@ import type { LocatedEntry } from '../../src/observe/lease-log/entry.ts';
 import { recordLeases } from '../../src/observe/lease-log/recorder.ts';
 import { verifyEntries, verifyLeaseLogs } from '../../src/observe/verify-log/verify-log.ts';
 import type { ViolatedRule } from '../../src/observe/verify-log/violation.ts';
-import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { ManualClock } from '../../src/testing/manual-clock.ts';
 
 const T = 1e12;

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { Pool, type PoolClient } from 'pg';
 import { Holdfast, pipeline } from '../../src/index.ts';
-import { openMemoryStore } from '../../src/store/memory/open.ts';
 import { openPostgresStore } from '../../src/store/postgres/open.ts';
+import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { until } from '../server/coordinator.ts';
 import { postgresForTests } from '../services/postgres.ts';
 

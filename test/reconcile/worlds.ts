@@ -6,13 +6,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import pg from 'pg';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
-import { STATES } from '../../src/store/memory/executions/state.ts';
-import { openMemoryStore } from '../../src/store/memory/open.ts';
 import { openPostgresStore } from '../../src/store/postgres/open.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { ManualClock } from '../../src/testing/index.ts';
 import { type Tamper, tamperBySql } from './tamper.ts';
-import { tamperMemory } from './tamper-memory.ts';
 
 export interface World {
   readonly store: CoordinatorStore;
@@ -20,20 +17,6 @@ export interface World {
   advance(ms: number): Promise<void>;
   now(): number;
   close(): Promise<void>;
-}
-
-export async function memoryWorld(): Promise<World> {
-  const clock = new ManualClock();
-  const store = openMemoryStore({ clock });
-  const state = STATES.get(store.executions);
-  if (state === undefined) throw new Error('the state of a memory store is known');
-  return {
-    store,
-    tamper: tamperMemory(state),
-    advance: async (ms) => clock.jumpWall(ms),
-    now: () => clock.wallMs(),
-    close: () => store.close(),
-  };
 }
 
 export async function sqliteWorld(): Promise<World> {

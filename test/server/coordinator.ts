@@ -11,8 +11,8 @@ import { parseProject } from '../../src/execution/names.ts';
 import { openServer, type Server } from '../../src/server/serve.ts';
 import type { ServerOptions } from '../../src/server/server-options.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
-import { openMemoryStore } from '../../src/store/memory/open.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { openWorker } from '../../src/worker/open-worker.ts';
 import { checkedFetch } from './checked-fetch.ts';
 

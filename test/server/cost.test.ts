@@ -12,7 +12,7 @@ import { largestOf, SHAPES } from './cost/largest.ts';
 
 const counters = await Counters.start();
 // Only code that is loaded from here on is counted.
-const { openMemoryStore } = await import('../../src/store/memory/open.ts');
+const { openMemoryStore } = await import('../../src/store/sqlite/open-memory.ts');
 const { WORK_KINDS, workMessage } = await import('../../src/protocol/messages/work-messages.ts');
 const { ROUTES } = await import('../../src/protocol/rest/routes.ts');
 const { CARRIERS, carrierTo, LargeEndpoint, openStand, PUSHED } = await import(

@@ -14,7 +14,7 @@ import { ROUTES } from '../../src/protocol/rest/routes.ts';
 import { dispatchOf } from '../../src/protocol/work/dispatch.ts';
 import { coordinatorOf } from '../../src/server/coordinator-of.ts';
 import { openServer, type Server } from '../../src/server/serve.ts';
-import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { sample } from '../services/tier.ts';
 
 const DEPTH = 20_000;

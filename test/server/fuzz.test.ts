@@ -13,7 +13,7 @@ import type { Route } from '../../src/protocol/rest/route.ts';
 import { ROUTES } from '../../src/protocol/rest/routes.ts';
 import { openServer, type Server } from '../../src/server/serve.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
-import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { isFullRun, runSeed } from '../services/tier.ts';
 import { arbitraryOf, type Known } from './arbitrary-of.ts';
 import { plant } from './fixture.ts';

@@ -5,7 +5,7 @@ import { newKey } from '../../src/access/secret.ts';
 import { HoldfastClient } from '../../src/client/client.ts';
 import { pipeline } from '../../src/index.ts';
 import { ROUTES } from '../../src/protocol/rest/routes.ts';
-import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { systemClock } from '../../src/support/clock.ts';
 import { StoreUnavailable } from '../../src/support/fault.ts';
 import { TestCoordinator } from './coordinator.ts';

@@ -8,7 +8,7 @@ import { Holdfast, interactionId } from '../../src/index.ts';
 import type { Owner, SessionId } from '../../src/lease/names.ts';
 import { pushSettingsOf } from '../../src/protocol/push/push-options.ts';
 import type { Finish } from '../../src/store/contract/execution-store.ts';
-import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { systemRandom } from '../../src/support/random.ts';
 import { TestCoordinator } from './coordinator.ts';
 import { RawWorker } from './raw-worker.ts';

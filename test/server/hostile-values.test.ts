@@ -1,4 +1,4 @@
-import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { registerHostileValues } from './hostile-values.ts';
 
 registerHostileValues('memory', async () => openMemoryStore());

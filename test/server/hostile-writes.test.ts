@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { parseProject } from '../../src/execution/names.ts';
 import { interactionId, openHoldfast } from '../../src/index.ts';
 import type { ExecutionStore, Finish } from '../../src/store/contract/execution-store.ts';
-import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { TestCoordinator } from './coordinator.ts';
 import { type RawOwner, RawWorker } from './raw-worker.ts';
 

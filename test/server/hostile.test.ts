@@ -9,7 +9,7 @@ import { newKey } from '../../src/access/secret.ts';
 import { pipeline } from '../../src/index.ts';
 import type { AccessStore } from '../../src/store/contract/access-store.ts';
 import type { ExecutionStore } from '../../src/store/contract/execution-store.ts';
-import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { systemClock } from '../../src/support/clock.ts';
 import { TestCoordinator, until } from './coordinator.ts';
 

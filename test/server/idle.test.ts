@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { pipeline } from '../../src/index.ts';
 import { openServer } from '../../src/server/serve.ts';
 import type { ExecutionStore } from '../../src/store/contract/execution-store.ts';
-import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { openWorker } from '../../src/worker/open-worker.ts';
 import { until } from './coordinator.ts';
 import { clientOf } from './fixture.ts';

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import { pipeline } from '../../src/index.ts';
 import { openServer } from '../../src/server/serve.ts';
-import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { systemTimers } from '../../src/support/timer.ts';
 import { Link } from '../../src/worker/link.ts';
 import { openWorker } from '../../src/worker/open-worker.ts';

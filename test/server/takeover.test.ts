@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SessionId } from '../../src/lease/names.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
-import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { systemRandom } from '../../src/support/random.ts';
 import { ManualClock } from '../../src/testing/manual-clock.ts';
 import { TestCoordinator } from './coordinator.ts';

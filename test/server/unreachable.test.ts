@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { HoldfastClient } from '../../src/client/client.ts';
 import { type ExecutionReport, pipeline } from '../../src/index.ts';
 import { openServer } from '../../src/server/serve.ts';
-import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { openWorker } from '../../src/worker/open-worker.ts';
 import { holdfast } from '../cli/spawned.ts';
 import { freePort } from '../services/free-port.ts';

@@ -19,11 +19,11 @@ test('the layer of a file is its folder, or its parent folder’s shared layer',
 test('the rule bites', () => {
   const problemsOf = (path: string, text: string) => layerViolations([{ path, text }]);
   assert.deepEqual(problemsOf('src/lease/a.ts', "import { b } from '../support/b.ts';"), []);
-  assert.deepEqual(problemsOf('src/store/memory/a.ts', "import pg from 'pg';"), []);
+  assert.deepEqual(problemsOf('src/store/postgres/a.ts', "import pg from 'pg';"), []);
   const bad: readonly (readonly [string, string])[] = [
     ['src/support/a.ts', "import { b } from '../lease/b.ts';"],
     ['src/lease/a.ts', "import type { b } from '../store/contract/b.ts';"],
-    ['src/store/memory/a.ts', "import {\n  b,\n} from '../sqlite/b.ts';"],
+    ['src/store/postgres/a.ts', "import {\n  b,\n} from '../sqlite/b.ts';"],
     ['src/store/sqlite/a.ts', "import { b } from '../../engine/b.ts';"],
     ['src/engine/a.ts', "export { b } from '../store/postgres/b.ts';"],
     ['src/engine/a.ts', "const b = await import('../protocol/rest/b.ts');"],

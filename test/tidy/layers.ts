@@ -1,7 +1,7 @@
 import { importsOf, resolveImport } from './imports.ts';
 import type { ProjectFile } from './project-files.ts';
 
-const ADAPTERS = ['store/memory', 'store/sqlite', 'store/postgres', 'store/redis', 'store/etcd'];
+const ADAPTERS = ['store/sqlite', 'store/postgres', 'store/redis', 'store/etcd'];
 const PROTOCOLS = ['rest', 'work', 'grpc', 'sqs', 'push'].map((name) => `protocol/${name}`);
 const KERNEL = ['support', 'lease'];
 const MODEL = [...KERNEL, 'execution'];

@@ -9,7 +9,7 @@ import type { ReplyEnvelope } from '../../src/protocol/messages/envelope.ts';
 import { openServer, type Server } from '../../src/server/serve.ts';
 import type { ServerOptions } from '../../src/server/server-options.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
-import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import type { CallDesk, Forgery, Speaker, TransportBackend } from '../../src/testing/index.ts';
 
 /** What is one carrier's own. */

@@ -11,7 +11,7 @@ import { WORK_SERVICE } from '../../src/protocol/messages/grpc-service.ts';
 import { openServer, type Server } from '../../src/server/serve.ts';
 import type { HttpLimits } from '../../src/server/server-options.ts';
 import type { AccessStore } from '../../src/store/contract/access-store.ts';
-import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { makeKey } from './backend.ts';
 import { stockClient, type WireFrame, wireOf } from './stock-grpc.ts';
 

@@ -5,7 +5,7 @@ import { loadSync } from '@grpc/proto-loader';
 import { Holdfast, pipeline } from '../../src/index.ts';
 import { WORK_SERVICE } from '../../src/protocol/messages/grpc-service.ts';
 import { openServer } from '../../src/server/serve.ts';
-import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { grpcCarrier } from '../../src/worker/grpc-carrier.ts';
 import { openWorker } from '../../src/worker/open-worker.ts';
 import { makeKey } from './backend.ts';

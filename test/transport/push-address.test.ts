@@ -7,7 +7,7 @@ import type { PushCommand, PushResult } from '../../src/protocol/messages/push.t
 import { Signer } from '../../src/protocol/messages/signing.ts';
 import { probedFrom } from '../../src/protocol/push/result.ts';
 import { openServer } from '../../src/server/serve.ts';
-import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { handlerAnywhere } from '../../src/testing/transport-contract/call-desk.ts';
 import type { PushHandlerOptions } from '../../src/worker/push-handler.ts';
 import { until } from '../server/coordinator.ts';

@@ -7,7 +7,7 @@ import { type Context, Holdfast, pipeline, SubmitRefused } from '../../src/index
 import { workerState } from '../../src/release/worker.ts';
 import { openServer } from '../../src/server/serve.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
-import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { kindsOf } from '../../src/testing/execution-contract/worker.ts';
 import { handlerAnywhere } from '../../src/testing/transport-contract/call-desk.ts';
 import type { PushHandler } from '../../src/worker/push-handler.ts';

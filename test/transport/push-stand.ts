@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { Holdfast } from '../../src/index.ts';
 import { openServer, type PushOptions } from '../../src/server/serve.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
-import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import type { PushHandler } from '../../src/worker/push-handler.ts';
 import { type Mount, plain } from './push-mounts.ts';
 

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { Holdfast, pipeline, remoteStep } from '../../src/index.ts';
 import { openServer } from '../../src/server/serve.ts';
-import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { openWorker } from '../../src/worker/open-worker.ts';
 import { makeKey } from './backend.ts';
 

@@ -4,7 +4,7 @@ import { DEFAULT_PROJECT, parseExecutionId, parseProject } from '../../src/execu
 import type { SqsOptions } from '../../src/server/serve.ts';
 import { openServer } from '../../src/server/serve.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
-import { openMemoryStore } from '../../src/store/memory/open.ts';
+import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { digestOf } from '../../src/support/digest.ts';
 import { systemTimers } from '../../src/support/timer.ts';
 import { mustSubmit } from '../../src/testing/execution-contract/worker.ts';

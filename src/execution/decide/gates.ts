@@ -182,11 +182,6 @@ export function letThrough(
   };
 }
 
-/** May a place that became free be handed to this one? */
-export function mayBeHandedPlace(execution: ExecutionRecord): boolean {
-  return execution.gated && execution.holds.every((hold) => hold === 'behind-key');
-}
-
 function later(a: Instant, b: Instant): Instant {
   return a > b ? a : b;
 }

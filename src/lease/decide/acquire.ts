@@ -1,5 +1,5 @@
-// May this session have this key now? Pure. The memory store acts on the answer; the SQL stores
-// decide by their predicate and come here only to say why not.
+// May this session have this key now? Pure. The model acts on the answer; the SQL stores decide by
+// their predicate and come here only to say why not.
 
 import { type Instant, laterBy } from '../../support/clock.ts';
 import type { Fence } from '../fence.ts';

@@ -12,11 +12,11 @@ import type { EntryRefusal } from '../../lease/refusal.ts';
 import { type Instant, laterBy } from '../../support/clock.ts';
 import { isDamped, waits } from './line.ts';
 import { reclaim } from './reclaim.ts';
-import { flapKey, type MemoryState } from './state.ts';
+import { flapKey, type ModelState } from './state.ts';
 import { appendEnded } from './sweep.ts';
 import { withdraw } from './withdraw.ts';
 
-export function acquire(state: MemoryState, request: Acquire): AcquireAnswer {
+export function acquire(state: ModelState, request: Acquire): AcquireAnswer {
   const now = state.now();
   const view = viewOf(state, request, now);
   const decision = decideAcquire(view, request, now);
@@ -39,7 +39,7 @@ export function acquire(state: MemoryState, request: Acquire): AcquireAnswer {
 }
 
 function grant(
-  state: MemoryState,
+  state: ModelState,
   request: Acquire,
   context: { readonly view: AcquireView; readonly now: Instant },
 ): AcquireAnswer {
@@ -70,7 +70,7 @@ function grant(
 }
 
 /** E-3: an end that nobody has written down gets its event now, as a sweep would have written it. */
-function withEndRecorded(state: MemoryState, view: AcquireView, now: Instant): AcquireView {
+function withEndRecorded(state: ModelState, view: AcquireView, now: Instant): AcquireView {
   const before = view.lease;
   if (before === undefined || before.end !== undefined) return view;
   const end = termEnd(before, view.holder, now);
@@ -90,7 +90,7 @@ function granted(
 }
 
 function enqueue(
-  state: MemoryState,
+  state: ModelState,
   request: Acquire,
   context: { readonly refusal: EntryRefusal; readonly now: Instant },
 ): AcquireAnswer {
@@ -107,7 +107,7 @@ function enqueue(
   return { kind: 'queued', ahead, refusal: context.refusal };
 }
 
-function viewOf(state: MemoryState, request: Acquire, now: Instant): AcquireView {
+function viewOf(state: ModelState, request: Acquire, now: Instant): AcquireView {
   const own = state.chain(request.session);
   const lease = state.leases.get(request.key);
   const owner = own.at(-1)?.owner;
@@ -123,7 +123,7 @@ function viewOf(state: MemoryState, request: Acquire, now: Instant): AcquireView
 }
 
 /** Tickets of the living before this attempt's own; all of them when it has none. */
-function countAhead(state: MemoryState, request: Acquire, now: Instant): number {
+function countAhead(state: ModelState, request: Acquire, now: Instant): number {
   const tickets = state.tickets.get(request.key) ?? [];
   const own = tickets.findIndex((ticket) => ticket.attempt === request.attempt);
   return tickets

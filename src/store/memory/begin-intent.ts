@@ -1,8 +1,8 @@
 import { decideBeginIntent } from '../../lease/decide/term.ts';
 import type { BeginIntent, IntentBegun } from '../../lease/port.ts';
-import type { MemoryState } from './state.ts';
+import type { ModelState } from './state.ts';
 
-export function beginIntent(state: MemoryState, request: BeginIntent): IntentBegun {
+export function beginIntent(state: ModelState, request: BeginIntent): IntentBegun {
   const now = state.now();
   const decision = decideBeginIntent(state.termView(request.key), request, {
     policy: state.policy,

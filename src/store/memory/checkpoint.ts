@@ -1,8 +1,8 @@
 import { decideCheckpoint } from '../../lease/decide/term.ts';
 import type { CheckpointAnswer, SaveCheckpoint } from '../../lease/port.ts';
-import type { MemoryState } from './state.ts';
+import type { ModelState } from './state.ts';
 
-export function checkpoint(state: MemoryState, request: SaveCheckpoint): CheckpointAnswer {
+export function checkpoint(state: ModelState, request: SaveCheckpoint): CheckpointAnswer {
   const now = state.now();
   // K-3: what the caller does to its bytes afterwards cannot reach what is stored.
   const own = { ...request, bytes: Uint8Array.from(request.bytes) };

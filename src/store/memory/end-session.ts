@@ -1,9 +1,9 @@
 import { decideEnd } from '../../lease/decide/session.ts';
 import type { EndSession, SessionEnded } from '../../lease/port.ts';
 import type { SessionEnd, SessionRecord } from '../../lease/session.ts';
-import type { MemoryState } from './state.ts';
+import type { ModelState } from './state.ts';
 
-export function endSession(state: MemoryState, request: EndSession): SessionEnded {
+export function endSession(state: ModelState, request: EndSession): SessionEnded {
   const now = state.now();
   const decision = decideEnd(state.chain(request.id), request, now);
   if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
@@ -13,7 +13,7 @@ export function endSession(state: MemoryState, request: EndSession): SessionEnde
 }
 
 /** One write ends every lease of the session and of its descendants (H-1). */
-export function markEnded(state: MemoryState, session: SessionRecord, end: SessionEnd): void {
+export function markEnded(state: ModelState, session: SessionRecord, end: SessionEnd): void {
   state.sessions.set(session.id, { ...session, end });
   state.append({
     kind: 'session-ended',

@@ -1,8 +1,8 @@
 import { decideHeartbeat, lifeOf } from '../../lease/decide/session.ts';
 import type { Heartbeat, HeartbeatAnswer } from '../../lease/port.ts';
-import type { MemoryState } from './state.ts';
+import type { ModelState } from './state.ts';
 
-export function heartbeat(state: MemoryState, request: Heartbeat): HeartbeatAnswer {
+export function heartbeat(state: ModelState, request: Heartbeat): HeartbeatAnswer {
   const now = state.now();
   const decision = decideHeartbeat(state.chain(request.id), request, { policy: state.policy, now });
   if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };

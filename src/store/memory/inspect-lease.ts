@@ -3,9 +3,9 @@ import { leaseState } from '../../lease/lease.ts';
 import type { LeaseKey } from '../../lease/names.ts';
 import type { LeaseInspection } from '../../lease/port.ts';
 import { waits } from './line.ts';
-import type { MemoryState } from './state.ts';
+import type { ModelState } from './state.ts';
 
-export function inspectLease(state: MemoryState, key: LeaseKey): LeaseInspection {
+export function inspectLease(state: ModelState, key: LeaseKey): LeaseInspection {
   const now = state.now();
   const record = state.leases.get(key);
   const holder = state.chain(record?.session);

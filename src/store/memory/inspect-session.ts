@@ -2,9 +2,9 @@ import type { SessionId } from '../../lease/names.ts';
 import type { SessionInspection } from '../../lease/port.ts';
 import { authorityMs, chainState, remainingMs, type SessionChain } from '../../lease/session.ts';
 import type { Instant } from '../../support/clock.ts';
-import type { MemoryState } from './state.ts';
+import type { ModelState } from './state.ts';
 
-export function inspectSession(state: MemoryState, id: SessionId): SessionInspection | undefined {
+export function inspectSession(state: ModelState, id: SessionId): SessionInspection | undefined {
   return inspection(state.chain(id), state.now());
 }
 

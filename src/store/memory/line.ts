@@ -4,16 +4,16 @@ import { dampedForMs } from '../../lease/flap.ts';
 import type { LeaseKey } from '../../lease/names.ts';
 import { keepsPlace } from '../../lease/session.ts';
 import type { Instant } from '../../support/clock.ts';
-import { flapKey, type MemoryState, type Ticket } from './state.ts';
+import { flapKey, type ModelState, type Ticket } from './state.ts';
 
 /** its session was heard of within its ttl, and it has asked lately. */
-export function waits(state: MemoryState, ticket: Ticket, now: Instant): boolean {
+export function waits(state: ModelState, ticket: Ticket, now: Instant): boolean {
   return keepsPlace(state.chain(ticket.session), now) && ticket.expiresAt > now;
 }
 
 /** G-4: kept from the key for losing it too often, it does not keep others waiting. */
 export function isDamped(
-  state: MemoryState,
+  state: ModelState,
   key: LeaseKey,
   standing: { readonly ticket: Ticket; readonly now: Instant },
 ): boolean {

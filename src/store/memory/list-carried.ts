@@ -1,9 +1,9 @@
 import { ownDeadline, termEnd } from '../../lease/lease.ts';
 import type { SessionId } from '../../lease/names.ts';
 import type { CarriedLease } from '../../lease/port.ts';
-import type { MemoryState } from './state.ts';
+import type { ModelState } from './state.ts';
 
-export function listCarried(state: MemoryState, id: SessionId): readonly CarriedLease[] {
+export function listCarried(state: ModelState, id: SessionId): readonly CarriedLease[] {
   const now = state.now();
   const holder = state.chain(id);
   const carried: CarriedLease[] = [];

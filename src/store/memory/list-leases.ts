@@ -1,8 +1,8 @@
 import { listedLease } from '../../lease/decide/acquire.ts';
 import type { ListedLease, ListLeases } from '../../lease/port.ts';
-import type { MemoryState } from './state.ts';
+import type { ModelState } from './state.ts';
 
-export function listLeases(state: MemoryState, query: ListLeases): readonly ListedLease[] {
+export function listLeases(state: ModelState, query: ListLeases): readonly ListedLease[] {
   const now = state.now();
   const { prefix = '', after } = query;
   return [...state.leases.values()]

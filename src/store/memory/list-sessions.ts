@@ -1,11 +1,8 @@
 import type { ListSessions, SessionInspection } from '../../lease/port.ts';
 import { inspection } from './inspect-session.ts';
-import type { MemoryState } from './state.ts';
+import type { ModelState } from './state.ts';
 
-export function listSessions(
-  state: MemoryState,
-  query: ListSessions,
-): readonly SessionInspection[] {
+export function listSessions(state: ModelState, query: ListSessions): readonly SessionInspection[] {
   const now = state.now();
   const { after } = query;
   return [...state.sessions.values()]

@@ -1,8 +1,8 @@
 import { decideOpen, lifeOf } from '../../lease/decide/session.ts';
 import type { OpenSession, SessionOpened } from '../../lease/port.ts';
-import type { MemoryState } from './state.ts';
+import type { ModelState } from './state.ts';
 
-export function openSession(state: MemoryState, request: OpenSession): SessionOpened {
+export function openSession(state: ModelState, request: OpenSession): SessionOpened {
   const now = state.now();
   const view = {
     existing: state.chain(request.id),

@@ -1,24 +1,18 @@
-// The memory store: for tests, for the simulator, and for one process that wants leases among its
-// own parts. It refuses as often as the durable stores do.
+// The model of leases: plain maps and the pure decisions. The stores are compared with it.
 
 import { type LeasePolicy, resolvePolicy } from '../../lease/policy.ts';
-import type { LeaseStore, SessionStore } from '../../lease/port.ts';
-import { type Clock, systemClock } from '../../support/clock.ts';
-import { rejectUnknownOptions } from '../../support/options.ts';
-import type { CoordinatorStore } from '../contract/execution-store.ts';
-import { accessOf } from './access/open.ts';
+import type { KernelStore, LeaseStore, SessionStore } from '../../lease/port.ts';
+import type { Clock } from '../../support/clock.ts';
 import { acquire } from './acquire.ts';
 import { beginIntent } from './begin-intent.ts';
 import { checkpoint } from './checkpoint.ts';
 import { endSession } from './end-session.ts';
-import { openExecutions } from './executions/open.ts';
 import { heartbeat } from './heartbeat.ts';
 import { inspectLease } from './inspect-lease.ts';
 import { inspectSession } from './inspect-session.ts';
 import { listCarried } from './list-carried.ts';
 import { listLeases } from './list-leases.ts';
 import { listSessions } from './list-sessions.ts';
-import { unlessSealed } from './move/open.ts';
 import { openSession } from './open-session.ts';
 import { raiseEpoch } from './raise-epoch.ts';
 import { readEvents } from './read-events.ts';
@@ -27,49 +21,32 @@ import { release } from './release.ts';
 import { requestDrain } from './request-drain.ts';
 import { revoke } from './revoke.ts';
 import { settleIntent } from './settle-intent.ts';
-import { MemoryState } from './state.ts';
+import { ModelState } from './state.ts';
 import { sweep } from './sweep.ts';
 import { verify } from './verify.ts';
 import { withdraw } from './withdraw.ts';
 
-export interface MemoryStoreOptions {
-  readonly policy?: Partial<LeasePolicy>;
-  /** The clock that decides expiry; the host's unless a test brings its own. */
-  readonly clock?: Clock;
-}
-
-export function openMemoryStore(options: MemoryStoreOptions = {}): CoordinatorStore {
-  rejectUnknownOptions('openMemoryStore', options, ['policy', 'clock']);
-  const policy = resolvePolicy(options.policy);
-  const state = new MemoryState(options.clock ?? systemClock, policy);
-  const { executions, state: kept, seals, close } = openExecutions(state);
+/** Sessions and leases only. The policy is checked as a store checks it. */
+export function openLeaseModel(clock: Clock, given: Partial<LeasePolicy>): KernelStore {
+  const policy = resolvePolicy(given);
+  const state = new ModelState(clock, policy);
   return {
-    kind: 'memory',
+    kind: 'model',
     policy,
     durability: 'until the process ends',
     hintsReach: 'all-processes',
-    sessions: unlessSealed(state, sessionsOf(state)),
-    leases: unlessSealed(state, leasesOf(state)),
-    executions,
-    access: unlessSealed(state, accessOf(kept)),
-    seals,
-    ...unlessSealed(state, raisingOf(state)),
+    sessions: sessionsOf(state),
+    leases: leasesOf(state),
+    raiseEpoch: async (request) => raiseEpoch(state, request),
     onHint(listener) {
       state.hints.add(listener);
       return () => state.hints.delete(listener);
     },
-    close: async () => {
-      state.hints.clear();
-      close();
-    },
+    close: async () => state.hints.clear(),
   };
 }
 
-function raisingOf(state: MemoryState): Pick<CoordinatorStore, 'raiseEpoch'> {
-  return { raiseEpoch: async (request) => raiseEpoch(state, request) };
-}
-
-function sessionsOf(state: MemoryState): SessionStore {
+function sessionsOf(state: ModelState): SessionStore {
   return {
     open: async (request) => openSession(state, request),
     heartbeat: async (request) => heartbeat(state, request),
@@ -82,7 +59,7 @@ function sessionsOf(state: MemoryState): SessionStore {
   };
 }
 
-function leasesOf(state: MemoryState): LeaseStore {
+function leasesOf(state: ModelState): LeaseStore {
   return {
     acquire: async (request) => acquire(state, request),
     withdraw: async (request) => withdraw(state, request),

@@ -1,9 +1,9 @@
 import { epochOf, raisedOrigin } from '../../lease/fence.ts';
 import type { EpochRaised, RaiseEpoch } from '../../lease/port.ts';
 import { noticesOfRaise } from '../../lease/session.ts';
-import type { MemoryState } from './state.ts';
+import type { ModelState } from './state.ts';
 
-export function raiseEpoch(state: MemoryState, request: RaiseEpoch, by: number = 1): EpochRaised {
+export function raiseEpoch(state: ModelState, request: RaiseEpoch, by: number = 1): EpochRaised {
   const now = state.now();
   const origin = raisedOrigin(state.lastIssued, state.halted, by);
   const notices = noticesOfRaise(state.lastIssued, origin);

@@ -1,7 +1,7 @@
 import type { EventPage, ReadEvents } from '../../lease/port.ts';
-import type { MemoryState } from './state.ts';
+import type { ModelState } from './state.ts';
 
-export function readEvents(state: MemoryState, query: ReadEvents): EventPage {
+export function readEvents(state: ModelState, query: ReadEvents): EventPage {
   const oldest = state.events[0]?.seq ?? state.eventSeq + 1;
   if (query.after + 1 < oldest) return { kind: 'truncated', oldest: oldest - 1 };
   const start = query.after + 1 - oldest;

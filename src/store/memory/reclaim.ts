@@ -2,11 +2,11 @@ import type { SessionId } from '../../lease/names.ts';
 import { type Census, causeOfHold, decideReclaim } from '../../lease/reclaim.ts';
 import { PROJECT_METADATA, type SessionRecord } from '../../lease/session.ts';
 import { markEnded } from './end-session.ts';
-import type { MemoryState } from './state.ts';
+import type { ModelState } from './state.ts';
 
 /** Expires those of the sessions that are overdue, unless the breaker holds them back (E-8). */
 export function reclaim(
-  state: MemoryState,
+  state: ModelState,
   candidates: readonly SessionId[],
 ): { readonly expired: readonly SessionId[]; readonly paused: number } {
   const now = state.now();
@@ -29,7 +29,7 @@ function projectOf({ metadata }: SessionRecord): string | undefined {
 
 /** How many sessions were given more time. */
 function holdBack(
-  state: MemoryState,
+  state: ModelState,
   project: string | undefined,
   sessions: readonly SessionRecord[],
 ): number {

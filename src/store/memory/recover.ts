@@ -1,9 +1,9 @@
 import type { Recovered } from '../../lease/port.ts';
 import { fairChanceUntil } from '../../lease/reclaim.ts';
-import type { MemoryState } from './state.ts';
+import type { ModelState } from './state.ts';
 
 /** E-6: at most once per heartbeat received, so that repeated outages cannot extend for ever. */
-export function recover(state: MemoryState): Recovered {
+export function recover(state: ModelState): Recovered {
   const now = state.now();
   let extended = 0;
   for (const session of state.sessions.values()) {

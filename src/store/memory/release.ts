@@ -1,9 +1,9 @@
 import { decideRelease } from '../../lease/decide/term.ts';
 import type { Release, Released } from '../../lease/port.ts';
-import type { MemoryState } from './state.ts';
+import type { ModelState } from './state.ts';
 import { appendEnded } from './sweep.ts';
 
-export function release(state: MemoryState, request: Release): Released {
+export function release(state: ModelState, request: Release): Released {
   const now = state.now();
   const decision = decideRelease(state.termView(request.key), request, {
     policy: state.policy,

@@ -1,8 +1,8 @@
 import { decideDrain } from '../../lease/decide/operate.ts';
 import type { DrainAnswer, RequestDrain } from '../../lease/port.ts';
-import type { MemoryState } from './state.ts';
+import type { ModelState } from './state.ts';
 
-export function requestDrain(state: MemoryState, request: RequestDrain): DrainAnswer {
+export function requestDrain(state: ModelState, request: RequestDrain): DrainAnswer {
   const now = state.now();
   const decision = decideDrain(state.termView(request.key), request, now);
   if (decision.kind === 'refuse') {

@@ -1,9 +1,9 @@
 import { decideRevoke } from '../../lease/decide/operate.ts';
 import type { Revoke, Revoked } from '../../lease/port.ts';
-import type { MemoryState } from './state.ts';
+import type { ModelState } from './state.ts';
 import { appendEnded } from './sweep.ts';
 
-export function revoke(state: MemoryState, request: Revoke): Revoked {
+export function revoke(state: ModelState, request: Revoke): Revoked {
   const now = state.now();
   const decision = decideRevoke(state.termView(request.key), request, {
     policy: state.policy,

@@ -1,8 +1,8 @@
 import { decideSettleIntent } from '../../lease/decide/term.ts';
 import type { IntentSettled, SettleIntent } from '../../lease/port.ts';
-import type { MemoryState } from './state.ts';
+import type { ModelState } from './state.ts';
 
-export function settleIntent(state: MemoryState, request: SettleIntent): IntentSettled {
+export function settleIntent(state: ModelState, request: SettleIntent): IntentSettled {
   const now = state.now();
   const decision = decideSettleIntent(state.termView(request.key), request, now);
   if (decision.kind === 'refuse') {

@@ -1,8 +1,6 @@
-// What the memory store remembers. It is the reference: every verb looks up a view, asks the pure
-// decision, and writes the result down in the same turn of the event loop, which is what makes it
-// atomic. It is durable for as long as the process lives.
+// What the model remembers. Every verb looks up a view, asks the pure decision, and writes the result
+// down in the same turn of the event loop, which makes it atomic.
 
-import type { Seal } from '../../execution/seal.ts';
 import type { TermView } from '../../lease/decide/term.ts';
 import type { LeaseEvent, NewEvent } from '../../lease/event.ts';
 import { FENCE_ORIGIN, type Fence, isIssuable, toFence } from '../../lease/fence.ts';
@@ -20,7 +18,7 @@ export interface Ticket {
   readonly session: SessionId;
 }
 
-export class MemoryState {
+export class ModelState {
   readonly policy: LeasePolicy;
   readonly sessions: Map<SessionId, SessionRecord> = new Map();
   readonly leases: Map<LeaseKey, LeaseRecord> = new Map();
@@ -30,8 +28,6 @@ export class MemoryState {
   readonly hints: Set<(key: LeaseKey) => void> = new Set();
   lastIssued: number = FENCE_ORIGIN;
   halted: Fence | undefined;
-  /** Moved elsewhere: nothing is written any more (M-1). */
-  sealed: Seal | undefined;
 
   readonly #clock: StoreClock;
   #eventSeq = 0;

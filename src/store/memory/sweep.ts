@@ -5,9 +5,9 @@ import type { Sweep, Swept } from '../../lease/port.ts';
 import { chainState } from '../../lease/session.ts';
 import type { Instant } from '../../support/clock.ts';
 import { reclaim } from './reclaim.ts';
-import type { MemoryState } from './state.ts';
+import type { ModelState } from './state.ts';
 
-export function sweep(state: MemoryState, request: Sweep): Swept {
+export function sweep(state: ModelState, request: Sweep): Swept {
   const now = state.now();
   const overdue = [...state.sessions.values()]
     .filter((session) => session.end === undefined && session.expiresAt <= now)
@@ -29,7 +29,7 @@ export function sweep(state: MemoryState, request: Sweep): Swept {
 }
 
 /** Ends that follow from a session or a deadline are written into the lease's own row. */
-function recordImpliedEnds(state: MemoryState, limit: number, now: Instant): LeaseRecord[] {
+function recordImpliedEnds(state: ModelState, limit: number, now: Instant): LeaseRecord[] {
   const ended: LeaseRecord[] = [];
   for (const lease of state.leases.values()) {
     if (ended.length >= limit) break;
@@ -46,7 +46,7 @@ function recordImpliedEnds(state: MemoryState, limit: number, now: Instant): Lea
 }
 
 export function appendEnded(
-  state: MemoryState,
+  state: ModelState,
   lease: LeaseRecord,
   ended: { readonly end: TermEnd; readonly at: Instant },
 ): void {
@@ -66,7 +66,7 @@ export function appendEnded(
 }
 
 /** a session that was given more time keeps its place, for it may count again. */
-function dropDeadTickets(state: MemoryState, now: Instant): void {
+function dropDeadTickets(state: ModelState, now: Instant): void {
   for (const [key, tickets] of state.tickets) {
     const live = tickets.filter(
       ({ session, expiresAt }) =>
@@ -78,7 +78,7 @@ function dropDeadTickets(state: MemoryState, now: Instant): void {
 }
 
 /** L-6: only retired keys go, and sessions nothing refers to; the fence sequence is never touched. */
-function deleteOld(state: MemoryState, limit: number, now: Instant): number {
+function deleteOld(state: ModelState, limit: number, now: Instant): number {
   const before = now - state.policy.retentionMs;
   let deleted = 0;
   for (const lease of [...state.leases.values()]) {

@@ -2,9 +2,9 @@ import { decideVerify } from '../../lease/decide/term.ts';
 import { ownDeadline } from '../../lease/lease.ts';
 import type { Verified, Verify } from '../../lease/port.ts';
 import { authorityMs } from '../../lease/session.ts';
-import type { MemoryState } from './state.ts';
+import type { ModelState } from './state.ts';
 
-export function verify(state: MemoryState, request: Verify): Verified {
+export function verify(state: ModelState, request: Verify): Verified {
   const now = state.now();
   const view = state.termView(request.key);
   const decision = decideVerify(view, request, now);

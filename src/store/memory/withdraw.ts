@@ -1,7 +1,7 @@
 import type { Withdraw, Withdrawn } from '../../lease/port.ts';
-import type { MemoryState } from './state.ts';
+import type { ModelState } from './state.ts';
 
-export function withdraw(state: MemoryState, request: Withdraw): Withdrawn {
+export function withdraw(state: ModelState, request: Withdraw): Withdrawn {
   const tickets = state.tickets.get(request.key) ?? [];
   const left = tickets.filter((ticket) => ticket.attempt !== request.attempt);
   if (left.length === 0) state.tickets.delete(request.key);

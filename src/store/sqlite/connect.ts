@@ -1,5 +1,6 @@
 // How a file becomes a connection that is durable and has our tables.
 
+import { closeSync, openSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { describeSeal } from '../../execution/seal.ts';
@@ -7,7 +8,7 @@ import { InvalidInput, StoreSealed, StoreUnavailable } from '../../support/fault
 import { jittered } from '../../support/random.ts';
 import { Connection, type Durability, isBusy, toFault } from './connection.ts';
 import type { DatabaseConfig } from './database.ts';
-import { loadMigrations, migrate } from './migrate.ts';
+import { migrate } from './migrate.ts';
 import { readSeal } from './move/seal.ts';
 
 export interface StoreFile {
@@ -25,14 +26,14 @@ export async function connect(
   config: DatabaseConfig,
 ): Promise<Connection> {
   await checkPlace(file);
-  const migrations = await loadMigrations();
+  makePrivate(file);
   for (let waitedMs = 0; ; ) {
     let connection: Connection | undefined;
     try {
       connection = new Connection(file);
       // The skip must survive what it protects against, so it is written before FULL is given up.
       connection.configure('full');
-      migrate(connection, file, migrations);
+      migrate(connection, file);
       if (!evenSealed) refuseSealed(connection, file);
       skipFences(connection, durability);
       connection.configure(durability);
@@ -48,6 +49,22 @@ export async function connect(
     const pauseMs = jittered(config.random, LOCKED_PAUSE_MS, 0.5);
     await config.timers.pause(pauseMs);
     waitedMs += pauseMs;
+  }
+}
+
+/** A database that only this connection reaches. It needs neither WAL nor a flush: it is gone with the process. */
+export function connectMemory(): Connection {
+  const connection = new Connection(':memory:');
+  migrate(connection, ':memory:');
+  return connection;
+}
+
+/** A new file is for its owner only, as SQLite then makes the files beside it. What cannot be made, SQLite reports. */
+function makePrivate(file: string): void {
+  try {
+    closeSync(openSync(file, 'ax', 0o600));
+  } catch {
+    // It is there, or cannot be.
   }
 }
 

@@ -1,7 +1,6 @@
-// One connection to one file: how it is opened, that it is as durable as it says, its prepared
+// One connection to one file, or to memory: how it is opened, that it is as durable as it says, its prepared
 // statements, and what the errors of SQLite mean.
 
-import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { assert } from '../../support/assert.ts';
 import { StoreCorrupt, StoreSealed, StoreUnavailable } from '../../support/fault.ts';
@@ -33,15 +32,6 @@ export interface Tail {
 /** Of executions that run here; forgetting them all costs each a look into history. */
 const TAILS_MAX = 100_000;
 
-/** A new file is for its owner only, as SQLite then makes the files beside it. What cannot be made, SQLite reports. */
-function makePrivate(file: string): void {
-  try {
-    closeSync(openSync(file, 'ax', 0o600));
-  } catch {
-    // It is there, or cannot be.
-  }
-}
-
 export class Connection {
   /** Valid after a statement that changed a row: `returning` would cost half as much as the statement. */
   readonly told: Told = { rowId: 0, news: 0, concerns: 0 };
@@ -55,7 +45,6 @@ export class Connection {
   readonly #arrays: Map<string, StatementSync> = new Map();
 
   constructor(file: string) {
-    makePrivate(file);
     // Zero: a wait for a lock inside SQLite would stop the event loop, heartbeats included.
     this.#database = new DatabaseSync(file, { timeout: 0, enableForeignKeyConstraints: false });
     const { told } = this;

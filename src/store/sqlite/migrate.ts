@@ -2,7 +2,7 @@
 // open a new file at once one makes the tables and nine find them. The first line of a migration says whether
 // builds that do not know it may still run; the file keeps that for them (ADR 0022).
 
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import { Fault, InvalidInput } from '../../support/fault.ts';
 import { bundledAway } from '../bundled-away.ts';
 import type { Connection } from './connection.ts';
@@ -26,20 +26,14 @@ export const SCHEMA_VERSION: number = MIGRATIONS.length;
 /** "HOLD": tells our files from those of other programs, which we must not fill with tables. */
 export const APPLICATION_ID = 0x484f4c44;
 
-export async function loadMigrations(): Promise<readonly string[]> {
-  const folder = new URL('./migrations/', import.meta.url);
-  const texts = MIGRATIONS.map((name) => readFile(new URL(name, folder), 'utf8'));
-  return Promise.all(texts).catch(bundledAway);
-}
-
 /** May find the file locked; then nothing was done and it can be called again. */
-export function migrate(connection: Connection, file: string, migrations: readonly string[]): void {
+export function migrate(connection: Connection, file: string): void {
   connection.execute('begin immediate');
   try {
     const version = checkedVersion(connection, file);
     if (version < SCHEMA_VERSION) {
       connection.execute(APPLIED);
-      for (const [at, sql] of migrations.entries()) if (at >= version) apply(connection, at, sql);
+      for (let at = version; at < SCHEMA_VERSION; at += 1) apply(connection, at);
       connection.execute(`pragma application_id = ${APPLICATION_ID}`);
       connection.execute(`pragma user_version = ${SCHEMA_VERSION}`);
     }
@@ -60,10 +54,21 @@ const APPLIED = `
     older_builds_may_run integer not null
   ) strict`;
 
-function apply(connection: Connection, at: number, sql: string): void {
+/** Not awaited: a memory store is opened without a promise. */
+function textOf(file: string): string {
+  try {
+    return readFileSync(new URL(`./migrations/${file}`, import.meta.url), 'utf8');
+  } catch (cause) {
+    return bundledAway(cause as NodeJS.ErrnoException);
+  }
+}
+
+function apply(connection: Connection, at: number): void {
+  const file = MIGRATIONS[at] ?? '';
+  const sql = textOf(file);
   connection.execute(sql);
   const mayRun = sql.startsWith('-- older builds may run: yes') ? 1 : 0;
-  const name = (MIGRATIONS[at] ?? '').replace(/\.sql$/, '');
+  const name = file.replace(/\.sql$/, '');
   connection.execute(`insert into migration values (${at + 1}, '${name}', ${mayRun})`);
 }
 

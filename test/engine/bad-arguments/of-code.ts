@@ -73,13 +73,12 @@ const PLAIN: readonly Argument<Context>[] = [
     fits: ['an array', 'an array of null'],
     hand: (ctx, items) => ctx.map('m', items as [], { run: () => 1 }),
   }),
-  one('transaction', /name|memory/, {
-    // The memory store has no connection.
-    fits: NONE,
+  one('transaction', /name/, {
+    fits: TEXT,
     hand: (ctx, name) => ctx.transaction(name as string, () => 1),
   }),
-  one('transaction', /function|memory/, {
-    fits: NONE,
+  one('transaction', /function/, {
+    fits: FUNCTION,
     hand: (ctx, fn) => ctx.transaction('t', fn as () => number),
   }),
   one('sleep', /sleep/, { fits: NUMBER, hand: (ctx, ms) => ctx.sleep(ms as number) }),

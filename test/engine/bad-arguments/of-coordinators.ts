@@ -3,7 +3,7 @@
 import { HoldfastClient } from '../../../src/client/client.ts';
 import { pipeline } from '../../../src/engine/pipeline.ts';
 import { openServer } from '../../../src/server/serve.ts';
-import { openMemoryStore } from '../../../src/store/memory/open.ts';
+import { openMemoryStore } from '../../../src/store/sqlite/open-memory.ts';
 import { openWorker } from '../../../src/worker/open-worker.ts';
 import type { Options } from './argument.ts';
 import { CARRIERS, PUSH, SQS } from './of-carriers.ts';

@@ -8,7 +8,7 @@ import { StepError } from '../../../src/engine/failures.ts';
 import { Holdfast } from '../../../src/engine/holdfast.ts';
 import { KEEP_NAMES } from '../../../src/execution/retention.ts';
 import { hostStep, pipeline, remoteStep } from '../../../src/index.ts';
-import { openMemoryStore } from '../../../src/store/memory/open.ts';
+import { openMemoryStore } from '../../../src/store/sqlite/open-memory.ts';
 import { openTestHoldfast } from '../../../src/testing/test-holdfast.ts';
 import { type Argument, argumentsOf, type Fits, type Options } from './argument.ts';
 import { OPTIONS_OF_COORDINATORS } from './of-coordinators.ts';

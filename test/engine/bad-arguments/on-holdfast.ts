@@ -3,7 +3,7 @@
 import { Holdfast } from '../../../src/engine/holdfast.ts';
 import { type Pipeline, pipeline } from '../../../src/engine/pipeline.ts';
 import type { ExecutionReport } from '../../../src/execution/report.ts';
-import { openMemoryStore } from '../../../src/store/memory/open.ts';
+import { openMemoryStore } from '../../../src/store/sqlite/open-memory.ts';
 import { pause } from '../stage.ts';
 import type { Given } from './of-holdfast.ts';
 

@@ -111,7 +111,6 @@ export const PAYLOADS: readonly Behaviour[] = [
   },
   {
     name: 'the code is given the same by a transaction as by its replay',
-    without: { memory: 'the memory store has no connection to write to' },
     async run(stage) {
       // Synchronous, as SQLite needs it.
       await sameInReplay(stage, {}, (ctx, make) => ctx.transaction('make', make));

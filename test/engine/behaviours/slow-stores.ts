@@ -43,7 +43,6 @@ export const SLOW_STORES: readonly Behaviour[] = [
   },
   {
     name: 'X-23: a transaction whose answer was lost is found again, whatever is recorded beside it',
-    without: { memory: 'the memory store has no connection to write to' },
     async run(stage) {
       const beside = door();
       let runs = 0;

@@ -4,7 +4,6 @@ import { Holdfast } from '../../../src/engine/holdfast.ts';
 import type { ExecutionRecord } from '../../../src/execution/execution.ts';
 import type { ExecutionId } from '../../../src/execution/names.ts';
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
-import { openMemoryStore } from '../../../src/store/memory/open.ts';
 import {
   claimAll,
   type Held,
@@ -14,6 +13,7 @@ import {
 } from '../../../src/testing/execution-contract/worker.ts';
 import { type Someone, someone } from '../../../src/testing/lease-contract/someone.ts';
 import { ManualClock } from '../../../src/testing/manual-clock.ts';
+import { freshMemoryStore } from '../../services/memory-store.ts';
 
 /** A session that is not heard of is overdue after this. */
 const TTL_MS = 10_000;
@@ -31,7 +31,7 @@ export interface Scene {
 
 export async function openScene(): Promise<Scene> {
   const clock = new ManualClock();
-  const store = openMemoryStore({ clock });
+  const { store } = freshMemoryStore({ clock });
   const holdfast = new Holdfast({ store, clock, timers: clock.timers });
   const close = async (): Promise<void> => {
     await holdfast.close();

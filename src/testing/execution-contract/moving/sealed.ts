@@ -122,6 +122,31 @@ export const sealedCases: readonly ExecutionCase[] = [
   },
   {
     upholds: 'M-1',
+    name: 'a sealed store is still counted, and shows its releases, its workers and what it has archived',
+    async run({ store }) {
+      const { executions } = store;
+      const { ann, queued } = await sceneOn(store);
+      await mustSeal(store);
+      const [of, limit] = [{ project: PROJECT, pipeline: PIPELINE }, 9];
+      const counts = await executions.depth({ max: limit });
+      assert.equal(
+        counts.reduce((sum, { ready }) => sum + ready, 0),
+        2,
+      );
+      assert.deepEqual(await executions.inFlight({ sessions: [ann.id] }), []);
+      assert.deepEqual(await executions.releases({ ...of, limit }), []);
+      assert.deepEqual(await executions.lines({ project: PROJECT, limit }), []);
+      assert.deepEqual(await executions.activations({ ...of, limit }), []);
+      assert.deepEqual(await executions.pinned(of), []);
+      assert.deepEqual(await executions.workers({ limit }), []);
+      assert.deepEqual((await executions.removable({ endedMs: 0, limit })).items, []);
+      assert.equal(await executions.archived(queued), undefined);
+      assert.deepEqual(await executions.listArchived({ project: PROJECT, limit }), []);
+      await mustUnseal(store);
+    },
+  },
+  {
+    upholds: 'M-1',
     name: 'a second seal changes nothing and is answered with the first',
     async run({ store }) {
       assert.equal(await store.seals.read(), undefined);

@@ -41,7 +41,7 @@ interface PostgresClient {
   query(sql: string): Promise<{ readonly rows: readonly { readonly value: string }[] }>;
 }
 
-/** The memory store has no transaction to lend: what is kept there is ours, and stays when it throws. */
+/** Undefined for a store whose connections are not known here. */
 function userTable(store: CoordinatorStore, { id }: Held): UserTable | undefined {
   const name = `user_table_${id.replaceAll('-', '_')}`;
   const [create, all] = [
@@ -49,7 +49,7 @@ function userTable(store: CoordinatorStore, { id }: Held): UserTable | undefined
     `select value from ${name} order by value`,
   ];
   const insert = (value: string): string => `insert into ${name} values ('${value}')`;
-  if (store.kind === 'sqlite') {
+  if (store.kind === 'sqlite' || store.kind === 'memory') {
     const sqlite = (connection: unknown) => connection as SqliteConnection;
     return {
       create: (connection) => sqlite(connection).prepare(create).run(),

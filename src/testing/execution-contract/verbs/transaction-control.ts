@@ -42,10 +42,10 @@ interface Dialect {
 
 type Answer = Transacted<unknown>;
 
-/** The memory store has nothing to lend. */
+/** Undefined for a store whose connections are not known here. */
 function dialectOf(store: CoordinatorStore, { id }: Held): Dialect | undefined {
   const table = `mine_${id.replaceAll('-', '_')}`;
-  if (store.kind === 'sqlite') return sqliteDialect(table);
+  if (store.kind === 'sqlite' || store.kind === 'memory') return sqliteDialect(table);
   return store.kind === 'postgres' ? postgresDialect(`public.${table}`) : undefined;
 }
 

@@ -1,0 +1,24 @@
+// The model that explains the stores upholds the rules of the contract itself.
+
+import { openLeaseModel } from '../../src/store/memory/open.ts';
+import { toInstant } from '../../src/support/clock.ts';
+import { type ContractBackend, ManualClock } from '../../src/testing/index.ts';
+import { registerLeaseContract } from '../contract/register.ts';
+
+const modelBackend: ContractBackend = {
+  offers: ['two-clients', 'host-clock'],
+  async open(policy = {}) {
+    const clock = new ManualClock();
+    const store = openLeaseModel(clock, policy);
+    return {
+      store,
+      another: async () => store,
+      reopen: () => Promise.reject(new Error('the model cannot be opened again')),
+      advance: async (ms) => clock.jumpWall(ms),
+      now: () => toInstant(clock.wallMs()),
+      close: () => store.close(),
+    };
+  },
+};
+
+registerLeaseContract(modelBackend);

@@ -1,3 +1,0 @@
-import { registerModel } from './register.ts';
-
-registerModel('memory');

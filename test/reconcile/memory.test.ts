@@ -1,4 +1,0 @@
-import { registerBroken } from './register.ts';
-import { memoryWorld } from './worlds.ts';
-
-registerBroken(memoryWorld);
