@@ -1,9 +1,9 @@
 // The model that explains the stores upholds the rules of the contract itself.
 
-import { openLeaseModel } from '../../src/store/memory/open.ts';
 import { toInstant } from '../../src/support/clock.ts';
 import { type ContractBackend, ManualClock } from '../../src/testing/index.ts';
 import { registerLeaseContract } from '../contract/register.ts';
+import { openLeaseModel } from './lease/open.ts';
 
 const modelBackend: ContractBackend = {
   offers: ['two-clients', 'host-clock'],

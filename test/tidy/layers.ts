@@ -17,7 +17,6 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   access: MODEL,
   release: MODEL,
   'store/contract': [...MODEL, 'access', 'release'],
-  'store/memory': PORTS,
   'store/sqlite': PORTS,
   'store/postgres': PORTS,
   'store/redis': PORTS,

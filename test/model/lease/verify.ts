@@ -1,7 +1,7 @@
-import { decideVerify } from '../../lease/decide/term.ts';
-import { ownDeadline } from '../../lease/lease.ts';
-import type { Verified, Verify } from '../../lease/port.ts';
-import { authorityMs } from '../../lease/session.ts';
+import { decideVerify } from '../../../src/lease/decide/term.ts';
+import { ownDeadline } from '../../../src/lease/lease.ts';
+import type { Verified, Verify } from '../../../src/lease/port.ts';
+import { authorityMs } from '../../../src/lease/session.ts';
 import type { ModelState } from './state.ts';
 
 export function verify(state: ModelState, request: Verify): Verified {

@@ -1,9 +1,9 @@
-import { endedLease } from '../../lease/decide/term.ts';
-import type { LeaseRecord, TermEnd } from '../../lease/lease.ts';
-import { termEnd } from '../../lease/lease.ts';
-import type { Sweep, Swept } from '../../lease/port.ts';
-import { chainState } from '../../lease/session.ts';
-import type { Instant } from '../../support/clock.ts';
+import { endedLease } from '../../../src/lease/decide/term.ts';
+import type { LeaseRecord, TermEnd } from '../../../src/lease/lease.ts';
+import { termEnd } from '../../../src/lease/lease.ts';
+import type { Sweep, Swept } from '../../../src/lease/port.ts';
+import { chainState } from '../../../src/lease/session.ts';
+import type { Instant } from '../../../src/support/clock.ts';
 import { reclaim } from './reclaim.ts';
 import type { ModelState } from './state.ts';
 

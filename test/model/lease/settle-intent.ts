@@ -1,5 +1,5 @@
-import { decideSettleIntent } from '../../lease/decide/term.ts';
-import type { IntentSettled, SettleIntent } from '../../lease/port.ts';
+import { decideSettleIntent } from '../../../src/lease/decide/term.ts';
+import type { IntentSettled, SettleIntent } from '../../../src/lease/port.ts';
 import type { ModelState } from './state.ts';
 
 export function settleIntent(state: ModelState, request: SettleIntent): IntentSettled {

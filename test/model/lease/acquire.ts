@@ -4,12 +4,12 @@ import {
   decideAcquire,
   flapAfterGrant,
   grantLease,
-} from '../../lease/decide/acquire.ts';
-import { endedLease } from '../../lease/decide/term.ts';
-import { type LeaseRecord, termEnd } from '../../lease/lease.ts';
-import type { Acquire, AcquireAnswer } from '../../lease/port.ts';
-import type { EntryRefusal } from '../../lease/refusal.ts';
-import { type Instant, laterBy } from '../../support/clock.ts';
+} from '../../../src/lease/decide/acquire.ts';
+import { endedLease } from '../../../src/lease/decide/term.ts';
+import { type LeaseRecord, termEnd } from '../../../src/lease/lease.ts';
+import type { Acquire, AcquireAnswer } from '../../../src/lease/port.ts';
+import type { EntryRefusal } from '../../../src/lease/refusal.ts';
+import { type Instant, laterBy } from '../../../src/support/clock.ts';
 import { isDamped, waits } from './line.ts';
 import { reclaim } from './reclaim.ts';
 import { flapKey, type ModelState } from './state.ts';

@@ -1,15 +1,15 @@
 // What the model remembers. Every verb looks up a view, asks the pure decision, and writes the result
 // down in the same turn of the event loop, which makes it atomic.
 
-import type { TermView } from '../../lease/decide/term.ts';
-import type { LeaseEvent, NewEvent } from '../../lease/event.ts';
-import { FENCE_ORIGIN, type Fence, isIssuable, toFence } from '../../lease/fence.ts';
-import type { LeaseRecord } from '../../lease/lease.ts';
-import type { AttemptId, LeaseKey, Owner, SessionId } from '../../lease/names.ts';
-import type { LeasePolicy } from '../../lease/policy.ts';
-import type { SessionChain, SessionRecord } from '../../lease/session.ts';
-import type { Clock, Instant } from '../../support/clock.ts';
-import { StoreClock } from '../store-clock.ts';
+import type { TermView } from '../../../src/lease/decide/term.ts';
+import type { LeaseEvent, NewEvent } from '../../../src/lease/event.ts';
+import { FENCE_ORIGIN, type Fence, isIssuable, toFence } from '../../../src/lease/fence.ts';
+import type { LeaseRecord } from '../../../src/lease/lease.ts';
+import type { AttemptId, LeaseKey, Owner, SessionId } from '../../../src/lease/names.ts';
+import type { LeasePolicy } from '../../../src/lease/policy.ts';
+import type { SessionChain, SessionRecord } from '../../../src/lease/session.ts';
+import { StoreClock } from '../../../src/store/store-clock.ts';
+import type { Clock, Instant } from '../../../src/support/clock.ts';
 
 export interface Ticket {
   /** Moved on whenever its waiter asks again. */

@@ -1,5 +1,5 @@
-import { decideRelease } from '../../lease/decide/term.ts';
-import type { Release, Released } from '../../lease/port.ts';
+import { decideRelease } from '../../../src/lease/decide/term.ts';
+import type { Release, Released } from '../../../src/lease/port.ts';
 import type { ModelState } from './state.ts';
 import { appendEnded } from './sweep.ts';
 

@@ -1,8 +1,8 @@
 // The model of leases: plain maps and the pure decisions. The stores are compared with it.
 
-import { type LeasePolicy, resolvePolicy } from '../../lease/policy.ts';
-import type { KernelStore, LeaseStore, SessionStore } from '../../lease/port.ts';
-import type { Clock } from '../../support/clock.ts';
+import { type LeasePolicy, resolvePolicy } from '../../../src/lease/policy.ts';
+import type { KernelStore, LeaseStore, SessionStore } from '../../../src/lease/port.ts';
+import type { Clock } from '../../../src/support/clock.ts';
 import { acquire } from './acquire.ts';
 import { beginIntent } from './begin-intent.ts';
 import { checkpoint } from './checkpoint.ts';

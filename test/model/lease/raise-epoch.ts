@@ -1,6 +1,6 @@
-import { epochOf, raisedOrigin } from '../../lease/fence.ts';
-import type { EpochRaised, RaiseEpoch } from '../../lease/port.ts';
-import { noticesOfRaise } from '../../lease/session.ts';
+import { epochOf, raisedOrigin } from '../../../src/lease/fence.ts';
+import type { EpochRaised, RaiseEpoch } from '../../../src/lease/port.ts';
+import { noticesOfRaise } from '../../../src/lease/session.ts';
 import type { ModelState } from './state.ts';
 
 export function raiseEpoch(state: ModelState, request: RaiseEpoch, by: number = 1): EpochRaised {

@@ -1,6 +1,6 @@
-import { ownDeadline, termEnd } from '../../lease/lease.ts';
-import type { SessionId } from '../../lease/names.ts';
-import type { CarriedLease } from '../../lease/port.ts';
+import { ownDeadline, termEnd } from '../../../src/lease/lease.ts';
+import type { SessionId } from '../../../src/lease/names.ts';
+import type { CarriedLease } from '../../../src/lease/port.ts';
 import type { ModelState } from './state.ts';
 
 export function listCarried(state: ModelState, id: SessionId): readonly CarriedLease[] {

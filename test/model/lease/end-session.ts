@@ -1,6 +1,6 @@
-import { decideEnd } from '../../lease/decide/session.ts';
-import type { EndSession, SessionEnded } from '../../lease/port.ts';
-import type { SessionEnd, SessionRecord } from '../../lease/session.ts';
+import { decideEnd } from '../../../src/lease/decide/session.ts';
+import type { EndSession, SessionEnded } from '../../../src/lease/port.ts';
+import type { SessionEnd, SessionRecord } from '../../../src/lease/session.ts';
 import type { ModelState } from './state.ts';
 
 export function endSession(state: ModelState, request: EndSession): SessionEnded {

@@ -1,5 +1,5 @@
-import { decideOpen, lifeOf } from '../../lease/decide/session.ts';
-import type { OpenSession, SessionOpened } from '../../lease/port.ts';
+import { decideOpen, lifeOf } from '../../../src/lease/decide/session.ts';
+import type { OpenSession, SessionOpened } from '../../../src/lease/port.ts';
 import type { ModelState } from './state.ts';
 
 export function openSession(state: ModelState, request: OpenSession): SessionOpened {

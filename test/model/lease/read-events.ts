@@ -1,4 +1,4 @@
-import type { EventPage, ReadEvents } from '../../lease/port.ts';
+import type { EventPage, ReadEvents } from '../../../src/lease/port.ts';
 import type { ModelState } from './state.ts';
 
 export function readEvents(state: ModelState, query: ReadEvents): EventPage {

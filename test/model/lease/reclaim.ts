@@ -1,6 +1,6 @@
-import type { SessionId } from '../../lease/names.ts';
-import { type Census, causeOfHold, decideReclaim } from '../../lease/reclaim.ts';
-import { PROJECT_METADATA, type SessionRecord } from '../../lease/session.ts';
+import type { SessionId } from '../../../src/lease/names.ts';
+import { type Census, causeOfHold, decideReclaim } from '../../../src/lease/reclaim.ts';
+import { PROJECT_METADATA, type SessionRecord } from '../../../src/lease/session.ts';
 import { markEnded } from './end-session.ts';
 import type { ModelState } from './state.ts';
 

@@ -1,5 +1,5 @@
-import type { Recovered } from '../../lease/port.ts';
-import { fairChanceUntil } from '../../lease/reclaim.ts';
+import type { Recovered } from '../../../src/lease/port.ts';
+import { fairChanceUntil } from '../../../src/lease/reclaim.ts';
 import type { ModelState } from './state.ts';
 
 /** E-6: at most once per heartbeat received, so that repeated outages cannot extend for ever. */

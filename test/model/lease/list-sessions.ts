@@ -1,4 +1,4 @@
-import type { ListSessions, SessionInspection } from '../../lease/port.ts';
+import type { ListSessions, SessionInspection } from '../../../src/lease/port.ts';
 import { inspection } from './inspect-session.ts';
 import type { ModelState } from './state.ts';
 

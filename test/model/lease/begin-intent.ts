@@ -1,5 +1,5 @@
-import { decideBeginIntent } from '../../lease/decide/term.ts';
-import type { BeginIntent, IntentBegun } from '../../lease/port.ts';
+import { decideBeginIntent } from '../../../src/lease/decide/term.ts';
+import type { BeginIntent, IntentBegun } from '../../../src/lease/port.ts';
 import type { ModelState } from './state.ts';
 
 export function beginIntent(state: ModelState, request: BeginIntent): IntentBegun {

@@ -1,9 +1,9 @@
 // Who stands in line for a key.
 
-import { dampedForMs } from '../../lease/flap.ts';
-import type { LeaseKey } from '../../lease/names.ts';
-import { keepsPlace } from '../../lease/session.ts';
-import type { Instant } from '../../support/clock.ts';
+import { dampedForMs } from '../../../src/lease/flap.ts';
+import type { LeaseKey } from '../../../src/lease/names.ts';
+import { keepsPlace } from '../../../src/lease/session.ts';
+import type { Instant } from '../../../src/support/clock.ts';
 import { flapKey, type ModelState, type Ticket } from './state.ts';
 
 /** its session was heard of within its ttl, and it has asked lately. */

@@ -1,5 +1,5 @@
-import { decideHeartbeat, lifeOf } from '../../lease/decide/session.ts';
-import type { Heartbeat, HeartbeatAnswer } from '../../lease/port.ts';
+import { decideHeartbeat, lifeOf } from '../../../src/lease/decide/session.ts';
+import type { Heartbeat, HeartbeatAnswer } from '../../../src/lease/port.ts';
 import type { ModelState } from './state.ts';
 
 export function heartbeat(state: ModelState, request: Heartbeat): HeartbeatAnswer {

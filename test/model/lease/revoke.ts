@@ -1,5 +1,5 @@
-import { decideRevoke } from '../../lease/decide/operate.ts';
-import type { Revoke, Revoked } from '../../lease/port.ts';
+import { decideRevoke } from '../../../src/lease/decide/operate.ts';
+import type { Revoke, Revoked } from '../../../src/lease/port.ts';
 import type { ModelState } from './state.ts';
 import { appendEnded } from './sweep.ts';
 

@@ -1,7 +1,7 @@
-import { freeInMs } from '../../lease/decide/acquire.ts';
-import { leaseState } from '../../lease/lease.ts';
-import type { LeaseKey } from '../../lease/names.ts';
-import type { LeaseInspection } from '../../lease/port.ts';
+import { freeInMs } from '../../../src/lease/decide/acquire.ts';
+import { leaseState } from '../../../src/lease/lease.ts';
+import type { LeaseKey } from '../../../src/lease/names.ts';
+import type { LeaseInspection } from '../../../src/lease/port.ts';
 import { waits } from './line.ts';
 import type { ModelState } from './state.ts';
 

@@ -1,7 +1,12 @@
-import type { SessionId } from '../../lease/names.ts';
-import type { SessionInspection } from '../../lease/port.ts';
-import { authorityMs, chainState, remainingMs, type SessionChain } from '../../lease/session.ts';
-import type { Instant } from '../../support/clock.ts';
+import type { SessionId } from '../../../src/lease/names.ts';
+import type { SessionInspection } from '../../../src/lease/port.ts';
+import {
+  authorityMs,
+  chainState,
+  remainingMs,
+  type SessionChain,
+} from '../../../src/lease/session.ts';
+import type { Instant } from '../../../src/support/clock.ts';
 import type { ModelState } from './state.ts';
 
 export function inspectSession(state: ModelState, id: SessionId): SessionInspection | undefined {

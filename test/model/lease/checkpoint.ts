@@ -1,5 +1,5 @@
-import { decideCheckpoint } from '../../lease/decide/term.ts';
-import type { CheckpointAnswer, SaveCheckpoint } from '../../lease/port.ts';
+import { decideCheckpoint } from '../../../src/lease/decide/term.ts';
+import type { CheckpointAnswer, SaveCheckpoint } from '../../../src/lease/port.ts';
 import type { ModelState } from './state.ts';
 
 export function checkpoint(state: ModelState, request: SaveCheckpoint): CheckpointAnswer {

@@ -1,4 +1,4 @@
-import type { Withdraw, Withdrawn } from '../../lease/port.ts';
+import type { Withdraw, Withdrawn } from '../../../src/lease/port.ts';
 import type { ModelState } from './state.ts';
 
 export function withdraw(state: ModelState, request: Withdraw): Withdrawn {

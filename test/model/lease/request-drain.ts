@@ -1,5 +1,5 @@
-import { decideDrain } from '../../lease/decide/operate.ts';
-import type { DrainAnswer, RequestDrain } from '../../lease/port.ts';
+import { decideDrain } from '../../../src/lease/decide/operate.ts';
+import type { DrainAnswer, RequestDrain } from '../../../src/lease/port.ts';
 import type { ModelState } from './state.ts';
 
 export function requestDrain(state: ModelState, request: RequestDrain): DrainAnswer {

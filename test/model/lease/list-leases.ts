@@ -1,5 +1,5 @@
-import { listedLease } from '../../lease/decide/acquire.ts';
-import type { ListedLease, ListLeases } from '../../lease/port.ts';
+import { listedLease } from '../../../src/lease/decide/acquire.ts';
+import type { ListedLease, ListLeases } from '../../../src/lease/port.ts';
 import type { ModelState } from './state.ts';
 
 export function listLeases(state: ModelState, query: ListLeases): readonly ListedLease[] {
