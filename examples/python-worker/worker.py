@@ -55,7 +55,13 @@ class Worker:
             return False
         if answer["kind"] != "opened":
             raise RuntimeError(f"no session: {answer}")
+        self.announce()
         return True
+
+    def announce(self):
+        """What it runs, for people and for callers that submit to a name that no worker has."""
+        about = {"session": self.session, "pipelines": [STEP], "state": "ready"}
+        ask("POST", "/v1/work/announcements", {**about, "everyMs": TTL_MS // 3, "room": 4})
 
     def reach(self, method, path, body=None):
         """Until it is answered: the coordinator may be started later. None once it is to stop."""
@@ -80,6 +86,7 @@ class Worker:
                 path = f"/v1/work/sessions/{self.session}/heartbeat"
                 if ask("POST", path, {"owner": self.owner})["kind"] != "alive":
                     self.stopping.set()
+                self.announce()
             except OSError:
                 continue  # the next one may get through
 

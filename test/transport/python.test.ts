@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
+import { parseProject } from '../../src/execution/names.ts';
 import { Holdfast, pipeline, remoteStep } from '../../src/index.ts';
 import { openServer } from '../../src/server/serve.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
@@ -40,6 +41,8 @@ test('M-12: a worker in Python hosts a remote step over REST, and its failures a
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   assert.equal(((await heard(child)) as { hosting?: string }).hosting, 'score');
+  const workers = await store.executions.workers({ project: parseProject('default'), limit: 9 });
+  assert.deepEqual(workers[0]?.pipelines, ['score']);
   const worker = await openWorker({ url: server.url, key, pipelines: [review], pollMs: 50 });
   const holdfast = new Holdfast({ store });
   const good = await holdfast.submit(review, { text: 'Aloha' });
