@@ -75,13 +75,14 @@ test('what dev says to try names its own URL, where that is not the one that is 
   assert.match(await dev.says(/"watch":"(.+?)"/), new RegExp(`^holdfast watch \\S+ --url ${url}$`));
 });
 
-test('submit --wait: what nobody can run is said while it waits, on stderr', () =>
+test('submit --wait: a pipeline without a worker is named once, and why it waits, on stderr', () =>
   inFolder(async (cwd, own) => {
     const words = ['submit', 'restaurnt-order', ORDER, '--wait', '--url', url];
     const waiting = own(startHoldfast(words, { cwd }));
     await waiting.says(/waits for a worker of pipeline "restaurnt-order"\.\n.*\n/);
     assert.match(waiting.out, /^\S+ submitted\n$/, 'that is on stderr');
     assert.match(waiting.problems, /Ctrl-C/);
+    assert.equal(waiting.problems.match(/No worker has announced/g)?.length, 1);
   }));
 
 test('input from a file that is not there: it says which, and how the others are typed', async () => {
