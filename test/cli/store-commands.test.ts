@@ -49,6 +49,9 @@ test('raise-epoch: needs a store that is there and a reason, and says the epoch'
     const { epoch } = first as { readonly epoch: number };
     assert.equal(second.code, 0, second.problems);
     assert.match(second.out, new RegExp(`is in epoch ${epoch + 1}\\.`));
+    const doctor = await holdfast(['doctor'], { cwd });
+    const raised = `epoch +${epoch + 1}, raised at 20\\S+ by \\S+: restored`;
+    assert.match(doctor.out, new RegExp(raised));
   }));
 
 test('migrate and doctor: a file of a newer version, or of another program, is left alone', () =>

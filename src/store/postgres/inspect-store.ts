@@ -3,6 +3,7 @@
 import type { ClientBase } from 'pg';
 import { type Clock, systemClock } from '../../support/clock.ts';
 import type { StoreFact, StoreReport } from '../contract/store-report.ts';
+import { epochFact } from '../epoch-fact.ts';
 import { sealFacts } from '../seal-facts.ts';
 import { loadDriver, type PostgresStoreOptions, schemaOf } from './connect.ts';
 import { quoteIdentifier, toFault } from './database.ts';
@@ -81,6 +82,7 @@ export async function inspectPostgresStore(
         poolerFact(way, options),
         ...factsOf(settings, { ...options, pooler: isPooled(way, options) }),
         snapshotFact((await client.query<SnapshotRow>(OLDEST_SNAPSHOT.text)).rows[0]),
+        ...(settings.there ? [await readEpoch(client, schema)] : []),
         ...sealFacts(seal),
       ],
     };
@@ -89,6 +91,18 @@ export async function inspectPostgresStore(
   } finally {
     await client.end().catch(() => undefined);
   }
+}
+
+async function readEpoch(client: ClientBase, schema: string): Promise<StoreFact> {
+  const own = quoteIdentifier(schema);
+  const { rows: fences } = await client.query<{ fence: string }>(
+    `select last_value as fence from ${own}.fence`,
+  );
+  const { rows } = await client.query<{ at: string; detail: string }>(
+    `select at, detail::text from ${own}.event where kind = 'epoch-raised' order by seq desc limit 1`,
+  );
+  const [rise] = rows.map(({ at, detail }) => ({ at: Number(at), detail }));
+  return epochFact(Number(fences[0]?.fence), rise);
 }
 
 /** As JSON, since a schema that is not migrated yet has no such column. */

@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { type Clock, systemClock } from '../../support/clock.ts';
 import { InvalidInput } from '../../support/fault.ts';
 import type { StoreFact, StoreReport } from '../contract/store-report.ts';
+import { type EpochRise, epochFact } from '../epoch-fact.ts';
 import { sealFacts } from '../seal-facts.ts';
 import { toFault } from './connection.ts';
 import { APPLICATION_ID, MIGRATIONS, newerMigrations } from './migrate.ts';
@@ -50,13 +51,15 @@ function read(file: string, { clock, known, facts }: Reading): Omit<StoreReport,
     const ahead = clockAt === 0 ? 0 : Math.max(0, clockAt - clock.wallMs());
     const isLossy = one('select lossy from meta where id = 1') === 1;
     const seal = version >= SEALS_FROM ? one('select sealed from meta where id = 1') : null;
+    const rise = database.prepare(RISE).get() as EpochRise | undefined;
+    const epoch = epochFact(Number(one('select fence from meta where id = 1')), rise);
     const mode = journalFact(String(one('pragma journal_mode')));
     return {
       exists: true,
       applied,
       forbidding: newer.flatMap(({ name, olderBuildsMayRun }) => (olderBuildsMayRun ? [] : [name])),
       clockAheadMs: ahead,
-      facts: [...facts, mode, ...(isLossy ? [LOSSY] : []), ...sealFacts(seal)],
+      facts: [...facts, mode, ...(isLossy ? [LOSSY] : []), epoch, ...sealFacts(seal)],
     };
   } catch (error) {
     throw toFault(error);
@@ -64,6 +67,8 @@ function read(file: string, { clock, known, facts }: Reading): Omit<StoreReport,
     database?.close();
   }
 }
+
+const RISE = "select at, detail from event where kind = 'epoch-raised' order by seq desc limit 1";
 
 const SEALS_FROM = MIGRATIONS.indexOf('0005-seal.sql') + 1;
 
