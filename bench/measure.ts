@@ -81,7 +81,7 @@ function pairs(
 }
 
 /** Keeps `inFlight` operations under way until the time is up, and lets the last ones end. */
-async function drive({ inFlight, operation }: Contestant, forMs: number): Promise<Round> {
+export async function drive({ inFlight, operation }: Contestant, forMs: number): Promise<Round> {
   const latencies: number[] = [];
   const startedAt = performance.now();
   const until = startedAt + forMs;

@@ -5,6 +5,7 @@ import { executionsSuite } from './executions/suite.ts';
 import { leaseSuite } from './lease/suite.ts';
 import { redriveSuite } from './redrive/suite.ts';
 import type { Suite } from './suite.ts';
+import { tenantsSuite } from './tenants/suite.ts';
 import { transportsSuite } from './transports/suite.ts';
 
 export const SUITES: readonly Suite[] = [
@@ -15,4 +16,5 @@ export const SUITES: readonly Suite[] = [
   consoleSuite,
   transportsSuite,
   costSuite,
+  tenantsSuite,
 ];

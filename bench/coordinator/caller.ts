@@ -4,7 +4,7 @@
 import { Agent, request } from 'node:http';
 
 export class Caller {
-  readonly #agent: Agent = new Agent({ keepAlive: true, maxSockets: 256 });
+  readonly #agent: Agent = new Agent({ keepAlive: true, maxSockets: 2_048 });
   readonly #base: string;
   readonly #headers: Readonly<Record<string, string>>;
 
@@ -27,11 +27,15 @@ export class Caller {
     }
   }
 
-  call(method: string, path: string, body?: string): Promise<{ status: number; body: string }> {
+  call(
+    method: string,
+    path: string,
+    body?: string | Uint8Array,
+  ): Promise<{ status: number; body: string }> {
     return new Promise((resolve, reject) => {
       const headers = {
         ...this.#headers,
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(body === undefined ? {} : { 'content-type': typeOf(body) }),
       };
       const asked = request(`${this.#base}${path}`, { method, agent: this.#agent, headers });
       asked.on('error', reject);
@@ -50,4 +54,8 @@ export class Caller {
   close(): void {
     this.#agent.destroy();
   }
+}
+
+function typeOf(body: string | Uint8Array): string {
+  return typeof body === 'string' ? 'application/json' : 'application/octet-stream';
 }

@@ -7,6 +7,8 @@ import { join } from 'node:path';
 export interface Running {
   /** The first line that it printed. */
   readonly said: string;
+  /** Sends it a message, and waits for what it says to that. */
+  ask(message: string): Promise<unknown>;
   stop(): Promise<void>;
 }
 
@@ -21,6 +23,12 @@ export async function start(file: string, input: object = {}): Promise<Running> 
   if (!(said instanceof Buffer)) throw new Error(`${file} ended before it was ready`);
   return {
     said: said.toString('utf8').trim(),
+    async ask(message) {
+      const answered = once(child, 'message');
+      child.send(message);
+      const [answer] = (await answered) as [unknown];
+      return answer;
+    },
     async stop() {
       const ended = once(child, 'exit');
       child.disconnect();

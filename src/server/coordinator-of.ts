@@ -5,12 +5,14 @@ import { requireStore } from '../engine/holdfast-options.ts';
 import type { ProjectName } from '../execution/names.ts';
 import type { ExecutionObserver } from '../execution/report.ts';
 import { AnnouncedPipelines } from '../protocol/rest/announced-pipelines.ts';
+import { FairBell } from '../protocol/rest/fair-bell.ts';
 import { Hints } from '../protocol/rest/hints.ts';
 import type { Coordinator } from '../protocol/rest/route.ts';
 import type { Depth } from '../store/contract/census-store.ts';
 import { systemClock } from '../support/clock.ts';
 import { systemRandom } from '../support/random.ts';
 import { systemTimers } from '../support/timer.ts';
+import { Turns } from '../support/turns.ts';
 import { Advisor } from './advisor.ts';
 import { countedStore } from './counted-store.ts';
 import { openMetrics, type ServerMetrics } from './metrics.ts';
@@ -20,6 +22,10 @@ import { DEFAULT_HTTP_LIMITS, type ServerLog, type ServerOptions } from './serve
 
 /** Beyond it, how many more says nothing new, and counting them costs. */
 const DEPTH_MAX = 10_000;
+
+/** Of one project at once. A claim takes hundreds of executions; heartbeats must be in time when the store is slow. */
+const CLAIMS_MAX = 4;
+const HEARTBEATS_MAX = 16;
 
 export interface OpenedCoordinator {
   readonly coordinator: Coordinator;
@@ -58,7 +64,10 @@ export async function coordinatorOf(options: ServerOptions): Promise<OpenedCoord
   });
   const coordinator: Coordinator = {
     ...{ holdfast, store, clock, timers, auth },
+    // Before the bell: whoever that wakes looks at them.
     hints: new Hints(store.executions, random.uuid()),
+    bell: new FairBell(store.executions, timers),
+    turns: { claims: new Turns(CLAIMS_MAX), heartbeats: new Turns(HEARTBEATS_MAX) },
     announced: new AnnouncedPipelines(store.executions, clock),
     hasLinks: links !== undefined,
     hasArchive: retention !== undefined,

@@ -9,6 +9,7 @@ import type {
   ExecutionStore,
   OwnerWrite,
 } from '../store/contract/execution-store.ts';
+import { Turns } from '../support/turns.ts';
 import type { ProjectQuotas } from './project-quotas.ts';
 
 export function quotaStore(store: CoordinatorStore, quotas: ProjectQuotas): CoordinatorStore {
@@ -72,6 +73,8 @@ function limitedSubmits(executions: ExecutionStore, quotas: ProjectQuotas): Subm
 type Writes = Pick<ExecutionStore, 'putBlob' | 'record' | 'finish' | 'park' | 'giveBack'>;
 
 function limitedWrites(executions: ExecutionStore, quotas: ProjectQuotas): Writes {
+  // A commit has large values of a project once: others' writes may be in it, and wait for it.
+  const turns = new Turns(1);
   /** A worker repeats what is refused here until there is room. */
   const within = async <Answer>(write: OwnerWrite, act: () => Promise<Answer>): Promise<Answer> => {
     const { children = [], attachments = [], project } = write;
@@ -90,7 +93,7 @@ function limitedWrites(executions: ExecutionStore, quotas: ProjectQuotas): Write
   return {
     async putBlob(blob) {
       await quotas.take(blob.project, 'bytes', blob.bytes.length);
-      return executions.putBlob(blob);
+      return turns.take(blob.project, () => executions.putBlob(blob));
     },
     record: limited((write) => executions.record(write)),
     finish: limited((write) => executions.finish(write)),

@@ -68,7 +68,7 @@ export class Conversation {
     if (this.#signal.aborted) return;
     this.#letGo = hold(caller);
     this.#admittedAtMs = coordinator.clock.monotonicMs();
-    this.#unlisten = coordinator.store.executions.onRing(() => this.#rang());
+    this.#unlisten = coordinator.bell.listen(caller.project, () => this.#rang());
   }
 
   async #take(wire: Buffer): Promise<void> {

@@ -2,6 +2,7 @@
 
 import { type ExecutionRecord, isTerminal } from '../../execution/execution.ts';
 import { SEQ_MAX } from '../../execution/history.ts';
+import type { ProjectName } from '../../execution/names.ts';
 import { hintQuery, streamQuery } from '../messages/events.ts';
 import { idParams } from '../messages/execution.ts';
 import { eventText, KEEP_ALIVE_MS, Pulse, Waiter } from './event-stream.ts';
@@ -48,9 +49,10 @@ const ofLists = route({
   answers: {
     200: { what: '`changed`, and `reset` when it is not known what was missed.' },
   },
-  async handle(coordinator, { query, header, signal }) {
+  async handle(coordinator, { query, caller, header, signal }) {
     const last = header('last-event-id') ?? query.after;
-    return { status: 200, stream: hintsOf(coordinator, { last, signal }) };
+    const { project } = caller;
+    return { status: 200, stream: hintsOf(coordinator, { last, project, signal }) };
   },
 });
 
@@ -71,12 +73,12 @@ interface Told {
 }
 
 async function* historyOf(
-  { store, holdfast, clock, timers }: Coordinator,
+  { store, holdfast, bell, clock, timers }: Coordinator,
   { id, project }: ExecutionRecord,
   { after, signal, progress }: Told,
 ): AsyncGenerator<string> {
   const reader = { holdfast, project };
-  const listen = (ring: () => void): (() => void) => store.executions.onRing(ring);
+  const listen = (ring: () => void): (() => void) => bell.listen(project, ring);
   const waiter = new Waiter({ timers, signal, pollMs: POLL_MS, listen });
   const pulse = new Pulse(() => clock.monotonicMs());
   // So that whoever reads knows that it is there.
@@ -110,11 +112,17 @@ async function* historyOf(
   }
 }
 
+interface Hinted {
+  readonly last: string | undefined;
+  readonly project: ProjectName;
+  readonly signal: AbortSignal;
+}
+
 async function* hintsOf(
-  { hints, clock, timers }: Coordinator,
-  { last, signal }: { readonly last: string | undefined; readonly signal: AbortSignal },
+  { hints, bell, clock, timers }: Coordinator,
+  { last, project, signal }: Hinted,
 ): AsyncGenerator<string> {
-  const listen = (ring: () => void): (() => void) => hints.onChange(ring);
+  const listen = (ring: () => void): (() => void) => bell.listen(project, ring);
   const waiter = new Waiter({ timers, signal, pollMs: KEEP_ALIVE_MS, listen });
   const pulse = new Pulse(() => clock.monotonicMs());
   let told = last === undefined ? hints.id : last;

@@ -12,7 +12,6 @@ const DIGEST_SHOWN = 16;
 export class Hints {
   readonly #life: string;
   readonly #unlisten: () => void;
-  readonly #waiting: Set<() => void> = new Set();
   readonly #secret: string = Buffer.from(secureBytes(SECRET_BYTES)).toString('hex');
   #count = 0;
   #id: string | undefined;
@@ -33,11 +32,6 @@ export class Hints {
     return id.startsWith(`${this.#life}.`) ? id !== this.id : undefined;
   }
 
-  onChange(listener: () => void): () => void {
-    this.#waiting.add(listener);
-    return () => this.#waiting.delete(listener);
-  }
-
   close(): void {
     this.#unlisten();
   }
@@ -45,6 +39,5 @@ export class Hints {
   #rang(): void {
     this.#count += 1;
     this.#id = undefined;
-    for (const each of [...this.#waiting]) each();
   }
 }

@@ -9,9 +9,11 @@ import type { ProjectName } from '../../execution/names.ts';
 import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { Timers } from '../../support/timer.ts';
+import type { Turns } from '../../support/turns.ts';
 import type { AdviceAsked, AdvisedMessage } from '../messages/advice.ts';
 import type { DemoMessage, Scene } from '../messages/demo.ts';
 import type { AnnouncedPipelines } from './announced-pipelines.ts';
+import type { FairBell } from './fair-bell.ts';
 import type { Hints } from './hints.ts';
 
 /** What `holdfast dev` shows and plays. */
@@ -28,6 +30,10 @@ export interface Coordinator {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly hints: Hints;
+  /** Wakes those who wait, a few of each project at once. */
+  readonly bell: FairBell;
+  /** What workers ask for all the time: a few of each project are under way at once. */
+  readonly turns: { readonly claims: Turns; readonly heartbeats: Turns };
   readonly announced: AnnouncedPipelines;
   readonly auth: 'keys' | 'off';
   /** Answer links can be made and checked. */

@@ -62,7 +62,9 @@ export const workAnswers: WorkAnswers = {
     const id = await requireOwnSession(coordinator, caller, body.id);
     const { owner, ttlMs } = body;
     const request = { id, owner: owner as Owner, ...(ttlMs === undefined ? {} : { ttlMs }) };
-    return coordinator.store.sessions.heartbeat(request);
+    return coordinator.turns.heartbeats.take(caller.project, () =>
+      coordinator.store.sessions.heartbeat(request),
+    );
   },
 
   async endSession(coordinator, { body, caller }) {
@@ -71,10 +73,10 @@ export const workAnswers: WorkAnswers = {
     return coordinator.store.sessions.end({ id, by });
   },
 
-  async waitForBell({ store, timers }, { body, signal }) {
+  async waitForBell({ bell, timers }, { body, caller, signal }) {
     const rang = await withinMs(timers, { ms: body.waitMs ?? 0, signal }, (until) => {
       return new Promise<true>((resolve, reject) => {
-        const unlisten = store.executions.onRing(() => {
+        const unlisten = bell.listen(caller.project, () => {
           unlisten();
           resolve(true);
         });
@@ -90,13 +92,16 @@ export const workAnswers: WorkAnswers = {
   async claimExecutions(coordinator, { body, caller }) {
     const pipelines = runElsewhere(body.pipelines);
     const session = await requireOwnSession(coordinator, caller, body.session);
-    const answer = await claimFor(coordinator, {
+    const claim = {
       ...{ session, pipelines },
       shares: body.shares.map(({ lane, limit }) => ({ lane, limit: Math.min(limit, CLAIMS_MAX) })),
       project: caller.project,
       ...(body.release === undefined ? {} : { release: body.release }),
       ...(body.dice === undefined ? {} : { dice: body.dice }),
-    });
+    };
+    const answer = await coordinator.turns.claims.take(caller.project, () =>
+      claimFor(coordinator, claim),
+    );
     const claims = answer.kind === 'claimed' ? answer.claims : [];
     for (const { fence } of claims) noteIssued(coordinator.store, fence);
     await giveOut(coordinator.store.executions, caller.project, textsIn(claims));

@@ -1,0 +1,117 @@
+// What a tenant with keys of every role can do to each loop that it shares with others, by requests that are allowed.
+
+import { randomBytes, randomUUID } from 'node:crypto';
+import { digestOf } from '../../src/support/digest.ts';
+import type { Caller } from '../coordinator/caller.ts';
+
+export interface Attack {
+  /** What it is aimed at. */
+  readonly name: string;
+  /** How many requests are under way at any time. */
+  readonly inFlight: number;
+  /** Before each round. */
+  begin?(tenant: Caller): Promise<void>;
+  /** Again and again. Refusals are part of it. */
+  operation?(tenant: Caller, nth: number): Promise<unknown>;
+  /** After each round. */
+  end?(tenant: Caller): Promise<void>;
+}
+
+const SCHEDULES = 200;
+const SESSIONS = 50;
+const VALUE_BYTES = 256 * 1024;
+
+async function openSession(tenant: Caller, ttlMs: number): Promise<string> {
+  const session = { id: randomUUID(), owner: 'hostile', ttlMs, graceMs: 0 };
+  await tenant.call('POST', '/v1/work/sessions', JSON.stringify(session));
+  return session.id;
+}
+
+function claim(tenant: Caller, session: string): Promise<unknown> {
+  const shares = [{ lane: 'interactive', limit: 250 }];
+  const body = { session, pipelines: ['timed', 'hostile'], shares };
+  return tenant.call('POST', '/v1/work/claims', JSON.stringify(body));
+}
+
+function submit(tenant: Caller): Promise<unknown> {
+  return tenant.call('POST', '/v1/executions', '{"pipeline":"hostile"}');
+}
+
+function eachSchedule(act: (id: string) => Promise<unknown>): Promise<unknown> {
+  return Promise.all(Array.from({ length: SCHEDULES }, (_, nth) => act(`s${nth}`)));
+}
+
+let sessions: readonly string[] = [];
+let followed = '';
+
+async function openSessions(tenant: Caller): Promise<void> {
+  sessions = await Promise.all(
+    Array.from({ length: SESSIONS }, () => openSession(tenant, 3_600_000)),
+  );
+}
+
+const someSession = (nth: number): string => sessions[nth % sessions.length] ?? '';
+
+export const ATTACKS: readonly Attack[] = [
+  { name: 'submits', inFlight: 32, operation: submit },
+  {
+    name: 'claims',
+    inFlight: 32,
+    begin: openSessions,
+    operation: (tenant, nth) => claim(tenant, someSession(nth)),
+  },
+  {
+    name: 'heartbeats',
+    inFlight: 32,
+    begin: openSessions,
+    operation: (tenant, nth) =>
+      tenant.call('POST', `/v1/work/sessions/${someSession(nth)}/heartbeat`, '{"owner":"hostile"}'),
+  },
+  {
+    // They take work and die, so that it is taken from them again.
+    name: 'sessions that die',
+    inFlight: 8,
+    async operation(tenant) {
+      await submit(tenant);
+      await claim(tenant, await openSession(tenant, 100));
+    },
+  },
+  {
+    name: 'long polls',
+    inFlight: 1_000,
+    operation: (tenant) => tenant.call('GET', '/v1/work/bell?waitMs=20000'),
+  },
+  {
+    name: 'streams',
+    inFlight: 200,
+    begin: async (tenant) => {
+      const { body } = await tenant.call('POST', '/v1/executions', '{"pipeline":"hostile"}');
+      followed = (JSON.parse(body) as { id: string }).id;
+    },
+    operation: (tenant) => tenant.call('GET', `/v1/executions/${followed}/events`),
+  },
+  {
+    name: 'schedules',
+    inFlight: 0,
+    begin: async (tenant) => {
+      const body = JSON.stringify({ every: 100, pipeline: 'hostile', overlap: 'allow' });
+      await eachSchedule((id) => tenant.call('PUT', `/v1/schedules/${id}`, body));
+    },
+    end: async (tenant) => {
+      await eachSchedule((id) => tenant.call('DELETE', `/v1/schedules/${id}`));
+    },
+  },
+  {
+    name: 'large values',
+    inFlight: 8,
+    operation(tenant) {
+      const bytes = randomBytes(VALUE_BYTES);
+      return tenant.call('PUT', `/v1/work/blobs/${digestOf(bytes)}`, bytes);
+    },
+  },
+  {
+    name: 'lists',
+    inFlight: 8,
+    operation: (tenant) => tenant.call('GET', '/v1/executions?limit=1000'),
+  },
+];

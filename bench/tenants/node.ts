@@ -1,0 +1,27 @@
+// A coordinator with two projects, each with a key that may do all that a tenant may.
+
+import { writeKey } from '../../src/access/access-key.ts';
+import { ROLES } from '../../src/access/role.ts';
+import { newKey } from '../../src/access/secret.ts';
+import { openHoldfast } from '../../src/embedded/open-holdfast.ts';
+import { parseProject } from '../../src/execution/names.ts';
+import { openServer } from '../../src/server/serve.ts';
+import type { Place } from '../executions/place.ts';
+
+const place = JSON.parse(process.argv[2] ?? '{}') as Place;
+const { store } = await openHoldfast({
+  store: place.kind === 'sqlite' ? place.file : place.kind === 'postgres' ? place.url : '',
+});
+
+async function keyOf(name: string): Promise<string> {
+  const project = parseProject(name);
+  const { id, secret, digest } = newKey();
+  await store.access.putProject({ name: project, settings: {} });
+  await store.access.addKey({ id, digest, name, project, roles: ROLES });
+  return writeKey({ id, secret });
+}
+
+const [healthy, hostile] = [await keyOf('healthy'), await keyOf('hostile')];
+const { url } = await openServer({ store, port: 0 });
+console.log(JSON.stringify({ url, healthy, hostile }));
+process.on('disconnect', () => process.exit(0));

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseProject } from '../../execution/names.ts';
+import { ManualClock } from '../../testing/manual-clock.ts';
+import { FairBell, NEXT_MS, WOKEN_AT_ONCE } from './fair-bell.ts';
+
+const HOSTILE = parseProject('hostile');
+const HEALTHY = parseProject('healthy');
+
+function stand(): {
+  readonly clock: ManualClock;
+  readonly bell: FairBell;
+  readonly ring: () => void;
+} {
+  const clock = new ManualClock();
+  const listeners = new Set<() => void>();
+  const onRing = (listener: () => void): (() => void) => {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  };
+  const ring = (): void => {
+    for (const each of listeners) each();
+  };
+  return { clock, ring, bell: new FairBell({ onRing }, clock.timers) };
+}
+
+test('a ring wakes few of a project that has thousands of requests open, and all of them in turn', async () => {
+  const { clock, bell, ring } = stand();
+  const woken = new Map<number, number>();
+  for (let nth = 0; nth < 2_000; nth += 1) {
+    bell.listen(HOSTILE, () => woken.set(nth, (woken.get(nth) ?? 0) + 1));
+  }
+  let healthy = 0;
+  bell.listen(HEALTHY, () => (healthy += 1));
+  for (let rings = 1; rings <= 100; rings += 1) {
+    ring();
+    assert.deepEqual([healthy, woken.size], [rings, WOKEN_AT_ONCE]);
+  }
+  await clock.advance(NEXT_MS * (Math.ceil(2_000 / WOKEN_AT_ONCE) + 1));
+  assert.equal(woken.size, 2_000);
+  // The first few by the first ring, and again by one that came after it.
+  assert.equal(Math.max(...woken.values()), 2);
+  assert.equal([...woken.values()].filter((times) => times === 2).length, WOKEN_AT_ONCE);
+  assert.equal(clock.waiting, 0);
+});
+
+test('who leaves while others are woken is not, and what is left is', async () => {
+  const { clock, bell, ring } = stand();
+  const woken: number[] = [];
+  const leave = Array.from({ length: 40 }, (_, nth) =>
+    bell.listen(HOSTILE, () => {
+      woken.push(nth);
+      leave[nth]?.();
+    }),
+  );
+  ring();
+  leave[39]?.();
+  assert.equal(woken.length, WOKEN_AT_ONCE);
+  await clock.advance(1_000);
+  assert.deepEqual(
+    woken,
+    Array.from({ length: 39 }, (_, nth) => nth),
+  );
+  bell.close();
+  ring();
+  assert.equal(clock.waiting, 0);
+});

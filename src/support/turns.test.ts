@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { Turns } from './turns.ts';
+
+/** What is asked for by its name ends when it is told to. */
+class Acts {
+  readonly began: string[] = [];
+  readonly #turns: Turns;
+  readonly #ends: Map<string, (fails: boolean) => void> = new Map();
+
+  constructor(width: number) {
+    this.#turns = new Turns(width);
+  }
+
+  ask(project: string, name: string): Promise<string> {
+    return this.#turns.take(project, async () => {
+      this.began.push(name);
+      const fails = await new Promise<boolean>((resolve) => this.#ends.set(name, resolve));
+      if (fails) throw new Error(`${name} failed`);
+      return name;
+    });
+  }
+
+  async end(name: string, fails = false): Promise<void> {
+    this.#ends.get(name)?.(fails);
+    await turn();
+  }
+}
+
+test('what a project asks for is done one after the other, and another project does not wait for it', async () => {
+  const acts = new Acts(1);
+  const [first, second] = [acts.ask('a', 'a1'), acts.ask('a', 'a2'), acts.ask('a', 'a3')];
+  const other = acts.ask('b', 'b1');
+  assert.deepEqual(acts.began, ['a1', 'b1']);
+  await acts.end('b1');
+  assert.equal(await other, 'b1');
+  const failed = assert.rejects(first, /a1 failed/);
+  await acts.end('a1', true);
+  await failed;
+  assert.deepEqual(acts.began, ['a1', 'b1', 'a2']);
+  await acts.end('a2');
+  assert.equal(await second, 'a2');
+  await acts.end('a3');
+  void acts.ask('a', 'a4');
+  assert.deepEqual(acts.began, ['a1', 'b1', 'a2', 'a3', 'a4']);
+});
+
+test('as many of a project as there are places are under way at once, whatever it asks for', async () => {
+  const acts = new Acts(4);
+  const all = Array.from({ length: 1_000 }, (_, nth) => acts.ask('hostile', `h${nth}`));
+  void acts.ask('healthy', 'own');
+  assert.deepEqual(acts.began, ['h0', 'h1', 'h2', 'h3', 'own']);
+  for (const nth of all.keys()) {
+    await acts.end(`h${nth}`);
+    assert.equal(acts.began.length, Math.min(1_001, nth + 6));
+  }
+  assert.equal((await Promise.all(all)).length, 1_000);
+});

@@ -1,0 +1,33 @@
+// A few at a time under each name, in the order in which they came, so that a name with many requests under way has no
+// more of what is costly at a time than one with few.
+
+interface Line {
+  underWay: number;
+  readonly waiting: (() => void)[];
+}
+
+export class Turns {
+  readonly #width: number;
+  readonly #lines: Map<string, Line> = new Map();
+
+  /** How many are under way at a time under one name. */
+  constructor(width: number) {
+    this.#width = width;
+  }
+
+  async take<Answer>(name: string, act: () => Promise<Answer>): Promise<Answer> {
+    const line = this.#lines.get(name) ?? { underWay: 0, waiting: [] };
+    this.#lines.set(name, line);
+    if (line.underWay < this.#width) line.underWay += 1;
+    // Whoever ends gives its place to the first that waits.
+    else await new Promise<void>((resolve) => line.waiting.push(resolve));
+    try {
+      return await act();
+    } finally {
+      const next = line.waiting.shift();
+      if (next === undefined) line.underWay -= 1;
+      else next();
+      if (line.underWay === 0) this.#lines.delete(name);
+    }
+  }
+}
