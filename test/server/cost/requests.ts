@@ -35,6 +35,10 @@ type Shape = 'query' | 'empty' | 'name' | 'bytes' | (typeof SHAPES)[number];
 const MIB = 1024 * 1024;
 /** A quarter of the largest bodies, for the sake of the time that it takes; in a sampled run less. */
 const VALUES_MAX = isFullRun() ? 8 * MIB : MIB;
+/** A sampled run plants just more than one page takes. */
+const PLANTED = isFullRun()
+  ? { events: 30, batches: 4, values: 10 }
+  : { events: 18, batches: 1, values: 4 };
 const PROJECT = 'default';
 
 export interface Rich {
@@ -63,7 +67,7 @@ export async function plantRich(coordinator: TestCoordinator): Promise<Rich> {
   };
   const body = JSON.stringify({ out: { v: 'y'.repeat(1_000_000) } });
   const says = [{ kind: 'step-completed', name: 's', body: '{}' }];
-  for (let nth = 0; nth < 30; nth += 1) {
+  for (let nth = 0; nth < PLANTED.events; nth += 1) {
     await write({ events: [{ kind: 'step-completed', name: 's', body }] });
   }
   const bytes = Buffer.from(JSON.stringify('z'.repeat(5_000_000)));
@@ -77,13 +81,13 @@ export async function plantRich(coordinator: TestCoordinator): Promise<Rich> {
   const asking = { call: 'await:a#1', name: 'a', needed: 1, signed: false, checked: false };
   await write({ events: says, awaits: [{ ...asking, reminders: [], items }] });
   const input = JSON.stringify({ v: 'i'.repeat(120_000) });
-  for (let nth = 0; nth < 4; nth += 1) {
+  for (let nth = 0; nth < PLANTED.batches; nth += 1) {
     const children = Array.from({ length: 200 }, () => worker.submission({ input, pipeline: 'c' }));
     await write({ events: says, children });
   }
   const holdfast = new Holdfast({ store });
   const large = 'w'.repeat(5_000_000);
-  for (let nth = 0; nth < 10; nth += 1) {
+  for (let nth = 0; nth < PLANTED.values; nth += 1) {
     await holdfast.templates.put({ id: 't', version: nth + 1, pipeline: 'rich', defaults: large });
     const put = { id: `s${nth}`, every: 86_400_000, pipeline: 'rich' };
     await holdfast.schedules.put({ ...put, input: large });
