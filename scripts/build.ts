@@ -1,4 +1,5 @@
-// Compiles src/ into dist/, with the examples and the console beside it; dist/ holds nothing else afterwards.
+// Compiles src/ into dist/, with the contract suites, the examples and the console beside it; dist/ holds nothing
+// else afterwards.
 
 import { spawnSync } from 'node:child_process';
 import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,25 +13,37 @@ const DIST = join(ROOT, 'dist');
 // A source that was renamed must not live on in the package.
 rmSync(DIST, { recursive: true, force: true });
 
-const compiler = join(ROOT, 'node_modules/.bin/tsc');
-const { status, error } = spawnSync(compiler, ['-p', 'tsconfig.build.json'], {
-  cwd: ROOT,
-  stdio: 'inherit',
-});
-if (error !== undefined) {
-  throw new Error(`The compiler did not start (${error.message}). Run \`npm ci\` first.`);
+compile('tsconfig.build.json');
+compile('tsconfig.contract.json');
+// The suites are compiled with their view of src/, which is there already, one level higher.
+rmSync(join(DIST, 'src'), { recursive: true, force: true });
+for (const name of globSync('**/*.{js,d.ts}', { cwd: join(DIST, 'contract') })) {
+  const file = join(DIST, 'contract', name);
+  writeFileSync(file, withoutSrc(readFileSync(file, 'utf8')));
 }
 for (const asset of globSync('**/*.{sql,proto}', { cwd: join(ROOT, 'src') })) {
   cpSync(join(ROOT, 'src', asset), join(DIST, asset));
 }
 // Node strips no types below node_modules, so the examples are there as JavaScript, on what was compiled.
 for (const example of globSync('**/*.ts', { cwd: join(ROOT, 'examples') })) {
-  const text = stripTypeScriptTypes(readFileSync(join(ROOT, 'examples', example), 'utf8'))
-    .replaceAll(/'((?:\.\.\/)+)src\//g, "'$1")
-    .replaceAll(/\.ts'/g, ".js'");
+  const source = readFileSync(join(ROOT, 'examples', example), 'utf8');
+  const text = withoutSrc(stripTypeScriptTypes(source)).replaceAll(/\.ts'/g, ".js'");
   const target = join(DIST, 'examples', example.replace(/\.ts$/, '.js'));
   mkdirSync(dirname(target), { recursive: true });
   writeFileSync(target, text);
 }
 cpSync(await provideConsole(console.log), join(DIST, 'console'), { recursive: true });
-process.exitCode = status ?? 1;
+
+function compile(project: string): void {
+  const compiler = join(ROOT, 'node_modules/.bin/tsc');
+  const { status, error } = spawnSync(compiler, ['-p', project], { cwd: ROOT, stdio: 'inherit' });
+  if (error !== undefined) {
+    throw new Error(`The compiler did not start (${error.message}). Run \`npm ci\` first.`);
+  }
+  if (status !== 0) process.exitCode = status ?? 1;
+}
+
+/** Imports of src/ as imports of what it was compiled to. */
+function withoutSrc(text: string): string {
+  return text.replaceAll(/(['"])((?:\.\.\/)+)src\//g, '$1$2');
+}

@@ -24,9 +24,11 @@ interface Figure {
   readonly goal?: number;
 }
 
-const all = projectFiles('{src,console}/**/*.{ts,tsx}').filter(({ path }) => !isTestFile(path));
-const suites = all.filter(({ path }) => path.startsWith('src/testing/'));
-const sources = all.filter((file) => file.path.startsWith('src/') && !suites.includes(file));
+const all = projectFiles('{src,contract,console}/**/*.{ts,tsx}').filter(
+  ({ path }) => !isTestFile(path),
+);
+const suites = all.filter(({ path }) => path.startsWith('contract/'));
+const sources = all.filter(({ path }) => path.startsWith('src/'));
 const pages = all.filter(({ path }) => path.startsWith('console/'));
 
 const figures: readonly Figure[] = [

@@ -22,7 +22,7 @@ const ROOT = join(import.meta.dirname, '..');
 const TARGET = join(ROOT, 'test/upgrade/previous-build.json.br');
 
 /** What no coordinator and no worker loads. */
-const LEFT_OUT = /^(testing|recipes|guards|observe|store\/(redis|etcd|memory)|cli\/demo)\//;
+const LEFT_OUT = /^(testing|recipes|guards|observe|store\/(redis|etcd)|cli\/demo)\//;
 
 /** So that it is small, and the same whenever it is made. */
 const COMPILER_FLAGS: readonly string[] = [

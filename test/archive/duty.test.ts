@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { faultyStore, ManualClock } from '../../contract/index.ts';
 import type { Archive } from '../../src/archive/port.ts';
 import { ArchiveUnavailable } from '../../src/archive/port.ts';
 import { Holdfast } from '../../src/engine/holdfast.ts';
@@ -8,7 +9,6 @@ import type { RetentionOptions } from '../../src/engine/retention-options.ts';
 import type { ExecutionReport } from '../../src/execution/report.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
-import { faultyStore, ManualClock } from '../../src/testing/index.ts';
 
 const HOUR_MS = 3_600_000;
 const LOOK_MS = 60_000 * 1.2;

@@ -1,6 +1,6 @@
+import type { OpenHarness } from '../../contract/index.ts';
 import type { KernelStore } from '../../src/lease/port.ts';
 import type { Instant } from '../../src/support/clock.ts';
-import type { OpenHarness } from '../../src/testing/index.ts';
 
 export interface DurableParts {
   openClient(): Promise<KernelStore>;

@@ -1,8 +1,8 @@
+import { type ContractBackend, ManualClock } from '../../contract/index.ts';
 import { parseSessionId } from '../../src/lease/names.ts';
 import type { KernelStore } from '../../src/lease/port.ts';
 import { openEtcdStore } from '../../src/store/etcd/open.ts';
 import { toInstant } from '../../src/support/clock.ts';
-import { type ContractBackend, ManualClock } from '../../src/testing/index.ts';
 import { durableHarness } from './durable-harness.ts';
 import { RawEtcd } from './raw-etcd.ts';
 

@@ -1,6 +1,6 @@
+import type { ContractBackend, ExecutionBackend } from '../../contract/index.ts';
 import type { KernelStore } from '../../src/lease/port.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
-import type { ContractBackend, ExecutionBackend } from '../../src/testing/index.ts';
 
 /** The same fixtures as for leases, of a store that keeps executions too. */
 export function executionBackend(backend: ContractBackend): ExecutionBackend {

@@ -1,5 +1,5 @@
+import { type ContractBackend, ManualClock } from '../../contract/index.ts';
 import { toInstant } from '../../src/support/clock.ts';
-import { type ContractBackend, ManualClock } from '../../src/testing/index.ts';
 import { freshMemoryStore } from '../services/memory-store.ts';
 
 /** Clients of a memory store share the one object; there is nothing to open again. */

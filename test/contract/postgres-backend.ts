@@ -1,6 +1,6 @@
+import type { ContractBackend } from '../../contract/index.ts';
 import { openPostgresStore } from '../../src/store/postgres/open.ts';
 import { toInstant } from '../../src/support/clock.ts';
-import type { ContractBackend } from '../../src/testing/index.ts';
 import { Schemas } from '../services/postgres-schemas.ts';
 import { durableHarness } from './durable-harness.ts';
 

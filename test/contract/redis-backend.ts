@@ -1,7 +1,7 @@
 import { createClient } from 'redis';
+import type { ContractBackend } from '../../contract/index.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
 import { toInstant } from '../../src/support/clock.ts';
-import type { ContractBackend } from '../../src/testing/index.ts';
 import { durableHarness } from './durable-harness.ts';
 
 const START_MS = Date.UTC(2030, 0, 1);

@@ -9,7 +9,7 @@ import {
   runCase,
   runExecutionCase,
   skipReason,
-} from '../../src/testing/index.ts';
+} from '../../contract/index.ts';
 import { readKillers } from '../mutation/verdict.ts';
 import { sample } from '../services/tier.ts';
 import { executionBackend } from './execution-backend.ts';

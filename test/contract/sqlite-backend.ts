@@ -1,6 +1,6 @@
+import { type ContractBackend, ManualClock } from '../../contract/index.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { toInstant } from '../../src/support/clock.ts';
-import { type ContractBackend, ManualClock } from '../../src/testing/index.ts';
 import { freshSqliteFile } from '../services/sqlite-file.ts';
 import { durableHarness } from './durable-harness.ts';
 

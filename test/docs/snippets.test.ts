@@ -9,6 +9,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { isFullRun } from '../services/tier.ts';
+import { sourceOf } from '../tidy/package-exports.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -82,8 +83,7 @@ async function configFor(): Promise<object> {
   const paths = Object.fromEntries(
     Object.entries(exports).flatMap(([entry, target]) => {
       if (typeof target === 'string') return [];
-      const source = target.default.replace('./dist/', './src/').replace(/\.js$/, '.ts');
-      return [[`holdfast${entry.slice(1)}`, [join(ROOT, source)]]];
+      return [[`holdfast${entry.slice(1)}`, [join(ROOT, sourceOf(target.default))]]];
     }),
   );
   return {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { faultyStore, type StoreFault } from '../../contract/index.ts';
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
-import { faultyStore, type StoreFault } from '../../src/testing/index.ts';
 import { pause } from './stage.ts';
 
 const VERBS = ['record', 'park', 'inbox', 'expireAwaits', 'interaction', 'finish', 'claim'];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { openTestHoldfast } from '../../contract/index.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
-import { openTestHoldfast } from '../../src/testing/index.ts';
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { openTestHoldfast } from '../../contract/index.ts';
 import type { Context } from '../../src/engine/context.ts';
 import type { ExecutionFailed } from '../../src/engine/failures.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
-import { openTestHoldfast } from '../../src/testing/index.ts';
 
 /** When and how it ended, in milliseconds after its submit, and how often its step ran. */
 async function endOf(

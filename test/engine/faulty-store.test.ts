@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { faultyStore } from '../../contract/index.ts';
 import { newKey } from '../../src/access/secret.ts';
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { OutcomeUnknown, StoreUnavailable } from '../../src/support/fault.ts';
 import { seededRandom } from '../../src/support/random.ts';
-import { faultyStore } from '../../src/testing/index.ts';
 import { runSeed } from '../services/tier.ts';
 import { pause } from './stage.ts';
 

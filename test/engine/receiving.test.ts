@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { openTestHoldfast } from '../../contract/index.ts';
 import type { Context } from '../../src/engine/context.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
-import { openTestHoldfast } from '../../src/testing/index.ts';
 
 const HOUR_MS = 3_600_000;
 

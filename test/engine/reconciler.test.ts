@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { faultyStore, ManualClock } from '../../contract/index.ts';
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
 import { PARTS } from '../../src/execution/invariants.ts';
@@ -7,7 +8,6 @@ import { DEFAULT_PROJECT, type ExecutionId } from '../../src/execution/names.ts'
 import type { ExecutionReport } from '../../src/execution/report.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { toInstant } from '../../src/support/clock.ts';
-import { faultyStore, ManualClock } from '../../src/testing/index.ts';
 import { type Tamper, tamperBySql } from '../reconcile/tamper.ts';
 import { freshMemoryStore } from '../services/memory-store.ts';
 

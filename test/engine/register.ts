@@ -1,6 +1,6 @@
 import { test } from 'node:test';
+import { checkInvariants } from '../../contract/execution/check-invariants.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
-import { checkInvariants } from '../../src/testing/execution-contract/check-invariants.ts';
 import { sample } from '../services/tier.ts';
 import { BEHAVIOURS } from './behaviours/index.ts';
 import { type Behaviour, Stage } from './stage.ts';

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ManualClock, openTestHoldfast } from '../../contract/index.ts';
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
 import type { CatchUp } from '../../src/engine/schedule-plan.ts';
 import type { ExecutionReport } from '../../src/execution/report.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
-import { ManualClock, openTestHoldfast } from '../../src/testing/index.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

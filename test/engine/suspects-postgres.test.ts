@@ -1,5 +1,5 @@
 import { after, test } from 'node:test';
-import { runExecutionCase } from '../../src/testing/index.ts';
+import { runExecutionCase } from '../../contract/index.ts';
 import { executionBackend } from '../contract/execution-backend.ts';
 import { postgresBackend } from '../contract/postgres-backend.ts';
 import { postgresForTests } from '../services/postgres.ts';

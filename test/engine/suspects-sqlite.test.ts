@@ -1,5 +1,5 @@
 import { test } from 'node:test';
-import { runExecutionCase } from '../../src/testing/index.ts';
+import { runExecutionCase } from '../../contract/index.ts';
 import { executionBackend } from '../contract/execution-backend.ts';
 import { sqliteBackend } from '../contract/sqlite-backend.ts';
 import { SUSPECT_SCENARIOS } from './suspects/scenario.ts';

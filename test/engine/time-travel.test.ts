@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { openTestHoldfast } from '../../contract/index.ts';
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
-import { openTestHoldfast } from '../../src/testing/index.ts';
 
 const DAY_MS = 86_400_000;
 

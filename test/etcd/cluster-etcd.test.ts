@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { asking, mustAcquire, mustRelease, someone } from '../../contract/lease/someone.ts';
 import {
   epochOf,
   type Fence,
@@ -14,12 +15,6 @@ import {
 } from '../../src/index.ts';
 import { EtcdClient } from '../../src/store/etcd/client.ts';
 import { openEtcdStore } from '../../src/store/etcd/open.ts';
-import {
-  asking,
-  mustAcquire,
-  mustRelease,
-  someone,
-} from '../../src/testing/lease-contract/someone.ts';
 import { RawEtcd } from '../contract/raw-etcd.ts';
 import { etcdForTests } from '../services/etcd.ts';
 

@@ -3,13 +3,8 @@
 
 import assert from 'node:assert/strict';
 import { after, before, type TestContext, test } from 'node:test';
-import { epochOf, type KernelStore } from '../../src/index.ts';
-import { COUNTERS_PER_EPOCH, toFence } from '../../src/lease/fence.ts';
-import type { Tenure } from '../../src/lease/port.ts';
-import { EtcdClient } from '../../src/store/etcd/client.ts';
-import { openEtcdStore } from '../../src/store/etcd/open.ts';
-import { ManualClock } from '../../src/testing/index.ts';
-import { whyOf } from '../../src/testing/lease-contract/expect.ts';
+import { ManualClock } from '../../contract/index.ts';
+import { whyOf } from '../../contract/lease/expect.ts';
 import {
   AUTHORITY_MS,
   asking,
@@ -26,7 +21,12 @@ import {
   saving,
   someone,
   TTL_MS,
-} from '../../src/testing/lease-contract/someone.ts';
+} from '../../contract/lease/someone.ts';
+import { epochOf, type KernelStore } from '../../src/index.ts';
+import { COUNTERS_PER_EPOCH, toFence } from '../../src/lease/fence.ts';
+import type { Tenure } from '../../src/lease/port.ts';
+import { EtcdClient } from '../../src/store/etcd/client.ts';
+import { openEtcdStore } from '../../src/store/etcd/open.ts';
 import { RawEtcd } from '../contract/raw-etcd.ts';
 import { etcdForTests } from '../services/etcd.ts';
 

@@ -2,10 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { KernelStore } from '../../src/index.ts';
-import { openEtcdStore } from '../../src/store/etcd/open.ts';
-import type { Clock } from '../../src/support/clock.ts';
-import { ManualClock } from '../../src/testing/index.ts';
+import { ManualClock } from '../../contract/index.ts';
 import {
   asking,
   KEY,
@@ -14,7 +11,10 @@ import {
   sessionIdOf,
   someone,
   TTL_MS,
-} from '../../src/testing/lease-contract/someone.ts';
+} from '../../contract/lease/someone.ts';
+import type { KernelStore } from '../../src/index.ts';
+import { openEtcdStore } from '../../src/store/etcd/open.ts';
+import type { Clock } from '../../src/support/clock.ts';
 import { RawEtcd } from '../contract/raw-etcd.ts';
 import { etcdForTests } from '../services/etcd.ts';
 

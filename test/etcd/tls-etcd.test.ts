@@ -7,9 +7,9 @@ import { type AddressInfo, connect } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createServer } from 'node:tls';
+import { mustAcquire, someone } from '../../contract/lease/someone.ts';
 import { StoreUnavailable } from '../../src/index.ts';
 import { openEtcdStore } from '../../src/store/etcd/open.ts';
-import { mustAcquire, someone } from '../../src/testing/lease-contract/someone.ts';
 import { etcdForTests } from '../services/etcd.ts';
 
 function pem(name: string): Promise<string> {

@@ -2,15 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { asking, KEY, mustAcquire, mustRelease, someone } from '../../contract/lease/someone.ts';
 import type { KernelStore } from '../../src/index.ts';
 import { openEtcdStore } from '../../src/store/etcd/open.ts';
-import {
-  asking,
-  KEY,
-  mustAcquire,
-  mustRelease,
-  someone,
-} from '../../src/testing/lease-contract/someone.ts';
 import { RawEtcd } from '../contract/raw-etcd.ts';
 import { type PrivateEtcd, startEtcd } from '../services/etcd.ts';
 

@@ -4,9 +4,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type ContractBackend, ManualClock } from '../../contract/index.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { toInstant } from '../../src/support/clock.ts';
-import { type ContractBackend, ManualClock } from '../../src/testing/index.ts';
 import { durableHarness } from '../contract/durable-harness.ts';
 import { etcdBackend } from '../contract/etcd-backend.ts';
 import { redisBackend } from '../contract/redis-backend.ts';

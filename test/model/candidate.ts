@@ -2,11 +2,11 @@
 // can be several, one for each order that would have given the same answers.
 
 import { isDeepStrictEqual } from 'node:util';
+import { ManualClock } from '../../contract/index.ts';
 import type { EventSeq, LeaseEvent } from '../../src/lease/event.ts';
 import type { LeaseKey } from '../../src/lease/names.ts';
 import type { LeasePolicy } from '../../src/lease/policy.ts';
 import type { KernelStore } from '../../src/lease/port.ts';
-import { ManualClock } from '../../src/testing/index.ts';
 import { type Command, perform, withFence } from './command.ts';
 import { openLeaseModel } from './lease/open.ts';
 import { bySubject, eventsAfter, type Observed, observe } from './observe.ts';

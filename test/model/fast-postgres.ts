@@ -2,11 +2,11 @@
 // are kept from one program to the next, and only the rows go.
 
 import pg from 'pg';
+import type { ContractBackend } from '../../contract/index.ts';
 import type { LeasePolicy } from '../../src/lease/policy.ts';
 import type { KernelStore } from '../../src/lease/port.ts';
 import { openPostgresStore } from '../../src/store/postgres/open.ts';
 import { toInstant } from '../../src/support/clock.ts';
-import type { ContractBackend } from '../../src/testing/index.ts';
 
 const START_MS = Date.UTC(2030, 0, 1);
 

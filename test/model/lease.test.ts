@@ -1,7 +1,7 @@
 // The model that explains the stores upholds the rules of the contract itself.
 
+import { type ContractBackend, ManualClock } from '../../contract/index.ts';
 import { toInstant } from '../../src/support/clock.ts';
-import { type ContractBackend, ManualClock } from '../../src/testing/index.ts';
 import { registerLeaseContract } from '../contract/register.ts';
 import { openLeaseModel } from './lease/open.ts';
 

@@ -1,10 +1,10 @@
 // Runs one program on a store and finds out whether the model explains it.
 
+import type { ContractBackend, OpenHarness } from '../../contract/index.ts';
+import { ownerOf, sessionIdOf } from '../../contract/lease/someone.ts';
 import type { LeaseEvent } from '../../src/lease/event.ts';
 import { resolvePolicy } from '../../src/lease/policy.ts';
 import type { Grant, KernelStore } from '../../src/lease/port.ts';
-import type { ContractBackend, OpenHarness } from '../../src/testing/index.ts';
-import { ownerOf, sessionIdOf } from '../../src/testing/lease-contract/someone.ts';
 import { Candidate, type Evidence, TIDY_UP } from './candidate.ts';
 import { type Command, perform } from './command.ts';
 import { eventsAfter, observe } from './observe.ts';

@@ -1,8 +1,8 @@
 // Looks for a program that the model does not explain, for as long as it is given.
 
 import fc from 'fast-check';
+import type { ContractBackend } from '../../contract/index.ts';
 import { systemClock } from '../../src/support/clock.ts';
-import type { ContractBackend } from '../../src/testing/index.ts';
 import { oneAtATime, severalAtOnce } from './arbitrary-program.ts';
 import { runProgram } from './run-program.ts';
 import type { Program } from './step.ts';

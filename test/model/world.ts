@@ -1,18 +1,12 @@
 // What the people in a program know: their sessions, the fences they were given, what they asked
 // for. Kept in terms of the store under test; the model's fences are a renaming away.
 
+import { attemptOf, keyOf, ownerOf, requestOf, sessionIdOf } from '../../contract/lease/someone.ts';
 import type { Fence } from '../../src/lease/fence.ts';
 import type { AttemptId, LeaseKey, Owner, RequestId, SessionId } from '../../src/lease/names.ts';
 import type { LeasePolicy } from '../../src/lease/policy.ts';
 import type { Acquire, LeaseInspection } from '../../src/lease/port.ts';
 import type { Instant } from '../../src/support/clock.ts';
-import {
-  attemptOf,
-  keyOf,
-  ownerOf,
-  requestOf,
-  sessionIdOf,
-} from '../../src/testing/lease-contract/someone.ts';
 import type { Command } from './command.ts';
 import { NOTHING, type Observed } from './observe.ts';
 import { KEYS, type KeyIndex, type Seat } from './step.ts';

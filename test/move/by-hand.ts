@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { mustSubmit } from '../../contract/execution/worker.ts';
 import { openStore } from '../../src/embedded/open-store.ts';
 import { Fault } from '../../src/support/fault.ts';
-import { mustSubmit } from '../../src/testing/execution-contract/worker.ts';
 import { exported, imported, type Place } from './moved.ts';
 
 type Line = Record<string, unknown> | readonly unknown[];

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { mustAcquire, someone, textOf } from '../../src/testing/lease-contract/someone.ts';
+import { mustAcquire, someone, textOf } from '../../contract/lease/someone.ts';
 import { openAddressed, type StorePlace } from '../load/place.ts';
 import { allRows, exported, imported } from './moved.ts';
 import { kill, placed } from './under-load.ts';

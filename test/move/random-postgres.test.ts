@@ -4,9 +4,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { openStore } from '../../src/embedded/open-store.ts';
-import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
-import { checkEverything } from '../../src/testing/execution-contract/check.ts';
+import { checkEverything } from '../../contract/execution/check.ts';
 import {
   claimAll,
   commanding,
@@ -20,8 +18,10 @@ import {
   submitting,
   worker,
   writing,
-} from '../../src/testing/execution-contract/worker.ts';
-import { asking, keyOf, mustAcquire, saving } from '../../src/testing/lease-contract/someone.ts';
+} from '../../contract/execution/worker.ts';
+import { asking, keyOf, mustAcquire, saving } from '../../contract/lease/someone.ts';
+import { openStore } from '../../src/embedded/open-store.ts';
+import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { inFolder } from '../cli/spawned.ts';
 import { postgresForTests } from '../services/postgres.ts';
 import { runSeed } from '../services/tier.ts';

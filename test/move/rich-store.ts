@@ -2,13 +2,7 @@
 // everything that can be waited for, what runs, what is held; leases, keys, schedules.
 
 import assert from 'node:assert/strict';
-import type { Archive } from '../../src/archive/port.ts';
-import { StepError } from '../../src/engine/failures.ts';
-import { Holdfast } from '../../src/engine/holdfast.ts';
-import { pipeline } from '../../src/engine/pipeline.ts';
-import type { Worker } from '../../src/engine/worker-handle.ts';
-import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
-import { mustAdd } from '../../src/testing/access-contract/someones-key.ts';
+import { mustAdd } from '../../contract/access/someones-key.ts';
 import {
   beginning,
   mustAcquire,
@@ -16,7 +10,13 @@ import {
   mustSave,
   OTHER_KEY,
   someone,
-} from '../../src/testing/lease-contract/someone.ts';
+} from '../../contract/lease/someone.ts';
+import type { Archive } from '../../src/archive/port.ts';
+import { StepError } from '../../src/engine/failures.ts';
+import { Holdfast } from '../../src/engine/holdfast.ts';
+import { pipeline } from '../../src/engine/pipeline.ts';
+import type { Worker } from '../../src/engine/worker-handle.ts';
+import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 
 /** What the bank says; a test lets it be up. */
 export const bank = { isUp: false };

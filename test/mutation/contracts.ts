@@ -9,7 +9,7 @@ import {
   runCase,
   runExecutionCase,
   skipReason,
-} from '../../src/testing/index.ts';
+} from '../../contract/index.ts';
 import { executionBackend } from '../contract/execution-backend.ts';
 import { postgresBackend } from '../contract/postgres-backend.ts';
 import { type OpenBackend, openBackend } from '../model/backends.ts';

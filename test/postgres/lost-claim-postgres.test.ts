@@ -4,8 +4,6 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
-import { openPostgresStore } from '../../src/store/postgres/open.ts';
-import { Fault, OutcomeUnknown } from '../../src/support/fault.ts';
 import {
   claiming,
   claimOnce,
@@ -14,7 +12,9 @@ import {
   mustRead,
   mustSubmit,
   worker,
-} from '../../src/testing/execution-contract/worker.ts';
+} from '../../contract/execution/worker.ts';
+import { openPostgresStore } from '../../src/store/postgres/open.ts';
+import { Fault, OutcomeUnknown } from '../../src/support/fault.ts';
 import { postgresForTests } from '../services/postgres.ts';
 
 interface Proxy {

@@ -3,15 +3,12 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { ExecutionId } from '../../src/execution/names.ts';
-import type { Finish } from '../../src/store/contract/execution-store.ts';
-import { openPostgresStore } from '../../src/store/postgres/open.ts';
 import {
   ended,
   letter,
   mustRedrive,
   redriving,
-} from '../../src/testing/execution-contract/repair/repairing.ts';
+} from '../../contract/execution/repair/repairing.ts';
 import {
   claimAll,
   finishing,
@@ -21,7 +18,10 @@ import {
   running,
   statusOf,
   worker,
-} from '../../src/testing/execution-contract/worker.ts';
+} from '../../contract/execution/worker.ts';
+import type { ExecutionId } from '../../src/execution/names.ts';
+import type { Finish } from '../../src/store/contract/execution-store.ts';
+import { openPostgresStore } from '../../src/store/postgres/open.ts';
 import { postgresForTests } from '../services/postgres.ts';
 
 let database: Awaited<ReturnType<typeof postgresForTests>> | undefined;

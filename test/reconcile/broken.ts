@@ -1,19 +1,16 @@
 // How each invariant is broken, and what becomes of it.
 
 import assert from 'node:assert/strict';
-import type { Violation } from '../../src/execution/invariants.ts';
-import type { ExecutionId, Payload } from '../../src/execution/names.ts';
-import type { Instant } from '../../src/support/clock.ts';
 import {
   answering,
   interactionId,
   mustOpen,
   parkedOn,
   statesOf,
-} from '../../src/testing/execution-contract/awaits/awaiting.ts';
-import { allMessages } from '../../src/testing/execution-contract/check.ts';
-import { ended, letter } from '../../src/testing/execution-contract/repair/repairing.ts';
-import { putting } from '../../src/testing/execution-contract/scheduling/schedules.ts';
+} from '../../contract/execution/awaits/awaiting.ts';
+import { allMessages } from '../../contract/execution/check.ts';
+import { ended, letter } from '../../contract/execution/repair/repairing.ts';
+import { putting } from '../../contract/execution/scheduling/schedules.ts';
 import {
   childOf,
   claimAll,
@@ -38,7 +35,10 @@ import {
   statusOf,
   worker,
   writing,
-} from '../../src/testing/execution-contract/worker.ts';
+} from '../../contract/execution/worker.ts';
+import type { Violation } from '../../src/execution/invariants.ts';
+import type { ExecutionId, Payload } from '../../src/execution/names.ts';
+import type { Instant } from '../../src/support/clock.ts';
 import { parkedFor } from './healthy.ts';
 import type { World } from './worlds.ts';
 

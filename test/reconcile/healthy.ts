@@ -1,21 +1,14 @@
 // Something of everything that verbs can make.
 
-import type { Park } from '../../src/store/contract/execution-store.ts';
-import type { Instant } from '../../src/support/clock.ts';
 import {
   answering,
   answeringEarly,
   interactionId,
   mustOpen,
   parkedOn,
-} from '../../src/testing/execution-contract/awaits/awaiting.ts';
-import {
-  ended,
-  letter,
-  mustRedrive,
-  undoing,
-} from '../../src/testing/execution-contract/repair/repairing.ts';
-import { putting } from '../../src/testing/execution-contract/scheduling/schedules.ts';
+} from '../../contract/execution/awaits/awaiting.ts';
+import { ended, letter, mustRedrive, undoing } from '../../contract/execution/repair/repairing.ts';
+import { putting } from '../../contract/execution/scheduling/schedules.ts';
 import {
   childOf,
   claimAll,
@@ -37,7 +30,9 @@ import {
   submitting,
   worker,
   writing,
-} from '../../src/testing/execution-contract/worker.ts';
+} from '../../contract/execution/worker.ts';
+import type { Park } from '../../src/store/contract/execution-store.ts';
+import type { Instant } from '../../src/support/clock.ts';
 import type { World } from './worlds.ts';
 
 /** As the engine says what it waits for. */

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { checkEverything } from '../../contract/execution/check.ts';
+import { allFindings } from '../../contract/execution/check-invariants.ts';
 import { INVARIANTS, isRepairable } from '../../src/execution/invariants.ts';
-import { checkEverything } from '../../src/testing/execution-contract/check.ts';
-import { allFindings } from '../../src/testing/execution-contract/check-invariants.ts';
 import { BROKEN, type Broken } from './broken.ts';
 import { fillWithLife } from './healthy.ts';
 import type { World } from './worlds.ts';

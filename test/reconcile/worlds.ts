@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import pg from 'pg';
+import { ManualClock } from '../../contract/index.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { openPostgresStore } from '../../src/store/postgres/open.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
-import { ManualClock } from '../../src/testing/index.ts';
 import { type Tamper, tamperBySql } from './tamper.ts';
 
 export interface World {

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { rename } from 'node:fs/promises';
 import { type TestContext, test } from 'node:test';
+import { revoking } from '../../contract/lease/someone.ts';
 import { openSession, parseLeaseKey } from '../../src/index.ts';
 import { epochOf } from '../../src/lease/fence.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
-import { revoking } from '../../src/testing/lease-contract/someone.ts';
 import { until } from '../processes/stage/until.ts';
 import type { PrivateRedis } from '../services/redis.ts';
 import { fenceOf, freePort, kindsOf, send, serverFor, storeAt, take, whenBack } from './scene.ts';

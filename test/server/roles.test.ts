@@ -178,7 +178,7 @@ const NOTHING_SAID: readonly RegExp[] = [
   /a URL and a key of role `work` instead of a store/,
   /`key`, `project` \| of role `work`/,
   /The last key of role `admin` is lost/,
-  // What `--made` ends is in src/testing/access-contract/end-key.ts.
+  // What `--made` ends is in contract/access/end-key.ts.
   /A key of role `admin` got into wrong hands/,
   // Who has such a key is trusted with what follows from claiming: the sentence about `work`.
   /Who has a key of role `work` and knows digest/,

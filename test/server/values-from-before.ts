@@ -3,11 +3,11 @@
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { submitting } from '../../contract/execution/worker.ts';
 import type { Payload } from '../../src/execution/names.ts';
 import { Holdfast, pipeline } from '../../src/index.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { digestOf } from '../../src/support/digest.ts';
-import { submitting } from '../../src/testing/execution-contract/worker.ts';
 import { TestCoordinator } from './coordinator.ts';
 import { RawWorker } from './raw-worker.ts';
 

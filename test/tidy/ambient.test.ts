@@ -4,7 +4,7 @@ import { ambientUses } from './ambient.ts';
 import { isTestFile, projectFiles } from './project-files.ts';
 
 test('time, timers, randomness, environment, exit and console each have one home in src', () => {
-  const sources = projectFiles('src/**/*.ts').filter((file) => !isTestFile(file.path));
+  const sources = projectFiles('{src,contract}/**/*.ts').filter((file) => !isTestFile(file.path));
   assert.deepEqual(ambientUses(sources), []);
 });
 

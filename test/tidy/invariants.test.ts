@@ -4,9 +4,11 @@ import { invariantProblems } from './invariants.ts';
 import { isTestFile, projectFiles } from './project-files.ts';
 
 test('every invariant cited is defined, and every invariant defined is named by a test', () => {
-  const sources = projectFiles('src/**/*.{ts,sql}').filter((file) => !isTestFile(file.path));
+  const sources = projectFiles('{src,contract}/**/*.{ts,sql}').filter(
+    (file) => !isTestFile(file.path),
+  );
   // The samples of these tests are not tests of invariants.
-  const tests = projectFiles('src/testing/**/*.ts', 'src/**/*.test.ts', 'test/**/*.ts').filter(
+  const tests = projectFiles('contract/**/*.ts', 'src/**/*.test.ts', 'test/**/*.ts').filter(
     (file) => !file.path.startsWith('test/tidy/'),
   );
   assert.deepEqual(

@@ -4,7 +4,9 @@ import { nameProblems } from './names.ts';
 import { projectPaths } from './project-files.ts';
 
 test('files and folders have telling names in kebab-case', () => {
-  const paths = projectPaths('{src,test,scripts,bench,examples,console,docs,api,proto}/**/*');
+  const paths = projectPaths(
+    '{src,contract,test,scripts,bench,examples,console,docs,api,proto}/**/*',
+  );
   assert.deepEqual(nameProblems(paths), []);
 });
 

@@ -17,5 +17,8 @@ export function exportProblems(
 }
 
 export function sourceOf(path: string): string {
-  return path.replace(/^\.\//, '').replace(/^dist\/(.+?)(?:\.d\.ts|\.js)$/, 'src/$1.ts');
+  return path
+    .replace(/^\.\//, '')
+    .replace(/^dist\/(.+?)(?:\.d\.ts|\.js)$/, 'src/$1.ts')
+    .replace(/^src\/contract\//, 'contract/');
 }

@@ -4,7 +4,7 @@ import { isTestFile, projectFiles, readProjectFile } from './project-files.ts';
 import { reexportProblems } from './reexports.ts';
 
 test('only entry files of the package pass names on', () => {
-  const sources = projectFiles('src/**/*.ts').filter(({ path }) => !isTestFile(path));
+  const sources = projectFiles('{src,contract}/**/*.ts').filter(({ path }) => !isTestFile(path));
   assert.deepEqual(reexportProblems(sources, JSON.parse(readProjectFile('package.json'))), []);
 });
 

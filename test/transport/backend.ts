@@ -1,5 +1,6 @@
 // A coordinator, on a memory store unless said, with keys of two projects, and carriers that are closed with it.
 
+import type { CallDesk, Forgery, Speaker, TransportBackend } from '../../contract/index.ts';
 import { writeKey } from '../../src/access/access-key.ts';
 import type { Role } from '../../src/access/role.ts';
 import { newKey } from '../../src/access/secret.ts';
@@ -10,7 +11,6 @@ import { openServer, type Server } from '../../src/server/serve.ts';
 import type { ServerOptions } from '../../src/server/server-options.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
-import type { CallDesk, Forgery, Speaker, TransportBackend } from '../../src/testing/index.ts';
 
 /** What is one carrier's own. */
 export interface Kind extends Pick<TransportBackend, 'name' | 'offers' | 'lacks'> {

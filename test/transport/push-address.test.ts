@@ -2,13 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { handlerAnywhere } from '../../contract/transport/call-desk.ts';
 import { Holdfast, pipeline } from '../../src/index.ts';
 import type { PushCommand, PushResult } from '../../src/protocol/messages/push.ts';
 import { Signer } from '../../src/protocol/messages/signing.ts';
 import { probedFrom } from '../../src/protocol/push/result.ts';
 import { openServer } from '../../src/server/serve.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
-import { handlerAnywhere } from '../../src/testing/transport-contract/call-desk.ts';
 import type { PushHandlerOptions } from '../../src/worker/push-handler.ts';
 import { until } from '../server/coordinator.ts';
 import { ALLOW, mounted, onEndpoint, SIGNING } from './push-stand.ts';

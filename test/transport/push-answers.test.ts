@@ -1,4 +1,4 @@
-import { transportContract } from '../../src/testing/index.ts';
+import { transportContract } from '../../contract/index.ts';
 import { backendOf } from './backend.ts';
 import { pushedKind } from './pushed.ts';
 import { registerTransportContract } from './register.ts';

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
+import { kindsOf } from '../../contract/execution/worker.ts';
 import { pipeline } from '../../src/index.ts';
-import { kindsOf } from '../../src/testing/execution-contract/worker.ts';
 import { pushHandler } from '../../src/worker/push-handler.ts';
 import { until } from '../server/coordinator.ts';
 import { MOUNTS } from './push-mounts.ts';

@@ -2,14 +2,14 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { kindsOf } from '../../contract/execution/worker.ts';
+import { handlerAnywhere } from '../../contract/transport/call-desk.ts';
 import { HoldfastClient } from '../../src/client/client.ts';
 import { type Context, Holdfast, pipeline, SubmitRefused } from '../../src/index.ts';
 import { workerState } from '../../src/release/worker.ts';
 import { openServer } from '../../src/server/serve.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
-import { kindsOf } from '../../src/testing/execution-contract/worker.ts';
-import { handlerAnywhere } from '../../src/testing/transport-contract/call-desk.ts';
 import type { PushHandler } from '../../src/worker/push-handler.ts';
 import { until } from '../server/coordinator.ts';
 import { makeKey } from './backend.ts';

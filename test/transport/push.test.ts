@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { kindsOf, mustSubmit, worker } from '../../contract/execution/worker.ts';
+import { handlerAnywhere } from '../../contract/transport/call-desk.ts';
 import { HoldfastClient } from '../../src/client/client.ts';
 import { parseExecutionId, parsePipelineName } from '../../src/execution/names.ts';
 import { type Holdfast, pipeline, question } from '../../src/index.ts';
 import type { PushCommand } from '../../src/protocol/messages/push.ts';
 import { Signer } from '../../src/protocol/messages/signing.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
-import { kindsOf, mustSubmit, worker } from '../../src/testing/execution-contract/worker.ts';
-import { handlerAnywhere } from '../../src/testing/transport-contract/call-desk.ts';
 import { until } from '../server/coordinator.ts';
 import { makeKey } from './backend.ts';
 import { onEndpoint, SIGNING, whenDriven } from './push-stand.ts';

@@ -1,8 +1,8 @@
 // A coordinator that calls a desk on loopback, as a backend of the contract.
 
+import type { TransportHabit } from '../../contract/index.ts';
+import { CallDesk, transportPipelines } from '../../contract/index.ts';
 import { systemTimers } from '../../src/support/timer.ts';
-import type { TransportHabit } from '../../src/testing/index.ts';
-import { CallDesk, transportPipelines } from '../../src/testing/index.ts';
 import { httpCarrier } from '../../src/worker/http-carrier.ts';
 import type { Kind } from './backend.ts';
 import { ALLOW, type Mounted, mounted } from './push-stand.ts';

@@ -5,7 +5,7 @@ import {
   type TransportCase,
   transportContract,
   transportSkipReason,
-} from '../../src/testing/index.ts';
+} from '../../contract/index.ts';
 import { sample } from '../services/tier.ts';
 
 /**

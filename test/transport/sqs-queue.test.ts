@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { mustSubmit } from '../../contract/execution/worker.ts';
 import { DEFAULT_PROJECT, parseExecutionId, parseProject } from '../../src/execution/names.ts';
 import type { SqsOptions } from '../../src/server/serve.ts';
 import { openServer } from '../../src/server/serve.ts';
@@ -7,7 +8,6 @@ import type { CoordinatorStore } from '../../src/store/contract/execution-store.
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { digestOf } from '../../src/support/digest.ts';
 import { systemTimers } from '../../src/support/timer.ts';
-import { mustSubmit } from '../../src/testing/execution-contract/worker.ts';
 import { SqsStand } from './sqs-stand.ts';
 
 const stand = await SqsStand.open();

@@ -2,6 +2,7 @@
 
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { type FauxqsServer, startFauxqs } from 'fauxqs';
+import type { Forgery, Speaker } from '../../contract/index.ts';
 import type { Ask, Carrier } from '../../src/protocol/messages/carrier.ts';
 import type { ReplyEnvelope, RequestEnvelope } from '../../src/protocol/messages/envelope.ts';
 import {
@@ -13,7 +14,6 @@ import {
 import { Signer } from '../../src/protocol/messages/signing.ts';
 import { type Queues, sqsQueues } from '../../src/protocol/messages/sqs-queues.ts';
 import type { SqsOptions } from '../../src/server/serve.ts';
-import type { Forgery, Speaker } from '../../src/testing/index.ts';
 import { sqsCarrier } from '../../src/worker/sqs-carrier.ts';
 
 const secret = (letter: string): string => letter.repeat(32);

@@ -4,13 +4,12 @@
 import assert from 'node:assert/strict';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import {
   mustActivate,
   mustClaimOf,
   workerOf,
-} from '../../src/testing/execution-contract/releases/releasing.ts';
-import { letter } from '../../src/testing/execution-contract/repair/repairing.ts';
+} from '../../contract/execution/releases/releasing.ts';
+import { letter } from '../../contract/execution/repair/repairing.ts';
 import {
   claimIds,
   mustFinish,
@@ -18,7 +17,8 @@ import {
   PIPELINE,
   PROJECT,
   worker,
-} from '../../src/testing/execution-contract/worker.ts';
+} from '../../contract/execution/worker.ts';
+import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { openAddressed, type StorePlace } from '../load/place.ts';
 import { previousBuild } from './previous-build.ts';
 

@@ -1,17 +1,12 @@
 // How an execution can begin, and all that can be done to it. What is refused changes nothing, and is no move.
 
-import type { NewEvent } from '../../../src/execution/history.ts';
-import type { GiveBack, Park } from '../../../src/store/contract/execution-store.ts';
 import {
   answering,
   CALL,
   interactionId,
   opening,
-} from '../../../src/testing/execution-contract/awaits/awaiting.ts';
-import {
-  COMPENSATING,
-  redriving,
-} from '../../../src/testing/execution-contract/repair/repairing.ts';
+} from '../../../contract/execution/awaits/awaiting.ts';
+import { COMPENSATING, redriving } from '../../../contract/execution/repair/repairing.ts';
 import {
   childOf,
   commanding,
@@ -22,7 +17,9 @@ import {
   signalling,
   submitting,
   writing,
-} from '../../../src/testing/execution-contract/worker.ts';
+} from '../../../contract/execution/worker.ts';
+import type { NewEvent } from '../../../src/execution/history.ts';
+import type { GiveBack, Park } from '../../../src/store/contract/execution-store.ts';
 import { claim, read, type Scene } from './scene.ts';
 
 type Act = (scene: Scene) => Promise<unknown>;

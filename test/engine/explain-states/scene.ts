@@ -1,17 +1,17 @@
 // One execution, whoever claims it, and a clock that stands still.
 
-import { Holdfast } from '../../../src/engine/holdfast.ts';
-import type { ExecutionRecord } from '../../../src/execution/execution.ts';
-import type { ExecutionId } from '../../../src/execution/names.ts';
-import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
 import {
   claimAll,
   type Held,
   heldOf,
   nextId,
   PROJECT,
-} from '../../../src/testing/execution-contract/worker.ts';
-import { type Someone, someone } from '../../../src/testing/lease-contract/someone.ts';
+} from '../../../contract/execution/worker.ts';
+import { type Someone, someone } from '../../../contract/lease/someone.ts';
+import { Holdfast } from '../../../src/engine/holdfast.ts';
+import type { ExecutionRecord } from '../../../src/execution/execution.ts';
+import type { ExecutionId } from '../../../src/execution/names.ts';
+import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
 import { ManualClock } from '../../../src/testing/manual-clock.ts';
 import { freshMemoryStore } from '../../services/memory-store.ts';
 

@@ -2,13 +2,7 @@
 // in steps of the store's clock, with the verbs and rules of workers and coordinators (X-7, M-16, P4).
 
 import assert from 'node:assert/strict';
-import type { ExecutionId } from '../../../src/execution/names.ts';
-import { failedCallsIn, givenBack } from '../../../src/protocol/push/failed-calls.ts';
-import type { Claimed } from '../../../src/store/contract/execution-store.ts';
-import type {
-  ExecutionCase,
-  ExecutionHarness,
-} from '../../../src/testing/execution-contract/contract-case.ts';
+import type { ExecutionCase, ExecutionHarness } from '../../../contract/execution/contract-case.ts';
 import {
   claiming,
   claimOnce,
@@ -19,9 +13,12 @@ import {
   mustSubmit,
   OTHER_PIPELINE,
   writing,
-} from '../../../src/testing/execution-contract/worker.ts';
-import { expectKind } from '../../../src/testing/lease-contract/expect.ts';
-import { type Someone, someone } from '../../../src/testing/lease-contract/someone.ts';
+} from '../../../contract/execution/worker.ts';
+import { expectKind } from '../../../contract/lease/expect.ts';
+import { type Someone, someone } from '../../../contract/lease/someone.ts';
+import type { ExecutionId } from '../../../src/execution/names.ts';
+import { failedCallsIn, givenBack } from '../../../src/protocol/push/failed-calls.ts';
+import type { Claimed } from '../../../src/store/contract/execution-store.ts';
 
 const TICK_MS = 250;
 const TTL_MS = 3_000;

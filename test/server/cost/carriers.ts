@@ -1,6 +1,7 @@
 // Every carrier of the worker protocol, to one coordinator; and an endpoint that is called, whose answers are large.
 
 import { randomUUID } from 'node:crypto';
+import { CallDesk } from '../../../contract/index.ts';
 import type { Carrier } from '../../../src/protocol/messages/carrier.ts';
 import {
   type PushCommand,
@@ -8,7 +9,6 @@ import {
   pushResult,
 } from '../../../src/protocol/messages/push.ts';
 import { Signer } from '../../../src/protocol/messages/signing.ts';
-import { CallDesk } from '../../../src/testing/index.ts';
 import { grpcCarrier } from '../../../src/worker/grpc-carrier.ts';
 import { ALLOW, type Mounted, mounted, SIGNING } from '../../transport/push-stand.ts';
 import { SqsStand } from '../../transport/sqs-stand.ts';

@@ -6,7 +6,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { OutcomeUnknown } from '../../../support/fault.ts';
 import {
   claiming,
   claimOnce,
@@ -18,7 +17,8 @@ import {
   mustSubmit,
   signalling,
   worker,
-} from '../../../testing/execution-contract/worker.ts';
+} from '../../../../contract/execution/worker.ts';
+import { OutcomeUnknown } from '../../../support/fault.ts';
 import type { CoordinatorStore } from '../../contract/execution-store.ts';
 import { Connection } from '../connection.ts';
 import { openSqliteStore } from '../open.ts';

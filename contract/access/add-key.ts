@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict';
+import type { AddKey } from '../../src/store/contract/access-store.ts';
+import type { AccessCase } from './contract-case.ts';
+import {
+  adding,
+  allKeys,
+  leavesKeysUnchanged,
+  mustAdd,
+  mustRead,
+  OTHER_PROJECT,
+  PROJECT,
+} from './someones-key.ts';
+
+const EXISTING = { kind: 'added', existing: true };
+
+export const addKeyCases: readonly AccessCase[] = [
+  {
+    upholds: 'P-3, P-4, P-7',
+    name: 'a key comes back as it was added, digest and all, with times of the store',
+    async run({ store, now }) {
+      const full = await mustAdd(store, {
+        project: PROJECT,
+        roles: ['work', 'submit'],
+        name: 'näme',
+        createdBy: 'ann',
+        expiresInMs: 1_000,
+      });
+      const { expiresInMs: _, ...rest } = full;
+      assert.deepEqual(await mustRead(store, full.id), {
+        ...rest,
+        createdAt: now(),
+        expiresAt: now() + 1_000,
+      });
+      const bare = await mustAdd(store);
+      assert.deepEqual(await mustRead(store, bare.id), { ...bare, createdAt: now() });
+      assert.equal(await store.access.key(adding().id), undefined);
+    },
+  },
+  {
+    upholds: 'P-4',
+    name: 'the same key added again is there already, however late, and changes nothing',
+    async run({ store, advance }) {
+      const options = { project: PROJECT, expiresInMs: 50, createdBy: 'ann' };
+      const key = await mustAdd(store, { ...options, roles: ['work', 'submit'] });
+      const again = { ...key, roles: ['submit', 'work', 'submit'] } satisfies AddKey;
+      for (const ms of [0, 10, 100]) {
+        await advance(ms);
+        for (const each of [key, again]) {
+          const answer = await leavesKeysUnchanged(store, () => store.access.addKey(each));
+          assert.deepEqual(answer, EXISTING);
+        }
+      }
+      await store.access.endKey({ id: key.id });
+      assert.deepEqual(await store.access.addKey(key), EXISTING);
+    },
+  },
+  {
+    upholds: 'P-4',
+    name: 'an id that is taken is never given other content, whatever differs',
+    async run({ store }) {
+      await store.access.putProject({ name: OTHER_PROJECT, settings: {} });
+      const all = { project: PROJECT, createdBy: 'ann', expiresInMs: 1_000 };
+      const key = await mustAdd(store, { ...all, roles: ['submit', 'work'] });
+      const { project: _, ...ofAll } = key;
+      const { createdBy: __, ...byNobody } = key;
+      const { expiresInMs: ___, ...forEver } = key;
+      const others: readonly AddKey[] = [
+        ...[ofAll, byNobody, forEver, { ...key, project: OTHER_PROJECT }],
+        ...[
+          { ...key, roles: ['submit'] as const },
+          { ...key, roles: [] },
+        ],
+        { ...key, roles: ['submit', 'work', 'admin'] },
+        ...[
+          { ...key, name: 'other' },
+          { ...key, digest: adding().digest },
+        ],
+        ...[
+          { ...key, createdBy: 'bob' },
+          { ...key, expiresInMs: 1_001 },
+        ],
+        // It is taken before anything else is wrong with it.
+        { ...key, name: 'other', first: true },
+      ];
+      for (const other of others) {
+        const answer = await leavesKeysUnchanged(store, () => store.access.addKey(other));
+        assert.deepEqual(answer, { kind: 'refused', why: 'key-taken', id: key.id });
+      }
+    },
+  },
+  {
+    upholds: 'P-5',
+    name: 'a key of a project that is not there is refused, and is added when it is',
+    async run({ store }) {
+      await store.access.putProject({ name: OTHER_PROJECT, settings: {} });
+      const key = adding({ project: PROJECT });
+      const answer = await leavesKeysUnchanged(store, () => store.access.addKey(key));
+      const refused = { kind: 'refused', why: 'project-unknown', project: PROJECT };
+      assert.deepEqual(answer, refused);
+      assert.deepEqual(await store.access.addKey({ ...key, first: true }), refused);
+      await mustAdd(store, key);
+    },
+  },
+  {
+    upholds: 'P-4',
+    name: 'what a caller does to its roles, or to what it was told, does not reach the store',
+    async run({ store }) {
+      const roles: ('submit' | 'admin')[] = ['submit'];
+      const key = adding({ roles });
+      const added = store.access.addKey(key);
+      roles.push('admin');
+      await added;
+      const told = await mustRead(store, key.id);
+      assert.deepEqual(told.roles, ['submit']);
+      (told.roles as string[]).push('admin');
+      assert.deepEqual((await mustRead(store, key.id)).roles, ['submit']);
+    },
+  },
+  {
+    upholds: 'P-4',
+    needs: 'two-clients',
+    name: 'of two contents added at once under one id one wins and the other is refused',
+    async run({ store, another }) {
+      const other = await another();
+      for (let round = 0; round < 6; round += 1) {
+        const key = adding();
+        const names = ['a', 'b', 'a', 'b', 'a', 'b'];
+        const answers = await Promise.all(
+          names.map((name, nth) => (nth % 2 === 0 ? store : other).access.addKey({ ...key, name })),
+        );
+        const fresh = answers.filter((answer) => answer.kind === 'added' && !answer.existing);
+        assert.equal(fresh.length, 1);
+        const winners = names.filter((_, nth) => answers[nth]?.kind === 'added');
+        assert.deepEqual([winners.length, new Set(winners).size], [3, 1]);
+        assert.equal((await mustRead(store, key.id)).name, winners[0]);
+      }
+    },
+  },
+  {
+    upholds: 'P-5',
+    needs: 'two-clients',
+    name: 'a key that races the putting of its project is added or refused, as it was told',
+    async run({ store, another }) {
+      const other = await another();
+      for (let round = 0; round < 6; round += 1) {
+        const project = `project ${round}` as typeof PROJECT;
+        const key = adding({ project });
+        const [, answer] = await Promise.all([
+          other.access.putProject({ name: project, settings: {} }),
+          store.access.addKey(key),
+        ]);
+        const stored = await store.access.key(key.id);
+        assert.equal(stored !== undefined, answer.kind === 'added', JSON.stringify(answer));
+      }
+    },
+  },
+  {
+    upholds: 'P-1, P-4',
+    needs: 'durable',
+    name: 'projects and keys are there when the store is opened again',
+    async run({ store, reopen }) {
+      const key = await mustAdd(store, { project: PROJECT });
+      await store.access.endKey({ id: key.id, inMs: 10 });
+      const [project, keys] = [
+        await store.access.project(PROJECT),
+        await allKeys(store, { all: true }),
+      ];
+      const again = await reopen();
+      assert.deepEqual(await again.access.project(PROJECT), project);
+      assert.deepEqual(await allKeys(again, { all: true }), keys);
+    },
+  },
+];

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import type { ProjectSettings } from '../../src/access/project.ts';
+import type { AuditAct, AuditRecord, AuditStamp } from '../../src/execution/audit.ts';
+import { type AuditId, DEFAULT_PROJECT, type ProjectName } from '../../src/execution/names.ts';
+import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
+import { systemRandom } from '../../src/support/random.ts';
+import type { AccessCase } from './contract-case.ts';
+import { adding, mustAdd, mustRead, OTHER_PROJECT, PROJECT } from './someones-key.ts';
+
+function stamp(act: AuditAct, about?: AuditStamp['about']): AuditStamp {
+  const id = systemRandom.uuid() as AuditId;
+  return { id, act, actor: 'ann', reason: 'why', ...(about === undefined ? {} : { about }) };
+}
+
+async function recordsOf(
+  store: CoordinatorStore,
+  project: ProjectName = PROJECT,
+): Promise<readonly AuditRecord[]> {
+  return store.executions.audit({ project, limit: 100 });
+}
+
+export const auditedCases: readonly AccessCase[] = [
+  {
+    upholds: 'J-1, J-2, J-7',
+    name: 'a project that is put is on record in it, with its settings before and after',
+    async run({ store }) {
+      const put = (settings: ProjectSettings) => {
+        const audit = stamp('put-project');
+        return store.access.putProject({ name: OTHER_PROJECT, settings, audit });
+      };
+      const kept = { title: 'a', keepMs: { failed: 1 } };
+      assert.deepEqual((await put(kept)).existing, false);
+      assert.deepEqual((await put(kept)).existing, true);
+      assert.deepEqual((await put({ title: 'b' })).existing, true);
+      await store.access.putProject({ name: OTHER_PROJECT, settings: {} });
+      const found = await recordsOf(store, OTHER_PROJECT);
+      const records = found.toSorted((a, b) => Number(!a.before) - Number(!b.before));
+      const said = records.map(({ act, target, before, after }) => ({
+        act,
+        target,
+        before,
+        after,
+      }));
+      const target = { kind: 'project', id: OTHER_PROJECT };
+      const both = { act: 'put-project', target };
+      assert.deepEqual(said, [
+        { ...both, before: kept, after: { title: 'b' } },
+        { ...both, before: undefined, after: kept },
+      ]);
+      const made = await store.access.project(OTHER_PROJECT);
+      assert.equal(records[1]?.at, made?.createdAt);
+    },
+  },
+  {
+    upholds: 'J-1, J-7',
+    name: 'a key that is made is on record in its project, one of all in the default one',
+    async run({ store }) {
+      const audit = stamp('make-key', { rotates: 'old' });
+      const made = await mustAdd(store, { project: PROJECT, expiresInMs: 10, audit });
+      const { createdAt } = await mustRead(store, made.id);
+      assert.deepEqual(await recordsOf(store), [
+        {
+          ...{ id: audit.id, at: createdAt, project: PROJECT, actor: 'ann', act: 'make-key' },
+          ...{ target: { kind: 'access-key', id: made.id }, reason: 'why' },
+          after: { name: 'ci', roles: ['submit'], expiresInMs: 10, rotates: 'old' },
+        },
+      ]);
+      const ofAll = await mustAdd(store, { audit: stamp('recover-key') });
+      const [record] = await recordsOf(store, DEFAULT_PROJECT);
+      assert.deepEqual([record?.act, record?.target.id], ['recover-key', ofAll.id]);
+      assert.equal('audit' in (await mustRead(store, ofAll.id)), false);
+    },
+  },
+  {
+    upholds: 'J-2, J-7',
+    name: 'what was refused, or was there, is not on record',
+    async run({ store }) {
+      const audit = stamp('make-key');
+      const nowhere = adding({ project: OTHER_PROJECT, audit });
+      assert.equal((await store.access.addKey(nowhere)).kind, 'refused');
+      const made = await mustAdd(store, { project: PROJECT });
+      await store.access.addKey({ ...made, audit });
+      await store.access.addKey({ ...made, name: 'other', audit });
+      const ending = { id: made.id, project: OTHER_PROJECT, audit: stamp('end-key') };
+      assert.equal((await store.access.endKey(ending)).kind, 'refused');
+      for (const project of [PROJECT, OTHER_PROJECT, DEFAULT_PROJECT]) {
+        assert.deepEqual(await recordsOf(store, project), []);
+      }
+    },
+  },
+  {
+    upholds: 'J-1, J-7',
+    name: 'an end is on record once, where the key is, also when its project was not named',
+    async run({ store }) {
+      const made = await mustAdd(store, { project: PROJECT });
+      const ended = await store.access.endKey({ id: made.id, audit: stamp('end-key') });
+      const again = await store.access.endKey({ id: made.id, audit: stamp('end-key') });
+      assert.deepEqual([ended.kind, again], ['ended', { ...ended, changed: false }]);
+      const records = await recordsOf(store);
+      assert.equal(records.length, 1);
+      const { endedAt } = await mustRead(store, made.id);
+      assert.equal(Date.parse(String(records[0]?.after?.['endedAt'])), endedAt);
+      assert.deepEqual(records[0]?.target, { kind: 'access-key', id: made.id });
+    },
+  },
+];

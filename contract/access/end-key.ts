@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict';
+import { isUsable, nameWithKey } from '../../src/access/access-key.ts';
+import type { AddKey } from '../../src/store/contract/access-store.ts';
+import type { AccessCase } from './contract-case.ts';
+import {
+  adding,
+  leavesKeysUnchanged,
+  mustAdd,
+  mustRead,
+  OTHER_PROJECT,
+  PROJECT,
+} from './someones-key.ts';
+
+export const endKeyCases: readonly AccessCase[] = [
+  {
+    upholds: 'P-8, P-7, P-10',
+    name: 'a key that is ended is over from then on by the time of the store, and is still read',
+    async run({ store, advance, now }) {
+      const key = await mustAdd(store, { project: PROJECT });
+      const another = await mustAdd(store, { project: PROJECT });
+      await advance(7);
+      const answer = await store.access.endKey({ id: key.id });
+      assert.deepEqual(answer, { kind: 'ended', endedAt: now(), changed: true });
+      const stored = await mustRead(store, key.id);
+      assert.deepEqual(stored, { ...key, createdAt: now() - 7, endedAt: now() });
+      assert.equal(isUsable(stored, now()), false);
+      assert.equal((await mustRead(store, another.id)).endedAt, undefined);
+    },
+  },
+  {
+    upholds: 'P-8, P-10',
+    name: 'a key that is ended later on is good until then, to the millisecond',
+    async run({ store, advance, now }) {
+      const { id } = await mustAdd(store);
+      const endedAt = now() + 100;
+      const answer = await store.access.endKey({ id, inMs: 100 });
+      assert.deepEqual(answer, { kind: 'ended', endedAt, changed: true });
+      await advance(99);
+      assert.equal(isUsable(await mustRead(store, id), now()), true);
+      await advance(1);
+      assert.equal(isUsable(await mustRead(store, id), now()), false);
+    },
+  },
+  {
+    upholds: 'P-8',
+    name: 'an end comes nearer and is never put off',
+    async run({ store, advance, now }) {
+      const { id } = await mustAdd(store);
+      const end = async (inMs: number) => store.access.endKey({ id, inMs });
+      const soon = now() + 100;
+      assert.equal((await end(200)).kind, 'ended');
+      assert.deepEqual(await end(100), { kind: 'ended', endedAt: soon, changed: true });
+      for (const inMs of [100, 101, 5_000]) {
+        const answer = await leavesKeysUnchanged(store, () => end(inMs));
+        assert.deepEqual(answer, { kind: 'ended', endedAt: soon, changed: false });
+      }
+      await advance(50);
+      assert.deepEqual(await end(49), { kind: 'ended', endedAt: soon - 1, changed: true });
+      await advance(50);
+      const late = await leavesKeysUnchanged(store, () => store.access.endKey({ id }));
+      assert.deepEqual(late, { kind: 'ended', endedAt: soon - 1, changed: false });
+    },
+  },
+  {
+    upholds: 'P-8',
+    name: 'an expired key can be ended, and its expiry stays',
+    async run({ store, advance, now }) {
+      const { id } = await mustAdd(store, { expiresInMs: 10 });
+      const expiresAt = now() + 10;
+      await advance(20);
+      assert.equal((await store.access.endKey({ id })).kind, 'ended');
+      const stored = await mustRead(store, id);
+      assert.deepEqual([stored.expiresAt, stored.endedAt], [expiresAt, now()]);
+    },
+  },
+  {
+    upholds: 'P-9',
+    name: 'a key that is not there, of another project or of all is unknown to who ends by project',
+    async run({ store, now }) {
+      const own = await mustAdd(store, { project: PROJECT });
+      const others = await mustAdd(store, { project: OTHER_PROJECT });
+      const ofAll = await mustAdd(store);
+      const { id: nobodys } = adding();
+      for (const request of [
+        { id: nobodys },
+        ...[nobodys, others.id, ofAll.id].map((id) => ({ id, project: PROJECT })),
+      ]) {
+        const answer = await leavesKeysUnchanged(store, () => store.access.endKey(request));
+        assert.deepEqual(answer, { kind: 'refused', why: 'key-unknown', id: request.id });
+      }
+      for (const request of [
+        { id: own.id, project: PROJECT },
+        { id: others.id },
+        { id: ofAll.id },
+      ]) {
+        const answer = await store.access.endKey(request);
+        assert.deepEqual(answer, { kind: 'ended', endedAt: now(), changed: true });
+      }
+    },
+  },
+  {
+    upholds: 'P-13, P-8',
+    name: 'a key ends alone, or with all that it made and that they made, in one act',
+    async run({ store, now, advance }) {
+      const by = ({ id }: { readonly id: string }): Partial<AddKey> => ({
+        createdBy: nameWithKey('x', id),
+        project: PROJECT,
+      });
+      const root = await mustAdd(store, { project: PROJECT });
+      const child = await mustAdd(store, by(root));
+      const grandchild = await mustAdd(store, by(child));
+      const sooner = await mustAdd(store, by(root));
+      const named = { createdBy: `x (${root.id}) (y)`, project: PROJECT };
+      const others = [
+        await mustAdd(store, named),
+        await mustAdd(store, { project: PROJECT }),
+        await mustAdd(store, { ...by(root), project: OTHER_PROJECT }),
+      ];
+      await store.access.endKey({ id: sooner.id });
+      const alone = await store.access.endKey({ id: root.id, inMs: 50 });
+      assert.deepEqual(alone, { kind: 'ended', endedAt: now() + 50, changed: true });
+      assert.equal((await mustRead(store, child.id)).endedAt, undefined);
+      await advance(10);
+      const made = [child.id, grandchild.id].sort();
+      const end = { id: root.id, made: true } as const;
+      const unknown = { ...end, project: OTHER_PROJECT };
+      const refused = await leavesKeysUnchanged(store, () => store.access.endKey(unknown));
+      assert.equal(refused.kind, 'refused');
+      const ofAll = await mustAdd(store);
+      await mustAdd(store, by(ofAll));
+      const foreign = { ...end, id: ofAll.id, project: PROJECT };
+      const hidden = await leavesKeysUnchanged(store, () => store.access.endKey(foreign));
+      assert.deepEqual(hidden, { kind: 'refused', why: 'key-unknown', id: ofAll.id });
+      const all = await store.access.endKey({ ...end, project: PROJECT });
+      assert.deepEqual(all, { kind: 'ended', endedAt: now(), changed: true, made });
+      for (const id of made) assert.equal((await mustRead(store, id)).endedAt, now());
+      assert.equal((await mustRead(store, sooner.id)).endedAt, now() - 10);
+      for (const { id } of others) assert.equal((await mustRead(store, id)).endedAt, undefined);
+      const again = await leavesKeysUnchanged(store, () =>
+        store.access.endKey({ ...end, project: PROJECT }),
+      );
+      assert.deepEqual(again, { kind: 'ended', endedAt: now(), changed: false, made: [] });
+    },
+  },
+  {
+    upholds: 'P-8',
+    needs: 'two-clients',
+    name: 'of ends at once the nearest stays, and each is told one that is no later than its own',
+    async run({ store, another, now }) {
+      const stores = [store, await another()];
+      for (let round = 0; round < 6; round += 1) {
+        const { id } = await mustAdd(store);
+        const times = [50, 20, 90, 10, 70, 10, 30, 60];
+        const answers = await Promise.all(
+          times.map((inMs, nth) => (stores[nth % 2] ?? store).access.endKey({ id, inMs })),
+        );
+        for (const [nth, answer] of answers.entries()) {
+          assert.ok(answer.kind === 'ended');
+          const asked = now() + (times[nth] ?? 0);
+          if (answer.changed) assert.equal(answer.endedAt, asked);
+          else assert.ok(answer.endedAt <= asked);
+        }
+        assert.equal((await mustRead(store, id)).endedAt, now() + 10);
+      }
+    },
+  },
+];

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
+import type { AccessCase } from './contract-case.ts';
+import { adding, allKeys, leavesKeysUnchanged, mustAdd, PROJECT } from './someones-key.ts';
+
+const NOT_FIRST = { kind: 'refused', why: 'not-first' };
+
+export const firstKeyCases: readonly AccessCase[] = [
+  {
+    upholds: 'P-6',
+    name: 'a first key is added where there is none, and the same again is there already',
+    async run({ store }) {
+      const first = await mustAdd(store, { first: true, roles: ['admin'] });
+      const again = await leavesKeysUnchanged(store, () => store.access.addKey(first));
+      assert.deepEqual(again, { kind: 'added', existing: true });
+      const { first: _, ...asAny } = first;
+      assert.deepEqual(await store.access.addKey(asAny), { kind: 'added', existing: true });
+      assert.deepEqual(await store.access.addKey(adding({ first: true })), NOT_FIRST);
+      await mustAdd(store);
+    },
+  },
+  {
+    upholds: 'P-6',
+    name: 'no key is the first after another, of whichever project, ended or expired',
+    async run({ store, advance }) {
+      const key = await mustAdd(store, { project: PROJECT, expiresInMs: 10 });
+      const refused = async (): Promise<void> => {
+        const act = () => store.access.addKey(adding({ first: true }));
+        assert.deepEqual(await leavesKeysUnchanged(store, act), NOT_FIRST);
+      };
+      await refused();
+      await advance(11);
+      await refused();
+      await store.access.endKey({ id: key.id });
+      await refused();
+    },
+  },
+  {
+    upholds: 'P-6',
+    needs: 'two-clients',
+    name: 'of many first keys at once exactly one is added',
+    async run({ store, another }) {
+      const stores = [store, await another(), await another()];
+      const keys = Array.from({ length: 12 }, () => adding({ first: true, roles: ['admin'] }));
+      const answers = await Promise.all(
+        keys.map((each, nth) => (stores[nth % 3] ?? store).access.addKey(each)),
+      );
+      const winners = keys.filter((_, nth) => answers[nth]?.kind === 'added');
+      assert.equal(winners.length, 1);
+      for (const answer of answers) {
+        if (answer.kind !== 'added') assert.deepEqual(answer, NOT_FIRST);
+      }
+      assert.deepEqual(await idsOf(store), [winners[0]?.id]);
+    },
+  },
+  {
+    upholds: 'P-6',
+    needs: 'two-clients',
+    name: 'a first key that races others is added or refused, as it was told, and all others are added',
+    async run({ store, another }) {
+      const other = await another();
+      const first = adding({ first: true });
+      const others = Array.from({ length: 8 }, () => adding());
+      const [answer] = await Promise.all([
+        store.access.addKey(first),
+        ...others.map((each) => other.access.addKey(each)),
+      ]);
+      const added = others.map(({ id }) => id);
+      const expected = answer.kind === 'added' ? [first.id, ...added] : added;
+      assert.deepEqual(await idsOf(store), expected.toSorted());
+    },
+  },
+];
+
+async function idsOf(store: CoordinatorStore): Promise<readonly string[]> {
+  return (await allKeys(store, { all: true })).map(({ id }) => id).toSorted();
+}

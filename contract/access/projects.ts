@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import type { Project } from '../../src/access/project.ts';
+import { parseProject } from '../../src/execution/names.ts';
+import type { AccessCase } from './contract-case.ts';
+import { OTHER_PROJECT, PROJECT } from './someones-key.ts';
+
+export const projectCases: readonly AccessCase[] = [
+  {
+    upholds: 'P-1, P-7',
+    name: 'a project comes back as it was put, with the time of the store',
+    async run({ store, now }) {
+      const settings = { title: 'Der Läden', keepMs: { completed: 86_400_000, failed: 0 } };
+      const full = { name: PROJECT, settings };
+      const bare = { name: OTHER_PROJECT, settings: {} };
+      for (const each of [full, bare]) {
+        assert.equal(await store.access.project(each.name), undefined);
+        const answer = await store.access.putProject(each);
+        assert.deepEqual(answer, { kind: 'put', existing: false });
+        assert.deepEqual(await store.access.project(each.name), { ...each, createdAt: now() });
+      }
+      assert.equal(await store.access.project(parseProject('Shop')), undefined);
+    },
+  },
+  {
+    upholds: 'P-1',
+    name: 'a project that is put again has the new settings whole, and the time of the first',
+    async run({ store, advance, now }) {
+      const { access } = store;
+      const createdAt = now();
+      await access.putProject({ name: PROJECT, settings: { title: 'a', keepMs: { failed: 1 } } });
+      await access.putProject({ name: OTHER_PROJECT, settings: { title: 'not this one' } });
+      await advance(5);
+      const settings = { keepMs: { cancelled: 2 } };
+      const again = await access.putProject({ name: PROJECT, settings });
+      assert.deepEqual(again, { kind: 'put', existing: true });
+      assert.deepEqual(await access.project(PROJECT), { name: PROJECT, createdAt, settings });
+      assert.equal((await access.project(OTHER_PROJECT))?.settings.title, 'not this one');
+    },
+  },
+  {
+    upholds: 'P-1',
+    name: 'what a caller does to its settings, or to what it was told, does not reach the store',
+    async run({ store }) {
+      const settings = { title: 'before', keepMs: { failed: 1 } };
+      const put = store.access.putProject({ name: PROJECT, settings });
+      settings.title = 'after';
+      settings.keepMs.failed = 2;
+      await put;
+      const kept = { title: 'before', keepMs: { failed: 1 } };
+      const told = await store.access.project(PROJECT);
+      assert.deepEqual(told?.settings, kept);
+      Object.assign(told.settings, { title: 'after' });
+      assert.deepEqual((await store.access.project(PROJECT))?.settings, kept);
+    },
+  },
+  {
+    upholds: 'P-1',
+    needs: 'two-clients',
+    name: 'of those who put a project at once one makes it, and the last one’s settings stay',
+    async run({ store, another }) {
+      const stores = [store, await another()];
+      for (let round = 0; round < 6; round += 1) {
+        const name = parseProject(`project ${round}`);
+        const answers = await Promise.all(
+          Array.from({ length: 6 }, (_, nth) =>
+            (stores[nth % 2] ?? store).access.putProject({ name, settings: { title: `${nth}` } }),
+          ),
+        );
+        assert.equal(answers.filter(({ existing }) => !existing).length, 1);
+        const last = { name, settings: { title: 'last' } };
+        assert.equal((await store.access.putProject(last)).existing, true);
+        assert.equal((await stores[1]?.access.project(name))?.settings.title, 'last');
+      }
+    },
+  },
+  {
+    upholds: 'P-2',
+    name: 'projects are listed by name, page by page, each once',
+    async run({ store }) {
+      const { access } = store;
+      const sorted = ['B', 'a', 'a b', 'a-b', 'ä', '\uff5e', '\u{1f600}'].map(parseProject);
+      for (const name of sorted.toReversed()) await access.putProject({ name, settings: {} });
+      for (const limit of [1, 2, 100]) {
+        const seen: Project[] = [];
+        for (;;) {
+          const last = seen.at(-1);
+          const after = last === undefined ? {} : { after: last.name };
+          const page = await access.projects({ limit, ...after });
+          assert.ok(page.length <= limit);
+          if (page.length === 0) break;
+          seen.push(...page);
+        }
+        assert.deepEqual(
+          seen.map(({ name }) => name),
+          sorted,
+        );
+      }
+    },
+  },
+];

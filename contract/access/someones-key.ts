@@ -1,0 +1,63 @@
+// Builders for cases: keys and their projects, and what is to be seen of them.
+
+import assert from 'node:assert/strict';
+import type { AccessKey } from '../../src/access/access-key.ts';
+import { newKey } from '../../src/access/secret.ts';
+import { type ProjectName, parseProject } from '../../src/execution/names.ts';
+import type { AddKey, ListKeys } from '../../src/store/contract/access-store.ts';
+import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
+
+export const PROJECT: ProjectName = parseProject('shop');
+export const OTHER_PROJECT: ProjectName = parseProject('other');
+
+export function adding(options: Partial<AddKey> = {}): AddKey {
+  const { id, digest } = newKey();
+  return { id, digest, name: 'ci', roles: ['submit'], ...options };
+}
+
+/** Of a project, if any, that is put first. */
+export async function mustAdd(
+  store: CoordinatorStore,
+  options: Partial<AddKey> = {},
+): Promise<AddKey> {
+  const request = adding(options);
+  const { project: name } = request;
+  if (name !== undefined) await store.access.putProject({ name, settings: {} });
+  const answer = await store.access.addKey(request);
+  assert.deepEqual(answer, { kind: 'added', existing: false });
+  return request;
+}
+
+export async function mustRead(store: CoordinatorStore, id: string): Promise<AccessKey> {
+  const found = await store.access.key(id);
+  assert.ok(found !== undefined, `key ${id} is there`);
+  return found;
+}
+
+/** Page by page, until there is no more. */
+export async function allKeys(
+  store: CoordinatorStore,
+  query: Omit<ListKeys, 'after' | 'limit'> = {},
+  limit = 100,
+): Promise<readonly AccessKey[]> {
+  const found: AccessKey[] = [];
+  for (;;) {
+    const last = found.at(-1);
+    const after = last === undefined ? {} : { after: { createdAt: last.createdAt, id: last.id } };
+    const page = await store.access.keys({ ...query, ...after, limit });
+    assert.ok(page.length <= limit);
+    if (page.length === 0) return found;
+    found.push(...page);
+  }
+}
+
+/** Every key there is, and that asking leaves them so. */
+export async function leavesKeysUnchanged<Answer>(
+  store: CoordinatorStore,
+  act: () => Promise<Answer>,
+): Promise<Answer> {
+  const before = await allKeys(store, { all: true });
+  const answer = await act();
+  assert.deepEqual(await allKeys(store, { all: true }), before, JSON.stringify(answer));
+  return answer;
+}

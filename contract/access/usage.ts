@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import type { QuotaName } from '../../src/access/quota.ts';
+import type { ProjectName } from '../../src/execution/names.ts';
+import { PROJECT_METADATA } from '../../src/lease/session.ts';
+import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
+import { digestOf } from '../../src/support/digest.ts';
+import { putting } from '../execution/scheduling/schedules.ts';
+import {
+  mustFinish,
+  mustPark,
+  mustSubmit,
+  OTHER_PIPELINE,
+  payload,
+  running,
+  worker,
+  writing,
+} from '../execution/worker.ts';
+import { expectKind } from '../lease/expect.ts';
+import { someone } from '../lease/someone.ts';
+import type { AccessCase } from './contract-case.ts';
+import { mustAdd, OTHER_PROJECT, PROJECT } from './someones-key.ts';
+
+const MAX = 100;
+
+async function usageOf(
+  { access }: CoordinatorStore,
+  quota: QuotaName,
+  max: number = MAX,
+): Promise<readonly number[]> {
+  const of = (project: ProjectName): Promise<number> => access.usage({ project, quota, max });
+  return Promise.all([PROJECT, OTHER_PROJECT].map(of));
+}
+
+export const usageCases: readonly AccessCase[] = [
+  {
+    upholds: 'P-14',
+    name: 'executions count while they are open: queued, delayed, held, parked or running',
+    async run({ store }) {
+      const project = PROJECT;
+      const ann = await worker(store);
+      await mustFinish(store, await running(store, ann, { project }));
+      await mustPark(store, await running(store, ann, { project }));
+      await running(store, ann, { project });
+      await mustSubmit(store, { project, delayMs: 60_000 });
+      await mustSubmit(store, { project, pipeline: OTHER_PIPELINE });
+      const held = await mustSubmit(store, { project, pipeline: OTHER_PIPELINE });
+      await store.executions.pause({ project, id: held, body: payload({}) });
+      await mustSubmit(store, { project: OTHER_PROJECT });
+      assert.deepEqual(await usageOf(store, 'executions'), [5, 1]);
+      assert.deepEqual(await usageOf(store, 'executions', 3), [3, 1]);
+    },
+  },
+  {
+    upholds: 'P-14',
+    name: 'schedules, live sessions and usable keys count for their project',
+    async run({ store, advance, now }) {
+      const { executions, sessions, access } = store;
+      for (const id of ['a', 'b'])
+        await executions.putSchedule(putting(now(), { project: PROJECT, id }));
+      assert.deepEqual(await usageOf(store, 'schedules'), [2, 0]);
+      const metadata = { [PROJECT_METADATA]: OTHER_PROJECT };
+      await someone(store, 'ann');
+      const bob = await someone(store, 'bob', { metadata });
+      await someone(store, 'cas', { metadata });
+      await sessions.end({
+        id: bob.id,
+        by: { kind: 'owner', owner: bob.owner, exit: 'finished' },
+      });
+      assert.deepEqual(await usageOf(store, 'sessions'), [0, 1]);
+      await mustAdd(store);
+      await mustAdd(store, { project: PROJECT });
+      await mustAdd(store, { project: PROJECT, expiresInMs: 10 });
+      const ended = await mustAdd(store, { project: PROJECT });
+      await access.endKey({ id: ended.id, inMs: 20 });
+      assert.deepEqual(await usageOf(store, 'keys'), [3, 0]);
+      assert.deepEqual(await usageOf(store, 'keys', 2), [2, 0]);
+      await advance(20);
+      assert.deepEqual(await usageOf(store, 'keys'), [1, 0]);
+    },
+  },
+  {
+    upholds: 'P-14',
+    name: 'bytes are those of values kept apart, once for each project, and of attachments',
+    async run({ store }) {
+      const bytes = new Uint8Array([1, 2, 3]);
+      const digest = digestOf(bytes);
+      for (const project of [PROJECT, PROJECT, OTHER_PROJECT]) {
+        await store.executions.putBlob({ project, digest, bytes });
+      }
+      const ann = await worker(store);
+      const held = await running(store, ann, { project: PROJECT });
+      const attachments = [{ name: 'a', type: 'text/plain', bytes }];
+      expectKind(await store.executions.record({ ...writing(held), attachments }), 'recorded');
+      assert.deepEqual(await usageOf(store, 'bytes'), [6, 3]);
+    },
+  },
+];

@@ -1,0 +1,218 @@
+// What is done to executions, and that it is written down with it (J-1 … J-4).
+
+import assert from 'node:assert/strict';
+import type { AuditRecord, AuditStamp } from '../../../src/execution/audit.ts';
+import type { ExecutionId } from '../../../src/execution/names.ts';
+import { expectKind } from '../../lease/expect.ts';
+import type { ExecutionCase } from '../contract-case.ts';
+import { expectWhy } from '../expect.ts';
+import { ended, redriving } from '../repair/repairing.ts';
+import {
+  childOf,
+  commanding,
+  mustFinish,
+  mustPark,
+  mustSubmit,
+  OTHER_PROJECT,
+  PROJECT,
+  running,
+  signalling,
+  submitting,
+  worker,
+} from '../worker.ts';
+import { allAudit, expectAudited, expectUnaudited, recordOf, stamp } from './auditing.ts';
+
+type Facts = NonNullable<AuditRecord['before']>;
+
+function ofExecution(
+  id: ExecutionId,
+  audit: AuditStamp,
+  change: { readonly before?: Facts; readonly after?: Facts },
+): Omit<AuditRecord, 'at'> {
+  return { ...recordOf(audit, PROJECT, { kind: 'execution', id }), ...change };
+}
+
+const FREE = { status: 'queued', holds: [] } as const;
+const PAUSED = { status: 'queued', holds: ['paused'] } as const;
+
+export const auditedExecutionCases: readonly ExecutionCase[] = [
+  {
+    upholds: 'J-1, J-4',
+    name: 'pause, resume and cancel of a queued execution are recorded with what it was and is',
+    async run({ store, advance, now }) {
+      const id = await mustSubmit(store);
+      await advance(1_000);
+      const pause = stamp('pause');
+      const paused = ofExecution(id, pause, { before: FREE, after: PAUSED });
+      await expectAudited(store, { ...paused, at: now() }, () =>
+        store.executions.pause(commanding(id, { audit: pause })),
+      );
+      const resume = stamp('resume', { actor: 'unknown', reason: '' });
+      const resumed = ofExecution(id, resume, { before: PAUSED, after: FREE });
+      await expectAudited(store, resumed, () =>
+        store.executions.resume(commanding(id, { audit: resume })),
+      );
+      const cancel = stamp('cancel');
+      const after = { status: 'cancelled', holds: [] };
+      await expectAudited(store, ofExecution(id, cancel, { before: FREE, after }), () =>
+        store.executions.cancel(commanding(id, { audit: cancel })),
+      );
+    },
+  },
+  {
+    upholds: 'J-1, J-2',
+    name: 'what is passed on to an owner is recorded as asked for, once',
+    async run({ store }) {
+      const { id } = await running(store, await worker(store));
+      const before = { status: 'running', holds: [] };
+      for (const act of ['pause', 'resume', 'cancel'] as const) {
+        const audit = stamp(act);
+        const record = ofExecution(id, audit, { before, after: { ...before, asked: act } });
+        await expectAudited(store, record, async () =>
+          expectKind(await store.executions[act](commanding(id, { audit })), 'passed-on'),
+        );
+      }
+      const again = commanding(id, { audit: stamp('cancel') });
+      expectKind(await expectUnaudited(store, () => store.executions.cancel(again)), 'no-change');
+    },
+  },
+  {
+    upholds: 'J-1, J-4',
+    name: 'a cancel that turns back says that it is compensating',
+    async run({ store }) {
+      const held = await running(store, await worker(store));
+      await mustPark(store, held, { compensable: true });
+      const audit = stamp('cancel');
+      const before = { status: 'waiting', holds: [] };
+      const after = { status: 'queued', holds: [], compensating: true };
+      await expectAudited(store, ofExecution(held.id, audit, { before, after }), () =>
+        store.executions.cancel(commanding(held.id, { audit })),
+      );
+    },
+  },
+  {
+    upholds: 'J-2',
+    name: 'commands that are refused or change nothing leave no record',
+    async run({ store }) {
+      const id = await mustSubmit(store);
+      const { executions } = store;
+      const resume = commanding(id, { audit: stamp('resume') });
+      expectKind(await expectUnaudited(store, () => executions.resume(resume)), 'no-change');
+      const foreign = commanding(id, { audit: stamp('pause'), project: OTHER_PROJECT });
+      expectWhy(await expectUnaudited(store, () => executions.pause(foreign)), 'execution-unknown');
+      await executions.pause(commanding(id));
+      const pause = commanding(id, { audit: stamp('pause') });
+      expectKind(await expectUnaudited(store, () => executions.pause(pause)), 'no-change');
+      await executions.cancel(commanding(id));
+      for (const act of ['cancel', 'pause', 'resume'] as const) {
+        const late = commanding(id, { audit: stamp(act) });
+        expectWhy(await expectUnaudited(store, () => executions[act](late)), 'already-ended');
+      }
+    },
+  },
+  {
+    upholds: 'J-4',
+    name: 'a signal that is an act is recorded with the step it is about; others are not',
+    async run({ store }) {
+      const { id } = await running(store, await worker(store));
+      await expectUnaudited(store, () => store.executions.signal(signalling(id)));
+      const audit = stamp('skip-compensation', { about: { step: 'charge' } });
+      const before = { status: 'running', holds: [] };
+      const after = { ...before, asked: 'signal', step: 'charge' };
+      await expectAudited(store, ofExecution(id, audit, { before, after }), () =>
+        store.executions.signal({ ...signalling(id), audit }),
+      );
+    },
+  },
+  {
+    upholds: 'J-1, J-2, J-4',
+    name: 'a re-drive is recorded with the execution it made; a refused one is not',
+    async run({ store }) {
+      const of = await ended(store, await worker(store));
+      const audit = stamp('redrive', { about: { mode: 'forward' } });
+      const request = redriving(of, { audit });
+      const before = { status: 'failed' };
+      const after = { ...before, redrivenBy: request.submit.id, mode: 'forward' };
+      await expectAudited(store, ofExecution(of, audit, { before, after }), () =>
+        store.executions.redrive(request),
+      );
+      await expectUnaudited(store, () => store.executions.redrive(request));
+      const second = redriving(of, { audit: stamp('redrive') });
+      expectWhy(
+        await expectUnaudited(store, () => store.executions.redrive(second)),
+        'redrive-open',
+      );
+    },
+  },
+  {
+    upholds: 'J-1, J-2',
+    name: 'many re-drives at once leave one record each, and items of a job none',
+    async run({ store }) {
+      const who = await worker(store);
+      const targets: ExecutionId[] = [];
+      for (let n = 0; n < 6; n += 1) targets.push(await ended(store, who));
+      const job = await mustSubmit(store);
+      const asked = targets.map((of, nth) =>
+        redriving(of, nth % 2 === 0 ? { job } : { audit: stamp('redrive') }),
+      );
+      await Promise.all(asked.map((request) => store.executions.redrive(request)));
+      assert.deepEqual(
+        (await allAudit(store)).map(({ target }) => target.id).toSorted(),
+        targets.filter((_, nth) => nth % 2 === 1),
+      );
+      const [open] = await store.executions.list({ project: PROJECT, limit: 1 });
+      assert(open !== undefined);
+      await expectUnaudited(store, () => store.executions.cancel({ ...commanding(open.id), job }));
+    },
+  },
+  {
+    upholds: 'J-1, J-2',
+    name: 'a job that is started is recorded with its filter, once, and plain submits are not',
+    async run({ store }) {
+      const audit = stamp('bulk-cancel', { about: { filter: { pipeline: 'orders' } } });
+      const job = submitting({ key: 'all orders', intent: 'i' });
+      const after = { status: 'queued', filter: { pipeline: 'orders' } };
+      await expectAudited(store, ofExecution(job.id, audit, { after }), () =>
+        Promise.all([
+          store.executions.submit({ ...job, audit }),
+          store.executions.submit(submitting()),
+        ]),
+      );
+      const again = submitting({ key: 'all orders', intent: 'i' });
+      const answer = await expectUnaudited(store, () =>
+        store.executions.submit({ ...again, audit: stamp('bulk-cancel') }),
+      );
+      assert.deepEqual(answer, { kind: 'submitted', id: job.id, existing: true });
+      const read = await store.executions.read(job.id);
+      assert.equal(read !== undefined && 'audit' in read, false);
+    },
+  },
+  {
+    upholds: 'J-2',
+    name: 'children that are cancelled because their parent has ended have no record',
+    async run({ store }) {
+      const who = await worker(store);
+      const held = await running(store, who);
+      const child = childOf(held.id, 'spawn:a#1');
+      await mustFinish(store, held, { children: [child] });
+      const { cancelled } = await expectUnaudited(store, () =>
+        store.executions.maintain({ limit: 10 }),
+      );
+      assert.equal(cancelled, 1);
+    },
+  },
+  {
+    upholds: 'J-3',
+    name: 'an act that is repeated with its id leaves the first record as it is',
+    async run({ store, advance }) {
+      const { id } = await running(store, await worker(store));
+      const audit = stamp('retry-compensation');
+      const request = { ...signalling(id), audit };
+      await store.executions.signal(request);
+      const first = await allAudit(store);
+      await advance(5_000);
+      await store.executions.signal({ ...request, audit: { ...audit, actor: 'nobody' } });
+      assert.deepEqual(await allAudit(store), first);
+    },
+  },
+];

@@ -1,0 +1,168 @@
+// What is done to awaits, schedules and templates, and that it is written down with it (J-1 … J-4).
+
+import type { AuditRecord } from '../../../src/execution/audit.ts';
+import type { PipelineName } from '../../../src/execution/names.ts';
+import { toInstant } from '../../../src/support/clock.ts';
+import { expectKind } from '../../lease/expect.ts';
+import { answering, answeringEarly, interactionId, parkedOn } from '../awaits/awaiting.ts';
+import type { ExecutionCase } from '../contract-case.ts';
+import { expectWhy } from '../expect.ts';
+import { commanding, mustSubmit, OTHER_PROJECT, PROJECT, payload, worker } from '../worker.ts';
+import { expectAudited, expectUnaudited, recordOf, stamp } from './auditing.ts';
+
+const SCHEDULE = { project: PROJECT, id: 'nightly' } as const;
+const ON_SCHEDULE: AuditRecord['target'] = { kind: 'schedule', id: 'nightly' };
+const NEXT = toInstant(Date.UTC(2030, 0, 2));
+const LATER = toInstant(Date.UTC(2030, 0, 3));
+
+export const auditedOtherCases: readonly ExecutionCase[] = [
+  {
+    upholds: 'J-1, J-2, J-4',
+    name: 'an await that is extended, assigned and cancelled is recorded with its time and assignee',
+    async run({ store, now }) {
+      const held = await parkedOn(store, await worker(store));
+      const id = interactionId(held.id);
+      const command = { project: PROJECT, id };
+      const target: AuditRecord['target'] = { kind: 'interaction', id };
+      const open = { status: 'open', await: 'open', answered: 0 };
+      const timed = { ...open, dueAt: now() + 60_000 };
+      const extend = stamp('extend-await');
+      const extended = recordOf(extend, PROJECT, target);
+      await expectAudited(store, { ...extended, before: open, after: timed }, () =>
+        store.executions.extendAwait({ ...command, dueInMs: 60_000, audit: extend }),
+      );
+      const assign = stamp('assign-await');
+      const anns = { ...timed, assignee: 'ann' };
+      const assigned = recordOf(assign, PROJECT, target);
+      await expectAudited(store, { ...assigned, before: timed, after: anns }, () =>
+        store.executions.assignAwait({ ...command, assignee: 'ann', audit: assign }),
+      );
+      const same = { ...command, assignee: 'ann', audit: stamp('assign-await') };
+      expectKind(await expectUnaudited(store, () => store.executions.assignAwait(same)), 'done');
+      const foreign = { ...same, project: OTHER_PROJECT };
+      await expectUnaudited(store, () => store.executions.cancelAwait(foreign));
+      const cancel = stamp('cancel-await');
+      const closed = { ...anns, status: 'closed', await: 'cancelled' };
+      const cancelled = recordOf(cancel, PROJECT, target);
+      await expectAudited(store, { ...cancelled, before: anns, after: closed }, () =>
+        store.executions.cancelAwait({ ...command, audit: cancel }),
+      );
+      const again = { ...command, audit: stamp('cancel-await') };
+      const refused = await expectUnaudited(store, () => store.executions.cancelAwait(again));
+      expectWhy(refused, 'await-settled');
+    },
+  },
+  {
+    upholds: 'J-1, J-2, J-4',
+    name: 'an answer is recorded when it counts: not the same again, no other one, none that is late',
+    async run({ store, advance, now }) {
+      const who = await worker(store);
+      const held = await parkedOn(store, who, { items: 2, timeoutMs: 10_000 });
+      const id = interactionId(held.id);
+      const before = { status: 'open', await: 'open', answered: 0, dueAt: now() + 10_000 };
+      const audit = stamp('answer');
+      const record = recordOf(audit, PROJECT, { kind: 'interaction', id });
+      const after = { ...before, status: 'answered', answered: 1 };
+      await expectAudited(store, { ...record, before, after }, () =>
+        store.executions.answer({ ...answering(id), audit }),
+      );
+      const same = { ...answering(id), audit: stamp('answer') };
+      expectKind(await expectUnaudited(store, () => store.executions.answer(same)), 'existing');
+      const other = { ...answering(id, 'no'), audit: stamp('answer') };
+      const refused = await expectUnaudited(store, () => store.executions.answer(other));
+      expectWhy(refused, 'answer-conflict');
+      await advance(10_000);
+      const late = { ...answering(interactionId(held.id, 1)), audit: stamp('answer') };
+      expectWhy(await expectUnaudited(store, () => store.executions.answer(late)), 'answer-late');
+    },
+  },
+  {
+    upholds: 'J-1, J-4',
+    name: 'an early answer is recorded when it is kept, and the one that settles says so',
+    async run({ store }) {
+      const execution = await mustSubmit(store);
+      const early = stamp('answer');
+      const id = interactionId(execution);
+      const kept = recordOf(early, PROJECT, { kind: 'interaction', id });
+      await expectAudited(store, { ...kept, after: { status: 'early' } }, () =>
+        store.executions.answer({ ...answeringEarly(execution), audit: early }),
+      );
+      await store.executions.cancel(commanding(execution));
+      const held = await parkedOn(store, await worker(store));
+      const last = stamp('answer');
+      const target = { kind: 'interaction', id: interactionId(held.id) } as const;
+      const change = {
+        before: { status: 'open', await: 'open', answered: 0 },
+        after: { status: 'answered', await: 'answered', answered: 1 },
+      };
+      await expectAudited(store, { ...recordOf(last, PROJECT, target), ...change }, () =>
+        store.executions.answer({ ...answering(target.id), audit: last }),
+      );
+    },
+  },
+  {
+    upholds: 'J-1, J-2, J-4',
+    name: 'a schedule that is put, changed, paused, resumed and removed is recorded each time',
+    async run({ store }) {
+      const { executions } = store;
+      const plan = { ...SCHEDULE, plan: '{}', digest: 'a', nextAt: NEXT };
+      const first = { paused: false, nextAt: NEXT, digest: 'a' };
+      const second = { paused: false, nextAt: LATER, digest: 'b' };
+      const put = stamp('put-schedule', { about: { when: { every: 1_000 } } });
+      const change = stamp('put-schedule');
+      const made = { ...recordOf(put, PROJECT, ON_SCHEDULE), after: { ...first, ...put.about } };
+      await expectAudited(store, made, () => executions.putSchedule({ ...plan, audit: put }));
+      const again = { ...plan, audit: stamp('put-schedule') };
+      await expectUnaudited(store, () => executions.putSchedule(again));
+      const other = { ...plan, digest: 'b', nextAt: LATER, audit: change };
+      const changed = { ...recordOf(change, PROJECT, ON_SCHEDULE), before: first, after: second };
+      await expectAudited(store, changed, () => executions.putSchedule(other));
+      const pause = stamp('pause-schedule');
+      const rest = { paused: true, digest: 'b' };
+      const paused = { ...recordOf(pause, PROJECT, ON_SCHEDULE), before: second, after: rest };
+      await expectAudited(store, paused, () =>
+        executions.pauseSchedule({ ...SCHEDULE, audit: pause }),
+      );
+      const pauseAgain = { ...SCHEDULE, audit: stamp('pause-schedule') };
+      await expectUnaudited(store, () => executions.pauseSchedule(pauseAgain));
+      const resume = stamp('resume-schedule');
+      const resuming = { ...SCHEDULE, digest: 'b', nextAt: LATER, audit: resume };
+      const stale = { ...resuming, digest: 'a', audit: stamp('resume-schedule') };
+      await expectUnaudited(store, () => executions.resumeSchedule(stale));
+      const resumed = { ...recordOf(resume, PROJECT, ON_SCHEDULE), before: rest, after: second };
+      await expectAudited(store, resumed, () => executions.resumeSchedule(resuming));
+      const remove = stamp('remove-schedule');
+      const removed = { ...recordOf(remove, PROJECT, ON_SCHEDULE), before: second };
+      await expectAudited(store, removed, () =>
+        executions.removeSchedule({ ...SCHEDULE, audit: remove }),
+      );
+      for (const act of ['pauseSchedule', 'removeSchedule'] as const) {
+        const gone = { ...SCHEDULE, audit: stamp('remove-schedule') };
+        await expectUnaudited<unknown>(store, () => executions[act](gone));
+      }
+    },
+  },
+  {
+    upholds: 'J-1, J-2, J-4',
+    name: 'a template is recorded with its version when it is put, not when it is there or refused',
+    async run({ store }) {
+      const template = {
+        ...{ project: PROJECT, id: 'import', version: 2, digest: 'a', defaults: payload({}) },
+        pipeline: 'orders' as PipelineName,
+      };
+      const audit = stamp('put-template');
+      const target = { kind: 'template', id: 'import' } as const;
+      const after = { version: 2, pipeline: 'orders', digest: 'a' };
+      await expectAudited(store, { ...recordOf(audit, PROJECT, target), after }, () =>
+        store.executions.putTemplate({ ...template, audit }),
+      );
+      const again = { ...template, audit: stamp('put-template') };
+      await expectUnaudited(store, () => store.executions.putTemplate(again));
+      const other = { ...again, digest: 'b' };
+      const refused = await expectUnaudited(store, () => store.executions.putTemplate(other));
+      expectWhy(refused, 'template-conflict');
+      const stored = await store.executions.template({ project: PROJECT, id: 'import' });
+      if (stored !== undefined && 'audit' in stored) throw new Error('a template has no audit');
+    },
+  },
+];

@@ -1,0 +1,153 @@
+// Builders for cases about awaits: what an owner opens, what an outsider answers, what is then stored.
+
+import assert from 'node:assert/strict';
+import type { Interaction, OpenAwait } from '../../../src/execution/await.ts';
+import type { AnswerRequest } from '../../../src/execution/decide/await.ts';
+import type { NewEvent } from '../../../src/execution/history.ts';
+import type { CallKey, ExecutionId, InteractionId } from '../../../src/execution/names.ts';
+import type { InteractionFound } from '../../../src/store/contract/await-store.ts';
+import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
+import { expectKind } from '../../lease/expect.ts';
+import type { Someone } from '../../lease/someone.ts';
+import { allMessages } from '../check.ts';
+import { type Held, later, mustPark, PROJECT, payload, running, writing } from '../worker.ts';
+
+export const CALL: CallKey = 'await:approval#1' as CallKey;
+export const OTHER_CALL: CallKey = 'await:signature#1' as CallKey;
+
+/** In cases; the engine makes them alike. */
+export function interactionId(
+  execution: ExecutionId,
+  item: number = 0,
+  call: CallKey = CALL,
+): InteractionId {
+  return `${execution}:${call}:${item}` as InteractionId;
+}
+
+export interface Opening extends Partial<Omit<OpenAwait, 'items'>> {
+  /** How many; 1 unless said. */
+  readonly items?: number;
+  readonly assignee?: string;
+}
+
+export function opening(execution: ExecutionId, options: Opening = {}): OpenAwait {
+  const { items = 1, assignee, call = CALL, ...rest } = options;
+  return {
+    call,
+    name: 'approval',
+    needed: items,
+    items: Array.from({ length: items }, (_, item) => ({
+      id: interactionId(execution, item, call),
+      request: payload({ item }),
+      ...(assignee === undefined ? {} : { assignee }),
+    })),
+    reminders: [],
+    signed: false,
+    checked: false,
+    ...rest,
+  };
+}
+
+export const OPENED: NewEvent = { kind: 'await-opened', name: 'approval' };
+
+/** Opens with `record`, and goes on as the same owner. */
+export async function mustOpen(
+  store: CoordinatorStore,
+  held: Held,
+  options: Opening = {},
+): Promise<Held> {
+  const awaits = [opening(held.id, options)];
+  expectKind(await store.executions.record({ ...writing(held, OPENED), awaits }), 'recorded');
+  return later(held);
+}
+
+/** Submitted, claimed, and parked on an await. */
+export async function parkedOn(
+  store: CoordinatorStore,
+  who: Pick<Someone, 'id'>,
+  options: Opening = {},
+): Promise<Held> {
+  const held = await running(store, who);
+  await mustPark(store, await mustOpen(store, held, options));
+  return later(held, 2);
+}
+
+export function answering(
+  id: InteractionId,
+  value: unknown = 'yes',
+  options: Partial<AnswerRequest> = {},
+): AnswerRequest {
+  const text = payload(value);
+  return { project: PROJECT, id, value: text, digest: text, verified: false, ...options };
+}
+
+/** As whoever knows where it stands can answer: also before the unit is opened (W-2). */
+export function answeringEarly(
+  execution: ExecutionId,
+  value: unknown = 'yes',
+  options: Partial<AnswerRequest> & { readonly item?: number; readonly call?: CallKey } = {},
+): AnswerRequest {
+  const { item = 0, call = CALL, ...rest } = options;
+  const place = { execution, call, item };
+  return answering(interactionId(execution, item, call), value, { place, ...rest });
+}
+
+export async function mustFind(
+  store: CoordinatorStore,
+  id: InteractionId,
+): Promise<InteractionFound> {
+  const found = await store.executions.interaction({ project: PROJECT, id });
+  assert(found !== undefined, `interaction ${id} must be there`);
+  return found;
+}
+
+/** Status of the unit, then of each of its interactions in their order. */
+export async function statesOf(
+  store: CoordinatorStore,
+  execution: ExecutionId,
+  call: CallKey = CALL,
+): Promise<readonly string[]> {
+  const query = { project: PROJECT, execution, call, limit: 100 };
+  const found = await store.executions.interactions(query);
+  const inOrder = found.toSorted((a, b) => a.interaction.item - b.interaction.item);
+  return [
+    inOrder[0]?.unit?.status ?? 'none',
+    ...inOrder.map(({ interaction }) => interaction.status),
+  ];
+}
+
+export interface Settlement {
+  readonly call: string | undefined;
+  readonly status: string;
+  /** Item and value. */
+  readonly answers: readonly (readonly [number, unknown])[];
+  readonly default?: unknown;
+}
+
+/** What the execution was told, in order. */
+export async function settlementsOf(
+  store: CoordinatorStore,
+  id: ExecutionId,
+): Promise<readonly Settlement[]> {
+  const messages = await allMessages(store, id);
+  return messages
+    .filter(({ kind }) => kind === 'await-settled')
+    .map(({ name, body }) => {
+      const { status, answers, ...rest } = JSON.parse(body ?? '{}');
+      const pairs = answers.map(({ item, out }: { item: number; out: unknown }) => [item, out]);
+      return { call: name, status, answers: pairs, ...rest };
+    });
+}
+
+export async function lateValues(
+  store: CoordinatorStore,
+  id: InteractionId,
+): Promise<readonly unknown[]> {
+  const late = await store.executions.lateAnswers({ project: PROJECT, id });
+  return late.map(({ value }) => JSON.parse(value));
+}
+
+/** Without what nobody compares. */
+export function answerOf({ answer }: Interaction): unknown {
+  return answer === undefined ? undefined : JSON.parse(answer.value);
+}

@@ -1,0 +1,32 @@
+// Builders for cases of seals.
+
+import assert from 'node:assert/strict';
+import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
+import type { SealRequest } from '../../../src/store/contract/seal-store.ts';
+import { StoreSealed } from '../../../src/support/fault.ts';
+import { expectKind } from '../../lease/expect.ts';
+
+export const SEAL: SealRequest = {
+  id: '0190aaaa-0000-7000-8000-000000000001',
+  actor: 'olga',
+  reason: 'to a server',
+  to: "olga's file",
+};
+
+export async function mustSeal(store: CoordinatorStore): Promise<void> {
+  expectKind(await store.seals.seal(SEAL), 'sealed');
+}
+
+export async function mustUnseal(store: CoordinatorStore): Promise<number> {
+  const answer = await store.seals.unseal({ actor: 'olga', reason: 'given up' });
+  return expectKind(answer, 'unsealed').epoch;
+}
+
+/** M-1: refused as sealed, with where it went and who moved it. */
+export async function expectSealed(act: () => Promise<unknown>): Promise<void> {
+  await assert.rejects(act, (fault: unknown) => {
+    assert.ok(fault instanceof StoreSealed, String(fault));
+    assert.match(fault.message, /sealed: it was moved to olga's file by olga at /);
+    return true;
+  });
+}

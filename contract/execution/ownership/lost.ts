@@ -1,0 +1,237 @@
+// What dead workers leave behind (X-7).
+
+import assert from 'node:assert/strict';
+import type { ExecutionId } from '../../../src/execution/names.ts';
+import type { Someone } from '../../lease/someone.ts';
+import type { ExecutionCase, ExecutionHarness } from '../contract-case.ts';
+import {
+  claimIds,
+  claiming,
+  claimOnce,
+  commanding,
+  endSessionOf,
+  type Held,
+  later,
+  mustClaim,
+  mustFinish,
+  mustGiveBack,
+  mustPark,
+  mustRead,
+  mustRecord,
+  mustSubmit,
+  PIPELINE,
+  running,
+  signalling,
+  step,
+  worker,
+} from '../worker.ts';
+
+interface Death {
+  readonly what: string;
+  die(harness: ExecutionHarness, ann: Someone, parent: Someone): Promise<void>;
+}
+
+const policy = { retentionMs: 60_000 };
+const brief = { ttlMs: 10_000, graceMs: 2_000 };
+
+const deaths: readonly Death[] = [
+  { what: 'ended', die: ({ store }, ann) => endSessionOf(store, ann) },
+  { what: 'lost its parent', die: ({ store }, _, parent) => endSessionOf(store, parent) },
+  {
+    what: 'expired',
+    async die({ store, advance }) {
+      await advance(10_000);
+      await store.sessions.sweep({ limit: 100 });
+    },
+  },
+  {
+    what: 'ended so long ago that it may be deleted',
+    async die({ store, advance }, ann) {
+      await endSessionOf(store, ann);
+      await advance(600_000);
+      await store.sessions.sweep({ limit: 100 });
+    },
+  },
+];
+
+/** Claims it, as soon as it may have a suspect, and dies, having recorded `count` events. */
+async function loseOne(
+  { store, advance }: ExecutionHarness,
+  held: Pick<Held, 'id'>,
+  { name, count }: { readonly name: string; readonly count: number },
+): Promise<number> {
+  const who = await worker(store, name);
+  await advance(1_000);
+  const claimed = await mustClaim(store, who, held.id);
+  for (let nth = 0; nth < count; nth += 1) {
+    await mustRecord(store, later(claimed, nth), step(`${name} ${nth}`));
+  }
+  await endSessionOf(store, who);
+  return claimed.claimed.execution.fruitlessClaims;
+}
+
+export const lostCases: readonly ExecutionCase[] = [
+  ...deaths.map(
+    ({ what, die }): ExecutionCase => ({
+      upholds: 'X-7',
+      name: `what a session left that ${what} is claimed by another, after the last event`,
+      policy,
+      async run(harness) {
+        const { store } = harness;
+        const parent = await worker(store, 'parent');
+        const ann = await worker(store, 'ann', { ...brief, parent: parent.id });
+        const held = await mustRecord(store, await running(store, ann), step('pay'), step('ship'));
+        await die(harness, ann, parent);
+        const next = await mustClaim(store, await worker(store, 'bob'), held.id);
+        assert.equal(next.claimed.previous, 'lost');
+        assert.equal(next.claimed.execution.seq, held.seq);
+        assert.ok(next.fence > held.fence);
+        await mustFinish(store, next);
+      },
+    }),
+  ),
+  {
+    upholds: 'X-7, S-3',
+    name: 'work of a session that is only overdue is nobody else’s',
+    policy,
+    async run({ store, advance }) {
+      const ann = await worker(store, 'ann', brief);
+      const held = await running(store, ann);
+      const bob = await worker(store, 'bob');
+      await advance(100_000);
+      assert.equal((await store.sessions.inspect(ann.id))?.state, 'overdue');
+      assert.deepEqual(await claimIds(store, bob), []);
+      await mustRecord(store, held);
+      await store.sessions.sweep({ limit: 10 });
+      assert.deepEqual(await claimIds(store, bob), [held.id]);
+    },
+  },
+  {
+    upholds: 'X-7',
+    name: 'claims that leave nothing behind are counted in a row',
+    async run(harness) {
+      const { store, advance } = harness;
+      const id = await mustSubmit(store);
+      const counts: number[] = [];
+      for (const [nth, count] of [0, 0, 0, 2, 0, 1, 0].entries()) {
+        counts.push(await loseOne(harness, { id }, { name: `worker ${nth}`, count }));
+      }
+      assert.deepEqual(counts, [0, 1, 2, 3, 1, 2, 1]);
+      const late = await worker(store, 'late');
+      await advance(1_000);
+      const last = await mustClaim(store, late, id);
+      assert.equal(last.claimed.execution.fruitlessClaims, 2);
+    },
+  },
+  {
+    upholds: 'X-7',
+    name: 'a claim after a park or a give-back counts from zero again',
+    async run(harness) {
+      const { store, advance } = harness;
+      const id = await mustSubmit(store);
+      for (const name of ['one', 'two']) await loseOne(harness, { id }, { name, count: 0 });
+      const ann = await worker(store, 'ann');
+      await advance(1_000);
+      const first = await mustClaim(store, ann, id);
+      assert.equal(first.claimed.execution.fruitlessClaims, 2);
+      await mustGiveBack(store, first);
+      const second = await mustClaim(store, ann, id);
+      assert.equal(second.claimed.execution.fruitlessClaims, 0);
+      await endSessionOf(store, ann);
+      const bob = await worker(store, 'bob');
+      const third = await mustClaim(store, bob, id);
+      assert.equal(third.claimed.execution.fruitlessClaims, 1);
+      await mustPark(store, third);
+      await store.executions.signal(signalling(id));
+      const fourth = await mustClaim(store, bob, id);
+      assert.equal(fourth.claimed.execution.fruitlessClaims, 0);
+      assert.equal(fourth.claimed.previous, 'parked');
+    },
+  },
+  {
+    upholds: 'X-7',
+    name: 'a lost claim of one that was parked before is told as lost, not as parked',
+    async run({ store }) {
+      const ann = await worker(store, 'ann');
+      const held = await running(store, ann);
+      await mustPark(store, held, { wakeInMs: 0 });
+      await mustClaim(store, ann, held.id);
+      await endSessionOf(store, ann);
+      const next = await mustClaim(store, await worker(store, 'bob'), held.id);
+      assert.equal(next.claimed.previous, 'lost');
+    },
+  },
+  {
+    upholds: 'X-7, X-5',
+    name: 'what arrived while the dead worker had it is there for the next',
+    async run({ store }) {
+      const ann = await worker(store, 'ann');
+      const held = await running(store, ann);
+      await store.executions.signal(signalling(held.id));
+      await store.executions.cancel(commanding(held.id));
+      await endSessionOf(store, ann);
+      await store.executions.signal(signalling(held.id, 'late'));
+      const next = await mustClaim(store, await worker(store, 'bob'), held.id);
+      assert.equal(next.claimed.execution.news, 3);
+      const inbox = await store.executions.inbox({ id: held.id, after: 0, limit: 10 });
+      assert.deepEqual(
+        inbox.map(({ kind }) => kind),
+        ['signal', 'cancel', 'signal'],
+      );
+    },
+  },
+  {
+    upholds: 'X-7, X-11',
+    name: 'one dead worker’s many executions are all found, in several claims, once each',
+    async run({ store }) {
+      const ann = await worker(store, 'ann');
+      const ids = [];
+      for (let count = 0; count < 12; count += 1) ids.push(await mustSubmit(store));
+      assert.equal((await claimIds(store, ann)).length, 12);
+      await endSessionOf(store, ann);
+      const bob = await worker(store, 'bob');
+      const first = await claimOnce(store, claiming(bob, 5));
+      assert.deepEqual([first.claims.length, first.more], [5, true]);
+      const claimed = first.claims.map(({ execution }) => execution.id);
+      assert.deepEqual([...claimed, ...(await claimIds(store, bob))].toSorted(), ids.toSorted());
+      assert.deepEqual(await claimIds(store, bob), []);
+      for (const id of ids) assert.equal((await mustRead(store, id)).session, bob.id);
+    },
+  },
+  {
+    upholds: 'X-7, X-11',
+    name: 'what the dead left is claimed before what is ready, however long that has been',
+    async run({ store, advance }) {
+      const ann = await worker(store, 'ann');
+      const left = await running(store, ann);
+      const first = await mustSubmit(store);
+      await advance(10_000);
+      const second = await mustSubmit(store);
+      await endSessionOf(store, ann);
+      const bob = await worker(store, 'bob');
+      const claimed: ExecutionId[] = [];
+      for (let nth = 0; nth < 3; nth += 1) {
+        const { claims } = await claimOnce(store, claiming(bob, 1));
+        claimed.push(...claims.map(({ execution }) => execution.id));
+      }
+      assert.deepEqual(claimed, [left.id, first, second]);
+    },
+  },
+  {
+    upholds: 'X-11',
+    name: 'a claim of nothing takes nothing, and says whether somebody is overdue',
+    async run({ store, advance }) {
+      const held = await running(store, await worker(store, 'ann', brief));
+      const ready = await mustSubmit(store);
+      const bob = await worker(store, 'bob');
+      const nothing = { session: bob.id, pipelines: [PIPELINE], shares: [] };
+      const before = await claimOnce(store, nothing);
+      assert.deepEqual([before.claims, before.overdue], [[], false]);
+      await advance(10_000);
+      const after = await claimOnce(store, nothing);
+      assert.deepEqual([after.claims, after.overdue], [[], true]);
+      assert.equal((await mustRead(store, held.id)).fence, held.fence);
+      assert.equal((await mustRead(store, ready)).status, 'queued');
+    },
+  },
+];

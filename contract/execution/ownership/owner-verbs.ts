@@ -1,0 +1,48 @@
+// Every verb of an owner, so that what holds for one is asked of all.
+
+import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
+import { finishing, type Held, parking, step, transacting, writing } from '../worker.ts';
+
+export interface OwnerVerb {
+  readonly verb: string;
+  readonly done: string;
+  act(store: CoordinatorStore, held: Held): Promise<{ readonly kind: string }>;
+}
+
+/** `transact` has no replay (X-23); the others have. */
+export const REPEATABLE: readonly OwnerVerb[] = [
+  {
+    verb: 'record',
+    done: 'recorded',
+    act: (store, held) => store.executions.record(writing(held, step('ship'), step('bill'))),
+  },
+  {
+    verb: 'finish',
+    done: 'finished',
+    act: (store, held) => store.executions.finish(finishing(held)),
+  },
+  {
+    verb: 'park',
+    done: 'parked',
+    act: (store, held) => store.executions.park(parking(held, { newsSeen: 100 })),
+  },
+  {
+    verb: 'giveBack',
+    done: 'given-back',
+    act: (store, held) => store.executions.giveBack(writing(held, { kind: 'given-back' })),
+  },
+];
+
+export const OWNER_VERBS: readonly OwnerVerb[] = [
+  ...REPEATABLE,
+  {
+    verb: 'transact',
+    done: 'recorded',
+    act: (store, held) => {
+      const work = (): never => {
+        throw new Error('the work of a refused transact must not run');
+      };
+      return store.executions.transact(transacting(held, work));
+    },
+  },
+];

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import type { ExecutionId } from '../../../src/execution/names.ts';
+import type { ExecutionCase } from '../contract-case.ts';
+import {
+  commanding,
+  mustFinish,
+  mustPark,
+  mustRecord,
+  mustSubmit,
+  nextId,
+  payload,
+  running,
+  step,
+  worker,
+} from '../worker.ts';
+
+export const historyCases: readonly ExecutionCase[] = [
+  {
+    upholds: 'X-22',
+    name: 'history is read in pages by seq',
+    async run({ store }) {
+      const held = await running(store, await worker(store));
+      const names = Array.from({ length: 23 }, (_, nth) => `step ${nth}`);
+      await mustRecord(store, held, ...names.map((name) => step(name)));
+      const read = async (after: number, limit: number) => {
+        const page = await store.executions.history({ id: held.id, after, limit });
+        return page.map(({ seq }) => seq);
+      };
+      assert.deepEqual(await read(0, 3), [1, 2, 3]);
+      assert.deepEqual(await read(3, 4), [4, 5, 6, 7]);
+      assert.deepEqual(await read(24, 100), [25]);
+      assert.deepEqual(await read(25, 100), []);
+      const all = await store.executions.history({ id: held.id, after: 2, limit: 100 });
+      assert.deepEqual(
+        all.map(({ name }) => name),
+        names,
+      );
+    },
+  },
+  {
+    upholds: 'X-22',
+    name: 'names and bodies come back byte by byte, and what was not given is absent',
+    async run({ store }) {
+      const held = await running(store, await worker(store));
+      const body = JSON.stringify({ text: 'Grüße \u{1f600} "\\" \u2028', n: 1e-7 }) as never;
+      const events = [
+        { kind: 'step-completed', name: 'näme', body },
+        { kind: 'timer-set' },
+        { kind: 'step-failed', body: '' as never, name: '' },
+      ] as const;
+      await mustRecord(store, held, ...events);
+      const stored = await store.executions.history({ id: held.id, after: 2, limit: 9 });
+      assert.deepEqual(
+        stored.map(({ seq: _, at: __, fence: ___, ...event }) => event),
+        events,
+      );
+    },
+  },
+  {
+    upholds: 'X-22',
+    name: 'outcomes are those of the executions that have ended, and of no others',
+    async run({ store, now }) {
+      const ann = await worker(store);
+      const done = await running(store, ann);
+      await mustFinish(store, done);
+      const busy = await running(store, ann);
+      const waiting = await running(store, ann);
+      await mustPark(store, waiting);
+      const gone = await mustSubmit(store);
+      await store.executions.cancel(commanding(gone));
+      const ids = [gone, busy.id, nextId(), waiting.id, done.id];
+      const outcomes = await store.executions.outcomes(ids);
+      const found = new Map(outcomes.map((outcome) => [outcome.id, outcome]));
+      assert.deepEqual([...found.keys()].toSorted(), [gone, done.id].toSorted());
+      assert.deepEqual(
+        [found.get(done.id)?.status, found.get(done.id)?.event.kind, found.get(done.id)?.endedAt],
+        ['completed', 'completed', now()],
+      );
+      assert.deepEqual([found.get(gone)?.status, found.get(gone)?.event.seq], ['cancelled', 2]);
+      assert.deepEqual(await store.executions.outcomes([]), []);
+    },
+  },
+  {
+    upholds: 'X-22',
+    name: 'many are read at once as each would be, in the order asked for, without those that are not there',
+    async run({ store }) {
+      const ann = await worker(store);
+      const done = await running(store, ann);
+      await mustFinish(store, await mustRecord(store, done));
+      const busy = await running(store, ann);
+      const fresh = await mustSubmit(store);
+      const { executions } = store;
+      const known = [fresh, done.id, busy.id];
+      const asked = [fresh, nextId(), done.id, busy.id, fresh];
+      const records = await Promise.all(known.map((id) => executions.read(id)));
+      assert.deepEqual(await executions.readMany(asked), records);
+      const histories = known.map(async (id) => ({
+        id,
+        events: await executions.history({ id, after: 0, limit: 99 }),
+      }));
+      const whole = await Promise.all(histories);
+      const bytesMax = 1_000_000;
+      assert.deepEqual(await executions.histories({ ids: asked, bytesMax }), whole);
+      assert.deepEqual(await executions.readMany([]), []);
+      assert.deepEqual(await executions.histories({ ids: [], bytesMax }), []);
+    },
+  },
+  {
+    upholds: 'X-22',
+    name: 'histories are read whole and in order, as far as the bytes of their bodies go',
+    async run({ store }) {
+      const ann = await worker(store);
+      const ids: ExecutionId[] = [];
+      for (let nth = 0; nth < 3; nth += 1) {
+        const held = await running(store, ann);
+        await mustRecord(store, held, { ...step('large'), body: payload('é'.repeat(1_000)) });
+        ids.push(held.id);
+      }
+      const read = async (bytesMax: number) =>
+        (await store.executions.histories({ ids, bytesMax })).map(({ id }) => id);
+      assert.deepEqual(await read(100_000), ids);
+      assert.deepEqual(await read(5_500), ids.slice(0, 2));
+      assert.deepEqual(await read(1_500), []);
+    },
+  },
+  {
+    upholds: 'X-22',
+    name: 'there is nothing to read of an execution that is not there',
+    async run({ store }) {
+      const id = nextId();
+      const { executions } = store;
+      assert.equal(await executions.read(id), undefined);
+      assert.deepEqual(await executions.history({ id, after: 0, limit: 9 }), []);
+      assert.deepEqual(await executions.inbox({ id, after: 0, limit: 9 }), []);
+      assert.deepEqual(await executions.attachments(id), []);
+      assert.equal(await executions.attachment({ id, name: 'a' }), undefined);
+      assert.deepEqual(await executions.children({ parent: id, limit: 9 }), []);
+    },
+  },
+];

@@ -1,0 +1,239 @@
+import assert from 'node:assert/strict';
+import type { ExecutionId, PipelineName } from '../../../src/execution/names.ts';
+import type {
+  CoordinatorStore,
+  ListExecutions,
+} from '../../../src/store/contract/execution-store.ts';
+import { expectKind } from '../../lease/expect.ts';
+import type { ExecutionCase } from '../contract-case.ts';
+import {
+  childOf,
+  claimAll,
+  commanding,
+  heldOf,
+  mustFinish,
+  mustPark,
+  mustSubmit,
+  OTHER_PIPELINE,
+  OTHER_PROJECT,
+  PROJECT,
+  running,
+  worker,
+  writing,
+} from '../worker.ts';
+
+async function listIds(
+  store: CoordinatorStore,
+  query: Partial<ListExecutions> = {},
+): Promise<readonly ExecutionId[]> {
+  const page = await store.executions.list({ project: PROJECT, limit: 100, ...query });
+  return page.map(({ id }) => id);
+}
+
+export const listCases: readonly ExecutionCase[] = [
+  {
+    upholds: 'X-22',
+    name: 'lists leave out the engine’s own executions, whatever they are filtered by, unless their pipeline is named',
+    async run({ store }) {
+      const pipeline = 'holdfast.answer/order' as PipelineName;
+      const tags = ['red'];
+      const attributes = { size: 1 };
+      const ann = await worker(store);
+      const busy = await running(store, ann, { tags, attributes });
+      const own = await mustSubmit(store, { pipeline, tags, attributes });
+      const users = await mustSubmit(store, { tags, attributes });
+      const filters: readonly Partial<ListExecutions>[] = [
+        ...[{}, { tag: 'red' }, { attribute: { name: 'size', equals: 1 } }],
+        { status: ['queued', 'running'] },
+      ];
+      for (const filter of filters) {
+        const found = await listIds(store, filter);
+        assert.deepEqual(new Set(found), new Set([users, busy.id]), JSON.stringify(filter));
+        assert.deepEqual(await listIds(store, { ...filter, pipeline }), [own]);
+      }
+      await store.executions.pause(commanding(own));
+      assert.deepEqual(await listIds(store, { hold: 'paused' }), []);
+      assert.deepEqual(await listIds(store, { hold: 'paused', pipeline }), [own]);
+    },
+  },
+  {
+    upholds: 'X-22',
+    name: 'lists are newest first and go on below a cursor, whatever happens meanwhile',
+    async run({ store }) {
+      const ids: ExecutionId[] = [];
+      for (let nth = 0; nth < 7; nth += 1) ids.push(await mustSubmit(store));
+      const newest = ids.toReversed();
+      assert.deepEqual(await listIds(store), newest);
+      const first = await listIds(store, { limit: 3 });
+      assert.deepEqual(first, newest.slice(0, 3));
+      await mustSubmit(store);
+      const before = first.at(-1);
+      assert(before !== undefined);
+      assert.deepEqual(await listIds(store, { limit: 3, before }), newest.slice(3, 6));
+      const last = newest.at(-1);
+      assert(last !== undefined);
+      assert.deepEqual(await listIds(store, { before: last }), []);
+    },
+  },
+  {
+    upholds: 'X-22',
+    name: 'lists are filtered by status, one or several, and by pipeline',
+    async run({ store }) {
+      const ann = await worker(store);
+      const done = await running(store, ann);
+      await mustFinish(store, done);
+      const waiting = await running(store, ann);
+      await mustPark(store, waiting);
+      const busy = await running(store, ann);
+      const queued = await mustSubmit(store);
+      const other = await mustSubmit(store, { pipeline: OTHER_PIPELINE });
+      const gone = await mustSubmit(store, { pipeline: OTHER_PIPELINE });
+      await store.executions.cancel(commanding(gone));
+      assert.deepEqual(await listIds(store, { status: ['completed'] }), [done.id]);
+      assert.deepEqual(await listIds(store, { status: ['running'] }), [busy.id]);
+      assert.deepEqual(await listIds(store, { status: ['queued', 'waiting'] }), [
+        other,
+        queued,
+        waiting.id,
+      ]);
+      assert.deepEqual(await listIds(store, { pipeline: OTHER_PIPELINE }), [gone, other]);
+      const both = { pipeline: OTHER_PIPELINE, status: ['queued'] } as const;
+      assert.deepEqual(await listIds(store, both), [other]);
+      const next = { status: ['completed', 'cancelled'], limit: 1 } as const;
+      assert.deepEqual(await listIds(store, next), [gone]);
+      assert.deepEqual(await listIds(store, { ...next, before: gone }), [done.id]);
+    },
+  },
+  {
+    upholds: 'X-22',
+    name: 'lists are filtered by tag',
+    async run({ store }) {
+      const one = await mustSubmit(store, { tags: ['eu', 'vip'] });
+      const two = await mustSubmit(store, { tags: ['eu'] });
+      await mustSubmit(store, { tags: ['eu'], project: OTHER_PROJECT });
+      await mustSubmit(store, { tags: ['EU', 'e'] });
+      assert.deepEqual(await listIds(store, { tag: 'eu' }), [two, one]);
+      assert.deepEqual(await listIds(store, { tag: 'vip' }), [one]);
+      assert.deepEqual(await listIds(store, { tag: 'eu', limit: 1 }), [two]);
+      assert.deepEqual(await listIds(store, { tag: 'eu', before: two }), [one]);
+      assert.deepEqual(await listIds(store, { tag: 'none' }), []);
+    },
+  },
+  {
+    upholds: 'X-22',
+    name: 'lists are filtered by attribute, equal by value and type, or within a range',
+    async run({ store }) {
+      const of = (attributes: Record<string, string | number | boolean>) =>
+        mustSubmit(store, { attributes });
+      const text = await of({ total: '10' });
+      const small = await of({ total: 2.5 });
+      const ten = await of({ total: 10, gift: true });
+      const big = await of({ total: 100, gift: false });
+      const named = (filter: object) => listIds(store, { attribute: { name: 'total', ...filter } });
+      assert.deepEqual(await named({ equals: 10 }), [ten]);
+      assert.deepEqual(await named({ equals: '10' }), [text]);
+      assert.deepEqual(await named({ min: 10 }), [big, ten]);
+      assert.deepEqual(await named({ max: 10 }), [ten, small]);
+      assert.deepEqual(await named({ min: 3, max: 50 }), [ten]);
+      assert.deepEqual(await listIds(store, { attribute: { name: 'gift', equals: true } }), [ten]);
+      assert.deepEqual(await listIds(store, { attribute: { name: 'gift', equals: 'true' } }), []);
+      const paged = { attribute: { name: 'total', min: 0 }, limit: 2 };
+      assert.deepEqual(await listIds(store, paged), [big, ten]);
+      assert.deepEqual(await listIds(store, { ...paged, before: ten }), [small]);
+    },
+  },
+  {
+    upholds: 'X-22',
+    name: 'lists are filtered by hold, whatever else holds an execution',
+    async run({ store }) {
+      const ann = await worker(store);
+      const one = { concurrency: { key: 'one', limit: 1 } };
+      const drifted = await running(store, ann);
+      const block = { ...writing(drifted, { kind: 'blocked' }), blocked: true };
+      expectKind(await store.executions.giveBack(block), 'given-back');
+      const first = await running(store, ann, one);
+      const [behind, both, eu] = [
+        await mustSubmit(store, one),
+        await mustSubmit(store, one),
+        await mustSubmit(store, { tags: ['eu'], attributes: { total: 5 } }),
+      ];
+      const free = await mustSubmit(store);
+      await mustSubmit(store, { ...one, project: OTHER_PROJECT });
+      for (const id of [both, eu, drifted.id]) await store.executions.pause(commanding(id));
+      assert.deepEqual(await listIds(store, { hold: 'behind-key' }), [both, behind]);
+      assert.deepEqual(await listIds(store, { hold: 'blocked' }), [drifted.id]);
+      const paused = { hold: 'paused' } as const;
+      assert.deepEqual(await listIds(store, paused), [eu, both, drifted.id]);
+      assert.deepEqual(await listIds(store, { ...paused, limit: 2 }), [eu, both]);
+      assert.deepEqual(await listIds(store, { ...paused, limit: 2, before: both }), [drifted.id]);
+      assert.deepEqual(await listIds(store, { ...paused, tag: 'eu' }), [eu]);
+      const five = { name: 'total', equals: 5 };
+      assert.deepEqual(await listIds(store, { ...paused, attribute: five }), [eu]);
+      assert.deepEqual(await listIds(store, { hold: 'blocked', attribute: five }), []);
+      assert.deepEqual(await listIds(store, { ...paused, status: ['waiting'] }), []);
+      assert.deepEqual(await listIds(store, { ...paused, pipeline: OTHER_PIPELINE }), []);
+      await store.executions.resume(commanding(drifted.id));
+      await store.executions.cancel(commanding(eu));
+      assert.deepEqual(await listIds(store, { hold: 'blocked' }), []);
+      assert.deepEqual(await listIds(store, paused), [both]);
+      assert.equal((await listIds(store)).length, 6);
+      assert((await listIds(store)).includes(first.id) && free !== undefined);
+    },
+  },
+  {
+    upholds: 'X-22',
+    name: 'filters add up',
+    async run({ store }) {
+      const wanted = { tags: ['eu'], attributes: { total: 5 }, pipeline: OTHER_PIPELINE };
+      const hit = await mustSubmit(store, wanted);
+      await mustSubmit(store, { ...wanted, tags: [] });
+      await mustSubmit(store, { ...wanted, attributes: {} });
+      await mustSubmit(store, { tags: ['eu'], attributes: { total: 5 } });
+      const gone = await mustSubmit(store, wanted);
+      await store.executions.cancel(commanding(gone));
+      const query = {
+        tag: 'eu',
+        attribute: { name: 'total', equals: 5 },
+        pipeline: OTHER_PIPELINE,
+        status: ['queued'],
+      } as const;
+      assert.deepEqual(await listIds(store, query), [hit]);
+    },
+  },
+  {
+    upholds: 'X-22',
+    name: 'children are listed oldest first, in pages, with what became of them',
+    async run({ store }) {
+      const ann = await worker(store);
+      const parent = await running(store, ann);
+      const submits = [1, 2, 3, 4, 5].map((nth) => childOf(parent.id, `child:${nth}#1`));
+      for (const submit of submits) {
+        expectKind(await store.executions.submit(submit), 'submitted');
+      }
+      const [first] = await claimAll(store, ann, { pipelines: [OTHER_PIPELINE] });
+      assert(first !== undefined);
+      await mustFinish(store, heldOf(first, ann));
+      const ids = submits.map(({ id }) => id);
+      const all = await store.executions.children({ parent: parent.id, limit: 100 });
+      assert.deepEqual(
+        all,
+        ids.map((id) => ({
+          id,
+          pipeline: OTHER_PIPELINE,
+          status: id === first.execution.id ? 'completed' : 'running',
+        })),
+      );
+      const page = { parent: parent.id, limit: 2 };
+      const second = ids[1];
+      assert(second !== undefined);
+      const [one, two] = [
+        await store.executions.children(page),
+        await store.executions.children({ ...page, after: second }),
+      ];
+      assert.deepEqual(
+        [...one, ...two].map(({ id }) => id),
+        ids.slice(0, 4),
+      );
+    },
+  },
+];

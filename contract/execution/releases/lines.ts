@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict';
+import { contractVersion } from '../../../src/release/contract.ts';
+import { expectKind } from '../../lease/expect.ts';
+import type { ExecutionCase } from '../contract-case.ts';
+import { nextId, OTHER_PROJECT, PIPELINE, PROJECT } from '../worker.ts';
+import {
+  changing,
+  mustActivate,
+  mustChange,
+  mustRegister,
+  NARROWER,
+  refusedBy,
+} from './releasing.ts';
+
+const OF = { project: PROJECT, pipeline: PIPELINE };
+
+export const lineCases: readonly ExecutionCase[] = [
+  {
+    upholds: 'RE-4',
+    name: 'a line goes from activation to share, promotion and back; each act is in its log with who and why',
+    async run({ store, now }) {
+      const { executions } = store;
+      assert.deepEqual(await executions.line(OF), { version: 0 });
+      for (const name of ['v1', 'v2']) await mustRegister(store, name);
+      await mustChange(store, 'activate', { name: 'v1', reason: 'first' });
+      await mustChange(store, 'percentage', { name: 'v2', percent: 5 });
+      await mustChange(store, 'percentage', { name: 'v2', percent: 50 });
+      await mustChange(store, 'promote');
+      await mustChange(store, 'roll-back', { actor: 'otto' });
+      const line = await executions.line(OF);
+      assert.deepEqual(line, { version: 5, active: 'v1' });
+      const log = await executions.activations({ ...OF, limit: 9 });
+      assert.deepEqual(
+        log.map(({ version, act, name, actor }) => [version, act, name, actor]),
+        [
+          [5, 'roll-back', 'v1', 'otto'],
+          [4, 'promote', 'v2', 'olga'],
+          [3, 'percentage', 'v2', 'olga'],
+          [2, 'percentage', 'v2', 'olga'],
+          [1, 'activate', 'v1', 'olga'],
+        ],
+      );
+      const [, promoted] = log;
+      assert.deepEqual(promoted?.before, { active: 'v1', candidate: 'v2', percent: 50 });
+      assert.deepEqual(promoted?.after, { active: 'v2', previous: 'v1' });
+      assert.deepEqual([promoted?.at, promoted?.forced], [now(), false]);
+      const page = await executions.activations({ ...OF, before: 4, limit: 2 });
+      assert.deepEqual(
+        page.map(({ version }) => version),
+        [3, 2],
+      );
+      const elsewhere = { ...OF, project: OTHER_PROJECT };
+      assert.deepEqual(await executions.line(elsewhere), { version: 0 });
+    },
+  },
+  {
+    upholds: 'RE-4',
+    name: 'pipelines that have releases are listed by name, each with its line, a page at a time',
+    async run({ store }) {
+      const { executions } = store;
+      assert.deepEqual(await executions.lines({ project: PROJECT, limit: 9 }), []);
+      await mustActivate(store, 'v1');
+      await mustRegister(store, 'v2');
+      await mustChange(store, 'percentage', { name: 'v2', percent: 5 });
+      const others = ['Zeta', 'alpha', 'über'] as (typeof PIPELINE)[];
+      for (const pipeline of others) {
+        await mustRegister(store, 'v1', { pipeline });
+        await mustRegister(store, 'v2', { pipeline });
+      }
+      const found = await executions.lines({ project: PROJECT, limit: 9 });
+      const own = { pipeline: PIPELINE, version: 2, active: 'v1', candidate: 'v2', percent: 5 };
+      const [zeta, alpha, ueber] = others.map((pipeline) => ({ pipeline, version: 0 }));
+      assert.deepEqual(found, [zeta, alpha, own, ueber]);
+      const page = { project: PROJECT, limit: 2 };
+      assert.deepEqual(await executions.lines(page), found.slice(0, 2));
+      assert.deepEqual(await executions.lines({ ...page, after: 'alpha' }), found.slice(2));
+      assert.deepEqual(await executions.lines({ ...page, after: 'über' }), []);
+      assert.deepEqual(await executions.lines({ project: OTHER_PROJECT, limit: 9 }), []);
+    },
+  },
+  {
+    upholds: 'RE-4',
+    name: 'what would change nothing is no act; what cannot be says why and changes nothing',
+    async run({ store }) {
+      const { executions } = store;
+      await mustRegister(store, 'v2');
+      refusedBy(
+        await executions.changeLine(changing('activate', { name: 'v1' })),
+        'release-unknown',
+      );
+      const share = changing('percentage', { name: 'v2', percent: 5 });
+      refusedBy(await executions.changeLine(share), 'nothing-active');
+      refusedBy(await executions.changeLine(changing('promote')), 'no-candidate');
+      refusedBy(await executions.changeLine(changing('roll-back')), 'nothing-before');
+      await mustActivate(store, 'v1');
+      const again = await executions.changeLine(changing('activate', { name: 'v1' }));
+      assert.deepEqual(again, { kind: 'no-change', line: { version: 1, active: 'v1' } });
+      await mustChange(store, 'retire', { name: 'v2' });
+      refusedBy(
+        await executions.changeLine(changing('activate', { name: 'v2' })),
+        'release-retired',
+      );
+      refusedBy(await executions.changeLine(changing('retire', { name: 'v1' })), 'release-in-use');
+      const log = await executions.activations({ ...OF, limit: 9 });
+      assert.deepEqual(
+        log.map(({ act }) => act),
+        ['retire', 'activate'],
+      );
+    },
+  },
+  {
+    upholds: 'RE-7',
+    name: 'a release that breaks its contract or a replay is not activated, unless it is forced with a reason',
+    async run({ store }) {
+      const { executions } = store;
+      await mustActivate(store, 'v1');
+      const contract = { contract: NARROWER, contractVersion: contractVersion(NARROWER) };
+      await mustRegister(store, 'v2', contract);
+      const refused = await executions.changeLine(changing('activate', { name: 'v2' }));
+      assert.match(JSON.stringify(refusedBy(refused, 'release-breaks')), /input\.order/);
+      const forced = changing('activate', { name: 'v2', force: true });
+      refusedBy(await executions.changeLine(forced), 'force-without-reason');
+      expectKind(
+        await executions.changeLine({ ...forced, reason: 'nobody sends that' }),
+        'changed',
+      );
+      const [entry] = await executions.activations({ ...OF, limit: 1 });
+      assert.deepEqual([entry?.forced, entry?.reason], [true, 'nobody sends that']);
+      // Back is always allowed.
+      await mustChange(store, 'roll-back');
+      await mustRegister(store, 'v3');
+      const broken = [{ execution: nextId(), why: 'History has step:a#1.' }];
+      const preflight = { changes: [], open: 9, looked: 9, broken, brokenCount: 1 };
+      await executions.notePreflight({ ...OF, name: 'v3', preflight });
+      for (const act of ['activate', 'percentage'] as const) {
+        const answer = await executions.changeLine(changing(act, { name: 'v3', percent: 5 }));
+        assert.match(JSON.stringify(refusedBy(answer, 'release-breaks')), /1 of 9 .*step:a#1/);
+      }
+    },
+  },
+  {
+    upholds: 'RE-7',
+    name: 'where nothing is active any more, a release is compared with the last that was',
+    async run({ store }) {
+      const { executions } = store;
+      await mustActivate(store, 'v1');
+      const contract = { contract: NARROWER, contractVersion: contractVersion(NARROWER) };
+      await mustRegister(store, 'v2', contract);
+      await mustChange(store, 'deactivate');
+      const activate = changing('activate', { name: 'v2' });
+      refusedBy(await executions.changeLine(activate), 'release-breaks');
+      await mustChange(store, 'retire', { name: 'v1' });
+      const refused = await executions.changeLine(activate);
+      assert.match(JSON.stringify(refusedBy(refused, 'release-breaks')), /input\.order/);
+      await mustChange(store, 'activate', { name: 'v2', force: true, reason: 'nobody sends it' });
+      const [entry] = await executions.activations({ ...OF, limit: 1 });
+      assert.deepEqual([entry?.forced, entry?.before], [true, { previous: 'v1' }]);
+    },
+  },
+  {
+    upholds: 'RE-7',
+    name: 'rolling back goes back once and is never refused for what breaks; forward again is an activation',
+    async run({ store }) {
+      const { executions } = store;
+      await mustActivate(store, 'v1');
+      await mustActivate(store, 'v2');
+      const broken = [{ execution: nextId(), why: 'History has step:a#1.' }];
+      const preflight = { changes: [], open: 9, looked: 9, broken, brokenCount: 1 };
+      for (const name of ['v1', 'v2']) {
+        await executions.notePreflight({ ...OF, name, preflight });
+      }
+      await mustChange(store, 'roll-back');
+      assert.deepEqual(await executions.line(OF), { version: 3, active: 'v1' });
+      refusedBy(await executions.changeLine(changing('roll-back')), 'nothing-before');
+      const forward = changing('activate', { name: 'v2' });
+      refusedBy(await executions.changeLine(forward), 'release-breaks');
+      // What is undone is no step forward.
+      await mustChange(store, 'deactivate');
+      await mustChange(store, 'roll-back');
+      assert.deepEqual(await executions.line(OF), { version: 5, active: 'v1' });
+    },
+  },
+  {
+    upholds: 'RE-4',
+    needs: 'two-clients',
+    name: 'of acts on the same line that saw the same of it exactly one is done',
+    async run({ store, another }) {
+      const other = await another();
+      const names = ['a', 'b', 'c', 'd', 'e', 'f'];
+      for (const name of names) await mustRegister(store, name);
+      for (let expected = 0; expected < 5; expected += 1) {
+        for (const name of names) await mustRegister(store, `${name}${expected}`);
+        const answers = await Promise.all(
+          names.map((name, nth) =>
+            (nth % 2 === 0 ? store : other).executions.changeLine(
+              changing('activate', { name: `${name}${expected}`, expected }),
+            ),
+          ),
+        );
+        const done = answers.filter(({ kind }) => kind === 'changed');
+        assert.equal(done.length, 1);
+        for (const answer of answers) {
+          if (answer.kind !== 'changed') refusedBy(answer, 'line-changed');
+        }
+      }
+      // Without a version each comes after the other.
+      await Promise.all(
+        names.map((name, nth) =>
+          (nth % 2 === 0 ? store : other).executions.changeLine(changing('activate', { name })),
+        ),
+      );
+      const log = await store.executions.activations({ ...OF, limit: 100 });
+      const versions = log.map(({ version }) => version).toReversed();
+      assert.deepEqual(
+        versions,
+        versions.map((_, nth) => nth + 1),
+      );
+      for (const [nth, { before }] of log.entries()) {
+        assert.deepEqual(before, log[nth + 1]?.after ?? {});
+      }
+    },
+  },
+];

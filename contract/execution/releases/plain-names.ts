@@ -1,0 +1,159 @@
+// What is pinned is counted, found and archived under the name of its pipeline, as everything else.
+
+import assert from 'node:assert/strict';
+import { expectKind } from '../../lease/expect.ts';
+import type { ExecutionCase } from '../contract-case.ts';
+import { letter } from '../repair/repairing.ts';
+import { ARCHIVED, mustRemove, removableIds } from '../retention/keeping.ts';
+import {
+  claimAll,
+  claimIds,
+  claiming,
+  claimOnce,
+  commanding,
+  endSessionOf,
+  mustFinish,
+  mustSubmit,
+  OTHER_PIPELINE,
+  PIPELINE,
+  PROJECT,
+  worker,
+} from '../worker.ts';
+import { mustActivate, mustClaimOf, workerOf } from './releasing.ts';
+
+const OF = { project: PROJECT, pipeline: PIPELINE, limit: 9 };
+const ELSEWHERE = { ...OF, pipeline: OTHER_PIPELINE };
+
+function idsIn(found: readonly { readonly id: string }[]): readonly string[] {
+  return found.map(({ id }) => id);
+}
+
+export const plainNameCases: readonly ExecutionCase[] = [
+  {
+    upholds: 'RE-5, F-6, F-7',
+    name: 'what was pinned is archived under the name of its pipeline, and its release goes with its rows',
+    async run({ store }) {
+      const { executions } = store;
+      await mustActivate(store, 'v1');
+      const id = await mustSubmit(store, { key: 'order-17', tags: ['vip'] });
+      const held = await mustClaimOf(store, await workerOf(store, 'v1'), 'v1');
+      await mustFinish(store, held);
+      assert.deepEqual(await removableIds(store), [id]);
+      await mustRemove(store, id, { archived: ARCHIVED });
+      assert.equal((await executions.archived(id))?.pipeline, PIPELINE);
+      for (const filter of [{}, { tag: 'vip' }, { words: ['order'] }]) {
+        assert.deepEqual(idsIn(await executions.listArchived({ ...OF, ...filter })), [id]);
+      }
+      assert.deepEqual(await executions.listArchived(ELSEWHERE), []);
+      assert.deepEqual(await executions.list(OF), []);
+      assert.deepEqual(await executions.pinned(OF), []);
+    },
+  },
+  {
+    upholds: 'RE-5, X-40, X-41',
+    name: 'what is pinned is counted with the rest, while it is ready and while it runs',
+    async run({ store }) {
+      const { executions } = store;
+      await mustSubmit(store);
+      await mustActivate(store, 'v1');
+      await mustSubmit(store);
+      await mustSubmit(store, { lane: 'batch' });
+      assert.deepEqual(await executions.depth({ max: 9 }), [
+        { lane: 'interactive', ready: 2, running: 0 },
+        { lane: 'batch', ready: 1, running: 0 },
+      ]);
+      const ann = await workerOf(store, 'v1');
+      assert.equal((await claimAll(store, ann, { release: 'v1' })).length, 3);
+      assert.deepEqual(await executions.depth({ max: 9 }), [
+        { lane: 'interactive', ready: 0, running: 2 },
+        { lane: 'batch', ready: 0, running: 1 },
+      ]);
+      const counted = await executions.inFlight({ sessions: [ann.id], project: PROJECT });
+      assert.deepEqual(
+        new Set(counted.map(({ lane, count }) => `${lane} ${count}`)),
+        new Set(['interactive 2', 'batch 1']),
+      );
+    },
+  },
+  {
+    upholds: 'RE-5',
+    name: 'every list by pipeline has what is pinned, whatever else it is asked for',
+    async run({ store }) {
+      const { executions } = store;
+      await mustActivate(store, 'v1');
+      const runs = await mustSubmit(store);
+      await mustClaimOf(store, await workerOf(store, 'v1'), 'v1');
+      const labels = { tags: ['vip'], attributes: { size: 3 } };
+      const held = await mustSubmit(store, labels);
+      expectKind(await executions.pause(commanding(held)), 'done');
+      const filters = [
+        [{ status: ['running'] }, [runs]],
+        [{ status: ['queued'] }, [held]],
+        [{ hold: 'paused' }, [held]],
+        [{ hold: 'paused', status: ['queued'] }, [held]],
+        [{ tag: 'vip' }, [held]],
+        [{ attribute: { name: 'size', equals: 3 } }, [held]],
+        [{ attribute: { name: 'size', min: 1 }, hold: 'paused' }, [held]],
+        [{}, [held, runs]],
+      ] as const;
+      for (const [filter, ids] of filters) {
+        const said = JSON.stringify(filter);
+        const found = await executions.list({ ...OF, ...filter });
+        assert.deepEqual(idsIn(found), ids, said);
+        for (const each of found) {
+          assert.deepEqual([each.pipeline, each.release], [PIPELINE, 'v1'], said);
+        }
+        assert.deepEqual(await executions.list({ ...ELSEWHERE, ...filter }), [], said);
+      }
+    },
+  },
+  {
+    upholds: 'RE-5, Y-10',
+    name: 'dead letters of what was pinned are found and grouped by the name of their pipeline',
+    async run({ store }) {
+      const { executions } = store;
+      await mustActivate(store, 'v1');
+      const failed = await mustSubmit(store);
+      const ann = await workerOf(store, 'v1');
+      const held = await mustClaimOf(store, ann, 'v1');
+      await mustFinish(store, held, { status: 'failed', deadLetter: letter() });
+      const found = await executions.deadLetters({ ...OF, open: true });
+      assert.deepEqual(
+        found.map(({ execution, pipeline, release }) => [execution, pipeline, release]),
+        [[failed, PIPELINE, 'v1']],
+      );
+      const groups = await executions.deadLetterGroups({ project: PROJECT, open: true });
+      assert.deepEqual(
+        groups.map(({ pipeline, count }) => [pipeline, count]),
+        [[PIPELINE, 1]],
+      );
+    },
+  },
+  {
+    upholds: 'RE-9, X-7, X-11',
+    name: 'what the dead left of what is pinned is claimed first, and only by who has its release',
+    async run({ store }) {
+      await mustActivate(store, 'v1');
+      const ann = await workerOf(store, 'v1', 'ann');
+      const left = await mustSubmit(store);
+      await mustClaimOf(store, ann, 'v1');
+      const ready = await mustSubmit(store);
+      await endSessionOf(store, ann);
+      await mustActivate(store, 'v2');
+      assert.deepEqual(await claimIds(store, await worker(store, 'cid')), []);
+      const dan = await workerOf(store, 'v2', 'dan');
+      assert.deepEqual(await claimAll(store, dan, { release: 'v2' }), []);
+      const bob = await workerOf(store, 'v1', 'bob');
+      const first = await claimOnce(store, { ...claiming(bob, 1), release: 'v1' });
+      assert.deepEqual(
+        first.claims.map(({ execution: { id, release }, previous }) => [id, release, previous]),
+        [[left, 'v1', 'lost']],
+      );
+      const rest = await claimAll(store, bob, { release: 'v1' });
+      assert.deepEqual(
+        rest.map(({ execution }) => execution.id),
+        [ready],
+      );
+    },
+  },
+];

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict';
+import { contractVersion } from '../../../src/release/contract.ts';
+import { expectKind } from '../../lease/expect.ts';
+import type { ExecutionCase } from '../contract-case.ts';
+import { nextId, OTHER_PIPELINE, OTHER_PROJECT, PIPELINE, PROJECT } from '../worker.ts';
+import { mustChange, mustRegister, NARROWER, refusedBy, registering } from './releasing.ts';
+
+const KEY = { project: PROJECT, pipeline: PIPELINE };
+
+export const registryCases: readonly ExecutionCase[] = [
+  {
+    upholds: 'RE-3',
+    name: 'a release comes back as it was registered, with the time; the same again is fine, anything else is not',
+    async run({ store, now, advance }) {
+      const { executions } = store;
+      const at = now();
+      const first = await executions.registerRelease(registering('v1'));
+      assert.deepEqual(first, { kind: 'registered', existing: false });
+      await advance(5);
+      const again = await executions.registerRelease(registering('v1', { createdBy: 'bob' }));
+      assert.deepEqual(again, { kind: 'registered', existing: true });
+      const others = {
+        artifact: { artifact: 'other' },
+        digest: { digest: 'sha256:other' },
+        contract: { contract: NARROWER, contractVersion: contractVersion(NARROWER) },
+      };
+      for (const [part, options] of Object.entries(others)) {
+        const answer = await executions.registerRelease(registering('v1', options));
+        assert.equal(refusedBy(answer, 'release-differs')['part'], part);
+      }
+      const stored = await executions.release({ ...KEY, name: 'v1' });
+      assert.deepEqual(stored, { ...registering('v1'), createdAt: at });
+      assert.equal(await executions.release({ ...KEY, name: 'v2' }), undefined);
+      assert.equal(
+        await executions.release({ project: OTHER_PROJECT, pipeline: PIPELINE, name: 'v1' }),
+        undefined,
+      );
+    },
+  },
+  {
+    upholds: 'RE-3',
+    needs: 'two-clients',
+    name: 'of two builds registered at once under one name one wins and the other differs',
+    async run({ store, another }) {
+      const other = await another();
+      for (let round = 1; round <= 5; round += 1) {
+        const digests = ['a', 'b', 'a', 'b', 'a', 'b'];
+        const answers = await Promise.all(
+          digests.map((digest, nth) =>
+            (nth % 2 === 0 ? store : other).executions.registerRelease(
+              registering(`v${round}`, { digest }),
+            ),
+          ),
+        );
+        const fresh = answers.filter((each) => each.kind === 'registered' && !each.existing);
+        assert.equal(fresh.length, 1);
+        const winners = digests.filter((_, nth) => answers[nth]?.kind === 'registered');
+        assert.deepEqual([winners.length, new Set(winners).size], [3, 1]);
+      }
+    },
+  },
+  {
+    upholds: 'RE-3',
+    name: 'what a preflight found stays with the release, the last one; of none that is not known',
+    async run({ store, now, advance }) {
+      const { executions } = store;
+      await mustRegister(store, 'v1');
+      const preflight = { changes: [], open: 3, looked: 2, broken: [], brokenCount: 0 };
+      const key = { ...KEY, name: 'v1' };
+      await executions.notePreflight({ ...key, preflight });
+      await advance(7);
+      const second = { ...preflight, looked: 3 };
+      expectKind(await executions.notePreflight({ ...key, preflight: second }), 'noted');
+      assert.deepEqual((await executions.release(key))?.preflight, { ...second, at: now() });
+      const unknown = await executions.notePreflight({ ...KEY, name: 'v2', preflight });
+      refusedBy(unknown, 'release-unknown');
+    },
+  },
+  {
+    upholds: 'RE-10',
+    name: 'a preflight of some keeps what was found of the others that are still open; one of all does not',
+    async run({ store, now }) {
+      const { executions } = store;
+      await mustRegister(store, 'v1');
+      const key = { ...KEY, name: 'v1' };
+      const broken = [nextId(), nextId(), nextId()].map((execution) => ({ execution, why: 'a' }));
+      const [first, second, third] = broken.map(({ execution }) => execution);
+      assert(first !== undefined && second !== undefined && third !== undefined);
+      const found = { changes: [], open: 3, looked: 3, broken, brokenCount: 3 };
+      await executions.notePreflight({ ...key, preflight: found });
+      const fine = { ...found, broken: [], brokenCount: 0, looked: 1 };
+      const noted = await executions.notePreflight({
+        ...{ ...key, preflight: fine, unseen: [second, nextId()] },
+      });
+      const kept = { ...fine, looked: 2, broken: broken.slice(1, 2), brokenCount: 1 };
+      assert.deepEqual(noted, { kind: 'noted', preflight: kept });
+      assert.deepEqual((await executions.release(key))?.preflight, { ...kept, at: now() });
+      await executions.notePreflight({ ...key, preflight: fine, unseen: [] });
+      assert.deepEqual((await executions.release(key))?.preflight, { ...fine, at: now() });
+    },
+  },
+  {
+    upholds: 'RE-3',
+    name: 'releases are listed newest first, page by page, of one project, and of one pipeline if asked',
+    async run({ store, advance }) {
+      const { executions } = store;
+      for (const name of ['b', 'a', 'c']) {
+        await mustRegister(store, name);
+        await mustRegister(store, name, { pipeline: OTHER_PIPELINE });
+        await advance(1);
+      }
+      await mustRegister(store, 'z', { project: OTHER_PROJECT });
+      const expected = ['c reports', 'c orders', 'a reports', 'a orders', 'b reports', 'b orders'];
+      for (const limit of [1, 2, 100]) {
+        const seen: string[] = [];
+        for (let before = undefined as Parameters<typeof executions.releases>[0]['before']; ; ) {
+          const from = before === undefined ? {} : { before };
+          const page = await executions.releases({ project: PROJECT, limit, ...from });
+          seen.push(...page.map(({ name, pipeline }) => `${name} ${pipeline}`));
+          before = page.at(-1);
+          if (before === undefined) break;
+        }
+        assert.deepEqual(seen, expected);
+      }
+      const own = await executions.releases({ ...KEY, limit: 9 });
+      assert.deepEqual(
+        own.map(({ name }) => name),
+        ['c', 'a', 'b'],
+      );
+    },
+  },
+  {
+    upholds: 'RE-3, RE-6',
+    name: 'a name that is retired is not given again',
+    async run({ store }) {
+      await mustRegister(store, 'v1');
+      await mustChange(store, 'retire', { name: 'v1' });
+      refusedBy(await store.executions.registerRelease(registering('v1')), 'release-retired');
+    },
+  },
+];

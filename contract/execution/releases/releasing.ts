@@ -1,0 +1,118 @@
+// Builders for cases of releases.
+
+import assert from 'node:assert/strict';
+import type { SessionId } from '../../../src/lease/names.ts';
+import { CONTRACT_FORMAT, type Contract, contractVersion } from '../../../src/release/contract.ts';
+import type { LineAct } from '../../../src/release/release.ts';
+import type { Announcement } from '../../../src/release/worker.ts';
+import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
+import type { ChangeLine, RegisterRelease } from '../../../src/store/contract/release-store.ts';
+import { expectKind } from '../../lease/expect.ts';
+import type { Someone } from '../../lease/someone.ts';
+import { claimAll, type Held, heldOf, PIPELINE, PROJECT, worker } from '../worker.ts';
+
+export const CONTRACT: Contract = {
+  format: CONTRACT_FORMAT,
+  pipeline: PIPELINE,
+  input: { type: 'object' },
+  output: true,
+  awaits: [],
+  remoteSteps: [],
+  retry: {},
+  checkpoint: {},
+};
+
+/** Takes less than the one above. */
+export const NARROWER: Contract = {
+  ...CONTRACT,
+  input: { type: 'object', required: ['order'] },
+};
+
+export function registering(name: string, options: Partial<RegisterRelease> = {}): RegisterRelease {
+  const contract = options.contract ?? CONTRACT;
+  return {
+    project: PROJECT,
+    pipeline: PIPELINE,
+    name,
+    artifact: 'orders',
+    digest: `sha256:${name}`,
+    contractVersion: contractVersion(contract),
+    contract,
+    createdBy: 'ann',
+    ...options,
+  };
+}
+
+export async function mustRegister(
+  store: CoordinatorStore,
+  name: string,
+  options: Partial<RegisterRelease> = {},
+): Promise<void> {
+  const answer = await store.executions.registerRelease(registering(name, options));
+  expectKind(answer, 'registered');
+}
+
+export function changing(act: LineAct, options: Partial<ChangeLine> = {}): ChangeLine {
+  return { project: PROJECT, pipeline: PIPELINE, act, actor: 'olga', reason: '', ...options };
+}
+
+export async function mustChange(
+  store: CoordinatorStore,
+  act: LineAct,
+  options: Partial<ChangeLine> = {},
+): Promise<void> {
+  expectKind(await store.executions.changeLine(changing(act, options)), 'changed');
+}
+
+/** Registered and active. */
+export async function mustActivate(store: CoordinatorStore, name: string): Promise<void> {
+  await mustRegister(store, name);
+  await mustChange(store, 'activate', { name });
+}
+
+export function announcing(
+  session: SessionId,
+  name?: string,
+  options: Partial<Announcement> = {},
+): Announcement {
+  const contracts = { [PIPELINE]: contractVersion(CONTRACT) };
+  return {
+    session,
+    pipelines: [PIPELINE],
+    ...(name === undefined ? {} : { release: { name, digest: `sha256:${name}`, contracts } }),
+    state: 'ready',
+    everyMs: 5_000,
+    room: 10,
+    ...options,
+  };
+}
+
+/** A worker that has this release, and has said so. */
+export async function workerOf(
+  store: CoordinatorStore,
+  name: string,
+  owner: string = name,
+): Promise<Someone> {
+  const who = await worker(store, owner);
+  expectKind(await store.executions.announce(announcing(who.id, name)), 'announced');
+  return who;
+}
+
+/** The one execution that a worker of this release can claim. */
+export async function mustClaimOf(
+  store: CoordinatorStore,
+  who: Pick<Someone, 'id'>,
+  release: string,
+): Promise<Held> {
+  const claims = await claimAll(store, who, { release });
+  const [claimed] = claims;
+  assert(claimed !== undefined && claims.length === 1, `one claim, not ${claims.length}`);
+  return heldOf(claimed, who);
+}
+
+/** What is said with the refusal. */
+export function refusedBy(answer: { readonly kind: string }, why: string): Record<string, unknown> {
+  const told = answer as Record<string, unknown>;
+  assert.deepEqual([told['kind'], told['why']], ['refused', why], JSON.stringify(answer));
+  return told;
+}

@@ -1,0 +1,237 @@
+import assert from 'node:assert/strict';
+import type { ProjectName } from '../../../src/execution/names.ts';
+import { replayName } from '../../../src/execution/route.ts';
+import type { SessionId } from '../../../src/lease/names.ts';
+import { workerState } from '../../../src/release/worker.ts';
+import type { Claim, CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
+import { expectKind } from '../../lease/expect.ts';
+import type { Someone } from '../../lease/someone.ts';
+import type { ExecutionCase } from '../contract-case.ts';
+import {
+  claimAll,
+  claimIds,
+  endSessionOf,
+  mustSubmit,
+  OTHER_PROJECT,
+  PIPELINE,
+  PROJECT,
+  worker,
+} from '../worker.ts';
+import {
+  announcing,
+  mustActivate,
+  mustChange,
+  mustRegister,
+  refusedBy,
+  workerOf,
+} from './releasing.ts';
+
+async function idsOf(store: CoordinatorStore, who: Someone, release: string) {
+  return (await claimAll(store, who, { release })).map(({ execution }) => execution.id);
+}
+
+export const routingCases: readonly ExecutionCase[] = [
+  {
+    upholds: 'RE-9',
+    name: 'what is pinned goes to who announced its release, and to nobody else; what is pinned to none to everybody',
+    async run({ store }) {
+      const plain = await mustSubmit(store);
+      await mustActivate(store, 'v1');
+      const pinned = await mustSubmit(store);
+      await mustActivate(store, 'v2');
+      const ann = await worker(store, 'ann');
+      assert.deepEqual(await claimIds(store, ann), [plain]);
+      // It asks without having said what it has.
+      assert.deepEqual(await idsOf(store, ann, 'v1'), []);
+      assert.deepEqual(await idsOf(store, await workerOf(store, 'v2'), 'v2'), []);
+      const plain2 = await mustSubmit(store, { project: OTHER_PROJECT });
+      const bob = await workerOf(store, 'v1');
+      const claims = await claimAll(store, bob, { release: 'v1' });
+      assert.deepEqual(
+        new Set(claims.map(({ execution }) => execution.id)),
+        new Set([pinned, plain2]),
+      );
+      const own = claims.find(({ execution }) => execution.id === pinned);
+      assert.deepEqual([own?.execution.release, own?.execution.pipeline], ['v1', 'orders']);
+    },
+  },
+  {
+    upholds: 'RE-9',
+    name: 'who has other bytes or another contract than its release, or one that is not there, is refused and claims nothing',
+    async run({ store }) {
+      await mustActivate(store, 'v1');
+      await mustRegister(store, 'v1', { project: OTHER_PROJECT, digest: 'sha256:elsewhere' });
+      const id = await mustSubmit(store);
+      const ann = await worker(store, 'ann');
+      const { executions } = store;
+      const own = { project: PROJECT };
+      const good = announcing(ann.id, 'v1', own);
+      assert.ok(good.release !== undefined);
+      const other = { ...good, release: { ...good.release, digest: 'sha256:other' } };
+      refusedBy(await executions.announce(other), 'release-differs');
+      // What it is not is not noted.
+      assert.equal((await executions.workers({ limit: 9 }))[0]?.release, undefined);
+      assert.deepEqual(await idsOf(store, ann, 'v1'), []);
+      const drifted = { ...good, release: { ...good.release, contracts: {} } };
+      refusedBy(await executions.announce(drifted), 'release-differs');
+      refusedBy(await executions.announce(announcing(ann.id, 'v9', own)), 'release-unknown');
+      // For all projects it would have to be right in all of them.
+      refusedBy(await executions.announce(announcing(ann.id, 'v1')), 'release-differs');
+      assert.deepEqual(await idsOf(store, ann, 'v1'), []);
+      await mustRegister(store, 'old');
+      await mustChange(store, 'retire', { name: 'old' });
+      refusedBy(await executions.announce(announcing(ann.id, 'old', own)), 'release-retired');
+      assert.deepEqual(await executions.announce(good), { kind: 'announced' });
+      // It was, and is not any more.
+      refusedBy(await executions.announce(other), 'release-differs');
+      assert.deepEqual(await idsOf(store, ann, 'v1'), []);
+      assert.deepEqual(await executions.announce(good), { kind: 'announced' });
+      assert.deepEqual(await idsOf(store, ann, 'v1'), [id]);
+    },
+  },
+  {
+    upholds: 'RE-9',
+    name: 'who announces another release, another project or no release has no more of what it announced before',
+    async run({ store }) {
+      const { executions } = store;
+      await mustActivate(store, 'v1');
+      await mustRegister(store, 'v2');
+      await mustRegister(store, 'v1', { project: OTHER_PROJECT });
+      const id = await mustSubmit(store);
+      const ann = await worker(store, 'ann');
+      const own = { project: PROJECT };
+      for (const other of [
+        announcing(ann.id, 'v2', own),
+        announcing(ann.id, 'v1', { project: OTHER_PROJECT }),
+        announcing(ann.id, undefined, own),
+      ]) {
+        expectKind(await executions.announce(announcing(ann.id, 'v1', own)), 'announced');
+        expectKind(await executions.announce(other), 'announced');
+        assert.deepEqual(await idsOf(store, ann, 'v1'), [], JSON.stringify(other));
+      }
+      expectKind(await executions.announce(announcing(ann.id, 'v1', own)), 'announced');
+      assert.deepEqual(await idsOf(store, ann, 'v1'), [id]);
+    },
+  },
+  {
+    upholds: 'RE-10',
+    name: 'a replay for a release goes to who announced it, in its project; whoever asks for it by name gets none',
+    async run({ store }) {
+      const { executions } = store;
+      await mustRegister(store, 'v1');
+      await mustRegister(store, 'v2');
+      await mustRegister(store, 'v2', { project: OTHER_PROJECT });
+      const replay = replayName('v2', PIPELINE);
+      const id = await mustSubmit(store, { pipeline: replay });
+      const asked = { pipelines: [replay] };
+      const idsFor = async (who: Someone, options: Partial<Claim> = {}) =>
+        (await claimAll(store, who, { ...asked, ...options })).map(({ execution }) => execution.id);
+      const ann = await worker(store, 'ann');
+      const own = { project: PROJECT };
+      assert.deepEqual(await idsFor(ann), []);
+      assert.deepEqual(await idsFor(ann, { release: 'v2' }), []);
+      // It names the replay among what it has, which is not what makes it of that release.
+      for (const other of [
+        announcing(ann.id, undefined, { pipelines: [PIPELINE, replay] }),
+        announcing(ann.id, 'v1', own),
+        announcing(ann.id, 'v2', { project: OTHER_PROJECT }),
+      ]) {
+        expectKind(await executions.announce(other), 'announced');
+        assert.deepEqual(await idsFor(ann), [], JSON.stringify(other));
+        assert.deepEqual(await idsFor(ann, { release: 'v2' }), [], JSON.stringify(other));
+      }
+      const good = announcing(ann.id, 'v2', own);
+      assert.ok(good.release !== undefined);
+      const differs = { ...good, release: { ...good.release, digest: 'sha256:other' } };
+      refusedBy(await executions.announce(differs), 'release-differs');
+      assert.deepEqual(await idsFor(ann, { release: 'v2' }), []);
+      const bob = await workerOf(store, 'v2', 'bob');
+      assert.deepEqual(await idsFor(bob), [id]);
+      await endSessionOf(store, bob);
+      assert.deepEqual(await idsFor(ann), [], 'nor what a dead worker left of it');
+      expectKind(await executions.announce(good), 'announced');
+      assert.deepEqual(await idsFor(ann, { release: 'v2' }), [id]);
+    },
+  },
+  {
+    upholds: 'RE-9',
+    name: 'what a dead worker left goes to one of the same release only, and burns nothing by waiting for it',
+    async run({ store }) {
+      await mustActivate(store, 'v1');
+      const id = await mustSubmit(store);
+      const ann = await workerOf(store, 'v1', 'ann');
+      assert.deepEqual(await idsOf(store, ann, 'v1'), [id]);
+      await endSessionOf(store, ann);
+      await mustRegister(store, 'v2');
+      const other = await workerOf(store, 'v2', 'other');
+      for (let round = 0; round < 5; round += 1) {
+        assert.deepEqual(await idsOf(store, other, 'v2'), []);
+        assert.deepEqual(await claimIds(store, other), []);
+        // Asked for, and not announced.
+        assert.deepEqual(await idsOf(store, other, 'v1'), []);
+      }
+      const bob = await workerOf(store, 'v1', 'bob');
+      const [claim] = await claimAll(store, bob, { release: 'v1' });
+      assert.deepEqual([claim?.execution.id, claim?.previous], [id, 'lost']);
+      assert.equal(claim?.execution.fruitlessClaims, 1);
+    },
+  },
+  {
+    upholds: 'RE-11',
+    name: 'workers are listed by session, page by page',
+    async run({ store }) {
+      const { executions } = store;
+      const sessions: string[] = [];
+      for (const owner of ['ann', 'bob', 'cleo']) {
+        const { id } = await worker(store, owner);
+        sessions.push(id);
+        await executions.announce(announcing(id, undefined, { project: PROJECT }));
+      }
+      for (const limit of [1, 2, 9]) {
+        const seen: string[] = [];
+        for (let page = await executions.workers({ limit }); page.length > 0; ) {
+          seen.push(...page.map(({ session }) => session));
+          page = await executions.workers({ limit, after: seen.at(-1) as SessionId });
+        }
+        assert.deepEqual(seen, sessions.toSorted());
+      }
+    },
+  },
+  {
+    upholds: 'RE-11',
+    name: 'a worker is starting, ready, draining and gone as it says and its session does; one that says nothing for two periods is stuck',
+    async run({ store, now, advance }) {
+      const { executions } = store;
+      const ann = await worker(store, 'ann');
+      const own = { project: PROJECT };
+      const state = async () => {
+        const [found] = await executions.workers({ project: PROJECT, limit: 9 });
+        assert.ok(found !== undefined);
+        return workerState(found, now());
+      };
+      for (const each of ['starting', 'ready', 'draining'] as const) {
+        await executions.announce(announcing(ann.id, undefined, { ...own, state: each }));
+        assert.equal(await state(), each);
+      }
+      await executions.announce(announcing(ann.id, undefined, own));
+      await advance(10_000);
+      assert.equal(await state(), 'ready');
+      await advance(1);
+      assert.equal(await state(), 'stuck');
+      await executions.announce(announcing(ann.id, undefined, own));
+      assert.equal(await state(), 'ready');
+      await endSessionOf(store, ann);
+      assert.equal(await state(), 'gone');
+      refusedBy(await executions.announce(announcing(ann.id, undefined, own)), 'session-not-live');
+      const [record] = await executions.workers({ limit: 9 });
+      assert.deepEqual([record?.owner, record?.room, record?.project], ['ann', 10, PROJECT]);
+      assert.deepEqual(await executions.workers({ project: OTHER_PROJECT, limit: 9 }), []);
+      const bob = await worker(store, 'bob');
+      await executions.announce(announcing(bob.id));
+      const owners = async (project: ProjectName): Promise<readonly string[]> =>
+        (await executions.workers({ project, limit: 9 })).map(({ owner }) => owner).sort();
+      assert.deepEqual(await owners(OTHER_PROJECT), ['bob'], 'who works for all works for each');
+      assert.deepEqual(await owners(PROJECT), ['ann', 'bob']);
+    },
+  },
+];

@@ -1,0 +1,86 @@
+// Builders for cases about undoing and repairing.
+
+import type { DeadLetter } from '../../../src/execution/dead-letter.ts';
+import type { TerminalStatus } from '../../../src/execution/execution.ts';
+import type { NewEvent } from '../../../src/execution/history.ts';
+import type { ExecutionId } from '../../../src/execution/names.ts';
+import type { CoordinatorStore, Submit } from '../../../src/store/contract/execution-store.ts';
+import type { Redrive, RedriveAnswer } from '../../../src/store/contract/repair-store.ts';
+import { expectKind } from '../../lease/expect.ts';
+import type { Someone } from '../../lease/someone.ts';
+import {
+  type Held,
+  mustClaim,
+  mustFinish,
+  PROJECT,
+  payload,
+  running,
+  submitting,
+  writing,
+} from '../worker.ts';
+
+/** What an owner says when it turns back. */
+export const COMPENSATING: NewEvent = {
+  kind: 'compensating',
+  body: payload({ status: 'failed', failure: { code: 'declined' } }),
+};
+
+export async function mustTurnBack(store: CoordinatorStore, held: Held): Promise<void> {
+  const request = { ...writing(held, COMPENSATING), compensating: true };
+  expectKind(await store.executions.giveBack(request), 'given-back');
+}
+
+/** Submitted, claimed, turned back and claimed again. */
+export async function undoing(
+  store: CoordinatorStore,
+  who: Pick<Someone, 'id'>,
+  options: Partial<Submit> = {},
+): Promise<Held> {
+  const held = await running(store, who, options);
+  await mustTurnBack(store, held);
+  return mustClaim(store, who, held.id);
+}
+
+export function letter(options: Partial<DeadLetter> = {}): DeadLetter {
+  const said = { category: 'permanent', code: 'declined', reason: 'The card was declined.' };
+  return { ...said, step: 'step:charge#1', attempts: 3, ...options } as DeadLetter;
+}
+
+/** Submitted, claimed and ended. */
+export async function ended(
+  store: CoordinatorStore,
+  who: Pick<Someone, 'id'>,
+  {
+    status = 'failed',
+    deadLetter,
+    ...options
+  }: Partial<Submit> & {
+    readonly status?: TerminalStatus;
+    readonly deadLetter?: DeadLetter;
+  } = {},
+): Promise<ExecutionId> {
+  const held = await running(store, who, options);
+  await mustFinish(store, held, { status, ...(deadLetter === undefined ? {} : { deadLetter }) });
+  return held.id;
+}
+
+export function redriving(of: ExecutionId, options: Partial<Redrive> = {}): Redrive {
+  return {
+    of,
+    project: PROJECT,
+    submit: submitting({ redriveOf: of, lineage: of, body: payload({ by: 'olga' }) }),
+    events: [],
+    compensating: false,
+    compensable: false,
+    ...options,
+  };
+}
+
+export async function mustRedrive(
+  store: CoordinatorStore,
+  of: ExecutionId,
+  options: Partial<Redrive> = {},
+): Promise<ExecutionId> {
+  const answer = await store.executions.redrive(redriving(of, options));
+  return expectKind<RedriveAnswer, 'submitted'>(answer, 'submitted').id;
+}

@@ -1,0 +1,227 @@
+import assert from 'node:assert/strict';
+import type { NewEvent } from '../../../src/execution/history.ts';
+import { expectKind } from '../../lease/expect.ts';
+import { allMessages } from '../check.ts';
+import type { ExecutionCase } from '../contract-case.ts';
+import { expectRefusedUnchanged, leavesUnchanged } from '../expect.ts';
+import {
+  claimAll,
+  claimIds,
+  commanding,
+  endSessionOf,
+  kindsOf,
+  later,
+  mustClaim,
+  mustFinish,
+  mustGiveBack,
+  mustPark,
+  mustRead,
+  mustRecord,
+  running,
+  step,
+  worker,
+  writing,
+} from '../worker.ts';
+import { COMPENSATING, mustTurnBack, undoing } from './repairing.ts';
+
+const GIVEN_BACK: NewEvent = { kind: 'given-back' };
+
+export const sagaCases: readonly ExecutionCase[] = [
+  {
+    upholds: 'Y-2, X-15',
+    name: 'an owner turns back: the row says so, has no deadline, and is ready at once',
+    async run({ store, advance, now }) {
+      const ann = await worker(store);
+      const held = await running(store, ann, { deadlineMs: 1_000 });
+      await advance(10);
+      await mustTurnBack(store, held);
+      const row = await mustRead(store, held.id);
+      assert.deepEqual(
+        [row.status, row.readyAt, row.compensating, row.compensable, row.deadlineAt],
+        ['queued', now(), true, false, undefined],
+      );
+      assert.equal(row.deadlineMs, 1_000, 'what was submitted never changes');
+      const [event] = await store.executions.history({ id: held.id, after: 2, limit: 9 });
+      assert.deepEqual(event, { ...COMPENSATING, seq: 3, at: now(), fence: held.fence });
+      const next = await mustClaim(store, ann, held.id);
+      assert.deepEqual(
+        [next.claimed.previous, next.claimed.execution.compensating],
+        ['given-back', true],
+      );
+      assert.ok(next.fence > held.fence, 'compensation has a claim of its own');
+    },
+  },
+  {
+    upholds: 'Y-2, X-4',
+    name: 'turning back again with the same write changes nothing',
+    async run({ store, advance }) {
+      const held = await running(store, await worker(store));
+      await mustTurnBack(store, held);
+      await advance(10);
+      const request = { ...writing(held, COMPENSATING), compensating: true };
+      const again = await leavesUnchanged(store, () => store.executions.giveBack(request));
+      expectKind(again, 'given-back');
+    },
+  },
+  {
+    upholds: 'Y-2, X-1',
+    name: 'who has lost the claim cannot turn back',
+    async run({ store }) {
+      const ann = await worker(store);
+      const held = await running(store, ann);
+      await mustGiveBack(store, held);
+      await mustClaim(store, ann, held.id);
+      const request = { ...writing(later(held, 2), COMPENSATING), compensating: true };
+      await expectRefusedUnchanged(store, 'superseded', () => store.executions.giveBack(request));
+    },
+  },
+  {
+    upholds: 'Y-2, X-20',
+    name: 'what undoes does not fail by the deadline of what it did',
+    async run({ store, advance }) {
+      const ann = await worker(store);
+      const held = await running(store, ann, { deadlineMs: 1_000 });
+      await mustTurnBack(store, held);
+      await advance(5_000);
+      const swept = await leavesUnchanged(store, () => store.executions.maintain({ limit: 9 }));
+      assert.deepEqual(swept, { overdue: [], cancelled: 0, forgotten: 0, more: false });
+      const next = await mustClaim(store, ann, held.id);
+      await mustPark(store, next, { wakeInMs: 10 });
+      await advance(10);
+      const again = await leavesUnchanged(store, () => store.executions.maintain({ limit: 9 }));
+      assert.deepEqual(again.overdue, []);
+    },
+  },
+  {
+    upholds: 'Y-2',
+    name: 'once compensating, always: parked, given back, lost, whatever its owner says',
+    async run({ store }) {
+      const ann = await worker(store);
+      const held = await undoing(store, ann);
+      const stays = async (): Promise<void> => {
+        const { compensating, compensable } = await mustRead(store, held.id);
+        assert.deepEqual([compensating, compensable], [true, false]);
+      };
+      await stays();
+      await mustPark(store, held, { wakeInMs: 0, compensable: true });
+      await stays();
+      const second = await mustClaim(store, ann, held.id);
+      const request = { ...writing(second, GIVEN_BACK), compensable: true, compensating: false };
+      expectKind(await store.executions.giveBack(request), 'given-back');
+      await stays();
+      const bob = await worker(store, 'bob');
+      const third = await mustClaim(store, bob, held.id);
+      await mustRecord(store, third, step('undo'));
+      await endSessionOf(store, bob);
+      const fourth = await mustClaim(store, ann, held.id);
+      assert.equal(fourth.claimed.previous, 'lost');
+      await stays();
+      await mustFinish(store, fourth, { status: 'compensated' });
+      await stays();
+    },
+  },
+  {
+    upholds: 'Y-2, Y-3',
+    name: 'a cancel of what is compensating changes nothing, whether queued, running or waiting',
+    async run({ store }) {
+      const ann = await worker(store);
+      const held = await running(store, ann);
+      await mustTurnBack(store, held);
+      const refuse = async (status: string): Promise<void> => {
+        const answer = await leavesUnchanged(store, () =>
+          store.executions.cancel(commanding(held.id)),
+        );
+        assert.deepEqual(answer, { kind: 'no-change', status });
+      };
+      await refuse('queued');
+      const next = await mustClaim(store, ann, held.id);
+      await refuse('running');
+      await mustPark(store, next);
+      await refuse('waiting');
+    },
+  },
+  {
+    upholds: 'Y-2, X-2',
+    name: 'what undoes ends as compensated or quarantined',
+    async run({ store }) {
+      const ann = await worker(store);
+      for (const status of ['compensated', 'quarantined'] as const) {
+        const held = await undoing(store, ann);
+        await mustFinish(store, held, { status });
+        assert.deepEqual(await kindsOf(store, held.id), [
+          ...['submitted', 'claimed', 'compensating', 'claimed', status],
+        ]);
+        assert.equal((await mustRead(store, held.id)).status, status);
+      }
+    },
+  },
+  {
+    upholds: 'Y-3, X-15',
+    name: 'the row says whether it is compensable, as its last owner did',
+    async run({ store }) {
+      const ann = await worker(store);
+      const held = await running(store, ann);
+      const says = async (compensable: boolean): Promise<void> => {
+        assert.equal((await mustRead(store, held.id)).compensable, compensable);
+      };
+      await says(false);
+      await mustPark(store, held, { wakeInMs: 0, compensable: true });
+      await says(true);
+      const second = await mustClaim(store, ann, held.id);
+      await says(true);
+      await mustPark(store, second, { wakeInMs: 0 });
+      await says(false);
+      const third = await mustClaim(store, ann, held.id);
+      const request = { ...writing(third, GIVEN_BACK), compensable: true };
+      expectKind(await store.executions.giveBack(request), 'given-back');
+      await says(true);
+      const fourth = await mustClaim(store, ann, held.id);
+      await mustGiveBack(store, fourth);
+      await says(false);
+      const fifth = await mustClaim(store, ann, held.id);
+      await mustPark(store, fifth, { wakeInMs: 0, compensable: true });
+      await mustFinish(store, await mustClaim(store, ann, held.id));
+      await says(false);
+    },
+  },
+  {
+    upholds: 'Y-3, X-4',
+    name: 'a repeated park that says compensable changes nothing',
+    async run({ store }) {
+      const ann = await worker(store);
+      const held = await running(store, ann);
+      await mustPark(store, held, { compensable: true });
+      await leavesUnchanged(store, () => mustPark(store, held, { compensable: true }));
+    },
+  },
+  {
+    upholds: 'Y-2, X-5',
+    name: 'messages that came before it turned back are there for whoever undoes',
+    async run({ store }) {
+      const ann = await worker(store);
+      const held = await running(store, ann);
+      await store.executions.cancel(commanding(held.id));
+      await mustTurnBack(store, held);
+      const next = await mustClaim(store, ann, held.id);
+      assert.equal(next.claimed.execution.news, 1);
+      assert.deepEqual(
+        (await allMessages(store, held.id)).map(({ kind }) => kind),
+        ['cancel'],
+      );
+    },
+  },
+  {
+    upholds: 'Y-2, X-18',
+    name: 'a paused execution that turned back waits until it is resumed',
+    async run({ store }) {
+      const ann = await worker(store);
+      const held = await running(store, ann);
+      await mustTurnBack(store, held);
+      await store.executions.pause(commanding(held.id));
+      assert.deepEqual(await claimIds(store, ann), []);
+      await store.executions.resume(commanding(held.id));
+      const [claimed, ...more] = await claimAll(store, ann);
+      assert.deepEqual([claimed?.execution.compensating, more], [true, []]);
+    },
+  },
+];

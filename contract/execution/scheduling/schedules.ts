@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import type { ProjectName } from '../../../src/execution/names.ts';
+import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
+import type { PutSchedule } from '../../../src/store/contract/schedule-store.ts';
+import { type Instant, laterBy } from '../../../src/support/clock.ts';
+import { expectKind } from '../../lease/expect.ts';
+import type { ExecutionCase } from '../contract-case.ts';
+import { expectWhy } from '../expect.ts';
+import { OTHER_PROJECT, PROJECT } from '../worker.ts';
+
+/** The times in cases are counted from the start of the case. */
+export function putting(nextAt: Instant, options: Partial<PutSchedule> = {}): PutSchedule {
+  return { project: PROJECT, id: 'nightly', plan: '{"n":1}', digest: 'one', nextAt, ...options };
+}
+
+export async function dueIds(store: CoordinatorStore): Promise<readonly string[]> {
+  return (await store.executions.dueSchedules({ limit: 100 })).due.map(({ id }) => id);
+}
+
+const NIGHTLY: { readonly project: ProjectName; readonly id: string } = {
+  project: PROJECT,
+  id: 'nightly',
+};
+
+export const scheduleCases: readonly ExecutionCase[] = [
+  {
+    upholds: 'X-32',
+    name: 'a schedule comes back as it was put; the same again changes nothing, other content does',
+    async run({ store, advance, now }) {
+      const { executions } = store;
+      const createdAt = now();
+      const first = putting(laterBy(createdAt, 1_000), { by: 'ann' });
+      assert.deepEqual(await executions.putSchedule(first), { kind: 'put', changed: true });
+      const stored = { ...first, paused: false, createdAt };
+      assert.deepEqual(await executions.schedule(NIGHTLY), stored);
+      await advance(5);
+      // A process that starts puts what it has: what is due stays due.
+      const again = { ...first, nextAt: laterBy(createdAt, 9_000), plan: '{"enc":2}' };
+      assert.deepEqual(await executions.putSchedule(again), { kind: 'put', changed: false });
+      assert.deepEqual(await executions.schedule(NIGHTLY), stored);
+      const other = putting(laterBy(createdAt, 5_000), { digest: 'two', plan: '{"n":2}' });
+      assert.deepEqual(await executions.putSchedule(other), { kind: 'put', changed: true });
+      const changed = { ...other, paused: false, createdAt };
+      assert.deepEqual(await executions.schedule(NIGHTLY), changed);
+    },
+  },
+  {
+    upholds: 'X-32, X-21',
+    name: 'schedules belong to their project and are listed by id, page by page',
+    async run({ store, now }) {
+      const { executions } = store;
+      for (const id of ['b', '\u{1f600}', 'a', '\uff5e']) {
+        await executions.putSchedule(putting(now(), { id }));
+      }
+      await executions.putSchedule(putting(now(), { id: 'c', project: OTHER_PROJECT }));
+      const list = async (limit: number, after?: string) => {
+        const cursor = after === undefined ? {} : { after };
+        const page = await executions.schedules({ project: PROJECT, limit, ...cursor });
+        return page.map(({ id }) => id);
+      };
+      assert.deepEqual(await list(9), ['a', 'b', '\uff5e', '\u{1f600}']);
+      assert.deepEqual(await list(2), ['a', 'b']);
+      assert.deepEqual(await list(2, 'b'), ['\uff5e', '\u{1f600}']);
+      assert.equal(await executions.schedule({ project: PROJECT, id: 'c' }), undefined);
+    },
+  },
+  {
+    upholds: 'X-33',
+    name: 'a paused schedule has no next time, also when it is put again, until it is resumed',
+    async run({ store, now }) {
+      const { executions } = store;
+      const nextAt = laterBy(now(), 1_000);
+      await executions.putSchedule(putting(nextAt));
+      assert.deepEqual(await executions.pauseSchedule(NIGHTLY), { kind: 'done' });
+      assert.deepEqual(await executions.pauseSchedule(NIGHTLY), { kind: 'no-change' });
+      await executions.putSchedule(putting(nextAt, { digest: 'two' }));
+      const paused = await executions.schedule(NIGHTLY);
+      assert.deepEqual([paused?.paused, paused?.nextAt, paused?.digest], [true, undefined, 'two']);
+      const resume = (digest: string) =>
+        executions.resumeSchedule({ ...NIGHTLY, digest, nextAt: laterBy(now(), 7_000) });
+      assert.deepEqual(await resume('one'), { kind: 'stale' });
+      assert.equal((await executions.schedule(NIGHTLY))?.paused, true);
+      assert.deepEqual(await resume('two'), { kind: 'done' });
+      const resumed = await executions.schedule(NIGHTLY);
+      assert.deepEqual([resumed?.paused, resumed?.nextAt], [false, laterBy(now(), 7_000)]);
+      const late = { ...NIGHTLY, digest: 'two', nextAt: laterBy(now(), 9_000) };
+      assert.deepEqual(await executions.resumeSchedule(late), { kind: 'no-change' });
+      assert.equal((await executions.schedule(NIGHTLY))?.nextAt, laterBy(now(), 7_000));
+    },
+  },
+  {
+    upholds: 'X-33, X-21',
+    name: 'a schedule that is removed is gone; of one that is not known nothing can be asked',
+    async run({ store, now }) {
+      const { executions } = store;
+      await executions.putSchedule(putting(now()));
+      const elsewhere = { project: OTHER_PROJECT, id: 'nightly' };
+      expectWhy(await executions.pauseSchedule(elsewhere), 'schedule-unknown');
+      const resume = { ...elsewhere, digest: 'one', nextAt: now() };
+      expectWhy(await executions.resumeSchedule(resume), 'schedule-unknown');
+      assert.deepEqual(await executions.removeSchedule(elsewhere), { kind: 'no-change' });
+      assert.deepEqual(await executions.removeSchedule(NIGHTLY), { kind: 'done' });
+      assert.deepEqual(await executions.removeSchedule(NIGHTLY), { kind: 'no-change' });
+      assert.equal(await executions.schedule(NIGHTLY), undefined);
+      assert.deepEqual(await dueIds(store), []);
+    },
+  },
+  {
+    upholds: 'X-35',
+    name: 'what is due is found when it is, the longest due first, and the next time is known before',
+    async run({ store, advance, now }) {
+      const { executions } = store;
+      assert.deepEqual(await executions.dueSchedules({ limit: 9 }), { now: now(), due: [] });
+      assert.equal((await executions.maintain({ limit: 9 })).nextScheduleInMs, undefined);
+      const at = now();
+      await executions.putSchedule(putting(laterBy(at, 2_000), { id: 'b' }));
+      await executions.putSchedule(putting(laterBy(at, 1_000), { id: 'a' }));
+      await executions.putSchedule(putting(laterBy(at, 500), { id: 'p' }));
+      expectKind(await executions.pauseSchedule({ project: PROJECT, id: 'p' }), 'done');
+      const early = await executions.dueSchedules({ limit: 9 });
+      assert.deepEqual([early.due, early.nextInMs], [[], 1_000]);
+      assert.equal((await executions.maintain({ limit: 9 })).nextScheduleInMs, 1_000);
+      await advance(999);
+      assert.deepEqual(await dueIds(store), []);
+      await advance(1);
+      assert.deepEqual(await dueIds(store), ['a']);
+      assert.equal((await executions.dueSchedules({ limit: 9 })).nextInMs, 1_000);
+      await advance(3_000);
+      assert.deepEqual(await dueIds(store), ['a', 'b']);
+      const some = await executions.dueSchedules({ limit: 1 });
+      assert.deepEqual([some.due.map(({ id }) => id), some.nextInMs], [['a'], 0]);
+      assert.equal((await executions.maintain({ limit: 9 })).nextScheduleInMs, 0);
+    },
+  },
+];

@@ -1,0 +1,250 @@
+import assert from 'node:assert/strict';
+import type { ExecutionId } from '../../../src/execution/names.ts';
+import type { CoordinatorStore, Maintained } from '../../../src/store/contract/execution-store.ts';
+import { expectKind } from '../../lease/expect.ts';
+import { allMessages } from '../check.ts';
+import type { ExecutionCase } from '../contract-case.ts';
+import { leavesUnchanged } from '../expect.ts';
+import {
+  childOf,
+  claimAll,
+  commanding,
+  type Held,
+  heldOf,
+  kindsOf,
+  later,
+  mustClaim,
+  mustFinish,
+  mustGiveBack,
+  mustPark,
+  mustRead,
+  mustSubmit,
+  noticesOf,
+  OTHER_PIPELINE,
+  running,
+  signalling,
+  statusOf,
+  worker,
+  writing,
+} from '../worker.ts';
+
+/** Calls until there is no more. */
+async function maintainAll(store: CoordinatorStore, limit: number): Promise<readonly Maintained[]> {
+  const calls: Maintained[] = [];
+  do {
+    calls.push(await store.executions.maintain({ limit }));
+    assert.ok(calls.length < 100, 'X-20: `more` does not end');
+  } while (calls.at(-1)?.more === true);
+  return calls;
+}
+
+async function spawn(
+  store: CoordinatorStore,
+  parent: Held,
+  count: number,
+): Promise<readonly ExecutionId[]> {
+  const children = Array.from({ length: count }, (_, nth) => childOf(parent.id, `child:${nth}#1`));
+  expectKind(
+    await store.executions.record({ ...writing(parent, { kind: 'child-spawned' }), children }),
+    'recorded',
+  );
+  return children.map(({ id }) => id);
+}
+
+export const maintainCases: readonly ExecutionCase[] = [
+  {
+    upholds: 'X-20',
+    name: 'a signal is refused from the millisecond of the deadline on, whatever the execution does',
+    async run({ store, advance }) {
+      const ann = await worker(store);
+      const owned = await running(store, ann, { deadlineMs: 1_000 });
+      const waiting = await running(store, ann, { deadlineMs: 1_000 });
+      await mustPark(store, waiting);
+      const queued = await mustSubmit(store, { deadlineMs: 1_000, pipeline: OTHER_PIPELINE });
+      const ids = [owned.id, waiting.id, queued];
+      await advance(999);
+      for (const id of ids) {
+        const { kind } = await store.executions.signal(signalling(id));
+        assert.equal(kind, id === owned.id ? 'passed-on' : 'done');
+      }
+      await advance(1);
+      for (const id of ids) {
+        const signal = () => store.executions.signal(signalling(id));
+        const refused = expectKind(await leavesUnchanged(store, signal), 'refused');
+        assert.equal(refused.why, 'deadline-passed');
+      }
+    },
+  },
+  {
+    upholds: 'X-20',
+    name: 'queued and waiting executions fail at the millisecond of their deadline',
+    async run({ store, advance, now }) {
+      const ann = await worker(store);
+      const waiting = await running(store, ann, { deadlineMs: 1_000 });
+      await mustPark(store, waiting);
+      const queued = await mustSubmit(store, { deadlineMs: 1_000 });
+      const later = await mustSubmit(store, { deadlineMs: 1_001 });
+      await advance(999);
+      const early = await leavesUnchanged(store, () => store.executions.maintain({ limit: 10 }));
+      assert.deepEqual(early, { overdue: [], cancelled: 0, forgotten: 0, more: false });
+      await advance(1);
+      const { overdue } = await store.executions.maintain({ limit: 10 });
+      assert.deepEqual(overdue.toSorted(), [waiting.id, queued].toSorted());
+      assert.equal(await statusOf(store, later), 'queued');
+      for (const id of [waiting.id, queued]) {
+        const { status, endedAt, seq } = await mustRead(store, id);
+        assert.deepEqual([status, endedAt], ['failed', now()]);
+        const [event] = await store.executions.history({ id, after: seq - 1, limit: 9 });
+        assert.deepEqual([event?.kind, event?.fence], ['failed', undefined]);
+        const { failure } = JSON.parse(event?.body ?? '{}');
+        assert.deepEqual([failure.category, failure.code], ['permanent', 'deadline-passed']);
+        assert.equal(typeof failure.message, 'string');
+      }
+    },
+  },
+  {
+    upholds: 'X-20',
+    name: 'paused, blocked, delayed and held executions fail by their deadline as well',
+    async run({ store, advance }) {
+      const ann = await worker(store);
+      const deadline = { deadlineMs: 1_000 };
+      const paused = await mustSubmit(store, deadline);
+      await store.executions.pause(commanding(paused));
+      const delayed = await mustSubmit(store, { ...deadline, delayMs: 5_000 });
+      const key = { concurrency: { key: 'k', limit: 1 } };
+      await mustClaim(store, ann, await mustSubmit(store, key));
+      const behind = await mustSubmit(store, { ...deadline, ...key });
+      await advance(1_000);
+      const { overdue } = await store.executions.maintain({ limit: 10 });
+      assert.deepEqual(overdue.toSorted(), [paused, delayed, behind].toSorted());
+    },
+  },
+  {
+    upholds: 'X-20',
+    name: 'a running execution is left to its owner, and fails once it has let go',
+    async run({ store, advance }) {
+      const ann = await worker(store);
+      const held = await running(store, ann, { deadlineMs: 1_000 });
+      await advance(2_000);
+      const first = await leavesUnchanged(store, () => store.executions.maintain({ limit: 10 }));
+      assert.deepEqual(first, { overdue: [], cancelled: 0, forgotten: 0, more: false });
+      await mustGiveBack(store, held);
+      const second = await store.executions.maintain({ limit: 10 });
+      assert.deepEqual(second.overdue, [held.id]);
+    },
+  },
+  {
+    upholds: 'X-20',
+    name: 'deadlines are gone through a page at a time',
+    async run({ store, advance }) {
+      const ids = [];
+      for (let nth = 0; nth < 7; nth += 1) ids.push(await mustSubmit(store, { deadlineMs: 10 }));
+      await advance(10);
+      const calls = await maintainAll(store, 3);
+      assert.ok(calls.every(({ overdue }) => overdue.length <= 3));
+      assert.equal(calls[0]?.more, true);
+      assert.deepEqual(calls.flatMap(({ overdue }) => overdue).toSorted(), ids.toSorted());
+    },
+  },
+  {
+    upholds: 'X-20, X-14, X-17',
+    name: 'open children of an ended parent are asked to cancel, a page at a time, each once',
+    async run({ store }) {
+      const ann = await worker(store);
+      const parent = await running(store, ann);
+      const ids = await spawn(store, parent, 7);
+      const claims = await claimAll(store, ann, { pipelines: [OTHER_PIPELINE] });
+      const children = claims.map((each) => heldOf(each, ann));
+      const [done, waiting, busy, ...rest] = children;
+      assert(done !== undefined && waiting !== undefined && busy !== undefined);
+      await mustFinish(store, done);
+      await mustPark(store, waiting);
+      for (const child of rest) await mustGiveBack(store, child);
+      const quiet = await leavesUnchanged(store, () => store.executions.maintain({ limit: 9 }));
+      assert.equal(quiet.cancelled, 0);
+      const notices = await noticesOf(store, ann);
+      await mustFinish(store, later(parent), { status: 'failed' });
+      const calls = await maintainAll(store, 2);
+      assert.ok(calls.every(({ cancelled }) => cancelled <= 2));
+      assert.equal(
+        calls.reduce((sum, { cancelled }) => sum + cancelled, 0),
+        6,
+      );
+      for (const id of ids.filter((each) => each !== done.id && each !== busy.id)) {
+        assert.equal(await statusOf(store, id), 'cancelled');
+        const [event] = await store.executions.history({ id, after: 3, limit: 9 });
+        assert.deepEqual(JSON.parse(event?.body ?? '{}'), {
+          by: 'holdfast',
+          reason: 'parent-ended',
+        });
+      }
+      const told = await allMessages(store, busy.id);
+      assert.deepEqual(
+        told.map(({ kind, body }) => [kind, JSON.parse(body ?? '{}')]),
+        [['cancel', { by: 'holdfast', reason: 'parent-ended' }]],
+      );
+      assert.notEqual(await noticesOf(store, ann), notices);
+      const after = await leavesUnchanged(store, () => store.executions.maintain({ limit: 9 }));
+      assert.deepEqual(after, { overdue: [], cancelled: 0, forgotten: 0, more: false });
+    },
+  },
+  {
+    upholds: 'X-20',
+    name: 'a cancel goes down through the generations, however the first one ended',
+    async run({ store, advance }) {
+      const ann = await worker(store);
+      const parent = await running(store, ann, { deadlineMs: 1_000 });
+      const [child] = await spawn(store, parent, 1);
+      assert(child !== undefined);
+      const [claimed] = await claimAll(store, ann, { pipelines: [OTHER_PIPELINE] });
+      assert(claimed !== undefined);
+      const held = heldOf(claimed, ann);
+      const grandchildren = await spawn(store, held, 3);
+      await mustPark(store, later(held), { wakeAfter: 3 });
+      await mustPark(store, later(parent), { wakeAfter: 1 });
+      await advance(1_000);
+      await maintainAll(store, 2);
+      assert.equal(await statusOf(store, parent.id), 'failed');
+      for (const id of [child, ...grandchildren]) {
+        assert.equal(await statusOf(store, id), 'cancelled');
+      }
+      assert.deepEqual(await kindsOf(store, parent.id), [
+        'submitted',
+        'claimed',
+        'child-spawned',
+        'parked',
+        'failed',
+      ]);
+    },
+  },
+  {
+    upholds: 'X-20, X-12',
+    needs: 'two-clients',
+    name: 'several who maintain at once end and tell everybody once',
+    async run({ store, another, advance }) {
+      const other = await another();
+      const ann = await worker(store);
+      const parent = await running(store, ann);
+      await spawn(store, parent, 10);
+      for (let nth = 0; nth < 10; nth += 1) await mustSubmit(store, { deadlineMs: 10 });
+      await mustFinish(store, later(parent));
+      await advance(10);
+      const calls = (
+        await Promise.all([maintainAll(store, 3), maintainAll(other, 3), maintainAll(store, 50)])
+      ).flat();
+      const overdue = calls.flatMap((call) => call.overdue);
+      assert.equal(new Set(overdue).size, overdue.length, 'nobody fails twice');
+      await maintainAll(store, 50);
+      assert.equal(
+        (
+          await store.executions.list({
+            project: 'default' as never,
+            status: ['queued'],
+            limit: 50,
+          })
+        ).length,
+        0,
+      );
+    },
+  },
+];

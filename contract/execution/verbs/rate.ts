@@ -1,0 +1,256 @@
+// Rate keys (X-12).
+
+import assert from 'node:assert/strict';
+import type { ExecutionId } from '../../../src/execution/names.ts';
+import type { ExecutionCase, ExecutionHarness } from '../contract-case.ts';
+import {
+  claimAll,
+  claimIds,
+  claiming,
+  claimOnce,
+  heldOf,
+  mustClaim,
+  mustFinish,
+  mustRead,
+  mustSubmit,
+  OTHER_PROJECT,
+  PROJECT,
+  worker,
+} from '../worker.ts';
+
+function rate(limit: number, perMs: number) {
+  return { rate: { key: 'mails', limit, perMs } };
+}
+
+/** When each of the executions that are ready starts, from now on, looking every `stepMs`. */
+async function startTimes(
+  { store, advance, now }: ExecutionHarness,
+  look: { readonly count: number; readonly stepMs: number; readonly stepsMax: number },
+): Promise<readonly number[]> {
+  const ann = await worker(store, `starter ${now()}`);
+  const begin = now();
+  const times: number[] = [];
+  for (let steps = 0; times.length < look.count && steps < look.stepsMax; steps += 1) {
+    const claims = await claimAll(store, ann);
+    times.push(...claims.map(() => now() - begin));
+    await advance(look.stepMs);
+  }
+  return times;
+}
+
+/** The most that start in any time of this length. */
+function mostIn(perMs: number, times: readonly number[]): number {
+  const counts = times.map((from) => times.filter((at) => at >= from && at < from + perMs).length);
+  return Math.max(...counts);
+}
+
+/** When each of these was claimed first, by its history. */
+async function startsInHistory(
+  { store }: ExecutionHarness,
+  ids: readonly ExecutionId[],
+): Promise<readonly number[]> {
+  const starts = ids.map(async (id) => {
+    const events = await store.executions.history({ id, after: 0, limit: 100 });
+    return events.find(({ kind }) => kind === 'claimed')?.at;
+  });
+  return (await Promise.all(starts)).filter((at) => at !== undefined).sort((a, b) => a - b);
+}
+
+export const rateCases: readonly ExecutionCase[] = [
+  {
+    upholds: 'X-12',
+    name: 'one in a time: each starts that time after the one before',
+    async run(harness) {
+      const { store } = harness;
+      for (let nth = 0; nth < 4; nth += 1) await mustSubmit(store, rate(1, 1_000));
+      const times = await startTimes(harness, { count: 4, stepMs: 250, stepsMax: 40 });
+      assert.deepEqual(times, [0, 1_000, 2_000, 3_000]);
+    },
+  },
+  {
+    upholds: 'X-12',
+    name: 'a first burst passes at once; then they come evenly, never more than the limit in any time',
+    async run(harness) {
+      const { store } = harness;
+      for (let nth = 0; nth < 12; nth += 1) await mustSubmit(store, rate(3, 900));
+      const times = await startTimes(harness, { count: 12, stepMs: 100, stepsMax: 100 });
+      assert.equal(times.length, 12);
+      assert.deepEqual(times.slice(0, 3), [0, 0, 0]);
+      assert.equal(mostIn(900, times), 3);
+      const gaps = times.slice(4).map((at, nth) => at - (times[nth + 3] ?? 0));
+      assert.deepEqual(gaps, Array(8).fill(300));
+    },
+  },
+  {
+    upholds: 'X-12',
+    name: 'who comes too early is given a time of its own and is told to nobody before it',
+    async run({ store, advance, now }) {
+      const ann = await worker(store);
+      const ids = [];
+      for (let nth = 0; nth < 5; nth += 1) {
+        ids.push(await mustSubmit(store, rate(1, 1_000)));
+        await advance(1);
+      }
+      await mustClaim(store, ann, ids[0]);
+      const answer = await claimOnce(store, claiming(ann));
+      assert.deepEqual([answer.claims, answer.more], [[], false]);
+      const rest = await Promise.all(ids.slice(1).map((id) => mustRead(store, id)));
+      const times = rest.map(({ readyAt }) => readyAt ?? 0);
+      assert.equal(new Set(times).size, 4);
+      assert.deepEqual(times, times.toSorted(), 'in the order in which they became ready');
+      assert.equal(Math.min(...times), now() + 1_000);
+      assert.equal(answer.nextReadyInMs, 1_000);
+      for (const { holds } of rest) assert.deepEqual(holds, []);
+    },
+  },
+  {
+    upholds: 'X-12',
+    name: 'a key that was not used for its time has its burst again',
+    async run({ store, advance }) {
+      const ann = await worker(store);
+      const claimed = async () => (await claimIds(store, ann)).length;
+      const submit = async () => {
+        for (let nth = 0; nth < 2; nth += 1) await mustSubmit(store, rate(2, 1_000));
+      };
+      await submit();
+      assert.equal(await claimed(), 2);
+      await advance(999);
+      await mustSubmit(store, rate(2, 1_000));
+      assert.equal(await claimed(), 0);
+      await advance(1);
+      assert.equal(await claimed(), 1);
+      await advance(1_000);
+      await submit();
+      assert.equal(await claimed(), 2);
+    },
+  },
+  {
+    upholds: 'X-12',
+    name: 'starts that trickle in are kept to the limit in any time as well',
+    async run({ store, advance, now }) {
+      const ann = await worker(store);
+      const begin = now();
+      const times: number[] = [];
+      for (let steps = 0; steps < 80; steps += 1) {
+        if (steps % 3 !== 2) await mustSubmit(store, rate(4, 1_000));
+        times.push(...(await claimIds(store, ann)).map(() => now() - begin));
+        // Every turn falls on a look: who is claimed later than its turn would blur the count.
+        await advance(50);
+      }
+      assert.ok(mostIn(1_000, times) <= 4, `${times}`);
+      assert.ok(times.length >= 10, `${times.length} started in ${80 * 50} ms`);
+    },
+  },
+  {
+    upholds: 'X-12, X-21',
+    name: 'a rate counts by key and project, and only first starts',
+    async run({ store }) {
+      const ann = await worker(store);
+      await mustSubmit(store, rate(1, 1_000));
+      await mustSubmit(store, { ...rate(1, 1_000), project: OTHER_PROJECT });
+      await mustSubmit(store, { rate: { key: 'calls', limit: 1, perMs: 1_000 } });
+      const claims = await claimAll(store, ann);
+      assert.equal(claims.length, 3);
+      const [first] = claims;
+      assert(first !== undefined);
+      const held = heldOf(first, ann);
+      const back = { ...held, events: [{ kind: 'given-back' }] } as const;
+      await store.executions.giveBack(back);
+      await mustClaim(store, ann, held.id);
+    },
+  },
+  {
+    upholds: 'X-12',
+    name: 'with both keys a place is needed before a turn is used up',
+    async run({ store, advance }) {
+      const ann = await worker(store);
+      const both = { ...rate(1, 1_000), concurrency: { key: 'one', limit: 1 } };
+      const first = await mustClaim(store, ann, await mustSubmit(store, both));
+      const second = await mustSubmit(store, both);
+      await advance(5_000);
+      assert.deepEqual(await claimIds(store, ann), []);
+      await mustFinish(store, first);
+      const next = await mustClaim(store, ann, second);
+      const third = await mustSubmit(store, both);
+      await mustFinish(store, next);
+      assert.deepEqual(await claimIds(store, ann), [], 'its turn has not come');
+      await advance(1_000);
+      await mustClaim(store, ann, third);
+    },
+  },
+  {
+    upholds: 'X-12, X-11',
+    name: 'what has no gate is claimed in the call that sees to the gates of others, in one project or several',
+    async run({ store }) {
+      const ann = await worker(store);
+      for (const others of [[PROJECT], [PROJECT, OTHER_PROJECT]]) {
+        const submitted = [await mustSubmit(store, rate(9, 1_000))];
+        for (const project of others) submitted.push(await mustSubmit(store, { project }));
+        const { claims } = await claimOnce(store, claiming(ann, 9));
+        assert.deepEqual(claims.map(({ execution }) => execution.id).sort(), submitted);
+      }
+    },
+  },
+  {
+    upholds: 'X-12',
+    name: 'turns that no worker was there for do not add up: by the history, never more than the limit in any time',
+    async run(harness) {
+      const { store, advance } = harness;
+      const ann = await worker(store);
+      const ids: ExecutionId[] = [];
+      for (let nth = 0; nth < 12; nth += 1) ids.push(await mustSubmit(store, rate(3, 900)));
+      assert.equal((await claimIds(store, ann)).length, 3);
+      await advance(2_000);
+      // Four turns have passed by now; a fourth start would be one too many.
+      assert.deepEqual(await claimIds(store, ann), ids.slice(3, 6));
+      for (let steps = 0; steps < 60; steps += 1) {
+        // Late by another time at each look.
+        await advance(50 + ((steps * 37) % 90));
+        await claimIds(store, ann);
+      }
+      const starts = await startsInHistory(harness, ids);
+      assert.equal(starts.length, 12);
+      assert.equal(mostIn(900, starts), 3, `${starts}`);
+      assert.ok((starts[11] ?? 0) - (starts[0] ?? 0) < 2_000 + 4 * 900, `${starts}`);
+    },
+  },
+  {
+    upholds: 'X-12',
+    name: 'who was late and found no room starts before those whose turn comes after it',
+    async run(harness) {
+      const { store, advance } = harness;
+      const ann = await worker(store);
+      const ids: ExecutionId[] = [];
+      for (let nth = 0; nth < 8; nth += 1) {
+        ids.push(await mustSubmit(store, rate(1, 1_000)));
+        await advance(1);
+      }
+      const started = [...(await claimIds(store, ann))];
+      await advance(3_500);
+      for (let steps = 0; steps < 100; steps += 1) {
+        started.push(...(await claimIds(store, ann)));
+        await advance(100);
+      }
+      assert.deepEqual(started, ids);
+    },
+  },
+  {
+    upholds: 'X-12',
+    needs: 'two-clients',
+    name: 'workers that claim at once start no more than the limit together',
+    async run(harness) {
+      const { store, advance, another } = harness;
+      const other = await another();
+      const [ann, bob] = [await worker(store, 'ann'), await worker(other, 'bob')];
+      const ids: ExecutionId[] = [];
+      for (let nth = 0; nth < 12; nth += 1) ids.push(await mustSubmit(store, rate(3, 900)));
+      for (let steps = 0; steps < 8; steps += 1) {
+        await Promise.all([claimIds(store, ann), claimIds(other, bob), claimIds(store, ann)]);
+        await advance(700);
+      }
+      const starts = await startsInHistory(harness, ids);
+      assert.equal(mostIn(900, starts), 3, `${starts}`);
+      assert.ok(starts.length >= 9, `${starts}`);
+    },
+  },
+];

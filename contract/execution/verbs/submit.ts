@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict';
+import { expectKind, whyOf } from '../../lease/expect.ts';
+import type { ExecutionCase } from '../contract-case.ts';
+import { expectRefusedUnchanged, leavesUnchanged } from '../expect.ts';
+import {
+  claimIds,
+  commanding,
+  mustClaim,
+  mustFinish,
+  mustRead,
+  mustSubmit,
+  nextId,
+  OTHER_PROJECT,
+  payload,
+  submitting,
+  worker,
+} from '../worker.ts';
+
+export const submitCases: readonly ExecutionCase[] = [
+  {
+    upholds: 'X-10, X-4',
+    name: 'a submit inserts the row and its first event',
+    async run({ store, now }) {
+      const request = submitting({ delayMs: 40, body: payload({ by: 'shop' }) });
+      const answer = await store.executions.submit(request);
+      assert.deepEqual(answer, { kind: 'submitted', id: request.id, existing: false });
+      const { delayMs: _, body, ...submission } = request;
+      assert.deepEqual(await mustRead(store, request.id), {
+        ...submission,
+        status: 'queued',
+        submittedAt: now(),
+        readyAt: now() + 40,
+        holds: [],
+        gated: false,
+        hasPlace: false,
+        fruitlessClaims: 0,
+        seq: 1,
+        news: 0,
+        wakeAfter: 0,
+        compensable: false,
+        compensating: false,
+      });
+      assert.deepEqual(await store.executions.history({ id: request.id, after: 0, limit: 9 }), [
+        { seq: 1, at: now(), kind: 'submitted', body },
+      ]);
+    },
+  },
+  {
+    upholds: 'X-10',
+    name: 'the same submit again is answered with the same execution and writes nothing',
+    async run({ store, advance }) {
+      for (const request of [
+        submitting(),
+        submitting({ intent: 'a' }),
+        submitting({ key: 'order-17', intent: 'a' }),
+        submitting({ key: 'order-18' }),
+        submitting({ concurrency: { key: 'c', limit: 1 }, rate: { key: 'r', limit: 1, perMs: 9 } }),
+      ]) {
+        expectKind(await store.executions.submit(request), 'submitted');
+        await advance(10);
+        const again = await leavesUnchanged(store, () => store.executions.submit(request));
+        assert.deepEqual(again, { kind: 'submitted', id: request.id, existing: true });
+      }
+    },
+  },
+  {
+    upholds: 'X-10',
+    name: 'the same key with the same intent finds the execution, whatever id is sent',
+    async run({ store }) {
+      const first = await mustSubmit(store, { key: 'order-17', intent: 'a' });
+      const second = submitting({ key: 'order-17', intent: 'a', input: payload('other bytes') });
+      const answer = await leavesUnchanged(store, () => store.executions.submit(second));
+      assert.deepEqual(answer, { kind: 'submitted', id: first, existing: true });
+      assert.equal(await store.executions.read(second.id), undefined);
+    },
+  },
+  {
+    upholds: 'X-10',
+    name: 'the same key with another intent, or none, is a conflict that names the execution',
+    async run({ store }) {
+      const id = await mustSubmit(store, { key: 'order-17', intent: 'a' });
+      for (const other of [{ intent: 'b' }, {}]) {
+        const request = submitting({ key: 'order-17', ...other });
+        const answer = await leavesUnchanged(store, () => store.executions.submit(request));
+        assert.deepEqual(answer, { kind: 'refused', why: 'key-conflict', key: 'order-17', id });
+      }
+    },
+  },
+  {
+    upholds: 'X-10, X-21',
+    name: 'the same id with another intent, or in another project, is taken',
+    async run({ store }) {
+      const request = submitting({ intent: 'a' });
+      expectKind(await store.executions.submit(request), 'submitted');
+      for (const other of [
+        { ...request, intent: 'b' },
+        { ...request, project: OTHER_PROJECT },
+      ]) {
+        await expectRefusedUnchanged(store, 'id-taken', () => store.executions.submit(other));
+      }
+    },
+  },
+  {
+    upholds: 'X-10, X-21',
+    name: 'a key belongs to its project',
+    async run({ store }) {
+      const one = await mustSubmit(store, { key: 'order-17', intent: 'a' });
+      const other = await mustSubmit(store, { key: 'order-17', project: OTHER_PROJECT });
+      assert.notEqual(one, other);
+    },
+  },
+  {
+    upholds: 'X-10',
+    name: 'a key stays taken when its execution has ended, however it did',
+    async run({ store }) {
+      const ann = await worker(store);
+      const done = await mustSubmit(store, { key: 'done', intent: 'a' });
+      await mustFinish(store, await mustClaim(store, ann, done), { status: 'failed' });
+      const gone = await mustSubmit(store, { key: 'gone', intent: 'a' });
+      expectKind(await store.executions.cancel(commanding(gone)), 'done');
+      for (const [key, id] of [
+        ['done', done],
+        ['gone', gone],
+      ] as const) {
+        const same = await store.executions.submit(submitting({ key, intent: 'a' }));
+        assert.deepEqual(same, { kind: 'submitted', id, existing: true });
+        await expectRefusedUnchanged(store, 'key-conflict', () =>
+          store.executions.submit(submitting({ key, intent: 'b' })),
+        );
+      }
+    },
+  },
+  {
+    upholds: 'X-10',
+    needs: 'two-clients',
+    name: 'of submits at once with one key one is new, and all get its id',
+    async run({ store, another }) {
+      const other = await another();
+      for (let round = 0; round < 6; round += 1) {
+        const key = `round ${round}`;
+        const answers = await Promise.all(
+          Array.from({ length: 8 }, (_, nth) =>
+            (nth % 2 === 0 ? store : other).executions.submit(submitting({ key, intent: 'a' })),
+          ),
+        );
+        const submitted = answers.map((answer) => expectKind(answer, 'submitted'));
+        assert.equal(submitted.filter(({ existing }) => !existing).length, 1);
+        assert.equal(new Set(submitted.map(({ id }) => id)).size, 1);
+      }
+      assert.equal((await claimIds(store, await worker(store))).length, 6);
+    },
+  },
+  {
+    upholds: 'X-10',
+    needs: 'two-clients',
+    name: 'of submits at once with one key and two intents one intent wins and the other conflicts',
+    async run({ store, another }) {
+      const other = await another();
+      for (let round = 0; round < 6; round += 1) {
+        const key = `round ${round}`;
+        const intents = ['a', 'b', 'a', 'b', 'a', 'b'];
+        const answers = await Promise.all(
+          intents.map((intent, nth) =>
+            (nth % 2 === 0 ? store : other).executions.submit(submitting({ key, intent })),
+          ),
+        );
+        const winners = intents.filter((_, nth) => answers[nth]?.kind === 'submitted');
+        assert.equal(new Set(winners).size, 1);
+        assert.equal(winners.length, 3);
+        const losers = answers.filter(({ kind }) => kind === 'refused').map(whyOf);
+        assert.deepEqual(losers, ['key-conflict', 'key-conflict', 'key-conflict']);
+      }
+    },
+  },
+  {
+    upholds: 'X-10',
+    needs: 'two-clients',
+    name: 'the same submit several times at once inserts once',
+    async run({ store, another }) {
+      const other = await another();
+      for (let round = 0; round < 6; round += 1) {
+        const request = submitting({ intent: 'a' });
+        const answers = await Promise.all(
+          Array.from({ length: 6 }, (_, nth) =>
+            (nth % 2 === 0 ? store : other).executions.submit(request),
+          ),
+        );
+        const submitted = answers.map((answer) => expectKind(answer, 'submitted'));
+        assert.equal(submitted.filter(({ existing }) => !existing).length, 1);
+      }
+    },
+  },
+  {
+    upholds: 'X-10',
+    name: 'what the caller does to its request afterwards changes nothing stored',
+    async run({ store }) {
+      const tags = ['eu'];
+      const attributes: Record<string, number> = { total: 1 };
+      const id = nextId();
+      await mustSubmit(store, { id, tags, attributes });
+      tags.push('us');
+      attributes['total'] = 2;
+      const stored = await mustRead(store, id);
+      assert.deepEqual([stored.tags, stored.attributes], [['eu'], { total: 1 }]);
+    },
+  },
+];

@@ -1,0 +1,236 @@
+// Work that tries to end the transaction that it was lent (X-23): its writes and its events are kept together
+// or not at all, and nobody else is harmed.
+
+import assert from 'node:assert/strict';
+import type {
+  CoordinatorStore,
+  Transact,
+  Transacted,
+} from '../../../src/store/contract/execution-store.ts';
+import { expectKind } from '../../lease/expect.ts';
+import type { ExecutionCase } from '../contract-case.ts';
+import { leavesUnchanged } from '../expect.ts';
+import {
+  type Held,
+  later,
+  mustRecord,
+  running,
+  step,
+  transacting,
+  worker,
+  writing,
+} from '../worker.ts';
+
+interface SqliteConnection {
+  prepare(sql: string): { run(): unknown; all(): readonly { readonly value: string }[] };
+}
+
+interface PostgresClient {
+  query(sql: string): Promise<{ readonly rows: readonly { readonly value: string }[] }>;
+}
+
+/** How a store of some kind is asked, with a table of the user's in it. */
+interface Dialect {
+  readonly table: string;
+  readonly setUp: readonly string[];
+  /** Each would end the transaction, or change what is not the work's own, if it were let. */
+  readonly tricks: readonly string[];
+  /** One statement after the other; what starts with `?` may fail. */
+  play(...statements: readonly string[]): Transact<unknown>['work'];
+  readonly values: Transact<readonly string[]>['work'];
+}
+
+type Answer = Transacted<unknown>;
+
+/** Undefined for a store whose connections are not known here. */
+function dialectOf(store: CoordinatorStore, { id }: Held): Dialect | undefined {
+  const table = `mine_${id.replaceAll('-', '_')}`;
+  if (store.kind === 'sqlite' || store.kind === 'memory') return sqliteDialect(table);
+  return store.kind === 'postgres' ? postgresDialect(`public.${table}`) : undefined;
+}
+
+function sqliteDialect(table: string): Dialect {
+  return {
+    table,
+    setUp: [
+      `create table ${table} (value text unique)`,
+      `create table ${table}_one (value text unique on conflict rollback)`,
+      `create table ${table}_two (value text)`,
+      `create trigger ${table}_guard before insert on ${table}_two begin select raise(rollback, 'no'); end`,
+      `insert into ${table} values ('taken')`,
+      `insert into ${table}_one values ('taken')`,
+    ],
+    tricks: [
+      `insert or rollback into ${table} values ('taken')`,
+      `insert into ${table}_one values ('taken')`,
+      `insert into ${table}_two values ('any')`,
+      ...['commit', 'rollback', 'end', 'begin', 'savepoint a', 'release work', 'rollback to work'],
+      ...['vacuum', 'pragma user_version = 7', `attach ':memory:' as other`, 'detach main'],
+      ...['/* now */ commit', '-- now\ncommit', ';commit', ' \n\tCOMMIT', '\ufeffcommit'],
+    ],
+    play:
+      (...statements) =>
+      (connection) => {
+        for (const statement of statements) {
+          try {
+            (connection as SqliteConnection).prepare(statement.replace(/^\?/, '')).run();
+          } catch (error) {
+            if (!statement.startsWith('?')) throw error;
+          }
+        }
+      },
+    values: (connection) =>
+      (connection as SqliteConnection)
+        .prepare(`select value from ${table} order by value`)
+        .all()
+        .map(({ value }) => value),
+  };
+}
+
+function postgresDialect(table: string): Dialect {
+  return {
+    table,
+    setUp: [`create table ${table} (value text unique)`, `insert into ${table} values ('taken')`],
+    tricks: [
+      ...['commit', 'rollback', 'end', 'abort', 'begin', 'start transaction', 'commit and chain'],
+      ...['rollback and chain', `prepare transaction 'a'`, 'select 1; commit', 'commit; begin'],
+      ...['/* /* now */ */ commit', '-- now\ncommit', ';commit', ' \n\tCOMMIT', 'commit work'],
+      ...['do $$ begin commit; end $$', 'rollback to savepoint nowhere', 'release nowhere'],
+      ...['deallocate all', 'discard plans', `set statement_timeout = '1h'`, 'reset all'],
+      ...['set session characteristics as transaction read only', 'set role none'],
+    ],
+    play:
+      (...statements) =>
+      async (connection) => {
+        for (const statement of statements) {
+          try {
+            await (connection as PostgresClient).query(statement.replace(/^\?/, ''));
+          } catch (error) {
+            if (!statement.startsWith('?')) throw error;
+          }
+        }
+      },
+    values: async (connection) => {
+      const sql = `select value from ${table} order by value`;
+      const { rows } = await (connection as PostgresClient).query(sql);
+      return rows.map(({ value }) => value);
+    },
+  };
+}
+
+/** An execution, and a table that has one value. */
+async function prepared(
+  store: CoordinatorStore,
+): Promise<{ readonly held: Held; readonly dialect: Dialect | undefined }> {
+  const held = await running(store, await worker(store));
+  const dialect = dialectOf(store, held);
+  if (dialect === undefined) return { held, dialect };
+  const request = transacting(held, dialect.play(...dialect.setUp));
+  expectKind(await store.executions.transact(request), 'recorded');
+  return { held: later(held), dialect };
+}
+
+async function valuesOf(
+  store: CoordinatorStore,
+  dialect: Dialect,
+  held: Held,
+): Promise<readonly string[]> {
+  const request = transacting(held, dialect.values, step('look'));
+  return expectKind(await store.executions.transact(request), 'recorded').result;
+}
+
+export const transactionControlCases: readonly ExecutionCase[] = [
+  {
+    upholds: 'X-23',
+    name: 'work that ends its transaction, or tries to, fails, and nothing of it is kept',
+    async run({ store }) {
+      const { held, dialect } = await prepared(store);
+      if (dialect === undefined) return;
+      const { table, tricks } = dialect;
+      for (const trick of tricks) {
+        const work = dialect.play(`insert into ${table} values ('before')`, trick);
+        const answer: Answer = await leavesUnchanged(store, () =>
+          store.executions.transact(transacting(held, work)),
+        );
+        assert.equal(answer.kind, 'threw', `${trick}: ${JSON.stringify(answer)}`);
+      }
+      assert.deepEqual(await valuesOf(store, dialect, held), ['taken']);
+    },
+  },
+  {
+    upholds: 'X-23',
+    name: 'work that goes on after it tried to end its transaction is kept as a whole, or not at all',
+    async run({ store }) {
+      const { held: first, dialect } = await prepared(store);
+      if (dialect === undefined) return;
+      const { table, tricks } = dialect;
+      let held = first;
+      const expected = ['taken'];
+      for (const [nth, trick] of tricks.entries()) {
+        const [before, after] = [`${nth} before`, `${nth} later`];
+        const work = dialect.play(
+          `insert into ${table} values ('${before}')`,
+          `?${trick}`,
+          `?insert into ${table} values ('${after}')`,
+        );
+        const answer: Answer = await store.executions.transact(transacting(held, work));
+        if (answer.kind === 'recorded') expected.push(before, after);
+        else assert.equal(answer.kind, 'threw', `${trick}: ${JSON.stringify(answer)}`);
+        if (answer.kind === 'recorded') held = later(held);
+        const values = await valuesOf(store, dialect, held);
+        held = later(held);
+        assert.deepEqual(values.toSorted(), expected.toSorted(), trick);
+      }
+    },
+  },
+  {
+    upholds: 'X-23, X-1',
+    name: 'work that ends its transaction harms nobody that is written at the same time',
+    async run({ store }) {
+      const { held, dialect } = await prepared(store);
+      if (dialect === undefined) return;
+      const others: Held[] = [];
+      for (const name of ['bob', 'cyd', 'dan']) {
+        others.push(await running(store, await worker(store, name)));
+      }
+      const [bob, cyd, dan] = others;
+      assert(bob !== undefined && cyd !== undefined && dan !== undefined);
+      const [first, second = ''] = dialect.tricks;
+      const { executions } = store;
+      const trick = (sql: string | undefined, who: Held) =>
+        executions.transact(transacting(who, dialect.play(sql ?? '')));
+      const answers = await Promise.all([
+        executions.record(writing(bob)),
+        trick(first, held),
+        executions.record(writing(cyd)),
+        trick(second, dan),
+        executions.record(writing(later(bob))),
+      ]);
+      assert.deepEqual(
+        answers.map(({ kind }) => kind),
+        ['recorded', 'threw', 'recorded', 'threw', 'recorded'],
+      );
+      for (const who of [later(bob, 2), later(cyd), dan, held]) await mustRecord(store, who);
+    },
+  },
+  {
+    upholds: 'X-23',
+    name: 'where there are savepoints, the work may undo what is its own',
+    async run({ store }) {
+      const { held, dialect } = await prepared(store);
+      if (dialect === undefined || store.kind !== 'postgres') return;
+      const { table } = dialect;
+      const work = dialect.play(
+        `insert into ${table} values ('kept')`,
+        'savepoint mine',
+        `?insert into ${table} values ('taken')`,
+        'rollback to mine',
+        `insert into ${table} values ('kept too')`,
+      );
+      const answer = await store.executions.transact(transacting(held, work));
+      expectKind(answer, 'recorded');
+      const values = await valuesOf(store, dialect, later(held));
+      assert.deepEqual(values, ['kept', 'kept too', 'taken']);
+    },
+  },
+];

@@ -1,0 +1,57 @@
+// holdfast/testing: time that tests move, a store that misbehaves on request, and the contracts that
+// every store keeps.
+
+export {
+  type CarrierFault,
+  type FaultyCarrier,
+  faultyCarrier,
+} from '../src/testing/faulty-carrier.ts';
+export { type FaultyStore, faultyStore, type StoreFault } from '../src/testing/faulty-store.ts';
+export { ManualClock } from '../src/testing/manual-clock.ts';
+export {
+  openTestHoldfast,
+  type TestHoldfast,
+  type TestHoldfastOptions,
+} from '../src/testing/test-holdfast.ts';
+export { type AccessCase, runAccessCase } from './access/contract-case.ts';
+export { accessContract } from './access/index.ts';
+export {
+  type ExecutionBackend,
+  type ExecutionCase,
+  type ExecutionHarness,
+  type OpenExecutionHarness,
+  runExecutionCase,
+} from './execution/contract-case.ts';
+export { executionContract } from './execution/index.ts';
+export {
+  type ContractBackend,
+  type ContractCase,
+  type KernelHarness,
+  type Need,
+  type OpenHarness,
+  runCase,
+  skipReason,
+} from './lease/contract-case.ts';
+export { leaseContract } from './lease/index.ts';
+export {
+  CallDesk,
+  type DeskKeys,
+  type Employed,
+  type ForgedAnswer,
+  type OpenCall,
+} from './transport/call-desk.ts';
+export {
+  type Forgery,
+  type OpenTransportHarness,
+  runTransportCase,
+  type Speaker,
+  type TransportBackend,
+  type TransportCase,
+  type TransportHabit,
+  type TransportHarness,
+  type TransportNeed,
+  type TransportOffer,
+  transportSkipReason,
+} from './transport/contract-case.ts';
+export { transportContract } from './transport/index.ts';
+export { transportPipelines } from './transport/workers.ts';

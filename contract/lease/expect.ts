@@ -1,0 +1,85 @@
+// What cases assert again and again: which answer came, and that nothing stored has changed.
+
+import assert from 'node:assert/strict';
+import type { LeaseEvent } from '../../src/lease/event.ts';
+import type { LeaseKey } from '../../src/lease/names.ts';
+import type { KernelStore } from '../../src/lease/port.ts';
+import type { Refusal } from '../../src/lease/refusal.ts';
+
+const PAGE = 1_000;
+
+/** The answer, known to be of this kind from here on. */
+export function expectKind<Answer extends { readonly kind: string }, Kind extends Answer['kind']>(
+  answer: Answer,
+  kind: Kind,
+): Extract<Answer, { readonly kind: Kind }> {
+  assert.equal(answer.kind, kind, `expected ${kind}, got ${JSON.stringify(answer)}`);
+  return answer as Extract<Answer, { readonly kind: Kind }>;
+}
+
+export function expectRefusal(answer: { readonly kind: string }, why: Refusal['why']): void {
+  assert.deepEqual(
+    { kind: answer.kind, why: whyOf(answer) },
+    { kind: 'refused', why },
+    JSON.stringify(answer),
+  );
+}
+
+/** The reason of a refusal, or else what kind of answer it is. */
+export function whyOf(answer: { readonly kind: string }): string {
+  return 'why' in answer && typeof answer.why === 'string' ? answer.why : answer.kind;
+}
+
+/** Does something that must be refused, for this reason and without a trace. */
+export async function expectUnchanged(
+  store: KernelStore,
+  why: Refusal['why'],
+  act: () => Promise<{ readonly kind: string }>,
+): Promise<void> {
+  expectRefusal(await unchangedBy(store, act), why);
+}
+
+/** What `act` answers, once it is known to have changed nothing that anybody can see. */
+export async function unchangedBy<Answer>(
+  store: KernelStore,
+  act: () => Promise<Answer>,
+): Promise<Answer> {
+  const before = await everything(store);
+  const answer = await act();
+  assert.deepEqual(await everything(store), before, 'nothing stored may have changed');
+  return answer;
+}
+
+/** Every event that is still kept. */
+export async function allEvents(store: KernelStore): Promise<readonly LeaseEvent[]> {
+  const events: LeaseEvent[] = [];
+  for (let after = 0; ; ) {
+    const page = await store.leases.events({ after, limit: PAGE });
+    if (page.kind === 'truncated') {
+      assert.ok(page.oldest > after, 'a reader must be sent forwards');
+      after = page.oldest;
+      continue;
+    }
+    if (page.events.length === 0) return events;
+    events.push(...page.events);
+    after = page.next;
+  }
+}
+
+export async function eventsOfKind<Kind extends LeaseEvent['kind']>(
+  store: KernelStore,
+  kind: Kind,
+): Promise<readonly Extract<LeaseEvent, { readonly kind: Kind }>[]> {
+  const isOfKind = (event: LeaseEvent): event is Extract<LeaseEvent, { readonly kind: Kind }> =>
+    event.kind === kind;
+  return (await allEvents(store)).filter(isOfKind);
+}
+
+/** Everything a reader can see: every key that events tell of, every session, every event. */
+async function everything(store: KernelStore): Promise<unknown> {
+  const events = await allEvents(store);
+  const keys = new Set<LeaseKey>(events.flatMap((event) => ('key' in event ? [event.key] : [])));
+  const leases: unknown[] = [];
+  for (const key of keys) leases.push(await store.leases.inspect(key));
+  return { leases, sessions: await store.sessions.list({ limit: PAGE, all: true }), events };
+}

@@ -1,0 +1,263 @@
+// Everything that may be asked of a term, against every way in which a term can be over. Each pair is
+// a condition of its own in a store that decides by predicates, and each can be forgotten.
+
+import assert from 'node:assert/strict';
+import type { LeaseKey } from '../../../src/lease/names.ts';
+import type { KernelStore, Tenure } from '../../../src/lease/port.ts';
+import type { Refusal } from '../../../src/lease/refusal.ts';
+import type { ContractCase, KernelHarness } from '../contract-case.ts';
+import { eventsOfKind, expectKind, expectRefusal, expectUnchanged } from '../expect.ts';
+import {
+  asking,
+  beginning,
+  draining,
+  keyOf,
+  mustAcquire,
+  mustRelease,
+  ownerOf,
+  requestOf,
+  revoking,
+  type Someone,
+  saving,
+  someone,
+} from '../someone.ts';
+
+type Act = (store: KernelStore, tenure: Tenure) => Promise<{ readonly kind: string }>;
+
+const writes: readonly Act[] = [
+  (store, tenure) => store.leases.checkpoint(saving(tenure, 9)),
+  (store, tenure) => store.leases.beginIntent(beginning(tenure, 'ship')),
+  (store, tenure) => store.leases.settleIntent(beginning(tenure, 'pay')),
+  (store, tenure) => store.leases.release({ ...tenure, exit: 'finished' }),
+];
+const drain: Act = (store, tenure) =>
+  store.leases.requestDrain(draining(tenure, { request: requestOf('late drain') }));
+const revoke: Act = (store, tenure) =>
+  store.leases.revoke(revoking(tenure, { request: requestOf('late revoke') }));
+
+const long = { ttlMs: 60_000, graceMs: 10_000 };
+
+interface End {
+  readonly upholds: string;
+  readonly what: string;
+  readonly why: Refusal['why'];
+  readonly refuses: readonly Act[];
+  /** Ann holds the key, and her parent lives as long as she does unless this makes it otherwise. */
+  happen(
+    harness: KernelHarness,
+    known: { readonly ann: Someone; readonly parent: Someone; readonly tenure: Tenure },
+  ): Promise<void>;
+}
+
+const ends: readonly End[] = [
+  {
+    upholds: 'V-3, T-6',
+    what: 'an operator revoked',
+    why: 'ended',
+    refuses: [...writes, drain, revoke],
+    async happen({ store }, { tenure }) {
+      expectKind(await store.leases.revoke(revoking(tenure)), 'revoked');
+    },
+  },
+  {
+    upholds: 'R-6, T-6',
+    what: 'whose greatest tenure has just passed',
+    why: 'ended',
+    refuses: [...writes, drain, revoke],
+    happen: ({ advance }) => advance(40_000),
+  },
+  {
+    upholds: 'V-2, T-6',
+    what: 'whose drain deadline has just passed',
+    why: 'ended',
+    refuses: [...writes, drain, revoke],
+    async happen({ store, advance }, { ann, parent, tenure }) {
+      const [soon, later] = [draining(tenure, { deadlineMs: 10_000 }), 15_000];
+      const answer = expectKind(await store.leases.requestDrain(soon), 'draining');
+      await advance(later);
+      for (const who of [parent, ann]) expectKind(await store.sessions.heartbeat(who), 'alive');
+      await advance(answer.deadlineInMs - later);
+    },
+  },
+  {
+    upholds: 'S-1, T-6',
+    what: 'whose session its owner ended',
+    why: 'ended',
+    refuses: [...writes, drain, revoke],
+    async happen({ store }, { ann }) {
+      const by = { kind: 'owner', owner: ann.owner, exit: 'failed' } as const;
+      expectKind(await store.sessions.end({ id: ann.id, by }), 'ended');
+    },
+  },
+  {
+    upholds: 'H-1, T-6',
+    what: 'whose session’s parent an operator ended',
+    why: 'ended',
+    refuses: [...writes, drain, revoke],
+    async happen({ store }, { parent }) {
+      const by = { kind: 'operator', actor: 'olga', reason: 'gone' } as const;
+      expectKind(await store.sessions.end({ id: parent.id, by }), 'ended');
+    },
+  },
+  {
+    upholds: 'H-2, T-6',
+    what: 'whose session’s parent has just expired',
+    why: 'expired',
+    refuses: [...writes, drain],
+    happen: ({ advance }) => advance(30_000),
+  },
+  {
+    upholds: 'H-2, G-1, T-6',
+    what: 'whose session’s parent has just lapsed',
+    why: 'lapsed',
+    refuses: writes,
+    happen: ({ advance }) => advance(20_000),
+  },
+];
+
+/** Which of the deadlines come into play depends on the case; the others are far away. */
+function endCase({ upholds, what, why, refuses, happen }: End): ContractCase {
+  return {
+    upholds,
+    name: `nothing more can be done to a term ${what}, to the millisecond, and nothing stored changes`,
+    async run(harness) {
+      const { store } = harness;
+      const isOfParent = what.includes('parent has just');
+      const above = isOfParent ? { ttlMs: 30_000, graceMs: 10_000 } : long;
+      const parent = await someone(store, 'parent', above);
+      const ann = await someone(store, 'ann', { ...long, parent: parent.id });
+      const tenureMsMax = what.includes('tenure') ? { tenureMsMax: 40_000 } : {};
+      const { tenure } = await mustAcquire(store, ann, tenureMsMax);
+      expectKind(await store.leases.beginIntent(beginning(tenure, 'pay')), 'begun');
+      await happen(harness, { ann, parent, tenure });
+      for (const act of refuses) await expectUnchanged(store, why, () => act(store, tenure));
+    },
+  };
+}
+
+const entryCases: readonly ContractCase[] = [
+  {
+    upholds: 'S-1, A-1',
+    name: 'a session that has ended, itself or above it, takes no free key',
+    async run({ store }) {
+      const parent = await someone(store, 'parent');
+      const child = await someone(store, 'child', { parent: parent.id });
+      const single = await someone(store, 'single');
+      for (const who of [parent, single]) {
+        const by = { kind: 'owner', owner: who.owner, exit: 'finished' } as const;
+        expectKind(await store.sessions.end({ id: who.id, by }), 'ended');
+      }
+      for (const who of [single, child]) {
+        await expectUnchanged(store, 'session-ended', () => store.leases.acquire(asking(who)));
+      }
+    },
+  },
+  {
+    upholds: 'A-7, H-1',
+    name: 'a waiter that ended, itself or above it, keeps nobody from a free key before any sweep',
+    async run({ store }) {
+      const ann = await someone(store, 'ann');
+      const parent = await someone(store, 'parent');
+      const child = await someone(store, 'child', { parent: parent.id });
+      const single = await someone(store, 'single');
+      const { tenure } = await mustAcquire(store, ann);
+      for (const who of [child, single]) {
+        expectKind(await store.leases.acquire(asking(who, { wait: true })), 'queued');
+      }
+      await mustRelease(store, tenure);
+      for (const who of [parent, single]) {
+        expectRefusal(await store.leases.acquire(asking(ann)), 'behind-others');
+        const by = { kind: 'owner', owner: who.owner, exit: 'finished' } as const;
+        expectKind(await store.sessions.end({ id: who.id, by }), 'ended');
+      }
+      await mustAcquire(store, ann);
+      assert.equal((await eventsOfKind(store, 'ended')).length, 1, 'the term before ended once');
+    },
+  },
+  {
+    upholds: 'A-7',
+    name: 'a waiter that expires keeps nobody from a free key from that millisecond on',
+    async run({ store, advance }) {
+      const ann = await someone(store, 'ann', long);
+      const slow = await someone(store, 'slow');
+      const { tenure } = await mustAcquire(store, ann);
+      expectKind(await store.leases.acquire(asking(slow, { wait: true })), 'queued');
+      await mustRelease(store, tenure);
+      await advance(9_999);
+      expectRefusal(await store.leases.acquire(asking(ann)), 'behind-others');
+      await advance(1);
+      await mustAcquire(store, ann);
+    },
+  },
+  {
+    upholds: 'V-5, A-7',
+    name: 'once its reservation has run out the named successor stands in line like everybody',
+    async run({ store, advance }) {
+      const ann = await someone(store, 'ann', long);
+      const bob = await someone(store, 'bob', long);
+      const cid = await someone(store, 'cid', long);
+      const { tenure } = await mustAcquire(store, ann);
+      await store.leases.requestDrain(draining(tenure, { successor: bob.owner }));
+      expectKind(await store.leases.acquire(asking(cid, { wait: true })), 'queued');
+      await mustRelease(store, tenure, 'yielded');
+      await advance(5_000);
+      expectRefusal(await store.leases.acquire(asking(bob)), 'behind-others');
+    },
+  },
+  {
+    upholds: 'G-4, A-7',
+    policy: { flapUnitMs: 1_000 },
+    name: 'a waiter that is kept out by its losses blocks the line again from the millisecond they are forgiven',
+    async run({ store, advance }) {
+      const bob = await someone(store, 'bob', { ttlMs: 600_000 });
+      const brief = { owner: ownerOf('ann'), ttlMs: 100, graceMs: 0 };
+      const taken = async () => {
+        const { tenure } = await mustAcquire(store, bob);
+        await mustRelease(store, tenure);
+      };
+      for (const life of [1, 2]) {
+        await mustAcquire(store, await someone(store, `ann ${life}`, brief));
+        await advance(100);
+        await taken();
+      }
+      await mustAcquire(store, await someone(store, 'ann 3', brief));
+      const waiter = await someone(store, 'ann waits', brief);
+      expectKind(await store.leases.acquire(asking(waiter, { wait: true })), 'queued');
+      await advance(100);
+      await taken();
+      await store.sessions.recover({ cause: 'outage' });
+      expectKind(await store.sessions.heartbeat({ ...waiter, ttlMs: 600_000 }), 'alive');
+      await advance(799);
+      await taken();
+      await advance(1);
+      expectRefusal(await store.leases.acquire(asking(bob)), 'behind-others');
+    },
+  },
+  {
+    upholds: 'L-6',
+    policy: { retentionMs: 60_000 },
+    name: 'the sweep that deletes an old retired key leaves a younger one, and one that only ended, alone',
+    async run({ store, advance }) {
+      const ann = await someone(store, 'ann', { ttlMs: 600_000 });
+      const [old, ended, young] = ['old', 'ended', 'young'].map(keyOf);
+      const exitAs = async (key: LeaseKey | undefined, exit: 'retired' | 'finished') => {
+        assert(key !== undefined);
+        const { tenure } = await mustAcquire(store, ann, { key });
+        await mustRelease(store, tenure, exit);
+        return key;
+      };
+      const keys = [await exitAs(old, 'retired'), await exitAs(ended, 'finished')];
+      await advance(1);
+      keys.push(await exitAs(young, 'retired'));
+      await advance(59_999);
+      await store.sessions.sweep({ limit: 100 });
+      const left = await Promise.all(keys.map((key) => store.leases.inspect(key)));
+      assert.deepEqual(
+        left.map(({ record }) => record?.end?.exit),
+        [undefined, 'finished', 'retired'],
+      );
+    },
+  },
+];
+
+export const guardCases: readonly ContractCase[] = [...ends.map(endCase), ...entryCases];

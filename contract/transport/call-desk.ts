@@ -1,0 +1,219 @@
+// An endpoint as cases play it: every call of the coordinator comes to this desk, and is answered by whoever takes
+// it, a peer by hand or a handler that works here. Mount `handler` where the coordinator calls.
+
+import type { SessionId } from '../../src/lease/names.ts';
+import { WORK_VERSION } from '../../src/protocol/messages/envelope.ts';
+import type { Driven, PushCommand, PushResult } from '../../src/protocol/messages/push.ts';
+import {
+  type SignedClaims,
+  Signer,
+  type SigningOptions,
+} from '../../src/protocol/messages/signing.ts';
+import { systemClock } from '../../src/support/clock.ts';
+import type { CarrierFault } from '../../src/testing/faulty-carrier.ts';
+import {
+  type PushHandler,
+  type PushHandlerOptions,
+  pushHandler,
+} from '../../src/worker/push-handler.ts';
+
+/** One call that is under way. */
+export interface OpenCall {
+  readonly drive: Driven;
+  /** As it came. */
+  readonly text: string;
+  /** Of its claim. */
+  readonly about: Pick<PushResult, 'id' | 'fence'>;
+  answer(response: Response): void;
+}
+
+/** What happens to the nth call. */
+export type CallPlan = (nth: number) => CarrierFault | undefined;
+
+/** A handler that works at the desk. */
+export interface Employed {
+  /** Of its last call. */
+  readonly session: SessionId;
+  /** It is called no more; resolves when what it was called for is over. */
+  stop(): Promise<void>;
+}
+
+/** Somebody who has these secrets, and whoever has not. */
+export interface DeskKeys {
+  readonly signing: SigningOptions;
+  /** Known to the coordinator, and not the one it signs with. */
+  readonly older: string;
+}
+
+const HOUR_MS = 3_600_000;
+const STRANGE = 'x'.repeat(32);
+
+/** An answer as it should not be; each of them is signed as it should be unless said. */
+export type ForgedAnswer =
+  | 'unsigned'
+  | 'tampered'
+  | 'of-another-key'
+  | 'of-an-unknown-key'
+  | 'of-an-older-key'
+  | 'expired'
+  | 'waited-long'
+  | 'turned-around';
+
+/** For tests in which it does not matter where it is: takes what was meant for where it was called. */
+export function handlerAnywhere(
+  options: Omit<PushHandlerOptions, 'audience'> & { readonly audience?: string },
+): PushHandler {
+  const made = new Map<string, PushHandler>();
+  return (request) => {
+    const { url } = request;
+    const handler = made.get(url) ?? pushHandler({ audience: url, ...options });
+    made.set(url, handler);
+    return handler(request);
+  };
+}
+
+export class CallDesk {
+  readonly #signer: Signer;
+  readonly #keys: DeskKeys;
+  readonly #waiting: OpenCall[] = [];
+  readonly #handlers: PushHandler[] = [];
+  #arrived: () => void = () => undefined;
+  #isClosed = false;
+
+  constructor(keys: DeskKeys) {
+    this.#keys = keys;
+    this.#signer = new Signer('CallDesk', keys.signing);
+  }
+
+  /** To be mounted. */
+  get handler(): PushHandler {
+    return async (request) => {
+      const text = await request.text();
+      const worker = this.#handlers.at(-1);
+      const command = this.#read(text);
+      if (worker !== undefined) return worker(requestWith(text, command?.audience));
+      if (command === undefined) return new Response('', { status: 401 });
+      // Asked what it has: whatever it is called for.
+      if (command.drive === undefined) {
+        const { nonce = '' } = command;
+        return new Response(this.signed({ nonce }));
+      }
+      return this.#open(command.drive, text);
+    };
+  }
+
+  get signing(): SigningOptions {
+    return this.#keys.signing;
+  }
+
+  #read(text: string): PushCommand | undefined {
+    const expected = { to: 'worker', nowMs: systemClock.wallMs() } as const;
+    const verified = this.#signer.verify<PushCommand>(text, expected);
+    return verified.kind === 'verified' ? verified.claims : undefined;
+  }
+
+  /** The next call that nobody has taken. */
+  async next(): Promise<OpenCall> {
+    for (;;) {
+      const call = this.#waiting.shift();
+      if (call !== undefined) return call;
+      await new Promise<void>((resolve) => {
+        this.#arrived = resolve;
+      });
+    }
+  }
+
+  /** Calls go to the last that came to work here. */
+  employ(handler: PushHandler, plan: CallPlan = () => undefined): Employed {
+    const faulty = shaken(handler, plan);
+    const underWay = new Set<Promise<unknown>>();
+    let session = '';
+    const called: PushHandler = async (request) => {
+      const text = await request.text();
+      session = this.#read(text)?.drive?.session ?? session;
+      const answered = faulty(requestWith(text, request.url));
+      underWay.add(answered);
+      return answered.finally(() => underWay.delete(answered));
+    };
+    this.#handlers.push(called);
+    for (const { text, answer } of this.#waiting.splice(0)) {
+      called(requestWith(text, this.#read(text)?.audience)).then(answer, () => answer(failed()));
+    }
+    return {
+      get session() {
+        return session as SessionId;
+      },
+      stop: async () => {
+        const at = this.#handlers.indexOf(called);
+        if (at >= 0) this.#handlers.splice(at, 1);
+        await Promise.allSettled(underWay);
+      },
+    };
+  }
+
+  signed(result: Partial<PushResult>, how?: ForgedAnswer): string {
+    const at = systemClock.wallMs() - (how === 'waited-long' ? HOUR_MS : 0);
+    const claims = {
+      ...{ to: how === 'turned-around' ? 'worker' : 'coordinator', at },
+      until: how === 'expired' ? at - HOUR_MS : at + 2 * HOUR_MS,
+      v: WORK_VERSION,
+      ...result,
+    } as SignedClaims;
+    const { current } = this.#keys.signing;
+    switch (how) {
+      case 'unsigned':
+        return JSON.stringify(claims);
+      case 'tampered':
+        return this.#signer.sign(claims).replace('"v":', '"v": ');
+      case 'of-another-key':
+        return new Signer('desk', { keys: { [current]: STRANGE }, current }).sign(claims);
+      case 'of-an-unknown-key':
+        return new Signer('desk', { keys: { eve: STRANGE }, current: 'eve' }).sign(claims);
+      case 'of-an-older-key':
+        return this.#signer.sign(claims, this.#keys.older);
+      default:
+        return this.#signer.sign(claims);
+    }
+  }
+
+  /** Whoever still calls is turned away. */
+  close(): void {
+    this.#isClosed = true;
+    for (const { answer } of this.#waiting.splice(0)) answer(turnedAway());
+  }
+
+  #open(drive: Driven, text: string): Promise<Response> {
+    if (this.#isClosed) return Promise.resolve(turnedAway());
+    return new Promise((answer) => {
+      const { execution, fence } = drive.claimed;
+      this.#waiting.push({ drive, text, about: { id: execution.id, fence }, answer });
+      this.#arrived();
+    });
+  }
+}
+
+function turnedAway(): Response {
+  return new Response('', { status: 503 });
+}
+
+function failed(): Response {
+  return new Response('', { status: 500 });
+}
+
+function shaken(handler: PushHandler, plan: CallPlan): PushHandler {
+  let nth = 0;
+  return async (request) => {
+    nth += 1;
+    const text = await request.text();
+    const fault = plan(nth);
+    if (fault === 'lost') return failed();
+    const answer = await handler(requestWith(text, request.url));
+    if (fault === 'doubled') return handler(requestWith(text, request.url));
+    return fault === 'reply-lost' ? failed() : answer;
+  };
+}
+
+/** As it was called, whatever it is mounted in. */
+function requestWith(body: string, url: string = 'http://endpoint/'): Request {
+  return new Request(url, { method: 'POST', body });
+}

@@ -1,0 +1,300 @@
+// Where workers are called: what they answer is believed when it is signed, good, and about the claim that they were
+// called for; anything else changes nothing, and the next call has a higher fence.
+
+import assert from 'node:assert/strict';
+import type { ExecutionId } from '../../src/execution/names.ts';
+import type { PushResult } from '../../src/protocol/messages/push.ts';
+import { digestOf } from '../../src/support/digest.ts';
+import { systemTimers } from '../../src/support/timer.ts';
+import {
+  finishing,
+  heldOf,
+  kindsOf,
+  later,
+  mustSubmit,
+  OTHER_PROJECT,
+  parking,
+  signalling,
+  statusOf,
+  step,
+  submitting,
+  writing,
+} from '../execution/worker.ts';
+import type { CallDesk, ForgedAnswer, OpenCall } from './call-desk.ts';
+import type { TransportCase, TransportHarness } from './contract-case.ts';
+
+interface Called {
+  readonly desk: CallDesk;
+  readonly call: OpenCall;
+  readonly id: ExecutionId;
+  /** What an owner would answer that has finished. */
+  readonly finished: Partial<PushResult>;
+}
+
+async function called(harness: TransportHarness): Promise<Called> {
+  const { desk } = harness;
+  assert.ok(desk !== undefined, 'a desk');
+  const id = await mustSubmit(harness.store);
+  const call = await desk.next();
+  return { desk, call, id, finished: finishedOf(call) };
+}
+
+function heldBy({ drive }: OpenCall): ReturnType<typeof heldOf> {
+  return heldOf(drive.claimed as never, { id: drive.session as never });
+}
+
+function finishedOf(call: OpenCall): Partial<PushResult> {
+  const finish = { verb: 'finish', ...finishing(heldBy(call)) };
+  return { ...call.about, writes: [finish] as never };
+}
+
+/** The call failed `failed` times in a row: it wrote nothing, it is made again in time, and that answer counts. */
+async function calledAgain(
+  harness: TransportHarness,
+  { desk, call, id }: Called,
+  failed: number = 1,
+): Promise<void> {
+  const again = await desk.next();
+  assert.ok((again.about.fence ?? 0) > (call.about.fence ?? 0), 'a higher fence');
+  await onlyFailedCalls(harness, id, failed);
+  again.answer(new Response(desk.signed(finishedOf(again))));
+  await ended(harness, id);
+}
+
+const FIRST_RETRY_MS = 1_000;
+
+/** Each failed call was given back as one whose steps may have run, cost no claim, and was repeated later (M-16). */
+async function onlyFailedCalls(
+  { store }: TransportHarness,
+  id: ExecutionId,
+  failed: number,
+): Promise<void> {
+  const [submitted, first, ...rest] = await store.executions.history({ id, after: 0, limit: 100 });
+  assert.deepEqual([submitted?.kind, first?.kind], ['submitted', 'claimed']);
+  assert.equal(rest.length, 2 * failed);
+  for (let nth = 0; nth < failed; nth += 1) {
+    const [left, claimed] = rest.slice(2 * nth);
+    assert.deepEqual([left?.kind, claimed?.kind], ['given-back', 'claimed']);
+    const { why, abandoned } = JSON.parse(left?.body ?? '{}');
+    assert.deepEqual([why, abandoned], ['call-failed', true]);
+    assert.equal(JSON.parse(claimed?.body ?? '{}').previous, 'given-back');
+    const waitedMs = (claimed?.at ?? 0) - (left?.at ?? 0);
+    assert.ok(waitedMs >= FIRST_RETRY_MS * 2 ** nth, `called again after ${waitedMs} ms`);
+  }
+  assert.equal((await store.executions.read(id))?.fruitlessClaims, 0);
+}
+
+const LOOK_MS = 10;
+const LOOKS_MAX = 1_000;
+
+async function ended(harness: TransportHarness, id: ExecutionId): Promise<void> {
+  for (let looks = 0; looks < LOOKS_MAX; looks += 1) {
+    if ((await statusOf(harness.store, id)) === 'completed') return;
+    await systemTimers.pause(LOOK_MS);
+  }
+  assert.fail(`${id} has not ended: ${await kindsOf(harness.store, id)}`);
+}
+
+function notBelieved(how: ForgedAnswer, what: string): TransportCase {
+  return {
+    upholds: 'M-8, M-13',
+    name: `an answer ${what} is none: nothing is written, and the next call has a higher fence`,
+    needs: 'calls',
+    async run(harness) {
+      const given = await called(harness);
+      given.call.answer(new Response(given.desk.signed(given.finished, how)));
+      await calledAgain(harness, given);
+    },
+  };
+}
+
+function believed(how: ForgedAnswer, what: string): TransportCase {
+  return {
+    upholds: 'M-13',
+    name: `an answer ${what} is written`,
+    needs: 'calls',
+    async run(harness) {
+      const { desk, call, id, finished } = await called(harness);
+      call.answer(new Response(desk.signed(finished, how)));
+      await ended(harness, id);
+    },
+  };
+}
+
+/** Signed by who may, and not to be done. */
+function refused(
+  upholds: string,
+  what: string,
+  answer: (given: Called) => Record<string, unknown>,
+): TransportCase {
+  return {
+    upholds,
+    name: `an answer ${what} is refused whole, and the next call has a higher fence`,
+    needs: 'calls',
+    async run(harness) {
+      const given = await called(harness);
+      given.call.answer(new Response(given.desk.signed(answer(given))));
+      await calledAgain(harness, given);
+    },
+  };
+}
+
+function turnedAway(what: string, answer: (given: Called) => Response): TransportCase {
+  return {
+    upholds: 'M-16',
+    name: `a call that is turned away ${what} is given back, and burns no attempt`,
+    needs: 'calls',
+    async run(harness) {
+      const given = await called(harness);
+      given.call.answer(answer(given));
+      const again = await given.desk.next();
+      const kinds = await kindsOf(harness.store, given.id);
+      assert.deepEqual(kinds, ['submitted', 'claimed', 'given-back', 'claimed']);
+      assert.equal((await harness.store.executions.read(given.id))?.fruitlessClaims, 0);
+      again.answer(new Response(given.desk.signed(finishedOf(again))));
+      await ended(harness, given.id);
+    },
+  };
+}
+
+/** What happens while a call is under way. */
+const between: readonly TransportCase[] = [
+  {
+    upholds: 'M-3, M-13',
+    name: 'the answer to an earlier call, played again, is none',
+    needs: 'calls',
+    async run(harness) {
+      const { desk, call, id, finished } = await called(harness);
+      const played = desk.signed(finished);
+      call.answer(new Response(desk.signed(finished, 'tampered')));
+      const again = await desk.next();
+      again.answer(new Response(played));
+      await calledAgain(harness, { desk, call: again, id, finished }, 2);
+    },
+  },
+  {
+    upholds: 'M-3, M-15',
+    name: 'an answer that comes after its claim was lost is refused by its fence',
+    needs: 'calls',
+    async run(harness) {
+      const { desk, call, id, finished } = await called(harness);
+      const by = { kind: 'operator', actor: 'olga', reason: 'too slow' } as const;
+      await harness.store.sessions.end({ id: call.drive.session as never, by });
+      const again = await desk.next();
+      call.answer(new Response(desk.signed(finished)));
+      again.answer(new Response(desk.signed(finishedOf(again))));
+      await ended(harness, id);
+      const events = await harness.store.executions.history({ id, after: 0, limit: 9 });
+      assert.equal(events.at(-1)?.fence, again.about.fence);
+    },
+  },
+  {
+    upholds: 'M-8, M-15',
+    name: 'a call that is not answered in its time is over, and the next one has a higher fence',
+    needs: 'calls',
+    async run(harness) {
+      await calledAgain(harness, await called(harness));
+    },
+  },
+  {
+    upholds: 'M-15',
+    name: 'a redirect is not followed, and is no answer',
+    needs: 'calls',
+    async run(harness) {
+      const given = await called(harness);
+      const headers = { location: 'http://169.254.169.254/' };
+      given.call.answer(new Response('', { status: 307, headers }));
+      await calledAgain(harness, given);
+    },
+  },
+  {
+    upholds: 'M-1, M-15',
+    name: 'what went by the way back is there, and the answer goes on after it',
+    needs: 'calls',
+    async run(harness) {
+      const given = await called(harness);
+      const { desk, call, id } = given;
+      const record = { verb: 'record', ...writing(heldBy(call)) };
+      const carrier = await harness.carrier();
+      await carrier.ask({ kind: 'writeAsOwner', body: { writes: [record] } });
+      const finish = { verb: 'finish', ...finishing(later(heldBy(call))) };
+      call.answer(new Response(desk.signed({ ...call.about, writes: [finish] as never })));
+      await ended(harness, id);
+      assert.equal((await kindsOf(harness.store, id)).length, 4);
+    },
+  },
+  {
+    upholds: 'M-9',
+    name: 'what came while a call was under way is not missed: it is called again with it',
+    needs: 'calls',
+    async run(harness) {
+      const { desk, call, id } = await called(harness);
+      await harness.store.executions.signal(signalling(id));
+      const writes = [{ verb: 'park', ...parking(heldBy(call)) }] as never;
+      call.answer(new Response(desk.signed({ ...call.about, writes })));
+      const again = await desk.next();
+      assert.deepEqual(
+        again.drive.inbox.map(({ kind }) => kind),
+        ['signal'],
+      );
+      again.answer(new Response(desk.signed(finishedOf(again))));
+      await ended(harness, id);
+    },
+  },
+  {
+    upholds: 'M-10',
+    name: 'calls that are under way together are answered each for itself, in any order',
+    needs: 'calls',
+    async run(harness) {
+      const { desk, call, id } = await called(harness);
+      const other = await called(harness);
+      other.call.answer(new Response(desk.signed(other.finished)));
+      await ended(harness, other.id);
+      assert.equal(await statusOf(harness.store, id), 'running');
+      call.answer(new Response(desk.signed(finishedOf(call))));
+      await ended(harness, id);
+    },
+  },
+];
+
+const OTHER_ID = '01900000-0000-7000-8000-ffffffffffff';
+
+export const callCases: readonly TransportCase[] = [
+  notBelieved('unsigned', 'that is not signed'),
+  notBelieved('tampered', 'that was changed after it was signed'),
+  notBelieved('of-another-key', 'that was signed with another secret under the id of a key'),
+  notBelieved('of-an-unknown-key', 'that was signed with a key that nobody knows'),
+  notBelieved('turned-around', 'that was signed for a worker'),
+  notBelieved('expired', 'that is good no more'),
+  believed('of-an-older-key', 'of a key that signs no more, and is still known,'),
+  believed('waited-long', 'that waited long, and says that it is still good,'),
+  refused('M-5', 'with a field that there is not', ({ finished }) => ({ ...finished, nice: 1 })),
+  refused('M-3', 'about another fence', ({ finished, call }) => ({
+    ...finished,
+    fence: (call.about.fence ?? 0) + 1,
+  })),
+  refused('M-4', 'that writes to another execution', ({ call }) => {
+    const finish = { ...finishing(heldBy(call)), id: OTHER_ID };
+    return { ...call.about, writes: [{ verb: 'finish', ...finish }] };
+  }),
+  refused('M-6', 'whose value does not have its digest', ({ finished }) => ({
+    ...finished,
+    blobs: [{ digest: digestOf(new Uint8Array([1])), bytes: 'Ag==' }],
+  })),
+  refused('M-4', 'that submits into another project', ({ call }) => {
+    const child = { ...submitting({ project: OTHER_PROJECT }), parent: undefined };
+    const write = { verb: 'record', ...writing(heldBy(call)), children: [child] };
+    return { ...call.about, writes: [write] };
+  }),
+  refused('M-7', 'that is too large', ({ call }) => {
+    const large = step('large', 'x'.repeat(5_000_000));
+    return { ...call.about, writes: [{ verb: 'record', ...writing(heldBy(call), large) }] };
+  }),
+  refused('M-8', 'after which nobody has let go', ({ call }) => ({ ...call.about })),
+  turnedAway('with 503', () => new Response('', { status: 503 })),
+  turnedAway('with 429', () => new Response('', { status: 429 })),
+  turnedAway('in words', ({ desk, call }) => {
+    return new Response(desk.signed({ ...call.about, denied: 'There is no such pipeline here.' }));
+  }),
+  ...between,
+];

@@ -1,0 +1,128 @@
+// What every carrier of the worker protocol keeps, as data: a case says which rules of docs/spec/transport.md it
+// upholds and how to find out. The coordinator is a real one, on a store that the case can look into.
+
+import assert from 'node:assert/strict';
+import type { Ask, Carrier } from '../../src/protocol/messages/carrier.ts';
+import type { ReplyEnvelope } from '../../src/protocol/messages/envelope.ts';
+import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
+import { checkEverything } from '../execution/check.ts';
+import type { CallDesk } from './call-desk.ts';
+
+/**
+ * `envelopes`: messages travel in them. `limit`: what is larger than its size does not go through. `signed`:
+ * others can write to the channel. `calls`: workers are called.
+ */
+export type TransportOffer = 'envelopes' | 'limit' | 'signed' | 'calls';
+
+/** What a carrier has unless it says that it lacks it. `asking`: workers claim. `references`: they read large values. */
+export type TransportHabit = 'asking' | 'references';
+
+export type TransportNeed = TransportOffer | TransportHabit;
+
+export interface TransportCase {
+  /** Ids of the rules, such as `M-1, M-3`. */
+  readonly upholds: string;
+  /** One sentence about behaviour. */
+  readonly name: string;
+  readonly needs?: TransportNeed;
+  run(harness: TransportHarness): Promise<void>;
+}
+
+/** As whom a carrier speaks: for the project, for another one, with a key that nobody knows. */
+export type Speaker = 'worker' | 'stranger' | 'nobody';
+
+/** What is done to a message that is signed, before it is delivered. */
+export type Forgery =
+  | 'none'
+  | 'unsigned'
+  | 'tampered'
+  | 'of-another-key'
+  | 'of-an-unknown-key'
+  | 'of-an-older-key'
+  | 'expired'
+  | 'waited-long'
+  | 'turned-around'
+  | 'reply-elsewhere';
+
+export interface TransportHarness {
+  /** Who is not known is not answered, rather than refused. */
+  readonly isSilent?: boolean;
+  /** What the coordinator keeps. */
+  readonly store: CoordinatorStore;
+  /** Where workers are called: all calls come here. `carrier` is their way back. */
+  readonly desk?: CallDesk;
+  /** Where workers are called: handlers have no way back, and all that they record is in their answers. */
+  readonly answersOnly?: boolean;
+  /** A new one; closed with the harness. */
+  carrier(as?: Speaker): Promise<Carrier>;
+  /** Delivers the same message twice by the carrier's own means, and answers with both replies. */
+  twice(ask: Ask): Promise<readonly [unknown, unknown]>;
+  /** Delivers this envelope as it is. */
+  deliver(envelope: unknown): Promise<ReplyEnvelope>;
+  /** Delivers it so; undefined when it is not answered, and was put aside. */
+  forge(ask: Ask, how: Forgery): Promise<ReplyEnvelope | undefined>;
+}
+
+export interface OpenTransportHarness extends TransportHarness {
+  /** The coordinator stops; the store can still be looked into. */
+  stop?(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface TransportBackend {
+  readonly name: string;
+  readonly offers: readonly TransportOffer[];
+  readonly lacks?: readonly TransportHabit[];
+  open(): Promise<OpenTransportHarness>;
+}
+
+const WITHOUT: Readonly<Record<TransportNeed, string>> = {
+  envelopes: 'has no envelopes: path and body say what they would',
+  limit: 'has no limit of its own',
+  signed: 'has a channel that nobody else writes to',
+  calls: 'is not called: it asks',
+  asking: 'is called: the coordinator claims for it',
+  references: 'has no way to read what is too large for a row',
+};
+
+/** Undefined when the backend can run it. */
+export function transportSkipReason(
+  { needs }: TransportCase,
+  { name, offers, lacks = [] }: TransportBackend,
+): string | undefined {
+  if (needs === undefined) return undefined;
+  const isHabit = needs === 'asking' || needs === 'references';
+  const isThere = isHabit ? !lacks.includes(needs) : offers.includes(needs);
+  return isThere ? undefined : `${name} ${WITHOUT[needs]}`;
+}
+
+/** Runs one case on a coordinator of its own; rejects when the carrier breaks the contract. */
+export async function runTransportCase(
+  transportCase: TransportCase,
+  backend: TransportBackend,
+): Promise<void> {
+  const harness = await backend.open();
+  try {
+    await transportCase.run(harness);
+    // One that calls would go on claiming.
+    await harness.stop?.();
+    await checkEverything(harness.store);
+  } finally {
+    await harness.close();
+  }
+}
+
+/** The code of the problem that it is refused with. */
+export async function refusedWith(
+  asked: Promise<unknown>,
+  ...codes: readonly string[]
+): Promise<void> {
+  const answer = await asked.then(
+    (value) => assert.fail(`refused with ${codes.join(' or ')}, not ${JSON.stringify(value)}`),
+    (fault: { readonly code?: string; readonly message?: string }) => fault,
+  );
+  assert.ok(
+    codes.includes(answer.code ?? ''),
+    `${codes.join(' or ')}, not ${answer.code}: ${answer.message}`,
+  );
+}

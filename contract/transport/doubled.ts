@@ -1,0 +1,156 @@
+// A message that is delivered twice does what it does once.
+
+import assert from 'node:assert/strict';
+import type { WorkKind } from '../../src/protocol/messages/work-messages.ts';
+import { digestOf } from '../../src/support/digest.ts';
+import {
+  finishing,
+  type Held,
+  kindsOf,
+  mustSubmit,
+  PROJECT,
+  parking,
+  statusOf,
+  writing,
+} from '../execution/worker.ts';
+import type { TransportCase, TransportHarness } from './contract-case.ts';
+import { assertKind, assertWhy, owner, Peer, peer } from './peer.ts';
+
+interface Told {
+  readonly kind: string;
+  readonly why?: string;
+}
+
+async function twice(
+  harness: TransportHarness,
+  kind: WorkKind,
+  body: object,
+): Promise<readonly [Told, Told]> {
+  return (await harness.twice({ kind, body })) as readonly [Told, Told];
+}
+
+/** The answers to one write, delivered twice. */
+async function writtenTwice(harness: TransportHarness, write: object): Promise<readonly Told[]> {
+  const replies = await harness.twice({ kind: 'writeAsOwner', body: { writes: [write] } });
+  return (replies as readonly { readonly answers: readonly Told[] }[]).map(({ answers }) => {
+    assert.equal(answers.length, 1);
+    return answers[0] as Told;
+  });
+}
+
+function ownerWrite(verb: string, done: string, write: (held: Held) => object): TransportCase {
+  return {
+    upholds: 'M-1',
+    name: `${verb}, delivered twice, is answered alike and written once`,
+    async run(harness) {
+      const { held, id } = await owner(harness);
+      const answers = await writtenTwice(harness, { verb, ...write(held) });
+      for (const answer of answers) assertKind(answer, done);
+      // What was given back may be claimed again by then.
+      const kinds = (await kindsOf(harness.store, id)).filter((kind) => kind !== 'claimed');
+      assert.equal(kinds.length, 2, `submitted and one more, not ${kinds}`);
+    },
+  };
+}
+
+export const doubledCases: readonly TransportCase[] = [
+  ownerWrite('record', 'recorded', (held) => writing(held)),
+  ownerWrite('finish', 'finished', (held) => finishing(held)),
+  ownerWrite('park', 'parked', (held) => parking(held)),
+  ownerWrite('giveBack', 'given-back', (held) => writing(held, { kind: 'given-back' })),
+  {
+    upholds: 'M-1',
+    name: 'openSession, delivered twice, opens one session',
+    async run(harness) {
+      const ann = new Peer(await harness.carrier(), 'ann');
+      const answers = await twice(harness, 'openSession', ann.opening);
+      for (const answer of answers) assertKind(answer, 'opened');
+      assertKind(await ann.heartbeat(), 'alive');
+    },
+  },
+  {
+    upholds: 'M-1',
+    name: 'a heartbeat, delivered twice, is one of a session that lives',
+    async run(harness) {
+      const ann = await peer(harness);
+      const body = { id: ann.id, owner: ann.owner };
+      for (const answer of await twice(harness, 'heartbeat', body)) assertKind(answer, 'alive');
+    },
+  },
+  {
+    upholds: 'M-1',
+    name: 'endSession, delivered twice, ends it once',
+    async run(harness) {
+      const ann = await peer(harness);
+      const body = { id: ann.id, owner: ann.owner, exit: 'finished' };
+      const [first] = await twice(harness, 'endSession', body);
+      assertKind(first, 'ended');
+      assertWhy(await ann.heartbeat(), 'session-ended');
+    },
+  },
+  {
+    upholds: 'M-1, RE-11',
+    name: 'announceWorker, delivered twice, is one worker, of the project of its key',
+    async run(harness) {
+      const { ann } = await owner(harness);
+      for (const answer of await twice(harness, 'announceWorker', ann.announcing)) {
+        assertKind(answer, 'announced');
+      }
+      // An endpoint has a session for each call that it could have, and each is a worker.
+      const all = await harness.store.executions.workers({ limit: 1_000 });
+      const own = all.filter(({ session }) => session === ann.id);
+      assert.deepEqual(
+        own.map(({ project }) => project),
+        ['default'],
+      );
+    },
+  },
+  {
+    upholds: 'M-1, M-2',
+    name: 'a claim, delivered twice, takes nothing that its session cannot find',
+    needs: 'asking',
+    async run(harness) {
+      const ann = await peer(harness);
+      const ids = [await mustSubmit(harness.store), await mustSubmit(harness.store)];
+      await harness.twice({ kind: 'claimExecutions', body: ann.claiming(1) });
+      const carried = await ann.carried();
+      assert.ok(carried.length >= 1);
+      const running = await Promise.all(ids.map((id) => statusOf(harness.store, id)));
+      assert.equal(running.filter((status) => status === 'running').length, carried.length);
+    },
+  },
+  {
+    upholds: 'M-1',
+    name: 'a blob, put twice, is there once, as it was',
+    async run(harness) {
+      const bytes = new TextEncoder().encode('large');
+      const digest = digestOf(bytes);
+      await harness.twice({ kind: 'putBlob', body: { digest }, bytes });
+      assert.deepEqual(await harness.store.executions.getBlob({ project: PROJECT, digest }), bytes);
+    },
+  },
+  {
+    upholds: 'M-1',
+    name: 'reads, delivered twice, are answered alike',
+    async run(harness) {
+      const { id, ann } = await owner(harness);
+      for (const kind of ['readStoredExecution', 'readStoredHistory', 'readInbox'] as const) {
+        const [one, other] = await harness.twice({ kind, body: { id } });
+        assert.deepEqual(one, other);
+      }
+      const [one, other] = await harness.twice({ kind: 'listClaims', body: { id: ann.id } });
+      assert.deepEqual(one, other);
+    },
+  },
+  {
+    upholds: 'M-1, M-3',
+    name: 'a finish that comes again when its execution has gone on is answered, and changes nothing',
+    async run(harness) {
+      const { ann, held, id } = await owner(harness);
+      assertKind(await ann.finish(held), 'finished');
+      const before = await harness.store.executions.read(id);
+      assertKind(await ann.finish(held), 'finished');
+      assert.deepEqual(await harness.store.executions.read(id), before);
+    },
+  },
+];

@@ -1,0 +1,233 @@
+// Control is strict and of a version; payloads are nobody's business.
+
+import assert from 'node:assert/strict';
+import { digestOf } from '../../src/support/digest.ts';
+import {
+  kindsOf,
+  later,
+  mustSubmit,
+  OTHER_PIPELINE,
+  payload,
+  statusOf,
+  step,
+  writing,
+} from '../execution/worker.ts';
+import { refusedWith, type TransportCase, type TransportHarness } from './contract-case.ts';
+import { type Answer, assertKind, owner, peer } from './peer.ts';
+
+async function problemOf(harness: TransportHarness, envelope: unknown): Promise<string> {
+  const { problem } = await harness.deliver(envelope);
+  assert.ok(problem !== undefined, 'refused');
+  assert.ok(problem.detail.length > 20, 'a sentence for people');
+  return `${problem.code}: ${problem.detail}`;
+}
+
+const GREETING = { v: 1, id: 'one', kind: 'greet', body: {} };
+
+const control: readonly TransportCase[] = [
+  {
+    upholds: 'M-5',
+    name: 'a control field that the version does not know is refused by its name',
+    needs: 'envelopes',
+    async run(harness) {
+      const problem = await problemOf(harness, { ...GREETING, priority: 9 });
+      assert.match(problem, /^control-unknown: .*"(priority|field 15)"/);
+    },
+  },
+  {
+    upholds: 'M-5',
+    name: 'a version that the coordinator does not speak is refused, with those that it does',
+    needs: 'envelopes',
+    async run(harness) {
+      assert.match(await problemOf(harness, { ...GREETING, v: 99 }), /^version-unknown: .*1 to 1/);
+    },
+  },
+  {
+    upholds: 'M-5',
+    name: 'a message that there is not is refused, with the nearest that there is',
+    needs: 'envelopes',
+    async run(harness) {
+      const problem = await problemOf(harness, { ...GREETING, kind: 'great' });
+      assert.match(problem, /^kind-unknown: .*"greet"/);
+    },
+  },
+  {
+    upholds: 'M-5',
+    name: 'an envelope without a kind is refused, and the next one is answered',
+    needs: 'envelopes',
+    async run(harness) {
+      assert.match(await problemOf(harness, { v: 1, id: 'one' }), /^invalid-input/);
+      assert.equal((await harness.deliver(GREETING)).id, 'one');
+    },
+  },
+  {
+    upholds: 'M-5',
+    name: 'a reply has the id of its request',
+    needs: 'envelopes',
+    async run(harness) {
+      for (const id of ['a', 'b', 'a']) {
+        assert.equal((await harness.deliver({ ...GREETING, id })).id, id);
+      }
+    },
+  },
+  {
+    upholds: 'M-5',
+    name: 'both sides agree on a version at the greeting',
+    async run(harness) {
+      const carrier = await harness.carrier();
+      for (const version of [1, 99]) {
+        const told = await carrier.ask<{ readonly version: number }>({
+          kind: 'greet',
+          body: { version },
+        });
+        assert.equal(told.version, 1);
+      }
+    },
+  },
+  {
+    upholds: 'M-5',
+    name: 'a field that a message does not have is refused by its name',
+    async run(harness) {
+      const ann = await peer(harness);
+      const body = { id: ann.id, owner: ann.owner, nice: 1 };
+      await assert.rejects(ann.ask('heartbeat', body), /nice/);
+    },
+  },
+  {
+    upholds: 'M-5',
+    name: 'a write with a field that it does not have is refused whole, and nothing is written',
+    async run(harness) {
+      const { ann, held, id } = await owner(harness);
+      const write = { verb: 'record', ...writing(held), force: true };
+      await refusedWith(ann.ask('writeAsOwner', { writes: [write] }), 'invalid-input');
+      assert.equal((await kindsOf(harness.store, id)).length, 2);
+    },
+  },
+];
+
+/** Values that something on the way might change. */
+const ODD: Readonly<Record<string, unknown>> = {
+  'text of many planes': { text: 'né 𝄞 \u2028 "quoted" \\ \u0007' },
+  'numbers at their limits': { numbers: [0, -1, 2 ** 53 - 1, 1e-300, 1.5] },
+  'what a codec has sealed': { by: 'aes', sealed: 'AAEC/w==', of: [] },
+  'what looks like control': { v: 9, id: 'x', kind: 'endSession', problem: { code: 'x' } },
+};
+
+const opaque: readonly TransportCase[] = Object.entries(ODD).map(([what, value]) => ({
+  upholds: 'M-6',
+  name: `a payload comes back as it was sent: ${what}`,
+  async run(harness) {
+    const ann = await peer(harness);
+    const id = await mustSubmit(harness.store, { input: payload(value) });
+    const [claimed] = await ann.claim();
+    assert.equal(claimed?.execution.input, payload(value));
+    const write = writing(ann.held(claimed), step('odd', value));
+    assertKind(await ann.write('record', write), 'recorded');
+    const { items } = await ann.ask<{ readonly items: readonly { readonly body?: string }[] }>(
+      'readStoredHistory',
+      { id },
+    );
+    assert.equal(items.at(-1)?.body, payload(value));
+  },
+}));
+
+export const envelopeCases: readonly TransportCase[] = [
+  ...control,
+  ...opaque,
+  {
+    upholds: 'M-6',
+    name: 'bytes of every value come back as they were put',
+    async run(harness) {
+      const carrier = await harness.carrier();
+      const bytes = Uint8Array.from({ length: 256 }, (_, index) => index);
+      const body = { digest: digestOf(bytes) };
+      await carrier.ask({ kind: 'putBlob', body, bytes });
+      assert.deepEqual(new Uint8Array(await carrier.ask({ kind: 'getBlob', body })), bytes);
+    },
+  },
+  {
+    upholds: 'M-6',
+    name: 'bytes that do not have their digest are refused',
+    async run(harness) {
+      const carrier = await harness.carrier();
+      const body = { digest: digestOf(new Uint8Array([1])) };
+      const asked = carrier.ask({ kind: 'putBlob', body, bytes: new Uint8Array([2]) });
+      await refusedWith(asked, 'invalid-input');
+      await refusedWith(carrier.ask({ kind: 'getBlob', body }), 'not-found');
+    },
+  },
+  {
+    upholds: 'M-6',
+    name: 'a payload that is no JSON is refused, and nothing is written',
+    async run(harness) {
+      const { ann, held, id } = await owner(harness);
+      const event = { ...step('odd'), body: '{' };
+      const write = { verb: 'record', ...writing(held, event as never) };
+      await refusedWith(ann.ask('writeAsOwner', { writes: [write] }), 'invalid-input');
+      assert.equal((await kindsOf(harness.store, id)).length, 2);
+    },
+  },
+  {
+    upholds: 'M-7',
+    name: 'a megabyte in one write goes through',
+    async run(harness) {
+      const { ann, held, id } = await owner(harness);
+      const large = 'x'.repeat(1_000_000);
+      const said = { large };
+      assertKind(await ann.write('record', writing(held, step('large', said))), 'recorded');
+      const events = await harness.store.executions.history({ id, after: 2, limit: 1 });
+      assert.equal(events[0]?.body?.length, JSON.stringify(said).length);
+    },
+  },
+  {
+    upholds: 'M-7',
+    name: 'what is too large is refused for its size, and its sender goes on',
+    needs: 'limit',
+    async run(harness) {
+      const { ann, held } = await owner(harness);
+      const large = 'x'.repeat(5_000_000);
+      await refusedWith(
+        ann.write('record', writing(held, step('large', large))),
+        'payload-too-large',
+      );
+      assertKind(await ann.finish(held), 'finished');
+    },
+  },
+  {
+    upholds: 'M-10',
+    name: 'of several writes each is answered for itself, in order',
+    async run(harness) {
+      const ann = await peer(harness);
+      for (let made = 0; made < 3; made += 1) await mustSubmit(harness.store);
+      const claims = await ann.claim(3);
+      const writes = claims.map((claimed, index) => ({
+        verb: 'record',
+        ...writing(later(ann.held(claimed), index === 1 ? 6 : 0)),
+      }));
+      const { answers } = await ann.ask<{ readonly answers: readonly Answer[] }>('writeAsOwner', {
+        writes,
+      });
+      const said = answers.map(({ kind, why }) => why ?? kind);
+      assert.deepEqual(said, ['recorded', 'seq-taken', 'recorded']);
+    },
+  },
+  {
+    upholds: 'M-10',
+    name: 'a hundred messages at once are answered each with its own reply',
+    async run(harness) {
+      const ann = await peer(harness);
+      const ids = await Promise.all(
+        Array.from({ length: 20 }, () => mustSubmit(harness.store, { pipeline: OTHER_PIPELINE })),
+      );
+      const asked = Array.from({ length: 100 }, (_, index) => ids[index % ids.length] ?? '');
+      const told = await Promise.all(
+        asked.map((id) => ann.ask<{ readonly id: string }>('readStoredExecution', { id })),
+      );
+      assert.deepEqual(
+        told.map(({ id }) => id),
+        asked,
+      );
+      assert.equal(await statusOf(harness.store, ids[0] as never), 'queued');
+    },
+  },
+];

@@ -1,0 +1,228 @@
+// Who sends it is known for every message; nothing is there for anybody else.
+
+import assert from 'node:assert/strict';
+import type { Carrier } from '../../src/protocol/messages/carrier.ts';
+import { WORK_KINDS, type WorkKind } from '../../src/protocol/messages/work-messages.ts';
+import { digestOf } from '../../src/support/digest.ts';
+import type { Fault } from '../../src/support/fault.ts';
+import {
+  commanding,
+  finishing,
+  kindsOf,
+  mustSubmit,
+  PROJECT,
+  statusOf,
+} from '../execution/worker.ts';
+import { refusedWith, type TransportCase } from './contract-case.ts';
+import { owner, type Peer, peer } from './peer.ts';
+
+const BYTES = new TextEncoder().encode('bytes');
+
+/** A body that would be taken from who may send it. */
+function bodyOf(kind: WorkKind, ann: Peer, id: string): object {
+  switch (kind) {
+    case 'greet':
+    case 'waitForBell':
+      return {};
+    case 'openSession':
+      return ann.opening;
+    case 'heartbeat':
+      return { id: ann.id, owner: ann.owner };
+    case 'endSession':
+      return { id: ann.id, owner: ann.owner, exit: 'failed' };
+    case 'claimExecutions':
+      return ann.claiming();
+    case 'announceWorker':
+      return ann.announcing;
+    case 'listClaims':
+      return { id: ann.id };
+    case 'writeAsOwner': {
+      const held = { id, fence: 1, session: ann.id, seq: 1 } as never;
+      return { writes: [{ verb: 'finish', ...finishing(held) }] };
+    }
+    case 'putBlob':
+    case 'getBlob':
+      return { digest: digestOf(BYTES) };
+    default:
+      return { id };
+  }
+}
+
+/** Of a read, and of anything else. */
+const SILENCE = ['store-unavailable', 'outcome-unknown'];
+
+/** `nobody` is refused whatever it sends. */
+function refusedToNobody(kind: WorkKind): TransportCase {
+  return {
+    upholds: 'M-4',
+    name: `${kind} is refused to who is not known, and nothing is done`,
+    async run(harness) {
+      const { ann, id } = await owner(harness);
+      const before = await harness.store.executions.read(id);
+      const carrier = await harness.carrier('nobody');
+      const body = bodyOf(kind, ann, id);
+      const bytes = kind === 'putBlob' ? { bytes: BYTES } : {};
+      const codes = harness.isSilent === true ? SILENCE : ['key-required'];
+      await refusedWith(carrier.ask({ kind, body, ...bytes }), ...codes);
+      assert.deepEqual(await harness.store.executions.read(id), before);
+      const value = { project: PROJECT, digest: digestOf(BYTES) };
+      assert.equal(await harness.store.executions.getBlob(value), undefined);
+    },
+  };
+}
+
+/** Of another project there is nothing to see or to act on. */
+function notThereForStrangers(kind: WorkKind, code: string): TransportCase {
+  return {
+    upholds: 'M-4',
+    name: `${kind} finds nothing of another project`,
+    async run(harness) {
+      const { ann, id } = await owner(harness);
+      const before = await harness.store.executions.read(id);
+      const carrier = await harness.carrier('stranger');
+      await refusedWith(carrier.ask({ kind, body: bodyOf(kind, ann, id) }), code);
+      assert.deepEqual(await harness.store.executions.read(id), before);
+      assert.equal((await ann.heartbeat()).kind, 'alive');
+    },
+  };
+}
+
+const OF_SESSIONS = [
+  ...(['heartbeat', 'endSession', 'claimExecutions'] as const),
+  ...(['announceWorker', 'listClaims', 'writeAsOwner'] as const),
+];
+
+export const identityCases: readonly TransportCase[] = [
+  ...WORK_KINDS.map(refusedToNobody),
+  ...OF_SESSIONS.map((kind) => notThereForStrangers(kind, 'session-unknown')),
+  ...(['readInbox', 'readStoredHistory', 'readStoredExecution', 'expireAwaits'] as const).map(
+    (kind) => notThereForStrangers(kind, 'execution-unknown'),
+  ),
+  {
+    upholds: 'M-4',
+    name: 'a stranger claims nothing of this project with a session of its own',
+    needs: 'asking',
+    async run(harness) {
+      const id = await mustSubmit(harness.store);
+      const eve = await peer(harness, 'eve', 'stranger');
+      assert.deepEqual(await eve.claim(), []);
+      assert.equal(await statusOf(harness.store, id), 'queued');
+    },
+  },
+  {
+    upholds: 'M-4',
+    name: 'a write of a stranger, under its own session and a fence that is right, is not told why not',
+    async run(harness) {
+      const { held } = await owner(harness);
+      const eve = await peer(harness, 'eve', 'stranger');
+      const answer = await eve.finish({ ...held, session: eve.id });
+      assert.deepEqual([answer.kind, answer.why], ['refused', 'execution-unknown']);
+    },
+  },
+  {
+    upholds: 'M-4, X-28',
+    name: 'who knows the digest of a value in another project is told what is told of one that nobody has put',
+    async run(harness) {
+      const value = { digest: digestOf(BYTES) };
+      const ann = await harness.carrier();
+      await ann.ask({ kind: 'putBlob', body: value, bytes: BYTES });
+      const eve = await harness.carrier('stranger');
+      const absent = { digest: 'f'.repeat(64) };
+      const told = await Promise.all([value, absent].map((body) => faultOf(eve, body)));
+      assert.deepEqual(
+        told.map((each) => each?.code),
+        ['not-found', 'not-found'],
+      );
+      assert.equal(told[0]?.message.replaceAll(value.digest, absent.digest), told[1]?.message);
+      await eve.ask({ kind: 'putBlob', body: value, bytes: BYTES });
+      for (const each of [ann, eve]) {
+        const bytes = await each.ask<Uint8Array>({ kind: 'getBlob', body: value });
+        assert.deepEqual(new Uint8Array(bytes), BYTES);
+      }
+    },
+  },
+  {
+    upholds: 'M-6, X-28',
+    name: 'a write that refers to what its project has not put is refused, whoever has it; once it is put, it is taken',
+    async run(harness) {
+      const { ann, held } = await owner(harness);
+      const eve = await harness.carrier('stranger');
+      const value = { digest: digestOf(BYTES) };
+      await eve.ask({ kind: 'putBlob', body: value, bytes: BYTES });
+      const writing = async (digest: string): Promise<{ readonly code?: string }> => {
+        const body = JSON.stringify({ key: 'step:s#1', out: { ref: digest, size: 1 } });
+        const events = [{ kind: 'step-completed', name: 's', body }];
+        const write = { verb: 'record', ...held, events };
+        const { answers } = await ann.ask<Answers>('writeAsOwner', { writes: [write] });
+        return answers[0] ?? {};
+      };
+      const told = await Promise.all([value.digest, 'f'.repeat(64)].map(writing));
+      assert.deepEqual(
+        told.map(({ code }) => code),
+        ['invalid-input', 'invalid-input'],
+      );
+      const before = await kindsOf(harness.store, held.id);
+      await (await harness.carrier()).ask({ kind: 'putBlob', body: value, bytes: BYTES });
+      assert.equal((await writing(value.digest)).code, undefined);
+      assert.deepEqual(await kindsOf(harness.store, held.id), [...before, 'step-completed']);
+    },
+  },
+  {
+    upholds: 'M-4',
+    name: 'a worker submits into its own project only',
+    async run(harness) {
+      const { ann, held } = await owner(harness);
+      const successor = { ...bodyOfChild(held.id), project: 'other' };
+      const write = { verb: 'record', ...held, events: [], children: [successor] };
+      await refusedWith(ann.ask('writeAsOwner', { writes: [write] }), 'project-denied');
+      assert.equal((await kindsOf(harness.store, held.id)).length, 2);
+    },
+  },
+  {
+    upholds: 'M-4',
+    name: "a worker submits nothing under the engine's own names",
+    async run(harness) {
+      const { ann, held } = await owner(harness);
+      const child = { ...bodyOfChild(held.id), pipeline: 'holdfast.job' };
+      const write = { verb: 'record', ...held, events: [], children: [child] };
+      await refusedWith(ann.ask('writeAsOwner', { writes: [write] }), 'name-reserved');
+    },
+  },
+  {
+    upholds: 'M-4, M-9',
+    name: 'the greeting says of which project the worker is',
+    async run(harness) {
+      const told = await (await harness.carrier()).ask<{ readonly project: string }>({
+        kind: 'greet',
+      });
+      assert.equal(told.project, 'default');
+      const id = await mustSubmit(harness.store);
+      await harness.store.executions.cancel(commanding(id));
+    },
+  },
+];
+
+function bodyOfChild(parent: string): object {
+  const id = '01900000-0000-7000-8000-eeeeeeeeeeee';
+  return {
+    ...{ id, lineage: id, project: 'default', pipeline: 'orders', lane: 'batch' },
+    ...{ input: '1', tags: [], attributes: {}, parent: { id: parent, call: 'child:a#1' } },
+  };
+}
+
+interface Answers {
+  readonly answers: readonly { readonly code?: string }[];
+}
+
+async function faultOf(
+  carrier: Carrier,
+  body: object,
+): Promise<{ readonly code: string; readonly message: string } | undefined> {
+  try {
+    await carrier.ask({ kind: 'getBlob', body });
+  } catch (fault) {
+    const { code, message } = fault as Fault;
+    return { code, message };
+  }
+  return undefined;
+}

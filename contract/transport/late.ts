@@ -1,0 +1,171 @@
+// What comes late changes nothing that has happened since.
+
+import assert from 'node:assert/strict';
+import { faultyCarrier } from '../../src/testing/faulty-carrier.ts';
+import {
+  commanding,
+  kindsOf,
+  later,
+  mustSubmit,
+  statusOf,
+  step,
+  writing,
+} from '../execution/worker.ts';
+import type { TransportCase } from './contract-case.ts';
+import { assertKind, assertWhy, owner, Peer, peer, takenOver } from './peer.ts';
+
+type Verb = 'record' | 'finish' | 'park' | 'giveBack';
+const VERBS: readonly Verb[] = ['record', 'finish', 'park', 'giveBack'];
+
+/** A worker that was replaced comes back with what it did. */
+function zombie(verb: Verb): TransportCase {
+  return {
+    upholds: 'M-3',
+    name: `a ${verb} of a worker that was replaced is refused: its fence is not the newest`,
+    async run(harness) {
+      const { ann, bob, hers, his } = await takenOver(harness);
+      const before = await kindsOf(harness.store, hers.id);
+      assertWhy(await ann[verb](hers), 'superseded');
+      assert.deepEqual(await kindsOf(harness.store, hers.id), before);
+      assertKind(await bob.finish(his), 'finished');
+    },
+  };
+}
+
+/** Its session was ended, and nobody has taken over yet. */
+function orphan(verb: Verb): TransportCase {
+  return {
+    upholds: 'M-3',
+    name: `a ${verb} after the end of its session is refused, and what it was of is claimed by others`,
+    async run(harness) {
+      const { ann, held } = await owner(harness);
+      assertKind(await ann.end(), 'ended');
+      // Where workers are called, the next call may be there already.
+      assertWhy(await ann[verb](held), 'claim-ended', ...(harness.desk ? ['superseded'] : []));
+      const bob = await peer(harness, 'bob');
+      assert.equal((await bob.mustClaim()).id, held.id);
+    },
+  };
+}
+
+export const lateCases: readonly TransportCase[] = [
+  ...VERBS.map(zombie),
+  ...VERBS.map(orphan),
+  {
+    upholds: 'M-3',
+    name: 'a result that was held up on the way while somebody took over is refused when it arrives',
+    async run(harness) {
+      const { ann, held } = await owner(harness);
+      const carrier = faultyCarrier(ann.carrier);
+      const slow = Object.assign(new Peer(carrier, ann.owner), { id: ann.id });
+      carrier.next('writeAsOwner', 'held');
+      const late = slow.finish(held);
+      const by = { kind: 'operator', actor: 'olga', reason: 'too slow' } as const;
+      await harness.store.sessions.end({ id: ann.id, by });
+      const bob = await peer(harness, 'bob');
+      const his = await bob.mustClaim();
+      carrier.release();
+      assertWhy(await late, 'superseded');
+      assertKind(await bob.finish(his), 'finished');
+    },
+  },
+  {
+    upholds: 'M-3',
+    name: 'a result after the execution was finished by its successor is refused',
+    async run(harness) {
+      const { ann, bob, hers, his } = await takenOver(harness);
+      assertKind(await bob.finish(his), 'finished');
+      assertWhy(await ann.finish(hers), 'superseded');
+      assert.equal(await statusOf(harness.store, hers.id), 'completed');
+    },
+  },
+  {
+    upholds: 'M-3',
+    name: 'another result than the one that is stored is refused, not taken for it',
+    async run(harness) {
+      const { ann, held, id } = await owner(harness);
+      assertKind(await ann.record(held), 'recorded');
+      assertWhy(await ann.write('record', writing(held, step('other'))), 'seq-taken');
+      assert.equal((await kindsOf(harness.store, id)).length, 3);
+    },
+  },
+  {
+    upholds: 'M-3',
+    name: 'a result with a gap before it is refused',
+    async run(harness) {
+      const { ann, held } = await owner(harness);
+      assertWhy(await ann.record(later(held, 3)), 'seq-taken');
+    },
+  },
+  {
+    upholds: 'M-3',
+    name: 'a fence that was never issued is refused, and halts nobody',
+    async run(harness) {
+      const { ann, held } = await owner(harness);
+      const ahead = { ...held, fence: (held.fence + 1_000_000) as typeof held.fence };
+      assertWhy(await ann.finish(ahead), 'fence-ahead');
+      assertKind(await ann.finish(held), 'finished');
+    },
+  },
+  {
+    upholds: 'M-3',
+    name: 'a result under another session than the one of the claim is refused',
+    async run(harness) {
+      const { held } = await owner(harness);
+      const bob = await peer(harness, 'bob');
+      assertWhy(await bob.finish({ ...held, session: bob.id }), 'claim-ended');
+    },
+  },
+  {
+    upholds: 'M-3',
+    name: 'a heartbeat after the end of its session brings nothing back',
+    async run(harness) {
+      const ann = await peer(harness);
+      assertKind(await ann.end(), 'ended');
+      assertWhy(await ann.heartbeat(), 'session-ended');
+      assertKind(await ann.ask('claimExecutions', ann.claiming()), 'refused');
+    },
+  },
+  {
+    upholds: 'M-3',
+    name: 'a heartbeat of another owner is refused',
+    async run(harness) {
+      const ann = await peer(harness);
+      const mallory = Object.assign(new Peer(ann.carrier, 'mallory'), { id: ann.id });
+      assertKind(await mallory.heartbeat(), 'refused');
+      assertKind(await ann.heartbeat(), 'alive');
+    },
+  },
+  {
+    upholds: 'M-3',
+    name: 'an opening that comes after the end of its session opens nothing',
+    async run(harness) {
+      const ann = await peer(harness);
+      assertKind(await ann.end(), 'ended');
+      assertKind(await ann.ask('openSession', ann.opening), 'refused');
+    },
+  },
+  {
+    upholds: 'M-3, M-9',
+    name: 'a result for an execution that was cancelled while it waited is refused',
+    async run(harness) {
+      const { ann, held, id } = await owner(harness);
+      assertKind(await ann.park(held), 'parked');
+      await harness.store.executions.cancel(commanding(id));
+      assertWhy(await ann.record(later(held)), 'not-running', 'superseded');
+      assert.equal(await statusOf(harness.store, id), 'cancelled');
+    },
+  },
+  {
+    upholds: 'M-3',
+    name: 'a session can carry nothing that another one claimed',
+    async run(harness) {
+      const { ann } = await owner(harness);
+      const bob = await peer(harness, 'bob');
+      await mustSubmit(harness.store);
+      await bob.mustClaim();
+      assert.equal((await ann.carried()).length, 1);
+      assert.equal((await bob.carried()).length, 1);
+    },
+  },
+];

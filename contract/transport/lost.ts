@@ -1,0 +1,196 @@
+// What is lost on the way is asked for again, and what is then answered holds.
+
+import assert from 'node:assert/strict';
+import { digestOf } from '../../src/support/digest.ts';
+import { faultyCarrier } from '../../src/testing/faulty-carrier.ts';
+import { kindsOf, later, mustSubmit, statusOf, writing } from '../execution/worker.ts';
+import { refusedWith, type TransportCase, type TransportHarness } from './contract-case.ts';
+import { assertKind, owner, Peer, peer, takenOver } from './peer.ts';
+
+/** The same worker, over a carrier that can be told to misbehave. */
+function shaken(ann: Peer): {
+  readonly carrier: ReturnType<typeof faultyCarrier>;
+  readonly peer: Peer;
+} {
+  const carrier = faultyCarrier(ann.carrier);
+  const peer_ = Object.assign(new Peer(carrier, ann.owner), { id: ann.id });
+  return { carrier, peer: peer_ };
+}
+
+/** With every kind of write: its reply is lost, and it is sent again. */
+function lostReply(verb: 'record' | 'finish' | 'park' | 'giveBack', done: string): TransportCase {
+  return {
+    upholds: 'M-2',
+    name: `a ${verb} whose reply was lost is answered when it is sent again, and is there once`,
+    async run(harness) {
+      const { ann, held, id } = await owner(harness);
+      const { carrier, peer: shaky } = shaken(ann);
+      carrier.next('writeAsOwner', 'reply-lost');
+      await refusedWith(shaky[verb](held), 'outcome-unknown');
+      assertKind(await shaky[verb](held), done);
+      // What was given back may be claimed again by then.
+      const kinds = (await kindsOf(harness.store, id)).filter((kind) => kind !== 'claimed');
+      assert.equal(kinds.length, 2);
+    },
+  };
+}
+
+async function fateOf(
+  ann: Peer,
+  id: string,
+): Promise<{ readonly status: string; readonly fence?: number }> {
+  return ann.ask('readStoredExecution', { id });
+}
+
+const fates: readonly TransportCase[] = [
+  {
+    upholds: 'M-8',
+    name: 'what became of a claim: it runs under its fence',
+    async run(harness) {
+      const { ann, held, id } = await owner(harness);
+      const fate = await fateOf(ann, id);
+      assert.deepEqual([fate.status, fate.fence], ['running', held.fence]);
+    },
+  },
+  {
+    upholds: 'M-8',
+    name: 'what became of a finish whose reply was lost: it is there, under the fence that wrote it',
+    async run(harness) {
+      const { ann, held, id } = await owner(harness);
+      const { carrier, peer: shaky } = shaken(ann);
+      carrier.next('writeAsOwner', 'reply-lost');
+      await refusedWith(shaky.finish(held), 'outcome-unknown');
+      assert.equal((await fateOf(ann, id)).status, 'completed');
+      const { items } = await ann.ask<{ items: readonly { kind: string; fence: number }[] }>(
+        'readStoredHistory',
+        { id },
+      );
+      assert.deepEqual([items.at(-1)?.kind, items.at(-1)?.fence], ['completed', held.fence]);
+    },
+  },
+  {
+    upholds: 'M-8',
+    name: 'what became of a finish that was lost before it arrived: nothing, and it may be sent again',
+    async run(harness) {
+      const { ann, held, id } = await owner(harness);
+      const { carrier, peer: shaky } = shaken(ann);
+      carrier.next('writeAsOwner', 'lost');
+      await refusedWith(shaky.finish(held), 'outcome-unknown');
+      assert.deepEqual((await fateOf(ann, id)).fence, held.fence);
+      assertKind(await shaky.finish(held), 'finished');
+    },
+  },
+  {
+    upholds: 'M-8',
+    name: 'what became of a claim that was taken over: a newer fence says so',
+    async run(harness) {
+      const { ann, hers, his } = await takenOver(harness);
+      const fate = await fateOf(ann, hers.id);
+      assert.equal(fate.fence, his.fence);
+    },
+  },
+  {
+    upholds: 'M-8',
+    name: 'what became of an execution that was never there is said, not guessed',
+    async run(harness) {
+      const ann = await peer(harness);
+      const id = '01900000-0000-7000-8000-ffffffffffff';
+      await refusedWith(fateOf(ann, id), 'execution-unknown');
+    },
+  },
+];
+
+async function openedUnheard(harness: TransportHarness): Promise<Peer> {
+  const carrier = faultyCarrier(await harness.carrier());
+  const ann = new Peer(carrier, 'ann');
+  carrier.next('openSession', 'reply-lost');
+  await refusedWith(ann.ask('openSession', ann.opening), 'outcome-unknown');
+  return ann;
+}
+
+export const lostCases: readonly TransportCase[] = [
+  lostReply('record', 'recorded'),
+  lostReply('finish', 'finished'),
+  lostReply('park', 'parked'),
+  lostReply('giveBack', 'given-back'),
+  {
+    upholds: 'M-2',
+    name: 'a session whose opening was not heard of is opened by saying so again',
+    async run(harness) {
+      const ann = await openedUnheard(harness);
+      assertKind(await ann.ask('openSession', ann.opening), 'opened');
+      assertKind(await ann.heartbeat(), 'alive');
+    },
+  },
+  {
+    upholds: 'M-2',
+    name: 'a claim whose reply was lost is found among what the session carries, fence and all',
+    needs: 'asking',
+    async run(harness) {
+      const ann = await peer(harness);
+      const { carrier, peer: shaky } = shaken(ann);
+      const id = await mustSubmit(harness.store);
+      carrier.next('claimExecutions', 'reply-lost');
+      await refusedWith(shaky.claim(), 'outcome-unknown');
+      const [found] = await shaky.carried();
+      assert.equal(found?.execution.id, id);
+      const held = { id, fence: found.fence, session: ann.id, seq: found.execution.seq + 1 };
+      assertKind(await shaky.finish(held), 'finished');
+    },
+  },
+  {
+    upholds: 'M-2',
+    name: 'a claim that was lost before it arrived took nothing',
+    needs: 'asking',
+    async run(harness) {
+      const ann = await peer(harness);
+      const { carrier, peer: shaky } = shaken(ann);
+      const id = await mustSubmit(harness.store);
+      carrier.next('claimExecutions', 'lost');
+      await refusedWith(shaky.claim(), 'outcome-unknown');
+      assert.equal(await statusOf(harness.store, id), 'queued');
+      assert.equal((await shaky.claim()).length, 1);
+    },
+  },
+  {
+    upholds: 'M-2',
+    name: 'a heartbeat that is lost costs nothing while the next one comes in time',
+    async run(harness) {
+      const ann = await peer(harness);
+      const { carrier, peer: shaky } = shaken(ann);
+      carrier.next('heartbeat', 'lost');
+      await refusedWith(shaky.heartbeat(), 'outcome-unknown');
+      assertKind(await shaky.heartbeat(), 'alive');
+    },
+  },
+  {
+    upholds: 'M-2',
+    name: 'a blob whose reply was lost is put again, and read',
+    async run(harness) {
+      const bytes = new TextEncoder().encode('value');
+      const carrier = faultyCarrier(await harness.carrier());
+      const put = { kind: 'putBlob', body: { digest: digestOf(bytes) }, bytes } as const;
+      carrier.next('putBlob', 'reply-lost');
+      await refusedWith(carrier.ask(put), 'outcome-unknown');
+      await carrier.ask(put);
+      assert.deepEqual(await carrier.ask({ kind: 'getBlob', body: put.body }), bytes);
+    },
+  },
+  {
+    upholds: 'M-2, M-3',
+    name: 'records that overtake each other are refused out of turn, and all are there in the end',
+    async run(harness) {
+      const { ann, held, id } = await owner(harness);
+      const { carrier, peer: shaky } = shaken(ann);
+      carrier.next('writeAsOwner', 'held');
+      const first = shaky.record(held);
+      const second = await shaky.record(later(held));
+      assert.equal(second.why, 'seq-taken');
+      carrier.release();
+      assertKind(await first, 'recorded');
+      assertKind(await shaky.write('record', writing(later(held))), 'recorded');
+      assert.equal((await kindsOf(harness.store, id)).length, 4);
+    },
+  },
+  ...fates,
+];

@@ -1,0 +1,185 @@
+// A worker as a case plays it: a session, and the messages it sends by hand.
+
+import assert from 'node:assert/strict';
+import type { ExecutionId } from '../../src/execution/names.ts';
+import type { Owner, SessionId } from '../../src/lease/names.ts';
+import type { Carrier } from '../../src/protocol/messages/carrier.ts';
+import type { WritesAnswer } from '../../src/protocol/messages/work.ts';
+import type { WorkKind } from '../../src/protocol/messages/work-messages.ts';
+import type { ClaimAnswer, Claimed, OwnerWrite } from '../../src/store/contract/execution-store.ts';
+import { systemRandom } from '../../src/support/random.ts';
+import {
+  finishing,
+  type Held,
+  heldOf,
+  mustSubmit,
+  PIPELINE,
+  parking,
+  writing,
+} from '../execution/worker.ts';
+import { expectKind } from '../lease/expect.ts';
+import type { CallDesk } from './call-desk.ts';
+import type { Speaker, TransportHarness } from './contract-case.ts';
+
+export const TTL_MS = 60_000;
+
+export type Answer = WritesAnswer['answers'][number] & { readonly why?: string };
+
+export class Peer {
+  readonly carrier: Carrier;
+  id: SessionId = systemRandom.uuid() as SessionId;
+  owner: Owner;
+
+  constructor(carrier: Carrier, owner: string) {
+    this.carrier = carrier;
+    this.owner = owner as Owner;
+  }
+
+  get opening(): object {
+    return { id: this.id, owner: this.owner, ttlMs: TTL_MS, graceMs: 1_000 };
+  }
+
+  ask<Told = { readonly kind: string }>(kind: WorkKind, body: object = {}): Promise<Told> {
+    return this.carrier.ask<Told>({ kind, body });
+  }
+
+  claiming(limit: number = 10): object {
+    const shares = [{ lane: 'interactive', limit }];
+    return { session: this.id, pipelines: [PIPELINE], shares };
+  }
+
+  get announcing(): object {
+    const about = { session: this.id, pipelines: [PIPELINE] };
+    return { ...about, state: 'ready', everyMs: 5_000, room: 1 };
+  }
+
+  async claim(limit: number = 10): Promise<readonly Claimed[]> {
+    const answer = await this.ask<ClaimAnswer>('claimExecutions', this.claiming(limit));
+    return expectKind(answer, 'claimed').claims;
+  }
+
+  /** The one that can be claimed. */
+  async mustClaim(): Promise<Held> {
+    const [claimed, ...others] = await this.claim();
+    assert.ok(claimed !== undefined && others.length === 0, 'one claim');
+    return this.held(claimed);
+  }
+
+  held(claimed: Claimed): Held {
+    return heldOf(claimed, this);
+  }
+
+  async carried(): Promise<readonly Claimed[]> {
+    const body = { id: this.id };
+    return (await this.ask<{ readonly items: readonly Claimed[] }>('listClaims', body)).items;
+  }
+
+  async write(verb: string, request: OwnerWrite): Promise<Answer> {
+    const { answers } = await this.ask<WritesAnswer>('writeAsOwner', {
+      writes: [{ verb, ...request }],
+    });
+    const [answer] = answers;
+    assert.ok(answer !== undefined && answers.length === 1, 'one answer for one write');
+    return answer;
+  }
+
+  record(held: Held): Promise<Answer> {
+    return this.write('record', writing(held));
+  }
+
+  finish(held: Held): Promise<Answer> {
+    return this.write('finish', finishing(held));
+  }
+
+  park(held: Held): Promise<Answer> {
+    return this.write('park', parking(held));
+  }
+
+  giveBack(held: Held): Promise<Answer> {
+    return this.write('giveBack', writing(held, { kind: 'given-back' }));
+  }
+
+  heartbeat(): Promise<{ readonly kind: string; readonly notices?: number }> {
+    return this.ask('heartbeat', { id: this.id, owner: this.owner });
+  }
+
+  end(): Promise<{ readonly kind: string; readonly why?: string }> {
+    return this.ask('endSession', { id: this.id, owner: this.owner, exit: 'failed' });
+  }
+}
+
+/** One that is called: a claim is a call that it takes, and its session from then on that of the call. */
+class CalledPeer extends Peer {
+  readonly #desk: CallDesk;
+  readonly #sessions: Map<number, SessionId> = new Map();
+
+  constructor(carrier: Carrier, owner: string, desk: CallDesk) {
+    super(carrier, owner);
+    this.#desk = desk;
+  }
+
+  override async claim(count: number = 1): Promise<readonly Claimed[]> {
+    const claims: Claimed[] = [];
+    while (claims.length < count) {
+      const { claimed, session, owner: of } = (await this.#desk.next()).drive;
+      this.id = session as SessionId;
+      this.owner = (of ?? this.owner) as Owner;
+      this.#sessions.set(claimed.fence, this.id);
+      claims.push(claimed as Claimed);
+    }
+    return claims;
+  }
+
+  override held(claimed: Claimed): Held {
+    return heldOf(claimed, { id: this.#sessions.get(claimed.fence) ?? this.id });
+  }
+}
+
+export async function peer(
+  harness: TransportHarness,
+  owner: string = 'ann',
+  as: Speaker = 'worker',
+): Promise<Peer> {
+  const carrier = await harness.carrier(as);
+  const { desk } = harness;
+  const made = desk === undefined ? new Peer(carrier, owner) : new CalledPeer(carrier, owner, desk);
+  assertKind(await made.ask('openSession', made.opening), 'opened');
+  return made;
+}
+
+/** A peer that owns the one execution there is. */
+export async function owner(
+  harness: TransportHarness,
+): Promise<{ readonly ann: Peer; readonly held: Held; readonly id: ExecutionId }> {
+  const ann = await peer(harness);
+  const id = await mustSubmit(harness.store);
+  return { ann, held: await ann.mustClaim(), id };
+}
+
+/** Ann's session has ended and Bob has what was hers: his fence is the newer one. */
+export async function takenOver(
+  harness: TransportHarness,
+): Promise<{ readonly ann: Peer; readonly bob: Peer; readonly hers: Held; readonly his: Held }> {
+  const { ann, held: hers } = await owner(harness);
+  const by = { kind: 'operator', actor: 'olga', reason: 'she is frozen' } as const;
+  await harness.store.sessions.end({ id: ann.id, by });
+  const bob = await peer(harness, 'bob');
+  const his = await bob.mustClaim();
+  assert.ok(his.fence > hers.fence, 'the fence of a takeover is newer');
+  return { ann, bob, hers, his };
+}
+
+export function assertKind(
+  answer: { readonly kind: string; readonly why?: string },
+  kind: string,
+): void {
+  assert.equal(answer.kind, kind, `${kind}, not ${JSON.stringify(answer)}`);
+}
+
+export function assertWhy(
+  answer: { readonly kind: string; readonly why?: string },
+  ...whys: readonly string[]
+): void {
+  assert.equal(answer.kind, 'refused', `refused, not ${JSON.stringify(answer)}`);
+  assert.ok(whys.includes(answer.why ?? ''), `${whys.join(' or ')}, not ${answer.why}`);
+}

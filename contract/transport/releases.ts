@@ -1,0 +1,54 @@
+// What is pinned goes to who is what it says: what a worker announces is checked, whatever carried it.
+
+import assert from 'node:assert/strict';
+import type { ClaimAnswer, Claimed } from '../../src/store/contract/execution-store.ts';
+import { announcing, mustActivate } from '../execution/releases/releasing.ts';
+import { mustSubmit, statusOf } from '../execution/worker.ts';
+import { expectKind } from '../lease/expect.ts';
+import type { TransportCase } from './contract-case.ts';
+import { assertKind, assertWhy, type Peer, peer } from './peer.ts';
+
+async function claimOf(ann: Peer, release: string): Promise<readonly Claimed[]> {
+  const body = { ...ann.claiming(), release };
+  return expectKind(await ann.ask<ClaimAnswer>('claimExecutions', body), 'claimed').claims;
+}
+
+type Said = NonNullable<ReturnType<typeof announcing>['release']>;
+
+/** It is refused, and gets nothing; the right one does, and nothing was burned on the way. */
+function refused(what: string, why: string, wrong: (right: Said) => Said): TransportCase {
+  return {
+    upholds: 'RE-9, M-16',
+    name: `a worker ${what} is refused, and claims nothing that is pinned`,
+    async run(harness) {
+      await mustActivate(harness.store, 'v1');
+      const id = await mustSubmit(harness.store);
+      const ann = await peer(harness);
+      const { release, ...about } = announcing(ann.id, 'v1');
+      assert.ok(release !== undefined);
+      const said = wrong(release);
+      assertWhy(await ann.ask('announceWorker', { ...about, release: said }), why);
+      assert.deepEqual(await claimOf(ann, said.name), []);
+      assert.deepEqual(await claimOf(ann, 'v1'), []);
+      assert.equal(await statusOf(harness.store, id), 'queued');
+      assertKind(await ann.ask('announceWorker', { ...about, release }), 'announced');
+      const [claimed] = await claimOf(ann, 'v1');
+      assert.deepEqual([claimed?.execution.id, claimed?.execution.fruitlessClaims], [id, 0]);
+    },
+  };
+}
+
+export const releaseCases: readonly TransportCase[] = [
+  refused('whose artifact has another digest than its release', 'release-differs', (right) => ({
+    ...right,
+    digest: 'sha256:forged',
+  })),
+  refused('whose code has another contract than its release', 'release-differs', (right) => ({
+    ...right,
+    contracts: Object.fromEntries(Object.keys(right.contracts).map((name) => [name, 'other'])),
+  })),
+  refused('of a release that nobody has registered', 'release-unknown', (right) => ({
+    ...right,
+    name: 'v9',
+  })),
+];

@@ -1,0 +1,100 @@
+// Where others can write to the channel, a message is who signed it.
+
+import assert from 'node:assert/strict';
+import { kindsOf, later, mustSubmit, statusOf, writing } from '../execution/worker.ts';
+import type { Forgery, TransportCase, TransportHarness } from './contract-case.ts';
+import { type Answer, assertKind, owner, takenOver } from './peer.ts';
+
+/** It is put aside, and nothing is done. */
+function putAside(how: Forgery, what: string): TransportCase {
+  return {
+    upholds: 'M-13, M-14',
+    name: `a message ${what} is put aside, and nothing is done`,
+    needs: 'signed',
+    async run(harness) {
+      const { ann, held, id } = await owner(harness);
+      const write = { verb: 'record', ...writing(held) };
+      const ask = { kind: 'writeAsOwner', body: { writes: [write] } } as const;
+      assert.equal(await harness.forge(ask, how), undefined);
+      assert.equal((await kindsOf(harness.store, id)).length, 2);
+      assertKind(await ann.finish(held), 'finished');
+    },
+  };
+}
+
+async function forged(harness: TransportHarness, how: Forgery, write: object): Promise<Answer> {
+  const body = { writes: [write] };
+  const reply = await harness.forge({ kind: 'writeAsOwner', body }, how);
+  assert.ok(reply !== undefined, 'it is answered');
+  const { answers } = reply.body as { readonly answers: readonly Answer[] };
+  return answers[0] as Answer;
+}
+
+export const signedCases: readonly TransportCase[] = [
+  putAside('unsigned', 'that is not signed'),
+  putAside('tampered', 'that was changed after it was signed'),
+  putAside('of-another-key', 'that was signed with another secret under the id of a key'),
+  putAside('of-an-unknown-key', 'that was signed with a key that nobody knows'),
+  putAside('turned-around', 'that the coordinator itself has signed for a worker'),
+  putAside('reply-elsewhere', 'whose reply would go where it may not'),
+  {
+    upholds: 'M-13',
+    name: 'a message that was signed and is good no more is refused, with since when',
+    needs: 'signed',
+    async run(harness) {
+      const { held, id } = await owner(harness);
+      const write = { verb: 'record', ...writing(held) };
+      const ask = { kind: 'writeAsOwner', body: { writes: [write] } } as const;
+      const reply = await harness.forge(ask, 'expired');
+      assert.equal(reply?.problem?.code, 'signature-expired');
+      assert.equal((await kindsOf(harness.store, id)).length, 2);
+    },
+  },
+  {
+    upholds: 'M-13',
+    name: 'a message that waited long, and says that it is still good, is done',
+    needs: 'signed',
+    async run(harness) {
+      const { held } = await owner(harness);
+      const write = { verb: 'record', ...writing(held) };
+      assertKind(await forged(harness, 'waited-long', write), 'recorded');
+    },
+  },
+  {
+    upholds: 'M-13',
+    name: 'a message of a key that signs no more, and is still known, is done',
+    needs: 'signed',
+    async run(harness) {
+      const { held } = await owner(harness);
+      const write = { verb: 'record', ...writing(held) };
+      assertKind(await forged(harness, 'of-an-older-key', write), 'recorded');
+    },
+  },
+  {
+    upholds: 'M-13, M-1',
+    name: 'a message that is played again is known by its seq, and changes nothing',
+    needs: 'signed',
+    async run(harness) {
+      const { ann, held, id } = await owner(harness);
+      const write = { verb: 'record', ...writing(held) };
+      for (let sent = 0; sent < 3; sent += 1) {
+        assertKind(await forged(harness, 'none', write), 'recorded');
+      }
+      assert.equal((await kindsOf(harness.store, id)).length, 3);
+      assertKind(await ann.finish(later(held)), 'finished');
+    },
+  },
+  {
+    upholds: 'M-13, M-3',
+    name: 'a message that is played again after a takeover is refused by its fence',
+    needs: 'signed',
+    async run(harness) {
+      const { bob, hers, his } = await takenOver(harness);
+      const answer = await forged(harness, 'none', { verb: 'record', ...writing(hers) });
+      assert.deepEqual([answer.kind, answer.why], ['refused', 'superseded']);
+      assertKind(await bob.finish(his), 'finished');
+      const id = await mustSubmit(harness.store);
+      assert.equal(await statusOf(harness.store, id), 'queued');
+    },
+  },
+];

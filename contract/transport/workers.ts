@@ -1,0 +1,343 @@
+// What pipelines can rely on, with the engine at the other end of the carrier.
+
+import assert from 'node:assert/strict';
+import { aesCodec } from '../../src/engine/aes-codec.ts';
+import { Holdfast } from '../../src/engine/holdfast.ts';
+import { hostStep } from '../../src/engine/host-step.ts';
+import { pipeline } from '../../src/engine/pipeline.ts';
+import { remoteStep } from '../../src/engine/remote-step.ts';
+import type { SessionId } from '../../src/lease/names.ts';
+import type { WorkKind } from '../../src/protocol/messages/work-messages.ts';
+import { systemTimers } from '../../src/support/timer.ts';
+import { type CarrierFault, faultyCarrier } from '../../src/testing/faulty-carrier.ts';
+import { openWorker, type RemoteWorkerOptions } from '../../src/worker/open-worker.ts';
+import { kindsOf, PIPELINE } from '../execution/worker.ts';
+import { handlerAnywhere } from './call-desk.ts';
+import type { TransportCase, TransportHarness } from './contract-case.ts';
+
+interface Working {
+  readonly session: SessionId;
+  stop(): Promise<void>;
+}
+
+interface Hired extends Pick<RemoteWorkerOptions, 'pipelines' | 'codec' | 'ttlMs'> {
+  /** Every so many messages, or calls, something happens to one. */
+  readonly plan?: (nth: number) => CarrierFault | undefined;
+}
+
+interface Stage {
+  readonly holdfast: Holdfast;
+  work(
+    pipelines: RemoteWorkerOptions['pipelines'],
+    options?: Omit<Hired, 'pipelines'>,
+  ): Promise<Working>;
+}
+
+async function hired(harness: TransportHarness, given: Hired): Promise<Working> {
+  const { plan, ...options } = given;
+  const carrier = await harness.carrier();
+  const { desk } = harness;
+  if (desk === undefined) {
+    const shaken = plan === undefined ? carrier : faultyCarrier(carrier, sparing(plan));
+    return openWorker({ pollMs: 50, stopGraceMs: 0, ...options, carrier: shaken });
+  }
+  const { pipelines, codec } = options;
+  const handler = handlerAnywhere({
+    pipelines,
+    signing: desk.signing,
+    ...(codec && { codec }),
+    ...(harness.answersOnly === true ? {} : { coordinator: { carrier } }),
+  });
+  return desk.employ(handler, plan);
+}
+
+/** What nobody repeats is not lost. */
+function sparing(
+  plan: NonNullable<Hired['plan']>,
+): (nth: number, kind: WorkKind) => CarrierFault | undefined {
+  return (nth, kind) => (kind === 'greet' || kind === 'openSession' ? undefined : plan(nth));
+}
+
+/** Somebody who submits, and workers that are stopped in the end. */
+async function staged(
+  harness: TransportHarness,
+  play: (stage: Stage) => Promise<void>,
+  codec?: Pick<RemoteWorkerOptions, 'codec'>,
+): Promise<void> {
+  const workers: Working[] = [];
+  const holdfast = new Holdfast({ store: harness.store, ...codec });
+  try {
+    await play({
+      holdfast,
+      async work(pipelines, options = {}) {
+        const worker = await hired(harness, { ...options, pipelines });
+        workers.push(worker);
+        return worker;
+      },
+    });
+  } finally {
+    await Promise.all(workers.map((each) => each.stop()));
+    await holdfast.close();
+  }
+}
+
+const sum = remoteStep<readonly number[], number>({ name: 'sum' });
+const hosted = hostStep(sum, (numbers) => numbers.reduce((total, each) => total + each, 0));
+const caller = pipeline({
+  name: 'caller',
+  run: (ctx, input: readonly number[]) => ctx.call(sum, input),
+});
+
+/** What the cases below run: where workers are called, the coordinator is told to call for these. */
+export const transportPipelines: readonly string[] = [
+  ...[PIPELINE, 'three', 'slow', 'two-step', 'waits', 'family', 'large', 'fails'],
+  ...[caller.name, hosted.name],
+];
+
+const three = pipeline({
+  name: 'three',
+  async run(ctx, input: { readonly n: number }) {
+    const one = await ctx.step('one', () => input.n + 1);
+    const two = await ctx.step('two', () => one * 2);
+    return ctx.step('three', () => two + 1);
+  },
+});
+
+const THREE_KINDS = ['submitted', 'claimed', ...Array(3).fill('step-completed'), 'completed'];
+
+/** Every so many messages something happens to one. */
+function shaky(name: string, plan: (nth: number) => CarrierFault | undefined): TransportCase {
+  return {
+    upholds: 'M-1, M-2, M-12',
+    name: `executions complete, each step recorded once, while ${name}`,
+    run: (harness) =>
+      staged(harness, async ({ holdfast, work }) => {
+        let faults = 0;
+        const counted = (nth: number): CarrierFault | undefined => {
+          const fault = plan(nth);
+          if (fault !== undefined) faults += 1;
+          return fault;
+        };
+        await work([three], { plan: counted });
+        const handles = await Promise.all(
+          Array.from({ length: 6 }, (_, n) => holdfast.submit(three, { n })),
+        );
+        const results = await Promise.all(handles.map((each) => each.result()));
+        assert.deepEqual(results, [3, 5, 7, 9, 11, 13]);
+        for (const { id } of handles) {
+          const kinds = await kindsOf(harness.store, id);
+          assert.equal(kinds.filter((kind) => kind === 'step-completed').length, 3);
+          assert.equal(kinds.at(-1), 'completed');
+        }
+        assert.ok(faults > 0, 'something happened');
+      }),
+  };
+}
+
+/** Resolves when it is opened. */
+function gate(): { readonly passed: Promise<void>; open(): void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { passed: promise, open: resolve };
+}
+
+const takeovers: readonly TransportCase[] = [
+  {
+    upholds: 'M-3, M-12',
+    name: 'a frozen worker is replaced, and what it says when it thaws is refused',
+    run: (harness) =>
+      staged(harness, async ({ holdfast, work }) => {
+        const frozen = gate();
+        const thawed = gate();
+        const fences: number[] = [];
+        const slow = pipeline({
+          name: 'slow',
+          run: (ctx) =>
+            ctx.step('only', async ({ fence }) => {
+              fences.push(fence);
+              if (fences.length > 1) return 'the second';
+              frozen.open();
+              await thawed.passed;
+              return 'the first';
+            }),
+        });
+        const first = await work([slow]);
+        const handle = await holdfast.submit(slow, undefined);
+        await frozen.passed;
+        const by = { kind: 'operator', actor: 'olga', reason: 'frozen' } as const;
+        await harness.store.sessions.end({ id: first.session, by });
+        await work([slow]);
+        assert.equal(await handle.result(), 'the second');
+        thawed.open();
+        await first.stop();
+        assert.equal(await handle.result(), 'the second');
+        assert.ok((fences[1] ?? 0) > (fences[0] ?? 0), 'a higher fence');
+      }),
+  },
+  {
+    upholds: 'M-9, M-12',
+    name: 'drain in flight: another worker goes on after the finished step, which is not repeated',
+    run: (harness) =>
+      staged(harness, async ({ holdfast, work }) => {
+        const reached = gate();
+        let firsts = 0;
+        const twoStep = pipeline({
+          name: 'two-step',
+          async run(ctx) {
+            await ctx.step('first', () => {
+              firsts += 1;
+            });
+            return ctx.step('second', async ({ signal }) => {
+              if (firsts > 1 || reachedOnce) return 'done';
+              reachedOnce = true;
+              reached.open();
+              await new Promise((resolve) => signal.addEventListener('abort', resolve));
+              throw signal.reason;
+            });
+          },
+        });
+        let reachedOnce = false;
+        const first = await work([twoStep]);
+        const handle = await holdfast.submit(twoStep, undefined);
+        await reached.passed;
+        await first.stop();
+        await work([twoStep]);
+        assert.equal(await handle.result(), 'done');
+        assert.equal(firsts, 1);
+      }),
+  },
+  {
+    upholds: 'M-9, M-12',
+    name: 'cancel in flight: the step is told, and the execution ends as cancelled',
+    run: (harness) =>
+      staged(harness, async ({ holdfast, work }) => {
+        const reached = gate();
+        const waits = pipeline({
+          name: 'waits',
+          run: (ctx) =>
+            ctx.step('long', async ({ signal }) => {
+              reached.open();
+              await new Promise((resolve) => signal.addEventListener('abort', resolve));
+              throw signal.reason;
+            }),
+        });
+        await work([waits], { ttlMs: 2_000 });
+        const handle = await holdfast.submit(waits, undefined);
+        await reached.passed;
+        await holdfast.cancel(handle.id);
+        await assert.rejects(handle.result());
+        assert.equal((await holdfast.read(handle.id))?.status, 'cancelled');
+      }),
+  },
+];
+
+async function firstAwait(holdfast: Holdfast): Promise<string> {
+  for (;;) {
+    const { items } = await holdfast.awaits.list();
+    if (items[0] !== undefined) return items[0].id;
+    await new Promise<void>((resolve) => systemTimers.soon(resolve));
+  }
+}
+
+export const workerCases: readonly TransportCase[] = [
+  {
+    upholds: 'M-12',
+    name: 'an execution of three steps completes, and its history is the one of any worker',
+    run: (harness) =>
+      staged(harness, async ({ holdfast, work }) => {
+        await work([three]);
+        const handle = await holdfast.submit(three, { n: 1 });
+        assert.equal(await handle.result(), 5);
+        assert.deepEqual(await kindsOf(harness.store, handle.id), THREE_KINDS);
+      }),
+  },
+  {
+    upholds: 'M-12',
+    name: 'children, signals and awaits go through',
+    run: (harness) =>
+      staged(harness, async ({ holdfast, work }) => {
+        const family = pipeline({
+          name: 'family',
+          async run(ctx, input: { readonly n: number }) {
+            const child = await ctx.spawn(three, { n: input.n });
+            const answer = await ctx.await<string>('approval');
+            return { answer, out: await child.result() };
+          },
+        });
+        await work([family, three]);
+        const handle = await holdfast.submit(family, { n: 1 });
+        await holdfast.awaits.answer(await firstAwait(holdfast), 'yes');
+        const { answer, out } = await handle.result();
+        assert.deepEqual([answer.kind, out], ['answered', 5]);
+      }),
+  },
+  {
+    upholds: 'M-12',
+    name: 'a remote step is taken by the worker that hosts it, and its result is given to the caller',
+    run: (harness) =>
+      staged(harness, async ({ holdfast, work }) => {
+        await work([caller, hosted]);
+        assert.equal(await (await holdfast.submit(caller, [1, 2, 3])).result(), 6);
+      }),
+  },
+  {
+    upholds: 'M-7, M-12',
+    name: 'a value that is too large for a row goes by reference',
+    needs: 'references',
+    run: (harness) =>
+      staged(harness, async ({ holdfast, work }) => {
+        const large = pipeline({
+          name: 'large',
+          async run(ctx, input: { readonly text: string }) {
+            const twice = await ctx.step('twice', () => input.text.repeat(2));
+            return { length: twice.length, twice };
+          },
+        });
+        await work([large]);
+        const handle = await holdfast.submit(large, { text: 'x'.repeat(700_000) });
+        assert.equal((await handle.result()).length, 1_400_000);
+      }),
+  },
+  {
+    upholds: 'M-6, M-12',
+    name: 'a coordinator without the keys of a codec passes on what it cannot read',
+    run(harness) {
+      const codec = aesCodec([{ id: 'a', key: new Uint8Array(32) }]);
+      return staged(
+        harness,
+        async ({ holdfast, work }) => {
+          await work([three], { codec });
+          const handle = await holdfast.submit(three, { n: 1 });
+          assert.equal(await handle.result(), 5);
+          const record = await harness.store.executions.read(handle.id);
+          assert.doesNotMatch(String(record?.input), /"n"/);
+        },
+        { codec },
+      );
+    },
+  },
+  {
+    upholds: 'M-12',
+    name: 'a step that fails is tried again, and one that fails for good ends its execution',
+    run: (harness) =>
+      staged(harness, async ({ holdfast, work }) => {
+        let tries = 0;
+        const fails = pipeline({
+          name: 'fails',
+          retry: { attempts: 2, initialMs: 1 },
+          run: (ctx, input: { readonly recovers: boolean }) =>
+            ctx.step('fails', () => {
+              tries += 1;
+              if (input.recovers && tries > 1) return tries;
+              throw new Error('as asked');
+            }),
+        });
+        await work([fails]);
+        assert.equal(await (await holdfast.submit(fails, { recovers: true })).result(), 2);
+        await assert.rejects((await holdfast.submit(fails, { recovers: false })).result());
+      }),
+  },
+  shaky('every fifth reply is lost', (nth) => (nth % 5 === 0 ? 'reply-lost' : undefined)),
+  shaky('every fourth message is lost', (nth) => (nth % 4 === 0 ? 'lost' : undefined)),
+  shaky('every other message is delivered twice', (nth) => (nth % 2 === 0 ? 'doubled' : undefined)),
+  ...takeovers,
+];
