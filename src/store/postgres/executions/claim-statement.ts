@@ -9,6 +9,9 @@
 //   suspect   the one that may be tried now (X-7), which takes a place of its lane; `lost` has no suspects
 //   ready, lost, tried   the locked rows, as they are now: what changed meanwhile was looked at again
 //
+// Preparing for what the dead left takes as long as the rest, and there is seldom any. So CLAIM_READY is without it, and
+// where a dead session left something, it takes nothing and CLAIM follows.
+//
 // A claim that knows its spots from an earlier one ($10) reads each from its floor on and does not look for what the
 // dead left: so it passes by entries that an old snapshot keeps in the indexes (ADR 0040, claim-floors.ts).
 
@@ -25,6 +28,8 @@ export interface Outlook {
   readonly gate: boolean;
   readonly more: boolean;
   readonly overdue: boolean;
+  /** A dead session left something: nothing was taken by a claim of what is ready only. */
+  readonly takes_over: boolean;
   readonly next_in_ms: number | null;
   /** What the next claim may know, as JSON, if that was asked for. */
   readonly floors: string | null;
@@ -35,6 +40,15 @@ export type ClaimRow = Outlook & (ClaimedRow | { readonly id: null });
 
 /** As the statements take it: session, routes, lanes, limits, how many projects share at least, the only one, dice, life. */
 export type Asked = readonly (string | number | null)[];
+
+/**
+ * `ready`: without what the dead left. It takes nothing where a dead session left something, and says so.
+ */
+type Scope = 'ready' | 'all';
+
+function ofAll(scope: Scope, text: string, otherwise = ''): string {
+  return scope === 'all' ? text : otherwise;
+}
 
 /** Where a spot's entries are found. */
 const READY = 0;
@@ -72,10 +86,13 @@ const IS_LEFT = `e.status = 1 and e.session_id = s.left_by and ${IN_SPOT}`;
 const IS_LOST = `${IS_LEFT} and not (${IS_SUSPECT})`;
 
 /** What is in spot `s`, without locks; one more than `most`. */
-function seenIn(most: string): string {
+function seenIn(most: string, scope: Scope): string {
   return `(select e.id, e.ready_at as at from hf.execution e where s.source = ${READY} and ${IS_READY} order by e.ready_at, e.id limit ${most} + 1)
-           union all
-           (select e.id, 0 from hf.execution e where s.source = ${LOST} and ${IS_LOST} limit ${most} + 1)`;
+           ${ofAll(
+             scope,
+             `union all
+           (select e.id, 0 from hf.execution e where s.source = ${LOST} and ${IS_LOST} limit ${most} + 1)`,
+           )}`;
 }
 
 /** The chain of carrier `c`, one row for each session on its path; nulls for what is not known any more. */
@@ -86,8 +103,10 @@ const DEAD = `coalesce((select bool_or(a.id is null or a.ended_at is not null) f
 const OVERDUE = `coalesce((select bool_or(a.expires_at <= (select now.at from now)) and bool_and(a.ended_at is null) from ${CHAIN}), false)`;
 
 /** Of the one spot of a lane: it was filled, or somebody else had rows of it locked. */
-const LEFT_OVER = `case when coalesce(t.n, 0) >= s.n then true
-           else (select count(*) from (${seenIn('s.n')}) r) > coalesce(t.n, 0) end`;
+function leftOver(scope: Scope): string {
+  return `case when coalesce(t.n, 0) >= s.n then true
+           else (select count(*) from (${seenIn('s.n', scope)}) r) > coalesce(t.n, 0) end`;
+}
 
 /** RE-9: neither pinned nor asked of a release. */
 const IS_FOR_ALL = `strpos(s.pipeline, chr(31)) = 0 and not starts_with(s.pipeline, '${REPLAY}/')`;
@@ -109,8 +128,34 @@ const LATE_MS = 250;
 
 const FLOORS = `(select json_agg(json_build_object('source', f.source, 'pipeline', f.pipeline, 'lane', f.lane, 'project', f.project, 'floor', greatest(f.floor, f.first_at - ${LATE_MS})))::text from found f where f.source <> ${LOST})`;
 
+const UNLESS_LEFT = `
+     where not exists (select from dead) -- guard: takes-over`;
+
+const SUSPECTS = `suspect as materialized (
+    select s.id, s.lane, s.left_by
+      from me
+     cross join dead d
+     cross join lateral (
+           select e.id, e.lane, e.pipeline, e.project, e.claimed_at, d.id as left_by
+             from hf.execution e
+            where e.status = 1
+              and ${lookUp('e.session_id', 'd.id')}
+              and e.pipeline = any ($2::text[]) -- guard: suspect-pipeline
+              and e.lane = any ($3::smallint[]) -- guard: suspect-lane
+              and ($6::text is null or e.project = $6) -- guard: suspect-project
+              and ${IS_SUSPECT} -- guard: suspect-lost
+              and (select now.at from now) - ${LOST_AT} >= ${WAIT_MS} -- guard: suspect-wait
+              and (select now.at from now) - me.born_at >= ${WAIT_MS} -- guard: suspect-age
+              and not ${TRIES_ONE} -- guard: suspect-one
+            order by e.claimed_at, e.id
+           ) s
+     where ${IS_ANNOUNCED} -- guard: suspect-announced
+     order by s.claimed_at, s.id
+     limit 1
+  ),`;
+
 /** $1 session, $2 pipelines, $3 lanes, $4 limits, $5 at least so many projects share, $6 the only project, $7 dice, $8 how long the claimer has lived, $9 gates were seen to, $10 known spots, $11 whether floors are asked for. */
-const SPOTS = `
+const spotsOf = (scope: Scope): string => `
   ${NOW},
   ${liveChain('$1')},
   me as materialized (
@@ -136,45 +181,28 @@ const SPOTS = `
      where c.id is not null
        and ${DEAD} -- guard: lost
   ),
-  suspect as materialized (
-    select s.id, s.lane, s.left_by
-      from me
-     cross join dead d
-     cross join lateral (
-           select e.id, e.lane, e.pipeline, e.project, e.claimed_at, d.id as left_by
-             from hf.execution e
-            where e.status = 1
-              and ${lookUp('e.session_id', 'd.id')}
-              and e.pipeline = any ($2::text[]) -- guard: suspect-pipeline
-              and e.lane = any ($3::smallint[]) -- guard: suspect-lane
-              and ($6::text is null or e.project = $6) -- guard: suspect-project
-              and ${IS_SUSPECT} -- guard: suspect-lost
-              and (select now.at from now) - ${LOST_AT} >= ${WAIT_MS} -- guard: suspect-wait
-              and (select now.at from now) - me.born_at >= ${WAIT_MS} -- guard: suspect-age
-              and not ${TRIES_ONE} -- guard: suspect-one
-            order by e.claimed_at, e.id
-           ) s
-     where ${IS_ANNOUNCED} -- guard: suspect-announced
-     order by s.claimed_at, s.id
-     limit 1
-  ),
+  ${ofAll(scope, SUSPECTS)}
   asked as materialized (
-    select p.pipeline, l.lane, l.most - (select count(*) from suspect x where x.lane = l.lane)::integer as most, l.projects
+    select p.pipeline, l.lane, l.most${ofAll(scope, ' - (select count(*) from suspect x where x.lane = l.lane)::integer')} as most, l.projects
       from me
      cross join unnest($2::text[]) as p(pipeline)
      cross join unnest($3::smallint[], $4::integer[], $5::integer[]) as l(lane, most, projects)
+     ${ofAll(scope, '', UNLESS_LEFT)}
   ),
   spot as (
     (select s.*, ${READY} as source, null::uuid as left_by, 0::bigint as floor, ${projectIn(READY)} as project from asked s where $10 is null
      union all
      select s.*, ${GATED}, null, 0, ${projectIn(GATED)} from asked s where $10 is null
-     union all
-     select s.*, 0, ${projectIn(LOST)} from (select a.*, ${LOST}, d.id as left_by from asked a cross join dead d) s
+     ${ofAll(
+       scope,
+       `union all
+     select s.*, 0, ${projectIn(LOST)} from (select a.*, ${LOST}, d.id as left_by from asked a cross join dead d) s`,
+     )}
      union all
      select s.*, k.source, null, k.floor, k.project from asked s join ${KNOWN} on k.pipeline = s.pipeline and k.lane = s.lane)
     union all
     select s.pipeline, s.lane, s.most, s.projects, s.source, s.left_by, s.floor,
-           case s.source when ${READY} then ${projectIn(READY, 's.project')} when ${GATED} then ${projectIn(GATED, 's.project')} else ${projectIn(LOST, 's.project')} end
+           case s.source when ${READY} then ${projectIn(READY, 's.project')} when ${GATED} then ${projectIn(GATED, 's.project')} ${ofAll(scope, `else ${projectIn(LOST, 's.project')}`)} end
       from spot s
      where s.project is not null
        and $6 is null
@@ -199,15 +227,47 @@ const SPOTS = `
      group by f.lane, f.most, f.projects
   )`;
 
-export const CLAIM: Statement = statement(`
-  with recursive ${SPOTS},
+const LEFT = `lost as materialized (
+    select r.*, (select h.seq from hf.history h where h.execution_id = r.id order by h.seq desc limit 1) as last
+      from allotted s
+     cross join lateral (
+           select e.id, e.fence, e.claimed_seq, e.fruitless
+             from hf.execution e
+            where s.source = ${LOST}
+              and ${IS_LEFT} -- guard: carrier
+              and not (${IS_SUSPECT}) -- guard: suspect
+            limit s.n
+              for no key update of e skip locked
+           ) r
+  ),
+  tried as materialized (
+    select r.*
+      from suspect s
+     cross join lateral (
+           select e.id, e.fence, e.claimed_seq, e.fruitless
+             from hf.execution e
+            where ${lookUp('e.id', 's.id')}
+              and e.status = 1
+              and e.session_id = s.left_by -- guard: suspect-carrier
+              for no key update of e skip locked
+           ) r
+     where ($9 or not (select g.waits from gate g)) -- guard: gate-suspect
+  ),`;
+
+const TAKEN_OVER = `union all
+            select l.id, l.fence, l.last, case when l.last = l.claimed_seq then l.fruitless + 1 else 1 end, 3 from lost l
+             union all
+            select x.id, x.fence, x.claimed_seq, x.fruitless + 1, 3 from tried x`;
+
+const claimOf = (scope: Scope): string => `
+  with recursive ${spotsOf(scope)},
   seen as materialized (
     select s.pipeline, s.lane, s.most, s.project, s.source, s.left_by, s.floor, fair.part, fair.first, r.id, r.at,
            row_number() over (partition by s.lane, s.project order by r.at, r.id) as rank
       from found s
       join fair on fair.lane = s.lane
      cross join lateral (
-           ${seenIn('fair.part')}
+           ${seenIn('fair.part', scope)}
            ) r
      where ($9 or not (select g.waits from gate g)) -- guard: gate
        and s.first_at <= (select now.at from now)
@@ -244,32 +304,7 @@ export const CLAIM: Statement = statement(`
               for no key update of e skip locked
            ) r
   ),
-  lost as materialized (
-    select r.*, (select h.seq from hf.history h where h.execution_id = r.id order by h.seq desc limit 1) as last
-      from allotted s
-     cross join lateral (
-           select e.id, e.fence, e.claimed_seq, e.fruitless
-             from hf.execution e
-            where s.source = ${LOST}
-              and ${IS_LEFT} -- guard: carrier
-              and not (${IS_SUSPECT}) -- guard: suspect
-            limit s.n
-              for no key update of e skip locked
-           ) r
-  ),
-  tried as materialized (
-    select r.*
-      from suspect s
-     cross join lateral (
-           select e.id, e.fence, e.claimed_seq, e.fruitless
-             from hf.execution e
-            where ${lookUp('e.id', 's.id')}
-              and e.status = 1
-              and e.session_id = s.left_by -- guard: suspect-carrier
-              for no key update of e skip locked
-           ) r
-     where ($9 or not (select g.waits from gate g)) -- guard: gate-suspect
-  ),
+  ${ofAll(scope, LEFT)}
   claimed as (
     update hf.execution e
        set status      = 1,
@@ -282,10 +317,7 @@ export const CLAIM: Statement = statement(`
            claimed_seq = t.last + 1,
            fruitless   = t.fruitless
       from (select r.id, r.fence, r.last, r.fruitless, r.was from ready r
-             union all
-            select l.id, l.fence, l.last, case when l.last = l.claimed_seq then l.fruitless + 1 else 1 end, 3 from lost l
-             union all
-            select x.id, x.fence, x.claimed_seq, x.fruitless + 1, 3 from tried x) t
+             ${ofAll(scope, TAKEN_OVER)}) t
      where ${lookUp('e.id', 't.id')}
        and e.fence is not distinct from t.fence -- guard: fence
     returning e.id, e.project, e.pipeline, e.lane, e.has_place, e.fence, e.claimed_at, e.fruitless, e.seq, e.news,
@@ -309,20 +341,24 @@ export const CLAIM: Statement = statement(`
     select (select count(*) from me) > 0 as is_live,
            (select g.waits from gate g) as gate,
            (select count(*) from seen) > (select coalesce(sum(t.n), 0) from took t join fair f on f.lane = t.lane where not f.is_one)
-           or exists (select from allotted s join fair f on f.lane = s.lane left join took t on t.lane = s.lane where f.is_one and ${LEFT_OVER}) as more,
+           or exists (select from allotted s join fair f on f.lane = s.lane left join took t on t.lane = s.lane where f.is_one and ${leftOver(scope)}) as more,
            (select coalesce(bool_or(${OVERDUE}), false) from carrier c) as overdue,
            (select min(case s.source when ${READY} then ${firstIn(READY, 'and e.ready_at > (select now.at from now)')} else s.first_at end)
               from found s
              where s.source <> ${LOST}) - (select now.at from now) as next_in_ms,
+           ${ofAll(scope, 'false', 'exists (select from dead)')} as takes_over,
            case when $11 then ${FLOORS} end as floors
   )
-  select o.is_live, o.gate, o.more, o.overdue, o.next_in_ms, o.floors, c.*
+  select o.is_live, o.gate, o.more, o.overdue, o.next_in_ms, o.takes_over, o.floors, c.*
     from outlook o
-    left join claimed c on true`);
+    left join claimed c on true`;
+
+export const CLAIM: Statement = statement(claimOf('all'));
+export const CLAIM_READY: Statement = statement(claimOf('ready'));
 
 /** What a claim would look at, with what is gated, in the order in which it would. */
 export const CANDIDATES: Statement = statement(`
-  with recursive ${SPOTS}
+  with recursive ${spotsOf('all')}
   select s.lane, s.project, fair.part, (select count(distinct f.project) from found f where f.lane = s.lane and f.first_at <= (select now.at from now)) as projects, r.id, r.gated, r.at
     from found s
     join fair on fair.lane = s.lane

@@ -12,6 +12,7 @@ import type { View } from './claim-floors.ts';
 import {
   type Asked,
   CLAIM,
+  CLAIM_READY,
   type ClaimedRow,
   type ClaimRow,
   type Outlook,
@@ -114,9 +115,12 @@ function noteAll({ ledger }: Parts, claims: readonly Claimed[]): void {
 async function run(parts: Parts, asked: Asked, view: Looking): Promise<readonly ClaimRow[]> {
   for (let tries = 1; ; tries += 1) {
     try {
-      return await parts.boundaries.around(() =>
-        parts.database.rows<ClaimRow>(CLAIM, [...asked, false, view.known, view.asksFloors]),
+      const values = [...asked, false, view.known, view.asksFloors];
+      const rows = await parts.boundaries.around(() =>
+        parts.database.rows<ClaimRow>(CLAIM_READY, values),
       );
+      if (rows[0]?.takes_over !== true) return rows;
+      return await parts.boundaries.around(() => parts.database.rows<ClaimRow>(CLAIM, values));
     } catch (fault) {
       if (!isClash(fault) || tries >= ROUNDS_MAX) throw fault;
     }
