@@ -2,9 +2,6 @@
 // can be claimed, and is claimed where there is a place, within its ttl and two seconds.
 
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
@@ -13,83 +10,79 @@ import type { WorkerOptions } from '../../src/engine/worker-options.ts';
 import { LANES, type Lane } from '../../src/execution/execution.ts';
 import type { ExecutionId } from '../../src/execution/names.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
-import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { ManualClock } from '../../src/testing/manual-clock.ts';
-import { pause } from './stage.ts';
 
 const TTL_MS = 4_000;
 const BOUND_MS = TTL_MS + 2_000;
 const STEP_MS = 250;
 const TICK_MS = 50;
 
-for (const kind of ['memory', 'sqlite'] as const) {
-  test(`${kind}: P4: a worker with nothing to do takes over`, async () => {
-    await using scene = await Scene.open(kind);
-    const left = await scene.leftByDead(3);
-    await scene.work({ concurrency: 10 });
-    await scene.advance(BOUND_MS);
-    assert.deepEqual(await scene.claimsOf(left), [2, 2, 2]);
-  });
+test('P4: a worker with nothing to do takes over', async () => {
+  await using scene = Scene.open();
+  const left = await scene.leftByDead(3);
+  await scene.work({ concurrency: 10 });
+  await scene.advance(BOUND_MS);
+  assert.deepEqual(await scene.claimsOf(left), [2, 2, 2]);
+});
 
-  test(`${kind}: P4: a worker that never comes to the end of a queue takes over`, async () => {
-    await using scene = await Scene.open(kind);
-    const left = await scene.leftByDead(3);
-    for (const lane of LANES) await scene.submit('quick', 250, lane);
-    await scene.work({ concurrency: 10 });
-    await scene.advance(BOUND_MS);
-    for (const lane of LANES) assert.ok((await scene.ready(lane)) > 0, 'the queue never ended');
-    assert.deepEqual(await scene.claimsOf(left), [2, 2, 2]);
-  });
+test('P4: a worker that never comes to the end of a queue takes over', async () => {
+  await using scene = Scene.open();
+  const left = await scene.leftByDead(3);
+  for (const lane of LANES) await scene.submit('quick', 250, lane);
+  await scene.work({ concurrency: 10 });
+  await scene.advance(BOUND_MS);
+  for (const lane of LANES) assert.ok((await scene.ready(lane)) > 0, 'the queue never ended');
+  assert.deepEqual(await scene.claimsOf(left), [2, 2, 2]);
+});
 
-  test(`${kind}: P4: where all places are taken, the next that is free goes to what was left, before the queue`, async () => {
-    await using scene = await Scene.open(kind);
-    const [left = ''] = await scene.leftByDead(1);
-    await scene.work({ concurrency: 1 });
-    await scene.submit('long', 2);
-    await scene.advance(BOUND_MS);
-    assert.equal(await scene.stateOf(scene.dead), 'ended');
-    assert.deepEqual(await scene.claimsOf([left as ExecutionId]), [1]);
-    scene.endLong();
-    await scene.advance(1_000);
-    assert.deepEqual(await scene.claimsOf([left as ExecutionId]), [2]);
-  });
+test('P4: where all places are taken, the next that is free goes to what was left, before the queue', async () => {
+  await using scene = Scene.open();
+  const [left = ''] = await scene.leftByDead(1);
+  await scene.work({ concurrency: 1 });
+  await scene.submit('long', 2);
+  await scene.advance(BOUND_MS);
+  assert.equal(await scene.stateOf(scene.dead), 'ended');
+  assert.deepEqual(await scene.claimsOf([left as ExecutionId]), [1]);
+  scene.endLong();
+  await scene.advance(1_000);
+  assert.deepEqual(await scene.claimsOf([left as ExecutionId]), [2]);
+});
 
-  test(`${kind}: P4: a process that only looks after others ends the sessions of the dead`, async () => {
-    await using scene = await Scene.open(kind);
+test('P4: a process that only looks after others ends the sessions of the dead', async () => {
+  await using scene = Scene.open();
+  await scene.leftByDead(1);
+  await scene.holdfast.tend();
+  await scene.advance(BOUND_MS);
+  assert.equal(await scene.stateOf(scene.dead), 'ended');
+});
+
+test('while one after the other dies, a busy worker sweeps once a second at most', async () => {
+  await using scene = Scene.open();
+  for (let n = 0; n < 8; n += 1) {
     await scene.leftByDead(1);
-    await scene.holdfast.tend();
-    await scene.advance(BOUND_MS);
-    assert.equal(await scene.stateOf(scene.dead), 'ended');
-  });
+    await scene.advance(200);
+  }
+  for (const lane of LANES) await scene.submit('quick', 250, lane);
+  await scene.work({ concurrency: 10 });
+  const before = scene.sweeps;
+  await scene.advance(BOUND_MS);
+  assert.ok(scene.sweeps - before <= 6, `${scene.sweeps - before} sweeps in 6 s`);
+  assert.ok(scene.sweeps > before);
+});
 
-  test(`${kind}: while one after the other dies, a busy worker sweeps once a second at most`, async () => {
-    await using scene = await Scene.open(kind);
-    for (let n = 0; n < 8; n += 1) {
-      await scene.leftByDead(1);
-      await scene.advance(200);
-    }
-    for (const lane of LANES) await scene.submit('quick', 250, lane);
-    await scene.work({ concurrency: 10 });
-    const before = scene.sweeps;
-    await scene.advance(BOUND_MS);
-    assert.ok(scene.sweeps - before <= 6, `${scene.sweeps - before} sweeps in 6 s`);
-    assert.ok(scene.sweeps > before);
-  });
-
-  test(`${kind}: a worker whose places are taken asks for nothing more often than it polls, however often it is rung for`, async () => {
-    await using scene = await Scene.open(kind);
-    await scene.work({ concurrency: 1 });
-    await scene.submit('long', 1);
-    await scene.advance(TICK_MS);
-    const before = scene.claims;
-    for (let ms = 0; ms < 10_000; ms += 100) {
-      await scene.submit('quick', 1);
-      await scene.advance(100);
-    }
-    assert.ok(scene.claims - before <= 7, `${scene.claims - before} claims in 10 s`);
-  });
-}
+test('a worker whose places are taken asks for nothing more often than it polls, however often it is rung for', async () => {
+  await using scene = Scene.open();
+  await scene.work({ concurrency: 1 });
+  await scene.submit('long', 1);
+  await scene.advance(TICK_MS);
+  const before = scene.claims;
+  for (let ms = 0; ms < 10_000; ms += 100) {
+    await scene.submit('quick', 1);
+    await scene.advance(100);
+  }
+  assert.ok(scene.claims - before <= 7, `${scene.claims - before} claims in 10 s`);
+});
 
 /** A store whose time the test moves, and workers on it. */
 class Scene {
@@ -101,12 +94,10 @@ class Scene {
   claims = 0;
   #ends: (() => void)[] = [];
   readonly #plain: CoordinatorStore;
-  readonly #close: () => Promise<void>;
 
-  private constructor(plain: CoordinatorStore, clock: ManualClock, close: () => Promise<void>) {
+  private constructor(plain: CoordinatorStore, clock: ManualClock) {
     this.clock = clock;
     this.#plain = plain;
-    this.#close = close;
     this.store = {
       ...plain,
       sessions: {
@@ -127,12 +118,9 @@ class Scene {
     this.holdfast = new Holdfast({ store: this.store, clock, timers: clock.timers });
   }
 
-  static async open(kind: 'memory' | 'sqlite'): Promise<Scene> {
+  static open(): Scene {
     const clock = new ManualClock();
-    if (kind === 'memory') return new Scene(openMemoryStore({ clock }), clock, async () => {});
-    const folder = await mkdtemp(join(tmpdir(), 'hf-takeover-'));
-    const store = await openSqliteStore({ file: join(folder, 'hf.db'), clock });
-    return new Scene(store, clock, () => rm(folder, { recursive: true, force: true }));
+    return new Scene(openMemoryStore({ clock }), clock);
   }
 
   /** Claimed by a worker that is never heard of again. */
@@ -174,13 +162,8 @@ class Scene {
     return ids;
   }
 
-  /** In small steps: stores on files answer by themselves, not by the clock. */
-  async advance(ms: number): Promise<void> {
-    for (let gone = 0; gone < ms; gone += TICK_MS) {
-      await this.clock.advance(Math.min(TICK_MS, ms - gone));
-      await pause(0);
-      await this.clock.settle();
-    }
+  advance(ms: number): Promise<void> {
+    return this.clock.advance(ms);
   }
 
   claimsOf(ids: readonly ExecutionId[]): Promise<readonly number[]> {
@@ -208,6 +191,5 @@ class Scene {
     await this.clock.advance(60_000);
     await closing;
     await this.store.close();
-    await this.#close();
   }
 }

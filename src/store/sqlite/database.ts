@@ -389,7 +389,9 @@ export class Database {
 }
 
 function closedFault(): StoreUnavailable {
-  return new StoreUnavailable('The SQLite store is closed. Nothing was done; open it again.');
+  return new StoreUnavailable(
+    'The store is closed. Nothing was done. Open it again; a memory store opens empty.',
+  );
 }
 
 function busyFault(cause: unknown, waitedMs: number): StoreUnavailable {
