@@ -3,7 +3,6 @@
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -12,6 +11,7 @@ import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import type { Activation } from '../../src/release/release.ts';
+import { runSeed } from '../services/tier.ts';
 import { LINE, type LineActorArgs, type LineActorDone } from './line-actor.ts';
 import { openAddressed, type PlaceIn } from './place.ts';
 
@@ -25,8 +25,7 @@ export function registerLineRace(kind: string, placeIn: PlaceIn): void {
     const store = await openAddressed(place);
     const holdfast = new Holdfast({ store });
     try {
-      const seed = randomInt(2 ** 31);
-      t.diagnostic(`seed ${seed}`);
+      const seed = runSeed();
       const done = await Promise.all(
         ACTORS.map((actor, nth) =>
           runActor({ store: place, actor, seed: seed + nth, rounds: ROUNDS }),
