@@ -9,9 +9,7 @@ import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import pg from 'pg';
 import { postgresForTests } from '../services/postgres.ts';
-import { isExcluded } from '../services/tier.ts';
 
-const skip = isExcluded('postgres') && 'PostgreSQL was excluded by name';
 const ROOT = join(import.meta.dirname, '../..');
 
 interface Sample {
@@ -31,7 +29,7 @@ async function loadSample(folder: string): Promise<Sample> {
   return (await import(pathToFileURL(file).href)) as Sample;
 }
 
-test('the sample survives a server that closes its connections', { skip }, async (t) => {
+test('the sample survives a server that closes its connections', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-sample-'));
   t.after(() => rm(folder, { recursive: true }));
   const { url, release } = await postgresForTests();

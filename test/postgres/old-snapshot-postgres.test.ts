@@ -17,9 +17,7 @@ import { systemClock } from '../../src/support/clock.ts';
 import { systemRandom } from '../../src/support/random.ts';
 import { systemTimers } from '../../src/support/timer.ts';
 import { postgresForTests } from '../services/postgres.ts';
-import { isExcluded } from '../services/tier.ts';
 
-const skip = isExcluded('postgres') && 'PostgreSQL was excluded by name';
 const WORK = pipeline({ name: 'work', run: () => undefined });
 
 /** More than are needed for a snapshot to be old. */
@@ -86,9 +84,7 @@ async function finishAll(
   await Promise.all(finishes);
 }
 
-test('X-11: what becomes ready with an earlier time is found by the next claim of the whole', {
-  skip,
-}, async (t) => {
+test('X-11: what becomes ready with an earlier time is found by the next claim of the whole', async (t) => {
   const { holdfast, pool, claim, clock, holdSnapshot } = await open(t);
   const early = await holdfast.submit(WORK, null);
   await holdfast.pause(early.id);
@@ -113,9 +109,7 @@ test('X-11: what becomes ready with an earlier time is found by the next claim o
   );
 });
 
-test('a claim that remembers reads as much as if nothing had been claimed before', {
-  skip,
-}, async (t) => {
+test('a claim that remembers reads as much as if nothing had been claimed before', async (t) => {
   const { holdfast, session, pool, database, executions, claim, holdSnapshot } = await open(t);
   const submit = async () => {
     await Promise.all(Array.from({ length: 200 }, () => holdfast.submit(WORK, null)));
