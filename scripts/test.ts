@@ -22,10 +22,13 @@ const MEMORY_DISK = '/dev/shm';
 const MEMORY_DISK_BYTES_MIN = 4 * 1024 ** 3;
 
 async function main(plan: Plan): Promise<boolean> {
+  if (process.env['NODE_OPTIONS']?.includes('--test-')) {
+    throw new Error('NODE_OPTIONS selects tests (--test-…), so no test ran. Unset it.');
+  }
   const selected = selectFiles(plan);
   announce(plan, selected);
   if (selected.files.length === 0) {
-    throw new Error('No test file matches, so no test ran. Check the paths on the command line.');
+    throw new Error('No test file matches, so no test ran. Check --without and --part.');
   }
   useMemoryDisk();
   const checks = plan.filters.length === 0 && plan.part.nth === 1 ? checkSources() : [];
@@ -41,7 +44,7 @@ async function main(plan: Plan): Promise<boolean> {
   const leftOut = [...selected.leftOut, ...report.leftOut];
   for (const line of reportLines({ ...report, leftOut }, run)) console.log(line);
   const passed = report.passed + checked.filter((ok) => ok).length;
-  const failed = report.failed + checked.filter((ok) => !ok).length;
+  const failed = report.failures.length + checked.filter((ok) => !ok).length;
   if (report.skipped > 0) {
     console.log('A skipped test counts as failed: install what it lacks, or use --without.');
   }

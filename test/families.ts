@@ -26,7 +26,7 @@ export const FAMILIES: readonly Family[] = [
   { name: 'orders around a park', files: ['test/engine/suspend-*.test.ts'] },
   { name: 'predictions and real runs', files: ['test/observe/*.full.test.ts'] },
   { name: 'the package', files: ['test/package/*.test.ts', 'test/docs/*.test.ts'] },
-  { name: 'recipes, by store', files: ['test/recipes/*-*.test.ts'], take: 2 },
+  { name: 'recipes, by store', files: ['test/recipes/{*-*,*.full}.test.ts'], take: 2 },
   // Real processes that are killed, frozen and raced, in one file for each store.
   { name: 'processes, by store', files: ['test/processes/*-*.test.ts'], take: 2 },
   { name: 'executions under load', files: ['test/load/*.test.ts'], take: 1 },

@@ -72,7 +72,7 @@ function oneOf(flag: string, value: string, known: readonly string[]): string {
 
 function wholeNumber(flag: string, value: string): number {
   const number = Number(value);
-  if (Number.isSafeInteger(number) && number >= 0) return number;
+  if (/^\d+$/.test(value) && Number.isSafeInteger(number)) return number;
   throw new Error(`${flag}=${value} is not a whole number, so no test ran.`);
 }
 

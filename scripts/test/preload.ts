@@ -9,10 +9,7 @@ const file = process.argv[1];
 
 // A test may fork, and forks inherit this import: only the runner's own children report.
 if (notes !== undefined && file !== undefined && process.env['NODE_TEST_CONTEXT'] !== undefined) {
-  // node:test hooks into every promise, to know which test an uncaught error belongs to. In a file of many short
-  // asynchronous tests that took two thirds of the CPU time. Without the hooks such an error fails the file.
-  const none = { enable: () => none, disable: () => none };
-  hooks.createHook = () => none;
+  spareHooks();
   const limitMs = Number(process.env['HOLDFAST_TEST_FILE_MS']);
   const limit = setTimeout(() => {
     const open = [...new Set(process.getActiveResourcesInfo())].join(', ');
@@ -23,6 +20,27 @@ if (notes !== undefined && file !== undefined && process.env['NODE_TEST_CONTEXT'
   process.once('exit', () => {
     appendFileSync(notes, `${JSON.stringify({ file, cpuMs: cpuMs() })}\n`);
   });
+}
+
+/**
+ * node:test hooks into every promise, to know which test an uncaught error belongs to. In a file of many short
+ * asynchronous tests that took two thirds of the CPU time. It then learns only of its own tests and suites, so that
+ * hooks and tests belong to the suite around them. An uncaught error fails the file.
+ */
+function spareHooks(): void {
+  const { AsyncResource } = hooks;
+  const none = { enable: () => none, disable: () => none };
+  let init: hooks.HookCallbacks['init'];
+  hooks.createHook = (callbacks) => {
+    init ??= callbacks.init;
+    return none;
+  };
+  hooks.AsyncResource = class extends AsyncResource {
+    constructor(type: string, options?: number | hooks.AsyncResourceOptions) {
+      super(type, options);
+      if (type === 'Test') init?.(this.asyncId(), type, this.triggerAsyncId(), this);
+    }
+  };
 }
 
 /** Of this process and its ended children. Where there is no /proc, of this process alone. */

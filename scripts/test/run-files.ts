@@ -1,8 +1,9 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
-import { type EventData, run } from 'node:test';
-import type { Failure, FileCost, LeftOut, Report } from './report.ts';
+import { join, relative, resolve } from 'node:path';
+import { run } from 'node:test';
+import type { LeftOut, Report } from './report.ts';
+import { Results } from './results.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const PRELOAD = join(import.meta.dirname, 'preload.ts');
@@ -10,6 +11,8 @@ const PRELOAD = join(import.meta.dirname, 'preload.ts');
 const CONCURRENCY = 5;
 /** A test that takes longer fails, and so does a file of them that takes twice as long or does not end. */
 const TEST_MS_MAX = { sampled: 240_000, full: 5_400_000 };
+/** A file that computes for ever cannot end itself: after so long without any result the run ends it. */
+const STUCK_AFTER_TIMEOUTS = 3;
 
 /** Runs each file in a process of its own and prints one line for each. */
 export async function runFiles(
@@ -22,70 +25,35 @@ export async function runFiles(
   const timeout = TEST_MS_MAX[settings['HOLDFAST_TEST_FULL'] === '1' ? 'full' : 'sampled'];
   const forPreload = { HOLDFAST_TEST_NOTES: notes, HOLDFAST_TEST_FILE_MS: String(2 * timeout) };
   Object.assign(process.env, settings, forPreload);
-  const report = emptyReport();
+  // Of this run and of its files, not of a test that starts it.
+  delete process.env['NODE_TEST_CONTEXT'];
+  const stuck = new AbortController();
+  const patience = setTimeout(() => stuck.abort(), STUCK_AFTER_TIMEOUTS * timeout).unref();
+  const results = new Results(ROOT);
   try {
+    const paths = files.map((file) => resolve(ROOT, file));
     const stream = run({
-      files: files.map((file) => join(ROOT, file)),
+      files: paths,
       concurrency: CONCURRENCY,
       timeout,
       execArgv: ['--import', PRELOAD],
+      signal: stuck.signal,
     });
-    const printed = new Map<string, string>();
-    for await (const { type, data } of stream) {
-      if (type === 'test:fail') report.failures.push(failureOf(data, printed.get(data.file ?? '')));
-      if (type === 'test:stderr' || type === 'test:stdout') {
-        printed.set(data.file, (printed.get(data.file) ?? '') + data.message);
-      }
-      if (type !== 'test:summary') continue;
-      if (data.file === undefined) addCounts(report, data.counts);
-      else finishFile(report, data, printed.get(data.file));
+    for await (const event of stream) {
+      patience.refresh();
+      results.add(event);
     }
-    await readNotes(notes, report);
+    results.end(paths);
+    await readNotes(notes, results.report);
   } finally {
+    clearTimeout(patience);
     await rm(folder, { recursive: true, force: true });
   }
-  return report;
+  return results.report;
 }
-
-function emptyReport(): Report & { failures: Failure[]; files: FileCost[]; leftOut: LeftOut[] } {
-  return { passed: 0, failed: 0, skipped: 0, failures: [], files: [], leftOut: [] };
-}
-
-function addCounts(report: Report, counts: EventData.TestSummary['counts']): void {
-  const skipped = counts.skipped + counts.todo;
-  report.passed += counts.passed;
-  report.skipped += skipped;
-  report.failed += counts.tests - counts.passed - skipped;
-}
-
-function finishFile(
-  report: ReturnType<typeof emptyReport>,
-  { file = '', counts, duration_ms: ms, success }: EventData.TestSummary,
-  printed: string | undefined,
-): void {
-  const name = relative(ROOT, file);
-  report.files.push({ file: name, cases: counts.tests, ms, cpuMs: 0 });
-  console.log(
-    `${success ? '✔' : '✖'} ${name} (${counts.tests} cases, ${(ms / 1000).toFixed(1)} s)`,
-  );
-  if (!success && printed !== undefined) console.log(printed.trimEnd());
-}
-
-function failureOf(
-  { name, file = '', details }: EventData.TestFail,
-  printed: string | undefined,
-): Failure {
-  const { cause = details.error } = details.error;
-  // A process that ended early has no error of its own: what it printed says why.
-  const said = name === file ? printed : undefined;
-  const why = said ?? (cause instanceof Error ? (cause.stack ?? cause.message) : String(cause));
-  return { file: relative(ROOT, file), name, why: why.split('\n').slice(0, LINES_MAX).join('\n') };
-}
-
-const LINES_MAX = 20;
 
 /** CPU times and samples, as the test processes noted them. */
-async function readNotes(path: string, report: ReturnType<typeof emptyReport>): Promise<void> {
+async function readNotes(path: string, report: Results['report']): Promise<void> {
   const text = await readFile(path, 'utf8').catch(() => '');
   for (const line of text.split('\n').filter((each) => each !== '')) {
     const note = JSON.parse(line) as LeftOut | { readonly file: string; readonly cpuMs: number };

@@ -1,7 +1,6 @@
 import { redisBackend } from '../processes/stage/backend.ts';
 import { startRedis } from '../services/redis.ts';
-import { isFullRun } from '../services/tier.ts';
 import { registerProvedSession } from './proved-session.ts';
 
 // What a thread needs of a store is its address, which test/redis looks at in every run.
-if (isFullRun()) registerProvedSession(redisBackend(startRedis));
+registerProvedSession(redisBackend(startRedis));

@@ -1,7 +1,6 @@
 import { etcdBackend } from '../processes/stage/backend.ts';
 import { etcdForTests } from '../services/etcd.ts';
-import { isFullRun } from '../services/tier.ts';
 import { registerProvedSession } from './proved-session.ts';
 
 // Its thread opens the store by its address, as on any other; that takes a while.
-if (isFullRun()) registerProvedSession(etcdBackend(etcdForTests));
+registerProvedSession(etcdBackend(etcdForTests));

@@ -1,0 +1,90 @@
+import { relative } from 'node:path';
+import type { EventData } from 'node:test';
+import type { TestEvent } from 'node:test/reporters';
+import type { Failure, FileCost, LeftOut, Report } from './report.ts';
+
+type Writable = Report & { failures: Failure[]; files: FileCost[]; leftOut: LeftOut[] };
+
+/** Turns the events of a run into its report, and prints one line for each file. */
+export class Results {
+  readonly report: Writable = { passed: 0, skipped: 0, failures: [], files: [], leftOut: [] };
+  readonly #root: string;
+  readonly #printed = new Map<string, string>();
+  readonly #ended = new Set<string>();
+  /** Results at each depth since the last result above it. */
+  readonly #inside: number[] = [];
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  add({ type, data }: TestEvent): void {
+    if (type === 'test:pass' || type === 'test:fail') this.#addResult(type, data);
+    if (type === 'test:stderr' || type === 'test:stdout') this.#print(data.file, data.message);
+    // About an error that belongs to no test.
+    if (type === 'test:diagnostic' && data.message.startsWith('Error: ')) {
+      this.#print(data.file ?? '', `${data.message}\n`);
+    }
+    if (type === 'test:summary' && data.file !== undefined) this.#endFile(data.file, data);
+  }
+
+  /** Fails the files of which no end was reported: they left early, or contain no test. */
+  end(files: readonly string[]): void {
+    const failed = new Set(this.report.failures.map(({ file }) => file));
+    for (const file of files.filter((each) => !this.#ended.has(each))) {
+      if (failed.has(this.#nameOf(file))) continue;
+      this.#fail(file, 'all of it', 'The file contains no test, or ended before its tests did.');
+    }
+  }
+
+  #addResult(type: 'test:pass' | 'test:fail', data: EventData.TestPass | EventData.TestFail): void {
+    const inside = this.#inside[data.nesting + 1] ?? 0;
+    this.#inside[data.nesting + 1] = 0;
+    this.#inside[data.nesting] = (this.#inside[data.nesting] ?? 0) + 1;
+    const isSuite = data.details.type === 'suite';
+    if (data.skip !== undefined || data.todo !== undefined) this.report.skipped += 1;
+    else if (type === 'test:fail') this.#addFailure(data as EventData.TestFail);
+    else if (isSuite && inside === 0) this.#fail(data.file, data.name, 'It contains no test.');
+    // A file passes under its own name when it reported nothing: `end` judges that.
+    else if (!isSuite && data.name !== data.file) this.report.passed += 1;
+  }
+
+  #addFailure({ name, file = '', details: { error } }: EventData.TestFail): void {
+    // The tests inside are failures of their own.
+    if ((error as { failureType?: string }).failureType === 'subtestsFailed') return;
+    const { cause = error } = error;
+    // A process that ended early has no error of its own: what it printed says why.
+    const printed = name === file ? this.#printed.get(file) : undefined;
+    this.#fail(file, name, printed ?? (cause instanceof Error ? stackOf(cause) : String(cause)));
+  }
+
+  #fail(file: string | undefined, name: string, why: string): void {
+    const lines = why.split('\n').slice(0, LINES_MAX);
+    this.report.failures.push({ file: this.#nameOf(file ?? ''), name, why: lines.join('\n') });
+  }
+
+  #endFile(file: string, { counts, duration_ms: ms, success }: EventData.TestSummary): void {
+    const name = this.#nameOf(file);
+    this.#ended.add(file);
+    this.report.files.push({ file: name, cases: counts.tests, ms, cpuMs: 0 });
+    console.log(
+      `${success ? '✔' : '✖'} ${name} (${counts.tests} cases, ${(ms / 1000).toFixed(1)} s)`,
+    );
+    const printed = this.#printed.get(file);
+    if (!success && printed !== undefined) console.log(printed.trimEnd());
+  }
+
+  #print(file: string, text: string): void {
+    this.#printed.set(file, (this.#printed.get(file) ?? '') + text);
+  }
+
+  #nameOf(file: string): string {
+    return relative(this.#root, file);
+  }
+}
+
+const LINES_MAX = 20;
+
+function stackOf(error: Error): string {
+  return error.stack ?? error.message;
+}
