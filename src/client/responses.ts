@@ -21,9 +21,11 @@ export function refusalOf(response: Response, body: unknown): Fault {
 
 /** Something between us and the coordinator answered, or something else than one. */
 function notOurs({ status, url }: Response, cause?: unknown): Fault {
+  // A fetch of the caller's own may leave the address out.
+  const who = URL.canParse(url) ? new URL(url).origin : 'The server';
   return new Fault(
     'no-coordinator',
-    `${new URL(url).origin} answered with status ${status} and nothing that a coordinator says. Is it one, and is there a proxy before it?`,
+    `${who} answered with status ${status} and nothing that a coordinator says. Is it one, and is there a proxy before it?`,
     cause === undefined ? {} : { cause },
   );
 }

@@ -21,7 +21,7 @@ export function registerBehaviours(backend: EngineBackend): void {
   const { kind, count = BEHAVIOURS.length } = backend;
   const possible = BEHAVIOURS.filter((behaviour) => applies(behaviour, kind));
   for (const behaviour of sample(`behaviours, ${kind}`, possible, count)) {
-    test(`${kind}: ${behaviour.name}`, { timeout: 20_000 }, async () => {
+    test(`${kind}: ${behaviour.name}`, { timeout: 60_000 }, async () => {
       const { store, close } = await backend.open();
       const stage = new Stage(store);
       try {

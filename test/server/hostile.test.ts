@@ -96,7 +96,7 @@ test('who asks for a stream or a large answer and does not read it is cut off, a
     return plain.executions.getBlob(digest);
   };
   const store = { ...plain, executions: { ...plain.executions, getBlob } };
-  await using coordinator = await TestCoordinator.open({ store, limits: { requestMs: 1_000 } });
+  await using coordinator = await TestCoordinator.open({ store, limits: { requestMs: 2_000 } });
   const worker = await coordinator.worker([talkative]);
   const client = await coordinator.client(['submit'], 'default');
   const { id } = await client.executions.submit({ pipeline: 'talkative' });

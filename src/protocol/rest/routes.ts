@@ -1,19 +1,29 @@
 // All routes of a coordinator.
 
-import { adminRoutes } from './admin.ts';
+import { adviceRoutes } from './advice.ts';
 import { answerLinkRoutes } from './answer-links.ts';
+import { archiveRoutes } from './archive.ts';
 import { awaitRoutes } from './awaits.ts';
+import { bulkRoutes } from './bulk.ts';
+import { callerRoutes } from './caller.ts';
 import { commandRoutes } from './commands.ts';
-import { consoleRoutes } from './console.ts';
+import { demoRoutes } from './demo.ts';
+import { depthRoutes } from './depth.ts';
 import { withDescription } from './description.ts';
 import { eventRoutes } from './events.ts';
 import { executionRoutes } from './executions.ts';
 import { healthRoutes } from './health.ts';
-import { lookingAfterRoutes } from './looking-after.ts';
-import { operationRoutes } from './operations.ts';
-import { planRoutes } from './plans.ts';
+import { keyRoutes } from './keys.ts';
+import { leaseRoutes } from './leases.ts';
+import { projectRoutes } from './projects.ts';
+import { recordRoutes } from './records.ts';
+import { releaseRoutes } from './releases.ts';
+import { repairRoutes } from './repair.ts';
 import { resultRoutes } from './results.ts';
 import type { Route } from './route.ts';
+import { scheduleRoutes } from './schedules.ts';
+import { sessionRoutes } from './sessions.ts';
+import { templateRoutes } from './templates.ts';
 import { workRoutes } from './work.ts';
 
 export const ROUTES: readonly Route[] = withDescription([
@@ -23,11 +33,21 @@ export const ROUTES: readonly Route[] = withDescription([
   ...commandRoutes,
   ...awaitRoutes,
   ...answerLinkRoutes,
-  ...lookingAfterRoutes,
-  ...planRoutes,
-  ...operationRoutes,
-  ...adminRoutes,
-  ...consoleRoutes,
+  ...repairRoutes,
+  ...bulkRoutes,
+  ...recordRoutes,
+  ...archiveRoutes,
+  ...templateRoutes,
+  ...scheduleRoutes,
+  ...releaseRoutes,
+  ...sessionRoutes,
+  ...leaseRoutes,
+  ...depthRoutes,
+  ...adviceRoutes,
+  ...projectRoutes,
+  ...keyRoutes,
+  ...callerRoutes,
+  ...demoRoutes,
   ...healthRoutes,
   ...workRoutes,
 ]);

@@ -1,5 +1,5 @@
-// A member of a pool. For each key it works on it tells the oracle when it enters, now and then that
-// it works, and, after its checkpoint was saved, that it leaves.
+// A member of a pool. For each key it works on it tells the oracle when it enters, now and then that it works, and
+// when it leaves.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Pool, type PoolTerm, pool } from '../../../src/recipes/index.ts';
@@ -50,9 +50,11 @@ async function work(term: PoolTerm, join: Join, oracle: OracleClient): Promise<v
   const { key, lease, signal } = term;
   if (join.hopeless?.includes(key)) throw new Hopeless(key);
   const { fence, predecessor, restored } = lease;
+  const say = (effect: string): Promise<unknown> =>
+    oracle.write({ fence, effect: `${key} ${effect}`, who: join.owner });
   const write = async (effect: string): Promise<void> => {
     lease.assertHeld(0);
-    await oracle.write({ fence, effect: `${key} ${effect}`, who: join.owner });
+    await say(effect);
   };
   await write('enter');
   await emit('entered', {
@@ -62,12 +64,16 @@ async function work(term: PoolTerm, join: Join, oracle: OracleClient): Promise<v
     fenceBefore: predecessor.fence,
     checkpointFence: restored?.fence,
   } satisfies Entered);
-  while (!signal.aborted) {
-    await write('work');
-    await pause(BETWEEN_WRITES_MS);
+  try {
+    while (!signal.aborted) {
+      await write('work');
+      await pause(BETWEEN_WRITES_MS);
+    }
+    await lease.checkpoint(`by ${join.owner}`);
+  } finally {
+    // Also when it has lost the lease: it works no more.
+    await say('leave');
   }
-  const saved = await lease.checkpoint(`by ${join.owner}`);
-  if (saved.kind === 'saved') await write('leave');
 }
 
 serveCalls<MemberApi>({

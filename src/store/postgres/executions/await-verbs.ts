@@ -2,10 +2,8 @@
 
 import type { AwaitStore } from '../../contract/await-store.ts';
 import { answer } from './answer.ts';
-import { assignAwait } from './assign-await.ts';
-import { cancelAwait } from './cancel-await.ts';
+import { assignAwait, cancelAwait, extendAwait } from './command-await.ts';
 import { expireAwaits } from './expire-awaits.ts';
-import { extendAwait } from './extend-await.ts';
 import { interaction, interactions, lateAnswers } from './interactions.ts';
 import type { Parts } from './parts.ts';
 

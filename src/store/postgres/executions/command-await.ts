@@ -2,10 +2,21 @@
 // does what it says.
 
 import { auditOf, changedByAwaitCommand } from '../../../execution/decide/audit.ts';
-import type { AwaitCommandDecision, AwaitCommandView } from '../../../execution/decide/await.ts';
+import {
+  type AwaitCommandDecision,
+  type AwaitCommandView,
+  decideAssign,
+  decideCancelAwait,
+  decideExtend,
+} from '../../../execution/decide/await.ts';
 import { assert } from '../../../support/assert.ts';
 import type { Instant } from '../../../support/clock.ts';
-import type { AwaitAnswer, AwaitCommand } from '../../contract/await-store.ts';
+import type {
+  AssignAwait,
+  AwaitAnswer,
+  AwaitCommand,
+  ExtendAwait,
+} from '../../contract/await-store.ts';
 import { persistently } from '../committer.ts';
 import { writeAudit } from './audit.ts';
 import { applyAll, lockAwait } from './awaits.ts';
@@ -37,4 +48,25 @@ export async function commandAwait(
   );
   if (answer.kind === 'done') parts.bell.ring();
   return answer;
+}
+
+export function assignAwait(parts: Parts, request: AssignAwait): Promise<AwaitAnswer> {
+  return commandAwait(parts, request, {
+    settles: false,
+    decide: (view, now) => decideAssign(view, request, now),
+  });
+}
+
+export function cancelAwait(parts: Parts, request: AwaitCommand): Promise<AwaitAnswer> {
+  return commandAwait(parts, request, {
+    settles: true,
+    decide: (view, now) => decideCancelAwait(view, request, now),
+  });
+}
+
+export function extendAwait(parts: Parts, request: ExtendAwait): Promise<AwaitAnswer> {
+  return commandAwait(parts, request, {
+    settles: false,
+    decide: (view, now) => decideExtend(view, request, now),
+  });
 }

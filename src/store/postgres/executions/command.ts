@@ -6,11 +6,15 @@ import {
   CANCELLED_OUTCOME,
   type CommandDecision,
   type CommandView,
+  decideCancel,
+  decidePause,
+  decideResume,
+  decideSignal,
 } from '../../../execution/decide/command.ts';
 import type { ExecutionRecord } from '../../../execution/execution.ts';
 import type { InboxMessage } from '../../../execution/history.ts';
 import type { Instant } from '../../../support/clock.ts';
-import type { Cancel, CommandAnswer } from '../../contract/execution-store.ts';
+import type { Cancel, Command, CommandAnswer, Signal } from '../../contract/execution-store.ts';
 import { toExecution } from '../../execution-rows.ts';
 import { persistently } from '../committer.ts';
 import { type Attempted, type Queries, statement } from '../database.ts';
@@ -92,4 +96,20 @@ export async function obey(
     await postMessage(queries, id, decision.message);
   }
   return { kind: 'done', status };
+}
+
+export function cancel(parts: Parts, request: Cancel): Promise<CommandAnswer> {
+  return command(parts, request, (view, now) => decideCancel(view, request, now));
+}
+
+export function pause(parts: Parts, request: Command): Promise<CommandAnswer> {
+  return command(parts, request, (view, now) => decidePause(view, request, now));
+}
+
+export function resume(parts: Parts, request: Command): Promise<CommandAnswer> {
+  return command(parts, request, (view, now) => decideResume(view, request, now));
+}
+
+export function signal(parts: Parts, request: Signal): Promise<CommandAnswer> {
+  return command(parts, request, (view, now) => decideSignal(view, request, now));
 }

@@ -15,11 +15,11 @@ import { awaitsOf } from './await-verbs.ts';
 import { Bell } from './bell.ts';
 import { payloadsOf } from './blobs.ts';
 import { Boundaries } from './boundaries.ts';
-import { cancel } from './cancel.ts';
 import { carried } from './carried.ts';
 import { listChildren } from './children.ts';
 import { claim } from './claim.ts';
 import { ClaimFloors } from './claim-floors.ts';
+import { cancel, pause, resume, signal } from './command.ts';
 import { finisher } from './finish.ts';
 import { dueSchedules, fireSchedule } from './fire-schedule.ts';
 import { ForgottenKeys } from './forget-keys.ts';
@@ -32,13 +32,11 @@ import { maintain } from './maintain.ts';
 import { readOutcomes } from './outcomes.ts';
 import { parker } from './park.ts';
 import type { Parts } from './parts.ts';
-import { pause } from './pause.ts';
 import { readExecution, readMany } from './read-execution.ts';
 import { recorder } from './record.ts';
 import { redriver } from './redrive.ts';
 import { releasesOf } from './release-verbs.ts';
 import { repairsOf } from './repair-verbs.ts';
-import { resume } from './resume.ts';
 import {
   pauseSchedule,
   putSchedule,
@@ -47,7 +45,6 @@ import {
   schedule,
   schedules,
 } from './schedules.ts';
-import { signal } from './signal.ts';
 import { Strays } from './strays.ts';
 import { submitter } from './submit.ts';
 import { submitWithin } from './submit-within.ts';

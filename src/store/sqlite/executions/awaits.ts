@@ -12,6 +12,9 @@ import {
   type AwaitChange,
   type AwaitCommandDecision,
   type AwaitCommandView,
+  decideAssign,
+  decideCancelAwait,
+  decideExtend,
   decideOpen,
   type LateAnswer,
 } from '../../../execution/decide/await.ts';
@@ -20,7 +23,12 @@ import type { ExecutionId } from '../../../execution/names.ts';
 import { assert } from '../../../support/assert.ts';
 import type { Instant } from '../../../support/clock.ts';
 import { fromAwaitUnit, fromInteraction, INTERACTION_CODES } from '../../await-rows.ts';
-import type { AwaitAnswer, AwaitCommand } from '../../contract/await-store.ts';
+import type {
+  AssignAwait,
+  AwaitAnswer,
+  AwaitCommand,
+  ExtendAwait,
+} from '../../contract/await-store.ts';
 import type { Transaction } from '../transaction.ts';
 import { writeAudit } from './audit.ts';
 import { deliver } from './deliver.ts';
@@ -142,4 +150,16 @@ export function obeyAwait<Request extends AwaitCommand>(
   writeAudit(tx, request, changedByAwaitCommand(view, decision));
   applyChange(tx, decision.change);
   return { kind: 'done' };
+}
+
+export function assignAwait(tx: Transaction, request: AssignAwait): AwaitAnswer {
+  return obeyAwait(tx, request, decideAssign);
+}
+
+export function cancelAwait(tx: Transaction, request: AwaitCommand): AwaitAnswer {
+  return obeyAwait(tx, request, decideCancelAwait);
+}
+
+export function extendAwait(tx: Transaction, request: ExtendAwait): AwaitAnswer {
+  return obeyAwait(tx, request, decideExtend);
 }

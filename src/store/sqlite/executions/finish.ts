@@ -7,9 +7,8 @@ import type { Transaction } from '../transaction.ts';
 import { closeAwaits } from './close-awaits.ts';
 import { writeDeadLetter } from './dead-letters.ts';
 import { afterEnd } from './end-execution.ts';
-import { letGo } from './let-go.ts';
 import { loadRow } from './load-execution.ts';
-import { isOpen, lastSeqAfter, OWNED, ownedRow } from './owner.ts';
+import { isOpen, lastSeqAfter, letGo, OWNED, ownedRow } from './owner.ts';
 import { ownerView, refused } from './owner-view.ts';
 
 /** More than all others together. */

@@ -5,7 +5,7 @@ import type { Maintain, Maintained } from '../../contract/execution-store.ts';
 import { toExecution } from '../../execution-rows.ts';
 import { positional } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
-import { commandView, obey } from './command-view.ts';
+import { commandView, obey } from './command.ts';
 import { endWaiting } from './end-execution.ts';
 import { nextSchedule } from './fire-schedule.ts';
 import { forgetKeys, type KeyMarks } from './forget-keys.ts';

@@ -3,16 +3,14 @@ import type { ExecutionStore, OwnerWrite } from '../../contract/execution-store.
 import { clockProblem } from '../clock-problem.ts';
 import type { Database } from '../database.ts';
 import { answer } from './answer.ts';
-import { assignAwait } from './assign-await.ts';
 import { attachment, attachments } from './attachments.ts';
+import { assignAwait, cancelAwait, extendAwait } from './awaits.ts';
 import { payloadsOf } from './blobs.ts';
-import { cancel } from './cancel.ts';
-import { cancelAwait } from './cancel-await.ts';
 import { carried } from './carried.ts';
 import { depth, inFlight } from './census.ts';
 import { children } from './children.ts';
+import { cancel, pause, resume, signal } from './command.ts';
 import { expireAwaits } from './expire-awaits.ts';
-import { extendAwait } from './extend-await.ts';
 import { finish } from './finish.ts';
 import { dueSchedules, fireSchedule } from './fire-schedule.ts';
 import { FIRST_KEYS } from './forget-keys.ts';
@@ -21,15 +19,13 @@ import { histories, history } from './history.ts';
 import { inbox } from './inbox.ts';
 import { interaction, interactions, lateAnswers } from './interactions.ts';
 import { list } from './list.ts';
+import { readExecution, readMany } from './load-execution.ts';
 import { maintain } from './maintain.ts';
 import { outcomes } from './outcomes.ts';
 import { park } from './park.ts';
-import { pause } from './pause.ts';
-import { readExecution, readMany } from './read-execution.ts';
 import { record } from './record.ts';
 import { releasesOf } from './release-verbs.ts';
 import { repairsOf } from './repair-verbs.ts';
-import { resume } from './resume.ts';
 import {
   pauseSchedule,
   putSchedule,
@@ -38,7 +34,6 @@ import {
   schedule,
   schedules,
 } from './schedules.ts';
-import { signal } from './signal.ts';
 import { Strays } from './strays.ts';
 import { submit } from './submit.ts';
 import { putTemplate, template, templates } from './templates.ts';

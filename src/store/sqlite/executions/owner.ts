@@ -192,3 +192,10 @@ function attach(tx: Transaction, id: string, attachment: Attachment): void {
 export function lastSeqAfter(tx: Transaction, { id, seq, events }: OwnerWrite): number {
   return events.length > 0 ? seq + events.length - 1 : lastSeqOf(tx, id);
 }
+
+/** After the guarded change of the row. */
+export function letGo(tx: Transaction, rowId: number, request: OwnerWrite): void {
+  appendFrom(tx, request, { rowId, index: 0 });
+  tx.connection.dropTail(request.id);
+  carry(tx, rowId, request);
+}

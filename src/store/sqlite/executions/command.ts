@@ -7,18 +7,23 @@ import {
   CANCELLED_OUTCOME,
   type CommandDecision,
   type CommandView,
+  decideCancel,
+  decidePause,
+  decideResume,
+  decideSignal,
 } from '../../../execution/decide/command.ts';
 import type { InboxMessage } from '../../../execution/history.ts';
 import type { ExecutionId } from '../../../execution/names.ts';
 import { assert } from '../../../support/assert.ts';
 import type { Instant } from '../../../support/clock.ts';
-import type { Command, CommandAnswer } from '../../contract/execution-store.ts';
+import type { Cancel, Command, CommandAnswer, Signal } from '../../contract/execution-store.ts';
 import { HOLD_BITS } from '../../execution-rows.ts';
 import type { Transaction } from '../transaction.ts';
 import { appendOutside } from './append-outside.ts';
 import { writeAudit } from './audit.ts';
 import { type Delivered, deliver } from './deliver.ts';
 import { endWaiting } from './end-execution.ts';
+import { onceOfJob } from './jobs.ts';
 import { loadExecution, loadRow } from './load-execution.ts';
 
 const ASKED = `
@@ -116,4 +121,22 @@ function passOn(tx: Transaction, decision: Decided<'pass-on'>): CommandAnswer {
   // The next heartbeat makes the holder look.
   if (toOwner && told.session !== undefined) tx.notify(told.session);
   return { kind: toOwner ? 'passed-on' : 'done', status: told.status };
+}
+
+export function cancel(tx: Transaction, request: Cancel): CommandAnswer {
+  return onceOfJob(tx, { job: request.job, target: request.id }, () =>
+    command(tx, request, decideCancel),
+  );
+}
+
+export function pause(tx: Transaction, request: Command): CommandAnswer {
+  return command(tx, request, decidePause);
+}
+
+export function resume(tx: Transaction, request: Command): CommandAnswer {
+  return command(tx, request, decideResume);
+}
+
+export function signal(tx: Transaction, request: Signal): CommandAnswer {
+  return command(tx, request, decideSignal);
 }

@@ -1,0 +1,9 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { refusalOf } from './responses.ts';
+
+test('an answer without an address is reported as one that no coordinator gave', () => {
+  const { code, message } = refusalOf(new Response('', { status: 408 }), undefined);
+  assert.equal(code, 'no-coordinator');
+  assert.match(message, /^The server answered with status 408 and nothing/);
+});

@@ -1,8 +1,0 @@
-import { decideResume } from '../../../execution/decide/command.ts';
-import type { Command, CommandAnswer } from '../../contract/execution-store.ts';
-import { command } from './command.ts';
-import type { Parts } from './parts.ts';
-
-export function resume(parts: Parts, request: Command): Promise<CommandAnswer> {
-  return command(parts, request, (view, now) => decideResume(view, request, now));
-}
