@@ -11,6 +11,8 @@ import { postgresForTests } from '../services/postgres.ts';
 
 const { url, release } = await postgresForTests();
 const pool = new Pool({ connectionString: url });
+// A connection that is still closing when the database goes says so.
+pool.on('connect', (client) => client.on('error', () => undefined));
 const store = await openPostgresStore({ url });
 const holdfast = new Holdfast({ store });
 const order = pipeline({ name: 'order', run: (ctx, n: number) => ctx.step('add', () => n + 1) });

@@ -24,8 +24,22 @@ function ask(what: 'settle' | 'refund', guest: string): Promise<boolean> {
   });
 }
 
+const COOKING_MS = 800;
+
+/**
+ * The process stands still meanwhile. One that was frozen in it has its result at once when it wakes, and writes that
+ * before it looks at its timers and learns that its lease lapsed.
+ */
+async function cooks(execution: string): Promise<void> {
+  const message: FromCook = { kind: 'cooks', execution };
+  await new Promise<void>((resolve) => {
+    process.send?.(message, () => resolve());
+  });
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, COOKING_MS);
+}
+
 const outside: Outside = {
-  cooks: (execution) => tell({ kind: 'cooks', execution }),
+  cooks,
   did: (execution, what) => tell({ kind: 'did', execution, what }),
   settles: (guest) => ask('settle', guest),
   refunds: (guest) => ask('refund', guest),

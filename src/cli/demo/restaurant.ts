@@ -5,7 +5,6 @@ import { StepError } from '../../engine/failures.ts';
 import { type Pipeline, pipeline } from '../../engine/pipeline.ts';
 import { question } from '../../engine/question.ts';
 import type { Schema } from '../../engine/schema.ts';
-import { systemTimers } from '../../support/timer.ts';
 
 export interface RestaurantOrder {
   readonly dish: string;
@@ -18,8 +17,8 @@ export interface RestaurantOrder {
 
 /** What the order needs of the world. */
 export interface Outside {
-  /** A step that takes a while has begun. */
-  cooks(execution: string): void;
+  /** Takes a while. */
+  cooks(execution: string): Promise<void>;
   did(execution: string, what: string): void;
   /** The bank: whether it takes the money, or gives it back. */
   settles(guest: string): Promise<boolean>;
@@ -31,8 +30,6 @@ export const PIPELINE = 'restaurant-order';
 const APPROVAL_MS = 24 * 60 * 60_000;
 const COURSES = ['chop', 'cook', 'plate'];
 const REST_MS = 500;
-/** A cook frozen in it wakes with a result before it learns that its ttl of 3 s has passed, and writes the result. */
-const COOKING_MS = 1_000;
 
 const ORDER = schemaOf<RestaurantOrder>({
   fits: (value) => typeof value['dish'] === 'string' && typeof value['guest'] === 'string',
@@ -88,10 +85,7 @@ export function restaurantOrder(outside: Outside): Pipeline<RestaurantOrder, str
         ctx.progress({ course, done, of: COURSES.length });
         await ctx.sleep(REST_MS);
         const make = async (): Promise<string> => {
-          if (course === 'cook') {
-            outside.cooks(ctx.id);
-            await systemTimers.pause(COOKING_MS);
-          }
+          if (course === 'cook') await outside.cooks(ctx.id);
           return did(`${course}: ${dish}`);
         };
         await ctx.step(course, make, { compensate: () => did(`cleared up after ${course}`) });
