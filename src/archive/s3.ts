@@ -39,7 +39,7 @@ const TEXT_BYTES_MAX = 1_024;
 const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
 
 interface Signer {
-  fetch(url: string, init: RequestInit): Promise<Response>;
+  sign(url: string, init: RequestInit): Promise<Request>;
 }
 
 interface Bucket {
@@ -55,8 +55,6 @@ export async function openS3Archive(given: S3ArchiveOptions): Promise<Archive> {
   const client = new AwsClient({
     ...{ accessKeyId, secretAccessKey, service: 's3', region: options.region ?? 'us-east-1' },
     ...(sessionToken === undefined ? {} : { sessionToken }),
-    // Whoever archives tries again, later and with everything.
-    retries: 0,
   });
   const base = `${url.replace(/\/+$/, '')}/${bucket}`;
   const root = prefix === '' ? base : `${base}/${prefix.replace(/\/+$/, '')}`;
@@ -134,8 +132,9 @@ async function ask(at: Bucket, path: string, init: RequestInit): Promise<Answere
     aborter.abort(new Error(`no answer within ${at.timeoutMs} ms`)),
   );
   try {
-    const { signal } = aborter;
-    const response = await at.client.fetch(`${at.root}/${path}`, { ...init, signal });
+    const signed = await at.client.sign(`${at.root}/${path}`, init);
+    // `fetch` keeps this signal. It would not keep one inside `signed`: garbage collection cuts that link.
+    const response = await fetch(signed, { signal: aborter.signal });
     const bytes = new Uint8Array(await response.arrayBuffer());
     return { status: response.status, bytes, text: () => Buffer.from(bytes).toString() };
   } catch (cause) {

@@ -14,6 +14,8 @@ export interface S3ForTests {
   readonly url: string;
   /** From the n-th request that writes on, counted from now. */
   turn(mode: GateMode, afterWrites?: number): void;
+  /** Resolves when the gate stalls a request. */
+  stalled(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -24,11 +26,12 @@ export async function s3ForTests(): Promise<S3ForTests> {
   const { port } = server;
   let mode: GateMode = 'open';
   let left = 0;
+  let stalled = Promise.withResolvers<void>();
   const gate = createServer((incoming, outgoing) => {
     if (incoming.method === 'PUT') left -= 1;
     const now = left < 0 ? mode : 'open';
     if (now === 'down') return incoming.destroy();
-    if (now === 'stalled') return undefined;
+    if (now === 'stalled') return stalled.resolve();
     if (now === 'full') {
       incoming.resume();
       return outgoing.writeHead(507).end(FULL);
@@ -49,7 +52,9 @@ export async function s3ForTests(): Promise<S3ForTests> {
     turn(next, afterWrites = 0) {
       mode = next;
       left = afterWrites;
+      stalled = Promise.withResolvers<void>();
     },
+    stalled: () => stalled.promise,
     async close() {
       gate.closeAllConnections();
       gate.close();

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import v8 from 'node:v8';
+import vm from 'node:vm';
 import { openS3Archive, type S3ArchiveOptions } from '../../src/archive/s3.ts';
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
@@ -7,6 +9,9 @@ import type { CoordinatorStore } from '../../src/store/contract/execution-store.
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { freshSqliteFile } from '../services/sqlite-file.ts';
 import { BUCKET, CREDENTIALS, type GateMode, s3ForTests } from './s3-server.ts';
+
+v8.setFlagsFromString('--expose-gc');
+const collectGarbage = vm.runInNewContext('gc') as () => void;
 
 const s3 = await s3ForTests();
 after(() => s3.close());
@@ -74,6 +79,17 @@ test('F-11: wrong credentials and a bucket that is not there are said, without t
   const elsewhere = await open({ bucket: 'not-there' });
   await assert.rejects(elsewhere.put(document), /NoSuchBucket/);
   await assert.rejects(elsewhere.get('a.json'), /NoSuchBucket/);
+});
+
+test('F-11: a stalled request ends at its timeout, garbage collection or not', async () => {
+  const archive = await open({ prefix: 'collected', timeoutMs: 500 });
+  s3.turn('stalled');
+  const put = archive.put({ path: 'a.json', type: 'text/plain', bytes: Buffer.from('x') });
+  const ended = assert.rejects(put, /no answer within 500 ms/);
+  await s3.stalled();
+  collectGarbage();
+  await ended;
+  s3.turn('open');
 });
 
 for (const mode of ['down', 'stalled', 'full', 'cut'] satisfies readonly GateMode[]) {
