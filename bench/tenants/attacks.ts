@@ -1,11 +1,11 @@
-// What a tenant with keys of every role can do to each loop that it shares with others, by requests that are allowed.
+// Attacks by a tenant that has keys of every role. Each one loads one loop that all tenants share, with legal requests.
 
 import { randomBytes, randomUUID } from 'node:crypto';
 import { digestOf } from '../../src/support/digest.ts';
 import type { Caller } from '../coordinator/caller.ts';
 
 export interface Attack {
-  /** What it is aimed at. */
+  /** The shared loop that it loads. */
   readonly name: string;
   /** How many requests are under way at any time. */
   readonly inFlight: number;

@@ -1,4 +1,4 @@
-// A tenant that means harm, as a process of its own. It begins and ends when it is told to.
+// The hostile tenant, in its own process. The bench tells it when to start and when to stop.
 
 import { Caller } from '../coordinator/caller.ts';
 import { ATTACKS } from './attacks.ts';
@@ -11,7 +11,7 @@ let tenant: Caller | undefined;
 
 async function repeat(caller: Caller, first: number): Promise<void> {
   for (let nth = first; tenant === caller; nth += inFlight) {
-    // What was cut off by the end of the round, or by the coordinator, is tried again.
+    // The round ended or the coordinator closed the connection: send the request again.
     await operation?.(caller, nth).catch(() => undefined);
   }
 }

@@ -80,7 +80,7 @@ interface Rounds {
   readonly beside: readonly Round[];
 }
 
-/** What is refused to the healthy project, or fails, ends the bench. */
+/** The bench ends with an error when a request of the healthy project fails or is refused. */
 async function rounds(plan: Plan, caller: Caller, toggle: () => Promise<unknown>): Promise<Rounds> {
   const roundMs = plan.quick ? 1_500 : 5_000;
   const count = plan.quick ? 3 : 7;

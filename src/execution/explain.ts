@@ -34,7 +34,7 @@ export interface Explanation {
   readonly advice?: string;
   /** When it goes on by itself, if that is known. */
   readonly until?: Instant;
-  /** What claims or times suffer from, for people who operate the store. */
+  /** A problem of the store that slows claims or makes its clock wrong, for operators. */
   readonly storeProblem?: { readonly sentence: string; readonly advice: string };
 }
 

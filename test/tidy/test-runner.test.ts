@@ -12,7 +12,7 @@ import type { Report } from '../../scripts/test/report.ts';
 const SCRIPTS = join(import.meta.dirname, '../../scripts/test');
 const IMPORT = "import { before, describe, test } from 'node:test';\n";
 
-/** Loaded into one process, as sampled runs do. */
+/** Texts of test files that the runner must find fault with, loaded into one process as sampled runs do. */
 const GROUPED: Readonly<Record<string, string>> = {
   'throws-at-load': "throw new Error('at load');",
   'waits-at-load': "await null; test('waited', () => {});",

@@ -75,8 +75,8 @@ export const carriedCases: readonly ExecutionCase[] = [
       assert.equal(taken?.previous, 'lost');
       assert.deepEqual(await carriedBy(bob.id), [taken]);
       assert.deepEqual(await carriedBy(ann.id), []);
-      const nobody = '00000000-0000-4000-8000-000000000000' as SessionId;
-      assert.deepEqual(await carriedBy(nobody), []);
+      const unknownSession = '00000000-0000-4000-8000-000000000000' as SessionId;
+      assert.deepEqual(await carriedBy(unknownSession), []);
     },
   },
 ];

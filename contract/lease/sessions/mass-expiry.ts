@@ -210,7 +210,7 @@ export const massExpiryCases: readonly ContractCase[] = [
   {
     upholds: 'E-8',
     needs: 'projects',
-    name: 'each project has a breaker of its own: sessions of one that die hold nobody of another back',
+    name: 'each project has a breaker of its own: dying sessions of one do not delay another',
     async run({ store, advance }) {
       const hostile = { metadata: { [PROJECT_METADATA]: 'hostile' } };
       const healthy = { metadata: { [PROJECT_METADATA]: 'healthy' } };
