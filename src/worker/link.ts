@@ -1,5 +1,5 @@
-// Requests to a coordinator over HTTP. Each has a time limit; what fails becomes one of the faults that stores throw, so
-// that whoever calls treats a coordinator that is away like a store that is away.
+// Requests to a coordinator over HTTP. Each has a time limit. A failure becomes one of the faults that stores throw, so
+// callers treat an absent coordinator like an absent store.
 
 import { ASK_MS } from '../protocol/messages/carrier.ts';
 import { faultOf } from '../protocol/messages/fault-of.ts';
@@ -48,18 +48,15 @@ export class Link {
     this.#timers = timers;
   }
 
-  /** Undefined where there is nothing to say; bytes where that is what came. */
+  /** Returns the bytes or the JSON of the answer; undefined for an empty one. */
   async send<Answer>(ask: HttpAsk): Promise<Answer> {
-    const response = await this.#send(ask);
-    if (!response.ok) throw await faultFrom(ask, response);
-    if (response.status === 204) return undefined as Answer;
-    const isBytes = response.headers.get('content-type') === 'application/octet-stream';
-    if (!isBytes) return this.#read(ask, () => response.json()) as Promise<Answer>;
-    return new Uint8Array(await this.#read(ask, () => response.arrayBuffer())) as Answer;
+    const { response, content } = await this.#send(ask);
+    if (!response.ok) throw faultFrom(ask, response, content);
+    return content as Answer;
   }
 
   /** Where it is known that nothing was sent, the next one is asked; else the next request goes there. */
-  async #send(ask: HttpAsk): Promise<Response> {
+  async #send(ask: HttpAsk): Promise<Answered> {
     for (let tries = 1; ; tries += 1) {
       const base = this.#base;
       try {
@@ -73,7 +70,8 @@ export class Link {
     }
   }
 
-  async #sendTo(base: string, ask: HttpAsk): Promise<Response> {
+  /** The time limit covers the whole answer: a coordinator can fall silent after its headers. */
+  async #sendTo(base: string, ask: HttpAsk): Promise<Answered> {
     const { method, path, body, bytes, signal } = ask;
     const over = new AbortController();
     this.#underWay.set(over, base);
@@ -82,13 +80,14 @@ export class Link {
       if (ask.isPulse === true) this.#giveUp(base);
     });
     try {
-      return await fetch(`${base}${path}`, {
+      const response = await fetch(`${base}${path}`, {
         method,
         headers: { ...this.#headers, ...typeOf(ask) },
         signal: signal === undefined ? over.signal : AbortSignal.any([signal, over.signal]),
         ...(bytes === undefined ? {} : { body: bytes }),
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       } as RequestInit);
+      return { response, content: await contentOf(response) };
     } finally {
       cancel();
       this.#underWay.delete(over);
@@ -109,15 +108,25 @@ export class Link {
   get #base(): string {
     return this.#bases[this.#current % this.#bases.length] ?? '';
   }
+}
 
-  async #read<Content>(ask: HttpAsk, content: () => Promise<Content>): Promise<Content> {
-    try {
-      return await content();
-    } catch (cause) {
-      const fault = lost(ask, this.#base, cause);
-      this.#current += 1;
-      throw fault;
-    }
+interface Answered {
+  readonly response: Response;
+  readonly content: unknown;
+}
+
+async function contentOf(response: Response): Promise<unknown> {
+  if (response.status === 204) return undefined;
+  if (response.headers.get('content-type') === 'application/octet-stream') {
+    return new Uint8Array(await response.arrayBuffer());
+  }
+  const text = await response.text();
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    // A proxy in between may refuse with a page of its own.
+    if (!response.ok) return {};
+    throw cause;
   }
 }
 
@@ -134,8 +143,8 @@ function lost({ isRead, path }: HttpAsk, base: string, cause: unknown): Fault {
     : new OutcomeUnknown(message, { cause });
 }
 
-async function faultFrom(ask: HttpAsk, response: Response): Promise<Fault> {
-  const told = (await response.json().catch(() => ({}))) as { code?: string; detail?: string };
+function faultFrom(ask: HttpAsk, response: Response, content: unknown): Fault {
+  const told = content as { code?: string; detail?: string };
   const { code = `http-${response.status}`, detail = response.statusText } = told;
   return faultOf(code, `${ask.method} ${ask.path}: ${detail}`, response.status);
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -58,6 +59,28 @@ test('requests that fail together leave a coordinator once, not each other', asy
   const ask = { method: 'GET', path: '/v1/work', isRead: true } as const;
   const all = Array.from({ length: 20 }, () => link.send<{ readonly project: string }>(ask));
   for (const { project } of await Promise.all(all)) assert.equal(project, 'default');
+  await server.close();
+  await store.close();
+});
+
+test('a coordinator that falls silent after its headers is left when the time is over', {
+  timeout: 60_000,
+}, async () => {
+  const store = openMemoryStore();
+  const server = await openServer({ store, auth: 'off', port: 0 });
+  const half = createHttpServer((_, answer) => {
+    answer.writeHead(200, { 'content-type': 'application/json', 'content-length': 100 });
+    answer.write('{');
+  });
+  half.listen(0, '127.0.0.1');
+  await once(half, 'listening');
+  const first = `http://127.0.0.1:${(half.address() as AddressInfo).port}`;
+  const link = new Link({ url: [first, server.url], timers: systemTimers });
+  const ask = { method: 'GET', path: '/v1/work', isRead: true, timeoutMs: 300 } as const;
+  const { project } = await link.send<{ readonly project: string }>(ask);
+  assert.equal(project, 'default');
+  half.closeAllConnections();
+  half.close();
   await server.close();
   await store.close();
 });
