@@ -16,15 +16,18 @@ export const FAMILIES: readonly Family[] = [
   { name: 'random programs', files: ['test/model/*.test.ts'] },
   { name: 'behaviours over REST', files: ['test/server/behaviours-*.test.ts'] },
   {
-    name: 'stores that the contract samples',
-    files: ['test/contract/{etcd,sqlite}.test.ts', 'test/engine/sqlite.test.ts'],
+    name: 'stores that are sampled',
+    files: ['test/contract/{etcd,sqlite}.test.ts', 'test/engine/{memory,sqlite,postgres}.test.ts'],
   },
   { name: 'schedules of guards', files: ['test/guards/*.test.ts'] },
   { name: 'transport contract on PostgreSQL', files: ['test/transport/kinds-postgres.test.ts'] },
   { name: 'console pages', files: ['test/console/browser-*.test.ts'] },
   { name: 'commands as processes', files: ['test/cli/*.test.ts'] },
-  { name: 'orders around a park', files: ['test/engine/suspend-*.test.ts'] },
-  { name: 'predictions and real runs', files: ['test/observe/*.full.test.ts'] },
+  { name: 'orders around a park', files: ['test/engine/suspend{,-*}.test.ts'] },
+  {
+    name: 'predictions and real runs',
+    files: ['test/observe/{*.full,advisor-simulation}.test.ts'],
+  },
   { name: 'the package', files: ['test/package/*.test.ts', 'test/docs/*.test.ts'] },
   { name: 'recipes, by store', files: ['test/recipes/{*-*,*.full}.test.ts'], take: 2 },
   // Real processes that are killed, frozen and raced, in one file for each store.
@@ -38,6 +41,7 @@ export const FAMILIES: readonly Family[] = [
   { name: 'routes, by store', files: ['test/server/routes-*.test.ts'], take: 1 },
   { name: 'upgrades', files: ['test/upgrade/*.test.ts'], take: 1 },
   { name: 'moved stores', files: ['test/move/*.test.ts'], take: 2 },
+  { name: 'spoilt and costly requests', files: ['test/server/{fuzz,deep,cost}.test.ts'] },
   { name: 'services of the tests', files: ['test/services/*.test.ts'], take: 2 },
   { name: 'five minutes', files: ['test/console/five-minutes-*.test.ts'], take: 1 },
 ];

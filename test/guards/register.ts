@@ -51,7 +51,8 @@ export function testGuard(guard: GuardUnderTest): void {
     assert.equal(tally.schedules, all);
     assert.equal(tally.stale, 0);
     assert.ok(tally.effects > all, 'holders that are current must get through');
-    assert.ok(tally.refused > all / 20, 'the schedules must show the guard stale fences');
+    // About every second schedule shows one.
+    assert.ok(tally.refused > all / 5, 'the schedules must show the guard stale fences');
   });
 
   for (const mode of CONTROLS) {
