@@ -8,6 +8,7 @@ import { auditedCases } from './audited.ts';
 import type { AccessCase } from './contract-case.ts';
 import { endKeyCases } from './end-key.ts';
 import { firstKeyCases } from './first-key.ts';
+import { keyQuotaCases } from './key-quota.ts';
 import { listKeyCases } from './list-keys.ts';
 import { projectCases } from './projects.ts';
 import { usageCases } from './usage.ts';
@@ -20,4 +21,5 @@ export const accessContract: readonly AccessCase[] = [
   ...listKeyCases,
   ...auditedCases,
   ...usageCases,
+  ...keyQuotaCases,
 ];

@@ -2,8 +2,17 @@
 
 import type { ProjectName } from '../execution/names.ts';
 import { unreachable } from '../support/assert.ts';
+import { describeOverQuota, type QuotaName } from './quota.ts';
+
+export interface OverQuota {
+  readonly why: 'over-quota';
+  readonly project: ProjectName;
+  readonly quota: QuotaName;
+  readonly limit: number;
+}
 
 export type AddKeyRefusal =
+  | OverQuota
   | { readonly why: 'project-unknown'; readonly project: ProjectName }
   /** This id exists with other content; a key never changes. */
   | { readonly why: 'key-taken'; readonly id: string }
@@ -25,6 +34,8 @@ export function describeAccessRefusal(refusal: AccessRefusal): string {
       return `Key ${refusal.id} exists already and is another one. Make a new one.`;
     case 'not-first':
       return 'There are keys already, so this one would not be the first. Use one of those to make it.';
+    case 'over-quota':
+      return describeOverQuota(refusal.project, refusal.quota, refusal.limit);
     case 'key-unknown':
       return `There is no key ${refusal.id} that you could end. Check the id and the project.`;
     default:

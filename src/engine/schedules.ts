@@ -1,10 +1,11 @@
 // Schedules, as callers see them. They are kept in the store; workers fire them (scheduler.ts).
 
+import { describeAccessRefusal } from '../access/refusal.ts';
 import type { ExecutionId, ProjectName } from '../execution/names.ts';
 import type { Schedule } from '../execution/schedule.ts';
 import type { ScheduleAnswer, ScheduleCommand } from '../store/contract/schedule-store.ts';
 import type { Instant } from '../support/clock.ts';
-import { InvalidInput } from '../support/fault.ts';
+import { Fault, InvalidInput } from '../support/fault.ts';
 import { boundedText, readOptions, wholeNumber } from '../support/options.ts';
 import { openedWithin } from '../support/page-size.ts';
 import { ACTING, stampOf } from './auditing.ts';
@@ -52,11 +53,12 @@ export class Schedules {
   async put<Input>(options: PutScheduleOptions<Input>): Promise<ScheduleInfo> {
     const { plan, ...planned } = await planOf(this.#config, options);
     const { id, project } = planned;
-    await this.#config.store.executions.putSchedule({
+    const answer = await this.#config.store.executions.putSchedule({
       ...planned,
       plan: JSON.stringify(plan),
       nextAt: await this.#nextOf(plan.when),
     });
+    if (answer.kind === 'refused') throw new Fault(answer.why, describeAccessRefusal(answer));
     this.#changed();
     const stored = await this.get(id, { project });
     if (stored !== undefined) return stored;

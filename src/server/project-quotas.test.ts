@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { CountedQuota } from '../access/quota.ts';
 import { parseProject } from '../execution/names.ts';
 import { openMemoryStore } from '../store/sqlite/open-memory.ts';
 import { ManualClock } from '../testing/manual-clock.ts';
@@ -14,63 +15,143 @@ function counting(clock: ManualClock, tookMs = 0) {
   const seen = { found: 0, looks: 0 };
   const usage: typeof access.usage = async () => {
     seen.looks += 1;
+    const { found } = seen;
     await clock.advance(tookMs);
-    return seen.found;
+    return found;
   };
   return { seen, access: { ...access, usage } };
 }
 
-test('P-14: what is taken counts at once, what has ended with the next look, once a second', async () => {
+/** A write of something new; it returns when `written` does. */
+async function add(
+  quotas: ProjectQuotas,
+  quota: CountedQuota,
+  { count = 1, project = A, written = async (): Promise<unknown> => undefined } = {},
+): Promise<void> {
+  await quotas.within({ project, quota, count, missing: async () => count }, written);
+}
+
+function passed(settled: readonly PromiseSettledResult<unknown>[]): number {
+  return settled.filter(({ status }) => status === 'fulfilled').length;
+}
+
+test('P-14: what is added counts at once, what has ended with the next look, once a second', async () => {
   const clock = new ManualClock();
   const { seen, access } = counting(clock);
   const quotas = new ProjectQuotas(access, clock, { executions: 3 });
   seen.found = 1;
-  await quotas.take(A, 'executions');
-  await quotas.take(A, 'executions');
-  await assert.rejects(quotas.take(A, 'executions'), OVER);
+  await add(quotas, 'executions');
+  await add(quotas, 'executions');
+  await assert.rejects(add(quotas, 'executions'), OVER);
   seen.found = 2;
-  await assert.rejects(quotas.take(A, 'executions'), OVER);
+  await assert.rejects(add(quotas, 'executions'), OVER);
   assert.equal(seen.looks, 1);
   await clock.advance(1_000);
-  await quotas.take(A, 'executions');
-  await assert.rejects(quotas.take(A, 'executions'), OVER);
+  await add(quotas, 'executions');
+  await assert.rejects(add(quotas, 'executions'), OVER);
   assert.equal(seen.looks, 2);
 });
 
 test('P-14: a thousand at once share one look, and no more than the quota pass', async () => {
   const clock = new ManualClock();
   const { seen, access } = counting(clock);
-  const quotas = new ProjectQuotas(access, clock, { schedules: 400 });
-  const takes = Array.from({ length: 1_000 }, () => quotas.take(A, 'schedules'));
-  const passed = (await Promise.allSettled(takes)).filter(({ status }) => status === 'fulfilled');
-  assert.deepEqual([passed.length, seen.looks], [400, 1]);
+  const quotas = new ProjectQuotas(access, clock, { sessions: 400 });
+  const writes = Array.from({ length: 1_000 }, () => add(quotas, 'sessions'));
+  assert.deepEqual([passed(await Promise.allSettled(writes)), seen.looks], [400, 1]);
+});
+
+test('P-14: writes that are under way during a look still count after it', async () => {
+  const clock = new ManualClock();
+  const { seen, access } = counting(clock);
+  const quotas = new ProjectQuotas(access, clock, { executions: 3 });
+  await add(quotas, 'executions', { written: async () => ({ kind: 'refused' }) });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const slow = [1, 2].map(() => add(quotas, 'executions', { written: () => promise }));
+  seen.found = 1;
+  await clock.advance(1_000);
+  await assert.rejects(add(quotas, 'executions', { count: 2 }), OVER);
+  assert.equal(seen.looks, 2);
+  await assert.rejects(add(quotas, 'executions'), OVER);
+  resolve();
+  await Promise.all(slow);
+  seen.found = 3;
+  await clock.advance(1_000);
+  await assert.rejects(add(quotas, 'executions'), OVER);
+});
+
+test('P-14: at a full quota a repeated write passes, and what it adds counts', async () => {
+  const clock = new ManualClock();
+  const { seen, access } = counting(clock);
+  const quotas = new ProjectQuotas(access, clock, { bytes: 10 });
+  seen.found = 8;
+  const write = (missing: number, answer: object = { kind: 'recorded' }) =>
+    quotas.within(
+      { project: A, quota: 'bytes', count: 5, missing: async () => missing },
+      async () => answer,
+    );
+  await write(0);
+  await assert.rejects(write(3), OVER);
+  await write(2);
+  await assert.rejects(write(1), OVER);
+  await write(0);
+});
+
+test('P-14: a write that adds nothing takes no room', async () => {
+  const clock = new ManualClock();
+  const quotas = new ProjectQuotas(counting(clock).access, clock, { executions: 1 });
+  for (const answer of [{ existing: true }, { replayed: true }, { kind: 'refused' }]) {
+    await add(quotas, 'executions', { written: async () => answer });
+  }
+  await add(quotas, 'executions');
+  await assert.rejects(add(quotas, 'executions'), OVER);
+});
+
+test('P-14: coordinators together let through at most the quota once for each, until they look again', async () => {
+  const clock = new ManualClock();
+  const { seen, access } = counting(clock);
+  const written = async (): Promise<void> => {
+    seen.found += 1;
+  };
+  const all = [1, 2, 3].map(() => new ProjectQuotas(access, clock, { executions: 10 }));
+  const burst = async (): Promise<number> => {
+    const writes = all.flatMap((each) =>
+      Array.from({ length: 20 }, () => add(each, 'executions', { written })),
+    );
+    return passed(await Promise.allSettled(writes));
+  };
+  assert.equal(await burst(), 30);
+  await clock.advance(1_000);
+  assert.equal(await burst(), 0);
+  seen.found = 0;
+  await clock.advance(1_000);
+  assert.equal(await burst(), 30);
 });
 
 test('P-14: looks use at most a hundredth of the time, and nothing waits for those in between', async () => {
   const clock = new ManualClock();
   const { seen, access } = counting(clock, 50);
   const quotas = new ProjectQuotas(access, clock);
-  await quotas.take(A, 'bytes', 10);
+  await add(quotas, 'bytes', { count: 10 });
   await clock.advance(4_999);
-  await quotas.take(A, 'bytes', 10);
+  await add(quotas, 'bytes', { count: 10 });
   assert.equal(seen.looks, 1);
   await clock.advance(1);
-  await quotas.take(A, 'bytes', 10);
+  await add(quotas, 'bytes', { count: 10 });
   assert.equal(seen.looks, 2);
 });
 
 test("P-14: a project's own quota counts for it alone, from the next look on", async () => {
   const clock = new ManualClock();
   const { access } = counting(clock);
-  const quotas = new ProjectQuotas(access, clock, { keys: 1 });
-  await quotas.take(A, 'keys');
-  await assert.rejects(quotas.take(A, 'keys'), OVER);
-  await access.putProject({ name: A, settings: { quotas: { keys: 2 } } });
+  const quotas = new ProjectQuotas(access, clock, { sessions: 1 });
+  await add(quotas, 'sessions');
+  await assert.rejects(add(quotas, 'sessions'), OVER);
+  await access.putProject({ name: A, settings: { quotas: { sessions: 2 } } });
   await clock.advance(1_000);
-  await quotas.take(A, 'keys', 2);
-  await assert.rejects(quotas.take(A, 'keys'), {
+  await add(quotas, 'sessions', { count: 2 });
+  await assert.rejects(add(quotas, 'sessions'), {
     message:
-      'Project "a" may have 2 usable keys, and this would be more. Nothing was written. Revoke some, or let an operator raise the quota: holdfast projects put a --quota keys=<number>, or quotas.keys for all projects.',
+      'Project "a" may have 2 live sessions, and this would be more. Nothing was written. Stop some workers, or let an operator raise the quota: holdfast projects put a --quota sessions=<number>, or quotas.sessions for all projects.',
   });
-  await quotas.take(parseProject('b'), 'keys');
+  await add(quotas, 'sessions', { project: parseProject('b') });
 });

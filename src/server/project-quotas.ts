@@ -1,9 +1,15 @@
-// Quotas of projects, counted by each coordinator for itself (P-14): what a look at the store found, and what was taken
-// here since. A counter that every write changes would have all writes of a project wait for each other, and counting
+// Quotas that each coordinator counts for itself (P-14): what a look at the store found, what is under way, and what was
+// added here since. A counter that every write changes would have all writes of a project wait for each other, and counting
 // at each write would cost as much as the project has. So a look is at most once a second, and uses at most a hundredth
-// of the time; several coordinators together may let through what they take between two looks.
+// of the time. One coordinator stays within a quota; each further one lets through at most the quota once more, and
+// only what it adds between two looks.
 
-import { DEFAULT_QUOTAS, describeOverQuota, type QuotaName, type Quotas } from '../access/quota.ts';
+import {
+  type CountedQuota,
+  DEFAULT_QUOTAS,
+  describeOverQuota,
+  type Quotas,
+} from '../access/quota.ts';
 import type { ProjectName } from '../execution/names.ts';
 import { ProblemReply } from '../protocol/rest/route.ts';
 import type { AccessStore } from '../store/contract/access-store.ts';
@@ -18,51 +24,86 @@ interface Entry {
   /** What the last look found. */
   found: number;
   limit: number;
-  /** Taken here since that look began. */
-  taken: number;
+  /** Of writes that have no answer yet: a look may find it or not. */
+  underWay: number;
+  /** Of writes that were answered since that look began. */
+  added: number;
   /** The next look is not before. */
   nextAtMs: number;
   looking: Promise<void> | undefined;
 }
 
+export interface Addition {
+  readonly project: ProjectName;
+  readonly quota: CountedQuota;
+  readonly count: number;
+  /** How much of it the store does not have yet; asked at a full quota, since a repeated write adds nothing. */
+  missing(): Promise<number>;
+}
+
 export class ProjectQuotas {
   readonly #access: AccessStore;
   readonly #clock: Clock;
-  readonly #quotas: Quotas;
+  /** Of projects without settings of their own. */
+  readonly defaults: Quotas;
   readonly #book: Map<string, Entry> = new Map();
 
   constructor(access: AccessStore, clock: Clock, quotas: Partial<Quotas> = {}) {
     this.#access = access;
     this.#clock = clock;
-    this.#quotas = { ...DEFAULT_QUOTAS, ...quotas };
+    this.defaults = { ...DEFAULT_QUOTAS, ...quotas };
   }
 
-  /** Throws a refusal where the project would have more than its quota. */
-  async take(project: ProjectName, quota: QuotaName, count = 1): Promise<void> {
-    if (count === 0) return;
-    const entry = await this.#entry(project, quota);
-    const isOver = (): boolean => entry.found + entry.taken + count > entry.limit;
-    if (isOver() && this.#isDue(entry)) await this.#look(entry, project, quota);
-    if (isOver()) throw overQuota(project, quota, entry.limit);
-    entry.taken += count;
-    // The answer is not waited for: until it is there, what was taken counts as if nothing had ended.
-    if (this.#isDue(entry)) void this.#look(entry, project, quota).catch(() => undefined);
+  /** Writes, or throws a refusal where the project would have more than its quota. */
+  async within<Answer>(addition: Addition, write: () => Promise<Answer>): Promise<Answer> {
+    if (addition.count === 0) return write();
+    const entry = await this.#entry(addition);
+    const count = await this.#take(entry, addition);
+    let added = count;
+    try {
+      const answer = await write();
+      if (addsNothing(answer)) added = 0;
+      return answer;
+    } finally {
+      entry.underWay -= count;
+      entry.added += added;
+      // The look is not waited for: until it is done, all that was added counts as if nothing had ended.
+      if (this.#isDue(entry)) void this.#look(entry, addition).catch(() => undefined);
+    }
   }
 
-  async #entry(project: ProjectName, quota: QuotaName): Promise<Entry> {
+  /** How much the write adds, which is under way from here on. */
+  async #take(entry: Entry, addition: Addition): Promise<number> {
+    const { project, quota, count } = addition;
+    const takes = (more: number): boolean => {
+      const all = entry.found + entry.underWay + entry.added + more;
+      if (more > 0 && all > entry.limit) return false;
+      entry.underWay += more;
+      return true;
+    };
+    if (takes(count)) return count;
+    if (this.#isDue(entry)) await this.#look(entry, addition);
+    if (takes(count)) return count;
+    const missing = await addition.missing();
+    if (takes(missing)) return missing;
+    throw overQuota(project, quota, entry.limit);
+  }
+
+  async #entry(of: Addition): Promise<Entry> {
+    const { project, quota } = of;
     const name = `${quota} ${project}`;
     const known = this.#book.get(name);
     if (known !== undefined) {
-      if (known.nextAtMs === Number.NEGATIVE_INFINITY) await this.#look(known, project, quota);
+      if (known.nextAtMs === Number.NEGATIVE_INFINITY) await this.#look(known, of);
       return known;
     }
     if (this.#book.size >= BOOK_MAX) this.#book.clear();
     const entry: Entry = {
-      ...{ found: 0, limit: 0, taken: 0, looking: undefined },
+      ...{ found: 0, limit: 0, underWay: 0, added: 0, looking: undefined },
       nextAtMs: Number.NEGATIVE_INFINITY,
     };
     this.#book.set(name, entry);
-    await this.#look(entry, project, quota);
+    await this.#look(entry, of);
     return entry;
   }
 
@@ -70,27 +111,32 @@ export class ProjectQuotas {
     return this.#clock.monotonicMs() >= nextAtMs;
   }
 
-  #look(entry: Entry, project: ProjectName, quota: QuotaName): Promise<void> {
-    entry.looking ??= this.#count(entry, project, quota).finally(() => {
+  #look(entry: Entry, of: Addition): Promise<void> {
+    entry.looking ??= this.#count(entry, of).finally(() => {
       entry.looking = undefined;
     });
     return entry.looking;
   }
 
-  async #count(entry: Entry, project: ProjectName, quota: QuotaName): Promise<void> {
+  async #count(entry: Entry, { project, quota }: Addition): Promise<void> {
     const sinceMs = this.#clock.monotonicMs();
-    const before = entry.taken;
+    const before = entry.added;
     const settings = (await this.#access.project(project))?.settings;
-    const limit = settings?.quotas?.[quota] ?? this.#quotas[quota];
+    const limit = settings?.quotas?.[quota] ?? this.defaults[quota];
     entry.found = await this.#access.usage({ project, quota, max: limit + 1 });
     entry.limit = limit;
-    entry.taken -= before;
+    entry.added -= before;
     const nowMs = this.#clock.monotonicMs();
     entry.nextAtMs = nowMs + Math.max(LOOK_MS, (nowMs - sinceMs) * LOOKS_SHARE);
   }
 }
 
-function overQuota(project: ProjectName, quota: QuotaName, limit: number): ProblemReply {
+function addsNothing(answer: unknown): boolean {
+  const { kind, existing, replayed } = Object(answer);
+  return kind === 'refused' || existing === true || replayed === true;
+}
+
+function overQuota(project: ProjectName, quota: CountedQuota, limit: number): ProblemReply {
   const reply = new ProblemReply(429, 'over-quota', describeOverQuota(project, quota, limit));
   reply.retryAfterS = LOOK_MS / 1_000;
   return reply;

@@ -1,71 +1,69 @@
-// The store of a coordinator, behind the quotas of projects: a write that would take more than its project may have is
-// refused before it reaches the store, by whichever way it came.
+// The store of a coordinator, behind the quotas of projects, by whichever way a write came. Of keys and schedules the
+// store counts itself, in the statement that adds one; a write that would add more of the rest is refused before it
+// reaches the store.
 
 import { OWN_PREFIX, type PipelineName, type ProjectName } from '../execution/names.ts';
 import { PROJECT_METADATA } from '../lease/session.ts';
 import { ProblemReply } from '../protocol/rest/route.ts';
 import type {
+  Attachment,
   CoordinatorStore,
   ExecutionStore,
   OwnerWrite,
+  Submit,
 } from '../store/contract/execution-store.ts';
 import { Turns } from '../support/turns.ts';
-import type { ProjectQuotas } from './project-quotas.ts';
+import type { Addition, ProjectQuotas } from './project-quotas.ts';
 
 export function quotaStore(store: CoordinatorStore, quotas: ProjectQuotas): CoordinatorStore {
   const { sessions, access, executions } = store;
-  const open: typeof sessions.open = async (request) => {
+  const open: typeof sessions.open = (request) => {
     const project = request.metadata[PROJECT_METADATA] as ProjectName | undefined;
-    if (project !== undefined) await quotas.take(project, 'sessions');
-    return sessions.open(request);
+    if (project === undefined) return sessions.open(request);
+    const missing = async (): Promise<number> =>
+      (await sessions.inspect(request.id)) === undefined ? 1 : 0;
+    const one = { project, quota: 'sessions', count: 1, missing } as const;
+    return quotas.within(one, () => sessions.open(request));
   };
-  const addKey: typeof access.addKey = async (request) => {
-    if (request.project !== undefined) await quotas.take(request.project, 'keys');
-    return access.addKey(request);
-  };
+  const { keys, schedules } = quotas.defaults;
   const limited = {
     ...executions,
     ...limitedSubmits(executions, quotas),
     ...limitedWrites(executions, quotas),
-  };
+    putSchedule: (request) => executions.putSchedule({ ...request, quota: schedules }),
+  } satisfies ExecutionStore;
   return {
     ...store,
     sessions: { ...sessions, open },
-    access: { ...access, addKey },
+    access: { ...access, addKey: (request) => access.addKey({ ...request, quota: keys }) },
     executions: limited,
   };
 }
 
-type Submits = Pick<ExecutionStore, 'submit' | 'redrive' | 'putSchedule' | 'fireSchedule'>;
+type Submits = Pick<ExecutionStore, 'submit' | 'redrive' | 'fireSchedule'>;
 
 function limitedSubmits(executions: ExecutionStore, quotas: ProjectQuotas): Submits {
   return {
     async submit(request) {
-      if (isUsers(request)) await quotas.take(request.project, 'executions');
-      return executions.submit(request);
+      if (!isUsers(request)) return executions.submit(request);
+      const missing = async (): Promise<number> =>
+        (await executions.submitted(request)) === undefined ? 1 : 0;
+      const one = { project: request.project, quota: 'executions', count: 1, missing } as const;
+      return quotas.within(one, () => executions.submit(request));
     },
     async redrive(request) {
-      await quotas.take(request.project, 'executions');
-      return executions.redrive(request);
-    },
-    async putSchedule(request) {
-      await quotas.take(request.project, 'schedules').catch(async (refusal: unknown) => {
-        // One that is there may be changed.
-        if ((await executions.schedule(request)) === undefined) throw refusal;
-      });
-      return executions.putSchedule(request);
+      const addition = addedExecutions(executions, request.project, [request.submit]);
+      return quotas.within(addition, () => executions.redrive(request));
     },
     async fireSchedule(request) {
-      const { project, submits } = request;
-      const hasRoom = await quotas.take(project, 'executions', submits.length).then(
-        () => true,
-        (refusal: unknown) => {
-          if (refusal instanceof ProblemReply) return false;
-          throw refusal;
-        },
-      );
-      // Its time is left out, or the schedules of a project without room would stay in front of all others.
-      return executions.fireSchedule(hasRoom ? request : { ...request, submits: [] });
+      const addition = addedExecutions(executions, request.project, request.submits);
+      return quotas
+        .within(addition, () => executions.fireSchedule(request))
+        .catch((refusal: unknown) => {
+          if (!(refusal instanceof ProblemReply)) throw refusal;
+          // Its time is left out, or the schedules of a project without room would stay in front of all others.
+          return executions.fireSchedule({ ...request, submits: [] });
+        });
     },
   };
 }
@@ -76,30 +74,62 @@ function limitedWrites(executions: ExecutionStore, quotas: ProjectQuotas): Write
   // A commit has large values of a project once: others' writes may be in it, and wait for it.
   const turns = new Turns(1);
   /** A worker repeats what is refused here until there is room. */
-  const within = async <Answer>(write: OwnerWrite, act: () => Promise<Answer>): Promise<Answer> => {
-    const { children = [], attachments = [], project } = write;
-    const started = Map.groupBy(children.filter(isUsers), (child) => child.project);
-    for (const [of, { length }] of started) await quotas.take(of, 'executions', length);
-    const bytes = attachments.reduce((sum, each) => sum + each.bytes.length, 0);
-    if (project !== undefined) await quotas.take(project, 'bytes', bytes);
-    return act();
-  };
   const limited =
     <Write extends OwnerWrite, Answer>(act: (write: Write) => Promise<Answer>) =>
     (write: Write): Promise<Answer> =>
-      write.children === undefined && write.attachments === undefined
-        ? act(write)
-        : within(write, () => act(write));
+      additionsOf(executions, write).reduce<() => Promise<Answer>>(
+        (next, addition) => () => quotas.within(addition, next),
+        () => act(write),
+      )();
   return {
     async putBlob(blob) {
-      await quotas.take(blob.project, 'bytes', blob.bytes.length);
-      return turns.take(blob.project, () => executions.putBlob(blob));
+      const { project, digest, bytes } = blob;
+      const missing = async (): Promise<number> =>
+        (await executions.missingBlobs({ project, digests: [digest] })).length * bytes.length;
+      const all = { project, quota: 'bytes', count: bytes.length, missing } as const;
+      return quotas.within(all, () => turns.take(project, () => executions.putBlob(blob)));
     },
     record: limited((write) => executions.record(write)),
     finish: limited((write) => executions.finish(write)),
     park: limited((write) => executions.park(write)),
     giveBack: limited((write) => executions.giveBack(write)),
   };
+}
+
+const NONE: readonly Addition[] = [];
+
+function additionsOf(executions: ExecutionStore, write: OwnerWrite): readonly Addition[] {
+  const { id, children, attachments, project } = write;
+  if (children === undefined && attachments === undefined) return NONE;
+  const started = Map.groupBy(children?.filter(isUsers) ?? [], (child) => child.project);
+  const additions = [...started].map(([of, some]) => addedExecutions(executions, of, some));
+  if (attachments === undefined || project === undefined) return additions;
+  const missing = async (): Promise<number> => {
+    const there = new Map(
+      (await executions.attachments(id)).map((each) => [each.name, each.bytes]),
+    );
+    return bytesOf(attachments.filter((each) => there.get(each.name) !== sizeOf(each)));
+  };
+  return [...additions, { project, quota: 'bytes', count: bytesOf(attachments), missing }];
+}
+
+function bytesOf(attachments: readonly Attachment[]): number {
+  return attachments.reduce((sum, { bytes }) => sum + bytes.length, 0);
+}
+
+/** As `attachments` returns it. */
+function sizeOf({ bytes, sealed }: Attachment): number {
+  return sealed?.size ?? bytes.length;
+}
+
+function addedExecutions(
+  executions: ExecutionStore,
+  project: ProjectName,
+  submits: readonly Submit[],
+): Addition {
+  const missing = async (): Promise<number> =>
+    submits.length - (await executions.readMany(submits.map(({ id }) => id))).length;
+  return { project, quota: 'executions', count: submits.length, missing };
 }
 
 /** By a job an operator cancels many: it must start where a project has too many. */

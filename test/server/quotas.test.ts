@@ -35,6 +35,48 @@ test('P-14: executions of a project are refused beyond its quota, by submits, ch
   assert.equal((await b.call('POST', '/v1/executions', submit)).status, 202);
 });
 
+test('P-14: at a full quota repeated requests are answered as the first ones were', async () => {
+  await using coordinator = await stand({ executions: 2, sessions: 1, bytes: 3 });
+  const a = await RawWorker.open(coordinator, 'a');
+  const owner = await a.running('x');
+  const keyed = { pipeline: 'x', input: 1, key: 'order-17' };
+  const submit = (body: object) => a.call('POST', '/v1/executions', body);
+  const first = await submit(keyed);
+  assert.deepEqual([first.status, first.json.existing], [202, false]);
+  const again = await submit(keyed);
+  assert.deepEqual([again.json.id, again.json.existing], [first.json.id, true]);
+  assert.equal((await submit({ ...keyed, input: 2 })).json.code, 'key-conflict');
+  assert.equal((await submit({ ...keyed, key: 'order-18' })).json.code, 'over-quota');
+  assert.equal(
+    (await a.write(owner, { children: [a.submission()] })).json.answers[0].code,
+    'over-quota',
+  );
+
+  const session = { id: a.session, owner: 'a', ttlMs: 60_000, graceMs: 1_000 };
+  assert.equal((await a.call('POST', '/v1/work/sessions', session)).status, 200);
+
+  const bytes = Buffer.from('abc');
+  for (let count = 0; count < 2; count += 1) {
+    assert.equal((await a.putValue(digestOf(bytes), bytes)).status, 204);
+  }
+});
+
+test('P-14: a write with children and attachments that are there is repeated at a full quota', async () => {
+  await using coordinator = await stand({ executions: 2, bytes: 3 });
+  const a = await RawWorker.open(coordinator, 'a');
+  const owner = await a.running('x');
+  const bytes = Buffer.from('abc').toString('base64');
+  const what = {
+    events: [{ kind: 'step-completed', name: 's', body: '{}' }],
+    children: [a.submission({ parent: { id: owner.id, call: 'child:c#1' } })],
+    attachments: [{ name: 'a', type: 'text/plain', bytes }],
+  };
+  for (let count = 0; count < 2; count += 1) {
+    const { json } = await a.write(owner, what);
+    assert.equal(json.answers?.[0].kind, 'recorded', JSON.stringify(json));
+  }
+});
+
 test('P-14: schedules, sessions, keys and bytes of a project are refused beyond its quota', async () => {
   await using coordinator = await stand({ schedules: 1, sessions: 1, keys: 2, bytes: 5 });
   const [a, b] = [await RawWorker.open(coordinator, 'a'), await RawWorker.open(coordinator, 'b')];

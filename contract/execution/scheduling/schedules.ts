@@ -5,7 +5,7 @@ import type { PutSchedule } from '../../../src/store/contract/schedule-store.ts'
 import { type Instant, laterBy } from '../../../src/support/clock.ts';
 import { expectKind } from '../../lease/expect.ts';
 import type { ExecutionCase } from '../contract-case.ts';
-import { expectWhy } from '../expect.ts';
+import { expectWhy, leavesUnchanged } from '../expect.ts';
 import { OTHER_PROJECT, PROJECT } from '../worker.ts';
 
 /** The times in cases are counted from the start of the case. */
@@ -130,6 +130,46 @@ export const scheduleCases: readonly ExecutionCase[] = [
       const some = await executions.dueSchedules({ limit: 1 });
       assert.deepEqual([some.due.map(({ id }) => id), some.nextInMs], [['a'], 0]);
       assert.equal((await executions.maintain({ limit: 9 })).nextScheduleInMs, 0);
+    },
+  },
+  {
+    upholds: 'P-14, X-32',
+    name: 'a project has no more schedules than its quota; those that are there are still changed',
+    async run({ store, now }) {
+      const { executions } = store;
+      const put = (id: string, more: Partial<PutSchedule> = {}) =>
+        executions.putSchedule(putting(now(), { id, quota: 2, ...more }));
+      const over = { kind: 'refused', why: 'over-quota', project: PROJECT, quota: 'schedules' };
+      for (const id of ['a', 'b']) {
+        assert.deepEqual(await put(id), { kind: 'put', changed: true });
+      }
+      const third = await leavesUnchanged(store, () => put('c'));
+      assert.deepEqual(third, { ...over, limit: 2 });
+      assert.deepEqual(await put('b'), { kind: 'put', changed: false });
+      assert.deepEqual(await put('b', { digest: 'two' }), { kind: 'put', changed: true });
+      assert.deepEqual(await put('c', { project: OTHER_PROJECT }), { kind: 'put', changed: true });
+      await executions.removeSchedule({ project: PROJECT, id: 'a' });
+      assert.deepEqual(await put('c'), { kind: 'put', changed: true });
+      await store.access.putProject({ name: PROJECT, settings: { quotas: { schedules: 3 } } });
+      assert.deepEqual(await put('d'), { kind: 'put', changed: true });
+      assert.deepEqual(await put('e'), { ...over, limit: 3 });
+    },
+  },
+  {
+    upholds: 'P-14',
+    needs: 'two-clients',
+    name: 'schedules that are put at once by several clients do not exceed the quota',
+    async run({ store, another, now }) {
+      const stores = [store, await another()];
+      const ids = Array.from({ length: 12 }, (_, nth) => `s${nth}`);
+      const answers = await Promise.all(
+        ids.map((id, nth) =>
+          (stores[nth % 2] ?? store).executions.putSchedule(putting(now(), { id, quota: 5 })),
+        ),
+      );
+      assert.equal(answers.filter(({ kind }) => kind === 'put').length, 5);
+      const there = await store.executions.schedules({ project: PROJECT, limit: 100 });
+      assert.equal(there.length, 5);
     },
   },
 ];

@@ -87,6 +87,32 @@ export const submitCases: readonly ExecutionCase[] = [
     },
   },
   {
+    upholds: 'X-10, P-14',
+    name: 'the answer to a repeated submission is read without a write, and a new one has none',
+    async run({ store }) {
+      const { executions } = store;
+      const first = submitting({ key: 'order-17', intent: 'a' });
+      assert.equal(await executions.submitted(first), undefined);
+      expectKind(await executions.submit(first), 'submitted');
+      for (const request of [
+        first,
+        submitting({ key: 'order-17', intent: 'a' }),
+        submitting({ key: 'order-17', intent: 'b' }),
+        { ...first, project: OTHER_PROJECT },
+      ]) {
+        const read = await leavesUnchanged(store, () => executions.submitted(request));
+        assert.deepEqual(read, await executions.submit(request));
+      }
+      for (const request of [
+        submitting(),
+        submitting({ key: 'order-18' }),
+        submitting({ key: 'order-17', project: OTHER_PROJECT }),
+      ]) {
+        assert.equal(await executions.submitted(request), undefined);
+      }
+    },
+  },
+  {
     upholds: 'X-10, X-21',
     name: 'the same id with another intent, or in another project, is taken',
     async run({ store }) {

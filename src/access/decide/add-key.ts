@@ -10,6 +10,9 @@ export interface AddKeyView {
   readonly knowsProject: boolean;
   /** Ended and expired ones too. */
   readonly hasKeys: boolean;
+  /** Usable keys of that project, and how many it may have. */
+  readonly used: number;
+  readonly limit: number | undefined;
 }
 
 export type AddKeyDecision =
@@ -31,6 +34,10 @@ export function decideAddKey(
   if (request.first === true && view.hasKeys) return { kind: 'refused', why: 'not-first' };
   if (project !== undefined && !view.knowsProject) {
     return { kind: 'refused', why: 'project-unknown', project };
+  }
+  const { used, limit } = view;
+  if (project !== undefined && limit !== undefined && used >= limit) {
+    return { kind: 'refused', why: 'over-quota', project, quota: 'keys', limit };
   }
   return { kind: 'add' };
 }

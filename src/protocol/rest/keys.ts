@@ -33,6 +33,7 @@ import {
 
 const ADMIN = { allows: ['admin'], listener: 'admin' } as const;
 const LIMIT = 100;
+const STATUSES: Readonly<Record<string, number>> = { 'project-unknown': 404, 'over-quota': 429 };
 const ROTATION_MS = 3_600_000;
 
 const make = route({
@@ -166,11 +167,8 @@ async function added(
   const { id, secret, digest } = newKey();
   const answer = await store.access.addKey({ id, digest, ...asked });
   if (answer.kind === 'added') return { id, key: writeKey({ id, secret }) };
-  throw new ProblemReply(
-    answer.why === 'project-unknown' ? 404 : 409,
-    answer.why,
-    describeAccessRefusal(answer),
-  );
+  const status = STATUSES[answer.why] ?? 409;
+  throw new ProblemReply(status, answer.why, describeAccessRefusal(answer));
 }
 
 async function endedBy(

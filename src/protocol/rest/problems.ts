@@ -99,6 +99,7 @@ const OF_FAULTS: Readonly<Record<string, number>> = {
   'archive-missing': 409,
   'archive-damaged': 409,
   'store-sealed': 503,
+  'over-quota': 429,
 };
 
 function isAway(error: unknown): error is Fault {

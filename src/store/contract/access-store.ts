@@ -2,7 +2,7 @@
 
 import type { AccessKey, KeyRequest } from '../../access/access-key.ts';
 import type { Project, ProjectSettings } from '../../access/project.ts';
-import type { QuotaName } from '../../access/quota.ts';
+import type { CountedQuota } from '../../access/quota.ts';
 import type { AddKeyRefusal, EndKeyRefusal } from '../../access/refusal.ts';
 import type { Audited } from '../../execution/audit.ts';
 import type { ProjectName } from '../../execution/names.ts';
@@ -28,7 +28,7 @@ export interface AccessStore {
 
 export interface CountUsage {
   readonly project: ProjectName;
-  readonly quota: QuotaName;
+  readonly quota: CountedQuota;
   readonly max: number;
 }
 
@@ -50,6 +50,8 @@ export interface ListProjects {
 
 export interface AddKey extends KeyRequest, Audited {
   readonly first?: true;
+  /** How many usable keys its project may have, unless the project's own settings differ (P-14). */
+  readonly quota?: number;
 }
 
 export type KeyAdded =

@@ -122,6 +122,8 @@ export interface ExecutionCommands {
 }
 
 export interface ExecutionReads {
+  /** What this submission would be answered with if its id or key is taken; else undefined. */
+  submitted(request: Submit): Promise<SubmitAnswer | undefined>;
   read(id: ExecutionId): Promise<ExecutionRecord | undefined>;
   /** Those of `ids` that are there, in their order. */
   readMany(ids: readonly ExecutionId[]): Promise<readonly ExecutionRecord[]>;

@@ -1,5 +1,6 @@
 // The part of the port that keeps schedules (X-32 … X-35).
 
+import type { OverQuota } from '../../access/refusal.ts';
 import type { Audited } from '../../execution/audit.ts';
 import type { ExecutionId, ProjectName } from '../../execution/names.ts';
 import type { ScheduleRefusal } from '../../execution/refusal.ts';
@@ -35,13 +36,13 @@ export interface PutSchedule extends ScheduleCommand {
   readonly digest: string;
   readonly nextAt: Instant;
   readonly by?: string;
+  /** How many schedules its project may have, unless the project's own settings differ (P-14). */
+  readonly quota?: number;
 }
 
-export interface SchedulePut {
-  readonly kind: 'put';
-  /** False when the same was there. */
-  readonly changed: boolean;
-}
+export type SchedulePut =
+  /** Not changed when the same was there. */
+  { readonly kind: 'put'; readonly changed: boolean } | ({ readonly kind: 'refused' } & OverQuota);
 
 export interface ListSchedules {
   readonly project: ProjectName;

@@ -5,16 +5,20 @@ import { auditOf } from '../../../execution/decide/audit.ts';
 import { assert } from '../../../support/assert.ts';
 import { type Instant, toInstant } from '../../../support/clock.ts';
 import { type AccessKeyRow, fromAddKey, startOf, toAccessKey } from '../../access-rows.ts';
-import type { AddKey, EndKey, KeyAdded, ListKeys } from '../../contract/access-store.ts';
-import { type Database, type Queries, type Statement, statement } from '../database.ts';
+import type { AddKey, KeyAdded, ListKeys } from '../../contract/access-store.ts';
+import { type Database, type Statement, statement } from '../database.ts';
 import { writeAudit } from '../executions/audit.ts';
+import { limitOf } from './usage.ts';
 
 const COLUMNS =
   'k.id, k.project, k.roles, k.name, k.digest, k.created_at, k.created_by, k.expires_at, k.ended_at';
 
-// P-6: waits for every insert that is not committed yet, and lets none begin, so that the statement after it
-// sees all there are.
+// P-6, P-14: waits for every insert that is not committed yet, and lets none begin, so that the statement after it
+// sees all there are. Reads go on.
 const LOCK = statement('lock table hf.access_key in share row exclusive mode');
+
+const USED =
+  '(select count(*) from hf.access_key u where u.project = $2 and coalesce(u.ended_at > hf_now(), true) and coalesce(u.expires_at > hf_now(), true))';
 
 const ADD = statement(`
   insert into hf.access_key as k
@@ -23,6 +27,7 @@ const ADD = statement(`
     from (select hf_now() as now) clock
    where ($2::text is null or exists (select 1 from hf.project p where p.name = $2)) -- guard: project
      and (not $8::boolean or not exists (select 1 from hf.access_key)) -- guard: first
+     and ($2::text is null or $9::bigint is null or ${USED} < ${limitOf('keys', '$2', '$9')}) -- guard: quota
       on conflict (id) do nothing
   returning k.created_at`);
 
@@ -31,6 +36,8 @@ const VIEW = statement(`
   select hf_now() as now,
          exists (select 1 from hf.project p where p.name = $2) as knows_project,
          exists (select 1 from hf.access_key) as has_keys,
+         ${USED} as used,
+         ${limitOf('keys', '$2', '$3')} as quota,
          ${COLUMNS}
     from (select 1) one
     left join hf.access_key k on k.id = $1`);
@@ -65,26 +72,17 @@ export async function addKey(database: Database, request: AddKey): Promise<KeyAd
   }
 }
 
-/** One statement, where nobody is on record for it and no other could be the first. */
-async function adds(database: Database, request: AddKey): Promise<boolean> {
+function adds(database: Database, request: AddKey): Promise<boolean> {
   const row = fromAddKey(request);
-  const first = request.first === true;
   const values = [row.id, row.project, row.roles, row.name, row.digest, row.createdBy];
-  const add = async (queries: Queries): Promise<boolean> => {
-    const [added] = await queries.rows<{ created_at: number }>(ADD, [
-      ...values,
-      row.expiresInMs,
-      first,
-    ]);
+  const rest = [row.expiresInMs, request.first === true, request.quota ?? null];
+  return database.transaction(async (queries) => {
+    await queries.rows(LOCK, []);
+    const [added] = await queries.rows<{ created_at: number }>(ADD, [...values, ...rest]);
     if (added === undefined) return false;
     const at = toInstant(added.created_at);
     await writeAudit(queries, [auditOf(request, changedByAddKey(request), at)]);
     return true;
-  };
-  if (!first && request.audit === undefined) return add(database);
-  return database.transaction(async (queries) => {
-    if (first) await queries.rows(LOCK, []);
-    return add(queries);
   });
 }
 
@@ -105,20 +103,24 @@ interface ViewRow {
   readonly now: number;
   readonly knows_project: boolean;
   readonly has_keys: boolean;
+  readonly used: number;
+  readonly quota: number;
 }
 
 /** As it is, for what was refused. */
 export async function look(
   database: Database,
-  { id, project }: Pick<EndKey, 'id' | 'project'>,
+  { id, project, quota }: Pick<AddKey, 'id' | 'project' | 'quota'>,
 ): Promise<AddKeyView & { readonly now: Instant }> {
   type Row = ViewRow & (AccessKeyRow | { readonly id: null });
-  const [row] = await database.rows<Row>(VIEW, [id, project ?? null]);
+  const [row] = await database.rows<Row>(VIEW, [id, project ?? null, quota ?? null]);
   assert(row !== undefined, 'P-4: there is always something to see');
   return {
     now: toInstant(row.now),
     stored: row.id === null ? undefined : toAccessKey(row),
     knowsProject: row.knows_project,
     hasKeys: row.has_keys,
+    used: row.used,
+    limit: quota === undefined ? undefined : row.quota,
   };
 }

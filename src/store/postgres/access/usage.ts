@@ -1,4 +1,4 @@
-import type { QuotaName } from '../../../access/quota.ts';
+import type { CountedQuota, QuotaName } from '../../../access/quota.ts';
 import { PROJECT_METADATA } from '../../../lease/session.ts';
 import type { CountUsage } from '../../contract/access-store.ts';
 import { type Database, type Statement, statement } from '../database.ts';
@@ -40,15 +40,16 @@ const EXECUTIONS = statement(`
              and e.project = $1
            limit $2::bigint) found`);
 
-// Each by an index that has nothing in it of what is over, but for keys, which are few and seldom made.
-const COUNTS: Readonly<Record<QuotaName, Statement>> = {
+/** Its own quota, or else that of the coordinator. */
+export function limitOf(quota: QuotaName, project: string, otherwise: string): string {
+  return `coalesce((select (p.settings::jsonb #>> '{quotas,${quota}}')::bigint from hf.project p where p.name = ${project}), ${otherwise}::bigint)`;
+}
+
+// Each by an index that has nothing in it of what is over.
+const COUNTS: Readonly<Record<CountedQuota, Statement>> = {
   executions: EXECUTIONS,
-  schedules: upToMax('hf.schedule s where s.project = $1'),
   sessions: upToMax(
     `hf.session s where s.ended_at is null and s.metadata ->> '${PROJECT_METADATA}' = $1`,
-  ),
-  keys: upToMax(
-    'hf.access_key k where k.project = $1 and coalesce(k.ended_at > hf_now(), true) and coalesce(k.expires_at > hf_now(), true)',
   ),
   bytes: statement(`
   select coalesce((select sum(b.bytes) from hf.blob_of b where b.project collate "POSIX" = $1), 0)::bigint

@@ -23,6 +23,8 @@ const LOCK = statement(`
 interface Change {
   readonly statement: Statement;
   readonly values: readonly unknown[];
+  /** A lock on the project's schedules, taken first. */
+  readonly inTurn?: Statement;
 }
 
 /** What the statement left, and when; nothing of it when that is nothing. */
@@ -36,6 +38,7 @@ export async function changeSchedule(
 ): Promise<boolean> {
   for (;;) {
     const isDone = await parts.database.attempt<boolean | undefined>(async (queries) => {
+      if (asked.inTurn !== undefined) await queries.rows(asked.inTurn, [request.project]);
       const before = await lockSchedule(queries, request);
       const [left] = await queries.rows<LeftRow & object>(asked.statement, asked.values);
       if (left === undefined) return { keep: false, result: false };

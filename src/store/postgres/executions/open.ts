@@ -46,7 +46,7 @@ import {
   schedules,
 } from './schedules.ts';
 import { Strays } from './strays.ts';
-import { submitter } from './submit.ts';
+import { submitted, submitter } from './submit.ts';
 import { submitWithin } from './submit-within.ts';
 import { listTemplates, putTemplate, readTemplate } from './templates.ts';
 import { transact } from './transact.ts';
@@ -121,6 +121,7 @@ function othersOf(parts: Parts): Omit<ExecutionStore, Flushing> {
     resume: (request) => resume(parts, request),
     signal: (request) => signal(parts, request),
     maintain: (request) => maintain(parts, request),
+    submitted: (request) => submitted(database, request),
     read: (id) => readExecution(database, id),
     readMany: (ids) => readMany(database, ids),
     outcomes: (ids) => readOutcomes(database, ids),

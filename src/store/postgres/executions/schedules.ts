@@ -10,14 +10,28 @@ import type {
   SchedulePut,
 } from '../../contract/schedule-store.ts';
 import { type ScheduleRow, toSchedule } from '../../schedule-rows.ts';
+import { limitOf } from '../access/usage.ts';
 import { type Database, statement } from '../database.ts';
 import { changeSchedule, SCHEDULE_COLUMNS } from './change-schedule.ts';
 import type { Parts } from './parts.ts';
 
+const IS_THERE = 'exists (select 1 from hf.schedule t where t.project = $1 and t.id = $2)';
+const USED = '(select count(*) from hf.schedule u where u.project = $1)';
+
+// P-14: what is put into one project at once is counted one after the other.
+const IN_TURN = statement(
+  `select pg_advisory_xact_lock(hashtextextended('holdfast schedules of ' || $1, 0))`,
+);
+
+const ROOM = statement(
+  `select ${IS_THERE} as is_there, ${USED} as used, ${limitOf('schedules', '$1', '$3')} as quota`,
+);
+
 // X-32: what was paused stays paused, and the last fire stays known.
 const PUT = statement(`
   insert into hf.schedule as s (project, id, at, next_at, digest, plan, put_by)
-  values ($1, $2, hf_now(), $3, $4, $5, $6)
+  select $1, $2, hf_now(), $3, $4, $5, $6
+   where ($7::bigint is null or ${IS_THERE} or ${USED} < ${limitOf('schedules', '$1', '$7')}) -- guard: quota
       on conflict (project, id) do update
      set next_at = case when not s.paused then excluded.next_at end,
          digest  = excluded.digest,
@@ -66,9 +80,24 @@ const REMOVE = statement(`
   returning hf_now() as now`);
 
 export async function putSchedule(parts: Parts, request: PutSchedule): Promise<SchedulePut> {
-  const { project, id, nextAt, digest, plan, by } = request;
-  const values = [project, id, nextAt, digest, plan, by ?? null];
-  return { kind: 'put', changed: await changeSchedule(parts, request, { statement: PUT, values }) };
+  const { project, id, nextAt, digest, plan, by, quota } = request;
+  const values = [project, id, nextAt, digest, plan, by ?? null, quota ?? null];
+  const put = { statement: PUT, values, ...(quota === undefined ? {} : { inTurn: IN_TURN }) };
+  for (;;) {
+    if (await changeSchedule(parts, request, put)) return { kind: 'put', changed: true };
+    const [room] = await parts.database.rows<RoomRow>(ROOM, [project, id, quota ?? null]);
+    if (room?.is_there) return { kind: 'put', changed: false };
+    if (quota !== undefined && room !== undefined && room.used >= room.quota) {
+      return { kind: 'refused', why: 'over-quota', project, quota: 'schedules', limit: room.quota };
+    }
+    // It, or another one, was removed in between.
+  }
+}
+
+interface RoomRow {
+  readonly is_there: boolean;
+  readonly used: number;
+  readonly quota: number;
 }
 
 export async function schedule(

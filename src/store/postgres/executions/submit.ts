@@ -96,22 +96,25 @@ export async function answerByWhoIsThere(
   queries: Queries,
   request: Submit,
 ): Promise<SubmitAnswer | undefined> {
-  const decision = await decideByWhoIsThere(queries, request);
-  if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
-  if (decision.kind === 'existing') return { kind: 'submitted', id: decision.id, existing: true };
+  const answer = await submitted(queries, request);
+  if (answer !== undefined) return answer;
   const refusal = await refuseRelease(queries, request);
   return refusal && { kind: 'refused', ...refusal };
 }
 
-async function decideByWhoIsThere(
+/** By the execution that has its id or key. */
+export async function submitted(
   queries: Queries,
   request: Submit,
-): Promise<ReturnType<typeof decideSubmit>> {
+): Promise<SubmitAnswer | undefined> {
   const { id, project, key } = request;
   const rows = await queries.rows<StoredRow>(SAME, [id, project, key ?? null]);
   const found = rows.map(toExecution);
   const byId = found.find((execution) => execution.id === id);
   const byKey = key === undefined ? undefined : found.find((execution) => execution.key === key);
   const now = (rows[0]?.now ?? 0) as Instant;
-  return decideSubmit({ byId, byKey, exhausted: false }, request, now);
+  const decision = decideSubmit({ byId, byKey, exhausted: false }, request, now);
+  if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
+  if (decision.kind === 'existing') return { kind: 'submitted', id: decision.id, existing: true };
+  return undefined;
 }

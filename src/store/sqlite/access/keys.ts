@@ -6,14 +6,20 @@ import { type AccessKeyRow, fromAddKey, startOf, toAccessKey } from '../../acces
 import type { AddKey, KeyAdded, ListKeys } from '../../contract/access-store.ts';
 import { writeAudit } from '../executions/audit.ts';
 import type { ReadTransaction, Transaction } from '../transaction.ts';
+import { limitOf } from './usage.ts';
 
 const COLUMNS = 'id, project, roles, name, digest, created_at, created_by, expires_at, ended_at';
+
+const USED =
+  '(select count(*) from access_key where project = :project and coalesce(ended_at > :now, 1) and coalesce(expires_at > :now, 1))';
+const LIMIT = limitOf('keys');
 
 const ADD = `
   insert into access_key (${COLUMNS})
   select :id, :project, :roles, :name, :digest, :now, :createdBy, :now + :expiresInMs, null
    where (:project is null or exists (select 1 from project where name = :project)) -- guard: project
      and (:first = 0 or not exists (select 1 from access_key)) -- guard: first
+     and (:project is null or :quota is null or ${USED} < ${LIMIT}) -- guard: quota
   on conflict (id) do nothing`;
 
 const READ = `
@@ -23,7 +29,9 @@ const READ = `
 
 const VIEW = `
   select exists (select 1 from project where name = :project) as knows_project,
-         exists (select 1 from access_key) as has_keys`;
+         exists (select 1 from access_key) as has_keys,
+         ${USED} as used,
+         ${LIMIT} as quota`;
 
 const LIST = listOf('');
 const LIST_PROJECT = listOf('and project = :project');
@@ -40,20 +48,31 @@ function listOf(scope: string): string {
    limit :limit`;
 }
 
+interface ViewRow {
+  readonly knows_project: number;
+  readonly has_keys: number;
+  readonly used: number;
+  readonly quota: number;
+}
+
 export function addKey(tx: Transaction, request: AddKey): KeyAdded {
   const { id } = request;
   const first = request.first === true ? 1 : 0;
-  if (tx.run(ADD, { ...fromAddKey(request), first, now: tx.now }) > 0) {
+  const limits = { quota: request.quota ?? null, now: tx.now };
+  if (tx.run(ADD, { ...fromAddKey(request), first, ...limits }) > 0) {
     writeAudit(tx, request, changedByAddKey(request));
     return { kind: 'added', existing: false };
   }
   const project = request.project ?? null;
-  const view = tx.get<{ knows_project: number; has_keys: number }>(VIEW, { project });
+  const view = tx.get<ViewRow>(VIEW, { project, ...limits });
+  assert(view !== undefined, 'P-4: there is always something to see');
   const decision = decideAddKey(
     {
       stored: key(tx, id),
-      knowsProject: view?.knows_project === 1,
-      hasKeys: view?.has_keys === 1,
+      knowsProject: view.knows_project === 1,
+      hasKeys: view.has_keys === 1,
+      used: view.used,
+      limit: request.quota === undefined ? undefined : view.quota,
     },
     request,
   );

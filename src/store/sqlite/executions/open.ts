@@ -35,7 +35,7 @@ import {
   schedules,
 } from './schedules.ts';
 import { Strays } from './strays.ts';
-import { submit } from './submit.ts';
+import { submit, submitted } from './submit.ts';
 import { putTemplate, template, templates } from './templates.ts';
 import { transact } from './transact.ts';
 
@@ -68,6 +68,7 @@ export function executionsOf(database: Database): ExecutionStore {
       keys = marks;
       return answer;
     },
+    submitted: (request) => database.read((tx) => submitted(tx, request)),
     read: (id) => database.read((tx) => readExecution(tx, id)),
     readMany: (ids) => database.read((tx) => readMany(tx, ids)),
     outcomes: (ids) => database.read((tx) => outcomes(tx, ids)),

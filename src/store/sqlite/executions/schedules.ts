@@ -11,22 +11,30 @@ import type {
   SchedulePut,
 } from '../../contract/schedule-store.ts';
 import { type ScheduleRow, toSchedule } from '../../schedule-rows.ts';
+import { limitOf } from '../access/usage.ts';
 import type { Parameters } from '../connection.ts';
 import type { ReadTransaction, Transaction } from '../transaction.ts';
 import { writeAudit } from './audit.ts';
 
 const COLUMNS = 'project, id, at, paused, next_at, fired_at, last_execution, digest, plan, put_by';
 
+const IS_THERE = 'exists (select 1 from schedule where project = :project and id = :id)';
+const USED = '(select count(*) from schedule where project = :project)';
+const LIMIT = limitOf('schedules');
+
 // X-32: what was paused stays paused, and the last fire stays known.
 const PUT = `
   insert into schedule (project, id, at, paused, next_at, digest, plan, put_by)
-  values (:project, :id, :now, 0, :nextAt, :digest, :plan, :by)
+  select :project, :id, :now, 0, :nextAt, :digest, :plan, :by
+   where (:quota is null or ${IS_THERE} or ${USED} < ${LIMIT}) -- guard: quota
   on conflict (project, id) do update
      set next_at = case when paused = 0 then excluded.next_at end,
          digest = excluded.digest,
          plan = excluded.plan,
          put_by = excluded.put_by
    where schedule.digest <> excluded.digest -- guard: content`;
+
+const ROOM = `select ${IS_THERE} as is_there, ${LIMIT} as quota`;
 
 const READ = `
   select ${COLUMNS}
@@ -62,9 +70,13 @@ const RESUME = `
 const REMOVE = 'delete from schedule where project = :project and id = :id';
 
 export function putSchedule(tx: Transaction, request: PutSchedule): SchedulePut {
-  const { project, id, plan, digest, nextAt, by } = request;
-  const values = { project, id, plan, digest, nextAt, by: by ?? null, now: tx.now };
-  return { kind: 'put', changed: change(tx, request, { sql: PUT, values }) };
+  const { project, id, plan, digest, nextAt, by, quota = null } = request;
+  const values = { project, id, plan, digest, nextAt, quota, by: by ?? null, now: tx.now };
+  if (change(tx, request, { sql: PUT, values })) return { kind: 'put', changed: true };
+  const room = tx.get<{ is_there: number; quota: number }>(ROOM, { project, id, quota });
+  return room === undefined || room.is_there === 1
+    ? { kind: 'put', changed: false }
+    : { kind: 'refused', why: 'over-quota', project, quota: 'schedules', limit: room.quota };
 }
 
 export function schedule(

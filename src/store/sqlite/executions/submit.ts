@@ -6,7 +6,7 @@ import { assert } from '../../../support/assert.ts';
 import type { Submit, SubmitAnswer } from '../../contract/execution-store.ts';
 import { fromSubmit, HOLD_BITS } from '../../execution-rows.ts';
 import { positional } from '../connection.ts';
-import type { Transaction } from '../transaction.ts';
+import type { ReadTransaction, Transaction } from '../transaction.ts';
 import { writeAudit } from './audit.ts';
 import { noteLimit } from './gates.ts';
 import { addLabels } from './labels.ts';
@@ -59,6 +59,13 @@ export function submit(tx: Transaction, request: Submit & Audited): SubmitAnswer
     tx.ring();
     return { kind: 'submitted', id: request.id, existing: false };
   }
+  const answer = submitted(tx, request);
+  assert(answer !== undefined, 'X-10: a submission that may be stored was not');
+  return answer;
+}
+
+/** By the execution that has its id or key. */
+export function submitted(tx: ReadTransaction, request: Submit): SubmitAnswer | undefined {
   const { id, project, key } = request;
   const keyed =
     key === undefined ? undefined : tx.get<{ id: ExecutionId }>(FIND_KEY, { project, key });
@@ -68,7 +75,7 @@ export function submit(tx: Transaction, request: Submit & Audited): SubmitAnswer
     exhausted: false,
   };
   const decision = decideSubmit(view, request, tx.now);
-  assert(decision.kind !== 'insert', 'X-10: a submission that may be stored was not');
+  if (decision.kind === 'insert') return undefined;
   return decision.kind === 'existing'
     ? { kind: 'submitted', id: decision.id, existing: true }
     : { kind: 'refused', ...decision.refusal };

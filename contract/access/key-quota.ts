@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import type { AddKey } from '../../src/store/contract/access-store.ts';
+import type { AccessCase } from './contract-case.ts';
+import {
+  adding,
+  allKeys,
+  leavesKeysUnchanged,
+  mustAdd,
+  OTHER_PROJECT,
+  PROJECT,
+} from './someones-key.ts';
+
+export const keyQuotaCases: readonly AccessCase[] = [
+  {
+    upholds: 'P-14',
+    name: 'a project has no more usable keys than its quota; the same again is there already',
+    async run({ store, advance }) {
+      const { access } = store;
+      const of = { project: PROJECT, quota: 3 };
+      const refusal = { kind: 'refused', why: 'over-quota', project: PROJECT, quota: 'keys' };
+      const add = (more: Partial<AddKey> = {}) => access.addKey(adding({ ...of, ...more }));
+      const lasting = await mustAdd(store, of);
+      await mustAdd(store, { ...of, expiresInMs: 10 });
+      const ended = await mustAdd(store, of);
+      await access.endKey({ id: ended.id, inMs: 20 });
+      assert.deepEqual(await leavesKeysUnchanged(store, add), { ...refusal, limit: 3 });
+      assert.deepEqual(await access.addKey(lasting), { kind: 'added', existing: true });
+      await mustAdd(store, { project: OTHER_PROJECT, quota: 1 });
+      await mustAdd(store, { quota: 1 });
+      await mustAdd(store, { quota: 1 });
+      for (const ms of [9, 1]) {
+        assert.equal((await add()).kind, 'refused');
+        await advance(ms);
+      }
+      await mustAdd(store, of);
+      await advance(9);
+      assert.equal((await add()).kind, 'refused');
+      await advance(1);
+      await mustAdd(store, of);
+      await access.putProject({ name: PROJECT, settings: { quotas: { keys: 4 } } });
+      assert.equal((await add()).kind, 'added');
+      assert.deepEqual(await add(), { ...refusal, limit: 4 });
+    },
+  },
+  {
+    upholds: 'P-14',
+    needs: 'two-clients',
+    name: 'keys that are made at once by several clients do not exceed the quota',
+    async run({ store, another }) {
+      const stores = [store, await another()];
+      await store.access.putProject({ name: PROJECT, settings: {} });
+      const requests = Array.from({ length: 12 }, () => adding({ project: PROJECT, quota: 5 }));
+      const answers = await Promise.all(
+        requests.map((request, nth) => (stores[nth % 2] ?? store).access.addKey(request)),
+      );
+      assert.equal(answers.filter(({ kind }) => kind === 'added').length, 5);
+      assert.equal((await allKeys(store, { project: PROJECT })).length, 5);
+    },
+  },
+];
