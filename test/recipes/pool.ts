@@ -196,7 +196,20 @@ function byKey(records: readonly OracleRecord[]): ReadonlyMap<string, readonly O
   return new Map(
     [...keys].map(([key, found]) => [
       key,
-      found.map((record) => ({ ...record, effect: record.effect.slice(key.length + 1) })),
+      firstLeaves(
+        found.map((record) => ({ ...record, effect: record.effect.slice(key.length + 1) })),
+      ),
     ]),
   );
+}
+
+/** `leaveFor` said it first for a frozen member, which says it again when it wakes. */
+function firstLeaves(records: readonly OracleRecord[]): readonly OracleRecord[] {
+  const gone = new Set<number>();
+  return records.filter(({ effect, fence }) => {
+    if (effect !== 'leave') return true;
+    const isFirst = !gone.has(fence);
+    gone.add(fence);
+    return isFirst;
+  });
 }
