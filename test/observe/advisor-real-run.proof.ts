@@ -1,6 +1,7 @@
 // The advisor's predictions against real processes on SQLite. Two things are predicted from recorded
 // logs and then measured: how long keys of killed processes stay without a holder, and how often
-// processes that stall lose their leases under a ttl that was not the recorded one.
+// processes that stall lose their leases under a ttl that was not the recorded one. Both are times, so this
+// needs a quiet machine and has a command of its own: npm run test:advisor.
 
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
