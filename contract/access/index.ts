@@ -10,6 +10,7 @@ import { endKeyCases } from './end-key.ts';
 import { firstKeyCases } from './first-key.ts';
 import { keyQuotaCases } from './key-quota.ts';
 import { listKeyCases } from './list-keys.ts';
+import { madeKeyCases } from './made-key.ts';
 import { projectCases } from './projects.ts';
 import { usageCases } from './usage.ts';
 
@@ -22,4 +23,5 @@ export const accessContract: readonly AccessCase[] = [
   ...auditedCases,
   ...usageCases,
   ...keyQuotaCases,
+  ...madeKeyCases,
 ];

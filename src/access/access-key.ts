@@ -30,6 +30,10 @@ export interface AccessKey {
 /** What is asked for; the store's clock says the rest (P-7). */
 export interface KeyRequest extends Omit<AccessKey, 'createdAt' | 'endedAt' | 'expiresAt'> {
   readonly expiresInMs?: number;
+  /** Id of the key that makes it: it must be usable, and this one ends no later (P-12). */
+  readonly madeBy?: string;
+  /** Id of the key that it replaces, which must be usable. */
+  readonly rotates?: string;
 }
 
 const FORM = /^hf_([a-z2-7]{16})_([A-Za-z0-9_-]{43})$/;

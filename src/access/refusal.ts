@@ -16,7 +16,9 @@ export type AddKeyRefusal =
   | { readonly why: 'project-unknown'; readonly project: ProjectName }
   /** This id exists with other content; a key never changes. */
   | { readonly why: 'key-taken'; readonly id: string }
-  | { readonly why: 'not-first' };
+  | { readonly why: 'not-first' }
+  /** The key that makes it, or that it replaces. */
+  | { readonly why: 'key-ended'; readonly id: string };
 
 export interface EndKeyRefusal {
   readonly why: 'key-unknown';
@@ -34,6 +36,8 @@ export function describeAccessRefusal(refusal: AccessRefusal): string {
       return `Key ${refusal.id} exists already and is another one. Make a new one.`;
     case 'not-first':
       return 'There are keys already, so this one would not be the first. Use one of those to make it.';
+    case 'key-ended':
+      return `Key ${refusal.id} has ended. Nothing was written. Make a new key with another one.`;
     case 'over-quota':
       return describeOverQuota(refusal.project, refusal.quota, refusal.limit);
     case 'key-unknown':

@@ -42,13 +42,27 @@ export function fromAddKey(request: AddKey): {
   readonly digest: string;
   readonly createdBy: string | null;
   readonly expiresInMs: number | null;
+  readonly madeBy: string | null;
+  readonly rotates: string | null;
 } {
-  const { id, project, roles, name, digest, createdBy, expiresInMs } = request;
+  const { id, project, roles, name, digest, createdBy, expiresInMs, madeBy, rotates } = request;
   return {
     ...{ id, name, digest, roles: JSON.stringify(roles) },
     project: project ?? null,
     createdBy: createdBy ?? null,
     expiresInMs: expiresInMs ?? null,
+    madeBy: madeBy ?? null,
+    rotates: rotates ?? null,
+  };
+}
+
+/** When it was made, and when it expires. */
+export function timesOf(
+  row: Pick<AccessKeyRow, 'created_at' | 'expires_at'>,
+): Pick<AccessKey, 'createdAt' | 'expiresAt'> {
+  return {
+    createdAt: toInstant(row.created_at),
+    ...(row.expires_at === null ? {} : { expiresAt: toInstant(row.expires_at) }),
   };
 }
 
@@ -59,9 +73,8 @@ export function toAccessKey(row: AccessKeyRow): AccessKey {
     roles: JSON.parse(row.roles) as readonly Role[],
     name: row.name,
     digest: row.digest,
-    createdAt: toInstant(row.created_at),
+    ...timesOf(row),
     ...(row.created_by === null ? {} : { createdBy: row.created_by }),
-    ...(row.expires_at === null ? {} : { expiresAt: toInstant(row.expires_at) }),
     ...(row.ended_at === null ? {} : { endedAt: toInstant(row.ended_at) }),
   };
 }

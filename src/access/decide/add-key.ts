@@ -1,4 +1,4 @@
-// What becomes of a key that is added (P-4, P-5, P-6). Pure.
+// What becomes of a key that is added (P-4, P-5, P-6, P-12, P-14). Pure.
 
 import type { AccessKey, KeyRequest } from '../access-key.ts';
 import type { AddKeyRefusal } from '../refusal.ts';
@@ -10,6 +10,8 @@ export interface AddKeyView {
   readonly knowsProject: boolean;
   /** Ended and expired ones too. */
   readonly hasKeys: boolean;
+  /** The key that makes it, or that it replaces, if that is not usable. */
+  readonly ended: string | undefined;
   /** Usable keys of that project, and how many it may have. */
   readonly used: number;
   readonly limit: number | undefined;
@@ -35,23 +37,28 @@ export function decideAddKey(
   if (project !== undefined && !view.knowsProject) {
     return { kind: 'refused', why: 'project-unknown', project };
   }
-  const { used, limit } = view;
+  const { ended, used, limit } = view;
+  if (ended !== undefined) return { kind: 'refused', why: 'key-ended', id: ended };
   if (project !== undefined && limit !== undefined && used >= limit) {
     return { kind: 'refused', why: 'over-quota', project, quota: 'keys', limit };
   }
   return { kind: 'add' };
 }
 
-/** Its time to live is compared, not when it ends: that follows from when it was first asked for. */
+/**
+ * Its time to live is compared, not when it ends: that follows from when it was first asked for. The end of its maker
+ * may have made it shorter.
+ */
 function isSame(stored: AccessKey, request: KeyRequest): boolean {
   const { createdAt, expiresAt } = stored;
-  const livesMs = expiresAt === undefined ? undefined : expiresAt - createdAt;
+  const livesMs = expiresAt === undefined ? Infinity : expiresAt - createdAt;
+  const askedMs = request.expiresInMs ?? Infinity;
   return (
     stored.project === request.project &&
     stored.name === request.name &&
     stored.digest === request.digest &&
     stored.createdBy === request.createdBy &&
-    livesMs === request.expiresInMs &&
+    (request.madeBy === undefined ? livesMs === askedMs : livesMs <= askedMs) &&
     rolesOf(stored) === rolesOf(request)
   );
 }

@@ -3,7 +3,7 @@
 import type { Changed } from '../../execution/decide/audit.ts';
 import { DEFAULT_PROJECT, type ProjectName } from '../../execution/names.ts';
 import { formatInstant, type Instant } from '../../support/clock.ts';
-import type { KeyRequest } from '../access-key.ts';
+import type { AccessKey, KeyRequest } from '../access-key.ts';
 import type { ProjectSettings } from '../project.ts';
 
 export function changedByPutProject(
@@ -15,12 +15,12 @@ export function changedByPutProject(
   return { project: name, target, ...(before && { before: { ...before } }), after: { ...after } };
 }
 
-export function changedByAddKey(request: KeyRequest): Changed {
-  const { id, project, name, roles, expiresInMs } = request;
-  return {
-    ...placeOf(id, project),
-    after: { name, roles, ...(expiresInMs === undefined ? {} : { expiresInMs }) },
-  };
+export function changedByAddKey(
+  { id, project, name, roles }: KeyRequest,
+  { createdAt, expiresAt }: Pick<AccessKey, 'createdAt' | 'expiresAt'>,
+): Changed {
+  const expires = expiresAt === undefined ? {} : { expiresInMs: expiresAt - createdAt };
+  return { ...placeOf(id, project), after: { name, roles, ...expires } };
 }
 
 export function changedByEndKey(

@@ -1,12 +1,12 @@
 // Access keys. An admin of one project makes, sees and ends keys of that project only.
 
-import { type AccessKey, isUsable, writeKey } from '../../access/access-key.ts';
+import { type AccessKey, writeKey } from '../../access/access-key.ts';
 import { describeAccessRefusal } from '../../access/refusal.ts';
 import { newKey } from '../../access/secret.ts';
 import { stampOutside } from '../../engine/auditing.ts';
 import { type ProjectName, parseProject } from '../../execution/names.ts';
 import type { AddKey, EndKey } from '../../store/contract/access-store.ts';
-import { formatInstant, toInstant } from '../../support/clock.ts';
+import { formatInstant } from '../../support/clock.ts';
 import { boundedText } from '../../support/options.ts';
 import {
   accessKey,
@@ -52,7 +52,8 @@ const make = route({
       ...{ name: boundedText('name', name, 256), roles, createdBy: actorOf(caller) },
       audit: stampOutside('make-key', { by: actorOf(caller) }),
       ...(project === undefined ? {} : { project }),
-      ...(await noLaterThan(coordinator, caller, expiresInMs)),
+      ...(expiresInMs === undefined ? {} : { expiresInMs }),
+      ...makerOf(caller),
     });
     return { status: 201, body: made, headers: { 'cache-control': 'no-store' } };
   },
@@ -126,16 +127,13 @@ const rotate = route({
   async handle(coordinator, { params, body, caller }) {
     const old = await keyFor(coordinator, caller, params.id);
     const { name, roles, project, createdAt, expiresAt } = old;
-    if (!isUsable(old, toInstant(coordinator.clock.wallMs()))) {
-      const detail = `Key ${old.id} has ended. Make a new one instead.`;
-      throw new ProblemReply(409, 'key-ended', detail);
-    }
     // In this order: whoever is cut off in between has two keys, not none.
     const made = await added(coordinator, {
       ...{ name, roles, createdBy: actorOf(caller) },
       audit: stampOutside('make-key', { by: actorOf(caller), about: { rotates: old.id } }),
       ...(project === undefined ? {} : { project }),
-      ...(await noLaterThan(coordinator, caller, expiresAt && expiresAt - createdAt)),
+      ...(expiresAt === undefined ? {} : { expiresInMs: expiresAt - createdAt }),
+      ...{ ...makerOf(caller), rotates: old.id },
     });
     const inMs = body.endsInMs ?? ROTATION_MS;
     const { endedAt } = await endedBy(coordinator, caller, { id: old.id, inMs });
@@ -146,19 +144,6 @@ const rotate = route({
     };
   },
 });
-
-/** A key ends no later than the one that makes it: otherwise one that is good for seconds makes one without end. */
-async function noLaterThan(
-  { store, clock }: Coordinator,
-  caller: Caller,
-  asked: number | undefined,
-): Promise<{ readonly expiresInMs?: number }> {
-  const own = caller.key === undefined ? undefined : await store.access.key(caller.key);
-  const end = Math.min(own?.expiresAt ?? Infinity, own?.endedAt ?? Infinity);
-  const left = Math.max(1, end - clock.wallMs());
-  const expiresInMs = Math.min(asked ?? Infinity, left);
-  return Number.isFinite(expiresInMs) ? { expiresInMs: Math.floor(expiresInMs) } : {};
-}
 
 async function added(
   { store }: Coordinator,
@@ -195,6 +180,10 @@ async function keyFor({ store }: Coordinator, caller: Caller, id: string): Promi
   if (found !== undefined && (caller.isOfAll || found.project === caller.project)) return found;
   const why = 'key-unknown';
   throw new ProblemReply(404, why, describeAccessRefusal({ why, id }));
+}
+
+function makerOf({ key }: Caller): { readonly madeBy?: string } {
+  return key === undefined ? {} : { madeBy: key };
 }
 
 function scopeOf({ isOfAll, project }: Caller): { readonly project?: ProjectName } {

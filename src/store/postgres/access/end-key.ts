@@ -6,7 +6,7 @@ import { laterBy, toInstant } from '../../../support/clock.ts';
 import type { EndKey, KeyEnded } from '../../contract/access-store.ts';
 import { type Database, type Queries, statement } from '../database.ts';
 import { writeAudit } from '../executions/audit.ts';
-import { look } from './keys.ts';
+import { LOCK_KEYS, look } from './keys.ts';
 
 // P-8: an end only comes nearer. P-13: with those that it made, as `isMadeBy` says.
 const END = statement(`
@@ -33,10 +33,7 @@ const END = statement(`
 export async function endKey(database: Database, request: EndKey): Promise<KeyEnded> {
   const { id, inMs = 0, made: isWithMade = false } = request;
   for (;;) {
-    const rows =
-      request.audit === undefined
-        ? await ends(database, request)
-        : await database.transaction((queries) => ends(queries, request));
+    const rows = await database.transaction((queries) => ends(queries, request));
     const more = isWithMade ? { made: othersOf(rows, id) } : {};
     const own = rows.find((row) => row.id === id);
     if (own !== undefined) {
@@ -62,6 +59,7 @@ interface EndedRow {
 
 async function ends(queries: Queries, request: EndKey): Promise<readonly EndedRow[]> {
   const { id, project, inMs = 0, made = false } = request;
+  if (made) await queries.rows(LOCK_KEYS, []);
   const rows = await queries.rows<EndedRow>(END, [id, project ?? null, inMs, made]);
   const [row] = rows;
   if (row === undefined) return rows;

@@ -1,10 +1,10 @@
-import type { AccessKey } from '../../../access/access-key.ts';
+import { type AccessKey, isUsable } from '../../../access/access-key.ts';
 import { type AddKeyView, decideAddKey } from '../../../access/decide/add-key.ts';
 import { changedByAddKey } from '../../../access/decide/audit.ts';
 import { auditOf } from '../../../execution/decide/audit.ts';
 import { assert } from '../../../support/assert.ts';
 import { type Instant, toInstant } from '../../../support/clock.ts';
-import { type AccessKeyRow, fromAddKey, startOf, toAccessKey } from '../../access-rows.ts';
+import { type AccessKeyRow, fromAddKey, startOf, timesOf, toAccessKey } from '../../access-rows.ts';
 import type { AddKey, KeyAdded, ListKeys } from '../../contract/access-store.ts';
 import { type Database, type Statement, statement } from '../database.ts';
 import { writeAudit } from '../executions/audit.ts';
@@ -13,23 +13,27 @@ import { limitOf } from './usage.ts';
 const COLUMNS =
   'k.id, k.project, k.roles, k.name, k.digest, k.created_at, k.created_by, k.expires_at, k.ended_at';
 
-// P-6, P-14: waits for every insert that is not committed yet, and lets none begin, so that the statement after it
+// P-6, P-13, P-14: waits for every change that is not committed yet, and lets none begin, so that the statement after it
 // sees all there are. Reads go on.
-const LOCK = statement('lock table hf.access_key in share row exclusive mode');
+export const LOCK_KEYS = statement('lock table hf.access_key in share row exclusive mode');
 
-const USED =
-  '(select count(*) from hf.access_key u where u.project = $2 and coalesce(u.ended_at > hf_now(), true) and coalesce(u.expires_at > hf_now(), true))';
+const IS_USABLE =
+  'coalesce(u.ended_at > hf_now(), true) and coalesce(u.expires_at > hf_now(), true)';
+const USED = `(select count(*) from hf.access_key u where u.project = $2 and ${IS_USABLE})`;
 
 const ADD = statement(`
   insert into hf.access_key as k
          (id, project, roles, name, digest, created_at, created_by, expires_at)
-  select $1, $2::text, $3, $4, $5, clock.now, $6, clock.now + $7::bigint
+  select $1, $2::text, $3, $4, $5, clock.now, $6, least(clock.now + $7::bigint, maker.expires_at, maker.ended_at)
     from (select hf_now() as now) clock
+    left join hf.access_key maker on maker.id = $10
    where ($2::text is null or exists (select 1 from hf.project p where p.name = $2)) -- guard: project
      and (not $8::boolean or not exists (select 1 from hf.access_key)) -- guard: first
+     and ($10::text is null or exists (select 1 from hf.access_key u where u.id = $10 and ${IS_USABLE})) -- guard: maker
+     and ($11::text is null or exists (select 1 from hf.access_key u where u.id = $11 and ${IS_USABLE})) -- guard: rotated
      and ($2::text is null or $9::bigint is null or ${USED} < ${limitOf('keys', '$2', '$9')}) -- guard: quota
       on conflict (id) do nothing
-  returning k.created_at`);
+  returning k.created_at, k.expires_at`);
 
 // What refusals are explained from: all of it at one moment.
 const VIEW = statement(`
@@ -65,25 +69,45 @@ function listOf(scope: string): Statement {
 export async function addKey(database: Database, request: AddKey): Promise<KeyAdded> {
   for (;;) {
     if (await adds(database, request)) return { kind: 'added', existing: false };
-    const decision = decideAddKey(await look(database, request), request);
+    const view = await look(database, request);
+    const ended = await endedOf(database, request, view.now);
+    const decision = decideAddKey({ ...view, ended }, request);
     if (decision.kind === 'refused') return decision;
     if (decision.kind === 'existing') return { kind: 'added', existing: true };
-    // Its project was put in between.
+    // Its project was put, or another key ended, in between.
   }
 }
 
 function adds(database: Database, request: AddKey): Promise<boolean> {
   const row = fromAddKey(request);
   const values = [row.id, row.project, row.roles, row.name, row.digest, row.createdBy];
-  const rest = [row.expiresInMs, request.first === true, request.quota ?? null];
+  const limits = [row.expiresInMs, request.first === true, request.quota ?? null];
+  const others = [row.madeBy, row.rotates];
   return database.transaction(async (queries) => {
-    await queries.rows(LOCK, []);
-    const [added] = await queries.rows<{ created_at: number }>(ADD, [...values, ...rest]);
+    await queries.rows(LOCK_KEYS, []);
+    const [added] = await queries.rows<AddedRow>(ADD, [...values, ...limits, ...others]);
     if (added === undefined) return false;
-    const at = toInstant(added.created_at);
-    await writeAudit(queries, [auditOf(request, changedByAddKey(request), at)]);
+    const times = timesOf(added);
+    const changed = changedByAddKey(request, times);
+    await writeAudit(queries, [auditOf(request, changed, times.createdAt)]);
     return true;
   });
+}
+
+type AddedRow = Pick<AccessKeyRow, 'created_at' | 'expires_at'>;
+
+/** The key that makes it, or that it replaces, if that is not usable. */
+async function endedOf(
+  database: Database,
+  { madeBy, rotates }: AddKey,
+  now: Instant,
+): Promise<string | undefined> {
+  for (const id of [madeBy, rotates]) {
+    if (id === undefined) continue;
+    const found = await key(database, id);
+    if (found === undefined || !isUsable(found, now)) return id;
+  }
+  return undefined;
 }
 
 export async function key(database: Database, id: string): Promise<AccessKey | undefined> {
@@ -111,7 +135,7 @@ interface ViewRow {
 export async function look(
   database: Database,
   { id, project, quota }: Pick<AddKey, 'id' | 'project' | 'quota'>,
-): Promise<AddKeyView & { readonly now: Instant }> {
+): Promise<Omit<AddKeyView, 'ended'> & { readonly now: Instant }> {
   type Row = ViewRow & (AccessKeyRow | { readonly id: null });
   const [row] = await database.rows<Row>(VIEW, [id, project ?? null, quota ?? null]);
   assert(row !== undefined, 'P-4: there is always something to see');

@@ -1,4 +1,4 @@
-import type { AccessKey } from '../../../access/access-key.ts';
+import { type AccessKey, isUsable } from '../../../access/access-key.ts';
 import { decideAddKey } from '../../../access/decide/add-key.ts';
 import { changedByAddKey } from '../../../access/decide/audit.ts';
 import { assert } from '../../../support/assert.ts';
@@ -10,15 +10,27 @@ import { limitOf } from './usage.ts';
 
 const COLUMNS = 'id, project, roles, name, digest, created_at, created_by, expires_at, ended_at';
 
-const USED =
-  '(select count(*) from access_key where project = :project and coalesce(ended_at > :now, 1) and coalesce(expires_at > :now, 1))';
+const IS_USABLE = 'coalesce(ended_at > :now, 1) and coalesce(expires_at > :now, 1)';
+const USED = `(select count(*) from access_key where project = :project and ${IS_USABLE})`;
 const LIMIT = limitOf('keys');
+
+/** P-12: the first of those that are set. */
+const END = `(
+    select min(at)
+      from (select :now + :expiresInMs as at
+             union all
+            select expires_at from access_key where id = :madeBy
+             union all
+            select ended_at from access_key where id = :madeBy)
+  )`;
 
 const ADD = `
   insert into access_key (${COLUMNS})
-  select :id, :project, :roles, :name, :digest, :now, :createdBy, :now + :expiresInMs, null
+  select :id, :project, :roles, :name, :digest, :now, :createdBy, ${END}, null
    where (:project is null or exists (select 1 from project where name = :project)) -- guard: project
      and (:first = 0 or not exists (select 1 from access_key)) -- guard: first
+     and (:madeBy is null or exists (select 1 from access_key where id = :madeBy and ${IS_USABLE})) -- guard: maker
+     and (:rotates is null or exists (select 1 from access_key where id = :rotates and ${IS_USABLE})) -- guard: rotated
      and (:project is null or :quota is null or ${USED} < ${LIMIT}) -- guard: quota
   on conflict (id) do nothing`;
 
@@ -60,7 +72,9 @@ export function addKey(tx: Transaction, request: AddKey): KeyAdded {
   const first = request.first === true ? 1 : 0;
   const limits = { quota: request.quota ?? null, now: tx.now };
   if (tx.run(ADD, { ...fromAddKey(request), first, ...limits }) > 0) {
-    writeAudit(tx, request, changedByAddKey(request));
+    const added = key(tx, id);
+    assert(added !== undefined, 'P-4: what was added is there');
+    writeAudit(tx, request, changedByAddKey(request, added));
     return { kind: 'added', existing: false };
   }
   const project = request.project ?? null;
@@ -71,6 +85,7 @@ export function addKey(tx: Transaction, request: AddKey): KeyAdded {
       stored: key(tx, id),
       knowsProject: view.knows_project === 1,
       hasKeys: view.has_keys === 1,
+      ended: [request.madeBy, request.rotates].find((each) => isOver(tx, each)),
       used: view.used,
       limit: request.quota === undefined ? undefined : view.quota,
     },
@@ -78,6 +93,11 @@ export function addKey(tx: Transaction, request: AddKey): KeyAdded {
   );
   assert(decision.kind !== 'add', 'P-4: what may be added is added');
   return decision.kind === 'existing' ? { kind: 'added', existing: true } : decision;
+}
+
+function isOver(tx: ReadTransaction, id: string | undefined): boolean {
+  const found = id === undefined ? undefined : key(tx, id);
+  return id !== undefined && (found === undefined || !isUsable(found, tx.now));
 }
 
 export function key(tx: ReadTransaction, id: string): AccessKey | undefined {
