@@ -37,7 +37,7 @@ import type {
 import { ContinueAsNew } from './continue-as-new.ts';
 import { guarded, guardedSignal, ignored, noteRejection } from './guarded.ts';
 import { derivedUuid } from './ids.ts';
-import { writeLog } from './logging.ts';
+import { Log } from './logging.ts';
 import type { RemoteStep } from './remote-step.ts';
 import type { Run } from './run.ts';
 import { reportProgress } from './softness.ts';
@@ -54,6 +54,7 @@ export class RunContext implements Context {
   #draws = 0;
   #uuids = 0;
   #hasReceived = false;
+  #log: Log | undefined;
 
   constructor(run: Run, restored: unknown) {
     this.#run = run;
@@ -236,7 +237,8 @@ export class RunContext implements Context {
     if (typeof message !== 'string') {
       throw new InvalidInput(`ctx.log: message must be a string; got ${shown(message)}.`);
     }
-    writeLog(this.#run, message, data);
+    this.#log ??= new Log(this.#run);
+    this.#log.write(message, data);
   }
 
   progress(value: unknown): void {

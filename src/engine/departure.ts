@@ -92,7 +92,7 @@ export class Departure {
   /** What an end brings about beside itself: mostly nothing. */
   #consequences({ status, field, failure }: End): Consequences {
     const { id, parent } = this.#run.claimed.execution;
-    const { hasAwaited } = this.#run;
+    const { hasAwaited } = this.#run.ledger;
     if (parent === undefined && failure === undefined && !hasAwaited) return NONE;
     const outcome = `{"id":"${id}","status":"${status}",${field}}` as Payload;
     return {
@@ -137,7 +137,7 @@ export class Departure {
         return this.#executions.finish({
           ...withoutAwaits(base),
           ...{ status: 'completed', successor, ...news },
-          ...(this.#run.hasAwaited ? { leavesAwaits: true } : {}),
+          ...(this.#run.ledger.hasAwaited ? { leavesAwaits: true } : {}),
         });
       },
       told: (at) => {

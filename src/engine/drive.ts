@@ -286,7 +286,7 @@ export class Drive implements RunEvents, DepartureEvents {
   #endAtDeadline(run: Run, departure: Departure): Promise<void> {
     const passed = new Fault('deadline-passed', 'The overall deadline has passed.');
     run.stop.abort(passed);
-    run.isFrozen = true;
+    run.freeze();
     return this.#giveUp(run, departure, endedForGood(passed));
   }
 

@@ -189,7 +189,7 @@ function frozenRun(
     { claimed, pipeline, ledger, session: NOBODY },
     events,
   );
-  run.isFrozen = true;
+  run.freeze();
   return run;
 }
 

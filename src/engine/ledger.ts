@@ -106,9 +106,9 @@ export class Ledger {
   restored: object | undefined;
   /** The last owner that gave it back left steps running. */
   #wasAbandoned = false;
-  /** The execution's own time where this era begins. */
+  /** The execution's own time: of the last settlement that reached the code, or where this era begins. */
   now: Instant;
-  /** It has opened awaits. */
+  /** It has opened awaits, now or before: its end must look for those that are open (W-9). */
   hasAwaited = false;
   /** Set while it undoes (Y-2). */
   cause: Cause | undefined;

@@ -12,30 +12,40 @@ import type { Run } from './run.ts';
 const LINES_MAX = 1_000;
 const MESSAGE_MAX = 4_096;
 const DATA_MAX = 8_192;
+const LAST_LINE = `This is line ${LINES_MAX} of this claim. Its later lines reach only the observer.`;
 
-/** Lines that a replay writes again are left out. */
-export function writeLog(run: Run, message: string, data: unknown): void {
-  const inside = isInside(run);
-  if (run.isReplaying || (!inside && run.ledger.hasLogged())) return;
-  const { claimed, config, pipeline } = run;
-  tell(config.observer, {
-    kind: 'log',
-    execution: claimed.execution.id,
-    pipeline: pipeline.name,
-    fence: claimed.fence,
-    ...tracedBy(claimed),
-    message,
-    ...(data === undefined ? {} : { data }),
-  });
-  run.linesLogged += 1;
-  if (run.linesLogged > LINES_MAX) return;
-  const isLast = run.linesLogged === LINES_MAX;
-  const last = `This is line ${LINES_MAX} of this claim. Its later lines reach only the observer.`;
-  const log = isLast ? last : message.slice(0, MESSAGE_MAX).toWellFormed();
-  const line = { log, ...(inside ? { inside } : {}) };
-  const out = data === undefined || isLast ? undefined : encoded(run, data);
-  if (out instanceof Promise) out.then((payload) => keep(run, line, payload), ignored);
-  else keep(run, line, out);
+export class Log {
+  readonly #run: Run;
+  #lines = 0;
+
+  constructor(run: Run) {
+    this.#run = run;
+  }
+
+  /** Lines that a replay writes again are left out. */
+  write(message: string, data: unknown): void {
+    const run = this.#run;
+    const inside = isInside(run);
+    if (run.isReplaying || (!inside && run.ledger.hasLogged())) return;
+    const { claimed, config, pipeline } = run;
+    tell(config.observer, {
+      kind: 'log',
+      execution: claimed.execution.id,
+      pipeline: pipeline.name,
+      fence: claimed.fence,
+      ...tracedBy(claimed),
+      message,
+      ...(data === undefined ? {} : { data }),
+    });
+    this.#lines += 1;
+    if (this.#lines > LINES_MAX) return;
+    const isLast = this.#lines === LINES_MAX;
+    const log = isLast ? LAST_LINE : message.slice(0, MESSAGE_MAX).toWellFormed();
+    const line = { log, ...(inside ? { inside } : {}) };
+    const out = data === undefined || isLast ? undefined : encoded(run, data);
+    if (out instanceof Promise) out.then((payload) => keep(run, line, payload), ignored);
+    else keep(run, line, out);
+  }
 }
 
 /** Written with what is recorded next: by itself a line is no progress. */

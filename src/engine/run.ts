@@ -1,14 +1,17 @@
 // One claimed execution in this process: runs the pipeline's code, gives it back what history has, and
 // records what is new, until the execution ends, waits, or leaves this worker.
 //
-//   code ──▶ call ──▶ recorded? ──yes──▶ settle, in the order of history ──▶ code goes on
+//   code ──▶ enter ──▶ answered from history? ──yes──▶ settle, in the order of history ──▶ code goes on
 //                        │no
 //                        └──▶ start ──▶ journal (durable) ──▶ settle ──▶ code goes on
 //
-//   - Settlements reach the code one at a time, and the code comes to rest before the next: the first
-//     run and every replay see the same order, also where calls race each other.
-//   - While history is not used up nothing new is started. Code that asks for something else than what
-//     history has next has drifted: the execution is blocked and says so; nothing is guessed.
+// Which of these comes next is `settling.ts`; the stations of a step, one by one, are in `calls/step.ts`.
+//
+//   phase       listens to                 owns
+//   code        the pipeline's code
+//   cancelled   nothing: calls reject      with this error
+//   undoing     compensations, not code
+//   over        nothing                    the error of one that was cancelled before
 
 import type { CallKey } from '../execution/names.ts';
 import type { Session } from '../lease/live-session.ts';
@@ -22,12 +25,24 @@ import { refuseInside } from './inside-step.ts';
 import { Journal } from './journal.ts';
 import type { JournalEvents } from './journal-events.ts';
 import { LazyAbort } from './lazy-abort.ts';
-import { type Drift, type Ledger, needsCall, type Settlement, type Unasked } from './ledger.ts';
+import type { Drift, Ledger, Settlement, Unasked } from './ledger.ts';
 import type { AnyPipeline } from './pipeline.ts';
 import { type ExpectedPlace, INPUT, type Place, scheduleOwner } from './place.ts';
 import type { ProjectPayloads } from './project-payloads.ts';
-import { after, isPastDeadline, Quiet, safely } from './quiet.ts';
+import { isPastDeadline, Quiet } from './quiet.ts';
 import { Saga } from './saga.ts';
+import { Settling } from './settling.ts';
+
+type Phase =
+  | { readonly kind: 'code' | 'undoing' }
+  | { readonly kind: 'cancelled'; readonly error: ExecutionCancelled }
+  | { readonly kind: 'over'; readonly error: ExecutionCancelled | undefined };
+
+const CODE: Phase = Object.freeze({ kind: 'code' });
+const UNDOING: Phase = Object.freeze({ kind: 'undoing' });
+
+/** What is begun: all that is asked for; nothing new, since it is only replayed, or since it is to leave. */
+type Begins = 'all' | 'replayed' | 'leaving';
 
 /** How a run ends, for its worker to act on. */
 export interface RunEvents {
@@ -49,39 +64,22 @@ export class Run implements JournalEvents {
   readonly payloads: ProjectPayloads;
   readonly journal: Journal;
   readonly ledger: Ledger;
+  readonly settling: Settling;
   readonly calls: Map<CallKey, Call> = new Map();
-  /** The execution's own time: of the last settlement that reached the code. */
-  now: Instant;
+  readonly events: RunEvents;
   /** Steps were begun under a claim that was lost, so the first ones now may have run before. */
   mayHaveRun: boolean;
-  /** The code has returned or thrown, or the claim is over: nothing is delivered any more. */
-  isOver = false;
-  /** Nothing new is started: the worker is stopping, or the execution is to be paused. */
-  isHeld = false;
-  cancelled: ExecutionCancelled | undefined;
   /** Pieces of user code that run now; while any does, the execution stays here. */
   activeSteps = 0;
-  linesLogged = 0;
   /** The last call that failed for good, for who asks why the execution did. */
   failedCall: { readonly key: CallKey; readonly attempts: number } | undefined;
-  /** It has opened awaits, now or before: its end must look for those that are open (W-9). */
-  hasAwaited: boolean;
-  /** The code is only replayed, to learn how its steps are undone: nothing new is started. */
-  isFrozen: boolean;
-  readonly events: RunEvents;
+  #phase: Phase = CODE;
+  #begins: Begins;
   #inbox: Inbox | undefined;
   #stop: LazyAbort | undefined;
   #saga: Saga | undefined;
   #quiet: Quiet | undefined;
   readonly #claimedTick: number;
-  /** Calls that history settles and that were not given to the code yet. */
-  readonly #known: Set<CallKey> | undefined;
-  #cursor = 0;
-  #deferred: Call[] = [];
-  #isResting = false;
-  #fetching = 0;
-  #isUndoing = false;
-  #cancelDrift: (() => void) | undefined;
 
   constructor(
     config: WorkerConfig,
@@ -99,18 +97,45 @@ export class Run implements JournalEvents {
     this.pipeline = claim.pipeline;
     this.payloads = config.payloads.of(claim.claimed.execution.project);
     this.ledger = claim.ledger;
-    this.now = claim.ledger.now;
-    this.mayHaveRun = claim.ledger.mayHaveRun(claim.claimed.previous);
-    this.hasAwaited = claim.ledger.hasAwaited;
-    this.isFrozen = claim.ledger.cause !== undefined;
     this.events = events;
+    this.mayHaveRun = claim.ledger.mayHaveRun(claim.claimed.previous);
+    this.#begins = claim.ledger.cause === undefined ? 'all' : 'replayed';
     this.#claimedTick = config.clock.monotonicMs();
-    this.#known = claim.ledger.settledKeys();
+    this.settling = new Settling(this);
     this.journal = new Journal(config, claim.claimed, {
       session: claim.session,
       over: claim.session.signal,
       events: this,
     });
+  }
+
+  /** The code has returned or thrown, or the claim is over: nothing is delivered any more. */
+  get isOver(): boolean {
+    return this.#phase.kind === 'over';
+  }
+
+  get cancelled(): ExecutionCancelled | undefined {
+    const phase = this.#phase;
+    return phase.kind === 'cancelled' || phase.kind === 'over' ? phase.error : undefined;
+  }
+
+  /** Nothing new is started: the worker is stopping, or the execution is to be paused. */
+  get isHeld(): boolean {
+    return this.#begins === 'leaving';
+  }
+
+  /** The code is only replayed, to learn how its steps are undone or whether it has drifted. */
+  get isFrozen(): boolean {
+    return this.#begins === 'replayed';
+  }
+
+  get startsNothing(): boolean {
+    return this.#begins !== 'all' || this.ledger.lacksOpen || isPastDeadline(this);
+  }
+
+  /** The execution's own time: of the last settlement that reached the code. */
+  get now(): Instant {
+    return this.ledger.now;
   }
 
   /** Made when there is something in it, or somebody asks for what may come. */
@@ -136,17 +161,18 @@ export class Run implements JournalEvents {
   }
 
   get isReplaying(): boolean {
-    return this.#cursor < this.ledger.settlements.length;
+    return this.settling.isReplaying;
   }
 
   /** Everything of history that the code has asked for was given to it; the rest nobody asked for. */
   get unasked(): Unasked | undefined {
-    return this.cancelled === undefined ? this.ledger.unasked(this.#cursor, this.calls) : undefined;
+    if (this.cancelled !== undefined) return undefined;
+    return this.ledger.unasked(this.settling.cursor, this.calls);
   }
 
   /** Messages of the inbox that are history and have not reached the code. */
   get undelivered(): readonly number[] {
-    return this.ledger.settlements.slice(this.#cursor).flatMap(({ body }) => body.n ?? []);
+    return this.ledger.settlements.slice(this.settling.cursor).flatMap(({ body }) => body.n ?? []);
   }
 
   /** Store time as far as this process can tell; for waits only, nothing is decided by it. */
@@ -157,11 +183,11 @@ export class Run implements JournalEvents {
 
   /** A call of the code; of one that is not listened to any more, nothing becomes. */
   enter(call: Call): void {
-    if (!this.#isUndoing) this.admit(call);
+    if (this.#phase.kind !== 'undoing') this.admit(call);
   }
 
   admit(call: Call): void {
-    this.#quiet?.disturb();
+    this.disturb();
     const refusal = refuseInside(this, call.key) ?? this.cancelled;
     if (refusal !== undefined) {
       call.reject(refusal);
@@ -171,31 +197,14 @@ export class Run implements JournalEvents {
     this.ledger.ask(call.key, this.calls);
     if (this.isOver) return;
     call.look?.();
-    if (!this.calls.has(call.key)) return;
-    if (this.#known?.has(call.key) === true) {
-      this.#pump();
-    } else if (this.isReplaying || this.#startsNothing) {
-      this.#deferred.push(call);
-      if (this.isFrozen) this.rest();
-      this.#watchForDrift();
-    } else if (this.#deferred.length === 0) {
-      call.start(this.ledger.openingOf(call.key));
-    } else {
-      // What was asked for first starts first: of two receives it gets the first message.
-      this.#deferred.push(call);
-      this.config.timers.soon(this.#rested);
-    }
-  }
-
-  get #startsNothing(): boolean {
-    return this.isHeld || this.isFrozen || this.ledger.lacksOpen || isPastDeadline(this);
+    if (this.calls.has(call.key)) this.settling.answer(call);
   }
 
   /** Something durable has happened that lets the code go on. */
   settle(settlement: Settlement): void {
     if (this.isOver || this.cancelled !== undefined) return;
     this.ledger.settlements.push(settlement);
-    this.#pump();
+    this.settling.pump();
   }
 
   /** Stable over attempts, takeovers and re-drives. */
@@ -239,25 +248,23 @@ export class Run implements JournalEvents {
   /** A checkpoint is durable: calls are counted anew from here. */
   beginEra(at: Instant): void {
     this.ledger.beginEra();
-    this.now = at;
+    this.ledger.now = at;
     this.mayHaveRun = false;
   }
 
   /** The short way of `settle` for what nothing else stands before: true when the call may resolve now. */
   settlesAtOnce(call: Call, at: Instant): boolean {
-    if (this.isOver || this.cancelled !== undefined || this.#isResting) return false;
-    if (this.ledger.settlements.length > 0 || this.isReadingInbox) return false;
-    if (!this.calls.delete(call.key)) return false;
-    this.#quiet?.disturb();
-    this.now = at;
-    this.#comeToRest();
+    if (this.isOver || this.cancelled !== undefined || !this.settling.passes(call)) return false;
+    this.disturb();
+    this.ledger.now = at;
+    this.settling.comeToRest();
     return true;
   }
 
   /** A piece of user code begins or ends; while any runs the execution stays here. */
   active(change: 1 | -1): void {
     this.activeSteps += change;
-    this.#quiet?.disturb();
+    this.disturb();
     if (change === -1) this.written();
   }
 
@@ -273,8 +280,13 @@ export class Run implements JournalEvents {
 
   /** The inbox has been read: what waited for that goes on. */
   goOn(): void {
-    this.#pump();
+    this.settling.pump();
     this.rest();
+  }
+
+  /** Something happened: its code is not at rest. */
+  disturb(): void {
+    this.#quiet?.disturb();
   }
 
   /** Looks, once the code has come to rest, whether there is anything left to do here. */
@@ -286,18 +298,24 @@ export class Run implements JournalEvents {
 
   /** From here on nothing new is started; what runs may finish. */
   hold(): void {
-    this.isHeld = true;
+    this.#begins = 'leaving';
     this.rest();
   }
 
+  /** From here on the code is only replayed. */
+  freeze(): void {
+    if (!this.isHeld) this.#begins = 'replayed';
+  }
+
   cancel(reason: string): void {
-    if (this.cancelled !== undefined) return;
-    this.cancelled = new ExecutionCancelled(reason);
-    this.stop.abort(this.cancelled);
+    if (this.isOver || this.cancelled !== undefined) return;
+    const error = new ExecutionCancelled(reason);
+    this.#phase = { kind: 'cancelled', error };
+    this.stop.abort(error);
     const calls = [...this.calls.values()];
     this.calls.clear();
-    this.#deferred = [];
-    for (const call of calls) call.reject(this.cancelled);
+    this.settling.drop();
+    for (const call of calls) call.reject(error);
   }
 
   rejected(fault: unknown): void {
@@ -314,16 +332,11 @@ export class Run implements JournalEvents {
 
   /** Y-4: the code has been heard; from here on calls are those that undo, and it is not listened to. */
   beginUndoing(): void {
-    this.isFrozen = false;
-    this.#isUndoing = true;
-    this.cancelled = undefined;
+    if (this.isFrozen) this.#begins = 'all';
+    this.#phase = UNDOING;
     this.#stop = undefined;
     this.calls.clear();
-    this.#deferred = [];
-    this.#known?.clear();
-    this.ledger.forget();
-    this.#cursor = 0;
-    this.#cancelDrift?.();
+    this.settling.forget();
   }
 
   troubled(error: unknown): void {
@@ -332,8 +345,8 @@ export class Run implements JournalEvents {
 
   /** The code is done, or nobody listens to it any more. */
   over(): void {
-    this.isOver = true;
-    this.#cancelDrift?.();
+    this.#phase = { kind: 'over', error: this.cancelled };
+    this.settling.stopWatching();
     this.journal.stopWaiting();
     for (const call of this.calls.values()) call.leave?.();
   }
@@ -342,85 +355,9 @@ export class Run implements JournalEvents {
     if (this.isOver || this.activeSteps > 0 || this.isReplaying) return;
     const isWaiting =
       this.calls.size > 0 && [...this.calls.values()].every((call) => call.waits !== undefined);
-    const isFree = !this.isHeld && !this.isFrozen;
-    if (isWaiting && isFree && this.unasked !== undefined) this.#watchForDrift();
+    const isFree = this.#begins === 'all';
+    if (isWaiting && isFree && this.unasked !== undefined) this.settling.watchForDrift();
     else if (isWaiting || !isFree) this.events.idle();
     else this.journal.flush();
-  }
-
-  #pump(): void {
-    if (this.#isResting || this.isOver || this.isReadingInbox) return;
-    const { settlements } = this.ledger;
-    const settlement = settlements[this.#cursor];
-    if (settlement === undefined) return;
-    const call = this.calls.get(settlement.body.key);
-    if (call === undefined && needsCall(settlement.kind) && this.cancelled === undefined) {
-      this.#watchForDrift();
-      return;
-    }
-    this.#cursor += 1;
-    this.#quiet?.disturb();
-    this.#cancelDrift?.();
-    this.#known?.delete(settlement.body.key);
-    if (settlement.body.soft !== true) this.now = settlement.at;
-    if (call !== undefined && settlement.kind !== 'child-ended') this.calls.delete(call.key);
-    if (settlement.kind === 'cancel-requested') this.cancel(settlement.body.reason ?? '');
-    else if (settlement.kind === 'child-ended') this.inbox.childEnded(settlement);
-    else this.deliverAfter(call?.settle(settlement));
-    if (this.#cursor === settlements.length) {
-      // Used up: what was delivered is not kept, or a long execution would hold all its results.
-      settlements.length = 0;
-      this.#cursor = 0;
-      if (this.isHeld) this.rest();
-    }
-    this.#comeToRest();
-  }
-
-  /**
-   * The code reacts to one settlement before it gets the next, in the first run as in every replay. When
-   * history is used up and no call is left, nothing can be settled before the code has asked again.
-   */
-  #comeToRest(): void {
-    if (this.calls.size === 0 && !this.isReplaying && this.#fetching === 0) return;
-    this.#isResting = true;
-    this.config.timers.soon(this.#rested);
-  }
-
-  /** Values that are fetched reach the code in the order of history too. */
-  deliverAfter(fetching: void | Promise<void>): void {
-    if (fetching === undefined) return;
-    this.#fetching += 1;
-    const fetched = (): void => {
-      this.#fetching -= 1;
-      this.config.timers.soon(this.#rested);
-    };
-    fetching.then(fetched, fetched);
-  }
-
-  readonly #rested = (): void => {
-    if (this.#fetching > 0) return;
-    this.#isResting = false;
-    safely(this, () => (this.isReplaying ? this.#pump() : this.#startDeferred()));
-  };
-
-  #startDeferred(): void {
-    if (this.isOver || this.#startsNothing) return;
-    const deferred = this.#deferred;
-    this.#deferred = [];
-    for (const call of deferred) {
-      if (this.calls.get(call.key) === call) call.start(this.ledger.openingOf(call.key));
-    }
-  }
-
-  /** Only code that has asked for something while history has something else next can have drifted. */
-  #watchForDrift(): void {
-    this.#cancelDrift?.();
-    if (this.calls.size === 0 || (!this.isReplaying && this.unasked === undefined)) return;
-    this.#cancelDrift = after(this, this.config.driftGraceMs, () => {
-      if (this.isOver || this.isHeld) return;
-      const drift = this.ledger.driftAt(this.#cursor, this.calls);
-      if (drift !== undefined) this.events.drifted(drift);
-      else this.rest();
-    });
   }
 }

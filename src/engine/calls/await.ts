@@ -175,7 +175,7 @@ export class AwaitCall implements Call {
     const { key, name, items, needed, timeoutMs: ms } = this.#plan;
     const open = await openAwait(run, this.#plan, this.#askedAt);
     if (!this.#isAsked) return;
-    run.hasAwaited = true;
+    run.ledger.hasAwaited = true;
     run.ledger.noteAwait(key);
     run.inbox.awaitSettled({ key, name, items: items.length });
     const { answerSchema } = this.#plan;

@@ -73,7 +73,7 @@ export class ChildrenCall<Output> implements Call {
     const outcomes = ids.map((id, index) =>
       this.#outcome(id, this.#run.inbox.outcomeOf(childCall(key, index))),
     );
-    this.#run.deliverAfter(Promise.all(outcomes).then(this.#resolve, this.#reject));
+    this.#run.settling.deliverAfter(Promise.all(outcomes).then(this.#resolve, this.#reject));
   }
 
   async #outcome(

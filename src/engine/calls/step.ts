@@ -1,5 +1,14 @@
 // A step: runs the user's function until it succeeds or is given up, and records which. A failed attempt
 // is recorded before the next, so that budgets survive a crash.
+//
+// The stations of a step, in order:
+//
+//   enter       `ctx.step` names the call and `Run.enter` takes it.
+//   answered?   `Settling.answer` looks into history. A recorded end goes straight to settle.
+//   attempt     `#attempt` runs the user's function. What it throws goes to `#failedWith`.
+//   encode      `#encode` makes a payload of what the function returned.
+//   journal     `#journal` gives the event to the journal, which calls `stored` when it is durable.
+//   settle      The code gets the result: at once from `stored`, or by `settle` in the order of history.
 
 import type { Failure } from '../../execution/failure.ts';
 import type { CallKey, Payload } from '../../execution/names.ts';
@@ -136,13 +145,13 @@ export class StepCall<Output> implements Call, Entry {
       return;
     }
     if (!isLater) {
-      this.#succeeded(output as Output, startedAt);
+      this.#encode(output as Output, startedAt);
       return;
     }
     // A promise of ours: what user code returns may call back twice, or never behave.
     Promise.resolve(output)
       .then(
-        (value) => this.#succeeded(value, startedAt),
+        (value) => this.#encode(value, startedAt),
         (error: unknown) => this.#failedWith(error, startedAt),
       )
       .catch((error: unknown) => this.#run.troubled(error));
@@ -176,7 +185,7 @@ export class StepCall<Output> implements Call, Entry {
     return observer === undefined ? 0 : clock.monotonicMs();
   }
 
-  #succeeded(value: Output, startedAt: number): void {
+  #encode(value: Output, startedAt: number): void {
     // What the code gets: encoding makes it what a replay will give.
     const output = { value };
     let payload: Payload | Promise<Payload>;
@@ -189,18 +198,18 @@ export class StepCall<Output> implements Call, Entry {
       return;
     }
     if (!(payload instanceof Promise)) {
-      this.#record(output, payload, startedAt);
+      this.#journal(output, payload, startedAt);
       return;
     }
     payload
       .then(
-        (encoded) => this.#record(output, encoded, startedAt),
+        (encoded) => this.#journal(output, encoded, startedAt),
         (error: unknown) => this.#failedWith(error, startedAt),
       )
       .catch((error: unknown) => this.#run.troubled(error));
   }
 
-  #record(output: { readonly value: Output }, payload: Payload, startedAt: number): void {
+  #journal(output: { readonly value: Output }, payload: Payload, startedAt: number): void {
     const run = this.#run;
     if (this.#isUnwanted()) return;
     const { key, name, compensation } = this.#plan;
