@@ -1,6 +1,6 @@
 // What history says, arranged for a replay. Settlements are the points at which code went on, in their
-// order; openings are what was begun and not settled. A checkpoint forgets both: code that is restored
-// starts after it.
+// order; openings are what was begun and not settled. A checkpoint begins an era: code that is restored
+// starts after it, and nothing that was open before counts.
 
 import type { Previous } from '../execution/decide/claim.ts';
 import type { TerminalStatus } from '../execution/execution.ts';
@@ -98,53 +98,80 @@ const NOTHING_BEGUN: Omit<Opening, 'seq'> = Object.freeze({ failed: 0, denied: 0
 /** Calls that the code has made, by their key. */
 type Asked = ReadonlyMap<CallKey, unknown>;
 
+/** From one checkpoint to the next. Its sets are made when something is put into them: most executions run once and alone. */
+class Era {
+  /** How many checkpoints there were: calls are counted anew after each. */
+  readonly number: number;
+  /** The state that code is restored with. */
+  readonly restored: object | undefined;
+  /** How often each was awaited before this era. */
+  readonly awaitsBefore: ReadonlyMap<string, number> | undefined;
+  openings: Map<CallKey, Opening> | undefined;
+  /** Open in history, and not asked for yet by the code that runs now (X-46). */
+  unaskedOpen: Set<CallKey> | undefined;
+  begun: Set<CallKey> | undefined;
+  /** Asked for since others were last named: of any number under way only these can be new. */
+  unnamed: CallKey[] | undefined;
+
+  constructor(number: number, restored?: object, awaitsBefore?: ReadonlyMap<string, number>) {
+    this.number = number;
+    this.restored = restored;
+    this.awaitsBefore = awaitsBefore;
+  }
+}
+
+/** What an execution has to undo, and what of it is undone. */
+interface WayBack {
+  /** Set while it undoes (Y-2). */
+  cause: Cause | undefined;
+  /** The ends of steps that are to be undone, in their order (Y-1). */
+  readonly sagas: Settlement[];
+  /** What has been undone already, and what operators said to it. */
+  readonly undone: Settlement[];
+}
+
+const NOTHING_TO_UNDO: WayBack = Object.freeze({ cause: undefined, sagas: [], undone: [] });
+
 export class Ledger {
   /** Settlements of the current era, in order. */
   readonly settlements: Settlement[] = [];
-  /** How many checkpoints there were: calls are counted anew after each. */
-  era = 0;
-  restored: object | undefined;
-  /** The last owner that gave it back left steps running. */
-  #wasAbandoned = false;
   /** The execution's own time: of the last settlement that reached the code, or where this era begins. */
   now: Instant;
   /** It has opened awaits, now or before: its end must look for those that are open (W-9). */
   hasAwaited = false;
-  /** Set while it undoes (Y-2). */
-  cause: Cause | undefined;
-  // Made when something is put into them: most executions run once and alone.
-  #openings: Map<CallKey, Opening> | undefined;
-  /** Open in history, and not asked for yet by the code that runs now (X-46). */
-  #unaskedOpen: Set<CallKey> | undefined;
+  #era: Era = new Era(0);
+  #back: WayBack | undefined;
+  /** The last owner that gave it back left steps running. */
+  #wasAbandoned = false;
   #taken: Set<number> | undefined;
-  #begun: Set<CallKey> | undefined;
-  /** Asked for since others were last named: of any number under way only these can be new. */
-  #unnamed: CallKey[] | undefined;
-  #sagas: Settlement[] | undefined;
-  #undone: Settlement[] | undefined;
   /** Lines that the code has logged since the last settlement, and will log again. */
   #logged = 0;
-  /** How often each was awaited, in all, and before the current era. */
+  /** How often each was awaited, in all. */
   #awaits: Map<string, number> | undefined;
-  #awaitsBefore: ReadonlyMap<string, number> | undefined;
 
   constructor(history: readonly HistoryEvent[], submittedAt: Instant) {
     this.now = submittedAt;
     for (const event of history) this.#read(event);
   }
 
+  get era(): number {
+    return this.#era.number;
+  }
+
+  get restored(): object | undefined {
+    return this.#era.restored;
+  }
+
   openingOf(key: CallKey): Opening | undefined {
-    return this.#openings?.get(key);
+    return this.#era.openings?.get(key);
   }
 
-  /** The ends of steps that are to be undone, in their order (Y-1). */
-  get sagas(): readonly Settlement[] {
-    return this.#sagas ?? [];
+  get cause(): Cause | undefined {
+    return this.#back?.cause;
   }
 
-  /** What has been undone already, and what operators said to it. */
-  get undone(): readonly Settlement[] {
-    return this.#undone ?? [];
+  get wayBack(): Pick<WayBack, 'sagas' | 'undone'> {
+    return this.#back ?? NOTHING_TO_UNDO;
   }
 
   /** Whether a message of the inbox is history. */
@@ -159,29 +186,31 @@ export class Ledger {
 
   /** Whether the call was under way when something else was settled: that it is not settled is no drift. */
   hasBegun(key: CallKey): boolean {
-    return this.#begun?.has(key) === true;
+    return this.#era.begun?.has(key) === true;
   }
 
   begin(key: CallKey): void {
-    this.#begun ??= new Set();
-    this.#begun.add(key);
+    this.#era.begun ??= new Set();
+    this.#era.begun.add(key);
   }
 
   /** The code has asked for this one, too. */
   ask(key: CallKey, asked: Asked): void {
-    this.#unaskedOpen?.delete(key);
-    if (asked.size === 1) this.#unnamed = undefined;
-    else if (this.#unnamed === undefined) this.#unnamed = [...asked.keys()];
-    else this.#unnamed.push(key);
+    const era = this.#era;
+    era.unaskedOpen?.delete(key);
+    if (asked.size === 1) era.unnamed = undefined;
+    else if (era.unnamed === undefined) era.unnamed = [...asked.keys()];
+    else era.unnamed.push(key);
   }
 
   /** All that were asked for but this one, as far as they were not begun before. Each is looked at once. */
   beginOthers(key: CallKey, asked: Asked): readonly CallKey[] | undefined {
-    const unnamed = this.#unnamed ?? [];
-    this.#unnamed = [];
+    const asking = this.#era.unnamed ?? [];
+    const unnamed: CallKey[] = [];
+    this.#era.unnamed = unnamed;
     const others: CallKey[] = [];
-    for (const other of unnamed) {
-      if (other === key) this.#unnamed.push(key);
+    for (const other of asking) {
+      if (other === key) unnamed.push(key);
       else if (asked.has(other) && !this.hasBegun(other)) {
         this.begin(other);
         others.push(other);
@@ -192,7 +221,7 @@ export class Ledger {
 
   /** Unlike other calls, awaits are counted on over checkpoints: outsiders name them by their number. */
   awaitsBefore(call: string): number {
-    return this.#awaitsBefore?.get(call) ?? 0;
+    return this.#era.awaitsBefore?.get(call) ?? 0;
   }
 
   noteAwait(key: CallKey): void {
@@ -211,7 +240,7 @@ export class Ledger {
   /** The code is not listened to any more: neither what it was told nor what it asks for matters. */
   forget(): void {
     this.settlements.length = 0;
-    this.#unaskedOpen = undefined;
+    this.#era.unaskedOpen = undefined;
   }
 
   /** Steps may have been begun by an owner before this one that did not see them end. */
@@ -220,12 +249,9 @@ export class Ledger {
   }
 
   /** Calls have the names again that others had before: nothing of those is left. */
-  beginEra(): void {
-    this.era += 1;
-    this.#openings = undefined;
-    this.#unaskedOpen = undefined;
-    this.#begun = undefined;
-    this.#awaitsBefore = this.#awaits && new Map(this.#awaits);
+  beginEra(at: Instant, restored?: object): void {
+    this.#era = new Era(this.era + 1, restored, this.#awaits && new Map(this.#awaits));
+    this.now = at;
   }
 
   /** Calls that history settles; undefined when there are none. */
@@ -236,7 +262,7 @@ export class Ledger {
 
   /** True until the code has asked for everything that history has open: nothing new is started before. */
   get lacksOpen(): boolean {
-    return this.#unaskedOpen !== undefined && this.#unaskedOpen.size > 0;
+    return this.#era.unaskedOpen !== undefined && this.#era.unaskedOpen.size > 0;
   }
 
   /** The first call from `cursor` on, settled or open, that code would have to ask for and has not. */
@@ -245,7 +271,7 @@ export class Ledger {
       .slice(cursor)
       .find(({ kind, body }) => needsCall(kind) && !asked.has(body.key));
     if (settled !== undefined) return { expected: settled.body.key, seq: settled.seq };
-    const [open] = this.#unaskedOpen ?? [];
+    const [open] = this.#era.unaskedOpen ?? [];
     return open && { expected: open, seq: this.openingOf(open)?.seq ?? 0 };
   }
 
@@ -263,10 +289,11 @@ export class Ledger {
   }
 
   #open({ seq }: HistoryEvent, key: CallKey, opening: Opening | typeof NOTHING_BEGUN): void {
-    this.#openings ??= new Map();
-    this.#openings.set(key, { seq, ...opening });
+    this.#era.openings ??= new Map();
+    this.#era.openings.set(key, { seq, ...opening });
     // What undoes is not asked for by the code.
-    if (this.cause === undefined) this.#unaskedOpen = (this.#unaskedOpen ?? new Set()).add(key);
+    if (this.cause === undefined)
+      this.#era.unaskedOpen = (this.#era.unaskedOpen ?? new Set()).add(key);
   }
 
   #read(event: HistoryEvent): void {
@@ -306,7 +333,7 @@ export class Ledger {
         this.#takeAll(bodyOf(event));
         return;
       case 'compensating':
-        this.cause = JSON.parse(event.body ?? '{}') as Cause;
+        this.#turnBack().cause = JSON.parse(event.body ?? '{}') as Cause;
         return;
       case 'progressed':
         if (bodyOf(event).inside !== true) this.#logged += 1;
@@ -332,25 +359,21 @@ export class Ledger {
 
   /** It names all that was open then, unless that were too many. Signals have no other record. */
   #parked(event: HistoryEvent, { for: keys = [] }: CallBody): void {
-    if (keys.length < NAMED_CALLS_MAX) this.#unaskedOpen = undefined;
+    if (keys.length < NAMED_CALLS_MAX) this.#era.unaskedOpen = undefined;
     for (const key of keys) this.#open(event, key, this.openingOf(key) ?? NOTHING_BEGUN);
   }
 
   #settle(event: HistoryEvent, body: CallBody): void {
     if (body.n !== undefined) this.take(body.n);
     for (const key of body.with ?? []) this.begin(key);
-    this.#openings?.delete(body.key);
-    this.#unaskedOpen?.delete(body.key);
+    this.#era.openings?.delete(body.key);
+    this.#era.unaskedOpen?.delete(body.key);
     const settlement = { kind: event.kind, body, at: event.at, seq: event.seq };
     if (this.cause !== undefined) {
-      this.#undone ??= [];
-      this.#undone.push(settlement);
+      this.#turnBack().undone.push(settlement);
       return;
     }
-    if (body.saga === true) {
-      this.#sagas ??= [];
-      this.#sagas.push(settlement);
-    }
+    if (body.saga === true) this.#turnBack().sagas.push(settlement);
     this.settlements.push(settlement);
     this.#logged = 0;
   }
@@ -385,9 +408,12 @@ export class Ledger {
   #restart(event: HistoryEvent, body: CallBody): void {
     this.settlements.length = 0;
     this.#logged = 0;
-    this.beginEra();
-    this.restored = body.state ?? {};
-    this.now = event.at;
+    this.beginEra(event.at, body.state ?? {});
+  }
+
+  #turnBack(): WayBack {
+    this.#back ??= { cause: undefined, sagas: [], undone: [] };
+    return this.#back;
   }
 }
 

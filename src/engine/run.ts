@@ -247,8 +247,7 @@ export class Run implements JournalEvents {
 
   /** A checkpoint is durable: calls are counted anew from here. */
   beginEra(at: Instant): void {
-    this.ledger.beginEra();
-    this.ledger.now = at;
+    this.ledger.beginEra(at);
     this.mayHaveRun = false;
   }
 

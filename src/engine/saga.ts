@@ -62,8 +62,8 @@ export class Saga {
   #active = 0;
   #atRest: (() => void) | undefined;
 
-  constructor({ sagas, cause }: Pick<Ledger, 'sagas' | 'cause'>) {
-    this.registered = sagas.length;
+  constructor({ wayBack, cause }: Pick<Ledger, 'wayBack' | 'cause'>) {
+    this.registered = wayBack.sagas.length;
     this.#isUndoing = cause !== undefined;
   }
 
