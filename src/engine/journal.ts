@@ -33,26 +33,38 @@ import { ClaimLost, HistoryDiffers, isClaimOver, verbOf, whyOf } from './refused
 
 const HISTORY_PAGE = 1_000;
 
+/** `behind`: what is stored is not what this owner takes it for. `closed`: nothing is written from here on. */
+type Phase = 'open' | 'behind' | 'closed';
+
+/** `scheduled`: at the end of this turn. `after-write`: once the write that is under way has been answered. */
+type Flush = 'none' | 'scheduled' | 'after-write';
+
+/** What goes with the next write. */
+interface Batch {
+  readonly entries: Entry[];
+  /** How many of them are not notes. */
+  work: number;
+  progress: Payload | undefined;
+}
+
+function emptyBatch(progress?: Payload): Batch {
+  return { entries: [], work: 0, progress };
+}
+
 export class Journal {
   readonly #config: WorkerConfig;
   readonly #claim: Pick<OwnerWrite, 'id' | 'fence' | 'session'>;
   readonly #owner: Pick<Refused, 'project' | 'owner'>;
   readonly #over: AbortSignal;
   readonly #events: JournalEvents;
+  #phase: Phase = 'open';
   #next: number;
-  #entries: Entry[] = [];
-  /** How many of them are not notes. */
-  #work = 0;
-  #progress: Payload | undefined;
+  #batch: Batch = emptyBatch();
   /** Rejects when it was a write to leave with that can never be done. */
   #writing: Promise<unknown> | undefined;
-  #isScheduled = false;
+  #flush: Flush = 'none';
   #recording = 0;
-  #writesAgain = false;
   #cancelFlush: (() => void) | undefined;
-  #isClosed = false;
-  /** What is stored is not what this owner takes it for. */
-  #isBehind = false;
 
   constructor(
     config: WorkerConfig,
@@ -78,14 +90,14 @@ export class Journal {
 
   /** How many entries wait to be written, notes apart. */
   get waiting(): number {
-    return this.#work;
+    return this.#batch.work;
   }
 
   /** Written with what comes next, or by `flush`. */
   append(entry: Entry): void {
-    if (this.#isClosed || this.#isBehind) return;
-    this.#entries.push(entry);
-    if (entry.isNote !== true) this.#work += 1;
+    if (this.#phase !== 'open') return;
+    this.#batch.entries.push(entry);
+    if (entry.isNote !== true) this.#batch.work += 1;
   }
 
   /** Something is to be told to the code when it is durable. */
@@ -102,23 +114,23 @@ export class Journal {
 
   /** Nothing is being written and nothing waits to be. */
   async settled(): Promise<void> {
-    while (!this.#isClosed && (this.#writing !== undefined || this.#work > 0)) {
+    while (this.#phase !== 'closed' && (this.#writing !== undefined || this.#batch.work > 0)) {
       this.flush();
       await this.#writing?.catch(ignored);
     }
   }
 
   report(progress: Payload): void {
-    this.#progress = progress;
+    this.#batch.progress = progress;
   }
 
   flush(): void {
-    if (this.#isScheduled || this.#isClosed) return;
+    if (this.#flush === 'scheduled' || this.#phase === 'closed') return;
     if (this.#writing !== undefined) {
-      this.#writesAgain = true;
+      this.#flush = 'after-write';
       return;
     }
-    this.#isScheduled = true;
+    this.#flush = 'scheduled';
     atEndOfTurn(this.#flushNow);
   }
 
@@ -136,10 +148,10 @@ export class Journal {
 
   /** One function for all flushes: they are the hot path. */
   readonly #flushNow = (): void => {
-    this.#isScheduled = false;
-    if (this.#isClosed) return;
-    if (this.#writing !== undefined) this.#writesAgain = true;
-    else if (this.#work > 0 || this.#progress !== undefined) this.#write();
+    this.#flush = 'none';
+    if (this.#phase === 'closed') return;
+    if (this.#writing !== undefined) this.#flush = 'after-write';
+    else if (this.#batch.work > 0 || this.#batch.progress !== undefined) this.#write();
   };
 
   /**
@@ -150,7 +162,7 @@ export class Journal {
     event: NewEvent,
     write: (base: OwnerWrite) => Promise<Answer>,
   ): Promise<Answer | undefined> {
-    const isFree = !this.#isBehind && !this.#isClosed && this.#writing === undefined;
+    const isFree = this.#phase === 'open' && this.#writing === undefined;
     return isFree ? this.#leaveNow(event, write) : this.#leaveLater(event, write);
   }
 
@@ -158,9 +170,9 @@ export class Journal {
     event: NewEvent,
     write: (base: OwnerWrite) => Promise<Answer>,
   ): Promise<Answer | undefined> {
-    if (this.#isBehind) await this.#catchUp();
+    if (this.#phase === 'behind') await this.#catchUp();
     while (this.#writing !== undefined) await this.#writing.catch(ignored);
-    return this.#isClosed ? undefined : this.#leaveNow(event, write);
+    return this.#phase === 'closed' ? undefined : this.#leaveNow(event, write);
   }
 
   /** As `#write`: the first try without ceremony. What comes meanwhile waits: two writes would race for one seq. */
@@ -199,7 +211,7 @@ export class Journal {
   ): Answer | undefined {
     this.#writing = undefined;
     if (answer.kind !== 'refused') {
-      this.#isClosed = true;
+      this.#phase = 'closed';
       return answer;
     }
     const refusal = answer as unknown as ExecutionRefusal;
@@ -211,7 +223,7 @@ export class Journal {
     }
     // Nothing was written: the entries are still to be.
     for (const entry of [...entries, ...this.#take()]) this.append(entry);
-    this.#progress ??= base.progress;
+    this.#batch.progress ??= base.progress;
     this.#goOn();
     return answer;
   }
@@ -232,11 +244,11 @@ export class Journal {
   async transact<Result>(
     transact: Pick<Transact<Result>, 'work' | 'events'>,
   ): Promise<Exclude<Transacted<Result>, { kind: 'refused' }> | Already | undefined> {
-    while (this.#writing !== undefined || this.#work > 0) {
+    while (this.#writing !== undefined || this.#batch.work > 0) {
       this.flush();
       await this.#writing?.catch(ignored);
     }
-    if (this.#isClosed) return undefined;
+    if (this.#phase === 'closed') return undefined;
     // Held until the outcome is known: whatever else is written needs the next seq.
     const done = Promise.withResolvers<void>();
     this.#writing = done.promise;
@@ -275,7 +287,7 @@ export class Journal {
 
   /** Nothing is written from here on. */
   close(): void {
-    this.#isClosed = true;
+    this.#phase = 'closed';
     this.#take();
   }
 
@@ -284,24 +296,23 @@ export class Journal {
   }
 
   #take(): readonly Entry[] {
-    const entries = this.#entries;
-    this.#entries = [];
-    this.#work = 0;
+    const { entries, progress } = this.#batch;
+    this.#batch = emptyBatch(progress);
     return entries;
   }
 
   #base(events: readonly NewEvent[], entries: readonly Entry[]): OwnerWrite {
     const { id, fence, session } = this.#claim;
     const plain = { id, fence, session, seq: this.#next, events };
-    if (this.#progress === undefined && entries.every(isPlain)) return plain;
-    const progress = this.#progress;
-    this.#progress = undefined;
+    const { progress } = this.#batch;
+    if (progress === undefined && entries.every(isPlain)) return plain;
+    this.#batch.progress = undefined;
     return { ...plain, ...brought(entries), ...(progress === undefined ? {} : { progress }) };
   }
 
   /** The first try without ceremony, since it is nearly always the only one. */
   #write(): void {
-    const entries = this.#work > 0 ? this.#take() : [];
+    const entries = this.#batch.work > 0 ? this.#take() : [];
     const base = this.#base(entries.map(eventOf), entries);
     this.#writing = this.#executions.record(base).then(
       (answer) => this.#recorded(entries, answer),
@@ -329,13 +340,13 @@ export class Journal {
       this.#refused('record', answer);
       return;
     }
-    if (this.#isClosed) return;
+    if (this.#phase === 'closed') return;
     this.#next += entries.length;
     try {
       // First what others said: code does not run past a cancellation that came with this answer.
       this.#events.news(answer.news);
       // Everything that was recorded until now is in what was written: `record` flushes.
-      if (this.#work === 0) this.#recording = 0;
+      if (this.#batch.work === 0) this.#recording = 0;
       for (const entry of entries) entry.stored(answer.at);
       this.#goOn();
       this.#events.written();
@@ -346,8 +357,8 @@ export class Journal {
 
   /** What was only appended waits on: a checkpoint policy decides when it is written. */
   #goOn(): void {
-    if (!this.#writesAgain) return;
-    this.#writesAgain = false;
+    if (this.#flush !== 'after-write') return;
+    this.#flush = 'none';
     this.flush();
   }
 
@@ -366,9 +377,9 @@ export class Journal {
 
   /** What it means, when it does not mean that the claim is over. */
   #lose(refusal: ExecutionRefusal): HistoryDiffers | undefined {
-    if (this.#isClosed) return undefined;
+    if (this.#phase === 'closed') return undefined;
     if (!isClaimOver(refusal)) {
-      this.#isBehind = true;
+      this.#phase = 'behind';
       this.#take();
       return new HistoryDiffers(refusal);
     }
@@ -382,7 +393,7 @@ export class Journal {
       return await untilAnswered(this.#config, this.#over, call);
     } catch (fault) {
       if (!(fault instanceof StoreSealed)) throw fault;
-      if (!this.#isClosed) this.#end(fault);
+      if (this.#phase !== 'closed') this.#end(fault);
       return undefined;
     }
   }
