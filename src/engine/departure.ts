@@ -8,6 +8,7 @@ import { type EventKind, NAMED_CALLS_MAX } from '../execution/history.ts';
 import type { Payload } from '../execution/names.ts';
 import type {
   Finish,
+  Finished,
   GivenBack,
   OwnerWrite,
   Parked,
@@ -308,7 +309,7 @@ export class Departure {
       .catch((fault: unknown) => this.reject(fault));
   }
 
-  #leave(how: Leaving<{ readonly kind: string; readonly at?: Instant }>): void {
+  #leave(how: Leaving<Finished | GivenBack>): void {
     if (this.#isLeaving) return;
     this.#isLeaving = true;
     this.#run.over();
@@ -319,12 +320,10 @@ export class Departure {
     );
   }
 
-  #gone<Answer extends { readonly at?: Instant }>(
-    { told }: Pick<Leaving<Answer>, 'told'>,
-    answer: Answer | undefined,
-  ): void {
+  #gone({ told }: Leaving<Finished | GivenBack>, answer: Finished | GivenBack | undefined): void {
     try {
-      if (answer !== undefined) told(answer.at ?? this.#run.storeNow());
+      if (answer?.kind === 'finished') told(answer.at);
+      else if (answer !== undefined) told(this.#run.storeNow());
       this.#events.left();
     } catch (fault) {
       this.reject(fault);

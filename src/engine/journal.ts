@@ -10,12 +10,15 @@
 
 import type { NewEvent } from '../execution/history.ts';
 import type { Payload } from '../execution/names.ts';
-import type { ExecutionRefusal, OwnerRefusal } from '../execution/refusal.ts';
+import type { OwnerRefusal } from '../execution/refusal.ts';
 import type { OwnerVerb } from '../execution/refused-write.ts';
 import type { Session } from '../lease/live-session.ts';
 import type {
   Claimed,
+  Finished,
+  GivenBack,
   OwnerWrite,
+  Parked,
   Recorded,
   Transact,
   Transacted,
@@ -50,6 +53,9 @@ interface Batch {
 function emptyBatch(progress?: Payload): Batch {
   return { entries: [], work: 0, progress };
 }
+
+/** How a store answers a write with which the owner leaves. */
+type Left = Finished | Parked | GivenBack;
 
 export class Journal {
   readonly #config: WorkerConfig;
@@ -158,7 +164,7 @@ export class Journal {
    * The write with which the owner leaves: everything that waits goes with it, in the same transaction.
    * Undefined when the claim was lost, or has been left already.
    */
-  leave<Answer extends { readonly kind: string }>(
+  leave<Answer extends Left>(
     event: NewEvent,
     write: (base: OwnerWrite) => Promise<Answer>,
   ): Promise<Answer | undefined> {
@@ -166,7 +172,7 @@ export class Journal {
     return isFree ? this.#leaveNow(event, write) : this.#leaveLater(event, write);
   }
 
-  async #leaveLater<Answer extends { readonly kind: string }>(
+  async #leaveLater<Answer extends Left>(
     event: NewEvent,
     write: (base: OwnerWrite) => Promise<Answer>,
   ): Promise<Answer | undefined> {
@@ -176,7 +182,7 @@ export class Journal {
   }
 
   /** As `#write`: the first try without ceremony. What comes meanwhile waits: two writes would race for one seq. */
-  #leaveNow<Answer extends { readonly kind: string }>(
+  #leaveNow<Answer extends Left>(
     event: NewEvent,
     write: (base: OwnerWrite) => Promise<Answer>,
   ): Promise<Answer | undefined> {
@@ -191,7 +197,7 @@ export class Journal {
     return left;
   }
 
-  async #leaveAgain<Answer extends { readonly kind: string }>(
+  async #leaveAgain<Answer extends Left>(
     leaving: Leaving,
     write: (base: OwnerWrite) => Promise<Answer>,
     fault: unknown,
@@ -205,7 +211,7 @@ export class Journal {
     return answer === undefined ? undefined : this.#left(leaving, answer);
   }
 
-  #left<Answer extends { readonly kind: string }>(
+  #left<Answer extends Left>(
     { event, entries, base }: Leaving,
     answer: Answer,
   ): Answer | undefined {
@@ -214,10 +220,9 @@ export class Journal {
       this.#phase = 'closed';
       return answer;
     }
-    const refusal = answer as unknown as ExecutionRefusal;
-    if (refusal.why !== 'unseen-news') {
-      this.#note(verbOf(event.kind), refusal);
-      const fault = this.#lose(refusal);
+    if (answer.why !== 'unseen-news') {
+      this.#note(verbOf(event.kind), answer);
+      const fault = this.#lose(answer);
       if (fault !== undefined) throw fault;
       return undefined;
     }
@@ -271,7 +276,7 @@ export class Journal {
   }
 
   /** Taken by this very claim: a try whose answer was lost had been done after all. */
-  async #afterRefusedTransact(refusal: ExecutionRefusal): Promise<Already | undefined> {
+  async #afterRefusedTransact(refusal: OwnerRefusal): Promise<Already | undefined> {
     if (refusal.why === 'seq-taken') {
       const { id, fence } = this.#claim;
       const query = { id, after: this.#next - 1, limit: 1 };
@@ -362,21 +367,21 @@ export class Journal {
     this.flush();
   }
 
-  #refused(verb: OwnerVerb, refusal: ExecutionRefusal): void {
+  #refused(verb: OwnerVerb, refusal: OwnerRefusal): void {
     this.#note(verb, refusal);
     const fault = this.#lose(refusal);
     if (fault !== undefined) this.#events.rejected(fault);
   }
 
   /** J-10. */
-  #note(verb: OwnerVerb, refusal: ExecutionRefusal): void {
+  #note(verb: OwnerVerb, refusal: OwnerRefusal): void {
     const { id: execution, ...claim } = this.#claim;
     const write = { execution, ...claim, ...this.#owner, verb };
-    this.#config.refusals?.note({ ...write, ...whyOf(refusal as OwnerRefusal) });
+    this.#config.refusals?.note({ ...write, ...whyOf(refusal) });
   }
 
   /** What it means, when it does not mean that the claim is over. */
-  #lose(refusal: ExecutionRefusal): HistoryDiffers | undefined {
+  #lose(refusal: OwnerRefusal): HistoryDiffers | undefined {
     if (this.#phase === 'closed') return undefined;
     if (!isClaimOver(refusal)) {
       this.#phase = 'behind';

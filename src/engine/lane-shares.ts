@@ -32,3 +32,19 @@ export function quietLanes(
     shares.filter(({ lane, limit }) => (counts.get(lane) ?? 0) < limit).map(({ lane }) => lane),
   );
 }
+
+/** Whose turn it is, from one claim to the next. */
+export class LaneTurns {
+  #turn = 0;
+  #quiet: ReadonlySet<Lane> = new Set();
+
+  /** None where there is no room: the claim only asks who is overdue. */
+  next(room: number): readonly Share[] {
+    this.#turn += 1;
+    return room <= 0 ? [] : sharesOf(room, this.#turn, this.#quiet);
+  }
+
+  heard(shares: readonly Share[], claimed: Parameters<typeof quietLanes>[1]): void {
+    this.#quiet = quietLanes(shares, claimed);
+  }
+}

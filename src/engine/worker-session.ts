@@ -29,19 +29,81 @@ export function workerMetadata(kind: WorkerKind, pipelines: readonly string[]): 
   return { [WORKER_KIND]: kind, ...(isShort ? { [WORKER_PIPELINES]: names } : {}) };
 }
 
-export interface WorkerSession {
-  readonly session: Session;
-  /** Never rejects for a store that takes no writes: it lapses by itself, or a seal has ended it. */
-  end(): Promise<void>;
-  /** As if the process had died: nothing is written, and nothing of it is timed any more. */
-  die(): Promise<void>;
+type SessionSettings = Pick<WorkerSettings, 'owner' | 'ttlMs' | 'pipelines'>;
+
+export interface SessionEvents {
+  /** The store has a notice: a message for one of its executions. */
+  noticed(): void;
+  /** It is over, and everything that was claimed with it. */
+  lost(): void;
 }
 
-export async function openWorkerSession(
+interface Opened {
+  readonly session: Session;
+  readonly timers: MortalTimers;
+}
+
+/** The session that a worker has now; another follows one that was lost. */
+export class CurrentSession {
+  readonly #config: WorkerConfig;
+  readonly #settings: SessionSettings;
+  #events: SessionEvents | undefined;
+  #opened: Opened;
+
+  private constructor(config: WorkerConfig, settings: SessionSettings, opened: Opened) {
+    this.#config = config;
+    this.#settings = settings;
+    this.#opened = opened;
+  }
+
+  static async open(config: WorkerConfig, settings: SessionSettings): Promise<CurrentSession> {
+    let current: CurrentSession | undefined;
+    const opened = await openSession(config, settings, () => {
+      if (current !== undefined) current.#events?.noticed();
+    });
+    current = new CurrentSession(config, settings, opened);
+    return current;
+  }
+
+  get session(): Session {
+    return this.#opened.session;
+  }
+
+  listen(events: SessionEvents): void {
+    this.#events = events;
+    this.#watch();
+  }
+
+  /** A new life after a lost session. */
+  async renew(): Promise<void> {
+    if (!this.session.signal.aborted) return;
+    this.#opened = await openSession(this.#config, this.#settings, () => this.#events?.noticed());
+    this.#watch();
+  }
+
+  /** Never rejects for a store that takes no writes: it lapses by itself, or a seal has ended it. */
+  async end(): Promise<void> {
+    const ended = await this.session.close();
+    if (isUnanswered(ended)) tellTrouble(this.#config.observer, NOT_ENDED, ended.fault);
+  }
+
+  /** As if the process had died: nothing is written, and nothing of it is timed any more. */
+  async die(): Promise<void> {
+    this.#opened.timers.die();
+    await this.session.orphan();
+  }
+
+  #watch(): void {
+    const lost = (): void => this.#events?.lost();
+    this.session.signal.addEventListener('abort', lost, { once: true });
+  }
+}
+
+async function openSession(
   config: WorkerConfig,
-  settings: Pick<WorkerSettings, 'owner' | 'ttlMs' | 'pipelines'>,
+  settings: SessionSettings,
   onNotice: () => void,
-): Promise<WorkerSession> {
+): Promise<Opened> {
   const { clock, random } = config;
   const { owner, ttlMs } = settings;
   const timers = new MortalTimers(config.timers);
@@ -57,17 +119,7 @@ export async function openWorkerSession(
       random,
     },
   );
-  return {
-    session,
-    async end() {
-      const ended = await session.close();
-      if (isUnanswered(ended)) tellTrouble(config.observer, NOT_ENDED, ended.fault);
-    },
-    async die() {
-      timers.die();
-      await session.orphan();
-    },
-  };
+  return { session, timers };
 }
 
 /** One without pipelines does what is done for all. A remote one is described by its coordinator. */
