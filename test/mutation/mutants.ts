@@ -1,7 +1,8 @@
 // Mutants of the stores that decide by predicates, in SQL or in Lua. A guard is a condition on a line of
 // its own that ends with `-- guard: <name>`, which is a comment in both; the mutants of a guard are the
 // statement without it, and the statement with one of its bounds moved by one. Each must make some case of the contract fail: of that of executions
-// where the guard stands in `executions/`, of that of keys in `access/`, else of that of leases.
+// where the guard stands in `executions/`, of that of keys in `access/`, else of that of leases. A guard in `sql/`,
+// which both SQL stores run, has mutants on each of them.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +15,10 @@ export const CONTRACTS = ['lease', 'execution', 'access'] as const;
 export type ContractName = (typeof CONTRACTS)[number];
 
 export interface Mutant {
-  /** `sqlite/checkpoint.ts:fence`, or with `<1` when the first comparison of the guard is moved. */
+  /**
+   * `sqlite/checkpoint.ts:fence`, or with `<1` when the first comparison of the guard is moved;
+   * `sqlite/sql/schedules.ts:content` on SQLite, of a file of both SQL stores.
+   */
   readonly id: string;
   readonly store: MutatedStore;
   readonly contract: ContractName;
@@ -34,10 +38,17 @@ const FOLDERS: readonly { readonly below: string; readonly contract: ContractNam
   { below: 'access/', contract: 'access' },
 ];
 
+/** What both SQL stores run. */
+const SHARED: typeof FOLDERS = [
+  { below: 'sql/', contract: 'execution' },
+  { below: 'sql/access/', contract: 'access' },
+];
+
 /** Not every store keeps executions and keys. */
-function hasContract(store: MutatedStore, contract: ContractName): boolean {
-  const below = FOLDERS.find((folder) => folder.contract === contract)?.below ?? '';
-  return existsSync(join(STORES_FOLDER, store, below));
+function foldersOf(store: MutatedStore): typeof FOLDERS {
+  const own = FOLDERS.map(({ below, contract }) => ({ below: `${store}/${below}`, contract }));
+  const folders = store === 'redis' ? own : [...own, ...SHARED];
+  return folders.filter(({ below }) => existsSync(join(STORES_FOLDER, below)));
 }
 
 export interface StoreFile {
@@ -49,13 +60,12 @@ export interface StoreFile {
 
 /** The files of a store that have statements, by name. */
 export function storeFiles(store: MutatedStore): readonly StoreFile[] {
-  const folders = FOLDERS.filter(({ contract }) => hasContract(store, contract));
-  return folders.flatMap(({ below, contract }) =>
-    readdirSync(join(STORES_FOLDER, store, below))
+  return foldersOf(store).flatMap(({ below, contract }) =>
+    readdirSync(join(STORES_FOLDER, below))
       .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
       .sort()
       .map((name) => {
-        const file = `${store}/${below}${name}`;
+        const file = `${below}${name}`;
         return { file, contract, source: readFileSync(join(STORES_FOLDER, file), 'utf8') };
       }),
   );
@@ -65,7 +75,7 @@ export function listMutants(store: MutatedStore): readonly Mutant[] {
   return storeFiles(store).flatMap(({ file, contract, source }) =>
     mutantsOf(source).map((mutant) => ({
       ...mutant,
-      id: `${file}:${mutant.id}`,
+      id: `${file.startsWith(store) ? file : `${store}/${file}`}:${mutant.id}`,
       store,
       contract,
       file,

@@ -40,26 +40,42 @@ interface Made {
   readonly by: readonly string[];
 }
 
+/** Where statements are made: for PostgreSQL alone, and for both SQL stores. */
+const HOOKS = [
+  {
+    file: 'database.ts',
+    head: 'export function statement(text: string): Statement {',
+    recording:
+      'export function statement(text: string): Statement { (globalThis as any).recordStatement(text);',
+  },
+  {
+    file: '../sql/script.ts',
+    head: 'function toPostgres(text: string): Text {',
+    recording: `function toPostgres(text: string): Text {
+      const made = positional(text); (globalThis as any).recordStatement(made.text); return made; }
+      function positional(text: string): Text {`,
+  },
+] as const;
+
 /** Every statement that the modules of the store make when they are loaded. */
 async function loadStatements(): Promise<readonly Made[]> {
   const made = new Map<string, Made>();
   const record = (text: string): void => {
     const frames = (new Error().stack ?? '').matchAll(/file:\/\/[^:]+\.ts/g);
     const files = [...frames].map(([url]) => relative(FOLDER, fileURLToPath(url)));
-    const by = files.filter((file) => !file.startsWith('..') && file !== 'database.ts');
+    const by = files.filter((file) => /^(?!\.\.|database)|^\.\.\/sql\/(?!script)/.test(file));
     if (!made.has(text)) made.set(text, { text, by });
   };
   Object.assign(globalThis, { recordStatement: record });
-  const path = join(FOLDER, 'database.ts');
   registerHooks({
     load(url, context, nextLoad) {
-      if (url !== pathToFileURL(path).href) return nextLoad(url, context);
-      const head = 'export function statement(text: string): Statement {';
-      const source = readFileSync(path, 'utf8');
-      assert(source.includes(head), 'statements are made in one place');
-      const recording = `${head} (globalThis as any).recordStatement(text);`;
+      const hook = HOOKS.find(({ file }) => url === pathToFileURL(join(FOLDER, file)).href);
+      if (hook === undefined) return nextLoad(url, context);
+      const source = readFileSync(join(FOLDER, hook.file), 'utf8');
+      assert(source.includes(hook.head), 'statements are made in two places');
       const format = 'module-typescript';
-      return { format, source: source.replace(head, recording), shortCircuit: true };
+      const recording = source.replace(hook.head, hook.recording);
+      return { format, source: recording, shortCircuit: true };
     },
   });
   const files = globSync('**/*.ts', { cwd: FOLDER }).filter((file) => !file.endsWith('.test.ts'));

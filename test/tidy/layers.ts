@@ -6,7 +6,16 @@ const PROTOCOLS = ['rest', 'work', 'grpc', 'sqs', 'push'].map((name) => `protoco
 const KERNEL = ['support', 'lease'];
 const MODEL = [...KERNEL, 'execution'];
 const PORTS = [...MODEL, 'access', 'release', 'store/contract'];
-const LIBRARY = [...PORTS, ...ADAPTERS, 'archive', 'engine', 'recipes', 'guards', 'observe'];
+const LIBRARY = [
+  ...PORTS,
+  'store/sql',
+  ...ADAPTERS,
+  'archive',
+  'engine',
+  'recipes',
+  'guards',
+  'observe',
+];
 const WIRE = ['protocol/messages', ...PROTOCOLS];
 
 /** Each folder of src/ and the folders it may import beside itself. The rest is forbidden. */
@@ -17,8 +26,9 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   access: MODEL,
   release: MODEL,
   'store/contract': [...MODEL, 'access', 'release'],
-  'store/sqlite': PORTS,
-  'store/postgres': PORTS,
+  'store/sql': PORTS,
+  'store/sqlite': [...PORTS, 'store/sql'],
+  'store/postgres': [...PORTS, 'store/sql'],
   'store/redis': PORTS,
   'store/etcd': PORTS,
   archive: ['support'],

@@ -1,27 +1,11 @@
 import type { ExecutionId } from '../../../execution/names.ts';
 import { assert } from '../../../support/assert.ts';
-import { toInstant } from '../../../support/clock.ts';
-import type { DueSchedules, FireSchedule, ScheduleFired } from '../../contract/schedule-store.ts';
-import { dueOf, type ScheduleRow } from '../../schedule-rows.ts';
+import type { FireSchedule, ScheduleFired } from '../../contract/schedule-store.ts';
 import { persistently } from '../committer.ts';
-import { type Attempted, type Database, type Queries, statement } from '../database.ts';
+import { type Attempted, type Queries, statement } from '../database.ts';
 import { texts } from './arrays.ts';
 import { insertWithPlaces } from './insert-executions.ts';
 import type { Parts } from './parts.ts';
-
-const DUE = statement(`
-  with now as materialized (select hf_now() as at),
-  first as (
-    select s.project, s.id, s.at, s.paused, s.next_at, s.fired_at, s.last_execution, s.digest, s.plan, s.put_by
-      from hf.schedule s
-     where s.next_at is not null
-     order by s.next_at
-     limit $1
-  )
-  select f.*, now.at as now
-    from now
-    left join first f on true
-   order by f.next_at`);
 
 // X-34: whoever finds it where it was expected moves it on; the row is locked until all is committed.
 const MOVE = statement(`
@@ -54,17 +38,6 @@ const NOTE = statement(`
          last_key       = $5
    where s.project = $1
      and s.id = $2`);
-
-export async function dueSchedules(
-  database: Database,
-  { limit }: { readonly limit: number },
-): Promise<DueSchedules> {
-  type Row = Partial<ScheduleRow> & { readonly now: number };
-  const rows = await database.rows<Row & object>(DUE, [limit + 1]);
-  const now = toInstant(rows[0]?.now ?? 0);
-  const stored = rows.filter((row) => row.id !== null) as unknown as readonly ScheduleRow[];
-  return { now, ...dueOf(stored, now, limit) };
-}
 
 /** One transaction: moved on and submitted, or neither. Repeated, it finds that it was moved. */
 export async function fireSchedule(parts: Parts, request: FireSchedule): Promise<ScheduleFired> {

@@ -6,8 +6,12 @@ import { systemClock } from '../../../support/clock.ts';
 import { systemRandom } from '../../../support/random.ts';
 import { systemTimers } from '../../../support/timer.ts';
 import type { ExecutionStore } from '../../contract/execution-store.ts';
+import { auditsOf } from '../../sql/audit.ts';
+import { schedulesOf } from '../../sql/schedules.ts';
+import { templatesOf } from '../../sql/templates.ts';
 import type { Surroundings } from '../committer.ts';
 import type { Database } from '../database.ts';
+import { gatewayOf } from '../gateway.ts';
 import type { Hints } from '../hints.ts';
 import { findSnapshotProblem } from '../oldest-snapshot.ts';
 import { listAttachments, readAttachment } from './attachments.ts';
@@ -21,7 +25,7 @@ import { claim } from './claim.ts';
 import { ClaimFloors } from './claim-floors.ts';
 import { cancel, pause, resume, signal } from './command.ts';
 import { finisher } from './finish.ts';
-import { dueSchedules, fireSchedule } from './fire-schedule.ts';
+import { fireSchedule } from './fire-schedule.ts';
 import { ForgottenKeys } from './forget-keys.ts';
 import { giverBack } from './give-back.ts';
 import { readHistories, readHistory } from './history.ts';
@@ -37,18 +41,9 @@ import { recorder } from './record.ts';
 import { redriver } from './redrive.ts';
 import { releasesOf } from './release-verbs.ts';
 import { repairsOf } from './repair-verbs.ts';
-import {
-  pauseSchedule,
-  putSchedule,
-  removeSchedule,
-  resumeSchedule,
-  schedule,
-  schedules,
-} from './schedules.ts';
 import { Strays } from './strays.ts';
 import { submitted, submitter } from './submit.ts';
 import { submitWithin } from './submit-within.ts';
-import { listTemplates, putTemplate, readTemplate } from './templates.ts';
 import { transact } from './transact.ts';
 
 const SURROUNDINGS: Surroundings = {
@@ -108,6 +103,7 @@ type Flushing = 'submit' | 'record' | 'finish' | 'park' | 'giveBack' | 'redrive'
 
 function othersOf(parts: Parts): Omit<ExecutionStore, Flushing> {
   const { database, bell } = parts;
+  const gateway = gatewayOf(parts);
   return {
     claim: (request) => claim(parts, request),
     carried: (query) => carried(database, query),
@@ -132,18 +128,11 @@ function othersOf(parts: Parts): Omit<ExecutionStore, Flushing> {
     attachment: (query) => readAttachment(database, query),
     attachments: (id) => listAttachments(database, id),
     ...payloadsOf(database),
-    putTemplate: (request) => putTemplate(parts, request),
-    template: (query) => readTemplate(database, query),
-    templates: (query) => listTemplates(database, query),
-    putSchedule: (request) => putSchedule(parts, request),
-    schedule: (query) => schedule(database, query),
-    schedules: (query) => schedules(database, query),
-    pauseSchedule: (request) => pauseSchedule(parts, request),
-    resumeSchedule: (request) => resumeSchedule(parts, request),
-    removeSchedule: (request) => removeSchedule(parts, request),
-    dueSchedules: (query) => dueSchedules(database, query),
+    ...templatesOf(gateway),
+    ...schedulesOf(gateway),
     fireSchedule: (request) => fireSchedule(parts, request),
     ...awaitsOf(parts),
+    ...auditsOf(gateway),
     ...repairsOf(parts),
     ...releasesOf(parts),
     findProblem: () => findSnapshotProblem(database),

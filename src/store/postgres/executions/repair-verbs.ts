@@ -6,7 +6,6 @@ import type { ReconcileStore } from '../../contract/reconcile-store.ts';
 import type { RepairStore } from '../../contract/repair-store.ts';
 import type { RetentionStore } from '../../contract/retention-store.ts';
 import { archived, listArchived } from './archived.ts';
-import { listAudit, note, recordAct } from './audit.ts';
 import { depth, inFlight } from './census.ts';
 import { deadLetter, deadLetterGroups, deadLetters } from './dead-letters.ts';
 import { jobItems, noteJobItem } from './jobs.ts';
@@ -18,7 +17,11 @@ import { remove } from './remove.ts';
 
 export function repairsOf(
   parts: Parts,
-): Omit<RepairStore, 'redrive'> & AuditStore & ReconcileStore & RetentionStore & CensusStore {
+): Omit<RepairStore, 'redrive'> &
+  Pick<AuditStore, 'noteRefusals' | 'refusals'> &
+  ReconcileStore &
+  RetentionStore &
+  CensusStore {
   const { database } = parts;
   return {
     deadLetter: (id) => deadLetter(database, id),
@@ -26,9 +29,6 @@ export function repairsOf(
     deadLetterGroups: (query) => deadLetterGroups(database, query),
     noteJobItem: (request) => noteJobItem(parts, request),
     jobItems: (query) => jobItems(database, query),
-    audit: (query) => listAudit(database, query),
-    note: (request) => note(parts, request),
-    recordAct: (request) => recordAct(parts, request),
     noteRefusals: (batch) => noteRefusals(parts, batch),
     refusals: (query) => refusals(database, query),
     reconcile: (request) => reconcile(parts, request),

@@ -3,7 +3,8 @@ import { decideEndKey } from '../../../access/decide/end-key.ts';
 import { assert } from '../../../support/assert.ts';
 import { laterBy } from '../../../support/clock.ts';
 import type { EndKey, KeyEnded } from '../../contract/access-store.ts';
-import { writeAudit } from '../executions/audit.ts';
+import { writeAudit } from '../../sql/audit.ts';
+import { play } from '../gateway.ts';
 import type { Transaction } from '../transaction.ts';
 import { key } from './keys.ts';
 
@@ -40,7 +41,10 @@ export function endKey(tx: Transaction, request: EndKey): KeyEnded {
   assert(changed === (decision.kind === 'end'), 'P-8: what may be ended is ended');
   if (ended.length > 0) {
     // Who names no project may end a key of any: the row knows whose it was.
-    writeAudit(tx, request, changedByEndKey({ id, project: before?.project }, endAt, made));
+    play(
+      tx,
+      writeAudit(request, changedByEndKey({ id, project: before?.project }, endAt, made), tx.now),
+    );
   }
   const endedAt = decision.kind === 'end' ? endAt : decision.endedAt;
   return { kind: 'ended', endedAt, changed, ...(isWithMade ? { made } : {}) };

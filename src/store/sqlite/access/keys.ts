@@ -4,7 +4,8 @@ import { changedByAddKey } from '../../../access/decide/audit.ts';
 import { assert } from '../../../support/assert.ts';
 import { type AccessKeyRow, fromAddKey, startOf, toAccessKey } from '../../access-rows.ts';
 import type { AddKey, KeyAdded, ListKeys } from '../../contract/access-store.ts';
-import { writeAudit } from '../executions/audit.ts';
+import { writeAudit } from '../../sql/audit.ts';
+import { play } from '../gateway.ts';
 import type { ReadTransaction, Transaction } from '../transaction.ts';
 import { limitOf } from './usage.ts';
 
@@ -74,7 +75,7 @@ export function addKey(tx: Transaction, request: AddKey): KeyAdded {
   if (tx.run(ADD, { ...fromAddKey(request), first, ...limits }) > 0) {
     const added = key(tx, id);
     assert(added !== undefined, 'P-4: what was added is there');
-    writeAudit(tx, request, changedByAddKey(request, added));
+    play(tx, writeAudit(request, changedByAddKey(request, added), tx.now));
     return { kind: 'added', existing: false };
   }
   const project = request.project ?? null;

@@ -3,7 +3,8 @@ import type { Project } from '../../../access/project.ts';
 import type { ProjectName } from '../../../execution/names.ts';
 import { type ProjectRow, toProject } from '../../access-rows.ts';
 import type { ListProjects, ProjectPut, PutProject } from '../../contract/access-store.ts';
-import { writeAudit } from '../executions/audit.ts';
+import { writeAudit } from '../../sql/audit.ts';
+import { play } from '../gateway.ts';
 import type { ReadTransaction, Transaction } from '../transaction.ts';
 
 const COLUMNS = 'name, created_at, settings';
@@ -37,7 +38,10 @@ export function putProject(tx: Transaction, request: PutProject): ProjectPut {
   const before = request.audit && project(tx, name);
   const isNew = tx.run(MAKE, { name, settings, now: tx.now }) > 0;
   if (!isNew) tx.run(CHANGE, { name, settings });
-  writeAudit(tx, request, changedByPutProject(name, before?.settings, request.settings));
+  play(
+    tx,
+    writeAudit(request, changedByPutProject(name, before?.settings, request.settings), tx.now),
+  );
   return { kind: 'put', existing: !isNew };
 }
 

@@ -6,8 +6,9 @@ import {
   decideAnswer,
 } from '../../../execution/decide/await.ts';
 import type { AnswerTaken } from '../../contract/await-store.ts';
+import { writeAudit } from '../../sql/audit.ts';
+import { play } from '../gateway.ts';
 import type { Transaction } from '../transaction.ts';
-import { writeAudit } from './audit.ts';
 import { applyChange, keepLate, putInteraction } from './awaits.ts';
 import { awaitView, loadUnit } from './load-await.ts';
 import { loadExecution } from './load-execution.ts';
@@ -27,7 +28,7 @@ const NOTE_EARLY = `
 export function answer(tx: Transaction, request: AnswerRequest & Audited): AnswerTaken {
   const view = answerView(tx, request);
   const decision = decideAnswer(view, request, tx.now);
-  writeAudit(tx, request, changedByAnswer(view, decision));
+  play(tx, writeAudit(request, changedByAnswer(view, decision), tx.now));
   switch (decision.kind) {
     case 'refuse':
       return { kind: 'refused', ...decision.refusal };

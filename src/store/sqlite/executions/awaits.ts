@@ -29,8 +29,9 @@ import type {
   AwaitCommand,
   ExtendAwait,
 } from '../../contract/await-store.ts';
+import { writeAudit } from '../../sql/audit.ts';
+import { play } from '../gateway.ts';
 import type { Transaction } from '../transaction.ts';
-import { writeAudit } from './audit.ts';
 import { deliver } from './deliver.ts';
 import {
   awaitView,
@@ -147,7 +148,7 @@ export function obeyAwait<Request extends AwaitCommand>(
   const view = awaitView(tx, request.id);
   const decision = decide(view, request, tx.now);
   if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
-  writeAudit(tx, request, changedByAwaitCommand(view, decision));
+  play(tx, writeAudit(request, changedByAwaitCommand(view, decision), tx.now));
   applyChange(tx, decision.change);
   return { kind: 'done' };
 }

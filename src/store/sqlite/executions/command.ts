@@ -18,9 +18,10 @@ import { assert } from '../../../support/assert.ts';
 import type { Instant } from '../../../support/clock.ts';
 import type { Cancel, Command, CommandAnswer, Signal } from '../../contract/execution-store.ts';
 import { HOLD_BITS } from '../../execution-rows.ts';
+import { writeAudit } from '../../sql/audit.ts';
+import { play } from '../gateway.ts';
 import type { Transaction } from '../transaction.ts';
 import { appendOutside } from './append-outside.ts';
-import { writeAudit } from './audit.ts';
 import { type Delivered, deliver } from './deliver.ts';
 import { endWaiting } from './end-execution.ts';
 import { onceOfJob } from './jobs.ts';
@@ -65,7 +66,7 @@ export function command<Request extends Command>(
 ): CommandAnswer {
   const view = commandView(tx, request.id);
   const decision = decide(view, request, tx.now);
-  writeAudit(tx, request, changedByCommand(view.execution, decision));
+  play(tx, writeAudit(request, changedByCommand(view.execution, decision), tx.now));
   return obey(tx, decision);
 }
 

@@ -1,16 +1,8 @@
 import type { ExecutionId } from '../../../execution/names.ts';
 import type { Submit, SubmitAnswer } from '../../contract/execution-store.ts';
-import type { DueSchedules, FireSchedule, ScheduleFired } from '../../contract/schedule-store.ts';
-import { dueOf, type ScheduleRow } from '../../schedule-rows.ts';
+import type { FireSchedule, ScheduleFired } from '../../contract/schedule-store.ts';
 import type { ReadTransaction, Transaction } from '../transaction.ts';
 import { submit } from './submit.ts';
-
-const DUE = `
-  select project, id, at, paused, next_at, fired_at, last_execution, digest, plan, put_by
-    from schedule indexed by schedule_next
-   where next_at is not null
-   order by next_at
-   limit :limit`;
 
 const NEXT = 'select min(next_at) as next_at from schedule where next_at is not null';
 
@@ -39,14 +31,6 @@ const NOTE = `
          last_key = :key
    where project = :project
      and id = :id`;
-
-export function dueSchedules(
-  tx: ReadTransaction,
-  { limit }: { readonly limit: number },
-): DueSchedules {
-  const rows = tx.all<ScheduleRow>(DUE, { limit: limit + 1 });
-  return { now: tx.now, ...dueOf(rows, tx.now, limit) };
-}
 
 /** X-35: for `maintain`. */
 export function nextSchedule(tx: ReadTransaction): { readonly nextScheduleInMs?: number } {

@@ -3,9 +3,10 @@ import { routeOf } from '../../../execution/route.ts';
 import { decideMove } from '../../../release/decide/move.ts';
 import type { ExecutionMoved, MoveExecution } from '../../contract/release-store.ts';
 import { HOLD_BITS } from '../../execution-rows.ts';
+import { writeAudit } from '../../sql/audit.ts';
+import { play } from '../gateway.ts';
 import type { Transaction } from '../transaction.ts';
 import { appendOutside } from './append-outside.ts';
-import { writeAudit } from './audit.ts';
 import { onceOfJob } from './jobs.ts';
 import { loadExecution } from './load-execution.ts';
 import { readRelease } from './releases.ts';
@@ -34,7 +35,7 @@ function move(tx: Transaction, request: MoveExecution): ExecutionMoved {
     return { kind: 'no-change', id, release: to };
   }
   const { execution, event } = decision;
-  writeAudit(tx, request, changedByMove(before, execution));
+  play(tx, writeAudit(request, changedByMove(before, execution), tx.now));
   appendOutside(tx, id, event);
   const hold = execution.holds.reduce((bits, each) => bits + HOLD_BITS[each], 0);
   tx.run(MOVE, { id, route: routeOf(execution), hold, seq: event.seq });

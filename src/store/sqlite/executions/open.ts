@@ -1,7 +1,11 @@
 import type { CensusStore } from '../../contract/census-store.ts';
 import type { ExecutionStore, OwnerWrite } from '../../contract/execution-store.ts';
+import { auditsOf } from '../../sql/audit.ts';
+import { schedulesOf } from '../../sql/schedules.ts';
+import { templatesOf } from '../../sql/templates.ts';
 import { clockProblem } from '../clock-problem.ts';
 import type { Database } from '../database.ts';
+import { gatewayOf } from '../gateway.ts';
 import { answer } from './answer.ts';
 import { attachment, attachments } from './attachments.ts';
 import { assignAwait, cancelAwait, extendAwait } from './awaits.ts';
@@ -12,7 +16,7 @@ import { children } from './children.ts';
 import { cancel, pause, resume, signal } from './command.ts';
 import { expireAwaits } from './expire-awaits.ts';
 import { finish } from './finish.ts';
-import { dueSchedules, fireSchedule } from './fire-schedule.ts';
+import { fireSchedule } from './fire-schedule.ts';
 import { FIRST_KEYS } from './forget-keys.ts';
 import { giveBack } from './give-back.ts';
 import { histories, history } from './history.ts';
@@ -26,17 +30,8 @@ import { park } from './park.ts';
 import { record } from './record.ts';
 import { releasesOf } from './release-verbs.ts';
 import { repairsOf } from './repair-verbs.ts';
-import {
-  pauseSchedule,
-  putSchedule,
-  removeSchedule,
-  resumeSchedule,
-  schedule,
-  schedules,
-} from './schedules.ts';
 import { Strays } from './strays.ts';
 import { submit, submitted } from './submit.ts';
-import { putTemplate, template, templates } from './templates.ts';
 import { transact } from './transact.ts';
 
 /**
@@ -47,6 +42,7 @@ const WAITING_MAX = 2_000;
 
 export function executionsOf(database: Database): ExecutionStore {
   const strays = new Strays(database);
+  const gateway = gatewayOf(database);
   let keys = FIRST_KEYS;
   return {
     submit: (request) => database.perform(submit, request),
@@ -79,16 +75,8 @@ export function executionsOf(database: Database): ExecutionStore {
     attachment: (query) => database.read((tx) => attachment(tx, query)),
     attachments: (id) => database.read((tx) => attachments(tx, id)),
     ...payloadsOf(database),
-    putTemplate: (request) => database.perform(putTemplate, request),
-    template: (query) => database.read((tx) => template(tx, query)),
-    templates: (query) => database.read((tx) => templates(tx, query)),
-    putSchedule: (request) => database.perform(putSchedule, request),
-    schedule: (query) => database.read((tx) => schedule(tx, query)),
-    schedules: (query) => database.read((tx) => schedules(tx, query)),
-    pauseSchedule: (request) => database.perform(pauseSchedule, request),
-    resumeSchedule: (request) => database.perform(resumeSchedule, request),
-    removeSchedule: (request) => database.perform(removeSchedule, request),
-    dueSchedules: (query) => database.read((tx) => dueSchedules(tx, query)),
+    ...templatesOf(gateway),
+    ...schedulesOf(gateway),
     fireSchedule: (request) => database.perform(fireSchedule, request),
     answer: (request) => database.perform(answer, request),
     expireAwaits: (request) => database.perform(expireAwaits, request),
@@ -98,6 +86,7 @@ export function executionsOf(database: Database): ExecutionStore {
     interaction: (query) => database.read((tx) => interaction(tx, query)),
     interactions: (query) => database.read((tx) => interactions(tx, query)),
     lateAnswers: (query) => database.read((tx) => lateAnswers(tx, query)),
+    ...auditsOf(gateway),
     ...repairsOf(database),
     ...releasesOf(database),
     ...looksOf(database),

@@ -4,9 +4,10 @@ import type { ExecutionId } from '../../../execution/names.ts';
 import { assert } from '../../../support/assert.ts';
 import type { Redrive, RedriveAnswer } from '../../contract/repair-store.ts';
 import { fromSubmit, PREVIOUS_CODES, sagaOf } from '../../execution-rows.ts';
+import { writeAudit } from '../../sql/audit.ts';
+import { play } from '../gateway.ts';
 import type { Transaction } from '../transaction.ts';
 import { appendOutside } from './append-outside.ts';
-import { writeAudit } from './audit.ts';
 import { markRedriven } from './dead-letters.ts';
 import { noteLimit } from './gates.ts';
 import { onceOfJob } from './jobs.ts';
@@ -46,7 +47,7 @@ function redriveOnce(tx: Transaction, request: Redrive): RedriveAnswer {
   const refusal = submit.release === undefined ? undefined : refuseRelease(tx, submit);
   if (refusal !== undefined) return { kind: 'refused', ...refusal };
   const decision = decideRedrive(view, request, tx.now);
-  writeAudit(tx, request, changedByRedrive(view.of, decision));
+  play(tx, writeAudit(request, changedByRedrive(view.of, decision), tx.now));
   switch (decision.kind) {
     case 'refuse':
       return { kind: 'refused', ...decision.refusal };

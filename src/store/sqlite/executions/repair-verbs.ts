@@ -4,7 +4,6 @@ import type { RepairStore } from '../../contract/repair-store.ts';
 import type { RetentionStore } from '../../contract/retention-store.ts';
 import type { Database } from '../database.ts';
 import { archived, listArchived } from './archived.ts';
-import { listAudit, note, recordAct } from './audit.ts';
 import { deadLetter, deadLetterGroups, deadLetters } from './dead-letters.ts';
 import { jobItems, noteJobItem } from './jobs.ts';
 import { reconcile } from './reconcile.ts';
@@ -15,7 +14,7 @@ import { remove } from './remove.ts';
 
 export function repairsOf(
   database: Database,
-): RepairStore & AuditStore & ReconcileStore & RetentionStore {
+): RepairStore & Pick<AuditStore, 'noteRefusals' | 'refusals'> & ReconcileStore & RetentionStore {
   return {
     redrive: (request) => database.perform(redrive, request),
     deadLetter: (id) => database.read((tx) => deadLetter(tx, id)),
@@ -23,9 +22,6 @@ export function repairsOf(
     deadLetterGroups: (query) => database.read((tx) => deadLetterGroups(tx, query)),
     noteJobItem: (request) => database.perform(noteJobItem, request),
     jobItems: (query) => database.read((tx) => jobItems(tx, query)),
-    audit: (query) => database.read((tx) => listAudit(tx, query)),
-    note: (request) => database.perform(note, request),
-    recordAct: (request) => database.perform(recordAct, request),
     noteRefusals: (batch) => database.perform(noteRefusals, batch),
     refusals: (query) => database.read((tx) => refusals(tx, query)),
     reconcile: (request) => reconcile(database, request),

@@ -5,9 +5,10 @@ import type { ExecutionId } from '../../../execution/names.ts';
 import { assert } from '../../../support/assert.ts';
 import type { Submit, SubmitAnswer } from '../../contract/execution-store.ts';
 import { fromSubmit, HOLD_BITS } from '../../execution-rows.ts';
+import { writeAudit } from '../../sql/audit.ts';
 import { positional } from '../connection.ts';
+import { play } from '../gateway.ts';
 import type { ReadTransaction, Transaction } from '../transaction.ts';
-import { writeAudit } from './audit.ts';
 import { noteLimit } from './gates.ts';
 import { addLabels } from './labels.ts';
 import { loadExecution } from './load-execution.ts';
@@ -55,7 +56,8 @@ export function submit(tx: Transaction, request: Submit & Audited): SubmitAnswer
   if (refusal !== undefined) return { kind: 'refused', ...refusal };
   if (insertOne(tx, request)) {
     if (request.parent !== undefined) noteParent(tx, request.parent.id);
-    if (request.audit !== undefined) writeAudit(tx, request, changedBySubmit(request));
+    if (request.audit !== undefined)
+      play(tx, writeAudit(request, changedBySubmit(request), tx.now));
     tx.ring();
     return { kind: 'submitted', id: request.id, existing: false };
   }

@@ -1,0 +1,100 @@
+// The audit: who did what (J-1 … J-9).
+
+import type { Audited, AuditRecord } from '../../execution/audit.ts';
+import { auditOf, type Changed, changedByAct, noteOf } from '../../execution/decide/audit.ts';
+import type { Instant } from '../../support/clock.ts';
+import { type AuditRow, fromAudit, toAudit } from '../audit-rows.ts';
+import type {
+  AuditStore,
+  ListAudit,
+  Note,
+  NoteAnswer,
+  RecordAct,
+} from '../contract/audit-store.ts';
+import { ifGiven, newestFirst } from './newest-first.ts';
+import { all, type Gateway, one, type Script, type Sql, sql, wrote } from './script.ts';
+
+const COLUMNS = 'id, at, project, actor, act, target_kind, target_id, reason, was, became';
+
+// J-3: the first one of an id stays. Without a time it is of now.
+const WRITE = sql(`
+  insert into hf.audit (${COLUMNS})
+  values (:id, coalesce(:at, hf_now()), :project, :actor, :act, :target_kind, :target_id, :reason, :was, :became)
+      on conflict (id) do nothing`);
+
+const NOTE = sql(`
+  insert into hf.audit (${COLUMNS})
+  select :id::uuid, hf_now(), e.project, :actor::text, :act::text, :target_kind::text, :target_id::text, :reason::text, null, null
+    from hf.execution as e
+   where e.id = :target_id::uuid
+     and e.project = :project -- guard: project
+      on conflict (id) do nothing
+  returning id`);
+
+const IS_KNOWN = sql(`
+  select e.id
+    from hf.execution as e
+   where e.id = :target_id::uuid
+     and e.project = :project -- guard: known`);
+
+function listBy(index: string, lead: Readonly<Record<string, string>>): Sql {
+  const filters = [
+    ifGiven('target_kind', ':kind'),
+    ifGiven('target_id', ':target'),
+    ifGiven('actor', ':actor'),
+    ifGiven('act', ':act'),
+  ];
+  return newestFirst({ select: COLUMNS, table: 'audit', id: 'id', index, lead, filters });
+}
+
+const project = ':project';
+const BY_PROJECT = listBy('audit_list', { project });
+const BY_TARGET = listBy('audit_target', { target_id: ':target', target_kind: ':kind', project });
+const BY_ACTOR = listBy('audit_actor', { actor: ':actor', project });
+const BY_ACT = listBy('audit_act', { act: ':act', project });
+
+export function auditsOf({
+  read,
+  repeat,
+}: Gateway): Pick<AuditStore, 'audit' | 'note' | 'recordAct'> {
+  return {
+    audit: (query) => read(() => listAudit(query)),
+    note: (request) => repeat(() => note(request)),
+    recordAct: (request) => repeat(() => recordAct(request)),
+  };
+}
+
+/** J-1: in the transaction of its act. */
+export function* writeAudit(
+  request: Audited,
+  changed: Changed | undefined,
+  at: Instant,
+): Script<void> {
+  const record = auditOf(request, changed, at);
+  if (record !== undefined) yield* all(WRITE, fromAudit(record));
+}
+
+/** J-9. */
+function* recordAct(request: RecordAct): Script<void> {
+  const record = auditOf(request, changedByAct(request), 0 as Instant);
+  if (record !== undefined) yield* all(WRITE, { ...fromAudit(record), at: null });
+}
+
+/** J-5. A repeated one finds itself. */
+function* note({ id, project, audit }: Note): Script<NoteAnswer> {
+  const row = fromAudit(noteOf(audit, { id, project }, 0 as Instant));
+  const isNoted = (yield* wrote(NOTE, row)) || (yield* one(IS_KNOWN, row)) !== undefined;
+  if (isNoted) return { kind: 'noted' };
+  return { kind: 'refused', why: 'execution-unknown', id };
+}
+
+function* listAudit(query: ListAudit): Script<readonly AuditRecord[]> {
+  const values = { ...query, kind: query.target?.kind, target: query.target?.id };
+  return (yield* all<AuditRow>(indexFor(query), values)).map(toAudit);
+}
+
+function indexFor({ target, actor, act }: ListAudit): Sql {
+  if (target !== undefined) return BY_TARGET;
+  if (actor !== undefined) return BY_ACTOR;
+  return act === undefined ? BY_PROJECT : BY_ACT;
+}

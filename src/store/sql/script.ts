@@ -1,0 +1,98 @@
+// Verbs off the hot path, written once for both SQL stores. A verb is a generator that yields statements and
+// receives their rows. SQLite runs it without a pause inside its flush; PostgreSQL awaits each statement.
+//
+//   verb ──▶ statement ──▶ sqlite/gateway.ts    in the flush, under the write lock
+//     ▲          │         postgres/gateway.ts  in a transaction; the rows that it locks stay locked
+//     └── rows ◀─┘
+//
+// A text is written for PostgreSQL, with parameters by name. `sql` derives what SQLite needs.
+
+/** One dialect's text, and the parameters that it names. */
+export interface Text {
+  readonly text: string;
+  /** In the order of `$1`, `$2` … on PostgreSQL. */
+  readonly names: readonly string[];
+}
+
+export interface Sql {
+  readonly sqlite: Text;
+  readonly postgres: Text;
+}
+
+/** What a verb yields. Parameters that are absent are null; those that no text names are ignored. */
+export interface Asked {
+  readonly sql: Sql;
+  readonly values: object;
+}
+
+export type Script<Answer> = Generator<Asked, Answer, readonly unknown[]>;
+
+/** How a store runs scripts. It calls the function again where it repeats a transaction. */
+export interface Gateway {
+  read<Answer>(script: () => Script<Answer>): Promise<Answer>;
+  /** One transaction. PostgreSQL commits it only if it wrote. */
+  write<Answer>(script: () => Script<Answer>): Promise<Answer>;
+  /** As `write`, for a verb that can be repeated: it is, while its outcome is unknown. */
+  repeat<Answer>(script: () => Script<Answer>): Promise<Answer>;
+}
+
+/** The row type is what the text selects. */
+export function* all<Row>(sql: Sql, values: object = {}): Script<readonly Row[]> {
+  return (yield { sql, values }) as readonly Row[];
+}
+
+export function* one<Row>(sql: Sql, values: object = {}): Script<Row | undefined> {
+  const [row] = yield* all<Row>(sql, values);
+  return row;
+}
+
+/** Whether a statement that returns what it wrote wrote anything. */
+export function* wrote(sql: Sql, values: object): Script<boolean> {
+  return (yield { sql, values }).length > 0;
+}
+
+const PARAMETER = /(?<!:):([a-z]\w*)/gi;
+const CAST = /::\w+(\[\])?/g;
+const LOCK = /\bfor (no key update|key share|update|share)( of \w+)?( skip locked)?/g;
+const INDEX = /\bindexed by \w+/g;
+const LOOK_UP = /== ([:.\w]+)/g;
+
+/**
+ * One text for both. `indexed by` is for SQLite alone; casts and row locks are for PostgreSQL alone. `column == value`
+ * leaves PostgreSQL one plan only: it looks the value up in the index of the column (see postgres/predicates.ts).
+ */
+export function sql(text: string): Sql {
+  return dialects({ sqlite: text, postgres: text });
+}
+
+/** For planners that need to be told different things. */
+export function dialects(texts: { readonly sqlite: string; readonly postgres: string }): Sql {
+  const { sqlite, postgres } = texts;
+  return { sqlite: toSqlite(sqlite), postgres: toPostgres(postgres) };
+}
+
+function toSqlite(text: string): Text {
+  const own = text
+    .replaceAll(CAST, '')
+    .replaceAll(LOCK, '')
+    .replaceAll(/\bhf\./g, '');
+  const filled = own.replaceAll('hf_now()', ':now');
+  return { text: filled, names: namesIn(filled) };
+}
+
+function toPostgres(text: string): Text {
+  const own = text.replaceAll(INDEX, '').replaceAll(LOOK_UP, '= any (array[$1])');
+  const names = namesIn(own);
+  const place = (_: string, name: string): string => `$${names.indexOf(name) + 1}`;
+  return { text: own.replaceAll(PARAMETER, place), names };
+}
+
+function namesIn(text: string): readonly string[] {
+  return [...new Set([...text.matchAll(PARAMETER)].map(([, name = '']) => name))];
+}
+
+/** The values that a text names, in its order. */
+export function valuesOf({ names }: Text, values: object): readonly unknown[] {
+  const given = values as Readonly<Record<string, unknown>>;
+  return names.map((name) => given[name] ?? null);
+}

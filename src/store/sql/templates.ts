@@ -1,0 +1,81 @@
+// Templates (X-30, X-31).
+
+import { changedByTemplate } from '../../execution/decide/audit.ts';
+import type { Template } from '../../execution/template.ts';
+import { assert } from '../../support/assert.ts';
+import { toInstant } from '../../support/clock.ts';
+import type {
+  ListTemplates,
+  PutTemplate,
+  ReadTemplate,
+  TemplatePut,
+  TemplateStore,
+} from '../contract/template-store.ts';
+import { fromTemplate, putAgain, type TemplateRow, toTemplate } from '../template-rows.ts';
+import { writeAudit } from './audit.ts';
+import { all, type Gateway, one, type Script, sql } from './script.ts';
+
+const COLUMNS = 'project, id, version, at, pipeline, digest, defaults, about';
+
+// X-30: a version is written once.
+const PUT = sql(`
+  insert into hf.template (${COLUMNS})
+  values (:project, :id, :version, hf_now(), :pipeline, :digest, :defaults, :about)
+      on conflict (project, id, version) do nothing
+  returning at`);
+
+// Without a version: the newest.
+const READ = sql(`
+  select ${COLUMNS}
+    from hf.template
+   where project = :project
+     and id = :id
+     and (:version::integer is null or version = :version)
+   order by version desc
+   limit 1`);
+
+const LIST = sql(`
+  select ${COLUMNS}
+    from hf.template
+   where project = :project
+     and id >= :first
+     and id <= :last
+     and id >= :afterId
+     and (id > :afterId or version < :afterVersion)
+   order by id, version desc
+   limit :limit`);
+
+/** No text comes after this one. */
+const LAST_TEXT = '\u{10ffff}';
+
+export function templatesOf({ read, write }: Gateway): TemplateStore {
+  return {
+    putTemplate: (request) => write(() => putTemplate(request)),
+    template: (query) => read(() => readTemplate(query)),
+    templates: (query) => read(() => listTemplates(query)),
+  };
+}
+
+function* putTemplate(request: PutTemplate): Script<TemplatePut> {
+  const inserted = yield* one<{ at: number }>(PUT, fromTemplate(request));
+  if (inserted !== undefined) {
+    yield* writeAudit(request, changedByTemplate(request), toInstant(inserted.at));
+    return { kind: 'put', existing: false };
+  }
+  const stored = yield* readTemplate(request);
+  assert(stored !== undefined, 'X-30: a version that is taken is stored');
+  return putAgain(request, stored.digest);
+}
+
+function* readTemplate(query: ReadTemplate): Script<Template | undefined> {
+  const row = yield* one<TemplateRow>(READ, query);
+  return row === undefined ? undefined : toTemplate(row);
+}
+
+function* listTemplates(query: ListTemplates): Script<readonly Template[]> {
+  const { project, id, after, limit } = query;
+  // No id is empty: what comes after that is everything.
+  const place = { afterId: after?.id ?? '', afterVersion: after?.version ?? 0 };
+  const values = { project, first: id ?? '', last: id ?? LAST_TEXT, ...place, limit };
+  return (yield* all<TemplateRow>(LIST, values)).map(toTemplate);
+}

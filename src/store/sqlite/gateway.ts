@@ -1,0 +1,35 @@
+// Runs the verbs of store/sql on SQLite.
+
+import type { SQLInputValue } from 'node:sqlite';
+import { type Gateway, type Script, valuesOf } from '../sql/script.ts';
+import type { Database } from './database.ts';
+import type { ReadTransaction, Transaction } from './transaction.ts';
+
+export function gatewayOf(database: Database): Gateway {
+  const write: Gateway['write'] = (script) => database.perform(run<never>, script as never);
+  return {
+    read: (script) => database.read((tx) => play(tx, script())),
+    write,
+    repeat: write,
+  };
+}
+
+function run<Answer>(tx: Transaction, script: () => Script<Answer>): Answer {
+  return play(tx, script());
+}
+
+/** To its end, without a pause: nothing else comes between its statements. */
+export function play<Answer>(tx: ReadTransaction, script: Script<Answer>): Answer {
+  let step = script.next();
+  while (step.done !== true) {
+    const { sqlite } = step.value.sql;
+    const values = valuesOf(sqlite, { now: tx.now, ...step.value.values });
+    const named = sqlite.names.map((name, nth) => [name, toInput(values[nth])]);
+    step = script.next(tx.all(sqlite.text, Object.fromEntries(named)));
+  }
+  return step.value;
+}
+
+function toInput(value: unknown): SQLInputValue {
+  return typeof value === 'boolean' ? Number(value) : (value as SQLInputValue);
+}
