@@ -1,0 +1,160 @@
+// The requests that are walked through. Both ends of HTTP are in this process, so that a walk passes both.
+
+import type { PipelineName } from '../../src/execution/names.ts';
+import { openHoldfast, openSession, pipeline } from '../../src/index.ts';
+import { openUnder } from '../../src/lease/live-session.ts';
+import { openServer } from '../../src/server/serve.ts';
+import type {
+  ClaimAnswer,
+  CoordinatorStore,
+  WorkerStore,
+} from '../../src/store/contract/execution-store.ts';
+import { type Clock, systemClock } from '../../src/support/clock.ts';
+import { systemTimers } from '../../src/support/timer.ts';
+import { greet } from '../../src/worker/greet.ts';
+import { httpCarrier } from '../../src/worker/http-carrier.ts';
+import { remoteStore } from '../../src/worker/remote-store.ts';
+import type { Prepare } from './trace.ts';
+
+/** Nothing is renewed while a request is under way. */
+const TTL_MS = 600_000;
+const startMs = systemClock.wallMs();
+/** Time stands still: what is read now and then, or kept for a while, is the same in every walk. */
+export const CLOCK: Clock = { wallMs: () => startMs, monotonicMs: () => 0 };
+const ORDER = 'order' as PipelineName;
+
+export interface Walked {
+  readonly name: string;
+  /** What a user or a worker calls. */
+  readonly call: string;
+  /** Answers how the request is made, and how to end what was opened for it. */
+  open(store: CoordinatorStore): Promise<{ readonly prepare: Prepare; close(): Promise<void> }>;
+}
+
+export const WALKED: readonly Walked[] = [
+  {
+    name: 'checkpoint',
+    call: 'lease.checkpoint(bytes)',
+    async open(store) {
+      const session = await openSession({ store, owner: 'walk', ttlMs: TTL_MS });
+      const outcome = await session.acquire('report');
+      if (outcome.kind !== 'acquired') throw new Error(`It was ${outcome.kind}.`);
+      const { lease } = outcome;
+      return {
+        prepare: async () => () => lease.checkpoint(Buffer.from('page 7')),
+        close: async () => void (await session.close()),
+      };
+    },
+  },
+  {
+    name: 'submit',
+    call: 'holdfast.submit(order, input, { key })',
+    async open(store) {
+      const holdfast = await openHoldfast({ store });
+      const order = pipeline({ name: ORDER, run: async () => undefined });
+      let orders = 0;
+      return {
+        prepare: async () => {
+          orders += 1;
+          return () => holdfast.submit(order, { item: 'tea' }, { key: `order-${orders}` });
+        },
+        close: () => holdfast.close(),
+      };
+    },
+  },
+  {
+    name: 'step',
+    call: "ctx.step('charge', fn)",
+    async open(store) {
+      const holdfast = await openHoldfast({ store });
+      const running = Promise.withResolvers<() => Promise<number>>();
+      const closed = Promise.withResolvers<void>();
+      const order = pipeline({
+        name: ORDER,
+        run: (ctx) => {
+          running.resolve(() => ctx.step('charge', () => 7));
+          return closed.promise;
+        },
+      });
+      const worker = await holdfast.worker({ pipelines: [order], ttlMs: TTL_MS, pollMs: TTL_MS });
+      await holdfast.submit(order, undefined);
+      const charge = await running.promise;
+      return {
+        prepare: async () => charge,
+        async close() {
+          closed.resolve();
+          await worker.stop();
+          await holdfast.close();
+        },
+      };
+    },
+  },
+  {
+    name: 'http-claim',
+    call: 'executions.claim(request), of a worker over HTTP',
+    async open(store) {
+      const remote = await openRemote(store);
+      return {
+        ...remote,
+        async prepare() {
+          await remote.submit();
+          return () => remote.claim();
+        },
+      };
+    },
+  },
+  {
+    name: 'http-record',
+    call: 'executions.record(write), of a worker over HTTP',
+    async open(store) {
+      const remote = await openRemote(store);
+      await remote.submit();
+      const answer = await remote.claim();
+      const [claimed] = answer.kind === 'claimed' ? answer.claims : [];
+      if (claimed === undefined) throw new Error('Nothing was claimed.');
+      const { execution, fence } = claimed;
+      let { seq } = execution;
+      return {
+        ...remote,
+        prepare: async () => () => {
+          seq += 1;
+          const event = { kind: 'step-completed', name: 'charge' } as const;
+          const owner = { id: execution.id, fence, session: remote.session };
+          return remote.worker.executions.record({ ...owner, seq, events: [event] });
+        },
+      };
+    },
+  },
+];
+
+async function openRemote(store: CoordinatorStore): Promise<{
+  readonly worker: WorkerStore;
+  readonly session: Parameters<WorkerStore['sessions']['open']>[0]['id'];
+  submit(): Promise<unknown>;
+  claim(): Promise<ClaimAnswer>;
+  close(): Promise<void>;
+}> {
+  const holdfast = await openHoldfast({ store });
+  const server = await openServer({ store, port: 0, tends: false, console: false, clock: CLOCK });
+  const key = server.firstKey ?? '';
+  const carrier = httpCarrier({ url: server.url, key, project: 'default', timers: systemTimers });
+  const hello = await greet(carrier, { timers: systemTimers, observer: undefined, connectMs: 0 });
+  const worker = remoteStore({ carrier, hello, timers: systemTimers, pipelines: [ORDER] });
+  const session = await openUnder({}, { store: worker, owner: 'walk', ttlMs: TTL_MS });
+  const { id } = session;
+  return {
+    worker,
+    session: id,
+    submit: () => holdfast.submit(ORDER, { item: 'tea' }),
+    claim() {
+      const shares = [{ lane: 'interactive', limit: 1 } as const];
+      return worker.executions.claim({ session: id, pipelines: [ORDER], shares });
+    },
+    async close() {
+      await session.close();
+      await worker.close();
+      await server.close();
+      await holdfast.close();
+    },
+  };
+}

@@ -1,0 +1,94 @@
+// Which files of src/ a request passes, in the order in which it first reaches them.
+//
+// The request is made twice. V8's precise coverage lists the functions that the first one calls. The second is
+// made with a logpoint at the first statement of each: a breakpoint whose condition notes the file and never holds.
+
+import { Session } from 'node:inspector/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+const ROOT = pathToFileURL(join(import.meta.dirname, '../..')).href;
+const SOURCE = `${ROOT}/src/`;
+const NOTE = '__holdfastWalk';
+
+/** Brings about what the request needs; answers the request itself. */
+export type Prepare = () => Promise<() => Promise<unknown>>;
+
+interface Called {
+  readonly script: string;
+  readonly file: string;
+  readonly start: number;
+}
+
+/** The paths of the files, from `src/` on. */
+export async function trace(prepare: Prepare): Promise<readonly string[]> {
+  const session = new Session();
+  session.connect();
+  try {
+    await (await prepare())();
+    const called = await calledBy(session, await prepare());
+    return await passedBy(session, called, await prepare());
+  } finally {
+    session.disconnect();
+  }
+}
+
+async function calledBy(
+  session: Session,
+  request: () => Promise<unknown>,
+): Promise<readonly Called[]> {
+  await session.post('Profiler.enable');
+  await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
+  await take(session);
+  await request();
+  const called = await take(session);
+  await session.post('Profiler.stopPreciseCoverage');
+  await session.post('Profiler.disable');
+  return called;
+}
+
+/** The functions that were called since this was last asked. */
+async function take(session: Session): Promise<readonly Called[]> {
+  const { result } = await session.post('Profiler.takePreciseCoverage');
+  return result.flatMap(({ url, scriptId: script, functions }) => {
+    if (!url.startsWith(SOURCE)) return [];
+    const file = url.slice(ROOT.length + 1);
+    return functions.flatMap(({ ranges: [range] }): Called[] => {
+      // The whole file is a function too, which was called when it was loaded.
+      if (range === undefined || range.count === 0 || range.startOffset === 0) return [];
+      return [{ script, file, start: range.startOffset }];
+    });
+  });
+}
+
+async function passedBy(
+  session: Session,
+  called: readonly Called[],
+  request: () => Promise<unknown>,
+): Promise<readonly string[]> {
+  const passed = new Set<string>();
+  Object.assign(globalThis, { [NOTE]: (file: string) => passed.add(file) });
+  await session.post('Debugger.enable');
+  for (const [scriptId, functions] of Map.groupBy(called, ({ script }) => script)) {
+    const { scriptSource } = await session.post('Debugger.getScriptSource', { scriptId });
+    for (const each of functions) await setLogpoint(session, scriptSource, each);
+  }
+  passed.clear();
+  await request();
+  await session.post('Debugger.disable');
+  return [...passed];
+}
+
+/** V8 takes the first place at or after the one that is given: the function's first statement. */
+async function setLogpoint(
+  session: Session,
+  source: string,
+  { script: scriptId, file, start }: Called,
+): Promise<void> {
+  const before = source.slice(0, start).split('\n');
+  const columnNumber = before.at(-1)?.length ?? 0;
+  const location = { scriptId, lineNumber: before.length - 1, columnNumber };
+  const condition = `globalThis.${NOTE}(${JSON.stringify(file)}), false`;
+  // Two functions may begin at one place; the second logpoint is refused, and not needed.
+  await session.post('Debugger.setBreakpoint', { location, condition }).catch(() => undefined);
+}
