@@ -22,7 +22,7 @@ const NOT_HOT: readonly string[] = [
     'executions/dead-letters.ts',
   ],
   ...['executions/reconcile-facts.ts', 'executions/remove.ts'],
-  ...['sweep.ts', 'delete-old.ts', 'record-end.ts', 'list-sessions.ts', 'executions/workers.ts'],
+  ...['sweep.ts', 'delete-old.ts', 'record-end.ts', 'list-sessions.ts', '../sql/workers.ts'],
   ...[
     'oldest-snapshot.ts',
     'recover.ts',

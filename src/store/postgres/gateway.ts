@@ -11,18 +11,18 @@ const RETURNS = /\breturning\b/;
 type Place = Pick<Parts, 'database' | 'boundaries' | 'surroundings'>;
 
 export function gatewayOf({ database, boundaries, surroundings }: Place): Gateway {
-  const write: Gateway['write'] = (script) =>
+  const write: Gateway['repeat'] = (script, keeps) =>
     database.attempt(async (queries) => {
-      let keep = false;
+      let isWritten = false;
       const result = await play(queries, script(), () => {
-        keep = true;
+        isWritten = true;
       });
-      return { keep, result };
+      return { keep: keeps === undefined ? isWritten : keeps(result), result };
     }, boundaries);
   return {
     read: (script) => play(database, script()),
-    write,
-    repeat: (script) => persistently(surroundings, () => write(script)),
+    write: (script) => write(script),
+    repeat: (script, keeps) => persistently(surroundings, () => write(script, keeps)),
   };
 }
 
@@ -35,14 +35,14 @@ export async function play<Answer>(
   while (step.done !== true) {
     const { sql, values } = step.value;
     const rows = await queries.rows(statementOf(sql), valuesOf(sql.postgres, values));
-    if (isWritten(sql.postgres.text, rows.length)) onWritten?.();
+    if (writes(sql.postgres.text, rows.length)) onWritten?.();
     step = script.next(rows);
   }
   return step.value;
 }
 
 /** A statement that returns what it wrote says when that is nothing. */
-function isWritten(text: string, rows: number): boolean {
+function writes(text: string, rows: number): boolean {
   return WRITES.test(text) && (rows > 0 || !RETURNS.test(text));
 }
 

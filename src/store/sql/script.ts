@@ -32,8 +32,14 @@ export interface Gateway {
   read<Answer>(script: () => Script<Answer>): Promise<Answer>;
   /** One transaction. PostgreSQL commits it only if it wrote. */
   write<Answer>(script: () => Script<Answer>): Promise<Answer>;
-  /** As `write`, for a verb that can be repeated: it is, while its outcome is unknown. */
-  repeat<Answer>(script: () => Script<Answer>): Promise<Answer>;
+  /**
+   * As `write`, for a verb that can be repeated: it is, while its outcome is unknown. With `keeps`, PostgreSQL commits
+   * by the answer: a script may insert a row only to lock it.
+   */
+  repeat<Answer>(
+    script: () => Script<Answer>,
+    keeps?: (answer: Answer) => boolean,
+  ): Promise<Answer>;
 }
 
 /** The row type is what the text selects. */

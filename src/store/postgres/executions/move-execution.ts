@@ -4,12 +4,13 @@ import { decideMove } from '../../../release/decide/move.ts';
 import type { Instant } from '../../../support/clock.ts';
 import type { ExecutionMoved, MoveExecution } from '../../contract/release-store.ts';
 import { toExecution } from '../../execution-rows.ts';
+import { readRelease } from '../../sql/releases.ts';
 import { persistently } from '../committer.ts';
 import { type Attempted, type Queries, statement } from '../database.ts';
+import { play } from '../gateway.ts';
 import { writeAudit } from './audit.ts';
 import { noteAnswers, storedAnswers } from './jobs.ts';
 import type { Parts } from './parts.ts';
-import { readRelease } from './releases.ts';
 import { appendEvents, holdsOf, lockExecution } from './rows.ts';
 
 // RE-6: whoever retires it waits until this is over, or was before.
@@ -55,7 +56,9 @@ async function move(queries: Queries, request: MoveExecution): Promise<Attempted
   const pipeline = before?.pipeline;
   if (pipeline !== undefined) await queries.rows(SHARE, [project, pipeline, name]);
   const release =
-    pipeline === undefined ? undefined : await readRelease(queries, { project, pipeline, name });
+    pipeline === undefined
+      ? undefined
+      : await play(queries, readRelease({ project, pipeline, name }));
   const decision = decideMove({ execution: before, release }, request, now);
   if (decision.kind === 'refuse') {
     return { keep: false, result: { kind: 'refused', ...decision.refusal } };

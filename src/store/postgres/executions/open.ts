@@ -7,8 +7,10 @@ import { systemRandom } from '../../../support/random.ts';
 import { systemTimers } from '../../../support/timer.ts';
 import type { ExecutionStore } from '../../contract/execution-store.ts';
 import { auditsOf } from '../../sql/audit.ts';
+import { releasesOf } from '../../sql/releases.ts';
 import { schedulesOf } from '../../sql/schedules.ts';
 import { templatesOf } from '../../sql/templates.ts';
+import { workersOf } from '../../sql/workers.ts';
 import type { Surroundings } from '../committer.ts';
 import type { Database } from '../database.ts';
 import { gatewayOf } from '../gateway.ts';
@@ -33,13 +35,13 @@ import { readInbox } from './inbox.ts';
 import { Ledger } from './ledger.ts';
 import { listExecutions } from './list.ts';
 import { maintain } from './maintain.ts';
+import { moveExecution } from './move-execution.ts';
 import { readOutcomes } from './outcomes.ts';
 import { parker } from './park.ts';
 import type { Parts } from './parts.ts';
 import { readExecution, readMany } from './read-execution.ts';
 import { recorder } from './record.ts';
 import { redriver } from './redrive.ts';
-import { releasesOf } from './release-verbs.ts';
 import { repairsOf } from './repair-verbs.ts';
 import { Strays } from './strays.ts';
 import { submitted, submitter } from './submit.ts';
@@ -134,7 +136,9 @@ function othersOf(parts: Parts): Omit<ExecutionStore, Flushing> {
     ...awaitsOf(parts),
     ...auditsOf(gateway),
     ...repairsOf(parts),
-    ...releasesOf(parts),
+    ...releasesOf(gateway),
+    ...workersOf(gateway),
+    moveExecution: (request) => moveExecution(parts, request),
     findProblem: () => findSnapshotProblem(database),
     onRing: (listener) => bell.listen(listener),
   };

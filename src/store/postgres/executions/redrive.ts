@@ -12,7 +12,7 @@ import { itemName, noteAnswers, type OfJob, storedAnswers } from './jobs.ts';
 import type { Parts } from './parts.ts';
 import { lockPlaces, saveLimits } from './places.ts';
 import { appendReused, lockForRedrive, markRedriven } from './redrive-rows.ts';
-import { refuseRelease } from './releases.ts';
+import { refuseRelease } from './submit.ts';
 
 /** Bulk jobs ask for many at once: they go together, as submits do. */
 export function redriver(parts: Parts): {

@@ -1,15 +1,18 @@
 import type { Audited } from '../../../execution/audit.ts';
 import { auditOf, changedBySubmit } from '../../../execution/decide/audit.ts';
 import { decideSubmit } from '../../../execution/decide/submit.ts';
+import type { NoSuchRelease } from '../../../execution/refusal.ts';
+import { noSuchRelease } from '../../../release/decide/line.ts';
 import type { Instant } from '../../../support/clock.ts';
 import type { Submit, SubmitAnswer } from '../../contract/execution-store.ts';
 import { toExecution } from '../../execution-rows.ts';
+import { readRelease } from '../../sql/releases.ts';
 import { Committer } from '../committer.ts';
 import { type Queries, statement } from '../database.ts';
+import { play } from '../gateway.ts';
 import { writeAudit } from './audit.ts';
 import { hasPlaces, insertExecutions, insertWithPlaces, namesOf } from './insert-executions.ts';
 import type { Parts } from './parts.ts';
-import { refuseRelease } from './releases.ts';
 import { EXECUTION_COLUMNS, type StoredRow } from './rows.ts';
 
 const SAME = statement(`
@@ -117,4 +120,14 @@ export async function submitted(
   if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
   if (decision.kind === 'existing') return { kind: 'submitted', id: decision.id, existing: true };
   return undefined;
+}
+
+/** RE-6: of a release that was asked for by name, once nothing was inserted. */
+export async function refuseRelease(
+  queries: Queries,
+  { project, pipeline, release: name }: Submit,
+): Promise<NoSuchRelease | undefined> {
+  if (name === undefined) return undefined;
+  const stored = await play(queries, readRelease({ project, pipeline, name }));
+  return noSuchRelease(stored, { pipeline, name });
 }

@@ -2,15 +2,15 @@ import { refuseClaims } from '../../../execution/decide/claim.ts';
 import { claimerOf } from '../../../execution/decide/suspect.ts';
 import { isForAnnounced, routesAsked } from '../../../execution/route.ts';
 import { toFence } from '../../../lease/fence.ts';
+import type { SessionId } from '../../../lease/names.ts';
 import { assert } from '../../../support/assert.ts';
 import type { Claim, ClaimAnswer } from '../../contract/execution-store.ts';
 import { LANE_CODES } from '../../execution-rows.ts';
 import { loadChain, loadMeta } from '../load-view.ts';
-import type { Transaction } from '../transaction.ts';
+import type { ReadTransaction, Transaction } from '../transaction.ts';
 import { chooseCandidates, chooseSuspect, outlook } from './candidates.ts';
 import { runningSessions } from './lost.ts';
 import { takeAll } from './take-claims.ts';
-import { announcedBy } from './workers.ts';
 
 const NOTHING: ReadonlySet<string> = new Set();
 
@@ -41,4 +41,12 @@ export function claim(tx: Transaction, request: Claim): ClaimAnswer {
   });
   const claims = takeAll(tx, suspect === undefined ? others : [suspect, ...others], self);
   return { kind: 'claimed', claims, ...outlook(tx, wanted), overdue: isOverdue };
+}
+
+const ROUTES = 'select project, route from worker_route where session_id = :session';
+
+/** Project and route of what this worker may claim of what is pinned. */
+function announcedBy(tx: ReadTransaction, session: SessionId): ReadonlySet<string> {
+  const rows = tx.all<{ project: string; route: string }>(ROUTES, { session });
+  return new Set(rows.map(({ project, route }) => `${project}\0${route}`));
 }

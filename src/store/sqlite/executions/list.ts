@@ -2,14 +2,14 @@
 // way; a range of an attribute leads by value and is sorted. Rows are read once it is known which.
 
 import type { ExecutionRecord, Status } from '../../../execution/execution.ts';
-import { OWN_PREFIX } from '../../../execution/names.ts';
+import { OWN_PREFIX, type PipelineName } from '../../../execution/names.ts';
+import { routeOf } from '../../../execution/route.ts';
 import type { AttributeFilter, ListExecutions } from '../../contract/execution-store.ts';
 import { codesWith, STATUS_CODES, toExecution } from '../../execution-rows.ts';
 import type { Parameters } from '../connection.ts';
 import type { ReadTransaction } from '../transaction.ts';
 import { LABEL_KINDS, labelKind, labelValue } from './labels.ts';
 import { loadByRowId } from './load-execution.ts';
-import { routesTo } from './releases.ts';
 
 interface Found {
   readonly row_id: number;
@@ -146,4 +146,16 @@ function statusLead(status: Status): Lead {
     index === 'execution_status' ? ['(execution.status = 2 or execution.status > 10)'] : [];
   const conditions = [...IN_EXECUTION, `execution.status = ${STATUS_CODES[status]}`, ...fits];
   return { from: `execution indexed by ${index}`, conditions };
+}
+
+const NAMES = 'select name from release where project = :project and pipeline = :pipeline';
+
+/** What is pinned to no release, and what to each there is. */
+function routesTo(
+  tx: ReadTransaction,
+  project: string,
+  pipeline: PipelineName,
+): readonly PipelineName[] {
+  const names = tx.all<{ name: string }>(NAMES, { project, pipeline });
+  return [pipeline, ...names.map(({ name }) => routeOf({ pipeline, release: name }))];
 }

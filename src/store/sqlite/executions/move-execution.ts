@@ -4,12 +4,12 @@ import { decideMove } from '../../../release/decide/move.ts';
 import type { ExecutionMoved, MoveExecution } from '../../contract/release-store.ts';
 import { HOLD_BITS } from '../../execution-rows.ts';
 import { writeAudit } from '../../sql/audit.ts';
+import { readRelease } from '../../sql/releases.ts';
 import { play } from '../gateway.ts';
 import type { Transaction } from '../transaction.ts';
 import { appendOutside } from './append-outside.ts';
 import { onceOfJob } from './jobs.ts';
 import { loadExecution } from './load-execution.ts';
-import { readRelease } from './releases.ts';
 
 const MOVE = `
   update execution
@@ -28,7 +28,7 @@ function move(tx: Transaction, request: MoveExecution): ExecutionMoved {
   const release =
     before === undefined
       ? undefined
-      : readRelease(tx, { project, pipeline: before.pipeline, name: to });
+      : play(tx, readRelease({ project, pipeline: before.pipeline, name: to }));
   const decision = decideMove({ execution: before, release }, request, tx.now);
   if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
   if (decision.kind === 'no-change' || before === undefined) {

@@ -1,8 +1,10 @@
 import type { CensusStore } from '../../contract/census-store.ts';
 import type { ExecutionStore, OwnerWrite } from '../../contract/execution-store.ts';
 import { auditsOf } from '../../sql/audit.ts';
+import { releasesOf } from '../../sql/releases.ts';
 import { schedulesOf } from '../../sql/schedules.ts';
 import { templatesOf } from '../../sql/templates.ts';
+import { workersOf } from '../../sql/workers.ts';
 import { clockProblem } from '../clock-problem.ts';
 import type { Database } from '../database.ts';
 import { gatewayOf } from '../gateway.ts';
@@ -25,10 +27,11 @@ import { interaction, interactions, lateAnswers } from './interactions.ts';
 import { list } from './list.ts';
 import { readExecution, readMany } from './load-execution.ts';
 import { maintain } from './maintain.ts';
+import { moveExecution } from './move-execution.ts';
 import { outcomes } from './outcomes.ts';
 import { park } from './park.ts';
+import { changeLine } from './pin.ts';
 import { record } from './record.ts';
-import { releasesOf } from './release-verbs.ts';
 import { repairsOf } from './repair-verbs.ts';
 import { Strays } from './strays.ts';
 import { submit, submitted } from './submit.ts';
@@ -88,7 +91,10 @@ export function executionsOf(database: Database): ExecutionStore {
     lateAnswers: (query) => database.read((tx) => lateAnswers(tx, query)),
     ...auditsOf(gateway),
     ...repairsOf(database),
-    ...releasesOf(database),
+    ...releasesOf(gateway),
+    ...workersOf(gateway),
+    changeLine: (request) => database.perform(changeLine, request),
+    moveExecution: (request) => database.perform(moveExecution, request),
     ...looksOf(database),
     onRing: (listener) => listen(database, listener),
   };

@@ -7,10 +7,12 @@ import { routeOf } from '../../../execution/route.ts';
 import { noSuchRelease } from '../../../release/decide/line.ts';
 import { type Line, pinOf } from '../../../release/release.ts';
 import type { Submit } from '../../contract/execution-store.ts';
+import type { ChangeLine, LineChanged } from '../../contract/release-store.ts';
 import type { ExecutionRow } from '../../execution-rows.ts';
 import { type LineRow, toLine } from '../../release-rows.ts';
+import { changeLine as changeLineOf, readRelease } from '../../sql/releases.ts';
+import { play } from '../gateway.ts';
 import type { Transaction } from '../transaction.ts';
-import { readRelease } from './releases.ts';
 
 const ANY = 'select 1 from release_line limit 1';
 
@@ -23,9 +25,11 @@ const LINE = `
 /** Null where there is none at all. */
 const LINES: WeakMap<Transaction, Map<string, Line | undefined> | null> = new WeakMap();
 
-/** An act has changed one. */
-export function forgetLines(tx: Transaction): void {
+/** Submits that follow in the same flush look again. */
+export function changeLine(tx: Transaction, request: ChangeLine): LineChanged {
+  const answer = play(tx, changeLineOf(request));
   LINES.delete(tx);
+  return answer;
 }
 
 export function routeFor(
@@ -72,7 +76,8 @@ const IS_KNOWN = `
 /** RE-6: of a release that was asked for by name. What was submitted before is still answered with. */
 export function refuseRelease(tx: Transaction, request: Submit): NoSuchRelease | undefined {
   const { id, project, pipeline, release: name = '', key = null } = request;
-  const refusal = noSuchRelease(readRelease(tx, { project, pipeline, name }), { pipeline, name });
+  const stored = play(tx, readRelease({ project, pipeline, name }));
+  const refusal = noSuchRelease(stored, { pipeline, name });
   if (refusal === undefined) return undefined;
   return tx.get(IS_KNOWN, { id, project, key }) === undefined ? refusal : undefined;
 }

@@ -1,0 +1,319 @@
+// Releases, their lines and the log of their acts (RE-3 … RE-7).
+
+import { ROUTE_MARK } from '../../execution/route.ts';
+import { decideLine, differenceOf, nameBefore, nameMeant } from '../../release/decide/line.ts';
+import { keptPreflight } from '../../release/decide/preflight.ts';
+import {
+  type Activation,
+  type Line,
+  NO_LINE,
+  type Release,
+  type ReleaseKey,
+} from '../../release/release.ts';
+import { assert } from '../../support/assert.ts';
+import type {
+  ChangeLine,
+  LineChanged,
+  LineOf,
+  ListActivations,
+  ListLines,
+  ListReleases,
+  NotePreflight,
+  OfPipeline,
+  Pinned,
+  PreflightNoted,
+  RegisterRelease,
+  ReleaseRegistered,
+  ReleaseStore,
+} from '../contract/release-store.ts';
+import {
+  type ActivationRow,
+  activationOf,
+  fromLine,
+  fromRelease,
+  type LineOfRow,
+  type LineRow,
+  type ReleaseRow,
+  toActivation,
+  toLine,
+  toLineOf,
+  toRelease,
+} from '../release-rows.ts';
+import { all, dialects, type Gateway, one, type Script, type Sql, sql, wrote } from './script.ts';
+
+const COLUMNS =
+  'project, pipeline, name, artifact, digest, contract_version, contract, created_at, created_by, preflight, retired_at';
+
+// RE-3: a name is given once.
+const REGISTER = sql(`
+  insert into hf.release (project, pipeline, name, artifact, digest, contract_version, contract, created_at, created_by)
+  values (:project, :pipeline, :name, :artifact, :digest, :contract_version, :contract, hf_now(), :created_by)
+      on conflict (project, pipeline, name) do nothing
+  returning name`);
+
+const READ = sql(`
+  select ${COLUMNS}
+    from hf.release
+   where project = :project
+     and pipeline = :pipeline
+     and name = :name`);
+
+// RE-6: waits for submits that name it. Of two notes at once the second keeps what the first found.
+const LOCK = sql(`
+  select ${COLUMNS}
+    from hf.release
+   where project = :project
+     and pipeline = :pipeline
+     and name = :name
+     for update`);
+
+const NAMED = sql(`
+  select ${COLUMNS}
+    from hf.release
+   where name = :name
+     and (:project::text is null or project = :project)`);
+
+const LIST = sql(`
+  select ${COLUMNS}
+    from hf.release indexed by release_list
+   where project = :project
+     and (:pipeline::text is null or pipeline = :pipeline)
+     and (created_at, pipeline, name) < (:at, :beforePipeline, :beforeName)
+   order by created_at desc, pipeline desc, name desc
+   limit :limit`);
+
+const NOW = sql('select hf_now() as now');
+
+const NOTE = sql(`
+  update hf.release
+     set preflight = :text
+   where project = :project
+     and pipeline = :pipeline
+     and name = :name`);
+
+const OF_LINE = `
+  select version, active, previous, candidate, percent
+    from hf.release_line
+   where project = :project
+     and pipeline = :pipeline`;
+
+const LINE = sql(OF_LINE);
+
+// So that PostgreSQL has a row to lock; a line of version 0 is none. SQLite has the write lock.
+const BEGIN = dialects({
+  sqlite: 'select 1 where false',
+  postgres: `
+  insert into hf.release_line (project, pipeline, version)
+  values (:project, :pipeline, 0)
+      on conflict (project, pipeline) do nothing`,
+});
+
+// RE-5: waits for submits under way, which share it, and all others wait for it.
+const LOCK_LINE = sql(`${OF_LINE} for update`);
+
+const SAVE = sql(`
+  insert into hf.release_line (project, pipeline, version, active, previous, candidate, percent)
+  values (:project, :pipeline, :version, :active, :previous, :candidate, :percent)
+      on conflict (project, pipeline) do update
+     set version   = excluded.version,
+         active    = excluded.active,
+         previous  = excluded.previous,
+         candidate = excluded.candidate,
+         percent   = excluded.percent`);
+
+const LOG = sql(`
+  insert into hf.activation (project, pipeline, version, at, act, name, actor, reason, forced, was, became)
+  values (:project, :pipeline, :version, hf_now(), :act, :name, :actor, :reason, :forced, :was, :became)`);
+
+/** As the indexes of what is open and pinned have it. */
+const OPEN = {
+  sqlite: `project = :project and ended_at is null and instr(pipeline, char(31)) > 0`,
+  postgres: `status < 10 and strpos(pipeline, E'\\x1f') > 0 and project collate "POSIX" = :project`,
+};
+
+// A statement of its own, after the locks: it sees all that was submitted before them.
+const retire = (isPinned: string): string => `
+  update hf.release
+     set retired_at = hf_now()
+   where project = :project
+     and pipeline = :pipeline
+     and name = :name
+     and not exists (${isPinned}) -- guard: pinned
+  returning name`;
+
+const RETIRE = dialects({
+  sqlite: retire(
+    `select 1 from execution indexed by execution_pinned where ${OPEN.sqlite} and pipeline = :pipeline || char(31) || :name`,
+  ),
+  postgres: retire(
+    `select from hf.execution where ${OPEN.postgres} and pipeline collate "POSIX" = :pipeline || E'\\x1f' || :name`,
+  ),
+});
+
+const PINNED = dialects({
+  sqlite: `
+  select substr(pipeline, :after) as release, count(*) as open
+    from execution indexed by execution_pinned
+   where ${OPEN.sqlite}
+     and pipeline > :pipeline || char(31)
+     and pipeline < :pipeline || char(32)
+   group by pipeline
+   order by pipeline`,
+  postgres: `
+  select split_part(pipeline, E'\\x1f', 2) as release, count(*) as open
+    from hf.execution
+   where ${OPEN.postgres}
+     and pipeline collate "POSIX" > :pipeline || E'\\x1f'
+     and pipeline collate "POSIX" < :pipeline || ' '
+   group by 1
+   order by 1`,
+});
+
+const ACTIVATIONS = sql(`
+  select project, pipeline, version, at, act, name, actor, reason, forced, was, became
+    from hf.activation
+   where project = :project
+     and pipeline = :pipeline
+     and version < :before
+   order by version desc
+   limit :limit`);
+
+// One step of the index for each pipeline, however many releases it has. The last step finds none.
+const LINES = sql(`
+  with recursive named (pipeline, nth) as (
+    select min(r.pipeline), 1
+      from hf.release as r
+     where r.project = :project
+       and r.pipeline > :after
+     union all
+    select (select min(r.pipeline)
+              from hf.release as r
+             where r.project = :project
+               and r.pipeline > n.pipeline), n.nth + 1
+      from named as n
+     where n.pipeline is not null
+       and n.nth < :limit
+  )
+  select n.pipeline, l.version, l.active, l.previous, l.candidate, l.percent
+    from named as n
+    left join hf.release_line as l on l.project = :project and l.pipeline = n.pipeline
+   where n.pipeline is not null
+   order by n.pipeline`);
+
+export function releasesOf({
+  read,
+  write,
+  repeat,
+}: Gateway): Omit<ReleaseStore, 'moveExecution' | 'announce' | 'workers'> {
+  return {
+    registerRelease: (request) => write(() => registerRelease(request)),
+    release: (key) => read(() => readRelease(key)),
+    releases: (query) => read(() => listReleases(query)),
+    notePreflight: (request) => repeat(() => notePreflight(request)),
+    changeLine: (request) => repeat(() => changeLine(request), isChanged),
+    line: (query) => read(() => readLine(LINE, query)),
+    lines: (query) => read(() => listLines(query)),
+    activations: (query) => read(() => listActivations(query)),
+    pinned: (query) => read(() => pinned(query)),
+  };
+}
+
+function* registerRelease(request: RegisterRelease): Script<ReleaseRegistered> {
+  const { pipeline, name } = request;
+  if (yield* wrote(REGISTER, fromRelease(request))) return { kind: 'registered', existing: false };
+  const stored = yield* readRelease(request);
+  assert(stored !== undefined, 'RE-3: a name that is taken is stored');
+  if (stored.retiredAt !== undefined) {
+    return { kind: 'refused', why: 'release-retired', pipeline, name };
+  }
+  const part = differenceOf(stored, request);
+  if (part !== undefined) return { kind: 'refused', why: 'release-differs', pipeline, name, part };
+  return { kind: 'registered', existing: true };
+}
+
+export function* readRelease(key: ReleaseKey): Script<Release | undefined> {
+  const row = yield* one<ReleaseRow>(READ, key);
+  return row === undefined ? undefined : toRelease(row);
+}
+
+/** Of all pipelines, and of all projects unless one is named. */
+export function* releasesNamed(query: {
+  readonly name: string;
+  readonly project: string | undefined;
+}): Script<readonly Release[]> {
+  return (yield* all<ReleaseRow>(NAMED, query)).map(toRelease);
+}
+
+function* listReleases(query: ListReleases): Script<readonly Release[]> {
+  const { before } = query;
+  const at = before?.createdAt ?? Number.MAX_SAFE_INTEGER;
+  const place = { at, beforePipeline: before?.pipeline ?? '', beforeName: before?.name ?? '' };
+  return (yield* all<ReleaseRow>(LIST, { ...query, ...place })).map(toRelease);
+}
+
+function* notePreflight(request: NotePreflight): Script<PreflightNoted> {
+  const { project, pipeline, name, unseen = [] } = request;
+  const row = yield* one<ReleaseRow>(LOCK, request);
+  if (row === undefined) return { kind: 'refused', why: 'release-unknown', pipeline, name };
+  const preflight = keptPreflight(toRelease(row).preflight, request.preflight, unseen);
+  const at = (yield* one<{ now: number }>(NOW))?.now;
+  const text = JSON.stringify({ ...preflight, at });
+  yield* all(NOTE, { project, pipeline, name, text });
+  return { kind: 'noted', preflight };
+}
+
+function isChanged({ kind }: LineChanged): boolean {
+  return kind === 'changed';
+}
+
+/** The release is locked before its line, as submits do. */
+export function* changeLine(request: ChangeLine): Script<LineChanged> {
+  const { project, pipeline, act } = request;
+  if (act === 'retire') yield* all(LOCK, request);
+  yield* all(BEGIN, request);
+  const line = yield* readLine(LOCK_LINE, request);
+  const name = nameMeant(line, request) ?? '';
+  const release = yield* readRelease({ project, pipeline, name });
+  const before = yield* readRelease({ project, pipeline, name: nameBefore(line) ?? '' });
+  // Whether anything is pinned to it, the predicate decides.
+  const decision = decideLine({ line, release, before, pinned: 0 }, request);
+  if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
+  if (decision.kind === 'no-change') return decision;
+  if (act === 'retire' && !(yield* wrote(RETIRE, { project, pipeline, name }))) {
+    return yield* stillPinned(request, name);
+  }
+  const { line: after, forced } = decision;
+  yield* all(SAVE, { project, pipeline, ...fromLine(after) });
+  yield* all(LOG, activationOf(request, { before: line, after, name, forced }));
+  return { kind: 'changed', line: after };
+}
+
+function* stillPinned(request: ChangeLine, name: string): Script<LineChanged> {
+  const open = yield* pinned(request);
+  const count = open.find(({ release }) => release === name)?.open ?? 0;
+  const { pipeline } = request;
+  return { kind: 'refused', why: 'release-pinned', pipeline, name, pinned: count };
+}
+
+function* readLine(statement: Sql, query: OfPipeline): Script<Line> {
+  const row = yield* one<LineRow>(statement, query);
+  return row === undefined ? NO_LINE : toLine(row);
+}
+
+function* listLines(query: ListLines): Script<readonly LineOf[]> {
+  return (yield* all<LineOfRow>(LINES, { after: '', ...query })).map(toLineOf);
+}
+
+const LAST_VERSION = 2_147_483_647;
+
+function* listActivations(query: ListActivations): Script<readonly Activation[]> {
+  const values = { before: LAST_VERSION, ...query };
+  return (yield* all<ActivationRow>(ACTIVATIONS, values)).map(toActivation);
+}
+
+function* pinned({ project, pipeline }: OfPipeline): Script<readonly Pinned[]> {
+  // Text counts from one.
+  const after = [...pipeline, ROUTE_MARK].length + 1;
+  const rows = yield* all<Pinned>(PINNED, { project, pipeline, after });
+  return rows.map(({ release, open }) => ({ release, open }));
+}

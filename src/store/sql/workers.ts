@@ -1,0 +1,118 @@
+// What workers say of themselves (RE-9, RE-11).
+
+import { refuseAnnouncement, routesOf } from '../../release/decide/announce.ts';
+import type { Announcement, WorkerRecord } from '../../release/worker.ts';
+import type { Announced, ListWorkers, ReleaseStore } from '../contract/release-store.ts';
+import { fromAnnouncement, toWorker, type WorkerRow } from '../release-rows.ts';
+import { releasesNamed } from './releases.ts';
+import { all, dialects, type Gateway, type Script, type Sql, sql, wrote } from './script.ts';
+
+/** Of session `s`: itself or one above it has ended, or is not known any more. */
+const ENDED = {
+  sqlite:
+    'exists (select 1 from json_each(s.path) as p left join session as a on a.id = p.value where a.id is null or a.ended_at is not null)',
+  postgres:
+    'exists (select from unnest(s.path) as p(id) left join hf.session a on a.id == p.id where a.id is null or a.ended_at is not null)',
+};
+
+function withEnded(text: (ended: string) => string): Sql {
+  return dialects({ sqlite: text(ENDED.sqlite), postgres: text(ENDED.postgres) });
+}
+
+const SAVE = withEnded(
+  (ended) => `
+  insert into hf.worker (session_id, announced_at, proved_at, every_ms, room, state, project, release, pipelines)
+  select s.id, clock.now, clock.now, :every_ms::integer, :room::integer, :state::text, :project::text, :release::text, :pipelines::text
+    from hf.session as s, (select hf_now() as now) as clock
+   where s.id = :session_id
+     and not ${ended} -- guard: alive
+      on conflict (session_id) do update
+     set proved_at = excluded.proved_at,
+         every_ms  = excluded.every_ms,
+         room      = excluded.room,
+         state     = excluded.state,
+         project   = excluded.project,
+         release   = excluded.release,
+         pipelines = excluded.pipelines
+  returning session_id`,
+);
+
+/** Pairs of project and route. */
+const ROUTES = {
+  sqlite: '(select value ->> 0 as project, value ->> 1 as route from json_each(:routes))',
+  postgres:
+    '(select value ->> 0 as project, value ->> 1 as route from jsonb_array_elements(:routes::jsonb))',
+};
+
+function withRoutes(text: (routes: string) => string): Sql {
+  return dialects({ sqlite: text(ROUTES.sqlite), postgres: text(ROUTES.postgres) });
+}
+
+const ADD_ROUTES = withRoutes(
+  (routes) => `
+  insert into hf.worker_route (session_id, project, route)
+  select :session_id::uuid, u.project, u.route
+    from ${routes} as u
+   where true
+      on conflict do nothing`,
+);
+
+// Those it has again stay: it says the same once in each period.
+const DROP_ROUTES = withRoutes(
+  (routes) => `
+  delete from hf.worker_route
+   where session_id = :session_id
+     and not exists (select 1 from ${routes} as u where u.project = worker_route.project and u.route = worker_route.route)`,
+);
+
+// Those whose sessions are forgotten.
+const DROP_OLD = ['worker', 'worker_route'].map((table) =>
+  sql(`
+  delete from hf.${table}
+   where not exists (select 1 from hf.session as s where s.id = ${table}.session_id)`),
+);
+
+const LIST = withEnded(
+  (ended) => `
+  select w.*, s.owner, s.id is null or ${ended} as ended,
+         coalesce(s.expires_at - s.grace_ms <= hf_now(), false) as overdue
+    from hf.worker as w
+    left join hf.session as s on s.id = w.session_id
+   where w.session_id > coalesce(:after, '00000000-0000-0000-0000-000000000000'::uuid)
+     and (:project::text is null or w.project is null or w.project = :project)
+   order by w.session_id
+   limit :limit`,
+);
+
+export function workersOf({ read, repeat }: Gateway): Pick<ReleaseStore, 'announce' | 'workers'> {
+  return {
+    announce: (request) => repeat(() => announce(request)),
+    workers: (query) => read(() => workers(query)),
+  };
+}
+
+/** RE-9: what does not fit what is registered is refused, and claims nothing. */
+function* announce(request: Announcement): Script<Announced> {
+  const { release, project } = request;
+  const registered =
+    release === undefined ? [] : yield* releasesNamed({ name: release.name, project });
+  const refusal = refuseAnnouncement(registered, request);
+  const row = fromAnnouncement(request, refusal === undefined);
+  if (!(yield* wrote(SAVE, row))) return { kind: 'refused', why: 'session-not-live' };
+  if (request.state === 'starting') for (const each of DROP_OLD) yield* all(each);
+  const places = refusal === undefined ? routesOf(registered, request) : [];
+  const routes = JSON.stringify(places.map((place) => place.split('\0')));
+  yield* all(DROP_ROUTES, { ...row, routes });
+  yield* all(ADD_ROUTES, { ...row, routes });
+  return refusal === undefined ? { kind: 'announced' } : { kind: 'refused', ...refusal };
+}
+
+type ListedRow = WorkerRow & {
+  readonly owner: string | null;
+  readonly ended: number | boolean;
+  readonly overdue: number | boolean;
+};
+
+function* workers(query: ListWorkers): Script<readonly WorkerRecord[]> {
+  return (yield* all<ListedRow>(LIST, query)).map(toWorker);
+}
