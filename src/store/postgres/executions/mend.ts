@@ -7,14 +7,15 @@ import type { SessionId } from '../../../lease/names.ts';
 import { chainState } from '../../../lease/session.ts';
 import type { Instant } from '../../../support/clock.ts';
 import { PREVIOUS_CODES, STATUS_CODES, toExecution } from '../../execution-rows.ts';
+import { placeFacts } from '../../sql/reconcile.ts';
 import { persistently } from '../committer.ts';
 import { type Queries, statement } from '../database.ts';
+import { play } from '../gateway.ts';
 import { loadChains } from '../load-view.ts';
 import { sweep } from '../sweep.ts';
 import { WAITING_MENDS } from './mend-waiting.ts';
 import type { Parts } from './parts.ts';
 import { handOn, lockPlaceOf } from './places.ts';
-import { placeFacts } from './reconcile-facts.ts';
 import { appendEvents, lockExecution, saveExecution } from './rows.ts';
 
 type Mend = (queries: Queries, violation: Violation) => Promise<boolean>;
@@ -99,7 +100,7 @@ async function isEnded(queries: Queries, session: SessionId): Promise<boolean> {
 async function countAnew(queries: Queries, { project, about = '' }: Violation): Promise<boolean> {
   if (project === undefined) return false;
   const entry = await lockPlaceOf(queries, project, about);
-  const facts = await placeFacts(queries, project, about);
+  const facts = await play(queries, placeFacts(project, about));
   if (entry === undefined || facts === undefined) return false;
   if (judgePlace(facts).length === 0) return false;
   const [row] = await queries.rows<{ now: Instant }>(NOW, []);

@@ -7,6 +7,8 @@ import { systemRandom } from '../../../support/random.ts';
 import { systemTimers } from '../../../support/timer.ts';
 import type { ExecutionStore } from '../../contract/execution-store.ts';
 import { auditsOf } from '../../sql/audit.ts';
+import { deadLettersOf } from '../../sql/dead-letters.ts';
+import { refusalsOf } from '../../sql/refusals.ts';
 import { releasesOf } from '../../sql/releases.ts';
 import { schedulesOf } from '../../sql/schedules.ts';
 import { templatesOf } from '../../sql/templates.ts';
@@ -135,6 +137,8 @@ function othersOf(parts: Parts): Omit<ExecutionStore, Flushing> {
     fireSchedule: (request) => fireSchedule(parts, request),
     ...awaitsOf(parts),
     ...auditsOf(gateway),
+    ...refusalsOf(gateway),
+    ...deadLettersOf(gateway),
     ...repairsOf(parts),
     ...releasesOf(gateway),
     ...workersOf(gateway),

@@ -10,10 +10,11 @@ import type { Instant } from '../../../support/clock.ts';
 import { AWAIT_CODES, INTERACTION_CODES } from '../../await-rows.ts';
 import type { Reconcile } from '../../contract/reconcile-store.ts';
 import { SAGA_CODES } from '../../execution-rows.ts';
+import type { Page } from '../../sql/reconcile.ts';
 import { type Queries, type Statement, statement } from '../database.ts';
 import { lookUp } from '../predicates.ts';
 import { uuids } from './arrays.ts';
-import { FIRST_ID, type Page } from './reconcile-facts.ts';
+import { FIRST_ID } from './reconcile-sessions.ts';
 
 // As in list.ts: projects and pipelines by a loose scan, each a step of the page, whether something of it waits
 // or not.

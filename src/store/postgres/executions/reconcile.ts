@@ -1,33 +1,25 @@
-import { type Finding, isRepairable, type Part } from '../../../execution/invariants.ts';
+import { type Finding, isRepairable } from '../../../execution/invariants.ts';
 import type { Reconcile, Reconciled } from '../../contract/reconcile-store.ts';
 import { ofPipeline } from '../../execution-rows.ts';
+import { LOOKS, type Page } from '../../sql/reconcile.ts';
 import type { Database } from '../database.ts';
+import { play } from '../gateway.ts';
 import { mend } from './mend.ts';
 import type { Parts } from './parts.ts';
-import {
-  lookAtAwaits,
-  lookAtExecutions,
-  lookAtLetters,
-  lookAtPlaces,
-  lookAtSchedules,
-  lookAtSessions,
-  type Page,
-} from './reconcile-facts.ts';
+import { lookAtSessions } from './reconcile-sessions.ts';
 import { lookAtWaiting } from './reconcile-waiting.ts';
 
-const LOOKS: Readonly<Record<Part, (database: Database, request: Reconcile) => Promise<Page>>> = {
-  running: lookAtSessions,
-  waiting: lookAtWaiting,
-  awaits: lookAtAwaits,
-  places: lookAtPlaces,
-  'dead-letters': lookAtLetters,
-  schedules: lookAtSchedules,
-  executions: lookAtExecutions,
-};
+function look(database: Database, request: Reconcile): Promise<Page> {
+  const { part } = request;
+  if (part === 'running') return lookAtSessions(database, request);
+  return part === 'waiting'
+    ? lookAtWaiting(database, request)
+    : play(database, LOOKS[part](request));
+}
 
 /** Z-4: each repair looks again, with the row locked. */
 export async function reconcile(parts: Parts, request: Reconcile): Promise<Reconciled> {
-  const { broken, next } = await LOOKS[request.part](parts.database, request);
+  const { broken, next } = await look(parts.database, request);
   const found: Finding[] = [];
   for (const each of broken) {
     const violation = ofPipeline(each);

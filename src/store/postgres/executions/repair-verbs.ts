@@ -1,36 +1,24 @@
 // The verbs of repair, of the audit, of retention and of counting, but for `redrive`, which gathers into flushes.
 
-import type { AuditStore } from '../../contract/audit-store.ts';
 import type { CensusStore } from '../../contract/census-store.ts';
 import type { ReconcileStore } from '../../contract/reconcile-store.ts';
 import type { RepairStore } from '../../contract/repair-store.ts';
 import type { RetentionStore } from '../../contract/retention-store.ts';
 import { archived, listArchived } from './archived.ts';
 import { depth, inFlight } from './census.ts';
-import { deadLetter, deadLetterGroups, deadLetters } from './dead-letters.ts';
 import { jobItems, noteJobItem } from './jobs.ts';
 import type { Parts } from './parts.ts';
 import { reconcile } from './reconcile.ts';
-import { noteRefusals, refusals } from './refusals.ts';
 import { removable } from './removable.ts';
 import { remove } from './remove.ts';
 
 export function repairsOf(
   parts: Parts,
-): Omit<RepairStore, 'redrive'> &
-  Pick<AuditStore, 'noteRefusals' | 'refusals'> &
-  ReconcileStore &
-  RetentionStore &
-  CensusStore {
+): Pick<RepairStore, 'noteJobItem' | 'jobItems'> & ReconcileStore & RetentionStore & CensusStore {
   const { database } = parts;
   return {
-    deadLetter: (id) => deadLetter(database, id),
-    deadLetters: (query) => deadLetters(database, query),
-    deadLetterGroups: (query) => deadLetterGroups(database, query),
     noteJobItem: (request) => noteJobItem(parts, request),
     jobItems: (query) => jobItems(database, query),
-    noteRefusals: (batch) => noteRefusals(parts, batch),
-    refusals: (query) => refusals(database, query),
     reconcile: (request) => reconcile(parts, request),
     removable: (query) => removable(database, query),
     remove: (request) => remove(parts, request),

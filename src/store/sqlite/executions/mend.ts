@@ -6,6 +6,8 @@ import type { InvariantName, Violation } from '../../../execution/invariants.ts'
 import type { ProjectName } from '../../../execution/names.ts';
 import type { SessionId } from '../../../lease/names.ts';
 import { PREVIOUS_CODES, toExecution } from '../../execution-rows.ts';
+import { placeFacts } from '../../sql/reconcile.ts';
+import { play } from '../gateway.ts';
 import { sweep } from '../sweep.ts';
 import type { Transaction } from '../transaction.ts';
 import { appendOutside } from './append-outside.ts';
@@ -14,7 +16,6 @@ import { handOn } from './gates.ts';
 import { loadRow } from './load-execution.ts';
 import { WAITING_MENDS } from './mend-waiting.ts';
 import { lastSeqOf } from './owner-view.ts';
-import { placeFacts } from './reconcile-facts.ts';
 
 type Mend = (tx: Transaction, violation: Violation) => boolean;
 
@@ -99,7 +100,7 @@ export function mend(tx: Transaction, violation: Violation): boolean {
 
 /** Z-14: the executions say what is true. */
 function countAnew(tx: Transaction, { project, about = '' }: Violation): boolean {
-  const facts = placeFacts(tx, project ?? '', about);
+  const facts = play(tx, placeFacts(project ?? '', about));
   if (facts === undefined || judgePlace(facts).length === 0) return false;
   const { held, slots } = facts;
   tx.run(COUNT, { project: facts.project, about, held });

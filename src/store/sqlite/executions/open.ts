@@ -1,6 +1,8 @@
 import type { CensusStore } from '../../contract/census-store.ts';
 import type { ExecutionStore, OwnerWrite } from '../../contract/execution-store.ts';
 import { auditsOf } from '../../sql/audit.ts';
+import { deadLettersOf } from '../../sql/dead-letters.ts';
+import { refusalsOf } from '../../sql/refusals.ts';
 import { releasesOf } from '../../sql/releases.ts';
 import { schedulesOf } from '../../sql/schedules.ts';
 import { templatesOf } from '../../sql/templates.ts';
@@ -90,6 +92,8 @@ export function executionsOf(database: Database): ExecutionStore {
     interactions: (query) => database.read((tx) => interactions(tx, query)),
     lateAnswers: (query) => database.read((tx) => lateAnswers(tx, query)),
     ...auditsOf(gateway),
+    ...refusalsOf(gateway),
+    ...deadLettersOf(gateway),
     ...repairsOf(database),
     ...releasesOf(gateway),
     ...workersOf(gateway),

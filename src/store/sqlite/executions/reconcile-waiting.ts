@@ -10,8 +10,8 @@ import type { Instant } from '../../../support/clock.ts';
 import { AWAIT_CODES, INTERACTION_CODES } from '../../await-rows.ts';
 import type { Reconcile } from '../../contract/reconcile-store.ts';
 import { SAGA_CODES } from '../../execution-rows.ts';
+import type { Page } from '../../sql/reconcile.ts';
 import type { ReadTransaction } from '../transaction.ts';
-import type { Page } from './reconcile-facts.ts';
 
 // A step over all else that a project has.
 const NEXT_PROJECT = `

@@ -1,33 +1,23 @@
-import { isRepairable, type Part, type Violation } from '../../../execution/invariants.ts';
+import { isRepairable, type Violation } from '../../../execution/invariants.ts';
 import type { Reconcile, Reconciled } from '../../contract/reconcile-store.ts';
 import { ofPipeline } from '../../execution-rows.ts';
+import { LOOKS, type Page } from '../../sql/reconcile.ts';
 import type { Database } from '../database.ts';
+import { play } from '../gateway.ts';
 import type { ReadTransaction } from '../transaction.ts';
 import { mend } from './mend.ts';
-import {
-  lookAtAwaits,
-  lookAtExecutions,
-  lookAtLetters,
-  lookAtPlaces,
-  lookAtSchedules,
-  lookAtSessions,
-  type Page,
-} from './reconcile-facts.ts';
+import { lookAtSessions } from './reconcile-sessions.ts';
 import { lookAtWaiting } from './reconcile-waiting.ts';
 
-const LOOKS: Readonly<Record<Part, (tx: ReadTransaction, request: Reconcile) => Page>> = {
-  running: lookAtSessions,
-  waiting: lookAtWaiting,
-  awaits: lookAtAwaits,
-  places: lookAtPlaces,
-  'dead-letters': lookAtLetters,
-  schedules: lookAtSchedules,
-  executions: lookAtExecutions,
-};
+function look(tx: ReadTransaction, request: Reconcile): Page {
+  const { part } = request;
+  if (part === 'running') return lookAtSessions(tx, request);
+  return part === 'waiting' ? lookAtWaiting(tx, request) : play(tx, LOOKS[part](request));
+}
 
 /** Z-4: each repair looks again, under the write lock. */
 export async function reconcile(database: Database, request: Reconcile): Promise<Reconciled> {
-  const { broken, next } = await database.read((tx) => LOOKS[request.part](tx, request));
+  const { broken, next } = await database.read((tx) => look(tx, request));
   const found = [];
   for (const each of broken) {
     const violation = ofPipeline(each);

@@ -1,0 +1,79 @@
+// Dead letters, as people read them (Y-10, Y-22).
+
+import type { DeadLetterGroup, DeadLetterRecord } from '../../execution/dead-letter.ts';
+import type { ExecutionId } from '../../execution/names.ts';
+import type { GroupDeadLetters, ListDeadLetters, RepairStore } from '../contract/repair-store.ts';
+import {
+  type DeadLetterGroupRow,
+  type DeadLetterRow,
+  toDeadLetter,
+  toDeadLetterGroup,
+} from '../repair-rows.ts';
+import { ifGiven, newestFirst } from './newest-first.ts';
+import { all, type Gateway, one, type Script, type Sql, sql } from './script.ts';
+
+const COLUMNS =
+  'execution_id, project, pipeline, release, status, category, code, reason, step, attempts, at, redriven_by';
+
+const READ = sql(`
+  select ${COLUMNS}
+    from hf.dead_letter
+   where execution_id = :id`);
+
+const GROUPS = sql(`
+  select pipeline, code, step, count(*) as count, max(at) as at
+    from hf.dead_letter
+   where project = :project
+     and (not :open::boolean or redriven_by is null)
+   group by pipeline, code, step
+   order by count(*) desc, max(at) desc`);
+
+function listBy(index: string, lead: Readonly<Record<string, string>>, where = 'true'): Sql {
+  const filters = [
+    ifGiven('pipeline', ':pipeline'),
+    ifGiven('code', ':code'),
+    ifGiven('step', ':step'),
+    '(:open::boolean is null or (redriven_by is null) = :open)',
+  ];
+  const list = { select: COLUMNS, table: 'dead_letter', id: 'execution_id', index, lead };
+  return newestFirst({ ...list, filters, where });
+}
+
+const project = ':project';
+const BY_PROJECT = listBy('dead_letter_list', { project });
+const BY_PIPELINE = listBy('dead_letter_pipeline', { pipeline: ':pipeline', project });
+const BY_CODE = listBy('dead_letter_code', { code: ':code', project });
+const OPEN = listBy(
+  'dead_letter_list',
+  { 'project collate "POSIX"': project },
+  'redriven_by is null',
+);
+
+export function deadLettersOf({
+  read,
+}: Gateway): Pick<RepairStore, 'deadLetter' | 'deadLetters' | 'deadLetterGroups'> {
+  return {
+    deadLetter: (id) => read(() => deadLetter(id)),
+    deadLetters: (query) => read(() => deadLetters(query)),
+    deadLetterGroups: (query) => read(() => deadLetterGroups(query)),
+  };
+}
+
+function* deadLetter(id: ExecutionId): Script<DeadLetterRecord | undefined> {
+  const row = yield* one<DeadLetterRow>(READ, { id });
+  return row === undefined ? undefined : toDeadLetter(row);
+}
+
+function* deadLetters(query: ListDeadLetters): Script<readonly DeadLetterRecord[]> {
+  return (yield* all<DeadLetterRow>(indexFor(query), query)).map(toDeadLetter);
+}
+
+function indexFor({ pipeline, code, open }: ListDeadLetters): Sql {
+  if (code !== undefined) return BY_CODE;
+  if (pipeline !== undefined) return BY_PIPELINE;
+  return open === true ? OPEN : BY_PROJECT;
+}
+
+function* deadLetterGroups(query: GroupDeadLetters): Script<readonly DeadLetterGroup[]> {
+  return (yield* all<DeadLetterGroupRow>(GROUPS, { open: false, ...query })).map(toDeadLetterGroup);
+}
