@@ -136,7 +136,7 @@ export function wordsOf<const Names extends readonly string[]>(
   if (words.length > names.length) {
     throw new UsageProblem(`"${words[names.length]}" is one word too many: ${usage}`);
   }
-  return words as unknown as { readonly [At in keyof Names]: string };
+  return words as { readonly [At in keyof Names]: string };
 }
 
 /** A command of several: the first word says which, and the rest is its own. */

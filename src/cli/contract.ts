@@ -8,7 +8,6 @@ import { contractOf, pipelinesIn } from '../engine/contract-of.ts';
 import {
   type Contract,
   contractVersion,
-  type Json,
   parseContract,
   readableJson,
 } from '../release/contract.ts';
@@ -164,7 +163,7 @@ async function notLoaded(
 
 function textOf(contracts: readonly Contract[]): string {
   const listed = contracts.map((contract) => ({ version: contractVersion(contract), ...contract }));
-  return readableJson({ contracts: listed } as unknown as Json);
+  return readableJson({ contracts: listed });
 }
 
 /** A version that does not fit was edited by hand. */

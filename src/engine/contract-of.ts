@@ -60,7 +60,7 @@ function schemaOf(schema: Schema | undefined, side: 'input' | 'output'): Contrac
   if (schema === undefined) return true;
   const { vendor } = schema['~standard'];
   try {
-    const found = jsonSchemaOf(schema as unknown as JsonSchemaSource, side);
+    const found = jsonSchemaOf(schema as JsonSchemaSource, side);
     if (typeof found === 'object' && found !== null) return plain(found);
   } catch {
     // What it has cannot be said as JSON Schema: a transform, a date, a class.

@@ -24,6 +24,7 @@ import {
 } from './ends.ts';
 import { type Drift, Ledger } from './ledger.ts';
 import { tell, tracedBy } from './observer.ts';
+import { runPipeline } from './pipeline.ts';
 import { CHECKPOINT, inputOf, OUTPUT } from './place.ts';
 import { after, isPastDeadline } from './quiet.ts';
 import { Run, type RunEvents } from './run.ts';
@@ -162,7 +163,7 @@ export class Drive implements RunEvents, DepartureEvents {
         saved === undefined
           ? undefined
           : await payloads.decodeEnvelope(saved, run.expectedAt(CHECKPOINT));
-      let output: unknown = await pipeline.run(new RunContext(run, restored), input as never);
+      let output: unknown = await runPipeline(pipeline, new RunContext(run, restored), input);
       if (run.calls.size > 0) await stepsLeft(run);
       if (run.isOver || this.#undoes(run, departure) || !usedUp(run, departure)) return;
       if (pipeline.output !== undefined) {

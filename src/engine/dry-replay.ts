@@ -4,7 +4,7 @@
 
 import type { ExecutionRecord } from '../execution/execution.ts';
 import type { Fence } from '../lease/fence.ts';
-import type { Session } from '../lease/live-session.ts';
+import type { Owner, SessionId } from '../lease/names.ts';
 import type { BrokenReplay } from '../release/release.ts';
 import type { WorkerStore } from '../store/contract/execution-store.ts';
 import { Fault, OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
@@ -14,9 +14,9 @@ import { RunContext } from './context-of.ts';
 import { bugOf, bugText, endBy } from './ends.ts';
 import { type Drift, Ledger } from './ledger.ts';
 import { patiently } from './patience.ts';
-import type { AnyPipeline } from './pipeline.ts';
+import { type AnyPipeline, runPipeline } from './pipeline.ts';
 import { CHECKPOINT } from './place.ts';
-import { Run, type RunEvents } from './run.ts';
+import { Run, type RunEvents, type RunSession } from './run.ts';
 import { validated } from './schema.ts';
 
 const HISTORY_PAGE = 2_000;
@@ -147,7 +147,7 @@ async function runCode(run: Run, execution: ExecutionRecord): Promise<Broken | u
       ? undefined
       : await run.payloads.decodeEnvelope(saved, run.expectedAt(CHECKPOINT));
   try {
-    await pipeline.run(new RunContext(run, restored), input as never);
+    await runPipeline(pipeline, new RunContext(run, restored), input);
   } catch (thrown) {
     const bug = bugOf(pipeline, thrown);
     return unaskedIn(run, endBy(thrown)) ?? (bug && { why: bugText(bug) });
@@ -194,7 +194,12 @@ function frozenRun(
 }
 
 /** Nobody's: nothing is written with it. */
-const NOBODY = { id: '', owner: '', signal: new AbortController().signal } as unknown as Session;
+const NOBODY: RunSession = {
+  id: '' as SessionId,
+  owner: '' as Owner,
+  signal: new AbortController().signal,
+  remainingMs: () => 0,
+};
 
 /** What it must not do is not there to be done. */
 function readOnly(store: WorkerStore): WorkerStore {

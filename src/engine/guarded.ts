@@ -50,7 +50,7 @@ export function guardedSignal(
     if (listener === null) return listener;
     const call = (event: Event): unknown =>
       typeof listener === 'function'
-        ? listener.call(signal as never, event)
+        ? Reflect.apply(listener, signal, [event])
         : listener.handleEvent(event);
     // Its answer is not passed on: Node would look at a promise too.
     const guard = known.get(listener) ?? ((event) => void callSafely(() => call(event), threw));

@@ -100,11 +100,16 @@ export function asPipeline(value: unknown): AnyPipeline | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   if (made.has(value)) return value as AnyPipeline;
   try {
-    const isMade = Object.isFrozen(value) && 'checkpoint' in value;
-    return isMade ? pipeline(value as unknown as AnyPipeline) : undefined;
+    const like = value as AnyPipeline;
+    return Object.isFrozen(like) && 'checkpoint' in like ? pipeline(like) : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** With what was stored as its input, which the schema of the pipeline has checked, if it has one. */
+export function runPipeline(pipeline: AnyPipeline, ctx: Context, input: unknown): unknown {
+  return pipeline.run(ctx, input as never);
 }
 
 /** What people submit and spawn: a pipeline, or the name of one. */

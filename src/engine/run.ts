@@ -56,10 +56,13 @@ export interface RunEvents {
   troubled(error: unknown): void;
 }
 
+/** What a run knows of the session that carries its claim. */
+export type RunSession = Pick<Session, 'id' | 'owner' | 'signal' | 'remainingMs'>;
+
 export class Run implements JournalEvents {
   readonly config: WorkerConfig;
   readonly claimed: Claimed;
-  readonly session: Session;
+  readonly session: RunSession;
   readonly pipeline: AnyPipeline;
   readonly payloads: ProjectPayloads;
   readonly journal: Journal;
@@ -87,7 +90,7 @@ export class Run implements JournalEvents {
       readonly claimed: Claimed;
       readonly pipeline: AnyPipeline;
       readonly ledger: Ledger;
-      readonly session: Session;
+      readonly session: RunSession;
     },
     events: RunEvents,
   ) {

@@ -25,20 +25,20 @@ export type Json =
 /** JSON Schema; `true` where the code takes anything; `opaque` where its library does not say. */
 export type ContractSchema = true | { readonly opaque: string } | { readonly [name: string]: Json };
 
-export interface ContractQuestion {
+export type ContractQuestion = {
   readonly name: string;
   readonly answer: ContractSchema;
   /** What the code gets is made from the answer, by code. */
   readonly projected: boolean;
-}
+};
 
-export interface ContractRemoteStep {
+export type ContractRemoteStep = {
   readonly name: string;
   readonly input: ContractSchema;
   readonly output: ContractSchema;
-}
+};
 
-export interface Contract {
+export type Contract = {
   readonly format: typeof CONTRACT_FORMAT;
   readonly pipeline: string;
   readonly input: ContractSchema;
@@ -48,11 +48,11 @@ export interface Contract {
   readonly remoteSteps: readonly ContractRemoteStep[];
   readonly retry: { readonly [name: string]: Json };
   readonly checkpoint: { readonly [name: string]: Json };
-}
+};
 
 /** Hex of the digest of the canonical form. */
 export function contractVersion(contract: Contract): string {
-  return digestOf(Buffer.from(canonicalJson(contract as unknown as Json)));
+  return digestOf(Buffer.from(canonicalJson(contract)));
 }
 
 /** One text for one value: names in order, no spaces. */
@@ -97,7 +97,9 @@ export function parseContract(what: string, value: unknown): Contract {
     );
   }
   requireSchemas(what, given as Contract);
-  return Object.fromEntries(PARTS.map((part) => [part, given[part]])) as unknown as Contract;
+  const { format, pipeline, input, output, ...rest } = given as Contract;
+  const { awaits, remoteSteps, retry, checkpoint } = rest;
+  return { format, pipeline, input, output, awaits, remoteSteps, retry, checkpoint };
 }
 
 /** What is compared is read as JSON Schema, so at its root it is one. */

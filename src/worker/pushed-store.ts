@@ -85,7 +85,7 @@ function kept(
   const keep = (verb: string, request: OwnerWrite): void => {
     writes.push(
       JSON.parse(
-        JSON.stringify({ verb, ...withText({ ...request, session: drive.session as never }) }),
+        JSON.stringify({ verb, ...withText({ ...request, session: drive.session as SessionId }) }),
       ),
     );
   };

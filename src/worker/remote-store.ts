@@ -95,8 +95,8 @@ function executionsOf(carrier: Carrier, bell: Doorbell): WorkerExecutions {
     if (answer.why !== 'unseen-news') told.letGo(request.fence);
     return answer;
   };
-  const page = (kind: WorkKind, body: PageBody): Promise<readonly never[]> =>
-    wholePage(carrier, kind, body);
+  const page = <Item extends Row>(kind: WorkKind, body: PageBody): Promise<readonly Item[]> =>
+    wholePage<Item>(carrier, kind, body);
   return {
     claim: (request) => told.claim(request),
     // The project is that of the key.
@@ -199,21 +199,25 @@ interface PageBody {
 type Row = { readonly seq: number } | { readonly n: number };
 
 /** A page that ended early for its size is gone on with, so that a short page is always the last. */
-async function wholePage(
+async function wholePage<Item extends Row>(
   carrier: Carrier,
   kind: WorkKind,
   { id, after, limit }: PageBody,
-): Promise<readonly never[]> {
-  const all: Row[] = [];
+): Promise<readonly Item[]> {
+  const all: Item[] = [];
   for (let at = after; ; ) {
     const body = { id, after: at, limit: limit - all.length };
     const { items, more } = await carrier.ask<{
-      readonly items: readonly Row[];
+      readonly items: readonly Item[];
       readonly more?: boolean;
     }>({ kind, body });
     all.push(...items);
     const last = items.at(-1);
-    if (more !== true || last === undefined || all.length >= limit) return all as never[];
-    at = 'seq' in last ? last.seq : last.n;
+    if (more !== true || last === undefined || all.length >= limit) return all;
+    at = placeOf(last);
   }
+}
+
+function placeOf(row: Row): number {
+  return 'seq' in row ? row.seq : row.n;
 }

@@ -29,7 +29,7 @@ export interface OwnerView {
   readonly stored: readonly HistoryEvent[];
 }
 
-export interface OwnerRequest {
+interface OwnerRequest {
   readonly id: ExecutionId;
   readonly fence: Fence;
   readonly session: SessionId;

@@ -27,7 +27,7 @@ interface About {
 }
 
 /** A session that runs something. */
-export interface RunningFacts {
+interface RunningFacts {
   readonly session: SessionId;
   /** Itself and those above it; empty when it is not known any more. */
   readonly chain: SessionChain;
@@ -131,7 +131,7 @@ export function judgePlace(facts: PlaceFacts): readonly Violation[] {
   return [];
 }
 
-export interface LetterFacts extends About {
+interface LetterFacts extends About {
   /** What the letter says, and what the execution is. */
   readonly status: Status;
   readonly actual: Status | undefined;
@@ -149,7 +149,7 @@ export function judgeLetter(facts: LetterFacts): readonly Violation[] {
   return [{ invariant: 'letter-astray', project, execution, pipeline, ...about }];
 }
 
-export interface ScheduleFacts {
+interface ScheduleFacts {
   readonly project: ProjectName;
   readonly id: string;
   readonly paused: boolean;
@@ -168,7 +168,7 @@ export function judgeSchedule({
   return [{ invariant, project, about: id }];
 }
 
-export interface ExecutionFacts extends About {
+interface ExecutionFacts extends About {
   readonly status: Status;
   readonly seq: number;
   readonly hasTime: boolean;

@@ -27,7 +27,7 @@ export function claimerOf(
 
 type Holder = Pick<SessionRecord, 'ttlMs' | 'beatAt' | 'end'>;
 
-export interface LostClaim {
+interface LostClaim {
   readonly claimedAt: Instant;
   readonly fruitlessClaims: number;
   /** Its owner recorded something after its `claimed` event. */

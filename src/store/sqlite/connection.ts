@@ -8,6 +8,13 @@ import { StoreCorrupt, StoreSealed, StoreUnavailable } from '../../support/fault
 /** Safe integers, text, bytes, null. node:sqlite has no booleans: 0 and 1. */
 export type Parameters = Readonly<Record<string, SQLInputValue>>;
 
+/** A prepared statement whose rows are arrays; parameters by position. */
+export interface ArrayStatement<Row extends readonly unknown[]> {
+  get(...values: SQLInputValue[]): Row | undefined;
+  all(...values: SQLInputValue[]): readonly Row[];
+  iterate(...values: SQLInputValue[]): Iterable<Row>;
+}
+
 export type Durability = 'full' | 'normal';
 
 /** What `pragma synchronous` answers. */
@@ -137,13 +144,10 @@ export class Connection {
   }
 
   /** As `statement`, with rows as arrays, which are made in half the time. */
-  arrays(sql: string): StatementSync {
-    const known = this.#arrays.get(sql);
-    if (known !== undefined) return known;
-    const statement = this.#database.prepare(sql);
-    statement.setReturnArrays(true);
-    this.#arrays.set(sql, statement);
-    return statement;
+  arrays<Row extends readonly unknown[]>(sql: string): ArrayStatement<Row> {
+    const known = this.#arrays.get(sql) ?? this.#prepareArrays(sql);
+    // The types of Node do not know `setReturnArrays`.
+    return known as unknown as ArrayStatement<Row>;
   }
 
   /** Not kept: for SQL that is not ours, of which there may be any number. */
@@ -155,6 +159,13 @@ export class Connection {
     this.#statements.clear();
     this.#arrays.clear();
     this.#database.close();
+  }
+
+  #prepareArrays(sql: string): StatementSync {
+    const statement = this.#database.prepare(sql);
+    statement.setReturnArrays(true);
+    this.#arrays.set(sql, statement);
+    return statement;
   }
 
   #prepare(sql: string): StatementSync {

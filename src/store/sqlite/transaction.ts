@@ -8,7 +8,7 @@ import type { LeaseKey, SessionId } from '../../lease/names.ts';
 import type { LeasePolicy } from '../../lease/policy.ts';
 import type { Instant } from '../../support/clock.ts';
 import { fromEvent } from '../lease-rows.ts';
-import type { Connection, Parameters, Told } from './connection.ts';
+import type { ArrayStatement, Connection, Parameters, Told } from './connection.ts';
 
 const APPEND_EVENT = `
   insert into event (at, kind, key, fence, rev, session_id, owner, detail)
@@ -63,7 +63,7 @@ export interface ReadTransaction {
   get<Row>(sql: string, parameters?: Parameters): Row | undefined;
   all<Row>(sql: string, parameters?: Parameters): readonly Row[];
   /** Parameters by position, rows as arrays. */
-  arrays(sql: string): StatementSync;
+  arrays<Row extends readonly unknown[]>(sql: string): ArrayStatement<Row>;
 }
 
 export class Transaction implements ReadTransaction {
@@ -98,7 +98,7 @@ export class Transaction implements ReadTransaction {
     return this.#connection.statement(sql);
   }
 
-  arrays(sql: string): StatementSync {
+  arrays<Row extends readonly unknown[]>(sql: string): ArrayStatement<Row> {
     return this.#connection.arrays(sql);
   }
 

@@ -181,15 +181,15 @@ function isAdmitted(
   return !isForAnnounced(pipeline) || announced.has(`${project}\0${pipeline}`);
 }
 
+type NextProject = readonly [project: string, readyAt: number, id: string];
+
 function allHeads(tx: Transaction, { pipelines, lane, project }: Wanted): readonly Head[] {
   if (project !== undefined) return headsOf(tx, { pipelines, lane, project });
-  const statement = tx.arrays(NEXT_PROJECT);
+  const statement = tx.arrays<NextProject>(NEXT_PROJECT);
   const heads: Head[] = [];
   for (const pipeline of pipelines) {
     for (let after: string | undefined = ''; after !== undefined; ) {
-      const found = statement.get(pipeline, lane, after) as unknown as
-        | readonly [project: string, readyAt: number, id: string]
-        | undefined;
+      const found: NextProject | undefined = statement.get(pipeline, lane, after);
       if (found !== undefined) {
         heads.push({ pipeline, project: found[0], readyAt: found[1], id: found[2] });
       }
@@ -203,11 +203,9 @@ function headsOf(
   tx: Transaction,
   { pipelines, lane, project }: Pick<Wanted, 'pipelines' | 'lane'> & { readonly project: string },
 ): readonly Head[] {
-  const statement = tx.arrays(FIRST_OF_PROJECT);
+  const statement = tx.arrays<readonly [readyAt: number, id: string]>(FIRST_OF_PROJECT);
   return pipelines.flatMap((pipeline) => {
-    const found = statement.get(pipeline, lane, project) as unknown as
-      | readonly [readyAt: number, id: string]
-      | undefined;
+    const found = statement.get(pipeline, lane, project);
     return found === undefined ? [] : { pipeline, project, readyAt: found[0], id: found[1] };
   });
 }

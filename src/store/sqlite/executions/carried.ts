@@ -32,9 +32,8 @@ export function carried(
   { session, after, limit }: ReadCarried,
 ): readonly Claimed[] {
   return loadRows(tx, CARRIED, session, after, limit).map((row) => {
-    const said = tx.arrays(SAID).get(row.row_id, row.claimed_seq) as unknown as
-      | readonly [body: string | null]
-      | undefined;
+    const statement = tx.arrays<readonly [body: string | null]>(SAID);
+    const said = statement.get(row.row_id, row.claimed_seq);
     return {
       execution: toExecution(row),
       fence: toFence(row.fence ?? 0),

@@ -53,9 +53,9 @@ export function deliver(
 ): Delivered | undefined {
   const { kind, name, body, project = null } = message;
   const isChild = kind === 'child-ended' ? 1 : 0;
-  const values = tx.arrays(ARRIVE).get(id, isChild, tx.now, project) as unknown as
-    | readonly [news: number, status: number, session: string | null]
-    | undefined;
+  const arriving =
+    tx.arrays<readonly [news: number, status: number, session: string | null]>(ARRIVE);
+  const values = arriving.get(id, isChild, tx.now, project);
   if (values === undefined) return undefined;
   const [news, status, session] = values;
   tx.statement(PUT).run(id, news, tx.now, kind, name, body);

@@ -128,7 +128,7 @@ export function rowOf(values: ExecutionValues): ChangingRow {
 }
 
 export function loadRow(tx: ReadTransaction, id: ExecutionId | string): ChangingRow | undefined {
-  const values = tx.arrays(LOAD).get(id) as ExecutionValues | undefined;
+  const values = tx.arrays<ExecutionValues>(LOAD).get(id);
   return values === undefined ? undefined : rowOf(values);
 }
 
@@ -146,7 +146,10 @@ export function loadRows(
   sql: string,
   ...values: readonly (string | number)[]
 ): readonly ChangingRow[] {
-  return (tx.arrays(sql).all(...values) as unknown as readonly ExecutionValues[]).map(rowOf);
+  return tx
+    .arrays<ExecutionValues>(sql)
+    .all(...values)
+    .map(rowOf);
 }
 
 /** As an earlier query of the same transaction found them, in that order. */

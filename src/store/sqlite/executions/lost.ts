@@ -76,8 +76,7 @@ export function runningSessions(tx: Transaction): RunningSessions {
 }
 
 function nextRunning(tx: Transaction, after: string): SessionId | undefined {
-  const found = tx.arrays(NEXT_RUNNING).get(after) as unknown as readonly [SessionId] | undefined;
-  return found?.[0];
+  return tx.arrays<readonly [SessionId]>(NEXT_RUNNING).get(after)?.[0];
 }
 
 /** What is left of one execution's claim. */
@@ -103,7 +102,7 @@ export function leftByDead(
 ): readonly Left[] {
   const left: Left[] = [];
   for (const session of wanted.dead) {
-    for (const values of tx.arrays(LEFT).all(session) as unknown as readonly LeftValues[]) {
+    for (const values of tx.arrays<LeftValues>(LEFT).all(session)) {
       const [rowId, id, project, pipeline, lane, claimedAt, claimedSeq, fruitlessClaims] = values;
       if (lane !== wanted.lane || !wanted.pipelines.includes(pipeline)) continue;
       if (wanted.project !== undefined && project !== wanted.project) continue;
@@ -132,7 +131,7 @@ export function suspectAmong(
 }
 
 function triesOne(tx: Transaction, session: SessionId, claimer: Claimer): boolean {
-  const running = tx.arrays(CLAIMED_AS_SUSPECTS).all(session) as unknown as readonly TriedValues[];
+  const running = tx.arrays<TriedValues>(CLAIMED_AS_SUSPECTS).all(session);
   return running.some(([id, claimedAt, claimedSeq, fruitlessClaims]) => {
     const hasRecorded = lastSeqOf(tx, id) > claimedSeq;
     return isTried({ claimedAt, fruitlessClaims, hasRecorded }, claimer, tx.now);

@@ -30,9 +30,9 @@ type Values = readonly [
 ];
 
 export function outcomes(tx: ReadTransaction, ids: readonly ExecutionId[]): readonly Outcome[] {
-  const statement = tx.arrays(OUTCOME);
+  const statement = tx.arrays<Values>(OUTCOME);
   return [...new Set(ids)].flatMap((id): readonly Outcome[] => {
-    const values = statement.get(id) as unknown as Values | undefined;
+    const values = statement.get(id);
     if (values === undefined) return [];
     const [status, endedAt, seq, at, fence, kind, name, body] = values;
     const row: HistoryRow = { seq, at, fence, kind, name, body };

@@ -26,8 +26,7 @@ const STORED = `
    limit :count`;
 
 export function lastSeqOf(tx: Transaction, id: string): number {
-  const [last] = tx.arrays(LAST_SEQ).get(id) as unknown as readonly [number];
-  return last;
+  return tx.arrays<readonly [number]>(LAST_SEQ).get(id)?.[0] ?? 0;
 }
 
 /** For the decision that says why. */

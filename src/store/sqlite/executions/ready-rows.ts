@@ -49,8 +49,8 @@ type Values = readonly [
 /** In the order in which they became ready. */
 export function readyRows(tx: ReadTransaction, spot: Spot, limit: number): readonly ChangingRow[] {
   const { pipeline, lane, project } = spot;
-  const found = tx.arrays(READY).all(pipeline, lane, project, tx.now, limit);
-  return (found as unknown as readonly Values[]).map((values) => {
+  const found = tx.arrays<Values>(READY).all(pipeline, lane, project, tx.now, limit);
+  return found.map((values) => {
     const [whole] = values[BITS] >= HAS_MORE ? loadByRowId(tx, [values[0]]) : [];
     return whole ?? plainRow(spot, values);
   });

@@ -34,8 +34,9 @@ async function* rowsOf(connection: Connection): AsyncGenerator<MovedRows> {
     const { name: table } = moved;
     const columns = columnsOf(connection, table) ?? [];
     let rows: (readonly Cell[])[] = [];
-    for (const row of connection.arrays(selecting(table, columns)).iterate()) {
-      rows.push(row as unknown as readonly Cell[]);
+    const statement = connection.arrays<readonly Cell[]>(selecting(table, columns));
+    for (const row of statement.iterate()) {
+      rows.push(row);
       if (rows.length < rowsAtOnce(moved)) continue;
       yield { table, columns, rows };
       rows = [];
