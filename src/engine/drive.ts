@@ -26,7 +26,7 @@ import { type Drift, Ledger } from './ledger.ts';
 import { tell, tracedBy } from './observer.ts';
 import { runPipeline } from './pipeline.ts';
 import { CHECKPOINT, inputOf, OUTPUT } from './place.ts';
-import { after, isPastDeadline } from './quiet.ts';
+import { after } from './quiet.ts';
 import { Run, type RunEvents } from './run.ts';
 import { validated } from './schema.ts';
 import { Undoing } from './undoing.ts';
@@ -137,7 +137,7 @@ export class Drive implements RunEvents, DepartureEvents {
   }
 
   #goOn(run: Run, departure: Departure): Promise<void> {
-    if (isPastDeadline(run)) return this.#endAtDeadline(run, departure);
+    if (run.isPastDeadline) return this.#endAtDeadline(run, departure);
     if (this.#isStopping) run.hold();
     this.#watchDeadline(run);
     return this.#runCode(run, departure);

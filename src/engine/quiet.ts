@@ -25,12 +25,6 @@ export function safely(run: Pick<Run, 'troubled'>, call: () => void): void {
   }
 }
 
-/** nothing is begun any more. */
-export function isPastDeadline(run: Pick<Run, 'claimed' | 'storeNow'>): boolean {
-  const { deadlineAt } = run.claimed.execution;
-  return deadlineAt !== undefined && deadlineAt <= run.storeNow();
-}
-
 export class Quiet {
   readonly #run: Timed;
   readonly #reached: () => void;

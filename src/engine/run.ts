@@ -29,7 +29,7 @@ import type { Drift, Ledger, Settlement, Unasked } from './ledger.ts';
 import type { AnyPipeline } from './pipeline.ts';
 import { type ExpectedPlace, INPUT, type Place, scheduleOwner } from './place.ts';
 import type { ProjectPayloads } from './project-payloads.ts';
-import { isPastDeadline, Quiet } from './quiet.ts';
+import { Quiet } from './quiet.ts';
 import { Saga } from './saga.ts';
 import { Settling } from './settling.ts';
 
@@ -133,7 +133,13 @@ export class Run implements JournalEvents {
   }
 
   get startsNothing(): boolean {
-    return this.#begins !== 'all' || this.ledger.lacksOpen || isPastDeadline(this);
+    return this.#begins !== 'all' || this.ledger.lacksOpen || this.isPastDeadline;
+  }
+
+  /** nothing is begun any more. */
+  get isPastDeadline(): boolean {
+    const { deadlineAt } = this.claimed.execution;
+    return deadlineAt !== undefined && deadlineAt <= this.storeNow();
   }
 
   /** The execution's own time: of the last settlement that reached the code. */

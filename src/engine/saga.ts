@@ -29,8 +29,7 @@ const UNDOABLE =
 const NAMES: readonly (keyof CompensateOptions<unknown>)[] = ['run', 'retry', 'timeoutMs', 'group'];
 const TIMEOUT_MS_MAX = 10 * 366 * 86_400_000;
 
-export function compensationOf(given: unknown): Compensation | undefined {
-  if (given === undefined) return undefined;
+export function compensationOf(given: unknown): Compensation {
   const options = typeof given === 'function' ? { run: given } : given;
   if (typeof options !== 'object' || options === null) {
     throw new InvalidInput(`compensate is a function, or { run, … }; got ${shown(given)}.`);

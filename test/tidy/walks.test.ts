@@ -7,6 +7,7 @@ const LINES_MAX = 250;
 
 test('ARCHITECTURE.md has the walks that requests take now; npm run walk -- --write', async () => {
   const document = readFileSync('ARCHITECTURE.md', 'utf8');
-  assert.equal(document, withWalks(document, await walk(WALK_NAMES)));
-  assert.ok(document.split('\n').length <= LINES_MAX);
+  const lines = document.split('\n');
+  assert.deepEqual(lines, withWalks(document, await walk(WALK_NAMES)).split('\n'));
+  assert.ok(lines.length <= LINES_MAX);
 });

@@ -60,6 +60,6 @@ export function stepPlanOf<Output>(
     fn,
     retry: resolveRetry(retry ?? run.pipeline.retry),
     timeoutMs,
-    compensation: compensationOf(compensate),
+    compensation: compensate === undefined ? undefined : compensationOf(compensate),
   };
 }

@@ -20,7 +20,7 @@ import { failureOf, retryAfterOf, StepFailed } from '../failures.ts';
 import { ignored, noteRejection } from '../guarded.ts';
 import type { CallBody, Opening, Settlement } from '../ledger.ts';
 import { tell, tracedBy } from '../observer.ts';
-import { after, isPastDeadline } from '../quiet.ts';
+import { after } from '../quiet.ts';
 import { ruleFor } from '../retry-options.ts';
 import type { Run } from '../run.ts';
 import { mayBeSoft, softened } from '../softness.ts';
@@ -128,8 +128,8 @@ export class StepCall<Output> implements Call, Entry {
   }
 
   #attempt(): void {
-    const { isOver, isHeld, cancelled } = this.#run;
-    if (isOver || isHeld || cancelled !== undefined || isPastDeadline(this.#run)) return;
+    const { isOver, isHeld, cancelled, isPastDeadline } = this.#run;
+    if (isOver || isHeld || cancelled !== undefined || isPastDeadline) return;
     this.waits = undefined;
     this.#isActive(true);
     const attempt = new Attempt(this.#run, this.#plan, this.#failed + 1);
