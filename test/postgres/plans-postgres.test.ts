@@ -15,12 +15,7 @@ const FOLDER = join(import.meta.dirname, '../../src/store/postgres');
 
 /** Read a whole index by design: they act on all sessions, are lists for people, or run once in a while in pieces. */
 const NOT_HOT: readonly string[] = [
-  ...[
-    'access/end-key.ts',
-    'executions/archived.ts',
-    'executions/census.ts',
-    '../sql/dead-letters.ts',
-  ],
+  ...['executions/archived.ts', 'executions/census.ts', '../sql/dead-letters.ts'],
   ...['../sql/reconcile.ts', 'executions/reconcile-sessions.ts', 'executions/remove.ts'],
   ...['sweep.ts', 'delete-old.ts', 'record-end.ts', 'list-sessions.ts', '../sql/workers.ts'],
   ...[
@@ -29,7 +24,7 @@ const NOT_HOT: readonly string[] = [
     'raise-epoch.ts',
     'reclaim.ts',
     '../sql/refusals.ts',
-    'access/keys.ts',
+    '../sql/access/keys.ts',
   ],
   ...['move/dump.ts', 'move/load.ts', 'move/seal.ts', 'move/table-columns.ts'],
 ];

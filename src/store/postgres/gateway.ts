@@ -1,29 +1,48 @@
 // Runs the verbs of store/sql on PostgreSQL.
 
-import { type Gateway, type Script, type Sql, valuesOf } from '../sql/script.ts';
+import { type Gateway, type PlainGateway, type Script, type Sql, valuesOf } from '../sql/script.ts';
 import { persistently } from './committer.ts';
-import { type Queries, type Statement, statement } from './database.ts';
+import {
+  type Committing,
+  type Database,
+  type Queries,
+  type Statement,
+  statement,
+} from './database.ts';
 import type { Parts } from './executions/parts.ts';
 
-const WRITES = /^\s*(insert|update|delete)\b/;
+const WRITES = /\b(insert into|update|delete from) hf\./;
 const RETURNS = /\breturning\b/;
 
 type Place = Pick<Parts, 'database' | 'boundaries' | 'surroundings'>;
 
 export function gatewayOf({ database, boundaries, surroundings }: Place): Gateway {
-  const write: Gateway['repeat'] = (script, keeps) =>
-    database.attempt(async (queries) => {
-      let isWritten = false;
-      const result = await play(queries, script(), () => {
-        isWritten = true;
-      });
-      return { keep: keeps === undefined ? isWritten : keeps(result), result };
-    }, boundaries);
+  return {
+    ...plainGatewayOf(database, boundaries),
+    repeat: (script, keeps) =>
+      persistently(surroundings, () => perform({ database, boundaries }, script, keeps)),
+  };
+}
+
+export function plainGatewayOf(database: Database, boundaries?: Committing): PlainGateway {
   return {
     read: (script) => play(database, script()),
-    write: (script) => write(script),
-    repeat: (script, keeps) => persistently(surroundings, () => write(script, keeps)),
+    write: (script) => perform({ database, boundaries }, script),
   };
+}
+
+function perform<Answer>(
+  on: { readonly database: Database; readonly boundaries: Committing | undefined },
+  script: () => Script<Answer>,
+  keeps?: (answer: Answer) => boolean,
+): Promise<Answer> {
+  return on.database.attempt(async (queries) => {
+    let isWritten = false;
+    const result = await play(queries, script(), () => {
+      isWritten = true;
+    });
+    return { keep: keeps === undefined ? isWritten : keeps(result), result };
+  }, on.boundaries);
 }
 
 export async function play<Answer>(

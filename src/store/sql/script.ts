@@ -28,10 +28,14 @@ export interface Asked {
 export type Script<Answer> = Generator<Asked, Answer, readonly unknown[]>;
 
 /** How a store runs scripts. It calls the function again where it repeats a transaction. */
-export interface Gateway {
+/** How a store runs scripts that it never repeats by itself. */
+export interface PlainGateway {
   read<Answer>(script: () => Script<Answer>): Promise<Answer>;
   /** One transaction. PostgreSQL commits it only if it wrote. */
   write<Answer>(script: () => Script<Answer>): Promise<Answer>;
+}
+
+export interface Gateway extends PlainGateway {
   /**
    * As `write`, for a verb that can be repeated: it is, while its outcome is unknown. With `keeps`, PostgreSQL commits
    * by the answer: a script may insert a row only to lock it.

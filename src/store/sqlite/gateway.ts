@@ -1,9 +1,17 @@
 // Runs the verbs of store/sql on SQLite.
 
 import type { SQLInputValue } from 'node:sqlite';
-import { type Gateway, type Script, valuesOf } from '../sql/script.ts';
+import { type Gateway, type PlainGateway, type Script, valuesOf } from '../sql/script.ts';
 import type { Database } from './database.ts';
 import type { ReadTransaction, Transaction } from './transaction.ts';
+
+/** For verbs of projects and keys, whose commits are not boundaries of executions. */
+export function accessGatewayOf(database: Database): PlainGateway {
+  return {
+    read: (script) => database.read((tx) => play(tx, script())),
+    write: (script) => database.write((tx) => play(tx, script())),
+  };
+}
 
 export function gatewayOf(database: Database): Gateway {
   const write: Gateway['write'] = (script) => database.perform(run<never>, script as never);

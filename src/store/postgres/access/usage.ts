@@ -1,4 +1,4 @@
-import type { CountedQuota, QuotaName } from '../../../access/quota.ts';
+import type { CountedQuota } from '../../../access/quota.ts';
 import { PROJECT_METADATA } from '../../../lease/session.ts';
 import type { CountUsage } from '../../contract/access-store.ts';
 import { type Database, type Statement, statement } from '../database.ts';
@@ -39,11 +39,6 @@ const EXECUTIONS = statement(`
            where e.status = 1
              and e.project = $1
            limit $2::bigint) found`);
-
-/** Its own quota, or else that of the coordinator. */
-export function limitOf(quota: QuotaName, project: string, otherwise: string): string {
-  return `coalesce((select (p.settings::jsonb #>> '{quotas,${quota}}')::bigint from hf.project p where p.name = ${project}), ${otherwise}::bigint)`;
-}
 
 // Each by an index that has nothing in it of what is over.
 const COUNTS: Readonly<Record<CountedQuota, Statement>> = {

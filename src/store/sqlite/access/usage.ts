@@ -1,15 +1,10 @@
-import type { CountedQuota, QuotaName } from '../../../access/quota.ts';
+import type { CountedQuota } from '../../../access/quota.ts';
 import type { CountUsage } from '../../contract/access-store.ts';
 import { SESSION_PROJECT } from '../reclaim.ts';
 import type { ReadTransaction } from '../transaction.ts';
 
 function upToMax(rows: string): string {
   return `select count(*) as count from (select 1 from ${rows} limit :max)`;
-}
-
-/** Of `:project`: its own quota, or else `:quota`. */
-export function limitOf(quota: QuotaName): string {
-  return `coalesce((select settings ->> '$.quotas.${quota}' from project where name = :project), :quota)`;
 }
 
 // Each by an index that has nothing in it of what is over.

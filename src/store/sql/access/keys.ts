@@ -1,0 +1,224 @@
+// Access keys (P-4 … P-14).
+
+import { type AccessKey, isUsable } from '../../../access/access-key.ts';
+import { decideAddKey } from '../../../access/decide/add-key.ts';
+import { changedByAddKey, changedByEndKey } from '../../../access/decide/audit.ts';
+import { decideEndKey } from '../../../access/decide/end-key.ts';
+import { assert } from '../../../support/assert.ts';
+import { type Instant, laterBy, toInstant } from '../../../support/clock.ts';
+import { type AccessKeyRow, fromAddKey, startOf, timesOf, toAccessKey } from '../../access-rows.ts';
+import type {
+  AccessStore,
+  AddKey,
+  EndKey,
+  KeyAdded,
+  KeyEnded,
+  ListKeys,
+} from '../../contract/access-store.ts';
+import { writeAudit } from '../audit.ts';
+import { withLimit } from '../quota.ts';
+import { all, dialects, one, type PlainGateway, type Script, type Sql, sql } from '../script.ts';
+
+const COLUMNS = 'id, project, roles, name, digest, created_at, created_by, expires_at, ended_at';
+
+// P-6, P-13, P-14: waits for every change that is not committed yet, and lets none begin, so that the statement after it
+// sees all there are. Reads go on. SQLite has the write lock.
+const LOCK_KEYS = dialects({
+  sqlite: 'select 1',
+  postgres: 'lock table hf.access_key in share row exclusive mode',
+});
+
+const IS_USABLE =
+  'coalesce(u.ended_at > hf_now(), true) and coalesce(u.expires_at > hf_now(), true)';
+const USED = `(select count(*) from hf.access_key as u where u.project = :project and ${IS_USABLE})`;
+
+/** P-12: the first of those that are set. */
+const EXPIRY = `(
+    select min(ends.at)
+      from (select clock.now + :expiresInMs::bigint as at
+             union all
+            select m.expires_at from hf.access_key as m where m.id = :madeBy
+             union all
+            select m.ended_at from hf.access_key as m where m.id = :madeBy) as ends
+  )`;
+
+const ADD = withLimit(
+  'keys',
+  (limit) => `
+  insert into hf.access_key (id, project, roles, name, digest, created_at, created_by, expires_at)
+  select :id::text, :project::text, :roles::text, :name::text, :digest::text, clock.now, :createdBy::text, ${EXPIRY}
+    from (select hf_now() as now) as clock
+   where (:project::text is null or exists (select 1 from hf.project as p where p.name = :project)) -- guard: project
+     and (not :first::boolean or not exists (select 1 from hf.access_key)) -- guard: first
+     and (:madeBy::text is null or exists (select 1 from hf.access_key as u where u.id = :madeBy and ${IS_USABLE})) -- guard: maker
+     and (:rotates::text is null or exists (select 1 from hf.access_key as u where u.id = :rotates and ${IS_USABLE})) -- guard: rotated
+     and (:project::text is null or :quota::bigint is null or ${USED} < ${limit}) -- guard: quota
+      on conflict (id) do nothing
+  returning created_at, expires_at`,
+);
+
+const VIEW = withLimit(
+  'keys',
+  (limit) => `
+  select hf_now() as now,
+         exists (select 1 from hf.project as p where p.name = :project) as knows_project,
+         exists (select 1 from hf.access_key) as has_keys,
+         ${USED} as used,
+         ${limit} as quota`,
+);
+
+const NOW = sql('select hf_now() as now');
+
+const READ = sql(`
+  select ${COLUMNS}
+    from hf.access_key
+   where id = :id`);
+
+function listOf(scope: string): Sql {
+  return sql(`
+  select ${COLUMNS}
+    from hf.access_key, (select hf_now() as now) as clock
+   where ${scope}
+     and (created_at, id) < (:at::bigint, :after::text)
+     and (:all::boolean or ended_at is null or ended_at > clock.now)
+     and (:all::boolean or expires_at is null or expires_at > clock.now)
+   order by created_at desc, id desc
+   limit :limit`);
+}
+
+const LIST = listOf('true');
+const LIST_PROJECT = listOf('project = :project');
+
+// P-8: an end only comes nearer. P-13: with those that it made, as `isMadeBy` says.
+const END = sql(`
+  with recursive family (id) as (
+    select k.id
+      from hf.access_key as k
+     where k.id = :id
+       and (:project::text is null or k.project = :project) -- guard: known
+     union
+    select made.id
+      from family
+      join hf.access_key as made on made.created_by like '% (' || family.id || ')'
+     where :made::boolean
+  )
+  update hf.access_key
+     set ended_at = clock.now + :inMs::bigint
+    from (select hf_now() as now) as clock
+   where id in (select family.id from family)
+     and (:project::text is null or project = :project) -- guard: project
+     and (ended_at is null or ended_at > clock.now + :inMs::bigint) -- guard: nearer
+  returning id, ended_at, hf_now() as now`);
+
+export function keysOf({
+  read,
+  write,
+}: PlainGateway): Pick<AccessStore, 'addKey' | 'key' | 'keys' | 'endKey'> {
+  return {
+    addKey: (request) => {
+      const own = structuredClone(request);
+      return write(() => addKey(own));
+    },
+    key: (id) => read(() => readKey(id)),
+    keys: (query) => read(() => listKeys(query)),
+    endKey: (request) => {
+      const own = { ...request };
+      return write(() => endKey(own));
+    },
+  };
+}
+
+interface ViewRow {
+  readonly now: number;
+  readonly knows_project: number | boolean;
+  readonly has_keys: number | boolean;
+  readonly used: number;
+  readonly quota: number;
+}
+
+function* addKey(request: AddKey): Script<KeyAdded> {
+  const { quota, madeBy, rotates } = request;
+  const values = { ...fromAddKey(request), first: request.first === true, quota };
+  yield* all(LOCK_KEYS);
+  for (;;) {
+    const added = yield* one<Pick<AccessKeyRow, 'created_at' | 'expires_at'>>(ADD, values);
+    if (added !== undefined) {
+      const times = timesOf(added);
+      yield* writeAudit(request, changedByAddKey(request, times), times.createdAt);
+      return { kind: 'added', existing: false };
+    }
+    const view = yield* one<ViewRow>(VIEW, values);
+    assert(view !== undefined, 'P-4: there is always something to see');
+    const facts = {
+      stored: yield* readKey(request.id),
+      knowsProject: Boolean(view.knows_project),
+      hasKeys: Boolean(view.has_keys),
+      ended: yield* endedOf([madeBy, rotates], toInstant(view.now)),
+      used: view.used,
+      limit: quota === undefined ? undefined : view.quota,
+    };
+    const decision = decideAddKey(facts, request);
+    if (decision.kind === 'refused') return decision;
+    if (decision.kind === 'existing') return { kind: 'added', existing: true };
+    // Its project was put, or another key expired, in between.
+  }
+}
+
+/** The key that makes it, or that it replaces, if that is not usable. */
+function* endedOf(ids: readonly (string | undefined)[], now: Instant): Script<string | undefined> {
+  for (const id of ids) {
+    if (id === undefined) continue;
+    const found = yield* readKey(id);
+    if (found === undefined || !isUsable(found, now)) return id;
+  }
+  return undefined;
+}
+
+function* readKey(id: string): Script<AccessKey | undefined> {
+  const row = yield* one<AccessKeyRow>(READ, { id });
+  return row === undefined ? undefined : toAccessKey(row);
+}
+
+function* listKeys(query: ListKeys): Script<readonly AccessKey[]> {
+  const { project, limit, all: isAll = false } = query;
+  const { at, id: after } = startOf(query);
+  const list = project === undefined ? LIST : LIST_PROJECT;
+  return (yield* all<AccessKeyRow>(list, { at, after, project, limit, all: isAll })).map(
+    toAccessKey,
+  );
+}
+
+interface EndedRow {
+  readonly id: string;
+  readonly ended_at: number;
+  readonly now: number;
+}
+
+function* endKey(request: EndKey): Script<KeyEnded> {
+  const { id, inMs = 0, made: isWithMade = false } = request;
+  if (isWithMade) yield* all(LOCK_KEYS);
+  for (;;) {
+    const rows = yield* all<EndedRow>(END, { ...request, inMs, made: isWithMade });
+    const stored = yield* readKey(id);
+    const made = rows.flatMap((row) => (row.id === id ? [] : row.id)).sort();
+    const [first] = rows;
+    if (first !== undefined) {
+      // Who names no project may end a key of any: the row knows whose it was.
+      const of = { id, project: stored?.project };
+      const changed = changedByEndKey(of, toInstant(first.ended_at), made);
+      yield* writeAudit(request, changed, toInstant(first.now));
+    }
+    const more = isWithMade ? { made } : {};
+    const own = rows.find((row) => row.id === id);
+    if (own !== undefined) {
+      return { kind: 'ended', endedAt: toInstant(own.ended_at), changed: true, ...more };
+    }
+    const now = toInstant((yield* one<{ now: number }>(NOW))?.now ?? 0);
+    const decision = decideEndKey(stored, request, laterBy(now, inMs));
+    if (decision.kind === 'refused') return decision;
+    if (decision.kind === 'no-change') {
+      return { kind: 'ended', endedAt: decision.endedAt, changed: false, ...more };
+    }
+    // It was added in between.
+  }
+}

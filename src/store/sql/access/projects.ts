@@ -1,0 +1,84 @@
+// Projects (P-1 … P-3).
+
+import { changedByPutProject } from '../../../access/decide/audit.ts';
+import type { Project } from '../../../access/project.ts';
+import type { ProjectName } from '../../../execution/names.ts';
+import { toInstant } from '../../../support/clock.ts';
+import { type ProjectRow, toProject } from '../../access-rows.ts';
+import type {
+  AccessStore,
+  ListProjects,
+  ProjectPut,
+  PutProject,
+} from '../../contract/access-store.ts';
+import { writeAudit } from '../audit.ts';
+import { all, one, type PlainGateway, type Script, type Sql, sql } from '../script.ts';
+
+const COLUMNS = 'name, created_at, settings';
+
+const MAKE = sql(`
+  insert into hf.project (${COLUMNS})
+  values (:name, hf_now(), :settings)
+      on conflict (name) do nothing
+  returning created_at as now`);
+
+const READ = sql(`
+  select ${COLUMNS}
+    from hf.project
+   where name = :name`);
+
+const LOCK = sql(`
+  select ${COLUMNS}
+    from hf.project
+   where name = :name
+     for update`);
+
+// P-1: since when it is there stays.
+const CHANGE = sql(`
+  update hf.project
+     set settings = :settings
+   where name = :name
+  returning hf_now() as now`);
+
+const LIST = sql(`
+  select ${COLUMNS}
+    from hf.project
+   where name > :after
+   order by name
+   limit :limit`);
+
+export function projectsOf({
+  read,
+  write,
+}: PlainGateway): Pick<AccessStore, 'putProject' | 'project' | 'projects'> {
+  return {
+    putProject: (request) => {
+      const own = structuredClone(request);
+      return write(() => putProject(own));
+    },
+    project: (name) => read(() => readProject(READ, name)),
+    projects: (query) => read(() => listProjects(query)),
+  };
+}
+
+/** Only one of the two statements changes anything: what is there is never removed. */
+function* putProject(request: PutProject): Script<ProjectPut> {
+  const { name } = request;
+  const values = { name, settings: JSON.stringify(request.settings) };
+  const made = yield* one<{ now: number }>(MAKE, values);
+  const before = made === undefined ? yield* readProject(LOCK, name) : undefined;
+  const changed = made ?? (yield* one<{ now: number }>(CHANGE, values));
+  const facts = changedByPutProject(name, before?.settings, request.settings);
+  yield* writeAudit(request, facts, toInstant(changed?.now ?? 0));
+  return { kind: 'put', existing: made === undefined };
+}
+
+function* readProject(statement: Sql, name: ProjectName): Script<Project | undefined> {
+  const row = yield* one<ProjectRow>(statement, { name });
+  return row === undefined ? undefined : toProject(row);
+}
+
+function* listProjects(query: ListProjects): Script<readonly Project[]> {
+  // No name is empty: what comes after that is everything.
+  return (yield* all<ProjectRow>(LIST, { after: '', ...query })).map(toProject);
+}
