@@ -19,38 +19,6 @@ export {
   type UnsealStoreOptions,
   unsealStore,
 } from './embedded/unseal-store.ts';
-export type { Adopted, AdoptOptions } from './engine/adopting.ts';
-export { aesCodec, type CodecKey } from './engine/aes-codec.ts';
-export type { LinkOptions } from './engine/answer-links.ts';
-export type { InteractionTarget } from './engine/answering.ts';
-export type {
-  ArchivedInFull,
-  ArchiveListOptions,
-  ArchiveRun,
-  ArchiveRunOptions,
-  Archives,
-} from './engine/archives.ts';
-export type { ArchivedDocument, Damage, Verified } from './engine/archiving/manifest.ts';
-export type { Audit, AuditListOptions } from './engine/audit.ts';
-export type {
-  AwaitItemsOptions,
-  AwaitOptions,
-  AwaitOutcome,
-  AwaitReminder,
-  ItemAnswer,
-  ItemsOutcome,
-} from './engine/await-options.ts';
-export type {
-  Answered,
-  AnswerInfo,
-  AnswerOptions,
-  AwaitInfo,
-  Awaits,
-  InteractionInfo,
-  InteractionListOptions,
-} from './engine/awaits.ts';
-export type { Bulk, BulkCancelOptions, BulkRedriveOptions } from './engine/bulk.ts';
-export type { BulkMoveOptions } from './engine/bulk-move.ts';
 export type {
   Child,
   ChildOutcome,
@@ -67,7 +35,6 @@ export type {
   StepOptions,
   UndoContext,
 } from './engine/context.ts';
-export type { DeadLetterFilter } from './engine/dead-letter-query.ts';
 export {
   ActRefused,
   ChildFailed,
@@ -85,60 +52,28 @@ export type { HoldfastOptions } from './engine/holdfast-options.ts';
 export type { Acting, Handle, ListOptions, Page } from './engine/holdfast-types.ts';
 export { type HostOptions, hostStep } from './engine/host-step.ts';
 export { type InteractionPlace, interactionId } from './engine/ids.ts';
-export type { JobOutput } from './engine/jobs.ts';
-export type { MoveOptions } from './engine/moving.ts';
-export {
-  type EncodedPayload,
-  type PayloadCodec,
-  type PayloadLimits,
-  PayloadTooLarge,
-} from './engine/payloads.ts';
 export {
   type CheckpointPolicy,
   type Pipeline,
   type PipelineOptions,
   pipeline,
 } from './engine/pipeline.ts';
-export type {
-  Compared,
-  CompareOptions,
-  PreflightAnswer,
-  PreflightOptions,
-} from './engine/preflight.ts';
-export {
-  type AnswerAbout,
-  type Question,
-  type QuestionOptions,
-  question,
-} from './engine/question.ts';
-export { RedriveImpossible } from './engine/redriving.ts';
-export type { RefusalListOptions } from './engine/refusals.ts';
-export type { RegisterOptions } from './engine/registering.ts';
-export type { LineOptions, ReleaseInfo, Releases, WorkerInfo } from './engine/releases.ts';
 export {
   type RemoteStep,
   type RemoteStepOptions,
   remoteStep,
 } from './engine/remote-step.ts';
-export type { ReconcileOptions, RedriveOptions, Repair } from './engine/repair.ts';
-export type { RetentionOptions } from './engine/retention-options.ts';
-export type { CatchUp, Overlap, PutScheduleOptions } from './engine/schedule-plan.ts';
-export type { When } from './engine/schedule-times.ts';
-export type { ScheduleInfo, Schedules } from './engine/schedules.ts';
-export type { Schema } from './engine/schema.ts';
 export type { SubmitOptions } from './engine/submission.ts';
-export type {
-  PutTemplateOptions,
-  TemplateInfo,
-  TemplateListOptions,
-  TemplateRef,
-  Templates,
-} from './engine/templates.ts';
+export { aesCodec, type CodecKey } from './engine/values/aes-codec.ts';
+export {
+  type EncodedPayload,
+  type PayloadCodec,
+  type PayloadLimits,
+  PayloadTooLarge,
+} from './engine/values/payloads.ts';
+export type { Schema } from './engine/values/schema.ts';
 export type { Worker } from './engine/worker-handle.ts';
 export type { WorkerOptions, WorkerRelease } from './engine/worker-options.ts';
-export type { AuditAct, AuditFacts, AuditRecord, AuditTarget } from './execution/audit.ts';
-export type { Answer, AwaitStatus, InteractionStatus } from './execution/await.ts';
-export type { DeadLetter, DeadLetterGroup, DeadLetterRecord } from './execution/dead-letter.ts';
 export {
   type Attributes,
   type ExecutionRecord,
@@ -151,13 +86,6 @@ export {
 export type { ExplainCode, Explanation } from './execution/explain.ts';
 export type { Failure, FailureCategory } from './execution/failure.ts';
 export type { EventKind as HistoryEventKind, HistoryEvent } from './execution/history.ts';
-export {
-  type Finding,
-  INVARIANTS,
-  type Invariant,
-  type InvariantName,
-  type Told as StaleFinding,
-} from './execution/invariants.ts';
 export {
   type AuditId,
   type ExecutionId,
@@ -179,11 +107,113 @@ export {
   type SubmitRefusal,
   type TemplateRefusal,
 } from './execution/refusal.ts';
-export type { OwnerVerb, RefusedWrite } from './execution/refused-write.ts';
 export type { ExecutionObserver, ExecutionReport } from './execution/report.ts';
-export type { ArchivedExecution, KeepMs, KeepName } from './execution/retention.ts';
 export { DEFAULT_RETRY, type RetryPolicy } from './execution/retry.ts';
-export type { Template, TemplateVersion } from './execution/template.ts';
+export type { Audit, AuditListOptions, RefusalListOptions } from './features/audit/api.ts';
+export type { AuditAct, AuditFacts, AuditRecord, AuditTarget } from './features/audit/model.ts';
+export type { NoteAnswer } from './features/audit/port.ts';
+export type { OwnerVerb, RefusedWrite } from './features/audit/refused-write-model.ts';
+export type { InteractionTarget } from './features/awaits/answering-api.ts';
+export type {
+  Answered,
+  AnswerInfo,
+  AnswerOptions,
+  AwaitInfo,
+  Awaits,
+  InteractionInfo,
+  InteractionListOptions,
+} from './features/awaits/api.ts';
+export type { LinkOptions } from './features/awaits/links-api.ts';
+export type { Answer, AwaitStatus, InteractionStatus } from './features/awaits/model.ts';
+export type {
+  AwaitItemsOptions,
+  AwaitOptions,
+  AwaitOutcome,
+  AwaitReminder,
+  ItemAnswer,
+  ItemsOutcome,
+} from './features/awaits/options-api.ts';
+export type { AwaitAnswer } from './features/awaits/port.ts';
+export {
+  type AnswerAbout,
+  type Question,
+  type QuestionOptions,
+  question,
+} from './features/awaits/questions-api.ts';
+export {
+  type Finding,
+  INVARIANTS,
+  type Invariant,
+  type InvariantName,
+  type Told as StaleFinding,
+} from './features/reconcile/model.ts';
+export type { Adopted, AdoptOptions } from './features/releases/adopting-api.ts';
+export type {
+  LineOptions,
+  RegisterOptions,
+  ReleaseInfo,
+  Releases,
+  WorkerInfo,
+} from './features/releases/api.ts';
+export { type ContractChange, diffContracts } from './features/releases/contract-diff-decide.ts';
+export { type Contract, contractVersion } from './features/releases/contract-model.ts';
+export type {
+  Activation,
+  BrokenReplay,
+  Line,
+  Preflight,
+  Release,
+} from './features/releases/model.ts';
+export type { BulkMoveOptions, MoveOptions } from './features/releases/moving-api.ts';
+export type {
+  ExecutionMoved,
+  LineChanged,
+  LineOf,
+  ReleaseRegistered,
+} from './features/releases/port.ts';
+export type {
+  Compared,
+  CompareOptions,
+  PreflightAnswer,
+  PreflightOptions,
+} from './features/releases/preflight-api.ts';
+export {
+  describeReleaseRefusal,
+  type MoveRefusal,
+  type ReleaseRefusal,
+} from './features/releases/refusal-model.ts';
+export type {
+  DeadLetterFilter,
+  ReconcileOptions,
+  RedriveOptions,
+  Repair,
+} from './features/repair/api.ts';
+export type { Bulk, BulkCancelOptions, BulkRedriveOptions } from './features/repair/bulk-api.ts';
+export type { JobOutput } from './features/repair/jobs-api.ts';
+export type { DeadLetter, DeadLetterGroup, DeadLetterRecord } from './features/repair/model.ts';
+export { RedriveImpossible } from './features/repair/redriving-api.ts';
+export type {
+  ArchivedInFull,
+  ArchiveListOptions,
+  ArchiveRun,
+  ArchiveRunOptions,
+  Archives,
+} from './features/retention/api.ts';
+export type { ArchivedDocument, Damage, Verified } from './features/retention/manifest-api.ts';
+export type { ArchivedExecution, KeepMs, KeepName } from './features/retention/model.ts';
+export type { RetentionOptions } from './features/retention/options-api.ts';
+export type { ScheduleInfo, Schedules } from './features/schedules/api.ts';
+export type { CatchUp, Overlap, PutScheduleOptions } from './features/schedules/plan-api.ts';
+export type { ScheduleAnswer } from './features/schedules/port.ts';
+export type { When } from './features/schedules/times-api.ts';
+export type {
+  PutTemplateOptions,
+  TemplateInfo,
+  TemplateListOptions,
+  TemplateRef,
+  Templates,
+} from './features/templates/api.ts';
+export type { Template, TemplateVersion } from './features/templates/model.ts';
 export type { AcquireOptions, AcquireOutcome } from './lease/acquire-lease.ts';
 export type { Alarm, EventKind, EventSeq, LeaseEvent } from './lease/event.ts';
 export { type DeclaredExit, EXIT_ADVICE, type Exit } from './lease/exit.ts';
@@ -224,29 +254,12 @@ export type { SessionOptions } from './lease/session-options.ts';
 export type { Unanswered } from './lease/store-call.ts';
 export { type Sweeper, type SweeperOptions, startSweeper } from './lease/sweeper.ts';
 export { type Watched, type WatchOptions, watchLeases } from './lease/watch.ts';
-export { type Contract, contractVersion } from './release/contract.ts';
-export { type ContractChange, diffContracts } from './release/contract-diff.ts';
-export {
-  describeReleaseRefusal,
-  type MoveRefusal,
-  type ReleaseRefusal,
-} from './release/refusal.ts';
-export type { Activation, BrokenReplay, Line, Preflight, Release } from './release/release.ts';
-export type { NoteAnswer } from './store/contract/audit-store.ts';
-export type { AwaitAnswer } from './store/contract/await-store.ts';
 export type {
   AttachmentSummary,
   AttributeFilter,
   CommandAnswer,
   CoordinatorStore,
 } from './store/contract/execution-store.ts';
-export type {
-  ExecutionMoved,
-  LineChanged,
-  LineOf,
-  ReleaseRegistered,
-} from './store/contract/release-store.ts';
-export type { ScheduleAnswer } from './store/contract/schedule-store.ts';
 export { formatInstant, type Instant } from './support/clock.ts';
 export {
   Fault,

@@ -1,10 +1,9 @@
 // A coordinator with two projects, each with a key that may do all that a tenant may.
 
-import { writeKey } from '../../src/access/access-key.ts';
-import { ROLES } from '../../src/access/role.ts';
-import { newKey } from '../../src/access/secret.ts';
 import { openHoldfast } from '../../src/embedded/open-holdfast.ts';
 import { parseProject } from '../../src/execution/names.ts';
+import { ROLES, writeKey } from '../../src/features/access/model.ts';
+import { newKey } from '../../src/features/access/secret-model.ts';
 import { openServer } from '../../src/server/serve.ts';
 import type { Place } from '../executions/place.ts';
 

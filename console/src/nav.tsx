@@ -2,7 +2,7 @@
 
 import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
-import type { ProjectMessage } from '../../src/protocol/messages/admin.ts';
+import type { ProjectMessage } from '../../src/features/access/messages.ts';
 import type { CallerMessage } from '../../src/protocol/messages/caller.ts';
 import { chooseProject, chosenProject } from './api/call.ts';
 import type { Liveness } from './api/live.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import type { ProjectSettings } from '../../src/access/project.ts';
-import type { AuditAct, AuditRecord, AuditStamp } from '../../src/execution/audit.ts';
 import { type AuditId, DEFAULT_PROJECT, type ProjectName } from '../../src/execution/names.ts';
+import type { ProjectSettings } from '../../src/features/access/model.ts';
+import type { AuditAct, AuditRecord, AuditStamp } from '../../src/features/audit/model.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { systemRandom } from '../../src/support/random.ts';
 import type { AccessCase } from './contract-case.ts';

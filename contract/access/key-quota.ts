@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { AddKey } from '../../src/store/contract/access-store.ts';
+import type { AddKey } from '../../src/features/access/port.ts';
 import type { AccessCase } from './contract-case.ts';
 import {
   adding,

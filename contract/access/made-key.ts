@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { isUsable, nameWithKey } from '../../src/access/access-key.ts';
-import type { AddKey } from '../../src/store/contract/access-store.ts';
+import { isUsable, nameWithKey } from '../../src/features/access/model.ts';
+import type { AddKey } from '../../src/features/access/port.ts';
 import type { AccessCase } from './contract-case.ts';
 import { adding, allKeys, leavesKeysUnchanged, mustAdd, mustRead } from './someones-key.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Project } from '../../src/access/project.ts';
 import { parseProject } from '../../src/execution/names.ts';
+import type { Project } from '../../src/features/access/model.ts';
 import type { AccessCase } from './contract-case.ts';
 import { OTHER_PROJECT, PROJECT } from './someones-key.ts';
 

@@ -1,10 +1,10 @@
 // Builders for cases: keys and their projects, and what is to be seen of them.
 
 import assert from 'node:assert/strict';
-import type { AccessKey } from '../../src/access/access-key.ts';
-import { newKey } from '../../src/access/secret.ts';
 import { type ProjectName, parseProject } from '../../src/execution/names.ts';
-import type { AddKey, ListKeys } from '../../src/store/contract/access-store.ts';
+import type { AccessKey } from '../../src/features/access/model.ts';
+import type { AddKey, ListKeys } from '../../src/features/access/port.ts';
+import { newKey } from '../../src/features/access/secret-model.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 
 export const PROJECT: ProjectName = parseProject('shop');

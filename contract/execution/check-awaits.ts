@@ -1,12 +1,12 @@
 // What must hold of awaits and dead letters at any time, whatever was done.
 
 import assert from 'node:assert/strict';
-import type { AwaitUnit, Interaction } from '../../src/execution/await.ts';
-import type { DeadLetterRecord } from '../../src/execution/dead-letter.ts';
 import { type ExecutionRecord, isTerminal } from '../../src/execution/execution.ts';
 import type { InboxMessage } from '../../src/execution/history.ts';
 import type { ExecutionId, InteractionId } from '../../src/execution/names.ts';
-import type { InteractionFound } from '../../src/store/contract/await-store.ts';
+import type { AwaitUnit, Interaction } from '../../src/features/awaits/model.ts';
+import type { InteractionFound } from '../../src/features/awaits/port.ts';
+import type { DeadLetterRecord } from '../../src/features/repair/model.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { PROJECTS } from './worker.ts';
 

@@ -1,7 +1,7 @@
 // Z-3: whatever a case did with verbs, no invariant is broken.
 
 import assert from 'node:assert/strict';
-import { type Finding, type InvariantName, PARTS } from '../../src/execution/invariants.ts';
+import { type Finding, type InvariantName, PARTS } from '../../src/features/reconcile/model.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 
 /** Small, so that there are several pages. */

@@ -6,7 +6,7 @@ import { type ExecutionRecord, isTerminal } from '../../src/execution/execution.
 import type { HistoryEvent, InboxMessage } from '../../src/execution/history.ts';
 import type { ExecutionId } from '../../src/execution/names.ts';
 import { projectHistory } from '../../src/execution/project.ts';
-import type { InteractionFound } from '../../src/store/contract/await-store.ts';
+import type { InteractionFound } from '../../src/features/awaits/port.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { allDeadLetters, allInteractions, checkAwaits, checkRepair } from './check-awaits.ts';
 import { checkInvariants } from './check-invariants.ts';

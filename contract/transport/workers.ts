@@ -1,11 +1,11 @@
 // What pipelines can rely on, with the engine at the other end of the carrier.
 
 import assert from 'node:assert/strict';
-import { aesCodec } from '../../src/engine/aes-codec.ts';
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import { hostStep } from '../../src/engine/host-step.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
 import { remoteStep } from '../../src/engine/remote-step.ts';
+import { aesCodec } from '../../src/engine/values/aes-codec.ts';
 import type { SessionId } from '../../src/lease/names.ts';
 import type { WorkKind } from '../../src/protocol/messages/work-messages.ts';
 import { systemTimers } from '../../src/support/timer.ts';

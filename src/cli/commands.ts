@@ -33,17 +33,17 @@ export const COMMANDS: readonly Command[] = [
   {
     name: 'export',
     summary: 'seals a store and writes all that it keeps into a file',
-    load: async () => (await import('./move/export.ts')).exportCommand,
+    load: async () => (await import('../features/export/cli.ts')).exportCommand,
   },
   {
     name: 'import',
     summary: 'puts an export into a store that is empty',
-    load: async () => (await import('./move/import.ts')).importCommand,
+    load: async () => (await import('../features/export/import-cli.ts')).importCommand,
   },
   {
     name: 'unseal',
     summary: 'uses a store again whose export was thrown away',
-    load: async () => (await import('./move/unseal.ts')).unsealCommand,
+    load: async () => (await import('../features/export/unseal-cli.ts')).unsealCommand,
   },
   {
     name: 'raise-epoch',

@@ -4,10 +4,10 @@
 import { type FSWatcher, watch } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { pipelinesIn } from '../engine/contract-of.ts';
 import { Holdfast } from '../engine/holdfast.ts';
 import type { Worker } from '../engine/worker-handle.ts';
 import { lineObserver } from '../execution/report.ts';
+import { pipelinesIn } from '../features/releases/contract-of-api.ts';
 import type { ServerLog } from '../server/server-options.ts';
 import type { CoordinatorStore } from '../store/contract/execution-store.ts';
 import { thrownText } from '../support/options.ts';

@@ -2,10 +2,10 @@
 
 import { inspectStore } from '../embedded/inspect-store.ts';
 import { openStore } from '../embedded/open-store.ts';
+import { MOVE_FLAGS, moveTyped, required } from '../features/export/cli.ts';
 import { hidden } from '../server/config.ts';
 import { InvalidInput } from '../support/fault.ts';
 import type { CommandSpec, ExitCode, Typed } from './command.ts';
-import { MOVE_FLAGS, moveTyped, required } from './move/shared.ts';
 import { print, printLine } from './screen.ts';
 
 export const raiseEpochCommand: CommandSpec = {

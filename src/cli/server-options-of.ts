@@ -2,7 +2,7 @@
 
 import { readFile } from 'node:fs/promises';
 import type { Archive } from '../archive/port.ts';
-import type { KeepMs } from '../execution/retention.ts';
+import type { KeepMs } from '../features/retention/model.ts';
 import type { Config } from '../server/config.ts';
 import { linksOf, pushOf } from '../server/configured-carriers.ts';
 import { isLoopback } from '../server/same-host.ts';

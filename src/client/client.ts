@@ -1,20 +1,21 @@
 // `holdfast/client`: the API of a coordinator, typed by the same schemas that check it. No dependency at run
 // time but `fetch`.
 
+import { Keys, Projects } from '../features/access/client.ts';
+import { Records } from '../features/audit/client.ts';
+import { Awaits } from '../features/awaits/client.ts';
+import { Releases } from '../features/releases/client.ts';
+import { DeadLetters, Jobs } from '../features/repair/client.ts';
+import { ArchiveCalls } from '../features/retention/client.ts';
+import { Schedules } from '../features/schedules/client.ts';
+import { Templates } from '../features/templates/client.ts';
 import { Fault, StoreUnavailable } from '../support/fault.ts';
 import { noAnswerText } from '../support/no-answer.ts';
 import { headerText, optionalFunctions, readOptions, requireUrl } from '../support/options.ts';
-import { Keys, Projects } from './admin.ts';
-import { ArchiveCalls } from './archive.ts';
-import { Awaits } from './awaits.ts';
 import type { CallOptions } from './calls.ts';
 import { readEvents, type ServerEvent } from './event-source.ts';
 import { Executions } from './executions.ts';
 import { Leases, Sessions } from './operations.ts';
-import { Schedules, Templates } from './plans.ts';
-import { Records } from './records.ts';
-import { Releases } from './releases.ts';
-import { DeadLetters, Jobs } from './repair.ts';
 import { bodyOf, refusalOf } from './responses.ts';
 
 export { type CallOptions, CallRefused, type Page } from './calls.ts';

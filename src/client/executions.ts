@@ -1,6 +1,7 @@
 // Executions, as a client sees them.
 
 import type { Static } from 'typebox';
+import type { RedriveBody } from '../features/repair/messages.ts';
 import type {
   commandAnswer,
   ExecutionInFull,
@@ -13,7 +14,6 @@ import type {
   submitted,
 } from '../protocol/messages/execution.ts';
 import type { DepthMessage } from '../protocol/messages/operations.ts';
-import type { RedriveBody } from '../protocol/messages/repair.ts';
 import type { Page } from './calls.ts';
 import type { HoldfastClient } from './client.ts';
 import { followed, type Seen, type WatchOptions } from './follow.ts';

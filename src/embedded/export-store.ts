@@ -1,7 +1,7 @@
 // `exportStore`: seals a store and writes all that it keeps into a file.
 
+import type { MoveStore } from '../features/export/port.ts';
 import { epochOf } from '../lease/fence.ts';
-import type { MoveStore } from '../store/contract/move-store.ts';
 import { boundedText, readOptions } from '../support/options.ts';
 import { systemRandom } from '../support/random.ts';
 import { systemTimers } from '../support/timer.ts';

@@ -1,6 +1,6 @@
 // `importStore`: puts an export into a store that is empty.
 
-import type { MovedRows } from '../store/contract/move-store.ts';
+import type { MovedRows } from '../features/export/port.ts';
 import { Fault } from '../support/fault.ts';
 import { boundedText, readOptions } from '../support/options.ts';
 import type { MoveProgress } from './export-store.ts';

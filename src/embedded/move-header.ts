@@ -1,9 +1,9 @@
 // The first line of an export, checked before anything is opened: the store that it is put into counts on from
 // what it says.
 
-import type { Seal } from '../execution/seal.ts';
+import type { Seal } from '../features/export/model.ts';
+import type { Counters } from '../features/export/tables-rows.ts';
 import { COUNTERS_PER_EPOCH, epochOf, isIssuable } from '../lease/fence.ts';
-import type { Counters } from '../store/moved-tables.ts';
 import { formatInstant, systemClock, toInstant } from '../support/clock.ts';
 import { Fault } from '../support/fault.ts';
 import { shown } from '../support/options.ts';

@@ -8,8 +8,8 @@
 // A digest stands after every thousand rows too, so that damage is found near where it is.
 
 import { createHash, type Hash } from 'node:crypto';
-import type { Cell, MovedRows } from '../store/contract/move-store.ts';
-import { MOVED_TABLES } from '../store/moved-tables.ts';
+import type { Cell, MovedRows } from '../features/export/port.ts';
+import { MOVED_TABLES } from '../features/export/tables-rows.ts';
 import { Fault } from '../support/fault.ts';
 import { shown } from '../support/options.ts';
 import { checkedHeader, type ExportHeader } from './move-header.ts';

@@ -1,6 +1,6 @@
 // A store that is named by text, opened for a move: also one that is sealed.
 
-import type { MoveStore } from '../store/contract/move-store.ts';
+import type { MoveStore } from '../features/export/port.ts';
 import { InvalidInput } from '../support/fault.ts';
 import { inspectStore } from './inspect-store.ts';
 import { type PostgresSettings, storePlace, withoutSqlite } from './open-store.ts';

@@ -2,14 +2,14 @@
 // does (RE-11). Embedded workers without a release say so seldom: only who asks whether there is anybody looks.
 
 import type { PipelineName } from '../execution/names.ts';
+import { contractVersion } from '../features/releases/contract-model.ts';
+import { contractOf } from '../features/releases/contract-of-api.ts';
+import type { Announced } from '../features/releases/port.ts';
+import { describeReleaseRefusal } from '../features/releases/refusal-model.ts';
+import type { AnnouncedRelease, Announcement } from '../features/releases/worker-model.ts';
 import type { SessionId } from '../lease/names.ts';
-import { contractVersion } from '../release/contract.ts';
-import { describeReleaseRefusal } from '../release/refusal.ts';
-import type { AnnouncedRelease, Announcement } from '../release/worker.ts';
-import type { Announced } from '../store/contract/release-store.ts';
 import { thrownText } from '../support/options.ts';
 import { hasStore, type WorkerConfig } from './config.ts';
-import { contractOf } from './contract-of.ts';
 import { tellTrouble } from './observer.ts';
 import type { AnyPipeline } from './pipeline.ts';
 import type { WorkerSettings } from './worker-options.ts';

@@ -1,14 +1,14 @@
 // Who acts on an execution, and why, as it is recorded.
 
 import { type Payload, parseExecutionId } from '../execution/names.ts';
+import { ACTING, checkedActing, stampOf } from '../features/audit/api.ts';
 import type { Command, Signal } from '../store/contract/execution-store.ts';
 import { boundedText, readOptions } from '../support/options.ts';
-import { ACTING, checkedActing, stampOf } from './auditing.ts';
 import type { EngineConfig } from './config.ts';
 import type { Acting } from './holdfast-types.ts';
-import type { Payloads } from './payloads.ts';
-import { signalPosition } from './place.ts';
 import { projectOf, SUBMIT_NAMES, type SubmitOptions } from './submission.ts';
+import type { Payloads } from './values/payloads.ts';
+import { signalPosition } from './values/place.ts';
 
 export interface Message extends Acting {
   readonly name: string;

@@ -1,16 +1,16 @@
 // What the parts of the engine are given. Resolved once, when Holdfast or a worker is opened.
 
 import type { ExecutionObserver } from '../execution/report.ts';
+import type { RefusalTally } from '../features/audit/tally-api.ts';
+import type { AnswerLinks } from '../features/awaits/links-api.ts';
+import type { Retaining } from '../features/retention/options-api.ts';
 import type { CoordinatorStore, Outcome, WorkerStore } from '../store/contract/execution-store.ts';
 import type { Clock } from '../support/clock.ts';
 import type { Random } from '../support/random.ts';
 import type { Timers } from '../support/timer.ts';
-import type { AnswerLinks } from './answer-links.ts';
 import type { ExecutionIds } from './ids.ts';
 import type { KnownPipelines } from './known-pipelines.ts';
-import type { Payloads } from './payloads.ts';
-import type { RefusalTally } from './refusal-tally.ts';
-import type { Retaining } from './retention-options.ts';
+import type { Payloads } from './values/payloads.ts';
 
 /** What a worker needs, also one whose store is a coordinator elsewhere. */
 export interface WorkerConfig {

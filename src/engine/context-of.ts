@@ -1,6 +1,7 @@
 // Makes the `ctx` of a run: names each call, checks its arguments, and hands it to the run.
 
 import type { CallKey } from '../execution/names.ts';
+import type { Asked } from '../features/awaits/options-api.ts';
 import { dateOf } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
 import {
@@ -11,7 +12,6 @@ import {
   shown,
   wholeNumber,
 } from '../support/options.ts';
-import type { Asked } from './await-options.ts';
 import type { Call } from './call.ts';
 import { AttachCall, attachmentOf } from './calls/attach.ts';
 import { awaitAnswers } from './calls/await.ts';

@@ -5,17 +5,17 @@ import type { Attributes, Lane } from '../execution/execution.ts';
 import type { Failure } from '../execution/failure.ts';
 import type { ExecutionId } from '../execution/names.ts';
 import type { RetryPolicy } from '../execution/retry.ts';
-import type { Fence } from '../lease/fence.ts';
 import type {
   AwaitItemsOptions,
   AwaitOptions,
   AwaitOutcome,
   ItemsOutcome,
-} from './await-options.ts';
+} from '../features/awaits/options-api.ts';
+import type { Question } from '../features/awaits/questions-api.ts';
+import type { TemplateRef } from '../features/templates/api.ts';
+import type { Fence } from '../lease/fence.ts';
 import type { Pipeline } from './pipeline.ts';
-import type { Question } from './question.ts';
 import type { RemoteStep } from './remote-step.ts';
-import type { TemplateRef } from './templates.ts';
 
 export interface StepContext {
   /** Stable over attempts, takeovers and re-drives: hand it to whoever can recognise a repeat. */

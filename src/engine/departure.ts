@@ -1,11 +1,11 @@
 // The writes with which an owner leaves an execution: it ends, waits, or goes back. Each takes along
 // what the journal still has, in one transaction, and happens once.
 
-import { type DeadLetter, deadLetterOf } from '../execution/dead-letter.ts';
 import type { TerminalStatus } from '../execution/execution.ts';
 import type { Failure } from '../execution/failure.ts';
 import { type EventKind, NAMED_CALLS_MAX } from '../execution/history.ts';
 import type { Payload } from '../execution/names.ts';
+import { type DeadLetter, deadLetterOf } from '../features/repair/model.ts';
 import type {
   Finish,
   Finished,

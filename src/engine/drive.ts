@@ -25,11 +25,11 @@ import {
 import { type Drift, Ledger } from './ledger.ts';
 import { tell, tracedBy } from './observer.ts';
 import { runPipeline } from './pipeline.ts';
-import { CHECKPOINT, inputOf, OUTPUT } from './place.ts';
 import { after } from './quiet.ts';
 import { Run, type RunEvents } from './run.ts';
-import { validated } from './schema.ts';
 import { Undoing } from './undoing.ts';
+import { CHECKPOINT, inputOf, OUTPUT } from './values/place.ts';
+import { validated } from './values/schema.ts';
 
 export interface Assignment {
   readonly claimed: Claimed;

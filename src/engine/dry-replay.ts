@@ -3,9 +3,9 @@
 // agree (RE-10).
 
 import type { ExecutionRecord } from '../execution/execution.ts';
+import type { BrokenReplay } from '../features/releases/model.ts';
 import type { Fence } from '../lease/fence.ts';
 import type { Owner, SessionId } from '../lease/names.ts';
-import type { BrokenReplay } from '../release/release.ts';
 import type { WorkerStore } from '../store/contract/execution-store.ts';
 import { Fault, OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
 import { thrownText } from '../support/options.ts';
@@ -15,9 +15,9 @@ import { bugOf, bugText, endBy } from './ends.ts';
 import { type Drift, Ledger } from './ledger.ts';
 import { patiently } from './patience.ts';
 import { type AnyPipeline, runPipeline } from './pipeline.ts';
-import { CHECKPOINT } from './place.ts';
 import { Run, type RunEvents, type RunSession } from './run.ts';
-import { validated } from './schema.ts';
+import { CHECKPOINT } from './values/place.ts';
+import { validated } from './values/schema.ts';
 
 const HISTORY_PAGE = 2_000;
 /** Code that is not at rest by then waits for something that is no call. */

@@ -1,7 +1,7 @@
 // What a run puts into the journal: an event, and what is stored together with it.
 
-import type { OpenAwait } from '../execution/await.ts';
 import type { HistoryEvent, NewEvent } from '../execution/history.ts';
+import type { OpenAwait } from '../features/awaits/model.ts';
 import type { Attachment, OwnerWrite, Submit } from '../store/contract/execution-store.ts';
 import type { Instant } from '../support/clock.ts';
 

@@ -10,7 +10,7 @@ import {
   type SubmitRefusal,
   type TemplateRefusal,
 } from '../execution/refusal.ts';
-import { describeReleaseRefusal, type ReleaseRefusal } from '../release/refusal.ts';
+import { describeReleaseRefusal, type ReleaseRefusal } from '../features/releases/refusal-model.ts';
 import { Fault, InvalidInput } from '../support/fault.ts';
 import { boundedText, readOptions, shown } from '../support/options.ts';
 import { codeLocation } from './code-location.ts';

@@ -1,19 +1,24 @@
 import { isPromise } from 'node:util/types';
 import type { ExecutionObserver } from '../execution/report.ts';
+import { RefusalTally } from '../features/audit/tally-api.ts';
+import { AnswerLinks, type LinkOptions } from '../features/awaits/links-api.ts';
+import { type RetentionOptions, resolveRetention } from '../features/retention/options-api.ts';
 import type { CoordinatorStore, WorkerStore } from '../store/contract/execution-store.ts';
 import { type Clock, systemClock } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
 import { readOptions, requireMethods, unreadable, wholeNumber } from '../support/options.ts';
 import { type Random, systemRandom } from '../support/random.ts';
 import { systemTimers, type Timers } from '../support/timer.ts';
-import { AnswerLinks, type LinkOptions } from './answer-links.ts';
 import type { EngineConfig, WorkerConfig } from './config.ts';
 import { ExecutionIds } from './ids.ts';
 import { KnownPipelines, type Pipelines } from './known-pipelines.ts';
-import { patientBlobs } from './patient-blobs.ts';
-import { DEFAULT_LIMITS, type PayloadCodec, type PayloadLimits, Payloads } from './payloads.ts';
-import { RefusalTally } from './refusal-tally.ts';
-import { type RetentionOptions, resolveRetention } from './retention-options.ts';
+import { patientBlobs } from './values/patient-blobs.ts';
+import {
+  DEFAULT_LIMITS,
+  type PayloadCodec,
+  type PayloadLimits,
+  Payloads,
+} from './values/payloads.ts';
 
 export interface HoldfastOptions {
   readonly store: CoordinatorStore;

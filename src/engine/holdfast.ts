@@ -1,22 +1,28 @@
 // Holdfast, embedded: submit, run and look after executions on one store.
 
-import type { AuditStamp } from '../execution/audit.ts';
 import type { ExecutionRecord } from '../execution/execution.ts';
 import type { Explanation } from '../execution/explain.ts';
 import type { HistoryEvent } from '../execution/history.ts';
 import { type ExecutionId, parseExecutionId } from '../execution/names.ts';
-import type { RefusedWrite } from '../execution/refused-write.ts';
+import { Audit, listRefusals, type RefusalListOptions } from '../features/audit/api.ts';
+import type { AuditStamp } from '../features/audit/model.ts';
+import type { RefusedWrite } from '../features/audit/refused-write-model.ts';
+import { Awaits } from '../features/awaits/api.ts';
+import { Releases } from '../features/releases/api.ts';
+import { MOVE_PIPELINE } from '../features/releases/move-job-api.ts';
+import type { AnyJobInput } from '../features/releases/moving-api.ts';
+import { Repair } from '../features/repair/api.ts';
+import { Bulk } from '../features/repair/bulk-api.ts';
+import { JOB_PIPELINE, type JobOutput } from '../features/repair/jobs-api.ts';
+import { Archives } from '../features/retention/api.ts';
+import { Schedules } from '../features/schedules/api.ts';
+import { submissionFor, type TemplateRef, Templates } from '../features/templates/api.ts';
 import type {
   AttachmentSummary,
   CommandAnswer,
   CoordinatorStore,
   Outcome,
 } from '../store/contract/execution-store.ts';
-import { Archives } from './archives.ts';
-import { Audit } from './audit.ts';
-import { Awaits } from './awaits.ts';
-import { Bulk } from './bulk.ts';
-import type { AnyJobInput } from './bulk-move.ts';
 import {
   actOf,
   type Message,
@@ -29,19 +35,12 @@ import { explainExecution } from './explaining.ts';
 import { SubmitRefused } from './failures.ts';
 import { type HoldfastOptions, resolveOptions } from './holdfast-options.ts';
 import type { Acting, Handle, ListOptions, Page } from './holdfast-types.ts';
-import { JOB_PIPELINE, type JobOutput } from './jobs.ts';
 import { attachmentQueryOf, type HistoryPage, historyQueryOf, listQueryOf } from './list-query.ts';
-import { MOVE_PIPELINE } from './move-job.ts';
 import type { Pipeline } from './pipeline.ts';
-import { attachmentAt } from './place.ts';
 import { requireWorker } from './possible-workers.ts';
-import { listRefusals, type RefusalListOptions } from './refusals.ts';
-import { Releases } from './releases.ts';
-import { Repair } from './repair.ts';
 import { Results, signalFrom, type Waiting } from './results.ts';
-import { Schedules } from './schedules.ts';
 import { type SubmitOptions, store } from './submission.ts';
-import { submissionFor, type TemplateRef, Templates } from './templates.ts';
+import { attachmentAt } from './values/place.ts';
 import { LiveWorker } from './worker.ts';
 import type { Worker } from './worker-handle.ts';
 import { resolveTendOptions, type TendOptions, type WorkerOptions } from './worker-options.ts';

@@ -11,7 +11,8 @@
 import type { NewEvent } from '../execution/history.ts';
 import type { Payload } from '../execution/names.ts';
 import type { OwnerRefusal } from '../execution/refusal.ts';
-import type { OwnerVerb } from '../execution/refused-write.ts';
+import type { OwnerVerb } from '../features/audit/refused-write-model.ts';
+import type { Refused } from '../features/audit/tally-api.ts';
 import type { Session } from '../lease/live-session.ts';
 import type {
   Claimed,
@@ -31,7 +32,6 @@ import { type Already, brought, type Entry, eventOf, isPlain, type Leaving } fro
 import { ignored } from './guarded.ts';
 import type { JournalEvents } from './journal-events.ts';
 import { afterFault, tried, untilAnswered } from './patience.ts';
-import type { Refused } from './refusal-tally.ts';
 import { ClaimLost, HistoryDiffers, isClaimOver, verbOf, whyOf } from './refused-write.ts';
 
 const HISTORY_PAGE = 1_000;

@@ -2,13 +2,13 @@
 
 import type { PipelineName } from '../execution/names.ts';
 import { replayName } from '../execution/route.ts';
-import { checkedAnswer } from './answering.ts';
+import { checkedAnswer } from '../features/awaits/answering-api.ts';
+import { isRelayName, relayName, relayPipelines } from '../features/awaits/relay-api.ts';
+import { moveJobPipeline } from '../features/releases/move-job-api.ts';
+import { isReplayName, replayPipelines } from '../features/releases/replaying-api.ts';
+import { jobPipeline } from '../features/repair/jobs-api.ts';
 import { hasStore, type WorkerConfig } from './config.ts';
-import { jobPipeline } from './jobs.ts';
-import { moveJobPipeline } from './move-job.ts';
 import type { AnyPipeline } from './pipeline.ts';
-import { isRelayName, relayName, relayPipelines } from './relay.ts';
-import { isReplayName, replayPipelines } from './replaying.ts';
 import type { WorkerSettings } from './worker-options.ts';
 
 export interface EmployedSettings extends WorkerSettings {

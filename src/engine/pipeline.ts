@@ -1,6 +1,7 @@
 // A pipeline: a name and a plain async function. Never bundled, never sandboxed.
 
 import { type PipelineName, parsePipelineName } from '../execution/names.ts';
+import { type AnyQuestion, checkQuestions } from '../features/awaits/questions-api.ts';
 import { InvalidInput } from '../support/fault.ts';
 import {
   optionalFunctions,
@@ -10,10 +11,9 @@ import {
   wholeNumber,
 } from '../support/options.ts';
 import type { Context, RetryOptions } from './context.ts';
-import { type AnyQuestion, checkQuestions } from './question.ts';
 import { type AnyRemoteStep, requireRemoteStep } from './remote-step.ts';
 import { resolveRetry } from './retry-options.ts';
-import { requireSchema, type Schema } from './schema.ts';
+import { requireSchema, type Schema } from './values/schema.ts';
 
 /**
  * What is durable when. `every-step`: each result before the next step starts; at most what was running is

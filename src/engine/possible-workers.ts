@@ -2,9 +2,13 @@
 
 import type { ExecutionRecord } from '../execution/execution.ts';
 import type { ProjectName } from '../execution/names.ts';
+import { pinOf } from '../features/releases/model.ts';
+import {
+  type WorkerRecord,
+  type WorkerState,
+  workerState,
+} from '../features/releases/worker-model.ts';
 import type { SessionId } from '../lease/names.ts';
-import { pinOf } from '../release/release.ts';
-import { type WorkerRecord, type WorkerState, workerState } from '../release/worker.ts';
 import type { Submit } from '../store/contract/execution-store.ts';
 import type { EngineConfig } from './config.ts';
 import { SubmitRefused } from './failures.ts';

@@ -7,7 +7,7 @@ import {
   type ExecutionRefusal,
   type OwnerRefusal,
 } from '../execution/refusal.ts';
-import type { OwnerVerb, RefusedWrite } from '../execution/refused-write.ts';
+import type { OwnerVerb, RefusedWrite } from '../features/audit/refused-write-model.ts';
 import { Fault } from '../support/fault.ts';
 
 /** Another owner, or an ended session. */

@@ -5,7 +5,7 @@
 import { type PipelineName, parsePipelineName } from '../execution/names.ts';
 import { InvalidInput } from '../support/fault.ts';
 import { readOptions, shown } from '../support/options.ts';
-import { requireSchema, type Schema } from './schema.ts';
+import { requireSchema, type Schema } from './values/schema.ts';
 
 export interface RemoteStepOptions<Input, Output> {
   readonly name: string;

@@ -12,7 +12,7 @@ import { Fault, OutcomeUnknown, StoreUnavailable } from '../support/fault.ts';
 import { readOptions, requireMethods } from '../support/options.ts';
 import type { EngineConfig } from './config.ts';
 import { ExecutionFailed } from './failures.ts';
-import { OUTPUT } from './place.ts';
+import { OUTPUT } from './values/place.ts';
 
 const POLL_MS = 1_000;
 const BATCH = 1_000;

@@ -27,11 +27,11 @@ import type { JournalEvents } from './journal-events.ts';
 import { LazyAbort } from './lazy-abort.ts';
 import type { Drift, Ledger, Settlement, Unasked } from './ledger.ts';
 import type { AnyPipeline } from './pipeline.ts';
-import { type ExpectedPlace, INPUT, type Place, scheduleOwner } from './place.ts';
-import type { ProjectPayloads } from './project-payloads.ts';
 import { Quiet } from './quiet.ts';
 import { Saga } from './saga.ts';
 import { Settling } from './settling.ts';
+import { type ExpectedPlace, INPUT, type Place, scheduleOwner } from './values/place.ts';
+import type { ProjectPayloads } from './values/project-payloads.ts';
 
 type Phase =
   | { readonly kind: 'code' | 'undoing' }

@@ -1,6 +1,13 @@
 // `ctx.spawn` and `ctx.fanOut`: what the code asked for, as submissions of children.
 
 import type { CallKey, ExecutionId, PipelineName } from '../execution/names.ts';
+import {
+  checkedRef,
+  isTemplateRef,
+  present,
+  type TemplateRef,
+  templatedBy,
+} from '../features/templates/api.ts';
 import type { Submit } from '../store/contract/execution-store.ts';
 import { Fault } from '../support/fault.ts';
 import { readList, readOptions } from '../support/options.ts';
@@ -13,11 +20,10 @@ import { ChildFailed } from './failures.ts';
 import { guarded } from './guarded.ts';
 import { patiently } from './patience.ts';
 import { pipelineOf } from './pipeline.ts';
-import { inputOf } from './place.ts';
 import type { Run } from './run.ts';
-import { type Schema, validated } from './schema.ts';
 import { checkedPlacing, delayOf, type Placing } from './submission.ts';
-import { checkedRef, isTemplateRef, present, type TemplateRef, templatedBy } from './templates.ts';
+import { inputOf } from './values/place.ts';
+import { type Schema, validated } from './values/schema.ts';
 
 interface Asked<Input, Output> {
   readonly pipeline: Spawnable<Input, Output>;

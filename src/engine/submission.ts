@@ -1,6 +1,5 @@
 // What a caller asks for, checked and turned into a submission.
 
-import { ACTOR_BYTES_MAX, type Audited } from '../execution/audit.ts';
 import {
   type Attributes,
   type ConcurrencyKey,
@@ -10,7 +9,8 @@ import {
 } from '../execution/execution.ts';
 import { DEFAULT_PROJECT, type ProjectName, parseProject } from '../execution/names.ts';
 import { parseReleaseName } from '../execution/route.ts';
-import type { TemplateVersion } from '../execution/template.ts';
+import { ACTOR_BYTES_MAX, type Audited } from '../features/audit/model.ts';
+import type { TemplateVersion } from '../features/templates/model.ts';
 import type {
   CoordinatorStore,
   Submit,
@@ -32,8 +32,8 @@ import {
 import { taggedOf } from '../support/value.ts';
 import type { WorkerConfig } from './config.ts';
 import { type Pipeline, pipelineOf } from './pipeline.ts';
-import { inputOf } from './place.ts';
-import { validated } from './schema.ts';
+import { inputOf } from './values/place.ts';
+import { validated } from './values/schema.ts';
 
 export interface SubmitOptions {
   /** Same key and same intent: the same execution. Same key, another input or other options: refused. */

@@ -2,13 +2,13 @@
 // awaits when they are due, and the duties that one worker of all does at a time. Where a coordinator has the
 // store, it does this, and its workers do not.
 
+import { DueAwaits } from '../features/awaits/duty.ts';
+import { Reconciler } from '../features/reconcile/duty.ts';
+import { Retention } from '../features/retention/duty.ts';
+import { Scheduler } from '../features/schedules/duty.ts';
 import type { Session } from '../lease/live-session.ts';
 import type { EngineConfig } from './config.ts';
-import { DueAwaits } from './due-awaits.ts';
 import type { OverdueSessions } from './overdue-sessions.ts';
-import { Reconciler } from './reconciler.ts';
-import { Retention } from './retention.ts';
-import { Scheduler } from './scheduler.ts';
 
 const MAINTAIN_MS = 20_000;
 

@@ -11,9 +11,9 @@ import type { StepContext, UndoContext } from './context.ts';
 import type { Departure } from './departure.ts';
 import { StepFailed } from './failures.ts';
 import type { Settlement } from './ledger.ts';
-import { signalPosition } from './place.ts';
 import type { Run } from './run.ts';
 import { type Offered, undoKeyOf, undoOrder } from './saga.ts';
+import { signalPosition } from './values/place.ts';
 
 interface Step {
   readonly end: Settlement;

@@ -1,9 +1,9 @@
 // Refusals of execution verbs: every expected no, with what its reader needs to act on it.
 
+import type { AwaitStatus } from '../features/awaits/model.ts';
 import { type Fence, formatFence } from '../lease/fence.ts';
 import { unreachable } from '../support/assert.ts';
 import { formatInstant, type Instant } from '../support/clock.ts';
-import type { AwaitStatus } from './await.ts';
 import type { Status } from './execution.ts';
 import type { ExecutionId, InteractionId, PipelineName } from './names.ts';
 

@@ -1,9 +1,9 @@
 // What the engine reports to observers, and how a report reads in a log.
 
+import type { Told } from '../features/reconcile/model.ts';
 import type { Fence } from '../lease/fence.ts';
 import type { Status } from './execution.ts';
 import { type Failure, locatedMessage } from './failure.ts';
-import type { Told } from './invariants.ts';
 import type { ExecutionId, PipelineName } from './names.ts';
 
 interface About {

@@ -1,6 +1,6 @@
 // How workers reach this coordinator otherwise than over HTTP.
 
-import type { Role } from '../access/role.ts';
+import type { Role } from '../features/access/model.ts';
 import { type GrpcServer, serveGrpc } from '../protocol/grpc/serve-grpc.ts';
 import type { Carrier } from '../protocol/messages/carrier.ts';
 import { sqsQueues } from '../protocol/messages/sqs-queues.ts';

@@ -2,7 +2,7 @@
 // from it.
 
 import { Type } from 'typebox';
-import { QUOTAS, type QuotaName } from '../access/quota.ts';
+import { QUOTAS, type QuotaName } from '../features/access/quota-model.ts';
 import type { PushEndpoint } from '../protocol/push/push-options.ts';
 import { DEFAULT_HTTP_LIMITS, HTTP_LIMIT_RANGES, type HttpLimits } from './server-options.ts';
 

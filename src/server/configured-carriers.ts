@@ -2,7 +2,7 @@
 
 import { readFile } from 'node:fs/promises';
 import type { SQSClient } from '@aws-sdk/client-sqs';
-import { AnswerLinks, type LinkOptions } from '../engine/answer-links.ts';
+import { AnswerLinks, type LinkOptions } from '../features/awaits/links-api.ts';
 import type { SigningOptions } from '../protocol/messages/signing.ts';
 import {
   type PushEndpoint,

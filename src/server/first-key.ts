@@ -1,11 +1,10 @@
 // The first start of a store makes the project `default` and one key that may do everything. It is shown
 // once; of several coordinators that start together one makes it.
 
-import { writeKey } from '../access/access-key.ts';
-import { ROLES } from '../access/role.ts';
-import { newKey } from '../access/secret.ts';
 import { DEFAULT_PROJECT } from '../execution/names.ts';
-import type { AccessStore } from '../store/contract/access-store.ts';
+import { ROLES, writeKey } from '../features/access/model.ts';
+import type { AccessStore } from '../features/access/port.ts';
+import { newKey } from '../features/access/secret-model.ts';
 
 /** Undefined when there are keys already. */
 export async function firstKey(access: AccessStore): Promise<string | undefined> {

@@ -1,12 +1,11 @@
 // Who is calling, and what that allows. A key is looked up at most every few seconds: so long may one that
 // was ended still open (stated in docs/guide/coordinator.md).
 
-import { type AccessKey, readKey } from '../access/access-key.ts';
-import { ROLES, type Role } from '../access/role.ts';
-import { opens } from '../access/secret.ts';
 import { DEFAULT_PROJECT, type ProjectName, parseProject } from '../execution/names.ts';
+import { type AccessKey, ROLES, type Role, readKey } from '../features/access/model.ts';
+import type { AccessStore } from '../features/access/port.ts';
+import { opens } from '../features/access/secret-model.ts';
 import { type Caller, ProblemReply, type Route } from '../protocol/rest/route.ts';
-import type { AccessStore } from '../store/contract/access-store.ts';
 import { type Clock, toInstant } from '../support/clock.ts';
 
 /** As much of a request as decides who it is from. */

@@ -4,15 +4,15 @@
 // of the time. One coordinator stays within a quota; each further one lets through at most the quota once more, and
 // only what it adds between two looks.
 
+import type { ProjectName } from '../execution/names.ts';
+import type { AccessStore } from '../features/access/port.ts';
 import {
   type CountedQuota,
   DEFAULT_QUOTAS,
   describeOverQuota,
   type Quotas,
-} from '../access/quota.ts';
-import type { ProjectName } from '../execution/names.ts';
+} from '../features/access/quota-model.ts';
 import { ProblemReply } from '../protocol/rest/route.ts';
-import type { AccessStore } from '../store/contract/access-store.ts';
 import type { Clock } from '../support/clock.ts';
 
 const LOOK_MS = 1_000;

@@ -1,6 +1,6 @@
 // What is said of a seal by whoever looks at a store without opening it.
 
-import { describeSeal, type Seal } from '../execution/seal.ts';
+import { describeSeal, type Seal } from '../features/export/model.ts';
 import type { StoreFact } from './contract/store-report.ts';
 
 /** `sealed` is the column of that name; nothing is said of a store that is open. */

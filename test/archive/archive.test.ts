@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { openFolderArchive } from '../../src/archive/folder.ts';
 import type { Archive, ArchiveDocument } from '../../src/archive/port.ts';
-import { aesCodec } from '../../src/engine/aes-codec.ts';
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import type { HoldfastOptions } from '../../src/engine/holdfast-options.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
+import { aesCodec } from '../../src/engine/values/aes-codec.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 
 const NOTHING_KEPT = { completed: 0, failed: 0, cancelled: 0, deadLetter: 0 } as const;

@@ -5,8 +5,8 @@ import type { Archive } from '../../src/archive/port.ts';
 import { ArchiveUnavailable } from '../../src/archive/port.ts';
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
-import type { RetentionOptions } from '../../src/engine/retention-options.ts';
 import type { ExecutionReport } from '../../src/execution/report.ts';
+import type { RetentionOptions } from '../../src/features/retention/options-api.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 

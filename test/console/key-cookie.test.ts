@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { readKey } from '../../src/access/access-key.ts';
+import { readKey } from '../../src/features/access/model.ts';
 import { TestCoordinator } from '../server/coordinator.ts';
 
 interface Sent {

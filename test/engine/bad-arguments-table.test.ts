@@ -2,13 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Archives } from '../../src/engine/archives.ts';
-import { Audit } from '../../src/engine/audit.ts';
 import { RunContext } from '../../src/engine/context-of.ts';
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
-import { Schedules } from '../../src/engine/schedules.ts';
-import { Templates } from '../../src/engine/templates.ts';
+import { Audit } from '../../src/features/audit/api.ts';
+import { Archives } from '../../src/features/retention/api.ts';
+import { Schedules } from '../../src/features/schedules/api.ts';
+import { Templates } from '../../src/features/templates/api.ts';
 import type { Options } from './bad-arguments/argument.ts';
 import { OF_CODE, OPTIONS_OF_CODE } from './bad-arguments/of-code.ts';
 import { OF_HOLDFAST, OPTIONS } from './bad-arguments/of-holdfast.ts';

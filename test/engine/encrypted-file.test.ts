@@ -5,9 +5,9 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { aesCodec } from '../../src/engine/aes-codec.ts';
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
+import { aesCodec } from '../../src/engine/values/aes-codec.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 
 const SECRET = 'tulip-3f1c';

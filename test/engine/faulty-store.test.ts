@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { faultyStore } from '../../contract/index.ts';
-import { newKey } from '../../src/access/secret.ts';
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
+import { newKey } from '../../src/features/access/secret-model.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { OutcomeUnknown, StoreUnavailable } from '../../src/support/fault.ts';
 import { seededRandom } from '../../src/support/random.ts';

@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { aesCodec } from '../../src/engine/aes-codec.ts';
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
+import { aesCodec } from '../../src/engine/values/aes-codec.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 

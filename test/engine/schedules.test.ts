@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { ManualClock, openTestHoldfast } from '../../contract/index.ts';
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
-import type { CatchUp } from '../../src/engine/schedule-plan.ts';
 import type { ExecutionReport } from '../../src/execution/report.ts';
+import type { CatchUp } from '../../src/features/schedules/plan-api.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 
 const HOUR_MS = 3_600_000;

@@ -4,9 +4,9 @@
 import assert from 'node:assert/strict';
 import type { Holdfast } from '../../src/engine/holdfast.ts';
 import { type Pipeline, pipeline } from '../../src/engine/pipeline.ts';
-import type { DeadLetterRecord } from '../../src/execution/dead-letter.ts';
 import type { ExecutionRecord } from '../../src/execution/execution.ts';
-import type { JobItem } from '../../src/store/contract/repair-store.ts';
+import type { DeadLetterRecord } from '../../src/features/repair/model.ts';
+import type { JobItem } from '../../src/features/repair/port.ts';
 
 export const LETTERS = 'letter';
 

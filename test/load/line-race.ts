@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { Holdfast } from '../../src/engine/holdfast.ts';
-import type { Activation } from '../../src/release/release.ts';
+import type { Activation } from '../../src/features/releases/model.ts';
 import { runSeed } from '../services/tier.ts';
 import { LINE, type LineActorArgs, type LineActorDone } from './line-actor.ts';
 import { openAddressed, type PlaceIn } from './place.ts';

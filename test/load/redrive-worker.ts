@@ -3,7 +3,7 @@
 
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
-import type { Redrive, RedriveAnswer } from '../../src/store/contract/repair-store.ts';
+import type { Redrive, RedriveAnswer } from '../../src/features/repair/port.ts';
 import { openAddressed, type StorePlace } from './place.ts';
 
 export interface RedriveWorkerArgs {

@@ -5,8 +5,8 @@ import { exportStore, type StoreExported } from '../../src/embedded/export-store
 import { importStore, type StoreImported } from '../../src/embedded/import-store.ts';
 import { openMove } from '../../src/embedded/open-move.ts';
 import type { PostgresSettings } from '../../src/embedded/open-store.ts';
-import type { Cell } from '../../src/store/contract/move-store.ts';
-import type { Counters } from '../../src/store/moved-tables.ts';
+import type { Cell } from '../../src/features/export/port.ts';
+import type { Counters } from '../../src/features/export/tables-rows.ts';
 
 export interface Place {
   readonly store: string;

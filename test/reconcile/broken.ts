@@ -36,8 +36,8 @@ import {
   worker,
   writing,
 } from '../../contract/execution/worker.ts';
-import type { Violation } from '../../src/execution/invariants.ts';
 import type { ExecutionId, Payload } from '../../src/execution/names.ts';
+import type { Violation } from '../../src/features/reconcile/model.ts';
 import type { Instant } from '../../src/support/clock.ts';
 import { parkedFor } from './healthy.ts';
 import type { World } from './worlds.ts';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkEverything } from '../../contract/execution/check.ts';
 import { allFindings } from '../../contract/execution/check-invariants.ts';
-import { INVARIANTS, isRepairable } from '../../src/execution/invariants.ts';
+import { INVARIANTS, isRepairable } from '../../src/features/reconcile/model.ts';
 import { BROKEN, type Broken } from './broken.ts';
 import { fillWithLife } from './healthy.ts';
 import type { World } from './worlds.ts';

@@ -3,11 +3,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { writeKey } from '../../src/access/access-key.ts';
-import type { Role } from '../../src/access/role.ts';
-import { newKey } from '../../src/access/secret.ts';
 import { HoldfastClient } from '../../src/client/client.ts';
 import { parseProject } from '../../src/execution/names.ts';
+import type { Role } from '../../src/features/access/model.ts';
+import { writeKey } from '../../src/features/access/model.ts';
+import { newKey } from '../../src/features/access/secret-model.ts';
 import { openServer, type Server } from '../../src/server/serve.ts';
 import type { ServerOptions } from '../../src/server/server-options.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ROLES, type Role } from '../../src/access/role.ts';
+import { ROLES, type Role } from '../../src/features/access/model.ts';
 import type { Route } from '../../src/protocol/rest/route.ts';
 import { ROUTES } from '../../src/protocol/rest/routes.ts';
 import { systemRandom } from '../../src/support/random.ts';

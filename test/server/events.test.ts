@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readKey } from '../../src/access/access-key.ts';
+import { readKey } from '../../src/features/access/model.ts';
 import { pipeline } from '../../src/index.ts';
 import { systemClock } from '../../src/support/clock.ts';
 import { systemTimers } from '../../src/support/timer.ts';

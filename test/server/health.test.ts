@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { writeKey } from '../../src/access/access-key.ts';
-import { newKey } from '../../src/access/secret.ts';
 import { HoldfastClient } from '../../src/client/client.ts';
+import { writeKey } from '../../src/features/access/model.ts';
+import { newKey } from '../../src/features/access/secret-model.ts';
 import { pipeline } from '../../src/index.ts';
 import { ROUTES } from '../../src/protocol/rest/routes.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';

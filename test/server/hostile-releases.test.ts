@@ -3,10 +3,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { contractOf } from '../../src/engine/contract-of.ts';
+import { contractVersion } from '../../src/features/releases/contract-model.ts';
+import { contractOf } from '../../src/features/releases/contract-of-api.ts';
 import { pipeline } from '../../src/index.ts';
 import type { Owner, SessionId } from '../../src/lease/names.ts';
-import { contractVersion } from '../../src/release/contract.ts';
 import { TestCoordinator } from './coordinator.ts';
 import { type Raw, RawWorker } from './raw-worker.ts';
 

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ROLES } from '../../src/access/role.ts';
 import { HoldfastClient } from '../../src/client/client.ts';
+import { ROLES } from '../../src/features/access/model.ts';
 import { openSession, pipeline } from '../../src/index.ts';
 import { ROUTES } from '../../src/protocol/rest/routes.ts';
 import { refusedWith, TestCoordinator, until } from './coordinator.ts';

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { HoldfastClient } from '../../src/client/client.ts';
-import { contractOf } from '../../src/engine/contract-of.ts';
+import { contractVersion } from '../../src/features/releases/contract-model.ts';
+import { contractOf } from '../../src/features/releases/contract-of-api.ts';
 import { pipeline } from '../../src/index.ts';
 import type { RefusedWorkerMessage } from '../../src/protocol/messages/operations.ts';
-import { contractVersion } from '../../src/release/contract.ts';
 import { holdfast } from '../cli/spawned.ts';
 import { TestCoordinator, until } from './coordinator.ts';
 

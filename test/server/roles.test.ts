@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { Role } from '../../src/access/role.ts';
+import type { Role } from '../../src/features/access/model.ts';
 import { pipeline } from '../../src/index.ts';
 import { ROUTES } from '../../src/protocol/rest/routes.ts';
 import { refusedWith, TestCoordinator, until } from './coordinator.ts';

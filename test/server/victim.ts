@@ -3,10 +3,10 @@
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readKey } from '../../src/access/access-key.ts';
 import { openFolderArchive } from '../../src/archive/folder.ts';
 import type { ExecutionId, InteractionId } from '../../src/execution/names.ts';
 import { parseProject } from '../../src/execution/names.ts';
+import { readKey } from '../../src/features/access/model.ts';
 import { Holdfast, pipeline } from '../../src/index.ts';
 import type { Owner, SessionId } from '../../src/lease/names.ts';
 import { digestOf } from '../../src/support/digest.ts';

@@ -8,12 +8,14 @@ test('imports in src follow the layers', () => {
   assert.deepEqual(layerViolations(sources), []);
 });
 
-test('the layer of a file is its folder, or its parent folder’s shared layer', () => {
+test('the layer of a file is its folder, its parent folder’s shared layer, or the last word of a feature’s file', () => {
   assert.equal(layerOf('src/lease/keeper.ts'), 'lease');
   assert.equal(layerOf('src/execution/decide/claim.ts'), 'execution');
   assert.equal(layerOf('src/store/codec.ts'), 'store/contract');
   assert.equal(layerOf('src/store/postgres/open.ts'), 'store/postgres');
   assert.equal(layerOf('src/index.ts'), 'index');
+  assert.equal(layerOf('src/features/releases/contract-model.ts'), 'execution');
+  assert.equal(layerOf('src/features/releases/routes.ts'), 'protocol/rest');
 });
 
 test('the rule bites', () => {
@@ -29,6 +31,8 @@ test('the rule bites', () => {
     ['src/engine/a.ts', "const b = await import('../protocol/rest/b.ts');"],
     ['src/worker/a.ts', "import '../../test/services/postgres.ts';"],
     ['src/plugins/a.ts', ''],
+    ['src/features/audit/helpers.ts', ''],
+    ['src/features/audit/model.ts', "import { b } from './api.ts';"],
   ];
   for (const [path, text] of bad) {
     assert.equal(problemsOf(path, text).length, 1, `${path}: ${text}`);

@@ -5,7 +5,7 @@ const ADAPTERS = ['store/sqlite', 'store/postgres', 'store/redis', 'store/etcd']
 const PROTOCOLS = ['rest', 'work', 'grpc', 'sqs', 'push'].map((name) => `protocol/${name}`);
 const KERNEL = ['support', 'lease'];
 const MODEL = [...KERNEL, 'execution'];
-const PORTS = [...MODEL, 'access', 'release', 'store/contract'];
+const PORTS = [...MODEL, 'store/contract'];
 const LIBRARY = [
   ...PORTS,
   'store/sql',
@@ -23,9 +23,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   support: [],
   lease: ['support'],
   execution: KERNEL,
-  access: MODEL,
-  release: MODEL,
-  'store/contract': [...MODEL, 'access', 'release'],
+  'store/contract': MODEL,
   'store/sql': PORTS,
   'store/sqlite': [...PORTS, 'store/sql'],
   'store/postgres': [...PORTS, 'store/sql'],
@@ -36,7 +34,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   recipes: KERNEL,
   guards: KERNEL,
   observe: MODEL,
-  'protocol/messages': [...MODEL, 'access', 'release'],
+  'protocol/messages': MODEL,
   'protocol/rest': [...PORTS, 'engine', 'protocol/messages'],
   // What every carrier of the worker protocol answers with (ADR 0027).
   'protocol/work': [...PORTS, 'protocol/messages', 'protocol/rest'],
@@ -62,6 +60,20 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   index: [...LIBRARY, 'embedded', 'worker'],
 };
 
+/** The last word of a file name in `features/` says its layer: `model.ts`, `contract-model.ts`. */
+const FEATURE_LAYERS: Readonly<Record<string, string>> = {
+  model: 'execution',
+  decide: 'execution',
+  port: 'store/contract',
+  rows: 'store/contract',
+  api: 'engine',
+  duty: 'engine',
+  messages: 'protocol/messages',
+  routes: 'protocol/rest',
+  client: 'client',
+  cli: 'cli',
+};
+
 /** Folders whose children are layers; files directly in one belong to the layer named here. */
 const PARENTS: Readonly<Record<string, string>> = {
   store: 'store/contract',
@@ -71,6 +83,10 @@ const PARENTS: Readonly<Record<string, string>> = {
 /** The layer of a path below src/, known or not. */
 export function layerOf(path: string): string {
   const [first = '', second, third] = path.replace(/^src\//, '').split('/');
+  if (first === 'features') {
+    const word = /([a-z]+)(\.test)?\.ts$/.exec(path)?.[1] ?? '';
+    return FEATURE_LAYERS[word] ?? `features, "${word}"`;
+  }
   if (second === undefined) {
     return first.replace(/\.ts$/, '');
   }

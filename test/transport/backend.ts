@@ -1,10 +1,10 @@
 // A coordinator, on a memory store unless said, with keys of two projects, and carriers that are closed with it.
 
 import type { CallDesk, Forgery, Speaker, TransportBackend } from '../../contract/index.ts';
-import { writeKey } from '../../src/access/access-key.ts';
-import type { Role } from '../../src/access/role.ts';
-import { newKey } from '../../src/access/secret.ts';
 import { parseProject } from '../../src/execution/names.ts';
+import type { Role } from '../../src/features/access/model.ts';
+import { writeKey } from '../../src/features/access/model.ts';
+import { newKey } from '../../src/features/access/secret-model.ts';
 import type { Ask, Carrier } from '../../src/protocol/messages/carrier.ts';
 import type { ReplyEnvelope } from '../../src/protocol/messages/envelope.ts';
 import { openServer, type Server } from '../../src/server/serve.ts';

@@ -3,7 +3,7 @@
 import type { Context } from '../../../src/engine/context.ts';
 import { Holdfast } from '../../../src/engine/holdfast.ts';
 import { type Pipeline, pipeline } from '../../../src/engine/pipeline.ts';
-import type { Schema } from '../../../src/engine/schema.ts';
+import type { Schema } from '../../../src/engine/values/schema.ts';
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
 import { openPostgresStore } from '../../../src/store/postgres/open.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';

@@ -1,7 +1,7 @@
 // Projects, and the keys that open them.
 
 import { type ReactNode, useId, useState } from 'react';
-import type { KeyMessage, MadeKey, ProjectMessage } from '../../../src/protocol/messages/admin.ts';
+import type { KeyMessage, MadeKey, ProjectMessage } from '../../../src/features/access/messages.ts';
 import { itemsOf, type Page, type Pages, useAct, useMay, usePages, useRead } from '../api/reads.ts';
 import { plural } from '../model/words.ts';
 import { ActButton, Dialog } from '../parts/dialog.tsx';

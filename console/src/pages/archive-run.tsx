@@ -1,7 +1,7 @@
 // What is due is archived now, a page at a time, until nothing is left of it.
 
 import { type ReactNode, useState } from 'react';
-import type { ArchiveRunMessage } from '../../../src/protocol/messages/archive.ts';
+import type { ArchiveRunMessage } from '../../../src/features/retention/messages.ts';
 import { useAct } from '../api/reads.ts';
 import { countText, plural } from '../model/words.ts';
 import { Dialog } from '../parts/dialog.tsx';

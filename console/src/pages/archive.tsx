@@ -1,7 +1,7 @@
 // What has ended and was removed: found by words of its key, by pipeline, by how and when it ended.
 
 import { type ReactNode, useId, useState } from 'react';
-import type { ArchivedMessage } from '../../../src/protocol/messages/archive.ts';
+import type { ArchivedMessage } from '../../../src/features/retention/messages.ts';
 import { pathWith } from '../api/call.ts';
 import { itemsOf, useCaller, usePages } from '../api/reads.ts';
 import { ENDED } from '../model/statuses.ts';

@@ -1,7 +1,7 @@
 // The documents of an archived execution: large values, attachments and all the rest, to be looked at or saved.
 
 import { type ReactNode, useState } from 'react';
-import type { ArchivedInFullMessage } from '../../../src/protocol/messages/archive.ts';
+import type { ArchivedInFullMessage } from '../../../src/features/retention/messages.ts';
 import { callBytes, pathWith } from '../api/call.ts';
 import { bytesText } from '../model/words.ts';
 import { ProblemNote } from '../parts/notes.tsx';

@@ -2,7 +2,7 @@
 
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useMemo, useState } from 'react';
-import type { ArchivedInFullMessage } from '../../../src/protocol/messages/archive.ts';
+import type { ArchivedInFullMessage } from '../../../src/features/retention/messages.ts';
 import type { HistoryMessage } from '../../../src/protocol/messages/execution.ts';
 import { callBytes, pathWith, type Refused } from '../api/call.ts';
 import { JsonView } from '../parts/json.tsx';

@@ -5,7 +5,7 @@ import type { ReactNode } from 'react';
 import type {
   ArchivedInFullMessage,
   VerifiedMessage,
-} from '../../../src/protocol/messages/archive.ts';
+} from '../../../src/features/retention/messages.ts';
 import { useAct, useCaller, useRead } from '../api/reads.ts';
 import { durationText, plural } from '../model/words.ts';
 import { type Fact, FactList } from '../parts/facts.tsx';

@@ -1,7 +1,7 @@
 // Who did what, to what, and why.
 
 import type { ReactNode } from 'react';
-import type { AuditMessage } from '../../../src/protocol/messages/records.ts';
+import type { AuditMessage } from '../../../src/features/audit/messages.ts';
 import { pathWith } from '../api/call.ts';
 import { itemsOf, usePages } from '../api/reads.ts';
 import { shortId } from '../model/words.ts';

@@ -5,7 +5,7 @@ import type {
   DeadLetterGroups,
   DeadLetterMessage,
   JobMessage,
-} from '../../../src/protocol/messages/repair.ts';
+} from '../../../src/features/repair/messages.ts';
 import { pathWith } from '../api/call.ts';
 import { itemsOf, type Page, useMay, usePages, useRead } from '../api/reads.ts';
 import { countText, plural } from '../model/words.ts';

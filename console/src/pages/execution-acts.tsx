@@ -1,8 +1,8 @@
 // What people do to one execution.
 
 import { type ReactNode, useId, useState } from 'react';
+import type { DeadLetterMessage } from '../../../src/features/repair/messages.ts';
 import type { ExecutionInFull } from '../../../src/protocol/messages/execution.ts';
-import type { DeadLetterMessage } from '../../../src/protocol/messages/repair.ts';
 import { useAct, useMay, useRead } from '../api/reads.ts';
 import { ENDED } from '../model/statuses.ts';
 import { ActButton, Dialog, reasoned } from '../parts/dialog.tsx';

@@ -1,8 +1,8 @@
 // Another release for an execution that nobody runs: an act, with a reason.
 
 import { type ReactNode, useId, useState } from 'react';
+import type { ReleaseMessage } from '../../../src/features/releases/messages.ts';
 import type { ExecutionInFull } from '../../../src/protocol/messages/execution.ts';
-import type { ReleaseMessage } from '../../../src/protocol/messages/releases.ts';
 import { type Page, useAct, useRead } from '../api/reads.ts';
 import { Dialog, reasoned } from '../parts/dialog.tsx';
 import { ProblemNote, Shown } from '../parts/notes.tsx';

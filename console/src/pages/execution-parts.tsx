@@ -1,8 +1,8 @@
 // Values, relatives and records of one execution.
 
 import type { ReactNode } from 'react';
+import type { AuditMessage, RefusedWriteMessage } from '../../../src/features/audit/messages.ts';
 import type { ExecutionInFull, ResultMessage } from '../../../src/protocol/messages/execution.ts';
-import type { AuditMessage, RefusedWriteMessage } from '../../../src/protocol/messages/records.ts';
 import { type Child, useChildren } from '../api/children.ts';
 import { itemsOf, type Page, useRead } from '../api/reads.ts';
 import { plural } from '../model/words.ts';

@@ -1,7 +1,7 @@
 // What executions ask, and which of it whoever answers is looking at.
 
 import { type ReactNode, useState } from 'react';
-import type { InteractionMessage } from '../../../src/protocol/messages/awaits.ts';
+import type { InteractionMessage } from '../../../src/features/awaits/messages.ts';
 import { pathWith } from '../api/call.ts';
 import { itemsOf, usePages, useRead } from '../api/reads.ts';
 import { plural } from '../model/words.ts';

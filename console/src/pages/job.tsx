@@ -1,7 +1,7 @@
 // One job: how far it is, and what became of each item.
 
 import type { ReactNode } from 'react';
-import type { JobItemPage, JobMessage } from '../../../src/protocol/messages/repair.ts';
+import type { JobItemPage, JobMessage } from '../../../src/features/repair/messages.ts';
 import { itemsOf, usePages, useRead } from '../api/reads.ts';
 import { ENDED } from '../model/statuses.ts';
 import { countText, durationText, plural } from '../model/words.ts';

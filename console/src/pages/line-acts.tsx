@@ -6,7 +6,7 @@ import type {
   LineMessage,
   PreflightMessage,
   ReleaseMessage,
-} from '../../../src/protocol/messages/releases.ts';
+} from '../../../src/features/releases/messages.ts';
 import { useAct, useMay } from '../api/reads.ts';
 import { Dialog, reasoned } from '../parts/dialog.tsx';
 import { AdminElsewhere, ProblemNote } from '../parts/notes.tsx';

@@ -5,7 +5,7 @@ import type {
   ActivationMessage,
   LineMessage,
   ReleaseMessage,
-} from '../../../src/protocol/messages/releases.ts';
+} from '../../../src/features/releases/messages.ts';
 import { type Page, useMay, useRead } from '../api/reads.ts';
 import { countText, plural } from '../model/words.ts';
 import { Status, Time } from '../parts/marks.tsx';

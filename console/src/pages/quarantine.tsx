@@ -1,8 +1,8 @@
 // What nothing but a person can move: compensations that failed for good, and code that no longer fits.
 
 import { type ReactNode, useId, useState } from 'react';
+import type { DeadLetterMessage } from '../../../src/features/repair/messages.ts';
 import type { ExecutionMessage } from '../../../src/protocol/messages/execution.ts';
-import type { DeadLetterMessage } from '../../../src/protocol/messages/repair.ts';
 import { useHistory } from '../api/history.ts';
 import { itemsOf, type Pages, useAct, useMay, usePages } from '../api/reads.ts';
 import { plural } from '../model/words.ts';

@@ -1,7 +1,7 @@
 // One thing that is asked: what it is, the form for its answer, and what else can be done with it.
 
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
-import type { InteractionMessage } from '../../../src/protocol/messages/awaits.ts';
+import type { InteractionMessage } from '../../../src/features/awaits/messages.ts';
 import { useAct, useCaller, useRead } from '../api/reads.ts';
 import { AnswerForm } from '../parts/answer-form.tsx';
 import { ActButton } from '../parts/dialog.tsx';

@@ -1,7 +1,7 @@
 // What a release is, what its contract changes, and what was found when open executions were replayed on it.
 
 import type { ReactNode } from 'react';
-import type { ComparedMessage, ReleaseMessage } from '../../../src/protocol/messages/releases.ts';
+import type { ComparedMessage, ReleaseMessage } from '../../../src/features/releases/messages.ts';
 import { type Read, useRead } from '../api/reads.ts';
 import { countText, plural } from '../model/words.ts';
 import { ExecutionLink, Time } from '../parts/marks.tsx';

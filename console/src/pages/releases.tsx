@@ -1,7 +1,7 @@
 // Every pipeline that has releases, and where its new executions go.
 
 import type { ReactNode } from 'react';
-import type { LineOfMessage } from '../../../src/protocol/messages/releases.ts';
+import type { LineOfMessage } from '../../../src/features/releases/messages.ts';
 import { itemsOf, usePages } from '../api/reads.ts';
 import { plural } from '../model/words.ts';
 import { Status } from '../parts/marks.tsx';

@@ -1,7 +1,7 @@
 // What is submitted by itself, and when next.
 
 import type { ReactNode } from 'react';
-import type { ScheduleMessage } from '../../../src/protocol/messages/plans.ts';
+import type { ScheduleMessage } from '../../../src/features/schedules/messages.ts';
 import { itemsOf, useMay, usePages } from '../api/reads.ts';
 import { durationText, plural } from '../model/words.ts';
 import { ActButton } from '../parts/dialog.tsx';

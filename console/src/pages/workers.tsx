@@ -1,12 +1,12 @@
 // Sessions with the time they have left, what they hold, and the writes that were refused to those whose time was over.
 
 import { type ReactNode, useState } from 'react';
+import type { RefusedWriteMessage } from '../../../src/features/audit/messages.ts';
 import type {
   ListedLeaseMessage,
   SessionMessage,
   WorkerMessage,
 } from '../../../src/protocol/messages/operations.ts';
-import type { RefusedWriteMessage } from '../../../src/protocol/messages/records.ts';
 import { pathWith } from '../api/call.ts';
 import { itemsOf, type Page, useMay, usePages, useRead } from '../api/reads.ts';
 import { durationText, plural } from '../model/words.ts';

@@ -1,7 +1,7 @@
 // An act on many: counted first, done by a job that can be watched and stopped.
 
 import { type ReactNode, useId, useState } from 'react';
-import type { JobMessage } from '../../../src/protocol/messages/repair.ts';
+import type { JobMessage } from '../../../src/features/repair/messages.ts';
 import { useAct, useRead } from '../api/reads.ts';
 import { plural } from '../model/words.ts';
 import { go } from '../router.tsx';

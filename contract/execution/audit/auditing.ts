@@ -1,8 +1,8 @@
 // Builders for cases about the audit: who acts, and what is then written of it.
 
 import assert from 'node:assert/strict';
-import type { AuditAct, AuditRecord, AuditStamp } from '../../../src/execution/audit.ts';
 import type { AuditId, ProjectName } from '../../../src/execution/names.ts';
+import type { AuditAct, AuditRecord, AuditStamp } from '../../../src/features/audit/model.ts';
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
 import { nextId, PROJECTS } from '../worker.ts';
 

@@ -1,8 +1,8 @@
 // What is done to executions, and that it is written down with it (J-1 … J-4).
 
 import assert from 'node:assert/strict';
-import type { AuditRecord, AuditStamp } from '../../../src/execution/audit.ts';
 import type { ExecutionId } from '../../../src/execution/names.ts';
+import type { AuditRecord, AuditStamp } from '../../../src/features/audit/model.ts';
 import { expectKind } from '../../lease/expect.ts';
 import type { ExecutionCase } from '../contract-case.ts';
 import { expectWhy } from '../expect.ts';

@@ -1,10 +1,10 @@
 // Notes, lists, and that there is no act without its record (J-1, J-5, J-6).
 
 import assert from 'node:assert/strict';
-import type { AuditRecord, AuditStamp } from '../../../src/execution/audit.ts';
 import type { TerminalStatus } from '../../../src/execution/execution.ts';
 import type { AuditId, ExecutionId, PipelineName } from '../../../src/execution/names.ts';
-import type { ListAudit, Note } from '../../../src/store/contract/audit-store.ts';
+import type { AuditRecord, AuditStamp } from '../../../src/features/audit/model.ts';
+import type { ListAudit, Note } from '../../../src/features/audit/port.ts';
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
 import { toInstant } from '../../../src/support/clock.ts';
 import { interactionId, parkedOn } from '../awaits/awaiting.ts';

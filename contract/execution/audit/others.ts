@@ -1,7 +1,7 @@
 // What is done to awaits, schedules and templates, and that it is written down with it (J-1 … J-4).
 
-import type { AuditRecord } from '../../../src/execution/audit.ts';
 import type { PipelineName } from '../../../src/execution/names.ts';
+import type { AuditRecord } from '../../../src/features/audit/model.ts';
 import { toInstant } from '../../../src/support/clock.ts';
 import { expectKind } from '../../lease/expect.ts';
 import { answering, answeringEarly, interactionId, parkedOn } from '../awaits/awaiting.ts';

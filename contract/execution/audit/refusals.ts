@@ -2,14 +2,14 @@
 
 import assert from 'node:assert/strict';
 import type { ExecutionId } from '../../../src/execution/names.ts';
+import type { ListRefusals, RefusalPlace } from '../../../src/features/audit/port.ts';
 import {
   REFUSED_WRITES_MAX,
   type RefusedWrite,
   type RefusedWrites,
-} from '../../../src/execution/refused-write.ts';
+} from '../../../src/features/audit/refused-write-model.ts';
 import { toFence } from '../../../src/lease/fence.ts';
 import type { Owner, SessionId } from '../../../src/lease/names.ts';
-import type { ListRefusals, RefusalPlace } from '../../../src/store/contract/audit-store.ts';
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
 import { laterBy } from '../../../src/support/clock.ts';
 import type { ExecutionCase } from '../contract-case.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { LATE_ANSWERS_MAX } from '../../../src/execution/await.ts';
 import type { ExecutionId } from '../../../src/execution/names.ts';
+import { LATE_ANSWERS_MAX } from '../../../src/features/awaits/model.ts';
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
 import type { ExecutionCase } from '../contract-case.ts';
 import { expectRefusedUnchanged, leavesUnchanged } from '../expect.ts';

@@ -1,11 +1,11 @@
 // Builders for cases about awaits: what an owner opens, what an outsider answers, what is then stored.
 
 import assert from 'node:assert/strict';
-import type { Interaction, OpenAwait } from '../../../src/execution/await.ts';
-import type { AnswerRequest } from '../../../src/execution/decide/await.ts';
 import type { NewEvent } from '../../../src/execution/history.ts';
 import type { CallKey, ExecutionId, InteractionId } from '../../../src/execution/names.ts';
-import type { InteractionFound } from '../../../src/store/contract/await-store.ts';
+import type { AnswerRequest } from '../../../src/features/awaits/decide.ts';
+import type { Interaction, OpenAwait } from '../../../src/features/awaits/model.ts';
+import type { InteractionFound } from '../../../src/features/awaits/port.ts';
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
 import { expectKind } from '../../lease/expect.ts';
 import type { Someone } from '../../lease/someone.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { InteractionId } from '../../../src/execution/names.ts';
-import type { ListInteractions } from '../../../src/store/contract/await-store.ts';
+import type { ListInteractions } from '../../../src/features/awaits/port.ts';
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
 import type { ExecutionCase } from '../contract-case.ts';
 import { later, mustSubmit, OTHER_PROJECT, PROJECT, running, worker, writing } from '../worker.ts';

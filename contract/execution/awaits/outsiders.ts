@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { InteractionId, ProjectName } from '../../../src/execution/names.ts';
-import type { AwaitAnswer } from '../../../src/store/contract/await-store.ts';
+import type { AwaitAnswer } from '../../../src/features/awaits/port.ts';
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
 import type { ExecutionCase } from '../contract-case.ts';
 import { expectRefusedUnchanged, leavesUnchanged } from '../expect.ts';

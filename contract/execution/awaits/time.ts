@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Reminder } from '../../../src/execution/await.ts';
+import type { Reminder } from '../../../src/features/awaits/model.ts';
 import { allMessages } from '../check.ts';
 import type { ExecutionCase } from '../contract-case.ts';
 import { leavesUnchanged } from '../expect.ts';

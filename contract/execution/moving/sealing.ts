@@ -1,8 +1,8 @@
 // Builders for cases of seals.
 
 import assert from 'node:assert/strict';
+import type { SealRequest } from '../../../src/features/export/port.ts';
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
-import type { SealRequest } from '../../../src/store/contract/seal-store.ts';
 import { StoreSealed } from '../../../src/support/fault.ts';
 import { expectKind } from '../../lease/expect.ts';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { contractVersion } from '../../../src/release/contract.ts';
+import { contractVersion } from '../../../src/features/releases/contract-model.ts';
 import { expectKind } from '../../lease/expect.ts';
 import type { ExecutionCase } from '../contract-case.ts';
 import { nextId, OTHER_PROJECT, PIPELINE, PROJECT } from '../worker.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { ExecutionId } from '../../../src/execution/names.ts';
-import type { MoveExecution } from '../../../src/store/contract/release-store.ts';
+import type { MoveExecution } from '../../../src/features/releases/port.ts';
 import { expectKind } from '../../lease/expect.ts';
 import { stamp } from '../audit/auditing.ts';
 import type { ExecutionCase } from '../contract-case.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { bucketOf } from '../../../src/release/release.ts';
+import { bucketOf } from '../../../src/features/releases/model.ts';
 import { expectKind } from '../../lease/expect.ts';
 import type { ExecutionCase } from '../contract-case.ts';
 import { letter, redriving } from '../repair/repairing.ts';

@@ -1,12 +1,16 @@
 // Builders for cases of releases.
 
 import assert from 'node:assert/strict';
+import {
+  CONTRACT_FORMAT,
+  type Contract,
+  contractVersion,
+} from '../../../src/features/releases/contract-model.ts';
+import type { LineAct } from '../../../src/features/releases/model.ts';
+import type { ChangeLine, RegisterRelease } from '../../../src/features/releases/port.ts';
+import type { Announcement } from '../../../src/features/releases/worker-model.ts';
 import type { SessionId } from '../../../src/lease/names.ts';
-import { CONTRACT_FORMAT, type Contract, contractVersion } from '../../../src/release/contract.ts';
-import type { LineAct } from '../../../src/release/release.ts';
-import type { Announcement } from '../../../src/release/worker.ts';
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
-import type { ChangeLine, RegisterRelease } from '../../../src/store/contract/release-store.ts';
 import { expectKind } from '../../lease/expect.ts';
 import type { Someone } from '../../lease/someone.ts';
 import { claimAll, type Held, heldOf, PIPELINE, PROJECT, worker } from '../worker.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { ProjectName } from '../../../src/execution/names.ts';
 import { replayName } from '../../../src/execution/route.ts';
+import { workerState } from '../../../src/features/releases/worker-model.ts';
 import type { SessionId } from '../../../src/lease/names.ts';
-import { workerState } from '../../../src/release/worker.ts';
 import type { Claim, CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
 import { expectKind } from '../../lease/expect.ts';
 import type { Someone } from '../../lease/someone.ts';

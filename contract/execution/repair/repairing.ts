@@ -1,11 +1,11 @@
 // Builders for cases about undoing and repairing.
 
-import type { DeadLetter } from '../../../src/execution/dead-letter.ts';
 import type { TerminalStatus } from '../../../src/execution/execution.ts';
 import type { NewEvent } from '../../../src/execution/history.ts';
 import type { ExecutionId } from '../../../src/execution/names.ts';
+import type { DeadLetter } from '../../../src/features/repair/model.ts';
+import type { Redrive, RedriveAnswer } from '../../../src/features/repair/port.ts';
 import type { CoordinatorStore, Submit } from '../../../src/store/contract/execution-store.ts';
-import type { Redrive, RedriveAnswer } from '../../../src/store/contract/repair-store.ts';
 import { expectKind } from '../../lease/expect.ts';
 import type { Someone } from '../../lease/someone.ts';
 import {

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import type { TerminalStatus } from '../../../src/execution/execution.ts';
 import type { ExecutionId } from '../../../src/execution/names.ts';
+import type { ListArchived } from '../../../src/features/retention/port.ts';
 import type { CoordinatorStore, Submit } from '../../../src/store/contract/execution-store.ts';
-import type { ListArchived } from '../../../src/store/contract/retention-store.ts';
 import { toInstant } from '../../../src/support/clock.ts';
 import type { ExecutionCase, ExecutionHarness } from '../contract-case.ts';
 import { ended } from '../repair/repairing.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import type { ExecutionId } from '../../../src/execution/names.ts';
-import type { RemoveRequest, WhyKept } from '../../../src/execution/retention.ts';
+import type { RemoveRequest, WhyKept } from '../../../src/features/retention/model.ts';
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
 import { PROJECT } from '../worker.ts';
 

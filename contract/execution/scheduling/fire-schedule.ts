@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
+import type { FireSchedule } from '../../../src/features/schedules/port.ts';
 import type { CoordinatorStore, Submit } from '../../../src/store/contract/execution-store.ts';
-import type { FireSchedule } from '../../../src/store/contract/schedule-store.ts';
 import { type Instant, laterBy } from '../../../src/support/clock.ts';
 import { expectKind } from '../../lease/expect.ts';
 import type { ExecutionCase } from '../contract-case.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ProjectName } from '../../../src/execution/names.ts';
+import type { PutSchedule } from '../../../src/features/schedules/port.ts';
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
-import type { PutSchedule } from '../../../src/store/contract/schedule-store.ts';
 import { type Instant, laterBy } from '../../../src/support/clock.ts';
 import { expectKind } from '../../lease/expect.ts';
 import type { ExecutionCase } from '../contract-case.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { PutTemplate } from '../../../src/store/contract/template-store.ts';
+import type { PutTemplate } from '../../../src/features/templates/port.ts';
 import { expectKind } from '../../lease/expect.ts';
 import type { ExecutionCase } from '../contract-case.ts';
 import { expectWhy } from '../expect.ts';

@@ -3,8 +3,8 @@
 
 import { StepError } from '../../engine/failures.ts';
 import { type Pipeline, pipeline } from '../../engine/pipeline.ts';
-import { question } from '../../engine/question.ts';
-import type { Schema } from '../../engine/schema.ts';
+import type { Schema } from '../../engine/values/schema.ts';
+import { question } from '../../features/awaits/questions-api.ts';
 
 export interface RestaurantOrder {
   readonly dish: string;

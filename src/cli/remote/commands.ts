@@ -55,7 +55,7 @@ export const REMOTE_COMMANDS: readonly Command[] = [
   command(
     'answer',
     'what executions ask people; answers one',
-    async () => (await import('./answer.ts')).answerCommand,
+    async () => (await import('../../features/awaits/cli.ts')).answerCommand,
   ),
   command(
     'dead-letters',
@@ -70,7 +70,7 @@ export const REMOTE_COMMANDS: readonly Command[] = [
   command(
     'archive',
     'executions that ended and were removed: finds, reads and checks them; archives now',
-    async () => (await import('./archive.ts')).archiveCommand,
+    async () => (await import('../../features/retention/cli.ts')).archiveCommand,
   ),
   command(
     'schedules',
@@ -80,18 +80,18 @@ export const REMOTE_COMMANDS: readonly Command[] = [
   command(
     'releases',
     'builds of a pipeline: register, preflight, activate, share, roll back, retire, move',
-    async () => (await import('./releases.ts')).releasesCommand,
+    async () => (await import('../../features/releases/cli.ts')).releasesCommand,
   ),
   command('workers', 'who works for this project', async () => (await FROM.lists()).workersCommand),
   command(
     'projects',
     'what a coordinator keeps apart: lists them, puts one',
-    async () => (await import('./projects.ts')).projectsCommand,
+    async () => (await import('../../features/access/projects-cli.ts')).projectsCommand,
   ),
   command(
     'keys',
     'who may do what: lists keys, makes, rotates, revokes, recovers one',
-    async () => (await import('./keys.ts')).keysCommand,
+    async () => (await import('../../features/access/keys-cli.ts')).keysCommand,
   ),
   command('leases', 'who holds what', async () => (await FROM.lists()).leasesCommand),
 ];

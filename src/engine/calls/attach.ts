@@ -7,9 +7,9 @@ import { InvalidInput } from '../../support/fault.ts';
 import { boundedText, shown, thrownText } from '../../support/options.ts';
 import type { Call } from '../call.ts';
 import type { Opening, Settlement } from '../ledger.ts';
-import type { Sealed } from '../payloads.ts';
-import { attachmentAt } from '../place.ts';
 import type { Run } from '../run.ts';
+import type { Sealed } from '../values/payloads.ts';
+import { attachmentAt } from '../values/place.ts';
 
 const NAME_BYTES_MAX = 256;
 

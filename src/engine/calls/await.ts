@@ -2,16 +2,8 @@
 // it asks is opened in the transaction that records it (W-1); how it settled comes as a message, which is
 // history before the code hears of it.
 
-import type { AwaitStatus, OpenAwait, Reminder } from '../../execution/await.ts';
 import type { CallKey, Payload } from '../../execution/names.ts';
-import { type Instant, laterBy } from '../../support/clock.ts';
-import {
-  InvalidInput,
-  OutcomeUnknown,
-  StoreCorrupt,
-  StoreUnavailable,
-} from '../../support/fault.ts';
-import { thrownText, unreadable } from '../../support/options.ts';
+import type { AwaitStatus, OpenAwait, Reminder } from '../../features/awaits/model.ts';
 import {
   type Asked,
   type AwaitOutcome,
@@ -21,17 +13,25 @@ import {
   type ItemsOutcome,
   type PlannedReminder,
   resolveAwait,
-} from '../await-options.ts';
+} from '../../features/awaits/options-api.ts';
+import { type Instant, laterBy } from '../../support/clock.ts';
+import {
+  InvalidInput,
+  OutcomeUnknown,
+  StoreCorrupt,
+  StoreUnavailable,
+} from '../../support/fault.ts';
+import { thrownText, unreadable } from '../../support/options.ts';
 import type { Call, Wait } from '../call.ts';
 import type { RunContext } from '../context-of.ts';
 import { interactionIdOf } from '../ids.ts';
 import type { CallBody, Opening, Settlement } from '../ledger.ts';
 import { questionOf } from '../pipeline.ts';
-import { DEFAULT_ANSWER, inputOf, REQUEST } from '../place.ts';
-import type { ProjectPayloads } from '../project-payloads.ts';
 import { after, soon } from '../quiet.ts';
 import type { Run } from '../run.ts';
-import { jsonSchemaOf } from '../schema.ts';
+import { DEFAULT_ANSWER, inputOf, REQUEST } from '../values/place.ts';
+import type { ProjectPayloads } from '../values/project-payloads.ts';
+import { jsonSchemaOf } from '../values/schema.ts';
 
 type Outcome = AwaitOutcome<unknown> | ItemsOutcome<unknown>;
 

@@ -2,8 +2,8 @@
 
 import type { Payload } from '../../execution/names.ts';
 import { InvalidInput } from '../../support/fault.ts';
-import { CHECKPOINT } from '../place.ts';
 import type { Run } from '../run.ts';
+import { CHECKPOINT } from '../values/place.ts';
 
 /** Durable when it resolves. Nothing else of the execution may be under way. */
 export async function checkpoint(run: Run, state: unknown): Promise<void> {

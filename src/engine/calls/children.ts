@@ -5,8 +5,8 @@ import type { CallKey, ExecutionId } from '../../execution/names.ts';
 import type { Call, Wait } from '../call.ts';
 import type { ChildOutcome } from '../context.ts';
 import type { Opening, Settlement } from '../ledger.ts';
-import { OUTPUT } from '../place.ts';
 import type { Run } from '../run.ts';
+import { OUTPUT } from '../values/place.ts';
 import { childCall } from './spawn.ts';
 
 export class ChildrenCall<Output> implements Call {

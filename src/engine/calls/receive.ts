@@ -4,8 +4,8 @@ import type { CallKey } from '../../execution/names.ts';
 import { readOptions, wholeNumber } from '../../support/options.ts';
 import type { Call, Wait } from '../call.ts';
 import type { Opening, Settlement } from '../ledger.ts';
-import { signalPosition } from '../place.ts';
 import type { Run } from '../run.ts';
+import { signalPosition } from '../values/place.ts';
 import { listenedTo } from './raced.ts';
 import { SLEEP_MS_MAX, SleepCall } from './sleep.ts';
 

@@ -5,8 +5,8 @@ import type { RunContext } from '../context-of.ts';
 import { StepFailed } from '../failures.ts';
 import { type RemoteStep, requireRemoteStep } from '../remote-step.ts';
 import type { Run } from '../run.ts';
-import { validated } from '../schema.ts';
 import { begin, ended } from '../spawning.ts';
+import { validated } from '../values/schema.ts';
 
 /** A child with one step, which whoever hosts it takes. */
 export async function call<Input, Output>(

@@ -1,11 +1,11 @@
 // What everybody else may ask of an execution: cancel, pause, resume, signal. Pure.
 
+import { turnBack } from '../../features/repair/decide.ts';
 import type { Instant } from '../../support/clock.ts';
 import { type ExecutionRecord, isTerminal } from '../execution.ts';
 import type { EventKind, HistoryEvent, InboxMessage } from '../history.ts';
 import type { ExecutionId, Payload, ProjectName } from '../names.ts';
 import type { CommandRefusal } from '../refusal.ts';
-import { turnBack } from './compensate.ts';
 import { type Delivery, deliver } from './deliver.ts';
 import { endedExecution, historyEvent, withHold, withoutHolds } from './record.ts';
 

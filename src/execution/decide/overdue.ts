@@ -1,12 +1,12 @@
 // Executions whose time is up (X-20). Pure.
 
+import { type TurnedBack, turnBack } from '../../features/repair/decide.ts';
+import { type DeadLetter, deadLetterOf } from '../../features/repair/model.ts';
 import { formatInstant, type Instant } from '../../support/clock.ts';
-import { type DeadLetter, deadLetterOf } from '../dead-letter.ts';
 import type { ExecutionRecord } from '../execution.ts';
 import type { Failure } from '../failure.ts';
 import type { HistoryEvent } from '../history.ts';
 import type { Payload } from '../names.ts';
-import { type TurnedBack, turnBack } from './compensate.ts';
 import { endedExecution, historyEvent } from './record.ts';
 
 /** Why `maintain` cancels the open children of an execution that has ended. */

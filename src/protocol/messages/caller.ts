@@ -1,7 +1,7 @@
 // Who is calling, as a console must know to show what it can do.
 
 import { type Static, Type } from 'typebox';
-import { ROLES } from '../../access/role.ts';
+import { ROLES } from '../../features/access/model.ts';
 import { CLOSED } from './words.ts';
 
 export const caller = Type.Object(

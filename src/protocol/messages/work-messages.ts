@@ -4,8 +4,8 @@
 // harms when it comes twice or late.
 
 import { type TObject, type TProperties, Type } from 'typebox';
+import { announceBody } from '../../features/releases/messages.ts';
 import { idParams } from './execution.ts';
-import { announceBody } from './releases.ts';
 import { CLOSED } from './words.ts';
 import {
   bellQuery,

@@ -4,8 +4,8 @@
 
 import { type Static, Type } from 'typebox';
 import { EVENT_KINDS, SEQ_MAX } from '../../execution/history.ts';
+import { releaseName } from '../../features/releases/messages.ts';
 import { DECLARED_EXITS } from '../../lease/exit.ts';
-import { releaseName } from './releases.ts';
 import { CLOSED, count, durationMs, executionId, fence, lane, name, seq, waitMs } from './words.ts';
 
 const uuid = Type.String({ pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' });

@@ -4,11 +4,11 @@
 
 import { ownNamesFor } from '../../engine/own-pipelines.ts';
 import type { PipelineName, ProjectName } from '../../execution/names.ts';
+import { describeReleaseRefusal } from '../../features/releases/refusal-model.ts';
+import { noteAnnounced } from '../../features/releases/refused-workers-routes.ts';
+import type { AnnouncedRelease, Announcement } from '../../features/releases/worker-model.ts';
 import type { Session } from '../../lease/live-session.ts';
-import { describeReleaseRefusal } from '../../release/refusal.ts';
-import type { AnnouncedRelease, Announcement } from '../../release/worker.ts';
 import type { PushResult } from '../messages/push.ts';
-import { noteAnnounced } from '../rest/refused-workers.ts';
 import type { Coordinator } from '../rest/route.ts';
 import type { Endpoint } from './push-options.ts';
 

@@ -1,5 +1,6 @@
 // Leases. They are of no project, so they are for keys of all projects.
 
+import { recordAct } from '../../features/audit/routes.ts';
 import { parseFence } from '../../lease/fence.ts';
 import type { LeaseRecord } from '../../lease/lease.ts';
 import { type LeaseKey, parseLeaseKey } from '../../lease/names.ts';
@@ -18,7 +19,6 @@ import {
   revoked,
 } from '../messages/operations.ts';
 import { refusedByKernel, requireOfAll } from './problems.ts';
-import { recordAct } from './records.ts';
 import { actorOf, type Coordinator, type Route, route } from './route.ts';
 
 const LIMIT = 100;

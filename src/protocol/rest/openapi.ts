@@ -2,7 +2,7 @@
 // translated: what is described is what is checked.
 
 import type { TSchema } from 'typebox';
-import { interaction } from '../messages/awaits.ts';
+import { interaction } from '../../features/awaits/messages.ts';
 import { execution } from '../messages/execution.ts';
 import { problem } from '../messages/problem.ts';
 import { submission } from '../messages/work.ts';

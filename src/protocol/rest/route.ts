@@ -2,10 +2,10 @@
 // them, and describes them in OpenAPI from this alone; tests walk over them.
 
 import type { Static, TSchema } from 'typebox';
-import { nameWithKey } from '../../access/access-key.ts';
-import type { Role } from '../../access/role.ts';
 import type { Holdfast } from '../../engine/holdfast.ts';
 import type { ProjectName } from '../../execution/names.ts';
+import type { Role } from '../../features/access/model.ts';
+import { nameWithKey } from '../../features/access/model.ts';
 import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
 import type { Clock } from '../../support/clock.ts';
 import type { Timers } from '../../support/timer.ts';

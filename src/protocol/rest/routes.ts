@@ -1,10 +1,17 @@
 // All routes of a coordinator.
 
+import { keyRoutes } from '../../features/access/key-routes.ts';
+import { projectRoutes } from '../../features/access/project-routes.ts';
+import { recordRoutes } from '../../features/audit/routes.ts';
+import { answerLinkRoutes } from '../../features/awaits/link-routes.ts';
+import { awaitRoutes } from '../../features/awaits/routes.ts';
+import { releaseRoutes } from '../../features/releases/routes.ts';
+import { bulkRoutes } from '../../features/repair/bulk-routes.ts';
+import { repairRoutes } from '../../features/repair/routes.ts';
+import { archiveRoutes } from '../../features/retention/routes.ts';
+import { scheduleRoutes } from '../../features/schedules/routes.ts';
+import { templateRoutes } from '../../features/templates/routes.ts';
 import { adviceRoutes } from './advice.ts';
-import { answerLinkRoutes } from './answer-links.ts';
-import { archiveRoutes } from './archive.ts';
-import { awaitRoutes } from './awaits.ts';
-import { bulkRoutes } from './bulk.ts';
 import { callerRoutes } from './caller.ts';
 import { commandRoutes } from './commands.ts';
 import { demoRoutes } from './demo.ts';
@@ -13,17 +20,10 @@ import { withDescription } from './description.ts';
 import { eventRoutes } from './events.ts';
 import { executionRoutes } from './executions.ts';
 import { healthRoutes } from './health.ts';
-import { keyRoutes } from './keys.ts';
 import { leaseRoutes } from './leases.ts';
-import { projectRoutes } from './projects.ts';
-import { recordRoutes } from './records.ts';
-import { releaseRoutes } from './releases.ts';
-import { repairRoutes } from './repair.ts';
 import { resultRoutes } from './results.ts';
 import type { Route } from './route.ts';
-import { scheduleRoutes } from './schedules.ts';
 import { sessionRoutes } from './sessions.ts';
-import { templateRoutes } from './templates.ts';
 import { workRoutes } from './work.ts';
 
 export const ROUTES: readonly Route[] = withDescription([

@@ -1,9 +1,9 @@
 // Sessions → messages, and whose they are.
 
-import type { WorkerInfo } from '../../engine/releases.ts';
 import { WORKER_KIND, WORKER_PIPELINES, type WorkerKind } from '../../engine/worker-session.ts';
 import { LANES } from '../../execution/execution.ts';
 import type { ProjectName } from '../../execution/names.ts';
+import type { WorkerInfo } from '../../features/releases/api.ts';
 import type { SessionId } from '../../lease/names.ts';
 import type { SessionInspection } from '../../lease/port.ts';
 import { PROJECT_METADATA } from '../../lease/session.ts';

@@ -1,5 +1,7 @@
 // Workers, and sessions of any kind.
 
+import { recordAct } from '../../features/audit/routes.ts';
+import { refusedAmong } from '../../features/releases/refused-workers-routes.ts';
 import { parseSessionId, parseText } from '../../lease/names.ts';
 import type { SessionInspection } from '../../lease/port.ts';
 import {
@@ -13,8 +15,6 @@ import {
 } from '../messages/operations.ts';
 import { sessionParams } from '../messages/work.ts';
 import { refusedByKernel } from './problems.ts';
-import { recordAct } from './records.ts';
-import { refusedAmong } from './refused-workers.ts';
 import { actorOf, type Caller, type Coordinator, type Route, route } from './route.ts';
 import {
   isWorkerFor,

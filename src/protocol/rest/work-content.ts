@@ -1,10 +1,10 @@
 // What an owner's write may contain. Payloads go to the store as they came and are read by many: by routes, by
 // re-drives, by stores that this one is moved to. What they could not read is refused before anything is written.
 
-import { parseEnvelope } from '../../engine/envelope.ts';
 import { isLabel } from '../../engine/submission.ts';
+import { parseEnvelope } from '../../engine/values/envelope.ts';
 import { NAME_BYTES_MAX } from '../../execution/names.ts';
-import { namedBy } from '../../execution/retention.ts';
+import { namedBy } from '../../features/retention/model.ts';
 import { isDeeperThan } from '../../support/json-depth.ts';
 import type { WriteMessage } from '../messages/work.ts';
 import { ProblemReply } from './route.ts';

@@ -2,14 +2,14 @@
 
 import { workerMetadata } from '../../engine/worker-session.ts';
 import { DEFAULT_PROJECT, type ProjectName, parsePipelineName } from '../../execution/names.ts';
+import type { Announced } from '../../features/releases/port.ts';
+import { describeReleaseRefusal } from '../../features/releases/refusal-model.ts';
+import { noteAnnounced } from '../../features/releases/refused-workers-routes.ts';
+import type { Announcement } from '../../features/releases/worker-model.ts';
 import type { SessionId } from '../../lease/names.ts';
 import type { SessionInspection } from '../../lease/port.ts';
 import { PROJECT_METADATA, type SessionMetadata } from '../../lease/session.ts';
-import { describeReleaseRefusal } from '../../release/refusal.ts';
-import type { Announcement } from '../../release/worker.ts';
 import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
-import type { Announced } from '../../store/contract/release-store.ts';
-import { noteAnnounced } from './refused-workers.ts';
 import { type Caller, type Coordinator, ProblemReply } from './route.ts';
 
 const KEY = 'holdfast.key';

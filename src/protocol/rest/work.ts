@@ -1,7 +1,7 @@
 // The worker protocol over HTTP: a route for each of its messages.
 
+import { announceBody } from '../../features/releases/messages.ts';
 import { idParams } from '../messages/execution.ts';
-import { announceBody } from '../messages/releases.ts';
 import {
   bellQuery,
   claimBody,

@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PipelineName, ProjectName } from '../../execution/names.ts';
+import type { Contract } from '../../features/releases/contract-model.ts';
+import { decideLine, type LineRequest, nameBefore } from '../../features/releases/decide.ts';
+import {
+  bucketOf,
+  type Line,
+  pinOf,
+  type Release,
+  stateOf,
+} from '../../features/releases/model.ts';
 import type { Instant } from '../../support/clock.ts';
-import type { Contract } from '../contract.ts';
-import { bucketOf, type Line, pinOf, type Release, stateOf } from '../release.ts';
-import { decideLine, type LineRequest, nameBefore } from './line.ts';
 
 const PIPELINE = 'order' as PipelineName;
 const contract = { input: true, output: true, awaits: [], remoteSteps: [] } as unknown as Contract;

@@ -7,10 +7,7 @@
 // applied), OutcomeUnknown (may have been applied; the same call may be repeated, and is answered as
 // if it were the first), StoreCorrupt and, by whatever writes, StoreSealed (M-1).
 
-import type { Audited } from '../../execution/audit.ts';
-import type { OpenAwait } from '../../execution/await.ts';
 import type { Bell } from '../../execution/bell.ts';
-import type { DeadLetter } from '../../execution/dead-letter.ts';
 import type {
   ExecutionRecord,
   Hold,
@@ -28,22 +25,25 @@ import type {
   OwnerRefusal,
   SubmitRefusal,
 } from '../../execution/refusal.ts';
+import type { AccessStore } from '../../features/access/port.ts';
+import type { Audited } from '../../features/audit/model.ts';
+import type { AuditStore } from '../../features/audit/port.ts';
+import type { OpenAwait } from '../../features/awaits/model.ts';
+import type { AwaitStore } from '../../features/awaits/port.ts';
+import type { SealStore } from '../../features/export/port.ts';
+import type { ReconcileStore } from '../../features/reconcile/port.ts';
+import type { ReleaseStore } from '../../features/releases/port.ts';
+import type { DeadLetter } from '../../features/repair/model.ts';
+import type { RepairStore } from '../../features/repair/port.ts';
+import type { RetentionStore } from '../../features/retention/port.ts';
+import type { ScheduleStore } from '../../features/schedules/port.ts';
+import type { TemplateStore } from '../../features/templates/port.ts';
 import type { Fence } from '../../lease/fence.ts';
 import type { SessionId } from '../../lease/names.ts';
 import type { KernelStore, SessionHost, SessionStore } from '../../lease/port.ts';
 import type { Instant } from '../../support/clock.ts';
-import type { AccessStore } from './access-store.ts';
-import type { AuditStore } from './audit-store.ts';
-import type { AwaitStore } from './await-store.ts';
 import type { CensusStore } from './census-store.ts';
 import type { BlobStore, PayloadStore } from './payload-store.ts';
-import type { ReconcileStore } from './reconcile-store.ts';
-import type { ReleaseStore } from './release-store.ts';
-import type { RepairStore } from './repair-store.ts';
-import type { RetentionStore } from './retention-store.ts';
-import type { ScheduleStore } from './schedule-store.ts';
-import type { SealStore } from './seal-store.ts';
-import type { TemplateStore } from './template-store.ts';
 
 /** A store that keeps executions too: memory, SQLite and PostgreSQL. */
 export interface CoordinatorStore extends KernelStore {

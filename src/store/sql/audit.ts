@@ -1,16 +1,16 @@
 // The audit: who did what (J-1 … J-9).
 
-import type { Audited, AuditRecord } from '../../execution/audit.ts';
-import { auditOf, type Changed, changedByAct, noteOf } from '../../execution/decide/audit.ts';
-import type { Instant } from '../../support/clock.ts';
-import { type AuditRow, fromAudit, toAudit } from '../audit-rows.ts';
+import { auditOf, type Changed, changedByAct, noteOf } from '../../features/audit/decide.ts';
+import type { Audited, AuditRecord } from '../../features/audit/model.ts';
 import type {
   AuditStore,
   ListAudit,
   Note,
   NoteAnswer,
   RecordAct,
-} from '../contract/audit-store.ts';
+} from '../../features/audit/port.ts';
+import { type AuditRow, fromAudit, toAudit } from '../../features/audit/rows.ts';
+import type { Instant } from '../../support/clock.ts';
 import { ifGiven, newestFirst } from './newest-first.ts';
 import { all, type Gateway, one, type Script, type Sql, sql, wrote } from './script.ts';
 

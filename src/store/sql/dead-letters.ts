@@ -1,14 +1,14 @@
 // Dead letters, as people read them (Y-10, Y-22).
 
-import type { DeadLetterGroup, DeadLetterRecord } from '../../execution/dead-letter.ts';
 import type { ExecutionId } from '../../execution/names.ts';
-import type { GroupDeadLetters, ListDeadLetters, RepairStore } from '../contract/repair-store.ts';
+import type { DeadLetterGroup, DeadLetterRecord } from '../../features/repair/model.ts';
+import type { GroupDeadLetters, ListDeadLetters, RepairStore } from '../../features/repair/port.ts';
 import {
   type DeadLetterGroupRow,
   type DeadLetterRow,
   toDeadLetter,
   toDeadLetterGroup,
-} from '../repair-rows.ts';
+} from '../../features/repair/rows.ts';
 import { ifGiven, newestFirst } from './newest-first.ts';
 import { all, type Gateway, one, type Script, type Sql, sql } from './script.ts';
 

@@ -1,17 +1,17 @@
 // What is looked at when rows are compared with each other, by the indexes that are there (Z-2). Each look is one
 // statement, so it is one moment.
 
+import type { EventKind } from '../../execution/history.ts';
+import type { ExecutionId, PipelineName, ProjectName } from '../../execution/names.ts';
 import {
   judgeExecution,
   judgeLetter,
   judgePlace,
   judgeSchedule,
   type PlaceFacts,
-} from '../../execution/decide/reconcile.ts';
-import type { EventKind } from '../../execution/history.ts';
-import type { Part, Violation } from '../../execution/invariants.ts';
-import type { ExecutionId, PipelineName, ProjectName } from '../../execution/names.ts';
-import type { Reconcile } from '../contract/reconcile-store.ts';
+} from '../../features/reconcile/decide.ts';
+import type { Part, Violation } from '../../features/reconcile/model.ts';
+import type { Reconcile } from '../../features/reconcile/port.ts';
 import { STATUS_CODES, toStatus } from '../execution-rows.ts';
 import { all, dialects, one, type Script, sql } from './script.ts';
 

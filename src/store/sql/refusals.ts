@@ -1,12 +1,12 @@
 // Writes that were refused, counted (J-11, J-12).
 
+import type { AuditStore, ListRefusals } from '../../features/audit/port.ts';
 import {
   REFUSED_WRITES_MAX,
   type RefusedWrite,
   type RefusedWrites,
-} from '../../execution/refused-write.ts';
-import { type RefusedWriteRow, toRefusedWrite } from '../audit-rows.ts';
-import type { AuditStore, ListRefusals } from '../contract/audit-store.ts';
+} from '../../features/audit/refused-write-model.ts';
+import { type RefusedWriteRow, toRefusedWrite } from '../../features/audit/rows.ts';
 import { all, dialects, type Gateway, type Script, sql } from './script.ts';
 
 const COLUMNS =

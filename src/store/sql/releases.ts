@@ -1,16 +1,20 @@
 // Releases, their lines and the log of their acts (RE-3 … RE-7).
 
 import { ROUTE_MARK } from '../../execution/route.ts';
-import { decideLine, differenceOf, nameBefore, nameMeant } from '../../release/decide/line.ts';
-import { keptPreflight } from '../../release/decide/preflight.ts';
+import {
+  decideLine,
+  differenceOf,
+  keptPreflight,
+  nameBefore,
+  nameMeant,
+} from '../../features/releases/decide.ts';
 import {
   type Activation,
   type Line,
   NO_LINE,
   type Release,
   type ReleaseKey,
-} from '../../release/release.ts';
-import { assert } from '../../support/assert.ts';
+} from '../../features/releases/model.ts';
 import type {
   ChangeLine,
   LineChanged,
@@ -25,7 +29,7 @@ import type {
   RegisterRelease,
   ReleaseRegistered,
   ReleaseStore,
-} from '../contract/release-store.ts';
+} from '../../features/releases/port.ts';
 import {
   type ActivationRow,
   activationOf,
@@ -38,7 +42,8 @@ import {
   toLine,
   toLineOf,
   toRelease,
-} from '../release-rows.ts';
+} from '../../features/releases/rows.ts';
+import { assert } from '../../support/assert.ts';
 import { all, dialects, type Gateway, one, type Script, type Sql, sql, wrote } from './script.ts';
 
 const COLUMNS =

@@ -1,10 +1,9 @@
 // Schedules. A change is one transaction with its audit: the row is locked first, so that its former
 // content is known; the guards of the statement decide whether anything is done.
 
-import { changedSchedule } from '../../execution/decide/audit.ts';
-import { decidePauseSchedule, decideResumeSchedule } from '../../execution/decide/schedule.ts';
-import type { Schedule } from '../../execution/schedule.ts';
-import { toInstant } from '../../support/clock.ts';
+import { changedSchedule } from '../../features/audit/decide.ts';
+import { decidePauseSchedule, decideResumeSchedule } from '../../features/schedules/decide.ts';
+import type { Schedule } from '../../features/schedules/model.ts';
 import type {
   DueSchedules,
   ListSchedules,
@@ -15,8 +14,9 @@ import type {
   ScheduleCommand,
   SchedulePut,
   ScheduleStore,
-} from '../contract/schedule-store.ts';
-import { dueOf, type ScheduleRow, toSchedule } from '../schedule-rows.ts';
+} from '../../features/schedules/port.ts';
+import { dueOf, type ScheduleRow, toSchedule } from '../../features/schedules/rows.ts';
+import { toInstant } from '../../support/clock.ts';
 import { writeAudit } from './audit.ts';
 import { withLimit } from './quota.ts';
 import { all, dialects, type Gateway, one, type Script, type Sql, sql } from './script.ts';

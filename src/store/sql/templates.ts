@@ -1,17 +1,22 @@
 // Templates.
 
-import { changedByTemplate } from '../../execution/decide/audit.ts';
-import type { Template } from '../../execution/template.ts';
-import { assert } from '../../support/assert.ts';
-import { toInstant } from '../../support/clock.ts';
+import { changedByTemplate } from '../../features/audit/decide.ts';
+import type { Template } from '../../features/templates/model.ts';
 import type {
   ListTemplates,
   PutTemplate,
   ReadTemplate,
   TemplatePut,
   TemplateStore,
-} from '../contract/template-store.ts';
-import { fromTemplate, putAgain, type TemplateRow, toTemplate } from '../template-rows.ts';
+} from '../../features/templates/port.ts';
+import {
+  fromTemplate,
+  putAgain,
+  type TemplateRow,
+  toTemplate,
+} from '../../features/templates/rows.ts';
+import { assert } from '../../support/assert.ts';
+import { toInstant } from '../../support/clock.ts';
 import { writeAudit } from './audit.ts';
 import { all, type Gateway, one, type Script, sql } from './script.ts';
 

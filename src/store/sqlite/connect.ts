@@ -3,7 +3,7 @@
 import { closeSync, openSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { describeSeal } from '../../execution/seal.ts';
+import { describeSeal } from '../../features/export/model.ts';
 import { InvalidInput, StoreSealed, StoreUnavailable } from '../../support/fault.ts';
 import { jittered } from '../../support/random.ts';
 import { Connection, type Durability, isBusy, toFault } from './connection.ts';

@@ -9,7 +9,7 @@
 //   - An operation that throws is undone and rejected alone. The first pass has no savepoints, since
 //     throwing is a bug or a failing disk; after a throw the flush is repeated with one per operation.
 
-import { describeSeal, type Seal } from '../../execution/seal.ts';
+import { describeSeal, type Seal } from '../../features/export/model.ts';
 import type { LeaseKey } from '../../lease/names.ts';
 import type { LeasePolicy } from '../../lease/policy.ts';
 import type { Clock, Instant } from '../../support/clock.ts';

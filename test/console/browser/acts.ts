@@ -1,8 +1,8 @@
 // What people do with it, by mouse and by keyboard.
 
 import assert from 'node:assert/strict';
-import { ROLES } from '../../../src/access/role.ts';
 import { HoldfastClient } from '../../../src/client/client.ts';
+import { ROLES } from '../../../src/features/access/model.ts';
 import { ARCHIVE_CASES } from './archive-acts.ts';
 import { HOSTILE_CASES } from './hostile-acts.ts';
 import { LARGE_CASES } from './large-acts.ts';

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ROLES } from '../../../src/access/role.ts';
 import { HoldfastClient } from '../../../src/client/client.ts';
+import { ROLES } from '../../../src/features/access/model.ts';
 import type { BrowserCase } from './register.ts';
 
 const looks: BrowserCase = {

@@ -1,8 +1,8 @@
 // Who reads is not alone: what others do meanwhile must not be done to the wrong thing.
 
 import assert from 'node:assert/strict';
-import { ROLES } from '../../../src/access/role.ts';
 import { HoldfastClient } from '../../../src/client/client.ts';
+import { ROLES } from '../../../src/features/access/model.ts';
 import { Holdfast, pipeline, StepError } from '../../../src/index.ts';
 import type { BrowserCase, Scene } from './register.ts';
 

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import type { Locator } from 'playwright-core';
-import { ROLES } from '../../../src/access/role.ts';
 import { HoldfastClient } from '../../../src/client/client.ts';
+import { ROLES } from '../../../src/features/access/model.ts';
 import { pipeline } from '../../../src/index.ts';
 import type { Desk } from './desk.ts';
 import type { BrowserCase } from './register.ts';

@@ -3,10 +3,10 @@
 import { openFolderArchive } from '../../../src/archive/folder.ts';
 import { openS3Archive } from '../../../src/archive/s3.ts';
 import { openHoldfast } from '../../../src/embedded/open-holdfast.ts';
-import { aesCodec } from '../../../src/engine/aes-codec.ts';
 import { StepError } from '../../../src/engine/failures.ts';
 import { Holdfast } from '../../../src/engine/holdfast.ts';
-import { KEEP_NAMES } from '../../../src/execution/retention.ts';
+import { aesCodec } from '../../../src/engine/values/aes-codec.ts';
+import { KEEP_NAMES } from '../../../src/features/retention/model.ts';
 import { hostStep, pipeline, remoteStep } from '../../../src/index.ts';
 import { openMemoryStore } from '../../../src/store/sqlite/open-memory.ts';
 import { openTestHoldfast } from '../../../src/testing/test-holdfast.ts';

@@ -142,4 +142,4 @@ export const OF_OPERATORS: readonly Argument<Given>[] = [
   ...ARGUMENTS_OF_RELEASES,
 ];
 
-export { Releases } from '../../../src/engine/releases.ts';
+export { Releases } from '../../../src/features/releases/api.ts';

@@ -1,6 +1,6 @@
 // What people deploy with.
 
-import type { Releases } from '../../../src/engine/releases.ts';
+import type { Releases } from '../../../src/features/releases/api.ts';
 import type { Argument, Fits, Options } from './argument.ts';
 import { ACTING, type Given, IN_PROJECT } from './of-holdfast.ts';
 import { fine } from './on-holdfast.ts';

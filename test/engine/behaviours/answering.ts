@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { aesCodec } from '../../../src/engine/aes-codec.ts';
-import type { Answered } from '../../../src/engine/awaits.ts';
 import type { Holdfast } from '../../../src/engine/holdfast.ts';
 import { interactionId } from '../../../src/engine/ids.ts';
 import { pipeline } from '../../../src/engine/pipeline.ts';
-import { question } from '../../../src/engine/question.ts';
-import type { Schema } from '../../../src/engine/schema.ts';
+import { aesCodec } from '../../../src/engine/values/aes-codec.ts';
+import type { Schema } from '../../../src/engine/values/schema.ts';
+import type { Answered } from '../../../src/features/awaits/api.ts';
+import { question } from '../../../src/features/awaits/questions-api.ts';
 import type { Behaviour, Stage } from '../stage.ts';
 import { waits } from './awaiting.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { aesCodec } from '../../../src/engine/aes-codec.ts';
 import type { StepFailed } from '../../../src/engine/failures.ts';
 import { pipeline } from '../../../src/engine/pipeline.ts';
+import { aesCodec } from '../../../src/engine/values/aes-codec.ts';
 import type { Failure } from '../../../src/execution/failure.ts';
 import type { Behaviour } from '../stage.ts';
 

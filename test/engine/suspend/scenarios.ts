@@ -2,10 +2,10 @@
 // the order, nobody is forgotten and nothing is done twice.
 
 import assert from 'node:assert/strict';
-import type { AwaitOptions, AwaitOutcome } from '../../../src/engine/await-options.ts';
-import type { Answered } from '../../../src/engine/awaits.ts';
 import { type Pipeline, pipeline } from '../../../src/engine/pipeline.ts';
 import type { ExecutionRecord } from '../../../src/execution/execution.ts';
+import type { Answered } from '../../../src/features/awaits/api.ts';
+import type { AwaitOptions, AwaitOutcome } from '../../../src/features/awaits/options-api.ts';
 import { checkWaking, type Place, World } from './world.ts';
 
 export interface Played {

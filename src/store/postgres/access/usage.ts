@@ -1,6 +1,6 @@
-import type { CountedQuota } from '../../../access/quota.ts';
+import type { CountUsage } from '../../../features/access/port.ts';
+import type { CountedQuota } from '../../../features/access/quota-model.ts';
 import { PROJECT_METADATA } from '../../../lease/session.ts';
-import type { CountUsage } from '../../contract/access-store.ts';
 import { type Database, type Statement, statement } from '../database.ts';
 
 function upToMax(rows: string): Statement {

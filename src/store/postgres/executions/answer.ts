@@ -1,14 +1,14 @@
-import type { Audited } from '../../../execution/audit.ts';
-import type { Interaction } from '../../../execution/await.ts';
-import { auditOf, changedByAnswer } from '../../../execution/decide/audit.ts';
+import { auditOf, changedByAnswer } from '../../../features/audit/decide.ts';
+import type { Audited } from '../../../features/audit/model.ts';
 import {
   type AnswerDecision,
   type AnswerRequest,
   type AwaitChange,
   decideAnswer,
-} from '../../../execution/decide/await.ts';
+} from '../../../features/awaits/decide.ts';
+import type { Interaction } from '../../../features/awaits/model.ts';
+import type { AnswerTaken } from '../../../features/awaits/port.ts';
 import { assert } from '../../../support/assert.ts';
-import type { AnswerTaken } from '../../contract/await-store.ts';
 import { persistently } from '../committer.ts';
 import { type Attempted, type Queries, statement } from '../database.ts';
 import { writeAudit } from './audit.ts';

@@ -1,5 +1,6 @@
 import type { ExecutionId } from '../../../execution/names.ts';
-import type { ArchivedExecution } from '../../../execution/retention.ts';
+import type { ArchivedExecution } from '../../../features/retention/model.ts';
+import type { ListArchived } from '../../../features/retention/port.ts';
 import {
   ARCHIVED_LABELS,
   type ArchivedLabel,
@@ -7,8 +8,7 @@ import {
   archivedLabels,
   fromArchived,
   toArchived,
-} from '../../archive-rows.ts';
-import type { ListArchived } from '../../contract/retention-store.ts';
+} from '../../../features/retention/rows.ts';
 import { STATUS_CODES } from '../../execution-rows.ts';
 import { type Database, type Queries, type Statement, statement } from '../database.ts';
 import { numbers, texts } from './arrays.ts';

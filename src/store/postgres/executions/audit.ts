@@ -1,7 +1,7 @@
 // Many audits at once, for flushes and for verbs that are not scripts; one is in store/sql/audit.ts.
 
-import type { AuditRecord } from '../../../execution/audit.ts';
-import { fromAudit } from '../../audit-rows.ts';
+import type { AuditRecord } from '../../../features/audit/model.ts';
+import { fromAudit } from '../../../features/audit/rows.ts';
 import { type Queries, statement } from '../database.ts';
 import { numbers, sparse, texts, uuids } from './arrays.ts';
 

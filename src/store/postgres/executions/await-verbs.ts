@@ -1,6 +1,6 @@
 // The verbs of awaits (W-1 … W-10), a file each.
 
-import type { AwaitStore } from '../../contract/await-store.ts';
+import type { AwaitStore } from '../../../features/awaits/port.ts';
 import { answer } from './answer.ts';
 import { assignAwait, cancelAwait, extendAwait } from './command-await.ts';
 import { expireAwaits } from './expire-awaits.ts';

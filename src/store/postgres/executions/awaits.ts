@@ -1,21 +1,21 @@
 // What the verbs about awaits share. Locks are taken in one order: the execution, its unit, interactions; so
 // an early answer and the opening of its unit cannot miss each other (W-2), and what settles can be told.
 
-import {
-  type AwaitUnit,
-  type Interaction,
-  isSettled,
-  type OpenAwait,
-} from '../../../execution/await.ts';
+import { deliver } from '../../../execution/decide/deliver.ts';
+import type { ExecutionRecord } from '../../../execution/execution.ts';
+import type { ExecutionId, InteractionId } from '../../../execution/names.ts';
 import {
   type AwaitChange,
   type AwaitCommandView,
   closedUnit,
   decideOpen,
-} from '../../../execution/decide/await.ts';
-import { deliver } from '../../../execution/decide/deliver.ts';
-import type { ExecutionRecord } from '../../../execution/execution.ts';
-import type { ExecutionId, InteractionId } from '../../../execution/names.ts';
+} from '../../../features/awaits/decide.ts';
+import {
+  type AwaitUnit,
+  type Interaction,
+  isSettled,
+  type OpenAwait,
+} from '../../../features/awaits/model.ts';
 import { assert } from '../../../support/assert.ts';
 import type { Instant } from '../../../support/clock.ts';
 import { toExecution } from '../../execution-rows.ts';

@@ -1,22 +1,22 @@
 // What the three commands on awaits share (W-8): one transaction that locks, asks the pure decision, and
 // does what it says.
 
-import { auditOf, changedByAwaitCommand } from '../../../execution/decide/audit.ts';
+import { auditOf, changedByAwaitCommand } from '../../../features/audit/decide.ts';
 import {
   type AwaitCommandDecision,
   type AwaitCommandView,
   decideAssign,
   decideCancelAwait,
   decideExtend,
-} from '../../../execution/decide/await.ts';
-import { assert } from '../../../support/assert.ts';
-import type { Instant } from '../../../support/clock.ts';
+} from '../../../features/awaits/decide.ts';
 import type {
   AssignAwait,
   AwaitAnswer,
   AwaitCommand,
   ExtendAwait,
-} from '../../contract/await-store.ts';
+} from '../../../features/awaits/port.ts';
+import { assert } from '../../../support/assert.ts';
+import type { Instant } from '../../../support/clock.ts';
 import { persistently } from '../committer.ts';
 import { writeAudit } from './audit.ts';
 import { applyAll, lockAwait } from './awaits.ts';

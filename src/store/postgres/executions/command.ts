@@ -1,6 +1,5 @@
 // What the four commands share: one transaction that locks the row, asks the pure decision, and does it.
 
-import { auditOf, changedByCommand } from '../../../execution/decide/audit.ts';
 import {
   askedBy,
   CANCELLED_OUTCOME,
@@ -13,6 +12,7 @@ import {
 } from '../../../execution/decide/command.ts';
 import type { ExecutionRecord } from '../../../execution/execution.ts';
 import type { InboxMessage } from '../../../execution/history.ts';
+import { auditOf, changedByCommand } from '../../../features/audit/decide.ts';
 import type { Instant } from '../../../support/clock.ts';
 import type { Cancel, Command, CommandAnswer, Signal } from '../../contract/execution-store.ts';
 import { toExecution } from '../../execution-rows.ts';

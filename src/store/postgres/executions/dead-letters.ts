@@ -1,5 +1,5 @@
-import { type DeadLetter, storable } from '../../../execution/dead-letter.ts';
 import type { ExecutionRecord } from '../../../execution/execution.ts';
+import { type DeadLetter, storable } from '../../../features/repair/model.ts';
 import { STATUS_CODES } from '../../execution-rows.ts';
 import { type Queries, statement } from '../database.ts';
 

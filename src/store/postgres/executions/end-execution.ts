@@ -1,9 +1,9 @@
 // All that an end does besides the row itself, whoever brings it about. The row is locked and saved.
 
-import type { DeadLetter } from '../../../execution/dead-letter.ts';
 import { CANCELLED_OUTCOME, endAsCancelled } from '../../../execution/decide/command.ts';
 import type { ExecutionRecord } from '../../../execution/execution.ts';
 import type { ExecutionId, Payload } from '../../../execution/names.ts';
+import type { DeadLetter } from '../../../features/repair/model.ts';
 import { assert } from '../../../support/assert.ts';
 import type { Instant } from '../../../support/clock.ts';
 import type { Finish } from '../../contract/execution-store.ts';

@@ -1,7 +1,7 @@
-import { decideDue } from '../../../execution/decide/await.ts';
 import type { CallKey, ExecutionId } from '../../../execution/names.ts';
+import { decideDue } from '../../../features/awaits/decide.ts';
+import type { AwaitsExpired, ExpireAwaits } from '../../../features/awaits/port.ts';
 import { assert } from '../../../support/assert.ts';
-import type { AwaitsExpired, ExpireAwaits } from '../../contract/await-store.ts';
 import type { Submit } from '../../contract/execution-store.ts';
 import { persistently } from '../committer.ts';
 import { type Queries, statement } from '../database.ts';

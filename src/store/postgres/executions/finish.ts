@@ -1,5 +1,5 @@
-import { storable } from '../../../execution/dead-letter.ts';
 import { decideFinish } from '../../../execution/decide/owner.ts';
+import { storable } from '../../../features/repair/model.ts';
 import type { Instant } from '../../../support/clock.ts';
 import type { Finish, Finished } from '../../contract/execution-store.ts';
 import { STATUS_CODES } from '../../execution-rows.ts';

@@ -1,6 +1,6 @@
 import type { ExecutionId } from '../../../execution/names.ts';
+import type { FireSchedule, ScheduleFired } from '../../../features/schedules/port.ts';
 import { assert } from '../../../support/assert.ts';
-import type { FireSchedule, ScheduleFired } from '../../contract/schedule-store.ts';
 import { persistently } from '../committer.ts';
 import { type Attempted, type Queries, statement } from '../database.ts';
 import { texts } from './arrays.ts';

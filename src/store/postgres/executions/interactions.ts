@@ -1,4 +1,9 @@
-import type { Answer } from '../../../execution/await.ts';
+import type { Answer } from '../../../features/awaits/model.ts';
+import type {
+  InteractionFound,
+  ListInteractions,
+  ReadInteraction,
+} from '../../../features/awaits/port.ts';
 import {
   type AwaitUnitRow,
   INTERACTION_CODES,
@@ -6,12 +11,7 @@ import {
   toAnswer,
   toAwaitUnit,
   toInteraction,
-} from '../../await-rows.ts';
-import type {
-  InteractionFound,
-  ListInteractions,
-  ReadInteraction,
-} from '../../contract/await-store.ts';
+} from '../../../features/awaits/rows.ts';
 import { type Database, type Statement, statement } from '../database.ts';
 
 const WITH_UNIT = `row_to_json(i) as interaction,

@@ -1,13 +1,13 @@
 import type { ExecutionId } from '../../../execution/names.ts';
-import { toInstant } from '../../../support/clock.ts';
-import type { CommandAnswer } from '../../contract/execution-store.ts';
-import type { ExecutionMoved } from '../../contract/release-store.ts';
+import type { ExecutionMoved } from '../../../features/releases/port.ts';
 import type {
   JobItem,
   ListJobItems,
   NoteJobItem,
   RedriveAnswer,
-} from '../../contract/repair-store.ts';
+} from '../../../features/repair/port.ts';
+import { toInstant } from '../../../support/clock.ts';
+import type { CommandAnswer } from '../../contract/execution-store.ts';
 import { type Database, type Queries, statement } from '../database.ts';
 import { sparse, texts, uuids } from './arrays.ts';
 import type { Parts } from './parts.ts';

@@ -1,18 +1,18 @@
 // Repairs of what waits, and of what was waited for (Z-11, Z-12, Z-13).
 
 import { deliver, type NewMessage } from '../../../execution/decide/deliver.ts';
+import type { ExecutionRecord } from '../../../execution/execution.ts';
+import type { CallKey, ExecutionId } from '../../../execution/names.ts';
+import { INTERACTION_CODES } from '../../../features/awaits/rows.ts';
 import {
   childMessage,
   hearing,
   judgeWaiting,
   settlementMessage,
   type WaitingFacts,
-} from '../../../execution/decide/reconcile.ts';
-import type { ExecutionRecord } from '../../../execution/execution.ts';
-import type { InvariantName, Violation } from '../../../execution/invariants.ts';
-import type { CallKey, ExecutionId } from '../../../execution/names.ts';
+} from '../../../features/reconcile/decide.ts';
+import type { InvariantName, Violation } from '../../../features/reconcile/model.ts';
 import type { Instant } from '../../../support/clock.ts';
-import { INTERACTION_CODES } from '../../await-rows.ts';
 import {
   type HistoryRow,
   TERMINAL_FROM,

@@ -1,8 +1,8 @@
 // Repairs of what is provable, each a transaction (Z-4). With the row locked it looks again: since it was found
 // somebody may have gone on.
 
-import { judgePlace, takenFromNobody } from '../../../execution/decide/reconcile.ts';
-import type { InvariantName, Violation } from '../../../execution/invariants.ts';
+import { judgePlace, takenFromNobody } from '../../../features/reconcile/decide.ts';
+import type { InvariantName, Violation } from '../../../features/reconcile/model.ts';
 import type { SessionId } from '../../../lease/names.ts';
 import { chainState } from '../../../lease/session.ts';
 import type { Instant } from '../../../support/clock.ts';

@@ -1,8 +1,8 @@
-import { auditOf, changedByMove } from '../../../execution/decide/audit.ts';
 import { routeOf } from '../../../execution/route.ts';
-import { decideMove } from '../../../release/decide/move.ts';
+import { auditOf, changedByMove } from '../../../features/audit/decide.ts';
+import { decideMove } from '../../../features/releases/decide.ts';
+import type { ExecutionMoved, MoveExecution } from '../../../features/releases/port.ts';
 import type { Instant } from '../../../support/clock.ts';
-import type { ExecutionMoved, MoveExecution } from '../../contract/release-store.ts';
 import { toExecution } from '../../execution-rows.ts';
 import { readRelease } from '../../sql/releases.ts';
 import { persistently } from '../committer.ts';

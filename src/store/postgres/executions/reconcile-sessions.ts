@@ -1,10 +1,10 @@
 // Sessions that carry executions, by the index of what runs (Z-2). Each look is one statement, so it is one moment.
 
-import { judgeSession } from '../../../execution/decide/reconcile.ts';
-import type { Violation } from '../../../execution/invariants.ts';
+import { judgeSession } from '../../../features/reconcile/decide.ts';
+import type { Violation } from '../../../features/reconcile/model.ts';
+import type { Reconcile } from '../../../features/reconcile/port.ts';
 import type { SessionId } from '../../../lease/names.ts';
 import type { Instant } from '../../../support/clock.ts';
-import type { Reconcile } from '../../contract/reconcile-store.ts';
 import { type About, goOn, type Page } from '../../sql/reconcile.ts';
 import { type Queries, statement } from '../database.ts';
 import { chainOf, type SessionJson, toChain } from '../load-view.ts';

@@ -3,8 +3,8 @@
 
 import type { ExecutionRecord } from '../../../execution/execution.ts';
 import type { ExecutionId } from '../../../execution/names.ts';
+import type { Redrive } from '../../../features/repair/port.ts';
 import type { Instant } from '../../../support/clock.ts';
-import type { Redrive } from '../../contract/repair-store.ts';
 import { type ExecutionRow, TERMINAL_FROM, toExecution } from '../../execution-rows.ts';
 import { type Queries, statement } from '../database.ts';
 import { lookUp } from '../predicates.ts';

@@ -1,8 +1,8 @@
-import { auditOf, changedByRedrive } from '../../../execution/decide/audit.ts';
-import { decideRedrive, type RedriveDecision } from '../../../execution/decide/redrive.ts';
 import type { ExecutionId } from '../../../execution/names.ts';
+import { auditOf, changedByRedrive } from '../../../features/audit/decide.ts';
+import { decideRedrive, type RedriveDecision } from '../../../features/repair/decide.ts';
+import type { Redrive, RedriveAnswer } from '../../../features/repair/port.ts';
 import { assert } from '../../../support/assert.ts';
-import type { Redrive, RedriveAnswer } from '../../contract/repair-store.ts';
 import { sagaOf } from '../../execution-rows.ts';
 import { Committer } from '../committer.ts';
 import type { Queries } from '../database.ts';

@@ -1,7 +1,7 @@
 import type { ExecutionId } from '../../../execution/names.ts';
+import type { ListRemovable, RemovablePage } from '../../../features/retention/port.ts';
+import { type RemovableRow, toRemovable } from '../../../features/retention/rows.ts';
 import type { Instant } from '../../../support/clock.ts';
-import { type RemovableRow, toRemovable } from '../../archive-rows.ts';
-import type { ListRemovable, RemovablePage } from '../../contract/retention-store.ts';
 import { type Database, statement } from '../database.ts';
 import { lookUp } from '../predicates.ts';
 import { OPEN_LETTER, UNUSED } from './remove.ts';

@@ -5,9 +5,9 @@ import {
   decideRemove,
   type RemoveRequest,
   type SeenOfEnded,
-} from '../../../execution/retention.ts';
+} from '../../../features/retention/model.ts';
+import type { Removal } from '../../../features/retention/port.ts';
 import type { Instant } from '../../../support/clock.ts';
-import type { Removal } from '../../contract/retention-store.ts';
 import { type ExecutionRow, TERMINAL_FROM, toExecution } from '../../execution-rows.ts';
 import { persistently } from '../committer.ts';
 import { type Queries, statement } from '../database.ts';

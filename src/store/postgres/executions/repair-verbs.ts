@@ -1,9 +1,9 @@
 // The verbs of repair, of the audit, of retention and of counting, but for `redrive`, which gathers into flushes.
 
+import type { ReconcileStore } from '../../../features/reconcile/port.ts';
+import type { RepairStore } from '../../../features/repair/port.ts';
+import type { RetentionStore } from '../../../features/retention/port.ts';
 import type { CensusStore } from '../../contract/census-store.ts';
-import type { ReconcileStore } from '../../contract/reconcile-store.ts';
-import type { RepairStore } from '../../contract/repair-store.ts';
-import type { RetentionStore } from '../../contract/retention-store.ts';
 import { archived, listArchived } from './archived.ts';
 import { depth, inFlight } from './census.ts';
 import { jobItems, noteJobItem } from './jobs.ts';

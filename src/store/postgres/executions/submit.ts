@@ -1,8 +1,8 @@
-import type { Audited } from '../../../execution/audit.ts';
-import { auditOf, changedBySubmit } from '../../../execution/decide/audit.ts';
 import { decideSubmit } from '../../../execution/decide/submit.ts';
 import type { NoSuchRelease } from '../../../execution/refusal.ts';
-import { noSuchRelease } from '../../../release/decide/line.ts';
+import { auditOf, changedBySubmit } from '../../../features/audit/decide.ts';
+import type { Audited } from '../../../features/audit/model.ts';
+import { noSuchRelease } from '../../../features/releases/decide.ts';
 import type { Instant } from '../../../support/clock.ts';
 import type { Submit, SubmitAnswer } from '../../contract/execution-store.ts';
 import { toExecution } from '../../execution-rows.ts';

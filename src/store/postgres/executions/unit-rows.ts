@@ -1,10 +1,13 @@
 // Awaits as they are read and written. Whoever does so has the row of the execution locked; the unit's own
 // lock keeps off who would forget to.
 
-import { type AwaitUnit, type Interaction, LATE_ANSWERS_MAX } from '../../../execution/await.ts';
-import type { LateAnswer } from '../../../execution/decide/await.ts';
 import type { CallKey, ExecutionId, InteractionId } from '../../../execution/names.ts';
-import type { Instant } from '../../../support/clock.ts';
+import type { LateAnswer } from '../../../features/awaits/decide.ts';
+import {
+  type AwaitUnit,
+  type Interaction,
+  LATE_ANSWERS_MAX,
+} from '../../../features/awaits/model.ts';
 import {
   AWAIT_CODES,
   type AwaitUnitRow,
@@ -14,7 +17,8 @@ import {
   type InteractionRow,
   toAwaitUnit,
   toInteraction,
-} from '../../await-rows.ts';
+} from '../../../features/awaits/rows.ts';
+import type { Instant } from '../../../support/clock.ts';
 import { type Queries, statement } from '../database.ts';
 import { lookUp } from '../predicates.ts';
 import { numbers, sparse, texts, uuids } from './arrays.ts';

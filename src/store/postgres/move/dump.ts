@@ -1,7 +1,7 @@
 import type { ClientBase } from 'pg';
-import type { Cell, Dumped, MovedRows } from '../../contract/move-store.ts';
-import { notSealed } from '../../moved-columns.ts';
-import { type Counters, MOVED_TABLES, rowsAtOnce } from '../../moved-tables.ts';
+import { notSealed } from '../../../features/export/columns-rows.ts';
+import type { Cell, Dumped, MovedRows } from '../../../features/export/port.ts';
+import { type Counters, MOVED_TABLES, rowsAtOnce } from '../../../features/export/tables-rows.ts';
 import { type Database, type Queries, statement } from '../database.ts';
 import { readSeal } from './seal.ts';
 import { columnsOf, foundColumns, selecting } from './table-columns.ts';

@@ -1,6 +1,6 @@
-import type { Cell, Load, LoadAnswer, MovedRows } from '../../contract/move-store.ts';
-import { refuseUnknown } from '../../moved-columns.ts';
-import { MOVED_TABLES } from '../../moved-tables.ts';
+import { refuseUnknown } from '../../../features/export/columns-rows.ts';
+import type { Cell, Load, LoadAnswer, MovedRows } from '../../../features/export/port.ts';
+import { MOVED_TABLES } from '../../../features/export/tables-rows.ts';
 import { type Database, type Queries, statement } from '../database.ts';
 import { liftFences } from '../raise-epoch.ts';
 import { lockAll, refuseSealed } from './seal.ts';

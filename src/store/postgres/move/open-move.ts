@@ -1,9 +1,9 @@
 // A schema opened for a move: sealed or not.
 
+import type { MoveStore } from '../../../features/export/port.ts';
 import { resolvePolicy } from '../../../lease/policy.ts';
 import type { Instant } from '../../../support/clock.ts';
 import { rejectUnknownOptions } from '../../../support/options.ts';
-import type { MoveStore } from '../../contract/move-store.ts';
 import { adopt } from '../adopt-server.ts';
 import {
   describeDurability,

@@ -1,7 +1,7 @@
+import type { SealStore } from '../../../features/export/port.ts';
 import { systemClock } from '../../../support/clock.ts';
 import { systemRandom } from '../../../support/random.ts';
 import { systemTimers } from '../../../support/timer.ts';
-import type { SealStore } from '../../contract/seal-store.ts';
 import { persistently } from '../committer.ts';
 import type { Database } from '../database.ts';
 import { readSeal, seal } from './seal.ts';

@@ -4,12 +4,12 @@ import {
   OWES_COMPENSATION,
   type Seal,
   sealCause,
-} from '../../../execution/seal.ts';
+} from '../../../features/export/model.ts';
+import type { SealAnswer, SealRequest } from '../../../features/export/port.ts';
+import { sealedTables } from '../../../features/export/tables-rows.ts';
 import type { Instant } from '../../../support/clock.ts';
 import { StoreSealed } from '../../../support/fault.ts';
-import type { SealAnswer, SealRequest } from '../../contract/seal-store.ts';
 import { PREVIOUS_CODES, SAGA_CODES, STATUS_CODES } from '../../execution-rows.ts';
-import { sealedTables } from '../../moved-tables.ts';
 import { type Queries, SEALED_STATE, statement } from '../database.ts';
 
 const TABLES = sealedTables('postgres');

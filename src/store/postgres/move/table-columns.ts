@@ -1,8 +1,12 @@
 // How the tables of PostgreSQL differ from what is exported, and how its types become those of an export:
 // numbers, text, bytes, null.
 
+import {
+  type Differs,
+  exportedColumns,
+  writtenColumns,
+} from '../../../features/export/columns-rows.ts';
 import { DEFAULT_POLICY } from '../../../lease/policy.ts';
-import { type Differs, exportedColumns, writtenColumns } from '../../moved-columns.ts';
 import { type Queries, statement } from '../database.ts';
 
 export const DIFFERS: Readonly<Record<string, Differs>> = {

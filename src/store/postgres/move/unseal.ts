@@ -1,5 +1,5 @@
+import type { UnsealAnswer, UnsealRequest } from '../../../features/export/port.ts';
 import { UNSEALED_EPOCHS } from '../../../lease/fence.ts';
-import type { UnsealAnswer, UnsealRequest } from '../../contract/seal-store.ts';
 import { type Queries, statement } from '../database.ts';
 import { liftFences } from '../raise-epoch.ts';
 import { lockAll, openTables, readSeal } from './seal.ts';

@@ -1,12 +1,12 @@
 // Access keys (P-4 … P-14).
 
-import { type AccessKey, isUsable } from '../../../access/access-key.ts';
-import { decideAddKey } from '../../../access/decide/add-key.ts';
-import { changedByAddKey, changedByEndKey } from '../../../access/decide/audit.ts';
-import { decideEndKey } from '../../../access/decide/end-key.ts';
-import { assert } from '../../../support/assert.ts';
-import { type Instant, laterBy, toInstant } from '../../../support/clock.ts';
-import { type AccessKeyRow, fromAddKey, startOf, timesOf, toAccessKey } from '../../access-rows.ts';
+import {
+  changedByAddKey,
+  changedByEndKey,
+  decideAddKey,
+  decideEndKey,
+} from '../../../features/access/decide.ts';
+import { type AccessKey, isUsable } from '../../../features/access/model.ts';
 import type {
   AccessStore,
   AddKey,
@@ -14,7 +14,16 @@ import type {
   KeyAdded,
   KeyEnded,
   ListKeys,
-} from '../../contract/access-store.ts';
+} from '../../../features/access/port.ts';
+import {
+  type AccessKeyRow,
+  fromAddKey,
+  startOf,
+  timesOf,
+  toAccessKey,
+} from '../../../features/access/rows.ts';
+import { assert } from '../../../support/assert.ts';
+import { type Instant, laterBy, toInstant } from '../../../support/clock.ts';
 import { writeAudit } from '../audit.ts';
 import { withLimit } from '../quota.ts';
 import { all, dialects, one, type PlainGateway, type Script, type Sql, sql } from '../script.ts';

@@ -1,16 +1,16 @@
 // Projects (P-1 … P-3).
 
-import { changedByPutProject } from '../../../access/decide/audit.ts';
-import type { Project } from '../../../access/project.ts';
 import type { ProjectName } from '../../../execution/names.ts';
-import { toInstant } from '../../../support/clock.ts';
-import { type ProjectRow, toProject } from '../../access-rows.ts';
+import { changedByPutProject } from '../../../features/access/decide.ts';
+import type { Project } from '../../../features/access/model.ts';
 import type {
   AccessStore,
   ListProjects,
   ProjectPut,
   PutProject,
-} from '../../contract/access-store.ts';
+} from '../../../features/access/port.ts';
+import { type ProjectRow, toProject } from '../../../features/access/rows.ts';
+import { toInstant } from '../../../support/clock.ts';
 import { writeAudit } from '../audit.ts';
 import { all, one, type PlainGateway, type Script, type Sql, sql } from '../script.ts';
 

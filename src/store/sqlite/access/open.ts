@@ -1,4 +1,4 @@
-import type { AccessStore } from '../../contract/access-store.ts';
+import type { AccessStore } from '../../../features/access/port.ts';
 import { keysOf } from '../../sql/access/keys.ts';
 import { projectsOf } from '../../sql/access/projects.ts';
 import type { Database } from '../database.ts';

@@ -1,5 +1,5 @@
-import type { CountedQuota } from '../../../access/quota.ts';
-import type { CountUsage } from '../../contract/access-store.ts';
+import type { CountUsage } from '../../../features/access/port.ts';
+import type { CountedQuota } from '../../../features/access/quota-model.ts';
 import { SESSION_PROJECT } from '../reclaim.ts';
 import type { ReadTransaction } from '../transaction.ts';
 

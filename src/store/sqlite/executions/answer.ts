@@ -1,11 +1,11 @@
-import type { Audited } from '../../../execution/audit.ts';
-import { changedByAnswer } from '../../../execution/decide/audit.ts';
+import { changedByAnswer } from '../../../features/audit/decide.ts';
+import type { Audited } from '../../../features/audit/model.ts';
 import {
   type AnswerRequest,
   type AnswerView,
   decideAnswer,
-} from '../../../execution/decide/await.ts';
-import type { AnswerTaken } from '../../contract/await-store.ts';
+} from '../../../features/awaits/decide.ts';
+import type { AnswerTaken } from '../../../features/awaits/port.ts';
 import { writeAudit } from '../../sql/audit.ts';
 import { play } from '../gateway.ts';
 import type { Transaction } from '../transaction.ts';

@@ -1,13 +1,9 @@
 // What the verbs about awaits share: opening with an owner's write, and what becomes of a change. They are
 // rare beside steps, so they read first; the write lock is held.
 
-import {
-  type AwaitUnit,
-  type Interaction,
-  LATE_ANSWERS_MAX,
-  type OpenAwait,
-} from '../../../execution/await.ts';
-import { changedByAwaitCommand } from '../../../execution/decide/audit.ts';
+import { isTerminal } from '../../../execution/execution.ts';
+import type { ExecutionId } from '../../../execution/names.ts';
+import { changedByAwaitCommand } from '../../../features/audit/decide.ts';
 import {
   type AwaitChange,
   type AwaitCommandDecision,
@@ -17,18 +13,26 @@ import {
   decideExtend,
   decideOpen,
   type LateAnswer,
-} from '../../../execution/decide/await.ts';
-import { isTerminal } from '../../../execution/execution.ts';
-import type { ExecutionId } from '../../../execution/names.ts';
-import { assert } from '../../../support/assert.ts';
-import type { Instant } from '../../../support/clock.ts';
-import { fromAwaitUnit, fromInteraction, INTERACTION_CODES } from '../../await-rows.ts';
+} from '../../../features/awaits/decide.ts';
+import {
+  type AwaitUnit,
+  type Interaction,
+  LATE_ANSWERS_MAX,
+  type OpenAwait,
+} from '../../../features/awaits/model.ts';
 import type {
   AssignAwait,
   AwaitAnswer,
   AwaitCommand,
   ExtendAwait,
-} from '../../contract/await-store.ts';
+} from '../../../features/awaits/port.ts';
+import {
+  fromAwaitUnit,
+  fromInteraction,
+  INTERACTION_CODES,
+} from '../../../features/awaits/rows.ts';
+import { assert } from '../../../support/assert.ts';
+import type { Instant } from '../../../support/clock.ts';
 import { writeAudit } from '../../sql/audit.ts';
 import { play } from '../gateway.ts';
 import type { Transaction } from '../transaction.ts';

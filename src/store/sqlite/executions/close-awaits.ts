@@ -1,7 +1,7 @@
 // What an end does to the awaits that it leaves behind (W-9).
 
-import { closedUnit } from '../../../execution/decide/await.ts';
-import { INTERACTION_CODES } from '../../await-rows.ts';
+import { closedUnit } from '../../../features/awaits/decide.ts';
+import { INTERACTION_CODES } from '../../../features/awaits/rows.ts';
 import type { Transaction } from '../transaction.ts';
 import { putUnit } from './awaits.ts';
 import { loadOpenUnits } from './load-await.ts';

@@ -1,7 +1,6 @@
 // What the four commands share: the view they are decided from, and what becomes of the decision. They
 // are rare, so they read first; the write lock is held.
 
-import { changedByCommand } from '../../../execution/decide/audit.ts';
 import {
   askedBy,
   CANCELLED_OUTCOME,
@@ -14,6 +13,7 @@ import {
 } from '../../../execution/decide/command.ts';
 import type { InboxMessage } from '../../../execution/history.ts';
 import type { ExecutionId } from '../../../execution/names.ts';
+import { changedByCommand } from '../../../features/audit/decide.ts';
 import { assert } from '../../../support/assert.ts';
 import type { Instant } from '../../../support/clock.ts';
 import type { Cancel, Command, CommandAnswer, Signal } from '../../contract/execution-store.ts';

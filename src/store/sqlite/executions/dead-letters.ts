@@ -1,7 +1,7 @@
-import type { DeadLetter } from '../../../execution/dead-letter.ts';
 import type { ExecutionId } from '../../../execution/names.ts';
 import { parseRoute } from '../../../execution/route.ts';
-import { fromDeadLetter } from '../../repair-rows.ts';
+import type { DeadLetter } from '../../../features/repair/model.ts';
+import { fromDeadLetter } from '../../../features/repair/rows.ts';
 import type { Transaction } from '../transaction.ts';
 
 // After the row has ended: its status and time are those of the end.

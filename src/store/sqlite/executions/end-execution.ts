@@ -1,8 +1,8 @@
 // All that an end does beside the row itself, whoever brings it about.
 
-import type { DeadLetter } from '../../../execution/dead-letter.ts';
 import type { HistoryEvent } from '../../../execution/history.ts';
 import type { ExecutionId, Payload } from '../../../execution/names.ts';
+import type { DeadLetter } from '../../../features/repair/model.ts';
 import type { Finish } from '../../contract/execution-store.ts';
 import { type ExecutionRow, STATUS_CODES } from '../../execution-rows.ts';
 import type { Transaction } from '../transaction.ts';

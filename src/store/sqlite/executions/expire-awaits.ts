@@ -1,7 +1,7 @@
-import type { AwaitUnit } from '../../../execution/await.ts';
-import { decideDue } from '../../../execution/decide/await.ts';
-import { type AwaitUnitRow, toAwaitUnit } from '../../await-rows.ts';
-import type { AwaitsExpired, ExpireAwaits } from '../../contract/await-store.ts';
+import { decideDue } from '../../../features/awaits/decide.ts';
+import type { AwaitUnit } from '../../../features/awaits/model.ts';
+import type { AwaitsExpired, ExpireAwaits } from '../../../features/awaits/port.ts';
+import { type AwaitUnitRow, toAwaitUnit } from '../../../features/awaits/rows.ts';
 import type { Transaction } from '../transaction.ts';
 import { applyChange } from './awaits.ts';
 import { loadAnswered, UNIT_COLUMNS } from './load-await.ts';

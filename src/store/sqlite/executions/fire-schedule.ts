@@ -1,6 +1,6 @@
 import type { ExecutionId } from '../../../execution/names.ts';
+import type { FireSchedule, ScheduleFired } from '../../../features/schedules/port.ts';
 import type { Submit, SubmitAnswer } from '../../contract/execution-store.ts';
-import type { FireSchedule, ScheduleFired } from '../../contract/schedule-store.ts';
 import type { ReadTransaction, Transaction } from '../transaction.ts';
 import { submit } from './submit.ts';
 

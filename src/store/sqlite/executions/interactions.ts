@@ -1,15 +1,15 @@
-import type { Answer } from '../../../execution/await.ts';
+import type { Answer } from '../../../features/awaits/model.ts';
+import type {
+  InteractionFound,
+  ListInteractions,
+  ReadInteraction,
+} from '../../../features/awaits/port.ts';
 import {
   INTERACTION_CODES,
   type InteractionRow,
   toAnswer,
   toInteraction,
-} from '../../await-rows.ts';
-import type {
-  InteractionFound,
-  ListInteractions,
-  ReadInteraction,
-} from '../../contract/await-store.ts';
+} from '../../../features/awaits/rows.ts';
 import type { ReadTransaction } from '../transaction.ts';
 import { INTERACTION_COLUMNS, loadInteraction, loadUnit } from './load-await.ts';
 

@@ -1,13 +1,18 @@
 import type { ExecutionId } from '../../../execution/names.ts';
-import type { CommandAnswer } from '../../contract/execution-store.ts';
-import type { ExecutionMoved } from '../../contract/release-store.ts';
+import type { ExecutionMoved } from '../../../features/releases/port.ts';
 import type {
   JobItem,
   ListJobItems,
   NoteJobItem,
   RedriveAnswer,
-} from '../../contract/repair-store.ts';
-import { fromItemAnswer, type JobItemRow, toItemAnswer, toJobItem } from '../../repair-rows.ts';
+} from '../../../features/repair/port.ts';
+import {
+  fromItemAnswer,
+  type JobItemRow,
+  toItemAnswer,
+  toJobItem,
+} from '../../../features/repair/rows.ts';
+import type { CommandAnswer } from '../../contract/execution-store.ts';
 import type { ReadTransaction, Transaction } from '../transaction.ts';
 
 const KEPT = 'select answer from job_item where job_id = :job and target = :target';

@@ -1,8 +1,8 @@
 // Units and interactions as they are read.
 
-import type { AwaitUnit, Interaction } from '../../../execution/await.ts';
-import type { AwaitCommandView } from '../../../execution/decide/await.ts';
 import type { InteractionId } from '../../../execution/names.ts';
+import type { AwaitCommandView } from '../../../features/awaits/decide.ts';
+import type { AwaitUnit, Interaction } from '../../../features/awaits/model.ts';
 import {
   AWAIT_CODES,
   type AwaitUnitRow,
@@ -10,7 +10,7 @@ import {
   type InteractionRow,
   toAwaitUnit,
   toInteraction,
-} from '../../await-rows.ts';
+} from '../../../features/awaits/rows.ts';
 import type { ReadTransaction } from '../transaction.ts';
 
 export const UNIT_COLUMNS =

@@ -1,15 +1,15 @@
 // Repairs of what waits (Z-11, Z-12, Z-13).
 
 import type { NewMessage } from '../../../execution/decide/deliver.ts';
+import type { CallKey, ExecutionId } from '../../../execution/names.ts';
 import {
   childMessage,
   hearing,
   judgeWaiting,
   settlementMessage,
   type WaitingFacts,
-} from '../../../execution/decide/reconcile.ts';
-import type { InvariantName, Violation } from '../../../execution/invariants.ts';
-import type { CallKey, ExecutionId } from '../../../execution/names.ts';
+} from '../../../features/reconcile/decide.ts';
+import type { InvariantName, Violation } from '../../../features/reconcile/model.ts';
 import { type HistoryRow, toExecution, toHistoryEvent } from '../../execution-rows.ts';
 import type { Transaction } from '../transaction.ts';
 import { deliver } from './deliver.ts';

@@ -1,9 +1,9 @@
 // Repairs of what is provable (Z-4). Each looks again: since it was found somebody may have gone on. The write
 // lock is held.
 
-import { judgePlace, takenFromNobody } from '../../../execution/decide/reconcile.ts';
-import type { InvariantName, Violation } from '../../../execution/invariants.ts';
 import type { ProjectName } from '../../../execution/names.ts';
+import { judgePlace, takenFromNobody } from '../../../features/reconcile/decide.ts';
+import type { InvariantName, Violation } from '../../../features/reconcile/model.ts';
 import type { SessionId } from '../../../lease/names.ts';
 import { PREVIOUS_CODES, toExecution } from '../../execution-rows.ts';
 import { placeFacts } from '../../sql/reconcile.ts';

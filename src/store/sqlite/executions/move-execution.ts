@@ -1,7 +1,7 @@
-import { changedByMove } from '../../../execution/decide/audit.ts';
 import { routeOf } from '../../../execution/route.ts';
-import { decideMove } from '../../../release/decide/move.ts';
-import type { ExecutionMoved, MoveExecution } from '../../contract/release-store.ts';
+import { changedByMove } from '../../../features/audit/decide.ts';
+import { decideMove } from '../../../features/releases/decide.ts';
+import type { ExecutionMoved, MoveExecution } from '../../../features/releases/port.ts';
 import { HOLD_BITS } from '../../execution-rows.ts';
 import { writeAudit } from '../../sql/audit.ts';
 import { readRelease } from '../../sql/releases.ts';

@@ -4,12 +4,12 @@
 import type { PipelineName } from '../../../execution/names.ts';
 import type { NoSuchRelease } from '../../../execution/refusal.ts';
 import { routeOf } from '../../../execution/route.ts';
-import { noSuchRelease } from '../../../release/decide/line.ts';
-import { type Line, pinOf } from '../../../release/release.ts';
+import { noSuchRelease } from '../../../features/releases/decide.ts';
+import { type Line, pinOf } from '../../../features/releases/model.ts';
+import type { ChangeLine, LineChanged } from '../../../features/releases/port.ts';
+import { type LineRow, toLine } from '../../../features/releases/rows.ts';
 import type { Submit } from '../../contract/execution-store.ts';
-import type { ChangeLine, LineChanged } from '../../contract/release-store.ts';
 import type { ExecutionRow } from '../../execution-rows.ts';
-import { type LineRow, toLine } from '../../release-rows.ts';
 import { changeLine as changeLineOf, readRelease } from '../../sql/releases.ts';
 import { play } from '../gateway.ts';
 import type { Transaction } from '../transaction.ts';

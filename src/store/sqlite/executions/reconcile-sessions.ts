@@ -1,9 +1,9 @@
 // Sessions that carry executions, by the index of what runs (Z-2).
 
-import { judgeSession } from '../../../execution/decide/reconcile.ts';
-import type { Violation } from '../../../execution/invariants.ts';
+import { judgeSession } from '../../../features/reconcile/decide.ts';
+import type { Violation } from '../../../features/reconcile/model.ts';
+import type { Reconcile } from '../../../features/reconcile/port.ts';
 import type { SessionId } from '../../../lease/names.ts';
-import type { Reconcile } from '../../contract/reconcile-store.ts';
 import { type About, goOn, type Page } from '../../sql/reconcile.ts';
 import { loadChain } from '../load-view.ts';
 import type { ReadTransaction } from '../transaction.ts';

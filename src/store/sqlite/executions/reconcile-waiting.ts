@@ -1,14 +1,14 @@
 // What waits, and what could wake it (Z-11, Z-12, Z-13, Z-21).
 
+import type { ExecutionId, PipelineName, ProjectName } from '../../../execution/names.ts';
+import { AWAIT_CODES, INTERACTION_CODES } from '../../../features/awaits/rows.ts';
 import {
   CHILDREN_MAX,
   judgeWaiting,
   type WaitingFacts,
-} from '../../../execution/decide/reconcile.ts';
-import type { ExecutionId, PipelineName, ProjectName } from '../../../execution/names.ts';
+} from '../../../features/reconcile/decide.ts';
+import type { Reconcile } from '../../../features/reconcile/port.ts';
 import type { Instant } from '../../../support/clock.ts';
-import { AWAIT_CODES, INTERACTION_CODES } from '../../await-rows.ts';
-import type { Reconcile } from '../../contract/reconcile-store.ts';
 import { SAGA_CODES } from '../../execution-rows.ts';
 import type { Page } from '../../sql/reconcile.ts';
 import type { ReadTransaction } from '../transaction.ts';

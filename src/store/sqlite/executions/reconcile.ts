@@ -1,5 +1,5 @@
-import { isRepairable, type Violation } from '../../../execution/invariants.ts';
-import type { Reconcile, Reconciled } from '../../contract/reconcile-store.ts';
+import { isRepairable, type Violation } from '../../../features/reconcile/model.ts';
+import type { Reconcile, Reconciled } from '../../../features/reconcile/port.ts';
 import { ofPipeline } from '../../execution-rows.ts';
 import { LOOKS, type Page } from '../../sql/reconcile.ts';
 import type { Database } from '../database.ts';

@@ -1,8 +1,8 @@
-import { changedByRedrive } from '../../../execution/decide/audit.ts';
-import { decideRedrive, type RedriveDecision } from '../../../execution/decide/redrive.ts';
 import type { ExecutionId } from '../../../execution/names.ts';
+import { changedByRedrive } from '../../../features/audit/decide.ts';
+import { decideRedrive, type RedriveDecision } from '../../../features/repair/decide.ts';
+import type { Redrive, RedriveAnswer } from '../../../features/repair/port.ts';
 import { assert } from '../../../support/assert.ts';
-import type { Redrive, RedriveAnswer } from '../../contract/repair-store.ts';
 import { fromSubmit, PREVIOUS_CODES, sagaOf } from '../../execution-rows.ts';
 import { writeAudit } from '../../sql/audit.ts';
 import { play } from '../gateway.ts';

@@ -1,5 +1,5 @@
-import { type RemovableRow, toRemovable } from '../../archive-rows.ts';
-import type { ListRemovable, RemovablePage } from '../../contract/retention-store.ts';
+import type { ListRemovable, RemovablePage } from '../../../features/retention/port.ts';
+import { type RemovableRow, toRemovable } from '../../../features/retention/rows.ts';
 import type { ReadTransaction } from '../transaction.ts';
 import { OPEN_LETTER, UNUSED } from './remove.ts';
 

@@ -4,8 +4,8 @@ import {
   decideRemove,
   type RemoveRequest,
   type RemoveView,
-} from '../../../execution/retention.ts';
-import type { Removal } from '../../contract/retention-store.ts';
+} from '../../../features/retention/model.ts';
+import type { Removal } from '../../../features/retention/port.ts';
 import { TERMINAL_FROM, toExecution } from '../../execution-rows.ts';
 import type { ReadTransaction, Transaction } from '../transaction.ts';
 import { keepArchived } from './archived.ts';

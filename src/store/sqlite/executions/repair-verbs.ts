@@ -1,6 +1,6 @@
-import type { ReconcileStore } from '../../contract/reconcile-store.ts';
-import type { RepairStore } from '../../contract/repair-store.ts';
-import type { RetentionStore } from '../../contract/retention-store.ts';
+import type { ReconcileStore } from '../../../features/reconcile/port.ts';
+import type { RepairStore } from '../../../features/repair/port.ts';
+import type { RetentionStore } from '../../../features/retention/port.ts';
 import type { Database } from '../database.ts';
 import { archived, listArchived } from './archived.ts';
 import { jobItems, noteJobItem } from './jobs.ts';

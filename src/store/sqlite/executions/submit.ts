@@ -1,7 +1,7 @@
-import type { Audited } from '../../../execution/audit.ts';
-import { changedBySubmit } from '../../../execution/decide/audit.ts';
 import { decideSubmit } from '../../../execution/decide/submit.ts';
 import type { ExecutionId } from '../../../execution/names.ts';
+import { changedBySubmit } from '../../../features/audit/decide.ts';
+import type { Audited } from '../../../features/audit/model.ts';
 import { assert } from '../../../support/assert.ts';
 import type { Submit, SubmitAnswer } from '../../contract/execution-store.ts';
 import { fromSubmit, HOLD_BITS } from '../../execution-rows.ts';

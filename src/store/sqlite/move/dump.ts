@@ -1,6 +1,6 @@
-import type { Cell, Dumped, MovedRows } from '../../contract/move-store.ts';
-import { notSealed } from '../../moved-columns.ts';
-import { type Counters, MOVED_TABLES, rowsAtOnce } from '../../moved-tables.ts';
+import { notSealed } from '../../../features/export/columns-rows.ts';
+import type { Cell, Dumped, MovedRows } from '../../../features/export/port.ts';
+import { type Counters, MOVED_TABLES, rowsAtOnce } from '../../../features/export/tables-rows.ts';
 import type { Connection } from '../connection.ts';
 import { readSeal } from './seal.ts';
 import { columnsOf, selecting } from './table-columns.ts';

@@ -1,8 +1,8 @@
+import { refuseUnknown } from '../../../features/export/columns-rows.ts';
+import type { Cell, Load, LoadAnswer, MovedRows } from '../../../features/export/port.ts';
+import { MOVED_TABLES } from '../../../features/export/tables-rows.ts';
 import { epochOf, raisedOrigin } from '../../../lease/fence.ts';
 import type { Clock } from '../../../support/clock.ts';
-import type { Cell, Load, LoadAnswer, MovedRows } from '../../contract/move-store.ts';
-import { refuseUnknown } from '../../moved-columns.ts';
-import { MOVED_TABLES } from '../../moved-tables.ts';
 import type { Connection, Parameters } from '../connection.ts';
 import { columnsOf, inserting } from './table-columns.ts';
 

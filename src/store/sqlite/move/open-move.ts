@@ -1,11 +1,11 @@
 // A file opened for a move: sealed or not.
 
+import type { MoveStore } from '../../../features/export/port.ts';
 import { resolvePolicy } from '../../../lease/policy.ts';
 import { systemClock } from '../../../support/clock.ts';
 import { Fault, StoreUnavailable } from '../../../support/fault.ts';
 import { systemRandom } from '../../../support/random.ts';
 import { systemTimers } from '../../../support/timer.ts';
-import type { MoveStore } from '../../contract/move-store.ts';
 import { connect } from '../connect.ts';
 import { CONSTRAINT, Connection, resultCode, toFault } from '../connection.ts';
 import { Database } from '../database.ts';

@@ -1,4 +1,4 @@
-import type { SealStore } from '../../contract/seal-store.ts';
+import type { SealStore } from '../../../features/export/port.ts';
 import type { Database } from '../database.ts';
 import { readSeal, seal } from './seal.ts';
 import { unseal } from './unseal.ts';

@@ -4,11 +4,11 @@ import {
   OWES_COMPENSATION,
   type Seal,
   sealCause,
-} from '../../../execution/seal.ts';
+} from '../../../features/export/model.ts';
+import type { SealAnswer, SealRequest } from '../../../features/export/port.ts';
+import { sealedTables } from '../../../features/export/tables-rows.ts';
 import type { Instant } from '../../../support/clock.ts';
-import type { SealAnswer, SealRequest } from '../../contract/seal-store.ts';
 import { PREVIOUS_CODES, SAGA_CODES, STATUS_CODES } from '../../execution-rows.ts';
-import { sealedTables } from '../../moved-tables.ts';
 import type { ReadTransaction, Transaction } from '../transaction.ts';
 
 const READ = 'select sealed from meta where id = 1';

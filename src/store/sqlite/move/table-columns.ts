@@ -1,6 +1,10 @@
 // How the tables of SQLite differ from what is exported.
 
-import { type Differs, exportedColumns, writtenColumns } from '../../moved-columns.ts';
+import {
+  type Differs,
+  exportedColumns,
+  writtenColumns,
+} from '../../../features/export/columns-rows.ts';
 import type { Connection } from '../connection.ts';
 
 export const DIFFERS: Readonly<Record<string, Differs>> = {

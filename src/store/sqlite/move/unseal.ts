@@ -1,5 +1,5 @@
+import type { UnsealAnswer, UnsealRequest } from '../../../features/export/port.ts';
 import { UNSEALED_EPOCHS } from '../../../lease/fence.ts';
-import type { UnsealAnswer, UnsealRequest } from '../../contract/seal-store.ts';
 import { raiseEpoch } from '../raise-epoch.ts';
 import type { Transaction } from '../transaction.ts';
 import { openTables, readSeal } from './seal.ts';

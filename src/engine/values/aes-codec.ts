@@ -1,0 +1,106 @@
+// A ready codec: AES-256-GCM, a fresh nonce for every value, key ids for rotation. New values use the
+// first key; all keys read.
+
+import { createCipheriv, createDecipheriv } from 'node:crypto';
+import { isUint8Array } from 'node:util/types';
+import { Fault, InvalidInput } from '../../support/fault.ts';
+import {
+  boundedText,
+  optionalBooleans,
+  readList,
+  readOptions,
+  shown,
+} from '../../support/options.ts';
+import { secureBytes } from '../../support/random.ts';
+import type { PayloadCodec, PayloadContext } from './payloads.ts';
+
+export interface CodecKey {
+  readonly id: string;
+  /** 32 bytes. */
+  readonly key: Uint8Array;
+}
+
+const ALGORITHM = 'aes-256-gcm';
+const KEY_BYTES = 32;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const TAG = { authTagLength: TAG_BYTES };
+
+/**
+ * `keys[0]` encrypts. Keep old keys for as long as anything they encrypted is kept. With `required`, values that were
+ * stored in the clear are refused.
+ */
+export function aesCodec(
+  keys: readonly CodecKey[],
+  options: { readonly required?: boolean } = {},
+): PayloadCodec {
+  const { required = false } = readOptions('aesCodec', options, ['required']);
+  optionalBooleans('aesCodec', { required });
+  const checked = readList('aesCodec: keys', keys).map(checkedKey);
+  const [current] = checked;
+  if (current === undefined) {
+    throw new InvalidInput('aesCodec: keys must have at least one { id, key }.');
+  }
+  const byId = new Map(checked.map(({ by, key }) => [by, key]));
+  if (byId.size !== checked.length) {
+    throw new InvalidInput('aesCodec: two of keys have the same id.');
+  }
+  return {
+    required,
+    encode(bytes, context) {
+      const nonce = secureBytes(NONCE_BYTES);
+      const { by, key } = current;
+      const cipher = createCipheriv(ALGORITHM, key, nonce, TAG).setAAD(boundTo(by, context));
+      const body = Buffer.concat([cipher.update(bytes), cipher.final()]);
+      return { by, bytes: Buffer.concat([nonce, cipher.getAuthTag(), body]), ...context };
+    },
+    decode({ by, bytes }, context) {
+      const key = byId.get(by);
+      if (key === undefined) {
+        throw new Fault(
+          'codec-key-missing',
+          `A value was encrypted with "${by}", which this process does not have (it has ${[...byId.keys()].join(', ')}). Add the key to aesCodec after the current one.`,
+        );
+      }
+      const tagEnd = NONCE_BYTES + TAG_BYTES;
+      try {
+        const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, NONCE_BYTES), TAG)
+          .setAAD(boundTo(by, context))
+          .setAuthTag(bytes.subarray(NONCE_BYTES, tagEnd));
+        return Buffer.concat([decipher.update(bytes.subarray(tagEnd)), decipher.final()]);
+      } catch (cause) {
+        throw new Fault(
+          'codec-refused',
+          `A value encrypted with "${by}" cannot be read: it was changed or moved, or the key with that id is another one.`,
+          { cause },
+        );
+      }
+    },
+  };
+}
+
+/** Values from before this have their key only. */
+function boundTo(by: string, context: PayloadContext | undefined): Buffer {
+  return Buffer.from(context === undefined ? by : `${by}\n${context.at}`);
+}
+
+/** A copy of the key: what becomes of the caller's does not matter. */
+function checkedKey(given: unknown): { readonly by: string; readonly key: Uint8Array } {
+  // What is meant to be a key may be one: it is never shown.
+  if (typeof given !== 'object' || given === null || isUint8Array(given)) {
+    throw new InvalidInput('aesCodec: each of keys is an object, such as { id, key }.');
+  }
+  const { id, key } = readOptions('aesCodec: key', given as CodecKey, ['id', 'key']);
+  const by = `${ALGORITHM}:${boundedText('The id of a key', id, 64)}`;
+  if (!isUint8Array(key)) {
+    throw new InvalidInput(
+      `aesCodec: key ${shown(id)} must be a Uint8Array of ${KEY_BYTES} bytes.`,
+    );
+  }
+  if (key.length !== KEY_BYTES) {
+    throw new InvalidInput(
+      `aesCodec: key ${shown(id)} must have ${KEY_BYTES} bytes; it has ${key.length}.`,
+    );
+  }
+  return { by, key: Uint8Array.from(key) };
+}

@@ -1,0 +1,127 @@
+// What becomes of a key that is added (P-4, P-5, P-6, P-12, P-14). Pure.
+
+import { DEFAULT_PROJECT, type ProjectName } from '../../execution/names.ts';
+import { formatInstant, type Instant } from '../../support/clock.ts';
+import type { Changed } from '../audit/decide.ts';
+import type { AccessKey, KeyRequest, ProjectSettings } from './model.ts';
+import type { AddKeyRefusal, EndKeyRefusal } from './refusal-model.ts';
+
+export interface AddKeyView {
+  /** What is stored under its id. */
+  readonly stored: AccessKey | undefined;
+  /** Of the project that the request names. */
+  readonly knowsProject: boolean;
+  /** Ended and expired ones too. */
+  readonly hasKeys: boolean;
+  /** The key that makes it, or that it replaces, if that is not usable. */
+  readonly ended: string | undefined;
+  /** Usable keys of that project, and how many it may have. */
+  readonly used: number;
+  readonly limit: number | undefined;
+}
+
+export type AddKeyDecision =
+  | { readonly kind: 'add' }
+  | { readonly kind: 'existing' }
+  | ({ readonly kind: 'refused' } & AddKeyRefusal);
+
+export function decideAddKey(
+  view: AddKeyView,
+  request: KeyRequest & { readonly first?: true },
+): AddKeyDecision {
+  const { id, project } = request;
+  // Before all else, so that who asks again after a lost answer is told what became of it.
+  if (view.stored !== undefined) {
+    return isSame(view.stored, request)
+      ? { kind: 'existing' }
+      : { kind: 'refused', why: 'key-taken', id };
+  }
+  if (request.first === true && view.hasKeys) return { kind: 'refused', why: 'not-first' };
+  if (project !== undefined && !view.knowsProject) {
+    return { kind: 'refused', why: 'project-unknown', project };
+  }
+  const { ended, used, limit } = view;
+  if (ended !== undefined) return { kind: 'refused', why: 'key-ended', id: ended };
+  if (project !== undefined && limit !== undefined && used >= limit) {
+    return { kind: 'refused', why: 'over-quota', project, quota: 'keys', limit };
+  }
+  return { kind: 'add' };
+}
+
+/**
+ * Its time to live is compared, not when it ends: that follows from when it was first asked for. The end of its maker
+ * may have made it shorter.
+ */
+function isSame(stored: AccessKey, request: KeyRequest): boolean {
+  const { createdAt, expiresAt } = stored;
+  const livesMs = expiresAt === undefined ? Infinity : expiresAt - createdAt;
+  const askedMs = request.expiresInMs ?? Infinity;
+  return (
+    stored.project === request.project &&
+    stored.name === request.name &&
+    stored.digest === request.digest &&
+    stored.createdBy === request.createdBy &&
+    (request.madeBy === undefined ? livesMs === askedMs : livesMs <= askedMs) &&
+    rolesOf(stored) === rolesOf(request)
+  );
+}
+
+/** In whatever order, and however often, they were given. */
+function rolesOf({ roles }: Pick<KeyRequest, 'roles'>): string {
+  return [...new Set(roles)].sort().join();
+}
+
+// What becomes of a key that is ended (P-8, P-9). Pure.
+
+export type EndKeyDecision =
+  | { readonly kind: 'end'; readonly key: AccessKey }
+  | { readonly kind: 'no-change'; readonly endedAt: Instant }
+  | ({ readonly kind: 'refused' } & EndKeyRefusal);
+
+export function decideEndKey(
+  stored: AccessKey | undefined,
+  request: { readonly id: string; readonly project?: ProjectName },
+  endAt: Instant,
+): EndKeyDecision {
+  const { id, project } = request;
+  if (stored === undefined || (project !== undefined && stored.project !== project)) {
+    return { kind: 'refused', why: 'key-unknown', id };
+  }
+  const { endedAt } = stored;
+  return endedAt === undefined || endedAt > endAt
+    ? { kind: 'end', key: stored }
+    : { kind: 'no-change', endedAt };
+}
+
+// What was done to projects and keys, as the audit says it (J-7). Pure; nothing of the secret is in it, its digest neither.
+
+export function changedByPutProject(
+  name: ProjectName,
+  before: ProjectSettings | undefined,
+  after: ProjectSettings,
+): Changed {
+  const target = { kind: 'project', id: name } as const;
+  return { project: name, target, ...(before && { before: { ...before } }), after: { ...after } };
+}
+
+export function changedByAddKey(
+  { id, project, name, roles }: KeyRequest,
+  { createdAt, expiresAt }: Pick<AccessKey, 'createdAt' | 'expiresAt'>,
+): Changed {
+  const expires = expiresAt === undefined ? {} : { expiresInMs: expiresAt - createdAt };
+  return { ...placeOf(id, project), after: { name, roles, ...expires } };
+}
+
+export function changedByEndKey(
+  { id, project }: { readonly id: string; readonly project?: ProjectName | undefined },
+  endedAt: Instant,
+  made: readonly string[] = [],
+): Changed {
+  const others = made.length === 0 ? {} : { made };
+  return { ...placeOf(id, project), after: { endedAt: formatInstant(endedAt), ...others } };
+}
+
+/** What is of all projects is on record where everybody looks first. */
+function placeOf(id: string, project: ProjectName | undefined): Omit<Changed, 'before' | 'after'> {
+  return { project: project ?? DEFAULT_PROJECT, target: { kind: 'access-key', id } };
+}

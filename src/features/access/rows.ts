@@ -1,0 +1,83 @@
+// How the SQL stores write projects and access keys: one shape of row for both.
+
+import type { ProjectName } from '../../execution/names.ts';
+import { toInstant } from '../../support/clock.ts';
+import type { AccessKey, Project, ProjectSettings, Role } from './model.ts';
+import type { AddKey, ListKeys } from './port.ts';
+
+export interface ProjectRow {
+  readonly name: string;
+  readonly created_at: number;
+  readonly settings: string;
+}
+
+export function toProject(row: ProjectRow): Project {
+  return {
+    name: row.name as ProjectName,
+    createdAt: toInstant(row.created_at),
+    settings: JSON.parse(row.settings) as ProjectSettings,
+  };
+}
+
+export interface AccessKeyRow {
+  readonly id: string;
+  readonly project: string | null;
+  readonly roles: string;
+  readonly name: string;
+  readonly digest: string;
+  readonly created_at: number;
+  readonly created_by: string | null;
+  readonly expires_at: number | null;
+  readonly ended_at: number | null;
+}
+
+/** What is given of a row; the store's clock says the rest (P-7). */
+export function fromAddKey(request: AddKey): {
+  readonly id: string;
+  readonly project: string | null;
+  readonly roles: string;
+  readonly name: string;
+  readonly digest: string;
+  readonly createdBy: string | null;
+  readonly expiresInMs: number | null;
+  readonly madeBy: string | null;
+  readonly rotates: string | null;
+} {
+  const { id, project, roles, name, digest, createdBy, expiresInMs, madeBy, rotates } = request;
+  return {
+    ...{ id, name, digest, roles: JSON.stringify(roles) },
+    project: project ?? null,
+    createdBy: createdBy ?? null,
+    expiresInMs: expiresInMs ?? null,
+    madeBy: madeBy ?? null,
+    rotates: rotates ?? null,
+  };
+}
+
+/** When it was made, and when it expires. */
+export function timesOf(
+  row: Pick<AccessKeyRow, 'created_at' | 'expires_at'>,
+): Pick<AccessKey, 'createdAt' | 'expiresAt'> {
+  return {
+    createdAt: toInstant(row.created_at),
+    ...(row.expires_at === null ? {} : { expiresAt: toInstant(row.expires_at) }),
+  };
+}
+
+export function toAccessKey(row: AccessKeyRow): AccessKey {
+  return {
+    id: row.id,
+    ...(row.project === null ? {} : { project: row.project as ProjectName }),
+    roles: JSON.parse(row.roles) as readonly Role[],
+    name: row.name,
+    digest: row.digest,
+    ...timesOf(row),
+    ...(row.created_by === null ? {} : { createdBy: row.created_by }),
+    ...(row.ended_at === null ? {} : { endedAt: toInstant(row.ended_at) }),
+  };
+}
+
+/** Before this one in time, or with a smaller id; before all when none is given. */
+export function startOf({ after }: ListKeys): { readonly at: number; readonly id: string } {
+  return { at: after?.createdAt ?? Number.MAX_SAFE_INTEGER, id: after?.id ?? '' };
+}

@@ -1,0 +1,189 @@
+// The audit, as people read it and add to it: who did what, to what, why, and what that changed.
+
+import type { EngineConfig } from '../../engine/config.ts';
+import type { Acting, Page } from '../../engine/holdfast-types.ts';
+import { ExecutionIds } from '../../engine/ids.ts';
+import { cursorOf } from '../../engine/list-query.ts';
+import { projectOf } from '../../engine/submission.ts';
+import { type AuditId, type ExecutionId, parseExecutionId } from '../../execution/names.ts';
+import { toFence } from '../../lease/fence.ts';
+import { systemClock, toInstant } from '../../support/clock.ts';
+import { InvalidInput } from '../../support/fault.ts';
+import { boundedText, readOptions, shown, wholeNumber } from '../../support/options.ts';
+import { systemRandom } from '../../support/random.ts';
+import {
+  ACTOR_BYTES_MAX,
+  AUDIT_ACTS,
+  AUDIT_TARGETS,
+  type AuditAct,
+  type AuditFacts,
+  type AuditRecord,
+  type AuditStamp,
+  type AuditTarget,
+} from './model.ts';
+import type { ListAudit, NoteAnswer, RefusalPlace } from './port.ts';
+import { OWNER_VERBS, type OwnerVerb, type RefusedWrite } from './refused-write-model.ts';
+
+export interface AuditListOptions {
+  readonly project?: string;
+  readonly target?: AuditTarget;
+  readonly actor?: string;
+  readonly act?: AuditAct;
+  readonly cursor?: string;
+  readonly limit?: number;
+}
+
+const LIST_NAMES: readonly (keyof AuditListOptions)[] = [
+  ...(['project', 'target', 'actor', 'act', 'cursor', 'limit'] as const),
+];
+const TARGET_ID_BYTES_MAX = 256;
+const NOTE_BYTES_MAX = 4_096;
+
+export class Audit {
+  readonly #config: EngineConfig;
+
+  constructor(config: EngineConfig) {
+    this.#config = config;
+  }
+
+  /** Newest first. */
+  async list(options: AuditListOptions = {}): Promise<Page<AuditRecord>> {
+    const query = auditQueryOf(options);
+    const items = await this.#config.store.executions.audit(query);
+    const last = items.at(-1);
+    const isLast = items.length < query.limit || last === undefined;
+    return { items, ...(isLast ? {} : { cursor: last.id }) };
+  }
+
+  /** To an execution in any state; nothing of it changes. The text is the reason. */
+  async note(id: string, said: Acting & { readonly reason: string }): Promise<NoteAnswer> {
+    const given = readOptions('audit.note', said, ACTING);
+    boundedText('reason', given.reason, NOTE_BYTES_MAX);
+    return this.#config.store.executions.note({
+      id: parseExecutionId(id),
+      project: projectOf(given.project),
+      audit: stampOf(this.#config, 'note', given),
+    });
+  }
+}
+
+function auditQueryOf(options: AuditListOptions): ListAudit {
+  const given = readOptions('audit.list', options, LIST_NAMES);
+  const { project, target, actor, act, cursor, limit = 100 } = given;
+  return {
+    project: projectOf(project),
+    limit: wholeNumber('limit', limit, { min: 1, max: 10_000 }),
+    ...(target === undefined ? {} : { target: targetOf(target) }),
+    ...(actor === undefined ? {} : { actor: boundedText('actor', actor, ACTOR_BYTES_MAX) }),
+    ...(act === undefined ? {} : { act: oneOf('act', act, AUDIT_ACTS) }),
+    ...(cursor === undefined ? {} : { before: cursorOf(cursor) as string as AuditId }),
+  };
+}
+
+function targetOf(given: AuditTarget): AuditTarget {
+  const { kind, id } = readOptions('target', given, ['kind', 'id']);
+  return {
+    kind: oneOf('target.kind', kind, AUDIT_TARGETS),
+    id: boundedText('target.id', id, TARGET_ID_BYTES_MAX),
+  };
+}
+
+function oneOf<Known>(what: string, value: Known, known: readonly Known[]): Known {
+  if (known.includes(value)) return value;
+  throw new InvalidInput(`${what} must be one of ${known.join(', ')}; got ${shown(value)}.`);
+}
+
+// Who acts, as what is asked of a store carries it: that writes it down with the act (J-1).
+
+/** When the caller names nobody. */
+export const NOBODY = 'unknown';
+
+const REASON_BYTES_MAX = 4_096;
+
+export const ACTING: readonly (keyof Acting)[] = ['project', 'by', 'reason'];
+
+export function stampOf(
+  config: Pick<EngineConfig, 'ids'>,
+  act: AuditAct,
+  said: Pick<Acting, 'by' | 'reason'> & { readonly about?: AuditFacts },
+): AuditStamp {
+  const { about } = said;
+  const { by: actor, reason } = checkedActing(said);
+  const id = config.ids.next() as string as AuditId;
+  return { id, act, actor, reason, ...(about === undefined ? {} : { about }) };
+}
+
+/** With what stands for what was not said. */
+export function checkedActing(said: Pick<Acting, 'by' | 'reason'>): {
+  readonly by: string;
+  readonly reason: string;
+} {
+  const { by = NOBODY, reason = '' } = said;
+  boundedText('by', by, ACTOR_BYTES_MAX);
+  if (reason !== '') boundedText('reason', reason, REASON_BYTES_MAX);
+  return { by, reason };
+}
+
+const ids: ExecutionIds = new ExecutionIds(systemClock, systemRandom);
+
+/** For acts that no engine does: on access keys, which are the deployment's. */
+export function stampOutside(
+  act: AuditAct,
+  said: Pick<Acting, 'by' | 'reason'> & { readonly about?: AuditFacts },
+): AuditStamp {
+  return stampOf({ ids }, act, said);
+}
+
+// Writes that were refused to workers, as people ask for them.
+
+export interface RefusalListOptions {
+  readonly project?: string;
+  /** Only those of this one. */
+  readonly execution?: string;
+  readonly cursor?: string;
+  readonly limit?: number;
+}
+
+const NAMES: readonly (keyof RefusalListOptions)[] = ['project', 'execution', 'cursor', 'limit'];
+
+export async function listRefusals(
+  { store, refusals }: Pick<EngineConfig, 'store' | 'refusals'>,
+  options: RefusalListOptions,
+): Promise<Page<RefusedWrite>> {
+  const { project, execution, cursor, limit = 100 } = readOptions('refusals', options, NAMES);
+  wholeNumber('limit', limit, { min: 1, max: 10_000 });
+  const query = {
+    project: projectOf(project),
+    limit,
+    ...(execution === undefined ? {} : { execution: parseExecutionId(execution) }),
+    ...(cursor === undefined ? {} : { before: placeOf(cursor) }),
+  };
+  // Whoever asks sees what was refused here until now.
+  await refusals.flush();
+  const items = await store.executions.refusals(query);
+  const last = items.at(-1);
+  const isLast = items.length < limit || last === undefined;
+  return { items, ...(isLast ? {} : { cursor: cursorFor(last) }) };
+}
+
+function cursorFor({ lastAt, fence, verb, execution }: RefusedWrite): string {
+  return `${lastAt}.${fence}.${verb}.${execution}`;
+}
+
+/** A cursor, as `cursorFor` made it. */
+function placeOf(cursor: unknown): RefusalPlace {
+  const parts = typeof cursor === 'string' ? CURSOR.exec(cursor) : null;
+  const [, lastAt = '', fence = '', verb = '', execution = ''] = parts ?? [];
+  if (parts === null || Number(fence) === 0 || !OWNER_VERBS.includes(verb as OwnerVerb)) {
+    throw new InvalidInput(`cursor is what a list answered with; got ${shown(cursor)}.`);
+  }
+  return {
+    lastAt: toInstant(Number(lastAt)),
+    fence: toFence(Number(fence)),
+    verb: verb as OwnerVerb,
+    execution: execution as ExecutionId,
+  };
+}
+
+const CURSOR =
+  /^(\d{1,15})\.(\d{1,15})\.([a-zA-Z]{1,10})\.([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;

@@ -1,0 +1,187 @@
+// What an act has changed, as the audit says it (J-2, J-4). Pure: a store has the view and the decision of the
+// act at hand, and writes down what follows from them in the same transaction.
+
+import type { CommandDecision } from '../../execution/decide/command.ts';
+import type { ExecutionRecord } from '../../execution/execution.ts';
+import type { ProjectName } from '../../execution/names.ts';
+import type { Instant } from '../../support/clock.ts';
+import type {
+  AnswerDecision,
+  AnswerView,
+  AwaitChange,
+  AwaitCommandDecision,
+} from '../awaits/decide.ts';
+import type { AwaitUnit, Interaction } from '../awaits/model.ts';
+import type { RedriveDecision } from '../repair/decide.ts';
+import type { Schedule } from '../schedules/model.ts';
+import type { Template } from '../templates/model.ts';
+import type {
+  AuditAct,
+  Audited,
+  AuditFacts,
+  AuditRecord,
+  AuditStamp,
+  AuditTarget,
+} from './model.ts';
+
+export interface Changed {
+  readonly project: ProjectName;
+  readonly target: AuditTarget;
+  readonly before?: AuditFacts;
+  readonly after?: AuditFacts;
+}
+
+/** Undefined where there is nothing to write: nobody acted, or nothing is other than it was (J-2). */
+export function auditOf(
+  { audit }: Audited,
+  changed: Changed | undefined,
+  at: Instant,
+): AuditRecord | undefined {
+  if (audit === undefined || changed === undefined) return undefined;
+  const { project, target, before, after } = changed;
+  if (JSON.stringify(before) === JSON.stringify(after)) return undefined;
+  const { id, act, actor, reason, about } = audit;
+  return {
+    ...{ id, at, project, actor, act, target, reason },
+    ...(before === undefined ? {} : { before }),
+    ...(after === undefined ? {} : { after: { ...after, ...about } }),
+  };
+}
+
+/** J-5: nothing of the execution changes. */
+export function noteOf(
+  audit: AuditStamp,
+  { project, id }: Pick<ExecutionRecord, 'project' | 'id'>,
+  at: Instant,
+): AuditRecord {
+  const act: AuditAct = 'note';
+  const { actor, reason } = audit;
+  return { id: audit.id, at, project, actor, act, target: { kind: 'execution', id }, reason };
+}
+
+/** J-9: `after` says what was asked for. */
+export function changedByAct({ project, target }: Pick<Changed, 'project' | 'target'>): Changed {
+  return { project, target, after: {} };
+}
+
+/** Of one that is told and goes on, what it was asked for: it is for its owner to do. */
+export function changedByCommand(
+  before: ExecutionRecord | undefined,
+  decision: CommandDecision,
+): Changed | undefined {
+  if (before === undefined || decision.kind === 'refuse' || decision.kind === 'no-change') {
+    return undefined;
+  }
+  const after = factsOf(decision.execution);
+  return {
+    ...ofExecution(before),
+    before: factsOf(before),
+    after: decision.kind === 'pass-on' ? { ...after, asked: decision.message.kind } : after,
+  };
+}
+
+export function changedByRedrive(
+  of: ExecutionRecord | undefined,
+  decision: RedriveDecision,
+): Changed | undefined {
+  if (of === undefined || decision.kind !== 'insert') return undefined;
+  const { status } = of;
+  const after = { status, redrivenBy: decision.execution.id };
+  return { ...ofExecution(of), before: { status }, after };
+}
+
+/** To another release. */
+export function changedByMove(before: ExecutionRecord, after: ExecutionRecord): Changed {
+  const told = ({ release, holds }: ExecutionRecord): AuditFacts => ({
+    release: release ?? null,
+    holds,
+  });
+  return { ...ofExecution(before), before: told(before), after: told(after) };
+}
+
+/** A job that was started. */
+export function changedBySubmit(submitted: Pick<ExecutionRecord, 'id' | 'project'>): Changed {
+  return { ...ofExecution(submitted), after: { status: 'queued' } };
+}
+
+type AwaitView = Pick<AnswerView, 'unit' | 'interaction'>;
+
+export function changedByAwaitCommand(
+  view: AwaitView,
+  decision: AwaitCommandDecision,
+): Changed | undefined {
+  return decision.kind === 'refuse' ? undefined : changedAwait(view, decision.change);
+}
+
+/** What came too late has changed nothing that was asked for. */
+export function changedByAnswer(view: AwaitView, decision: AnswerDecision): Changed | undefined {
+  if (decision.kind === 'apply') return changedAwait(view, decision.change);
+  if (decision.kind !== 'keep-early') return undefined;
+  const { project, id, status } = decision.interaction;
+  return { project, target: { kind: 'interaction', id }, after: { status } };
+}
+
+function changedAwait(
+  { unit, interaction }: AwaitView,
+  { unit: settled, interactions, closesOthers }: AwaitChange,
+): Changed | undefined {
+  if (unit === undefined || interaction === undefined) return undefined;
+  const { project, id } = interaction;
+  const closed: Interaction =
+    closesOthers && interaction.status === 'open'
+      ? { ...interaction, status: 'closed' }
+      : interaction;
+  const changed = interactions.find((each) => each.id === id) ?? closed;
+  return {
+    project,
+    target: { kind: 'interaction', id },
+    before: awaitFacts(unit, interaction),
+    after: awaitFacts(settled, changed),
+  };
+}
+
+function awaitFacts(unit: AwaitUnit, interaction: Interaction): AuditFacts {
+  const { dueAt, answered } = unit;
+  const { status, assignee } = interaction;
+  return {
+    ...{ status, await: unit.status, answered },
+    ...(dueAt === undefined ? {} : { dueAt }),
+    ...(assignee === undefined ? {} : { assignee }),
+  };
+}
+
+export function changedSchedule(
+  before: Schedule | undefined,
+  after: Schedule | undefined,
+): Changed | undefined {
+  const schedule = after ?? before;
+  if (schedule === undefined) return undefined;
+  return {
+    project: schedule.project,
+    target: { kind: 'schedule', id: schedule.id },
+    ...(before === undefined ? {} : { before: scheduleFacts(before) }),
+    ...(after === undefined ? {} : { after: scheduleFacts(after) }),
+  };
+}
+
+function scheduleFacts({ paused, nextAt, digest }: Schedule): AuditFacts {
+  return { paused, ...(nextAt === undefined ? {} : { nextAt }), digest };
+}
+
+type NewTemplate = Pick<Template, 'project' | 'id' | 'version' | 'pipeline' | 'digest'>;
+
+export function changedByTemplate(template: NewTemplate): Changed {
+  const { project, id, version, pipeline, digest } = template;
+  return { project, target: { kind: 'template', id }, after: { version, pipeline, digest } };
+}
+
+function ofExecution({
+  id,
+  project,
+}: Pick<ExecutionRecord, 'id' | 'project'>): Pick<Changed, 'project' | 'target'> {
+  return { project, target: { kind: 'execution', id } };
+}
+
+function factsOf({ status, holds, compensating }: ExecutionRecord): AuditFacts {
+  return { status, holds, ...(compensating ? { compensating } : {}) };
+}

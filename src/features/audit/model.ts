@@ -1,0 +1,96 @@
+// The audit: what people did to executions and what belongs to them. A record is made in the transaction of
+// its act and never changes (J-1 … J-6).
+
+import type { AuditId, ProjectName } from '../../execution/names.ts';
+import type { Instant } from '../../support/clock.ts';
+
+/** All that is recorded. Jobs are executions: who pauses, resumes or cancels one does that. */
+export type AuditAct =
+  | 'cancel'
+  | 'pause'
+  | 'resume'
+  | 'move'
+  | 'redrive'
+  | 'skip-compensation'
+  | 'retry-compensation'
+  | 'answer'
+  | 'extend-await'
+  | 'assign-await'
+  | 'cancel-await'
+  | 'bulk-cancel'
+  | 'bulk-redrive'
+  | 'bulk-move'
+  | 'put-schedule'
+  | 'pause-schedule'
+  | 'resume-schedule'
+  | 'remove-schedule'
+  | 'put-template'
+  | 'make-link'
+  | 'run-archive'
+  | 'end-session'
+  | 'drain-lease'
+  | 'revoke-lease'
+  | 'put-project'
+  | 'make-key'
+  | 'recover-key'
+  | 'end-key'
+  | 'note';
+
+export const AUDIT_ACTS: readonly AuditAct[] = [
+  ...(['cancel', 'pause', 'resume', 'move', 'redrive'] as const),
+  ...(['skip-compensation', 'retry-compensation'] as const),
+  ...(['answer', 'extend-await', 'assign-await', 'cancel-await'] as const),
+  ...(['bulk-cancel', 'bulk-redrive', 'bulk-move'] as const),
+  ...(['put-schedule', 'pause-schedule', 'resume-schedule', 'remove-schedule'] as const),
+  ...(['put-template', 'make-link', 'run-archive', 'put-project'] as const),
+  ...(['end-session', 'drain-lease', 'revoke-lease'] as const),
+  ...(['make-key', 'recover-key', 'end-key', 'note'] as const),
+];
+
+/** A name of 256 bytes, and the id of its key. */
+export const ACTOR_BYTES_MAX = 320;
+
+/** What was acted on, within its project. */
+export interface AuditTarget {
+  readonly kind: (typeof AUDIT_TARGETS)[number];
+  readonly id: string;
+}
+
+export const AUDIT_TARGETS = [
+  ...(['execution', 'interaction', 'schedule', 'template', 'access-key'] as const),
+  ...(['project', 'session', 'lease'] as const),
+] as const;
+
+/** A few names and values: what acts change. */
+export type AuditFacts = Readonly<Record<string, unknown>>;
+
+export interface AuditRecord {
+  readonly id: AuditId;
+  readonly at: Instant;
+  readonly project: ProjectName;
+  readonly actor: string;
+  readonly act: AuditAct;
+  readonly target: AuditTarget;
+  /** Empty when none was given. */
+  readonly reason: string;
+  /** Absent when there was nothing before. */
+  readonly before?: AuditFacts;
+  /** Absent when there is nothing any more. */
+  readonly after?: AuditFacts;
+}
+
+/** Who acts, and why. It comes with what is asked of the store, and is written down with what that does. */
+export interface AuditStamp {
+  /** Repeating an act with the same writes nothing twice (J-3). */
+  readonly id: AuditId;
+  readonly act: AuditAct;
+  readonly actor: string;
+  readonly reason: string;
+  /** What the act says besides: which step, which filter. It is added to `after`. */
+  readonly about?: AuditFacts;
+}
+
+/** Absent where nobody acts: the engine by itself, a job that does its items. */
+export interface Audited {
+  readonly audit?: AuditStamp;
+}

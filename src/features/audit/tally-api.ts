@@ -1,0 +1,136 @@
+// Counts what was refused to the workers of this process, and tells the store now and then (J-10 … J-12). What
+// is not refused does not come here; without refusals there is no timer.
+//
+//   note ──▶ counted by execution, fence and verb ──▶ a second later: 500 lines, the longest unseen first
+//                    ▲                                      │ not done: counted on, and told with the next
+//                    └──────────────────────────────────────┘
+
+import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
+import type { Clock } from '../../support/clock.ts';
+import { StoreUnavailable } from '../../support/fault.ts';
+import type { Timers } from '../../support/timer.ts';
+import {
+  REFUSED_WRITES_MAX,
+  type RefusedWriteKey,
+  type RefusedWrites,
+} from './refused-write-model.ts';
+
+/** One write that was refused. */
+export type Refused = Omit<RefusedWrites, 'count' | 'firstAgoMs' | 'lastAgoMs'>;
+
+interface Line extends Refused {
+  readonly count: number;
+  readonly firstMs: number;
+  readonly lastMs: number;
+}
+
+const EVERY_MS = 1_000;
+const LINES_MAX = 500;
+/** How long a store that does not answer may keep who closes. */
+const CLOSE_MS_MAX = 2_000;
+
+export class RefusalTally {
+  readonly #store: CoordinatorStore;
+  readonly #timers: Timers;
+  readonly #clock: Clock;
+  /** The longest unseen first. */
+  readonly #lines: Map<string, Line> = new Map();
+  #telling: Promise<void> | undefined;
+  #cancelTimer: (() => void) | undefined;
+  #isClosed = false;
+
+  constructor(store: CoordinatorStore, timers: Timers, clock: Clock) {
+    this.#store = store;
+    this.#timers = timers;
+    this.#clock = clock;
+  }
+
+  /** How many lines are still to be told. */
+  get waiting(): number {
+    return this.#lines.size;
+  }
+
+  note(refused: Refused): void {
+    if (this.#isClosed) return;
+    const ms = this.#clock.monotonicMs();
+    this.#add({ ...refused, count: 1, firstMs: ms, lastMs: ms });
+    this.#schedule();
+  }
+
+  /** All that was counted until now, as far as the store takes it. */
+  async flush(): Promise<void> {
+    await this.#telling;
+    for (let left = this.#lines.size; left > 0; ) {
+      await this.#tell();
+      if (this.#lines.size >= left) return;
+      left = this.#lines.size;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    if (this.#lines.size === 0 && this.#telling === undefined) return;
+    const done = new AbortController();
+    const flushed = this.flush().finally(() => done.abort());
+    await Promise.race([flushed, this.#timers.pause(CLOSE_MS_MAX, done.signal)]);
+  }
+
+  #schedule(): void {
+    if (this.#isClosed || this.#lines.size === 0) return;
+    this.#cancelTimer ??= this.#timers.after(EVERY_MS, () => {
+      this.#cancelTimer = undefined;
+      void this.#tell().then(() => this.#schedule());
+    });
+  }
+
+  /** Never rejects. One at a time. */
+  #tell(): Promise<void> {
+    this.#telling ??= this.#tellSome().finally(() => {
+      this.#telling = undefined;
+    });
+    return this.#telling;
+  }
+
+  async #tellSome(): Promise<void> {
+    const lines = [...this.#lines].slice(0, LINES_MAX);
+    if (lines.length === 0) return;
+    for (const [key] of lines) this.#lines.delete(key);
+    const now = this.#clock.monotonicMs();
+    try {
+      await this.#store.executions.noteRefusals(lines.map(([, line]) => toldOf(line, now)));
+    } catch (fault) {
+      // What may have been counted is not told again: a count is never too high.
+      if (!(fault instanceof StoreUnavailable)) return;
+      for (const [, line] of lines) this.#add(line);
+    }
+  }
+
+  #add(line: Line): void {
+    const key = keyOf(line);
+    const known = this.#lines.get(key);
+    // To the end: the order is that of when they were last seen.
+    this.#lines.delete(key);
+    this.#lines.set(key, known === undefined ? line : merged(known, line));
+    if (this.#lines.size <= REFUSED_WRITES_MAX) return;
+    for (const first of this.#lines.keys()) {
+      this.#lines.delete(first);
+      return;
+    }
+  }
+}
+
+function merged(a: Line, b: Line): Line {
+  const newer = b.lastMs >= a.lastMs ? b : a;
+  return { ...newer, count: a.count + b.count, firstMs: Math.min(a.firstMs, b.firstMs) };
+}
+
+function keyOf({ execution, fence, verb }: RefusedWriteKey): string {
+  return `${execution} ${fence} ${verb}`;
+}
+
+function toldOf({ firstMs, lastMs, ...line }: Line, now: number): RefusedWrites {
+  const ago = (ms: number): number => Math.max(0, Math.round(now - ms));
+  return { ...line, firstAgoMs: ago(firstMs), lastAgoMs: ago(lastMs) };
+}

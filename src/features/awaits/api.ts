@@ -1,0 +1,311 @@
+// Awaits, as those see them who answer and look after them. The code that asks has `ctx.await`.
+
+import type { EngineConfig } from '../../engine/config.ts';
+import type { Acting, Page } from '../../engine/holdfast-types.ts';
+import { parseInteractionId } from '../../engine/ids.ts';
+import { projectOf } from '../../engine/submission.ts';
+import { REQUEST } from '../../engine/values/place.ts';
+import type { ProjectPayloads } from '../../engine/values/project-payloads.ts';
+import {
+  type CallKey,
+  type ExecutionId,
+  type InteractionId,
+  type ProjectName,
+  parseExecutionId,
+} from '../../execution/names.ts';
+import type { AnswerRefusal, LinkRefusal } from '../../execution/refusal.ts';
+import { type Instant, laterBy, toInstant } from '../../support/clock.ts';
+import { InvalidInput } from '../../support/fault.ts';
+import {
+  boundedText,
+  optionalBooleans,
+  readOptions,
+  rejectUnknownOptions,
+  wholeNumber,
+} from '../../support/options.ts';
+import { ACTING, stampOf } from '../audit/api.ts';
+import type { AuditAct, AuditStamp } from '../audit/model.ts';
+import {
+  answerRequest,
+  type InteractionTarget,
+  type Located,
+  located,
+  type Sent,
+} from './answering-api.ts';
+import { type AnswerLinks, linkId } from './links-api.ts';
+import type { Answer, AwaitUnit, Interaction, InteractionStatus } from './model.ts';
+import type { AwaitAnswer, AwaitCommand, InteractionFound } from './port.ts';
+import type { Ended } from './relay-api.ts';
+
+interface InProject {
+  readonly project?: string;
+}
+
+export interface AnswerOptions extends InProject {
+  /** Who answers, for people to see; the code gets it too. */
+  readonly by?: string;
+  /** Why, for the audit. */
+  readonly reason?: string;
+}
+
+export type Answered =
+  | {
+      /** `kept`: it is not asked yet. `existing`: the same answer was there. */
+      readonly kind: 'answered' | 'kept' | 'existing';
+      /** The await goes on with it. */
+      readonly settled: boolean;
+    }
+  | ({ readonly kind: 'refused' } & AnswerRefusal);
+
+export type LinkRead =
+  | { readonly kind: 'verified'; readonly id: InteractionId; readonly project: ProjectName }
+  | ({ readonly kind: 'refused' } & LinkRefusal);
+
+export interface InteractionListOptions extends InProject {
+  /** Only those that can be answered, or only those that cannot. */
+  readonly open?: boolean;
+  readonly execution?: string;
+  readonly name?: string;
+  readonly assignee?: string;
+  readonly cursor?: string;
+  readonly limit?: number;
+}
+
+/** What one who answers sees. */
+export interface InteractionInfo {
+  readonly id: InteractionId;
+  readonly execution: ExecutionId;
+  readonly call: CallKey;
+  readonly item: number;
+  readonly project: ProjectName;
+  readonly status: InteractionStatus;
+  readonly request: unknown;
+  readonly assignee?: string;
+  readonly answer?: AnswerInfo;
+  /** How many answers came too late. */
+  readonly late: number;
+  /** Absent while it is not asked yet. */
+  readonly unit?: AwaitInfo;
+}
+
+export type AwaitInfo = Omit<
+  AwaitUnit,
+  'execution' | 'call' | 'project' | 'nextAt' | 'reminders' | 'defaultAnswer'
+>;
+
+export interface AnswerInfo {
+  readonly value: unknown;
+  readonly by?: string;
+  readonly at: Instant;
+}
+
+const TIME_MS_MAX = 10 * 366 * 86_400_000;
+
+export class Awaits {
+  readonly #config: EngineConfig;
+  readonly #ended: Ended;
+
+  constructor(config: EngineConfig, ended: Ended) {
+    this.#config = config;
+    this.#ended = ended;
+  }
+
+  /**
+   * The first answer wins; the same again is fine, another one is refused and told who won. Throws
+   * InvalidInput for a value that the question does not take: then it can be answered again.
+   */
+  async answer(
+    target: InteractionTarget,
+    value: unknown,
+    options: AnswerOptions = {},
+  ): Promise<Answered> {
+    const { project, ...said } = readOptions('awaits.answer', options, ACTING);
+    const audit = stampOf(this.#config, 'answer', said);
+    const sent = { value, project: projectOf(project), by: said.by, verified: false };
+    return this.#answer(located(target), sent, audit);
+  }
+
+  /** As whoever has the link: it says which interaction, of which project. */
+  async answerByLink(
+    token: string,
+    value: unknown,
+    options: Pick<AnswerOptions, 'by'> = {},
+  ): Promise<Answered> {
+    rejectUnknownOptions('awaits.answerByLink', options, ['by']);
+    const verified = this.#links.verify(token, this.#config.clock.wallMs());
+    if (verified.kind === 'refused') return { kind: 'refused', ...verified.refusal };
+    const { interaction: id, place, project } = verified.claims;
+    const target = { id, ...(place === undefined ? {} : { place }) };
+    const link = linkId(token);
+    const { by } = options;
+    const audit = stampOf(this.#config, 'answer', { by: by ?? `link ${link}`, about: { link } });
+    return this.#answer(target, { value, project, by, verified: true }, audit);
+  }
+
+  /** Which interaction a link is for; it is not used up by this. */
+  readLink(token: string): LinkRead {
+    const verified = this.#links.verify(token, this.#config.clock.wallMs());
+    if (verified.kind === 'refused') return { kind: 'refused', ...verified.refusal };
+    const { interaction: id, project } = verified.claims;
+    return { kind: 'verified', id, project };
+  }
+
+  /** A token that answers this interaction, once, without any other right. */
+  link(target: InteractionTarget, options: InProject & { readonly expiresInMs: number }): string {
+    rejectUnknownOptions('awaits.link', options, ['expiresInMs', 'project']);
+    const range = { min: 1, max: TIME_MS_MAX };
+    const expiresInMs = wholeNumber('expiresInMs', options.expiresInMs, range);
+    const { id, place } = located(target);
+    return this.#links.sign({
+      interaction: id,
+      project: projectOf(options.project),
+      ...(place === undefined ? {} : { place }),
+      exp: laterBy(toInstant(this.#config.clock.wallMs()), expiresInMs),
+    });
+  }
+
+  /** Undefined when nobody asks for it and nobody has answered it. */
+  async get(
+    target: InteractionTarget,
+    options: InProject = {},
+  ): Promise<InteractionInfo | undefined> {
+    const found = await this.#config.store.executions.interaction(named(target, options));
+    return found === undefined ? undefined : this.#info(found);
+  }
+
+  /** Newest executions first. */
+  async list(options: InteractionListOptions = {}): Promise<Page<InteractionInfo>> {
+    const limit = wholeNumber('limit', options.limit ?? 100, { min: 1, max: 10_000 });
+    const found = await this.#config.store.executions.interactions({
+      ...filtersOf(options),
+      project: projectOf(options.project),
+      limit,
+    });
+    const items = await Promise.all(found.map((each) => this.#info(each)));
+    const last = items.at(-1);
+    return { items, ...(last === undefined || items.length < limit ? {} : { cursor: last.id }) };
+  }
+
+  /** Another time, counted from now; `none`: for as long as it takes. */
+  async extend(
+    target: InteractionTarget,
+    options: Acting & { readonly timeoutMs: number | 'none' },
+  ): Promise<AwaitAnswer> {
+    const { timeoutMs, ...acting } = readOptions('awaits.extend', options, [
+      'timeoutMs',
+      ...ACTING,
+    ]);
+    const which = this.#acting('extend-await', target, acting);
+    if (timeoutMs === 'none') return this.#config.store.executions.extendAwait(which);
+    const dueInMs = wholeNumber('timeoutMs', timeoutMs, { min: 1, max: TIME_MS_MAX });
+    const answer = await this.#config.store.executions.extendAwait({ ...which, dueInMs });
+    this.#config.awaitDueIn(dueInMs);
+    return answer;
+  }
+
+  /** To nobody when `assignee` is undefined. */
+  async assign(
+    target: InteractionTarget,
+    assignee: string | undefined,
+    acting: Acting = {},
+  ): Promise<AwaitAnswer> {
+    return this.#config.store.executions.assignAwait({
+      ...this.#acting('assign-await', target, acting),
+      ...(assignee === undefined ? {} : { assignee: boundedText('assignee', assignee, 256) }),
+    });
+  }
+
+  /** The code is told that it was cancelled, and goes on. */
+  async cancel(target: InteractionTarget, acting: Acting = {}): Promise<AwaitAnswer> {
+    const command = this.#acting('cancel-await', target, acting);
+    return this.#config.store.executions.cancelAwait(command);
+  }
+
+  /** What came too late, oldest first. */
+  async lateAnswers(
+    target: InteractionTarget,
+    options: InProject = {},
+  ): Promise<readonly AnswerInfo[]> {
+    const which = named(target, options);
+    const late = await this.#config.store.executions.lateAnswers(which);
+    const payloads = this.#config.payloads.of(which.project);
+    return Promise.all(late.map((each) => answerInfo(payloads, each)));
+  }
+
+  #acting(act: AuditAct, target: InteractionTarget, acting: Acting): AwaitCommand {
+    const { project, ...said } = readOptions('awaits', acting, ACTING);
+    const which = { project: projectOf(project), id: located(target).id };
+    return { ...which, audit: stampOf(this.#config, act, said) };
+  }
+
+  async #answer(target: Located, sent: Sent, audit: AuditStamp): Promise<Answered> {
+    const made = await answerRequest(this.#config, { target, ended: this.#ended }, sent);
+    if (made.kind === 'refused') return made;
+    const { kind: _, ...answer } = made;
+    return this.#config.store.executions.answer({ ...answer, audit });
+  }
+
+  get #links(): AnswerLinks {
+    const { links } = this.#config;
+    if (links !== undefined) return links;
+    throw new InvalidInput(
+      'Answer links need keys: openHoldfast({ links: { keys: { id: secret }, current: id } }).',
+    );
+  }
+
+  async #info({ interaction, unit }: InteractionFound): Promise<InteractionInfo> {
+    const { request, answer, verified: _, ...rest } = interaction;
+    const payloads = this.#config.payloads.of(interaction.project);
+    return {
+      ...rest,
+      request:
+        request === undefined ? undefined : await payloads.decode(request, { position: REQUEST }),
+      ...(answer === undefined ? {} : { answer: await answerInfo(payloads, answer) }),
+      ...(unit === undefined ? {} : { unit: unitInfo(unit) }),
+    };
+  }
+}
+
+async function answerInfo(
+  payloads: ProjectPayloads,
+  { value, by, at }: Answer,
+): Promise<AnswerInfo> {
+  const decoded = await payloads.decode(value);
+  return { value: decoded, ...(by === undefined ? {} : { by }), at };
+}
+
+function unitInfo(unit: AwaitUnit): AwaitInfo {
+  const { name, pipeline, status, items, needed, answered, signed, checked } = unit;
+  const { openedAt, dueAt, settledAt } = unit;
+  return {
+    ...{ name, pipeline, status, items, needed, answered, signed, checked, openedAt },
+    ...(dueAt === undefined ? {} : { dueAt }),
+    ...(settledAt === undefined ? {} : { settledAt }),
+  };
+}
+
+function named(target: InteractionTarget, options: InProject): Pick<Interaction, 'project' | 'id'> {
+  rejectUnknownOptions('awaits', options, ['project']);
+  return { project: projectOf(options.project), id: located(target).id };
+}
+
+function filtersOf(options: InteractionListOptions): {
+  readonly open?: boolean;
+  readonly execution?: ExecutionId;
+  readonly name?: string;
+  readonly assignee?: string;
+  readonly before?: InteractionId;
+} {
+  rejectUnknownOptions('awaits.list', options, [
+    ...['project', 'open', 'execution', 'name', 'assignee', 'cursor', 'limit'],
+  ]);
+  const { open, execution, name, assignee, cursor } = options;
+  optionalBooleans('awaits.list', { open });
+  return {
+    ...(open === undefined ? {} : { open }),
+    ...(execution === undefined ? {} : { execution: parseExecutionId(execution) }),
+    ...(name === undefined ? {} : { name: boundedText('name', name, 256) }),
+    ...(assignee === undefined ? {} : { assignee: boundedText('assignee', assignee, 256) }),
+    ...(cursor === undefined ? {} : { before: parseInteractionId(cursor) }),
+  };
+}

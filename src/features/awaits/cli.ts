@@ -1,0 +1,52 @@
+// holdfast answer: what executions ask of people, and the answer to one of it.
+
+import { type CommandSpec, type ExitCode, type Typed, UsageProblem } from '../../cli/command.ts';
+import { CONNECTION_FLAGS, clientFor } from '../../cli/remote/connection.ts';
+import { PAGE_FLAGS, showPages } from '../../cli/remote/pages.ts';
+import { typedValue } from '../../cli/remote/value.ts';
+import { print, printLine } from '../../cli/screen.ts';
+
+const FILTERS = ['execution', 'name', 'assignee'] as const;
+
+export const answerCommand: CommandSpec = {
+  usage:
+    'holdfast answer [--assignee ann] · holdfast answer <id> <value> | @file | -   (without an id: what is open)',
+  flags: {
+    execution: { type: 'string', what: 'what this execution asks' },
+    name: { type: 'string', what: 'what is asked under this name' },
+    assignee: { type: 'string', what: 'what is asked of this person' },
+    ...PAGE_FLAGS,
+    ...CONNECTION_FLAGS,
+  },
+  execute,
+};
+
+const COLUMNS = [
+  ...['id', 'unit.name', 'unit.pipeline', 'execution', 'assignee', 'unit.dueAt', 'request'],
+];
+
+async function execute(typed: Typed): Promise<ExitCode> {
+  const [id, given, more] = typed.words;
+  if (id === undefined) {
+    return showPages(answerCommand, typed, {
+      path: '/v1/awaits',
+      columns: COLUMNS,
+      filters: FILTERS,
+    });
+  }
+  if (given === undefined || more !== undefined) {
+    throw new UsageProblem(`One id and one answer: ${answerCommand.usage}`);
+  }
+  const client = await clientFor(typed);
+  const answered = await client.call<{ readonly kind: string; readonly settled: boolean }>(
+    `/v1/awaits/${encodeURIComponent(id)}/answer`,
+    { method: 'POST', body: { value: await typedValue(given) } },
+  );
+  if (typed.isSet('json')) printLine(answered);
+  else {
+    const { kind, settled } = answered;
+    const how = kind === 'existing' ? 'it was answered so before' : 'answered';
+    print(`${how}${settled ? '; the execution goes on with it' : ''}`);
+  }
+  return 0;
+}

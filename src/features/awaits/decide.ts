@@ -1,0 +1,427 @@
+// What becomes of awaits: opened, answered, due, changed by outsiders (W-1 … W-9). Pure: a store loads the
+// view under the lock of the unit, or of the execution where there is no unit yet, and applies what is
+// decided in the same transaction.
+
+import type { NewMessage } from '../../execution/decide/deliver.ts';
+import { type ExecutionRecord, isTerminal } from '../../execution/execution.ts';
+import type {
+  CallKey,
+  ExecutionId,
+  InteractionId,
+  Payload,
+  ProjectName,
+} from '../../execution/names.ts';
+import type { AwaitRefusal } from '../../execution/refusal.ts';
+import { type Instant, laterBy } from '../../support/clock.ts';
+import {
+  type Answer,
+  type AwaitStatus,
+  type AwaitUnit,
+  type Interaction,
+  isSettled,
+  type OpenAwait,
+  type Reminder,
+} from './model.ts';
+
+type Refuse = { readonly kind: 'refuse'; readonly refusal: AwaitRefusal };
+
+/** Changed rows of one unit, and what its execution is told when it has settled. */
+export interface AwaitChange {
+  readonly unit: AwaitUnit;
+  /** Those that changed; with `closesOthers`, all that are open still become `closed`. */
+  readonly interactions: readonly Interaction[];
+  readonly closesOthers: boolean;
+  /** W-2: early answers that were not needed any more, to be kept as late ones. */
+  readonly late?: readonly LateAnswer[];
+  readonly message?: NewMessage;
+}
+
+export interface LateAnswer {
+  readonly id: InteractionId;
+  readonly answer: Answer;
+}
+
+/** W-1, W-2. `early`: the early answers of this unit. */
+export function decideOpen(
+  open: OpenAwait,
+  {
+    execution,
+    early,
+  }: { readonly execution: ExecutionRecord; readonly early: readonly Interaction[] },
+  now: Instant,
+): AwaitChange {
+  const { call, name, needed, timeoutMs, reminders, signed, checked, defaultAnswer } = open;
+  const { id, project, pipeline } = execution;
+  const { taken, late } = takenUp(open, early);
+  const unneeded = new Set(late.map((each) => each.id));
+  const interactions = open.items.map((each, item): Interaction => {
+    const kept = taken.get(each.id);
+    return {
+      id: each.id,
+      execution: id,
+      call,
+      project,
+      item,
+      status: kept === undefined ? 'open' : 'answered',
+      ...(each.request === undefined ? {} : { request: each.request }),
+      ...(each.assignee === undefined ? {} : { assignee: each.assignee }),
+      ...kept,
+      late: unneeded.has(each.id) ? 1 : 0,
+    };
+  });
+  const opened: AwaitUnit = withNext({
+    execution: id,
+    call,
+    project,
+    pipeline,
+    name,
+    items: open.items.length,
+    needed,
+    answered: taken.size,
+    status: 'open',
+    openedAt: now,
+    ...(timeoutMs === undefined ? {} : { dueAt: laterBy(now, timeoutMs) }),
+    reminders,
+    signed,
+    checked,
+    ...(defaultAnswer === undefined ? {} : { defaultAnswer }),
+  });
+  if (taken.size < needed) return { unit: opened, interactions, closesOthers: false };
+  return { ...settle(opened, { status: 'answered', interactions, now }), late };
+}
+
+type TakenAnswer = Pick<Interaction, 'answer' | 'verified'>;
+
+/** First come, and no more than are needed. W-7 holds for early ones too: nothing of others is kept. */
+function takenUp(
+  open: OpenAwait,
+  early: readonly Interaction[],
+): {
+  readonly taken: ReadonlyMap<InteractionId, TakenAnswer>;
+  readonly late: readonly LateAnswer[];
+} {
+  const known = new Set(open.items.map(({ id }) => id));
+  const inOrder = early
+    .flatMap(({ id, item, answer, verified }) =>
+      answer === undefined ? [] : [{ id, item, answer, ...(verified && { verified }) }],
+    )
+    .filter(({ id, verified }) => known.has(id) && (verified === true || !open.signed))
+    .toSorted((a, b) => a.answer.at - b.answer.at || a.item - b.item);
+  const taken = inOrder
+    .slice(0, open.needed)
+    .map(({ id, item: _, ...kept }) => [id, kept] as const);
+  const late = inOrder.slice(open.needed).map(({ id, answer }) => ({ id, answer }));
+  return { taken: new Map(taken), late };
+}
+
+export interface AnswerView {
+  readonly execution: ExecutionRecord | undefined;
+  readonly unit: AwaitUnit | undefined;
+  /** The one that is answered. */
+  readonly interaction: Interaction | undefined;
+  /** All that are answered already, for the message; needed only when this answer settles the unit. */
+  answered(): readonly Interaction[];
+}
+
+export interface AnswerRequest {
+  readonly project: ProjectName;
+  readonly id: InteractionId;
+  /** Where it stands; with it, an answer can come before the unit is opened (W-2). */
+  readonly place?: {
+    readonly execution: ExecutionId;
+    readonly call: CallKey;
+    readonly item: number;
+  };
+  readonly value: Payload;
+  readonly digest: string;
+  readonly by?: string;
+  /** W-7: by a link whose signature was checked. */
+  readonly verified: boolean;
+}
+
+export type AnswerDecision =
+  | Refuse
+  | { readonly kind: 'existing'; readonly interaction: Interaction }
+  /** W-2: the row is inserted as it is. */
+  | { readonly kind: 'keep-early'; readonly interaction: Interaction }
+  | { readonly kind: 'apply'; readonly change: AwaitChange }
+  /** W-5: the late answer is kept and the refusal told; `change` when its unit had to be timed out first. */
+  | {
+      readonly kind: 'late';
+      readonly interaction: Interaction;
+      readonly answer: Answer;
+      readonly refusal: AwaitRefusal;
+      readonly change?: AwaitChange;
+    };
+
+/** W-2 … W-5, W-7. */
+export function decideAnswer(
+  view: AnswerView,
+  request: AnswerRequest,
+  now: Instant,
+): AnswerDecision {
+  const { unit, interaction } = view;
+  const answer: Answer = {
+    value: request.value,
+    digest: request.digest,
+    ...(request.by === undefined ? {} : { by: request.by }),
+    at: now,
+  };
+  if (interaction === undefined || interaction.project !== request.project) {
+    return decideEarly(view, request, answer);
+  }
+  if (unit?.signed === true && !request.verified) {
+    return refuse({ why: 'link-required', id: request.id });
+  }
+  if (interaction.answer !== undefined && interaction.status !== 'closed') {
+    return interaction.answer.digest === request.digest
+      ? { kind: 'existing', interaction }
+      : refuse(conflict(interaction.id, interaction.answer));
+  }
+  if (unit === undefined || isSettled(unit) || interaction.status === 'closed') {
+    return late(interaction, answer, unit?.status ?? 'cancelled');
+  }
+  if (unit.dueAt !== undefined && unit.dueAt <= now) {
+    const change = timeOut(unit, view.answered(), now);
+    return { ...late(interaction, answer, change.unit.status), change };
+  }
+  const taken: Interaction = { ...interaction, ...takenBy(request, answer), status: 'answered' };
+  return { kind: 'apply', change: answered(view, { unit, taken }, now) };
+}
+
+function takenBy({ verified }: AnswerRequest, answer: Answer): TakenAnswer {
+  return { answer, ...(verified && { verified }) };
+}
+
+function answered(
+  view: AnswerView,
+  { unit, taken }: { readonly unit: AwaitUnit; readonly taken: Interaction },
+  now: Instant,
+): AwaitChange {
+  const counted: AwaitUnit = { ...unit, answered: unit.answered + 1 };
+  if (counted.answered < unit.needed) {
+    return { unit: counted, interactions: [taken], closesOthers: false };
+  }
+  const all = [...view.answered().filter(({ id }) => id !== taken.id), taken];
+  return {
+    ...settle(counted, { status: 'answered', interactions: all, now }),
+    interactions: [taken],
+  };
+}
+
+function decideEarly(view: AnswerView, request: AnswerRequest, answer: Answer): AnswerDecision {
+  const { execution } = view;
+  const { place, id, project } = request;
+  // A unit without this interaction: the item does not exist.
+  if (place === undefined || view.unit !== undefined || view.interaction !== undefined) {
+    return refuse({ why: 'await-unknown', id });
+  }
+  if (execution === undefined || execution.project !== project || isTerminal(execution.status)) {
+    return refuse({ why: 'await-unknown', id });
+  }
+  const taken = takenBy(request, answer);
+  const interaction: Interaction = { id, project, ...place, status: 'early', ...taken, late: 0 };
+  return { kind: 'keep-early', interaction };
+}
+
+function late(
+  interaction: Interaction,
+  answer: Answer,
+  status: AwaitStatus,
+): Extract<AnswerDecision, { kind: 'late' }> {
+  const refusal: AwaitRefusal = { why: 'answer-late', id: interaction.id, status };
+  return {
+    kind: 'late',
+    interaction: { ...interaction, late: interaction.late + 1 },
+    answer,
+    refusal,
+  };
+}
+
+export interface DueAwait {
+  readonly change: AwaitChange;
+  /** W-6: to be submitted; at most one, however many were due. */
+  readonly starts: readonly Reminder['start'][];
+}
+
+/** W-6. Undefined when nothing is due. */
+export function decideDue(
+  { unit, answered: taken }: { readonly unit: AwaitUnit; answered(): readonly Interaction[] },
+  now: Instant,
+): DueAwait | undefined {
+  if (isSettled(unit) || unit.nextAt === undefined || unit.nextAt > now) return undefined;
+  if (unit.dueAt !== undefined && unit.dueAt <= now) {
+    return { change: timeOut(unit, taken(), now), starts: [] };
+  }
+  const due = unit.reminders.filter(({ afterMs }) => laterBy(unit.openedAt, afterMs) <= now);
+  const reminders = unit.reminders.slice(due.length);
+  const last = due.at(-1);
+  return {
+    change: { unit: withNext({ ...unit, reminders }), interactions: [], closesOthers: false },
+    starts: last === undefined ? [] : [last.start],
+  };
+}
+
+export interface AwaitCommandView {
+  readonly unit: AwaitUnit | undefined;
+  readonly interaction: Interaction | undefined;
+  answered(): readonly Interaction[];
+}
+
+export interface AwaitCommandRequest {
+  readonly project: ProjectName;
+  readonly id: InteractionId;
+}
+
+export type AwaitCommandDecision =
+  | Refuse
+  | { readonly kind: 'apply'; readonly change: AwaitChange };
+
+/** W-8: `dueInMs` from now; undefined for no limit. */
+export function decideExtend(
+  view: AwaitCommandView,
+  request: AwaitCommandRequest & { readonly dueInMs?: number },
+  now: Instant,
+): AwaitCommandDecision {
+  const open = requireOpenUnit(view, request, now);
+  if (open.kind === 'refuse') return open;
+  const { dueAt: _, ...unlimited } = open.unit;
+  const { dueInMs } = request;
+  const unit = withNext({
+    ...unlimited,
+    ...(dueInMs === undefined ? {} : { dueAt: laterBy(now, dueInMs) }),
+  });
+  return { kind: 'apply', change: { unit, interactions: [], closesOthers: false } };
+}
+
+/** W-8: nobody when `assignee` is absent. */
+export function decideAssign(
+  view: AwaitCommandView,
+  request: AwaitCommandRequest & { readonly assignee?: string },
+  now: Instant,
+): AwaitCommandDecision {
+  const open = requireOpenUnit(view, request, now);
+  if (open.kind === 'refuse') return open;
+  const { assignee: _, ...unassigned } = open.interaction;
+  const { assignee } = request;
+  const interaction = { ...unassigned, ...(assignee === undefined ? {} : { assignee }) };
+  return {
+    kind: 'apply',
+    change: { unit: open.unit, interactions: [interaction], closesOthers: false },
+  };
+}
+
+/** W-8. */
+export function decideCancelAwait(
+  view: AwaitCommandView,
+  request: AwaitCommandRequest,
+  now: Instant,
+): AwaitCommandDecision {
+  const open = requireOpenUnit(view, request, now);
+  if (open.kind === 'refuse') return open;
+  const interactions = view.answered();
+  const change = settle(open.unit, { status: 'cancelled', interactions, now });
+  return { kind: 'apply', change: { ...change, interactions: [] } };
+}
+
+/** A unit whose time has passed is settled in all but name: nothing brings it back. */
+function requireOpenUnit(
+  { unit, interaction }: AwaitCommandView,
+  { id, project }: AwaitCommandRequest,
+  now: Instant,
+): Refuse | { readonly kind: 'open'; readonly unit: AwaitUnit; readonly interaction: Interaction } {
+  if (unit === undefined || interaction === undefined || unit.project !== project) {
+    return refuse({ why: 'await-unknown', id });
+  }
+  const isOverdue = unit.dueAt !== undefined && unit.dueAt <= now;
+  if (isSettled(unit) || isOverdue) {
+    const status = isSettled(unit) ? unit.status : timeOutStatus(unit);
+    return refuse({ why: 'await-settled', id, status });
+  }
+  return { kind: 'open', unit, interaction };
+}
+
+/** W-9: as the execution ends; nobody is told. */
+export function closedUnit(unit: AwaitUnit, now: Instant): AwaitUnit {
+  return withNext({ ...unit, status: 'cancelled', settledAt: now, reminders: [] });
+}
+
+function timeOut(unit: AwaitUnit, interactions: readonly Interaction[], now: Instant): AwaitChange {
+  const status = timeOutStatus(unit);
+  return { ...settle(unit, { status, interactions, now }), interactions: [] };
+}
+
+/** W-3. `interactions`: with all answers. */
+function settle(
+  unit: AwaitUnit,
+  how: {
+    readonly status: Exclude<AwaitStatus, 'open'>;
+    readonly interactions: readonly Interaction[];
+    readonly now: Instant;
+  },
+): AwaitChange {
+  const { status, interactions, now } = how;
+  const settled = withNext({ ...unit, status, settledAt: now, reminders: [] });
+  const byDefault = status === 'answered' && unit.answered < unit.needed;
+  const body = settlementOf(unit, { status, interactions, byDefault });
+  return {
+    unit: settled,
+    interactions: interactions.map((each) =>
+      each.status === 'open' ? { ...each, status: 'closed' } : each,
+    ),
+    closesOthers: true,
+    message: { kind: 'await-settled', name: unit.call, body },
+  };
+}
+
+function conflict(id: InteractionId, winner: Answer): AwaitRefusal {
+  return {
+    why: 'answer-conflict',
+    id,
+    at: winner.at,
+    ...(winner.by === undefined ? {} : { by: winner.by }),
+  };
+}
+
+function refuse(refusal: AwaitRefusal): Refuse {
+  return { kind: 'refuse', refusal };
+}
+
+// What a unit comes to when it settles, and when something is due of it before. Pure.
+
+/** W-6: how it settles when its time has passed. */
+export function timeOutStatus({ defaultAnswer }: AwaitUnit): 'timed-out' | 'answered' {
+  return defaultAnswer === undefined ? 'timed-out' : 'answered';
+}
+
+/** What the engine reads; payloads are JSON already. */
+export function settlementOf(
+  unit: AwaitUnit,
+  how: {
+    readonly status: AwaitStatus;
+    readonly interactions: readonly Interaction[];
+    readonly byDefault: boolean;
+  },
+): Payload {
+  const answers = how.interactions
+    .filter(({ answer, status }) => answer !== undefined && status === 'answered')
+    .toSorted((a, b) => a.item - b.item)
+    .map(({ item, answer }) => {
+      const by = answer?.by === undefined ? '' : `,"by":${JSON.stringify(answer.by)}`;
+      return `{"item":${item},"at":${answer?.at},"out":${answer?.value}${by}}`;
+    });
+  const fallback = how.byDefault ? `,"default":${unit.defaultAnswer}` : '';
+  return `{"status":"${how.status}","answers":[${answers.join(',')}]${fallback}}` as Payload;
+}
+
+/** Derived, so that nobody forgets: the soonest of reminders and timeout, while it is open. */
+export function withNext(unit: AwaitUnit): AwaitUnit {
+  const { nextAt: _, ...rest } = unit;
+  if (isSettled(rest)) return rest;
+  const [reminder] = rest.reminders;
+  const times = [
+    ...(rest.dueAt === undefined ? [] : [rest.dueAt]),
+    ...(reminder === undefined ? [] : [laterBy(rest.openedAt, reminder.afterMs)]),
+  ];
+  return times.length === 0 ? rest : { ...rest, nextAt: Math.min(...times) as Instant };
+}

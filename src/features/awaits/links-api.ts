@@ -1,0 +1,128 @@
+// Signed answer links. A token says which interaction may be answered, until when, and under which key it
+// was signed; whoever has it may answer that one, once, since an interaction has one answer (W-4).
+//
+//   token = base64url(claims as JSON) "." base64url(HMAC-SHA256 of the first part)
+
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { CallKey, ExecutionId, InteractionId, ProjectName } from '../../execution/names.ts';
+import type { LinkRefusal } from '../../execution/refusal.ts';
+import { type Instant, toInstant } from '../../support/clock.ts';
+import { digestOf } from '../../support/digest.ts';
+import { InvalidInput } from '../../support/fault.ts';
+import { readHidden, readHiddenEntries } from '../../support/hidden-options.ts';
+
+export interface LinkOptions {
+  /** Secrets of at least 32 bytes, by their ids. One that is taken away refuses what it has signed. */
+  readonly keys: Readonly<Record<string, string | Uint8Array>>;
+  /** The id of the one that signs. */
+  readonly current: string;
+}
+
+export interface LinkClaims {
+  readonly interaction: InteractionId;
+  readonly project: ProjectName;
+  /** Where it stands, when it may be answered before it is asked. */
+  readonly place?: {
+    readonly execution: ExecutionId;
+    readonly call: CallKey;
+    readonly item: number;
+  };
+  readonly exp: Instant;
+  readonly kid: string;
+}
+
+export type LinkVerified =
+  | { readonly kind: 'verified'; readonly claims: LinkClaims }
+  | { readonly kind: 'refused'; readonly refusal: LinkRefusal };
+
+const SECRET_BYTES_MIN = 32;
+const TOKEN_CHARACTERS_MAX = 4_096;
+const INVALID: LinkVerified = Object.freeze({
+  kind: 'refused',
+  refusal: Object.freeze({ why: 'link-invalid' }),
+});
+
+/** Names a link in the audit, without being one. */
+export function linkId(token: string): string {
+  return digestOf(Buffer.from(token)).slice(0, 16);
+}
+
+export class AnswerLinks {
+  readonly #keys: ReadonlyMap<string, Uint8Array>;
+  readonly #current: string;
+
+  constructor(options: LinkOptions) {
+    const { keys, current } = readHidden('links', options, ['keys', 'current']);
+    const entries = readHiddenEntries('links: keys', keys, '{ k1: secret }');
+    this.#keys = new Map(
+      entries.map(([id, secret], index) => [id, checkedSecret(id, secret, index)]),
+    );
+    if (typeof current !== 'string' || !this.#keys.has(current)) {
+      throw new InvalidInput(
+        'links: current must be the id of one of keys; the given value is not, and is not shown.',
+      );
+    }
+    this.#current = current;
+  }
+
+  sign(claims: Omit<LinkClaims, 'kid'>): string {
+    const kid = this.#current;
+    const said = Buffer.from(JSON.stringify({ ...claims, kid })).toString('base64url');
+    return `${said}.${this.#signatureOf(said, kid)?.toString('base64url')}`;
+  }
+
+  /** Which part of a token is wrong is nobody's business but that of the one who made it. */
+  verify(token: unknown, nowMs: number): LinkVerified {
+    if (typeof token !== 'string' || token.length > TOKEN_CHARACTERS_MAX) return INVALID;
+    const [said = '', signature = '', ...rest] = token.split('.');
+    if (rest.length > 0) return INVALID;
+    const claims = claimsOf(said);
+    if (claims === undefined || !this.#isSigned(said, signature, claims.kid)) return INVALID;
+    if (claims.exp <= nowMs) {
+      return { kind: 'refused', refusal: { why: 'link-expired', at: toInstant(claims.exp) } };
+    }
+    return { kind: 'verified', claims };
+  }
+
+  #isSigned(said: string, signature: string, kid: string): boolean {
+    const expected = this.#signatureOf(said, kid);
+    const given = Buffer.from(signature, 'base64url');
+    // There is one way to write a signature, and no other.
+    if (expected === undefined || signature !== given.toString('base64url')) return false;
+    return given.length === expected.length && timingSafeEqual(given, expected);
+  }
+
+  #signatureOf(said: string, kid: string): Buffer | undefined {
+    const secret = this.#keys.get(kid);
+    return secret && createHmac('sha256', secret).update(said).digest();
+  }
+}
+
+/** Not to be trusted before its signature was checked; after that it is what was signed. */
+function claimsOf(said: string): LinkClaims | undefined {
+  try {
+    const claims = JSON.parse(Buffer.from(said, 'base64url').toString()) as Partial<LinkClaims>;
+    const isWhole =
+      typeof claims?.kid === 'string' &&
+      typeof claims.interaction === 'string' &&
+      typeof claims.project === 'string' &&
+      typeof claims.exp === 'number';
+    return isWhole ? (claims as LinkClaims) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function checkedSecret(id: string, secret: unknown, index: number): Uint8Array {
+  if (id === '' || Buffer.byteLength(id) > 64) {
+    throw new InvalidInput(
+      `links: the id of key ${index + 1} must have 1 to 64 bytes; it is not shown.`,
+    );
+  }
+  const isFit = typeof secret === 'string' || secret instanceof Uint8Array;
+  const bytes = isFit ? Buffer.from(secret as string) : Buffer.alloc(0);
+  if (bytes.length >= SECRET_BYTES_MIN) return bytes;
+  throw new InvalidInput(
+    `links: the secret of key ${index + 1} must be text or bytes, of ${SECRET_BYTES_MIN} bytes at least.`,
+  );
+}

@@ -1,0 +1,232 @@
+// What code asks of `ctx.await`, checked and completed once, and what it gets.
+
+import type { Pipeline } from '../../engine/pipeline.ts';
+import { type Schema, validated } from '../../engine/values/schema.ts';
+import { type CallKey, type PipelineName, parsePipelineName } from '../../execution/names.ts';
+import type { Instant } from '../../support/clock.ts';
+import { InvalidInput } from '../../support/fault.ts';
+import {
+  boundedText,
+  optionalBooleans,
+  rejectUnknownOptions,
+  shown,
+  wholeNumber,
+} from '../../support/options.ts';
+import type { Question } from './questions-api.ts';
+
+interface Common<Value> {
+  /** Settles as `timed-out` then, or with the default. */
+  readonly timeoutMs?: number;
+  /** Taken when the time has passed, as it is. */
+  readonly default?: Value;
+  /** Started while it is still open by then. */
+  readonly reminders?: readonly AwaitReminder[];
+  /** As reminders are; a name of their own for whoever is to decide instead. */
+  readonly escalations?: readonly AwaitReminder[];
+  /** Takes only answers by a signed link. */
+  readonly signed?: boolean;
+}
+
+export interface AwaitOptions<Value = unknown, Request = unknown> extends Common<Value> {
+  /** What the answerer is shown. */
+  readonly request?: Request;
+  readonly assignee?: string;
+}
+
+export interface AwaitItemsOptions<Value = unknown, Request = unknown> extends Common<Value> {
+  /** One request for each; each is answered by itself. */
+  readonly items: readonly Request[];
+  /** How many answers are enough. Default `all`. */
+  readonly need?: 'all' | 'any' | number;
+  /** Of all, or by item. */
+  readonly assignee?: string | readonly (string | undefined)[];
+}
+
+export interface AwaitReminder {
+  /** From when it was opened. */
+  readonly afterMs: number;
+  // biome-ignore lint/suspicious/noExplicitAny: pipelines of any input and output
+  readonly pipeline: Pipeline<any, any> | string;
+  readonly input?: unknown;
+}
+
+/** How an await of one answer settled. */
+export type AwaitOutcome<Value> =
+  | {
+      readonly kind: 'answered';
+      readonly value: Value;
+      readonly by?: string;
+      readonly at: Instant;
+      /** Nobody answered in time. */
+      readonly byDefault?: true;
+    }
+  | { readonly kind: 'timed-out' }
+  | { readonly kind: 'cancelled' };
+
+/** How an await of many answers settled. */
+export type ItemsOutcome<Value, Each = Value> =
+  | {
+      readonly kind: 'answered';
+      /** In the order of the items. */
+      readonly values: readonly Each[];
+      readonly answers: readonly ItemAnswer<Value>[];
+      /** Not enough answered in time: the default stands for each that is missing. */
+      readonly byDefault?: true;
+    }
+  | {
+      readonly kind: 'timed-out' | 'cancelled';
+      /** Those that came. */
+      readonly answers: readonly ItemAnswer<Value>[];
+    };
+
+/** What was answered, in the order of the items. */
+export interface ItemAnswer<Value> {
+  readonly item: number;
+  readonly value: Value;
+  readonly by?: string;
+  readonly at: Instant;
+}
+
+export interface Asked {
+  readonly asked: string | Question<never, unknown>;
+  readonly options: AwaitOptions | AwaitItemsOptions;
+}
+
+export interface AwaitPlan {
+  readonly key: CallKey;
+  readonly name: string;
+  /** There is one outcome for each item, not one for all. */
+  readonly isItemised: boolean;
+  readonly items: readonly { readonly request: unknown; readonly assignee: string | undefined }[];
+  readonly needed: number;
+  readonly timeoutMs: number | undefined;
+  readonly signed: boolean;
+  readonly checked: boolean;
+  /** What an answer is like, for forms. */
+  readonly answerSchema: object | undefined;
+  readonly fallback: { readonly value: unknown } | undefined;
+  readonly reminders: readonly PlannedReminder[];
+}
+
+export interface PlannedReminder {
+  readonly kind: 'reminder' | 'escalation';
+  /** Among those of its kind. */
+  readonly index: number;
+  readonly afterMs: number;
+  readonly pipeline: PipelineName;
+  readonly schema: Schema | undefined;
+  readonly input: unknown;
+}
+
+const COMMON = ['timeoutMs', 'default', 'reminders', 'escalations', 'assignee', 'signed'];
+const SCALAR: readonly string[] = ['request', ...COMMON];
+const ITEMISED: readonly string[] = ['items', 'need', ...COMMON];
+const TIME_MS_MAX = 10 * 366 * 86_400_000;
+const ITEMS_MAX = 10_000;
+const REMINDERS_MAX = 100;
+
+export function resolveAwait(
+  options: Asked['options'],
+): Omit<AwaitPlan, 'key' | 'name' | 'checked' | 'answerSchema'> {
+  const isItemised = isOfItems(options);
+  checkNames(options, isItemised);
+  const { timeoutMs, signed } = options;
+  if (timeoutMs !== undefined) wholeNumber('timeoutMs', timeoutMs, { min: 1, max: TIME_MS_MAX });
+  optionalBooleans('ctx.await', { signed });
+  const items = isItemised
+    ? itemsOf(options)
+    : [{ request: options.request, assignee: assigneeOf(options.assignee) }];
+  return {
+    isItemised,
+    items,
+    needed: isItemised ? neededOf(options.need ?? 'all', items.length) : 1,
+    timeoutMs,
+    signed: signed ?? false,
+    fallback: Object.hasOwn(options, 'default') ? { value: options.default } : undefined,
+    reminders: [
+      ...remindersOf('reminder', options.reminders),
+      ...remindersOf('escalation', options.escalations),
+    ].sort((a, b) => a.afterMs - b.afterMs),
+  };
+}
+
+function isOfItems(options: Asked['options']): options is AwaitItemsOptions {
+  return Object.hasOwn(Object(options) as object, 'items');
+}
+
+function checkNames(options: Asked['options'], isItemised: boolean): void {
+  for (const name of ['schema', 'project']) {
+    if (!Object.hasOwn(Object(options) as object, name)) continue;
+    throw new InvalidInput(
+      `ctx.await: ${name} belongs to a question, which processes that do not run this code know too: const asked = question({ name, ${name} }), pipeline({ awaits: [asked], … }), ctx.await(asked, …).`,
+    );
+  }
+  rejectUnknownOptions('ctx.await', options, isItemised ? ITEMISED : SCALAR);
+}
+
+function itemsOf({ items, assignee }: AwaitItemsOptions): AwaitPlan['items'] {
+  if (!Array.isArray(items) || items.length > ITEMS_MAX) {
+    throw new InvalidInput(
+      `ctx.await: items is a list of at most ${ITEMS_MAX} requests; got ${shown(items)}.`,
+    );
+  }
+  if (Array.isArray(assignee) && assignee.length !== items.length) {
+    throw new InvalidInput(
+      `ctx.await: assignee has ${assignee.length} entries for ${items.length} items.`,
+    );
+  }
+  return items.map((request: unknown, item) => ({
+    request,
+    assignee: assigneeOf(Array.isArray(assignee) ? assignee[item] : assignee),
+  }));
+}
+
+function assigneeOf(assignee: unknown): string | undefined {
+  return assignee === undefined ? undefined : boundedText('assignee', assignee, 256);
+}
+
+function neededOf(need: 'all' | 'any' | number, count: number): number {
+  if (need === 'all' || count === 0) return count;
+  if (need === 'any') return 1;
+  if (typeof need !== 'number') {
+    throw new InvalidInput(`need must be "all", "any" or a number; got ${shown(need)}.`);
+  }
+  return wholeNumber('need', need, { min: 1, max: count });
+}
+
+function remindersOf(
+  kind: PlannedReminder['kind'],
+  reminders: readonly AwaitReminder[] = [],
+): readonly PlannedReminder[] {
+  if (!Array.isArray(reminders) || reminders.length > REMINDERS_MAX) {
+    throw new InvalidInput(
+      `ctx.await: ${kind}s is a list of at most ${REMINDERS_MAX}; got ${shown(reminders)}.`,
+    );
+  }
+  return reminders.map((each: AwaitReminder, index) => {
+    rejectUnknownOptions(`A ${kind}`, each, ['afterMs', 'pipeline', 'input']);
+    const { pipeline, input } = each;
+    const isName = typeof pipeline === 'string';
+    return {
+      kind,
+      index,
+      afterMs: wholeNumber(`${kind}s: afterMs`, each.afterMs, { min: 0, max: TIME_MS_MAX }),
+      pipeline: parsePipelineName(isName ? pipeline : pipeline?.name),
+      schema: isName ? undefined : pipeline.input,
+      input,
+    };
+  });
+}
+
+/** What can never be stored or started is no call: a replay does not ask for it. */
+export async function checkValues(
+  { name, items, fallback, reminders }: AwaitPlan,
+  check: (what: string, value: unknown) => void,
+): Promise<void> {
+  for (const { request } of items) check(`The request of "${name}"`, request);
+  if (fallback !== undefined) check(`The default of "${name}"`, fallback.value);
+  for (const { pipeline, schema, input } of reminders) {
+    check(`The input of "${pipeline}"`, input);
+    if (schema !== undefined) await validated(`The input of "${pipeline}"`, schema, input);
+  }
+}

@@ -1,0 +1,103 @@
+// What export, import and unseal have in common.
+
+import { userInfo } from 'node:os';
+import {
+  type CommandSpec,
+  type ExitCode,
+  type Flag,
+  refuseWords,
+  type Typed,
+  UsageProblem,
+} from '../../cli/command.ts';
+import { configFlags, configuredBy } from '../../cli/configuration.ts';
+import { print, printLine } from '../../cli/screen.ts';
+import { exportStore, type MoveProgress } from '../../embedded/export-store.ts';
+import { type Config, hidden } from '../../server/config.ts';
+import { environmentWith } from '../../support/environment.ts';
+
+export const MOVE_FLAGS: Readonly<Record<string, Flag>> = {
+  ...configFlags((name) => name === 'store' || name.startsWith('postgres.')),
+  actor: {
+    type: 'string',
+    what: 'who does it, as others are told; the user of this shell unless said',
+  },
+  json: { type: 'boolean', what: 'for programs: one JSON per line' },
+};
+
+export interface MoveTyped {
+  readonly config: Config;
+  readonly actor: string;
+}
+
+/** The store is always named, by the flag or the variable: not the one that a file beside it happens to name. */
+export async function moveTyped(command: CommandSpec, typed: Typed): Promise<MoveTyped> {
+  refuseWords(command, typed);
+  if (environmentWith('HOLDFAST_')['HOLDFAST_STORE'] === undefined) {
+    required(command, typed, 'store');
+  }
+  const { config } = await configuredBy(typed);
+  return { config, actor: typed.text('actor') ?? userInfo().username };
+}
+
+export function required(command: CommandSpec, typed: Typed, flag: string): string {
+  const text = typed.text(flag);
+  if (text !== undefined) return text;
+  throw new UsageProblem(`--${flag} is needed: ${command.usage}`);
+}
+
+const SHOWN_EVERY = 1_000;
+
+/** On a terminal only, and not for every row. */
+export function progressShown(): (progress: MoveProgress) => void {
+  if (!process.stderr.isTTY) return () => undefined;
+  let last = -1;
+  return ({ doing, table, rows, leftMs = 0 }) => {
+    const mark = doing === 'waiting' ? Math.ceil(leftMs / 1_000) : Math.floor(rows / SHOWN_EVERY);
+    if (doing === 'rows' && mark === last) return;
+    last = mark;
+    process.stderr.write(`\r\u001b[K${lineOf({ doing, rows, leftMs, ...(table && { table }) })}`);
+  };
+}
+
+function lineOf({ doing, table = '', rows, leftMs = 0 }: MoveProgress): string {
+  if (doing === 'sealed') return 'sealed\n';
+  if (doing === 'rows') return `${rows} rows, now ${table}`;
+  const left = Math.ceil(leftMs / 1_000);
+  return `${rows} rows; until nobody can believe to hold anything: ${left} s`;
+}
+
+export function endProgress(): void {
+  if (process.stderr.isTTY) process.stderr.write('\r\u001b[K');
+}
+
+// holdfast export: seals a store and writes all that it keeps into a file.
+
+export const exportCommand: CommandSpec = {
+  usage: 'holdfast export --store ./holdfast.db --to holdfast.ndjson.gz [--reason …] [--json]',
+  flags: {
+    ...MOVE_FLAGS,
+    to: { type: 'string', what: 'the file that is made; gzipped when its name ends in .gz' },
+    reason: { type: 'string', what: 'why, as others are told' },
+  },
+  execute,
+};
+
+async function execute(typed: Typed): Promise<ExitCode> {
+  const { config, actor } = await moveTyped(exportCommand, typed);
+  const to = required(exportCommand, typed, 'to');
+  const reason = typed.text('reason') ?? 'holdfast export';
+  const { store, postgres } = config;
+  const onProgress = progressShown();
+  const done = await exportStore({ store, postgres, to, actor, reason, onProgress }).finally(
+    endProgress,
+  );
+  const place = String(hidden('store', store));
+  if (typed.isSet('json')) printLine({ ...done, store: place, to });
+  else {
+    const was = done.kind === 'exported' ? '' : ' It was sealed before, and exported again.';
+    print(
+      `${done.rows} rows of ${place} are in ${to}. The store is sealed: nothing writes to it any more.${was}\nNext: holdfast import --store <the new one> --from ${to}`,
+    );
+  }
+  return 0;
+}

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ExecutionId, PipelineName, ProjectName } from '../../execution/names.ts';
+import type { Instant } from '../../support/clock.ts';
+import {
+  CHILDREN_MAX,
+  childMessage,
+  judgeExecution,
+  judgeWaiting,
+  type WaitingFacts,
+} from './decide.ts';
+import { INVARIANTS, tellFinding } from './model.ts';
+
+const ABOUT = {
+  execution: '01900000-0000-7000-8000-000000000001' as ExecutionId,
+  project: 'default' as ProjectName,
+  pipeline: 'orders' as PipelineName,
+};
+
+/** It waits for an answer that nobody can give. */
+function waiting(facts: Partial<WaitingFacts> = {}): WaitingFacts {
+  return {
+    ...ABOUT,
+    readyAt: undefined,
+    wakeAfter: 0,
+    compensating: false,
+    news: 0,
+    parkedAt: 100 as Instant,
+    parkedBody: '{"for":["await:it#1"]}',
+    newest: undefined,
+    isAsking: false,
+    children: 0,
+    openChildren: 0,
+    untoldUnit: undefined,
+    untoldChild: undefined,
+    isLeftBehind: false,
+    ...facts,
+  };
+}
+
+function names(facts: Partial<WaitingFacts>): readonly string[] {
+  return judgeWaiting(waiting(facts)).map(({ invariant }) => invariant);
+}
+
+test('Z-21: what could still wake it, or is not known, is not judged', () => {
+  assert.deepEqual(names({}), ['waits-for-nothing']);
+  const many = Array.from({ length: 10 }, (_, n) => `await:it#${n}`);
+  for (const facts of [
+    { readyAt: 5 as Instant },
+    { isAsking: true },
+    { children: 3, openChildren: 1 },
+    { children: 3, openChildren: 2, wakeAfter: 2 },
+    { children: CHILDREN_MAX + 1 },
+    { parkedBody: '{"for":["await:it#1","signal:go#1"]}' },
+    { parkedBody: JSON.stringify({ for: many }) },
+    { parkedBody: '{}' },
+    { parkedBody: undefined },
+  ]) {
+    assert.deepEqual(names(facts), [], JSON.stringify(facts));
+  }
+  assert.deepEqual(names({ children: 3, openChildren: 1, wakeAfter: 2 }), ['waits-for-nothing']);
+});
+
+test('Z-12: a message that came when it parked, or the end of a child, wakes nobody', () => {
+  const newest = { n: 1, at: 100 as Instant, kind: 'signal' };
+  const heard = { news: 1, isAsking: true };
+  assert.deepEqual(names({ ...heard, newest }), []);
+  assert.deepEqual(names({ ...heard, newest: { ...newest, at: 101 as Instant } }), [
+    'news-not-heard',
+  ]);
+  const child = { n: 1, at: 101 as Instant, kind: 'child-ended' };
+  assert.deepEqual(names({ ...heard, newest: child }), []);
+  assert.deepEqual(names({ isAsking: true, newest }), ['news-not-heard']);
+});
+
+test('Z-2, Z-13: parents of very many are not compared; what compensates goes on without its parent', () => {
+  const untoldChild = 'child:a#1';
+  assert.deepEqual(names({ children: 1, untoldChild }), ['child-end-not-told']);
+  assert.deepEqual(names({ children: CHILDREN_MAX + 1, untoldChild }), []);
+  assert.deepEqual(names({ isAsking: true, isLeftBehind: true }), ['child-of-the-ended']);
+  assert.deepEqual(names({ isAsking: true, isLeftBehind: true, compensating: true }), []);
+});
+
+test('Z-23: the row of what runs may be behind its history; what ended has its end last', () => {
+  const facts = { ...ABOUT, hasTime: true, hasLetter: true };
+  const judged = (...[status, seq, last, kind]: readonly [string, number, number, string]) =>
+    judgeExecution({
+      ...facts,
+      ...({ status, seq, last: { seq: last, kind } } as Pick<
+        Parameters<typeof judgeExecution>[0],
+        'status' | 'seq' | 'last'
+      >),
+    }).length;
+  assert.equal(judged('running', 2, 9, 'step-completed'), 0);
+  assert.equal(judged('running', 9, 2, 'step-completed'), 1);
+  assert.equal(judged('queued', 2, 2, 'given-back'), 0);
+  assert.equal(judged('queued', 2, 3, 'given-back'), 1);
+  assert.equal(judged('failed', 3, 3, 'failed'), 0);
+  assert.equal(judged('failed', 3, 3, 'completed'), 1);
+});
+
+test('Z-11: an end is told as its owner told it; one that is not known is not made up', () => {
+  const child = { id: ABOUT.execution, call: 'child:a#1' };
+  const told = (kind: string, body?: string) =>
+    childMessage(child, { kind, ...(body && { body }) } as Parameters<typeof childMessage>[1])
+      ?.body;
+  const begin = `{"id":"${child.id}","status"`;
+  assert.equal(told('completed', '{"out":{"v":1}}'), `${begin}:"completed","out":{"v":1}}`);
+  assert.equal(told('cancelled'), `${begin}:"cancelled"}`);
+  assert.equal(told('cancelled', '{}'), `${begin}:"cancelled"}`);
+  assert.equal(told('completed', '{"continuedAs":"x"}'), undefined);
+  assert.equal(told('step-completed', '{}'), undefined);
+  assert.equal(childMessage(child, undefined), undefined);
+});
+
+test('Z-1: every invariant has a sentence and an advice, and says what was done', () => {
+  for (const { name, sentence, repair } of INVARIANTS) {
+    assert.match(sentence, /^[A-Z].*\.$/, name);
+    const told = tellFinding({ invariant: name, repaired: repair !== undefined, about: 'x' });
+    assert.match(told.sentence, / \(x\)\.$/, name);
+    assert.match(told.advice, /^[A-Z].*\.$/, name);
+    if (repair !== undefined) assert.equal(told.advice, repair);
+  }
+});

@@ -1,0 +1,99 @@
+// Looks for what cannot be, all the time (Z-30). Every worker may; the one that has the lease does. It goes on
+// beside claims, so that however much there is to look at, nobody waits for it.
+
+import type { EngineConfig } from '../../engine/config.ts';
+import { tell } from '../../engine/observer.ts';
+import { SingleDuty } from '../../engine/single-duty.ts';
+import type { Session } from '../../lease/live-session.ts';
+import { toInstant } from '../../support/clock.ts';
+import type { Plan } from '../schedules/plan-api.ts';
+import { timesOf } from '../schedules/times-api.ts';
+import type { Finding, Part, Told } from './model.ts';
+import { PARTS, tellFinding } from './model.ts';
+
+/** Whoever has it looks, and nobody else. */
+export const RECONCILE_KEY = 'holdfast/reconcile';
+
+const PAGE = 200;
+/** So many pages of a part are looked at before it is another's turn. */
+const PAGES_MAX = 10;
+export class Reconciler {
+  readonly #config: EngineConfig;
+  readonly #marks: Map<Part, string> = new Map();
+  readonly #duty: SingleDuty;
+  #turn = 0;
+
+  /** `session` is the one that the worker has now. */
+  constructor(config: EngineConfig, everyMs: number, session: () => Session) {
+    this.#config = config;
+    const look = (goesOn: () => boolean): Promise<void> => this.#look(goesOn);
+    const trouble = 'What is stored could not be looked at';
+    this.#duty = new SingleDuty(config, { key: RECONCILE_KEY, everyMs, trouble, look }, session);
+  }
+
+  /** Resolves when nothing of it is under way. */
+  stop(): Promise<void> {
+    return this.#duty.stop();
+  }
+
+  /** A part, from where it ended the last time. */
+  async #look(goesOn: () => boolean): Promise<void> {
+    const part = PARTS[this.#turn % PARTS.length] as Part;
+    this.#turn += 1;
+    for (let pages = 0; pages < PAGES_MAX; pages += 1) {
+      const after = this.#marks.get(part);
+      const page = { part, limit: PAGE, ...(after === undefined ? {} : { after }) };
+      const { found, next } = await this.#config.store.executions.reconcile(page);
+      for (const finding of await told(this.#config, found)) {
+        tell(this.#config.observer, { kind: 'stale', ...finding });
+      }
+      if (next === undefined) this.#marks.delete(part);
+      else this.#marks.set(part, next);
+      if (next === undefined || !goesOn()) return;
+    }
+  }
+}
+
+export interface Looking {
+  readonly dryRun: boolean;
+  /** No more than these are wanted. */
+  readonly limit: number;
+}
+
+/** All that there is, now. */
+export async function reconcileAll(
+  config: EngineConfig,
+  { dryRun, limit }: Looking,
+): Promise<readonly Told[]> {
+  const all: Told[] = [];
+  for (const part of PARTS) {
+    for (let after: string | undefined; ; ) {
+      const page = { part, limit: PAGE, dryRun, ...(after === undefined ? {} : { after }) };
+      const { found, next } = await config.store.executions.reconcile(page);
+      all.push(...(await told(config, found)));
+      after = next;
+      if (after === undefined || all.length >= limit) break;
+    }
+    if (all.length >= limit) break;
+  }
+  return all.slice(0, limit);
+}
+
+async function told(config: EngineConfig, found: readonly Finding[]): Promise<readonly Told[]> {
+  const real: Told[] = [];
+  for (const finding of found) {
+    if (!(await isOver(config, finding))) real.push(tellFinding(finding));
+  }
+  return real;
+}
+
+/** Z-24: a schedule whose plan has no time left needs none. */
+async function isOver(config: EngineConfig, finding: Finding): Promise<boolean> {
+  const { invariant, project, about } = finding;
+  if (invariant !== 'schedule-without-time') return false;
+  if (project === undefined || about === undefined) return false;
+  const schedule = await config.store.executions.schedule({ project, id: about });
+  if (schedule === undefined || schedule.nextAt !== undefined) return true;
+  const times = await timesOf((JSON.parse(schedule.plan) as Plan).when);
+  return times.after(toInstant(config.clock.wallMs())) === undefined;
+}

@@ -1,0 +1,203 @@
+// What must hold between rows, whoever wrote them: the list that the reconciler goes through (Z-1). Verbs
+// never break these; bugs, restores and SQL by hand do. A store gathers the facts of a page, the judges in
+// `decide/reconcile.ts` say which invariants they break, and the store repairs what is provable.
+
+import type { ExecutionId, PipelineName, ProjectName } from '../../execution/names.ts';
+import { formatInstant, type Instant } from '../../support/clock.ts';
+
+/** Which rows are looked at, a page at a time (Z-2). */
+export type Part =
+  | 'running'
+  | 'waiting'
+  | 'awaits'
+  | 'places'
+  | 'dead-letters'
+  | 'schedules'
+  | 'executions';
+
+export const PARTS: readonly Part[] = [
+  'running',
+  'waiting',
+  'awaits',
+  'places',
+  'dead-letters',
+  'schedules',
+  'executions',
+];
+
+export type InvariantName =
+  | 'left-by-the-dead'
+  | 'overdue-not-swept'
+  | 'run-by-nobody'
+  | 'waits-for-nothing'
+  | 'settlement-not-told'
+  | 'child-end-not-told'
+  | 'news-not-heard'
+  | 'child-of-the-ended'
+  | 'await-of-the-ended'
+  | 'places-miscounted'
+  | 'place-not-given'
+  | 'letter-astray'
+  | 'schedule-without-time'
+  | 'paused-schedule-with-time'
+  | 'letter-missing'
+  | 'history-differs'
+  | 'queued-without-time';
+
+interface Entry {
+  readonly part: Part;
+  /** For people: what is wrong. */
+  readonly sentence: string;
+  /** What is done about it; absent when it is only reported. */
+  readonly repair?: string;
+  readonly advice: string;
+}
+
+const BY_NAME: Readonly<Record<InvariantName, Entry>> = {
+  'left-by-the-dead': {
+    part: 'running',
+    sentence: 'Its worker is gone and no other has taken it over.',
+    advice: 'Start a worker that has its pipeline, or give those there are more concurrency.',
+  },
+  'overdue-not-swept': {
+    part: 'running',
+    sentence: 'Its worker has not been heard of for long, and nobody has ended its session.',
+    repair: 'Sessions are swept: it is taken over once the session has ended.',
+    advice: 'Nothing, unless it is found again: then look at the clock of the store.',
+  },
+  'run-by-nobody': {
+    part: 'running',
+    sentence: 'It is running, but no session carries it.',
+    repair: 'It is given back, and claimed like any other.',
+    advice: 'Find out who wrote to the store by hand.',
+  },
+  'waits-for-nothing': {
+    part: 'waiting',
+    sentence: 'It waits, and there is nothing left that could wake it.',
+    advice:
+      'Look at its history; signal it to make it look again, or cancel it and drive it again.',
+  },
+  'settlement-not-told': {
+    part: 'waiting',
+    sentence: 'An await of it has settled and it was not told.',
+    repair: 'It is told, and goes on.',
+    advice: 'Nothing, unless it is found again.',
+  },
+  'child-end-not-told': {
+    part: 'waiting',
+    sentence: 'A child of it has ended and it was not told.',
+    repair: 'It is told, and goes on when that was the last it waited for.',
+    advice:
+      'When it was not repaired, how the child ended is not known: look at it, then signal or cancel.',
+  },
+  'news-not-heard': {
+    part: 'waiting',
+    sentence: 'It waits though a message for it has come.',
+    repair: 'It is woken, and reads its inbox.',
+    advice: 'Nothing, unless it is found again.',
+  },
+  'child-of-the-ended': {
+    part: 'waiting',
+    sentence: 'It waits though the execution that started it has ended.',
+    repair: 'It is noted for maintenance, which asks it to cancel.',
+    advice: 'Nothing, unless it is found again.',
+  },
+  'await-of-the-ended': {
+    part: 'awaits',
+    sentence: 'It has ended and an await of it is still open.',
+    repair: 'The await is closed, as every end does.',
+    advice: 'Nothing, unless it is found again.',
+  },
+  'places-miscounted': {
+    part: 'places',
+    sentence: 'A concurrency key counts other places than its executions have.',
+    repair: 'They are counted anew, and free ones are handed on.',
+    advice: 'Nothing, unless it is found again.',
+  },
+  'place-not-given': {
+    part: 'places',
+    sentence: 'Executions wait for a place of a concurrency key that has free ones.',
+    repair: 'Free places are handed on.',
+    advice: 'Nothing: a limit that was raised leaves this behind, too.',
+  },
+  'letter-astray': {
+    part: 'dead-letters',
+    sentence: 'Its dead letter does not fit the execution, or the one that drove it again.',
+    advice: 'Find out which part of the store was restored; do not drive it again before.',
+  },
+  'schedule-without-time': {
+    part: 'schedules',
+    sentence: 'A schedule has no next time, though its plan has one.',
+    advice: 'Pause and resume the schedule.',
+  },
+  'paused-schedule-with-time': {
+    part: 'schedules',
+    sentence: 'A schedule is paused and would fire all the same.',
+    repair: 'Its next time is taken away.',
+    advice: 'Nothing, unless it is found again.',
+  },
+  'letter-missing': {
+    part: 'executions',
+    sentence: 'It went wrong and has no dead letter.',
+    advice: 'Drive it again by its id; bulk jobs do not find it.',
+  },
+  'history-differs': {
+    part: 'executions',
+    sentence: 'Its row and its history do not agree.',
+    advice: 'Find out which part of the store was restored; cancel it if it is open.',
+  },
+  'queued-without-time': {
+    part: 'executions',
+    sentence: 'It is queued and would never be ready.',
+    repair: 'It is ready now.',
+    advice: 'Nothing, unless it is found again.',
+  },
+};
+
+export interface Invariant extends Entry {
+  readonly name: InvariantName;
+}
+
+export const INVARIANTS: readonly Invariant[] = (Object.keys(BY_NAME) as InvariantName[]).map(
+  (name) => ({ name, ...BY_NAME[name] }),
+);
+
+/** Where one is broken. */
+export interface Violation {
+  readonly invariant: InvariantName;
+  readonly project?: ProjectName;
+  readonly execution?: ExecutionId;
+  readonly pipeline?: PipelineName;
+  /** What besides: a call, a concurrency key, a schedule, a session. */
+  readonly about?: string;
+  readonly since?: Instant;
+}
+
+export interface Finding extends Violation {
+  /** It was, by whoever found it. */
+  readonly repaired: boolean;
+}
+
+/** A finding in words. */
+export interface Told extends Finding {
+  readonly sentence: string;
+  /** What was done, when it was repaired; else what somebody can do. */
+  readonly advice: string;
+}
+
+export function tellFinding(finding: Finding): Told {
+  const { sentence, advice, repair } = BY_NAME[finding.invariant];
+  const { about, since } = finding;
+  const what = about === undefined ? '' : ` (${about})`;
+  const when = since === undefined ? '' : ` Since ${formatInstant(since)}.`;
+  return {
+    ...finding,
+    sentence: `${sentence.slice(0, -1)}${what}.${when}`,
+    advice: finding.repaired ? (repair ?? advice) : advice,
+  };
+}
+
+/** Whether there is anything that a store may do about it. */
+export function isRepairable(name: InvariantName): boolean {
+  return BY_NAME[name].repair !== undefined;
+}

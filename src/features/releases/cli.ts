@@ -1,0 +1,324 @@
+// holdfast releases: what was built, where new executions go, and changing that.
+
+import {
+  type CommandSpec,
+  type ExitCode,
+  type Flag,
+  type Typed,
+  UsageProblem,
+  unknown,
+  wholeText,
+  wordsOf,
+} from '../../cli/command.ts';
+import { readContracts } from '../../cli/contract.ts';
+import { CONNECTION_FLAGS, clientFor, projectHint } from '../../cli/remote/connection.ts';
+import { printRows } from '../../cli/remote/pages.ts';
+import type { Row } from '../../cli/remote/show.ts';
+import { print, printLine, printProblem, printTable } from '../../cli/screen.ts';
+import type { HoldfastClient } from '../../client/client.ts';
+import { parseReleaseName } from '../../execution/route.ts';
+import { contractVersion } from './contract-model.ts';
+import type { ComparedMessage } from './messages.ts';
+import { moveAll, ONLY_ALL } from './move-all-cli.ts';
+
+/** What one of them takes, and does. */
+interface Act {
+  /** After the act, in order. */
+  readonly words: readonly ('pipeline' | 'release' | 'execution')[];
+  readonly flags: readonly string[];
+  /** Where it is not made of these. */
+  readonly usage?: string;
+  perform(client: HoldfastClient, typed: Typed, named: Named): Promise<ExitCode>;
+}
+
+/** As they were typed: those that the act takes are there. */
+interface Named {
+  readonly act: string;
+  readonly first: string;
+  readonly release: string;
+}
+
+const ACTING = ['expected', 'reason'];
+const FORCING = [...ACTING, 'force'];
+
+const ACTS: Readonly<Record<string, Act>> = {
+  lines: {
+    words: [],
+    flags: [],
+    perform: (client, typed) =>
+      listed(typed, client.releases.lines({ limit: 1_000 }), {
+        columns: ['pipeline', 'version', 'active', 'previous', 'candidate', 'percent'],
+        none: 'No pipeline has releases yet. Register one: holdfast releases register.',
+      }),
+  },
+  list: {
+    words: ['pipeline'],
+    flags: [],
+    perform: (client, typed, { first }) =>
+      listed(typed, client.releases.list(first), {
+        columns: [
+          ...['name', 'state', 'pinned', 'artifact', 'digest', 'contractVersion'],
+          ...['createdAt', 'createdBy'],
+        ],
+        none: `Pipeline "${first}" has no releases yet. Register one: holdfast releases register ${first} <release>.`,
+      }),
+  },
+  line: { words: ['pipeline'], flags: [], perform: line },
+  log: {
+    words: ['pipeline'],
+    flags: [],
+    perform: (client, typed, { first }) =>
+      listed(typed, client.releases.log(first), {
+        columns: [
+          ...['version', 'at', 'act', 'name', 'after.active', 'after.candidate', 'after.percent'],
+          ...['actor', 'forced', 'reason'],
+        ],
+        none: `Nobody has changed where new executions of pipeline "${first}" go.`,
+      }),
+  },
+  register: {
+    words: ['pipeline', 'release'],
+    flags: ['file', 'artifact', 'digest'],
+    perform: register,
+  },
+  compare: { words: ['pipeline', 'release'], flags: ['against'], perform: compare },
+  preflight: { words: ['pipeline', 'release'], flags: ['sample'], perform: preflight },
+  activate: { words: ['pipeline', 'release'], flags: FORCING, perform: changes },
+  share: { words: ['pipeline', 'release'], flags: ['percent', ...FORCING], perform: changes },
+  promote: { words: ['pipeline'], flags: FORCING, perform: changes },
+  'roll-back': { words: ['pipeline'], flags: ACTING, perform: changes },
+  deactivate: { words: ['pipeline'], flags: ACTING, perform: changes },
+  retire: { words: ['pipeline', 'release'], flags: ACTING, perform: changes },
+  move: {
+    words: ['execution', 'release'],
+    flags: ['from', 'force', 'reason', 'all', ...ONLY_ALL],
+    usage: [
+      'holdfast releases move <execution> <release> [--from …] [--force] [--reason …]',
+      'holdfast releases move <pipeline> <release> --all --from … | --unpinned [--dry-run] [--per-second …] [--reason …]',
+    ].join('\n'),
+    perform: move,
+  },
+};
+
+/** All that belong to some of them. */
+const OWN_FLAGS: Readonly<Record<string, Flag>> = {
+  file: { type: 'string', what: 'register: the contract; holdfast.contract.json unless said' },
+  artifact: { type: 'string', what: 'register: what was built, such as an image' },
+  digest: { type: 'string', what: 'register: of its bytes' },
+  percent: { type: 'string', what: 'share: of new executions, up to 99; 0 takes it back' },
+  against: { type: 'string', what: 'compare: another release than the active one' },
+  sample: { type: 'string', what: 'preflight: so many open executions; all unless said' },
+  from: { type: 'string', what: 'move: only from this release' },
+  all: { type: 'boolean', what: 'move: all of a pipeline that is open there, as a job' },
+  unpinned: { type: 'boolean', what: 'move --all: what is pinned to nothing' },
+  'dry-run': { type: 'boolean', what: 'move --all: counts what would be moved' },
+  'per-second': { type: 'string', what: 'move --all: so many at most' },
+  expected: { type: 'string', what: 'the version of the line that was looked at' },
+  force: { type: 'boolean', what: 'although it breaks something; needs --reason' },
+  reason: { type: 'string', what: 'for the log' },
+};
+
+function usageOf(name: string, { words, flags, usage }: Act): string {
+  if (usage !== undefined) return usage;
+  const taken = flags.map((flag) => {
+    return OWN_FLAGS[flag]?.type === 'boolean' ? `[--${flag}]` : `[--${flag} …]`;
+  });
+  return ['holdfast releases', name, ...words.map((word) => `<${word}>`), ...taken].join(' ');
+}
+
+export const releasesCommand: CommandSpec = {
+  usage: Object.entries(ACTS)
+    .map(([name, act]) => usageOf(name, act))
+    .join('\n'),
+  choices: Object.keys(ACTS),
+  flags: { ...OWN_FLAGS, ...CONNECTION_FLAGS },
+  execute,
+};
+
+async function execute(typed: Typed): Promise<ExitCode> {
+  const [name] = typed.words;
+  const names = Object.keys(ACTS);
+  if (name === undefined) {
+    throw new UsageProblem(`What about them? holdfast releases ${names.join('|')}`);
+  }
+  const act = Object.hasOwn(ACTS, name) ? ACTS[name] : undefined;
+  if (act === undefined) throw unknown('act', name, names);
+  const usage = usageOf(name, act);
+  const [, first = '', release = ''] = wordsOf({ usage }, typed, ['act', ...act.words]);
+  if (act.words.includes('release')) parseReleaseName(release);
+  refuseFlags(name, act, typed);
+  return act.perform(await clientFor(typed), typed, { act: name, first, release });
+}
+
+/** Those of another act would be passed over. */
+function refuseFlags(name: string, act: Act, typed: Typed): void {
+  for (const flag of Object.keys(OWN_FLAGS)) {
+    const isTyped = typed.isSet(flag) || typed.text(flag) !== undefined;
+    if (!isTyped || act.flags.includes(flag)) continue;
+    const owners = Object.keys(ACTS).filter((each) => ACTS[each]?.flags.includes(flag));
+    const told = owners.map((each) => `"${each}"`).join(', ');
+    throw new UsageProblem(`--${flag} belongs to ${told}, not to "${name}": ${usageOf(name, act)}`);
+  }
+}
+
+async function listed(
+  typed: Typed,
+  asked: Promise<{ readonly items: readonly object[] }>,
+  { columns, none }: { readonly columns: readonly string[]; readonly none: string },
+): Promise<ExitCode> {
+  const { items } = await asked;
+  if (typed.isSet('json')) for (const item of items) printLine(item);
+  else if (items.length > 0) printRows(items.map(forPeople), columns);
+  else printProblem([none, (await projectHint(typed)) ?? ''].join(' ').trim());
+  return 0;
+}
+
+const SHORT = 12;
+const PERCENT_MAX = 99;
+
+/** Digests as far as one tells them apart, and acts as they are typed. */
+function forPeople(item: object): Row {
+  const { digest, contractVersion: version, act, ...rest } = item as Row;
+  return {
+    ...rest,
+    ...(typeof digest === 'string' ? { digest: shortened(digest) } : {}),
+    ...(typeof version === 'string' ? { contractVersion: shortened(version) } : {}),
+    ...(act === undefined ? {} : { act: act === 'percentage' ? 'share' : act }),
+  };
+}
+
+function shortened(digest: string): string {
+  const from = digest.indexOf(':') + 1;
+  return digest.length - from <= SHORT ? digest : `${digest.slice(0, from + SHORT)}…`;
+}
+
+async function line(client: HoldfastClient, typed: Typed, { first }: Named): Promise<ExitCode> {
+  const found = await client.releases.line(first);
+  if (found.version > 0 || typed.isSet('json')) return told(typed, found);
+  const hint = await projectHint(typed);
+  printProblem(
+    `Pipeline "${first}" has no line: its new executions are pinned to nothing, and any worker that has it takes them. The first act makes one: holdfast releases activate ${first} <release>.${hint === undefined ? '' : ` ${hint}`}`,
+  );
+  return 0;
+}
+
+function told(typed: Typed, answer: object): ExitCode {
+  if (typed.isSet('json')) printLine(answer);
+  else printTable(Object.entries(answer).map(([name, value]) => [name, textOf(value)]));
+  return 0;
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+async function register(
+  client: HoldfastClient,
+  typed: Typed,
+  { first: pipeline, release: name }: Named,
+): Promise<ExitCode> {
+  const file = typed.text('file') ?? 'holdfast.contract.json';
+  const contract = (await readContracts(file)).find((each) => each.pipeline === pipeline);
+  if (contract === undefined) {
+    throw new UsageProblem(`${file} has no contract of "${pipeline}". Build it again.`);
+  }
+  const [artifact, digest] = ['artifact', 'digest'].map((flag) => {
+    const text = typed.text(flag);
+    if (text === undefined) throw new UsageProblem(`Which ${flag}? Say --${flag} …`);
+    return text;
+  }) as [string, string];
+  const body = { name, artifact, digest, contract: { ...contract } };
+  const { existing } = await client.releases.register(pipeline, body);
+  return told(typed, { pipeline, name, contract: contractVersion(contract), existing });
+}
+
+/** 1 when somebody who keeps to the other contract would be broken. */
+async function compare(
+  client: HoldfastClient,
+  typed: Typed,
+  { first: pipeline, release: name }: Named,
+): Promise<ExitCode> {
+  const against = typed.text('against');
+  const found = await client.releases.compare(pipeline, name, {
+    ...(against === undefined ? {} : { against }),
+  });
+  if (typed.isSet('json')) printLine(found);
+  else {
+    printChanges(found.changes);
+    const count = found.changes.length;
+    const to = found.against === undefined ? 'nothing: none is active' : `"${found.against}"`;
+    print(`${count === 1 ? '1 change' : `${count} changes`}, compared with ${to}.`);
+  }
+  return found.breaking ? 1 : 0;
+}
+
+function printChanges(changes: ComparedMessage['changes']): void {
+  for (const { part, path, breaking, what } of changes) {
+    print(`${breaking ? 'BREAKS' : 'ok    '}  ${part}${path}: ${what}`);
+  }
+}
+
+/** 1 when it would break something. */
+async function preflight(
+  client: HoldfastClient,
+  typed: Typed,
+  { first: pipeline, release: name }: Named,
+): Promise<ExitCode> {
+  const sample = wholeText('sample', typed.text('sample'), 1);
+  const found = await client.releases.preflight(pipeline, name, {
+    ...(sample === undefined ? {} : { sample }),
+  });
+  if (typed.isSet('json')) printLine(found);
+  else {
+    printChanges(found.changes);
+    for (const { execution, why } of found.broken) print(`BREAKS  ${execution}: ${why}`);
+    const { brokenCount, looked, open } = found;
+    print(`${brokenCount} of ${looked} replayed would break; ${open} are open.`);
+  }
+  return found.breaking ? 1 : 0;
+}
+
+async function changes(client: HoldfastClient, typed: Typed, named: Named): Promise<ExitCode> {
+  const { act, first: pipeline, release: name } = named;
+  const percent = act === 'share' ? percentOf(typed, named) : undefined;
+  const expected = wholeText('expected', typed.text('expected'));
+  const answer = await client.releases.change(pipeline, {
+    act: (act === 'share' ? 'percentage' : act) as 'activate',
+    ...(name === '' ? {} : { name }),
+    ...(percent === undefined ? {} : { percent }),
+    ...(expected === undefined ? {} : { expected }),
+    ...(typed.isSet('force') ? { force: true } : {}),
+    ...reasonOf(typed),
+  });
+  return told(typed, { kind: answer.kind, ...answer.line });
+}
+
+function percentOf(typed: Typed, { first, release }: Named): number {
+  const percent = wholeText('percent', typed.text('percent'));
+  if (percent === undefined) {
+    throw new UsageProblem('How much of it? Say --percent 10, or 0 to take it back.');
+  }
+  if (percent <= PERCENT_MAX) return percent;
+  throw new UsageProblem(
+    `--percent takes 0 to ${PERCENT_MAX}; got "${percent}". For all of them: holdfast releases activate ${first} ${release}`,
+  );
+}
+
+async function move(
+  client: HoldfastClient,
+  typed: Typed,
+  { first: id, release: to }: Named,
+): Promise<ExitCode> {
+  if (typed.isSet('all')) return moveAll(client, typed, { pipeline: id, to });
+  const stray = ONLY_ALL.find((flag) => typed.isSet(flag) || typed.text(flag) !== undefined);
+  if (stray !== undefined) throw new UsageProblem(`--${stray} belongs to "move --all".`);
+  const from = typed.text('from');
+  const force = typed.isSet('force') ? { force: true } : {};
+  const body = { to, ...(from === undefined ? {} : { from }), ...force, ...reasonOf(typed) };
+  return told(typed, await client.releases.move(id, body));
+}
+
+function reasonOf(typed: Typed): { readonly reason?: string } {
+  const reason = typed.text('reason');
+  return reason === undefined ? {} : { reason };
+}

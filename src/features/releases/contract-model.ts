@@ -1,0 +1,156 @@
+// Contracts
+//
+// A contract is what crosses the boundary of one pipeline: what it takes, what it gives, what it asks outsiders,
+// which steps others host for it, and the policies that people rely on. Its version is the digest of its
+// canonical form, so two builds that say the same have the same contract, whoever made them and when.
+//
+//   RE-1  The version covers everything in the contract, in one order; nothing else is in it.
+
+import { digestOf } from '../../support/digest.ts';
+import { InvalidInput } from '../../support/fault.ts';
+import { isDeeperThan } from '../../support/json-depth.ts';
+import { shown, unreadable } from '../../support/options.ts';
+
+/** Of the form below. A contract of another format is not compared with this one. */
+export const CONTRACT_FORMAT = 1;
+
+export type Json =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly Json[]
+  | { readonly [name: string]: Json };
+
+/** JSON Schema; `true` where the code takes anything; `opaque` where its library does not say. */
+export type ContractSchema = true | { readonly opaque: string } | { readonly [name: string]: Json };
+
+export type ContractQuestion = {
+  readonly name: string;
+  readonly answer: ContractSchema;
+  /** What the code gets is made from the answer, by code. */
+  readonly projected: boolean;
+};
+
+export type ContractRemoteStep = {
+  readonly name: string;
+  readonly input: ContractSchema;
+  readonly output: ContractSchema;
+};
+
+export type Contract = {
+  readonly format: typeof CONTRACT_FORMAT;
+  readonly pipeline: string;
+  readonly input: ContractSchema;
+  readonly output: ContractSchema;
+  /** By name, as the next two. */
+  readonly awaits: readonly ContractQuestion[];
+  readonly remoteSteps: readonly ContractRemoteStep[];
+  readonly retry: { readonly [name: string]: Json };
+  readonly checkpoint: { readonly [name: string]: Json };
+};
+
+/** Hex of the digest of the canonical form. */
+export function contractVersion(contract: Contract): string {
+  return digestOf(Buffer.from(canonicalJson(contract)));
+}
+
+/** One text for one value: names in order, no spaces. */
+export function canonicalJson(value: Json): string {
+  return JSON.stringify(inOrder(value));
+}
+
+/** The same, for people and for version control. */
+export function readableJson(value: Json): string {
+  return `${JSON.stringify(inOrder(value), undefined, 2)}\n`;
+}
+
+function inOrder(value: Json): Json {
+  if (Array.isArray(value)) return value.map(inOrder);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries.map(([name, each]) => [name, inOrder(each)]));
+}
+
+const PARTS: readonly (keyof Contract)[] = [
+  ...(['format', 'pipeline', 'input', 'output'] as const),
+  ...(['awaits', 'remoteSteps', 'retry', 'checkpoint'] as const),
+];
+
+/** What was read from a file or came over the wire. */
+export function parseContract(what: string, value: unknown): Contract {
+  const given = copyOf(what, value);
+  const missing = PARTS.filter((part) => given[part] === undefined);
+  if (missing.length > 0) {
+    throw new InvalidInput(
+      `${what} is no contract: it has no ${missing.join(', ')}. Make one with "holdfast contract build".`,
+    );
+  }
+  if (given.format !== CONTRACT_FORMAT) {
+    throw new InvalidInput(
+      `${what} has format ${shown(given.format)}; this build knows ${CONTRACT_FORMAT}. Build it again.`,
+    );
+  }
+  if (typeof given.pipeline !== 'string' || !isList(given.awaits) || !isList(given.remoteSteps)) {
+    throw new InvalidInput(
+      `${what} is no contract: pipeline is a name, awaits and remoteSteps are lists.`,
+    );
+  }
+  requireSchemas(what, given as Contract);
+  const { format, pipeline, input, output, ...rest } = given as Contract;
+  const { awaits, remoteSteps, retry, checkpoint } = rest;
+  return { format, pipeline, input, output, awaits, remoteSteps, retry, checkpoint };
+}
+
+/** What is compared is read as JSON Schema, so at its root it is one. */
+function requireSchemas(what: string, { input, output, awaits, remoteSteps }: Contract): void {
+  const schemas: readonly (readonly [string, unknown])[] = [
+    ['input', input],
+    ['output', output],
+    ...awaits.map(({ name, answer }) => [`The answer to "${name}"`, answer] as const),
+    ...remoteSteps.flatMap((step) => [
+      [`The input of step "${step.name}"`, step.input] as const,
+      [`The output of step "${step.name}"`, step.output] as const,
+    ]),
+  ];
+  const wrong = schemas.find(([, each]) => each !== true && !isObject(each));
+  if (wrong === undefined) return;
+  const [name, found] = wrong;
+  throw new InvalidInput(
+    `${what} is no contract: ${name} is a JSON Schema, or true; got ${shown(found)}.`,
+  );
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** What is checked is what is used, whatever the caller's object does when it is asked again. */
+function copyOf(what: string, value: unknown): Partial<Contract> {
+  try {
+    const text = JSON.stringify(value ?? {}) ?? '{}';
+    requireFit(what, text);
+    const copy: unknown = JSON.parse(text);
+    return typeof copy === 'object' && copy !== null ? copy : {};
+  } catch (cause) {
+    if (cause instanceof InvalidInput) throw cause;
+    throw unreadable(what, cause);
+  }
+}
+
+/** Whoever compares contracts goes through all of them, again and again. */
+const BYTES_MAX = 256 * 1_024;
+const DEPTH_MAX = 100;
+
+function requireFit(what: string, text: string): void {
+  if (Buffer.byteLength(text) > BYTES_MAX) {
+    throw new InvalidInput(`${what} is larger than a contract may be: ${BYTES_MAX} bytes.`);
+  }
+  if (isDeeperThan(text, DEPTH_MAX)) {
+    throw new InvalidInput(`${what} is nested deeper than a contract may be: ${DEPTH_MAX}.`);
+  }
+}
+
+function isList(value: unknown): boolean {
+  return Array.isArray(value) && value.every((each) => typeof each?.name === 'string');
+}

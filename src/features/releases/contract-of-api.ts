@@ -1,0 +1,94 @@
+// The contract of a pipeline, as its code says it.
+
+import type { RetryRule } from '../../engine/context.ts';
+import { type AnyPipeline, asPipeline } from '../../engine/pipeline.ts';
+import { resolveRetry } from '../../engine/retry-options.ts';
+import type { Schema } from '../../engine/values/schema.ts';
+import {
+  CONTRACT_FORMAT,
+  type Contract,
+  type ContractSchema,
+  canonicalJson,
+  type Json,
+} from './contract-model.ts';
+
+export function contractOf(pipeline: AnyPipeline): Contract {
+  const { policy, rules } = resolveRetry(pipeline.retry);
+  return {
+    format: CONTRACT_FORMAT,
+    pipeline: pipeline.name,
+    input: schemaOf(pipeline.input, 'input'),
+    output: schemaOf(pipeline.output, 'output'),
+    awaits: (pipeline.awaits ?? [])
+      .map(({ name, schema, project }) => ({
+        name,
+        answer: schemaOf(schema, 'input'),
+        projected: project !== undefined,
+      }))
+      .sort(byName),
+    remoteSteps: (pipeline.remoteSteps ?? [])
+      .map(({ name, input, output }) => ({
+        name,
+        input: schemaOf(input, 'input'),
+        output: schemaOf(output, 'output'),
+      }))
+      .sort(byName),
+    retry: { ...policy, rules: rules.map(ruleOf) },
+    checkpoint: { ...pipeline.checkpoint },
+  };
+}
+
+/** Those that a module exports, by name. */
+export function pipelinesIn(module: object): readonly AnyPipeline[] {
+  const found = Object.values(module)
+    .flat()
+    .flatMap((value) => asPipeline(value) ?? []);
+  return [...new Map(found.map((each) => [each.name, each])).values()].sort(byName);
+}
+
+/** A function cannot be seen into; that there is one can. */
+function ruleOf({ when, do: what, afterMs }: RetryRule): Json {
+  return {
+    when: typeof when === 'string' ? when : '(code)',
+    do: what,
+    ...(afterMs === undefined ? {} : { afterMs }),
+  };
+}
+
+/** Libraries differ in where they have it; some do not have it at all. */
+function schemaOf(schema: Schema | undefined, side: 'input' | 'output'): ContractSchema {
+  if (schema === undefined) return true;
+  const { vendor } = schema['~standard'];
+  try {
+    const found = jsonSchemaOf(schema as JsonSchemaSource, side);
+    if (typeof found === 'object' && found !== null) return plain(found);
+  } catch {
+    // What it has cannot be said as JSON Schema: a transform, a date, a class.
+  }
+  return { opaque: vendor };
+}
+
+interface JsonSchemaSource {
+  readonly '~standard': {
+    readonly jsonSchema?: Readonly<
+      Record<'input' | 'output', ((options: { target: string }) => unknown) | undefined>
+    >;
+  };
+  toJSONSchema?(): unknown;
+  toJsonSchema?(): unknown;
+}
+
+function jsonSchemaOf(schema: JsonSchemaSource, side: 'input' | 'output'): unknown {
+  const standard = schema['~standard'].jsonSchema?.[side];
+  if (standard !== undefined) return standard({ target: 'draft-2020-12' });
+  return schema.toJSONSchema?.() ?? schema.toJsonSchema?.();
+}
+
+/** Without what is there only for the library. */
+function plain(schema: object): ContractSchema {
+  return JSON.parse(canonicalJson(JSON.parse(JSON.stringify(schema)) as Json)) as ContractSchema;
+}
+
+function byName(a: { readonly name: string }, b: { readonly name: string }): number {
+  return a.name < b.name ? -1 : 1;
+}

@@ -1,0 +1,334 @@
+// What an act makes of a line (RE-4), and whether a release may be retired (RE-6). Pure.
+
+import { historyEvent, withoutHolds } from '../../execution/decide/record.ts';
+import { type ExecutionRecord, isTerminal } from '../../execution/execution.ts';
+import type { HistoryEvent } from '../../execution/history.ts';
+import type { ExecutionId, Payload, PipelineName, ProjectName } from '../../execution/names.ts';
+import type { NoSuchRelease } from '../../execution/refusal.ts';
+import { replayName, routeOf } from '../../execution/route.ts';
+import type { Instant } from '../../support/clock.ts';
+import { diffContracts } from './contract-diff-decide.ts';
+import { BROKEN_MAX, type Line, type LineAct, type Preflight, type Release } from './model.ts';
+import type { MoveRefusal, ReleaseRefusal } from './refusal-model.ts';
+import type { Announcement } from './worker-model.ts';
+
+export interface LineView {
+  /** NO_LINE before the first act. */
+  readonly line: Line;
+  /** The one that is to become active or the candidate, as far as it is known. */
+  readonly release: Release | undefined;
+  /** The one it is compared with, by `nameBefore`. */
+  readonly before: Release | undefined;
+  /** Open executions that are pinned to it; for `retire`. */
+  readonly pinned: number;
+}
+
+export interface LineRequest {
+  readonly pipeline: PipelineName;
+  readonly act: LineAct;
+  /** For `activate`, `percentage` and `retire`. */
+  readonly name?: string;
+  /** For `percentage`: 0 takes the candidate away. */
+  readonly percent?: number;
+  /** The version of the line that the caller saw. */
+  readonly expected?: number;
+  readonly force?: boolean;
+  readonly reason: string;
+}
+
+export type LineDecision =
+  | { readonly kind: 'change'; readonly line: Line; readonly forced: boolean }
+  | { readonly kind: 'no-change'; readonly line: Line }
+  | { readonly kind: 'refuse'; readonly refusal: ReleaseRefusal };
+
+/** Which release an act is about, by the line as it is. */
+export function nameMeant(
+  line: Line,
+  { act, name }: Pick<LineRequest, 'act' | 'name'>,
+): string | undefined {
+  if (act === 'promote') return line.candidate;
+  if (act === 'deactivate') return line.active;
+  if (act === 'roll-back') return line.candidate === undefined ? line.previous : line.active;
+  return name;
+}
+
+/** RE-7: what callers keep to: the active one or, where nothing is active, the last that was. */
+export function nameBefore({ active, previous }: Omit<Line, 'version'>): string | undefined {
+  return active ?? previous;
+}
+
+export function decideLine(view: LineView, request: LineRequest): LineDecision {
+  const { line } = view;
+  const { pipeline, act, expected, force = false } = request;
+  if (expected !== undefined && expected !== line.version) {
+    return refuse({ why: 'line-changed', pipeline, version: line.version });
+  }
+  if (force && request.reason === '') return refuse({ why: 'force-without-reason' });
+  if (act === 'retire') return decideRetire(view, request);
+  const wanted = WANTED[act](line, request);
+  if ('why' in wanted) return refuse(wanted);
+  if (isSame(line, wanted)) return { kind: 'no-change', line };
+  const unfit = refuseRelease(view, request);
+  if (unfit !== undefined) return refuse(unfit);
+  // What goes back breaks nobody who was not broken before.
+  const isBack = act === 'roll-back' || act === 'deactivate' || request.percent === 0;
+  const breaks = isBack ? [] : breaksOf(view);
+  if (breaks.length > 0 && !force) {
+    const name = nameMeant(line, request) ?? '';
+    return refuse({ why: 'release-breaks', pipeline, name, breaks });
+  }
+  const forced = breaks.length > 0;
+  return { kind: 'change', line: { ...wanted, version: line.version + 1 }, forced };
+}
+
+type Wanted = Omit<Line, 'version'>;
+
+const WANTED: Readonly<
+  Record<Exclude<LineAct, 'retire'>, (line: Line, request: LineRequest) => Wanted | ReleaseRefusal>
+> = {
+  activate: (line, { name = '' }) =>
+    line.active === name
+      ? withoutCandidate(line)
+      : { active: name, ...(nameBefore(line) === name ? {} : before(nameBefore(line))) },
+  percentage: (line, { pipeline, name = '', percent = 0 }) => {
+    if (line.active === name) return { why: 'already-active', pipeline, name };
+    // Where it has no share already, what another one has is no matter of this act.
+    if (percent === 0) return line.candidate === name ? withoutCandidate(line) : line;
+    if (line.active === undefined) return { why: 'nothing-active', pipeline };
+    return { ...withoutCandidate(line), candidate: name, percent };
+  },
+  promote: (line, { pipeline }) =>
+    line.candidate === undefined
+      ? { why: 'no-candidate', pipeline }
+      : { active: line.candidate, ...before(line.active) },
+  'roll-back': (line, { pipeline }) => {
+    if (line.candidate !== undefined) return withoutCandidate(line);
+    if (line.previous === undefined) return { why: 'nothing-before', pipeline };
+    // RE-7: without what it was; forward again is an activation.
+    return { active: line.previous };
+  },
+  deactivate: (line) => (line.active === undefined ? line : before(line.active)),
+};
+
+function before(active: string | undefined): Pick<Line, 'previous'> {
+  return active === undefined ? {} : { previous: active };
+}
+
+function withoutCandidate({ active, previous }: Line): Wanted {
+  return {
+    ...(active === undefined ? {} : { active }),
+    ...(previous === undefined ? {} : { previous }),
+  };
+}
+
+function isSame(line: Line, wanted: Wanted): boolean {
+  const parts = ['active', 'previous', 'candidate', 'percent'] as const;
+  return parts.every((part) => line[part] === wanted[part]);
+}
+
+function refuseRelease(
+  { line, release }: LineView,
+  request: LineRequest,
+): ReleaseRefusal | undefined {
+  const name = nameMeant(line, request) ?? '';
+  const { pipeline } = request;
+  if (request.percent === 0 || request.act === 'deactivate') return undefined;
+  return noSuchRelease(release, { pipeline, name });
+}
+
+/** For people: of very many, so many. */
+const TOLD_MAX = 100;
+const TOLD_CHARS_MAX = 1_024;
+
+/** RE-7: what the contracts say, and what the last preflight found. */
+function breaksOf({ release, before: kept }: LineView): readonly string[] {
+  if (release === undefined) return [];
+  const changes = kept === undefined ? [] : diffContracts(kept.contract, release.contract);
+  const breaking = changes.filter((each) => each.breaking);
+  const told = breaking
+    .slice(0, TOLD_MAX)
+    .map(({ part, path, what }) => `${`${part}${path}: ${what}`.slice(0, TOLD_CHARS_MAX)}.`);
+  const left = breaking.length - told.length;
+  const more = left > 0 ? [`There are ${left} more.`] : [];
+  return [
+    ...told,
+    ...more,
+    ...(release.preflight === undefined ? [] : replaysOf(release.preflight)),
+  ];
+}
+
+function replaysOf({ looked, broken, brokenCount }: Preflight): readonly string[] {
+  if (brokenCount === 0) return [];
+  const [first] = broken;
+  const which = first === undefined ? '' : ` The first: ${first.execution}: ${first.why}`;
+  return [`${brokenCount} of ${looked} open executions would not replay.${which}`];
+}
+
+/** RE-6: the line stays as it is; that it was looked at is why its version rises. */
+function decideRetire(
+  { line, release, pinned }: LineView,
+  { pipeline, name = '' }: LineRequest,
+): LineDecision {
+  if (release === undefined) return refuse({ why: 'release-unknown', pipeline, name });
+  if (release.retiredAt !== undefined) return { kind: 'no-change', line };
+  if (line.active === name || line.candidate === name) {
+    return refuse({ why: 'release-in-use', pipeline, name });
+  }
+  if (pinned > 0) return refuse({ why: 'release-pinned', pipeline, name, pinned });
+  const { previous: _, ...rest } = line;
+  // Where nothing is active, it is still what the next one is compared with.
+  const kept = line.active !== undefined && line.previous === name ? rest : line;
+  return { kind: 'change', line: { ...kept, version: line.version + 1 }, forced: false };
+}
+
+/** RE-6: of one that is asked for by name. */
+export function noSuchRelease(
+  stored: Pick<Release, 'retiredAt'> | undefined,
+  named: { readonly pipeline: PipelineName; readonly name: string },
+): NoSuchRelease | undefined {
+  const { pipeline, name } = named;
+  if (stored === undefined) return { why: 'release-unknown', pipeline, name };
+  return stored.retiredAt === undefined ? undefined : { why: 'release-retired', pipeline, name };
+}
+
+/** RE-3. */
+export function differenceOf(
+  stored: Release,
+  given: Pick<Release, 'artifact' | 'digest' | 'contractVersion'>,
+): 'artifact' | 'digest' | 'contract' | undefined {
+  if (stored.artifact !== given.artifact) return 'artifact';
+  if (stored.digest !== given.digest) return 'digest';
+  return stored.contractVersion === given.contractVersion ? undefined : 'contract';
+}
+
+function refuse(refusal: ReleaseRefusal): Extract<LineDecision, { kind: 'refuse' }> {
+  return { kind: 'refuse', refusal };
+}
+
+// Whether a worker is what it says it is (RE-9). Pure.
+
+type Refusal = NoSuchRelease | Extract<ReleaseRefusal, { readonly why: 'release-differs' }>;
+
+type Registered = Pick<
+  Release,
+  'project' | 'pipeline' | 'name' | 'digest' | 'contractVersion' | 'retiredAt'
+>;
+
+/** `registered`: those of this name that are in its reach. Pipelines without a release of this name are run without one. */
+export function refuseAnnouncement(
+  registered: readonly Registered[],
+  { release, pipelines }: Pick<Announcement, 'release' | 'pipelines'>,
+): Refusal | undefined {
+  if (release === undefined) return undefined;
+  const { name } = release;
+  const own = registered.filter(({ pipeline }) => pipelines.includes(pipeline));
+  if (own.length === 0) {
+    return { why: 'release-unknown', pipeline: pipelines[0] ?? ('' as PipelineName), name };
+  }
+  for (const each of own) {
+    const { pipeline } = each;
+    if (each.retiredAt !== undefined) return { why: 'release-retired', pipeline, name };
+    if (each.digest !== release.digest) {
+      return { why: 'release-differs', pipeline, name, part: 'digest' };
+    }
+    if (each.contractVersion !== release.contracts[pipeline]) {
+      return { why: 'release-differs', pipeline, name, part: 'contract' };
+    }
+  }
+  return undefined;
+}
+
+/** What it may claim of what is pinned, and of what is asked of its release: project and route. */
+export function routesOf(
+  registered: readonly Registered[],
+  { pipelines }: Pick<Announcement, 'pipelines'>,
+): readonly string[] {
+  return registered
+    .filter(({ pipeline }) => pipelines.includes(pipeline))
+    .flatMap(({ project, pipeline, name }) => [
+      `${project}\0${routeOf({ pipeline, release: name })}`,
+      `${project}\0${replayName(name, pipeline)}`,
+    ]);
+}
+
+// Another release for an execution that nobody runs (RE-8). Pure.
+
+export interface MoveView {
+  readonly execution: ExecutionRecord | undefined;
+  /** The one it is to go to. */
+  readonly release: Release | undefined;
+}
+
+export interface MoveRequest {
+  readonly id: ExecutionId;
+  readonly project: ProjectName;
+  readonly to: string;
+  /** Only from this one; null is none. */
+  readonly from?: string | null;
+  /** Only while its history ends here. */
+  readonly seq?: number;
+  /** Who and why, as the event says it. */
+  readonly body: Payload;
+}
+
+export type MoveDecision =
+  | { readonly kind: 'move'; readonly execution: ExecutionRecord; readonly event: HistoryEvent }
+  | { readonly kind: 'no-change'; readonly execution: ExecutionRecord }
+  | { readonly kind: 'refuse'; readonly refusal: MoveRefusal };
+
+export function decideMove(view: MoveView, request: MoveRequest, now: Instant): MoveDecision {
+  const { execution } = view;
+  const { id, to } = request;
+  if (execution === undefined || execution.project !== request.project) {
+    return { kind: 'refuse', refusal: { why: 'execution-unknown', id } };
+  }
+  const refusal = refuseMove(execution, view.release, request);
+  if (refusal !== undefined) return { kind: 'refuse', refusal };
+  if (execution.release === to) return { kind: 'no-change', execution };
+  const seq = execution.seq + 1;
+  const event = historyEvent({ kind: 'moved', name: to, body: request.body }, { seq, at: now });
+  // Other code may fit its history.
+  const moved = { ...withoutHolds(execution, 'blocked'), release: to, seq };
+  return { kind: 'move', execution: moved, event };
+}
+
+function refuseMove(
+  { id, status, pipeline, seq, release: pinned }: ExecutionRecord,
+  release: Release | undefined,
+  { to: name, from, seq: seen }: MoveRequest,
+): MoveRefusal | undefined {
+  if (isTerminal(status)) return { why: 'already-ended', id, status };
+  if (release === undefined) return { why: 'release-unknown', pipeline, name };
+  if (release.retiredAt !== undefined) return { why: 'release-retired', pipeline, name };
+  if (from !== undefined && (pinned ?? null) !== from) {
+    return { why: 'pinned-elsewhere', id, ...(pinned === undefined ? {} : { release: pinned }) };
+  }
+  if (status === 'running') return { why: 'move-while-running', id };
+  return seen === undefined || seen === seq ? undefined : { why: 'execution-went-on', id };
+}
+
+// What stays with a release of what its preflights found (RE-10). Pure.
+
+type Found = Omit<Preflight, 'at'>;
+
+/**
+ * A look at some is no word about the others: what was found before to break stays, as long as it is among `unseen`,
+ * those that are open and were not looked at. Of those that were only counted any may be among them.
+ */
+export function keptPreflight(
+  before: Found | undefined,
+  found: Found,
+  unseen: readonly ExecutionId[],
+): Found {
+  if (before === undefined || before.brokenCount === 0 || unseen.length === 0) return found;
+  const isUnseen = new Set(unseen);
+  const again = before.broken.filter(({ execution }) => isUnseen.has(execution));
+  const counted = before.brokenCount - before.broken.length;
+  const kept = Math.min(again.length + counted, unseen.length);
+  return {
+    ...found,
+    looked: found.looked + kept,
+    broken: [...found.broken, ...again].slice(0, BROKEN_MAX),
+    brokenCount: found.brokenCount + kept,
+  };
+}

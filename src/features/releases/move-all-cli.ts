@@ -1,0 +1,97 @@
+// holdfast releases move --all: a job that moves what is pinned to a release, and how far it is.
+
+import { type ExitCode, type Typed, UsageProblem, wholeText } from '../../cli/command.ts';
+import { plain, print, printLine, printProblem, printTable } from '../../cli/screen.ts';
+import type { HoldfastClient } from '../../client/client.ts';
+import { systemTimers } from '../../support/timer.ts';
+import type { BulkMoveBody, JobMessage } from '../repair/messages.ts';
+
+/** Flags of `move` that mean nothing without `--all`. */
+export const ONLY_ALL: readonly string[] = ['unpinned', 'dry-run', 'per-second'];
+
+const LOOK_MS = 500;
+/** So often nothing new was seen: then it is said what it waits for. */
+const QUIET_LOOKS = 6;
+const GONE_WELL: ReadonlySet<string> = new Set(['moved', 'no-change', 'would-move']);
+const LISTED_MAX = 20;
+const PAGE = 1_000;
+
+/** 1 when something was not, or would not be, moved. */
+export async function moveAll(
+  client: HoldfastClient,
+  typed: Typed,
+  { pipeline, to }: { readonly pipeline: string; readonly to: string },
+): Promise<ExitCode> {
+  const { id } = await client.releases.moveAll(pipeline, bodyOf(typed, to));
+  const isJson = typed.isSet('json');
+  if (!isJson) printProblem(`Job ${id}. It goes on when you stop looking.`);
+  const job = await ended(client, id, isJson);
+  if (isJson) printLine(job);
+  else await tell(client, job);
+  const hasGoneWell = Object.keys(job.outcomes).every((each) => GONE_WELL.has(each));
+  return job.status === 'completed' && hasGoneWell ? 0 : 1;
+}
+
+function bodyOf(typed: Typed, to: string): BulkMoveBody {
+  if (typed.isSet('force')) {
+    throw new UsageProblem('--force is for one execution: of all, each is replayed first.');
+  }
+  const from = typed.text('from');
+  if ((from === undefined) !== typed.isSet('unpinned')) {
+    throw new UsageProblem(
+      'From where? Say --from v1, or --unpinned for what is pinned to nothing.',
+    );
+  }
+  const perSecond = wholeText('per-second', typed.text('per-second'), 1);
+  const reason = typed.text('reason');
+  return {
+    ...{ from: from ?? null, to },
+    ...(typed.isSet('dry-run') ? { dryRun: true } : {}),
+    ...(perSecond === undefined ? {} : { perSecond }),
+    ...(reason === undefined ? {} : { reason }),
+  };
+}
+
+async function ended(client: HoldfastClient, id: string, isQuiet: boolean): Promise<JobMessage> {
+  const isTerminal = process.stderr.isTTY === true && !isQuiet;
+  let seen = 0;
+  for (let looks = 0; ; looks += 1) {
+    const job = await client.jobs.read(id);
+    if (job.seen !== seen) looks = 0;
+    seen = job.seen;
+    if (isTerminal) process.stderr.write(`\r${plain(progressOf(job))}${job.endedAt ? '\n' : ''}`);
+    if (job.endedAt !== undefined) return job;
+    if (looks === QUIET_LOOKS && !isQuiet) await sayWhy(client, id);
+    await systemTimers.pause(LOOK_MS);
+  }
+}
+
+function progressOf({ seen, outcomes }: JobMessage): string {
+  const counts = Object.entries(outcomes).map(([outcome, count]) => `${count} ${outcome}`);
+  return plain([`${seen} seen`, ...counts].join(', '));
+}
+
+async function sayWhy(client: HoldfastClient, id: string): Promise<void> {
+  const { sentence, advice } = await client.executions.explain(id);
+  printProblem(plain([sentence, advice ?? ''].join(' ').trim()));
+}
+
+async function tell(client: HoldfastClient, job: JobMessage): Promise<void> {
+  const { id, status, seen, outcomes } = job;
+  if (status !== 'completed') print(`The job is ${status}; what it has done stays done.`);
+  if (seen === 0) print('Nothing open is pinned there.');
+  else printTable(Object.entries(outcomes).map(([outcome, count]) => [outcome, String(count)]));
+  if (job.dryRun) return;
+  const left: [string, string][] = [];
+  for (let cursor: string | undefined; left.length < LISTED_MAX; ) {
+    const page = await client.jobs.items(id, { limit: PAGE, ...(cursor && { cursor }) });
+    for (const { target, outcome } of page.items) {
+      if (!GONE_WELL.has(outcome)) left.push([target, outcome]);
+    }
+    cursor = page.cursor;
+    if (cursor === undefined) break;
+  }
+  if (left.length === 0) return;
+  print('Not moved:');
+  printTable(left.slice(0, LISTED_MAX));
+}

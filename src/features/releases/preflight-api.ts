@@ -1,0 +1,201 @@
+// What a release would break, before it is activated: what its contract changes, and which open executions its code
+// would not replay (RE-10).
+
+import type { EngineConfig } from '../../engine/config.ts';
+import { projectOf } from '../../engine/submission.ts';
+import type { Status } from '../../execution/execution.ts';
+import { type ExecutionId, type PipelineName, parsePipelineName } from '../../execution/names.ts';
+import type { NoSuchRelease } from '../../execution/refusal.ts';
+import { parseReleaseName } from '../../execution/route.ts';
+import { readOptions, wholeNumber } from '../../support/options.ts';
+import { type ContractChange, diffContracts, isBreaking } from './contract-diff-decide.ts';
+import { nameBefore } from './decide.ts';
+import {
+  BROKEN_MAX,
+  type BrokenReplay,
+  type Preflight,
+  type Release,
+  type ReleaseKey,
+} from './model.ts';
+import { type Ended, replayElsewhere } from './replaying-api.ts';
+
+export interface PreflightOptions {
+  readonly project?: string;
+  /**
+   * How many open executions are replayed at most, spread over all there are; all unless said. What was found before
+   * of those that are not replayed now stays.
+   */
+  readonly sample?: number;
+  /** How long workers have for each hundred. Default 30 s. */
+  readonly waitMs?: number;
+}
+
+export type PreflightAnswer =
+  | ({ readonly kind: 'looked'; readonly breaking: boolean } & Omit<Preflight, 'at'>)
+  | ({ readonly kind: 'refused' } & NoSuchRelease)
+  | {
+      readonly kind: 'refused';
+      readonly why: 'no-worker';
+      readonly pipeline: PipelineName;
+      readonly name: string;
+    };
+
+const BATCH = 100;
+const CHANGES_MAX = 1_000;
+const TEXT_MAX = 1_024;
+
+export async function preflight(
+  config: EngineConfig,
+  ended: Ended,
+  asked: { readonly pipeline: string; readonly name: string; readonly options: PreflightOptions },
+): Promise<PreflightAnswer> {
+  const options = readOptions('releases.preflight', asked.options, ['project', 'sample', 'waitMs']);
+  const { sample, waitMs = 30_000 } = options;
+  if (sample !== undefined) wholeNumber('sample', sample, { min: 1, max: 10_000_000 });
+  wholeNumber('waitMs', waitMs, { min: 1, max: 3_600_000 });
+  const pipeline = parsePipelineName(asked.pipeline);
+  const name = parseReleaseName(asked.name);
+  const key = { project: projectOf(options.project), pipeline, name };
+  const release = await config.store.executions.release(key);
+  if (release === undefined) return { kind: 'refused', why: 'release-unknown', pipeline, name };
+  const open = await openElsewhere(config, key, OPEN);
+  const looked = spread(open, sample ?? open.length);
+  const broken = await replayAll(config, ended, { release, looked, waitMs });
+  if (broken === undefined) return { kind: 'refused', why: 'no-worker', pipeline, name };
+  const found = {
+    ...(await changesOf(config, release)),
+    open: open.length,
+    looked: looked.length,
+    broken: broken.slice(0, BROKEN_MAX),
+    brokenCount: broken.length,
+  };
+  const seen = new Set(looked);
+  const unseen = open.filter((id) => !seen.has(id));
+  const noted = await config.store.executions.notePreflight({ ...key, preflight: found, unseen });
+  if (noted.kind === 'refused') return noted;
+  const { preflight: kept } = noted;
+  const breaking = kept.brokenCount > 0 || isBreaking(kept.changes);
+  return { kind: 'looked', breaking, ...kept };
+}
+
+/** Evenly, so that old and new ones are among them. */
+function spread(ids: readonly ExecutionId[], count: number): readonly ExecutionId[] {
+  if (count >= ids.length) return ids;
+  return Array.from(
+    { length: count },
+    (_, nth) => ids[Math.floor((nth * ids.length) / count)],
+  ).filter((id) => id !== undefined);
+}
+
+async function replayAll(
+  config: EngineConfig,
+  ended: Ended,
+  asked: {
+    readonly release: Release;
+    readonly looked: readonly ExecutionId[];
+    readonly waitMs: number;
+  },
+): Promise<readonly BrokenReplay[] | undefined> {
+  const { release, looked, waitMs } = asked;
+  const { project, pipeline, name, digest } = release;
+  const broken: BrokenReplay[] = [];
+  for (let from = 0; from < looked.length; from += BATCH) {
+    const executions = looked.slice(from, from + BATCH);
+    const request = { project, pipeline, release: name, digest, executions, waitMs };
+    const found = await replayElsewhere(config, ended, request);
+    if (found === undefined) return undefined;
+    broken.push(...found);
+  }
+  return broken;
+}
+
+async function changesOf(
+  config: EngineConfig,
+  release: Release,
+): Promise<Pick<Preflight, 'changes' | 'against'>> {
+  const { executions } = config.store;
+  const against = nameBefore(await executions.line(release));
+  const before =
+    against === undefined ? undefined : await executions.release({ ...release, name: against });
+  if (before === undefined || against === undefined) return { changes: [] };
+  return { changes: keptOf(diffContracts(before.contract, release.contract)), against };
+}
+
+/** What breaks first; of very many, so many. */
+function keptOf(changes: readonly ContractChange[]): readonly ContractChange[] {
+  const breaking = changes.filter((each) => each.breaking);
+  const others = changes.filter((each) => !each.breaking);
+  const kept = changes.length <= CHANGES_MAX ? changes : [...breaking, ...others];
+  return kept.slice(0, CHANGES_MAX).map(({ part, path, what, breaking: breaks }) => ({
+    part: part.slice(0, TEXT_MAX),
+    path: path.slice(0, TEXT_MAX),
+    what: what.slice(0, TEXT_MAX),
+    breaking: breaks,
+  }));
+}
+
+export interface CompareOptions {
+  readonly project?: string;
+  /** The one that is active unless said or, where none is, the last that was. */
+  readonly against?: string;
+}
+
+export type Compared =
+  | {
+      readonly kind: 'compared';
+      /** Absent where there is nothing to compare with. */
+      readonly against?: string;
+      readonly breaking: boolean;
+      readonly changes: readonly ContractChange[];
+    }
+  | ({ readonly kind: 'refused' } & NoSuchRelease);
+
+/** Only what its contract changes. */
+export async function compare(
+  { store: { executions } }: EngineConfig,
+  asked: { readonly pipeline: string; readonly name: string; readonly options: CompareOptions },
+): Promise<Compared> {
+  const options = readOptions('releases.compare', asked.options, ['project', 'against']);
+  const project = projectOf(options.project);
+  const pipeline = parsePipelineName(asked.pipeline);
+  const name = parseReleaseName(asked.name);
+  const named =
+    options.against === undefined ? undefined : parseReleaseName(options.against, 'against');
+  const release = await executions.release({ project, pipeline, name });
+  if (release === undefined) return unknownRelease(pipeline, name);
+  const against = named ?? nameBefore(await executions.line({ project, pipeline }));
+  if (against === undefined) return { kind: 'compared', breaking: false, changes: [] };
+  const before = await executions.release({ project, pipeline, name: against });
+  if (before === undefined) return unknownRelease(pipeline, against);
+  const changes = diffContracts(before.contract, release.contract);
+  return { kind: 'compared', against, breaking: isBreaking(changes), changes };
+}
+
+function unknownRelease(pipeline: PipelineName, name: string): Compared {
+  return { kind: 'refused', why: 'release-unknown', pipeline, name };
+}
+
+// Which executions of a pipeline a new release finds: open, and pinned to another one or to none.
+
+const PAGE = 1_000;
+
+/** Those that nobody runs. */
+export const IDLE: readonly Status[] = ['queued', 'waiting'];
+export const OPEN: readonly Status[] = [...IDLE, 'running'];
+
+/** Newest first. */
+export async function openElsewhere(
+  config: EngineConfig,
+  { project, pipeline, name }: ReleaseKey,
+  status: readonly Status[],
+): Promise<readonly ExecutionId[]> {
+  const ids: ExecutionId[] = [];
+  for (let before: ExecutionId | undefined; ; ) {
+    const from = before === undefined ? {} : { before };
+    const query = { project, pipeline, status, limit: PAGE, ...from };
+    const page = await config.store.executions.list(query);
+    for (const { id, release } of page) if (release !== name) ids.push(id);
+    before = page.at(-1)?.id;
+    if (before === undefined || page.length < PAGE) return ids;
+  }
+}

@@ -1,0 +1,193 @@
+// How the SQL stores write releases, lines and workers: one shape of row for both.
+
+import type { PipelineName, ProjectName } from '../../execution/names.ts';
+import type { Owner, SessionId } from '../../lease/names.ts';
+import { type Instant, toInstant } from '../../support/clock.ts';
+import type { Contract } from './contract-model.ts';
+import {
+  type Activation,
+  type Line,
+  type LineAct,
+  NO_LINE,
+  type Preflight,
+  type Release,
+} from './model.ts';
+import type { ChangeLine, LineOf, RegisterRelease } from './port.ts';
+import type { Announcement, WorkerRecord } from './worker-model.ts';
+
+export interface ReleaseRow {
+  readonly project: string;
+  readonly pipeline: string;
+  readonly name: string;
+  readonly artifact: string;
+  readonly digest: string;
+  readonly contract_version: string;
+  readonly contract: string;
+  readonly created_at: number;
+  readonly created_by: string;
+  readonly preflight: string | null;
+  readonly retired_at: number | null;
+}
+
+export function toRelease(row: ReleaseRow): Release {
+  return {
+    project: row.project as ProjectName,
+    pipeline: row.pipeline as PipelineName,
+    name: row.name,
+    artifact: row.artifact,
+    digest: row.digest,
+    contractVersion: row.contract_version,
+    contract: JSON.parse(row.contract) as Contract,
+    createdAt: toInstant(row.created_at),
+    createdBy: row.created_by,
+    ...(row.preflight === null ? {} : { preflight: JSON.parse(row.preflight) as Preflight }),
+    ...(row.retired_at === null ? {} : { retiredAt: toInstant(row.retired_at) }),
+  };
+}
+
+/** What registering writes, in the order of the columns above. */
+export function fromRelease(
+  release: RegisterRelease,
+): Omit<ReleaseRow, 'created_at' | 'preflight' | 'retired_at'> {
+  const { project, pipeline, name, artifact, digest, contractVersion, contract } = release;
+  return {
+    ...{ project, pipeline, name, artifact, digest },
+    contract_version: contractVersion,
+    contract: JSON.stringify(contract),
+    created_by: release.createdBy,
+  };
+}
+
+export interface LineRow {
+  readonly version: number;
+  readonly active: string | null;
+  readonly previous: string | null;
+  readonly candidate: string | null;
+  readonly percent: number | null;
+}
+
+export function toLine({ version, active, previous, candidate, percent }: LineRow): Line {
+  return {
+    version,
+    ...(active === null ? {} : { active }),
+    ...(previous === null ? {} : { previous }),
+    ...(candidate === null ? {} : { candidate }),
+    ...(percent === null ? {} : { percent }),
+  };
+}
+
+/** Of a pipeline that has releases; all but its name is null where nobody ever acted. */
+export interface LineOfRow extends Omit<LineRow, 'version'> {
+  readonly pipeline: string;
+  readonly version: number | null;
+}
+
+export function toLineOf({ pipeline, version, ...rest }: LineOfRow): LineOf {
+  const line = version === null ? NO_LINE : toLine({ version, ...rest });
+  return { pipeline: pipeline as PipelineName, ...line };
+}
+
+export function fromLine(line: Line): LineRow {
+  const { version, active = null, previous = null, candidate = null, percent = null } = line;
+  return { version, active, previous, candidate, percent };
+}
+
+export interface ActivationRow {
+  readonly project: string;
+  readonly pipeline: string;
+  readonly version: number;
+  readonly at: number;
+  readonly act: string;
+  readonly name: string;
+  readonly actor: string;
+  readonly reason: string;
+  readonly forced: number | boolean;
+  readonly was: string;
+  readonly became: string;
+}
+
+export function toActivation(row: ActivationRow): Activation {
+  return {
+    project: row.project as ProjectName,
+    pipeline: row.pipeline as PipelineName,
+    version: row.version,
+    at: toInstant(row.at),
+    act: row.act as LineAct,
+    name: row.name,
+    actor: row.actor,
+    reason: row.reason,
+    forced: Boolean(row.forced),
+    before: JSON.parse(row.was) as Activation['before'],
+    after: JSON.parse(row.became) as Activation['after'],
+  };
+}
+
+/** RE-4: what the log says of an act. */
+export function activationOf(
+  { project, pipeline, act, actor, reason }: ChangeLine,
+  made: {
+    readonly before: Line;
+    readonly after: Line;
+    readonly name: string;
+    readonly forced: boolean;
+  },
+): Omit<ActivationRow, 'at' | 'forced'> & { readonly forced: boolean } {
+  const { version: _, ...before } = made.before;
+  const { version, ...after } = made.after;
+  return {
+    ...{ project, pipeline, version, act, name: made.name, actor, reason, forced: made.forced },
+    was: JSON.stringify(before),
+    became: JSON.stringify(after),
+  };
+}
+
+export interface WorkerRow {
+  readonly session_id: string;
+  readonly announced_at: number;
+  readonly proved_at: number;
+  readonly every_ms: number;
+  readonly room: number;
+  readonly state: string;
+  readonly project: string | null;
+  readonly release: string | null;
+  readonly pipelines: string;
+}
+
+export function toWorker(
+  row: WorkerRow & {
+    readonly owner: string | null;
+    readonly ended: number | boolean;
+    readonly overdue: number | boolean;
+  },
+): WorkerRecord {
+  return {
+    session: row.session_id as SessionId,
+    owner: (row.owner ?? '') as Owner,
+    pipelines: JSON.parse(row.pipelines) as readonly PipelineName[],
+    state: row.state as Announcement['state'],
+    everyMs: row.every_ms,
+    room: row.room,
+    ...(row.project === null ? {} : { project: row.project as ProjectName }),
+    ...(row.release === null ? {} : { release: row.release }),
+    announcedAt: row.announced_at as Instant,
+    provedAt: row.proved_at as Instant,
+    ended: Boolean(row.ended),
+    overdue: Boolean(row.overdue),
+  };
+}
+
+/** What it is not is not noted. */
+export function fromAnnouncement(
+  told: Announcement,
+  isRelease: boolean,
+): Omit<WorkerRow, 'announced_at' | 'proved_at'> {
+  return {
+    session_id: told.session,
+    every_ms: told.everyMs,
+    room: told.room,
+    state: told.state,
+    project: told.project ?? null,
+    release: isRelease ? (told.release?.name ?? null) : null,
+    pipelines: JSON.stringify(told.pipelines),
+  };
+}

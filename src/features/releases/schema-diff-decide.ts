@@ -1,0 +1,231 @@
+// What became of a JSON Schema: for each place that differs, whether it lets more pass than before, or less.
+// Pure. What it does not understand it calls `changed`, which is both.
+
+import { type ContractSchema, canonicalJson, type Json } from './contract-model.ts';
+
+export type SchemaEffect = 'wider' | 'narrower' | 'changed';
+
+export interface SchemaChange {
+  /** From the root: `.items[].price`; empty for the root itself. */
+  readonly path: string;
+  readonly effect: SchemaEffect;
+  /** For people. */
+  readonly what: string;
+}
+
+type Node = { readonly [name: string]: Json };
+
+/** Larger numbers let less pass, or more. */
+const LOWER_BOUNDS = ['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties'];
+const UPPER_BOUNDS = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties'];
+const STRUCTURE = [
+  'type',
+  'enum',
+  'const',
+  'properties',
+  'required',
+  'additionalProperties',
+  'items',
+];
+/** Say nothing about what is let pass. */
+const WORDS = ['$schema', '$id', 'title', 'description', 'examples', 'default', '$comment'];
+
+export function diffSchemas(
+  before: ContractSchema,
+  after: ContractSchema,
+): readonly SchemaChange[] {
+  const comparing = new Comparison();
+  const found = comparing.diff(before as Json, after as Json, '');
+  return comparing.isCut ? [...found, LEFT] : found;
+}
+
+/** So many places are compared; schemas can be made that are compared with each other over and over. */
+const PLACES_MAX = 10_000;
+
+const LEFT: SchemaChange = {
+  path: '',
+  effect: 'changed',
+  what: `more than ${PLACES_MAX} places were to be compared: the rest was not`,
+};
+
+class Comparison {
+  readonly #texts: WeakMap<object, string> = new WeakMap();
+  #places = 0;
+
+  get isCut(): boolean {
+    return this.#places >= PLACES_MAX;
+  }
+
+  diff(before: Json, after: Json, path: string): readonly SchemaChange[] {
+    if (this.isCut) return [];
+    this.#places += 1;
+    if (this.#textOf(before) === this.#textOf(after)) return [];
+    if (before === true) return [{ path, effect: 'narrower', what: onlyNow(after) }];
+    if (after === true) return [{ path, effect: 'wider', what: 'takes anything now' }];
+    if (before === false) return [{ path, effect: 'wider', what: 'is allowed now' }];
+    if (after === false) {
+      return [{ path, effect: 'narrower', what: 'is not allowed any more' }];
+    }
+    if (!isNode(before) || !isNode(after)) {
+      return [{ path, effect: 'changed', what: 'is no JSON Schema' }];
+    }
+    return [
+      ...typeChanges(before, after, path),
+      ...valueChanges(before, after, path),
+      ...boundChanges(before, after, path),
+      ...this.#propertyChanges(before, after, path),
+      ...this.diff(before['items'] ?? true, after['items'] ?? true, `${path}[]`),
+      ...otherChanges(before, after, path),
+    ];
+  }
+
+  #propertyChanges(before: Node, after: Node, path: string): readonly SchemaChange[] {
+    const [old, next] = [nodesOf(before['properties']), nodesOf(after['properties'])];
+    const [was, is] = [namesIn(before['required']), namesIn(after['required'])];
+    const [hadRest, hasRest] = [restOf(before), restOf(after)];
+    const changes = [...this.diff(hadRest, hasRest, `${path}.*`)];
+    const names = [...new Set([...old.keys(), ...next.keys(), ...was, ...is])].sort();
+    for (const name of names) {
+      if (this.isCut) break;
+      const at = `${path}.${name}`;
+      // A property that is not listed is one of the rest.
+      const of = (nodes: typeof old, rest: Json): Json =>
+        nodes.has(name) ? (nodes.get(name) as Json) : rest;
+      changes.push(...this.diff(of(old, hadRest), of(next, hasRest), at));
+      changes.push(...requiredChange(was.has(name), is.has(name), at));
+    }
+    return changes;
+  }
+
+  /** One that stands for many is compared with each of them. */
+  #textOf(value: Json): string {
+    if (typeof value !== 'object' || value === null) return canonicalJson(value);
+    const text = this.#texts.get(value) ?? canonicalJson(value);
+    this.#texts.set(value, text);
+    return text;
+  }
+}
+
+/** Of what nothing was said before, also because it was not listed. */
+function onlyNow(after: Json): string {
+  if (after === false) return 'was allowed before, whatever it was, and is not any more';
+  const types = isNode(after) ? (typesOf(after) ?? []) : [];
+  const now = types.length === 0 ? 'what its schema says' : types.join(' or ');
+  return `could be anything before, or left out; if it is there now, it must be ${now}`;
+}
+
+function isNode(value: Json): value is Node {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function typeChanges(before: Node, after: Node, path: string): readonly SchemaChange[] {
+  const [old, next] = [typesOf(before), typesOf(after)];
+  if (old === undefined && next === undefined) return [];
+  if (old === undefined)
+    return [{ path, effect: 'narrower', what: `must be ${next?.join(' or ')}` }];
+  if (next === undefined) return [{ path, effect: 'wider', what: 'may be of any type' }];
+  return setChange(old, next, { path, thing: 'type' });
+}
+
+/** A number takes whole ones too. */
+function typesOf({ type }: Node): readonly string[] | undefined {
+  if (type === undefined) return undefined;
+  const types = [type].flat() as readonly string[];
+  return types.includes('number') && !types.includes('integer') ? [...types, 'integer'] : types;
+}
+
+function valueChanges(before: Node, after: Node, path: string): readonly SchemaChange[] {
+  const [old, next] = [valuesOf(before), valuesOf(after)];
+  if (old === undefined && next === undefined) return [];
+  if (old === undefined) {
+    return [{ path, effect: 'narrower', what: `must be one of ${next?.join(', ')}` }];
+  }
+  if (next === undefined)
+    return [{ path, effect: 'wider', what: 'may be more than the values listed' }];
+  return setChange(old, next, { path, thing: 'value' });
+}
+
+function valuesOf(node: Node): readonly string[] | undefined {
+  if (node['const'] !== undefined) return [canonicalJson(node['const'])];
+  const values = node['enum'];
+  return Array.isArray(values) ? values.map(canonicalJson) : undefined;
+}
+
+function setChange(
+  before: readonly string[],
+  after: readonly string[],
+  { path, thing }: { readonly path: string; readonly thing: string },
+): readonly SchemaChange[] {
+  const gone = before.filter((each) => !after.includes(each));
+  const fresh = after.filter((each) => !before.includes(each));
+  return [
+    ...(gone.length === 0
+      ? []
+      : [{ path, effect: 'narrower' as const, what: `${thing} ${gone.join(', ')} is gone` }]),
+    ...(fresh.length === 0
+      ? []
+      : [{ path, effect: 'wider' as const, what: `${thing} ${fresh.join(', ')} is new` }]),
+  ];
+}
+
+function boundChanges(before: Node, after: Node, path: string): readonly SchemaChange[] {
+  return [
+    ...LOWER_BOUNDS.flatMap((name) => boundChange(name, before, { after, path, less: 1 })),
+    ...UPPER_BOUNDS.flatMap((name) => boundChange(name, before, { after, path, less: -1 })),
+  ];
+}
+
+function boundChange(
+  name: string,
+  before: Node,
+  { after, path, less }: { readonly after: Node; readonly path: string; readonly less: 1 | -1 },
+): readonly SchemaChange[] {
+  const [old, next] = [before[name], after[name]];
+  if (old === next) return [];
+  const what = `${name} ${old ?? 'none'} → ${next ?? 'none'}`;
+  if (next === undefined) return [{ path, effect: 'wider', what }];
+  if (old === undefined) return [{ path, effect: 'narrower', what }];
+  const isLess = (Number(next) - Number(old)) * less > 0;
+  return [{ path, effect: isLess ? 'narrower' : 'wider', what }];
+}
+
+function requiredChange(was: boolean, is: boolean, path: string): readonly SchemaChange[] {
+  if (was === is) return [];
+  return is
+    ? [{ path, effect: 'narrower', what: 'must be there' }]
+    : [{ path, effect: 'wider', what: 'need not be there' }];
+}
+
+function nodesOf(value: Json | undefined): ReadonlyMap<string, Json> {
+  return new Map(value !== undefined && isNode(value) ? Object.entries(value) : []);
+}
+
+function namesIn(value: Json | undefined): ReadonlySet<string> {
+  return new Set(Array.isArray(value) ? value.filter((each) => typeof each === 'string') : []);
+}
+
+function restOf(node: Node): Json {
+  return node['additionalProperties'] ?? true;
+}
+
+/** Unions, patterns, references, what a library made up: it differs, and nobody here can say how. */
+function otherChanges(before: Node, after: Node, path: string): readonly SchemaChange[] {
+  const known = new Set([...STRUCTURE, ...LOWER_BOUNDS, ...UPPER_BOUNDS, ...WORDS]);
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
+  return names
+    .filter((name) => !known.has(name))
+    .filter((name) => canonicalJson(before[name] ?? null) !== canonicalJson(after[name] ?? null))
+    .map((name) => ({ path, effect: otherEffect(name, before, after), what: `${name} differs` }));
+}
+
+function otherEffect(name: string, before: Node, after: Node): SchemaEffect {
+  if (name !== 'anyOf' && name !== 'oneOf') return 'changed';
+  const [old, next] = [before[name], after[name]].map((each) => variantsOf(each));
+  if (old === undefined || next === undefined) return 'changed';
+  if (old.every((each) => next.includes(each))) return 'wider';
+  return next.every((each) => old.includes(each)) ? 'narrower' : 'changed';
+}
+
+function variantsOf(value: Json | undefined): readonly string[] | undefined {
+  return Array.isArray(value) ? value.map(canonicalJson) : undefined;
+}

@@ -1,0 +1,71 @@
+// The part of the port that keeps dead letters, re-drives and the outcomes of bulk jobs (Y-10 … Y-23).
+
+import type { ExecutionId, PipelineName, ProjectName } from '../../execution/names.ts';
+import type { CommandRefusal, RedriveRefusal, SubmitRefusal } from '../../execution/refusal.ts';
+import type { Instant } from '../../support/clock.ts';
+import type { Audited } from '../audit/model.ts';
+import type { RedriveRequest } from './decide.ts';
+import type { DeadLetterGroup, DeadLetterRecord } from './model.ts';
+
+export interface RepairStore {
+  redrive(request: Redrive): Promise<RedriveAnswer>;
+  deadLetter(id: ExecutionId): Promise<DeadLetterRecord | undefined>;
+  /** Newest first. */
+  deadLetters(query: ListDeadLetters): Promise<readonly DeadLetterRecord[]>;
+  /** The most frequent first. */
+  deadLetterGroups(query: GroupDeadLetters): Promise<readonly DeadLetterGroup[]>;
+  /** An outcome that needs no other write; the first one stays. */
+  noteJobItem(request: NoteJobItem): Promise<void>;
+  /** By target. */
+  jobItems(query: ListJobItems): Promise<readonly JobItem[]>;
+}
+
+export interface Redrive extends RedriveRequest, Audited {
+  /** Y-23. */
+  readonly job?: ExecutionId;
+}
+
+export type RedriveAnswer =
+  /** `existing`: the same id was there, or the job has done this item before. */
+  | { readonly kind: 'submitted'; readonly id: ExecutionId; readonly existing: boolean }
+  | ({ readonly kind: 'refused' } & (CommandRefusal | RedriveRefusal | SubmitRefusal));
+
+export interface GroupDeadLetters {
+  readonly project: ProjectName;
+  /** Only those that were not driven again. */
+  readonly open?: boolean;
+}
+
+export interface ListDeadLetters {
+  readonly project: ProjectName;
+  readonly pipeline?: PipelineName;
+  readonly code?: string;
+  readonly step?: string;
+  /** Those that were not driven again. */
+  readonly open?: boolean;
+  /** Goes on below this id. */
+  readonly before?: ExecutionId;
+  readonly limit: number;
+}
+
+export interface JobItem {
+  readonly target: ExecutionId;
+  /** `submitted`, `done`, `passed-on`, `moved`, `no-change`, or the `why` of a refusal. */
+  readonly outcome: string;
+  /** Of a re-drive: what was submitted. */
+  readonly made?: ExecutionId;
+  readonly at: Instant;
+}
+
+export interface NoteJobItem {
+  readonly job: ExecutionId;
+  readonly target: ExecutionId;
+  readonly outcome: string;
+}
+
+export interface ListJobItems {
+  readonly job: ExecutionId;
+  /** Goes on after this target. */
+  readonly after?: ExecutionId;
+  readonly limit: number;
+}

@@ -1,0 +1,104 @@
+// How the SQL stores write dead letters and the outcomes of bulk jobs: one shape of row for both.
+
+import type { TerminalStatus } from '../../execution/execution.ts';
+import type { FailureCategory } from '../../execution/failure.ts';
+import type { ExecutionId, PipelineName, ProjectName } from '../../execution/names.ts';
+import type { CommandAnswer } from '../../store/contract/execution-store.ts';
+import { toStatus } from '../../store/execution-rows.ts';
+import { toInstant } from '../../support/clock.ts';
+import type { ExecutionMoved } from '../releases/port.ts';
+import { type DeadLetter, type DeadLetterGroup, type DeadLetterRecord, storable } from './model.ts';
+import type { JobItem, RedriveAnswer } from './port.ts';
+
+export interface DeadLetterRow {
+  readonly execution_id: string;
+  readonly project: string;
+  readonly pipeline: string;
+  readonly release: string | null;
+  readonly status: number;
+  readonly category: string;
+  readonly code: string;
+  readonly reason: string;
+  readonly step: string | null;
+  readonly attempts: number;
+  readonly at: number;
+  readonly redriven_by: string | null;
+}
+
+export function toDeadLetter(row: DeadLetterRow): DeadLetterRecord {
+  return {
+    execution: row.execution_id as ExecutionId,
+    project: row.project as ProjectName,
+    pipeline: row.pipeline as PipelineName,
+    ...(row.release === null ? {} : { release: row.release }),
+    status: toStatus(row.status) as TerminalStatus,
+    category: row.category as FailureCategory,
+    code: row.code,
+    reason: row.reason,
+    ...(row.step === null ? {} : { step: row.step }),
+    attempts: row.attempts,
+    at: toInstant(row.at),
+    ...(row.redriven_by === null ? {} : { redrivenBy: row.redriven_by as ExecutionId }),
+  };
+}
+
+/** The part that whoever ends the execution says. */
+export function fromDeadLetter(
+  letter: DeadLetter,
+): Pick<DeadLetterRow, 'category' | 'code' | 'reason' | 'step' | 'attempts'> {
+  const { category, code, reason, step = null, attempts } = storable(letter);
+  return { category, code, reason, step, attempts };
+}
+
+export interface DeadLetterGroupRow {
+  readonly pipeline: string;
+  readonly code: string;
+  readonly step: string | null;
+  readonly count: number;
+  readonly at: number;
+}
+
+export function toDeadLetterGroup(row: DeadLetterGroupRow): DeadLetterGroup {
+  return {
+    pipeline: row.pipeline as PipelineName,
+    code: row.code,
+    ...(row.step === null ? {} : { step: row.step }),
+    count: row.count,
+    at: toInstant(row.at),
+  };
+}
+
+export interface JobItemRow {
+  readonly target: string;
+  readonly outcome: string;
+  readonly made: string | null;
+  readonly at: number;
+}
+
+export function toJobItem(row: JobItemRow): JobItem {
+  return {
+    target: row.target as ExecutionId,
+    outcome: row.outcome,
+    ...(row.made === null ? {} : { made: row.made as ExecutionId }),
+    at: toInstant(row.at),
+  };
+}
+
+type ItemAnswer = CommandAnswer | RedriveAnswer | ExecutionMoved;
+
+/** Y-23: what is kept of the answer, and the whole of it, to be given again. */
+export function fromItemAnswer(
+  answer: ItemAnswer,
+): Pick<JobItemRow, 'outcome' | 'made'> & { readonly answer: string } {
+  return {
+    outcome: answer.kind === 'refused' ? answer.why : answer.kind,
+    made: answer.kind === 'submitted' ? answer.id : null,
+    answer: JSON.stringify(answer),
+  };
+}
+
+/** The answer that was kept, as whoever repeats the item is given it. */
+export function toItemAnswer<Answer extends ItemAnswer>(kept: string): Answer {
+  const answer = JSON.parse(kept) as Answer;
+  return answer.kind === 'submitted' ? { ...answer, existing: true } : answer;
+}

@@ -1,0 +1,195 @@
+// The archive, as people see it: what was removed, its documents, and whether they are intact.
+
+import { isDate } from 'node:util/types';
+import type { Archive } from '../../archive/port.ts';
+import type { EngineConfig } from '../../engine/config.ts';
+import type { Page } from '../../engine/holdfast-types.ts';
+import { cursorOf } from '../../engine/list-query.ts';
+import { projectOf } from '../../engine/submission.ts';
+import { TERMINAL, type TerminalStatus } from '../../execution/execution.ts';
+import { type ExecutionId, parseExecutionId, parsePipelineName } from '../../execution/names.ts';
+import { type Instant, toInstant } from '../../support/clock.ts';
+import { Fault, InvalidInput } from '../../support/fault.ts';
+import { boundedText, readOptions, shown, wholeNumber } from '../../support/options.ts';
+import { letGo, policyOf } from './duty.ts';
+import {
+  type ArchivedDocument,
+  readDocument,
+  readManifest,
+  type Verified,
+  verifyDocuments,
+} from './manifest-api.ts';
+import { type ArchivedExecution, searchWords } from './model.ts';
+import type { ArchivedPlace, ListArchived } from './port.ts';
+
+export interface ArchiveListOptions {
+  readonly project?: string;
+  readonly pipeline?: string;
+  readonly status?: TerminalStatus;
+  readonly tag?: string;
+  /** Words of the key; all of them. */
+  readonly text?: string;
+  /** Ended at this time or later. */
+  readonly from?: Date;
+  /** Ended before this time. */
+  readonly to?: Date;
+  readonly cursor?: string;
+  readonly limit?: number;
+}
+
+export interface ArchivedInFull extends ArchivedExecution {
+  readonly documents: readonly ArchivedDocument[];
+}
+
+export interface ArchiveRunOptions {
+  readonly project?: string;
+  /** So many executions are looked at. Default 500. */
+  readonly limit?: number;
+  readonly cursor?: string;
+}
+
+/** What became of one page. */
+export interface ArchiveRun {
+  /** Were due, and nothing that is open refers to them. */
+  readonly due: number;
+  readonly archived: number;
+  readonly removed: number;
+  /** Could not be archived, and stay. */
+  readonly failed: number;
+  /** For the next page; absent on the last. */
+  readonly cursor?: string;
+}
+
+const LIST_NAMES: readonly (keyof ArchiveListOptions)[] = [
+  ...(['project', 'pipeline', 'status', 'tag', 'text', 'from', 'to', 'cursor', 'limit'] as const),
+];
+const TEXT_BYTES_MAX = 1_024;
+const CURSOR = /^(\d{1,15}):([0-9a-f-]{36})$/;
+
+export class Archives {
+  readonly #config: EngineConfig;
+
+  constructor(config: EngineConfig) {
+    this.#config = config;
+  }
+
+  /** The last ended first. */
+  async list(options: ArchiveListOptions = {}): Promise<Page<ArchivedExecution>> {
+    const query = queryOf(readOptions('archive.list', options, LIST_NAMES));
+    const items = await this.#config.store.executions.listArchived(query);
+    const last = items.at(-1);
+    const isLast = items.length < query.limit || last === undefined;
+    return { items, ...(isLast ? {} : { cursor: `${last.endedAt}:${last.id}` }) };
+  }
+
+  /** As `list`, of those whose key has all these words. */
+  async search(text: string, options: ArchiveListOptions = {}): Promise<Page<ArchivedExecution>> {
+    const given = readOptions('archive.search', options, LIST_NAMES);
+    return this.list({ ...given, text: boundedText('text', text, TEXT_BYTES_MAX) });
+  }
+
+  /** With what documents there are; undefined when it is not archived. */
+  async get(id: string): Promise<ArchivedInFull | undefined> {
+    const found = await this.#find(id);
+    if (found === undefined) return undefined;
+    const manifest = await readManifest(this.#archive(), found);
+    if (manifest === undefined) throw damaged(found);
+    return { ...found, documents: manifest.documents };
+  }
+
+  /** As it was archived; checked. Undefined when there is none of that name. */
+  async document(id: string, name: string): Promise<Uint8Array | undefined> {
+    boundedText('The name of a document', name, TEXT_BYTES_MAX);
+    const found = await this.get(id);
+    const document = found?.documents.find((each) => each.name === name);
+    if (found === undefined || document === undefined) return undefined;
+    const bytes = await readDocument(this.#archive(), found.place, document);
+    if (bytes === undefined) throw damaged(found);
+    return bytes;
+  }
+
+  /** Reads every document, and compares it with its digest; undefined when it is not archived. */
+  async verify(id: string): Promise<Verified | undefined> {
+    const found = await this.#find(id);
+    return found === undefined ? undefined : verifyDocuments(this.#archive(), found);
+  }
+
+  /** Archives and removes what is due, now: one page. Safe beside whoever does so by itself (F-10). */
+  async run(options: ArchiveRunOptions = {}): Promise<ArchiveRun> {
+    const given = readOptions('archive.run', options, ['project', 'limit', 'cursor']);
+    const { limit = 500, cursor } = given;
+    wholeNumber('limit', limit, { min: 1, max: 1_000 });
+    const after = cursor === undefined ? {} : { after: cursorOf(cursor) };
+    const project = given.project === undefined ? undefined : projectOf(given.project);
+    if (this.#config.retention === undefined) throw notHere();
+    const policy = await policyOf(this.#config, project);
+    const asked = { policy, limit, ...after, ...(project === undefined ? {} : { project }) };
+    const { next, ...done } = await letGo(this.#config, { ...asked, goesOn: () => true });
+    return { ...done, ...(next === undefined ? {} : { cursor: next }) };
+  }
+
+  #find(id: string): Promise<ArchivedExecution | undefined> {
+    return this.#config.store.executions.archived(parseExecutionId(id));
+  }
+
+  #archive(): Archive {
+    const archive = this.#config.retention?.archive;
+    if (archive === undefined) throw notHere();
+    return archive;
+  }
+}
+
+function notHere(): Fault {
+  return new Fault(
+    'archive-missing',
+    'This process was not told where the archive is. Open Holdfast with retention: { archive }, or set archive.folder or archive.s3.url for the coordinator.',
+  );
+}
+
+function damaged({ id, place }: ArchivedExecution): Fault {
+  return new Fault(
+    'archive-damaged',
+    `The documents of execution ${id} in ${place} are not there, or are not what was archived. Verify it to see which, and restore them from a copy of the archive.`,
+  );
+}
+
+function queryOf(given: ArchiveListOptions): ListArchived {
+  const { project, pipeline, status, tag, text, from, to, cursor, limit = 100 } = given;
+  return {
+    project: projectOf(project),
+    limit: wholeNumber('limit', limit, { min: 1, max: 10_000 }),
+    ...(pipeline === undefined ? {} : { pipeline: parsePipelineName(pipeline) }),
+    ...(status === undefined ? {} : { status: checkedStatus(status) }),
+    ...(tag === undefined ? {} : { tag: boundedText('tag', tag, 256) }),
+    ...(text === undefined ? {} : { words: wordsFrom(text) }),
+    ...(from === undefined ? {} : { from: instantOf('from', from) }),
+    ...(to === undefined ? {} : { to: instantOf('to', to) }),
+    ...(cursor === undefined ? {} : { before: placeOf(cursor) }),
+  };
+}
+
+function checkedStatus(status: TerminalStatus): TerminalStatus {
+  if (TERMINAL.has(status)) return status;
+  throw new InvalidInput(
+    `status must be one of ${[...TERMINAL].join(', ')}; got ${shown(status)}.`,
+  );
+}
+
+function wordsFrom(text: string): readonly string[] {
+  const words = searchWords(boundedText('text', text, TEXT_BYTES_MAX));
+  if (words.length > 0) return words;
+  throw new InvalidInput(`text must have a letter or a digit; got ${shown(text)}.`);
+}
+
+function instantOf(what: string, date: Date): Instant {
+  if (isDate(date) && Number.isFinite(date.getTime())) return toInstant(date.getTime());
+  throw new InvalidInput(`${what} is a Date; got ${shown(date)}.`);
+}
+
+function placeOf(cursor: unknown): ArchivedPlace {
+  const match = typeof cursor === 'string' ? CURSOR.exec(cursor) : null;
+  if (match === null) {
+    throw new InvalidInput(`cursor is what a list answered with; got ${shown(cursor)}.`);
+  }
+  return { endedAt: toInstant(Number(match[1])), id: cursorOf(match[2]) as ExecutionId };
+}

@@ -1,0 +1,183 @@
+// Lets go of what has ended and is due (F-1 … F-11). Every process that was told to may; the one that has the lease
+// does, in pages, and goes round. What it finds is archived, all of it, before the store is asked to remove it;
+// whether it may go, the store says when it does.
+
+import { ArchiveUnavailable } from '../../archive/port.ts';
+import type { EngineConfig } from '../../engine/config.ts';
+import { earliestId } from '../../engine/ids.ts';
+import { tell, tellTrouble } from '../../engine/observer.ts';
+import { SingleDuty } from '../../engine/single-duty.ts';
+import type { ExecutionId, ProjectName } from '../../execution/names.ts';
+import type { Session } from '../../lease/live-session.ts';
+import { toInstant } from '../../support/clock.ts';
+import { isDue, type KeepMs, keepOf, keptFor, type Removable, shortestKeep } from './model.ts';
+import type { Retaining } from './options-api.ts';
+import { writeExecution } from './write-api.ts';
+
+export const RETENTION_KEY = 'holdfast/retention';
+
+const PAGE = 500;
+/** So many pages in one look. */
+const PAGES_MAX = 20;
+/** So many are archived at once: most of it is waiting for the archive. */
+const AT_ONCE = 8;
+/** Ids are made by the clocks of submitters, and ends are told by that of the store. */
+const SKEW_MS = 3_600_000;
+const PROJECTS_PAGE = 500;
+
+export class Retention {
+  readonly #config: EngineConfig;
+  readonly #duty: SingleDuty;
+  #mark: ExecutionId | undefined;
+
+  constructor(config: EngineConfig, { everyMs }: Retaining, session: () => Session) {
+    this.#config = config;
+    const look = (goesOn: () => boolean): Promise<void> => this.#look(goesOn);
+    const trouble = 'What has ended could not be let go of; it stays and is tried again';
+    this.#duty = new SingleDuty(config, { key: RETENTION_KEY, everyMs, trouble, look }, session);
+  }
+
+  /** Resolves when nothing of it is under way. */
+  stop(): Promise<void> {
+    return this.#duty.stop();
+  }
+
+  /** From where it ended the last time; from the start, the next time, when it has come to the end. */
+  async #look(goesOn: () => boolean): Promise<void> {
+    const policy = await policyOf(this.#config);
+    for (let pages = 0; pages < PAGES_MAX && goesOn(); pages += 1) {
+      const after = this.#mark;
+      const page = await letGo(this.#config, { policy, goesOn, ...(after && { after }) });
+      this.#mark = page.next;
+      const { archived, removed, failed } = page;
+      if (removed > 0) tell(this.#config.observer, { kind: 'removed', archived, removed, failed });
+      if (page.next === undefined) return;
+    }
+  }
+}
+
+/** How long what is of which project is kept. */
+export interface Policy {
+  /** Undefined: nothing ever goes. */
+  readonly shortestMs: number | undefined;
+  of(project: ProjectName): KeepMs;
+}
+
+export async function policyOf(config: EngineConfig, only?: ProjectName): Promise<Policy> {
+  const deployment = config.retention?.keepMs ?? {};
+  const own = new Map<ProjectName, KeepMs>();
+  for (const { name, settings } of await projectsOf(config, only)) {
+    if (settings.keepMs !== undefined) own.set(name, keepOf(deployment, settings.keepMs));
+  }
+  const of = (project: ProjectName): KeepMs => own.get(project) ?? deployment;
+  const all = only === undefined ? [deployment, ...own.values()] : [of(only)];
+  const shortest = all.map(shortestKeep).filter((ms) => ms !== undefined);
+  return { shortestMs: shortest.length === 0 ? undefined : Math.min(...shortest), of };
+}
+
+type Projects = Awaited<ReturnType<EngineConfig['store']['access']['projects']>>;
+
+async function projectsOf({ store }: EngineConfig, only?: ProjectName): Promise<Projects> {
+  if (only !== undefined) {
+    const found = await store.access.project(only);
+    return found === undefined ? [] : [found];
+  }
+  const all: Projects[number][] = [];
+  for (;;) {
+    const after = all.at(-1)?.name;
+    const limit = PROJECTS_PAGE;
+    const page = await store.access.projects({ limit, ...(after === undefined ? {} : { after }) });
+    all.push(...page);
+    if (page.length < limit) return all;
+  }
+}
+
+export interface LettingGo {
+  readonly policy: Policy;
+  readonly project?: ProjectName;
+  readonly after?: ExecutionId;
+  readonly limit?: number;
+  /** Asked before each one. */
+  readonly goesOn: () => boolean;
+}
+
+export interface LetGo {
+  readonly due: number;
+  readonly archived: number;
+  readonly removed: number;
+  /** Could not be archived; each was said as trouble. */
+  readonly failed: number;
+  /** Where to go on; absent after the last page. */
+  readonly next?: ExecutionId;
+}
+
+const NOTHING: LetGo = { due: 0, archived: 0, removed: 0, failed: 0 };
+
+/** One page of executions. Rejects when the archive or the store is away: what it has not done stays as it is. */
+export async function letGo(config: EngineConfig, asked: LettingGo): Promise<LetGo> {
+  const { policy, project, after, limit = PAGE } = asked;
+  const { shortestMs } = policy;
+  if (shortestMs === undefined) return NOTHING;
+  const { items, now, next } = await config.store.executions.removable({
+    endedMs: shortestMs,
+    limit,
+    before: earliestId(toInstant(config.clock.wallMs() - shortestMs + SKEW_MS)),
+    ...(project === undefined ? {} : { project }),
+    ...(after === undefined ? {} : { after }),
+  });
+  const due = items.filter((item) => isDue(item, policy.of(item.project), now));
+  const tally = { archived: 0, removed: 0, failed: 0 };
+  const left = [...due];
+  const one = async (): Promise<void> => {
+    for (let item = left.shift(); item !== undefined && asked.goesOn(); item = left.shift()) {
+      const done = await letGoOf(config, item, policy.of(item.project)).catch((fault: unknown) => {
+        // Nobody else is tried while it is away.
+        left.length = 0;
+        throw fault;
+      });
+      if (done !== 'kept') tally[done] += 1;
+      if (done === 'removed' && config.retention?.archive !== undefined) tally.archived += 1;
+    }
+  };
+  const all = await Promise.allSettled(Array.from({ length: AT_ONCE }, one));
+  const lost = all.find((each) => each.status === 'rejected');
+  if (lost !== undefined) throw lost.reason;
+  return { due: due.length, ...tally, ...(next === undefined ? {} : { next }) };
+}
+
+/** F-6. */
+async function letGoOf(
+  config: EngineConfig,
+  item: Removable,
+  keep: KeepMs,
+): Promise<'removed' | 'kept' | 'failed'> {
+  const { id, project } = item;
+  const ms = keptFor(item, keep);
+  if (ms === undefined) return 'kept';
+  const until = item.hasOpenLetter ? { letterMs: ms } : { keepMs: ms };
+  const written = await archivedFirst(config, id);
+  if (written === 'failed' || written === 'gone') return written === 'gone' ? 'kept' : 'failed';
+  const request = { id, project, ...until, ...(written && { archived: written }) };
+  const removal = await config.store.executions.remove(request);
+  return removal.kind === 'removed' ? 'removed' : 'kept';
+}
+
+/** Undefined where nothing is archived. What goes wrong with one of them alone is no reason to leave the others. */
+async function archivedFirst(
+  config: EngineConfig,
+  id: ExecutionId,
+): Promise<Awaited<ReturnType<typeof writeExecution>> | 'gone' | 'failed'> {
+  const { archive, decodes } = config.retention as Retaining;
+  if (archive === undefined) return undefined;
+  try {
+    return (await writeExecution(config, { archive, decodes }, id)) ?? 'gone';
+  } catch (fault) {
+    const isAway =
+      fault instanceof ArchiveUnavailable ||
+      (fault as { code?: unknown }).code === 'store-unavailable' ||
+      (fault as { code?: unknown }).code === 'outcome-unknown';
+    if (isAway) throw fault;
+    tellTrouble(config.observer, `Execution ${id} could not be archived, and stays`, fault);
+    return 'failed';
+  }
+}

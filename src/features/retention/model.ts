@@ -1,0 +1,185 @@
+// How long the ended are kept, and what may go (docs/spec/retention.md). Pure.
+
+import { type ExecutionRecord, TERMINAL, type TerminalStatus } from '../../execution/execution.ts';
+import type { ExecutionId, PipelineName, ProjectName } from '../../execution/names.ts';
+import type { Instant } from '../../support/clock.ts';
+
+/** By how it ended; `deadLetter` is for those whose dead letter is open, instead of their status (F-3). */
+export type KeepName = TerminalStatus | 'deadLetter';
+
+export const KEEP_NAMES: readonly KeepName[] = [
+  ...([...TERMINAL] as TerminalStatus[]),
+  'deadLetter',
+];
+
+/** Milliseconds since the end; null: for ever. Where nothing is said, somebody else says it, or for ever. */
+export type KeepMs = Readonly<Partial<Record<KeepName, number | null>>>;
+
+/** The longest time that can be said: a hundred years. */
+export const KEEP_MS_MAX: number = 100 * 366 * 86_400_000;
+
+/** F-1: what a project says goes before what the deployment says, name by name. */
+export function keepOf(deployment: KeepMs, project: KeepMs = {}): KeepMs {
+  return { ...deployment, ...project };
+}
+
+/** The shortest time after which anything goes; undefined when all is kept for ever. */
+export function shortestKeep(keep: KeepMs): number | undefined {
+  const times = KEEP_NAMES.map((name) => keep[name]).filter((ms) => typeof ms === 'number');
+  return times.length === 0 ? undefined : Math.min(...times);
+}
+
+/** Something that has ended and that nothing refers to (F-2). */
+export interface Removable {
+  readonly id: ExecutionId;
+  readonly project: ProjectName;
+  readonly status: TerminalStatus;
+  readonly endedAt: Instant;
+  /** Its dead letter was not driven again. */
+  readonly hasOpenLetter: boolean;
+}
+
+/** How long it is kept; undefined: for ever. */
+export function keptFor({ status, hasOpenLetter }: Removable, keep: KeepMs): number | undefined {
+  return keep[hasOpenLetter ? 'deadLetter' : status] ?? undefined;
+}
+
+export function isDue(item: Removable, keep: KeepMs, now: Instant): boolean {
+  const ms = keptFor(item, keep);
+  return ms !== undefined && item.endedAt + ms <= now;
+}
+
+/** What can change of an execution that has ended: what was archived must be what is removed (F-6). */
+export interface SeenOfEnded {
+  /** How many answers came too late. */
+  readonly late: number;
+  /** What its dead letter says. */
+  readonly redrivenBy?: ExecutionId;
+}
+
+/** What the index of the archive knows of it, once its rows are gone (F-7). */
+export interface ArchivedExecution {
+  readonly id: ExecutionId;
+  readonly project: ProjectName;
+  readonly pipeline: PipelineName;
+  readonly status: TerminalStatus;
+  readonly submittedAt: Instant;
+  readonly endedAt: Instant;
+  readonly archivedAt: Instant;
+  readonly key?: string;
+  readonly tags: readonly string[];
+  readonly parent?: ExecutionId;
+  readonly redriveOf?: ExecutionId;
+  /** Where its documents are in the archive. */
+  readonly place: string;
+  /** SHA-256 of the manifest that lists them. */
+  readonly digest: string;
+}
+
+/** Where it was archived. */
+export interface ArchivedAt {
+  readonly place: string;
+  readonly digest: string;
+}
+
+export function archivedOf(
+  execution: ExecutionRecord,
+  { place, digest }: ArchivedAt,
+  archivedAt: Instant,
+): ArchivedExecution {
+  const { id, project, pipeline, status, submittedAt, key, tags, parent, redriveOf } = execution;
+  return {
+    ...{ id, project, pipeline, status: status as TerminalStatus, submittedAt },
+    endedAt: execution.endedAt as Instant,
+    archivedAt,
+    ...(key === undefined ? {} : { key }),
+    tags,
+    ...(parent === undefined ? {} : { parent: parent.id }),
+    ...(redriveOf === undefined ? {} : { redriveOf }),
+    ...{ place, digest },
+  };
+}
+
+/** More words of one text are not looked for. */
+export const WORDS_MAX = 16;
+
+/** F-7: what a key is found by. Letters and digits that stand together, in lower case; the whole, too. */
+export function wordsOf(text: string): readonly string[] {
+  const lower = text.toLowerCase();
+  const words = lower.match(/[\p{L}\p{N}]+/gu) ?? [];
+  return [...new Set([...words, lower])].slice(0, WORDS_MAX);
+}
+
+/** What is looked for: each of these. */
+export function searchWords(text: string): readonly string[] {
+  const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+  return [...new Set(words)].slice(0, WORDS_MAX);
+}
+
+// Removing ---------------------------------------------------------------------------------------
+
+export interface RemoveRequest {
+  readonly id: ExecutionId;
+  readonly project: ProjectName;
+  /** How long the ended are kept, by its status; absent: while its dead letter is closed, for ever. */
+  readonly keepMs?: number;
+  /** The same while its dead letter is open. */
+  readonly letterMs?: number;
+  /** With what was archived of it; absent: there is no archive, and nothing stays. */
+  readonly archived?: ArchivedAt & { readonly seen: SeenOfEnded };
+}
+
+export interface RemoveView {
+  readonly execution: ExecutionRecord | undefined;
+  readonly hasOpenLetter: boolean;
+  readonly seen: SeenOfEnded;
+  /** Its parent, what it drives again or what it continues is still there. */
+  readonly isHeld: boolean;
+  /** A child, a re-drive or its successor is open. */
+  readonly isNeeded: boolean;
+}
+
+export type WhyKept = 'unknown' | 'open' | 'not-due' | 'in-use' | 'changed';
+
+export type RemoveDecision =
+  | { readonly kind: 'remove' }
+  | { readonly kind: 'kept'; readonly why: WhyKept };
+
+export function decideRemove(
+  view: RemoveView,
+  request: RemoveRequest,
+  now: Instant,
+): RemoveDecision {
+  const { execution } = view;
+  if (execution === undefined || execution.project !== request.project) return kept('unknown');
+  if (execution.endedAt === undefined) return kept('open');
+  const ms = view.hasOpenLetter ? request.letterMs : request.keepMs;
+  if (ms === undefined || execution.endedAt + ms > now) return kept('not-due');
+  if (view.isHeld || view.isNeeded) return kept('in-use');
+  const { archived } = request;
+  if (archived !== undefined && !isSame(archived.seen, view.seen)) return kept('changed');
+  return { kind: 'remove' };
+}
+
+function kept(why: WhyKept): RemoveDecision {
+  return { kind: 'kept', why };
+}
+
+function isSame(a: SeenOfEnded, b: SeenOfEnded): boolean {
+  return a.late === b.late && a.redrivenBy === b.redrivenBy;
+}
+
+/** Which execution an event names that begins or ends a chain of continuations; undefined when it is none. */
+export function namedBy(
+  body: string | undefined,
+  name: 'continues' | 'continuedAs',
+): ExecutionId | undefined {
+  const found = CHAIN[name].exec(body ?? '')?.[1];
+  return found as ExecutionId | undefined;
+}
+
+const ID = '([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})';
+const CHAIN = {
+  continues: new RegExp(`^{"continues":"${ID}"`),
+  continuedAs: new RegExp(`^{"continuedAs":"${ID}"`),
+};

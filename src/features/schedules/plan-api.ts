@@ -1,0 +1,197 @@
+// What a schedule is: its options, checked, as a plan that is stored, and the submissions that follow.
+
+import type { EngineConfig } from '../../engine/config.ts';
+import type { Acting } from '../../engine/holdfast-types.ts';
+import { type Pipeline, pipelineOf } from '../../engine/pipeline.ts';
+import type { SubmitOptions } from '../../engine/submission.ts';
+import { canonicalDigest, checkedPlacing, projectOf } from '../../engine/submission.ts';
+import { expected, inputOf, scheduleOwner } from '../../engine/values/place.ts';
+import { validated } from '../../engine/values/schema.ts';
+import type { Payload, ProjectName } from '../../execution/names.ts';
+import type { Submit } from '../../store/contract/execution-store.ts';
+import { formatInstant, type Instant } from '../../support/clock.ts';
+import { InvalidInput } from '../../support/fault.ts';
+import { boundedText, readOptions, shown, wholeNumber } from '../../support/options.ts';
+import { stampOf } from '../audit/api.ts';
+import type { AuditStamp } from '../audit/model.ts';
+import { present, submissionFor, type TemplateRef, templatedBy } from '../templates/api.ts';
+import type { Schedule } from './model.ts';
+import type { When } from './times-api.ts';
+
+/** What happens at a time when what the last time submitted is still open. */
+export type Overlap = 'skip' | 'allow';
+/** What becomes of the times at which nobody was there. */
+export type CatchUp = 'none' | 'one' | 'all';
+
+export interface PutScheduleOptions<Input = unknown> {
+  readonly id: string;
+  readonly project?: string;
+  /** So many milliseconds apart, first after as many. This or `cron`. */
+  readonly every?: number;
+  /** Minute, hour, day of month, month, day of week. */
+  readonly cron?: string;
+  /** Of `cron`: an IANA name. Default UTC. */
+  readonly timeZone?: string;
+  /** What is submitted: this or `template`. */
+  readonly pipeline?: Pipeline<Input, unknown> | string;
+  readonly template?: string;
+  /** Of the template; without it, the newest at the time. */
+  readonly version?: number;
+  /** The input of the pipeline, or the parameters of the template. */
+  readonly input?: Input;
+  readonly options?: Pick<
+    SubmitOptions,
+    'lane' | 'deadlineMs' | 'concurrency' | 'rate' | 'tags' | 'attributes'
+  >;
+  /** Default `skip`. */
+  readonly overlap?: Overlap;
+  /** Default `one`. */
+  readonly catchUp?: CatchUp;
+  /** Who puts it there, for people to see. */
+  readonly by?: string;
+  /** Why, for the audit. */
+  readonly reason?: string;
+}
+
+export interface Plan {
+  readonly when: When;
+  readonly target: { readonly pipeline: string } | TemplateRef;
+  readonly input: Payload;
+  readonly options: NonNullable<PutScheduleOptions['options']>;
+  readonly overlap: Overlap;
+  readonly catchUp: CatchUp;
+}
+
+const NAMES: readonly (keyof PutScheduleOptions)[] = [
+  ...(['id', 'project', 'every', 'cron', 'timeZone', 'pipeline', 'template', 'version'] as const),
+  ...(['input', 'options', 'overlap', 'catchUp', 'by', 'reason'] as const),
+];
+const OPTION_NAMES = ['lane', 'deadlineMs', 'concurrency', 'rate', 'tags', 'attributes'];
+const OVERLAPS: readonly Overlap[] = ['skip', 'allow'];
+const CATCH_UPS: readonly CatchUp[] = ['none', 'one', 'all'];
+const EVERY_MS_MIN = 100;
+const EVERY_MS_MAX = 10 * 366 * 86_400_000;
+/** With the time behind it, it is a key. */
+const ID_BYTES_MAX = 200;
+
+export function checkedScheduleId(id: unknown): string {
+  return boundedText('The id of a schedule', id, ID_BYTES_MAX);
+}
+
+/** What was asked for, with its digest. */
+export interface Planned {
+  readonly id: string;
+  readonly project: ProjectName;
+  readonly by?: string;
+  readonly plan: Plan;
+  readonly digest: string;
+  readonly audit: AuditStamp;
+}
+
+export async function planOf<Input>(
+  config: EngineConfig,
+  given: PutScheduleOptions<Input>,
+): Promise<Planned> {
+  const options = readOptions('schedules.put', given, NAMES);
+  const { options: chosen = {}, overlap = 'skip', catchUp = 'one', by, input } = options;
+  const id = checkedScheduleId(options.id);
+  const project = projectOf(options.project);
+  const placed = readOptions('schedules.put: options', chosen, OPTION_NAMES);
+  const placing = checkedPlacing('schedules.put: options', placed);
+  oneOf('overlap', overlap, OVERLAPS);
+  oneOf('catchUp', catchUp, CATCH_UPS);
+  const when = whenOf(options);
+  const target = await targetOf(config, project, options);
+  const audit = stampOf(config, 'put-schedule', { ...saidOf(options), about: { when, ...target } });
+  await checkInput(options);
+  const rest = { when, target, options: placing, overlap, catchUp };
+  const encoded = await config.payloads
+    .of(project)
+    .encode(`The input of schedule "${id}"`, input, inputOf(scheduleOwner(id)));
+  const plan = { ...rest, input: encoded };
+  const digest = canonicalDigest([rest, input]);
+  return { id, project, plan, digest, audit, ...(by === undefined ? {} : { by }) };
+}
+
+function saidOf({ by, reason }: PutScheduleOptions): Pick<Acting, 'by' | 'reason'> {
+  return { ...(by === undefined ? {} : { by }), ...(reason === undefined ? {} : { reason }) };
+}
+
+function whenOf(options: Pick<PutScheduleOptions, 'every' | 'cron' | 'timeZone'>): When {
+  const { every, cron, timeZone } = options;
+  if ((every === undefined) === (cron === undefined)) {
+    throw new InvalidInput('schedules.put: give either every, in milliseconds, or cron.');
+  }
+  if (cron !== undefined) {
+    const zone = timeZone === undefined ? 'UTC' : boundedText('timeZone', timeZone, 256);
+    return { cron: boundedText('cron', cron, 256), timeZone: zone };
+  }
+  if (timeZone !== undefined) {
+    throw new InvalidInput('schedules.put: timeZone is for cron; every counts milliseconds.');
+  }
+  return { every: wholeNumber('every', every, { min: EVERY_MS_MIN, max: EVERY_MS_MAX }) };
+}
+
+async function targetOf(
+  config: EngineConfig,
+  project: ProjectName,
+  asked: Pick<PutScheduleOptions, 'template' | 'version' | 'input'> & {
+    readonly pipeline?: { readonly name: string } | string;
+  },
+): Promise<Plan['target']> {
+  const { pipeline, template, version, input } = asked;
+  if ((pipeline === undefined) === (template === undefined)) {
+    throw new InvalidInput('schedules.put: give either pipeline or template.');
+  }
+  if (template === undefined) {
+    if (version !== undefined) throw new InvalidInput('schedules.put: version is of a template.');
+    return { pipeline: pipelineOf('schedules.put', pipeline).name };
+  }
+  const ref = { template, ...(version === undefined ? {} : { version }) };
+  // As each fire does: parameters that cannot be laid over the defaults are refused now.
+  (await templatedBy(config, project, ref)).inputOf(input);
+  return ref;
+}
+
+/** Kept as it was given: whoever runs it checks it again, and a schema may change what it lets pass. */
+async function checkInput<Input>({ pipeline, input }: PutScheduleOptions<Input>): Promise<void> {
+  if (pipeline === undefined) return;
+  const { name, input: schema } = pipelineOf('schedules.put', pipeline);
+  if (schema !== undefined) await validated(`The input of "${name}"`, schema, input);
+}
+
+function oneOf(what: string, value: string, known: readonly string[]): void {
+  if (known.includes(value)) return;
+  throw new InvalidInput(`${what} must be one of ${known.join(', ')}; got ${shown(value)}.`);
+}
+
+/** One for each time. What they have in common is made once. */
+export async function submitsFor(
+  config: EngineConfig,
+  schedule: Schedule,
+  times: readonly Instant[],
+): Promise<readonly Submit[]> {
+  if (times.length === 0) return [];
+  const { id, project } = schedule;
+  const plan = JSON.parse(schedule.plan) as Plan;
+  const target = 'pipeline' in plan.target ? plan.target.pipeline : plan.target;
+  const first = await submissionFor(config, target, {
+    input: await config.payloads
+      .of(project)
+      .decode(plan.input, expected(inputOf(scheduleOwner(id)))),
+    owner: scheduleOwner(id),
+    options: { ...present(plan.options), project, key: 'schedule', by: `schedule ${id}` },
+  });
+  return times.map((at) => {
+    const execution = config.ids.next();
+    return {
+      ...first,
+      id: execution,
+      lineage: execution,
+      // X-34: the same for everybody who fires this time.
+      key: `schedule:${id}@${formatInstant(at)}`,
+      scheduled: { id, at },
+      attributes: { ...first.attributes, schedule: id, scheduledAt: at },
+    };
+  });
+}

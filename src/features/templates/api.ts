@@ -1,0 +1,271 @@
+// Templates: what to submit, kept in the store under an id and a version that never changes.
+
+import type { EngineConfig } from '../../engine/config.ts';
+import { TemplateRefused } from '../../engine/failures.ts';
+import type { Page } from '../../engine/holdfast-types.ts';
+import type { Pipeline } from '../../engine/pipeline.ts';
+import {
+  type Asked,
+  canonicalDigest,
+  checkedOptions,
+  checkedPlacing,
+  projectOf,
+  submissionOf,
+} from '../../engine/submission.ts';
+import { expected, templatePlace } from '../../engine/values/place.ts';
+import { type PipelineName, type ProjectName, parsePipelineName } from '../../execution/names.ts';
+import type { Submit } from '../../store/contract/execution-store.ts';
+import { InvalidInput } from '../../support/fault.ts';
+import {
+  boundedText,
+  readEntries,
+  readOptions,
+  shown,
+  unreadable,
+  wholeNumber,
+} from '../../support/options.ts';
+import { openedWithin } from '../../support/page-size.ts';
+import { stampOf } from '../audit/api.ts';
+import { ACTOR_BYTES_MAX } from '../audit/model.ts';
+import type { Template, TemplateOptions, TemplateVersion } from './model.ts';
+
+/** What to submit instead of a pipeline: a template, in a version or in the newest. */
+export interface TemplateRef {
+  readonly template: string;
+  readonly version?: number;
+}
+
+export interface PutTemplateOptions extends TemplateOptions {
+  readonly id: string;
+  /** From 1 on. Other content under a version that exists is refused. */
+  readonly version: number;
+  readonly pipeline: string | { readonly name: string };
+  /** Parameters that whoever submits does not give. */
+  readonly defaults?: unknown;
+  readonly project?: string;
+  /** Who puts it there, for people to see. */
+  readonly by?: string;
+  /** Why, for the audit. */
+  readonly reason?: string;
+}
+
+/** A template with its default parameters as they were given. */
+export interface TemplateInfo extends Omit<Template, 'defaults' | 'digest'> {
+  readonly defaults: unknown;
+}
+
+export interface TemplateListOptions {
+  readonly project?: string;
+  /** Only the versions of this one. */
+  readonly id?: string;
+  readonly cursor?: string;
+  readonly limit?: number;
+}
+
+const NAMES: readonly (keyof PutTemplateOptions)[] = [
+  ...(['id', 'version', 'pipeline', 'defaults', 'project', 'by', 'reason'] as const),
+  ...(['lane', 'tags', 'deadlineMs', 'concurrency', 'rate'] as const),
+];
+const LIST_NAMES: readonly (keyof TemplateListOptions)[] = ['project', 'id', 'cursor', 'limit'];
+const ID_BYTES_MAX = 256;
+const VERSION_MAX = 1_000_000_000;
+
+export class Templates {
+  readonly #config: EngineConfig;
+
+  constructor(config: EngineConfig) {
+    this.#config = config;
+  }
+
+  /** Once for each version: the same again is fine, another content is refused. */
+  async put(options: PutTemplateOptions): Promise<{ readonly existing: boolean }> {
+    const read = readOptions('templates.put', options, NAMES);
+    const { id, version, defaults, by, ...given } = read;
+    const ref = { id: checkedId(id), version: checkedVersion(version) };
+    const placing = checkedPlacing('templates.put', optionsOf(given));
+    const pipeline = nameOf(given.pipeline);
+    const project = projectOf(given.project);
+    const { payloads } = this.#config;
+    const answer = await this.#config.store.executions.putTemplate({
+      project,
+      ...ref,
+      pipeline,
+      ...(by === undefined ? {} : { by: boundedText('by', by, ACTOR_BYTES_MAX) }),
+      defaults: await payloads
+        .of(project)
+        .encode(`The defaults of "${ref.id}"`, defaults, templatePlace(ref)),
+      digest: canonicalDigest([pipeline, defaults, placing]),
+      ...placing,
+      audit: stampOf(this.#config, 'put-template', read),
+    });
+    if (answer.kind === 'refused') throw new TemplateRefused(answer);
+    return { existing: answer.existing };
+  }
+
+  /** The version, or the newest; undefined when there is none. */
+  async get(
+    id: string,
+    options: { readonly version?: number; readonly project?: string } = {},
+  ): Promise<TemplateInfo | undefined> {
+    const { version, project } = readOptions('templates.get', options, ['version', 'project']);
+    const ref = { template: id, ...(version === undefined ? {} : { version }) };
+    const query = { project: projectOf(project), ...checkedRef(ref) };
+    const template = await this.#config.store.executions.template(query);
+    return template === undefined ? undefined : this.#info(template);
+  }
+
+  /** By id; the newest version of each first. */
+  async list(options: TemplateListOptions = {}): Promise<Page<TemplateInfo>> {
+    const { id, cursor, project, limit = 100 } = readOptions('templates.list', options, LIST_NAMES);
+    wholeNumber('limit', limit, { min: 1, max: 10_000 });
+    const found = await this.#config.store.executions.templates({
+      project: projectOf(project),
+      limit,
+      ...(id === undefined ? {} : { id: checkedId(id) }),
+      ...(cursor === undefined ? {} : { after: versionOf(cursor) }),
+    });
+    const { items, isCut } = await openedWithin(found, (each) => this.#info(each));
+    const last = isCut || found.length === limit ? items.at(-1) : undefined;
+    return { items, ...(last && { cursor: `${last.version}:${last.id}` }) };
+  }
+
+  async #info(template: Template): Promise<TemplateInfo> {
+    const { digest: _, ...rest } = template;
+    const payloads = this.#config.payloads.of(template.project);
+    return {
+      ...rest,
+      defaults: await payloads.decode(template.defaults, expected(templatePlace(template))),
+    };
+  }
+}
+
+/** What a pipeline or a template makes of what was asked for. */
+export function submissionFor<Input>(
+  config: EngineConfig,
+  target: Pipeline<Input, unknown> | string | TemplateRef,
+  asked: Asked<Input>,
+): Promise<Submit> {
+  return isTemplateRef(target)
+    ? submissionByTemplate(config, target, asked)
+    : submissionOf(config, target, asked);
+}
+
+export function isTemplateRef(target: unknown): target is TemplateRef {
+  try {
+    return typeof target === 'object' && target !== null && 'template' in target;
+  } catch {
+    // Whatever it is, it is no pipeline either, and told so.
+    return false;
+  }
+}
+
+/** X-31: parameters over the defaults, options over those of the template. */
+async function submissionByTemplate<Input>(
+  config: EngineConfig,
+  ref: TemplateRef,
+  { input, options: given, owner }: Asked<Input>,
+): Promise<Submit> {
+  const options = checkedOptions(given);
+  const templated = await templatedBy(config, projectOf(options.project), ref);
+  return submissionOf(config, templated.pipeline as string, {
+    input: templated.inputOf(input),
+    options: { ...templated.options, ...options },
+    template: templated.template,
+    ...(owner === undefined ? {} : { owner }),
+  });
+}
+
+/** What a template makes of what is submitted by it. */
+export interface Templated {
+  readonly template: TemplateVersion;
+  readonly pipeline: PipelineName;
+  readonly options: TemplateOptions;
+  inputOf(given: unknown): unknown;
+}
+
+export async function templatedBy(
+  config: EngineConfig,
+  project: ProjectName,
+  ref: TemplateRef,
+): Promise<Templated> {
+  const template = await requireTemplate(config, project, ref);
+  const { id, version, pipeline } = template;
+  const defaults = await config.payloads
+    .of(project)
+    .decode(template.defaults, expected(templatePlace(template)));
+  return {
+    template: { id, version },
+    pipeline,
+    options: optionsOf(template),
+    inputOf: (given) => mergedParameters(id, defaults, given),
+  };
+}
+
+export async function requireTemplate(
+  config: EngineConfig,
+  project: ProjectName,
+  ref: TemplateRef,
+): Promise<Template> {
+  const which = checkedRef(ref);
+  const template = await config.store.executions.template({ project, ...which });
+  if (template !== undefined) return template;
+  throw new TemplateRefused({ why: 'template-unknown', ...which });
+}
+
+export function checkedRef(given: TemplateRef): Partial<TemplateVersion> & { readonly id: string } {
+  const { template, version } = readOptions('template', given, ['template', 'version']);
+  const id = checkedId(template);
+  return { id, ...(version === undefined ? {} : { version: checkedVersion(version) }) };
+}
+
+function checkedId(id: unknown): string {
+  return boundedText('The id of a template', id, ID_BYTES_MAX);
+}
+
+function checkedVersion(version: unknown): number {
+  return wholeNumber('The version of a template', version, { min: 1, max: VERSION_MAX });
+}
+
+/** By itself, or that of a pipeline. */
+function nameOf(given: PutTemplateOptions['pipeline']): PipelineName {
+  if (typeof given === 'string') return parsePipelineName(given);
+  let name: unknown;
+  try {
+    if (typeof given === 'object') name = given?.name;
+  } catch (cause) {
+    throw unreadable('templates.put: pipeline', cause);
+  }
+  return parsePipelineName(name);
+}
+
+/** A cursor, as `list` made it. */
+function versionOf(cursor: unknown): TemplateVersion {
+  const parts = typeof cursor === 'string' ? /^(\d{1,10}):(.+)$/s.exec(cursor) : null;
+  if (parts === null) {
+    throw new InvalidInput(`cursor is what a list answered with; got ${shown(cursor)}.`);
+  }
+  return { version: checkedVersion(Number(parts[1])), id: checkedId(parts[2]) };
+}
+
+function optionsOf(options: TemplateOptions): TemplateOptions {
+  const { lane, tags, deadlineMs, concurrency, rate } = options;
+  return present({ lane, tags, deadlineMs, concurrency, rate }) as TemplateOptions;
+}
+
+/** What is undefined was not given. */
+export function present<Given extends object>(given: Given): Partial<Given> {
+  const entries = Object.entries(given).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as Partial<Given>;
+}
+
+function mergedParameters(id: string, defaults: unknown, given: unknown): unknown {
+  if (given === undefined) return defaults;
+  if (defaults === undefined) return given;
+  if (typeof defaults !== 'object' || defaults === null || Array.isArray(defaults)) {
+    throw new InvalidInput(
+      `Template "${id}" has default parameters that are no object, so nothing can be laid over them; got ${shown(given)}.`,
+    );
+  }
+  const parameters = readEntries(`The parameters of template "${id}"`, given);
+  return { ...defaults, ...present(Object.fromEntries(parameters)) };
+}
