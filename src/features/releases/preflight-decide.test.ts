@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ExecutionId } from '../../execution/names.ts';
-import { keptPreflight } from '../../features/releases/decide.ts';
-import type { Preflight } from '../../features/releases/model.ts';
+import { keptPreflight } from './decide.ts';
+import type { Preflight } from './model.ts';
 
 type Found = Omit<Preflight, 'at'>;
 

@@ -1,16 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PipelineName, ProjectName } from '../../execution/names.ts';
-import type { Contract } from '../../features/releases/contract-model.ts';
-import { decideLine, type LineRequest, nameBefore } from '../../features/releases/decide.ts';
-import {
-  bucketOf,
-  type Line,
-  pinOf,
-  type Release,
-  stateOf,
-} from '../../features/releases/model.ts';
 import type { Instant } from '../../support/clock.ts';
+import type { Contract } from './contract-model.ts';
+import { decideLine, type LineRequest, nameBefore } from './decide.ts';
+import { bucketOf, type Line, pinOf, type Release, stateOf } from './model.ts';
 
 const PIPELINE = 'order' as PipelineName;
 const contract = { input: true, output: true, awaits: [], remoteSteps: [] } as unknown as Contract;
