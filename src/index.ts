@@ -13,12 +13,12 @@ export {
   importStore,
   type StoreImported,
 } from './embedded/import-store.ts';
-export { type OpenHoldfastOptions, openHoldfast } from './embedded/open-holdfast.ts';
 export {
   type StoreUnsealed,
   type UnsealStoreOptions,
   unsealStore,
-} from './embedded/unseal-store.ts';
+} from './embedded/move-options.ts';
+export { type OpenHoldfastOptions, openHoldfast } from './embedded/open-holdfast.ts';
 export type {
   Child,
   ChildOutcome,
@@ -72,8 +72,7 @@ export {
   PayloadTooLarge,
 } from './engine/values/payloads.ts';
 export type { Schema } from './engine/values/schema.ts';
-export type { Worker } from './engine/worker-handle.ts';
-export type { WorkerOptions, WorkerRelease } from './engine/worker-options.ts';
+export type { Worker, WorkerOptions, WorkerRelease } from './engine/worker-options.ts';
 export {
   type Attributes,
   type ExecutionRecord,

@@ -1,7 +1,7 @@
 // The frame: who is signed in, where one can go, and the page.
 
 import { type ReactNode, useEffect, useRef } from 'react';
-import type { CallerMessage } from '../../src/protocol/messages/caller.ts';
+import type { CallerMessage } from '../../src/protocol/messages/coordinator.ts';
 import { useLive } from './api/live.ts';
 import { useCaller } from './api/reads.ts';
 import { Guide } from './guide.tsx';

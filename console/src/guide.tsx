@@ -1,7 +1,7 @@
 // The first five minutes: what to try, and what just happened. Only where `holdfast dev` runs its demo.
 
 import { type ReactNode, useState } from 'react';
-import type { DemoMessage, Scene } from '../../src/protocol/messages/demo.ts';
+import type { DemoMessage, Scene } from '../../src/protocol/messages/coordinator.ts';
 import { type Page, useAct, useCaller, useRead } from './api/reads.ts';
 import { plural } from './model/words.ts';
 import { ExecutionLink, Time } from './parts/marks.tsx';

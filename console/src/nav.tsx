@@ -3,7 +3,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import type { ProjectMessage } from '../../src/features/access/messages.ts';
-import type { CallerMessage } from '../../src/protocol/messages/caller.ts';
+import type { CallerMessage } from '../../src/protocol/messages/coordinator.ts';
 import { chooseProject, chosenProject } from './api/call.ts';
 import type { Liveness } from './api/live.ts';
 import { type Page, useAct, useMay, useRead } from './api/reads.ts';

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { CallerMessage } from '../../src/protocol/messages/caller.ts';
+import type { CallerMessage } from '../../src/protocol/messages/coordinator.ts';
 
 type Role = CallerMessage['roles'][number];
 

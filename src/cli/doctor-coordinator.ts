@@ -2,11 +2,11 @@
 
 import type { Page } from '../client/calls.ts';
 import { CallRefused } from '../client/client.ts';
-import type { CallerMessage } from '../protocol/messages/caller.ts';
+import type { CallerMessage } from '../protocol/messages/coordinator.ts';
 import type { DepthMessage, WorkerMessage } from '../protocol/messages/operations.ts';
 import { Fault } from '../support/fault.ts';
 import type { Typed } from './command.ts';
-import type { Finding } from './finding.ts';
+import type { Finding } from './doctor-store.ts';
 import { clientFor, urlFor } from './remote/connection.ts';
 
 const WORKERS_MAX = 1_000;

@@ -1,12 +1,24 @@
-// The store that a coordinator here would be on: whether it can be read, its schema, and its clock.
-
+import { once } from 'node:events';
+import { stat } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { inspectStore } from '../embedded/inspect-store.ts';
+import { storePlace } from '../embedded/open-store.ts';
 import { type Config, hidden } from '../server/config.ts';
 import type { StoreReport } from '../store/contract/store-report.ts';
 import { Fault } from '../support/fault.ts';
-import { withoutSecrets } from '../support/hidden-options.ts';
-import type { Finding } from './finding.ts';
+import { shownPath, withoutSecrets } from '../support/hidden-options.ts';
+import { systemTimers } from '../support/timer.ts';
 import { missingOf } from './migrate.ts';
+
+/** What the doctor has looked at. */
+export interface Finding {
+  readonly what: string;
+  readonly found: string;
+  /** Only when something is wrong. */
+  readonly change?: string;
+}
+
+// The store that a coordinator here would be on: whether it can be read, its schema, and its clock.
 
 /** By then sessions that are alive may look dead, and the other way round. */
 const CLOCK_MS_MAX = 1_000;
@@ -65,4 +77,120 @@ function clockFinding({ kind, clockAheadMs }: StoreReport): Finding {
       ? 'The host’s clock was ahead once, or was set back since. Store time stays ahead: sleeps until a time of day end early, and schedules fire at wrong times. Set the clock right (NTP), then run: holdfast doctor --set-clock-back'
       : 'Set both right (NTP). The store’s clock decides when sessions expire, the host’s when keys do.';
   return { what: 'clock of the store', found, change };
+}
+
+// Files with secrets or values in them that other users of the machine can read.
+
+const OTHERS = 0o077;
+
+export async function fileFindings(config: Config): Promise<readonly Finding[]> {
+  const { archive, links, push, sqs, tls } = config;
+  const files: readonly (readonly [name: string, path: string | undefined])[] = [
+    ['store', fileOf(config.store)],
+    ['tls.keyFile', tls.keyFile],
+    ['links.signingFile', links.signingFile],
+    ['sqs.keysFile', sqs.keysFile],
+    ['push.signingFile', push.signingFile],
+    ...(push.endpoints ?? []).map(({ signingFile }) => ['push.endpoints', signingFile] as const),
+    ['archive.folder', archive.folder],
+  ];
+  const found = await Promise.all(files.map(([name, path]) => modeFinding(name, path)));
+  return found.filter((finding) => finding !== undefined);
+}
+
+/** What is no place of a store is another finding's. */
+function fileOf(store: string): string | undefined {
+  try {
+    const place = storePlace(store);
+    return place.kind === 'sqlite' ? place.file : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A file that is not there, or cannot be looked at, is another finding's. */
+async function modeFinding(what: string, path: string | undefined): Promise<Finding | undefined> {
+  // Windows has no such modes.
+  if (path === undefined || process.platform === 'win32') return undefined;
+  const stats = await stat(path).catch(() => undefined);
+  if (stats === undefined || (stats.mode & OTHERS) === 0) return undefined;
+  const mode = (stats.mode & 0o777).toString(8).padStart(4, '0');
+  const wanted = stats.isDirectory() ? '700' : '600';
+  return {
+    what,
+    found: `${shownPath(path)} is open to other users of this machine (${mode})`,
+    change: `Keep it to the user that runs Holdfast: chmod ${wanted} ${shownPath(path)}`,
+  };
+}
+
+// Whether a coordinator could listen where it is told to: the port is free, or one answers there already.
+
+const ANSWER_MS = 2_000;
+
+export async function portFindings(config: Config): Promise<readonly Finding[]> {
+  const { host, port, admin, tls } = config;
+  const scheme = tls.keyFile === undefined ? 'http' : 'https';
+  const main = await portFinding('port', { host, port, scheme });
+  const at = admin.lastIndexOf(':');
+  if (at < 0) return [main];
+  const other = {
+    host: admin.slice(0, at).replace(/^\[|\]$/g, ''),
+    port: Number(admin.slice(at + 1)),
+  };
+  return [main, await portFinding('admin port', { ...other, scheme })];
+}
+
+interface Place {
+  readonly host: string;
+  readonly port: number;
+  readonly scheme: string;
+}
+
+async function portFinding(what: string, place: Place): Promise<Finding> {
+  const { host, port } = place;
+  if (port === 0) return { what, found: 'any that is free' };
+  const code = await listenFault(place);
+  const where = `${host}:${port}`;
+  if (code === undefined) return { what, found: `${where} is free` };
+  if (code === 'EADDRINUSE') {
+    if (await isCoordinator(place)) return { what, found: `${where}: a coordinator answers there` };
+    const change = `Something else listens on ${where}. Stop it, or choose another with --port.`;
+    return { what, found: `${where} is taken`, change };
+  }
+  const found = `${where} cannot be listened on (${code})`;
+  return { what, found, change: WHY[code] ?? 'Choose another with --host and --port.' };
+}
+
+const WHY: Readonly<Record<string, string>> = {
+  EACCES: 'This user may not: choose a port above 1023 with --port.',
+  EADDRNOTAVAIL: 'No interface of this machine has that address: choose another with --host.',
+  ENOTFOUND: 'That name is not known here: choose an address of this machine with --host.',
+};
+
+/** Undefined when it can be listened on. */
+async function listenFault({ host, port }: Place): Promise<string | undefined> {
+  const server = createServer();
+  try {
+    server.listen({ host, port, exclusive: true });
+    await once(server, 'listening');
+    server.close();
+    return undefined;
+  } catch (fault) {
+    return (fault as NodeJS.ErrnoException).code ?? 'unknown';
+  }
+}
+
+async function isCoordinator({ host, port, scheme }: Place): Promise<boolean> {
+  const at = host.includes(':') ? `[${host}]` : host;
+  const over = new AbortController();
+  const cancel = systemTimers.after(ANSWER_MS, () => over.abort());
+  try {
+    const response = await fetch(`${scheme}://${at}:${port}/healthz`, { signal: over.signal });
+    const { status } = (await response.json()) as { readonly status?: unknown };
+    return response.ok && status === 'ok';
+  } catch {
+    return false;
+  } finally {
+    cancel();
+  }
 }

@@ -5,7 +5,7 @@ import type { Archive } from '../archive/port.ts';
 import type { KeepMs } from '../features/retention/model.ts';
 import type { Config } from '../server/config.ts';
 import { linksOf, pushOf } from '../server/configured-carriers.ts';
-import { isLoopback } from '../server/same-host.ts';
+import { isLoopback } from '../server/gate.ts';
 import type { ServerOptions } from '../server/server-options.ts';
 import { InvalidInput } from '../support/fault.ts';
 

@@ -15,7 +15,7 @@ import {
 } from '../server/configured-carriers.ts';
 import { Fault } from '../support/fault.ts';
 import { shownUrl } from '../support/hidden-options.ts';
-import type { Finding } from './finding.ts';
+import type { Finding } from './doctor-store.ts';
 
 export interface Packages {
   readonly grpc?: () => Promise<unknown>;

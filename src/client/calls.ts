@@ -2,6 +2,7 @@
 
 import type { Problem } from '../protocol/messages/problem.ts';
 import { Fault } from '../support/fault.ts';
+import { taggedOf, toText } from '../support/value.ts';
 
 /** The coordinator said no: `code` is for programs, the message for people. */
 export class CallRefused extends Fault {
@@ -45,4 +46,41 @@ export interface PageQuery {
 /** A part of a path. */
 export function part(text: string): string {
   return encodeURIComponent(text);
+}
+
+// What comes back: a body, or a problem.
+
+export async function bodyOf(response: Response): Promise<unknown> {
+  const text = await response.text();
+  if (text === '') return undefined;
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw notOurs(response, cause);
+  }
+}
+
+export function refusalOf(response: Response, body: unknown): Fault {
+  const isProblem = typeof body === 'object' && body !== null && 'code' in body && 'detail' in body;
+  return isProblem ? new CallRefused(body as Problem) : notOurs(response);
+}
+
+/** Something between us and the coordinator answered, or something else than one. */
+function notOurs({ status, url }: Response, cause?: unknown): Fault {
+  // A fetch of the caller's own may leave the address out.
+  const who = URL.canParse(url) ? new URL(url).origin : 'The server';
+  return new Fault(
+    'no-coordinator',
+    `${who} answered with status ${status} and nothing that a coordinator says. Is it one, and is there a proxy before it?`,
+    cause === undefined ? {} : { cause },
+  );
+}
+
+// What a client sends has the types that it was given, as in an embedded engine: a Date arrives as a Date.
+
+/** The body, with tags where a value of it needs them. Throws with the path of what cannot be sent. */
+export function withTags<Body extends object>(what: string, body: Body, name: keyof Body): Body {
+  const value = body[name];
+  const isTagged = toText(what, value)?.tagged === true;
+  return isTagged ? { ...body, [name]: taggedOf(value), tagged: true } : body;
 }

@@ -13,10 +13,10 @@ import { Fault, StoreUnavailable } from '../support/fault.ts';
 import { noAnswerText } from '../support/no-answer.ts';
 import { headerText, optionalFunctions, readOptions, requireUrl } from '../support/options.ts';
 import type { CallOptions } from './calls.ts';
+import { bodyOf, refusalOf } from './calls.ts';
 import { readEvents, type ServerEvent } from './event-source.ts';
 import { Executions } from './executions.ts';
 import { Leases, Sessions } from './operations.ts';
-import { bodyOf, refusalOf } from './responses.ts';
 
 export { type CallOptions, CallRefused, type Page } from './calls.ts';
 export { Executions, type ListFilter } from './executions.ts';

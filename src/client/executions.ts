@@ -15,10 +15,9 @@ import type {
 } from '../protocol/messages/execution.ts';
 import type { DepthMessage } from '../protocol/messages/operations.ts';
 import type { Page } from './calls.ts';
+import { bodyOf, refusalOf, withTags } from './calls.ts';
 import type { HoldfastClient } from './client.ts';
 import { followed, type Seen, type WatchOptions } from './follow.ts';
-import { bodyOf, refusalOf } from './responses.ts';
-import { withTags } from './tagged.ts';
 
 export interface ListFilter {
   readonly status?: readonly string[];

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { refusalOf } from './responses.ts';
+import { refusalOf } from './calls.ts';
 
 test('an answer without an address is reported as one that no coordinator gave', () => {
   const { code, message } = refusalOf(new Response('', { status: 408 }), undefined);

@@ -8,8 +8,7 @@ import { systemTimers } from '../support/timer.ts';
 import { ExportFile } from './move-files.ts';
 import { FORMAT } from './move-header.ts';
 import { LineWriter } from './move-lines.ts';
-import { optionalFunction, postgresOf, TEXT_MAX } from './move-options.ts';
-import { openExistingMove } from './open-move.ts';
+import { openExistingMove, optionalFunction, postgresOf, TEXT_MAX } from './move-options.ts';
 import type { PostgresSettings } from './open-store.ts';
 
 export interface ExportStoreOptions {

@@ -7,8 +7,7 @@ import type { MoveProgress } from './export-store.ts';
 import { linesOf } from './move-files.ts';
 import type { ExportHeader } from './move-header.ts';
 import { LineReader } from './move-lines.ts';
-import { optionalFunction, postgresOf, TEXT_MAX } from './move-options.ts';
-import { openMove } from './open-move.ts';
+import { openMove, optionalFunction, postgresOf, TEXT_MAX } from './move-options.ts';
 import type { PostgresSettings } from './open-store.ts';
 
 export interface ImportStoreOptions {

@@ -42,7 +42,7 @@ import { Results, signalFrom, type Waiting } from './results.ts';
 import { type SubmitOptions, store } from './submission.ts';
 import { attachmentAt } from './values/place.ts';
 import { LiveWorker } from './worker.ts';
-import type { Worker } from './worker-handle.ts';
+import type { Worker } from './worker-options.ts';
 import { resolveTendOptions, type TendOptions, type WorkerOptions } from './worker-options.ts';
 
 export class Holdfast {

@@ -30,7 +30,6 @@ import { atEndOfTurn } from '../support/timer.ts';
 import type { WorkerConfig } from './config.ts';
 import { type Already, brought, type Entry, eventOf, isPlain, type Leaving } from './entry.ts';
 import { ignored } from './guarded.ts';
-import type { JournalEvents } from './journal-events.ts';
 import { afterFault, tried, untilAnswered } from './patience.ts';
 import { ClaimLost, HistoryDiffers, isClaimOver, verbOf, whyOf } from './refused-write.ts';
 
@@ -407,4 +406,19 @@ export class Journal {
     this.close();
     this.#events.lost(reason);
   }
+}
+
+// What a journal tells the drive that it belongs to.
+
+export interface JournalEvents {
+  /** Another owner, or an ended session. */
+  lost(reason: Error): void;
+  /** The store can never take what it was given; the claim is still there. */
+  rejected(fault: unknown): void;
+  /** The inbox has messages up to this one. */
+  news(news: number): void;
+  /** A write is done: whoever waited for the journal may look again. */
+  written(): void;
+  /** A mistake of ours. */
+  troubled(error: unknown): void;
 }

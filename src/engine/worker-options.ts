@@ -1,9 +1,10 @@
 import { hostname } from 'node:os';
 import type { PipelineName } from '../execution/names.ts';
 import { parseReleaseName } from '../execution/route.ts';
-import { parseOwner } from '../lease/names.ts';
+import { parseOwner, type SessionId } from '../lease/names.ts';
 import { InvalidInput } from '../support/fault.ts';
 import { boundedText, readOptions, wholeNumber } from '../support/options.ts';
+import type { WorkerEnd } from './denial.ts';
 import { type Pipelines, pipelinesByName } from './known-pipelines.ts';
 import type { AnyPipeline } from './pipeline.ts';
 
@@ -108,4 +109,20 @@ function resolveRest(options: Omit<WorkerOptions, 'pipelines'>): Omit<WorkerSett
         : wholeNumber('probeMs', probeMs, { min: 10, max: 86_400_000 }),
     reconcileMs: wholeNumber('reconcileMs', reconcileMs, { min: 10, max: 31 * 86_400_000 }),
   };
+}
+
+// What whoever started a worker has of it.
+
+export interface Worker {
+  /** The session that carries its claims now. */
+  readonly session: SessionId;
+  /** How many executions it has now. */
+  readonly running: number;
+  /** How it ended, once it has: stopped, or not let in any more. Never rejects. */
+  readonly ended: Promise<WorkerEnd>;
+  /** Yields its executions, ends its session; resolves when nothing of it is left. */
+  stop(): Promise<void>;
+  /** For tests: as if the process had died. Nothing is written, nothing is given back. */
+  crash(): void;
+  [Symbol.asyncDispose](): Promise<void>;
 }

@@ -14,7 +14,7 @@ import { OverdueSessions } from './overdue-sessions.ts';
 import { type EmployedSettings, withOwn } from './own-pipelines.ts';
 import { Slots } from './slots.ts';
 import { Tending } from './tending.ts';
-import type { Worker } from './worker-handle.ts';
+import type { Worker } from './worker-options.ts';
 import { resolveWorkerOptions, type WorkerOptions, type WorkerSettings } from './worker-options.ts';
 import { CurrentSession } from './worker-session.ts';
 

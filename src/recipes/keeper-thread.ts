@@ -14,7 +14,7 @@ import { jittered, systemRandom } from '../support/random.ts';
 import { systemTimers } from '../support/timer.ts';
 import type { ThreadNews, ThreadOrder, ThreadOrders } from './keeper-source.ts';
 import { Pulse } from './pulse.ts';
-import { Wedge } from './wedge.ts';
+import { Wedge } from './run-term.ts';
 
 type Keep = Extract<ThreadOrder, { kind: 'keep' }>;
 

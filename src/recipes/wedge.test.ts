@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Pulse } from './pulse.ts';
-import { Wedge } from './wedge.ts';
+import { Wedge } from './run-term.ts';
 
 test('R-7: a main thread is wedged when it stands still until the grace is over', () => {
   const wedge = new Wedge(1_000);

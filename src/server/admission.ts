@@ -1,9 +1,13 @@
 // Who comes in by HTTP, before anything of the request's body is read: by the gate, and not too often.
 
 import type { FastifyRequest } from 'fastify';
-import type { Caller, Route } from '../protocol/rest/route.ts';
-import { authorizationOf } from './key-cookie.ts';
-import type { Limiter, Visit } from './limiter.ts';
+import type { Caller, Coordinator, Route } from '../protocol/rest/route.ts';
+import { AddressLimit, Pipelining } from './connection-limits.ts';
+import { authorizationOf, type Gate, KeyGate, openGate } from './gate.ts';
+import { Held } from './held.ts';
+import { Limiter, type Visit } from './limiter.ts';
+import type { ServerMetrics } from './metrics.ts';
+import { DEFAULT_HTTP_LIMITS, type HttpLimits, type ServerOptions } from './server-options.ts';
 
 interface Admitted {
   readonly caller: Caller;
@@ -55,4 +59,28 @@ export class Admission {
 
 export function oneOf(value: string | readonly string[] | undefined): string | undefined {
   return typeof value === 'object' ? value[0] : value;
+}
+
+// What all ways into a coordinator share: who may come in, how often, and how much is held open for whom.
+
+export interface Entrance {
+  readonly gate: Gate;
+  readonly limiter: Limiter;
+  readonly held: Held;
+  readonly limits: HttpLimits;
+  readonly addresses: AddressLimit;
+  readonly pipelining: Pipelining;
+}
+
+export async function entranceOf(
+  { store, auth, limits: given }: ServerOptions,
+  { clock }: Coordinator,
+  metrics: ServerMetrics | undefined,
+): Promise<Entrance> {
+  const gate = auth === 'off' ? openGate() : new KeyGate(store.access, clock);
+  const limits = { ...DEFAULT_HTTP_LIMITS, ...given };
+  const limiter = await Limiter.open({ gate, clock, limits });
+  const addresses = new AddressLimit(limits.connectionsPerAddressMax);
+  const held = new Held(limits.openMax, (count) => metrics?.held(count));
+  return { gate, limiter, limits, addresses, pipelining: new Pipelining(), held };
 }

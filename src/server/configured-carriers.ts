@@ -8,8 +8,8 @@ import {
   type PushEndpoint,
   type PushOptions,
   pushSettingsOf,
+  sharedKeysWarning,
 } from '../protocol/push/push-options.ts';
-import { sharedKeysWarning } from '../protocol/push/shared-keys.ts';
 import { readSqsOptions, type SqsOptions } from '../protocol/sqs/sqs-options.ts';
 import { InvalidInput } from '../support/fault.ts';
 import { shownPath } from '../support/hidden-options.ts';

@@ -2,8 +2,11 @@
 
 import { Holdfast } from '../engine/holdfast.ts';
 import { requireStore } from '../engine/holdfast-options.ts';
-import type { ProjectName } from '../execution/names.ts';
+import { DEFAULT_PROJECT, type ProjectName } from '../execution/names.ts';
 import type { ExecutionObserver } from '../execution/report.ts';
+import { ROLES, writeKey } from '../features/access/model.ts';
+import type { AccessStore } from '../features/access/port.ts';
+import { newKey } from '../features/access/secret-model.ts';
 import { AnnouncedPipelines } from '../protocol/rest/announced-pipelines.ts';
 import { FairBell } from '../protocol/rest/fair-bell.ts';
 import { Hints } from '../protocol/rest/hints.ts';
@@ -78,4 +81,18 @@ export async function coordinatorOf(options: ServerOptions): Promise<OpenedCoord
     ...(log && { onFault: (code: string, error: unknown) => log.fault(code, error) }),
   };
   return { coordinator, metrics };
+}
+
+// The first start of a store makes the project `default` and one key that may do everything. It is shown
+// once; of several coordinators that start together one makes it.
+
+/** Undefined when there are keys already. */
+export async function firstKey(access: AccessStore): Promise<string | undefined> {
+  if ((await access.keys({ limit: 1, all: true })).length > 0) return undefined;
+  if ((await access.project(DEFAULT_PROJECT)) === undefined) {
+    await access.putProject({ name: DEFAULT_PROJECT, settings: {} });
+  }
+  const { id, secret, digest } = newKey();
+  const answer = await access.addKey({ id, digest, name: 'first key', roles: ROLES, first: true });
+  return answer.kind === 'added' ? writeKey({ id, secret }) : undefined;
 }

@@ -5,6 +5,7 @@ import { DEFAULT_PROJECT, type ProjectName, parseProject } from '../execution/na
 import { type AccessKey, ROLES, type Role, readKey } from '../features/access/model.ts';
 import type { AccessStore } from '../features/access/port.ts';
 import { opens } from '../features/access/secret-model.ts';
+import { KEY_COOKIE, requireOwnPage } from '../protocol/rest/caller.ts';
 import { type Caller, ProblemReply, type Route } from '../protocol/rest/route.ts';
 import { type Clock, toInstant } from '../support/clock.ts';
 
@@ -151,4 +152,51 @@ const NOBODY: Caller = {
 
 function projectNamed(text: string | undefined): ProjectName {
   return text === undefined ? DEFAULT_PROJECT : parseProject(text);
+}
+
+// The key of a browser, from its cookie (ADR 0025). What a page of somebody else makes a browser send is
+// not taken: the cookie is SameSite=Strict, browsers say where a request comes from, and writes carry a
+// header that no other page can set without a permission that is never given.
+
+type Header = (name: string) => string | undefined;
+
+/** A header that was sent wins: programs have no cookies. */
+export function authorizationOf({ method }: Route, header: Header): string | undefined {
+  const sent = header('authorization');
+  if (sent !== undefined) return sent;
+  const key = keyIn(header('cookie'));
+  if (key === undefined) return undefined;
+  requireOwnPage(method, header);
+  return `Bearer ${key}`;
+}
+
+export function keyIn(cookies: string | undefined): string | undefined {
+  const found = cookies?.split('; ').find((each) => each.startsWith(`${KEY_COOKIE}=`));
+  const key = found?.slice(KEY_COOKIE.length + 1);
+  return key === '' ? undefined : key;
+}
+
+// Without keys, whoever reaches the port may do everything; a page in the owner's browser must not. What
+// such a page sends has the name that it was loaded from in Host or Origin (DNS rebinding, cross-site posts).
+
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i;
+
+export function requireOwnHost(host: string | undefined, origin: string | undefined): void {
+  const isOwn = host !== undefined && LOOPBACK.test(host);
+  // A page of another local port is another program's.
+  const isOwnPage = origin === undefined || isOriginOf(origin, host);
+  if (isOwn && isOwnPage) return;
+  throw new ProblemReply(
+    403,
+    'foreign-host',
+    'Authentication is off, so only requests to localhost, from its own pages, are taken. Turn it on (auth = "keys") to be reached otherwise.',
+  );
+}
+
+function isOriginOf(origin: string, host: string | undefined): boolean {
+  return URL.canParse(origin) && new URL(origin).host === host?.toLowerCase();
+}
+
+export function isLoopback(host: string): boolean {
+  return LOOPBACK.test(host) || host === '::1';
 }

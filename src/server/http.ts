@@ -5,17 +5,15 @@ import { Readable } from 'node:stream';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { problemFrom, problemOf } from '../protocol/rest/problems.ts';
 import { type Coordinator, ProblemReply, type Reply, type Route } from '../protocol/rest/route.ts';
-import { withoutTags } from '../protocol/rest/tagged-body.ts';
-import { type Checks, checksOf } from '../protocol/rest/validators.ts';
+import { type Checks, checksOf, withoutTags } from '../protocol/rest/validators.ts';
 import { adminProblem } from './admin-elsewhere.ts';
+import type { Entrance } from './admission.ts';
 import { Admission, oneOf } from './admission.ts';
 import type { ConsoleFiles } from './console-files.ts';
-import { addConsole } from './console-pages.ts';
-import type { Entrance } from './entrance.ts';
-import { KEY_CACHE_MS } from './gate.ts';
+import { addConsole } from './console-files.ts';
+import { KEY_CACHE_MS, requireOwnHost } from './gate.ts';
 import type { ServerMetrics } from './metrics.ts';
 import { RequestLog } from './request-log.ts';
-import { requireOwnHost } from './same-host.ts';
 import type { HttpLimits, ServerLog, ServerOptions } from './server-options.ts';
 
 export interface HttpParts extends Entrance {

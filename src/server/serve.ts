@@ -7,14 +7,13 @@ import type { Carrier } from '../protocol/messages/carrier.ts';
 import type { Route } from '../protocol/rest/route.ts';
 import { ROUTES } from '../protocol/rest/routes.ts';
 import { InvalidInput } from '../support/fault.ts';
+import { entranceOf } from './admission.ts';
 import { type CarrierOptions, carrierOf, openCarriers } from './carriers.ts';
 import { closeAll, OpenConnections } from './closing.ts';
 import { readConsole } from './console-files.ts';
-import { coordinatorOf } from './coordinator-of.ts';
-import { entranceOf } from './entrance.ts';
-import { firstKey } from './first-key.ts';
+import { coordinatorOf, firstKey } from './coordinator-of.ts';
+import { isLoopback } from './gate.ts';
 import { openHttp } from './http.ts';
-import { isLoopback } from './same-host.ts';
 import { readServerOptions, type ServerLog, type ServerOptions } from './server-options.ts';
 
 export type { PushEndpoint, PushOptions } from '../protocol/push/push-options.ts';

@@ -10,8 +10,7 @@ import {
 } from '../engine/holdfast-options.ts';
 import { pipelinesByName } from '../engine/known-pipelines.ts';
 import { LiveWorker } from '../engine/worker.ts';
-import type { Worker } from '../engine/worker-handle.ts';
-import type { WorkerOptions } from '../engine/worker-options.ts';
+import type { Worker, WorkerOptions } from '../engine/worker-options.ts';
 import { resolveWorkerOptions } from '../engine/worker-options.ts';
 import type { Carrier } from '../protocol/messages/carrier.ts';
 import { InvalidInput } from '../support/fault.ts';
@@ -29,7 +28,7 @@ import { httpCarrier } from './http-carrier.ts';
 import { remoteStore } from './remote-store.ts';
 import { speaking } from './speaking.ts';
 
-export type { Worker } from '../engine/worker-handle.ts';
+export type { Worker } from '../engine/worker-options.ts';
 export type { Ask, Carrier } from '../protocol/messages/carrier.ts';
 export { stopAsked } from '../support/stop-asked.ts';
 

@@ -1,6 +1,7 @@
 // `pushHandler`: a worker that is called. It takes a Request and answers with a Response, so it mounts wherever those
 // are known: Next, Deno, serverless functions; by a line in Hono, by a few in Express and Fastify.
 
+import { contractsOf } from '../engine/announcer.ts';
 import {
   type HoldfastOptions,
   limitsOf,
@@ -8,18 +9,22 @@ import {
   resolveWorkerConfig,
 } from '../engine/holdfast-options.ts';
 import { type Pipelines, pipelinesByName } from '../engine/known-pipelines.ts';
+import { addedFor } from '../engine/own-pipelines.ts';
+import type { AnyPipeline } from '../engine/pipeline.ts';
 import { LiveWorker } from '../engine/worker.ts';
 import { resolveWorkerOptions, type WorkerRelease } from '../engine/worker-options.ts';
-import type { Driven, PushResult } from '../protocol/messages/push.ts';
-import { Signer, type SigningOptions } from '../protocol/messages/signing.ts';
+import type { ExecutionRecord } from '../execution/execution.ts';
+import { type ProjectName, parseProject } from '../execution/names.ts';
+import { WORK_VERSION } from '../protocol/messages/envelope.ts';
+import type { Driven, PushCommand, PushResult } from '../protocol/messages/push.ts';
+import { Signer, type SigningOptions, SKEW_MS } from '../protocol/messages/signing.ts';
 import type { WorkerStore } from '../store/contract/execution-store.ts';
+import { systemClock } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
-import { readOptions, requireMethods } from '../support/options.ts';
+import { shownUrl } from '../support/hidden-options.ts';
+import { readOptions, requireMethods, requireUrl } from '../support/options.ts';
 import { systemTimers } from '../support/timer.ts';
-import { addressOf, misdirectionOf } from './addressed.ts';
-import { denialOf, offeredBy } from './offered.ts';
 import { pushedStore } from './pushed-store.ts';
-import { answerTo, callIn, InHand } from './signed-calls.ts';
 import { type WayBack, wayBackOf } from './way-back.ts';
 
 export type { WayBack } from './way-back.ts';
@@ -114,4 +119,131 @@ async function driven(
   // What has not left by then is given back: its steps that were recorded are not run again.
   await worker.stop();
   return result;
+}
+
+// For whom a call is: a handler does nothing that was meant for another endpoint, or for another project.
+
+export interface Address {
+  /** As the coordinator calls it. */
+  readonly audience: URL;
+  /** Undefined: of any. */
+  readonly project: ProjectName | undefined;
+}
+
+export function addressOf(given: {
+  readonly audience: string;
+  readonly project?: string;
+}): Address {
+  const { audience, project } = given;
+  // Whoever calls chooses what the request says: a call for another endpoint could be played here (M-15).
+  if (audience === undefined) {
+    throw new InvalidInput(
+      'pushHandler: audience is required: pass the URL of this endpoint, as the coordinator calls it.',
+    );
+  }
+  requireUrl('pushHandler: audience', audience);
+  return {
+    audience: new URL(audience),
+    project: project === undefined ? undefined : parseProject(project),
+  };
+}
+
+const WHY_MAX = 1_024;
+
+/** Undefined when it is for this one. */
+export function misdirectionOf(
+  { audience, project }: Address,
+  { audience: called, project: of, drive }: PushCommand,
+): string | undefined {
+  const isOfProject = of === (drive?.claimed.execution.project ?? of);
+  if (!isOfProject || (project !== undefined && of !== project)) {
+    return `This endpoint is not for project "${of}".`.slice(0, WHY_MAX);
+  }
+  // Whether it came by TLS is not known behind a proxy.
+  const isHere = URL.canParse(called) && placeOf(new URL(called)) === placeOf(audience);
+  if (isHere) return undefined;
+  const why = `The call is for ${called}, and this endpoint is ${shownUrl(audience)}. Pass the URL that the coordinator calls as pushHandler({ audience }).`;
+  return why.slice(0, WHY_MAX);
+}
+
+function placeOf({ host, pathname }: URL): string {
+  return `${host}${pathname}`;
+}
+
+// Calls as they come to a handler, and what goes back.
+
+export interface SignedCall {
+  readonly claims: PushCommand;
+  readonly kid: string;
+}
+
+/** Undefined when nobody who has a key has sent it, or too long ago. */
+export function callIn(signer: Signer, text: string): SignedCall | undefined {
+  try {
+    const nowMs = systemClock.wallMs();
+    const verified = signer.verify<PushCommand>(text, { to: 'worker', nowMs });
+    return verified.kind === 'verified' ? verified : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A result is of use for as long as somebody waits for it. */
+const RESULT_MS = 60_000;
+
+/** Signed with the key of the call. */
+export function answerTo(
+  { kid }: SignedCall,
+  signer: Signer,
+  result: Partial<PushResult>,
+): Response {
+  const at = systemClock.wallMs();
+  const until = at + RESULT_MS;
+  const signed = { to: 'coordinator', at, until, v: WORK_VERSION, ...result } as const;
+  return new Response(signer.sign(signed, kid), { headers: { 'content-type': 'text/plain' } });
+}
+
+/**
+ * Calls that this process was given, for as long as they are good: who plays one again does not have its steps run
+ * again. Another process does not know of them; what it would write is refused by fence and seq (M-1).
+ */
+export class InHand {
+  readonly #until: Map<string, number> = new Map();
+
+  /** False when it was taken before. */
+  take(call: string, untilMs: number): boolean {
+    const nowMs = systemClock.wallMs();
+    for (const [each, until] of this.#until) if (until < nowMs) this.#until.delete(each);
+    if (this.#until.has(call)) return false;
+    this.#until.set(call, untilMs + SKEW_MS);
+    return true;
+  }
+}
+
+// What a handler has, as it says when it is asked, and what it turns away.
+
+export type Offered = Pick<PushResult, 'pipelines' | 'release'>;
+
+/** What the engine adds reads more than its own execution: it needs a way back. */
+export function offeredBy(
+  given: Iterable<AnyPipeline>,
+  release: WorkerRelease | undefined,
+  hasWayBack: boolean,
+): Offered {
+  const own = [...given];
+  const added = hasWayBack ? addedFor(own, release) : [];
+  return {
+    pipelines: [...own.map(({ name }) => name), ...added],
+    ...(release === undefined ? {} : { release: { ...release, ...contractsOf(own) } }),
+  };
+}
+
+/** Undefined when it can be driven here. */
+export function denialOf(
+  { pipeline, release }: ExecutionRecord,
+  { pipelines, release: own }: Offered,
+): string | undefined {
+  if (pipelines?.includes(pipeline) !== true) return `There is no pipeline "${pipeline}" here.`;
+  if (release === undefined || release === own?.name) return undefined;
+  return `It is pinned to release "${release}"; here is ${own === undefined ? 'none' : `"${own.name}"`}.`;
 }

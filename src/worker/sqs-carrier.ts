@@ -1,9 +1,9 @@
 // `sqsCarrier`: the worker protocol over SQS. Requests go to the coordinators' queue; replies come to a queue of
 // this worker, and are told apart by their ids. Both are signed: who can write to a queue is not who may work.
 
-import { envelopeOf } from '../protocol/messages/asking.ts';
 import { ASK_MS, type Ask, type Carrier } from '../protocol/messages/carrier.ts';
 import type { ReplyEnvelope } from '../protocol/messages/envelope.ts';
+import { envelopeOf } from '../protocol/messages/envelope.ts';
 import {
   fromJson,
   joined,

@@ -2,7 +2,7 @@
 // that a thousand executions cost a few requests, as they cost a few commits in the coordinator's store.
 
 import type { Carrier } from '../protocol/messages/carrier.ts';
-import { faultOf } from '../protocol/messages/fault-of.ts';
+import { faultOf } from '../protocol/messages/problem.ts';
 import type { WritesAnswer } from '../protocol/messages/work.ts';
 import { atEndOfTurn } from '../support/timer.ts';
 

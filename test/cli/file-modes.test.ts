@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { openFolderArchive } from '../../src/archive/folder.ts';
-import { fileFindings } from '../../src/cli/doctor-files.ts';
+import { fileFindings } from '../../src/cli/doctor-store.ts';
 import { listenersInTheClear } from '../../src/cli/server-options-of.ts';
 import { exportStore } from '../../src/embedded/export-store.ts';
 import { recordLeases } from '../../src/observe/lease-log/recorder.ts';

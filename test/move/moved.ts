@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { exportStore, type StoreExported } from '../../src/embedded/export-store.ts';
 import { importStore, type StoreImported } from '../../src/embedded/import-store.ts';
-import { openMove } from '../../src/embedded/open-move.ts';
+import { openMove } from '../../src/embedded/move-options.ts';
 import type { PostgresSettings } from '../../src/embedded/open-store.ts';
 import type { Cell } from '../../src/features/export/port.ts';
 import type { Counters } from '../../src/features/export/tables-rows.ts';

@@ -10,7 +10,7 @@ import { pipeline } from '../../src/index.ts';
 import { openServer } from '../../src/server/serve.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';
 import { systemTimers } from '../../src/support/timer.ts';
-import { Link } from '../../src/worker/link.ts';
+import { Link } from '../../src/worker/http-carrier.ts';
 import { openWorker } from '../../src/worker/open-worker.ts';
 import { freePort } from '../services/free-port.ts';
 import { clientOf } from './fixture.ts';

@@ -11,7 +11,7 @@ import {
   useQuery,
   useQueryClient,
 } from '@tanstack/react-query';
-import type { CallerMessage } from '../../../src/protocol/messages/caller.ts';
+import type { CallerMessage } from '../../../src/protocol/messages/coordinator.ts';
 import { type CallOptions, call, type Refused } from './call.ts';
 
 export interface Page<Item> {

@@ -1,6 +1,6 @@
 // The demo beside holdfast dev: its crew, its first order, and what to type next.
 
-import type { DemoMessage, Scene } from '../../protocol/messages/demo.ts';
+import type { DemoMessage, Scene } from '../../protocol/messages/coordinator.ts';
 import type { Config } from '../../server/config.ts';
 import type { ServerLog } from '../../server/server-options.ts';
 import { URL_DEFAULT } from '../remote/connection.ts';

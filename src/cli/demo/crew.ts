@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import type { PostgresSettings } from '../../embedded/open-store.ts';
 import { Holdfast } from '../../engine/holdfast.ts';
 import type { ExecutionRecord } from '../../execution/execution.ts';
-import type { DemoMessage, Scene } from '../../protocol/messages/demo.ts';
+import type { DemoMessage, Scene } from '../../protocol/messages/coordinator.ts';
 import type { ServerLog } from '../../server/server-options.ts';
 import type { CoordinatorStore } from '../../store/contract/execution-store.ts';
 import { formatInstant, systemClock, toInstant } from '../../support/clock.ts';

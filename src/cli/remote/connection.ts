@@ -1,7 +1,7 @@
 // Which coordinator is asked, and as whom.
 
 import { HoldfastClient } from '../../client/client.ts';
-import type { CallerMessage } from '../../protocol/messages/caller.ts';
+import type { CallerMessage } from '../../protocol/messages/coordinator.ts';
 import { environmentWith } from '../../support/environment.ts';
 import { Fault } from '../../support/fault.ts';
 import { shownUrl } from '../../support/hidden-options.ts';

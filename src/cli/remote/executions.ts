@@ -1,10 +1,11 @@
 // holdfast get, history, explain: one execution, looked at.
 
-import type { ResultMessage } from '../../protocol/messages/execution.ts';
+import { type Failure, locatedMessage } from '../../execution/failure.ts';
+import type { HistoryMessage, ResultMessage } from '../../protocol/messages/execution.ts';
 import { type CommandSpec, type ExitCode, type Typed, wholeText, wordsOf } from '../command.ts';
 import { plain, print, printLine, printTable } from '../screen.ts';
 import { CONNECTION_FLAGS, clientFor } from './connection.ts';
-import { eventRow, failureNote, isLog, printFields } from './show.ts';
+import { eventRow, failureNote, isLog, isUndo, outOf, printFields, shownValue } from './show.ts';
 
 export const getCommand: CommandSpec = {
   usage: 'holdfast get <id>',
@@ -78,4 +79,185 @@ async function explain(typed: Typed): Promise<ExitCode> {
     for (const line of said) if (line !== undefined) print(plain(line));
   }
   return 0;
+}
+
+// What an execution has done so far, as a tree: its steps in the order in which they began to show, below each
+// what belongs to it. Made from its history alone.
+
+interface Node {
+  readonly name: string;
+  mark: Mark;
+  note: string;
+  /** How often it was tried. */
+  tries: number;
+  readonly below: Node[];
+}
+
+type Mark = '✓' | '✗' | '↻' | '…' | '!';
+
+interface Body {
+  readonly key?: string;
+  readonly failure?: Partial<Failure>;
+  readonly retryInMs?: number;
+  readonly attempt?: number;
+  readonly ids?: readonly string[];
+  readonly previous?: string;
+  readonly status?: string;
+}
+
+/** So many of one name, all done, are one line. */
+const ALIKE_MIN = 4;
+
+export class StepTree {
+  readonly #roots: Node[] = [];
+  readonly #byKey: Map<string, Node> = new Map();
+  #status = 'queued';
+
+  get status(): string {
+    return this.#status;
+  }
+
+  add(event: HistoryMessage): void {
+    const { kind, name = '' } = event;
+    const body = (typeof event.body === 'object' && event.body !== null ? event.body : {}) as Body;
+    const status = STATUS[kind];
+    if (status !== undefined) this.#status = status;
+    switch (kind) {
+      case 'step-completed':
+        this.#settle(event, body, { mark: '✓', note: outOf(event.body) });
+        return;
+      case 'step-failed':
+        this.#failed(event, body);
+        return;
+      case 'timer-set':
+      case 'await-opened':
+        this.#settle(event, body, { mark: '…', note: kind === 'timer-set' ? 'sleeps' : 'asks' });
+        return;
+      case 'timer-fired':
+      case 'await-settled':
+        this.#settle(event, body, { mark: '✓', note: '' });
+        return;
+      case 'child-spawned':
+        for (const id of body.ids ?? []) this.#under(body.key, name).below.push(nodeOf(id, '…'));
+        return;
+      case 'child-ended':
+        this.#childEnded(body, event.body);
+        return;
+      case 'claimed':
+        if (body.previous === 'lost') this.#roots.push(nodeOf('taken over by another worker', '!'));
+        return;
+      default:
+    }
+  }
+
+  #failed(event: HistoryMessage, body: Body): void {
+    const why = locatedMessage(body.failure ?? {});
+    const isRetried = body.retryInMs !== undefined;
+    const again = isRetried ? ` (again in ${body.retryInMs} ms)` : '';
+    this.#settle(event, body, { mark: isRetried ? '↻' : '✗', note: `${why}${again}` });
+  }
+
+  /** An undo is below what it undoes. */
+  #settle(event: HistoryMessage, body: Body, said: Pick<Node, 'mark' | 'note'>): void {
+    const node = isUndo(body)
+      ? this.#undoOf(String(body.key), event.name ?? '')
+      : this.#under(body.key, event.name ?? '');
+    const isAttempt = event.kind === 'step-completed' || event.kind === 'step-failed';
+    Object.assign(node, said, isAttempt ? { tries: node.tries + 1 } : {});
+  }
+
+  #undoOf(key: string, name: string): Node {
+    const known = this.#byKey.get(key);
+    if (known !== undefined) return known;
+    const made = nodeOf('undo', '…');
+    this.#byKey.set(key, made);
+    this.#under(key.slice('undo:'.length), name).below.push(made);
+    return made;
+  }
+
+  #under(key: string | undefined, name: string): Node {
+    const known = key === undefined ? undefined : this.#byKey.get(key);
+    if (known !== undefined) return known;
+    const made = nodeOf(name, '…');
+    this.#roots.push(made);
+    if (key !== undefined) this.#byKey.set(key, made);
+    return made;
+  }
+
+  #childEnded(body: Body, whole: unknown): void {
+    const id = String((whole as { readonly id?: unknown }).id ?? '');
+    for (const node of this.#roots) {
+      const child = node.below.find((each) => each.name === id);
+      if (child === undefined) continue;
+      child.mark = body.status === 'completed' ? '✓' : '✗';
+      child.note = body.status ?? '';
+      if (node.below.every(({ mark }) => mark !== '…')) node.mark = '✓';
+    }
+  }
+
+  lines(): readonly string[] {
+    return drawn(gathered(this.#roots), '');
+  }
+}
+
+const STATUS: Readonly<Partial<Record<HistoryMessage['kind'], string>>> = {
+  ...{ submitted: 'queued', claimed: 'running', parked: 'waiting', 'given-back': 'queued' },
+  ...{ completed: 'completed', failed: 'failed', cancelled: 'cancelled', blocked: 'blocked' },
+  ...{ quarantined: 'quarantined', compensating: 'compensating', compensated: 'compensated' },
+  ...{ paused: 'paused', resumed: 'queued' },
+};
+
+function nodeOf(name: string, mark: Mark): Node {
+  return { name, mark, note: '', tries: 0, below: [] };
+}
+
+function gathered(nodes: readonly Node[]): readonly Node[] {
+  const all: Node[] = [];
+  for (let at = 0; at < nodes.length; ) {
+    const first = nodes[at] as Node;
+    let to = at;
+    while (to < nodes.length && isAlike(first, nodes[to] as Node)) to += 1;
+    const count = to - at;
+    if (count >= ALIKE_MIN) all.push({ ...first, name: `${first.name} × ${count}`, note: '' });
+    else all.push(...nodes.slice(at, Math.max(to, at + 1)));
+    at = Math.max(to, at + 1);
+  }
+  return all;
+}
+
+function isAlike(first: Node, other: Node): boolean {
+  return other.mark === '✓' && other.below.length === 0 && other.name === first.name;
+}
+
+function drawn(nodes: readonly Node[], indent: string): readonly string[] {
+  return nodes.flatMap((node, nth) => {
+    const isLast = nth === nodes.length - 1;
+    const { mark, name, tries, note, below } = node;
+    const tried = tries > 1 ? ` (${tries} attempts)` : '';
+    const said = note === '' ? '' : `  ${note}`;
+    const line = plain(`${mark} ${name}${tried}${said}`);
+    return [
+      `${indent}${isLast ? '└─' : '├─'} ${line}`,
+      ...drawn(gathered(below), `${indent}${isLast ? '   ' : '│  '}`),
+    ];
+  });
+}
+
+const BAR_WIDTH = 24;
+
+/** `{ done: 3, of: 10 }` is a bar, and so is a fraction; anything else is shown as it is. */
+export function progressText(progress: unknown): string {
+  const { done, of } = (progress ?? {}) as { readonly done?: unknown; readonly of?: unknown };
+  if (typeof done === 'number' && typeof of === 'number' && of > 0) {
+    return `${bar(done / of)} ${done}/${of}`;
+  }
+  if (typeof progress === 'number' && progress >= 0 && progress <= 1) return bar(progress);
+  return progress === undefined ? '' : shownValue(progress);
+}
+
+function bar(share: number): string {
+  const part = Math.min(1, Math.max(0, share));
+  const full = Math.round(part * BAR_WIDTH);
+  const percent = String(Math.floor(part * 100)).padStart(3);
+  return `[${'#'.repeat(full)}${'-'.repeat(BAR_WIDTH - full)}] ${percent} %`;
 }

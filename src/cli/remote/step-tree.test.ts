@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { HistoryMessage } from '../../protocol/messages/execution.ts';
+import { progressText, StepTree } from './executions.ts';
 import { eventRow } from './show.ts';
-import { progressText, StepTree } from './step-tree.ts';
 
 function told(
   ...events: readonly (readonly [string, (string | undefined)?, object?])[]

@@ -6,8 +6,8 @@ import type { HistoryMessage } from '../../protocol/messages/execution.ts';
 import { type CommandSpec, type ExitCode, type Typed, UsageProblem, wordsOf } from '../command.ts';
 import { cut, plain, print, printLine, printProblem } from '../screen.ts';
 import { CONNECTION_FLAGS, clientFor } from './connection.ts';
+import { progressText, StepTree } from './executions.ts';
 import { eventRow, showResult } from './show.ts';
-import { progressText, StepTree } from './step-tree.ts';
 
 export const watchCommand: CommandSpec = {
   usage: 'holdfast watch <id> [--tree | --events] [--json]',

@@ -1,7 +1,6 @@
 // What executions ask, for those who answer.
 
-import { type Calls, type Page, type PageQuery, part } from '../../client/calls.ts';
-import { withTags } from '../../client/tagged.ts';
+import { type Calls, type Page, type PageQuery, part, withTags } from '../../client/calls.ts';
 import type { AnsweredMessage, InteractionMessage } from './messages.ts';
 
 export interface AwaitFilter extends PageQuery {

@@ -2,8 +2,8 @@
 
 import type { Holdfast } from '../../engine/holdfast.ts';
 import type { InteractionId } from '../../execution/names.ts';
-import { withEtag } from '../../protocol/rest/etag.ts';
 import { type Reader, readable } from '../../protocol/rest/execution-message.ts';
+import { withEtag } from '../../protocol/rest/handling.ts';
 import { notFound, refused } from '../../protocol/rest/problems.ts';
 import {
   actingFor,

@@ -3,7 +3,7 @@
 import { ReleaseRefused } from '../../engine/failures.ts';
 import type { NoSuchRelease } from '../../execution/refusal.ts';
 import { idParams } from '../../protocol/messages/execution.ts';
-import { requireOpenName } from '../../protocol/rest/reserved.ts';
+import { requireOpenName } from '../../protocol/rest/handling.ts';
 import {
   actingFor,
   type Coordinator,

@@ -3,7 +3,7 @@
 import type { ExecutionRecord } from '../../execution/execution.ts';
 import { actBody, commandAnswer, idParams } from '../../protocol/messages/execution.ts';
 import { commandReply } from '../../protocol/rest/commands.ts';
-import { executionFor } from '../../protocol/rest/found.ts';
+import { executionFor } from '../../protocol/rest/handling.ts';
 import { notFound } from '../../protocol/rest/problems.ts';
 import {
   actorOf,

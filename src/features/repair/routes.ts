@@ -3,7 +3,7 @@
 import { parseExecutionId } from '../../execution/names.ts';
 import { commandAnswer, idParams } from '../../protocol/messages/execution.ts';
 import { commandReply } from '../../protocol/rest/commands.ts';
-import { withEtag } from '../../protocol/rest/etag.ts';
+import { withEtag } from '../../protocol/rest/handling.ts';
 import { notFound } from '../../protocol/rest/problems.ts';
 import { actingFor, type Route, route } from '../../protocol/rest/route.ts';
 import { formatInstant } from '../../support/clock.ts';

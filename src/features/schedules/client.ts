@@ -1,7 +1,6 @@
 // Schedules, as a client sees them.
 
-import { type Calls, type Page, type PageQuery, part } from '../../client/calls.ts';
-import { withTags } from '../../client/tagged.ts';
+import { type Calls, type Page, type PageQuery, part, withTags } from '../../client/calls.ts';
 import type { ScheduleBody, ScheduleMessage } from './messages.ts';
 
 interface Changed {

@@ -1,8 +1,7 @@
 // Schedules: what is submitted by itself.
 
-import { withEtag } from '../../protocol/rest/etag.ts';
+import { requireOpenName, withEtag } from '../../protocol/rest/handling.ts';
 import { refused } from '../../protocol/rest/problems.ts';
-import { requireOpenName } from '../../protocol/rest/reserved.ts';
 import { actingFor, type Reply, type Route, route } from '../../protocol/rest/route.ts';
 import { formatInstant } from '../../support/clock.ts';
 import { viewOf } from '../../support/value.ts';

@@ -1,7 +1,6 @@
 // Templates, as a client sees them.
 
-import { type Calls, type Page, type PageQuery, part } from '../../client/calls.ts';
-import { withTags } from '../../client/tagged.ts';
+import { type Calls, type Page, type PageQuery, part, withTags } from '../../client/calls.ts';
 import type { TemplateBody, TemplateMessage } from './messages.ts';
 
 export class Templates {

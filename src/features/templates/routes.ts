@@ -1,8 +1,7 @@
 // Templates: what to submit, kept under an id and a version that never changes.
 
-import { withEtag } from '../../protocol/rest/etag.ts';
+import { requireOpenName, withEtag } from '../../protocol/rest/handling.ts';
 import { refused } from '../../protocol/rest/problems.ts';
-import { requireOpenName } from '../../protocol/rest/reserved.ts';
 import { actingFor, type Route, route } from '../../protocol/rest/route.ts';
 import { formatInstant } from '../../support/clock.ts';
 import { viewOf } from '../../support/value.ts';

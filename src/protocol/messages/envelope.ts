@@ -3,6 +3,8 @@
 // know is refused by its name. What is inside payloads is nobody's business here.
 
 import { type Static, Type } from 'typebox';
+import type { Ask } from './carrier.ts';
+import { faultOf } from './problem.ts';
 import { CLOSED, NAME_MAX } from './words.ts';
 
 /** The versions of the worker protocol that this build speaks. */
@@ -35,4 +37,24 @@ export interface ReplyEnvelope {
   readonly body?: unknown;
   readonly bytes?: Uint8Array;
   readonly problem?: EnvelopeProblem;
+}
+
+// From what a worker asks to an envelope, and from its reply to what it was asked for.
+
+export function envelopeOf({ kind, body, bytes }: Ask, id: string): RequestEnvelope {
+  return {
+    v: WORK_VERSION,
+    id,
+    kind,
+    ...(body === undefined ? {} : { body }),
+    ...(bytes === undefined ? {} : { bytes }),
+  };
+}
+
+/** Throws the problem that came instead. */
+export function answerIn<Answer>({ kind }: Ask, { body, bytes, problem }: ReplyEnvelope): Answer {
+  if (problem !== undefined) {
+    throw faultOf(problem.code, `${kind}: ${problem.detail}`, problem.status);
+  }
+  return (bytes ?? body) as Answer;
 }

@@ -1,6 +1,7 @@
 // What is answered instead of what was asked for (RFC 9457). `code` is stable and meant for programs.
 
 import { type Static, Type } from 'typebox';
+import { AccessDenied, Fault, OutcomeUnknown, StoreUnavailable } from '../../support/fault.ts';
 
 export const problem = Type.Object({
   type: Type.String({ description: 'A URI that names the kind of problem.' }),
@@ -13,3 +14,13 @@ export const problem = Type.Object({
 });
 
 export type Problem = Static<typeof problem>;
+
+// A problem that a coordinator answered with, as the fault that a store would have thrown.
+
+/** As the coordinator's store, or something between us and it, put it. */
+export function faultOf(code: string, message: string, status: number = 500): Fault {
+  if (code === 'store-unavailable' || status === 429) return new StoreUnavailable(message);
+  if (status === 401 || status === 403) return new AccessDenied(code, message);
+  if (status < 500) return new Fault(code, message);
+  return new OutcomeUnknown(message);
+}

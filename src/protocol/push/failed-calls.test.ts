@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { HistoryEvent } from '../../execution/history.ts';
-import { failedCallsIn, givenBack, retryDelayMs } from './failed-calls.ts';
+import { failedCallsIn, givenBack, retryDelayMs } from './call-endpoint.ts';
 
 const by = 'endpoint shop.example';
 const reason = 'it answered with 502';

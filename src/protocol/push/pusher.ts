@@ -6,16 +6,20 @@ import { openSession, type Session } from '../../lease/live-session.ts';
 import type { Claimed } from '../../store/contract/execution-store.ts';
 import type { Caller, Coordinator } from '../rest/route.ts';
 import { metadataOf } from '../rest/work-session.ts';
+import { probedFrom, resultFrom, type Written, writeResult } from './answered.ts';
+import {
+  claimOne,
+  commandFor,
+  drivenBy,
+  failedCallsIn,
+  givenBack,
+  newNonce,
+  type Said,
+} from './call-endpoint.ts';
 import { Circuit } from './circuit.ts';
-import { claimOne } from './claim-one.ts';
-import { commandFor, newNonce, type Said } from './command.ts';
-import { drivenBy } from './driven.ts';
-import { failedCallsIn, givenBack } from './failed-calls.ts';
 import { type Posted, post } from './post.ts';
 import type { Endpoint, PushSettings } from './push-options.ts';
-import { probedFrom, resultFrom } from './result.ts';
 import { Standing } from './standing.ts';
-import { type Written, writeResult } from './write-result.ts';
 
 export interface PusherParts {
   readonly coordinator: Coordinator;

@@ -2,8 +2,7 @@
 
 import { adviceQuery, advised } from '../messages/advice.ts';
 import { type Route, route } from './route.ts';
-import { maySee } from './session-message.ts';
-import { scanned } from './sessions.ts';
+import { maySee, scanned } from './sessions.ts';
 
 /** Enough to know what most are set to. */
 const SESSIONS_MAX = 500;

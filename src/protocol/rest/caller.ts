@@ -1,6 +1,6 @@
 // Who is calling; and signing in: a browser keeps its key in a cookie that no script can read (ADR 0025).
 
-import { caller as callerSchema } from '../messages/caller.ts';
+import { caller as callerSchema } from '../messages/coordinator.ts';
 import { type Call, ProblemReply, type Reply, type Route, route } from './route.ts';
 
 type Header = Call<never, never, never>['header'];

@@ -3,8 +3,8 @@
 import { parseExecutionId } from '../../execution/names.ts';
 import type { CommandAnswer } from '../../store/contract/execution-store.ts';
 import { actBody, commandAnswer, idParams, signalBody } from '../messages/execution.ts';
+import { isReserved, requireOpenName } from './handling.ts';
 import { refused } from './problems.ts';
-import { isReserved, requireOpenName } from './reserved.ts';
 import {
   actingFor,
   type Caller,

@@ -1,6 +1,6 @@
 // The demo of `holdfast dev`: real worker processes, which are really stopped.
 
-import { demo as demoSchema, type Scene, sceneParams } from '../messages/demo.ts';
+import { demo as demoSchema, type Scene, sceneParams } from '../messages/coordinator.ts';
 import { type Coordinator, type Demo, ProblemReply, type Route, route } from './route.ts';
 
 const NONE = { 404: { what: 'There is no demo here.' } } as const;

@@ -1,6 +1,6 @@
 // The API's own description, as a route.
 
-import { etagOf, isSame } from './etag.ts';
+import { etagOf, isSame } from './handling.ts';
 import { openapiOf } from './openapi.ts';
 import { type Route, route } from './route.ts';
 

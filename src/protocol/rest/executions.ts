@@ -1,6 +1,7 @@
 // Submitting executions and looking at them.
 
 import { Type } from 'typebox';
+import type { SubmitOptions } from '../../engine/submission.ts';
 import type { HistoryEvent } from '../../execution/history.ts';
 import { formatInstant } from '../../support/clock.ts';
 import { bodyChars, openedWithin, readWithin } from '../../support/page-size.ts';
@@ -14,17 +15,15 @@ import {
   historyQuery,
   idParams,
   listQuery,
+  type SubmitBody,
   submitBody,
   submitted,
 } from '../messages/execution.ts';
 import { CLOSED, executionId, name } from '../messages/words.ts';
-import { withEtag } from './etag.ts';
 import { executionInFull, historyMessage, listedMessages } from './execution-message.ts';
-import { executionFor } from './found.ts';
-import { listOptionsOf } from './list-options.ts';
+import { executionFor, listOptionsOf, requireOpenName, withEtag } from './handling.ts';
 import { notFound } from './problems.ts';
-import { type Route, route } from './route.ts';
-import { submissionOf } from './submission.ts';
+import { actingFor, type Call, type Caller, ProblemReply, type Route, route } from './route.ts';
 
 const submit = route({
   method: 'POST',
@@ -213,3 +212,51 @@ export const executionRoutes: readonly Route[] = [
   attachments,
   attachment,
 ];
+
+// What a submit message asks for, as the engine takes it.
+
+interface Asked {
+  readonly target: string | { readonly template: string; readonly version?: number };
+  readonly input: unknown;
+  readonly options: SubmitOptions;
+}
+
+/** The key of the body, or the header that clients send for any POST that may be repeated. */
+const KEY_HEADER = 'idempotency-key';
+
+export function submissionOf(
+  body: SubmitBody,
+  caller: Caller,
+  header: Call<never, never, never>['header'],
+): Asked {
+  const { pipeline, template, input, ...options } = body;
+  if ((pipeline === undefined) === (template === undefined)) {
+    throw new ProblemReply(400, 'invalid-input', 'Say one of pipeline and template.');
+  }
+  if (pipeline !== undefined) requireOpenName('A pipeline', pipeline);
+  const key = options.key ?? header(KEY_HEADER);
+  const traceparent = traceOf(header('traceparent'));
+  return {
+    target:
+      template === undefined
+        ? (pipeline ?? '')
+        : {
+            template: template.id,
+            ...(template.version === undefined ? {} : { version: template.version }),
+          },
+    input,
+    options: {
+      ...options,
+      ...actingFor(caller),
+      ...(key === undefined ? {} : { key }),
+      ...(traceparent === undefined ? {} : { traceparent }),
+    },
+  };
+}
+
+const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-.{0,64})?$/;
+
+/** What is none is left out, as W3C Trace Context asks: it is no reason to refuse what was asked for. */
+function traceOf(text: string | undefined): string | undefined {
+  return text !== undefined && TRACEPARENT.test(text) ? text : undefined;
+}

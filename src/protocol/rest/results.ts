@@ -6,9 +6,8 @@ import { type HistoryEvent, saidIn } from '../../execution/history.ts';
 import type { ExecutionId } from '../../execution/names.ts';
 import { idParams, result, resultQuery } from '../messages/execution.ts';
 import { readable } from './execution-message.ts';
-import { executionFor } from './found.ts';
+import { executionFor, withinMs } from './handling.ts';
 import { type Caller, type Coordinator, type Route, route } from './route.ts';
-import { withinMs } from './waiting.ts';
 
 interface EndBody {
   readonly out?: object;

@@ -11,7 +11,7 @@ import type { Clock } from '../../support/clock.ts';
 import type { Timers } from '../../support/timer.ts';
 import type { Turns } from '../../support/turns.ts';
 import type { AdviceAsked, AdvisedMessage } from '../messages/advice.ts';
-import type { DemoMessage, Scene } from '../messages/demo.ts';
+import type { DemoMessage, Scene } from '../messages/coordinator.ts';
 import type { AnnouncedPipelines } from './announced-pipelines.ts';
 import type { FairBell } from './fair-bell.ts';
 import type { Hints } from './hints.ts';

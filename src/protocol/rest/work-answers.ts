@@ -10,13 +10,11 @@ import type { Owner, SessionId } from '../../lease/names.ts';
 import { digestOf } from '../../support/digest.ts';
 import { OLDEST_WORK_VERSION, WORK_VERSION } from '../messages/envelope.ts';
 import type { WORK_MESSAGES, WorkKind } from '../messages/work-messages.ts';
-
-import { executionFor } from './found.ts';
+import { executionFor, withinMs } from './handling.ts';
 import { noteIssued } from './issued-fences.ts';
 import { notFound } from './problems.ts';
 import { type Caller, type Coordinator, ProblemReply } from './route.ts';
 import { giveOut, valueFor } from './values-apart.ts';
-import { withinMs } from './waiting.ts';
 import { claimFor, runElsewhere } from './work-claim.ts';
 import { carriedPage, storedPage } from './work-pages.ts';
 import { metadataOf, noteRefused, requireOwnSession } from './work-session.ts';

@@ -5,7 +5,7 @@ import { OverdueSessions } from '../../engine/overdue-sessions.ts';
 import { isAddedName } from '../../engine/own-pipelines.ts';
 import { type PipelineName, parsePipelineName } from '../../execution/names.ts';
 import type { Claim, ClaimAnswer, CoordinatorStore } from '../../store/contract/execution-store.ts';
-import { isReserved } from './reserved.ts';
+import { isReserved } from './handling.ts';
 import type { Coordinator } from './route.ts';
 
 const overdueIn: WeakMap<CoordinatorStore, OverdueSessions> = new WeakMap();

@@ -6,7 +6,7 @@ import type { SessionId } from '../../lease/names.ts';
 import type { Claimed } from '../../store/contract/execution-store.ts';
 import { bodyChars, readWithin } from '../../support/page-size.ts';
 import type { WORK_MESSAGES } from '../messages/work-messages.ts';
-import { executionFor } from './found.ts';
+import { executionFor } from './handling.ts';
 import type { Caller, Coordinator } from './route.ts';
 import { giveOut } from './values-apart.ts';
 

@@ -5,7 +5,7 @@ import { interactionIdOf } from '../../engine/ids.ts';
 import { type CallKey, type ExecutionId, parsePipelineName } from '../../execution/names.ts';
 import type { CoordinatorStore, Finish } from '../../store/contract/execution-store.ts';
 import type { WriteMessage } from '../messages/work.ts';
-import { requireOpenName } from './reserved.ts';
+import { requireOpenName } from './handling.ts';
 import { type Caller, ProblemReply } from './route.ts';
 
 type Submitted = NonNullable<WriteMessage['children']>[number];

@@ -1,8 +1,8 @@
 // A worker in the process of its coordinator: the same messages, by a call. They go through JSON, so that
 // neither side can change what the other has.
 
-import { answerIn, envelopeOf } from '../messages/asking.ts';
 import type { Ask, Carrier } from '../messages/carrier.ts';
+import { answerIn, envelopeOf } from '../messages/envelope.ts';
 import type { Caller, Coordinator } from '../rest/route.ts';
 import type { Dispatch } from './dispatch.ts';
 

@@ -2,7 +2,7 @@
 
 import { exportStore } from '../../../src/embedded/export-store.ts';
 import { importStore } from '../../../src/embedded/import-store.ts';
-import { unsealStore } from '../../../src/embedded/unseal-store.ts';
+import { unsealStore } from '../../../src/embedded/move-options.ts';
 import type { Options } from './argument.ts';
 import { FUNCTION, NONE, optional, TEXT } from './wrong-values.ts';
 

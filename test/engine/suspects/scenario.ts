@@ -17,7 +17,7 @@ import {
 import { expectKind } from '../../../contract/lease/expect.ts';
 import { type Someone, someone } from '../../../contract/lease/someone.ts';
 import type { ExecutionId } from '../../../src/execution/names.ts';
-import { failedCallsIn, givenBack } from '../../../src/protocol/push/failed-calls.ts';
+import { failedCallsIn, givenBack } from '../../../src/protocol/push/call-endpoint.ts';
 import type { Claimed } from '../../../src/store/contract/execution-store.ts';
 
 const TICK_MS = 250;

@@ -1,0 +1,153 @@
+// What an endpoint answered, if that can be believed: signed, good, and about the claim that it was called for.
+
+import { Compile } from 'typebox/compile';
+import type { Session } from '../../lease/live-session.ts';
+import type { Claimed } from '../../store/contract/execution-store.ts';
+import { digestOf } from '../../support/digest.ts';
+import { type PushResult, pushResult } from '../messages/push.ts';
+import type { Signer } from '../messages/signing.ts';
+import type { WriteMessage } from '../messages/work.ts';
+import type { Caller, Coordinator } from '../rest/route.ts';
+import { perform, toWrite } from '../rest/work-writes.ts';
+
+export type Understood =
+  | { readonly kind: 'result'; readonly result: PushResult }
+  | { readonly kind: 'unknown'; readonly why: string };
+
+const RESULT = Compile(pushResult);
+
+/** Of a probe: of this one. */
+export function probedFrom(
+  signer: Signer,
+  text: string,
+  { nonce, nowMs }: { readonly nonce: string; readonly nowMs: number },
+): Understood {
+  const understood = understoodFrom(signer, text, nowMs);
+  if (understood.kind === 'unknown') return understood;
+  const { denied, nonce: of } = understood.result;
+  if (of !== nonce) return unknown('its answer is of another probe');
+  return denied === undefined ? understood : unknown(denied);
+}
+
+function understoodFrom(signer: Signer, text: string, nowMs: number): Understood {
+  const verified = verifiedFrom(signer, text, nowMs);
+  if (verified.kind === 'invalid') return unknown(verified.why);
+  if (verified.kind === 'expired') return unknown('its result is good no more');
+  const result: unknown = verified.claims;
+  if (!RESULT.Check(result)) {
+    const [first] = RESULT.Errors(result);
+    return unknown(`its result cannot be read: ${first?.instancePath} ${first?.message}`);
+  }
+  return { kind: 'result', result };
+}
+
+export function resultFrom(
+  signer: Signer,
+  text: string,
+  { claimed, nowMs }: { readonly claimed: Claimed; readonly nowMs: number },
+): Understood {
+  const understood = understoodFrom(signer, text, nowMs);
+  if (understood.kind === 'unknown') return understood;
+  const { result } = understood;
+  const { execution, fence } = claimed;
+  const isOfClaim = ({ id, fence: of }: { id?: string; fence?: number }): boolean =>
+    id === execution.id && of === fence;
+  const { writes = [], blobs = [] } = result;
+  if (![result, ...writes].every(isOfClaim)) return unknown('its result is of another claim');
+  const isWhole = blobs.every(
+    ({ digest, bytes }) => digestOf(Buffer.from(bytes, 'base64')) === digest,
+  );
+  return isWhole ? { kind: 'result', result } : unknown('a value does not have its digest');
+}
+
+function verifiedFrom(signer: Signer, text: string, nowMs: number) {
+  try {
+    return signer.verify(text, { to: 'coordinator', nowMs });
+  } catch {
+    return { kind: 'invalid', why: 'its answer cannot be read' } as const;
+  }
+}
+
+function unknown(why: string): Understood {
+  return { kind: 'unknown', why };
+}
+
+// What an endpoint has answered is written, in its order.
+
+/** `failed`: it is not known to have left, and its claim is to be ended. `news`: it is to be given back, as it stands. */
+export type Written =
+  | { readonly kind: 'over' }
+  | { readonly kind: 'failed'; readonly why: string }
+  | { readonly kind: 'news'; readonly claimed: Claimed; readonly why: string };
+
+export interface Answered extends Pick<PushResult, 'writes' | 'blobs'> {
+  readonly session: Session;
+  readonly claimed: Claimed;
+}
+
+/** What is refused ends the claim: somebody else has it, or there is news, with which it is claimed anew. */
+export async function writeResult(
+  coordinator: Coordinator,
+  caller: Caller,
+  { session, claimed, writes = [], blobs = [] }: Answered,
+): Promise<Written> {
+  const { executions } = coordinator.store;
+  const { project } = caller;
+  for (const { digest, bytes } of blobs) {
+    await executions.putBlob({ project, digest, bytes: Buffer.from(bytes, 'base64') });
+  }
+  for (const message of merged(writes)) {
+    const write = toWrite({ ...message, session: session.id }, caller);
+    const { answers } = await perform(coordinator, caller, [write]);
+    const { kind, why } = (answers[0] ?? { kind: 'fault' }) as { kind: string; why?: string };
+    if (why === 'unseen-news') {
+      const { seq, verb } = message;
+      const compensable = 'compensable' in message && message.compensable === true;
+      const execution = { ...claimed.execution, seq: seq - 1, compensable };
+      const held = { ...claimed, execution };
+      return { kind: 'news', claimed: held, why: `there was news before its ${verb}` };
+    }
+    if (kind === 'refused' || kind === 'fault') return failed(`its ${message.verb} was refused`);
+  }
+  // What still runs under this claim would be nobody's for as long as its session lives.
+  const now = await executions.read(claimed.execution.id);
+  const isOver = now?.status !== 'running' || now.fence !== claimed.fence;
+  return isOver ? { kind: 'over' } : failed('its answer did not end the claim');
+}
+
+function failed(why: string): Written {
+  return { kind: 'failed', why };
+}
+
+// Writes that follow each other as fewer of them: one commit instead of many. What may be refused for news is not
+// put together with what was done before it, which would be lost with it.
+
+const BY_ITSELF: ReadonlySet<string> = new Set(['park', 'giveBack']);
+
+export function merged(writes: readonly WriteMessage[]): readonly WriteMessage[] {
+  const all: WriteMessage[] = [];
+  for (const write of writes) {
+    const before = all.at(-1);
+    const follows = before?.verb === 'record' && before.seq + before.events.length === write.seq;
+    if (before === undefined || !follows || BY_ITSELF.has(write.verb)) all.push(write);
+    else all.splice(-1, 1, { ...write, ...together(before, write) });
+  }
+  return all;
+}
+
+type Content = Pick<WriteMessage, 'seq' | 'events'> &
+  Partial<Pick<WriteMessage, 'children' | 'awaits' | 'attachments' | 'progress'>>;
+
+function together(one: WriteMessage, other: WriteMessage): Content {
+  const progress = other.progress ?? one.progress;
+  const lists = (['children', 'awaits', 'attachments'] as const).flatMap((name) => {
+    const items = [...(one[name] ?? []), ...(other[name] ?? [])];
+    return items.length === 0 ? [] : [[name, items] as const];
+  });
+  return {
+    seq: one.seq,
+    events: [...one.events, ...other.events],
+    ...Object.fromEntries(lists),
+    ...(progress === undefined ? {} : { progress }),
+  };
+}

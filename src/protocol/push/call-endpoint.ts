@@ -1,0 +1,127 @@
+// What an endpoint is given with a call: the claim with all that it needs to go on.
+
+import type { HistoryEvent } from '../../execution/history.ts';
+import type { Payload } from '../../execution/names.ts';
+import type { Claim, Claimed, ExecutionStore } from '../../store/contract/execution-store.ts';
+import { shownUrl } from '../../support/hidden-options.ts';
+import { secureBytes } from '../../support/random.ts';
+import { WORK_VERSION } from '../messages/envelope.ts';
+import type { Driven, PushCommand } from '../messages/push.ts';
+import { noteIssued } from '../rest/issued-fences.ts';
+import type { Coordinator } from '../rest/route.ts';
+import { giveOut } from '../rest/values-apart.ts';
+import { claimFor } from '../rest/work-claim.ts';
+import type { Endpoint } from './push-options.ts';
+
+const PAGE = 1_000;
+
+type Call = Pick<Driven, 'claimed' | 'session' | 'owner' | 'deadlineInMs'>;
+
+export async function drivenBy(executions: ExecutionStore, call: Call): Promise<Driven> {
+  const { id, input, progress, project } = call.claimed.execution;
+  const history = await pages(
+    (after) => executions.history({ id, after, limit: PAGE }),
+    ({ seq }) => seq,
+  );
+  const inbox = await pages(
+    (after) => executions.inbox({ id, after, limit: PAGE }),
+    ({ n }) => n,
+  );
+  const said = [...history, ...inbox].map(({ body }) => body);
+  await giveOut(executions, project, [input, progress, ...said]);
+  return { ...call, history, inbox };
+}
+
+async function pages<Item>(
+  read: (after: number) => Promise<readonly Item[]>,
+  at: (item: Item) => number,
+): Promise<readonly Item[]> {
+  const all: Item[] = [];
+  for (;;) {
+    const last = all.at(-1);
+    const page = await read(last === undefined ? 0 : at(last));
+    all.push(...page);
+    if (page.length < PAGE) return all;
+  }
+}
+
+// What is said to an endpoint: for it alone.
+
+export type Said = Pick<PushCommand, 'kind' | 'drive' | 'nonce'>;
+
+const NONCE_BYTES = 16;
+
+/** For a probe. */
+export function newNonce(): string {
+  return Buffer.from(secureBytes(NONCE_BYTES)).toString('base64url');
+}
+
+/** Signed, as it is sent. */
+export function commandFor(
+  { url, project, signer }: Endpoint,
+  said: Said,
+  { at, until }: Pick<PushCommand, 'at' | 'until'>,
+): string {
+  const claims = { to: 'worker', at, until, v: WORK_VERSION } as const;
+  const command: PushCommand = { ...claims, audience: shownUrl(url), project, ...said };
+  return signer.sign(command);
+}
+
+// One claim on behalf of an endpoint, from the first lane that has any.
+
+export async function claimOne(
+  coordinator: Coordinator,
+  request: Omit<Claim, 'shares'>,
+): Promise<Claimed | undefined> {
+  for (const lane of ['interactive', 'batch'] as const) {
+    const answer = await claimFor(coordinator, { ...request, shares: [{ lane, limit: 1 }] });
+    const [claimed] = answer.kind === 'claimed' ? answer.claims : [];
+    if (claimed === undefined) continue;
+    noteIssued(coordinator.store, claimed.fence);
+    return claimed;
+  }
+  return undefined;
+}
+
+// Claims whose calls did not end them: how they are given back, and when they are called for again (M-16).
+
+const CALL_FAILED = 'call-failed';
+const DENIED_MS = 1_000;
+const FIRST_MS = 1_000;
+const LONGEST_MS = 60_000;
+
+export interface Unended {
+  /** `denied`: nothing was tried. `failed`: it may have been. `stopping`: so it may, and the coordinator stops. */
+  readonly kind: 'denied' | 'failed' | 'stopping';
+  readonly by: string;
+  readonly reason: string;
+}
+
+/** `failed`: how many calls in a row did before this one. */
+export function givenBack(
+  { kind, by, reason }: Unended,
+  failed: number,
+): { readonly body: Payload; readonly delayMs: number } {
+  const said = (why: string, more: object = {}): Payload =>
+    JSON.stringify({ why, by, reason, ...more }) as Payload;
+  if (kind === 'denied') return { body: said('denied'), delayMs: DENIED_MS };
+  // Its steps may have run: who runs them next is told so.
+  const left = { abandoned: true };
+  if (kind === 'stopping') return { body: said('stopping', left), delayMs: 0 };
+  return { body: said(CALL_FAILED, left), delayMs: retryDelayMs(failed) };
+}
+
+export function retryDelayMs(failed: number): number {
+  return Math.min(LONGEST_MS, FIRST_MS * 2 ** failed);
+}
+
+/** How many calls in a row have failed, as history has it; nothing else happened in between. */
+export function failedCallsIn(history: readonly HistoryEvent[]): number {
+  const last = history.findLastIndex((event) => event.kind !== 'claimed' && !isFailedCall(event));
+  return history.slice(last + 1).filter(isFailedCall).length;
+}
+
+function isFailedCall({ kind, body }: HistoryEvent): boolean {
+  if (kind !== 'given-back') return false;
+  return (JSON.parse(body ?? '{}') as { readonly why?: string }).why === CALL_FAILED;
+}

@@ -1,0 +1,130 @@
+// Nothing of one project is seen by another: what belongs to somebody else is not there.
+
+import type { Static } from 'typebox';
+import type { ListOptions } from '../../engine/holdfast-types.ts';
+import type { ExecutionRecord, Status } from '../../execution/execution.ts';
+import { type ExecutionId, parseExecutionId } from '../../execution/names.ts';
+import { describeExecutionRefusal } from '../../execution/refusal.ts';
+import { formatInstant } from '../../support/clock.ts';
+import { digestOf } from '../../support/digest.ts';
+import type { Timers } from '../../support/timer.ts';
+import type { listQuery } from '../messages/execution.ts';
+import { type Caller, type Coordinator, ProblemReply, type Reply } from './route.ts';
+
+/** F-7: who asks for what is gone is told where to look. */
+async function refuseArchived(
+  { executions }: Coordinator['store'],
+  caller: Caller,
+  id: ExecutionId,
+): Promise<void> {
+  const archived = await executions.archived(id);
+  if (archived?.project !== caller.project) return;
+  throw new ProblemReply(
+    410,
+    'execution-archived',
+    `Execution ${id} ended as ${archived.status} and was archived at ${formatInstant(archived.archivedAt)}: its rows are gone. Its documents are still there: holdfast archive get ${id} (GET /v1/archive/${id}).`,
+  );
+}
+
+export async function executionFor(
+  { store }: Coordinator,
+  caller: Caller,
+  id: string,
+): Promise<ExecutionRecord> {
+  const known = parseExecutionId(id);
+  const record = await store.executions.read(known);
+  if (record?.project === caller.project) return record;
+  await refuseArchived(store, caller, known);
+  const why = 'execution-unknown';
+  throw new ProblemReply(404, why, describeExecutionRefusal({ why, id: known }));
+}
+
+// Reads that did not change are answered with 304: what says so is the content itself.
+
+export function withEtag(body: unknown, ifNoneMatch: string | undefined): Reply {
+  const etag = etagOf(Buffer.from(JSON.stringify(body)));
+  const headers = { etag, 'cache-control': 'no-cache' };
+  return isSame(etag, ifNoneMatch) ? { status: 304, headers } : { status: 200, body, headers };
+}
+
+export function etagOf(bytes: Buffer): string {
+  return `"${digestOf(bytes).slice(0, 32)}"`;
+}
+
+export function isSame(etag: string, ifNoneMatch: string | undefined): boolean {
+  return ifNoneMatch?.split(',').some((each) => each.trim().replace(/^W\//, '') === etag) === true;
+}
+
+// Names that begin like this are the engine's own: what they do has routes, and roles, of its own.
+
+const RESERVED = 'holdfast.';
+
+export function isReserved(name: string): boolean {
+  return name.startsWith(RESERVED);
+}
+
+export function requireOpenName(what: string, name: string): void {
+  if (!isReserved(name)) return;
+  throw new ProblemReply(
+    403,
+    'name-reserved',
+    `${what} whose name begins with "${RESERVED}" is the engine's own. Use the route for what it does.`,
+  );
+}
+
+// Long polls: held for a while, and let go early when whoever asked is gone.
+
+/** Undefined when the time is over or the caller has gone. */
+export async function withinMs<Found>(
+  timers: Timers,
+  { ms, signal }: { readonly ms: number; readonly signal: AbortSignal },
+  wait: (until: AbortSignal) => Promise<Found>,
+): Promise<Found | undefined> {
+  const over = new AbortController();
+  const stop = (): void => over.abort();
+  if (signal.aborted) return undefined;
+  signal.addEventListener('abort', stop, { once: true });
+  const cancel = timers.after(ms, stop);
+  try {
+    return await wait(over.signal);
+  } catch (error) {
+    if (over.signal.aborted) return undefined;
+    throw error;
+  } finally {
+    cancel();
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+type ListQuery = Static<typeof listQuery>;
+
+export function listOptionsOf(query: ListQuery, { project }: Caller): ListOptions {
+  const { status, attribute, equals, min, max, limit = 100, ...rest } = query;
+  const filter = { equals: labelOf(equals), min, max };
+  const isFiltered = Object.values(filter).some((each) => each !== undefined);
+  if (isFiltered && attribute === undefined) {
+    throw new ProblemReply(
+      400,
+      'invalid-input',
+      'equals, min and max are about an attribute: say which, as attribute=<name>.',
+    );
+  }
+  const given = Object.entries(filter).filter(([, value]) => value !== undefined);
+  return {
+    ...rest,
+    project,
+    limit,
+    ...(status === undefined ? {} : { status: status as readonly Status[] }),
+    ...(attribute === undefined
+      ? {}
+      : { attribute: { name: attribute, ...Object.fromEntries(given) } }),
+  };
+}
+
+/** `true`, `17` and `"17"`: as JSON has them; what is not JSON is text. */
+function labelOf(text: string | undefined): string | number | boolean | undefined {
+  if (text === undefined) return undefined;
+  if (text === 'true' || text === 'false') return text === 'true';
+  if (/^-?\d+(\.\d+)?$/.test(text)) return Number(text);
+  return /^".*"$/s.test(text) ? text.slice(1, -1) : text;
+}
