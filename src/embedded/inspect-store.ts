@@ -30,7 +30,7 @@ export async function setClockBack(text: string): Promise<number> {
   const report = await inspectStore(text);
   if (!report.exists)
     throw new InvalidInput(`"${place.file}" does not exist. Nothing was changed.`);
-  const { setSqliteClockBack } = await import('../store/sqlite/set-clock-back.ts').catch(
+  const { setSqliteClockBack } = await import('../store/sqlite/clock-problem.ts').catch(
     withoutSqlite,
   );
   return setSqliteClockBack(place.file);

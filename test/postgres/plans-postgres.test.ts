@@ -21,7 +21,6 @@ const NOT_HOT: readonly string[] = [
   ...[
     'oldest-snapshot.ts',
     'recover.ts',
-    'raise-epoch.ts',
     'reclaim.ts',
     '../sql/refusals.ts',
     '../sql/access/keys.ts',

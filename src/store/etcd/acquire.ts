@@ -1,7 +1,7 @@
 import { answerGrant, decideAcquire } from '../../lease/decide/acquire.ts';
 import type { LeaseRecord } from '../../lease/lease.ts';
 import type { SessionId } from '../../lease/names.ts';
-import type { Acquire, AcquireAnswer } from '../../lease/port.ts';
+import type { Acquire, AcquireAnswer, Withdraw, Withdrawn } from '../../lease/port.ts';
 import type { EntryRefusal, Holder } from '../../lease/refusal.ts';
 import { laterBy } from '../../support/clock.ts';
 import { adoptCluster, isSameCluster } from './adopt-cluster.ts';
@@ -119,4 +119,15 @@ function refuse(database: Database, tx: Transaction, refused: Refused): Outcome 
     if (own === undefined) tx.guardNoNewcomer(tx.keys.line(key), revision);
   }
   return answered({ kind: 'queued', ahead: entry.ahead, refusal });
+}
+
+export async function withdraw(database: Database, request: Withdraw): Promise<Withdrawn> {
+  const { result } = await database.write(async (tx) => {
+    const ticket = tx.keys.ticket(request.key, request.attempt);
+    await tx.load([ticket]);
+    const wasQueued = tx.get(ticket) !== undefined;
+    if (wasQueued) tx.delete(ticket);
+    return wasQueued;
+  }, 'etcd');
+  return { kind: 'withdrawn', wasQueued: result };
 }

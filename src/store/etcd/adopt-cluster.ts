@@ -7,9 +7,8 @@
 import type { Identity, Kv } from './connection.ts';
 import type { Database } from './database.ts';
 import { lastIssued, loadEpoch } from './load-view.ts';
-import { liftFences } from './raise-epoch.ts';
 import { fromJson } from './records.ts';
-import { extendLiving } from './recover.ts';
+import { extendLiving, liftFences } from './recover.ts';
 import type { Transaction } from './transaction.ts';
 
 /** Whether the cluster that answers is the one last seen, in the same term. Guarded. */

@@ -2,9 +2,9 @@ import { decideCheckpoint } from '../../lease/decide/term.ts';
 import type { LeaseRecord } from '../../lease/lease.ts';
 import type { CheckpointAnswer, SaveCheckpoint } from '../../lease/port.ts';
 import type { Database } from './database.ts';
-import { haltIfAhead } from './halt.ts';
 import { loadTerm } from './load-view.ts';
 import type { StoredCheckpoint } from './records.ts';
+import { haltIfAhead } from './recover.ts';
 import { saveLease } from './save-lease.ts';
 
 export async function checkpoint(

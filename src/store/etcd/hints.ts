@@ -3,9 +3,10 @@
 // or etcd has given it up, is a hint for all that it carries. A hint may be lost: whoever waits polls too.
 
 import type { LeaseKey, SessionId } from '../../lease/names.ts';
-import type { Connection } from './connection.ts';
+import { type Connection, toNumber } from './connection.ts';
 import { TXN } from './messages.ts';
 import { toTicket } from './records.ts';
+import type { Transaction } from './transaction.ts';
 
 export class Hints {
   readonly #connection: Connection;
@@ -61,4 +62,11 @@ export class Hints {
   close(): void {
     this.#listeners.clear();
   }
+}
+
+/** Something happened to a lease of this session that its holder must look at (S-2). */
+export async function notify(tx: Transaction, session: SessionId): Promise<void> {
+  const key = tx.keys.notices(session);
+  await tx.load([key]);
+  tx.put(key, String((toNumber(tx.get(key)) ?? 0) + 1));
 }

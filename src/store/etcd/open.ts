@@ -6,8 +6,7 @@ import type { KernelStore, LeaseStore, SessionStore } from '../../lease/port.ts'
 import { systemClock } from '../../support/clock.ts';
 import { rejectUnknownOptions } from '../../support/options.ts';
 import { systemTimers } from '../../support/timer.ts';
-import { acquire } from './acquire.ts';
-import { beginIntent } from './begin-intent.ts';
+import { acquire, withdraw } from './acquire.ts';
 import { checkpoint } from './checkpoint.ts';
 import { connect, describeDurability } from './connect.ts';
 import { Connection } from './connection.ts';
@@ -15,22 +14,23 @@ import { Database } from './database.ts';
 import { endSession } from './end-session.ts';
 import { Heartbeats } from './heartbeat.ts';
 import { Hints } from './hints.ts';
-import { inspectLease } from './inspect-lease.ts';
-import { inspectSession } from './inspect-session.ts';
+import { beginIntent, settleIntent } from './intents.ts';
 import { joinStore } from './join-store.ts';
 import { Keys } from './keys.ts';
-import { listCarried } from './list-carried.ts';
-import { listLeases } from './list-leases.ts';
-import { listSessions } from './list-sessions.ts';
 import { openSession } from './open-session.ts';
 import { Pulses } from './pulses.ts';
-import { raiseEpoch } from './raise-epoch.ts';
-import { readEvents } from './read-events.ts';
-import { recover } from './recover.ts';
+import {
+  inspectLease,
+  inspectSession,
+  listCarried,
+  listLeases,
+  listSessions,
+  readEvents,
+} from './reads.ts';
+import { raiseEpoch, recover } from './recover.ts';
 import { release } from './release.ts';
 import { requestDrain } from './request-drain.ts';
 import { revoke } from './revoke.ts';
-import { settleIntent } from './settle-intent.ts';
 import {
   callTimeoutOf,
   checkLimits,
@@ -41,7 +41,6 @@ import {
 } from './store-options.ts';
 import { sweep } from './sweep.ts';
 import { verify } from './verify.ts';
-import { withdraw } from './withdraw.ts';
 
 export type { EtcdStoreOptions } from './store-options.ts';
 

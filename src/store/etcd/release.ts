@@ -1,8 +1,8 @@
 import { decideRelease } from '../../lease/decide/term.ts';
 import type { Release, Released } from '../../lease/port.ts';
 import type { Database } from './database.ts';
-import { haltIfAhead } from './halt.ts';
 import { loadTerm } from './load-view.ts';
+import { haltIfAhead } from './recover.ts';
 import { appendEnded, saveLease } from './save-lease.ts';
 
 /** `awaited`: somebody stands in line for the key. */

@@ -1,9 +1,9 @@
 import { decideDrain } from '../../lease/decide/operate.ts';
 import type { DrainAnswer, RequestDrain } from '../../lease/port.ts';
 import type { Database } from './database.ts';
-import { haltIfAhead } from './halt.ts';
+import { notify } from './hints.ts';
 import { loadTerm } from './load-view.ts';
-import { notify } from './notify.ts';
+import { haltIfAhead } from './recover.ts';
 import { saveLease } from './save-lease.ts';
 
 export async function requestDrain(

@@ -1,9 +1,9 @@
 import { decideRevoke } from '../../lease/decide/operate.ts';
 import type { Revoke, Revoked } from '../../lease/port.ts';
 import type { Database } from './database.ts';
-import { haltIfAhead } from './halt.ts';
+import { notify } from './hints.ts';
 import { loadTerm } from './load-view.ts';
-import { notify } from './notify.ts';
+import { haltIfAhead } from './recover.ts';
 import { appendEnded, saveLease } from './save-lease.ts';
 
 /** `awaited`: somebody stands in line for the key. */

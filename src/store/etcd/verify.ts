@@ -3,8 +3,8 @@ import { ownDeadline } from '../../lease/lease.ts';
 import type { Verified, Verify } from '../../lease/port.ts';
 import { authorityMs } from '../../lease/session.ts';
 import type { Database } from './database.ts';
-import { haltIfAhead } from './halt.ts';
 import { loadTerm } from './load-view.ts';
+import { haltIfAhead } from './recover.ts';
 
 export async function verify(database: Database, request: Verify): Promise<Verified> {
   const { view, now } = await database.read(async (tx) => ({

@@ -9,8 +9,7 @@
 import type { LeasePolicy } from '../../lease/policy.ts';
 import { type Database, type Queries, statement } from './database.ts';
 import { SAME_SERVER } from './predicates.ts';
-import { liftFences } from './raise-epoch.ts';
-import { extendLiving } from './recover.ts';
+import { extendLiving, liftFences } from './recover.ts';
 
 const IS_SAME = statement(`select coalesce(${SAME_SERVER}, false) as same`);
 

@@ -1,10 +1,10 @@
 import type { SessionId } from '../../lease/names.ts';
 import type { ListSessions, SessionInspection } from '../../lease/port.ts';
 import { type Database, statement } from './database.ts';
-import { inspection } from './inspect-session.ts';
 import { loadChains } from './load-view.ts';
+import { inspection } from './reads.ts';
 
-const LIST = statement(`
+const LIST_SESSIONS = statement(`
   select s.id
     from hf.session s
    where ($1::uuid is null or s.id > $1)
@@ -16,7 +16,7 @@ export async function listSessions(
   database: Database,
   query: ListSessions,
 ): Promise<readonly SessionInspection[]> {
-  const rows = await database.rows<{ id: SessionId }>(LIST, [
+  const rows = await database.rows<{ id: SessionId }>(LIST_SESSIONS, [
     query.after ?? null,
     query.all === true,
     query.limit,

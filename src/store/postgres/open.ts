@@ -5,7 +5,7 @@ import { type LeasePolicy, resolvePolicy } from '../../lease/policy.ts';
 import type { LeaseStore, SessionStore } from '../../lease/port.ts';
 import { rejectUnknownOptions } from '../../support/options.ts';
 import type { CoordinatorStore } from '../contract/execution-store.ts';
-import { accessOf } from './access/open.ts';
+import { accessOf } from './access.ts';
 import { acquire } from './acquire.ts';
 import { adopt } from './adopt-server.ts';
 import { beginIntent } from './begin-intent.ts';
@@ -24,19 +24,21 @@ import { endSession } from './end-session.ts';
 import { openExecutions } from './executions/open.ts';
 import { heartbeat } from './heartbeat.ts';
 import { Hints } from './hints.ts';
-import { inspectLease } from './inspect-lease.ts';
-import { inspectSession } from './inspect-session.ts';
-import { listCarried } from './list-carried.ts';
-import { listLeases } from './list-leases.ts';
 import { listSessions } from './list-sessions.ts';
 import { knownMigrations, migrate } from './migrate.ts';
-import { sealsOf } from './move/open.ts';
+import { sealsOf } from './move/open-move.ts';
 import { refuseSealed } from './move/seal.ts';
 import { openSession } from './open-session.ts';
 import { openPool } from './pooler.ts';
-import { raiseEpoch } from './raise-epoch.ts';
-import { type Gaps, readEvents } from './read-events.ts';
-import { recover } from './recover.ts';
+import {
+  type Gaps,
+  inspectLease,
+  inspectSession,
+  listCarried,
+  listLeases,
+  readEvents,
+} from './reads.ts';
+import { raiseEpoch, recover } from './recover.ts';
 import { release } from './release.ts';
 import { requestDrain } from './request-drain.ts';
 import { revoke } from './revoke.ts';

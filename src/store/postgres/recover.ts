@@ -1,5 +1,7 @@
+import { epochOf, raisedOrigin } from '../../lease/fence.ts';
 import type { LeasePolicy } from '../../lease/policy.ts';
-import type { Recovered } from '../../lease/port.ts';
+import type { EpochRaised, RaiseEpoch, Recovered } from '../../lease/port.ts';
+import { noticesOfRaise } from '../../lease/session.ts';
 import { type Database, type Queries, statement } from './database.ts';
 
 // E-6: at most once per heartbeat received, so that repeated outages cannot extend for ever.
@@ -18,4 +20,56 @@ export async function recover(database: Database, policy: LeasePolicy): Promise<
 
 export async function extendLiving(queries: Queries, policy: LeasePolicy): Promise<number> {
   return (await queries.rows(EXTEND, [policy.recoveryGraceMs])).length;
+}
+
+// A statement of its own: the sequence must be read after the lock is had, or two that raise at once
+// would both lift it to the same place and fences would be issued twice (T-3).
+const TAKE_TURNS = statement('select m.halted from hf.meta m where m.id = 1 for update');
+
+const LAST_ISSUED = statement(`
+  select case when f.is_called then f.last_value else f.last_value - 1 end as last_issued
+    from hf.fence f`);
+
+// Not transactional, and need not be: a sequence that was lifted in vain only has a larger gap.
+// Grants that are minted meanwhile stay within the epoch that ends (T-3).
+const LIFT = statement(`select setval('hf.fence', $1::bigint, true)`);
+
+const RECORD = statement(`
+  with resumed as (
+    update hf.meta m
+       set halted = case when $3 then null else m.halted end
+     where m.id = 1
+  )
+  insert into hf.event (at, kind, detail)
+  values (hf_now(), 'epoch-raised', jsonb_build_object('actor', $1::text, 'cause', $2::text))`);
+
+const NOTIFY_ALL = statement(`
+  update hf.session s
+     set notices = s.notices + $1::bigint
+   where s.ended_at is null`);
+
+export async function raiseEpoch(database: Database, request: RaiseEpoch): Promise<EpochRaised> {
+  return database.transaction(async (queries) => {
+    const epoch = await liftFences(queries, { ...request, endHalt: true });
+    return { kind: 'raised', epoch };
+  });
+}
+
+/**
+ * Inside a transaction: the row of hf.meta is locked, so that two do not lift at once, and nobody who
+ * locks several sessions does so meanwhile. Whoever lives looks what it still carries.
+ */
+export async function liftFences(
+  queries: Queries,
+  request: RaiseEpoch & { readonly endHalt: boolean },
+  by: number = 1,
+): Promise<number> {
+  const [meta] = await queries.rows<{ halted: number | null }>(TAKE_TURNS, []);
+  const [sequence] = await queries.rows<{ last_issued: number }>(LAST_ISSUED, []);
+  const lastIssued = sequence?.last_issued ?? 0;
+  const origin = raisedOrigin(lastIssued, meta?.halted ?? 0, by);
+  await queries.rows(LIFT, [origin]);
+  await queries.rows(NOTIFY_ALL, [noticesOfRaise(lastIssued, origin)]);
+  await queries.rows(RECORD, [request.actor, request.reason, request.endHalt]);
+  return epochOf(origin);
 }

@@ -2,15 +2,19 @@ import { type AcquireView, answerGrant, decideAcquire } from '../../lease/decide
 import { toFence } from '../../lease/fence.ts';
 import type { LeaseRecord } from '../../lease/lease.ts';
 import type { LeasePolicy } from '../../lease/policy.ts';
-import type { Acquire, AcquireAnswer } from '../../lease/port.ts';
+import type { Acquire, AcquireAnswer, Withdraw, Withdrawn } from '../../lease/port.ts';
 import { AssertionFault, assert } from '../../support/assert.ts';
 import type { Instant } from '../../support/clock.ts';
 import { onKnownServer } from './adopt-server.ts';
 import { type Database, optional } from './database.ts';
+import { HINTS } from './events.ts';
 import { ACQUIRE } from './grant-lease.ts';
+import { WAITING } from './line.ts';
 import { kindOf } from './load-view.ts';
 import { breakerArguments } from './reclaim.ts';
 import { toChain, toLease } from './records.ts';
+import { script } from './script.ts';
+import { RECORDS } from './sessions.ts';
 
 type AcquireReply = readonly [
   kind: Buffer,
@@ -101,4 +105,18 @@ function viewOf(reply: AcquireReply, policy: LeasePolicy) {
     policy,
   };
   return { kind: kind.toString(), view, now: now as Instant };
+}
+
+const WITHDRAW = script(`
+  ${RECORDS}
+  ${HINTS}
+  ${WAITING}
+  local wasQueued = leave_line(ARGV[1], ARGV[2])
+  if wasQueued then hint(ARGV[1]) end
+  return wasQueued and 1 or 0
+`);
+
+export async function withdraw(database: Database, request: Withdraw): Promise<Withdrawn> {
+  const left = await database.run<number>(WITHDRAW, [request.key, request.attempt]);
+  return { kind: 'withdrawn', wasQueued: left === 1 };
 }

@@ -4,7 +4,7 @@
 import { type LeasePolicy, resolvePolicy } from '../../lease/policy.ts';
 import type { KernelStore, LeaseStore, SessionStore } from '../../lease/port.ts';
 import { rejectUnknownOptions } from '../../support/options.ts';
-import { acquire } from './acquire.ts';
+import { acquire, withdraw } from './acquire.ts';
 import { adoptServer } from './adopt-server.ts';
 import { beginIntent } from './begin-intent.ts';
 import { checkpoint } from './checkpoint.ts';
@@ -19,15 +19,16 @@ import { Database } from './database.ts';
 import { endSession } from './end-session.ts';
 import { heartbeat } from './heartbeat.ts';
 import { Hints } from './hints.ts';
-import { inspectLease } from './inspect-lease.ts';
-import { inspectSession } from './inspect-session.ts';
-import { listCarried } from './list-carried.ts';
-import { listLeases } from './list-leases.ts';
-import { listSessions } from './list-sessions.ts';
 import { openSession } from './open-session.ts';
-import { raiseEpoch } from './raise-epoch.ts';
-import { readEvents } from './read-events.ts';
-import { recover } from './recover.ts';
+import {
+  inspectLease,
+  inspectSession,
+  listCarried,
+  listLeases,
+  listSessions,
+  readEvents,
+} from './reads.ts';
+import { raiseEpoch, recover } from './recover.ts';
 import { release } from './release.ts';
 import { requestDrain } from './request-drain.ts';
 import { revoke } from './revoke.ts';
@@ -36,7 +37,6 @@ import { demandFit, describeDurability } from './server-facts.ts';
 import { settleIntent } from './settle-intent.ts';
 import { sweep } from './sweep.ts';
 import { verify } from './verify.ts';
-import { withdraw } from './withdraw.ts';
 
 export type { RedisClient, RedisStoreOptions } from './connect.ts';
 

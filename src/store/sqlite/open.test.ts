@@ -11,8 +11,8 @@ import { parseAttemptId, parseLeaseKey, parseOwner, parseSessionId } from '../..
 import type { KernelStore } from '../../lease/port.ts';
 import { InvalidInput, StoreCorrupt, StoreUnavailable } from '../../support/fault.ts';
 import { systemRandom } from '../../support/random.ts';
+import { setSqliteClockBack } from './clock-problem.ts';
 import { openSqliteStore, type SqliteStoreOptions } from './open.ts';
-import { setSqliteClockBack } from './set-clock-back.ts';
 
 let folder = '';
 

@@ -2,7 +2,7 @@
 
 import type { LeaseStore, SessionStore } from '../../lease/port.ts';
 import type { CoordinatorStore } from '../contract/execution-store.ts';
-import { accessOf } from './access/open.ts';
+import { accessOf } from './access.ts';
 import { acquire } from './acquire.ts';
 import { beginIntent } from './begin-intent.ts';
 import { checkpoint } from './checkpoint.ts';
@@ -10,16 +10,17 @@ import type { Database } from './database.ts';
 import { endSession } from './end-session.ts';
 import { executionsOf } from './executions/open.ts';
 import { heartbeat } from './heartbeat.ts';
-import { inspectLease } from './inspect-lease.ts';
-import { inspectSession } from './inspect-session.ts';
-import { listCarried } from './list-carried.ts';
-import { listLeases } from './list-leases.ts';
-import { listSessions } from './list-sessions.ts';
-import { sealsOf } from './move/open.ts';
+import { sealsOf } from './move/open-move.ts';
 import { openSession } from './open-session.ts';
-import { raiseEpoch } from './raise-epoch.ts';
-import { readEvents } from './read-events.ts';
-import { recover } from './recover.ts';
+import {
+  inspectLease,
+  inspectSession,
+  listCarried,
+  listLeases,
+  listSessions,
+  readEvents,
+} from './reads.ts';
+import { raiseEpoch, recover } from './recover.ts';
 import { release } from './release.ts';
 import { requestDrain } from './request-drain.ts';
 import { revoke } from './revoke.ts';

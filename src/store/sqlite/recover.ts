@@ -1,4 +1,7 @@
-import type { Recovered } from '../../lease/port.ts';
+import { epochOf, raisedOrigin } from '../../lease/fence.ts';
+import type { EpochRaised, RaiseEpoch, Recovered } from '../../lease/port.ts';
+import { noticesOfRaise } from '../../lease/session.ts';
+import { loadMeta } from './load-view.ts';
 import type { Transaction } from './transaction.ts';
 
 // E-6: at most once per heartbeat received, so that repeated outages cannot extend for ever. The
@@ -16,4 +19,25 @@ const RECOVER = `
 export function recover(tx: Transaction): Recovered {
   const { recoveryGraceMs } = tx.policy;
   return { extended: tx.run(RECOVER, { now: tx.now, recoveryGraceMs }) };
+}
+
+const RAISE = `
+  update meta
+     set fence = :origin,
+         halted = null
+   where id = 1`;
+
+const NOTIFY_ALL = `
+  update session
+     set notices = notices + :notices
+   where ended_at is null`;
+
+/** T-3, T-4: above everything issued or presented; whoever lives looks what it still carries. */
+export function raiseEpoch(tx: Transaction, request: RaiseEpoch, by: number = 1): EpochRaised {
+  const { fence, halted } = loadMeta(tx);
+  const origin = raisedOrigin(fence, halted ?? 0, by);
+  tx.run(RAISE, { origin });
+  tx.run(NOTIFY_ALL, { notices: noticesOfRaise(fence, origin) });
+  tx.append({ kind: 'epoch-raised', at: tx.now, actor: request.actor, cause: request.reason });
+  return { kind: 'raised', epoch: epochOf(origin) };
 }

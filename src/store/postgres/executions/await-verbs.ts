@@ -1,9 +1,8 @@
 // The verbs of awaits (W-1 … W-10), a file each.
 
 import type { AwaitStore } from '../../../features/awaits/port.ts';
-import { answer } from './answer.ts';
+import { answer, expireAwaits } from './answer.ts';
 import { assignAwait, cancelAwait, extendAwait } from './command-await.ts';
-import { expireAwaits } from './expire-awaits.ts';
 import { interaction, interactions, lateAnswers } from './interactions.ts';
 import type { Parts } from './parts.ts';
 

@@ -1,12 +1,16 @@
+import { refuseClaims } from '../../../execution/decide/claim.ts';
 import { routesAsked } from '../../../execution/route.ts';
-import { toFence } from '../../../lease/fence.ts';
+import { type Fence, toFence } from '../../../lease/fence.ts';
 import type { SessionId } from '../../../lease/names.ts';
 import { AssertionFault } from '../../../support/assert.ts';
 import type { Instant } from '../../../support/clock.ts';
 import { OutcomeUnknown } from '../../../support/fault.ts';
 import type { Claim, ClaimAnswer, Claimed } from '../../contract/execution-store.ts';
 import { LANE_CODES, STATUS_CODES, toExecution } from '../../execution-rows.ts';
+import { adoptServer } from '../adopt-server.ts';
 import { commitOnce, isClash } from '../committer.ts';
+import { type Queries, statement } from '../database.ts';
+import { loadChains } from '../load-view.ts';
 import { numbers, texts } from './arrays.ts';
 import type { View } from './claim-floors.ts';
 import {
@@ -19,7 +23,6 @@ import {
 } from './claim-statement.ts';
 import { admit } from './gates.ts';
 import type { Parts } from './parts.ts';
-import { refuseClaim } from './refuse-claim.ts';
 
 /** Each round follows a change that somebody made; this many in a row is a bug. */
 const ROUNDS_MAX = 100;
@@ -187,4 +190,26 @@ function toClaimed(row: ClaimedRow, session: SessionId): Claimed {
   });
   const fence = toFence(row.fence ?? 0);
   return { execution, fence, previous, claimedAt: row.claimed_at as Instant };
+}
+
+// Why a claim was not answered.
+
+const HALTED = statement('select m.halted from hf.meta m where m.id = 1');
+
+/** Undefined when the server was another one, or what stood against it is gone: ask again. */
+export async function refuseClaim(
+  { database, policy }: Parts,
+  session: SessionId,
+): Promise<ClaimAnswer | undefined> {
+  await adoptServer(database, policy);
+  const halted = await loadHalted(database);
+  const { now, chains } = await loadChains(database, [session]);
+  const refusal = refuseClaims({ own: chains[0] ?? [], halted }, now);
+  return refusal === undefined ? undefined : { kind: 'refused', ...refusal };
+}
+
+async function loadHalted(queries: Queries): Promise<Fence | undefined> {
+  const [row] = await queries.rows<{ halted: number | null }>(HALTED, []);
+  const halted = row?.halted ?? undefined;
+  return halted === undefined ? undefined : toFence(halted);
 }

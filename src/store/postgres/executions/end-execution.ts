@@ -10,9 +10,9 @@ import type { Finish } from '../../contract/execution-store.ts';
 import { toExecution } from '../../execution-rows.ts';
 import { type Queries, statement } from '../database.ts';
 import { closeAwaits } from './awaits.ts';
-import { writeDeadLetter } from './dead-letters.ts';
 import { tellParent } from './deliver.ts';
 import { freePlace } from './places.ts';
+import { writeDeadLetter } from './repair-verbs.ts';
 import { appendEvents, lockExecution, saveExecution } from './rows.ts';
 import { follow } from './successor.ts';
 

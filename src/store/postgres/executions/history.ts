@@ -1,11 +1,25 @@
-import type { HistoryEvent } from '../../../execution/history.ts';
-import type { ExecutionId } from '../../../execution/names.ts';
-import type { ReadHistories, ReadHistory, WholeHistory } from '../../contract/execution-store.ts';
-import { type HistoryRow, toHistoryEvent } from '../../execution-rows.ts';
+import type { HistoryEvent, InboxMessage } from '../../../execution/history.ts';
+import type { ExecutionId, PipelineName } from '../../../execution/names.ts';
+import { parseRoute } from '../../../execution/route.ts';
+import type {
+  ChildSummary,
+  ListChildren,
+  ReadHistories,
+  ReadHistory,
+  ReadInbox,
+  WholeHistory,
+} from '../../contract/execution-store.ts';
+import {
+  type HistoryRow,
+  type InboxRow,
+  toHistoryEvent,
+  toInboxMessage,
+} from '../../execution-rows.ts';
 import { type Database, statement } from '../database.ts';
 import { uuids } from './arrays.ts';
+import { statusOf } from './rows.ts';
 
-const READ = statement(`
+const READ_HISTORY = statement(`
   select h.seq, h.at, h.fence, h.kind, h.name, h.body
     from hf.history h
    where h.execution_id = $1
@@ -17,7 +31,11 @@ export async function readHistory(
   database: Database,
   query: ReadHistory,
 ): Promise<readonly HistoryEvent[]> {
-  const rows = await database.rows<HistoryRow & object>(READ, [query.id, query.after, query.limit]);
+  const rows = await database.rows<HistoryRow & object>(READ_HISTORY, [
+    query.id,
+    query.after,
+    query.limit,
+  ]);
   return rows.map(toHistoryEvent);
 }
 
@@ -42,4 +60,49 @@ export async function readHistories(
   const rows = await database.rows<Row>(READ_ALL, [uuids([...new Set(ids)]), bytesMax]);
   const byId = Map.groupBy(rows, (row) => row.execution_id);
   return [...byId].map(([id, events]) => ({ id, events: events.map(toHistoryEvent) }));
+}
+
+const READ_INBOX = statement(`
+  select i.n, i.at, i.kind, i.name, i.body
+    from hf.inbox i
+   where i.execution_id = $1
+     and i.n > $2
+   order by i.n
+   limit $3`);
+
+export async function readInbox(
+  database: Database,
+  query: ReadInbox,
+): Promise<readonly InboxMessage[]> {
+  const rows = await database.rows<InboxRow & object>(READ_INBOX, [
+    query.id,
+    query.after,
+    query.limit,
+  ]);
+  return rows.map(toInboxMessage);
+}
+
+// `between` and the order leave the planner the index of parents; by the primary key it would read all.
+const LIST = statement(`
+  select e.id, e.pipeline, e.status
+    from hf.execution e
+   where e.parent_id between $1 and $1
+     and e.id > coalesce($2, '00000000-0000-0000-0000-000000000000'::uuid)
+   order by e.parent_id, e.id
+   limit $3`);
+
+export async function listChildren(
+  database: Database,
+  query: ListChildren,
+): Promise<readonly ChildSummary[]> {
+  const values = [query.parent, query.after ?? null, query.limit];
+  const rows = await database.rows<{ id: ExecutionId; pipeline: PipelineName; status: number }>(
+    LIST,
+    values,
+  );
+  return rows.map(({ id, pipeline, status }) => ({
+    id,
+    pipeline: parseRoute(pipeline).pipeline,
+    status: statusOf(status),
+  }));
 }

@@ -6,14 +6,16 @@ import {
   type RemoveRequest,
   type SeenOfEnded,
 } from '../../../features/retention/model.ts';
-import type { Removal } from '../../../features/retention/port.ts';
+import type { ListRemovable, RemovablePage, Removal } from '../../../features/retention/port.ts';
+import { type RemovableRow, toRemovable } from '../../../features/retention/rows.ts';
 import type { Instant } from '../../../support/clock.ts';
 import { type ExecutionRow, TERMINAL_FROM, toExecution } from '../../execution-rows.ts';
 import { persistently } from '../committer.ts';
-import { type Queries, statement } from '../database.ts';
+import { type Database, type Queries, statement } from '../database.ts';
+import { lookUp } from '../predicates.ts';
 import { keepArchived } from './archived.ts';
+import { texts } from './arrays.ts';
 import type { Parts } from './parts.ts';
-import { forgetLabels } from './removed-labels.ts';
 import { EXECUTION_COLUMNS, lockExecution } from './rows.ts';
 
 export const OPEN_LETTER: string =
@@ -109,4 +111,86 @@ async function explain(
   const view = { execution, hasOpenLetter, seen, isHeld: facts?.in_use === true, isNeeded: false };
   const decision = decideRemove(view, request, now);
   return decision.kind === 'kept' ? decision : { kind: 'kept', why: 'changed' };
+}
+
+// Where to go on is said to whoever asks: a page of a project has executions of that project only.
+// $1 after, $2 before, $3 limit, $4 project, $5 since their end
+const REMOVABLE = statement(`
+  with page as materialized (
+    select e.id
+      from hf.execution e
+     where e.id > coalesce($1, '00000000-0000-0000-0000-000000000000'::uuid)
+       and e.id < coalesce($2, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
+       and ($4::text is null or e.project = $4)
+     order by e.id
+     limit $3
+  )
+  select (select count(*) from page)::integer as looked, (select max(p.id::text) from page p) as last, hf_now() as now,
+         f.id, f.project, f.status, f.ended_at, f.has_open_letter
+    from (select 1) one
+    left join lateral (
+         select e.id, e.project, e.status, e.ended_at, ${OPEN_LETTER} as has_open_letter
+           from page p
+           join hf.execution e on ${lookUp('e.id', 'p.id')}
+          where e.ended_at + $5::bigint <= hf_now()
+            ${UNUSED}
+          order by p.id
+         ) f on true
+   order by f.id`);
+
+interface PageRow extends Omit<RemovableRow, 'id'> {
+  readonly looked: number;
+  readonly last: ExecutionId | null;
+  readonly now: number;
+  readonly id: string | null;
+}
+
+/** F-8. */
+export async function removable(database: Database, query: ListRemovable): Promise<RemovablePage> {
+  const { after = null, before = null, limit, project = null, endedMs } = query;
+  const values = [after, before, limit, project, endedMs];
+  const rows = await database.rows<PageRow & object>(REMOVABLE, values);
+  const items = rows.flatMap(({ id, ...row }) =>
+    id === null ? [] : [toRemovable({ ...row, id })],
+  );
+  const [first] = rows;
+  const next = first === undefined || first.looked < limit ? null : first.last;
+  return { items, now: (first?.now ?? 0) as Instant, ...(next === null ? {} : { next }) };
+}
+
+// The labels of an execution that is removed. They are found by what they say: no index is by execution.
+
+const TAGS = statement(`
+  delete from hf.label l
+   where l.project = $2
+     and l.kind = 0
+     and l.name = ''
+     and l.value = any ($3::text[])
+     and l.execution_id = $1`);
+
+const VALUE = statement(`
+  delete from hf.label l
+   where l.project = $2
+     and l.kind = $3
+     and l.name = $4
+     and l.value = $5
+     and l.execution_id = $1`);
+
+const NUMBER = statement(`
+  delete from hf.label l
+   where l.project = $2
+     and l.name = $3
+     and l.number = $4
+     and l.execution_id = $1`);
+
+export async function forgetLabels(queries: Queries, execution: ExecutionRecord): Promise<void> {
+  const { id, project, tags, attributes } = execution;
+  if (tags.length > 0) await queries.rows(TAGS, [id, project, texts(tags)]);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === 'number') await queries.rows(NUMBER, [id, project, name, value]);
+    else {
+      const kind = typeof value === 'boolean' ? 3 : 1;
+      await queries.rows(VALUE, [id, project, kind, name, String(value)]);
+    }
+  }
 }

@@ -1,14 +1,16 @@
+import type { ClientBase } from 'pg';
 import { decideSubmit } from '../../../execution/decide/submit.ts';
 import type { NoSuchRelease } from '../../../execution/refusal.ts';
 import { auditOf, changedBySubmit } from '../../../features/audit/decide.ts';
 import type { Audited } from '../../../features/audit/model.ts';
 import { noSuchRelease } from '../../../features/releases/decide.ts';
 import type { Instant } from '../../../support/clock.ts';
-import type { Submit, SubmitAnswer } from '../../contract/execution-store.ts';
+import { InvalidInput } from '../../../support/fault.ts';
+import type { Submit, SubmitAnswer, TransactionClient } from '../../contract/execution-store.ts';
 import { toExecution } from '../../execution-rows.ts';
 import { readRelease } from '../../sql/releases.ts';
-import { Committer } from '../committer.ts';
-import { type Queries, statement } from '../database.ts';
+import { Committer, isClash } from '../committer.ts';
+import { type Queries, statement, toFault } from '../database.ts';
 import { play } from '../gateway.ts';
 import { writeAudit } from './audit.ts';
 import { hasPlaces, insertExecutions, insertWithPlaces, namesOf } from './insert-executions.ts';
@@ -130,4 +132,45 @@ export async function refuseRelease(
   if (name === undefined) return undefined;
   const stored = await play(queries, readRelease({ project, pipeline, name }));
   return noSuchRelease(stored, { pipeline, name });
+}
+
+const NO_TRANSACTION = '25P01';
+
+/** with its savepoint, so that a lost race leaves the caller's transaction as it was. */
+export async function submitWithin(
+  { database }: Parts,
+  given: TransactionClient,
+  request: Submit,
+): Promise<SubmitAnswer> {
+  const client = given as ClientBase;
+  const queries = database.on(client);
+  for (;;) {
+    if (await inserted(client, queries, request)) {
+      return { kind: 'submitted', id: request.id, existing: false };
+    }
+    const answer = await answerByWhoIsThere(queries, request);
+    if (answer !== undefined) return answer;
+  }
+}
+
+async function inserted(client: ClientBase, queries: Queries, request: Submit): Promise<boolean> {
+  await client.query('savepoint holdfast_submit').catch(explain);
+  try {
+    const [isInserted = false] = await insertWithPlaces(queries, [request], false);
+    await client.query('release savepoint holdfast_submit');
+    return isInserted;
+  } catch (cause) {
+    const fault = toFault(cause);
+    await client.query('rollback to savepoint holdfast_submit');
+    if (isClash(fault)) return false;
+    throw fault;
+  }
+}
+
+function explain(cause: { readonly code?: string }): never {
+  if (cause.code !== NO_TRANSACTION) throw toFault(cause);
+  throw new InvalidInput(
+    'submit: client has no transaction open. Nothing was submitted. Send "begin" on it first.',
+    { cause },
+  );
 }

@@ -2,7 +2,7 @@ import { refuseUnknown } from '../../../features/export/columns-rows.ts';
 import type { Cell, Load, LoadAnswer, MovedRows } from '../../../features/export/port.ts';
 import { MOVED_TABLES } from '../../../features/export/tables-rows.ts';
 import { type Database, type Queries, statement } from '../database.ts';
-import { liftFences } from '../raise-epoch.ts';
+import { liftFences } from '../recover.ts';
 import { lockAll, refuseSealed } from './seal.ts';
 import { type Columns, columnsOf, foundColumns, inserting } from './table-columns.ts';
 

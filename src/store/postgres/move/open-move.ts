@@ -1,10 +1,13 @@
 // A schema opened for a move: sealed or not.
 
-import type { MoveStore } from '../../../features/export/port.ts';
+import type { MoveStore, SealStore } from '../../../features/export/port.ts';
 import { resolvePolicy } from '../../../lease/policy.ts';
-import type { Instant } from '../../../support/clock.ts';
+import { type Instant, systemClock } from '../../../support/clock.ts';
 import { rejectUnknownOptions } from '../../../support/options.ts';
+import { systemRandom } from '../../../support/random.ts';
+import { systemTimers } from '../../../support/timer.ts';
 import { adopt } from '../adopt-server.ts';
+import { persistently } from '../committer.ts';
 import {
   describeDurability,
   loadDriver,
@@ -18,8 +21,7 @@ import { Database, STORE_NOW_SQL, statement } from '../database.ts';
 import { knownMigrations, migrate } from '../migrate.ts';
 import { dump } from './dump.ts';
 import { load } from './load.ts';
-import { sealsOf } from './open.ts';
-import { readSeal } from './seal.ts';
+import { readSeal, seal, unseal } from './seal.ts';
 
 const NOW = statement('select hf_now() as now');
 
@@ -52,4 +54,17 @@ export async function openPostgresMove(options: PostgresStoreOptions): Promise<M
     await pool.end();
     throw fault;
   }
+}
+
+const SURROUNDINGS = { clock: systemClock, random: systemRandom, timers: systemTimers };
+
+/** Repeated for a while: under load the locks of all tables are seldom had at once, and repeating is safe. */
+export function sealsOf(database: Database): SealStore {
+  return {
+    seal: (request) =>
+      persistently(SURROUNDINGS, () => database.transaction((queries) => seal(queries, request))),
+    unseal: (request) =>
+      persistently(SURROUNDINGS, () => database.transaction((queries) => unseal(queries, request))),
+    read: () => readSeal(database),
+  };
 }

@@ -5,12 +5,19 @@ import {
   type Seal,
   sealCause,
 } from '../../../features/export/model.ts';
-import type { SealAnswer, SealRequest } from '../../../features/export/port.ts';
+import type {
+  SealAnswer,
+  SealRequest,
+  UnsealAnswer,
+  UnsealRequest,
+} from '../../../features/export/port.ts';
 import { sealedTables } from '../../../features/export/tables-rows.ts';
+import { UNSEALED_EPOCHS } from '../../../lease/fence.ts';
 import type { Instant } from '../../../support/clock.ts';
 import { StoreSealed } from '../../../support/fault.ts';
 import { PREVIOUS_CODES, SAGA_CODES, STATUS_CODES } from '../../execution-rows.ts';
 import { type Queries, SEALED_STATE, statement } from '../database.ts';
+import { liftFences } from '../recover.ts';
 
 const TABLES = sealedTables('postgres');
 
@@ -145,4 +152,22 @@ export async function openTables(queries: Queries): Promise<void> {
     await queries.rows(statement(`drop trigger if exists sealed on hf.${table}`), []);
   }
   await queries.rows(statement('drop function if exists hf.refuse_sealed()'), []);
+}
+
+const FORGET = statement(`
+  update hf.meta m
+     set sealed = null
+   where m.id = 1`);
+
+/** In a transaction of its own. */
+export async function unseal(queries: Queries, request: UnsealRequest): Promise<UnsealAnswer> {
+  await lockAll(queries);
+  const was = await readSeal(queries);
+  if (was === undefined) return { kind: 'refused', why: 'not-sealed' };
+  await openTables(queries);
+  await queries.rows(FORGET, []);
+  const { actor, reason } = request;
+  const raising = { actor, reason: `unsealed: ${reason}`, endHalt: true };
+  const epoch = await liftFences(queries, raising, UNSEALED_EPOCHS);
+  return { kind: 'unsealed', epoch, was };
 }

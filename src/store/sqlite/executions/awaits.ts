@@ -3,13 +3,18 @@
 
 import { isTerminal } from '../../../execution/execution.ts';
 import type { ExecutionId } from '../../../execution/names.ts';
-import { changedByAwaitCommand } from '../../../features/audit/decide.ts';
+import { changedByAnswer, changedByAwaitCommand } from '../../../features/audit/decide.ts';
+import type { Audited } from '../../../features/audit/model.ts';
 import {
+  type AnswerRequest,
+  type AnswerView,
   type AwaitChange,
   type AwaitCommandDecision,
   type AwaitCommandView,
+  decideAnswer,
   decideAssign,
   decideCancelAwait,
+  decideDue,
   decideExtend,
   decideOpen,
   type LateAnswer,
@@ -21,15 +26,20 @@ import {
   type OpenAwait,
 } from '../../../features/awaits/model.ts';
 import type {
+  AnswerTaken,
   AssignAwait,
   AwaitAnswer,
   AwaitCommand,
+  AwaitsExpired,
+  ExpireAwaits,
   ExtendAwait,
 } from '../../../features/awaits/port.ts';
 import {
+  type AwaitUnitRow,
   fromAwaitUnit,
   fromInteraction,
   INTERACTION_CODES,
+  toAwaitUnit,
 } from '../../../features/awaits/rows.ts';
 import { assert } from '../../../support/assert.ts';
 import type { Instant } from '../../../support/clock.ts';
@@ -45,6 +55,7 @@ import {
   UNIT_COLUMNS,
 } from './load-await.ts';
 import { loadExecution } from './load-execution.ts';
+import { submit } from './submit.ts';
 
 const PUT_UNIT = `
   insert into await_unit (${UNIT_COLUMNS})
@@ -167,4 +178,103 @@ export function cancelAwait(tx: Transaction, request: AwaitCommand): AwaitAnswer
 
 export function extendAwait(tx: Transaction, request: ExtendAwait): AwaitAnswer {
   return obeyAwait(tx, request, decideExtend);
+}
+
+// W-5: counted always, kept while there is room.
+const COUNT_LATE = `
+  update interaction
+     set late = late + 1
+   where id = :id`;
+
+// W-9: its end looks for it.
+const NOTE_EARLY = `
+  update execution
+     set early = 1
+   where id = :execution`;
+
+export function answer(tx: Transaction, request: AnswerRequest & Audited): AnswerTaken {
+  const view = answerView(tx, request);
+  const decision = decideAnswer(view, request, tx.now);
+  play(tx, writeAudit(request, changedByAnswer(view, decision), tx.now));
+  switch (decision.kind) {
+    case 'refuse':
+      return { kind: 'refused', ...decision.refusal };
+    case 'existing':
+      return { kind: 'existing', settled: false };
+    case 'keep-early':
+      putInteraction(tx, decision.interaction, null);
+      tx.run(NOTE_EARLY, { execution: decision.interaction.execution });
+      return { kind: 'kept', settled: false };
+    case 'apply':
+      applyChange(tx, decision.change);
+      return { kind: 'answered', settled: decision.change.unit.status !== 'open' };
+    case 'late':
+      if (decision.change !== undefined) applyChange(tx, decision.change);
+      keepLate(tx, { id: request.id, answer: decision.answer });
+      tx.run(COUNT_LATE, { id: request.id });
+      return { kind: 'refused', ...decision.refusal };
+  }
+}
+
+/** Of what is not there yet, where it would be (W-2). */
+function answerView(tx: Transaction, { id, place }: AnswerRequest): AnswerView {
+  const view = awaitView(tx, id);
+  if (view.interaction !== undefined || place === undefined) {
+    return { ...view, execution: undefined };
+  }
+  return { ...view, unit: loadUnit(tx, place), execution: loadExecution(tx, place.execution) };
+}
+
+const DUE = `
+  select ${UNIT_COLUMNS}
+    from await_unit indexed by await_unit_next
+   where next_at is not null
+     and next_at <= :now
+   order by next_at
+   limit :limit`;
+
+const DUE_OF = `
+  select ${UNIT_COLUMNS}
+    from await_unit
+   where execution_id = :execution
+     and next_at <= :now
+   order by next_at
+   limit :limit`;
+
+const NEXT = 'select min(next_at) as next_at from await_unit where next_at is not null';
+
+/** W-6. */
+export function expireAwaits(tx: Transaction, { execution, limit }: ExpireAwaits): AwaitsExpired {
+  const page = { now: tx.now, limit: limit + 1 };
+  const rows =
+    execution === undefined
+      ? tx.all<AwaitUnitRow>(DUE, page)
+      : tx.all<AwaitUnitRow>(DUE_OF, { ...page, execution });
+  let [settled, started] = [0, 0];
+  for (const row of rows.slice(0, limit)) {
+    const done = expire(tx, toAwaitUnit(row));
+    settled += done.settled;
+    started += done.started;
+  }
+  const next = tx.get<{ next_at: number | null }>(NEXT)?.next_at ?? null;
+  return {
+    settled,
+    started,
+    more: rows.length > limit,
+    ...(next === null ? {} : { nextInMs: Math.max(0, next - tx.now) }),
+  };
+}
+
+function expire(
+  tx: Transaction,
+  unit: AwaitUnit,
+): { readonly settled: number; readonly started: number } {
+  const due = decideDue({ unit, answered: () => loadAnswered(tx, unit) }, tx.now);
+  if (due === undefined) return { settled: 0, started: 0 };
+  applyChange(tx, due.change);
+  const answers = due.starts.map((start) => submit(tx, start));
+  return {
+    settled: due.change.unit.status === 'open' ? 0 : 1,
+    started: answers.filter((each) => each.kind === 'submitted' && !each.existing).length,
+  };
 }

@@ -21,9 +21,9 @@ import { HOLD_BITS } from '../../execution-rows.ts';
 import { writeAudit } from '../../sql/audit.ts';
 import { play } from '../gateway.ts';
 import type { Transaction } from '../transaction.ts';
-import { appendOutside } from './append-outside.ts';
 import { type Delivered, deliver } from './deliver.ts';
 import { endWaiting } from './end-execution.ts';
+import { appendOutside } from './history.ts';
 import { onceOfJob } from './jobs.ts';
 import { loadExecution, loadRow } from './load-execution.ts';
 

@@ -6,11 +6,11 @@ import type { DeadLetter } from '../../../features/repair/model.ts';
 import type { Finish } from '../../contract/execution-store.ts';
 import { type ExecutionRow, STATUS_CODES } from '../../execution-rows.ts';
 import type { Transaction } from '../transaction.ts';
-import { appendOutside } from './append-outside.ts';
 import { closeAwaits } from './close-awaits.ts';
 import { writeDeadLetter } from './dead-letters.ts';
 import { deliver } from './deliver.ts';
 import { freePlace } from './gates.ts';
+import { appendOutside } from './history.ts';
 import { addErrand } from './submit.ts';
 import { follow } from './successor.ts';
 

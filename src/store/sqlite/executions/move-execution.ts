@@ -7,7 +7,7 @@ import { writeAudit } from '../../sql/audit.ts';
 import { readRelease } from '../../sql/releases.ts';
 import { play } from '../gateway.ts';
 import type { Transaction } from '../transaction.ts';
-import { appendOutside } from './append-outside.ts';
+import { appendOutside } from './history.ts';
 import { onceOfJob } from './jobs.ts';
 import { loadExecution } from './load-execution.ts';
 

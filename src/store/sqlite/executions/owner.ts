@@ -1,13 +1,14 @@
 // What the verbs of owners share: the guarded append, and what every write of an owner carries.
 
+import { decideRecord } from '../../../execution/decide/owner.ts';
 import { EVENT_KINDS, type EventKind, type NewEvent } from '../../../execution/history.ts';
 import type { SessionId } from '../../../lease/names.ts';
 import { assert } from '../../../support/assert.ts';
-import type { Attachment, OwnerWrite } from '../../contract/execution-store.ts';
+import type { Attachment, OwnerWrite, Recorded } from '../../contract/execution-store.ts';
 import { positional, type Tail } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
 import { openAwaits } from './awaits.ts';
-import { lastSeqOf } from './owner-view.ts';
+import { lastSeqOf, ownerView, refused } from './owner-view.ts';
 import { insertChildren } from './submit.ts';
 
 // X-1. `:open` is what the transaction knows of the session and those above it; asked once per
@@ -198,4 +199,18 @@ export function letGo(tx: Transaction, rowId: number, request: OwnerWrite): void
   appendFrom(tx, request, { rowId, index: 0 });
   tx.connection.dropTail(request.id);
   carry(tx, rowId, request);
+}
+
+export function record(tx: Transaction, request: OwnerWrite): Recorded {
+  const tail = appendOwned(tx, request);
+  if (tail !== undefined) {
+    const { news } = tail;
+    return { kind: 'recorded', news: news + carry(tx, tail.rowId, request), at: tx.now };
+  }
+  const view = ownerView(tx, request, request.events.length);
+  const decision = decideRecord(view, request, tx.now);
+  assert(decision.kind !== 'apply', 'X-1: an owner that may record was not let');
+  return decision.kind === 'replay'
+    ? { kind: 'recorded', news: decision.execution.news, at: decision.at }
+    : refused(tx, decision.refusal);
 }

@@ -6,8 +6,7 @@ import { archived, listArchived } from './archived.ts';
 import { jobItems, noteJobItem } from './jobs.ts';
 import { reconcile } from './reconcile.ts';
 import { redrive } from './redrive.ts';
-import { removable } from './removable.ts';
-import { remove } from './remove.ts';
+import { removable, remove } from './remove.ts';
 
 export function repairsOf(
   database: Database,

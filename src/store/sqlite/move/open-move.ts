@@ -1,6 +1,6 @@
 // A file opened for a move: sealed or not.
 
-import type { MoveStore } from '../../../features/export/port.ts';
+import type { MoveStore, SealStore } from '../../../features/export/port.ts';
 import { resolvePolicy } from '../../../lease/policy.ts';
 import { systemClock } from '../../../support/clock.ts';
 import { Fault, StoreUnavailable } from '../../../support/fault.ts';
@@ -12,7 +12,7 @@ import { Database } from '../database.ts';
 import { MIGRATIONS } from '../migrate.ts';
 import { dump } from './dump.ts';
 import { load } from './load.ts';
-import { sealsOf } from './open.ts';
+import { readSeal, seal, unseal } from './seal.ts';
 
 const BUSY_MS = 10_000;
 
@@ -54,4 +54,12 @@ async function alone<Result>(
 function rejected(fault: unknown): unknown {
   if (!(fault instanceof StoreUnavailable) || resultCode(fault.cause) !== CONSTRAINT) return fault;
   return new Fault('store-rejected', fault.message, { cause: fault.cause });
+}
+
+export function sealsOf(database: Database): SealStore {
+  return {
+    seal: (request) => database.operate((tx) => seal(tx, request)),
+    unseal: (request) => database.operate((tx) => unseal(tx, request)),
+    read: () => database.read(readSeal),
+  };
 }

@@ -5,10 +5,17 @@ import {
   type Seal,
   sealCause,
 } from '../../../features/export/model.ts';
-import type { SealAnswer, SealRequest } from '../../../features/export/port.ts';
+import type {
+  SealAnswer,
+  SealRequest,
+  UnsealAnswer,
+  UnsealRequest,
+} from '../../../features/export/port.ts';
 import { sealedTables } from '../../../features/export/tables-rows.ts';
+import { UNSEALED_EPOCHS } from '../../../lease/fence.ts';
 import type { Instant } from '../../../support/clock.ts';
 import { PREVIOUS_CODES, SAGA_CODES, STATUS_CODES } from '../../execution-rows.ts';
+import { raiseEpoch } from '../recover.ts';
 import type { ReadTransaction, Transaction } from '../transaction.ts';
 
 const READ = 'select sealed from meta where id = 1';
@@ -117,4 +124,19 @@ function triggers(): readonly {
   return sealedTables('sqlite').flatMap((table) =>
     VERBS.map((verb) => ({ table, verb, name: `sealed_${table}_${verb}` })),
   );
+}
+
+const FORGET = `
+  update meta
+     set sealed = null
+   where id = 1`;
+
+export function unseal(tx: Transaction, request: UnsealRequest): UnsealAnswer {
+  const was = readSeal(tx);
+  if (was === undefined) return { kind: 'refused', why: 'not-sealed' };
+  openTables(tx);
+  tx.run(FORGET);
+  const { actor, reason } = request;
+  const { epoch } = raiseEpoch(tx, { actor, reason: `unsealed: ${reason}` }, UNSEALED_EPOCHS);
+  return { kind: 'unsealed', epoch, was };
 }

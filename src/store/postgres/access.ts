@@ -1,7 +1,19 @@
-import type { CountUsage } from '../../../features/access/port.ts';
-import type { CountedQuota } from '../../../features/access/quota-model.ts';
-import { PROJECT_METADATA } from '../../../lease/session.ts';
-import { type Database, type Statement, statement } from '../database.ts';
+import type { AccessStore, CountUsage } from '../../features/access/port.ts';
+import type { CountedQuota } from '../../features/access/quota-model.ts';
+import { PROJECT_METADATA } from '../../lease/session.ts';
+import { keysOf } from '../sql/access/keys.ts';
+import { projectsOf } from '../sql/access/projects.ts';
+import { type Database, type Statement, statement } from './database.ts';
+import { plainGatewayOf } from './gateway.ts';
+
+export function accessOf(database: Database): AccessStore {
+  const gateway = plainGatewayOf(database);
+  return {
+    ...projectsOf(gateway),
+    ...keysOf(gateway),
+    usage: (query) => usage(database, query),
+  };
+}
 
 function upToMax(rows: string): Statement {
   return statement(`select count(*) as count from (select 1 from ${rows} limit $2::bigint) found`);

@@ -1,7 +1,20 @@
-import type { CountUsage } from '../../../features/access/port.ts';
-import type { CountedQuota } from '../../../features/access/quota-model.ts';
-import { SESSION_PROJECT } from '../reclaim.ts';
-import type { ReadTransaction } from '../transaction.ts';
+import type { AccessStore, CountUsage } from '../../features/access/port.ts';
+import type { CountedQuota } from '../../features/access/quota-model.ts';
+import { keysOf } from '../sql/access/keys.ts';
+import { projectsOf } from '../sql/access/projects.ts';
+import type { Database } from './database.ts';
+import { accessGatewayOf } from './gateway.ts';
+import { SESSION_PROJECT } from './reclaim.ts';
+import type { ReadTransaction } from './transaction.ts';
+
+export function accessOf(database: Database): AccessStore {
+  const gateway = accessGatewayOf(database);
+  return {
+    ...projectsOf(gateway),
+    ...keysOf(gateway),
+    usage: (query) => database.read((tx) => usage(tx, query)),
+  };
+}
 
 function upToMax(rows: string): string {
   return `select count(*) as count from (select 1 from ${rows} limit :max)`;

@@ -1,0 +1,222 @@
+// Looks at leases, sessions and events. Nothing is written.
+
+import { freeInMs, listedLease } from '../../lease/decide/acquire.ts';
+import type { LeaseEvent } from '../../lease/event.ts';
+import { leaseState, ownDeadline, termEnd } from '../../lease/lease.ts';
+import type { LeaseKey, SessionId } from '../../lease/names.ts';
+import type {
+  CarriedLease,
+  EventPage,
+  LeaseInspection,
+  ListedLease,
+  ListLeases,
+  ListSessions,
+  ReadEvents,
+  SessionInspection,
+} from '../../lease/port.ts';
+import { authorityMs, chainState, remainingMs, type SessionChain } from '../../lease/session.ts';
+import type { Instant } from '../../support/clock.ts';
+import { isCompacted } from './client.ts';
+import { type Kv, toNumber } from './connection.ts';
+import type { Database } from './database.ts';
+import { countWaiting } from './line.ts';
+import { loadChain, loadTerm, withBytes, withNotices } from './load-view.ts';
+import { revisionOf, toEvent, toLease } from './records.ts';
+import { moveClock } from './timekeeper.ts';
+import type { Transaction } from './transaction.ts';
+
+export async function inspectLease(database: Database, key: LeaseKey): Promise<LeaseInspection> {
+  return database.read(async (tx) => {
+    const { lease, holder } = await loadTerm(tx, key);
+    const waiting = await countWaiting(tx, key);
+    const { now } = tx;
+    return {
+      key,
+      state: leaseState(lease, holder, now),
+      freeInMs: lease === undefined ? 0 : freeInMs(lease, holder, now),
+      waiting,
+      ...(lease === undefined ? {} : { record: await withBytes(tx, lease) }),
+    };
+  });
+}
+
+export async function inspectSession(
+  database: Database,
+  id: SessionId,
+): Promise<SessionInspection | undefined> {
+  return database.read(async (tx) => {
+    const chain = await withNotices(tx, await loadChain(tx, id));
+    return inspection(chain, tx.now);
+  });
+}
+
+export function inspection(chain: SessionChain, now: Instant): SessionInspection | undefined {
+  const session = chain.at(-1);
+  if (session === undefined) return undefined;
+  return {
+    session,
+    state: chainState(chain, now),
+    authorityMs: Math.max(0, authorityMs(chain, now)),
+    remainingMs: Math.max(0, remainingMs(chain, now)),
+  };
+}
+
+export async function listLeases(
+  database: Database,
+  query: ListLeases,
+): Promise<readonly ListedLease[]> {
+  return database.read(async (tx) => {
+    const { keys } = tx;
+    const prefix = keys.allTerms + (query.prefix ?? '');
+    // The least text that comes after it.
+    const after = query.after === undefined ? '' : `${keys.allTerms}${query.after}\0`;
+    const from = Buffer.compare(Buffer.from(after), Buffer.from(prefix)) > 0 ? after : prefix;
+    const { kvs } = await tx.list(prefix, { from, limit: query.limit });
+    const names = kvs.map(({ key }) => key.slice(keys.allTerms.length) as LeaseKey);
+    await tx.load(names.map((key) => keys.lease(key)));
+    const listed: ListedLease[] = [];
+    for (const [index, key] of names.entries()) {
+      const lease = toLease(key, kvs[index], tx.get(keys.lease(key)));
+      if (lease === undefined) continue;
+      const holder = await loadChain(tx, lease.session);
+      listed.push(listedLease(lease, holder, tx.now));
+    }
+    return listed;
+  });
+}
+
+export async function listSessions(
+  database: Database,
+  query: ListSessions,
+): Promise<readonly SessionInspection[]> {
+  return database.read(async (tx) => {
+    const { keys } = tx;
+    const prefixes = query.all === true ? [keys.allLive, keys.allEnded] : [keys.allLive];
+    const found = await Promise.all(prefixes.map((prefix) => idsBelow(tx, prefix, query)));
+    const ids = found.flat().sort().slice(0, query.limit);
+    // All at once; the loads below then find everything.
+    await tx.load(
+      ids.flatMap((id) => [keys.live(id), keys.notices(id)]),
+      'seen',
+    );
+    const listed: SessionInspection[] = [];
+    for (const id of ids) {
+      const one = inspection(await withNotices(tx, await loadChain(tx, id, 'seen')), tx.now);
+      if (one !== undefined) listed.push(one);
+    }
+    return listed;
+  });
+}
+
+async function idsBelow(
+  tx: Transaction,
+  prefix: string,
+  query: ListSessions,
+): Promise<readonly SessionId[]> {
+  // The least text that comes after it.
+  const from = query.after === undefined ? prefix : `${prefix}${query.after}\0`;
+  const { kvs } = await tx.list(prefix, { from, limit: query.limit, keysOnly: true });
+  return kvs.map(({ key }) => key.slice(prefix.length) as SessionId);
+}
+
+export async function listCarried(
+  database: Database,
+  id: SessionId,
+): Promise<readonly CarriedLease[]> {
+  const carried = await database.read((tx) => carriedAt(tx, id, () => tx.now));
+  if (carried.every(({ deadlineInMs }) => deadlineInMs === undefined)) return carried;
+  // The holder acts on what is left of a deadline. What it is told must not be too much, so the time is
+  // written anew and counted from when that was sent.
+  const latest = await moveClock(database);
+  return database.read((tx) => carriedAt(tx, id, latest));
+}
+
+async function carriedAt(
+  tx: Transaction,
+  id: SessionId,
+  time: () => Instant,
+): Promise<readonly CarriedLease[]> {
+  const { keys } = tx;
+  const holder = await loadChain(tx, id);
+  const prefix = keys.carriedBy(id);
+  const names = (await tx.list(prefix, { keysOnly: true })).kvs.map(
+    ({ key }) => key.slice(prefix.length) as LeaseKey,
+  );
+  await tx.load(names.flatMap((key) => [keys.term(key), keys.lease(key)]));
+  const now = time();
+  const carried: CarriedLease[] = [];
+  for (const key of names) {
+    const lease = toLease(key, tx.get(keys.term(key)), tx.get(keys.lease(key)));
+    if (lease === undefined || termEnd(lease, holder, now) !== undefined) continue;
+    const deadline = ownDeadline(lease);
+    carried.push({
+      key,
+      fence: lease.fence,
+      ...(lease.drain === undefined ? {} : { drain: lease.drain }),
+      ...(deadline === undefined ? {} : { deadlineInMs: deadline - now }),
+    });
+  }
+  return carried;
+}
+
+/**
+ * O-1: events have the order of the revisions at which they were written, and whoever reads at a
+ * revision sees all up to it: there are no gaps to wait for. They are stored below the revision of the
+ * clock under which they were written, so that a reader need not begin with the first.
+ */
+export async function readEvents(database: Database, query: ReadEvents): Promise<EventPage> {
+  const { after, limit } = query;
+  const from = await firstBucket(database, after);
+  return database.read(async (tx) => {
+    const { keys } = tx;
+    await tx.load([keys.eventsDeleted]);
+    const deleted = toNumber(tx.get(keys.eventsDeleted)) ?? 0;
+    if (after < deleted) return { kind: 'truncated', oldest: deleted };
+    const events: LeaseEvent[] = [];
+    for (let next: string | undefined = from; next !== undefined && events.length < limit; ) {
+      const page = await wholeBuckets(tx, next, limit);
+      events.push(...page.events.filter(({ seq }) => seq > after));
+      next = page.next;
+    }
+    const page = events.slice(0, limit);
+    return { kind: 'events', events: page, next: page.at(-1)?.seq ?? after };
+  });
+}
+
+/** The key at which a reader that has seen this much begins: nothing it has not seen is before it. */
+async function firstBucket(database: Database, after: number): Promise<string> {
+  const { connection } = database;
+  const { keys } = connection;
+  // Whatever was written at this revision or later was written under the clock as it was before it.
+  const revision = revisionOf(after) - 1;
+  if (revision < 1) return keys.allEvents;
+  try {
+    const { kvs } = await connection.fetch([keys.clock], revision);
+    const clock = kvs.get(keys.clock);
+    return clock === undefined ? keys.allEvents : keys.eventsUnder(clock.modRevision);
+  } catch (fault) {
+    if (!isCompacted(fault)) throw fault;
+    return keys.allEvents;
+  }
+}
+
+/** Within a bucket keys have no order, so one that does not fit is read to its end. */
+async function wholeBuckets(
+  tx: Transaction,
+  from: string,
+  limit: number,
+): Promise<{ readonly events: readonly LeaseEvent[]; readonly next: string | undefined }> {
+  const { allEvents } = tx.keys;
+  const { kvs } = await tx.list(allEvents, { from, limit: limit + 1 });
+  const last = kvs.at(-1);
+  if (last === undefined || kvs.length <= limit) return { events: inOrder(kvs), next: undefined };
+  const bucket = last.key.slice(0, last.key.lastIndexOf('/') + 1);
+  const whole = kvs.filter(({ key }) => key < bucket);
+  const { kvs: rest } = await tx.list(bucket);
+  // After everything below the bucket.
+  return { events: inOrder([...whole, ...rest]), next: `${bucket}\u{10ffff}` };
+}
+
+function inOrder(kvs: readonly Kv[]): readonly LeaseEvent[] {
+  return kvs.map(toEvent).sort((a, b) => a.seq - b.seq);
+}
