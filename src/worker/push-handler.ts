@@ -123,17 +123,14 @@ async function driven(
 
 // For whom a call is: a handler does nothing that was meant for another endpoint, or for another project.
 
-export interface Address {
+interface Address {
   /** As the coordinator calls it. */
   readonly audience: URL;
   /** Undefined: of any. */
   readonly project: ProjectName | undefined;
 }
 
-export function addressOf(given: {
-  readonly audience: string;
-  readonly project?: string;
-}): Address {
+function addressOf(given: { readonly audience: string; readonly project?: string }): Address {
   const { audience, project } = given;
   // Whoever calls chooses what the request says: a call for another endpoint could be played here (M-15).
   if (audience === undefined) {
@@ -151,7 +148,7 @@ export function addressOf(given: {
 const WHY_MAX = 1_024;
 
 /** Undefined when it is for this one. */
-export function misdirectionOf(
+function misdirectionOf(
   { audience, project }: Address,
   { audience: called, project: of, drive }: PushCommand,
 ): string | undefined {
@@ -172,13 +169,13 @@ function placeOf({ host, pathname }: URL): string {
 
 // Calls as they come to a handler, and what goes back.
 
-export interface SignedCall {
+interface SignedCall {
   readonly claims: PushCommand;
   readonly kid: string;
 }
 
 /** Undefined when nobody who has a key has sent it, or too long ago. */
-export function callIn(signer: Signer, text: string): SignedCall | undefined {
+function callIn(signer: Signer, text: string): SignedCall | undefined {
   try {
     const nowMs = systemClock.wallMs();
     const verified = signer.verify<PushCommand>(text, { to: 'worker', nowMs });
@@ -192,11 +189,7 @@ export function callIn(signer: Signer, text: string): SignedCall | undefined {
 const RESULT_MS = 60_000;
 
 /** Signed with the key of the call. */
-export function answerTo(
-  { kid }: SignedCall,
-  signer: Signer,
-  result: Partial<PushResult>,
-): Response {
+function answerTo({ kid }: SignedCall, signer: Signer, result: Partial<PushResult>): Response {
   const at = systemClock.wallMs();
   const until = at + RESULT_MS;
   const signed = { to: 'coordinator', at, until, v: WORK_VERSION, ...result } as const;
@@ -207,7 +200,7 @@ export function answerTo(
  * Calls that this process was given, for as long as they are good: who plays one again does not have its steps run
  * again. Another process does not know of them; what it would write is refused by fence and seq (M-1).
  */
-export class InHand {
+class InHand {
   readonly #until: Map<string, number> = new Map();
 
   /** False when it was taken before. */
@@ -222,10 +215,10 @@ export class InHand {
 
 // What a handler has, as it says when it is asked, and what it turns away.
 
-export type Offered = Pick<PushResult, 'pipelines' | 'release'>;
+type Offered = Pick<PushResult, 'pipelines' | 'release'>;
 
 /** What the engine adds reads more than its own execution: it needs a way back. */
-export function offeredBy(
+function offeredBy(
   given: Iterable<AnyPipeline>,
   release: WorkerRelease | undefined,
   hasWayBack: boolean,
@@ -239,7 +232,7 @@ export function offeredBy(
 }
 
 /** Undefined when it can be driven here. */
-export function denialOf(
+function denialOf(
   { pipeline, release }: ExecutionRecord,
   { pipelines, release: own }: Offered,
 ): string | undefined {

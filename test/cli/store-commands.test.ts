@@ -13,13 +13,17 @@ import { nodeFinding } from '../../src/cli/doctor.ts';
 import { startFindings } from '../../src/cli/start-findings.ts';
 import { configFrom, flagSources } from '../../src/server/config.ts';
 import { MIGRATIONS } from '../../src/store/sqlite/migrate.ts';
-import { holdfast, inFolder, startHoldfast } from './spawned.ts';
+import { holdfast, inFolder, type Ran, type SpawnOptions, startHoldfast } from './spawned.ts';
 
 const NEWEST = MIGRATIONS.length;
 const TLS = join(import.meta.dirname, '../server/tls');
 const KEY_FILE = join(TLS, 'server-key.pem');
 const CERT_FILE = join(TLS, 'server-cert.pem');
 const CA_FILE = join(TLS, 'ca.pem');
+
+/** Asks no coordinator: somebody may run one on this machine beside the tests. */
+const doctorHere = (words: readonly string[], options: SpawnOptions): Promise<Ran> =>
+  holdfast(['doctor', '--url', 'http://127.0.0.1:1', ...words], options);
 
 test('migrate: says from which version to which; --check changes nothing and is 1', () =>
   inFolder(async (cwd) => {
@@ -49,7 +53,7 @@ test('raise-epoch: needs a store that is there and a reason, and says the epoch'
     const { epoch } = first as { readonly epoch: number };
     assert.equal(second.code, 0, second.problems);
     assert.match(second.out, new RegExp(`is in epoch ${epoch + 1}\\.`));
-    const doctor = await holdfast(['doctor'], { cwd });
+    const doctor = await doctorHere([], { cwd });
     const raised = `epoch +${epoch + 1}, raised at 20\\S+ by \\S+: restored`;
     assert.match(doctor.out, new RegExp(raised));
   }));
@@ -63,13 +67,13 @@ test('migrate and doctor: a file of a newer version, or of another program, is l
     const newer = await holdfast(['migrate'], { cwd });
     assert.equal(newer.code, 2);
     assert.match(newer.problems, /newer Holdfast/);
-    const doctor = await holdfast(['doctor'], { cwd });
+    const doctor = await doctorHere([], { cwd });
     assert.equal(doctor.code, 1);
     assert.match(doctor.out, /schema: It was migrated by a newer version, .*: upgrade this one/);
     const other = new DatabaseSync(join(cwd, 'other.db'));
     other.exec('create table theirs (id integer)');
     other.close();
-    const foreign = await holdfast(['doctor', '--store', 'other.db'], { cwd });
+    const foreign = await doctorHere(['--store', 'other.db'], { cwd });
     assert.equal(foreign.code, 1);
     assert.match(foreign.out, /of another program/);
   }));
@@ -119,18 +123,18 @@ test('a Node without SQLite is told which one is needed, in a sentence', () =>
       assert.match(problems, /^A SQLite store needs Node 22\.18 or newer; this is /);
       assert.equal(problems.trim().split('\n').length, 1, problems);
     }
-    const { out } = await holdfast(['doctor', '--port', '0'], { cwd, env });
+    const { out } = await doctorHere(['--port', '0'], { cwd, env });
     assert.match(out, /^store: A SQLite store needs Node 22\.18 or newer; .*postgres:\/\/….$/m);
     assert.doesNotMatch(out, /Is it running/);
   }));
 
 test('doctor: all is well, before the first start and after it', () =>
   inFolder(async (cwd) => {
-    const before = await holdfast(['doctor', '--port', '0'], { cwd });
+    const before = await doctorHere(['--port', '0'], { cwd });
     assert.equal(before.code, 0, before.out);
     assert.match(before.out, /ok +schema +new: it is made at the first start/);
     await holdfast(['migrate'], { cwd });
-    const after = await holdfast(['doctor', '--port', '0'], { cwd });
+    const after = await doctorHere(['--port', '0'], { cwd });
     assert.equal(after.code, 0, after.out);
     assert.match(after.out, /ok +journal_mode +wal/);
     assert.match(after.out, /Nothing is wrong\./);
@@ -161,12 +165,12 @@ test('doctor: everything that is wrong is named, with what to change, and is 1',
       [['--port', 'many'], /configuration: --port must be a whole number/],
     ];
     for (const [words, change] of wrong) {
-      const { code, out, problems } = await holdfast(['doctor', ...words], { cwd });
+      const { code, out, problems } = await doctorHere([...words], { cwd });
       assert.deepEqual([code, problems], [1, ''], words.join(' '));
       assert.match(out, change);
     }
     await writeFile(join(cwd, 'holdfast.config.json'), '{ "prot": 1 }');
-    const { code, out } = await holdfast(['doctor', '--json'], { cwd });
+    const { code, out } = await doctorHere(['--json'], { cwd });
     assert.equal(code, 1);
     const findings = out
       .trim()
@@ -184,11 +188,11 @@ test('doctor: a port that is taken is told, and a coordinator that answers there
     other.listen(0, '127.0.0.1');
     await once(other, 'listening');
     const taken = String((other.address() as AddressInfo).port);
-    const ran = await holdfast(['doctor', '--port', taken], { cwd });
+    const ran = await doctorHere(['--port', taken], { cwd });
     other.close();
     assert.equal(ran.code, 1);
     assert.match(ran.out, new RegExp(`port: Something else listens on 127.0.0.1:${taken}`));
-    const free = await holdfast(['doctor', '--port', taken], { cwd });
+    const free = await doctorHere(['--port', taken], { cwd });
     assert.deepEqual(
       [free.code, /port +127\.0\.0\.1:\d+ is free/.test(free.out)],
       [0, true],
@@ -196,7 +200,7 @@ test('doctor: a port that is taken is told, and a coordinator that answers there
     );
     const server = own(startHoldfast(['serve', '--port', '0', '--auth', 'off'], { cwd }));
     const { port } = new URL(await server.url());
-    const answered = await holdfast(['doctor', '--port', port, '--admin', '192.0.2.1:80'], { cwd });
+    const answered = await doctorHere(['--port', port, '--admin', '192.0.2.1:80'], { cwd });
     assert.match(answered.out, /ok +port +.*a coordinator answers there/);
     assert.match(answered.out, /admin port: .*--host/);
     assert.equal(answered.code, 1);
@@ -208,11 +212,11 @@ test('doctor: a host whose clock was set back behind the store is told', () =>
     const database = new DatabaseSync(join(cwd, 'holdfast.db'));
     database.exec('update meta set clock_at = 32503680000000');
     database.close();
-    const { code, out } = await holdfast(['doctor'], { cwd });
+    const { code, out } = await doctorHere([], { cwd });
     assert.equal(code, 1);
     assert.match(out, /clock of the store: The host’s clock was ahead once/);
     assert.match(out, /run: holdfast doctor --set-clock-back/);
-    const mended = await holdfast(['doctor', '--set-clock-back'], { cwd });
+    const mended = await doctorHere(['--set-clock-back'], { cwd });
     assert.equal(mended.code, 0, mended.out);
   }));
 

@@ -18,7 +18,7 @@ const at = (file: string, name: string): Source => ({ file, name });
 
 const MAINTAIN = at('engine/tending.ts', 'MAINTAIN_MS');
 const KEY_CACHE = at('server/gate.ts', 'KEY_CACHE_MS');
-const INLINE = at('engine/payloads.ts', 'inlineBytesMax');
+const INLINE = at('engine/values/payloads.ts', 'inlineBytesMax');
 const RELAY = at('server/server-options.ts', 'relayAnswersMs');
 const SLEEP = at('engine/calls/sleep.ts', 'SLEEP_MS_MAX');
 const TTL = at('lease/session-options.ts', 'TTL_MS_DEFAULT');
@@ -41,7 +41,7 @@ const FIGURES: Readonly<
     '150 hours': MEASURED,
   },
   'api.md': {
-    '15 s': at('protocol/rest/event-stream.ts', 'KEEP_ALIVE_MS'),
+    '15 s': at('protocol/rest/events.ts', 'KEEP_ALIVE_MS'),
     '5 s': KEY_CACHE,
     '10 s': RELAY,
     '16 MiB': at('support/page-size.ts', 'CHARS_MAX'),
@@ -50,7 +50,7 @@ const FIGURES: Readonly<
   'coordinator.md': {
     '32 MiB': at('server/server-options.ts', 'bodyBytesMax'),
     '1 MiB': at('server/http.ts', 'PLAIN_BYTES_MAX'),
-    '100 GiB': at('access/quota.ts', 'BYTES'),
+    '100 GiB': at('features/access/quota-model.ts', 'BYTES'),
     '64 KiB': at('server/http.ts', 'PUBLIC_BYTES_MAX'),
     '5 s': [KEY_CACHE, at('cli/remote/submit.ts', 'TAKEN_MS')],
     'two seconds': P4,
@@ -61,9 +61,9 @@ const FIGURES: Readonly<
     ],
     '15 s': at('protocol/messages/carrier.ts', 'ASK_MS'),
     '2 s': at('worker/pushed-store.ts', 'ASK_MS'),
-    '1 s': at('protocol/push/failed-calls.ts', 'FIRST_MS'),
+    '1 s': at('protocol/push/call-endpoint.ts', 'FIRST_MS'),
     '4 s': 'four times the first pause, which doubles with each failed call',
-    '60 s': at('protocol/push/failed-calls.ts', 'LONGEST_MS'),
+    '60 s': at('protocol/push/call-endpoint.ts', 'LONGEST_MS'),
   },
   'deploy.md': { '35 seconds': 'limits.requestMs, and five seconds more' },
   'elect.md': {
@@ -81,7 +81,7 @@ const FIGURES: Readonly<
   },
   'executions/README.md': { 'five minutes': EXAMPLE, 'thirty days': EXAMPLE },
   'executions/archive.md': { '64 KiB': INLINE },
-  'executions/awaits.md': { '32 bytes': at('engine/answer-links.ts', 'SECRET_BYTES_MIN') },
+  'executions/awaits.md': { '32 bytes': at('features/awaits/links-api.ts', 'SECRET_BYTES_MIN') },
   'executions/schedules.md': { '20 seconds': MAINTAIN },
   'executions/start.md': {
     'five minutes': EXAMPLE,
@@ -92,7 +92,7 @@ const FIGURES: Readonly<
   'executions/transactions.md': { '64 KiB': INLINE },
   'executions/values.md': {
     '64 KiB': INLINE,
-    '16 MiB': at('engine/payloads.ts', 'bytesMax'),
+    '16 MiB': at('engine/values/payloads.ts', 'bytesMax'),
     '49 days': '2^32 values at 1,000 a second',
   },
   'executions/waiting.md': { 'ten years': SLEEP, '20 seconds': MAINTAIN },
