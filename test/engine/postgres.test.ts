@@ -9,7 +9,7 @@ const schemas = new Schemas(url, 'engine');
 
 registerBehaviours({
   kind: 'postgres',
-  count: 60,
+  count: 50,
   async open() {
     const store = await schemas.store();
     return { store, close: () => store.close() };

@@ -9,7 +9,7 @@ import { everySchedule, type Schedule } from './suspend/schedule.ts';
 
 const A_WHILE_MS = 250;
 
-for (const scenario of sample('scenarios of a park, in every order', SCENARIOS, 5)) {
+for (const scenario of sample('scenarios of a park, in every order', SCENARIOS, 3)) {
   test(`${scenario.name}, in every order`, async (context) => {
     const count = await everySchedule((schedule) => playUnder(scenario, schedule));
     context.diagnostic(`${count} orders`);

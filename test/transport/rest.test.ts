@@ -2,4 +2,4 @@ import { backendOf } from './backend.ts';
 import { registerTransportContract } from './register.ts';
 import { restKind } from './rest-kind.ts';
 
-registerTransportContract(backendOf(restKind), { count: 45 });
+registerTransportContract(backendOf(restKind), { count: 40 });

@@ -33,5 +33,5 @@ registerTransportContract(
       return (await stand.exchange(options, { text, replyTo }))[0];
     },
   }),
-  { count: 35 },
+  { count: 30 },
 );
