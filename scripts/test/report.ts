@@ -1,6 +1,5 @@
 export interface Report {
   passed: number;
-  skipped: number;
   readonly failures: readonly Failure[];
   readonly files: readonly FileCost[];
   readonly leftOut: readonly LeftOut[];

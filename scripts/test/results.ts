@@ -7,7 +7,7 @@ type Writable = Report & { failures: Failure[]; files: FileCost[]; leftOut: Left
 
 /** Turns the events of a run into its report, and prints one line for each file. */
 export class Results {
-  readonly report: Writable = { passed: 0, skipped: 0, failures: [], files: [], leftOut: [] };
+  readonly report: Writable = { passed: 0, failures: [], files: [], leftOut: [] };
   readonly #root: string;
   readonly #printed = new Map<string, string>();
   readonly #ended = new Set<string>();
@@ -42,7 +42,8 @@ export class Results {
     this.#inside[data.nesting + 1] = 0;
     this.#inside[data.nesting] = (this.#inside[data.nesting] ?? 0) + 1;
     const isSuite = data.details.type === 'suite';
-    if (data.skip !== undefined || data.todo !== undefined) this.report.skipped += 1;
+    if (data.skip !== undefined || data.todo !== undefined)
+      this.#fail(data.file, data.name, SKIPPED);
     else if (type === 'test:fail') this.#addFailure(data as EventData.TestFail);
     else if (isSuite && inside === 0) this.#fail(data.file, data.name, 'It contains no test.');
     // A file passes under its own name when it reported nothing: `end` judges that.
@@ -79,9 +80,18 @@ export class Results {
   }
 
   #nameOf(file: string): string {
-    return relative(this.#root, file);
+    return nameOfFile(this.#root, file);
   }
 }
+
+/** A group of short files has a file of its own, which is gone after the run. */
+export function nameOfFile(root: string, file: string): string {
+  const path = relative(root, file);
+  return path.replace(/^\.cache.test-groups.\d+.(.+)\.test\.ts$/, 'short files of "$1"');
+}
+
+const SKIPPED =
+  'It was skipped, which counts as failed. Install what it needs, leave a backend out with --without, or remove the skip.';
 
 const LINES_MAX = 20;
 

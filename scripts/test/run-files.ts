@@ -1,9 +1,9 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, relative, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { run } from 'node:test';
 import type { LeftOut, Report } from './report.ts';
-import { Results } from './results.ts';
+import { nameOfFile, Results } from './results.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const PRELOAD = join(import.meta.dirname, 'preload.ts');
@@ -61,7 +61,7 @@ async function readNotes(path: string, report: Results['report']): Promise<void>
       report.leftOut.push(note);
       continue;
     }
-    const name = relative(ROOT, note.file);
+    const name = nameOfFile(ROOT, note.file);
     const cost = report.files.find(({ file }) => file === name);
     if (cost !== undefined) cost.cpuMs += note.cpuMs;
   }

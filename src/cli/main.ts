@@ -5,6 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { CallRefused } from '../client/client.ts';
 import { Fault } from '../support/fault.ts';
 import { withoutSecrets } from '../support/hidden-options.ts';
+import '../support/npm-parent.ts';
 import {
   type Command,
   type ExitCode,

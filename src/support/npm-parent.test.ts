@@ -51,3 +51,21 @@ test('nothing is watched once the process stops by itself', async () => {
   assert.equal(hasEnded(), false);
   assert.equal(clock.waiting, 0);
 });
+
+test('a process whose npm ended before it could look ends too, unless npm is process 1', async () => {
+  for (const [initName, expected] of [
+    ['systemd', true],
+    ['npm start', false],
+  ] as const) {
+    const clock = new ManualClock();
+    const over = new AbortController();
+    let ended = false;
+    const started = { timers: clock.timers, over: over.signal, first: 1, parent: () => 1 };
+    void npmParentEnded({ ...started, isByNpm: true, initName }).then(() => {
+      ended = true;
+    });
+    await clock.advance(60_000);
+    assert.equal(ended, expected, initName);
+    over.abort();
+  }
+});
