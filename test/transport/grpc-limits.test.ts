@@ -1,7 +1,7 @@
 // What HTTP asks of those who come in, gRPC asks too.
 
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
+import { type EventEmitter, once } from 'node:events';
 import { connect } from 'node:http2';
 import { connect as connectTo } from 'node:net';
 import { test } from 'node:test';
@@ -150,7 +150,7 @@ const MANY_BYTES = 8 * 1024 * 1024;
 /** A message that is never whole, by a client that sends no key unless it is given one. */
 function drip(address: string, { path, key }: { readonly path: string; readonly key?: string }) {
   const session = connect(`http://${address}`);
-  const closed = once(session, 'close');
+  const closed = whenClosed(session);
   session.on('error', () => undefined);
   const stream = session.request({
     ...{ ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers' },
@@ -183,7 +183,7 @@ test('M-10: who never ends what it says is cut off: with a key after the time of
     await drip(at.address, said).closed;
   }
   const silent = connectTo(Number(at.address.split(':')[1]), '127.0.0.1');
-  await once(silent.resume(), 'close');
+  await whenClosed(silent);
 });
 
 test('M-10: more connections than there may be are closed as they come', async () => {
@@ -191,9 +191,9 @@ test('M-10: more connections than there may be are closed as they come', async (
   const port = Number(at.address.split(':')[1]);
   const first = [connectTo(port, '127.0.0.1'), connectTo(port, '127.0.0.1')];
   await Promise.all(first.map((each) => once(each, 'connect')));
-  await once(connectTo(port, '127.0.0.1').resume(), 'close');
+  await whenClosed(connectTo(port, '127.0.0.1'));
   for (const each of first) each.destroy();
-  await Promise.all(first.map((each) => once(each.resume(), 'close')));
+  await Promise.all(first.map(whenClosed));
   assert.equal(await codeOf(at.address, at.key), 'ok');
 });
 
@@ -213,8 +213,15 @@ test('M-10: one address has no more connections than its share, over HTTP and gR
   const ports = [at.address, new URL(at.server.url).host].map((each) => Number(each.split(':')[1]));
   const first = ports.map((port) => connectTo(port, '127.0.0.1'));
   await Promise.all(first.map((each) => once(each, 'connect')));
-  for (const port of ports) await once(connectTo(port, '127.0.0.1').resume(), 'close');
+  for (const port of ports) await whenClosed(connectTo(port, '127.0.0.1'));
   for (const each of first) each.destroy();
-  await Promise.all(first.map((each) => once(each.resume(), 'close')));
+  await Promise.all(first.map(whenClosed));
   assert.equal(await codeOf(at.address, at.key), 'ok');
 });
+
+/** Resolves when the server has closed it, by an end or by a reset. */
+function whenClosed(socket: EventEmitter & { resume?: () => unknown }): Promise<void> {
+  socket.on('error', () => undefined);
+  socket.resume?.();
+  return new Promise((resolve) => socket.once('close', () => resolve()));
+}
