@@ -1,0 +1,117 @@
+// npm run prose [-- path…]: sentence figures of the project's texts beside those of documentation that reads well.
+// It fails on nothing. With paths, it prints a line for each file; `--all` does so for every file.
+
+import { isTestFile, type ProjectFile, projectFiles } from '../test/tidy/project-files.ts';
+import {
+  measureProse,
+  type ProseFigures,
+  proseOfComments,
+  proseOfMarkdown,
+  sentencesOf,
+} from '../test/tidy/prose.ts';
+import { viewOf } from '../test/tidy/source-view.ts';
+
+interface Row {
+  readonly name: string;
+  readonly figures: ProseFigures;
+}
+
+const COLUMNS: readonly (readonly [heading: string, keyof ProseFigures])[] = [
+  ['words', 'words'],
+  ['mean', 'meanWords'],
+  ['> 25 %', 'longPercent'],
+  ['passives /100', 'passivesPer100'],
+  ['headless %', 'headlessPercent'],
+  ['nobody /1k', 'nobodyPer1000'],
+  ['say /1k', 'sayPer1000'],
+  ['you /1k', 'youPer1000'],
+];
+
+/** Measured with the same functions in November 2026, on each project's newest commit of that summer. */
+const ANCHORS: readonly (readonly [name: string, figures: readonly number[]])[] = [
+  ['fastify, docs', [42_924, 13.4, 6.6, 25.1, 0.5, 0, 0.4, 21.9]],
+  ['dbos-docs, typescript', [24_253, 12.8, 6.4, 27.8, 0.1, 0, 0.2, 19.7]],
+  ['docs-restate', [41_535, 13.3, 5.9, 14.5, 0.1, 0, 0.3, 25.2]],
+  ['temporal sdk-typescript', [9_346, 13.2, 9.2, 20.7, 0, 0, 0, 9.8]],
+];
+
+const GOALS = [Number.NaN, 16, 9, 28, 1, 0.3, Number.NaN, Number.NaN];
+
+const TEXTS: readonly (readonly [name: string, ...patterns: string[]])[] = [
+  ['README', 'README.md'],
+  ['ARCHITECTURE', 'ARCHITECTURE.md'],
+  ['CONTRIBUTING, SECURITY', 'CONTRIBUTING.md', 'SECURITY.md'],
+  ['CHANGELOG', 'CHANGELOG.md'],
+  ['promises', 'docs/promises.md'],
+  ['spec', 'docs/spec/*.md'],
+  ['guide', 'docs/guide/**/*.md'],
+  ['decisions', 'docs/adr/*.md'],
+  ['bugs', 'docs/bugs.md'],
+  ['comments in src', 'src/**/*.ts'],
+  ['comments in contract', 'contract/**/*.ts'],
+  ['comments in console', 'console/src/**/*.{ts,tsx}'],
+];
+
+const paths = process.argv.slice(2);
+print(paths.length > 0 ? fileRows(paths) : textRows());
+
+function textRows(): readonly Row[] {
+  return TEXTS.map(([name, ...patterns]) => {
+    const files = projectFiles(...patterns).filter(({ path }) => !isTestFile(path));
+    return { name, figures: measureProse(files.flatMap(sentencesIn)) };
+  });
+}
+
+/** The files with the most passives, headless sentences and nobodies first. */
+function fileRows(wanted: readonly string[]): readonly Row[] {
+  const patterns = wanted.includes('--all')
+    ? TEXTS.flatMap(([, ...all]) => all)
+    : wanted.flatMap((path) => [path, `${path}/**/*.{md,ts,tsx}`]);
+  return projectFiles(...patterns)
+    .map((file) => ({ name: file.path, figures: measureProse(sentencesIn(file)) }))
+    .filter(({ figures }) => figures.sentences > 0)
+    .sort((a, b) => weight(b.figures) - weight(a.figures));
+}
+
+function weight({
+  passivesPer100,
+  headlessPercent,
+  nobodyPer1000,
+  longPercent,
+}: ProseFigures): number {
+  return passivesPer100 / 28 + headlessPercent + nobodyPer1000 + longPercent / 9;
+}
+
+function sentencesIn({ path, text }: ProjectFile): readonly string[] {
+  return sentencesOf(
+    path.endsWith('.md') ? proseOfMarkdown(text) : proseOfComments(viewOf(text, 'comment')),
+  );
+}
+
+function print(rows: readonly Row[]): void {
+  const lines: (readonly string[])[] = [
+    ['', ...COLUMNS.map(([heading]) => heading)],
+    ...rows.map(({ name, figures }) => [name, ...COLUMNS.map(([, key]) => format(figures[key]))]),
+    ['goal, at most', ...GOALS.map(format)],
+    ...ANCHORS.map(([name, figures]) => [name, ...figures.map(format)]),
+  ];
+  const widths = lines[0]?.map((_, column) =>
+    Math.max(...lines.map((line) => line[column]?.length ?? 0)),
+  );
+  for (const line of lines) {
+    console.log(
+      line
+        .map((cell, column) =>
+          column === 0 ? cell.padEnd(widths?.[0] ?? 0) : cell.padStart(widths?.[column] ?? 0),
+        )
+        .join('  '),
+    );
+  }
+}
+
+function format(figure: number): string {
+  if (Number.isNaN(figure)) return '';
+  return figure >= 1_000
+    ? Math.round(figure).toLocaleString('en')
+    : figure.toFixed(figure % 1 === 0 ? 0 : 1);
+}
