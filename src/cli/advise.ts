@@ -41,20 +41,29 @@ export const adviseCommand: CommandSpec = {
   usage:
     'holdfast advise <log> [<log> …] [--preset batch|interactive|money] [--takeover-ms 15000] [--false-losses 500] [--effect-ms 0] [--replay-ttl-ms 20000 [--replay-grace-ms 4000]] [--svg out.svg] [--json]',
   flags: {
-    preset: { type: 'string', what: 'what matters: batch (default), interactive, money' },
-    'takeover-ms': { type: 'string', what: 'takeover p99, at most; instead of the preset’s' },
+    preset: { value: 'batch|interactive|money', help: 'Goals to advise for (default batch)' },
+    'takeover-ms': {
+      value: 'ms',
+      help: "Longest acceptable takeover p99, in milliseconds (default the preset's)",
+    },
     'false-losses': {
-      type: 'string',
-      what: 'false losses per 1,000 lease-days, at most; instead of the preset’s',
+      value: 'n',
+      help: "Acceptable false losses per 1,000 lease-days (default the preset's)",
     },
-    'effect-ms': { type: 'string', what: 'the longest effect that is begun under assertHeld' },
+    'effect-ms': {
+      value: 'ms',
+      help: 'Longest effect that code starts under assertHeld, in milliseconds (default 0)',
+    },
     'replay-ttl-ms': {
-      type: 'string',
-      what: 'what the recorded time would have been like with this ttl',
+      value: 'ms',
+      help: 'Replay the recorded time with this ttl, in milliseconds (default no replay)',
     },
-    'replay-grace-ms': { type: 'string', what: 'and with this grace; default a fifth of that ttl' },
-    svg: { type: 'string', what: 'writes a picture of the trade-off' },
-    json: { type: 'boolean', what: 'for programs' },
+    'replay-grace-ms': {
+      value: 'ms',
+      help: 'Replay with this grace, in milliseconds (default a fifth of --replay-ttl-ms)',
+    },
+    svg: { value: 'path', help: 'Draw the trade-off into this file (default none)' },
+    json: { help: 'Print JSON' },
   },
   execute,
 };

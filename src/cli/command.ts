@@ -1,13 +1,16 @@
-// What a command is, and how what was typed is matched with what it takes.
+// Commands, and how their words and flags are parsed.
 
 import { statSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { nearestName } from '../support/nearest.ts';
 
-/** What the help lists. The rest is loaded for the one that was asked for. */
+/** The help lists these; the rest is loaded when a command runs. */
 export interface Command {
   readonly name: string;
+  /** One imperative sentence. */
   readonly summary: string;
+  /** Two or more; a test parses each. */
+  readonly examples: readonly [string, string, ...string[]];
   load(): Promise<CommandSpec>;
 }
 
@@ -23,8 +26,10 @@ export interface CommandSpec {
 export type ExitCode = 0 | 1 | 2;
 
 export interface Flag {
-  readonly type: 'boolean' | 'string';
-  readonly what: string;
+  /** Placeholder of its value: `ms`, `path`, `keys|off`. A flag without one is a switch. */
+  readonly value?: string;
+  /** With the unit, and the default of a value. */
+  readonly help: string;
 }
 
 export interface Typed {
@@ -42,11 +47,15 @@ export class UsageProblem extends Error {
 export function parseTyped(spec: CommandSpec, words: readonly string[]): Typed {
   const flags: Readonly<Record<string, Flag>> = {
     ...spec.flags,
-    help: { type: 'boolean', what: 'this' },
+    help: { help: 'Print this help' },
   };
   const { values, positionals, tokens } = parseArgs({
     args: [...words],
-    options: Object.fromEntries(Object.entries(flags).map(([name, { type }]) => [name, { type }])),
+    options: Object.fromEntries(
+      Object.entries(flags).map(([name, { value }]) => {
+        return [name, { type: value === undefined ? 'boolean' : 'string' }];
+      }),
+    ),
     strict: false,
     allowPositionals: true,
     tokens: true,
@@ -54,7 +63,7 @@ export function parseTyped(spec: CommandSpec, words: readonly string[]): Typed {
   for (const token of tokens) {
     if (token.kind !== 'option') continue;
     if (!Object.hasOwn(flags, token.name)) throw unknown('flag', token.rawName, flagNames(flags));
-    const takesText = flags[token.name]?.type === 'string';
+    const takesText = flags[token.name]?.value !== undefined;
     if (takesText && token.value === undefined) {
       throw new UsageProblem(`${token.rawName} needs a value after it: ${spec.usage}`);
     }

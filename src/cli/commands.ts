@@ -1,73 +1,269 @@
-// All commands, in the order in which people meet them.
+// All commands, in groups, in the order in which people need them. The help, the completion and the tests read this
+// list; the code of a command is loaded when it runs.
 
 import type { Command } from './command.ts';
-import { REMOTE_COMMANDS } from './remote/commands.ts';
 
-export const COMMANDS: readonly Command[] = [
+const executions = () => import('./remote/executions.ts');
+const acts = () => import('./remote/acts.ts');
+const lists = () => import('./remote/lists.ts');
+
+const DEVELOP: readonly Command[] = [
   {
     name: 'dev',
-    summary: 'a coordinator for this folder, with a console and a demo',
+    summary: 'Run a coordinator for this folder, with a console, and reload code when it changes',
+    examples: ['holdfast dev', 'holdfast dev ./order.ts --port 7500'],
     load: async () => (await import('./dev.ts')).devCommand,
   },
   {
     name: 'init',
-    summary: 'a new folder with a pipeline, its test and its worker',
+    summary: 'Create a project with a pipeline, its test and its worker',
+    examples: ['holdfast init shop', 'holdfast init ../shop'],
     load: async () => (await import('./init.ts')).initCommand,
   },
   {
-    name: 'serve',
-    summary: 'runs a coordinator',
-    load: async () => (await import('./serve.ts')).serveCommand,
-  },
-  ...REMOTE_COMMANDS,
-  {
     name: 'contract',
-    summary: 'what crosses the boundary of pipelines: made from code, checked, compared',
+    summary: 'Write the contract of your pipelines, check code against it, or compare two',
+    examples: ['holdfast contract build ./order.ts', 'holdfast contract diff old.json new.json'],
     load: async () => (await import('./contract.ts')).contractCommand,
   },
+];
+
+const EXECUTIONS: readonly Command[] = [
+  {
+    name: 'submit',
+    summary: 'Submit an execution, and wait for its result with --wait',
+    examples: [
+      `holdfast submit order '{"item":"tent"}' --key order/7 --wait`,
+      'holdfast submit --template nightly@2 @input.json',
+    ],
+    load: async () => (await import('./remote/submit.ts')).submitCommand,
+  },
+  {
+    name: 'get',
+    summary: 'Show one execution',
+    examples: ['holdfast get ex_01', 'holdfast get ex_01 --json'],
+    load: async () => (await executions()).getCommand,
+  },
+  {
+    name: 'watch',
+    summary: 'Follow an execution until it ends',
+    examples: ['holdfast watch ex_01', 'holdfast watch ex_01 --events'],
+    load: async () => (await import('./remote/watch.ts')).watchCommand,
+  },
+  {
+    name: 'list',
+    summary: 'List executions, newest first',
+    examples: ['holdfast list --status failed', 'holdfast list --pipeline order --tag vip --all'],
+    load: async () => (await lists()).listCommand,
+  },
+  {
+    name: 'history',
+    summary: 'Print the events of an execution',
+    examples: ['holdfast history ex_01', 'holdfast history ex_01 --log'],
+    load: async () => (await executions()).historyCommand,
+  },
+  {
+    name: 'explain',
+    summary: 'Show why an execution is not moving, and the fix',
+    examples: ['holdfast explain ex_01', 'holdfast explain ex_01 --json'],
+    load: async () => (await executions()).explainCommand,
+  },
+  {
+    name: 'cancel',
+    summary: 'Cancel an execution',
+    examples: ['holdfast cancel ex_01', 'holdfast cancel ex_01 --reason "ordered twice"'],
+    load: async () => (await acts()).cancelCommand,
+  },
+  {
+    name: 'pause',
+    summary: 'Hold an execution until you resume it',
+    examples: ['holdfast pause ex_01', 'holdfast pause ex_01 --reason "vendor is down"'],
+    load: async () => (await acts()).pauseCommand,
+  },
+  {
+    name: 'resume',
+    summary: 'Resume a paused or blocked execution',
+    examples: ['holdfast resume ex_01', 'holdfast resume ex_01 --reason "vendor is back"'],
+    load: async () => (await acts()).resumeCommand,
+  },
+  {
+    name: 'signal',
+    summary: 'Send a named message to an execution',
+    examples: [
+      `holdfast signal ex_01 paid '{"amount":5}'`,
+      'holdfast signal ex_01 document @scan.json',
+    ],
+    load: async () => (await acts()).signalCommand,
+  },
+];
+
+const PEOPLE: readonly Command[] = [
+  {
+    name: 'answer',
+    summary: 'List open questions, or answer one',
+    examples: ['holdfast answer --assignee ann', `holdfast answer aw_01 '{"accepted":true}'`],
+    load: async () => (await import('../features/awaits/cli.ts')).answerCommand,
+  },
+  {
+    name: 'dead-letters',
+    summary: 'List executions that failed for good',
+    examples: ['holdfast dead-letters', 'holdfast dead-letters --pipeline order --step charge'],
+    load: async () => (await lists()).deadLettersCommand,
+  },
+  {
+    name: 'redrive',
+    summary: 'Run a failed execution again, from the step that failed',
+    examples: ['holdfast redrive ex_01', 'holdfast redrive ex_01 --from charge --release v2'],
+    load: async () => (await acts()).redriveCommand,
+  },
+];
+
+const OPERATE: readonly Command[] = [
+  {
+    name: 'serve',
+    summary: 'Run a coordinator',
+    examples: [
+      'holdfast serve --store postgres://localhost/holdfast',
+      'holdfast serve --store ./holdfast.db --auth off --print-config',
+    ],
+    load: async () => (await import('./serve.ts')).serveCommand,
+  },
+  {
+    name: 'doctor',
+    summary: 'Check versions, configuration, store, clocks and the running coordinator',
+    examples: ['holdfast doctor', 'holdfast doctor --store ./holdfast.db --json'],
+    load: async () => (await import('./doctor.ts')).doctorCommand,
+  },
+  {
+    name: 'workers',
+    summary: "List the project's workers",
+    examples: ['holdfast workers', 'holdfast workers --json'],
+    load: async () => (await lists()).workersCommand,
+  },
+  {
+    name: 'leases',
+    summary: 'List leases and their holders',
+    examples: ['holdfast leases', 'holdfast leases --prefix tenant-7/'],
+    load: async () => (await lists()).leasesCommand,
+  },
+  {
+    name: 'schedules',
+    summary: 'List schedules and their next times',
+    examples: ['holdfast schedules', 'holdfast schedules --json'],
+    load: async () => (await lists()).schedulesCommand,
+  },
+  {
+    name: 'releases',
+    summary: 'Register, check, activate, share, roll back, retire and move releases',
+    examples: [
+      'holdfast releases preflight order v2',
+      'holdfast releases activate order v2 --reason "new tax rules"',
+    ],
+    load: async () => (await import('../features/releases/cli.ts')).releasesCommand,
+  },
+  {
+    name: 'archive',
+    summary: 'Find, read and verify archived executions, or archive now',
+    examples: ['holdfast archive search order/7', 'holdfast archive verify --all'],
+    load: async () => (await import('../features/retention/cli.ts')).archiveCommand,
+  },
+  {
+    name: 'projects',
+    summary: 'List projects, show one, or create and change one',
+    examples: ['holdfast projects', 'holdfast projects put shop --keep completed=30d'],
+    load: async () => (await import('../features/access/projects-cli.ts')).projectsCommand,
+  },
+  {
+    name: 'keys',
+    summary: 'List, create, rotate, revoke and recover access keys',
+    examples: [
+      'holdfast keys create ci --roles submit --project shop',
+      'holdfast keys rotate k_01 --ends-in 1h',
+    ],
+    load: async () => (await import('../features/access/keys-cli.ts')).keysCommand,
+  },
+];
+
+const STORES: readonly Command[] = [
   {
     name: 'migrate',
-    summary: 'brings a store to the schema of this version',
+    summary: 'Migrate a store to the schema of this version',
+    examples: [
+      'holdfast migrate --store postgres://localhost/holdfast',
+      'holdfast migrate --store ./holdfast.db --check',
+    ],
     load: async () => (await import('./migrate.ts')).migrateCommand,
   },
   {
     name: 'export',
-    summary: 'seals a store and writes all that it keeps into a file',
+    summary: 'Seal a store and write its content to a file',
+    examples: [
+      'holdfast export --store ./holdfast.db --to holdfast.ndjson.gz',
+      'holdfast export --store ./holdfast.db --to holdfast.ndjson --reason "to PostgreSQL"',
+    ],
     load: async () => (await import('../features/export/cli.ts')).exportCommand,
   },
   {
     name: 'import',
-    summary: 'puts an export into a store that is empty',
+    summary: 'Load an export into an empty store',
+    examples: [
+      'holdfast import --store postgres://localhost/holdfast --from holdfast.ndjson.gz',
+      'holdfast import --store ./new.db --from holdfast.ndjson --json',
+    ],
     load: async () => (await import('../features/export/import-cli.ts')).importCommand,
   },
   {
     name: 'unseal',
-    summary: 'uses a store again whose export was thrown away',
+    summary: 'Open a sealed store again, after you discarded its export',
+    examples: [
+      'holdfast unseal --store ./holdfast.db --reason "staying on SQLite"',
+      'holdfast unseal --store postgres://localhost/holdfast --reason "import failed"',
+    ],
     load: async () => (await import('../features/export/unseal-cli.ts')).unsealCommand,
   },
   {
     name: 'raise-epoch',
-    summary: 'Put the fences of a restored store above all that were ever issued',
+    summary: 'Raise the fences of a restored store above every fence it may have issued',
+    examples: [
+      'holdfast raise-epoch --store ./holdfast.db --reason "restored the backup of Monday"',
+      'holdfast raise-epoch --store postgres://localhost/holdfast --reason "point-in-time restore"',
+    ],
     load: async () => (await import('./raise-epoch.ts')).raiseEpochCommand,
   },
-  {
-    name: 'doctor',
-    summary: 'checks versions, configuration, store and clocks, and says what to change',
-    load: async () => (await import('./doctor.ts')).doctorCommand,
-  },
+];
+
+const LOGS: readonly Command[] = [
   {
     name: 'advise',
-    summary: 'recommends ttl, heartbeat, grace and checkpoint interval from recorded logs',
+    summary: 'Recommend ttl, heartbeat, grace and checkpoint interval from lease logs',
+    examples: ['holdfast advise lease.ndjson', 'holdfast advise *.ndjson --preset money --json'],
     load: async () => (await import('./advise.ts')).adviseCommand,
   },
   {
     name: 'verify-log',
-    summary: 'checks recorded logs: exclusive tenure, fence order, checkpoint lineage',
+    summary: 'Check lease logs for overlapping holders, fence order and lost checkpoints',
+    examples: ['holdfast verify-log lease.ndjson', 'holdfast verify-log a.ndjson b.ndjson --json'],
     load: async () => (await import('./verify-log.ts')).verifyLogCommand,
   },
+];
+
+const SHELL: readonly Command[] = [
   {
     name: 'completion',
-    summary: 'completes commands and flags in a shell: bash, zsh or fish',
+    summary: 'Print a completion script for your shell',
+    examples: ['source <(holdfast completion bash)', 'holdfast completion fish | source'],
     load: async () => (await import('./completion.ts')).completionOf(COMMANDS),
   },
 ];
+
+export const COMMAND_GROUPS: Readonly<Record<string, readonly Command[]>> = {
+  Develop: DEVELOP,
+  Executions: EXECUTIONS,
+  'Questions and failures': PEOPLE,
+  Operate: OPERATE,
+  'Migrate and move a store': STORES,
+  'Lease logs': LOGS,
+  Shell: SHELL,
+};
+
+export const COMMANDS: readonly Command[] = Object.values(COMMAND_GROUPS).flat();

@@ -1,4 +1,4 @@
-// holdfast completion: what a shell must know to complete commands and flags, made from the commands.
+// holdfast completion: scripts that complete commands and flags, made from the list of commands.
 
 import {
   type Command,
@@ -10,11 +10,16 @@ import {
 } from './command.ts';
 import { print } from './screen.ts';
 
+interface Named {
+  readonly name: string;
+  readonly help: string;
+}
+
 interface Completed {
   readonly name: string;
   readonly summary: string;
   readonly choices: readonly string[];
-  readonly flags: readonly { readonly name: string; readonly what: string }[];
+  readonly flags: readonly Named[];
 }
 
 const SHELLS: Readonly<Record<string, (commands: readonly Completed[]) => string>> = {
@@ -45,12 +50,12 @@ async function execute(typed: Typed, commands: readonly Command[]): Promise<Exit
   return 0;
 }
 
-const HELP: Completed = { name: 'help', summary: 'more about one', choices: [], flags: [] };
+const HELP: Completed = { name: 'help', summary: 'Describe a command', choices: [], flags: [] };
 
 async function completed({ name, summary, load }: Command): Promise<Completed> {
   const { flags, choices = [] } = await load();
-  const named = Object.entries(flags).map(([flag, { what }]) => ({ name: `--${flag}`, what }));
-  return { name, summary, choices, flags: [...named, { name: '--help', what: 'this' }] };
+  const named = Object.entries(flags).map(([flag, { help }]) => ({ name: `--${flag}`, help }));
+  return { name, summary, choices, flags: [...named, { name: '--help', help: 'Print this help' }] };
 }
 
 /** What may follow a command. */
@@ -73,19 +78,19 @@ function bashScript(commands: readonly Completed[]): string {
 }
 
 function zshScript(commands: readonly Completed[]): string {
-  const described = ({ name, what }: { readonly name: string; readonly what: string }): string =>
-    quoted(`${name.replaceAll(':', '\\:')}:${what}`);
+  const described = ({ name, help }: Named): string =>
+    quoted(`${name.replaceAll(':', '\\:')}:${help}`);
   return [
     '#compdef holdfast',
     '_holdfast() {',
     '  local -a found',
     '  if (( CURRENT == 2 )); then',
-    `    found=(${commands.map(({ name, summary }) => described({ name, what: summary })).join(' ')})`,
+    `    found=(${commands.map(({ name, summary }) => described({ name, help: summary })).join(' ')})`,
     '  else',
     `    case "\${words[2]}" in`,
     ...commands.map(
       ({ name, choices, flags }) =>
-        `      ${name}) found=(${[...choices.map((choice) => ({ name: choice, what: '' })), ...flags].map(described).join(' ')}) ;;`,
+        `      ${name}) found=(${[...choices.map((choice) => ({ name: choice, help: '' })), ...flags].map(described).join(' ')}) ;;`,
     ),
     '    esac',
     '  fi',
@@ -106,7 +111,7 @@ function fishScript(commands: readonly Completed[]): string {
       ...choices.map((choice) => `complete -c holdfast -n ${seen(name)} -f -a ${choice}`),
       ...flags.map(
         (flag) =>
-          `complete -c holdfast -n ${seen(name)} -l ${flag.name.slice(2)} -d ${quoted(flag.what)}`,
+          `complete -c holdfast -n ${seen(name)} -l ${flag.name.slice(2)} -d ${quoted(flag.help)}`,
       ),
     ]),
   ].join('\n');

@@ -1,4 +1,4 @@
-// What `serve`, `migrate` and `doctor` are told: by a file, by the environment, by flags.
+// Reads the settings of `serve`, `migrate` and `doctor` from a file, the environment and flags.
 
 import { readFile } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
@@ -27,12 +27,12 @@ export function configFlags(
   isWanted: (name: string) => boolean = () => true,
 ): Readonly<Record<string, Flag>> {
   const settings = SETTINGS.filter(({ name }) => isWanted(name)).map(
-    ({ flag, variable, what }) =>
-      [flag, { type: 'string', what: `${what} [${variable}]` } satisfies Flag] as const,
+    ({ flag, variable, value, help }) =>
+      [flag, { value, help: `${help} [${variable}]` } satisfies Flag] as const,
   );
   const config: Flag = {
-    type: 'string',
-    what: `a file instead of ${DEFAULT_FILE} [HOLDFAST_CONFIG]`,
+    value: 'path',
+    help: `Configuration file (default ${DEFAULT_FILE}, if it exists) [HOLDFAST_CONFIG]`,
   };
   return { config, ...Object.fromEntries(settings) };
 }
@@ -73,7 +73,7 @@ function parsed(file: string, text: string): unknown {
   } catch (fault) {
     // What a parser says shows what it read, which may be a secret; where it stopped is enough.
     const at = /\(line \d+ column \d+\)/.exec((fault as Error).message)?.[0];
-    throw new InvalidInput(`${file} is no JSON${at === undefined ? '' : ` ${at}`}.`);
+    throw new InvalidInput(`${file} is not valid JSON${at === undefined ? '' : ` ${at}`}.`);
   }
 }
 

@@ -29,8 +29,8 @@ const FILE = 'holdfast.contract.json';
 export const contractCommand: CommandSpec = {
   usage: `holdfast contract build <module> | check <module> | diff <file> <file> [--file ${FILE}] [--json]`,
   flags: {
-    file: { type: 'string', what: `where the contract is kept; ${FILE} unless said` },
-    json: { type: 'boolean', what: 'for programs: one JSON per line' },
+    file: { value: 'path', help: `File that holds the contract (default ${FILE})` },
+    json: { help: 'Print JSON, one object per line' },
   },
   choices: ['build', 'check', 'diff'],
   execute,

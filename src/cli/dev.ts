@@ -18,8 +18,11 @@ export const devCommand: CommandSpec = {
   usage: `holdfast dev [<module>] [--port 7433] [--folder ${FOLDER}] [--store postgres://…] [--config …]`,
   flags: {
     ...configFlags((name) => name === 'port'),
-    folder: { type: 'string', what: `where its state is kept; ${FOLDER} unless said` },
-    store: { type: 'string', what: 'postgres://…: its state is there, and not in a folder' },
+    folder: { value: 'path', help: `Folder for the coordinator's state (default ${FOLDER})` },
+    store: {
+      value: 'postgres://…',
+      help: 'Keep the state in this PostgreSQL database (default the folder)',
+    },
   },
   execute,
 };

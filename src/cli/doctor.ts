@@ -21,8 +21,7 @@ export const doctorCommand: CommandSpec = {
   flags: {
     ...configFlags(),
     'set-clock-back': {
-      type: 'boolean',
-      what: 'Set the time of a SQLite store back to this host’s clock, then check',
+      help: "Set the time of a SQLite store back to this host's clock, then check",
     },
     ...CONNECTION_FLAGS,
   },

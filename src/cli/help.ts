@@ -1,22 +1,48 @@
-// holdfast help: what there is, and what each takes.
+// holdfast help: lists the commands, or describes one.
 
-import type { Command, CommandSpec } from './command.ts';
+import type { Command, CommandSpec, Flag } from './command.ts';
 import { table } from './screen.ts';
 
-const EXIT_CODES =
-  'Exit codes: 0 all is well; 1 the answer is no (refused, not found, ended otherwise than completed, something to change, a violation, not enough evidence); 2 wrong usage, a fault, or nothing that could be asked or read.';
+const EXIT_CODES = [
+  'Exit codes:',
+  '  0  success',
+  '  1  refused, not found, not completed, or problems found',
+  '  2  wrong usage, a fault, or a coordinator, store or file that cannot be read',
+].join('\n');
 
-export function helpText(commands: readonly Command[]): string {
-  const rows = [
-    ...commands.map(({ name, summary }) => [`  ${name}`, summary]),
-    ['  help [command]', 'this, or more about one'],
-    ['  version', 'which version this is'],
-  ];
-  return ['holdfast <command>', '', table(rows), '', EXIT_CODES].join('\n');
+export function helpText(groups: Readonly<Record<string, readonly Command[]>>): string {
+  const width = Math.max(
+    ...Object.values(groups).flatMap((group) => group.map(({ name }) => name.length)),
+  );
+  const listed = Object.entries(groups).map(([title, commands]) => {
+    const rows = commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`);
+    return [`${title}:`, ...rows].join('\n');
+  });
+  const more =
+    'Run "holdfast help <command>" for flags and examples, "holdfast version" for the version.';
+  return ['Usage: holdfast <command> [flags]', ...listed, more, EXIT_CODES].join('\n\n');
 }
 
-export function helpFor({ summary }: Command, { usage, flags }: CommandSpec): string {
-  const rows = Object.entries(flags).map(([name, { what }]) => [`  --${name}`, what]);
-  const listed = rows.length === 0 ? [] : ['', table(rows)];
-  return [usage, '', `  ${summary}`, ...listed, '', EXIT_CODES].join('\n');
+export function helpFor({ summary, examples }: Command, { usage, flags }: CommandSpec): string {
+  const rows = Object.entries(flags).map(([name, flag]) => [
+    `  ${flagText(name, flag)}`,
+    flag.help,
+  ]);
+  return [
+    summary,
+    `Usage:\n${indented(usage.split('\n'))}`,
+    ...(rows.length === 0 ? [] : [`Flags:\n${table(rows)}`]),
+    `Examples:\n${indented(examples)}`,
+    EXIT_CODES,
+  ].join('\n\n');
+}
+
+/** `--port <n>`, `--auth keys|off`, `--json`. */
+export function flagText(name: string, { value }: Flag): string {
+  if (value === undefined) return `--${name}`;
+  return `--${name} ${value.includes('|') || value.includes('…') ? value : `<${value}>`}`;
+}
+
+function indented(lines: readonly string[]): string {
+  return lines.map((line) => `  ${line}`).join('\n');
 }

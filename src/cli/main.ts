@@ -14,7 +14,7 @@ import {
   UsageProblem,
   unknown,
 } from './command.ts';
-import { COMMANDS } from './commands.ts';
+import { COMMAND_GROUPS, COMMANDS } from './commands.ts';
 import { helpFor, helpText } from './help.ts';
 import { print, printLine, printProblem } from './screen.ts';
 
@@ -28,7 +28,7 @@ async function main(words: readonly string[]): Promise<ExitCode> {
   const [name = 'help', ...rest] = words;
   if (name === 'help' || name === '--help' || name === '-h') {
     const [about] = rest;
-    print(about === undefined ? helpText(COMMANDS) : await helpOn(commandNamed(about)));
+    print(about === undefined ? helpText(COMMAND_GROUPS) : await helpOn(commandNamed(about)));
     return 0;
   }
   if (name === 'version' || name === '--version') {

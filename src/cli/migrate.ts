@@ -13,8 +13,10 @@ export const migrateCommand: CommandSpec = {
   usage: 'holdfast migrate [--store postgres://… | --store ./holdfast.db] [--check] [--json]',
   flags: {
     ...configFlags((name) => name === 'store' || name.startsWith('postgres.')),
-    check: { type: 'boolean', what: 'only says what there is to do; 1 when there is something' },
-    json: { type: 'boolean', what: 'for programs: one JSON per line' },
+    check: {
+      help: 'Print the pending migrations and change nothing; exit with 1 if there are any',
+    },
+    json: { help: 'Print JSON, one object per line' },
   },
   execute,
 };

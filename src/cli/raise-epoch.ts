@@ -12,7 +12,7 @@ export const raiseEpochCommand: CommandSpec = {
   usage: 'holdfast raise-epoch --store ./holdfast.db --reason "…" [--json]',
   flags: {
     ...MOVE_FLAGS,
-    reason: { type: 'string', what: 'Why; it is kept in the events of the store' },
+    reason: { value: 'text', help: "Reason, kept in the store's events (required)" },
   },
   execute,
 };

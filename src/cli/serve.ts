@@ -8,8 +8,8 @@ export const serveCommand: CommandSpec = {
     'holdfast serve [--store postgres://… | --store ./holdfast.db] [--port 7433] [--auth keys|off] [--config holdfast.config.json] [--print-config [--json]]',
   flags: {
     ...configFlags(),
-    'print-config': { type: 'boolean', what: 'shows each value and where it came from' },
-    json: { type: 'boolean', what: 'with --print-config: one JSON per line' },
+    'print-config': { help: 'Print each setting and its source, then exit' },
+    json: { help: 'With --print-config: print JSON, one object per line' },
   },
   execute,
 };

@@ -9,8 +9,11 @@ import { print, printJson, printProblem, progressOf, table } from './screen.ts';
 export const verifyLogCommand: CommandSpec = {
   usage: 'holdfast verify-log <log> [<log> …] [--skew-ms 1000] [--json]',
   flags: {
-    'skew-ms': { type: 'string', what: 'by how much clocks may differ before it counts' },
-    json: { type: 'boolean', what: 'for programs' },
+    'skew-ms': {
+      value: 'ms',
+      help: 'Clock difference to tolerate, in milliseconds (default 1000)',
+    },
+    json: { help: 'Print JSON' },
   },
   execute,
 };

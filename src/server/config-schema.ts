@@ -1,5 +1,5 @@
-// What a coordinator can be told, with what its values may be: the names of a file, of variables and of flags are made
-// from it.
+// The settings of a coordinator and their values. The names in a file, of variables and of flags are made from this
+// schema, and so is the help: it adds the default and the unit of each value.
 
 import { Type } from 'typebox';
 import { QUOTAS, type QuotaName } from '../features/access/quota-model.ts';
@@ -19,12 +19,12 @@ function limitOf(name: keyof HttpLimits): {
 
 function quotaOf(name: QuotaName) {
   const { default: usual, max, of } = QUOTAS[name];
-  const description = `How many ${of} one project may have (default ${usual})`;
+  const description = `Most ${of} that one project can have`;
   return Type.Integer({ minimum: 0, maximum: max, default: usual, description });
 }
 
 function days(which: string) {
-  const description = `how long ${which} are kept; for ever unless said`;
+  const description = `Days to keep ${which} (default for ever)`;
   return Type.Optional(Type.Integer({ minimum: 0, maximum: 36_600, description }));
 }
 
@@ -42,39 +42,42 @@ export const configSchema = Type.Object(
     store: Type.String({
       minLength: 1,
       default: './holdfast.db',
-      description: 'postgres://…, or the path of a SQLite file',
+      description: 'URL of a PostgreSQL database, or path of a SQLite file',
     }),
-    host: Type.String({ minLength: 1, default: '127.0.0.1', description: 'where it listens' }),
+    host: Type.String({ minLength: 1, default: '127.0.0.1', description: 'Address to listen on' }),
     port: Type.Integer({
       minimum: 0,
       maximum: 65_535,
       default: 7_433,
-      description: '0: any that is free',
+      description: 'Port to listen on; 0 takes a free one',
     }),
     auth: Type.Enum(['keys', 'off'], {
       default: 'keys',
-      description: 'off: everybody may do everything; on loopback only',
+      description: 'Require access keys; off allows every request and works only on loopback',
     }),
     admin: Type.String({
       pattern: '^(off|main|.+:\\d{1,5})$',
       default: 'off',
       description:
-        'where projects, keys and releases are managed: off, main, or a listener such as 127.0.0.1:7434',
+        'Listener for managing projects, keys and releases: off, main, or an address such as 127.0.0.1:7434',
     }),
-    console: Type.Enum(['on', 'off'], { default: 'on', description: 'the pages at /console' }),
+    console: Type.Enum(['on', 'off'], {
+      default: 'on',
+      description: 'Serve the web console at /console',
+    }),
     grpc: Type.String({
       pattern: '^(off|.+:\\d{1,5})$',
       default: 'off',
-      description: 'where workers are heard over gRPC: off, or a listener such as 127.0.0.1:7435',
+      description: 'Listener for workers over gRPC: off, or an address such as 127.0.0.1:7435',
     }),
     tends: Type.Boolean({
       default: true,
       description:
-        'Run schedules, deadlines, awaits and bulk jobs; false: only answer requests (default true)',
+        'Run schedules, deadlines, awaits and bulk jobs here; false only serves requests',
     }),
     publicMetrics: Type.Boolean({
       default: false,
-      description: 'Serve /metrics without a key (default false)',
+      description: 'Serve /metrics without a key',
     }),
     links: Type.Object(
       {
@@ -92,39 +95,43 @@ export const configSchema = Type.Object(
       {
         bodyBytesMax: Type.Integer({
           ...limitOf('bodyBytesMax'),
-          description: 'of one request',
+          description: 'Largest request body, in bytes',
         }),
         requestsPerMinute: Type.Integer({
           ...limitOf('requestsPerMinute'),
-          description: 'of one key, or of one address without one',
+          description: 'Requests per minute of one key, or of one address without a key',
         }),
         projectRequestsPerMinute: Type.Integer({
           ...limitOf('projectRequestsPerMinute'),
-          description: 'Requests of all keys of one project in a minute (default 1200000)',
+          description: 'Requests per minute of all keys of one project',
         }),
         wrongKeysPerMinute: Type.Integer({
           ...limitOf('wrongKeysPerMinute'),
-          description: 'of one address; more are not looked up',
+          description:
+            'Wrong keys per minute from one address before the coordinator stops looking keys up',
         }),
         connectionsMax: Type.Integer({
           ...limitOf('connectionsMax'),
-          description: 'more are closed as they come',
+          description:
+            'Open connections on all listeners; the coordinator closes new ones above it',
         }),
         connectionsPerAddressMax: Type.Integer({
           ...limitOf('connectionsPerAddressMax'),
-          description: 'Connections of one address on all listeners; more are closed',
+          description:
+            'Open connections of one address on all listeners; the coordinator closes new ones above it',
         }),
         openMax: Type.Integer({
           ...limitOf('openMax'),
-          description: 'long polls and streams that are held open at once',
+          description: 'Long polls and streams open at once',
         }),
         requestMs: Type.Integer({
           ...limitOf('requestMs'),
-          description: 'how long a request may take to arrive, and an answer to be taken',
+          description:
+            'Time limit for receiving a request and for sending a response, in milliseconds',
         }),
         relayAnswersMs: Type.Integer({
           ...limitOf('relayAnswersMs'),
-          description: 'Time a worker has to check an answer, in milliseconds (default 10000)',
+          description: 'Time limit for a worker to check an answer, in milliseconds',
         }),
       },
       CLOSED,
@@ -141,27 +148,53 @@ export const configSchema = Type.Object(
     ),
     tls: Type.Object(
       {
-        keyFile: Type.Optional(Type.String({ minLength: 1, description: 'PEM; with certFile' })),
-        certFile: Type.Optional(Type.String({ minLength: 1, description: 'PEM; with keyFile' })),
+        keyFile: Type.Optional(
+          Type.String({
+            minLength: 1,
+            description: 'PEM file with the TLS key; needs the certificate (default none: no TLS)',
+          }),
+        ),
+        certFile: Type.Optional(
+          Type.String({
+            minLength: 1,
+            description: 'PEM file with the TLS certificate; needs the key (default none: no TLS)',
+          }),
+        ),
         minVersion: Type.Optional(
-          Type.Enum(['TLSv1.2', 'TLSv1.3'], { description: 'TLSv1.2 unless said' }),
+          Type.Enum(['TLSv1.2', 'TLSv1.3'], {
+            description: 'Lowest TLS version (default TLSv1.2)',
+          }),
         ),
       },
       CLOSED,
     ),
     trustProxy: Type.Union([Type.Boolean(), Type.String({ minLength: 1 })], {
       default: false,
-      description: 'believe X-Forwarded-* of proxies at these addresses; true: of anybody',
+      description:
+        'Addresses of proxies whose X-Forwarded-* headers to trust; true trusts every client',
     }),
     postgres: Type.Object(
       {
-        schema: Type.Optional(Type.String({ description: 'its own in the database' })),
-        connectionsMax: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000 })),
+        schema: Type.Optional(
+          Type.String({ description: 'Schema of the store in the database (default holdfast)' }),
+        ),
+        connectionsMax: Type.Optional(
+          Type.Integer({
+            ...{ minimum: 1, maximum: 1_000 },
+            description: 'Connections of this coordinator to PostgreSQL (default 10)',
+          }),
+        ),
         pooler: Type.Optional(
-          Type.Boolean({ description: 'the store is reached through one in transaction mode' }),
+          Type.Boolean({
+            description: 'The URL leads to a pooler in transaction mode (default false)',
+          }),
         ),
         directUrl: Type.Optional(
-          Type.String({ pattern: '^postgres(ql)?://', description: 'past the pooler, to listen' }),
+          Type.String({
+            pattern: '^postgres(ql)?://',
+            description:
+              'URL that bypasses the pooler, for notifications (default none: the coordinator polls)',
+          }),
         ),
       },
       CLOSED,
@@ -169,26 +202,44 @@ export const configSchema = Type.Object(
     sqs: Type.Object(
       {
         requestQueueUrl: Type.Optional(
-          Type.String({ pattern: '^https?://', description: 'where workers send what they ask' }),
+          Type.String({
+            pattern: '^https?://',
+            description: 'Queue that workers send requests to (default none: SQS is off)',
+          }),
         ),
         poisonQueueUrl: Type.Optional(
-          Type.String({ pattern: '^https?://', description: 'what nobody can handle, for people' }),
+          Type.String({
+            pattern: '^https?://',
+            description: 'Queue for messages that cannot be handled (default none)',
+          }),
         ),
-        replyQueues: words('where replies may go; all that begin so where one ends with *'),
+        replyQueues: words(
+          'Queues that replies can go to; a trailing * matches any ending (default none)',
+        ),
         keysFile: Type.Optional(
-          Type.String({ minLength: 1, description: 'JSON: { id: { secret, project } }' }),
+          Type.String({
+            minLength: 1,
+            description:
+              'JSON file with the keys that sign messages: { id: { secret, project } } (default none)',
+          }),
         ),
         region: Type.Optional(
-          Type.String({ minLength: 1, description: 'as its URL says unless said' }),
+          Type.String({
+            minLength: 1,
+            description: 'AWS region (default the one in the queue URL)',
+          }),
         ),
         endpoint: Type.Optional(
-          Type.String({ pattern: '^https?://', description: 'of an SQS that is not of AWS' }),
+          Type.String({
+            pattern: '^https?://',
+            description: 'URL of an SQS-compatible server (default AWS)',
+          }),
         ),
         visibleMs: Type.Optional(
           Type.Integer({
             ...{ minimum: 1_000, maximum: 43_200_000 },
             description:
-              'Time until a message whose handler is silent is delivered again, in milliseconds (default 30000)',
+              'Time until SQS delivers a message again whose handler is silent, in milliseconds (default 30000)',
           }),
         ),
       },
@@ -197,34 +248,40 @@ export const configSchema = Type.Object(
     push: Type.Object(
       {
         endpoints: Type.Optional(
-          Type.Array(endpoint, { description: 'JSON: [{ url, pipelines, … }], which are called' }),
+          Type.Array(endpoint, {
+            description: 'Push endpoints, as JSON: [{ url, pipelines, … }] (default none)',
+          }),
         ),
-        hosts: words('those that may be called, by name; *.example.com for all below'),
+        hosts: words('Hosts that push can call; *.example.com allows all below it (default none)'),
         signingFile: Type.Optional(
-          Type.String({ minLength: 1, description: 'JSON: { keys: { id: secret }, current: id }' }),
+          Type.String({
+            minLength: 1,
+            description:
+              'JSON file with the keys that sign push calls: { keys: { id: secret }, current: id } (default none)',
+          }),
         ),
         privateAddresses: Type.Boolean({
           default: false,
-          description: 'also loopback, private and link-local addresses',
+          description: 'Allow push to loopback, private and link-local addresses',
         }),
-        plain: Type.Boolean({ default: false, description: 'also http' }),
+        plain: Type.Boolean({ default: false, description: 'Allow push over plain HTTP' }),
         probeMs: Type.Optional(
           Type.Integer({
             ...{ minimum: 10, maximum: 86_400_000 },
             description:
-              'an endpoint that was not heard of for so long is asked; 30000 unless said',
+              'Time without a call before the coordinator probes an endpoint, in milliseconds (default 30000)',
           }),
         ),
         failuresMax: Type.Optional(
           Type.Integer({
             ...{ minimum: 1, maximum: 1_000 },
-            description: 'so many without an answer, and an endpoint is left alone; 5 unless said',
+            description: 'Consecutive failures before the circuit opens (default 5)',
           }),
         ),
         openMs: Type.Optional(
           Type.Integer({
             ...{ minimum: 1, maximum: 86_400_000 },
-            description: 'for so long; 30000 unless said',
+            description: 'Pause after the circuit opens, in milliseconds (default 30000)',
           }),
         ),
       },
@@ -233,17 +290,37 @@ export const configSchema = Type.Object(
     archive: Type.Object(
       {
         folder: Type.Optional(
-          Type.String({ minLength: 1, description: 'where executions go before they are removed' }),
+          Type.String({
+            minLength: 1,
+            description: 'Folder for archived executions (default none: no archive)',
+          }),
         ),
         url: Type.Optional(
-          Type.String({ pattern: '^https?://', description: 'of S3-compatible storage instead' }),
+          Type.String({
+            pattern: '^https?://',
+            description: 'URL of S3-compatible storage for archived executions (default none)',
+          }),
         ),
-        bucket: Type.Optional(Type.String({ minLength: 1, description: 'in that storage' })),
-        region: Type.Optional(Type.String({ minLength: 1, description: 'us-east-1 unless said' })),
-        prefix: Type.Optional(Type.String({ minLength: 1, description: 'in front of every key' })),
-        accessKeyId: Type.Optional(Type.String({ minLength: 1, description: 'of that storage' })),
+        bucket: Type.Optional(
+          Type.String({ minLength: 1, description: 'Bucket of the archive (default none)' }),
+        ),
+        region: Type.Optional(
+          Type.String({ minLength: 1, description: 'Region of the archive (default us-east-1)' }),
+        ),
+        prefix: Type.Optional(
+          Type.String({
+            minLength: 1,
+            description: 'Prefix of every key in the archive (default none)',
+          }),
+        ),
+        accessKeyId: Type.Optional(
+          Type.String({ minLength: 1, description: 'Access key id of the archive (default none)' }),
+        ),
         secretAccessKey: Type.Optional(
-          Type.String({ minLength: 1, description: 'of that storage; better not as a flag' }),
+          Type.String({
+            minLength: 1,
+            description: 'Secret access key of the archive; not safe as a flag (default none)',
+          }),
         ),
         sessionToken: Type.Optional(
           Type.String({
@@ -256,7 +333,7 @@ export const configSchema = Type.Object(
           Type.Integer({
             ...{ minimum: 100, maximum: 3_600_000 },
             description:
-              'Time limit of one request to that storage, in milliseconds (default 30000)',
+              'Time limit of one request to the archive, in milliseconds (default 30000)',
           }),
         ),
       },
@@ -264,37 +341,44 @@ export const configSchema = Type.Object(
     ),
     retention: Type.Object(
       {
-        completedDays: days('those that completed'),
-        failedDays: days('those that failed and were driven again'),
-        cancelledDays: days('those that were cancelled'),
-        quarantinedDays: days('those that were quarantined and driven again'),
-        compensatedDays: days('those that were compensated'),
-        deadLetterDays: days('those whose dead letter is open'),
+        completedDays: days('completed executions'),
+        failedDays: days('failed executions that were re-driven'),
+        cancelledDays: days('cancelled executions'),
+        quarantinedDays: days('quarantined executions that were re-driven'),
+        compensatedDays: days('compensated executions'),
+        deadLetterDays: days('executions with an open dead letter'),
         everyMs: Type.Optional(
-          Type.Integer({ minimum: 10, maximum: 86_400_000, description: 'how often it looks' }),
+          Type.Integer({
+            minimum: 10,
+            maximum: 86_400_000,
+            description: 'Time between two clean-ups, in milliseconds (default 60000)',
+          }),
         ),
         withoutArchive: Type.Boolean({
           default: false,
-          description: 'what is removed is gone for good: there is no archive',
+          description: 'Delete executions without archiving them',
         }),
       },
       CLOSED,
     ),
     log: Type.Object(
       {
-        level: Type.Enum(['info', 'error', 'off'], { default: 'info', description: 'how much' }),
+        level: Type.Enum(['info', 'error', 'off'], {
+          default: 'info',
+          description: 'Lowest level to log',
+        }),
         requests: Type.Boolean({
           default: true,
-          description: 'a line for each request that was answered, at level info',
+          description: 'Log each request, at level info',
         }),
         idle: Type.Boolean({
           default: false,
           description:
-            'With log.requests, also log heartbeats, and long polls and claims that found nothing (default false)',
+            'With log.requests, also log heartbeats, and polls and claims that found nothing',
         }),
         format: Type.Enum(['auto', 'json', 'text'], {
           default: 'auto',
-          description: 'auto: text on a terminal, JSON lines otherwise',
+          description: 'Format; auto prints text on a terminal and JSON lines otherwise',
         }),
       },
       CLOSED,

@@ -19,9 +19,20 @@ export interface SettingName {
   readonly variable: string;
   /** limits-open-max */
   readonly flag: string;
-  readonly what: string;
+  /** Placeholder of its value: `ms`, `path`, `keys|off`. */
+  readonly value: string;
+  readonly help: string;
   readonly schema: TSchema;
 }
+
+const UNITS: readonly (readonly [ending: RegExp, placeholder: string])[] = [
+  [/Ms$/, 'ms'],
+  [/Days$/, 'days'],
+  [/[bB]ytes/, 'bytes'],
+  [/^store$/, 'url|path'],
+  [/(File|folder)$/, 'path'],
+  [/([uU]rl|endpoint)$/, 'url'],
+];
 
 export const SETTINGS: readonly SettingName[] = leavesOf(configSchema, []);
 
@@ -37,10 +48,25 @@ function leavesOf(schema: TSchema, path: readonly string[]): readonly SettingNam
       name: path.join('.'),
       variable: `HOLDFAST_${words.join('_').toUpperCase()}`,
       flag: words.join('-'),
-      what: description,
+      value: placeholderOf(path.at(-1) ?? '', schema),
+      help: withDefault(description, schema),
       schema,
     },
   ];
+}
+
+function placeholderOf(name: string, schema: TSchema): string {
+  const { type, enum: choices } = schema as { readonly type?: string; readonly enum?: string[] };
+  if (choices !== undefined) return choices.join('|');
+  if (type === 'boolean') return 'true|false';
+  if (type === 'array') return 'a,b';
+  return UNITS.find(([ending]) => ending.test(name))?.[1] ?? (type === 'integer' ? 'n' : 'text');
+}
+
+/** A default of the schema is added, so that no description can contradict it. */
+function withDefault(description: string, schema: TSchema): string {
+  const { default: usual } = schema as { readonly default?: unknown };
+  return usual === undefined ? description : `${description} (default ${String(usual)})`;
 }
 
 /** Where a value came from, as people are told. */

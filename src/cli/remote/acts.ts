@@ -26,7 +26,7 @@ function act(verb: 'cancel' | 'pause' | 'resume'): CommandSpec {
   const spec: CommandSpec = {
     usage: `holdfast ${verb} <id> [--reason "…"]`,
     flags: {
-      reason: { type: 'string', what: 'kept in the history' },
+      reason: { value: 'text', help: 'Reason, kept in the history (default none)' },
       ...CONNECTION_FLAGS,
     },
     async execute(typed) {
@@ -61,10 +61,13 @@ export const redriveCommand: CommandSpec = {
   usage:
     'holdfast redrive <id> [--from <step>] [--mode forward|compensate] [--release v2] [--reason "…"]',
   flags: {
-    from: { type: 'string', what: 'from this step on; from the failed one unless said' },
-    mode: { type: 'string', what: 'forward, or compensate: undo what it did' },
-    release: { type: 'string', what: 'pinned to this release; the active one unless said' },
-    reason: { type: 'string', what: 'kept in the history' },
+    from: { value: 'step', help: 'First step to run again (default the failed one)' },
+    mode: { value: 'forward|compensate', help: 'Continue the work, or undo it (default forward)' },
+    release: {
+      value: 'name',
+      help: 'Release to pin the new execution to (default the active one)',
+    },
+    reason: { value: 'text', help: 'Reason, kept in the history (default none)' },
     ...CONNECTION_FLAGS,
   },
   execute: redrive,

@@ -15,13 +15,16 @@ const OWN: readonly string[] = [
 
 /** What every command that asks a coordinator takes. */
 export const CONNECTION_FLAGS: Readonly<Record<string, Flag>> = {
-  url: { type: 'string', what: `of the coordinator; ${URL_DEFAULT} unless said [HOLDFAST_URL]` },
+  url: { value: 'url', help: `URL of the coordinator (default ${URL_DEFAULT}) [HOLDFAST_URL]` },
   'access-key': {
-    type: 'string',
-    what: 'hf_…; others on this machine can see flags: better HOLDFAST_KEY',
+    value: 'key',
+    help: 'Access key, hf_…; other users of this machine can see flags, so prefer HOLDFAST_KEY (default none)',
   },
-  project: { type: 'string', what: 'for keys of all projects [HOLDFAST_PROJECT]' },
-  json: { type: 'boolean', what: 'for programs: one JSON per line' },
+  project: {
+    value: 'name',
+    help: 'Project, for a key of all projects (default "default") [HOLDFAST_PROJECT]',
+  },
+  json: { help: 'Print JSON, one object per line' },
 };
 
 export async function clientFor(typed: Typed): Promise<HoldfastClient> {

@@ -33,9 +33,9 @@ async function get(typed: Typed): Promise<ExitCode> {
 export const historyCommand: CommandSpec = {
   usage: 'holdfast history <id> [--log] [--after <seq>] [--limit 100]',
   flags: {
-    log: { type: 'boolean', what: 'only the lines of ctx.log' },
-    after: { type: 'string', what: 'goes on after this number' },
-    limit: { type: 'string', what: 'how many; all unless said' },
+    log: { help: 'Print only the lines of ctx.log' },
+    after: { value: 'seq', help: 'Start after the event with this number (default 0)' },
+    limit: { value: 'n', help: 'Number of events to print (default all)' },
     ...CONNECTION_FLAGS,
   },
   execute: history,

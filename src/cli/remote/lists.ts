@@ -24,8 +24,6 @@ function list({ path, usage, columns, filters = {}, forPeople }: List): CommandS
   return spec;
 }
 
-const text = (what: string): Flag => ({ type: 'string', what });
-
 export const listCommand: CommandSpec = list({
   path: '/v1/executions',
   usage: 'holdfast list [--status running,waiting] [--pipeline order] [--tag vip]',
@@ -43,9 +41,12 @@ export const listCommand: CommandSpec = list({
     'failure.location',
   ],
   filters: {
-    status: text('queued, running, waiting, completed, failed, …; commas between them'),
-    pipeline: text('of this pipeline'),
-    tag: text('with this tag'),
+    status: {
+      value: 'a,b',
+      help: 'Only these statuses: queued, running, waiting, completed, failed, …; separated by commas (default all)',
+    },
+    pipeline: { value: 'name', help: 'Only this pipeline (default all)' },
+    tag: { value: 'tag', help: 'Only with this tag (default all)' },
   },
 });
 
@@ -64,9 +65,9 @@ export const deadLettersCommand: CommandSpec = list({
     'reason',
   ],
   filters: {
-    pipeline: text('of this pipeline'),
-    code: text('that failed with this code'),
-    step: text('that failed at this step'),
+    pipeline: { value: 'name', help: 'Only this pipeline (default all)' },
+    code: { value: 'code', help: 'Only failures with this code (default all)' },
+    step: { value: 'name', help: 'Only failures of this step (default all)' },
   },
 });
 
@@ -101,5 +102,5 @@ export const leasesCommand: CommandSpec = list({
   path: '/v1/leases',
   usage: 'holdfast leases [--prefix tenant-7/]',
   columns: ['key', 'state', 'owner', 'fence', 'since', 'freeInMs'],
-  filters: { prefix: text('whose keys start with this') },
+  filters: { prefix: { value: 'prefix', help: 'Only keys that start with this (default all)' } },
 });

@@ -15,9 +15,12 @@ import { clientFor, projectHint } from './connection.ts';
 import { fieldOf, type Row } from './show.ts';
 
 export const PAGE_FLAGS: Readonly<Record<string, Flag>> = {
-  limit: { type: 'string', what: 'how many of them; 100 unless said' },
-  cursor: { type: 'string', what: 'goes on where the page before ended' },
-  all: { type: 'boolean', what: 'page after page, to the end' },
+  limit: { value: 'n', help: 'Number of rows per page (default 100)' },
+  cursor: {
+    value: 'cursor',
+    help: 'Continue after the page that printed this cursor (default the first page)',
+  },
+  all: { help: 'Print every page' },
 };
 
 export interface Listing {

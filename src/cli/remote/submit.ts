@@ -27,17 +27,29 @@ export const submitCommand: CommandSpec = {
   usage:
     'holdfast submit <pipeline> [<input> | @file | -] [--key order/7] [--wait] · holdfast submit --template <id>[@version] [<input>]',
   flags: {
-    template: { type: 'string', what: 'by a template instead of a pipeline' },
-    key: { type: 'string', what: 'submitting again under it finds the same execution' },
-    lane: { type: 'string', what: 'its priority class' },
-    tags: { type: 'string', what: 'to find it by; commas between them' },
-    'delay-ms': { type: 'string', what: 'not before this long from now' },
-    'deadline-ms': { type: 'string', what: 'it must have ended by then' },
-    'if-no-worker': {
-      type: 'string',
-      what: 'wait or refuse when no live worker has the pipeline (default wait)',
+    template: {
+      value: 'id[@version]',
+      help: 'Submit by a template instead of a pipeline (default none)',
     },
-    wait: { type: 'boolean', what: 'until its end; 1 when that is not "completed"' },
+    key: {
+      value: 'key',
+      help: 'Idempotency key: a second submit with it returns the same execution (default none)',
+    },
+    lane: { value: 'lane', help: 'Priority class: interactive or batch (default interactive)' },
+    tags: {
+      value: 'a,b',
+      help: 'Tags to find the execution by, separated by commas (default none)',
+    },
+    'delay-ms': { value: 'ms', help: 'Earliest start, in milliseconds from now (default 0)' },
+    'deadline-ms': {
+      value: 'ms',
+      help: 'Time until the execution must have ended, in milliseconds from now (default none)',
+    },
+    'if-no-worker': {
+      value: 'wait|refuse',
+      help: 'Reaction when no live worker runs the pipeline (default wait)',
+    },
+    wait: { help: 'Wait for the end and print the result; exit with 1 unless it completed' },
     ...CONNECTION_FLAGS,
   },
   execute,

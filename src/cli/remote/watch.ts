@@ -13,10 +13,9 @@ export const watchCommand: CommandSpec = {
   usage: 'holdfast watch <id> [--tree | --events] [--json]',
   flags: {
     tree: {
-      type: 'boolean',
-      what: 'its steps as a tree: live on a terminal, which is the default there; once at the end otherwise',
+      help: 'Show the steps as a tree: live on a terminal (the default there), otherwise once at the end',
     },
-    events: { type: 'boolean', what: 'each event on a line, also on a terminal' },
+    events: { help: 'Print one line per event, also on a terminal' },
     ...CONNECTION_FLAGS,
   },
   execute,

@@ -82,19 +82,18 @@ async function added(
 // where secrets are kept.
 
 const FLAGS: Readonly<Record<string, Flag>> = {
-  roles: { type: 'string', what: `create: ${ROLES.join(', ')}; commas between them` },
-  'all-projects': { type: 'boolean', what: 'create: of all projects, instead of --project' },
-  'expires-in': { type: 'string', what: 'create: how long it is good, such as 90d' },
+  roles: { value: 'a,b', help: `create: ${ROLES.join(', ')}; separated by commas (required)` },
+  'all-projects': { help: 'create: Valid for all projects, instead of --project' },
+  'expires-in': { value: 'duration', help: 'create: Lifetime, such as 90d (default unlimited)' },
   'ends-in': {
-    type: 'string',
-    what: 'rotate, revoke: how long the old one is good yet, such as 1h; rotate: 1h unless said',
+    value: 'duration',
+    help: 'rotate, revoke: Time until the old key ends, such as 1h (default 1h for rotate, at once for revoke)',
   },
   made: {
-    type: 'boolean',
-    what: 'revoke: End the keys that it made too, and those that they made (default: only this key)',
+    help: 'revoke: Also revoke the keys that this key created, and the keys that those created',
   },
-  ended: { type: 'boolean', what: 'list: those that have ended or expired, too' },
-  reason: { type: 'string', what: 'recover: kept in the audit' },
+  ended: { help: 'list: Include revoked and expired keys' },
+  reason: { value: 'text', help: 'recover: Reason, kept in the audit (default none)' },
   ...PAGE_FLAGS,
   ...CONNECTION_FLAGS,
   ...configFlags((name) => name === 'store' || name.startsWith('postgres.')),

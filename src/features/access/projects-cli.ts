@@ -24,14 +24,14 @@ import type { ProjectBody } from './messages.ts';
 import { QUOTA_NAMES } from './quota-model.ts';
 
 const FLAGS: Readonly<Record<string, Flag>> = {
-  title: { type: 'string', what: "put: what people call it; '' takes it away" },
+  title: { value: 'text', help: "put: Display name; '' removes it (default unchanged)" },
   keep: {
-    type: 'string',
-    what: 'put: how long the ended are kept, such as completed=30d,failed=forever; completed=default, and what was never said: as the coordinator was told',
+    value: 'status=duration,…',
+    help: "put: Retention by status, such as completed=30d,failed=forever; completed=default uses the coordinator's (default unchanged)",
   },
   quota: {
-    type: 'string',
-    what: `put: How much the project may have, such as executions=5000,keys=10; of ${QUOTA_NAMES.join(', ')}; keys=default: as the coordinator allows every project`,
+    value: 'name=n,…',
+    help: `put: Limits of ${QUOTA_NAMES.join(', ')}, such as executions=5000,keys=10; keys=default uses the coordinator's (default unchanged)`,
   },
   ...PAGE_FLAGS,
   ...CONNECTION_FLAGS,

@@ -12,9 +12,12 @@ export const answerCommand: CommandSpec = {
   usage:
     'holdfast answer [--assignee ann] · holdfast answer <id> <value> | @file | -   (without an id: what is open)',
   flags: {
-    execution: { type: 'string', what: 'what this execution asks' },
-    name: { type: 'string', what: 'what is asked under this name' },
-    assignee: { type: 'string', what: 'what is asked of this person' },
+    execution: { value: 'id', help: 'List only questions of this execution (default all)' },
+    name: { value: 'name', help: 'List only questions with this name (default all)' },
+    assignee: {
+      value: 'person',
+      help: 'List only questions assigned to this person (default all)',
+    },
     ...PAGE_FLAGS,
     ...CONNECTION_FLAGS,
   },

@@ -17,11 +17,8 @@ import { environmentWith } from '../../support/environment.ts';
 
 export const MOVE_FLAGS: Readonly<Record<string, Flag>> = {
   ...configFlags((name) => name === 'store' || name.startsWith('postgres.')),
-  actor: {
-    type: 'string',
-    what: 'who does it, as others are told; the user of this shell unless said',
-  },
-  json: { type: 'boolean', what: 'for programs: one JSON per line' },
+  actor: { value: 'name', help: "Name for the store's events (default the user of this shell)" },
+  json: { help: 'Print JSON, one object per line' },
 };
 
 export interface MoveTyped {
@@ -76,8 +73,11 @@ export const exportCommand: CommandSpec = {
   usage: 'holdfast export --store ./holdfast.db --to holdfast.ndjson.gz [--reason …] [--json]',
   flags: {
     ...MOVE_FLAGS,
-    to: { type: 'string', what: 'the file that is made; gzipped when its name ends in .gz' },
-    reason: { type: 'string', what: 'why, as others are told' },
+    to: { value: 'path', help: 'File to write; compressed if its name ends in .gz (required)' },
+    reason: {
+      value: 'text',
+      help: 'Reason, shown by the sealed store (default "holdfast export")',
+    },
   },
   execute,
 };

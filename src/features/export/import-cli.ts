@@ -10,7 +10,7 @@ export const importCommand: CommandSpec = {
   usage: 'holdfast import --store postgres://… --from holdfast.ndjson.gz [--json]',
   flags: {
     ...MOVE_FLAGS,
-    from: { type: 'string', what: 'what holdfast export made' },
+    from: { value: 'path', help: 'File that holdfast export wrote (required)' },
   },
   execute,
 };

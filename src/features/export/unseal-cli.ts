@@ -10,7 +10,7 @@ export const unsealCommand: CommandSpec = {
   usage: 'holdfast unseal --store ./holdfast.db --reason "…" [--json]',
   flags: {
     ...MOVE_FLAGS,
-    reason: { type: 'string', what: 'why; it is kept' },
+    reason: { value: 'text', help: "Reason, kept in the store's events (required)" },
   },
   execute,
 };

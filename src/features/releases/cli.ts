@@ -102,26 +102,41 @@ const ACTS: Readonly<Record<string, Act>> = {
 
 /** All that belong to some of them. */
 const OWN_FLAGS: Readonly<Record<string, Flag>> = {
-  file: { type: 'string', what: 'register: the contract; holdfast.contract.json unless said' },
-  artifact: { type: 'string', what: 'register: what was built, such as an image' },
-  digest: { type: 'string', what: 'register: of its bytes' },
-  percent: { type: 'string', what: 'share: of new executions, up to 99; 0 takes it back' },
-  against: { type: 'string', what: 'compare: another release than the active one' },
-  sample: { type: 'string', what: 'preflight: so many open executions; all unless said' },
-  from: { type: 'string', what: 'move: only from this release' },
-  all: { type: 'boolean', what: 'move: all of a pipeline that is open there, as a job' },
-  unpinned: { type: 'boolean', what: 'move --all: what is pinned to nothing' },
-  'dry-run': { type: 'boolean', what: 'move --all: counts what would be moved' },
-  'per-second': { type: 'string', what: 'move --all: so many at most' },
-  expected: { type: 'string', what: 'the version of the line that was looked at' },
-  force: { type: 'boolean', what: 'although it breaks something; needs --reason' },
-  reason: { type: 'string', what: 'for the log' },
+  file: {
+    value: 'path',
+    help: 'register: Contract of the release (default holdfast.contract.json)',
+  },
+  artifact: {
+    value: 'name',
+    help: 'register: Artifact of the build, such as an image (default none)',
+  },
+  digest: { value: 'digest', help: 'register: Digest of the artifact (default none)' },
+  percent: {
+    value: 'n',
+    help: 'share: Percentage of new executions, 0 to 99; 0 ends the share (required)',
+  },
+  against: { value: 'release', help: 'compare: Release to compare with (default the active one)' },
+  sample: { value: 'n', help: 'preflight: Number of open executions to replay (default all)' },
+  from: { value: 'release', help: 'move: Move only executions of this release (default any)' },
+  all: { help: 'move: Move all open executions of the pipeline, as a job' },
+  unpinned: { help: 'move --all: Move executions that are not pinned' },
+  'dry-run': { help: 'move --all: Count the executions and move none' },
+  'per-second': {
+    value: 'n',
+    help: 'move --all: Highest rate, in executions per second (default unlimited)',
+  },
+  expected: {
+    value: 'n',
+    help: 'Version of the line that you looked at; refuse if it has changed (default any)',
+  },
+  force: { help: 'Act although a check fails; needs --reason' },
+  reason: { value: 'text', help: 'Reason, kept in the log (default none)' },
 };
 
 function usageOf(name: string, { words, flags, usage }: Act): string {
   if (usage !== undefined) return usage;
   const taken = flags.map((flag) => {
-    return OWN_FLAGS[flag]?.type === 'boolean' ? `[--${flag}]` : `[--${flag} …]`;
+    return OWN_FLAGS[flag]?.value === undefined ? `[--${flag}]` : `[--${flag} …]`;
   });
   return ['holdfast releases', name, ...words.map((word) => `<${word}>`), ...taken].join(' ');
 }
