@@ -24,7 +24,7 @@ export interface ExportStoreOptions {
 }
 
 export interface MoveProgress {
-  /** `waiting`: all is written; whoever held something may believe so for another while (M-4). */
+  /** `waiting`: all is written; whoever held something may believe so for another while (EX-4). */
   readonly doing: 'sealed' | 'rows' | 'waiting';
   readonly table?: string;
   readonly rows: number;
@@ -41,7 +41,7 @@ export interface StoreExported {
 
 const NAMES = ['store', 'to', 'actor', 'reason', 'postgres', 'onProgress'] as const;
 
-/** M-1 to M-5. When it fails after the seal, it can be called again: nothing changes any more. */
+/** EX-1 to EX-5. When it fails after the seal, it can be called again: nothing changes any more. */
 export async function exportStore(options: ExportStoreOptions): Promise<StoreExported> {
   const asked = checked(options);
   const move = await openExistingMove(asked.store, asked.postgres);
@@ -112,7 +112,7 @@ interface Waiting {
 const LOOK_MS = 250;
 
 /**
- * M-4: an export is whole, and so can be imported, only when nobody can believe any more to hold something of
+ * EX-4: an export is whole, and so can be imported, only when nobody can believe any more to hold something of
  * this store. No clock of another store is needed for that.
  */
 async function untilNobodyHolds(move: MoveStore, waiting: Waiting): Promise<void> {

@@ -31,7 +31,7 @@ export interface StoreImported {
 
 const NAMES = ['store', 'from', 'actor', 'postgres', 'onProgress'] as const;
 
-/** M-8, M-9: all of it or nothing. */
+/** EX-8, EX-9: all of it or nothing. */
 export async function importStore(options: ImportStoreOptions): Promise<StoreImported> {
   const { store, from, actor, postgres, onProgress } = checked(options);
   const lines = linesOf(from)[Symbol.asyncIterator]();

@@ -88,7 +88,7 @@ const COUNTERS: Readonly<Record<string, Check>> = {
   eventsDeleted: upTo(EVENT_SEQ_MAX),
 };
 
-/** M-9. Undefined when it was no JSON at all. */
+/** EX-9. Undefined when it was no JSON at all. */
 export function checkedHeader(value: unknown): ExportHeader {
   const header = value as Partial<ExportHeader> | undefined;
   if (header?.holdfast !== 'export' || typeof header.format !== 'number') {

@@ -58,7 +58,7 @@ export interface StoreUnsealed {
 
 const NAMES = ['store', 'actor', 'reason', 'postgres'] as const;
 
-/** M-6. Where the export was imported, that store goes on too: make sure that it was not. */
+/** EX-6. Where the export was imported, that store goes on too: make sure that it was not. */
 export async function unsealStore(options: UnsealStoreOptions): Promise<StoreUnsealed> {
   const read = readOptions('unsealStore', options, NAMES);
   const store = boundedText('unsealStore: store', read.store, TEXT_MAX);

@@ -391,7 +391,7 @@ export class Journal {
     return undefined;
   }
 
-  /** M-1: the claim ended with a seal; what is left to do is done where the store was moved to. */
+  /** EX-1: the claim ended with a seal; what is left to do is done where the store was moved to. */
   async #untilAnswered<Answer>(call: () => Promise<Answer>): Promise<Answer | undefined> {
     try {
       return await untilAnswered(this.#config, this.#over, call);

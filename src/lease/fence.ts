@@ -59,7 +59,7 @@ export function isIssuable(fence: number): boolean {
   return epochOf(fence) < EPOCH_MAX;
 }
 
-/** M-6: how far above itself an unsealed store goes on. An import went on one epoch above, and may have risen since. */
+/** EX-6: how far above itself an unsealed store goes on. An import went on one epoch above, and may have risen since. */
 export const UNSEALED_EPOCHS = 16;
 
 /** Where the sequence stands after the epoch was raised above everything issued or presented. */

@@ -207,7 +207,7 @@ class LiveSession implements Session {
       });
     } catch (fault) {
       if (!isSealed(fault)) throw fault;
-      // M-1: the seal has ended it, and takes nothing that could be said of it.
+      // EX-1: the seal has ended it, and takes nothing that could be said of it.
       return { kind: 'unavailable', fault: new StoreUnavailable(fault.message, { cause: fault }) };
     }
   }

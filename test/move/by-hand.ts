@@ -121,7 +121,7 @@ const ROWS: readonly (readonly [why: RegExp, Changed])[] = [
   [/cannot be stored here: .*Nothing was imported/s, named('seq', 'many')],
 ];
 
-/** M-9: each is refused by what it is and where, and nothing of it is there. */
+/** EX-9: each is refused by what it is and where, and nothing of it is there. */
 export async function refusesWhatWasMadeByHand(folder: string, to: Place): Promise<void> {
   const file = await exportedIn(folder);
   const text = await readFile(file, 'utf8');

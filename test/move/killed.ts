@@ -25,7 +25,7 @@ async function dies(args: MoveAndDie): Promise<void> {
 const EXPORT_POINTS = [26, 1, 2, 9, 25] as const;
 const IMPORT_POINTS = [1, 7, 24] as const;
 
-/** M-5, M-8. */
+/** EX-5, EX-8. */
 export async function survivesKills(
   folder: string,
   { from, to }: { readonly from: StorePlace; readonly to: StorePlace },

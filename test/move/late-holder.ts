@@ -36,7 +36,7 @@ class LateHolder {
   }
 }
 
-/** M-1, M-4. */
+/** EX-1, EX-4. */
 export async function refusesTheLate(
   folder: string,
   { from, to }: { readonly from: StorePlace; readonly to: StorePlace },

@@ -38,7 +38,7 @@ async function importsIt({ store, postgres }: Place): Promise<void> {
   await opened.close();
 }
 
-test('M-9, X-29: an export without projects of values is imported, and they are from before', async () => {
+test('EX-9, X-29: an export without projects of values is imported, and they are from before', async () => {
   const { file, remove } = await freshSqliteFile();
   try {
     await importsIt({ store: file });
@@ -47,7 +47,7 @@ test('M-9, X-29: an export without projects of values is imported, and they are 
   }
 });
 
-test('M-9, X-29: so it is on PostgreSQL', async () => {
+test('EX-9, X-29: so it is on PostgreSQL', async () => {
   const { url, release } = await postgresForTests();
   try {
     await importsIt({ store: url, postgres: { schema: 'older_values' } });

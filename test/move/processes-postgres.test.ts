@@ -23,11 +23,11 @@ type Run = (folder: string, ways: Ways) => Promise<void>;
 
 const CASES: readonly (readonly [string, Run])[] = [
   [
-    'M-2: under load what was acknowledged is there, and nothing that was recorded is done twice',
+    'EX-2: under load what was acknowledged is there, and nothing that was recorded is done twice',
     (folder, ways) => movesUnderLoad(folder, { ...ways, enough: 150 }),
   ],
-  ['M-1, M-4: a worker that was frozen and is woken after the move is refused', refusesTheLate],
-  ['M-5, M-8: an export or import that is killed, wherever, can be repeated', survivesKills],
+  ['EX-1, EX-4: a worker that was frozen and is woken after the move is refused', refusesTheLate],
+  ['EX-5, EX-8: an export or import that is killed, wherever, can be repeated', survivesKills],
 ];
 
 for (const [way, waysOf] of WAYS) {

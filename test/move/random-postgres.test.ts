@@ -122,7 +122,7 @@ async function own(
   }
 }
 
-test('M-5, M-8: whatever is in a store arrives, both ways', async () => {
+test('EX-5, EX-8: whatever is in a store arrives, both ways', async () => {
   const { url, release } = await postgresForTests();
   let runs = 0;
   try {

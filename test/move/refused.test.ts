@@ -40,7 +40,7 @@ async function refuses(folder: string, file: string, why: RegExp): Promise<void>
   await opened.close();
 }
 
-test('M-9: a file that was cut, wherever, is refused with the line, and nothing of it is there', () =>
+test('EX-9: a file that was cut, wherever, is refused with the line, and nothing of it is there', () =>
   inFolder(async (folder) => {
     const file = await exportedIn(folder);
     const lines = (await readFile(file, 'utf8')).split('\n').slice(0, -1);
@@ -59,7 +59,7 @@ test('M-9: a file that was cut, wherever, is refused with the line, and nothing 
     assert.equal((await imported({ store: join(folder, 'new.db') }, file)).kind, 'imported');
   }));
 
-test('M-9: a file in which one byte is another is refused, near that byte', () =>
+test('EX-9: a file in which one byte is another is refused, near that byte', () =>
   inFolder(async (folder) => {
     const file = await exportedIn(folder, 2_500);
     const lines = (await readFile(file, 'utf8')).split('\n');
@@ -81,7 +81,7 @@ test('M-9: a file in which one byte is another is refused, near that byte', () =
     await refuses(folder, broken, /in the table "history": the digest/);
   }));
 
-test('M-9: other formats, and what this version has no place for, are refused', () =>
+test('EX-9: other formats, and what this version has no place for, are refused', () =>
   inFolder(async (folder) => {
     const file = await exportedIn(folder);
     const text = await readFile(file, 'utf8');
@@ -102,10 +102,10 @@ test('M-9: other formats, and what this version has no place for, are refused', 
     }
   }));
 
-test('M-9: a file that was made by hand is refused by what it says and where', () =>
+test('EX-9: a file that was made by hand is refused by what it says and where', () =>
   inFolder((folder) => refusesWhatWasMadeByHand(folder, { store: join(folder, 'new.db') })));
 
-test('M-9: a store that is not empty is refused, so nothing is imported twice', () =>
+test('EX-9: a store that is not empty is refused, so nothing is imported twice', () =>
   inFolder(async (folder) => {
     const file = await exportedIn(folder, 0);
     const store = join(folder, 'new.db');
@@ -117,7 +117,7 @@ test('M-9: a store that is not empty is refused, so nothing is imported twice', 
     await assert.rejects(() => imported({ store: join(folder, 'old.db') }, file), StoreSealed);
   }));
 
-test('M-5, M-7: what is sealed is not opened, is exported again, and unsealed by its operator only', () =>
+test('EX-5, EX-7: what is sealed is not opened, is exported again, and unsealed by its operator only', () =>
   inFolder(async (folder) => {
     const file = await exportedIn(folder);
     const place = { store: join(folder, 'old.db') };
@@ -146,7 +146,7 @@ test('M-5, M-7: what is sealed is not opened, is exported again, and unsealed by
     );
   }));
 
-test('M-5: nothing is sealed for a file that cannot be made, nor made for a store that is not there', () =>
+test('EX-5: nothing is sealed for a file that cannot be made, nor made for a store that is not there', () =>
   inFolder(async (folder) => {
     const place = { store: join(folder, 'old.db') };
     await assert.rejects(
@@ -161,7 +161,7 @@ test('M-5: nothing is sealed for a file that cannot be made, nor made for a stor
     await (await openStore(place.store)).close();
   }));
 
-test('M-8: export, import and unseal on the command line, for people and for programs', () =>
+test('EX-8: export, import and unseal on the command line, for people and for programs', () =>
   inFolder(async (cwd) => {
     await (await openStore(join(cwd, 'a.db'))).close();
     const without = await holdfast(['export', '--to', 'x.ndjson'], { cwd });

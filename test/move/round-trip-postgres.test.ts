@@ -15,7 +15,7 @@ import { postgresForTests } from '../services/postgres.ts';
 import { allRows, expectEqual, exported, moved, type Place } from './moved.ts';
 import { ALL, bank, fill, PIPELINES, RELEASE, RELEASED, type Rich } from './rich-store.ts';
 
-test('M-5, M-8: SQLite to PostgreSQL to SQLite: every kind of row arrives as it was, and goes on', {
+test('EX-5, EX-8: SQLite to PostgreSQL to SQLite: every kind of row arrives as it was, and goes on', {
   timeout: 240_000,
 }, async () => {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-move-'));
@@ -69,7 +69,7 @@ async function goesOn(place: Place, rich: Rich, fence: number): Promise<void> {
 async function leasesGoOn(store: CoordinatorStore, fence: number): Promise<void> {
   const ben = await someone(store, 'ben');
   const { predecessor, checkpoint, intents, fence: next } = await mustAcquire(store, ben);
-  assert.ok(next > fence, 'M-8: above every fence of the old store');
+  assert.ok(next > fence, 'EX-8: above every fence of the old store');
   assert.deepEqual([predecessor.exit, predecessor.owner], ['revoked', 'ann']);
   assert.equal(textOf(checkpoint?.bytes), 'state 2');
   assert.deepEqual(
@@ -117,7 +117,7 @@ async function heldGoesOn(holdfast: Holdfast, rich: Rich): Promise<void> {
   const { store } = holdfast;
   assert.equal(await holdfast.result(rich.running), 'charged');
   const ran = await store.executions.read(rich.running as never);
-  assert.equal(ran?.fruitlessClaims, 0, 'M-3: the move is not held against it');
+  assert.equal(ran?.fruitlessClaims, 0, 'EX-3: the move is not held against it');
   assert.equal(await holdfast.result(rich.delayed), 16);
   await holdfast.resume(rich.paused);
   assert.equal(await holdfast.result(rich.paused), 12);

@@ -25,7 +25,7 @@ async function columns(move: MoveStore): Promise<ReadonlyMap<string, readonly st
   }
 }
 
-test('M-5: every table of the SQLite schema is exported, or is said to stay and why', async () => {
+test('EX-5: every table of the SQLite schema is exported, or is said to stay and why', async () => {
   const { file, remove } = await freshSqliteFile();
   await (await openSqliteStore({ file })).close();
   const database = new DatabaseSync(file);
@@ -40,7 +40,7 @@ test('M-5: every table of the SQLite schema is exported, or is said to stay and 
   for (const { why } of LEFT_TABLES) assert.ok(why.length > 20);
 });
 
-test('M-5: every table of the PostgreSQL schema is exported, and both stores export the same columns', {}, async () => {
+test('EX-5: every table of the PostgreSQL schema is exported, and both stores export the same columns', {}, async () => {
   const { url, release } = await postgresForTests();
   const { file, remove } = await freshSqliteFile();
   try {
@@ -65,7 +65,7 @@ test('M-5: every table of the PostgreSQL schema is exported, and both stores exp
   }
 });
 
-test('M-1: every table refuses by itself, whatever build or program writes to it', {}, async () => {
+test('EX-1: every table refuses by itself, whatever build or program writes to it', {}, async () => {
   const { url, release } = await postgresForTests();
   const { file, remove } = await freshSqliteFile();
   const database = new DatabaseSync(file);
@@ -91,7 +91,7 @@ test('M-1: every table refuses by itself, whatever build or program writes to it
   }
 });
 
-test('M-9: PostgreSQL takes nothing of a file that was made by hand', async () => {
+test('EX-9: PostgreSQL takes nothing of a file that was made by hand', async () => {
   const { url, release } = await postgresForTests();
   try {
     const place = { store: url, postgres: { schema: 'forged' } };

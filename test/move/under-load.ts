@@ -76,7 +76,7 @@ async function effectsIn(file: string): Promise<readonly Effect[]> {
     .map((line) => JSON.parse(line));
 }
 
-/** M-2. `enough` submissions are acknowledged before the export begins. */
+/** EX-2. `enough` submissions are acknowledged before the export begins. */
 export async function movesUnderLoad(
   folder: string,
   {
@@ -107,7 +107,7 @@ export async function movesUnderLoad(
     checkExported(old, { acknowledged, effects: await effectsIn(effects) });
     await finishOn(to, { acknowledged, effects, old });
     const now = await allRows(placed(from));
-    assert.deepEqual(now.tables, old.tables, 'M-1: the sealed store has not changed');
+    assert.deepEqual(now.tables, old.tables, 'EX-1: the sealed store has not changed');
   } finally {
     for (const worker of workers) await kill(worker);
     await store.close();
@@ -137,7 +137,7 @@ function checkExported(old: AllRows, { acknowledged, effects }: Acknowledged): v
     if (before === undefined) continue;
     assert.ok(recorded.has(`${id} ${before}`), `"${before}" of ${id} was acknowledged and is lost`);
   }
-  for (const row of executions.values()) assert.notEqual(row['status'], 1, 'M-3: nothing runs');
+  for (const row of executions.values()) assert.notEqual(row['status'], 1, 'EX-3: nothing runs');
 }
 
 /** As a step names itself to others: the execution, then the call. */
@@ -179,7 +179,7 @@ async function finishOn(
       !done.has(stepOf(key).join(' ')),
       `${key} was recorded before the move, and done again`,
     );
-    assert.ok(fence > fencesBefore, 'M-8');
+    assert.ok(fence > fencesBefore, 'EX-8');
   }
   const all = new Set([...before, ...after].map(({ key }) => key));
   assert.ok(all.size >= 3 * known.acknowledged.length, 'every step was done');

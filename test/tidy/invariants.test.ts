@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { invariantProblems } from './invariants.ts';
 import { isTestFile, projectFiles } from './project-files.ts';
 
-test('every invariant cited is defined, and every invariant defined is named by a test', () => {
+test('every cited invariant is defined, once, and a test names every defined invariant', () => {
   const sources = projectFiles('{src,contract}/**/*.{ts,sql}').filter(
     (file) => !isTestFile(file.path),
   );
@@ -35,4 +35,7 @@ test('the rule bites', () => {
   assert.equal(problems(spec, 'query(`select 1 -- upholds B-9\n`);', tested).length, 1);
   assert.equal(problems(spec, '', '// A-5 in a comment is no test\n').length, 1);
   assert.equal(problems('**A-5** One.\n**A-6** Two. (no case: x)\n', '', '').length, 1);
+  assert.deepEqual(problems('**A-5** One.\n\n**A-5** Another.\n', '', tested), [
+    'docs/spec/lease.md:3: defines A-5 again, after docs/spec/lease.md:1',
+  ]);
 });

@@ -15,9 +15,16 @@ export interface InvariantSources {
   readonly tests: readonly ProjectFile[];
 }
 
-/** Ids cited without a definition, and definitions no test names and that give no reason for it. */
+/** Ids without a definition or with two, and definitions that no test names and that give no reason for it. */
 export function invariantProblems({ spec, sources, tests }: InvariantSources): readonly string[] {
-  const defined = definitions(spec);
+  const definitions = definitionsIn(spec);
+  const defined = new Map<string, Definition>();
+  const repeated: string[] = [];
+  for (const definition of definitions) {
+    const first = defined.get(definition.id);
+    if (first === undefined) defined.set(definition.id, definition);
+    else repeated.push(`${definition.place}: defines ${first.id} again, after ${first.place}`);
+  }
   const tested = new Set(tests.flatMap((file) => idsIn(viewOf(file.text, 'string'))));
   const undefinedIds = [...citations(sources)]
     .filter(([id]) => !defined.has(id))
@@ -25,7 +32,7 @@ export function invariantProblems({ spec, sources, tests }: InvariantSources): r
   const untested = [...defined.values()]
     .filter(({ id, waived }) => !waived && !tested.has(id))
     .map(({ id, place }) => `${place}: no test names ${id}, nor does it say (no case: reason)`);
-  return [...undefinedIds, ...untested];
+  return [...repeated, ...undefinedIds, ...untested];
 }
 
 interface Definition {
@@ -34,19 +41,19 @@ interface Definition {
   readonly waived: boolean;
 }
 
-function definitions(spec: readonly ProjectFile[]): ReadonlyMap<string, Definition> {
-  const found = new Map<string, Definition>();
-  for (const { path, text } of spec) {
+function definitionsIn(spec: readonly ProjectFile[]): readonly Definition[] {
+  return spec.flatMap(({ path, text }) => {
     const matches = [...text.matchAll(DEFINITION)];
-    for (const [index, match] of matches.entries()) {
-      const id = match[1] ?? match[2] ?? '';
+    return matches.map((match, index) => {
       const end = matches[index + 1]?.index ?? text.length;
       const [paragraph = ''] = text.slice(match.index, end).split(/\n\s*\n/);
-      const waived = NO_CASE.test(paragraph) || (found.get(id)?.waived ?? false);
-      found.set(id, { id, place: `${path}:${lineAt(text, match.index)}`, waived });
-    }
-  }
-  return found;
+      return {
+        id: match[1] ?? match[2] ?? '',
+        place: `${path}:${lineAt(text, match.index)}`,
+        waived: NO_CASE.test(paragraph),
+      };
+    });
+  });
 }
 
 /** The first place of each id cited in a comment, whether of TypeScript or of SQL. */

@@ -1,4 +1,4 @@
-// A sealed store takes no writes, whoever asks (M-1, M-6).
+// A sealed store takes no writes, whoever asks (EX-1, EX-6).
 
 import assert from 'node:assert/strict';
 import type { CoordinatorStore } from '../../../src/store/contract/execution-store.ts';
@@ -96,7 +96,7 @@ async function sceneOn(store: CoordinatorStore): Promise<Scene> {
 export const sealedCases: readonly ExecutionCase[] = [
   ...WRITES.map(
     ([verb, write]): ExecutionCase => ({
-      upholds: 'M-1',
+      upholds: 'EX-1',
       name: `a sealed store refuses ${verb}, by whoever held something, and nothing changes`,
       async run({ store }) {
         const scene = await sceneOn(store);
@@ -107,7 +107,7 @@ export const sealedCases: readonly ExecutionCase[] = [
     }),
   ),
   {
-    upholds: 'M-1',
+    upholds: 'EX-1',
     name: 'another process is refused as the one that sealed, and reads on',
     needs: 'two-clients',
     async run({ store, another }) {
@@ -121,7 +121,7 @@ export const sealedCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'M-1',
+    upholds: 'EX-1',
     name: 'a sealed store is still counted, and shows its releases, its workers and what it has archived',
     async run({ store }) {
       const { executions } = store;
@@ -146,7 +146,7 @@ export const sealedCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'M-1',
+    upholds: 'EX-1',
     name: 'a second seal changes nothing and is answered with the first',
     async run({ store }) {
       assert.equal(await store.seals.read(), undefined);
@@ -158,7 +158,7 @@ export const sealedCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'M-6',
+    upholds: 'EX-6',
     name: 'what was unsealed goes on above every fence it had issued; what is not sealed is not unsealed',
     async run({ store }) {
       const { lease, held } = await sceneOn(store);

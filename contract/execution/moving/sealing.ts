@@ -22,7 +22,7 @@ export async function mustUnseal(store: CoordinatorStore): Promise<number> {
   return expectKind(answer, 'unsealed').epoch;
 }
 
-/** M-1: refused as sealed, with where it went and who moved it. */
+/** EX-1: refused as sealed, with where it went and who moved it. */
 export async function expectSealed(act: () => Promise<unknown>): Promise<void> {
   await assert.rejects(act, (fault: unknown) => {
     assert.ok(fault instanceof StoreSealed, String(fault));

@@ -1,4 +1,4 @@
-// What a seal makes of what was held: released, with nothing forgotten and nobody blamed (M-3, M-4).
+// What a seal makes of what was held: released, with nothing forgotten and nobody blamed (EX-3, EX-4).
 
 import assert from 'node:assert/strict';
 import { expectKind } from '../../lease/expect.ts';
@@ -20,7 +20,7 @@ import { mustSeal, mustUnseal, SEAL } from './sealing.ts';
 
 export const whatWasHeldCases: readonly ExecutionCase[] = [
   {
-    upholds: 'M-3',
+    upholds: 'EX-3',
     name: 'an execution that runs is given back: its next owner reads on, and nothing is counted against it',
     async run({ store }) {
       const ann = await worker(store);
@@ -38,7 +38,7 @@ export const whatWasHeldCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'M-3',
+    upholds: 'EX-3',
     name: 'what a dead worker left stays lost, and counts as before',
     async run({ store }) {
       const ann = await worker(store);
@@ -52,7 +52,7 @@ export const whatWasHeldCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'M-3',
+    upholds: 'EX-3',
     name: 'what it registered to be undone is owed by whoever comes next',
     async run({ store }) {
       const ann = await worker(store);
@@ -72,7 +72,7 @@ export const whatWasHeldCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'M-3, M-4',
+    upholds: 'EX-3, EX-4',
     name: 'a lease that is held ends by force: the successor learns why, and has checkpoint and intents',
     async run({ store, now }) {
       const ann = await worker(store);

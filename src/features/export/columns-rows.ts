@@ -36,7 +36,7 @@ export function writtenColumns(
   });
 }
 
-/** M-9: what this build has no place for would be lost. */
+/** EX-9: what this build has no place for would be lost. */
 export function refuseUnknown(
   table: string,
   given: readonly string[],
@@ -54,7 +54,7 @@ function newer(what: string): Fault {
   );
 }
 
-/** M-5. */
+/** EX-5. */
 export function notSealed(): Fault {
   return new Fault(
     'not-sealed',

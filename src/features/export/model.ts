@@ -1,4 +1,4 @@
-// The seal of a store that was moved elsewhere (M-1): who, why, whereto, and what it does to what was held.
+// The seal of a store that was moved elsewhere (EX-1): who, why, whereto, and what it does to what was held.
 
 import type { NewEvent } from '../../execution/history.ts';
 import type { Payload } from '../../execution/names.ts';
@@ -12,7 +12,7 @@ export interface Seal {
   readonly reason: string;
   /** Where it went, in words. */
   readonly to: string;
-  /** Until then, by this store's clock, whoever held something may still believe that it does (M-4). */
+  /** Until then, by this store's clock, whoever held something may still believe that it does (EX-4). */
   readonly heldUntil: Instant;
 }
 
@@ -26,7 +26,7 @@ export function sealCause({ to, reason }: Pick<Seal, 'to' | 'reason'>): string {
 }
 
 /**
- * M-3: what was running is given back, not lost: nobody died, so nothing is counted against it. What it was
+ * EX-3: what was running is given back, not lost: nobody died, so nothing is counted against it. What it was
  * doing may still be done somewhere, as with any owner that was not heard of.
  */
 export const GIVEN_BACK_BY_SEAL: NewEvent = {

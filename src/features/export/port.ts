@@ -18,13 +18,13 @@ export interface MoveStore {
   readonly kind: SqlStore;
   /** Migrations that were applied, by name. */
   readonly schema: readonly string[];
-  /** A sealed store can be opened for a move, and for nothing else (M-7). */
+  /** A sealed store can be opened for a move, and for nothing else (EX-7). */
   readonly seals: SealStore;
   /** The store's time. */
   now(): Promise<Instant>;
-  /** All of it, as of one moment; only what is sealed can be dumped (M-5). */
+  /** All of it, as of one moment; only what is sealed can be dumped (EX-5). */
   dump<Result>(visit: (dumped: Dumped) => Promise<Result>): Promise<Result>;
-  /** All of it in one transaction, into a store that is empty; or nothing (M-8). */
+  /** All of it in one transaction, into a store that is empty; or nothing (EX-8). */
   load(request: Load): Promise<LoadAnswer>;
   close(): Promise<void>;
 }
@@ -50,9 +50,9 @@ export type LoadAnswer =
 // The port of seals: a store that was moved elsewhere takes no writes any more (docs/spec/move.md).
 
 export interface SealStore {
-  /** M-1: from this transaction on every write is refused, whoever asks. */
+  /** EX-1: from this transaction on every write is refused, whoever asks. */
   seal(request: SealRequest): Promise<SealAnswer>;
-  /** M-6: for a move that was given up. Raises the epoch, by more than an import. */
+  /** EX-6: for a move that was given up. Raises the epoch, by more than an import. */
   unseal(request: UnsealRequest): Promise<UnsealAnswer>;
   read(): Promise<Seal | undefined>;
 }

@@ -5,7 +5,7 @@
 //
 // Like the kernel's ports, a store answers with unions and throws only StoreUnavailable (known not
 // applied), OutcomeUnknown (may have been applied; the same call may be repeated, and is answered as
-// if it were the first), StoreCorrupt and, by whatever writes, StoreSealed (M-1).
+// if it were the first), StoreCorrupt and, by whatever writes, StoreSealed (EX-1).
 
 import type { Bell } from '../../execution/bell.ts';
 import type {

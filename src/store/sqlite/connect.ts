@@ -79,7 +79,7 @@ function skipFences(connection: Connection, durability: Durability): void {
   );
 }
 
-/** M-7: whoever would start on it is told at once, not at its first write. */
+/** EX-7: whoever would start on it is told at once, not at its first write. */
 function refuseSealed(connection: Connection, file: string): void {
   const seal = readSeal(connection);
   if (seal !== undefined) throw new StoreSealed(`"${file}": ${describeSeal(seal)}`);

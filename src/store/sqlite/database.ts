@@ -250,7 +250,7 @@ export class Database {
     if (transaction.rings) this.#ringAll();
   }
 
-  /** M-1. The tables refuse by themselves what writes; this says it of everything, in the same words. */
+  /** EX-1. The tables refuse by themselves what writes; this says it of everything, in the same words. */
   #admit(taken: readonly Queued[], sealed: string): readonly Queued[] {
     const fault = new StoreSealed(describeSeal(JSON.parse(sealed) as Seal));
     for (const queued of taken) if (queued.subject !== 'seals') queued.reject(fault);

@@ -36,7 +36,7 @@ export interface Loading {
   readonly schema: string;
 }
 
-/** One transaction, whatever comes (M-8). */
+/** One transaction, whatever comes (EX-8). */
 export async function load({ database, schema }: Loading, request: Load): Promise<LoadAnswer> {
   return database.attempt<LoadAnswer>(async (queries) => {
     await refuseSealed(queries);

@@ -21,7 +21,7 @@ import { liftFences } from '../recover.ts';
 
 const TABLES = sealedTables('postgres');
 
-// M-2: waits for every transaction that has written and keeps new ones waiting. What was under way is
+// EX-2: waits for every transaction that has written and keeps new ones waiting. What was under way is
 // committed before the seal, and so exported, or finds the triggers when it goes on.
 const LOCK_ALL = statement(
   `lock table ${TABLES.map((name) => `hf.${name}`).join(', ')} in share row exclusive mode`,
@@ -42,7 +42,7 @@ const HELD_UNTIL = statement(`
     from hf.session s
    where s.ended_at is null`);
 
-// M-3: what a session runs that has not ended, nor any above it. What the dead left is lost, as it was.
+// EX-3: what a session runs that has not ended, nor any above it. What the dead left is lost, as it was.
 const GIVE_BACK = statement(`
   with held as materialized (
     select e.id, (select max(h.seq) from hf.history h where h.execution_id = e.id) + 1 as seq,
@@ -95,7 +95,7 @@ export async function readSeal(queries: Queries): Promise<Seal | undefined> {
   return row?.sealed ? (JSON.parse(row.sealed) as Seal) : undefined;
 }
 
-/** Instead of whatever else would be said: at the start (M-7), and where a refusal was read from what the seal ended. */
+/** Instead of whatever else would be said: at the start (EX-7), and where a refusal was read from what the seal ended. */
 export async function refuseSealed(queries: Queries): Promise<void> {
   const found = await readSeal(queries);
   if (found !== undefined) throw new StoreSealed(describeSeal(found));

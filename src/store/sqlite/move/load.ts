@@ -22,7 +22,7 @@ const TELL = `
   insert into event (at, kind, detail)
   values (:now, 'epoch-raised', json_object('actor', :actor, 'cause', :reason))`;
 
-/** On a connection that nobody else uses. One transaction, whatever comes (M-8). */
+/** On a connection that nobody else uses. One transaction, whatever comes (EX-8). */
 export async function load(
   connection: Connection,
   clock: Clock,

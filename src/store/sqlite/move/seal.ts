@@ -25,7 +25,7 @@ const KEEP = `
      set sealed = :sealed
    where id = 1`;
 
-// M-3: what a session runs that has not ended, nor any above it. What the dead left is lost, as it was.
+// EX-3: what a session runs that has not ended, nor any above it. What the dead left is lost, as it was.
 const HELD = `
          status = ${STATUS_CODES.running}
      and exists (select 1 from session as holder where holder.id = execution.session_id)
