@@ -43,7 +43,7 @@ export const keyQuotaCases: readonly AccessCase[] = [
     },
   },
   {
-    upholds: 'P-14',
+    upholds: 'P-14, P-15',
     needs: 'two-clients',
     name: 'keys that are made at once by several clients do not exceed the quota',
     async run({ store, another }) {

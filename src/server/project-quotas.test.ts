@@ -35,7 +35,7 @@ function passed(settled: readonly PromiseSettledResult<unknown>[]): number {
   return settled.filter(({ status }) => status === 'fulfilled').length;
 }
 
-test('P-14: what is added counts at once, what has ended with the next look, once a second', async () => {
+test('P-14, P-16: what is added counts at once, what has ended with the next look, once a second', async () => {
   const clock = new ManualClock();
   const { seen, access } = counting(clock);
   const quotas = new ProjectQuotas(access, clock, { executions: 3 });
@@ -52,7 +52,7 @@ test('P-14: what is added counts at once, what has ended with the next look, onc
   assert.equal(seen.looks, 2);
 });
 
-test('P-14: a thousand at once share one look, and no more than the quota pass', async () => {
+test('P-14, P-16: a thousand at once share one look, and no more than the quota pass', async () => {
   const clock = new ManualClock();
   const { seen, access } = counting(clock);
   const quotas = new ProjectQuotas(access, clock, { sessions: 400 });
@@ -106,7 +106,7 @@ test('P-14: a write that adds nothing takes no room', async () => {
   await assert.rejects(add(quotas, 'executions'), OVER);
 });
 
-test('P-14: coordinators together let through at most the quota once for each, until they look again', async () => {
+test('P-14, P-16: coordinators together let through at most the quota once for each, until they look again', async () => {
   const clock = new ManualClock();
   const { seen, access } = counting(clock);
   const written = async (): Promise<void> => {

@@ -16,7 +16,7 @@ function schedule(): object {
   return { every: 3_600_000, pipeline: 'x', input: 1 };
 }
 
-test('P-14: executions of a project are refused beyond its quota, by submits, children and re-drives', async () => {
+test('P-14, P-17: executions of a project are refused beyond its quota, by submits, children and re-drives', async () => {
   await using coordinator = await stand({ executions: 3 });
   const [a, b] = [await RawWorker.open(coordinator, 'a'), await RawWorker.open(coordinator, 'b')];
   const owner = await a.running('x');

@@ -111,7 +111,7 @@ export const auditedExecutionCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'J-4',
+    upholds: 'J-4, J-13',
     name: 'a signal that is an act is recorded with the step it is about; others are not',
     async run({ store }) {
       const { id } = await running(store, await worker(store));

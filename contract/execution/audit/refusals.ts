@@ -44,7 +44,7 @@ async function all(
 
 export const refusalCases: readonly ExecutionCase[] = [
   {
-    upholds: 'J-11',
+    upholds: 'J-11, J-14',
     name: 'refused writes are counted by execution, fence and verb, with the last reason and the store’s time',
     async run({ store, advance, now }) {
       const id = nextId();
@@ -75,7 +75,7 @@ export const refusalCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'J-11',
+    upholds: 'J-11, J-14',
     name: 'processes that count the same at once lose nothing of it',
     needs: 'two-clients',
     async run({ store, another }) {

@@ -169,7 +169,7 @@ export const answeringCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'W-5, W-6, X-16',
+    upholds: 'W-5, W-6, X-16, W-12',
     name: 'an answer between the end of its time and the sweep is late, and settles the unit itself',
     async run({ store, advance, now }) {
       const held = await parkedOn(store, await worker(store), { items: 2, timeoutMs: 1_000 });

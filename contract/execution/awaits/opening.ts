@@ -220,7 +220,7 @@ export const openingCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'W-1, X-21',
+    upholds: 'W-1, X-21, W-11',
     name: 'two executions with equal business keys never share an interaction',
     async run({ store }) {
       const ann = await worker(store);
@@ -246,7 +246,7 @@ export const openingCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'W-1, X-14',
+    upholds: 'W-1, X-14, W-11',
     name: 'what goes on under the key of another has interactions of its own',
     async run({ store }) {
       const ann = await worker(store);
@@ -277,7 +277,7 @@ export const openingCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'W-1',
+    upholds: 'W-1, W-11',
     name: 'an await under an id that is taken leaves the question of the other execution as it is',
     async run({ store }) {
       const ann = await worker(store);

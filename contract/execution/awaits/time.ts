@@ -151,7 +151,7 @@ export const timeCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'W-6',
+    upholds: 'W-6, W-13',
     name: 'reminders are started at their times, each once, while the unit is open',
     async run({ store, advance, now }) {
       const ann = await worker(store);
@@ -175,7 +175,7 @@ export const timeCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'W-6',
+    upholds: 'W-6, W-13',
     name: 'of several reminders that are due only the last is started',
     async run({ store, advance }) {
       const reminders = reminding(100, 200, 300, 900);
@@ -194,7 +194,7 @@ export const timeCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'W-6',
+    upholds: 'W-6, W-13',
     name: 'nobody is reminded of what is settled, or has no time left',
     async run({ store, advance }) {
       const ann = await worker(store);

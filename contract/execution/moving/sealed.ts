@@ -146,7 +146,7 @@ export const sealedCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'EX-1',
+    upholds: 'EX-1, EX-10',
     name: 'a second seal changes nothing and is answered with the first',
     async run({ store }) {
       assert.equal(await store.seals.read(), undefined);

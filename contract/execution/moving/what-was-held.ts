@@ -38,7 +38,7 @@ export const whatWasHeldCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'EX-3',
+    upholds: 'EX-3, EX-11',
     name: 'what a dead worker left stays lost, and counts as before',
     async run({ store }) {
       const ann = await worker(store);

@@ -79,7 +79,7 @@ export const lineCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'RE-4',
+    upholds: 'RE-4, RE-14',
     name: 'what would change nothing is no act; what cannot be says why and changes nothing',
     async run({ store }) {
       const { executions } = store;
@@ -158,7 +158,7 @@ export const lineCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'RE-7',
+    upholds: 'RE-7, RE-15',
     name: 'rolling back goes back once and is never refused for what breaks; forward again is an activation',
     async run({ store }) {
       const { executions } = store;
@@ -181,7 +181,7 @@ export const lineCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'RE-4',
+    upholds: 'RE-4, RE-14',
     needs: 'two-clients',
     name: 'of acts on the same line that saw the same of it exactly one is done',
     async run({ store, another }) {

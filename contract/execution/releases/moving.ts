@@ -152,7 +152,7 @@ export const movingCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'RE-8',
+    upholds: 'RE-8, RE-16',
     name: 'a move is refused of what runs, has ended, has gone on, is not known, or is pinned elsewhere, and to what is not there',
     async run({ store }) {
       const { executions } = store;

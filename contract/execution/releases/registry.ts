@@ -77,7 +77,7 @@ export const registryCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'RE-10',
+    upholds: 'RE-10, RE-20',
     name: 'a preflight of some keeps what was found of the others that are still open; one of all does not',
     async run({ store, now }) {
       const { executions } = store;

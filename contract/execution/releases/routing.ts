@@ -56,7 +56,7 @@ export const routingCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'RE-9',
+    upholds: 'RE-9, RE-19',
     name: 'who has other bytes or another contract than its release, or one that is not there, is refused and claims nothing',
     async run({ store }) {
       await mustActivate(store, 'v1');
@@ -90,7 +90,7 @@ export const routingCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'RE-9',
+    upholds: 'RE-9, RE-19',
     name: 'who announces another release, another project or no release has no more of what it announced before',
     async run({ store }) {
       const { executions } = store;
@@ -198,7 +198,7 @@ export const routingCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'RE-11',
+    upholds: 'RE-11, RE-21',
     name: 'a worker is starting, ready, draining and gone as it says and its session does; one that says nothing for two periods is stuck',
     async run({ store, now, advance }) {
       const { executions } = store;

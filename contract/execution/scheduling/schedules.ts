@@ -156,7 +156,7 @@ export const scheduleCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'P-14',
+    upholds: 'P-14, P-15',
     needs: 'two-clients',
     name: 'schedules that are put at once by several clients do not exceed the quota',
     async run({ store, another, now }) {

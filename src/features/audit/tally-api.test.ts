@@ -79,7 +79,7 @@ test('J-11, J-12: 100,000 refusals of 20,000 executions are at most 10,000 lines
   assert.equal(clock.waiting, 0);
 });
 
-test('J-11: what the store did not take is told with the next; what it may have taken is not', async () => {
+test('J-11, J-14: what the store did not take is told with the next; what it may have taken is not', async () => {
   const faults = [new StoreUnavailable('away'), undefined, new OutcomeUnknown('lost')];
   const { tally, clock, batches } = telling(async () => {
     const fault = faults.shift();

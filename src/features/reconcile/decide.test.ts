@@ -73,7 +73,7 @@ test('Z-12: a message that came when it parked, or the end of a child, wakes nob
   assert.deepEqual(names({ isAsking: true, newest }), ['news-not-heard']);
 });
 
-test('Z-2, Z-13: parents of very many are not compared; what compensates goes on without its parent', () => {
+test('Z-2, Z-13, Z-31: parents of very many are not compared; what compensates goes on without its parent', () => {
   const untoldChild = 'child:a#1';
   assert.deepEqual(names({ children: 1, untoldChild }), ['child-end-not-told']);
   assert.deepEqual(names({ children: CHILDREN_MAX + 1, untoldChild }), []);

@@ -15,7 +15,7 @@ function found(looked: number, ...broken: readonly string[]): Found {
 
 const all = found(3, 'a', 'b', 'c');
 
-test('RE-10: a look at some keeps what was found of those that it did not look at', () => {
+test('RE-10, RE-20: a look at some keeps what was found of those that it did not look at', () => {
   const kept = keptPreflight(all, found(1), ids('b', 'c'));
   assert.deepEqual([kept.brokenCount, kept.looked], [2, 3]);
   assert.deepEqual(
@@ -26,7 +26,7 @@ test('RE-10: a look at some keeps what was found of those that it did not look a
   assert.equal(keptPreflight(all, found(1, 'a'), ids('b', 'c')).brokenCount, 3);
 });
 
-test('RE-10: who looked at all of them has the last word, and what has ended is not kept', () => {
+test('RE-10, RE-20: who looked at all of them has the last word, and what has ended is not kept', () => {
   assert.deepEqual(keptPreflight(all, found(3), []), found(3));
   assert.deepEqual(keptPreflight(undefined, found(1), ids('b', 'c')), found(1));
   assert.equal(keptPreflight(all, found(1), ids('x', 'y')).brokenCount, 0);

@@ -193,7 +193,7 @@ export const AUDITING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'J-4: a compensation that is skipped or tried again is recorded with its step',
+    name: 'J-4, J-13: a compensation that is skipped or tried again is recorded with its step',
     async run(stage) {
       const holdfast = stage.holdfast();
       await stage.worker(holdfast, [waiting]);

@@ -70,7 +70,7 @@ async function bothSignals(holdfast: Holdfast, id: ExecutionId): Promise<void> {
 
 export const MOVING_MANY: readonly Behaviour[] = [
   {
-    name: 'RE-8, Y-23: all that is pinned to a release is moved in pages, but for what would break; each says what became of it',
+    name: 'RE-8, Y-23, RE-18: all that is pinned to a release is moved in pages, but for what would break; each says what became of it',
     async run(stage) {
       const inputs = Array.from({ length: 130 }, (_, n) => (n % 40 === 7 ? 'breaks' : n));
       const { holdfast, v2, ids, filter } = await opened(stage, inputs);
@@ -122,7 +122,7 @@ export const MOVING_MANY: readonly Behaviour[] = [
     },
   },
   {
-    name: 'RE-8: while nobody has the release the job waits, holds no worker, and says for whom; then it goes on',
+    name: 'RE-8, RE-18: while nobody has the release the job waits, holds no worker, and says for whom; then it goes on',
     async run(stage) {
       const { holdfast, v1, v2, ids, filter } = await opened(stage, [1, 2, 3]);
       const job = await holdfast.bulk.move({ filter, to: 'v2', by: 'olga' });
@@ -136,7 +136,7 @@ export const MOVING_MANY: readonly Behaviour[] = [
     },
   },
   {
-    name: 'RE-8: what went on, ended or was moved after it was looked at is not moved by the job; another one looks at what is left',
+    name: 'RE-8, RE-18: what went on, ended or was moved after it was looked at is not moved by the job; another one looks at what is left',
     async run(stage) {
       const { holdfast, v1, v2, ids, filter } = await opened(stage, [1, 2, 3, 4]);
       const [idle, onward, over, elsewhere] = ids;

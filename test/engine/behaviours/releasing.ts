@@ -196,7 +196,7 @@ export const RELEASING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'RE-8: a move to code that would break is refused and says where, one that nobody could look at too, unless forced',
+    name: 'RE-8, RE-17: a move to code that would break is refused and says where, one that nobody could look at too, unless forced',
     async run(stage) {
       const holdfast = stage.holdfast();
       const [v1, v2] = builds(waiting('old'), waiting('new', 'renamed'));
