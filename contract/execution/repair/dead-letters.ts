@@ -77,7 +77,7 @@ export const deadLetterCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'Y-10',
+    upholds: 'Y-10, Y-11',
     name: 'a dead letter takes a code of any length: it is cut, and does not keep an execution from its end',
     async run({ store }) {
       const ann = await worker(store);
@@ -96,7 +96,7 @@ export const deadLetterCases: readonly ExecutionCase[] = [
   },
   ...UNFIT.map(
     ([what, text, kept]): ExecutionCase => ({
-      upholds: 'Y-10',
+      upholds: 'Y-10, Y-11',
       name: `a dead letter takes any text: ${what} does not keep an execution from its end`,
       async run({ store }) {
         const ann = await worker(store);
@@ -161,7 +161,7 @@ export const deadLetterCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'Y-10, X-21',
+    upholds: 'Y-10, X-21, Y-12',
     name: 'dead letters are listed newest first, with filters, a page at a time',
     async run({ store }) {
       const ann = await worker(store);
@@ -197,7 +197,7 @@ export const deadLetterCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'Y-10, X-21',
+    upholds: 'Y-10, X-21, Y-12',
     name: 'groups count what is alike, the most frequent first, with the time of the newest',
     async run({ store, advance, now }) {
       const ann = await worker(store);

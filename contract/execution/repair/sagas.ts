@@ -93,7 +93,7 @@ export const sagaCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'Y-2',
+    upholds: 'Y-2, Y-7',
     name: 'once compensating, always: parked, given back, lost, whatever its owner says',
     async run({ store }) {
       const ann = await worker(store);
@@ -121,7 +121,7 @@ export const sagaCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'Y-2, Y-3',
+    upholds: 'Y-2, Y-3, Y-8',
     name: 'a cancel of what is compensating changes nothing, whether queued, running or waiting',
     async run({ store }) {
       const ann = await worker(store);

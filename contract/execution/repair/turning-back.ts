@@ -70,7 +70,7 @@ async function expectTurnedBack(
 
 export const turningBackCases: readonly ExecutionCase[] = [
   {
-    upholds: 'Y-3, X-17',
+    upholds: 'Y-3, X-17, Y-8',
     name: 'a cancel of a waiting execution that has something to undo makes it undo',
     async run({ store, advance, now }) {
       const ann = await worker(store);
@@ -89,7 +89,7 @@ export const turningBackCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'Y-3, X-17',
+    upholds: 'Y-3, X-17, Y-8',
     name: 'a cancel of a queued one makes it undo at once, however long it was put off',
     async run({ store, advance, now }) {
       const ann = await worker(store);
@@ -103,7 +103,7 @@ export const turningBackCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'Y-3, X-18',
+    upholds: 'Y-3, X-18, Y-8',
     name: 'what is paused or blocked turns back and stays held',
     async run({ store, now }) {
       const ann = await worker(store);
@@ -125,7 +125,7 @@ export const turningBackCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'Y-3, X-20',
+    upholds: 'Y-3, X-20, Y-8',
     name: 'a passed deadline makes it undo, with that as the cause, once and without a dead letter',
     async run({ store, advance, now }) {
       const ann = await worker(store);

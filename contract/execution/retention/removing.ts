@@ -90,7 +90,7 @@ export const removingCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'F-4',
+    upholds: 'F-4, F-12',
     name: 'values that are kept apart stay: another execution may have the same',
     async run({ store }) {
       const ann = await worker(store);

@@ -94,7 +94,7 @@ export const HELD: readonly Behaviour[] = [
     },
   },
   {
-    name: 'Y-2: what drifts and is cancelled says that it cannot be undone, and is with the right code',
+    name: 'Y-2, Y-7: what drifts and is cancelled says that it cannot be undone, and is with the right code',
     async run(stage) {
       const log: string[] = [];
       const holdfast = cancellingLate(stage);

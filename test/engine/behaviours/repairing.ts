@@ -45,7 +45,7 @@ function pager(log: string[], isBroken: () => boolean) {
 
 export const REPAIRING: readonly Behaviour[] = [
   {
-    name: 'Y-20: a re-drive goes on behind the last checkpoint, whatever its calls were called before',
+    name: 'Y-20, Y-25: a re-drive goes on behind the last checkpoint, whatever its calls were called before',
     async run(stage) {
       const log: string[] = [];
       let isBroken = true;
@@ -119,7 +119,7 @@ export const REPAIRING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'Y-20: from a chosen step it does again what comes after it',
+    name: 'Y-20, Y-24: from a chosen step it does again what comes after it',
     async run(stage) {
       const log: string[] = [];
       let isBroken = true;
