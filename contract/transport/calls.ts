@@ -189,7 +189,7 @@ const between: readonly TransportCase[] = [
     },
   },
   {
-    upholds: 'M-8, M-15',
+    upholds: 'M-8, M-15, M-26',
     name: 'a call that is not answered in its time is over, and the next one has a higher fence',
     needs: 'calls',
     async run(harness) {
@@ -197,7 +197,7 @@ const between: readonly TransportCase[] = [
     },
   },
   {
-    upholds: 'M-15',
+    upholds: 'M-15, M-27',
     name: 'a redirect is not followed, and is no answer',
     needs: 'calls',
     async run(harness) {
@@ -273,7 +273,7 @@ export const callCases: readonly TransportCase[] = [
     ...finished,
     fence: (call.about.fence ?? 0) + 1,
   })),
-  refused('M-4', 'that writes to another execution', ({ call }) => {
+  refused('M-4, M-18', 'that writes to another execution', ({ call }) => {
     const finish = { ...finishing(heldBy(call)), id: OTHER_ID };
     return { ...call.about, writes: [{ verb: 'finish', ...finish }] };
   }),
@@ -281,7 +281,7 @@ export const callCases: readonly TransportCase[] = [
     ...finished,
     blobs: [{ digest: digestOf(new Uint8Array([1])), bytes: 'Ag==' }],
   })),
-  refused('M-4', 'that submits into another project', ({ call }) => {
+  refused('M-4, M-18', 'that submits into another project', ({ call }) => {
     const child = { ...submitting({ project: OTHER_PROJECT }), parent: undefined };
     const write = { verb: 'record', ...writing(heldBy(call)), children: [child] };
     return { ...call.about, writes: [write] };

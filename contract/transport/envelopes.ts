@@ -157,7 +157,7 @@ export const envelopeCases: readonly TransportCase[] = [
     },
   },
   {
-    upholds: 'M-6',
+    upholds: 'M-6, M-22',
     name: 'a payload that is no JSON is refused, and nothing is written',
     async run(harness) {
       const { ann, held, id } = await owner(harness);

@@ -142,7 +142,7 @@ export const identityCases: readonly TransportCase[] = [
     },
   },
   {
-    upholds: 'M-6, X-28',
+    upholds: 'M-6, X-28, M-23',
     name: 'a write that refers to what its project has not put is refused, whoever has it; once it is put, it is taken',
     async run(harness) {
       const { ann, held } = await owner(harness);
@@ -168,7 +168,7 @@ export const identityCases: readonly TransportCase[] = [
     },
   },
   {
-    upholds: 'M-4',
+    upholds: 'M-4, M-18',
     name: 'a worker submits into its own project only',
     async run(harness) {
       const { ann, held } = await owner(harness);

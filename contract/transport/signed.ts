@@ -38,7 +38,7 @@ export const signedCases: readonly TransportCase[] = [
   putAside('turned-around', 'that the coordinator itself has signed for a worker'),
   putAside('reply-elsewhere', 'whose reply would go where it may not'),
   {
-    upholds: 'M-13',
+    upholds: 'M-13, M-25',
     name: 'a message that was signed and is good no more is refused, with since when',
     needs: 'signed',
     async run(harness) {
@@ -51,7 +51,7 @@ export const signedCases: readonly TransportCase[] = [
     },
   },
   {
-    upholds: 'M-13',
+    upholds: 'M-13, M-25',
     name: 'a message that waited long, and says that it is still good, is done',
     needs: 'signed',
     async run(harness) {
@@ -61,7 +61,7 @@ export const signedCases: readonly TransportCase[] = [
     },
   },
   {
-    upholds: 'M-13',
+    upholds: 'M-13, M-25',
     name: 'a message of a key that signs no more, and is still known, is done',
     needs: 'signed',
     async run(harness) {

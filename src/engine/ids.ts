@@ -82,7 +82,7 @@ export function interactionId(place: InteractionPlace): InteractionId {
   return interactionIdOf(resolvedPlace(place));
 }
 
-/** Sorts with its execution; two executions never share one (W-1). */
+/** Sorts with its execution; two executions never share one (W-11). */
 export function interactionIdOf({ execution, call, item }: ResolvedPlace): InteractionId {
   const derived = derivedUuid(`${execution}/${call}/${item}`);
   return `${execution.slice(0, 13)}-7${derived.slice(15)}` as InteractionId;

@@ -93,7 +93,7 @@ async function openSqs(
     queues: await sqsQueues(sqs.client),
     dispatch: dispatchFor(parts),
     callerOf: (kid) => ({
-      // One for all of a project: a worker goes on with the next one, in the middle of what it does (M-13).
+      // One for all of a project: a worker goes on with the next one, in the middle of what it does (M-20).
       key: 'queue',
       name: `key ${kid} of the queue`,
       project: projectOf(kid),

@@ -132,7 +132,7 @@ interface Address {
 
 function addressOf(given: { readonly audience: string; readonly project?: string }): Address {
   const { audience, project } = given;
-  // Whoever calls chooses what the request says: a call for another endpoint could be played here (M-15).
+  // Whoever calls chooses what the request says: a call for another endpoint could be played here (M-28).
   if (audience === undefined) {
     throw new InvalidInput(
       'pushHandler: audience is required: pass the URL of this endpoint, as the coordinator calls it.',

@@ -18,7 +18,7 @@ const SHARES = [
   { lane: 'batch', limit: 5 },
 ];
 
-test("a worker's key is given no job of an operator, and says of none that it could run it", async () => {
+test("M-19: a worker's key is given no job of an operator, and says of none that it could run it", async () => {
   const plain = openMemoryStore();
   const asked: (readonly string[])[] = [];
   let worker: RawWorker | undefined;
@@ -148,7 +148,7 @@ test("a worker's key does nothing under the session of another key, whatever it 
   assert.equal(json.answers[0].kind, 'finished');
 });
 
-test('a session goes on with the key that its own was rotated to, and with no other of that name', async () => {
+test('M-20: a session goes on with the key that its own was rotated to, and with no other of that name', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const admin = await coordinator.client(['admin'], 'ours');
   const first = await admin.keys.make({ name: 'w', roles: ['work'], project: 'ours' });
@@ -171,7 +171,7 @@ test('a session goes on with the key that its own was rotated to, and with no ot
   );
 });
 
-test('a key of all projects goes on with what it was rotated to as well', async () => {
+test('M-20: a key of all projects goes on with what it was rotated to as well', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   await coordinator.key(['work'], 'default');
   const admin = await coordinator.client(['admin']);

@@ -14,7 +14,7 @@ import { RawWorker } from './raw-worker.ts';
 
 const SAYS = [{ kind: 'step-completed', name: 's', body: '{}' }];
 
-test("a worker's children, reminders and successors have no parent in another project, nor any but its own", async () => {
+test("M-18: a worker's children, reminders and successors have no parent in another project, nor any but its own", async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const theirs = await RawWorker.open(coordinator, 'theirs');
   const victim = await theirs.running('victim');
@@ -59,7 +59,7 @@ test('a child of its own, and a successor with the parent of its predecessor, ar
   assert.equal(answer.json.answers[0].kind, 'finished');
 });
 
-test("a worker asks under ids that follow from its own execution, never under another's", async () => {
+test("M-18: a worker asks under ids that follow from its own execution, never under another's", async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const asking = { call: 'await:a#1', name: 'a', needed: 1, reminders: [] };
   const plain = { ...asking, signed: false, checked: false };
@@ -206,7 +206,7 @@ test('a reference that got into a row all the same gives the value of another pr
 
 const deep = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
 
-test('what nobody could read is refused before it is written', async () => {
+test('M-22: what nobody could read is refused before it is written', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const worker = await RawWorker.open(coordinator, 'ours');
   const own = await worker.running('x');
@@ -291,7 +291,7 @@ test('what is answered as a fault to one of many writes is in the log', async ()
   assert.deepEqual(faults, ['fault,TypeError: of the inside']);
 });
 
-test('a worker elsewhere holds nothing for longer than ten minutes after it was last heard of', async () => {
+test('M-21: a worker elsewhere holds nothing for longer than ten minutes after it was last heard of', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const worker = await RawWorker.open(coordinator, 'ours');
   const { session: id } = worker;

@@ -193,7 +193,7 @@ test('what was stored where a value is to be, and is none, stays closed, and all
   }
 });
 
-test('M-17: a history of large values is read in pages that end early, and no more than fits is read at once', async () => {
+test('M-17, M-24: a history of large values is read in pages that end early, and no more than fits is read at once', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const worker = await RawWorker.open(coordinator, 'ours');
   const own = await worker.running('x');

@@ -90,7 +90,7 @@ const CASES: Readonly<Record<string, Case>> = {
     await holdfast.close();
   },
 
-  'X-29, M-6: a stranger gets it into no row, neither as a reference nor as a value that looks like one':
+  'X-29, M-23: a stranger gets it into no row, neither as a reference nor as a value that looks like one':
     async ({ store, putAsBefore }) => {
       await using coordinator = await TestCoordinator.open({ store: unclosed(store) });
       const value = largeValue('of ours');

@@ -47,7 +47,7 @@ async function resultOf(response: Response): Promise<PushResult> {
   return verified.kind === 'verified' ? verified.claims : assert.fail(verified.kind);
 }
 
-test('M-13, M-15: a call is done by the endpoint that it is for, and denied by all others', async () => {
+test('M-13, M-15, M-28: a call is done by the endpoint that it is for, and denied by all others', async () => {
   const { text, url } = await kept();
   const elsewhere = 'https://b.example/hf';
   const sent = async (rest: Partial<PushHandlerOptions>, to: string) => {
@@ -77,7 +77,7 @@ test('M-13, M-15: a call is done by the endpoint that it is for, and denied by a
   }
 });
 
-test('M-15: a call that is played again does not run its steps again', async () => {
+test('M-15, M-28: a call that is played again does not run its steps again', async () => {
   const { text, url } = await kept();
   const { handler, charged } = payer();
   const call = () => handler(new Request(url, { method: 'POST', body: text }));
@@ -87,7 +87,7 @@ test('M-15: a call that is played again does not run its steps again', async () 
   assert.deepEqual(charged, [1]);
 });
 
-test('M-13, M-15: what an endpoint says that it has is of the probe that asked', async () => {
+test('M-13, M-15, M-28: what an endpoint says that it has is of the probe that asked', async () => {
   const signer = new Signer('test', SIGNING);
   const { handler } = payer({ audience: 'https://b.example/hf' });
   const probed = async (nonce: string, audience = 'https://b.example/hf') => {
@@ -105,7 +105,7 @@ test('M-13, M-15: what an endpoint says that it has is of the probe that asked',
   assert.ok(other.kind === 'unknown' && /The call is for https:\/\/a\.example\//.test(other.why));
 });
 
-test('M-13, M-15: an endpoint with keys of its own is called with these, and answers to no others', async () => {
+test('M-13, M-15, M-28: an endpoint with keys of its own is called with these, and answers to no others', async () => {
   const { handler, pay, charged } = payer({ signing: OWN, project: 'b' });
   const statuses: number[] = [];
   const endpoint = await mounted(async (request) => {

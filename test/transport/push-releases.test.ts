@@ -189,7 +189,7 @@ test('RE-11, RE-12: an endpoint that answers nobody is stuck after two periods, 
   });
 });
 
-test('M-16: after the circuit was open an endpoint is asked what it has before anything is claimed for it', async () => {
+test('M-16, M-30: after the circuit was open an endpoint is asked what it has before anything is claimed for it', async () => {
   const said: string[] = [];
   const handler = handlerOf('v1');
   const failing: PushHandler = async (request) => {

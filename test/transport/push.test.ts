@@ -172,7 +172,7 @@ test('M-16: an endpoint that turns calls away is denied work, is left alone for 
   );
 });
 
-test('M-16: calls that fail while probes pass cost no claim, are repeated later each time, and go one at a time', async () => {
+test('M-16, M-29: calls that fail while probes pass cost no claim, are repeated later each time, and go one at a time', async () => {
   const calls: number[] = [];
   const broken = async (request: Request): Promise<Response> => {
     calls.push(calls.length);
@@ -224,7 +224,7 @@ test('M-16: an endpoint without the pipeline says so, and the execution goes to 
   });
 });
 
-test('M-15: a redirect is not followed', async () => {
+test('M-15, M-27: a redirect is not followed', async () => {
   let calls = 0;
   const moved = async (request: Request): Promise<Response> => {
     calls += 1;
@@ -262,7 +262,7 @@ test('M-13: a handler does nothing for what is not signed, or good no more, and 
   assert.match(text, /"pipelines":\["three"\]/);
 });
 
-test('M-8, M-15: an answer after which the execution still runs is no end of its claim: it is claimed again', async () => {
+test('M-8, M-15, M-26: an answer after which the execution still runs is no end of its claim: it is claimed again', async () => {
   let calls = 0;
   const signer = new Signer('test', SIGNING);
   const idle = async (request: Request): Promise<Response> => {

@@ -145,7 +145,7 @@ export type AnswerDecision =
   /** W-2: the row is inserted as it is. */
   | { readonly kind: 'keep-early'; readonly interaction: Interaction }
   | { readonly kind: 'apply'; readonly change: AwaitChange }
-  /** W-5: the late answer is kept and the refusal told; `change` when its unit had to be timed out first. */
+  /** W-12: the late answer is kept and the refusal told; `change` when its unit had to be timed out first. */
   | {
       readonly kind: 'late';
       readonly interaction: Interaction;
@@ -240,7 +240,7 @@ function late(
 
 export interface DueAwait {
   readonly change: AwaitChange;
-  /** W-6: to be submitted; at most one, however many were due. */
+  /** W-13: to be submitted; at most one, however many were due. */
   readonly starts: readonly Reminder['start'][];
 }
 

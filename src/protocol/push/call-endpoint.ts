@@ -83,7 +83,7 @@ export async function claimOne(
   return undefined;
 }
 
-// Claims whose calls did not end them: how they are given back, and when they are called for again (M-16).
+// Claims whose calls did not end them: how they are given back, and when they are called for again (M-29).
 
 const CALL_FAILED = 'call-failed';
 const DENIED_MS = 1_000;

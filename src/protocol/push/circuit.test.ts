@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Circuit } from './circuit.ts';
 
-test('M-16: failures in a row open it, one goes after a while, and its success closes it', () => {
+test('M-16, M-29: failures in a row open it, one goes after a while, and its success closes it', () => {
   const circuit = new Circuit({ failuresMax: 2, openMs: 100 });
   circuit.failed(0);
   circuit.succeeded();
@@ -20,7 +20,7 @@ test('M-16: failures in a row open it, one goes after a while, and its success c
   assert.deepEqual([circuit.room(150, 5), circuit.opensInMs(150)], [5, 0]);
 });
 
-test('M-16: a probe that passes lets one call through and closes nothing', () => {
+test('M-16, M-29: a probe that passes lets one call through and closes nothing', () => {
   const circuit = new Circuit({ failuresMax: 1, openMs: 100 });
   circuit.failed(0);
   for (const at of [100, 200, 300]) {

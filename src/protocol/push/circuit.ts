@@ -1,6 +1,6 @@
 // A circuit breaker: an endpoint that does not answer is not called for a while, then by one request at a time.
 // Only a call that is answered closes it: probes may pass where calls fail. Whoever is kept from calling was denied,
-// and has not failed (M-16).
+// and has not failed (M-29).
 
 export interface CircuitOptions {
   /** So many failures in a row open it. */

@@ -13,7 +13,7 @@ function historyOf(...events: readonly (string | readonly [string, string])[]): 
   });
 }
 
-test('M-16: each call that fails is repeated later than the one before, within a minute', () => {
+test('M-16, M-29: each call that fails is repeated later than the one before, within a minute', () => {
   const delays = [0, 1, 2, 3, 4, 5, 6, 7, 50].map(retryDelayMs);
   assert.deepEqual(
     delays,
@@ -21,7 +21,7 @@ test('M-16: each call that fails is repeated later than the one before, within a
   );
 });
 
-test('M-16: failed calls are counted from the last thing that happened otherwise', () => {
+test('M-16, M-29: failed calls are counted from the last thing that happened otherwise', () => {
   const failed = ['given-back', givenBack({ kind: 'failed', by, reason }, 0).body] as const;
   const denied = ['given-back', givenBack({ kind: 'denied', by, reason }, 0).body] as const;
   const begun = ['submitted', 'claimed'];

@@ -1,6 +1,6 @@
 // REST push: the coordinator claims on behalf of an endpoint, calls it, and writes what it answers. Every call has
 // a session of its own. A call that failed is given back under its fence, so that what comes of it later is refused;
-// where that is refused, the session is ended, and the claim is lost as that of a dead worker is (M-8, M-15).
+// where that is refused, the session is ended, and the claim is lost as that of a dead worker is (M-8, M-26).
 
 import { openSession, type Session } from '../../lease/live-session.ts';
 import type { Claimed } from '../../store/contract/execution-store.ts';

@@ -10,7 +10,7 @@ import type { Coordinator } from './route.ts';
 
 const overdueIn: WeakMap<CoordinatorStore, OverdueSessions> = new WeakMap();
 
-/** M-4: who has a key for workers is given no act of an operator, whose end it could make up. It is left out. */
+/** M-19: who has a key for workers is given no act of an operator, whose end it could make up. It is left out. */
 export function runElsewhere(pipelines: readonly string[]): readonly PipelineName[] {
   return pipelines.map(parsePipelineName).filter((each) => isAddedName(each) || !isReserved(each));
 }

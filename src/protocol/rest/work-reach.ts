@@ -50,7 +50,7 @@ function isSaidOfOthers({ submittedBy, scheduled }: Submitted): boolean {
   return submittedBy !== undefined || scheduled !== undefined;
 }
 
-/** W-1: an id that follows from another execution's await would be that one's question. */
+/** W-11: an id that follows from another execution's await would be that one's question. */
 function requireOwnQuestions(message: WriteMessage): void {
   const execution = message.id as ExecutionId;
   for (const { call, items } of message.awaits ?? []) {

@@ -36,7 +36,7 @@ export function metadataOf(caller: Caller, pipelines: readonly string[] = []): S
   };
 }
 
-/** M-4: of the project is not enough, or who knows of a claim could write as its owner. */
+/** M-20: of the project is not enough, or who knows of a claim could write as its owner. */
 export async function requireOwnSession(
   { store }: Pick<Coordinator, 'store'>,
   caller: Caller,
