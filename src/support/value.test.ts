@@ -27,7 +27,7 @@ test('X-48: what JSON has nothing for is tagged, and data that looks like a tag 
   assert.deepEqual(fromParsed({ $date: 'x' }, undefined), { $date: 'x' });
 });
 
-test('X-48: a tag that this build does not know, or that is not one, is a fault and not a guess', () => {
+test('X-48, X-89: a tag that this build does not know, or that is not one, is a fault and not a guess', () => {
   const bad = [{ $url: 'x' }, { $bigint: 'x' }, { $map: 7 }, { $bytes: ['Float64Array', 'AA=='] }];
   for (const each of [...bad, { $bytes: ['Function', ''] }, { $set: null }, { $map: [1] }]) {
     assert.throws(() => fromParsed([each], true), { code: 'codec-refused' });

@@ -118,7 +118,7 @@ test('X-50: the result of a step that was pasted from another execution, or from
     assert.deepEqual(paid, ['quote for mallory']);
   }));
 
-test('X-50: what was stored in the clear is refused where the codec is required, and read where it is not', async () => {
+test('X-50, X-80: what was stored in the clear is refused where the codec is required, and read where it is not', async () => {
   for (const required of [false, true]) {
     await onFile({ codec: aesCodec(KEYS, { required }) }, async ({ holdfast, sql, paid }) => {
       const { id } = await holdfast.submit('order', { to: 'alice' });

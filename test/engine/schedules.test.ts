@@ -36,7 +36,7 @@ const CAUGHT_UP: readonly (readonly [CatchUp, readonly string[]])[] = [
 ];
 
 for (const [catchUp, expected] of CAUGHT_UP) {
-  test(`X-35: after downtime, catchUp ${catchUp}`, async () => {
+  test(`X-35, X-85: after downtime, catchUp ${catchUp}`, async () => {
     const clock = new ManualClock(Date.parse('2026-01-01T00:00:00Z'));
     const store = openMemoryStore({ clock });
     const holdfast = new Holdfast({ store, clock, timers: clock.timers });
@@ -69,7 +69,7 @@ for (const [catchUp, expected] of CAUGHT_UP) {
   });
 }
 
-test('X-35: catching up is bounded, the newest first in mind', async () => {
+test('X-35, X-85: catching up is bounded, the newest first in mind', async () => {
   const tick = pipeline({ name: 'tick', run: () => undefined });
   const clock = new ManualClock();
   const store = openMemoryStore({ clock });
@@ -167,7 +167,7 @@ test('the input of a schedule is kept as it was given, and its schema is applied
   assert.deepEqual(seen, [21]);
 });
 
-test('X-35: schedules that cannot be fired hold up no others, and are not tried all the time', async () => {
+test('X-35, X-86: schedules that cannot be fired hold up no others, and are not tried all the time', async () => {
   const clock = new ManualClock();
   const store = openMemoryStore({ clock });
   const troubles: string[] = [];
@@ -217,7 +217,7 @@ test('a schedule whose parameters cannot be laid over the defaults of its templa
   await holdfast.schedules.put(put);
 });
 
-test('X-35: a schedule that only another process can fire holds up no others', async () => {
+test('X-35, X-86: a schedule that only another process can fire holds up no others', async () => {
   const clock = new ManualClock();
   const store = openMemoryStore({ clock });
   const codec = {

@@ -84,7 +84,7 @@ async function finishAll(
   await Promise.all(finishes);
 }
 
-test('X-11: what becomes ready with an earlier time is found by the next claim of the whole', async (t) => {
+test('X-11, X-62: what becomes ready with an earlier time is found by the next claim of the whole', async (t) => {
   const { holdfast, pool, claim, clock, holdSnapshot } = await open(t);
   const early = await holdfast.submit(WORK, null);
   await holdfast.pause(early.id);

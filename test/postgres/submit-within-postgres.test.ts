@@ -46,7 +46,7 @@ async function within<Result>(
 const isBought = async (n: number): Promise<boolean> =>
   (await pool.query('select from bought where n = $1', [n])).rowCount === 1;
 
-test('X-10: what is submitted with a client is there when its transaction commits, and runs', async () => {
+test('X-10, X-59: what is submitted with a client is there when its transaction commits, and runs', async () => {
   const handle = await within(1, 'commit', async (client) => {
     const inside = await holdfast.submit(order, 1, { client, key: 'one' });
     assert.equal(await holdfast.read(inside.id), undefined, 'nobody else sees it yet');
@@ -58,7 +58,7 @@ test('X-10: what is submitted with a client is there when its transaction commit
   await worker.stop();
 });
 
-test('X-10: what is rolled back was never submitted, and its key is free', async () => {
+test('X-10, X-59: what is rolled back was never submitted, and its key is free', async () => {
   const { id } = await within(2, 'rollback', (client) =>
     holdfast.submit(order, 2, { client, key: 'two' }),
   );

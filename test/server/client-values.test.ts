@@ -37,7 +37,7 @@ test('X-48: inputs, signals, defaults and schedules of a client arrive as they w
   }
 });
 
-test('X-48: what a client cannot send is refused with its path, before it is sent', async () => {
+test('X-48, X-89: what a client cannot send is refused with its path, before it is sent', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const client = await coordinator.client(['submit'], 'default');
   const send = (input: unknown) => client.executions.submit({ pipeline: 'order', input });

@@ -18,7 +18,7 @@ const goesOnAs = (id: string): readonly object[] => [
   { kind: 'completed', body: JSON.stringify({ continuedAs: id }) },
 ];
 
-test('an execution that goes on as itself, or in a circle, has no result, and nobody hangs', async () => {
+test('X-72: an execution that goes on as itself, or in a circle, has no result, and nobody hangs', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const { store } = coordinator;
   const worker = await RawWorker.open(coordinator, 'ours');
@@ -45,7 +45,7 @@ test('an execution that goes on as itself, or in a circle, has no result, and no
   }
 });
 
-test('a worker goes on as what it submits in the same write, and as nothing else', async () => {
+test('X-72: a worker goes on as what it submits in the same write, and as nothing else', async () => {
   await using coordinator = await TestCoordinator.onMemory();
   const worker = await RawWorker.open(coordinator, 'ours');
   const own = await worker.running('x');

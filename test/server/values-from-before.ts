@@ -122,7 +122,7 @@ const CASES: Readonly<Record<string, Case>> = {
       assert.equal(await statusOf(worker, ours.digest), 200);
     },
 
-  'X-29: what an older coordinator has just taken may be referred to here, and what it took long ago may not':
+  'X-29, X-78: what an older coordinator has just taken may be referred to here, and what it took long ago may not':
     async ({ store, putAsBefore }) => {
       await using coordinator = await TestCoordinator.open({ store: unclosed(store) });
       const worker = await RawWorker.open(coordinator, 'ours');

@@ -26,7 +26,7 @@ import {
 
 export const claimCases: readonly ExecutionCase[] = [
   {
-    upholds: 'X-6, X-11',
+    upholds: 'X-6, X-11, X-61',
     name: 'a claim makes the execution running under a new fence and tells all about it',
     async run({ store, advance, now }) {
       const ann = await worker(store);
@@ -70,7 +70,7 @@ export const claimCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-11',
+    upholds: 'X-11, X-61',
     name: 'the event of a claim says who, and how the claim before it ended',
     async run({ store, now }) {
       const ann = await worker(store);

@@ -129,7 +129,7 @@ const losses: readonly Loss[] = [
 
 function lossCase({ what, why, happen }: Loss): ExecutionCase {
   return {
-    upholds: 'X-1',
+    upholds: 'X-1, X-51',
     name: `no verb of an owner does anything when ${what}: ${why}`,
     async run(harness) {
       const { store } = harness;

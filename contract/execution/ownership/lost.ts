@@ -107,7 +107,7 @@ export const lostCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-7',
+    upholds: 'X-7, X-53',
     name: 'claims that leave nothing behind are counted in a row',
     async run(harness) {
       const { store, advance } = harness;
@@ -124,7 +124,7 @@ export const lostCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-7',
+    upholds: 'X-7, X-53',
     name: 'a claim after a park or a give-back counts from zero again',
     async run(harness) {
       const { store, advance } = harness;

@@ -150,7 +150,7 @@ export const replayCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-4',
+    upholds: 'X-4, X-52',
     name: 'events that were recorded do not pass for a finish, a park or a give-back',
     async run({ store }) {
       const held = await running(store, await worker(store));
@@ -167,7 +167,7 @@ export const replayCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-4, X-14',
+    upholds: 'X-4, X-14, X-52',
     name: 'a repeated finish with another status, or another result, is not answered as done',
     async run({ store }) {
       const held = await running(store, await worker(store));

@@ -72,7 +72,7 @@ const waits = [
 export const suspectCases: readonly ExecutionCase[] = [
   ...waits.map(
     ({ what, ms, waitMs }): ExecutionCase => ({
-      upholds: 'X-7',
+      upholds: 'X-7, X-54',
       name: `after its second loss without progress an execution waits ${what}`,
       async run(harness) {
         const { store, advance } = harness;
@@ -89,7 +89,7 @@ export const suspectCases: readonly ExecutionCase[] = [
   ),
   ...waits.map(
     ({ what, ms, waitMs }): ExecutionCase => ({
-      upholds: 'X-7',
+      upholds: 'X-7, X-55',
       name: `a suspect is for a session that has lived ${what}`,
       async run(harness) {
         const { store, advance } = harness;
@@ -104,7 +104,7 @@ export const suspectCases: readonly ExecutionCase[] = [
     }),
   ),
   {
-    upholds: 'X-7, M-15',
+    upholds: 'X-7, M-15, X-55',
     name: 'a suspect is for a young session too, of a claimer that has lived long enough',
     async run(harness) {
       const { store, advance } = harness;
@@ -121,7 +121,7 @@ export const suspectCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-7, R-4',
+    upholds: 'X-7, R-4, X-54',
     name: 'the claim of an expired session lasted until a third of the ttl after its last heartbeat',
     async run(harness) {
       const { store, advance } = harness;
@@ -141,7 +141,7 @@ export const suspectCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-7',
+    upholds: 'X-7, X-54',
     name: 'a suspect whose last session has been deleted is tried',
     policy: { retentionMs: 0 },
     async run(harness) {
@@ -154,7 +154,7 @@ export const suspectCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-7',
+    upholds: 'X-7, X-56',
     name: 'a session has one suspect at a time, the longest claimed first, beside all other work',
     async run(harness) {
       const { store, advance } = harness;
@@ -198,7 +198,7 @@ export const suspectCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-7',
+    upholds: 'X-7, X-56',
     name: 'a suspect that has run as long as its session had lived makes room for the next',
     async run(harness) {
       const { store, advance } = harness;
@@ -272,7 +272,7 @@ export const suspectCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-7, X-11',
+    upholds: 'X-7, X-11, X-56',
     name: 'a suspect takes a place of its own lane',
     async run(harness) {
       const { store, advance } = harness;

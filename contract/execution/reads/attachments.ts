@@ -59,7 +59,7 @@ export const attachmentCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-22, X-13',
+    upholds: 'X-22, X-13, X-79',
     name: 'an attachment that went through a codec says by which, and how large its content is',
     async run({ store }) {
       const held = await running(store, await worker(store));

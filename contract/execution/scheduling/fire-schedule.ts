@@ -114,7 +114,7 @@ export const fireScheduleCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-34',
+    upholds: 'X-34, X-83',
     name: 'a time is skipped while the last execution is open, and not when it has ended',
     async run({ store, now }) {
       const at = await dueNow(store, now());
@@ -133,7 +133,7 @@ export const fireScheduleCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-34, X-14',
+    upholds: 'X-34, X-14, X-83',
     name: 'what the last execution was continued as is open, too',
     async run({ store, now }) {
       const at = await dueNow(store, now());

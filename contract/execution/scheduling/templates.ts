@@ -57,7 +57,7 @@ export const templateCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-30, X-21',
+    upholds: 'X-30, X-21, X-81',
     name: 'without a version the newest is read, of this project only',
     async run({ store }) {
       const { executions } = store;
@@ -76,7 +76,7 @@ export const templateCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-30, X-21',
+    upholds: 'X-30, X-21, X-81',
     name: 'templates are listed by id and by newest version, page by page',
     async run({ store }) {
       const { executions } = store;
@@ -130,7 +130,7 @@ export const templateCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-31',
+    upholds: 'X-31, X-82',
     name: 'an execution says by which template and version it came, and who submitted it',
     async run({ store }) {
       const by = { template: { id: 'invoice', version: 3 }, submittedBy: 'ann' };

@@ -52,7 +52,7 @@ export const cancelCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-17, X-5',
+    upholds: 'X-17, X-5, X-74',
     name: 'a running execution is told, once, and its session gets a notice',
     async run({ store, now }) {
       const ann = await worker(store);

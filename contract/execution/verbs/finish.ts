@@ -58,7 +58,7 @@ export const finishCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-14, X-16',
+    upholds: 'X-14, X-16, X-69',
     name: 'the parent is told by which call and with which outcome its child ended',
     async run({ store, now }) {
       const ann = await worker(store);
@@ -88,7 +88,7 @@ export const finishCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-14',
+    upholds: 'X-14, X-70',
     name: 'a successor continues under the key: who asks by it finds the successor',
     async run({ store, advance, now }) {
       const ann = await worker(store);

@@ -76,7 +76,7 @@ export const maintainCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-20',
+    upholds: 'X-20, X-76',
     name: 'queued and waiting executions fail at the millisecond of their deadline',
     async run({ store, advance, now }) {
       const ann = await worker(store);
@@ -147,7 +147,7 @@ export const maintainCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-20, X-14, X-17',
+    upholds: 'X-20, X-14, X-17, X-77',
     name: 'open children of an ended parent are asked to cancel, a page at a time, each once',
     async run({ store }) {
       const ann = await worker(store);

@@ -117,7 +117,7 @@ export const pauseCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-18',
+    upholds: 'X-18, X-75',
     name: 'a resume takes away all that people put in the way',
     async run({ store }) {
       const ann = await worker(store);
@@ -134,7 +134,7 @@ export const pauseCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-18, X-5',
+    upholds: 'X-18, X-5, X-75',
     name: 'a resume is told to the owner that was told to pause, once, with a notice',
     async run({ store, now }) {
       const ann = await worker(store);
@@ -179,7 +179,7 @@ export const pauseCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-18',
+    upholds: 'X-18, X-75',
     name: 'a pause that no owner took notice of is undone by a resume',
     async run({ store }) {
       const ann = await worker(store);

@@ -61,7 +61,7 @@ export const placeCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-12',
+    upholds: 'X-12, X-64',
     name: 'what is submitted while all places are taken is held back at once',
     async run({ store }) {
       const ann = await worker(store);
@@ -79,7 +79,7 @@ export const placeCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-12',
+    upholds: 'X-12, X-63',
     name: 'as many as there are places run at once, and no more',
     async run({ store, advance }) {
       const ann = await worker(store);
@@ -107,7 +107,7 @@ export const placeCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-12',
+    upholds: 'X-12, X-63',
     name: 'a place is kept through park, give-back and the death of its worker',
     async run({ store }) {
       const ann = await worker(store, 'ann');
@@ -174,7 +174,7 @@ export const placeCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-12',
+    upholds: 'X-12, X-65',
     name: 'a free place goes to interactive before batch, and then to the longest waiting',
     async run({ store, advance }) {
       const ann = await worker(store);
@@ -192,7 +192,7 @@ export const placeCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-12, X-18',
+    upholds: 'X-12, X-18, X-64',
     name: 'a paused execution is passed over, and asks again when it is resumed',
     async run({ store, advance }) {
       const ann = await worker(store);
@@ -226,7 +226,7 @@ export const placeCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-12',
+    upholds: 'X-12, X-65',
     name: 'a limit that was lowered is kept: places are not handed on while as many are taken',
     async run({ store, advance }) {
       const ann = await worker(store);
@@ -272,7 +272,7 @@ export const placeCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-12, X-14',
+    upholds: 'X-12, X-14, X-70',
     name: 'a successor takes over the place, before anybody who waits',
     async run({ store, advance }) {
       const ann = await worker(store);
@@ -319,7 +319,7 @@ export const placeCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-12',
+    upholds: 'X-12, X-65',
     name: 'a limit that was raised counts for those who wait, before whoever brings it',
     async run({ store, advance }) {
       const ann = await worker(store);

@@ -68,7 +68,7 @@ export const rateCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-12',
+    upholds: 'X-12, X-66',
     name: 'a first burst passes at once; then they come evenly, never more than the limit in any time',
     async run(harness) {
       const { store } = harness;
@@ -82,7 +82,7 @@ export const rateCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-12',
+    upholds: 'X-12, X-67',
     name: 'who comes too early is given a time of its own and is told to nobody before it',
     async run({ store, advance, now }) {
       const ann = await worker(store);
@@ -104,7 +104,7 @@ export const rateCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-12',
+    upholds: 'X-12, X-66',
     name: 'a key that was not used for its time has its burst again',
     async run({ store, advance }) {
       const ann = await worker(store);
@@ -160,7 +160,7 @@ export const rateCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-12',
+    upholds: 'X-12, X-67',
     name: 'with both keys a place is needed before a turn is used up',
     async run({ store, advance }) {
       const ann = await worker(store);
@@ -192,7 +192,7 @@ export const rateCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-12',
+    upholds: 'X-12, X-68',
     name: 'turns that no worker was there for do not add up: by the history, never more than the limit in any time',
     async run(harness) {
       const { store, advance } = harness;
@@ -215,7 +215,7 @@ export const rateCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-12',
+    upholds: 'X-12, X-68',
     name: 'who was late and found no room starts before those whose turn comes after it',
     async run(harness) {
       const { store, advance } = harness;

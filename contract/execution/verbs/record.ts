@@ -131,7 +131,7 @@ export const recordCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-4, X-1',
+    upholds: 'X-4, X-1, X-52',
     name: 'who repeats a write of another project, word by word, is told that it is unknown',
     async run({ store }) {
       const ann = await worker(store);

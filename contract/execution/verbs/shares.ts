@@ -87,7 +87,7 @@ export const shareCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-11',
+    upholds: 'X-11, X-60',
     name: 'a project with a thousand times the work gets no more than its fair part of a call',
     async run({ store, advance }) {
       const ann = await worker(store);
@@ -104,7 +104,7 @@ export const shareCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-11',
+    upholds: 'X-11, X-60',
     name: 'where there is not enough for all projects, dice say who begins',
     async run({ store, advance }) {
       const ann = await worker(store);
@@ -123,7 +123,7 @@ export const shareCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-11',
+    upholds: 'X-11, X-60',
     name: 'a part that does not divide evenly is rounded up, and the limit still holds',
     async run({ store }) {
       const ann = await worker(store);

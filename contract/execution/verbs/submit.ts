@@ -46,7 +46,7 @@ export const submitCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-10',
+    upholds: 'X-10, X-58',
     name: 'the same submit again is answered with the same execution and writes nothing',
     async run({ store, advance }) {
       for (const request of [
@@ -64,7 +64,7 @@ export const submitCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-10',
+    upholds: 'X-10, X-58',
     name: 'the same key with the same intent finds the execution, whatever id is sent',
     async run({ store }) {
       const first = await mustSubmit(store, { key: 'order-17', intent: 'a' });
@@ -75,7 +75,7 @@ export const submitCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-10',
+    upholds: 'X-10, X-58',
     name: 'the same key with another intent, or none, is a conflict that names the execution',
     async run({ store }) {
       const id = await mustSubmit(store, { key: 'order-17', intent: 'a' });
@@ -113,7 +113,7 @@ export const submitCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-10, X-21',
+    upholds: 'X-10, X-21, X-58',
     name: 'the same id with another intent, or in another project, is taken',
     async run({ store }) {
       const request = submitting({ intent: 'a' });

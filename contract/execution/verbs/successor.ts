@@ -58,7 +58,7 @@ async function inboxOf(store: CoordinatorStore, id: ExecutionId): Promise<readon
 
 export const successorCases: readonly ExecutionCase[] = [
   {
-    upholds: 'X-14, X-5',
+    upholds: 'X-14, X-5, X-71',
     name: 'signals that nobody has read go to the successor, in their order and numbered anew',
     async run({ store, advance }) {
       const ann = await worker(store);
@@ -75,7 +75,7 @@ export const successorCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-14',
+    upholds: 'X-14, X-71',
     name: 'of the messages that were read, those that are named go to the successor',
     async run({ store }) {
       const held = await running(store, await worker(store));
@@ -88,7 +88,7 @@ export const successorCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-14',
+    upholds: 'X-14, X-71',
     name: 'ends of children stay with the execution that started them',
     async run({ store }) {
       const ann = await worker(store);
@@ -118,7 +118,7 @@ export const successorCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-14, X-17',
+    upholds: 'X-14, X-17, X-71',
     name: 'a cancel that nobody has acted on cancels the successor, and all that follows from that happens',
     async run({ store, now }) {
       const ann = await worker(store);
@@ -227,7 +227,7 @@ export const successorCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-12, X-14',
+    upholds: 'X-12, X-14, X-63',
     name: 'a successor that takes the place over leaves the limit as the last submit set it',
     async run({ store, advance }) {
       const ann = await worker(store);
@@ -261,7 +261,7 @@ export const successorCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-12, X-14',
+    upholds: 'X-12, X-14, X-63',
     name: 'a successor with another concurrency key is like any submit of that key',
     async run({ store }) {
       const ann = await worker(store);

@@ -141,7 +141,7 @@ async function valuesOf(
 
 export const transactionControlCases: readonly ExecutionCase[] = [
   {
-    upholds: 'X-23',
+    upholds: 'X-23, X-73',
     name: 'work that ends its transaction, or tries to, fails, and nothing of it is kept',
     async run({ store }) {
       const { held, dialect } = await prepared(store);
@@ -184,7 +184,7 @@ export const transactionControlCases: readonly ExecutionCase[] = [
     },
   },
   {
-    upholds: 'X-23, X-1',
+    upholds: 'X-23, X-1, X-73',
     name: 'work that ends its transaction harms nobody that is written at the same time',
     async run({ store }) {
       const { held, dialect } = await prepared(store);

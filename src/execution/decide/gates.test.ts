@@ -16,14 +16,14 @@ function turns(rate: { limit: number; perMs: number }, asked: readonly number[])
   });
 }
 
-test('X-12: a burst, a pause, then evenly', () => {
+test('X-12, X-66: a burst, a pause, then evenly', () => {
   const rate = { limit: 3, perMs: 900 };
   assert.deepEqual(turns(rate, Array(8).fill(0)), [0, 0, 0, 900, 1_200, 1_500, 1_800, 2_100]);
   assert.deepEqual(turns({ limit: 1, perMs: 50 }, [0, 0, 0, 500]), [0, 50, 100, 500]);
   assert.deepEqual(turns({ limit: 3, perMs: 1_000 }, [0, 0, 0, 0, 0]), [0, 0, 0, 1_000, 1_334]);
 });
 
-test('X-12: a burst comes back when the key was idle for its time, and not before', () => {
+test('X-12, X-66: a burst comes back when the key was idle for its time, and not before', () => {
   const rate = { limit: 2, perMs: 100 };
   assert.deepEqual(turns(rate, [0, 0, 99, 199]), [0, 0, 100, 199]);
   assert.deepEqual(turns(rate, [0, 0, 100, 100, 100]), [0, 0, 100, 100, 200]);
@@ -94,7 +94,7 @@ function queuedWith(rate: RateKey, nth: number): ExecutionRecord {
   return insertion(request, toInstant(0)).execution;
 }
 
-test('X-12: no more than the limit start in any time, however late claims come to their turns', () => {
+test('X-12, X-68: no more than the limit start in any time, however late claims come to their turns', () => {
   const random = seededRandom(23).next;
   for (let round = 0; round < 120; round += 1) {
     const limit = 1 + Math.floor(random() * (round % 10 === 0 ? 400 : 8));

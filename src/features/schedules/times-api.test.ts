@@ -31,7 +31,7 @@ test('X-35: weekdays at nine are weekdays at nine of the time zone, in winter an
   ]);
 });
 
-test('X-35: a time that the clocks leave out comes when they have been put forward', async () => {
+test('X-35, X-84: a time that the clocks leave out comes when they have been put forward', async () => {
   const when = { cron: '30 2 * * *', ...BERLIN };
   assert.deepEqual(await following(when, '2026-03-28T00:00:00Z', 3), [
     '2026-03-28T01:30',
@@ -40,7 +40,7 @@ test('X-35: a time that the clocks leave out comes when they have been put forwa
   ]);
 });
 
-test('X-35: a time that comes twice when the clocks are put back is one time, an interval goes on', async () => {
+test('X-35, X-84: a time that comes twice when the clocks are put back is one time, an interval goes on', async () => {
   const daily = { cron: '30 2 * * *', ...BERLIN };
   assert.deepEqual(await following(daily, '2026-10-24T12:00:00Z', 2), [
     '2026-10-25T00:30',

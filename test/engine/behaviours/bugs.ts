@@ -82,7 +82,7 @@ const child = pipeline({
 
 export const BUGS: readonly Behaviour[] = [
   ...LEFT.map(({ what, left: expected, run, isBug }) => ({
-    name: `X-47: ${what} leaves the execution ${expected}`,
+    name: `X-47, X-88: ${what} leaves the execution ${expected}`,
     async run(stage: Stage) {
       const { left } = await leftBy(stage, run, isBug);
       assert.equal(left, expected);

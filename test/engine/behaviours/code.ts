@@ -119,7 +119,7 @@ export const CODE: readonly Behaviour[] = [
     },
   },
   {
-    name: 'X-7: a log line by itself is not written: it is no progress',
+    name: 'X-7, X-53: a log line by itself is not written: it is no progress',
     async run(stage) {
       const stuck = pipeline({
         name: 'stuck',

@@ -137,7 +137,7 @@ const CHILDREN: readonly { readonly what: string; readonly found: string; after:
 ];
 
 const OTHER_CHILDREN: readonly Behaviour[] = CHILDREN.map(({ what, found, after }) => ({
-  name: `X-46: a call of the same name that ${what} blocks the execution`,
+  name: `X-46, X-87: a call of the same name that ${what} blocks the execution`,
   async run(stage) {
     const before: Code = async (ctx) => {
       const { ids } = await ctx.fanOut('charge', [1, 2], { name: 'pay' });

@@ -54,7 +54,7 @@ function charging(log: string[]): Code {
 
 export const HELD: readonly Behaviour[] = [
   {
-    name: 'X-17: a cancel that comes while drift blocks the execution ends it',
+    name: 'X-17, X-74: a cancel that comes while drift blocks the execution ends it',
     async run(stage) {
       const holdfast = cancellingLate(stage);
       const before: Code = async (ctx) => {

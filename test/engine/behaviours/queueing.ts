@@ -118,7 +118,7 @@ export const QUEUEING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'X-11: nobody waits for the queue of another project, by however few places',
+    name: 'X-11, X-60: nobody waits for the queue of another project, by however few places',
     without: { 'over REST': 'a worker of a coordinator is of one project' },
     async run(stage) {
       const order: string[] = [];
@@ -222,7 +222,7 @@ export const QUEUEING: readonly Behaviour[] = [
     },
   },
   {
-    name: 'X-12: a delayed execution neither takes a place nor waits behind its key before its time',
+    name: 'X-12, X-64: a delayed execution neither takes a place nor waits behind its key before its time',
     async run(stage) {
       const keyed = pipeline({ name: 'keyed', run: (ctx, n: number) => ctx.step('s', () => n) });
       const holdfast = stage.holdfast();

@@ -103,7 +103,7 @@ export const RECOVERY: readonly Behaviour[] = [
     },
   },
   {
-    name: 'an execution that kills whoever runs it is quarantined',
+    name: 'X-57: an execution that kills whoever runs it is quarantined',
     async run(stage) {
       let begun = 0;
       const poison = pipeline({

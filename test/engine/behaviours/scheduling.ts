@@ -69,7 +69,7 @@ const TEMPLATES: readonly Behaviour[] = [
     },
   },
   {
-    name: 'X-31: under one key another version of a template is another intent',
+    name: 'X-31, X-82: under one key another version of a template is another intent',
     async run(stage) {
       const holdfast = stage.holdfast();
       await holdfast.templates.put(INVOICE);
@@ -177,7 +177,7 @@ const SCHEDULES: readonly Behaviour[] = [
     },
   },
   {
-    name: 'X-34: while the last execution is open times are skipped, and a template can be the target',
+    name: 'X-34, X-83: while the last execution is open times are skipped, and a template can be the target',
     async run(stage) {
       const gate = door();
       const slow = pipeline({
