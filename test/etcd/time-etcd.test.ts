@@ -112,7 +112,7 @@ test('C-1, C-2: a client whose wall clock is wrong tells the same time as the ot
   await wrong.close();
 });
 
-test('C-2: when nobody is left who knows the time, what etcd gave up had all of its time', async () => {
+test('C-2, C-10: when nobody is left who knows the time, what etcd gave up had all of its time', async () => {
   const prefix = freshPrefix();
   const clock = new ManualClock();
   const crashed = await open(prefix, clock);

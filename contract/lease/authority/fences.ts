@@ -124,7 +124,7 @@ export const fenceCases: readonly ContractCase[] = [
     },
   },
   {
-    upholds: 'T-4, S-2',
+    upholds: 'T-4, S-2, T-10',
     name: 'whoever lives when the epoch is raised is given notice, more of it than can have been forgotten',
     async run({ store }) {
       const ann = await someone(store, 'ann');
@@ -158,7 +158,7 @@ export const fenceCases: readonly ContractCase[] = [
     },
   },
   {
-    upholds: 'T-4',
+    upholds: 'T-4, T-8',
     needs: 'two-clients',
     name: 'every raise of the epoch counts, also when two clients raise it at once',
     async run({ store, another }) {

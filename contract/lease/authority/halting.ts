@@ -65,7 +65,7 @@ function casePerVerb(name: string): ContractCase {
 export const haltingCases: readonly ContractCase[] = [
   ...Object.keys(verbs).map(casePerVerb),
   {
-    upholds: 'T-4',
+    upholds: 'T-4, A-10',
     name: 'while grants are halted nobody gets a key or a place in line, and the refusal shows the fence',
     async run({ store }) {
       const ann = await someone(store, 'ann');
@@ -98,7 +98,7 @@ export const haltingCases: readonly ContractCase[] = [
     },
   },
   {
-    upholds: 'T-4',
+    upholds: 'T-4, T-8',
     name: 'raising the epoch ends the halt, and the next fence is above the one that was shown',
     async run({ store }) {
       const ann = await someone(store, 'ann');

@@ -42,7 +42,7 @@ export const serverCases: readonly ContractCase[] = [
     },
   },
   {
-    upholds: 'T-4',
+    upholds: 'T-4, T-9',
     needs,
     name: 'a server that is no longer the same one raises the epoch before it grants anything',
     async run(harness) {

@@ -208,7 +208,7 @@ export const massExpiryCases: readonly ContractCase[] = [
     },
   },
   {
-    upholds: 'E-8',
+    upholds: 'E-8, E-9',
     needs: 'projects',
     name: 'each project has a breaker of its own: dying sessions of one do not delay another',
     async run({ store, advance }) {

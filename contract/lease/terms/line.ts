@@ -10,7 +10,7 @@ const ticketMs = 10_000;
 
 export const lineCases: readonly ContractCase[] = [
   {
-    upholds: 'A-7',
+    upholds: 'A-7, A-9',
     policy: { ticketMs },
     name: 'a waiter that lives but has not asked for a while does not keep others waiting',
     async run({ store, advance }) {

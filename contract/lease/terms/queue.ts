@@ -158,7 +158,7 @@ export const queueCases: readonly ContractCase[] = [
     },
   },
   {
-    upholds: 'A-7',
+    upholds: 'A-7, A-9',
     name: 'a waiter that is overdue or ended does not block the line, with or without a sweep',
     async run({ store, advance }) {
       const ann = await held(store);
@@ -226,7 +226,7 @@ export const queueCases: readonly ContractCase[] = [
     },
   },
   {
-    upholds: 'A-7',
+    upholds: 'A-7, A-10',
     name: 'nobody is let wait for what waiting cannot give: a retired key',
     async run({ store }) {
       const { tenure } = await held(store);

@@ -10,7 +10,7 @@ function makeClock(): { clock: StoreClock; host: ManualClock; log: RevisionLog }
   return { clock: new StoreClock(host, log), host, log };
 }
 
-test('C-2: time goes on from what was written by what the monotonic clock counts, and by no other', async () => {
+test('C-2, C-10: time goes on from what was written by what the monotonic clock counts, and by no other', async () => {
   const { clock, host } = makeClock();
   clock.learn(5_000, 1);
   await host.advance(700);
