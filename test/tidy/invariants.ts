@@ -5,6 +5,9 @@ const ID = /\b[A-Z]{1,2}-\d{1,2}\b/g;
 /** A definition: a heading that begins with the id, or the id in bold. */
 const DEFINITION = /^#{1,6}\s+([A-Z]{1,2}-\d{1,2})\b|\*\*([A-Z]{1,2}-\d{1,2})\b/gm;
 const NO_CASE = /\(no case: \S[^)]*\)/;
+const NOTE = /\((?:no case|shown by): [^)]*\)/g;
+/** A reader holds no more in mind at once. */
+const RULE_WORDS_MAX = 60;
 
 export interface InvariantSources {
   /** docs/spec: where invariants are defined. */
@@ -15,7 +18,7 @@ export interface InvariantSources {
   readonly tests: readonly ProjectFile[];
 }
 
-/** Ids without a definition or with two, and definitions that no test names and that give no reason for it. */
+/** Ids without a definition or with two, and definitions that are long, or that no test names without a reason. */
 export function invariantProblems({ spec, sources, tests }: InvariantSources): readonly string[] {
   const definitions = definitionsIn(spec);
   const defined = new Map<string, Definition>();
@@ -32,13 +35,20 @@ export function invariantProblems({ spec, sources, tests }: InvariantSources): r
   const untested = [...defined.values()]
     .filter(({ id, waived }) => !waived && !tested.has(id))
     .map(({ id, place }) => `${place}: no test names ${id}, nor does it say (no case: reason)`);
-  return [...repeated, ...undefinedIds, ...untested];
+  const long = definitions
+    .filter(({ words }) => words > RULE_WORDS_MAX)
+    .map(
+      ({ id, place, words }) =>
+        `${place}: ${id} has ${words} words, more than ${RULE_WORDS_MAX}: split it, or explain it below the rule`,
+    );
+  return [...repeated, ...undefinedIds, ...untested, ...long];
 }
 
 interface Definition {
   readonly id: string;
   readonly place: string;
   readonly waived: boolean;
+  readonly words: number;
 }
 
 function definitionsIn(spec: readonly ProjectFile[]): readonly Definition[] {
@@ -51,9 +61,20 @@ function definitionsIn(spec: readonly ProjectFile[]): readonly Definition[] {
         id: match[1] ?? match[2] ?? '',
         place: `${path}:${lineAt(text, match.index)}`,
         waived: NO_CASE.test(paragraph),
+        words: wordsOf(paragraph),
       };
     });
   });
+}
+
+/** Without the id, notes and the addresses of links; code counts as one word. */
+function wordsOf(rule: string): number {
+  const plain = rule
+    .replace(/^\S+/, '')
+    .replace(NOTE, '')
+    .replace(/\]\([^)]*\)/g, ']')
+    .replace(/`[^`]*`/g, 'code');
+  return plain.match(/[\p{L}\p{N}][\p{L}\p{N}'’.-]*/gu)?.length ?? 0;
 }
 
 /** The first place of each id cited in a comment, whether of TypeScript or of SQL. */
