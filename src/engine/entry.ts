@@ -10,7 +10,7 @@ export interface Entry {
   readonly children?: readonly Submit[];
   readonly awaits?: readonly OpenAwait[];
   readonly attachment?: Attachment;
-  /** Written only together with entries that are not: it proves no progress. */
+  /** Written only together with entries that are not: it proves no progress. */
   readonly isNote?: true;
   /** After it is durable. */
   stored(at: Instant): void;

@@ -111,7 +111,7 @@ export function resolveWorkerConfig(
     parkAfterMs: wholeNumber('parkAfterMs', parkAfterMs, { min: 20, max: 60_000 }),
     driftGraceMs: DRIFT_GRACE_MS,
     fruitlessClaimsMax: wholeNumber('fruitlessClaimsMax', fruitlessClaimsMax, {
-      // The first two say nothing of who was to blame.
+      // The first two say nothing of who was to blame.
       min: 3,
       max: 1_000,
     }),

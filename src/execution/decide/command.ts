@@ -70,7 +70,7 @@ export function decideCancel(
   return endAsCancelled(execution, { ...request, now });
 }
 
-/** Of one that nobody runs: also of a successor, by what was said to the one before it. */
+/** Of one that nobody runs: also of a successor, by what was said to the one before it. */
 export function endAsCancelled(
   execution: ExecutionRecord,
   said: { readonly body?: Payload; readonly now: Instant },
@@ -112,7 +112,7 @@ export function decideResume(
     return view.pauseAsked ? passOn(execution, message, now) : { kind: 'no-change', execution };
   }
   const event = eventOf(execution, 'resumed', { ...request, now });
-  // places were handed on past it, so it must ask for itself.
+  // places were handed on past it, so it must ask for itself.
   const free = withoutHolds(execution, 'paused', 'blocked', 'behind-key');
   const resumed = { ...free, seq: event.seq };
   if (!view.pauseAsked) return { kind: 'apply', execution: resumed, event };

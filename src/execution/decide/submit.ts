@@ -1,4 +1,4 @@
-// What a submit becomes, and what a successor takes over. Pure.
+// What a submit becomes, and what a successor takes over. Pure.
 
 import { type Instant, laterBy } from '../../support/clock.ts';
 import type { ExecutionRecord, Submission } from '../execution.ts';
@@ -48,7 +48,7 @@ export function decideSubmit(
     return { kind: 'refuse', refusal };
   }
   const { execution, event } = insertion(request, now);
-  // who would find no place is not even looked at by claims.
+  // who would find no place is not even looked at by claims.
   return {
     kind: 'insert',
     execution: view.exhausted ? withHold(execution, 'behind-key') : execution,
@@ -56,7 +56,7 @@ export function decideSubmit(
   };
 }
 
-/** the successor continues under key and place of the one it follows. */
+/** the successor continues under key and place of the one it follows. */
 export function decideSuccessor(
   ended: ExecutionRecord,
   request: SubmitRequest,
@@ -89,7 +89,7 @@ const INHERITED: ReadonlySet<InboxMessage['kind']> = new Set<InboxMessage['kind'
   'resume',
 ]);
 
-/** of the messages that nobody has acted on. */
+/** of the messages that nobody has acted on. */
 export function inheritanceOf(left: readonly InboxMessage[]): Inheritance {
   const messages = left
     .filter(({ kind }) => INHERITED.has(kind))

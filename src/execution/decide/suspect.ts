@@ -1,4 +1,4 @@
-// Executions that may kill whoever runs them: which those are, when one is tried again, and by whom. Pure.
+// Executions that may kill whoever runs them: which those are, when one is tried again, and by whom (X-53 … X-56). Pure.
 
 import type { SessionRecord } from '../../lease/session.ts';
 import { type Instant, laterBy } from '../../support/clock.ts';

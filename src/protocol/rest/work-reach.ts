@@ -67,7 +67,7 @@ function denied(why: string): ProblemReply {
 }
 
 /**
- * X-14: whoever goes on tells whom its predecessor would have told, which never changes; and was asked for by whom that
+ * M-18: whoever goes on tells whom its predecessor would have told, which never changes; and was asked for by whom that
  * was.
  */
 export async function requireSameOrigin(

@@ -165,7 +165,7 @@ export interface Claim {
   readonly project?: ProjectName;
   /** How many of each lane at most. Projects share them fairly. */
   readonly shares: readonly { readonly lane: Lane; readonly limit: number }[];
-  /** How long whoever claims has lived, where its session is younger: for suspects. */
+  /** How long whoever claims has lived, where its session is younger: for suspects. */
   readonly livedMs?: number;
   /** From 0 to 1: with which project it begins, where there is not enough for all. Without it, the longest ready. */
   readonly dice?: number;
@@ -253,7 +253,7 @@ export interface Finish extends OwnerWrite {
   readonly outcome?: Payload;
   /** Continued under the same key and concurrency place by this one, which gets what nobody acted on. */
   readonly successor?: Submit;
-  /** With a successor: messages after this one were not read by the owner, and go on. */
+  /** With a successor: messages after this one were not read by the owner, and go on. */
   readonly newsSeen?: number;
   /** With a successor: messages that were read and not acted on, and go on too. */
   readonly unread?: readonly number[];

@@ -1,7 +1,7 @@
 // Store time of etcd, which has no clock to ask: a number that is kept in a key and moved on by its
 // clients, never faster than time passes.
 //
-//   C-2  The key holds the time at which it was written. Whoever has seen it adds what its own monotonic
+//   C-10 The key holds the time at which it was written. Whoever has seen it adds what its own monotonic
 //        clock counted since, which is never too much, and may write the sum as the new value, if nobody
 //        has written one meanwhile. So store time never goes back, nobody's wall clock matters, and two
 //        clients differ by no more than it takes to hear of a write.

@@ -6,7 +6,7 @@
 //   seen      the first of each spot, one more than its project's fair part, without locks
 //   allotted  how many of each spot, so that no more rows are locked than are taken; where there is one
 //             spot, which is the rule, it is not looked through first
-//   suspect   the one that may be tried now (X-7), which takes a place of its lane; `lost` has no suspects
+//   suspect   the one that may be tried now (X-56), which takes a place of its lane; `lost` has no suspects
 //   ready, lost, tried   the locked rows, as they are now: what changed meanwhile was looked at again
 //
 // Preparing for what the dead left takes as long as the rest, and there is seldom any. So CLAIM_READY is without it, and
@@ -57,7 +57,7 @@ const LOST = 2;
 
 const isGated = (source: number): string => (source === GATED ? 'e.gated' : 'not e.gated');
 
-/** X-7: a loss that makes it a suspect, or leaves it one. */
+/** X-54: a loss that makes it a suspect, or leaves it one. */
 const IS_SUSPECT = `e.fruitless + 1 >= ${SUSPECT_FROM} and ${hasRecordedNothing()}`;
 
 function hasRecordedNothing(): string {

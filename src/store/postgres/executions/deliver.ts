@@ -33,7 +33,7 @@ const TELL_PARENT = statement(`
     from told
    cross join now`);
 
-/** X-14: unless the parent has ended, or is of another project. */
+/** X-69: unless the parent has ended, or is of another project. */
 export async function tellParent(
   queries: Queries,
   { parent, project }: { readonly parent: Parent; readonly project: ProjectName },

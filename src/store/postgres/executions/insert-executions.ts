@@ -180,7 +180,7 @@ export function hasPlaces(submits: readonly Submit[]): boolean {
   return submits.some(({ concurrency }) => concurrency !== undefined);
 }
 
-/** In a transaction: those whose key is exhausted are held back from the start. */
+/** In a transaction: those whose key is exhausted are held back from the start. */
 export async function insertWithPlaces(
   queries: Queries,
   submits: readonly Submit[],

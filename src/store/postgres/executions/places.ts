@@ -1,4 +1,4 @@
-// The places of concurrency keys. Whoever changes one has its row locked; several are locked in the
+// The places of concurrency keys. Whoever changes one has its row locked; several are locked in the
 // order of project and key.
 
 import { letThrough, type Places } from '../../../execution/decide/gates.ts';
@@ -150,7 +150,7 @@ export async function countHanded(
 }
 
 /**
- * X-12: with the keys locked, their limit is that of the last of these, also for those who wait. Newcomers come
+ * X-65: with the keys locked, their limit is that of the last of these, also for those who wait. Newcomers come
  * after them.
  */
 export async function saveLimits(

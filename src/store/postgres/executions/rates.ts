@@ -1,4 +1,4 @@
-// The turns of rate keys. Whoever gives one out has the key's row locked.
+// The turns of rate keys. Whoever gives one out has the key's row locked.
 
 import { type RateState, withStarts } from '../../../execution/decide/gates.ts';
 import type { Submission } from '../../../execution/execution.ts';
@@ -122,7 +122,7 @@ export interface Started {
 }
 
 /**
- * X-12: those that were to start, by the names of their rate keys, count by the times that are in history; those that
+ * X-68: those that were to start, by the names of their rate keys, count by the times that are in history; those that
  * were not claimed have not started. Whether there are such.
  */
 export async function saveStarts(

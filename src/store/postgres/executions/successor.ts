@@ -1,4 +1,4 @@
-// The successor of an execution that has just ended: it goes on under its key and in its place, and
+// The successor of an execution that has just ended: it goes on under its key and in its place, and
 // has in its inbox what nobody acted on. The row of the ended one is locked: nothing more arrives there.
 
 import { decideSuccessor, inheritanceOf } from '../../../execution/decide/submit.ts';
@@ -70,7 +70,7 @@ async function insert(
     ...(key === undefined ? {} : { key }),
     ...(intent === undefined ? {} : { intent }),
   };
-  // who takes the place over is no new submit.
+  // who takes the place over is no new submit.
   if (!hasPlace) {
     const book = await lockPlaces(queries, [submit]);
     await saveLimits(queries, book, [submit]);

@@ -90,7 +90,7 @@ export function chooseCandidates(tx: Transaction, wanted: Wanted): readonly Cand
   return chosen;
 }
 
-/** one at most, before all others. */
+/** one at most, before all others. */
 export function chooseSuspect(
   tx: Transaction,
   wanted: readonly Wanted[],

@@ -47,7 +47,7 @@ export function deliver(
     readonly kind: InboxMessage['kind'];
     readonly name: string | null;
     readonly body: string | null;
-    /** of who tells it, where that is another execution. */
+    /** of who tells it, where that is another execution. */
     readonly project?: string;
   },
 ): Delivered | undefined {

@@ -1,4 +1,4 @@
-// The turns of rate keys.
+// The turns of rate keys.
 
 import type { RateState } from '../../../execution/decide/gates.ts';
 import type { Submission } from '../../../execution/execution.ts';

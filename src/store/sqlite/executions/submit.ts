@@ -94,7 +94,7 @@ export function insertChildren(tx: Transaction, children: readonly Submit[]): vo
 function insertOne(tx: Transaction, request: Submit): boolean {
   const row = fromSubmit(request, tx.now);
   if (row.place_key === null) return insertRow(tx, row, request);
-  // who would find no place is not even looked at by claims.
+  // who would find no place is not even looked at by claims.
   const isInserted = insertRow(tx, row, request);
   const isExhausted = isInserted && noteLimit(tx, request);
   // Who is not to start yet asks for a place when it is.

@@ -1,4 +1,4 @@
-// The successor of an execution that has just ended: it goes on under its key and in its place, and
+// The successor of an execution that has just ended: it goes on under its key and in its place, and
 // has in its inbox what nobody acted on.
 
 import { CANCELLED_OUTCOME, endAsCancelled } from '../../../execution/decide/command.ts';
@@ -83,7 +83,7 @@ export function follow(
 
 function insert(tx: Transaction, ended: ExecutionRow, successor: Submit): void {
   const { execution } = decideSuccessor(toExecution(ended), successor, tx.now);
-  // who takes the place over is no new submit.
+  // who takes the place over is no new submit.
   if (!execution.hasPlace) noteLimit(tx, successor);
   const row = {
     ...fromSubmit(successor, tx.now),
