@@ -12,13 +12,13 @@ const LONG_FUNCTION_LINES = 70;
 const LISTED = 5;
 
 const CORE_CLASSES: Readonly<Record<string, string>> = {
-  Run: 'src/engine/run.ts',
-  Settling: 'src/engine/settling.ts',
-  LiveWorker: 'src/engine/worker.ts',
-  ClaimLoop: 'src/engine/claim-loop.ts',
-  Slots: 'src/engine/slots.ts',
-  Ledger: 'src/engine/ledger.ts',
-  Journal: 'src/engine/journal.ts',
+  Run: 'src/engine/run/run.ts',
+  Settling: 'src/engine/run/settling.ts',
+  LiveWorker: 'src/engine/worker/worker.ts',
+  ClaimLoop: 'src/engine/worker/claim-loop.ts',
+  Slots: 'src/engine/worker/slots.ts',
+  Ledger: 'src/engine/run/ledger.ts',
+  Journal: 'src/engine/run/journal.ts',
 };
 
 interface Figure {

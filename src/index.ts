@@ -72,7 +72,7 @@ export {
   PayloadTooLarge,
 } from './engine/values/payloads.ts';
 export type { Schema } from './engine/values/schema.ts';
-export type { Worker, WorkerOptions, WorkerRelease } from './engine/worker-options.ts';
+export type { Worker, WorkerOptions, WorkerRelease } from './engine/worker/worker-options.ts';
 export {
   type Attributes,
   type ExecutionRecord,

@@ -5,7 +5,7 @@ import { type FSWatcher, watch } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Holdfast } from '../engine/holdfast.ts';
-import type { Worker } from '../engine/worker-options.ts';
+import type { Worker } from '../engine/worker/worker-options.ts';
 import { lineObserver } from '../execution/report.ts';
 import { pipelinesIn } from '../features/releases/contract-of-api.ts';
 import type { ServerLog } from '../server/server-options.ts';

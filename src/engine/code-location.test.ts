@@ -6,7 +6,7 @@ import type { ExecutionId } from '../execution/names.ts';
 import { codeLocation } from './code-location.ts';
 import { ChildFailed, failureOf } from './failures.ts';
 
-const own = pathToFileURL(resolve('src/engine/run.ts')).href;
+const own = pathToFileURL(resolve('src/engine/run/run.ts')).href;
 const user = pathToFileURL(resolve('order.ts')).href;
 
 function stackOf(...frames: readonly string[]): string {

@@ -41,9 +41,13 @@ import { requireWorker } from './possible-workers.ts';
 import { Results, signalFrom, type Waiting } from './results.ts';
 import { type SubmitOptions, store } from './submission.ts';
 import { attachmentAt } from './values/place.ts';
-import { LiveWorker } from './worker.ts';
-import type { Worker } from './worker-options.ts';
-import { resolveTendOptions, type TendOptions, type WorkerOptions } from './worker-options.ts';
+import { LiveWorker } from './worker/worker.ts';
+import {
+  resolveTendOptions,
+  type TendOptions,
+  type Worker,
+  type WorkerOptions,
+} from './worker/worker-options.ts';
 
 export class Holdfast {
   readonly store: CoordinatorStore;

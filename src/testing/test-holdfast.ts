@@ -5,7 +5,7 @@ import { isDate } from 'node:util/types';
 import { Holdfast } from '../engine/holdfast.ts';
 import type { HoldfastOptions } from '../engine/holdfast-options.ts';
 import { SILENT } from '../engine/observer.ts';
-import type { Worker, WorkerOptions } from '../engine/worker-options.ts';
+import type { Worker, WorkerOptions } from '../engine/worker/worker-options.ts';
 import { openMemoryStore } from '../store/sqlite/open-memory.ts';
 import { InvalidInput } from '../support/fault.ts';
 import { readOptions, shown, wholeNumber } from '../support/options.ts';

@@ -9,9 +9,12 @@ import {
   resolveWorkerConfig,
 } from '../engine/holdfast-options.ts';
 import { pipelinesByName } from '../engine/known-pipelines.ts';
-import { LiveWorker } from '../engine/worker.ts';
-import type { Worker, WorkerOptions } from '../engine/worker-options.ts';
-import { resolveWorkerOptions } from '../engine/worker-options.ts';
+import { LiveWorker } from '../engine/worker/worker.ts';
+import {
+  resolveWorkerOptions,
+  type Worker,
+  type WorkerOptions,
+} from '../engine/worker/worker-options.ts';
 import type { Carrier } from '../protocol/messages/carrier.ts';
 import { InvalidInput } from '../support/fault.ts';
 import {
@@ -28,7 +31,7 @@ import { httpCarrier } from './http-carrier.ts';
 import { remoteStore } from './remote-store.ts';
 import { speaking } from './speaking.ts';
 
-export type { Worker } from '../engine/worker-options.ts';
+export type { Worker } from '../engine/worker/worker-options.ts';
 export type { Ask, Carrier } from '../protocol/messages/carrier.ts';
 export { stopAsked } from '../support/stop-asked.ts';
 

@@ -1,7 +1,6 @@
 // `pushHandler`: a worker that is called. It takes a Request and answers with a Response, so it mounts wherever those
 // are known: Next, Deno, serverless functions; by a line in Hono, by a few in Express and Fastify.
 
-import { contractsOf } from '../engine/announcer.ts';
 import {
   type HoldfastOptions,
   limitsOf,
@@ -9,10 +8,11 @@ import {
   resolveWorkerConfig,
 } from '../engine/holdfast-options.ts';
 import { type Pipelines, pipelinesByName } from '../engine/known-pipelines.ts';
-import { addedFor } from '../engine/own-pipelines.ts';
 import type { AnyPipeline } from '../engine/pipeline.ts';
-import { LiveWorker } from '../engine/worker.ts';
-import { resolveWorkerOptions, type WorkerRelease } from '../engine/worker-options.ts';
+import { contractsOf } from '../engine/worker/announcer.ts';
+import { addedFor } from '../engine/worker/own-pipelines.ts';
+import { LiveWorker } from '../engine/worker/worker.ts';
+import { resolveWorkerOptions, type WorkerRelease } from '../engine/worker/worker-options.ts';
 import type { ExecutionRecord } from '../execution/execution.ts';
 import { type ProjectName, parseProject } from '../execution/names.ts';
 import { WORK_VERSION } from '../protocol/messages/envelope.ts';

@@ -16,11 +16,11 @@ interface Source {
 
 const at = (file: string, name: string): Source => ({ file, name });
 
-const MAINTAIN = at('engine/tending.ts', 'MAINTAIN_MS');
+const MAINTAIN = at('engine/worker/duties.ts', 'MAINTAIN_MS');
 const KEY_CACHE = at('server/gate.ts', 'KEY_CACHE_MS');
 const INLINE = at('engine/values/payloads.ts', 'inlineBytesMax');
 const RELAY = at('server/server-options.ts', 'relayAnswersMs');
-const SLEEP = at('engine/calls/sleep.ts', 'SLEEP_MS_MAX');
+const SLEEP = at('engine/run/calls/sleep.ts', 'SLEEP_MS_MAX');
 const TTL = at('lease/session-options.ts', 'TTL_MS_DEFAULT');
 
 /** P4: the bound of a takeover after the ttl. */
@@ -101,7 +101,7 @@ const FIGURES: Readonly<
     '1 s': at('execution/decide/suspect.ts', 'minMs'),
   },
   'guards.md': { 'two seconds': at('guards/postgres-marks.ts', 'WORK_MS') },
-  'moving.md': { 'half a minute': at('engine/denial.ts', 'SEALED_PAUSE_MS') },
+  'moving.md': { 'half a minute': at('engine/worker/denial.ts', 'SEALED_PAUSE_MS') },
   'pool.md': { 'two seconds': P4 },
   'protocol.md': { '64 KiB': INLINE },
   'proved-session.md': { 'two seconds': P4 },
@@ -111,7 +111,7 @@ const FIGURES: Readonly<
     'two seconds': 'what `appendfsync everysec` of the server promises',
   },
   'registry.md': { '15 s': at('lease/policy.ts', 'breakerHoldMs') },
-  'releases.md': { '5 s': [KEY_CACHE, at('engine/announcer.ts', 'looked')] },
+  'releases.md': { '5 s': [KEY_CACHE, at('engine/worker/announcer.ts', 'looked')] },
   'stores.md': { 'two minutes': at('store/store-clock.ts', 'HOLD_MS') },
   'with-lease.md': { 'two seconds': P4 },
 };

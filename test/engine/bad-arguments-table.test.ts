@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { RunContext } from '../../src/engine/context-of.ts';
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
+import { RunContext } from '../../src/engine/run/run-context.ts';
 import { Audit } from '../../src/features/audit/api.ts';
 import { Archives } from '../../src/features/retention/api.ts';
 import { Schedules } from '../../src/features/schedules/api.ts';

@@ -3,7 +3,7 @@
 
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import type { HoldfastOptions } from '../../src/engine/holdfast-options.ts';
-import type { Worker, WorkerOptions } from '../../src/engine/worker-options.ts';
+import type { Worker, WorkerOptions } from '../../src/engine/worker/worker-options.ts';
 import type { ExecutionRecord } from '../../src/execution/execution.ts';
 import type { HistoryEvent } from '../../src/execution/history.ts';
 import type { ExecutionReport } from '../../src/execution/report.ts';

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
-import type { Worker, WorkerOptions } from '../../src/engine/worker-options.ts';
+import type { Worker, WorkerOptions } from '../../src/engine/worker/worker-options.ts';
 import { LANES, type Lane } from '../../src/execution/execution.ts';
 import type { ExecutionId } from '../../src/execution/names.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';

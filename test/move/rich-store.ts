@@ -15,7 +15,7 @@ import type { Archive } from '../../src/archive/port.ts';
 import { StepError } from '../../src/engine/failures.ts';
 import { Holdfast } from '../../src/engine/holdfast.ts';
 import { pipeline } from '../../src/engine/pipeline.ts';
-import type { Worker } from '../../src/engine/worker-options.ts';
+import type { Worker } from '../../src/engine/worker/worker-options.ts';
 import type { CoordinatorStore } from '../../src/store/contract/execution-store.ts';
 
 /** What the bank says; a test lets it be up. */

@@ -3,10 +3,10 @@
 
 import { commandOf } from '../../engine/command-of.ts';
 import type { EngineConfig } from '../../engine/config.ts';
-import { dryReplay } from '../../engine/dry-replay.ts';
 import { ReleaseRefused } from '../../engine/failures.ts';
 import { pipelinesByName } from '../../engine/known-pipelines.ts';
 import type { AnyPipeline } from '../../engine/pipeline.ts';
+import { dryReplay } from '../../engine/run/dry-replay.ts';
 import { projectOf } from '../../engine/submission.ts';
 import type { ExecutionId, ProjectName } from '../../execution/names.ts';
 import { digestOf } from '../../support/digest.ts';

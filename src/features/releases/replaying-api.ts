@@ -2,10 +2,10 @@
 // engine's own that only they know by name. A coordinator has no code to run.
 
 import type { EngineConfig, WorkerConfig } from '../../engine/config.ts';
-import { dryReplay } from '../../engine/dry-replay.ts';
 import { type AnyPipeline, pipeline } from '../../engine/pipeline.ts';
+import { dryReplay } from '../../engine/run/dry-replay.ts';
 import { submissionOf } from '../../engine/submission.ts';
-import type { WorkerSettings } from '../../engine/worker-options.ts';
+import type { WorkerSettings } from '../../engine/worker/worker-options.ts';
 import type { ExecutionId, PipelineName, ProjectName } from '../../execution/names.ts';
 import { REPLAY, replayName } from '../../execution/route.ts';
 import type { Outcome } from '../../store/contract/execution-store.ts';

@@ -6,7 +6,7 @@ import { ArchiveUnavailable } from '../../archive/port.ts';
 import type { EngineConfig } from '../../engine/config.ts';
 import { earliestId } from '../../engine/ids.ts';
 import { tell, tellTrouble } from '../../engine/observer.ts';
-import { SingleDuty } from '../../engine/single-duty.ts';
+import { SingleDuty } from '../../engine/worker/single-duty.ts';
 import type { ExecutionId, ProjectName } from '../../execution/names.ts';
 import type { Session } from '../../lease/live-session.ts';
 import { toInstant } from '../../support/clock.ts';

@@ -2,7 +2,7 @@
 // for a while, on the path by which it is called; what it says is announced for the sessions of its calls, so that
 // one that answers nobody is found as any worker that takes nothing is (RE-11).
 
-import { ownNamesFor } from '../../engine/own-pipelines.ts';
+import { ownNamesFor } from '../../engine/worker/own-pipelines.ts';
 import type { PipelineName, ProjectName } from '../../execution/names.ts';
 import { describeReleaseRefusal } from '../../features/releases/refusal-model.ts';
 import { noteAnnounced } from '../../features/releases/refused-workers-routes.ts';

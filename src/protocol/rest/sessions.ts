@@ -1,6 +1,10 @@
 // Workers, and sessions of any kind.
 
-import { WORKER_KIND, WORKER_PIPELINES, type WorkerKind } from '../../engine/worker-session.ts';
+import {
+  WORKER_KIND,
+  WORKER_PIPELINES,
+  type WorkerKind,
+} from '../../engine/worker/worker-session.ts';
 import { LANES } from '../../execution/execution.ts';
 import type { ProjectName } from '../../execution/names.ts';
 import { recordAct } from '../../features/audit/routes.ts';

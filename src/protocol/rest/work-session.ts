@@ -1,6 +1,6 @@
 // Whose session it is: that is said when it is opened, by the coordinator, and stored with it.
 
-import { workerMetadata } from '../../engine/worker-session.ts';
+import { workerMetadata } from '../../engine/worker/worker-session.ts';
 import { DEFAULT_PROJECT, type ProjectName, parsePipelineName } from '../../execution/names.ts';
 import type { Announced } from '../../features/releases/port.ts';
 import { describeReleaseRefusal } from '../../features/releases/refusal-model.ts';

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { type Pipeline, pipeline } from '../../../src/engine/pipeline.ts';
-import type { Worker } from '../../../src/engine/worker-options.ts';
+import type { Worker } from '../../../src/engine/worker/worker-options.ts';
 import type { ExecutionStore } from '../../../src/store/contract/execution-store.ts';
 import { systemTimers, type Timers } from '../../../src/support/timer.ts';
 import { type Behaviour, type Stage, turns } from '../stage.ts';

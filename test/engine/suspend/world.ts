@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { Holdfast } from '../../../src/engine/holdfast.ts';
 import type { HoldfastOptions } from '../../../src/engine/holdfast-options.ts';
 import type { Pipeline } from '../../../src/engine/pipeline.ts';
-import type { Worker } from '../../../src/engine/worker-options.ts';
+import type { Worker } from '../../../src/engine/worker/worker-options.ts';
 import type { HistoryEvent } from '../../../src/execution/history.ts';
 import { DEFAULT_PROJECT } from '../../../src/execution/names.ts';
 import type {

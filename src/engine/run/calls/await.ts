@@ -1,0 +1,370 @@
+// An await: asks people or other systems, and waits for the answer while nobody runs the execution. What
+// it asks is opened in the transaction that records it (W-1); how it settled comes as a message, which is
+// history before the code hears of it.
+
+import type { CallKey, Payload } from '../../../execution/names.ts';
+import type { AwaitStatus, OpenAwait, Reminder } from '../../../features/awaits/model.ts';
+import {
+  type Asked,
+  type AwaitOutcome,
+  type AwaitPlan,
+  checkValues,
+  type ItemAnswer,
+  type ItemsOutcome,
+  type PlannedReminder,
+  resolveAwait,
+} from '../../../features/awaits/options-api.ts';
+import { type Instant, laterBy } from '../../../support/clock.ts';
+import {
+  InvalidInput,
+  OutcomeUnknown,
+  StoreCorrupt,
+  StoreUnavailable,
+} from '../../../support/fault.ts';
+import { thrownText, unreadable } from '../../../support/options.ts';
+import { interactionIdOf } from '../../ids.ts';
+import { questionOf } from '../../pipeline.ts';
+import { DEFAULT_ANSWER, inputOf, REQUEST } from '../../values/place.ts';
+import type { ProjectPayloads } from '../../values/project-payloads.ts';
+import { jsonSchemaOf } from '../../values/schema.ts';
+import type { Call, Wait } from '../call.ts';
+import { after, soon } from '../idle-detector.ts';
+import type { CallBody, Opening, Settlement } from '../ledger.ts';
+import type { Run } from '../run.ts';
+import type { RunContext } from '../run-context.ts';
+
+type Outcome = AwaitOutcome<unknown> | ItemsOutcome<unknown>;
+
+/** What the event `await-settled` says; all but the first three as the store told it (W-3). */
+interface SettledBody extends Omit<CallBody, 'status'> {
+  readonly items: number;
+  readonly settledAt: Instant;
+  readonly status: Exclude<AwaitStatus, 'open'>;
+  readonly answers: readonly {
+    readonly item: number;
+    readonly at: Instant;
+    readonly out: object;
+    readonly by?: string;
+  }[];
+  readonly default?: object;
+}
+
+const EXPIRE_LIMIT = 100;
+const RETRY_MS = 200;
+
+export async function awaitAnswers(
+  ctx: RunContext,
+  run: Run,
+  { asked, options }: Asked,
+): Promise<Outcome> {
+  const name = typeof asked === 'string' ? asked : nameOf(asked);
+  const resolved = resolveAwait(options);
+  const key = ctx.nextKey('await', name);
+  const question = questionOf(run.pipeline, name);
+  if (typeof asked !== 'string' && question !== asked) {
+    throw new InvalidInput(
+      `ctx.await: pipeline "${run.pipeline.name}" does not declare the question "${name}". Say so, that whoever takes an answer knows it: pipeline({ awaits: [it], … }).`,
+    );
+  }
+  const checked = question?.schema !== undefined || question?.project !== undefined;
+  const answerSchema = jsonSchemaOf(question?.schema);
+  const plan: AwaitPlan = { ...resolved, key, name, checked, answerSchema };
+  await checkValues(plan, (what, value) => run.config.payloads.check(what, value));
+  return ctx.enter<Outcome>((promise) => new AwaitCall(run, plan, promise));
+}
+
+export class AwaitCall implements Call {
+  waits: Wait | undefined;
+  readonly #run: Run;
+  readonly #plan: AwaitPlan;
+  readonly #resolve: (outcome: Outcome) => void;
+  readonly #reject: (error: Error) => void;
+  readonly #askedAt: Instant;
+  #cancelTimer: (() => void) | undefined;
+  #isOpening = false;
+
+  constructor(
+    run: Run,
+    plan: AwaitPlan,
+    promise: { resolve(outcome: Outcome): void; reject(error: Error): void },
+  ) {
+    this.#run = run;
+    this.#plan = plan;
+    this.#resolve = promise.resolve;
+    this.#reject = promise.reject;
+    this.#askedAt = run.now;
+  }
+
+  get key(): CallKey {
+    return this.#plan.key;
+  }
+
+  start(opening: Opening | undefined): void {
+    const { key, name, items } = this.#plan;
+    if (opening !== undefined) {
+      const isThere = this.#run.inbox.awaitSettled({ key, name, items: opening.items ?? 0 });
+      if (!isThere) this.#waitUntil(opening.dueAt);
+      return;
+    }
+    if (items.length === 0) {
+      this.#settleEmpty();
+      return;
+    }
+    this.#run.active(1);
+    this.#open()
+      .catch((error: unknown) => {
+        this.#run.calls.delete(key);
+        this.#reject(error instanceof Error ? error : new Error(thrownText(error)));
+      })
+      .finally(() => this.#run.active(-1));
+  }
+
+  settle(settlement: Settlement): Promise<void> {
+    this.#cancelTimer?.();
+    this.waits = undefined;
+    const { payloads } = this.#run;
+    const body = settlement.body as unknown as SettledBody;
+    const outcome = this.#plan.isItemised
+      ? itemsOutcome(payloads, body)
+      : scalarOutcome(payloads, body);
+    return outcome.then(this.#resolve, this.#reject);
+  }
+
+  reject(error: Error): void {
+    this.#cancelTimer?.();
+    this.#reject(error);
+  }
+
+  /** What it opened may have gone with the parking. */
+  leave(): void {
+    this.#cancelTimer?.();
+    this.#tellReminders();
+  }
+
+  /** They count from when it is stored: who looks before finds nothing, and does not look again for long. */
+  #tellReminders(): void {
+    const [first] = this.#plan.reminders;
+    if (!this.#isOpening || first === undefined) return;
+    this.#isOpening = false;
+    this.#run.config.awaitDueIn(first.afterMs);
+  }
+
+  /** Nobody has to be asked. */
+  #settleEmpty(): void {
+    const { key, name } = this.#plan;
+    const run = this.#run;
+    run.active(1);
+    run.ledger.noteAwait(key);
+    const others = run.under(key);
+    const body = {
+      ...{ key, items: 0, settledAt: run.now, status: 'answered', answers: [] },
+      ...(others === undefined ? {} : { with: others }),
+    };
+    run.journal.record({
+      event: { kind: 'await-settled', name, body: JSON.stringify(body) as Payload },
+      stored: (at) => {
+        run.settle({ kind: 'await-settled', body: body as unknown as CallBody, at, seq: 0 });
+        run.active(-1);
+      },
+    });
+  }
+
+  /** Goes with the parking, or as soon as something else runs beside it: people can answer then. */
+  async #open(): Promise<void> {
+    const run = this.#run;
+    const { key, name, items, needed, timeoutMs: ms } = this.#plan;
+    const open = await openAwait(run, this.#plan, this.#askedAt);
+    if (!this.#isAsked) return;
+    run.ledger.hasAwaited = true;
+    run.ledger.noteAwait(key);
+    run.inbox.awaitSettled({ key, name, items: items.length });
+    const { answerSchema } = this.#plan;
+    const body = {
+      ...{ key, ...(ms === undefined ? {} : { ms }), items: items.length, needed },
+      ...(answerSchema === undefined ? {} : { answerSchema }),
+    };
+    run.journal.append({
+      event: { kind: 'await-opened', name, body: JSON.stringify(body) as Payload },
+      awaits: [open],
+      stored: (at) => {
+        this.#tellReminders();
+        if (ms !== undefined && this.waits?.dueAt !== undefined) this.#waitUntil(laterBy(at, ms));
+      },
+    });
+    this.#isOpening = true;
+    this.#waitUntil(ms === undefined ? undefined : laterBy(run.storeNow(), ms));
+    soon(run, () => {
+      if (!run.isOver && run.activeSteps > 0) run.journal.flush();
+    });
+  }
+
+  /** The code still waits for it. */
+  get #isAsked(): boolean {
+    return !this.#run.isOver && this.#run.calls.get(this.key) === this;
+  }
+
+  #waitUntil(dueAt: Instant | undefined): void {
+    this.#cancelTimer?.();
+    if (this.#run.isOver) return;
+    this.waits = dueAt === undefined ? {} : { dueAt };
+    if (dueAt !== undefined) {
+      const delayMs = Math.max(0, dueAt - this.#run.storeNow());
+      this.#cancelTimer = after(this.#run, delayMs, () => this.#fire(dueAt));
+    }
+    this.#run.rest();
+  }
+
+  #fire(dueAt: Instant): void {
+    if (!this.#isAsked) return;
+    // A timer of the process may be early, or cut short when the wait is very long.
+    if (dueAt > this.#run.storeNow()) {
+      this.#waitUntil(dueAt);
+      return;
+    }
+    this.waits = undefined;
+    this.#lookWhenDue().catch((error: unknown) => this.#run.troubled(error));
+  }
+
+  /** W-6: its time has passed as far as is known here; what is true is what the store says. */
+  async #lookWhenDue(): Promise<void> {
+    const run = this.#run;
+    for (; this.#isStillOpen; await run.config.timers.pause(RETRY_MS, run.session.signal)) {
+      try {
+        const dueAt = await this.#settleOrLearn();
+        if (dueAt !== 'passed') {
+          if (this.#isStillOpen) this.#waitUntil(dueAt);
+          return;
+        }
+      } catch (fault) {
+        if (!(fault instanceof StoreUnavailable) && !(fault instanceof OutcomeUnknown)) throw fault;
+      }
+    }
+  }
+
+  /** No message has come that says how it settled. */
+  get #isStillOpen(): boolean {
+    return this.#isAsked && this.#run.inbox.isAwaiting(this.key);
+  }
+
+  /** Until when it is open, when somebody has given it more time. */
+  async #settleOrLearn(): Promise<Instant | undefined | 'passed'> {
+    const { config, claimed, inbox } = this.#run;
+    const { id: execution, project } = claimed.execution;
+    const { executions } = config.store;
+    await executions.expireAwaits({ execution, limit: EXPIRE_LIMIT });
+    await inbox.refresh();
+    if (!this.#isStillOpen) return undefined;
+    const id = interactionIdOf({ execution, call: this.key, item: 0 });
+    const unit = (await executions.interaction({ project, id }))?.unit;
+    if (unit === undefined) {
+      throw new StoreCorrupt(`${this.key} of ${execution} was opened and is not stored.`);
+    }
+    const isPast = unit.dueAt !== undefined && unit.dueAt <= this.#run.storeNow();
+    return unit.status !== 'open' || isPast ? 'passed' : unit.dueAt;
+  }
+}
+
+async function openAwait(run: Run, plan: AwaitPlan, askedAt: Instant): Promise<OpenAwait> {
+  const { key: call, name, items, needed, timeoutMs, signed, checked, fallback } = plan;
+  const { payloads } = run;
+  const { id: execution } = run.claimed.execution;
+  const opened: OpenAwait['items'][number][] = [];
+  for (const [item, { request, assignee }] of items.entries()) {
+    const id = interactionIdOf({ execution, call, item });
+    const encoded = await payloads.encode(`The request of "${name}"`, request, {
+      ...{ owner: id, position: REQUEST },
+    });
+    opened.push({
+      id,
+      ...(request === undefined ? {} : { request: encoded }),
+      ...(assignee === undefined ? {} : { assignee }),
+    });
+  }
+  const reminders: Reminder[] = [];
+  for (const each of plan.reminders) {
+    reminders.push(await reminderOf(run, { ...each, name, askedAt }));
+  }
+  return {
+    ...{ call, name, needed, items: opened, reminders, signed, checked },
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...(fallback === undefined
+      ? {}
+      : {
+          defaultAnswer: await payloads.encode(`The default of "${name}"`, fallback.value, {
+            ...{ owner: execution, position: DEFAULT_ANSWER },
+          }),
+        }),
+  };
+}
+
+/** No child: nobody waits for it, and its end wakes nobody. */
+async function reminderOf(
+  run: Run,
+  plan: PlannedReminder & { readonly name: string; readonly askedAt: Instant },
+): Promise<Reminder> {
+  const { execution } = run.claimed;
+  const { kind, afterMs, pipeline, name } = plan;
+  const id = run.config.ids.nextAt(plan.askedAt);
+  const { project, lane, traceparent } = execution;
+  const input = await run.payloads.encode(`The input of "${pipeline}"`, plan.input, inputOf(id));
+  return {
+    afterMs,
+    start: {
+      ...{ id, project, pipeline, lane, input, lineage: id, tags: [] },
+      attributes: { [kind]: execution.id, await: name },
+      ...(traceparent === undefined ? {} : { traceparent }),
+    },
+  };
+}
+
+async function answersOf(
+  payloads: ProjectPayloads,
+  { answers }: SettledBody,
+): Promise<readonly ItemAnswer<unknown>[]> {
+  return Promise.all(
+    answers.map(async ({ item, at, out, by }) => ({
+      item,
+      value: await payloads.decodeEnvelope(out),
+      ...(by === undefined ? {} : { by }),
+      at,
+    })),
+  );
+}
+
+async function scalarOutcome(
+  payloads: ProjectPayloads,
+  body: SettledBody,
+): Promise<AwaitOutcome<unknown>> {
+  const { status, settledAt } = body;
+  if (status !== 'answered') return { kind: status };
+  const [answer] = await answersOf(payloads, body);
+  if (answer !== undefined) {
+    const { item: _, ...given } = answer;
+    return { kind: 'answered', ...given };
+  }
+  const value = await payloads.decodeEnvelope(body.default ?? {}, { position: DEFAULT_ANSWER });
+  return { kind: 'answered', value, at: settledAt, byDefault: true };
+}
+
+async function itemsOutcome(
+  payloads: ProjectPayloads,
+  body: SettledBody,
+): Promise<ItemsOutcome<unknown>> {
+  const { status } = body;
+  const answers = await answersOf(payloads, body);
+  if (status !== 'answered') return { kind: status, answers };
+  const fallback = await payloads.decodeEnvelope(body.default ?? {}, { position: DEFAULT_ANSWER });
+  const values = new Array<unknown>(body.items).fill(fallback);
+  for (const { item, value } of answers) values[item] = value;
+  const byDefault = body.default === undefined ? {} : ({ byDefault: true } as const);
+  return { kind: 'answered', values, answers, ...byDefault };
+}
+
+/** What was handed in may be no question, and may not even let itself be read. */
+function nameOf(asked: unknown): string {
+  try {
+    return (asked as { readonly name: string } | null)?.name as string;
+  } catch (cause) {
+    throw unreadable('ctx.await: the question', cause);
+  }
+}

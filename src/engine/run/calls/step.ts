@@ -1,0 +1,339 @@
+// A step: runs the user's function until it succeeds or is given up, and records which. A failed attempt
+// is recorded before the next, so that budgets survive a crash.
+//
+// The stations of a step, in order:
+//
+//   enter       `ctx.step` names the call and `Run.enter` takes it.
+//   answered?   `Settling.answer` looks into history. A recorded end goes straight to settle.
+//   attempt     `#attempt` runs the user's function. What it throws goes to `#failedWith`.
+//   encode      `#encode` makes a payload of what the function returned.
+//   journal     `#journal` gives the event to the journal, which calls `stored` when it is durable.
+//   settle      The code gets the result: at once from `stored`, or by `settle` in the order of history.
+
+import type { Failure } from '../../../execution/failure.ts';
+import type { CallKey, Payload } from '../../../execution/names.ts';
+import { decideRetry } from '../../../execution/retry.ts';
+import type { Instant } from '../../../support/clock.ts';
+import { failureOf, retryAfterOf, StepFailed } from '../../failures.ts';
+import { tell, tracedBy } from '../../observer.ts';
+import { ruleFor } from '../../retry-options.ts';
+import type { Call, Wait } from '../call.ts';
+import { mayBeSoft, softened } from '../durability.ts';
+import type { Entry } from '../entry.ts';
+import { ignored, noteRejection } from '../guarded.ts';
+import { after } from '../idle-detector.ts';
+import type { CallBody, Opening, Settlement } from '../ledger.ts';
+import type { Run } from '../run.ts';
+import { Attempt } from './attempt.ts';
+import type { StepPlan } from './step-plan.ts';
+
+const NO_EVENT: Entry['event'] = { kind: 'step-completed' };
+
+/** A call, and the entry of the journal that records its result: a step is made of as little as possible. */
+export class StepCall<Output> implements Call, Entry {
+  waits: Wait | undefined;
+  event: Entry['event'] = NO_EVENT;
+  #output: Output | undefined;
+  readonly #run: Run;
+  readonly #plan: StepPlan<Output>;
+  readonly #promised: PromiseWithResolvers<Output>;
+  #failed = 0;
+  #denied = 0;
+  /** Failed attempts that are known to have had no effect. */
+  #harmless = 0;
+  #mayHaveRun = false;
+  #isDropped = false;
+  #cancelTimer: (() => void) | undefined;
+
+  constructor(run: Run, plan: StepPlan<Output>, promised: PromiseWithResolvers<Output>) {
+    this.#run = run;
+    this.#plan = plan;
+    this.#promised = promised;
+    const { key, name, compensation } = plan;
+    if (compensation !== undefined) run.saga.offer(key, { name, compensation });
+  }
+
+  get key(): CallKey {
+    return this.#plan.key;
+  }
+
+  start(opening: Opening | undefined): void {
+    this.#mayHaveRun = this.#run.mayHaveRun;
+    if (opening === undefined) {
+      this.#attempt();
+      return;
+    }
+    this.#failed = opening.failed;
+    this.#denied = opening.denied;
+    this.#attemptAt(opening.dueAt);
+  }
+
+  settle(settlement: Settlement): void | Promise<void> {
+    this.#cancelTimer?.();
+    if (settlement.kind === 'step-failed') {
+      const { failure, attempt } = settlement.body;
+      this.#run.failedCall = { key: this.key, attempts: attempt ?? 0 };
+      this.reject(new StepFailed(this.#plan.name, failure as Failure));
+      return;
+    }
+    const { resolve } = this.#promised;
+    if (settlement.live !== undefined) {
+      resolve(settlement.live.value as Output);
+      return;
+    }
+    const { payloads } = this.#run;
+    const place = this.#run.expectedCall(this.key);
+    const value = payloads.decodeEnvelope(settlement.body.out ?? {}, place);
+    if (value instanceof Promise) return value.then(resolve, (error) => this.reject(error));
+    resolve(value as Output);
+  }
+
+  /** Somebody does not want to wait for the next attempt. */
+  retryNow(): void {
+    if (this.waits === undefined) return;
+    this.#cancelTimer?.();
+    this.#attempt();
+  }
+
+  reject(error: Error): void {
+    this.#cancelTimer?.();
+    this.#promised.promise.catch(noteRejection);
+    this.#promised.reject(error);
+  }
+
+  leave(): void {
+    this.#cancelTimer?.();
+  }
+
+  ended(): Promise<void> {
+    return this.#promised.promise.then(ignored, ignored);
+  }
+
+  /** The rest goes on without it: whatever becomes of an attempt that is under way, nobody is told. */
+  drop(): void {
+    this.#isDropped = true;
+    this.#cancelTimer?.();
+  }
+
+  #attemptAt(dueAt: Instant | undefined): void {
+    if (this.#run.isOver) return;
+    const delayMs = dueAt === undefined ? 0 : dueAt - this.#run.storeNow();
+    if (dueAt === undefined || delayMs <= 0) {
+      this.#attempt();
+      return;
+    }
+    this.waits = { dueAt };
+    this.#cancelTimer = after(this.#run, delayMs, () => this.#attempt());
+    this.#run.rest();
+  }
+
+  #attempt(): void {
+    const { isOver, isHeld, cancelled, isPastDeadline } = this.#run;
+    if (isOver || isHeld || cancelled !== undefined || isPastDeadline) return;
+    this.waits = undefined;
+    this.#isActive(true);
+    const attempt = new Attempt(this.#run, this.#plan, this.#failed + 1);
+    if (this.#plan.timeoutMs !== undefined) this.#cancelTimer = () => attempt.stopTimer();
+    const startedAt = this.#startedAt();
+    let output: Output | Promise<Output>;
+    let isLater: boolean;
+    try {
+      output = attempt.start();
+      isLater = isPromise(output);
+    } catch (error) {
+      this.#failedWith(error, startedAt);
+      return;
+    }
+    if (!isLater) {
+      this.#encode(output as Output, startedAt);
+      return;
+    }
+    // A promise of ours: what user code returns may call back twice, or never behave.
+    Promise.resolve(output)
+      .then(
+        (value) => this.#encode(value, startedAt),
+        (error: unknown) => this.#failedWith(error, startedAt),
+      )
+      .catch((error: unknown) => this.#run.troubled(error));
+  }
+
+  /** While it is, the execution stays here; and nothing is undone beside a step that can be undone (Y-4). */
+  #isActive(isActive: boolean): void {
+    if (this.#plan.compensation !== undefined) this.#run.saga.active(isActive ? 1 : -1);
+    this.#run.active(isActive ? 1 : -1);
+  }
+
+  /** Whether nobody wants its outcome any more. Y-1: what can be undone is recorded all the same. */
+  #isUnwanted(): boolean {
+    const { isOver, cancelled } = this.#run;
+    return (
+      this.#wasDropped() ||
+      isOver ||
+      (cancelled !== undefined && this.#plan.compensation === undefined)
+    );
+  }
+
+  /** Asked once, when an attempt has ended. */
+  #wasDropped(): boolean {
+    if (this.#isDropped) this.#isActive(false);
+    return this.#isDropped;
+  }
+
+  /** Only who watches wants to know how long it took. */
+  #startedAt(): number {
+    const { observer, clock } = this.#run.config;
+    return observer === undefined ? 0 : clock.monotonicMs();
+  }
+
+  #encode(value: Output, startedAt: number): void {
+    // What the code gets: encoding makes it what a replay will give.
+    const output = { value };
+    let payload: Payload | Promise<Payload>;
+    try {
+      const what = `The output of step "${this.#plan.name}"`;
+      const place = { ...this.#run.placeOfCall(this.key), live: output };
+      payload = this.#run.payloads.encode(what, value, place);
+    } catch (error) {
+      this.#failedWith(error, startedAt);
+      return;
+    }
+    if (!(payload instanceof Promise)) {
+      this.#journal(output, payload, startedAt);
+      return;
+    }
+    payload
+      .then(
+        (encoded) => this.#journal(output, encoded, startedAt),
+        (error: unknown) => this.#failedWith(error, startedAt),
+      )
+      .catch((error: unknown) => this.#run.troubled(error));
+  }
+
+  #journal(output: { readonly value: Output }, payload: Payload, startedAt: number): void {
+    const run = this.#run;
+    if (this.#isUnwanted()) return;
+    const { key, name, compensation } = this.#plan;
+    const attempts = this.#failed === 0 ? '' : `,"attempt":${this.#failed + 1}`;
+    const again = this.#mayHaveRun ? ',"again":true' : '';
+    const others = run.under(key);
+    const under = others === undefined ? '' : `,"with":${JSON.stringify(others)}`;
+    // What is to be undone is durable before anything follows from it.
+    const isSoft = compensation === undefined && mayBeSoft(run);
+    const soft = isSoft ? ',"soft":true' : '';
+    const saga = compensation === undefined ? '' : ',"saga":true';
+    const text = `{"key":${JSON.stringify(key)},"out":${payload}${attempts}${again}${under}${soft}${saga}}`;
+    this.event = { kind: 'step-completed', name, body: text as Payload };
+    this.#output = output.value;
+    this.#tell(startedAt);
+    if (!isSoft) {
+      run.journal.record(this);
+      return;
+    }
+    run.journal.append({ event: this.event, stored: () => undefined });
+    softened(run);
+    run.settle({
+      kind: 'step-completed',
+      body: { key, soft: true },
+      at: run.now,
+      seq: 0,
+      live: output,
+    });
+    this.#isActive(false);
+  }
+
+  /** As an entry of the journal: its result is durable. */
+  stored(at: Instant): void {
+    const run = this.#run;
+    const value = this.#output as Output;
+    run.mayHaveRun = false;
+    if (this.#wasDropped()) return;
+    if (run.settlesAtOnce(this, at)) this.#promised.resolve(value);
+    else {
+      const body = { key: this.#plan.key };
+      run.settle({ kind: 'step-completed', body, at, seq: 0, live: { value } });
+    }
+    if (this.#plan.compensation !== undefined) run.saga.registered += 1;
+    this.#isActive(false);
+  }
+
+  #failedWith(error: unknown, startedAt: number): void {
+    const run = this.#run;
+    if (this.#isUnwanted()) return;
+    const { key, name, retry } = this.#plan;
+    const rule = ruleFor(retry, error);
+    const failure: Failure = {
+      ...failureOf(error, key),
+      ...(rule === undefined ? {} : { category: rule.do === 'fail' ? 'permanent' : 'retryable' }),
+    };
+    const isDenied = failure.category === 'denied';
+    this.#tell(startedAt, failure);
+    if (isDenied) this.#denied += 1;
+    else this.#failed += 1;
+    if (hadNoEffect(error)) this.#harmless += 1;
+    const afterMs = rule?.afterMs ?? retryAfterOf(error);
+    const decision = decideRetry(
+      retry.policy,
+      { failed: this.#failed, denied: this.#denied },
+      { failure, dice: run.config.random.next(), ...(afterMs === undefined ? {} : { afterMs }) },
+    );
+    // What was cancelled is not tried again.
+    const isRetried = decision.kind === 'retry' && run.cancelled === undefined;
+    const others = run.under(key);
+    const body: CallBody = {
+      key,
+      failure,
+      ...(others === undefined ? {} : { with: others }),
+      attempt: this.#failed + this.#denied,
+      ...(isDenied ? { denied: true } : {}),
+      ...(isRetried ? { retryInMs: decision.delayMs } : this.#leftBehind()),
+    };
+    run.journal.record({
+      event: { kind: 'step-failed', name, body: JSON.stringify(body) as Payload },
+      stored: (at) => {
+        run.mayHaveRun = false;
+        if (this.#wasDropped()) return;
+        if (body.saga === true) run.saga.registered += 1;
+        if (isRetried) this.#attemptAt((at + decision.delayMs) as Instant);
+        else run.settle({ kind: 'step-failed', body, at, seq: 0 });
+        this.#isActive(false);
+      },
+    });
+  }
+
+  /** Y-1: given up, but an attempt may have had its effect. */
+  #leftBehind(): Pick<CallBody, 'saga' | 'outcome'> {
+    const mayHaveHadEffect = this.#mayHaveRun || this.#failed > this.#harmless;
+    const isUndoable = this.#plan.compensation !== undefined && mayHaveHadEffect;
+    return isUndoable ? { saga: true, outcome: 'unknown' } : {};
+  }
+
+  #tell(startedAt: number, failure?: Failure): void {
+    const { config, claimed, pipeline } = this.#run;
+    if (config.observer === undefined && failure === undefined) return;
+    tell(config.observer, {
+      kind: 'step',
+      execution: claimed.execution.id,
+      pipeline: pipeline.name,
+      fence: claimed.fence,
+      step: this.#plan.name,
+      attempt: this.#failed + 1,
+      tookMs: config.clock.monotonicMs() - startedAt,
+      mayHaveRun: this.#mayHaveRun,
+      ...tracedBy(claimed),
+      ...(failure === undefined ? {} : { failure }),
+    });
+  }
+}
+
+/** Said by the error itself: `effect: 'none'`. */
+function hadNoEffect(error: unknown): boolean {
+  try {
+    return (error as { effect?: unknown } | null | undefined)?.effect === 'none';
+  } catch {
+    return false;
+  }
+}
+
+function isPromise<Value>(value: Value | Promise<Value>): value is Promise<Value> {
+  return typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
+}

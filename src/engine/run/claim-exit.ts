@@ -1,0 +1,394 @@
+// The writes with which an owner leaves an execution: it ends, waits, or goes back. Each takes along
+// what the journal still has, in one transaction, and happens once.
+
+import type { TerminalStatus } from '../../execution/execution.ts';
+import type { Failure } from '../../execution/failure.ts';
+import { type EventKind, NAMED_CALLS_MAX } from '../../execution/history.ts';
+import type { Payload } from '../../execution/names.ts';
+import { type DeadLetter, deadLetterOf } from '../../features/repair/model.ts';
+import type {
+  Finish,
+  Finished,
+  GivenBack,
+  OwnerWrite,
+  Parked,
+  Submit,
+} from '../../store/contract/execution-store.ts';
+import type { Instant } from '../../support/clock.ts';
+import { ExecutionCancelled, failureOf } from '../failures.ts';
+import { tell, tracedBy } from '../observer.ts';
+import type { Call, Wait } from './call.ts';
+import { endedBy } from './ends.ts';
+import { lastWordsTo } from './inbox.ts';
+import type { Drift } from './ledger.ts';
+import { HistoryDiffers } from './refused-write.ts';
+import type { Run } from './run.ts';
+
+const GIVE_UP_MS = 1_000;
+
+export interface End {
+  readonly status: TerminalStatus;
+  /** A field of the last event and of what the parent is told: `"out":…` or `"failure":…`. */
+  readonly field: string;
+  readonly failure?: Failure;
+}
+
+/** A write with which the owner leaves, and its event. */
+interface Leaving<Answer> {
+  readonly kind: EventKind;
+  readonly body: string;
+  readonly write: (base: OwnerWrite) => Promise<Answer>;
+  readonly told: (at: Instant) => void;
+}
+
+type Consequences = Pick<Finish, 'outcome' | 'deadLetter' | 'leavesAwaits'>;
+
+const NONE: Consequences = Object.freeze({});
+
+/** Y-10. */
+const LEAVES_LETTER: ReadonlySet<TerminalStatus> = new Set<TerminalStatus>([
+  'failed',
+  'quarantined',
+]);
+
+export interface DepartureEvents {
+  /** Nothing of its code is listened to any more: only the write with which it leaves is under way. */
+  leaving(): void;
+  /** The execution is with this worker no longer. */
+  left(): void;
+  troubled(error: unknown): void;
+}
+
+export class Departure {
+  readonly #run: Run;
+  readonly #events: DepartureEvents;
+  #isLeaving = false;
+  #wasRejected = false;
+  #hasGivenUp = false;
+
+  constructor(run: Run, events: DepartureEvents) {
+    this.#run = run;
+    this.#events = events;
+  }
+
+  get isLeaving(): boolean {
+    return this.#isLeaving;
+  }
+
+  finish(end: End): void {
+    const { status, field, failure } = end;
+    const body = `{${field}}`;
+    this.#leave({
+      kind: status,
+      body,
+      write: (base) =>
+        this.#executions.finish({ ...withoutAwaits(base), status, ...this.#consequences(end) }),
+      told: (at) => {
+        this.#endedHere({ status, at, body });
+        this.#tell({ kind: 'ended', status, ...(failure === undefined ? {} : { failure }) });
+      },
+    });
+  }
+
+  /** What an end brings about beside itself: mostly nothing. */
+  #consequences({ status, field, failure }: End): Consequences {
+    const { id, parent } = this.#run.claimed.execution;
+    const { hasAwaited } = this.#run.ledger;
+    if (parent === undefined && failure === undefined && !hasAwaited) return NONE;
+    const outcome = `{"id":"${id}","status":"${status}",${field}}` as Payload;
+    return {
+      ...(parent === undefined ? {} : { outcome }),
+      ...(failure === undefined || !LEAVES_LETTER.has(status)
+        ? {}
+        : { deadLetter: this.#letterOf(failure) }),
+      ...(hasAwaited ? { leavesAwaits: true } : {}),
+    };
+  }
+
+  continueAs(id: Submit['id'], input: Payload): void {
+    const { project, pipeline, lane, tags, attributes, ...same } = this.#run.claimed.execution;
+    const { deadlineAt } = same;
+    const successor: Submit = {
+      // By which it is known to stay for as long as what it continues (F-2).
+      body: JSON.stringify({ continues: same.id }) as Payload,
+      // Its steps are others, so their idempotency keys are: it begins a lineage.
+      ...{ id, project, pipeline, lane, input, lineage: id, tags, attributes },
+      // The overall deadline stays what it was.
+      ...(deadlineAt === undefined
+        ? {}
+        : { deadlineMs: Math.max(1, Math.ceil(deadlineAt - this.#run.storeNow())) }),
+      ...(same.key === undefined ? {} : { key: same.key }),
+      ...(same.intent === undefined ? {} : { intent: same.intent }),
+      ...(same.parent === undefined ? {} : { parent: same.parent }),
+      ...(same.concurrency === undefined ? {} : { concurrency: same.concurrency }),
+      ...(same.rate === undefined ? {} : { rate: same.rate }),
+      ...(same.template === undefined ? {} : { template: same.template }),
+      ...(same.submittedBy === undefined ? {} : { submittedBy: same.submittedBy }),
+      ...(same.scheduled === undefined ? {} : { scheduled: same.scheduled }),
+      ...(same.traceparent === undefined ? {} : { traceparent: same.traceparent }),
+    };
+    const body = JSON.stringify({ continuedAs: id });
+    // What is received by the code of this execution is in the same write, and the same in every try of it.
+    let news: Pick<Finish, 'newsSeen' | 'unread'> | undefined;
+    this.#leave({
+      kind: 'completed',
+      body,
+      write: (base) => {
+        news ??= { newsSeen: this.#run.inbox.seen, unread: this.#run.inbox.unread };
+        return this.#executions.finish({
+          ...withoutAwaits(base),
+          ...{ status: 'completed', successor, ...news },
+          ...(this.#run.ledger.hasAwaited ? { leavesAwaits: true } : {}),
+        });
+      },
+      told: (at) => {
+        this.#endedHere({ status: 'completed', at, body });
+        this.#tell({ kind: 'ended', status: 'completed' });
+      },
+    });
+  }
+
+  /** Y-2: what it did is undone, under a claim of its own. */
+  turnBack({ status, field }: Pick<End, 'status' | 'field'>): void {
+    this.#leave({
+      kind: 'compensating',
+      body: `{"status":"${status}",${field}}`,
+      write: (base) => this.#executions.giveBack({ ...base, compensating: true }),
+      told: () => this.#tell({ kind: 'given-back', why: 'compensating' }),
+    });
+  }
+
+  drift(drift: Drift): void {
+    const { expected, found, seq } = drift;
+    const why = `History has ${expected} at event ${seq}; the code asked for ${found} instead. Deploy code that asks for the same, then resume the execution.`;
+    this.block(why, drift);
+  }
+
+  /** Open, explained, and left alone until somebody resumes it; unless it was cancelled (X-17). */
+  block(why: string, about?: Drift | { readonly failure: Failure }): void {
+    if (this.#isLeaving) return;
+    this.#isLeaving = true;
+    this.#run.over();
+    this.#blockUnlessCancelled(why, about).catch((fault: unknown) => this.reject(fault));
+  }
+
+  /** Blocked, whatever was tried before; and tried again until it is, for as long as the session lives. */
+  giveUp(why: string): void {
+    if (this.#hasGivenUp) return;
+    this.#hasGivenUp = true;
+    this.#isLeaving = true;
+    this.#run.over();
+    this.#blockAtLast(why).catch(() => this.#events.left());
+  }
+
+  async #blockAtLast(why: string): Promise<void> {
+    const { session, config } = this.#run;
+    while (!session.signal.aborted) {
+      try {
+        await this.#blockUnlessCancelled(why);
+        return;
+      } catch {
+        // As with what led here: the store may take it later, and nobody else can do it.
+        await config.timers.pause(GIVE_UP_MS, session.signal);
+      }
+    }
+    this.#events.left();
+  }
+
+  async #blockUnlessCancelled(why: string, about?: object): Promise<void> {
+    const { journal, ledger } = this.#run;
+    const sentence = ledger.cause === undefined ? why : `What it did cannot be undone: ${why}`;
+    const body = JSON.stringify({ why: sentence, ...about }) as Payload;
+    for (;;) {
+      // Nobody would look at it before it is resumed.
+      const { seen, cancel } = await lastWordsTo(this.#run);
+      if (cancel !== undefined && ledger.cause === undefined && !this.#wasRejected) {
+        this.#isLeaving = false;
+        this.#hasGivenUp = false;
+        this.#giveIn(endedBy('cancelled', new ExecutionCancelled(cancel)));
+        return;
+      }
+      const answer = await journal.leave({ kind: 'blocked', body }, (base) =>
+        this.#executions.giveBack({
+          ...{ ...base, blocked: true, newsSeen: seen },
+          ...compensable(this.#run),
+        }),
+      );
+      if (answer?.kind === 'refused') continue;
+      if (answer !== undefined) this.#tell({ kind: 'blocked', why: sentence });
+      this.#events.left();
+      return;
+    }
+  }
+
+  #giveIn(end: End): void {
+    if (compensable(this.#run).compensable === true) this.turnBack(end);
+    else this.finish(end);
+  }
+
+  /** `abandoned`: steps of it still run here, so they may be run twice. */
+  giveBack(why: 'stopping' | 'resumed', abandoned = false): void {
+    this.#leave({
+      kind: 'given-back',
+      body: JSON.stringify({
+        why,
+        ...(abandoned ? { abandoned } : {}),
+        ...(why === 'resumed' ? { taken: this.#run.inbox.pauses } : {}),
+      }),
+      write: (base) => this.#executions.giveBack({ ...base, ...compensable(this.#run) }),
+      told: () => this.#tell({ kind: 'given-back', why }),
+    });
+  }
+
+  /** Unless it was resumed, or cancelled, meanwhile (X-18). */
+  pause(): void {
+    const { inbox } = this.#run;
+    this.#leaveUnlessNews({
+      kind: 'paused',
+      body: JSON.stringify({ why: 'paused', taken: inbox.pauses }),
+      write: (base) =>
+        this.#executions.giveBack({
+          ...{ ...base, paused: true, newsSeen: inbox.seen },
+          ...compensable(this.#run),
+        }),
+      told: () => this.#tell({ kind: 'given-back', why: 'paused' }),
+    });
+  }
+
+  /** What was to be written can never be stored: that is how the execution ends, if that can be stored. */
+  reject(fault: unknown): void {
+    if (fault instanceof HistoryDiffers) {
+      this.giveUp(fault.message);
+      return;
+    }
+    if (this.#wasRejected) {
+      this.#events.troubled(fault);
+      return;
+    }
+    this.#wasRejected = true;
+    this.#isLeaving = false;
+    const failure: Failure = { ...failureOf(fault), category: 'permanent' };
+    this.finish({ status: 'failed', field: `"failure":${JSON.stringify(failure)}`, failure });
+  }
+
+  park(wake: { readonly inMs: number | undefined; readonly afterChildren: number }): void {
+    const run = this.#run;
+    this.#leaveUnlessNews({
+      kind: 'parked',
+      body: JSON.stringify({ for: [...run.calls.keys()].slice(0, NAMED_CALLS_MAX) }),
+      write: (base) =>
+        this.#executions.park({
+          ...base,
+          newsSeen: run.inbox.seen,
+          wakeAfter: wake.afterChildren,
+          ...compensable(run),
+          ...(wake.inMs === undefined ? {} : { wakeInMs: Math.max(0, Math.ceil(wake.inMs)) }),
+        }),
+      told: () => this.#tell({ kind: 'parked' }),
+    });
+  }
+
+  /** Not over before it is done: something may have arrived, and then it stays. */
+  #leaveUnlessNews(how: Leaving<Parked | GivenBack>): void {
+    if (this.#isLeaving) return;
+    this.#isLeaving = true;
+    const run = this.#run;
+    run.journal
+      .leave({ kind: how.kind, body: how.body as Payload }, how.write)
+      .then((answer) => {
+        if (answer?.kind === 'refused') {
+          this.#isLeaving = false;
+          if (answer.why === 'unseen-news') run.inbox.notice(answer.news);
+          run.rest();
+          return;
+        }
+        run.over();
+        if (answer !== undefined) how.told(run.storeNow());
+        this.#events.left();
+      })
+      .catch((fault: unknown) => this.reject(fault));
+  }
+
+  #leave(how: Leaving<Finished | GivenBack>): void {
+    if (this.#isLeaving) return;
+    this.#isLeaving = true;
+    this.#run.over();
+    this.#events.leaving();
+    this.#run.journal.leave({ kind: how.kind, body: how.body as Payload }, how.write).then(
+      (answer) => this.#gone(how, answer),
+      (fault: unknown) => this.reject(fault),
+    );
+  }
+
+  #gone({ told }: Leaving<Finished | GivenBack>, answer: Finished | GivenBack | undefined): void {
+    try {
+      if (answer?.kind === 'finished') told(answer.at);
+      else if (answer !== undefined) told(this.#run.storeNow());
+      this.#events.left();
+    } catch (fault) {
+      this.reject(fault);
+    }
+  }
+
+  #letterOf(failure: Failure): DeadLetter {
+    const { failedCall } = this.#run;
+    return deadLetterOf(failure, failedCall?.key === failure.at ? failedCall?.attempts : 0);
+  }
+
+  #endedHere(end: {
+    readonly status: TerminalStatus;
+    readonly at: Instant;
+    readonly body: string;
+  }): void {
+    const { config, claimed } = this.#run;
+    const { status, at } = end;
+    const { fence } = claimed;
+    const { id } = claimed.execution;
+    const event = { seq: 0, at, fence, kind: status, body: end.body as Payload };
+    config.ended({ id, status, endedAt: at, event });
+  }
+
+  get #executions(): Run['config']['store']['executions'] {
+    return this.#run.config.store.executions;
+  }
+
+  #tell(
+    report:
+      | { readonly kind: 'parked' }
+      | { readonly kind: 'given-back' | 'blocked'; readonly why: string }
+      | { readonly kind: 'ended'; readonly status: TerminalStatus; readonly failure?: Failure },
+  ): void {
+    const { config, claimed, pipeline } = this.#run;
+    const { id: execution } = claimed.execution;
+    const about = { execution, fence: claimed.fence, ...tracedBy(claimed) };
+    tell(config.observer, { ...about, pipeline: pipeline.name, ...report });
+  }
+}
+
+/** W-9: what ends opens nothing. */
+function withoutAwaits(write: OwnerWrite): OwnerWrite {
+  if (write.awaits === undefined) return write;
+  const { awaits: _, ...base } = write;
+  return base;
+}
+
+/** Y-3. Once registered they stay, also where history cannot be read. */
+function compensable({ saga, claimed }: Run): { readonly compensable?: true } {
+  return saga.isOwed || claimed.execution.compensable ? { compensable: true } : {};
+}
+
+/** The first time that one of them is due, the fewest children that one waits for. There may be any number. */
+export function nearestOf(calls: Iterable<Call>): Wait {
+  let dueAt: Instant | undefined;
+  let children: number | undefined;
+  for (const { waits } of calls) {
+    const at = waits?.dueAt ?? dueAt;
+    if (dueAt === undefined || (at !== undefined && at < dueAt)) dueAt = at;
+    const count = waits?.children ?? children;
+    if (children === undefined || (count !== undefined && count < children)) children = count;
+  }
+  return {
+    ...(dueAt === undefined ? {} : { dueAt }),
+    ...(children === undefined ? {} : { children }),
+  };
+}

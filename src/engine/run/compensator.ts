@@ -1,0 +1,223 @@
+// Undoes what an execution did, under a claim of its own, after its code was replayed (Y-4, Y-5). Each
+// compensation is a step like any other, with its own retries; what is undone already is in history.
+
+import type { TerminalStatus } from '../../execution/execution.ts';
+import type { Failure } from '../../execution/failure.ts';
+import type { CallKey } from '../../execution/names.ts';
+import type { StepContext, UndoContext } from '../context.ts';
+import { StepFailed } from '../failures.ts';
+import { signalPosition } from '../values/place.ts';
+import type { Attempt } from './calls/attempt.ts';
+import { ReceiveCall } from './calls/receive.ts';
+import { StepCall } from './calls/step.ts';
+import type { Departure } from './claim-exit.ts';
+import { type Offered, undoKeyOf, undoOrder } from './compensations.ts';
+import type { Settlement } from './ledger.ts';
+import type { Run } from './run.ts';
+
+interface Step {
+  readonly end: Settlement;
+  readonly offered: Offered;
+}
+
+/** A signal to an execution that undoes: what an operator says of one of its compensations. */
+export const UNDO_ACT = 'holdfast.undo';
+
+export interface UndoAct {
+  readonly act: 'skip' | 'retry';
+  /** Name or key of the step. */
+  readonly step: string;
+  readonly reason: string;
+  readonly by?: string;
+}
+
+interface Pending {
+  readonly step: Step;
+  readonly call: StepCall<unknown>;
+  readonly promised: PromiseWithResolvers<unknown>;
+}
+
+export class Undoing {
+  readonly #run: Run;
+  readonly #departure: Departure;
+  readonly #pending: Map<CallKey, Pending> = new Map();
+  readonly #skips: UndoAct[] = [];
+  /** Said during this claim. */
+  readonly #retries: UndoAct[] = [];
+  #acts = 0;
+
+  constructor(run: Run, departure: Departure) {
+    this.#run = run;
+    this.#departure = departure;
+  }
+
+  async start(): Promise<void> {
+    const { ledger, saga } = this.#run;
+    const steps: Step[] = [];
+    for (const end of ledger.wayBack.sagas) {
+      const offered = saga.offeredFor(end.body.key);
+      if (offered === undefined) {
+        this.#quarantine(missing(end.body.key));
+        return;
+      }
+      steps.push({ end, offered });
+    }
+    this.#run.beginUndoing();
+    await this.#recall();
+    this.#listen();
+    for (const batch of undoOrder(steps)) {
+      const failures = await Promise.all(batch.map((step) => this.#undo(step)));
+      const failure = failures.find((each) => each !== undefined);
+      if (failure !== undefined) {
+        this.#quarantine(failure);
+        return;
+      }
+    }
+    const { status, failure } = ledger.cause ?? { status: 'failed' };
+    const cause = failure === undefined ? '' : `,"failure":${JSON.stringify(failure)}`;
+    this.#finish('compensated', `"status":"${status}"${cause}`, failure);
+  }
+
+  /** Undefined when it is undone. */
+  async #undo({ end, offered }: Step): Promise<Failure | undefined> {
+    const key = undoKeyOf(end.body.key);
+    if (this.#skips.some((act) => concerns(act, { end, offered }))) return undefined;
+    const before = this.#run.ledger.wayBack.undone.find(({ body }) => body.key === key);
+    if (before !== undefined)
+      return before.kind === 'step-failed' ? givenUp(before, offered) : undefined;
+    const outcome = end.kind === 'step-failed' ? 'unknown' : 'done';
+    const place = this.#run.expectedCall(end.body.key);
+    const output = await this.#run.payloads.decodeEnvelope(end.body.out ?? {}, place);
+    const { compensation, name } = offered;
+    const promised = Promise.withResolvers<unknown>();
+    const plan = {
+      key,
+      name,
+      // What it returns is nobody's: it need not be fit to be stored.
+      fn: async (step: StepContext): Promise<void> => {
+        await compensation.run(output as never, new Undo(step as Attempt<unknown>, outcome));
+      },
+      retry: compensation.retry,
+      timeoutMs: compensation.timeoutMs,
+      compensation: undefined,
+    };
+    const call = new StepCall<unknown>(this.#run, plan, promised);
+    this.#pending.set(key, { step: { end, offered }, call, promised });
+    this.#run.admit(call);
+    if (this.#retries.some((act) => concerns(act, { end, offered }))) call.retryNow();
+    try {
+      await promised.promise;
+      return undefined;
+    } catch (error) {
+      if (error instanceof StepFailed) return error.failure;
+      throw error;
+    } finally {
+      this.#pending.delete(key);
+    }
+  }
+
+  /** What operators said before this claim. */
+  async #recall(): Promise<void> {
+    for (const { kind, body } of this.#run.ledger.wayBack.undone) {
+      if (kind !== 'signal-received') continue;
+      this.#acts += 1;
+      const place = { position: signalPosition(UNDO_ACT), isOpen: true };
+      const act = (await this.#run.payloads.decodeEnvelope(body.out ?? {}, place)) as UndoAct;
+      if (act.act === 'skip') this.#skips.push(act);
+    }
+  }
+
+  #listen(): void {
+    this.#acts += 1;
+    const promised = Promise.withResolvers<UndoAct>();
+    const plan = { key: `signal:${UNDO_ACT}#${this.#acts}` as CallKey, name: UNDO_ACT };
+    this.#run.admit(new ReceiveCall<UndoAct>(this.#run, plan, promised));
+    promised.promise
+      .then((act) => {
+        this.#listen();
+        this.#obey(act);
+      })
+      .catch((error: unknown) => this.#run.troubled(error));
+  }
+
+  /** Y-5: skipped is as good as done; it is in history who said so, and why. */
+  #obey(act: UndoAct): void {
+    (act.act === 'skip' ? this.#skips : this.#retries).push(act);
+    for (const [key, { step, call, promised }] of this.#pending) {
+      if (!concerns(act, step)) continue;
+      if (act.act === 'retry') {
+        call.retryNow();
+        continue;
+      }
+      this.#run.calls.delete(key);
+      call.drop();
+      promised.resolve(undefined);
+    }
+  }
+
+  #quarantine(failure: Failure): void {
+    this.#finish('quarantined', `"failure":${JSON.stringify(failure)}`, failure);
+  }
+
+  #finish(status: TerminalStatus, field: string, failure: Failure | undefined): void {
+    this.#departure.finish({ status, field, ...(failure === undefined ? {} : { failure }) });
+  }
+}
+
+/** What a compensation is given: an attempt, and what is known of the step. */
+class Undo implements UndoContext {
+  readonly outcome: 'done' | 'unknown';
+  readonly #attempt: StepContext;
+
+  constructor(attempt: StepContext, outcome: 'done' | 'unknown') {
+    this.#attempt = attempt;
+    this.outcome = outcome;
+  }
+
+  get idempotencyKey(): string {
+    return this.#attempt.idempotencyKey;
+  }
+
+  get fence(): StepContext['fence'] {
+    return this.#attempt.fence;
+  }
+
+  get traceparent(): string | undefined {
+    return this.#attempt.traceparent;
+  }
+
+  get signal(): AbortSignal {
+    return this.#attempt.signal;
+  }
+
+  get attempt(): number {
+    return this.#attempt.attempt;
+  }
+
+  assertHeld(marginMs?: number): void {
+    this.#attempt.assertHeld(marginMs);
+  }
+}
+
+function concerns(act: UndoAct, { end, offered }: Step): boolean {
+  return act.step === offered.name || act.step === end.body.key;
+}
+
+function missing(key: CallKey): Failure {
+  return {
+    category: 'permanent',
+    code: 'compensation-missing',
+    message: `The code has no compensation for ${key}, which is registered in history. Deploy code that has it and re-drive in mode "compensate".`,
+    at: key,
+  };
+}
+
+function givenUp({ body }: Settlement, { name }: Offered): Failure {
+  return (
+    body.failure ?? {
+      category: 'permanent',
+      code: 'compensation-failed',
+      message: `The compensation of "${name}" failed.`,
+    }
+  );
+}

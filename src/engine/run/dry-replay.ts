@@ -1,0 +1,236 @@
+// Runs the code of a pipeline against what is recorded, and nothing else: every recorded result is given to it in
+// its order, what is not recorded is not begun, and nothing is written. What comes out is whether history and code
+// agree (RE-10).
+
+import type { ExecutionRecord } from '../../execution/execution.ts';
+import type { BrokenReplay } from '../../features/releases/model.ts';
+import type { Fence } from '../../lease/fence.ts';
+import type { Owner, SessionId } from '../../lease/names.ts';
+import type { WorkerStore } from '../../store/contract/execution-store.ts';
+import { Fault, OutcomeUnknown, StoreUnavailable } from '../../support/fault.ts';
+import { thrownText } from '../../support/options.ts';
+import type { WorkerConfig } from '../config.ts';
+import { type AnyPipeline, runPipeline } from '../pipeline.ts';
+import { patiently } from '../store-retry.ts';
+import { CHECKPOINT } from '../values/place.ts';
+import { validated } from '../values/schema.ts';
+import { bugOf, bugText, endBy } from './ends.ts';
+import { type Drift, Ledger } from './ledger.ts';
+import { Run, type RunEvents, type RunSession } from './run.ts';
+import { RunContext } from './run-context.ts';
+
+const HISTORY_PAGE = 2_000;
+/** Code that is not at rest by then waits for something that is no call. */
+const PATIENCE_MS = 10_000;
+
+type Broken = Pick<BrokenReplay, 'why' | 'seq'>;
+type Events = ConstructorParameters<typeof Ledger>[0];
+
+export interface Replayed {
+  readonly id: BrokenReplay['execution'];
+  /** Until then a store that is away is asked again: it breaks nothing. */
+  readonly over: AbortSignal;
+}
+
+/** Undefined when they agree, or when there is nothing to replay any more. */
+export async function dryReplay(
+  config: WorkerConfig,
+  pipeline: AnyPipeline,
+  { id, over: signal }: Replayed,
+): Promise<BrokenReplay | undefined> {
+  const reader = { config, session: { signal } };
+  const execution = await patiently(reader, () => config.store.executions.read(id));
+  if (execution === undefined || execution.endedAt !== undefined) return undefined;
+  const events = await patiently(reader, () => historyOf(config, id));
+  const { release } = execution;
+  const patient = { ...config, payloads: config.patientPayloads };
+  const broken = await replay(patient, { pipeline, execution, events });
+  if (broken === undefined) return undefined;
+  return { execution: id, ...(release === undefined ? {} : { release }), ...broken };
+}
+
+async function replay(
+  config: WorkerConfig,
+  of: {
+    readonly pipeline: AnyPipeline;
+    readonly execution: ExecutionRecord;
+    readonly events: Events;
+  },
+): Promise<Broken | undefined> {
+  const { pipeline, execution, events } = of;
+  try {
+    const ledger = new Ledger(events, execution.submittedAt);
+    return await new Promise<Broken | undefined>((resolve, reject) => {
+      const over = new Outcome(resolve, reject);
+      const run = frozenRun(config, { pipeline, execution, ledger }, over);
+      const cancel = config.timers.after(PATIENCE_MS, () => over.end(UNCLEAR));
+      over.whenDone(() => {
+        cancel();
+        run.over();
+      });
+      over.run = run;
+      runCode(run, execution).then((broken) => over.end(broken), reject);
+    });
+  } catch (error) {
+    if (error instanceof StoreUnavailable || error instanceof OutcomeUnknown) throw error;
+    return { why: `It cannot be replayed: ${thrownText(error)}` };
+  }
+}
+
+const UNCLEAR: Broken = {
+  why: `The code did not come to rest within ${PATIENCE_MS / 1_000} s: it waits for something that is no call of ctx.`,
+};
+
+/** Settled once, by whichever comes first. */
+class Outcome implements RunEvents {
+  run: Run | undefined;
+  readonly #resolve: (broken: Broken | undefined) => void;
+  readonly #reject: (error: unknown) => void;
+  #done: (() => void) | undefined;
+  #isOver = false;
+
+  constructor(resolve: (broken: Broken | undefined) => void, reject: (error: unknown) => void) {
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  whenDone(done: () => void): void {
+    this.#done = done;
+  }
+
+  end(broken: Broken | undefined): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#done?.();
+    this.#resolve(broken);
+  }
+
+  /** At the first call that is not recorded. */
+  idle(): void {
+    this.end(this.run === undefined ? undefined : unaskedIn(this.run, 'what comes after it'));
+  }
+
+  drifted(drift: Drift): void {
+    this.end(driftText(drift));
+  }
+
+  lost(reason: Error): void {
+    this.#fail(reason);
+  }
+
+  rejected(fault: unknown): void {
+    this.#fail(fault);
+  }
+
+  troubled(error: unknown): void {
+    this.#fail(error);
+  }
+
+  #fail(error: unknown): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#done?.();
+    this.#reject(error);
+  }
+}
+
+/** Its end, or what it throws, is fine where history is used up, unless that is a bug (X-47). */
+async function runCode(run: Run, execution: ExecutionRecord): Promise<Broken | undefined> {
+  const { pipeline } = run;
+  let input = await run.payloads.decode(execution.input, run.expectedInput);
+  if (pipeline.input !== undefined) {
+    input = await validated(`The input of "${pipeline.name}"`, pipeline.input, input);
+  }
+  const saved = run.ledger.restored;
+  const restored =
+    saved === undefined
+      ? undefined
+      : await run.payloads.decodeEnvelope(saved, run.expectedAt(CHECKPOINT));
+  try {
+    await runPipeline(pipeline, new RunContext(run, restored), input);
+  } catch (thrown) {
+    const bug = bugOf(pipeline, thrown);
+    return unaskedIn(run, endBy(thrown)) ?? (bug && { why: bugText(bug) });
+  }
+  return unaskedIn(run, 'its end');
+}
+
+function unaskedIn(run: Run, found: string): Broken | undefined {
+  const { unasked } = run;
+  return unasked && driftText({ ...unasked, found });
+}
+
+function driftText({ expected, found, seq }: Drift): Broken {
+  return {
+    seq,
+    why: `History has ${expected} at event ${seq}; the code asked for ${found} instead.`,
+  };
+}
+
+function frozenRun(
+  config: WorkerConfig,
+  of: {
+    readonly pipeline: AnyPipeline;
+    readonly execution: ExecutionRecord;
+    readonly ledger: Ledger;
+  },
+  events: RunEvents,
+): Run {
+  const { pipeline, ledger, execution } = of;
+  const claimed = {
+    execution: { ...execution, news: 0 },
+    fence: 0 as Fence,
+    previous: 'parked',
+    claimedAt: execution.submittedAt,
+  } as const;
+  const store = readOnly(config.store);
+  const run = new Run(
+    { ...config, store, observer: { report: () => undefined } },
+    { claimed, pipeline, ledger, session: NOBODY },
+    events,
+  );
+  run.freeze();
+  return run;
+}
+
+/** Nobody's: nothing is written with it. */
+const NOBODY: RunSession = {
+  id: '' as SessionId,
+  owner: '' as Owner,
+  signal: new AbortController().signal,
+  remainingMs: () => 0,
+};
+
+/** What it must not do is not there to be done. */
+function readOnly(store: WorkerStore): WorkerStore {
+  const refuse = (): never => {
+    throw new Fault('dry-replay', 'A replay was about to write. Nothing was written.');
+  };
+  const { executions } = store;
+  return {
+    ...store,
+    executions: {
+      room: () => executions.room(),
+      read: (id) => executions.read(id),
+      history: (query) => executions.history(query),
+      interaction: (query) => executions.interaction(query),
+      getBlob: (query) => executions.getBlob(query),
+      inbox: async () => [],
+      onRing: () => () => undefined,
+      ...{ claim: refuse, announce: refuse, record: refuse, transact: refuse, finish: refuse },
+      ...{ park: refuse, giveBack: refuse, expireAwaits: refuse },
+      ...{ putBlob: refuse, attributeBlobs: refuse },
+    },
+  };
+}
+
+async function historyOf(config: WorkerConfig, id: BrokenReplay['execution']): Promise<Events> {
+  const { executions } = config.store;
+  const events = [];
+  for (;;) {
+    const after = events.at(-1)?.seq ?? 0;
+    const page = await executions.history({ id, after, limit: HISTORY_PAGE });
+    events.push(...page);
+    if (page.length < HISTORY_PAGE) return events;
+  }
+}

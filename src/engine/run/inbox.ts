@@ -1,0 +1,297 @@
+// What outsiders told a running execution. Messages become history before the code hears of them:
+// children that ended and cancellation at once, signals and how awaits settled when the code asks.
+
+import type { InboxMessage } from '../../execution/history.ts';
+import type { CallKey, Payload } from '../../execution/names.ts';
+import { OutcomeUnknown, StoreUnavailable } from '../../support/fault.ts';
+import { patiently } from '../store-retry.ts';
+import { soon } from './idle-detector.ts';
+import type { CallBody, Settlement } from './ledger.ts';
+import type { Run } from './run.ts';
+
+/** An await that the code waits for. */
+export interface Awaiting {
+  readonly key: CallKey;
+  readonly name: string;
+  readonly items: number;
+}
+
+/** A receive that the code has asked for. */
+export interface SignalCall {
+  readonly name: string;
+  readonly key: CallKey;
+  /** Nobody waits for it any more: messages are for others. */
+  hasLost(): boolean;
+}
+
+const PAGE = 1_000;
+const RETRY_MS = 200;
+
+export class Inbox {
+  /** Requests to pause and to go on, by their number. */
+  readonly pauses: number[] = [];
+  /** The newest of them is to pause. */
+  isPaused = false;
+  readonly #run: Run;
+  /** Children that ended, by the key of their call. */
+  #ended: Map<CallKey, Settlement> | undefined;
+  #endedListeners: Set<(call: CallKey) => void> | undefined;
+  /** Signals that nobody has asked for yet, in order. */
+  readonly #signals: InboxMessage[] = [];
+  readonly #signalCalls: SignalCall[] = [];
+  /** Messages that are being recorded: the code has not heard of them. */
+  readonly #recording: Set<number> = new Set();
+  /** How awaits settled that the code has not asked for yet, by their call. */
+  #settled: Map<string, InboxMessage> | undefined;
+  #awaiting: Map<string, Awaiting> | undefined;
+  #announced = 0;
+  #seen = 0;
+  #reading: Promise<void> | undefined;
+  #isOffering = false;
+
+  constructor(run: Run) {
+    this.#run = run;
+    // What is history already and nothing before it is missing need not be read again.
+    while (run.ledger.isTaken(this.#seen + 1)) this.#seen += 1;
+  }
+
+  /** Up to where everything was read: what `park` must know. */
+  get seen(): number {
+    return this.#seen;
+  }
+
+  /** Of what was read: what the code has not heard of, and was not acted on. */
+  get unread(): readonly number[] {
+    const waiting = this.#signals.map(({ n }) => n);
+    return [...waiting, ...this.pauses, ...this.#recording, ...this.#run.undelivered];
+  }
+
+  get isReading(): boolean {
+    return this.#reading !== undefined || this.#isOffering;
+  }
+
+  /** Before the code starts: it must not overtake what was there before it. */
+  async readAtStart(news: number): Promise<void> {
+    this.notice(news);
+    await this.#reading;
+  }
+
+  notice(news: number): void {
+    if (news <= this.#announced && news <= this.#seen) return;
+    this.#announced = Math.max(this.#announced, news);
+    if (this.#announced > this.#seen && this.#reading === undefined) {
+      this.#reading = this.#read().catch((fault: unknown) => {
+        this.#reading = undefined;
+        this.#run.troubled(fault);
+      });
+    }
+  }
+
+  /** Somebody may have written: the store says how much there is. */
+  look(): void {
+    this.notice(this.#seen + 1);
+  }
+
+  /** Everything that had arrived when it was asked for has been read and recorded. */
+  async refresh(): Promise<void> {
+    this.look();
+    await this.#reading;
+    await this.#run.journal.settled();
+  }
+
+  childEnded(settlement: Settlement): void {
+    this.#ended ??= new Map();
+    this.#ended.set(settlement.body.key, settlement);
+    for (const listener of [...(this.#endedListeners ?? [])]) listener(settlement.body.key);
+  }
+
+  outcomeOf(call: CallKey): Settlement | undefined {
+    return this.#ended?.get(call);
+  }
+
+  onEnded(listener: (call: CallKey) => void): () => void {
+    this.#endedListeners ??= new Set();
+    const listeners = this.#endedListeners.add(listener);
+    return () => listeners.delete(listener);
+  }
+
+  /** The next signal of that name becomes the settlement of this call. */
+  receive(call: SignalCall): void {
+    this.#signalCalls.push(call);
+    this.offer();
+  }
+
+  /**
+   * Signals that are there, to those who wait. Once the code has come to rest: in a replay it may ask for what it
+   * does not wait for any more.
+   */
+  offer(): void {
+    if (this.#isOffering || this.#signals.length === 0) return;
+    this.#isOffering = true;
+    soon(this.#run, () => {
+      this.#isOffering = false;
+      if (this.#run.isOver) return;
+      this.#give();
+      this.#run.goOn();
+    });
+  }
+
+  #give(): void {
+    for (const message of this.#signals.splice(0)) this.#signal(message);
+  }
+
+  /** It waits no longer. False when a message has become its own. */
+  withdraw(key: CallKey): boolean {
+    this.#give();
+    return this.#close(key);
+  }
+
+  #close(key: CallKey): boolean {
+    const index = this.#signalCalls.findIndex((each) => each.key === key);
+    if (index >= 0) this.#signalCalls.splice(index, 1);
+    return index >= 0;
+  }
+
+  /** How it settled becomes the settlement of this call, now (true) or when it is known. */
+  awaitSettled(awaiting: Awaiting): boolean {
+    const { key } = awaiting;
+    const message = this.#settled?.get(key);
+    if (message === undefined) {
+      this.#awaiting ??= new Map();
+      this.#awaiting.set(key, awaiting);
+      return false;
+    }
+    this.#settled?.delete(key);
+    this.#deliverAwait(message, awaiting);
+    return true;
+  }
+
+  /** Nothing was said yet about this await. */
+  isAwaiting(key: CallKey): boolean {
+    return this.#awaiting?.has(key) === true;
+  }
+
+  async #read(): Promise<void> {
+    const { config, claimed } = this.#run;
+    const { id } = claimed.execution;
+    while (!this.#run.isOver && this.#announced > this.#seen) {
+      try {
+        const after = this.#seen;
+        const page = await config.store.executions.inbox({ id, after, limit: PAGE });
+        if (this.#run.isOver) break;
+        for (const message of page) this.#take(message);
+        if (page.length === 0) this.#announced = this.#seen;
+      } catch (fault) {
+        if (!(fault instanceof StoreUnavailable) && !(fault instanceof OutcomeUnknown)) throw fault;
+        await config.timers.pause(RETRY_MS, this.#run.session.signal);
+        if (this.#run.session.signal.aborted) break;
+      }
+    }
+    this.#reading = undefined;
+    if (this.isPaused) this.#run.hold();
+    this.#run.goOn();
+  }
+
+  #take(message: InboxMessage): void {
+    this.#seen = Math.max(this.#seen, message.n);
+    if (this.#run.ledger.isTaken(message.n)) return;
+    switch (message.kind) {
+      case 'child-ended':
+        this.#record('child-ended', message, { key: message.name as CallKey, n: message.n });
+        return;
+      case 'cancel':
+        // Y-3: it had turned back before it heard of this.
+        if (this.#run.ledger.cause !== undefined) return;
+        this.#record('cancel-requested', message, { key: '' as CallKey, n: message.n });
+        return;
+      case 'pause':
+      case 'resume':
+        // They are history when the execution is given back because of them.
+        this.pauses.push(message.n);
+        this.isPaused = message.kind === 'pause';
+        return;
+      case 'await-settled':
+        this.#settledAwait(message);
+        return;
+      default:
+        this.#signal(message);
+    }
+  }
+
+  #signal(message: InboxMessage): void {
+    const call = this.#signalCalls.find((each) => each.name === message.name && !each.hasLost());
+    if (call === undefined) {
+      this.#signals.push(message);
+      return;
+    }
+    this.#close(call.key);
+    this.#deliverSignal(message, call.key);
+  }
+
+  #settledAwait(message: InboxMessage): void {
+    const key = message.name ?? '';
+    const awaiting = this.#awaiting?.get(key);
+    if (awaiting === undefined) {
+      this.#settled ??= new Map();
+      this.#settled.set(key, message);
+      return;
+    }
+    this.#awaiting?.delete(key);
+    this.#deliverAwait(message, awaiting);
+  }
+
+  #deliverAwait(message: InboxMessage, { key, name, items }: Awaiting): void {
+    const own = { key, n: message.n, items, settledAt: message.at };
+    this.#record('await-settled', { ...message, name }, own);
+  }
+
+  #deliverSignal(message: InboxMessage, key: CallKey): void {
+    this.#record('signal-received', message, { key, n: message.n });
+  }
+
+  #record(
+    kind: 'child-ended' | 'signal-received' | 'await-settled' | 'cancel-requested',
+    message: InboxMessage,
+    own: CallBody,
+  ): void {
+    const told = message.body === undefined ? {} : (JSON.parse(message.body) as object);
+    const others = this.#run.under(own.key);
+    const body: CallBody = { ...told, ...own, ...(others === undefined ? {} : { with: others }) };
+    const { n } = message;
+    this.#run.ledger.take(n);
+    this.#recording.add(n);
+    this.#run.journal.record({
+      event: {
+        kind,
+        ...(message.name === undefined ? {} : { name: message.name }),
+        body: JSON.stringify(body) as Payload,
+      },
+      stored: (at) => {
+        if (this.#run.isOver) return;
+        this.#recording.delete(n);
+        this.#run.settle({ kind, body, at, seq: 0 });
+      },
+    });
+  }
+}
+
+/** Of an execution whose code hears nothing any more: all that was said to it, and whether that is to stop. */
+export async function lastWordsTo(
+  run: Pick<Run, 'config' | 'claimed' | 'session'>,
+): Promise<{ readonly seen: number; readonly cancel?: string }> {
+  const { executions } = run.config.store;
+  const { id } = run.claimed.execution;
+  let cancel: string | undefined;
+  for (let seen = 0; ; ) {
+    const query = { id, after: seen, limit: PAGE };
+    const page = await patiently(run, () => executions.inbox(query));
+    const asked = page.find(({ kind }) => kind === 'cancel');
+    if (asked !== undefined) cancel ??= reasonOf(asked);
+    seen = page.at(-1)?.n ?? seen;
+    if (page.length < PAGE) return { seen, ...(cancel === undefined ? {} : { cancel }) };
+  }
+}
+
+function reasonOf({ body = '{}' as Payload }: InboxMessage): string {
+  return (JSON.parse(body) as { readonly reason?: string }).reason ?? '';
+}

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { CallKey } from '../../execution/names.ts';
+import type { Instant } from '../../support/clock.ts';
+import { Ledger } from './ledger.ts';
+
+/** Calls that are under way, and how often one of them was looked at. */
+class UnderWay extends Map<CallKey, unknown> {
+  looks = 0;
+
+  override has(key: CallKey): boolean {
+    this.looks += 1;
+    return super.has(key);
+  }
+
+  override *keys(): MapIterator<CallKey> {
+    for (const key of super.keys()) {
+      this.looks += 1;
+      yield key;
+    }
+    return undefined;
+  }
+}
+
+interface Asking {
+  readonly calls: UnderWay;
+  ask(name: string): void;
+  /** An attempt of it ends, and another follows. */
+  fail(name: string): unknown;
+  end(name: string): unknown;
+}
+
+function asking(): Asking {
+  const ledger = new Ledger([], 0 as Instant);
+  const calls = new UnderWay();
+  return {
+    calls,
+    ask(name) {
+      calls.set(name as CallKey, {});
+      ledger.ask(name as CallKey, calls);
+    },
+    fail: (name) => ledger.beginOthers(name as CallKey, calls),
+    end(name) {
+      const others = ledger.beginOthers(name as CallKey, calls);
+      calls.delete(name as CallKey);
+      return others;
+    },
+  };
+}
+
+test('a settlement names what is under way beside it, each call once', () => {
+  const { ask, end } = asking();
+  for (const name of ['a', 'b', 'c']) ask(name);
+  assert.deepEqual(end('b'), ['a', 'c']);
+  ask('d');
+  assert.deepEqual(end('a'), ['d']);
+  assert.equal(end('c'), undefined);
+  ask('e');
+  assert.deepEqual(end('d'), ['e']);
+});
+
+test('a call that is tried again is named by what is settled next', () => {
+  const { ask, fail, end } = asking();
+  for (const name of ['a', 'b']) ask(name);
+  assert.deepEqual(fail('a'), ['b']);
+  assert.deepEqual(end('b'), ['a']);
+});
+
+test('what was settled before anything was named is not named', () => {
+  const { ask, end, calls } = asking();
+  for (const name of ['a', 'b', 'c']) ask(name);
+  calls.delete('a' as CallKey);
+  assert.deepEqual(end('b'), ['c']);
+  calls.clear();
+  for (const name of ['d', 'e']) ask(name);
+  assert.deepEqual(end('e'), ['d']);
+});
+
+test('however many are under way, each is looked at a few times in all', () => {
+  const { ask, end, calls } = asking();
+  const names = Array.from({ length: 2_000 }, (_, nth) => `s#${nth}`);
+  for (const name of names) ask(name);
+  for (const name of names) end(name);
+  assert.ok(calls.looks < 4 * names.length, `${calls.looks} looks`);
+});

@@ -1,0 +1,84 @@
+// ctx.log: a line for the observer, and for the history of the execution.
+
+import { inspect } from 'node:util';
+import type { Payload } from '../../execution/names.ts';
+import { tell, tracedBy } from '../observer.ts';
+import type { Entry } from './entry.ts';
+import { ignored } from './guarded.ts';
+import { isInside } from './inside-step.ts';
+import type { Run } from './run.ts';
+
+/** Of one claim: a loop that logs must not fill the store. */
+const LINES_MAX = 1_000;
+const MESSAGE_MAX = 4_096;
+const DATA_MAX = 8_192;
+const LAST_LINE = `This is line ${LINES_MAX} of this claim. Its later lines reach only the observer.`;
+
+export class Log {
+  readonly #run: Run;
+  #lines = 0;
+
+  constructor(run: Run) {
+    this.#run = run;
+  }
+
+  /** Lines that a replay writes again are left out. */
+  write(message: string, data: unknown): void {
+    const run = this.#run;
+    const inside = isInside(run);
+    if (run.isReplaying || (!inside && run.ledger.hasLogged())) return;
+    const { claimed, config, pipeline } = run;
+    tell(config.observer, {
+      kind: 'log',
+      execution: claimed.execution.id,
+      pipeline: pipeline.name,
+      fence: claimed.fence,
+      ...tracedBy(claimed),
+      message,
+      ...(data === undefined ? {} : { data }),
+    });
+    this.#lines += 1;
+    if (this.#lines > LINES_MAX) return;
+    const isLast = this.#lines === LINES_MAX;
+    const log = isLast ? LAST_LINE : message.slice(0, MESSAGE_MAX).toWellFormed();
+    const line = { log, ...(inside ? { inside } : {}) };
+    const out = data === undefined || isLast ? undefined : encoded(run, data);
+    if (out instanceof Promise) out.then((payload) => keep(run, line, payload), ignored);
+    else keep(run, line, out);
+  }
+}
+
+/** Written with what is recorded next: by itself a line is no progress. */
+function keep({ journal }: Run, line: object, out: Payload | undefined): void {
+  const text = JSON.stringify(line);
+  const body = out === undefined ? text : `${text.slice(0, -1)},"out":${out}}`;
+  const entry: Entry = {
+    event: { kind: 'progressed', body: body as Payload },
+    isNote: true,
+    stored: ignored,
+  };
+  journal.append(entry);
+}
+
+/** Anything can be logged: what cannot be stored, or is large, is kept as text. */
+function encoded(run: Run, data: unknown): Payload | Promise<Payload> {
+  const { payloads } = run;
+  const what = 'The data of ctx.log';
+  const place = run.placeOf('log');
+  try {
+    if (JSON.stringify(data).length <= DATA_MAX) return payloads.encode(what, data, place);
+  } catch {
+    // Kept as text, below.
+  }
+  return payloads.encode(what, textOf(data), place);
+}
+
+function textOf(data: unknown): string {
+  try {
+    return inspect(data, { depth: 4, breakLength: Number.POSITIVE_INFINITY })
+      .slice(0, DATA_MAX)
+      .toWellFormed();
+  } catch {
+    return 'Something that cannot be shown.';
+  }
+}

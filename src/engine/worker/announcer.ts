@@ -1,0 +1,126 @@
+// What a worker says of itself, from the loop that claims: a loop that hangs says nothing, whatever its heartbeat
+// does (RE-11). Embedded workers without a release say so seldom: only who asks whether there is anybody looks.
+
+import type { PipelineName } from '../../execution/names.ts';
+import { contractVersion } from '../../features/releases/contract-model.ts';
+import { contractOf } from '../../features/releases/contract-of-api.ts';
+import type { Announced } from '../../features/releases/port.ts';
+import { describeReleaseRefusal } from '../../features/releases/refusal-model.ts';
+import type { AnnouncedRelease, Announcement } from '../../features/releases/worker-model.ts';
+import type { SessionId } from '../../lease/names.ts';
+import { thrownText } from '../../support/options.ts';
+import { hasStore, type WorkerConfig } from '../config.ts';
+import { tellTrouble } from '../observer.ts';
+import type { AnyPipeline } from '../pipeline.ts';
+import type { WorkerSettings } from './worker-options.ts';
+
+const NOTHING = 'This worker gets nothing that is pinned';
+
+/** Where people look at workers, and where they do not. */
+const EVERY_MS = { looked: 5_000, alone: 60_000 } as const;
+
+type Saying = Pick<WorkerSettings, 'pipelines' | 'release' | 'probeMs'>;
+
+export class Announcer {
+  readonly #config: WorkerConfig;
+  readonly #about: Omit<Announcement, 'session' | 'state' | 'room'>;
+  /** It takes nothing. */
+  readonly #isSilent: boolean;
+  /** The last that was said, and for whom. */
+  #saidAt = Number.NEGATIVE_INFINITY;
+  #session: SessionId | undefined;
+  #state: Announcement['state'] = 'starting';
+  #complained: string | undefined;
+
+  /** `given`: what it was given, without what the engine adds. */
+  constructor(config: WorkerConfig, settings: Saying, given: Iterable<AnyPipeline>) {
+    const { release, probeMs } = settings;
+    this.#config = config;
+    const own = [...given];
+    this.#isSilent = own.length === 0;
+    const isAlone = release === undefined && hasStore(config);
+    this.#about = {
+      pipelines: own.map(({ name }) => name),
+      ...(release === undefined ? {} : { release: { ...release, ...contractsOf(own) } }),
+      everyMs: probeMs ?? EVERY_MS[isAlone ? 'alone' : 'looked'],
+    };
+  }
+
+  /** What a claim asks for by it, beside what is pinned to nothing. */
+  get asks(): { readonly release?: string } {
+    const { release } = this.#about;
+    return release === undefined ? {} : { release: release.name };
+  }
+
+  /** However seldom the loop looks, it goes round for this. */
+  get dueInMs(): number {
+    if (this.#isSilent) return Infinity;
+    return Math.max(1, this.#saidAt + this.#about.everyMs - this.#config.clock.monotonicMs());
+  }
+
+  /** Before the first claim of a session. */
+  async begin(session: SessionId, room: number): Promise<void> {
+    if (this.#session === session) return;
+    this.#state = 'starting';
+    await this.#say(session, room);
+  }
+
+  /** A claim was answered, or there is no room for one. */
+  async prove(session: SessionId, room: number): Promise<void> {
+    const isDue = this.#config.clock.monotonicMs() - this.#saidAt >= this.#about.everyMs;
+    if (this.#state === 'ready' && !isDue) return;
+    if (this.#state === 'starting') this.#state = 'ready';
+    await this.#say(session, room);
+  }
+
+  /** It takes no more. */
+  async drain(session: SessionId): Promise<void> {
+    this.#state = 'draining';
+    await this.#say(session, 0);
+  }
+
+  async #say(session: SessionId, room: number): Promise<void> {
+    if (this.#isSilent) return;
+    this.#session = session;
+    this.#saidAt = this.#config.clock.monotonicMs();
+    try {
+      const said = { ...this.#about, session, state: this.#state, room };
+      this.#heard(await this.#config.store.executions.announce(said));
+    } catch (fault) {
+      this.#complain('It could not be said what this worker has', fault);
+    }
+  }
+
+  #heard(answer: Announced): void {
+    const why = whyOf(answer);
+    if (why === undefined) {
+      this.#complained = undefined;
+      return;
+    }
+    // Whoever runs it must know, although nobody observes it.
+    if (why !== this.#complained) process.emitWarning(`${NOTHING}: ${why}`, 'HoldfastWarning');
+    this.#complain(NOTHING, new Error(why));
+  }
+
+  /** Once for each reason, not once for each period: a coordinator of the build before knows no workers. */
+  #complain(what: string, fault: unknown): void {
+    const reason = thrownText(fault);
+    if (reason !== this.#complained) tellTrouble(this.#config.observer, what, fault);
+    this.#complained = reason;
+  }
+}
+
+function whyOf(answer: Announced): string | undefined {
+  if (answer.kind === 'announced' || answer.why === 'session-not-live') return undefined;
+  return describeReleaseRefusal(answer);
+}
+
+export function contractsOf(
+  pipelines: readonly AnyPipeline[],
+): Pick<AnnouncedRelease, 'contracts'> {
+  const versions = pipelines.map((each): [PipelineName, string] => [
+    each.name,
+    contractVersion(contractOf(each)),
+  ]);
+  return { contracts: Object.fromEntries(versions) };
+}

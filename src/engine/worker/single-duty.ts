@@ -1,0 +1,75 @@
+// What one worker of all does, from time to time, beside claims: the one that has the lease. Nobody waits for it.
+
+import type { HeldLease } from '../../lease/held-lease.ts';
+import type { Session } from '../../lease/live-session.ts';
+import { jittered } from '../../support/random.ts';
+import type { EngineConfig } from '../config.ts';
+import { tellTrouble } from '../observer.ts';
+
+export interface Duty {
+  /** Whoever has it does it, and nobody else. */
+  readonly key: string;
+  readonly everyMs: number;
+  /** What is said when it fails. */
+  readonly trouble: string;
+  /** Asks before each part of it whether it is still to go on. */
+  look(goesOn: () => boolean): Promise<void>;
+}
+
+const SPREAD = 0.1;
+
+export class SingleDuty {
+  readonly #config: EngineConfig;
+  readonly #duty: Duty;
+  readonly #session: () => Session;
+  #lease: HeldLease | undefined;
+  #isOver = false;
+  #looking: Promise<void> = Promise.resolve();
+  #cancel: () => void = () => undefined;
+
+  /** `session` is the one that the worker has now. */
+  constructor(config: EngineConfig, duty: Duty, session: () => Session) {
+    this.#config = config;
+    this.#duty = duty;
+    this.#session = session;
+    this.#wait();
+  }
+
+  /** Resolves when nothing of it is under way. */
+  stop(): Promise<void> {
+    this.#isOver = true;
+    this.#cancel();
+    return this.#looking;
+  }
+
+  #wait(): void {
+    if (this.#isOver) return;
+    const { timers, random } = this.#config;
+    this.#cancel = timers.after(jittered(random, this.#duty.everyMs, SPREAD), () => {
+      this.#looking = this.#look().finally(() => this.#wait());
+    });
+  }
+
+  /** Never rejects. */
+  async #look(): Promise<void> {
+    try {
+      if (!(await this.#isMine())) return;
+      await this.#duty.look(() => !this.#isOver && this.#lease?.signal.aborted === false);
+    } catch (fault) {
+      tellTrouble(this.#config.observer, this.#duty.trouble, fault);
+    }
+  }
+
+  async #isMine(): Promise<boolean> {
+    if (this.#lease?.signal.aborted === false) return true;
+    // After a lapse the term may go on; who holds a key cannot acquire it.
+    const rejoined = await this.#lease?.rejoin();
+    if (rejoined?.kind === 'rejoined') {
+      this.#lease = rejoined.lease;
+      return true;
+    }
+    const outcome = await this.#session().acquire(this.#duty.key);
+    this.#lease = outcome.kind === 'acquired' ? outcome.lease : undefined;
+    return this.#lease !== undefined;
+  }
+}

@@ -1,0 +1,188 @@
+// The session of a worker: one heartbeat for all its executions. When the store has a notice for it,
+// somebody has left a message for one of them.
+
+import { openUnder, type Session } from '../../lease/live-session.ts';
+import type { SessionHost } from '../../lease/port.ts';
+import type { SessionMetadata } from '../../lease/session.ts';
+import { isUnanswered } from '../../lease/store-call.ts';
+import type { Timers } from '../../support/timer.ts';
+import type { WorkerConfig } from '../config.ts';
+import { tellTrouble } from '../observer.ts';
+import type { WorkerSettings } from './worker-options.ts';
+
+/** What a session says of itself when it is a worker's: which kind, and what it runs. */
+export const WORKER_KIND = 'holdfast.worker';
+export const WORKER_PIPELINES = 'holdfast.pipelines';
+
+export type WorkerKind = 'embedded' | 'remote' | 'coordinator';
+
+const NOT_ENDED = 'The session could not be ended; it lapses by itself';
+
+/** Pipelines of the engine's own begin so. */
+const OWN_PREFIX = 'holdfast.';
+/** Too many names are left out: they are for people. */
+const PIPELINES_CHARS_MAX = 1_024;
+
+export function workerMetadata(kind: WorkerKind, pipelines: readonly string[]): SessionMetadata {
+  const names = pipelines.filter((name) => !name.startsWith(OWN_PREFIX)).join(' ');
+  const isShort = names.length > 0 && names.length <= PIPELINES_CHARS_MAX;
+  return { [WORKER_KIND]: kind, ...(isShort ? { [WORKER_PIPELINES]: names } : {}) };
+}
+
+type SessionSettings = Pick<WorkerSettings, 'owner' | 'ttlMs' | 'pipelines'>;
+
+export interface SessionEvents {
+  /** The store has a notice: a message for one of its executions. */
+  noticed(): void;
+  /** It is over, and everything that was claimed with it. */
+  lost(): void;
+}
+
+interface Opened {
+  readonly session: Session;
+  readonly timers: MortalTimers;
+}
+
+/** The session that a worker has now; another follows one that was lost. */
+export class CurrentSession {
+  readonly #config: WorkerConfig;
+  readonly #settings: SessionSettings;
+  #events: SessionEvents | undefined;
+  #opened: Opened;
+
+  private constructor(config: WorkerConfig, settings: SessionSettings, opened: Opened) {
+    this.#config = config;
+    this.#settings = settings;
+    this.#opened = opened;
+  }
+
+  static async open(config: WorkerConfig, settings: SessionSettings): Promise<CurrentSession> {
+    let current: CurrentSession | undefined;
+    const opened = await openSession(config, settings, () => {
+      if (current !== undefined) current.#events?.noticed();
+    });
+    current = new CurrentSession(config, settings, opened);
+    return current;
+  }
+
+  get session(): Session {
+    return this.#opened.session;
+  }
+
+  listen(events: SessionEvents): void {
+    this.#events = events;
+    this.#watch();
+  }
+
+  /** A new life after a lost session. */
+  async renew(): Promise<void> {
+    if (!this.session.signal.aborted) return;
+    this.#opened = await openSession(this.#config, this.#settings, () => this.#events?.noticed());
+    this.#watch();
+  }
+
+  /** Never rejects for a store that takes no writes: it lapses by itself, or a seal has ended it. */
+  async end(): Promise<void> {
+    const ended = await this.session.close();
+    if (isUnanswered(ended)) tellTrouble(this.#config.observer, NOT_ENDED, ended.fault);
+  }
+
+  /** As if the process had died: nothing is written, and nothing of it is timed any more. */
+  async die(): Promise<void> {
+    this.#opened.timers.die();
+    await this.session.orphan();
+  }
+
+  #watch(): void {
+    const lost = (): void => this.#events?.lost();
+    this.session.signal.addEventListener('abort', lost, { once: true });
+  }
+}
+
+async function openSession(
+  config: WorkerConfig,
+  settings: SessionSettings,
+  onNotice: () => void,
+): Promise<Opened> {
+  const { clock, random } = config;
+  const { owner, ttlMs } = settings;
+  const timers = new MortalTimers(config.timers);
+  const session = await openUnder(
+    {},
+    {
+      store: noticing(config.store, onNotice),
+      owner,
+      metadata: metadataOf(settings),
+      ...(ttlMs === undefined ? {} : { ttlMs }),
+      clock,
+      timers,
+      random,
+    },
+  );
+  return { session, timers };
+}
+
+/** One without pipelines does what is done for all. A remote one is described by its coordinator. */
+function metadataOf({ pipelines }: Pick<WorkerSettings, 'pipelines'>): SessionMetadata {
+  const names = [...pipelines.keys()];
+  const isForAll = names.every((name) => name.startsWith(OWN_PREFIX));
+  return workerMetadata(isForAll ? 'coordinator' : 'embedded', names);
+}
+
+/** Timers that can end all at once. */
+class MortalTimers implements Timers {
+  readonly #timers: Timers;
+  readonly #cancels: Set<() => void> = new Set();
+  #isDead = false;
+
+  constructor(timers: Timers) {
+    this.#timers = timers;
+  }
+
+  after(ms: number, callback: () => void): () => void {
+    if (this.#isDead) return () => undefined;
+    const cancel = this.#timers.after(ms, () => {
+      this.#cancels.delete(cancel);
+      callback();
+    });
+    this.#cancels.add(cancel);
+    return () => {
+      this.#cancels.delete(cancel);
+      cancel();
+    };
+  }
+
+  pause(ms: number, signal?: AbortSignal): Promise<void> {
+    return this.#timers.pause(ms, signal);
+  }
+
+  soon(callback: () => void): void {
+    this.#timers.soon(callback);
+  }
+
+  die(): void {
+    this.#isDead = true;
+    for (const cancel of this.#cancels) cancel();
+    this.#cancels.clear();
+  }
+}
+
+/** The same store, with an ear at the answers to heartbeats. */
+function noticing(store: SessionHost, onNotice: () => void): SessionHost {
+  let seen = 0;
+  const { sessions } = store;
+  return {
+    ...store,
+    sessions: {
+      ...sessions,
+      heartbeat: async (request) => {
+        const answer = await sessions.heartbeat(request);
+        if (answer.kind === 'alive' && answer.notices > seen) {
+          seen = answer.notices;
+          onNotice();
+        }
+        return answer;
+      },
+    },
+  };
+}
