@@ -45,6 +45,10 @@ export function laneOf(code: number): Lane {
 /** A bit each. */
 export const HOLD_BITS: Readonly<Record<Hold, number>> = { paused: 1, blocked: 2, 'behind-key': 4 };
 
+export function holdsOf({ holds }: Pick<ExecutionRecord, 'holds'>): number {
+  return holds.reduce((bits, hold) => bits | HOLD_BITS[hold], 0);
+}
+
 /** As they are stored, with whatever other holds there are. */
 export function codesWith(hold: Hold): readonly number[] {
   return [1, 2, 3, 4, 5, 6, 7].filter((bits) => (bits & HOLD_BITS[hold]) !== 0);

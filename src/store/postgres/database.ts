@@ -212,7 +212,8 @@ export function toFault(cause: unknown): Fault {
   if (/^(connect|getaddrinfo)/.test(error.syscall ?? '') || isNeverSent(what))
     return notSent(cause);
   const state = error.code ?? '';
-  if (state === '22021') {
+  // The second one: of text in JSON.
+  if (state === '22021' || state === '22P05') {
     return new InvalidInput(
       'Text that is stored in PostgreSQL must not contain the character NUL.',
     );

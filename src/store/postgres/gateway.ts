@@ -1,6 +1,13 @@
 // Runs the verbs of store/sql on PostgreSQL.
 
-import { type Gateway, type PlainGateway, type Script, type Sql, valuesOf } from '../sql/script.ts';
+import {
+  type After,
+  type Gateway,
+  type PlainGateway,
+  type Script,
+  type Sql,
+  valuesOf,
+} from '../sql/script.ts';
 import { persistently } from './committer.ts';
 import {
   type Committing,
@@ -14,13 +21,18 @@ import type { Parts } from './executions/parts.ts';
 const WRITES = /\b(insert into|update|delete from) hf\./;
 const RETURNS = /\breturning\b/;
 
-type Place = Pick<Parts, 'database' | 'boundaries' | 'surroundings'>;
+type Place = Pick<Parts, 'database' | 'boundaries' | 'surroundings' | 'bell'>;
 
-export function gatewayOf({ database, boundaries, surroundings }: Place): Gateway {
+export function gatewayOf({ database, boundaries, surroundings, bell }: Place): Gateway {
   return {
     ...plainGatewayOf(database, boundaries),
-    repeat: (script, keeps) =>
-      persistently(surroundings, () => perform({ database, boundaries }, script, keeps)),
+    async repeat(script, after = {}) {
+      const answer = await persistently(surroundings, () =>
+        perform({ database, boundaries }, script, after.keeps),
+      );
+      if (after.rings?.(answer) === true) bell.ring();
+      return answer;
+    },
   };
 }
 
@@ -34,7 +46,7 @@ export function plainGatewayOf(database: Database, boundaries?: Committing): Pla
 function perform<Answer>(
   on: { readonly database: Database; readonly boundaries: Committing | undefined },
   script: () => Script<Answer>,
-  keeps?: (answer: Answer) => boolean,
+  keeps?: After<Answer>['keeps'],
 ): Promise<Answer> {
   return on.database.attempt(async (queries) => {
     let isWritten = false;
@@ -53,8 +65,10 @@ export async function play<Answer>(
   let step = script.next();
   while (step.done !== true) {
     const { sql, values } = step.value;
-    const rows = await queries.rows(statementOf(sql), valuesOf(sql.postgres, values));
-    if (writes(sql.postgres.text, rows.length)) onWritten?.();
+    const { text } = sql.postgres;
+    const rows =
+      text === '' ? [] : await queries.rows(statementOf(sql), valuesOf(sql.postgres, values));
+    if (writes(text, rows.length)) onWritten?.();
     step = script.next(rows);
   }
   return step.value;

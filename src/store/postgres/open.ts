@@ -5,7 +5,7 @@ import { type LeasePolicy, resolvePolicy } from '../../lease/policy.ts';
 import type { LeaseStore, SessionStore } from '../../lease/port.ts';
 import { rejectUnknownOptions } from '../../support/options.ts';
 import type { CoordinatorStore } from '../contract/execution-store.ts';
-import { accessOf } from './access.ts';
+import { accessOf } from '../sql/access/open.ts';
 import { acquire } from './acquire.ts';
 import { adopt } from './adopt-server.ts';
 import { beginIntent } from './begin-intent.ts';
@@ -22,6 +22,7 @@ import {
 import { Database, STORE_NOW_SQL } from './database.ts';
 import { endSession } from './end-session.ts';
 import { openExecutions } from './executions/open.ts';
+import { plainGatewayOf } from './gateway.ts';
 import { heartbeat } from './heartbeat.ts';
 import { Hints } from './hints.ts';
 import { listSessions } from './list-sessions.ts';
@@ -109,7 +110,7 @@ function storeOf(
     sessions: sessionsOf(parts),
     leases: leasesOf(parts),
     executions: parts.opened.executions,
-    access: accessOf(parts.database),
+    access: accessOf(plainGatewayOf(parts.database)),
     seals: sealsOf(parts.database),
     raiseEpoch: (request) => raiseEpoch(parts.database, request),
     onHint: (listener) => parts.hints.listen(listener),

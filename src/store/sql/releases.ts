@@ -63,6 +63,15 @@ const READ = sql(`
      and pipeline = :pipeline
      and name = :name`);
 
+// RE-6: whoever retires it waits until this is over, or was before.
+const SHARE = sql(`
+  select ${COLUMNS}
+    from hf.release
+   where project = :project
+     and pipeline = :pipeline
+     and name = :name
+     for share`);
+
 // RE-6: waits for submits that name it. Of two notes at once the second keeps what the first found.
 const LOCK = sql(`
   select ${COLUMNS}
@@ -106,7 +115,7 @@ const LINE = sql(OF_LINE);
 
 // So that PostgreSQL has a row to lock; a line of version 0 is none. SQLite has the write lock.
 const BEGIN = dialects({
-  sqlite: 'select 1 where false',
+  sqlite: '',
   postgres: `
   insert into hf.release_line (project, pipeline, version)
   values (:project, :pipeline, 0)
@@ -215,7 +224,7 @@ export function releasesOf({
     release: (key) => read(() => readRelease(key)),
     releases: (query) => read(() => listReleases(query)),
     notePreflight: (request) => repeat(() => notePreflight(request)),
-    changeLine: (request) => repeat(() => changeLine(request), isChanged),
+    changeLine: (request) => repeat(() => changeLine(request), { keeps: isChanged }),
     line: (query) => read(() => readLine(LINE, query)),
     lines: (query) => read(() => listLines(query)),
     activations: (query) => read(() => listActivations(query)),
@@ -238,6 +247,12 @@ function* registerRelease(request: RegisterRelease): Script<ReleaseRegistered> {
 
 export function* readRelease(key: ReleaseKey): Script<Release | undefined> {
   const row = yield* one<ReleaseRow>(READ, key);
+  return row === undefined ? undefined : toRelease(row);
+}
+
+/** It is not retired before the transaction ends. */
+export function* shareRelease(key: ReleaseKey): Script<Release | undefined> {
+  const row = yield* one<ReleaseRow>(SHARE, key);
   return row === undefined ? undefined : toRelease(row);
 }
 

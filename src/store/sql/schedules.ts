@@ -25,7 +25,7 @@ const COLUMNS = 'project, id, at, paused, next_at, fired_at, last_execution, dig
 
 // P-14: schedules that are put into one project at once are counted one after the other. SQLite has the write lock.
 const IN_TURN = dialects({
-  sqlite: 'select 1',
+  sqlite: '',
   postgres: `select pg_advisory_xact_lock(hashtextextended('holdfast schedules of ' || :project, 0))`,
 });
 

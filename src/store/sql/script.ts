@@ -27,7 +27,6 @@ export interface Asked {
 
 export type Script<Answer> = Generator<Asked, Answer, readonly unknown[]>;
 
-/** How a store runs scripts. It calls the function again where it repeats a transaction. */
 /** How a store runs scripts that it never repeats by itself. */
 export interface PlainGateway {
   read<Answer>(script: () => Script<Answer>): Promise<Answer>;
@@ -35,15 +34,18 @@ export interface PlainGateway {
   write<Answer>(script: () => Script<Answer>): Promise<Answer>;
 }
 
+/** How a store runs the scripts of executions. It calls the function again where it repeats a transaction. */
 export interface Gateway extends PlainGateway {
-  /**
-   * As `write`, for a verb that can be repeated: it is, while its outcome is unknown. With `keeps`, PostgreSQL commits
-   * by the answer: a script may insert a row only to lock it.
-   */
-  repeat<Answer>(
-    script: () => Script<Answer>,
-    keeps?: (answer: Answer) => boolean,
-  ): Promise<Answer>;
+  /** As `write`, for a verb that can be repeated: it is, while its outcome is unknown. */
+  repeat<Answer>(script: () => Script<Answer>, after?: After<Answer>): Promise<Answer>;
+}
+
+/** What follows from the answer of a script. */
+export interface After<Answer> {
+  /** Whether PostgreSQL commits: a script may insert a row only to lock it. By default it does if it wrote. */
+  keeps?(answer: Answer): boolean;
+  /** Whether an execution may have become ready, or has ended. */
+  rings?(answer: Answer): boolean;
 }
 
 /** The row type is what the text selects. */
@@ -66,17 +68,30 @@ const CAST = /::\w+(\[\])?/g;
 const LOCK = /\bfor (no key update|key share|update|share)( of \w+)?( skip locked)?/g;
 const INDEX = /\bindexed by \w+/g;
 const LOOK_UP = /== ([:.\w]+)/g;
+const LISTED = /= any \((:\w+)\)/g;
 
 /**
  * One text for both. `indexed by` is for SQLite alone; casts and row locks are for PostgreSQL alone. `column == value`
  * leaves PostgreSQL one plan only: it looks the value up in the index of the column (see postgres/predicates.ts).
+ * `= any (:list)` compares with the elements of an array.
  */
 export function sql(text: string): Sql {
   return dialects({ sqlite: text, postgres: text });
 }
 
-/** For planners that need to be told different things. */
-export function dialects(texts: { readonly sqlite: string; readonly postgres: string }): Sql {
+/** A statement, or a part of one, for each store. */
+export interface Dialects<Words = string> {
+  readonly sqlite: Words;
+  readonly postgres: Words;
+}
+
+/** One text around words that differ. */
+export function worded<Words>(words: Dialects<Words>, text: (words: Words) => string): Sql {
+  return dialects({ sqlite: text(words.sqlite), postgres: text(words.postgres) });
+}
+
+/** For planners that need to be told different things. An empty text is not run: it finds no rows. */
+export function dialects(texts: Dialects): Sql {
   const { sqlite, postgres } = texts;
   return { sqlite: toSqlite(sqlite), postgres: toPostgres(postgres) };
 }
@@ -85,6 +100,7 @@ function toSqlite(text: string): Text {
   const own = text
     .replaceAll(CAST, '')
     .replaceAll(LOCK, '')
+    .replaceAll(LISTED, 'in (select value from json_each($1))')
     .replaceAll(/\bhf\./g, '');
   const filled = own.replaceAll('hf_now()', ':now');
   return { text: filled, names: namesIn(filled) };

@@ -14,30 +14,36 @@ export function accessGatewayOf(database: Database): PlainGateway {
 }
 
 export function gatewayOf(database: Database): Gateway {
-  const write: Gateway['write'] = (script) => database.perform(run<never>, script as never);
+  const repeat: Gateway['repeat'] = (script, after) =>
+    database.perform((tx: Transaction) => {
+      const answer = play(tx, script());
+      if (after?.rings?.(answer) === true) tx.ring();
+      return answer;
+    }, undefined);
   return {
     read: (script) => database.read((tx) => play(tx, script())),
-    write,
-    repeat: write,
+    write: repeat,
+    repeat,
   };
 }
 
-function run<Answer>(tx: Transaction, script: () => Script<Answer>): Answer {
-  return play(tx, script());
-}
-
 /** To its end, without a pause: nothing else comes between its statements. */
-export function play<Answer>(tx: ReadTransaction, script: Script<Answer>): Answer {
+export function play<Answer>(
+  tx: Pick<ReadTransaction, 'now' | 'all'>,
+  script: Script<Answer>,
+): Answer {
   let step = script.next();
   while (step.done !== true) {
     const { sqlite } = step.value.sql;
     const values = valuesOf(sqlite, { now: tx.now, ...step.value.values });
     const named = sqlite.names.map((name, nth) => [name, toInput(values[nth])]);
-    step = script.next(tx.all(sqlite.text, Object.fromEntries(named)));
+    const rows = sqlite.text === '' ? [] : tx.all(sqlite.text, Object.fromEntries(named));
+    step = script.next(rows);
   }
   return step.value;
 }
 
 function toInput(value: unknown): SQLInputValue {
+  if (Array.isArray(value)) return JSON.stringify(value);
   return typeof value === 'boolean' ? Number(value) : (value as SQLInputValue);
 }

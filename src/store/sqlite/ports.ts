@@ -2,13 +2,14 @@
 
 import type { LeaseStore, SessionStore } from '../../lease/port.ts';
 import type { CoordinatorStore } from '../contract/execution-store.ts';
-import { accessOf } from './access.ts';
+import { accessOf } from '../sql/access/open.ts';
 import { acquire } from './acquire.ts';
 import { beginIntent } from './begin-intent.ts';
 import { checkpoint } from './checkpoint.ts';
 import type { Database } from './database.ts';
 import { endSession } from './end-session.ts';
 import { executionsOf } from './executions/open.ts';
+import { accessGatewayOf } from './gateway.ts';
 import { heartbeat } from './heartbeat.ts';
 import { sealsOf } from './move/open-move.ts';
 import { openSession } from './open-session.ts';
@@ -36,7 +37,7 @@ export function portsOf(database: Database): Ports {
     sessions: sessionsOf(database),
     leases: leasesOf(database),
     executions: executionsOf(database),
-    access: accessOf(database),
+    access: accessOf(accessGatewayOf(database)),
     seals: sealsOf(database),
     raiseEpoch: (request) => database.write((tx) => raiseEpoch(tx, request)),
     onHint: (listener) => database.listen(listener),

@@ -6,7 +6,7 @@ import { announceEnd } from './end-session.ts';
 import type { Transaction } from './transaction.ts';
 
 // Those of no project are one crowd too, whose name is null.
-export const SESSION_PROJECT = `metadata ->> '$."${PROJECT_METADATA}"'`;
+const SESSION_PROJECT = `metadata ->> '$."${PROJECT_METADATA}"'`;
 
 const COUNT_FRESH = `
   select ${SESSION_PROJECT} as project, count(*) as sessions

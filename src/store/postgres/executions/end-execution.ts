@@ -4,15 +4,15 @@ import { CANCELLED_OUTCOME, endAsCancelled } from '../../../execution/decide/com
 import type { ExecutionRecord } from '../../../execution/execution.ts';
 import type { ExecutionId, Payload } from '../../../execution/names.ts';
 import type { DeadLetter } from '../../../features/repair/model.ts';
+import { fromDeadLetter } from '../../../features/repair/rows.ts';
 import { assert } from '../../../support/assert.ts';
 import type { Instant } from '../../../support/clock.ts';
 import type { Finish } from '../../contract/execution-store.ts';
-import { toExecution } from '../../execution-rows.ts';
+import { STATUS_CODES, toExecution } from '../../execution-rows.ts';
 import { type Queries, statement } from '../database.ts';
 import { closeAwaits } from './awaits.ts';
 import { tellParent } from './deliver.ts';
 import { freePlace } from './places.ts';
-import { writeDeadLetter } from './repair-verbs.ts';
 import { appendEvents, lockExecution, saveExecution } from './rows.ts';
 import { follow } from './successor.ts';
 
@@ -60,4 +60,20 @@ async function cancelAtOnce(
   await appendEvents(queries, id, [event]);
   const end = { after: execution, now, outcome: CANCELLED_OUTCOME, leavesAwaits: false };
   await afterEnd(queries, successor, end);
+}
+
+const WRITE_LETTER = statement(`
+  insert into hf.dead_letter (execution_id, project, pipeline, status, at, category, code, reason, step, attempts, release)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`);
+
+/** Y-10: in the transaction that ends the execution. */
+async function writeDeadLetter(
+  queries: Queries,
+  ended: ExecutionRecord,
+  letter: DeadLetter,
+): Promise<void> {
+  const { id, project, pipeline, status, endedAt, release = null } = ended;
+  const { category, code, reason, step, attempts } = fromDeadLetter(letter);
+  const told = [category, code, reason, step, attempts, release];
+  await queries.rows(WRITE_LETTER, [id, project, pipeline, STATUS_CODES[status], endedAt, ...told]);
 }

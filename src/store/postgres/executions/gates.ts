@@ -4,14 +4,14 @@
 import { decideGate } from '../../../execution/decide/gates.ts';
 import type { ExecutionRecord } from '../../../execution/execution.ts';
 import type { Instant } from '../../../support/clock.ts';
-import { toExecution } from '../../execution-rows.ts';
+import { holdsOf, toExecution } from '../../execution-rows.ts';
 import { type Queries, statement } from '../database.ts';
 import { lookUp } from '../predicates.ts';
 import { numbers, uuids } from './arrays.ts';
 import { type Asked, CANDIDATES } from './claim-statement.ts';
 import { lockPlaces, nameOf, type PlaceBook, savePlaces } from './places.ts';
 import { lockRates, type RateBook, rateNameOf, type Started, saveStarts } from './rates.ts';
-import { EXECUTION_COLUMNS, holdsOf, type StoredRow } from './rows.ts';
+import { EXECUTION_COLUMNS, type StoredRow } from './rows.ts';
 
 /** How many gated executions one round looks at, for each pipeline, lane and project. */
 const LOOK_AT = 250;

@@ -6,10 +6,17 @@ import { systemClock } from '../../../support/clock.ts';
 import { systemRandom } from '../../../support/random.ts';
 import { systemTimers } from '../../../support/timer.ts';
 import type { ExecutionStore } from '../../contract/execution-store.ts';
+import { archivesOf } from '../../sql/archived.ts';
 import { auditsOf } from '../../sql/audit.ts';
+import { payloadsOf } from '../../sql/blobs.ts';
+import { censusOf } from '../../sql/census.ts';
 import { deadLettersOf } from '../../sql/dead-letters.ts';
+import { readsOf } from '../../sql/executions.ts';
+import { ForgottenKeys } from '../../sql/forget-keys.ts';
+import { jobsOf } from '../../sql/jobs.ts';
 import { refusalsOf } from '../../sql/refusals.ts';
 import { releasesOf } from '../../sql/releases.ts';
+import { removalsOf } from '../../sql/remove.ts';
 import { schedulesOf } from '../../sql/schedules.ts';
 import { templatesOf } from '../../sql/templates.ts';
 import { workersOf } from '../../sql/workers.ts';
@@ -18,30 +25,24 @@ import type { Database } from '../database.ts';
 import { gatewayOf } from '../gateway.ts';
 import type { Hints } from '../hints.ts';
 import { findSnapshotProblem } from '../oldest-snapshot.ts';
-import { listAttachments, readAttachment } from './attachments.ts';
 import { awaitsOf } from './await-verbs.ts';
 import { Bell } from './bell.ts';
-import { payloadsOf } from './blobs.ts';
 import { Boundaries } from './boundaries.ts';
-import { carried } from './carried.ts';
 import { claim } from './claim.ts';
 import { ClaimFloors } from './claim-floors.ts';
 import { cancel, pause, resume, signal } from './command.ts';
 import { finisher } from './finish.ts';
 import { fireSchedule } from './fire-schedule.ts';
-import { ForgottenKeys } from './forget-keys.ts';
 import { giverBack } from './give-back.ts';
-import { listChildren, readHistories, readHistory, readInbox } from './history.ts';
 import { Ledger } from './ledger.ts';
-import { listExecutions, readExecution, readMany } from './list.ts';
+import { listExecutions } from './list.ts';
 import { maintain } from './maintain.ts';
-import { moveExecution } from './move-execution.ts';
 import { readOutcomes } from './outcomes.ts';
 import { parker } from './park.ts';
 import type { Parts } from './parts.ts';
+import { reconcile } from './reconcile.ts';
 import { recorder } from './record.ts';
 import { redriver } from './redrive.ts';
-import { repairsOf } from './repair-verbs.ts';
 import { Strays } from './strays.ts';
 import { submitted, submitter, submitWithin } from './submit.ts';
 import { transact } from './transact.ts';
@@ -79,7 +80,7 @@ export function openExecutions(
     ledger: new Ledger(),
     strays: new Strays(surroundings.clock),
     floors: new ClaimFloors(database, surroundings.clock),
-    keys: new ForgottenKeys({ database, surroundings, boundaries }),
+    keys: new ForgottenKeys(gatewayOf({ database, surroundings, boundaries, bell })),
   };
   const flushing = [
     submitter(parts),
@@ -106,28 +107,20 @@ function othersOf(parts: Parts): Omit<ExecutionStore, Flushing> {
   const gateway = gatewayOf(parts);
   return {
     claim: (request) => claim(parts, request),
-    carried: (query) => carried(database, query),
     submitWithin: (client, request) => submitWithin(parts, client, request),
     // The server works while this process does, so that more at once is faster.
     room: () => Number.POSITIVE_INFINITY,
     transact: (request) => transact(parts, request),
-    inbox: (query) => readInbox(database, query),
     cancel: (request) => cancel(parts, request),
     pause: (request) => pause(parts, request),
     resume: (request) => resume(parts, request),
     signal: (request) => signal(parts, request),
     maintain: (request) => maintain(parts, request),
     submitted: (request) => submitted(database, request),
-    read: (id) => readExecution(database, id),
-    readMany: (ids) => readMany(database, ids),
     outcomes: (ids) => readOutcomes(database, ids),
-    history: (query) => readHistory(database, query),
-    histories: (query) => readHistories(database, query),
     list: (query) => listExecutions(database, query),
-    children: (query) => listChildren(database, query),
-    attachment: (query) => readAttachment(database, query),
-    attachments: (id) => listAttachments(database, id),
-    ...payloadsOf(database),
+    ...readsOf(gateway),
+    ...payloadsOf(gateway),
     ...templatesOf(gateway),
     ...schedulesOf(gateway),
     fireSchedule: (request) => fireSchedule(parts, request),
@@ -135,10 +128,13 @@ function othersOf(parts: Parts): Omit<ExecutionStore, Flushing> {
     ...auditsOf(gateway),
     ...refusalsOf(gateway),
     ...deadLettersOf(gateway),
-    ...repairsOf(parts),
+    reconcile: (request) => reconcile(parts, request),
+    ...jobsOf(gateway),
+    ...archivesOf(gateway),
+    ...removalsOf(gateway),
+    ...censusOf(gateway),
     ...releasesOf(gateway),
     ...workersOf(gateway),
-    moveExecution: (request) => moveExecution(parts, request),
     findProblem: () => findSnapshotProblem(database),
     onRing: (listener) => bell.listen(listener),
   };

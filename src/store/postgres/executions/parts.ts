@@ -1,10 +1,10 @@
 import type { LeasePolicy } from '../../../lease/policy.ts';
+import type { ForgottenKeys } from '../../sql/forget-keys.ts';
 import type { Surroundings } from '../committer.ts';
 import type { Database } from '../database.ts';
 import type { Bell } from './bell.ts';
 import type { Boundaries } from './boundaries.ts';
 import type { ClaimFloors } from './claim-floors.ts';
-import type { ForgottenKeys } from './forget-keys.ts';
 import type { Ledger } from './ledger.ts';
 import type { Strays } from './strays.ts';
 

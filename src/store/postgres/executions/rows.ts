@@ -1,30 +1,26 @@
 // Executions as they are read and written whole, by what is not on the hot path.
 
-import type { ExecutionRecord, Status } from '../../../execution/execution.ts';
+import type { ExecutionRecord } from '../../../execution/execution.ts';
 import type { HistoryEvent, InboxMessage } from '../../../execution/history.ts';
 import type { ExecutionId } from '../../../execution/names.ts';
-import { assert } from '../../../support/assert.ts';
-import { type ExecutionRow, HOLD_BITS, STATUS_CODES, sagaOf } from '../../execution-rows.ts';
+import {
+  type ExecutionRow,
+  holdsOf,
+  STATUS_CODES,
+  sagaOf,
+  toStatus,
+} from '../../execution-rows.ts';
+import { EXECUTION_COLUMNS as COLUMNS } from '../../sql/executions.ts';
 import { type Queries, statement } from '../database.ts';
 import { eventColumns } from './items.ts';
 
 /** All columns of `e`. */
-export const EXECUTION_COLUMNS = `e.id, e.project, e.pipeline, e.lane, e.status, e.hold, e.gated, e.has_place, e.ready_at, e.fence,
-         e.session_id, e.claimed_at, e.claimed_seq, e.previous, e.saga, e.fruitless, e.seq, e.news, e.wake_after,
-         e.submitted_at, e.deadline_at, e.ended_at, e.input, e.about, e.key, e.intent, e.parent_id,
-         e.parent_call, e.redrive_of, e.place_key, e.rate_key, e.progress`;
+export const EXECUTION_COLUMNS: string = COLUMNS.postgres;
 
 export type StoredRow = ExecutionRow & { readonly now: number };
 
-const STATUSES: ReadonlyMap<number, Status> = new Map(
-  (Object.keys(STATUS_CODES) as Status[]).map((status) => [STATUS_CODES[status], status]),
-);
-
-export function statusOf(code: number): Status {
-  const status = STATUSES.get(code);
-  assert(status !== undefined, `X-2: ${code} is not the code of a status`);
-  return status;
-}
+/** X-2. */
+export const statusOf: typeof toStatus = toStatus;
 
 const LOCK = statement(`
   select ${EXECUTION_COLUMNS}, hf_now() as now
@@ -86,10 +82,6 @@ export async function saveExecution(
     sagaOf(execution),
     execution.deadlineAt ?? null,
   ]);
-}
-
-export function holdsOf({ holds }: Pick<ExecutionRecord, 'holds'>): number {
-  return holds.reduce((bits, hold) => bits | HOLD_BITS[hold], 0);
 }
 
 const APPEND = statement(`

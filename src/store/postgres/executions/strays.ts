@@ -5,10 +5,10 @@
 import type { SessionId } from '../../../lease/names.ts';
 import type { Clock } from '../../../support/clock.ts';
 import type { Claimed } from '../../contract/execution-store.ts';
+import { type CarriedRow, toCarried } from '../../sql/executions.ts';
 import { type Queries, statement } from '../database.ts';
 import { lookUp } from '../predicates.ts';
 import { uuids } from './arrays.ts';
-import { type CarriedRow, toCarried } from './carried.ts';
 import { EXECUTION_COLUMNS } from './rows.ts';
 
 /** By default longer than the server lets a statement run: so long every claim looks. */

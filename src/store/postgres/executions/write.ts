@@ -5,12 +5,11 @@ import type { OwnerDecision, OwnerView } from '../../../execution/decide/owner.t
 import { type ExecutionRecord, isTerminal } from '../../../execution/execution.ts';
 import type { NewsRefusal, OwnerRefusal } from '../../../execution/refusal.ts';
 import type { Instant } from '../../../support/clock.ts';
-import type { OwnerWrite } from '../../contract/execution-store.ts';
+import type { Attachment, OwnerWrite } from '../../contract/execution-store.ts';
 import { type HistoryRow, toExecution, toHistoryEvent } from '../../execution-rows.ts';
 import { type Attempted, type Queries, statement } from '../database.ts';
 import { haltIfAhead } from '../halt.ts';
 import { chainOf, LAST_ISSUED, type SessionJson, toChain } from '../load-view.ts';
-import { saveAttachments } from './attachments.ts';
 import { openAwaits } from './awaits.ts';
 import { insertChildren } from './insert-executions.ts';
 import { aliveOf } from './owner-guards.ts';
@@ -145,4 +144,29 @@ export async function carryOut(
   // What has ended waits for nothing.
   if (awaits.length === 0 || isTerminal(execution.status)) return execution;
   return openAwaits(queries, execution, { awaits, now });
+}
+
+const ATTACH = statement(`
+  insert into hf.attachment as a (execution_id, at, name, type, size, sealed_by, bytes, project)
+  values ($1, $2, $3, $4, $5, $6, $7, (select e.project from hf.execution e where e.id = $1))
+      on conflict (execution_id, name) do update
+     set at        = excluded.at,
+         type      = excluded.type,
+         size      = excluded.size,
+         sealed_by = excluded.sealed_by,
+         bytes     = excluded.bytes`);
+
+/** The newest of a name stays. */
+async function saveAttachments(
+  queries: Queries,
+  given: {
+    readonly id: ExecutionRecord['id'];
+    readonly attachments: readonly Attachment[];
+    readonly at: Instant;
+  },
+): Promise<void> {
+  for (const { name, type, bytes, sealed } of given.attachments) {
+    const sealing = [sealed?.size ?? bytes.length, sealed?.by ?? null];
+    await queries.rows(ATTACH, [given.id, given.at, name, type, ...sealing, Buffer.from(bytes)]);
+  }
 }

@@ -159,14 +159,3 @@ export function loadByRowId(
 ): readonly ChangingRow[] {
   return rowIds.flatMap((rowId) => loadRows(tx, LOAD_ROW, rowId));
 }
-
-export function readExecution(tx: ReadTransaction, id: ExecutionId): ExecutionRecord | undefined {
-  return loadExecution(tx, id);
-}
-
-export function readMany(
-  tx: ReadTransaction,
-  ids: readonly ExecutionId[],
-): readonly ExecutionRecord[] {
-  return [...new Set(ids)].flatMap((id) => loadExecution(tx, id) ?? []);
-}

@@ -8,7 +8,6 @@ import type { Transaction } from '../transaction.ts';
 import { commandView, obey } from './command.ts';
 import { endWaiting } from './end-execution.ts';
 import { nextSchedule } from './fire-schedule.ts';
-import { forgetKeys, type KeyMarks } from './forget-keys.ts';
 import { COLUMNS, loadRows } from './load-execution.ts';
 
 // What runs stays in the index: its owner knows the deadline.
@@ -40,10 +39,7 @@ const GO_ON = 'update errand set after_id = :after where parent_id = :parent';
 
 const DONE = 'delete from errand where parent_id = :parent';
 
-export function maintain(
-  tx: Transaction,
-  { limit, after }: Maintain & { readonly after: KeyMarks },
-): Maintained & { readonly marks: KeyMarks } {
+export function maintain(tx: Transaction, { limit }: Maintain): Omit<Maintained, 'forgotten'> {
   const rows = loadRows(tx, OVERDUE, tx.now, limit + 1);
   const overdue = rows.slice(0, limit).flatMap((row): readonly ExecutionId[] => {
     const decision = decideOverdue(toExecution(row), tx.now);
@@ -54,9 +50,7 @@ export function maintain(
   });
   const orphans = cancelOrphans(tx, limit);
   const more = rows.length > limit || orphans.more;
-  const { forgotten, marks } = forgetKeys(tx, limit, after);
-  const { cancelled } = orphans;
-  return { overdue, cancelled, forgotten, more, marks, ...nextSchedule(tx) };
+  return { overdue, cancelled: orphans.cancelled, more, ...nextSchedule(tx) };
 }
 
 /** each open child of an ended parent is asked once; one that is gone needs no asking. */

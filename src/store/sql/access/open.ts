@@ -1,0 +1,82 @@
+// Projects, access keys, and how much of its quotas a project uses.
+
+import type { AccessStore, CountUsage } from '../../../features/access/port.ts';
+import type { CountedQuota } from '../../../features/access/quota-model.ts';
+import { PROJECT_METADATA } from '../../../lease/session.ts';
+import { dialects, one, type PlainGateway, type Script, type Sql } from '../script.ts';
+import { keysOf } from './keys.ts';
+import { projectsOf } from './projects.ts';
+
+export function accessOf(gateway: PlainGateway): AccessStore {
+  return {
+    ...projectsOf(gateway),
+    ...keysOf(gateway),
+    usage: (query) => gateway.read(() => usage(query)),
+  };
+}
+
+function upToMax(rows: string): string {
+  return `select count(*) as count from (select 1 from ${rows} limit :max::bigint) as found`;
+}
+
+const IN_PROJECT = 'e.project collate "POSIX" = :project';
+const PIPELINE = 'e.pipeline collate "POSIX"';
+
+const bytes = (isOfProject: string): string => `
+  select coalesce((select sum(b.bytes) from hf.blob_of as b where ${isOfProject}), 0)::bigint
+         + coalesce((select sum(a.size) from hf.attachment as a where a.project = :project), 0)::bigint as count`;
+
+// Each by an index that has nothing in it of what is over.
+const COUNTS: Readonly<Record<CountedQuota, Sql>> = {
+  executions: dialects({
+    sqlite: upToMax(
+      'execution indexed by execution_open where project = :project and ended_at is null',
+    ),
+    // The index of lists, one pipeline after the other, and in it only what is queued or waits; and what runs, by its own.
+    postgres: `
+  with recursive pipeline as (
+    select (select e.pipeline from hf.execution e where ${IN_PROJECT} and e.status <> 1 order by ${PIPELINE} limit 1) as name
+    union all
+    select (select e.pipeline from hf.execution e where ${IN_PROJECT} and e.status <> 1 and ${PIPELINE} > p.name collate "POSIX" order by ${PIPELINE} limit 1)
+      from pipeline p
+     where p.name is not null
+  )
+  select count(*) as count
+    from (select 1
+            from pipeline p
+           cross join (values (0::smallint), (2::smallint)) as s(status)
+           cross join lateral (
+                 select 1
+                   from hf.execution e
+                  where ${IN_PROJECT}
+                    and ${PIPELINE} = p.name collate "POSIX"
+                    and e.status between s.status and s.status
+                    and e.status <> 1
+                  order by e.status desc, e.id desc
+                  limit :max::bigint
+                 ) open
+           union all
+          select 1
+            from hf.execution e
+           where e.status = 1
+             and e.project = :project
+           limit :max::bigint) found`,
+  }),
+  sessions: dialects({
+    sqlite: upToMax(
+      `session indexed by session_project where ended_at is null and metadata ->> '$."${PROJECT_METADATA}"' = :project`,
+    ),
+    postgres: upToMax(
+      `hf.session where ended_at is null and metadata ->> '${PROJECT_METADATA}' = :project`,
+    ),
+  }),
+  bytes: dialects({
+    sqlite: bytes('b.project = :project'),
+    postgres: bytes('b.project collate "POSIX" = :project'),
+  }),
+};
+
+function* usage(query: CountUsage): Script<number> {
+  const row = yield* one<{ count: number }>(COUNTS[query.quota], query);
+  return row?.count ?? 0;
+}

@@ -1,0 +1,144 @@
+// Large payloads, which the projects that have put them share (X-22, X-28, X-29), and attachments.
+
+import type { ExecutionId } from '../../execution/names.ts';
+import { type AttachmentRow, toAttachment } from '../attachment-rows.ts';
+import type {
+  Attachment,
+  AttachmentSummary,
+  ExecutionStore,
+  ReadAttachment,
+} from '../contract/execution-store.ts';
+import type {
+  AttributeBlobs,
+  Blob,
+  BlobsOf,
+  PayloadStore,
+  ReadBlob,
+} from '../contract/payload-store.ts';
+import { STATUS_CODES } from '../execution-rows.ts';
+import { all, type Gateway, one, type Script, sql, worded } from './script.ts';
+
+// What stands under a digest is always the same, so the first to put it wins (X-22).
+const PUT = sql(`
+  insert into hf.blob (digest, at, project, bytes)
+  values (:digest, hf_now(), :project, :bytes)
+      on conflict (digest) do nothing`);
+
+const NOTE = sql(`
+  insert into hf.blob_of (digest, project, at, bytes)
+  values (:digest, :project, hf_now(), :size)
+      on conflict do nothing`);
+
+const GET = sql(`
+  select b.bytes
+    from hf.blob as b
+   where b.digest = :digest
+     and exists (select 1 from hf.blob_of as o where o.digest = b.digest and o.project = :project) -- guard: project`);
+
+const KNOWN = sql(`
+  select o.digest
+    from hf.blob_of as o
+   where o.digest = any (:digests::text[])
+     and o.project = :project`);
+
+const ATTRIBUTE = sql(`
+  insert into hf.blob_of (digest, project, at, bytes)
+  select o.digest, :project, hf_now(), o.bytes
+    from hf.blob_of as o
+   where o.digest = any (:digests::text[])
+     and o.project = '' -- guard: of-before
+     and (:putWithinMs::bigint is null or o.at + :putWithinMs >= hf_now())
+      on conflict do nothing`);
+
+// What runs is bounded by what workers can carry.
+const REFERRING = worded(
+  {
+    sqlite: {
+      within: 'instr',
+      input: '(select input.input from input where input.row_id = e.row_id)',
+      history: 'h.row_id = e.row_id',
+    },
+    postgres: { within: 'strpos', input: 'e.input', history: 'h.execution_id = e.id' },
+  },
+  ({ within, input, history }) => `
+  select e.id
+    from hf.execution as e
+   where e.status = ${STATUS_CODES.running}
+     and e.project = :project
+     and exists (select 1 from hf.blob_of as o where o.digest = :digest and o.project = '')
+     and (${within}(${input}, :digest) > 0
+          or ${within}(e.progress, :digest) > 0
+          or exists (select 1 from hf.history as h where ${history} and ${within}(h.body, :digest) > 0)
+          or exists (select 1 from hf.inbox as i where i.execution_id = e.id and ${within}(i.body, :digest) > 0))`,
+);
+
+const READ_ATTACHMENT = sql(`
+  select a.name, a.type, a.size, a.sealed_by, a.bytes
+    from hf.attachment as a
+   where a.execution_id = :id
+     and a.name = :name`);
+
+const LIST_ATTACHMENTS = worded(
+  { sqlite: 'a.name', postgres: 'a.name collate "C"' },
+  (name) => `
+  select a.name, a.type, a.size as bytes, a.at
+    from hf.attachment as a
+   where a.execution_id = :id
+   order by ${name}`,
+);
+
+export function payloadsOf({
+  read,
+  write,
+}: Gateway): PayloadStore & Pick<ExecutionStore, 'attachment' | 'attachments'> {
+  return {
+    putBlob(blob) {
+      // K-3: what the caller does to its bytes now cannot reach what is stored.
+      const own = { ...blob, bytes: Uint8Array.from(blob.bytes) };
+      return write(() => putBlob(own));
+    },
+    getBlob: (query) => read(() => getBlob(query)),
+    missingBlobs: (query) => read(() => missingBlobs(query)),
+    attributeBlobs: (request) => write(() => attributeBlobs(request)),
+    referring: (query) => read(() => referring(query)),
+    attachment: (query) => read(() => readAttachment(query)),
+    attachments: (id) => read(() => listAttachments(id)),
+  };
+}
+
+function* putBlob(blob: Blob): Script<void> {
+  yield* all(PUT, blob);
+  yield* all(NOTE, { ...blob, size: blob.bytes.length });
+}
+
+/** X-28. */
+function* getBlob(query: ReadBlob): Script<Uint8Array | undefined> {
+  const row = yield* one<{ bytes: Uint8Array }>(GET, query);
+  return row === undefined ? undefined : new Uint8Array(row.bytes);
+}
+
+function* missingBlobs(query: BlobsOf): Script<readonly string[]> {
+  const rows = yield* all<{ digest: string }>(KNOWN, query);
+  const known = new Set(rows.map(({ digest }) => digest));
+  return query.digests.filter((digest) => !known.has(digest));
+}
+
+/** X-29. */
+function* attributeBlobs(request: AttributeBlobs): Script<void> {
+  yield* all(ATTRIBUTE, request);
+}
+
+function* referring(query: ReadBlob): Script<readonly ExecutionId[]> {
+  const rows = yield* all<{ id: ExecutionId }>(REFERRING, query);
+  return rows.map(({ id }) => id);
+}
+
+function* readAttachment(query: ReadAttachment): Script<Attachment | undefined> {
+  const row = yield* one<AttachmentRow>(READ_ATTACHMENT, query);
+  return row === undefined ? undefined : toAttachment(row);
+}
+
+function* listAttachments(id: ExecutionId): Script<readonly AttachmentSummary[]> {
+  const rows = yield* all<AttachmentSummary>(LIST_ATTACHMENTS, { id });
+  return rows.map(({ name, type, bytes, at }) => ({ name, type, bytes, at }));
+}

@@ -1,0 +1,265 @@
+// Executions as verbs off the hot path read and write them: whole rows, their histories, inboxes and children.
+
+import type { ExecutionRecord } from '../../execution/execution.ts';
+import type { HistoryEvent, InboxMessage } from '../../execution/history.ts';
+import type { ExecutionId, PipelineName } from '../../execution/names.ts';
+import { parseRoute } from '../../execution/route.ts';
+import { toFence } from '../../lease/fence.ts';
+import type { Instant } from '../../support/clock.ts';
+import type {
+  ChildSummary,
+  Claimed,
+  ExecutionStore,
+  ListChildren,
+  ReadCarried,
+  ReadHistories,
+  ReadHistory,
+  ReadInbox,
+  WholeHistory,
+} from '../contract/execution-store.ts';
+import {
+  type ExecutionRow,
+  type HistoryRow,
+  type InboxRow,
+  previousIn,
+  toExecution,
+  toHistoryEvent,
+  toInboxMessage,
+  toStatus,
+} from '../execution-rows.ts';
+import {
+  all,
+  type Dialects,
+  dialects,
+  type Gateway,
+  one,
+  type Script,
+  sql,
+  worded,
+} from './script.ts';
+
+const NAMES = [
+  ...['id', 'project', 'pipeline', 'lane', 'status', 'hold', 'gated', 'has_place', 'ready_at'],
+  ...['fence', 'session_id', 'claimed_at', 'claimed_seq', 'previous', 'saga', 'fruitless', 'seq'],
+  ...['news', 'wake_after', 'submitted_at', 'deadline_at', 'ended_at', 'about', 'key', 'intent'],
+  ...['parent_id', 'parent_call', 'redrive_of', 'place_key', 'rate_key', 'progress'],
+].map((name) => `e.${name}`);
+
+/** All columns of `e`. In SQLite inputs have a table of their own, and rows a number. */
+export const EXECUTION_COLUMNS: Dialects = {
+  sqlite: [
+    ...NAMES,
+    'e.row_id',
+    '(select input.input from input where input.row_id = e.row_id) as input',
+  ].join(', '),
+  postgres: [...NAMES, 'e.input'].join(', '),
+};
+
+const READ = worded(
+  EXECUTION_COLUMNS,
+  (columns) => `
+  select ${columns}
+    from hf.execution as e
+   where e.id = :id`,
+);
+
+const READ_MANY = worded(
+  EXECUTION_COLUMNS,
+  (columns) => `
+  select ${columns}
+    from hf.execution as e
+   where e.id = any (:ids::uuid[])`,
+);
+
+const LOCK = worded(
+  EXECUTION_COLUMNS,
+  (columns) => `
+  select ${columns}, hf_now() as now
+    from hf.execution as e
+   where e.id = :id
+     for no key update of e`,
+);
+
+const APPEND = dialects({
+  sqlite: `
+  insert into history (row_id, seq, at, kind, name, body)
+  select e.row_id, :seq, :at, :kind, :name, :body
+    from execution as e
+   where e.id = :id`,
+  postgres: `
+  insert into hf.history (execution_id, seq, at, kind, name, body)
+  values (:id, :seq, :at, :kind, :name, :body)`,
+});
+
+const EVENT = 'h.seq, h.at, h.fence, h.kind, h.name, h.body';
+
+/** SQLite has histories by the number of the row. */
+const HISTORY: Dialects<{ readonly id: string; readonly of: string; readonly one: string }> = {
+  sqlite: {
+    id: 'e.id',
+    of: 'execution as e join history as h on h.row_id = e.row_id where e.id',
+    one: 'history as h where h.row_id = (select e.row_id from execution as e where e.id = :id)',
+  },
+  postgres: {
+    id: 'h.execution_id',
+    of: 'hf.history as h where h.execution_id',
+    one: 'hf.history as h where h.execution_id = :id',
+  },
+};
+
+// `+ 0`: for a bare parameter SQLite would make a plan at every call.
+const HISTORY_PAGE = worded(
+  HISTORY,
+  (history) => `
+  select ${EVENT}
+    from ${history.one}
+     and h.seq > :after
+   order by h.seq
+   limit :limit + 0`,
+);
+
+/** The size of a body is known without reading it, so that what is left out costs little. */
+const SIZES = worded(
+  HISTORY,
+  (history) => `
+  select ${history.id} as id, coalesce(sum(octet_length(h.body)), 0) as bytes
+    from ${history.of} = any (:ids::uuid[])
+   group by ${history.id}`,
+);
+
+const HISTORIES = worded(
+  HISTORY,
+  (history) => `
+  select ${history.id} as id, ${EVENT}
+    from ${history.of} = any (:ids::uuid[])
+   order by ${history.id}, h.seq`,
+);
+
+const INBOX_PAGE = sql(`
+  select i.n, i.at, i.kind, i.name, i.body
+    from hf.inbox as i
+   where i.execution_id = :id
+     and i.n > :after
+   order by i.n
+   limit :limit + 0`);
+
+const FIRST_ID = "'00000000-0000-0000-0000-000000000000'::uuid";
+
+// Bounds of pairs and the order leave PostgreSQL the index of parents; by the primary key it would read all.
+const CHILDREN_PAGE = sql(`
+  select e.id, e.pipeline, e.status
+    from hf.execution as e indexed by execution_parent
+   where e.parent_id is not null
+     and e.parent_id <= :parent
+     and (e.parent_id, e.id) > (:parent, coalesce(:after, ${FIRST_ID}))
+   order by e.parent_id, e.id
+   limit :limit + 0`);
+
+const CARRIED = worded(
+  {
+    sqlite: { columns: EXECUTION_COLUMNS.sqlite, said: 'h.row_id == e.row_id' },
+    postgres: { columns: EXECUTION_COLUMNS.postgres, said: 'h.execution_id == e.id' },
+  },
+  ({ columns, said }) => `
+  select ${columns}, h.body as said
+    from hf.execution as e indexed by execution_running
+    join hf.history as h on ${said} and h.seq = e.claimed_seq
+   where e.status = 1
+     and e.session_id = :session
+     and e.fence > :after
+   order by e.fence
+   limit :limit`,
+);
+
+type Reads = 'read' | 'readMany' | 'history' | 'histories' | 'inbox' | 'children' | 'carried';
+
+export function readsOf({ read }: Gateway): Pick<ExecutionStore, Reads> {
+  return {
+    read: (id) => read(() => readExecution(id)),
+    readMany: (ids) => read(() => readMany(ids)),
+    history: (query) => read(() => readHistory(query)),
+    histories: (query) => read(() => readHistories(query)),
+    inbox: (query) => read(() => readInbox(query)),
+    children: (query) => read(() => listChildren(query)),
+    carried: (query) => read(() => carried(query)),
+  };
+}
+
+function* readExecution(id: ExecutionId): Script<ExecutionRecord | undefined> {
+  const row = yield* one<ExecutionRow>(READ, { id });
+  return row === undefined ? undefined : toExecution(row);
+}
+
+function* readMany(ids: readonly ExecutionId[]): Script<readonly ExecutionRecord[]> {
+  if (ids.length === 0) return [];
+  const rows = yield* all<ExecutionRow>(READ_MANY, { ids });
+  const found = new Map(rows.map((row) => [row.id, row]));
+  return [...new Set(ids)].flatMap((id) => found.get(id) ?? []).map(toExecution);
+}
+
+export type LockedRow = ExecutionRow & {
+  readonly now: Instant;
+  /** Of SQLite. */
+  readonly row_id?: number;
+};
+
+/** The newest version, which stays as it is until the transaction ends. */
+export function* lockExecution(id: ExecutionId): Script<LockedRow | undefined> {
+  return yield* one<LockedRow>(LOCK, { id });
+}
+
+/** With the row locked, and its seq saved: nobody owns the execution, so the row's seq is exact (X-5). */
+export function* appendEvent(id: ExecutionId, event: HistoryEvent): Script<void> {
+  yield* all(APPEND, { id, ...event });
+}
+
+function* readHistory(query: ReadHistory): Script<readonly HistoryEvent[]> {
+  return (yield* all<HistoryRow>(HISTORY_PAGE, query)).map(toHistoryEvent);
+}
+
+function* readHistories({ ids, bytesMax }: ReadHistories): Script<readonly WholeHistory[]> {
+  if (ids.length === 0) return [];
+  const sizes = yield* all<{ id: ExecutionId; bytes: number }>(SIZES, { ids });
+  const bytesOf = new Map(sizes.map(({ id, bytes }) => [id, bytes]));
+  let bytes = 0;
+  const fitting = [...new Set(ids)].filter((id) => {
+    bytes += bytesOf.get(id) ?? 0;
+    return bytes <= bytesMax;
+  });
+  const rows = yield* all<HistoryRow & { id: ExecutionId }>(HISTORIES, { ids: fitting });
+  const byId = Map.groupBy(rows, ({ id }) => id);
+  return fitting.flatMap((id) => {
+    const events = byId.get(id)?.map(toHistoryEvent);
+    return events === undefined ? [] : [{ id, events }];
+  });
+}
+
+function* readInbox(query: ReadInbox): Script<readonly InboxMessage[]> {
+  return (yield* all<InboxRow>(INBOX_PAGE, query)).map(toInboxMessage);
+}
+
+function* listChildren(query: ListChildren): Script<readonly ChildSummary[]> {
+  type Row = { id: ExecutionId; pipeline: PipelineName; status: number };
+  const rows = yield* all<Row>(CHILDREN_PAGE, query);
+  return rows.map(({ id, pipeline, status }) => ({
+    id,
+    pipeline: parseRoute(pipeline).pipeline,
+    status: toStatus(status),
+  }));
+}
+
+/** With what was said when it was claimed. */
+export type CarriedRow = ExecutionRow & { readonly said: string | null };
+
+function* carried(query: ReadCarried): Script<readonly Claimed[]> {
+  return (yield* all<CarriedRow>(CARRIED, query)).map(toCarried);
+}
+
+export function toCarried(row: CarriedRow): Claimed {
+  return {
+    execution: toExecution(row),
+    fence: toFence(row.fence ?? 0),
+    previous: previousIn(row.said),
+    claimedAt: row.claimed_at as Instant,
+  };
+}

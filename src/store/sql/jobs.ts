@@ -1,0 +1,143 @@
+// The items of bulk jobs, and the one verb of releases that such jobs ask for: to move an execution.
+
+import type { ExecutionId } from '../../execution/names.ts';
+import { routeOf } from '../../execution/route.ts';
+import { changedByMove } from '../../features/audit/decide.ts';
+import { decideMove } from '../../features/releases/decide.ts';
+import type { ExecutionMoved, MoveExecution, ReleaseStore } from '../../features/releases/port.ts';
+import type {
+  JobItem,
+  ListJobItems,
+  NoteJobItem,
+  RedriveAnswer,
+  RepairStore,
+} from '../../features/repair/port.ts';
+import {
+  fromItemAnswer,
+  type JobItemRow,
+  toItemAnswer,
+  toJobItem,
+} from '../../features/repair/rows.ts';
+import type { Instant } from '../../support/clock.ts';
+import type { CommandAnswer } from '../contract/execution-store.ts';
+import { holdsOf, toExecution } from '../execution-rows.ts';
+import { writeAudit } from './audit.ts';
+import { appendEvent, lockExecution } from './executions.ts';
+import { shareRelease } from './releases.ts';
+import { all, dialects, type Gateway, one, type Script, type Sql, sql } from './script.ts';
+
+/** SQLite has another name for the column. */
+function ofItems(text: string): Sql {
+  return dialects({ sqlite: text.replaceAll('target_id', 'target'), postgres: text });
+}
+
+const KEPT = ofItems(`
+  select j.answer
+    from hf.job_item as j
+   where j.job_id = :job
+     and j.target_id = :target`);
+
+// Whoever does an item twice at once hits the primary key, and finds the other's answer when it asks again.
+const KEEP = ofItems(`
+  insert into hf.job_item (job_id, target_id, at, outcome, made, answer)
+  values (:job, :target, hf_now(), :outcome, :made, :answer)`);
+
+const NOTE = ofItems(`
+  insert into hf.job_item (job_id, target_id, at, outcome, answer)
+  values (:job, :target, hf_now(), :outcome, :answer)
+      on conflict (job_id, target_id) do nothing`);
+
+const LIST = ofItems(`
+  select j.target_id as target, j.outcome, j.made, j.at
+    from hf.job_item as j
+   where j.job_id = :job
+     and j.target_id > coalesce(:after, '00000000-0000-0000-0000-000000000000'::uuid)
+   order by j.target_id
+   limit :limit`);
+
+const MOVE = sql(`
+  update hf.execution
+     set pipeline = :route,
+         hold     = :hold,
+         seq      = :seq
+   where id = :id`);
+
+export function jobsOf({
+  read,
+  repeat,
+}: Gateway): Pick<RepairStore, 'noteJobItem' | 'jobItems'> & Pick<ReleaseStore, 'moveExecution'> {
+  return {
+    noteJobItem: (request) => repeat(() => noteJobItem(request)),
+    jobItems: (query) => read(() => jobItems(query)),
+    moveExecution: (request) => repeat(() => moveExecution(request), { rings: isMoved }),
+  };
+}
+
+type ItemAnswer = CommandAnswer | RedriveAnswer | ExecutionMoved;
+
+/** Which item of which job; of none for whoever asks outside of one. */
+export interface OfJob {
+  readonly job: ExecutionId | undefined;
+  readonly target: ExecutionId;
+}
+
+/** Y-23: what was answered before is answered again; what is done now is kept, refusals too. */
+export function* onceOfJob<Answer extends ItemAnswer>(
+  item: OfJob,
+  act: () => Script<Answer>,
+): Script<Answer> {
+  if (item.job === undefined) return yield* act();
+  const kept = yield* keptAnswer<Answer>(item);
+  if (kept !== undefined) return kept;
+  const answer = yield* act();
+  yield* keepAnswer(item, answer);
+  return answer;
+}
+
+export function* keptAnswer<Answer extends ItemAnswer>(item: OfJob): Script<Answer | undefined> {
+  const kept = yield* one<{ answer: string }>(KEPT, item);
+  return kept === undefined ? undefined : toItemAnswer<Answer>(kept.answer);
+}
+
+export function* keepAnswer(item: OfJob, answer: ItemAnswer): Script<void> {
+  yield* all(KEEP, { ...item, ...fromItemAnswer(answer) });
+}
+
+/** The first one stays. */
+function* noteJobItem({ job, target, outcome }: NoteJobItem): Script<void> {
+  const answer = JSON.stringify({ kind: 'refused', why: outcome });
+  yield* all(NOTE, { job, target, outcome, answer });
+}
+
+function* jobItems(query: ListJobItems): Script<readonly JobItem[]> {
+  return (yield* all<JobItemRow>(LIST, query)).map(toJobItem);
+}
+
+function isMoved({ kind }: ExecutionMoved): boolean {
+  return kind === 'moved';
+}
+
+function* moveExecution(request: MoveExecution): Script<ExecutionMoved> {
+  return yield* onceOfJob({ job: request.job, target: request.id }, () => move(request));
+}
+
+function* move(request: MoveExecution): Script<ExecutionMoved> {
+  const { id, project, to } = request;
+  const row = yield* lockExecution(id);
+  const before = row === undefined ? undefined : toExecution(row);
+  const pipeline = before?.pipeline;
+  const release =
+    pipeline === undefined ? undefined : yield* shareRelease({ project, pipeline, name: to });
+  const now = row?.now ?? (0 as Instant);
+  const decision = decideMove({ execution: before, release }, request, now);
+  if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
+  if (decision.kind === 'no-change' || before === undefined) {
+    return { kind: 'no-change', id, release: to };
+  }
+  const { execution, event } = decision;
+  const { seq } = event;
+  yield* all(MOVE, { id, route: routeOf(execution), hold: holdsOf(execution), seq });
+  yield* appendEvent(id, event);
+  yield* writeAudit(request, changedByMove(before, execution), now);
+  return { kind: 'moved', id, release: to };
+}

@@ -1,0 +1,231 @@
+// Executions that have ended and are due go, with all that is theirs (F-1 … F-8).
+
+import type { ExecutionRecord } from '../../execution/execution.ts';
+import type { ExecutionId } from '../../execution/names.ts';
+import { archivedOf, decideRemove, type RemoveRequest } from '../../features/retention/model.ts';
+import type {
+  ListRemovable,
+  RemovablePage,
+  Removal,
+  RetentionStore,
+} from '../../features/retention/port.ts';
+import { type RemovableRow, toRemovable } from '../../features/retention/rows.ts';
+import type { Instant } from '../../support/clock.ts';
+import { TERMINAL_FROM, toExecution } from '../execution-rows.ts';
+import { keepArchived } from './archived.ts';
+import { type LockedRow, lockExecution } from './executions.ts';
+import {
+  all,
+  type Dialects,
+  dialects,
+  type Gateway,
+  one,
+  type Script,
+  type Sql,
+  sql,
+  worded,
+  wrote,
+} from './script.ts';
+
+const OPEN_LETTER =
+  'coalesce((select d.redriven_by is null from hf.dead_letter as d where d.execution_id = e.id), false)';
+
+const ID = '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}';
+
+/** What an event says of the chain of continuations that its execution stands in; and what the index of re-drives has. */
+const WORDS: Dialects<{
+  readonly continues: string;
+  readonly continuedAs: string;
+  readonly open: string;
+}> = {
+  sqlite: {
+    continues: `(select substr(h.body, 15, 36) from history as h where h.row_id = e.row_id and h.seq = 1 and h.body like '{"continues":"%')`,
+    continuedAs: `(select substr(h.body, 17, 36) from history as h where h.row_id = e.row_id and h.seq = e.seq and h.body like '{"continuedAs":"%')`,
+    open: 'r.ended_at is null',
+  },
+  postgres: {
+    continues: `(select case when h.body ~ '^\\{"continues":"${ID}"' then substr(h.body, 15, 36)::uuid end from hf.history as h where h.execution_id = e.id and h.seq = 1)`,
+    continuedAs: `(select case when h.body ~ '^\\{"continuedAs":"${ID}"' then substr(h.body, 17, 36)::uuid end from hf.history as h where h.execution_id = e.id and h.seq = e.seq)`,
+    open: `r.status < ${TERMINAL_FROM}`,
+  },
+};
+
+/**
+ * F-2: what made it is gone, and what it made has ended. No `exists`: PostgreSQL would read whole tables for it.
+ * `between` leaves it the index of parents only.
+ */
+function unless(text: (unused: string) => string): Sql {
+  return worded(WORDS, ({ continues, continuedAs, open }) =>
+    text(`
+     and (select p.id from hf.execution as p where p.id = e.parent_id) is null -- guard: parent
+     and (select o.id from hf.execution as o where o.id = e.redrive_of) is null -- guard: redriven
+     and (select b.id from hf.execution as b where b.id = ${continues}) is null -- guard: continues
+     and (select c.id from hf.execution as c indexed by execution_parent where c.parent_id between e.id and e.id and c.parent_id is not null and c.ended_at is null limit 1) is null -- guard: children
+     and (select r.id from hf.execution as r indexed by execution_redrive where r.redrive_of = e.id and r.redrive_of is not null and ${open}) is null -- guard: redrive
+     and (select n.id from hf.execution as n where n.id = ${continuedAs} and n.ended_at is null) is null -- guard: continued
+`),
+  );
+}
+
+const LATE =
+  '(select coalesce(sum(i.late), 0) from hf.interaction as i where i.execution_id = e.id)';
+const REDRIVEN_BY = '(select d.redriven_by from hf.dead_letter as d where d.execution_id = e.id)';
+
+// A statement of its own, after the lock: what it sees was committed before the lock was had, and who drives
+// it again later waits for it and finds nothing (F-5).
+const REMOVE = unless(
+  (unused) => `
+  delete from hf.execution as e
+   where e.id = :id
+     and e.project = :project -- guard: project
+     and e.status >= ${TERMINAL_FROM}
+     and e.ended_at + case when ${OPEN_LETTER} then :letterMs::bigint else :keepMs::bigint end <= hf_now() -- guard: due
+     ${unused}
+     and (:late::bigint is null or ${LATE} = :late) -- guard: late
+     and (:late::bigint is null or ${REDRIVEN_BY} is not distinct from :redrivenBy::uuid) -- guard: redriven-by
+  returning id`,
+);
+
+const FACTS = unless(
+  (unused) => `
+  select ${OPEN_LETTER} as has_open_letter, ${LATE} as late, ${REDRIVEN_BY} as redriven_by,
+         not (true ${unused}) as in_use
+    from hf.execution as e
+   where e.id = :id`,
+);
+
+const REST: readonly Sql[] = [
+  dialects({ sqlite: 'delete from input where row_id = :row_id', postgres: '' }),
+  dialects({
+    sqlite: 'delete from history where row_id = :row_id',
+    postgres: 'delete from hf.history where execution_id = :id',
+  }),
+  worded(
+    { sqlite: ['in (', ')'], postgres: ['= any (array(', '))'] },
+    ([open, close]) =>
+      `delete from hf.late_answer where interaction_id ${open}select i.id from hf.interaction as i where i.execution_id = :id${close}`,
+  ),
+  ...['inbox', 'attachment', 'await_unit', 'interaction', 'dead_letter'].map((table) =>
+    sql(`delete from hf.${table} where execution_id = :id`),
+  ),
+  sql('delete from hf.job_item where job_id = :id'),
+  sql('delete from hf.errand where parent_id = :id'),
+];
+
+const forgetLabel = (isValue: string): string => `
+  delete from hf.label as l
+   where l.project = :project
+     and l.kind = :kind
+     and l.name = :name
+     and ${isValue}
+     and l.execution_id = :id`;
+
+/** Labels are found by what they say: no index is by execution. */
+const FORGET: Readonly<Record<'string' | 'number' | 'boolean', Sql>> = {
+  string: sql(forgetLabel('l.value = :value')),
+  number: worded({ sqlite: 'l.value = :value', postgres: 'l.number = :value' }, forgetLabel),
+  boolean: worded(
+    { sqlite: 'l.value = :value', postgres: 'l.value = :value::boolean::text' },
+    forgetLabel,
+  ),
+};
+
+const page = (isOfProject: string): Sql =>
+  sql(`
+  select looked.id, clock.now
+    from (select hf_now() as now) as clock
+    left join (
+         select e.id
+           from hf.execution as e
+          where e.id > coalesce(:after, '00000000-0000-0000-0000-000000000000'::uuid)
+            and e.id < coalesce(:before, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
+            ${isOfProject}
+          order by e.id
+          limit :limit
+         ) as looked on true
+   order by looked.id`);
+
+const PAGE = page('');
+
+// Where to go on is said to whoever asks: a page of a project has executions of that project only.
+const PAGE_OF_PROJECT = page('and e.project = :project');
+
+const REMOVABLE = unless(
+  (unused) => `
+  select e.id, e.project, e.status, e.ended_at, ${OPEN_LETTER} as has_open_letter
+    from hf.execution as e
+   where e.id = any (:ids::uuid[])
+     and e.ended_at + :endedMs::bigint <= hf_now()
+     ${unused}
+   order by e.id`,
+);
+
+export function removalsOf({
+  read,
+  repeat,
+}: Gateway): Pick<RetentionStore, 'removable' | 'remove'> {
+  return {
+    removable: (query) => read(() => removable(query)),
+    remove: (request) => repeat(() => remove(request)),
+  };
+}
+
+/** The predicate decides; what went is what was locked. */
+function* remove(request: RemoveRequest): Script<Removal> {
+  const { id, archived } = request;
+  const locked = yield* lockExecution(id);
+  if (locked === undefined || !(yield* wrote(REMOVE, { ...request, ...archived?.seen }))) {
+    return yield* explain(request, locked);
+  }
+  const { row_id, now } = locked;
+  const execution = toExecution(locked);
+  for (const each of REST) yield* all(each, { id, row_id });
+  yield* forgetLabels(execution);
+  if (archived !== undefined) yield* keepArchived(archivedOf(execution, archived, now));
+  return { kind: 'removed' };
+}
+
+function* explain(request: RemoveRequest, locked: LockedRow | undefined): Script<Removal> {
+  type Facts = {
+    readonly has_open_letter: boolean | number;
+    readonly in_use: boolean | number;
+    readonly late: number;
+    readonly redriven_by: ExecutionId | null;
+  };
+  const facts = yield* one<Facts>(FACTS, request);
+  const redrivenBy = facts?.redriven_by ?? undefined;
+  const view = {
+    execution: locked === undefined ? undefined : toExecution(locked),
+    hasOpenLetter: Boolean(facts?.has_open_letter),
+    seen: { late: facts?.late ?? 0, ...(redrivenBy && { redrivenBy }) },
+    isHeld: Boolean(facts?.in_use),
+    isNeeded: false,
+  };
+  const decision = decideRemove(view, request, locked?.now ?? (0 as Instant));
+  return decision.kind === 'kept' ? decision : { kind: 'kept', why: 'changed' };
+}
+
+const KINDS = { string: 1, number: 2, boolean: 3 } as const;
+
+/** F-4. */
+function* forgetLabels({ id, project, tags, attributes }: ExecutionRecord): Script<void> {
+  for (const value of new Set(tags)) {
+    yield* all(FORGET.string, { id, project, kind: 0, name: '', value });
+  }
+  for (const [name, value] of Object.entries(attributes)) {
+    const type = typeof value as keyof typeof KINDS;
+    yield* all(FORGET[type], { id, project, kind: KINDS[type], name, value });
+  }
+}
+
+/** F-8. */
+function* removable(query: ListRemovable): Script<RemovablePage> {
+  const { project, limit, endedMs } = query;
+  type Looked = { readonly id: ExecutionId | null; readonly now: Instant };
+  const looked = yield* all<Looked>(project === undefined ? PAGE : PAGE_OF_PROJECT, query);
+  const ids = looked.flatMap(({ id }) => id ?? []);
+  const rows = yield* all<RemovableRow>(REMOVABLE, { ids, endedMs });
+  const next = ids.length < limit ? undefined : ids.at(-1);
+  const now = looked[0]?.now ?? (0 as Instant);
+  return { items: rows.map(toRemovable), now, ...(next === undefined ? {} : { next }) };
+}
