@@ -15,8 +15,8 @@ const FOLDER = join(import.meta.dirname, '../../src/store/postgres');
 
 /** Read a whole index by design: they act on all sessions, are lists for people, or run once in a while in pieces. */
 const NOT_HOT: readonly string[] = [
-  ...['executions/archived.ts', 'executions/census.ts', '../sql/dead-letters.ts'],
-  ...['../sql/reconcile.ts', 'executions/reconcile-sessions.ts', 'executions/remove.ts'],
+  ...['../sql/archived.ts', '../sql/census.ts', '../sql/dead-letters.ts'],
+  ...['../sql/reconcile.ts', 'executions/reconcile-sessions.ts', '../sql/remove.ts'],
   ...['sweep.ts', 'delete-old.ts', 'record-end.ts', 'list-sessions.ts', '../sql/workers.ts'],
   ...[
     'oldest-snapshot.ts',
@@ -25,7 +25,7 @@ const NOT_HOT: readonly string[] = [
     '../sql/refusals.ts',
     '../sql/access/keys.ts',
   ],
-  ...['move/dump.ts', 'move/load.ts', 'move/seal.ts', 'move/table-columns.ts'],
+  ...['move/rows.ts', 'move/seal.ts', '../sql/seal.ts'],
 ];
 
 interface Made {

@@ -1,5 +1,5 @@
 // What a move takes along: one line for each table. Columns are found in the tables themselves; where the two
-// SQL stores differ, each says how in its `move/table-columns.ts`. A test compares this with the schemas.
+// SQL stores differ, each says how in its `move/rows.ts`. A test compares this with the schemas.
 
 export interface MovedTable {
   readonly name: string;

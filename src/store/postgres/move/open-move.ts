@@ -19,8 +19,7 @@ import {
 } from '../connect.ts';
 import { Database, STORE_NOW_SQL, statement } from '../database.ts';
 import { knownMigrations, migrate } from '../migrate.ts';
-import { dump } from './dump.ts';
-import { load } from './load.ts';
+import { dump, load } from './rows.ts';
 import { readSeal, seal, unseal } from './seal.ts';
 
 const NOW = statement('select hf_now() as now');

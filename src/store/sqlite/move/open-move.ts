@@ -6,13 +6,14 @@ import { systemClock } from '../../../support/clock.ts';
 import { Fault, StoreUnavailable } from '../../../support/fault.ts';
 import { systemRandom } from '../../../support/random.ts';
 import { systemTimers } from '../../../support/timer.ts';
+import { readSeal } from '../../sql/seal.ts';
 import { connect } from '../connect.ts';
 import { CONSTRAINT, Connection, resultCode, toFault } from '../connection.ts';
 import { Database } from '../database.ts';
+import { play } from '../gateway.ts';
 import { MIGRATIONS } from '../migrate.ts';
-import { dump } from './dump.ts';
-import { load } from './load.ts';
-import { readSeal, seal, unseal } from './seal.ts';
+import { dump, load } from './rows.ts';
+import { seal, unseal } from './seal.ts';
 
 const BUSY_MS = 10_000;
 
@@ -60,6 +61,6 @@ export function sealsOf(database: Database): SealStore {
   return {
     seal: (request) => database.operate((tx) => seal(tx, request)),
     unseal: (request) => database.operate((tx) => unseal(tx, request)),
-    read: () => database.read(readSeal),
+    read: () => database.read((tx) => play(tx, readSeal())),
   };
 }
