@@ -16,7 +16,7 @@ const FOLDER = join(import.meta.dirname, '../../src/store/postgres');
 /** Read a whole index by design: they act on all sessions, are lists for people, or run once in a while in pieces. */
 const NOT_HOT: readonly string[] = [
   ...['../sql/archived.ts', '../sql/census.ts', '../sql/dead-letters.ts'],
-  ...['../sql/reconcile.ts', 'executions/reconcile-sessions.ts', '../sql/remove.ts'],
+  ...['../sql/reconcile.ts', '../sql/remove.ts'],
   ...['sweep.ts', 'delete-old.ts', 'record-end.ts', 'list-sessions.ts', '../sql/workers.ts'],
   ...[
     'oldest-snapshot.ts',

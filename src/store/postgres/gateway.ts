@@ -2,7 +2,9 @@
 
 import {
   type After,
+  type Asked,
   type Gateway,
+  type Native,
   type PlainGateway,
   type Script,
   type Sql,
@@ -64,19 +66,24 @@ export async function play<Answer>(
 ): Promise<Answer> {
   let step = script.next();
   while (step.done !== true) {
-    const { sql, values } = step.value;
-    const { text } = sql.postgres;
-    const rows =
-      text === '' ? [] : await queries.rows(statementOf(sql), valuesOf(sql.postgres, values));
-    if (writes(text, rows.length)) onWritten?.();
-    step = script.next(rows);
+    const asked = step.value;
+    const answer = 'run' in asked ? await asked.run(queries) : await rowsOf(queries, asked);
+    if (writes(asked, answer)) onWritten?.();
+    step = script.next(answer);
   }
   return step.value;
 }
 
+async function rowsOf(queries: Queries, { sql, values }: Asked): Promise<readonly unknown[]> {
+  const { postgres } = sql;
+  return postgres.text === '' ? [] : queries.rows(statementOf(sql), valuesOf(postgres, values));
+}
+
 /** A statement that returns what it wrote says when that is nothing. */
-function writes(text: string, rows: number): boolean {
-  return WRITES.test(text) && (rows > 0 || !RETURNS.test(text));
+function writes(asked: Asked | Native, answer: unknown): boolean {
+  if ('run' in asked) return true;
+  const { text } = asked.sql.postgres;
+  return WRITES.test(text) && (!RETURNS.test(text) || (answer as readonly unknown[]).length > 0);
 }
 
 /** A statement is known by its identity, so each text has one. */

@@ -1,11 +1,13 @@
 // Dead letters, as people read them (Y-10, Y-22).
 
 import type { ExecutionId } from '../../execution/names.ts';
-import type { DeadLetterGroup, DeadLetterRecord } from '../../features/repair/model.ts';
+import { parseRoute } from '../../execution/route.ts';
+import type { DeadLetter, DeadLetterGroup, DeadLetterRecord } from '../../features/repair/model.ts';
 import type { GroupDeadLetters, ListDeadLetters, RepairStore } from '../../features/repair/port.ts';
 import {
   type DeadLetterGroupRow,
   type DeadLetterRow,
+  fromDeadLetter,
   toDeadLetter,
   toDeadLetterGroup,
 } from '../../features/repair/rows.ts';
@@ -19,6 +21,16 @@ const READ = sql(`
   select ${COLUMNS}
     from hf.dead_letter
    where execution_id = :id`);
+
+const ROUTE = sql('select e.pipeline as route from hf.execution as e where e.id = :id');
+
+// After the row has ended: its status and time are those of the end.
+const WRITE = sql(`
+  insert into hf.dead_letter (execution_id, project, pipeline, release, status, at, category, code, reason, step, attempts)
+  select e.id, e.project, :pipeline::text, :release::text, e.status, e.ended_at,
+         :category::text, :code::text, :reason::text, :step::text, :attempts::integer
+    from hf.execution as e
+   where e.id = :id`);
 
 const GROUPS = sql(`
   select pipeline, code, step, count(*) as count, max(at) as at
@@ -57,6 +69,12 @@ export function deadLettersOf({
     deadLetters: (query) => read(() => deadLetters(query)),
     deadLetterGroups: (query) => read(() => deadLetterGroups(query)),
   };
+}
+
+/** Y-10: in the transaction that has just ended the execution. */
+export function* writeDeadLetter(id: ExecutionId, letter: DeadLetter): Script<void> {
+  const { route = '' } = (yield* one<{ readonly route: string }>(ROUTE, { id })) ?? {};
+  yield* all(WRITE, { id, ...parseRoute(route), ...fromDeadLetter(letter) });
 }
 
 function* deadLetter(id: ExecutionId): Script<DeadLetterRecord | undefined> {

@@ -1,6 +1,6 @@
 // Executions as verbs off the hot path read and write them: whole rows, their histories, inboxes and children.
 
-import type { ExecutionRecord } from '../../execution/execution.ts';
+import type { ExecutionRecord, TerminalStatus } from '../../execution/execution.ts';
 import type { HistoryEvent, InboxMessage } from '../../execution/history.ts';
 import type { ExecutionId, PipelineName } from '../../execution/names.ts';
 import { parseRoute } from '../../execution/route.ts';
@@ -11,6 +11,7 @@ import type {
   Claimed,
   ExecutionStore,
   ListChildren,
+  Outcome,
   ReadCarried,
   ReadHistories,
   ReadHistory,
@@ -22,6 +23,7 @@ import {
   type HistoryRow,
   type InboxRow,
   previousIn,
+  TERMINAL_FROM,
   toExecution,
   toHistoryEvent,
   toInboxMessage,
@@ -171,12 +173,32 @@ const CARRIED = worded(
    limit :limit`,
 );
 
-type Reads = 'read' | 'readMany' | 'history' | 'histories' | 'inbox' | 'children' | 'carried';
+// The seq of what has ended is that of the event that ended it.
+const OUTCOMES = worded(
+  { sqlite: 'h.row_id == e.row_id', postgres: 'h.execution_id == e.id' },
+  (ofEvent) => `
+  select e.id, e.status, e.ended_at, ${EVENT}
+    from hf.execution as e
+    join hf.history as h on ${ofEvent} and h.seq = e.seq
+   where e.id = any (:ids::uuid[])
+     and coalesce(e.status >= ${TERMINAL_FROM}, false)`,
+);
+
+type Reads =
+  | 'outcomes'
+  | 'read'
+  | 'readMany'
+  | 'history'
+  | 'histories'
+  | 'inbox'
+  | 'children'
+  | 'carried';
 
 export function readsOf({ read }: Gateway): Pick<ExecutionStore, Reads> {
   return {
     read: (id) => read(() => readExecution(id)),
     readMany: (ids) => read(() => readMany(ids)),
+    outcomes: (ids) => read(() => readOutcomes(ids)),
     history: (query) => read(() => readHistory(query)),
     histories: (query) => read(() => readHistories(query)),
     inbox: (query) => read(() => readInbox(query)),
@@ -195,6 +217,22 @@ function* readMany(ids: readonly ExecutionId[]): Script<readonly ExecutionRecord
   const rows = yield* all<ExecutionRow>(READ_MANY, { ids });
   const found = new Map(rows.map((row) => [row.id, row]));
   return [...new Set(ids)].flatMap((id) => found.get(id) ?? []).map(toExecution);
+}
+
+type OutcomeRow = HistoryRow & {
+  readonly id: ExecutionId;
+  readonly status: number;
+  readonly ended_at: Instant;
+};
+
+function* readOutcomes(ids: readonly ExecutionId[]): Script<readonly Outcome[]> {
+  const rows = ids.length === 0 ? [] : yield* all<OutcomeRow>(OUTCOMES, { ids });
+  return rows.map((row) => ({
+    id: row.id,
+    status: toStatus(row.status) as TerminalStatus,
+    endedAt: row.ended_at,
+    event: toHistoryEvent(row),
+  }));
 }
 
 export type LockedRow = ExecutionRow & {

@@ -1,12 +1,16 @@
 import { dialects, type Sql } from './script.ts';
 
-const LAST_ID = "'ffffffff-ffff-ffff-ffff-ffffffffffff'";
+const LAST_ID = "'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid";
 
 export interface NewestFirst {
   readonly select: string;
   readonly table: string;
-  /** A uuid. The list goes on before `:before`. */
+  /** The list goes on before `:before`. */
   readonly id: string;
+  /** Greater than every id; that of uuids by default. */
+  readonly last?: string;
+  /** What is read of other tables. */
+  readonly join?: string;
   /** The index that SQLite is told to take: these columns and then the id. */
   readonly index: string;
   /** The leading columns of PostgreSQL's index and the parameters that they equal. */
@@ -20,7 +24,7 @@ export interface NewestFirst {
  * with the same columns, and equality would let its planner take the primary key for the order and read all projects.
  */
 export function newestFirst(list: NewestFirst): Sql {
-  const { select, table, id, index, where = 'true' } = list;
+  const { select, table, id, index, last = LAST_ID, join = '', where = 'true' } = list;
   const columns = Object.keys(list.lead);
   const [of, values] = [columns.join(', '), Object.values(list.lead).join(', ')];
   const filters = list.filters.map((filter) => `and ${filter}`).join('\n     ');
@@ -29,18 +33,18 @@ export function newestFirst(list: NewestFirst): Sql {
   return dialects({
     sqlite: `
   select ${select}
-    from ${table} indexed by ${index}
-   where ${[where, ...equal].join(' and ').replaceAll(' collate "POSIX"', '')}
-     and ${id} < coalesce(:before, ${LAST_ID})
+    from ${table} indexed by ${index} ${join}
+   where ${[where, ...equal].join(' and ')}
+     and ${id} < coalesce(:before, ${last})
      ${filters}
    order by ${id} desc
    limit :limit`,
     postgres: `
   select ${select}
-    from hf.${table}
+    from hf.${table} ${join}
    where ${where}
      and (${of}) >= (${values})
-     and (${of}, ${id}) < (${values}, coalesce(:before, ${LAST_ID}::uuid))
+     and (${of}, ${id}) < (${values}, coalesce(:before, ${last}))
      ${filters}
    order by ${order}
    limit :limit`,

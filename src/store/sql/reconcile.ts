@@ -3,24 +3,32 @@
 
 import type { EventKind } from '../../execution/history.ts';
 import type { ExecutionId, PipelineName, ProjectName } from '../../execution/names.ts';
+import { AWAIT_CODES, INTERACTION_CODES } from '../../features/awaits/rows.ts';
 import {
+  CHILDREN_MAX,
   judgeExecution,
   judgeLetter,
   judgePlace,
   judgeSchedule,
+  judgeSession,
+  judgeWaiting,
   type PlaceFacts,
+  type WaitingFacts,
 } from '../../features/reconcile/decide.ts';
 import type { Part, Violation } from '../../features/reconcile/model.ts';
 import type { Reconcile } from '../../features/reconcile/port.ts';
-import { STATUS_CODES, toStatus } from '../execution-rows.ts';
-import { all, dialects, one, type Script, sql } from './script.ts';
+import type { SessionId } from '../../lease/names.ts';
+import type { Instant } from '../../support/clock.ts';
+import { SAGA_CODES, STATUS_CODES, toStatus } from '../execution-rows.ts';
+import { type SessionRow, toSession } from '../lease-rows.ts';
+import { all, dialects, one, type Script, sql, worded } from './script.ts';
 
-export interface Page {
+interface Page {
   readonly broken: readonly Violation[];
   readonly next?: string;
 }
 
-export interface About {
+interface About {
   readonly execution: ExecutionId;
   readonly project: ProjectName;
   readonly pipeline: PipelineName;
@@ -31,16 +39,271 @@ type Flag = number | boolean;
 
 const FIRST_ID = "'00000000-0000-0000-0000-000000000000'::uuid";
 
-/** These look alike on both stores; sessions and what waits are paged by indexes that differ. */
-export const LOOKS: Readonly<
-  Record<Exclude<Part, 'running' | 'waiting'>, (request: Reconcile) => Script<Page>>
-> = {
+export const LOOKS: Readonly<Record<Part, (request: Reconcile) => Script<Page>>> = {
+  running: lookAtSessions,
+  waiting: lookAtWaiting,
   awaits: lookAtAwaits,
   places: lookAtPlaces,
   'dead-letters': lookAtLetters,
   schedules: lookAtSchedules,
   executions: lookAtExecutions,
 };
+
+/** Members of the chain of session `c.id`, root first. */
+const CHAIN = {
+  sqlite: {
+    path: 'a.path, a.metadata',
+    members: `left join session as s on s.id = c.id
+    left join json_each(s.path) as step
+    left join session as a on a.id = step.value`,
+    order: 'step.key',
+  },
+  postgres: {
+    path: 'array_to_json(a.path)::text as path, a.metadata::text as metadata',
+    members: `left join hf.session s on s.id == c.id
+    left join hf.session a on a.id = any (s.path)`,
+    order: 'cardinality(a.path)',
+  },
+};
+
+const NEXT_SESSION =
+  'select e.session_id from hf.execution as e indexed by execution_running where e.status = 1 and e.session_id >';
+
+// One step through the index for each session: what they run is not looked at.
+const SESSIONS = worded(
+  CHAIN,
+  ({ path, members, order }) => `
+  with recursive carrier (id, nth) as (
+    select (${NEXT_SESSION} coalesce(:after, ${FIRST_ID}) order by e.session_id limit 1), 1
+    union all
+    select (${NEXT_SESSION} c.id order by e.session_id limit 1), c.nth + 1
+      from carrier as c
+     where c.id is not null
+       and c.nth < :limit
+  )
+  select c.id as session, hf_now() as now, a.id, a.owner, ${path}, a.ttl_ms, a.grace_ms, a.opened_at, a.beat_at,
+         a.expires_at, a.extended, a.notices, a.ended_at, a.exit, a.cause, a.actor
+    from carrier as c
+    ${members}
+   where c.id is not null
+   order by c.nth, ${order}`,
+);
+
+const ABOUT = 'e.id as execution, e.project, e.pipeline';
+
+const OF_SESSION = sql(`
+  select ${ABOUT}
+    from hf.execution as e indexed by execution_running
+   where e.status = 1
+     and e.session_id = :session
+   limit :limit`);
+
+const OF_NOBODY = sql(`
+  select ${ABOUT}
+    from hf.execution as e indexed by execution_running
+   where e.status = 1
+     and e.session_id is null
+   limit :limit`);
+
+/** Nulls of a session that is not known any more. */
+type MemberRow = SessionRow & { readonly session: SessionId; readonly now: Instant };
+
+/** Z-10, Z-20. */
+function* lookAtSessions({ after, limit }: Reconcile): Script<Page> {
+  const rows = yield* all<MemberRow>(SESSIONS, { after, limit });
+  const sessions = [...Map.groupBy(rows, ({ session }) => session)];
+  const broken: Violation[] = [];
+  for (const [session, members] of sessions) {
+    const chain = members.filter(({ id }) => id !== null).map(toSession);
+    const trouble = judgeSession({ session, chain }, members[0]?.now as Instant);
+    if (trouble?.invariant === 'left-by-the-dead') {
+      const left = yield* all<About>(OF_SESSION, { session, limit });
+      broken.push(...left.map((row) => ({ ...trouble, ...row })));
+    } else if (trouble !== undefined) broken.push(trouble);
+  }
+  if (after === undefined) {
+    const unowned = yield* all<About>(OF_NOBODY, { limit });
+    broken.push(...unowned.map((row): Violation => ({ invariant: 'run-by-nobody', ...row })));
+  }
+  return { broken, ...goOn(sessions, limit, ([session]) => session) };
+}
+
+const KIND = 'e.project collate "POSIX", e.pipeline collate "POSIX"';
+
+/** What has ended well is not in the index of SQLite, nor what runs in that of PostgreSQL. */
+const LISTED = { sqlite: '(e.status = 2 or e.status > 10)', postgres: 'e.status <> 1' };
+
+// A step over all else that a project has; PostgreSQL's index has pipelines before the status.
+const NEXT_KIND = dialects({
+  sqlite: `
+  select e.project, '' as pipeline
+    from execution as e indexed by execution_status
+   where e.project > :project
+     and ${LISTED.sqlite}
+   order by e.project
+   limit 1`,
+  postgres: `
+  select e.project, e.pipeline
+    from hf.execution e
+   where ${LISTED.postgres}
+     and (${KIND}) > (:project collate "POSIX", :pipeline collate "POSIX")
+   order by ${KIND}
+   limit 1`,
+});
+
+const WAITING = dialects({
+  sqlite: `
+  select e.id
+    from execution as e indexed by execution_status
+   where e.project = :project
+     and e.status = 2
+     and ${LISTED.sqlite}
+     and e.id > :id
+   order by e.id
+   limit :limit`,
+  postgres: `
+  select e.id
+    from hf.execution e
+   where e.project collate "POSIX" = :project
+     and e.pipeline collate "POSIX" = :pipeline
+     and e.status between 2 and 2
+     and ${LISTED.postgres}
+     and e.id > :id
+   order by e.status, e.id
+   limit :limit`,
+});
+
+/** After which one of which project and pipeline. */
+interface Mark {
+  readonly project: string;
+  readonly pipeline: string;
+  readonly id: string;
+}
+
+const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
+
+function* nextKind({ project, pipeline }: Omit<Mark, 'id'>): Script<Mark | undefined> {
+  const row = yield* one<Omit<Mark, 'id'>>(NEXT_KIND, { project, pipeline });
+  return row === undefined ? undefined : { ...row, id: BEFORE_ALL };
+}
+
+/** Z-11, Z-12, Z-13, Z-21. A pipeline of which nothing waits is a step, too. */
+function* lookAtWaiting({ after, limit }: Reconcile): Script<Page> {
+  const ids: ExecutionId[] = [];
+  let at: Mark | undefined =
+    after === undefined
+      ? yield* nextKind({ project: '', pipeline: '' })
+      : (JSON.parse(after) as Mark);
+  for (let steps = 0; at !== undefined && steps < limit && ids.length < limit; steps += 1) {
+    const page = limit - ids.length;
+    type Row = { readonly id: ExecutionId };
+    const rows: readonly Row[] = yield* all<Row>(WAITING, { ...at, limit: page });
+    ids.push(...rows.map(({ id }) => id));
+    const last: Row | undefined = rows.at(-1);
+    at = last === undefined || rows.length < page ? yield* nextKind(at) : { ...at, ...last };
+  }
+  const broken = (yield* waitingFacts(ids)).flatMap(judgeWaiting);
+  return { broken, ...(at === undefined ? {} : { next: JSON.stringify(at) }) };
+}
+
+const CHILDREN = `(
+           select c.parent_call, c.status
+             from hf.execution as c indexed by execution_parent
+            where c.parent_id between e.id and e.id
+              and c.project = e.project
+            order by c.parent_id, c.id
+            limit ${CHILDREN_MAX + 1})`;
+
+const TOLD =
+  'select i.name collate "C" from hf.inbox as i where i.execution_id = e.id and i.kind =';
+
+const SETTLED = `from hf.await_unit as u where u.execution_id = e.id and u.status <> ${AWAIT_CODES.open}`;
+
+const PARKED = { sqlite: 'h.row_id = e.row_id', postgres: 'h.execution_id = e.id' };
+
+const NEWEST = 'from hf.inbox as i where i.execution_id = e.id order by i.n desc limit 1';
+
+// `except` builds each side once; a condition would ask one side for every row of the other. An inbox, which may be
+// long, is read only where there is something to look for.
+const FACTS = worded(
+  PARKED,
+  (ofHistory) => `
+  select e.id as execution, e.project, e.pipeline, e.ready_at, e.wake_after, e.saga, e.news,
+         (select h.at from hf.history as h where ${ofHistory} and h.kind = 'parked' order by h.seq desc limit 1) as parked_at,
+         (select h.body from hf.history as h where ${ofHistory} and h.kind = 'parked' order by h.seq desc limit 1) as parked_body,
+         (select i.n ${NEWEST}) as newest_n, (select i.at ${NEWEST}) as newest_at, (select i.kind ${NEWEST}) as newest_kind,
+         (select count(*) from ${CHILDREN} as c) as children,
+         (select count(*) from ${CHILDREN} as c where c.status < 10) as open_children,
+         exists (
+           select 1
+             from hf.await_unit as u
+            where u.execution_id = e.id
+              and u.status = ${AWAIT_CODES.open}
+              and (u.next_at is not null
+                   or exists (select 1 from hf.interaction as i indexed by interaction_execution where i.execution_id = u.execution_id and i.call = u.call and coalesce(i.status = ${INTERACTION_CODES.open}, false)))) as asking,
+         case when exists (select 1 ${SETTLED})
+              then (select u.call collate "C" ${SETTLED}
+                    except
+                    ${TOLD} 'await-settled'
+                    limit 1)
+         end as untold_unit,
+         case when exists (select 1 from ${CHILDREN} as c)
+              then (select c.parent_call collate "C" from ${CHILDREN} as c where c.status >= 10
+                    except
+                    select c.parent_call collate "C" from ${CHILDREN} as c where c.status < 10
+                    except
+                    ${TOLD} 'child-ended'
+                    limit 1)
+         end as untold_child,
+         exists (select 1 from hf.execution as p where p.id = e.parent_id and coalesce(p.status >= 10, false))
+         and not exists (select 1 from hf.errand as r where r.parent_id = e.parent_id and coalesce(r.after_id, ${FIRST_ID}) < e.id)
+         and not exists (select 1 from hf.inbox as i indexed by inbox_asked where i.execution_id = e.id and i.kind = 'cancel' and i.kind in ('cancel', 'pause', 'resume')) as left_behind
+    from hf.execution as e
+   where e.id = any (:ids::uuid[])
+     and coalesce(e.status = 2, false)`,
+);
+
+interface WaitingRow extends About {
+  readonly ready_at: Instant | null;
+  readonly wake_after: number;
+  readonly saga: number;
+  readonly news: number;
+  readonly parked_at: Instant | null;
+  readonly parked_body: string | null;
+  readonly newest_n: number | null;
+  readonly newest_at: Instant | null;
+  readonly newest_kind: string | null;
+  readonly children: number;
+  readonly open_children: number;
+  readonly asking: Flag;
+  readonly untold_unit: string | null;
+  readonly untold_child: string | null;
+  readonly left_behind: Flag;
+}
+
+/** Of those that wait. */
+export function* waitingFacts(ids: readonly ExecutionId[]): Script<readonly WaitingFacts[]> {
+  return ids.length === 0 ? [] : (yield* all<WaitingRow>(FACTS, { ids })).map(toWaiting);
+}
+
+function toWaiting(row: WaitingRow): WaitingFacts {
+  const { execution, project, pipeline, news, children } = row;
+  const { newest_n: n, newest_at: at, newest_kind: kind } = row;
+  return {
+    ...{ execution, project, pipeline, news, children },
+    readyAt: row.ready_at ?? undefined,
+    wakeAfter: row.wake_after,
+    compensating: row.saga === SAGA_CODES.compensating,
+    parkedAt: row.parked_at ?? undefined,
+    parkedBody: row.parked_body ?? undefined,
+    newest: n === null || at === null || kind === null ? undefined : { n, at, kind },
+    isAsking: Boolean(row.asking),
+    openChildren: row.open_children,
+    untoldUnit: row.untold_unit ?? undefined,
+    untoldChild: row.untold_child ?? undefined,
+    isLeftBehind: Boolean(row.left_behind),
+  };
+}
 
 const OPEN_INTERACTIONS = sql(`
   select i.project, i.id, i.execution_id as execution, e.pipeline, coalesce(e.status >= 10, false) as ended
@@ -216,7 +479,7 @@ function placeIn(after: string | undefined): { readonly project: string; readonl
 }
 
 /** There may be more after a page that is full. */
-export function goOn<Row>(
+function goOn<Row>(
   rows: readonly Row[],
   limit: number,
   mark: (last: Row) => string,

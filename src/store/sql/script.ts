@@ -25,7 +25,13 @@ export interface Asked {
   readonly values: object;
 }
 
-export type Script<Answer> = Generator<Asked, Answer, readonly unknown[]>;
+/** What hot verbs do, too: each store has its own function for it, which gets the transaction. */
+export interface Native {
+  run(transaction: object): unknown;
+}
+
+/** A statement is answered with its rows, a function of the store with what it returns. */
+export type Script<Answer> = Generator<Asked | Native, Answer, unknown>;
 
 /** How a store runs scripts that it never repeats by itself. */
 export interface PlainGateway {
@@ -60,20 +66,30 @@ export function* one<Row>(sql: Sql, values: object = {}): Script<Row | undefined
 
 /** Whether a statement that returns what it wrote wrote anything. */
 export function* wrote(sql: Sql, values: object): Script<boolean> {
-  return (yield { sql, values }).length > 0;
+  return (yield* all(sql, values)).length > 0;
+}
+
+/** Runs a function of the store in the transaction of the script. */
+export function* native<Transaction extends object, Answer>(
+  run: (transaction: Transaction) => Answer | Promise<Answer>,
+): Script<Answer> {
+  return (yield { run }) as Answer;
 }
 
 const PARAMETER = /(?<!:):([a-z]\w*)/gi;
 const CAST = /::\w+(\[\])?/g;
 const LOCK = /\bfor (no key update|key share|update|share)( of \w+)?( skip locked)?/g;
 const INDEX = /\bindexed by \w+/g;
+const COLLATION = / collate "\w+"/g;
+const ROWS = /\bjsonb_to_recordset\((:\w+)::jsonb\) as n\(([^)]+)\)/g;
 const LOOK_UP = /== ([:.\w]+)/g;
 const LISTED = /= any \((:\w+)\)/g;
 
 /**
- * One text for both. `indexed by` is for SQLite alone; casts and row locks are for PostgreSQL alone. `column == value`
+ * One text for both. `indexed by` is for SQLite alone; casts, collations and row locks are for PostgreSQL alone. `column == value`
  * leaves PostgreSQL one plan only: it looks the value up in the index of the column (see postgres/predicates.ts).
- * `= any (:list)` compares with the elements of an array.
+ * `= any (:list)` compares with the elements of an array; `jsonb_to_recordset(:rows::jsonb) as n(…)` reads rows
+ * that are given as JSON.
  */
 export function sql(text: string): Sql {
   return dialects({ sqlite: text, postgres: text });
@@ -98,12 +114,20 @@ export function dialects(texts: Dialects): Sql {
 
 function toSqlite(text: string): Text {
   const own = text
+    .replaceAll(ROWS, rowsOfJson)
     .replaceAll(CAST, '')
+    .replaceAll(COLLATION, '')
     .replaceAll(LOCK, '')
     .replaceAll(LISTED, 'in (select value from json_each($1))')
     .replaceAll(/\bhf\./g, '');
   const filled = own.replaceAll('hf_now()', ':now');
   return { text: filled, names: namesIn(filled) };
+}
+
+function rowsOfJson(_: string, rows: string, columns: string): string {
+  const names = columns.split(',').map((column) => column.trim().split(' ')[0]);
+  const values = names.map((column) => `value ->> '${column}' as ${column}`);
+  return `(select ${values.join(', ')} from json_each(${rows})) as n`;
 }
 
 function toPostgres(text: string): Text {

@@ -1,7 +1,13 @@
 // Runs the verbs of store/sql on SQLite.
 
 import type { SQLInputValue } from 'node:sqlite';
-import { type Gateway, type PlainGateway, type Script, valuesOf } from '../sql/script.ts';
+import {
+  type Asked,
+  type Gateway,
+  type PlainGateway,
+  type Script,
+  valuesOf,
+} from '../sql/script.ts';
 import type { Database } from './database.ts';
 import type { ReadTransaction, Transaction } from './transaction.ts';
 
@@ -27,20 +33,23 @@ export function gatewayOf(database: Database): Gateway {
   };
 }
 
+type Readable = Pick<ReadTransaction, 'now' | 'all'>;
+
 /** To its end, without a pause: nothing else comes between its statements. */
-export function play<Answer>(
-  tx: Pick<ReadTransaction, 'now' | 'all'>,
-  script: Script<Answer>,
-): Answer {
+export function play<Answer>(tx: Readable, script: Script<Answer>): Answer {
   let step = script.next();
   while (step.done !== true) {
-    const { sqlite } = step.value.sql;
-    const values = valuesOf(sqlite, { now: tx.now, ...step.value.values });
-    const named = sqlite.names.map((name, nth) => [name, toInput(values[nth])]);
-    const rows = sqlite.text === '' ? [] : tx.all(sqlite.text, Object.fromEntries(named));
-    step = script.next(rows);
+    const asked = step.value;
+    step = script.next('run' in asked ? asked.run(tx) : rowsOf(tx, asked));
   }
   return step.value;
+}
+
+function rowsOf(tx: Readable, { sql: { sqlite }, values }: Asked): readonly unknown[] {
+  if (sqlite.text === '') return [];
+  const ordered = valuesOf(sqlite, { now: tx.now, ...values });
+  const named = sqlite.names.map((name, nth) => [name, toInput(ordered[nth])]);
+  return tx.all(sqlite.text, Object.fromEntries(named));
 }
 
 function toInput(value: unknown): SQLInputValue {

@@ -1,19 +1,22 @@
 // All that an end does besides the row itself, whoever brings it about (X-14). The row is locked and saved.
 
 import { CANCELLED_OUTCOME, endAsCancelled } from '../../../execution/decide/command.ts';
-import type { ExecutionRecord } from '../../../execution/execution.ts';
-import type { ExecutionId, Payload } from '../../../execution/names.ts';
+import type { ExecutionRecord, Parent } from '../../../execution/execution.ts';
+import type { Payload, ProjectName } from '../../../execution/names.ts';
 import type { DeadLetter } from '../../../features/repair/model.ts';
-import { fromDeadLetter } from '../../../features/repair/rows.ts';
 import { assert } from '../../../support/assert.ts';
 import type { Instant } from '../../../support/clock.ts';
 import type { Finish } from '../../contract/execution-store.ts';
-import { STATUS_CODES, toExecution } from '../../execution-rows.ts';
+import { toExecution } from '../../execution-rows.ts';
+import { closeAwaits } from '../../sql/awaits.ts';
+import { saveExecution, type WaitingEnd } from '../../sql/changes.ts';
+import { writeDeadLetter } from '../../sql/dead-letters.ts';
+import { appendEvent, lockExecution } from '../../sql/executions.ts';
 import { type Queries, statement } from '../database.ts';
-import { closeAwaits } from './awaits.ts';
-import { tellParent } from './deliver.ts';
+import { play } from '../gateway.ts';
+import { wokenBy } from './finish-statement.ts';
+import { NOW } from './owner-guards.ts';
 import { freePlace } from './places.ts';
-import { appendEvents, lockExecution, saveExecution } from './rows.ts';
 import { follow } from './successor.ts';
 
 const NOTE_CHILDREN = statement(`
@@ -32,12 +35,18 @@ export type End = Pick<Finish, 'outcome' | 'successor' | 'newsSeen' | 'unread'> 
 
 export async function afterEnd(queries: Queries, before: ExecutionRecord, end: End): Promise<void> {
   const { after, now, outcome, successor, deadLetter, leavesAwaits } = end;
-  if (leavesAwaits) await closeAwaits(queries, before.id, now);
-  if (deadLetter !== undefined) await writeDeadLetter(queries, after, deadLetter);
+  if (leavesAwaits) await play(queries, closeAwaits(before.id, now));
+  if (deadLetter !== undefined) await play(queries, writeDeadLetter(after.id, deadLetter));
   const next =
     successor === undefined ? undefined : await follow(queries, before, { ...end, successor });
   if (next?.execution.hasPlace !== true) await freePlace(queries, before, now);
-  if (next?.cancel !== undefined) await cancelAtOnce(queries, next.execution.id, next.cancel);
+  if (next?.cancel !== undefined) {
+    const row = await play(queries, lockExecution(next.execution.id));
+    assert(row !== undefined, 'X-14: a successor that was inserted is stored');
+    const cancelled = toExecution(row);
+    const ended = endAsCancelled(cancelled, { ...next.cancel, now: row.now });
+    await endWaiting(queries, cancelled, { ...ended, outcome: CANCELLED_OUTCOME });
+  }
   // Whoever goes on in its place tells the parent when it ends.
   const { parent, project } = before;
   if (parent !== undefined && successor === undefined) {
@@ -46,34 +55,39 @@ export async function afterEnd(queries: Queries, before: ExecutionRecord, end: E
   await queries.rows(NOTE_CHILDREN, [before.id]);
 }
 
-async function cancelAtOnce(
+/** Ends an execution that is queued or waiting. */
+export async function endWaiting(
   queries: Queries,
-  id: ExecutionId,
-  said: { readonly body?: Payload },
+  before: ExecutionRecord,
+  { execution: after, event, outcome, deadLetter }: WaitingEnd,
 ): Promise<void> {
-  const row = await lockExecution(queries, id);
-  assert(row !== undefined, 'X-14: a successor that was inserted is stored');
-  const now = row.now as Instant;
-  const successor = toExecution(row);
-  const { execution, event } = endAsCancelled(successor, { ...said, now });
-  await saveExecution(queries, execution);
-  await appendEvents(queries, id, [event]);
-  const end = { after: execution, now, outcome: CANCELLED_OUTCOME, leavesAwaits: false };
-  await afterEnd(queries, successor, end);
+  await play(queries, saveExecution(after));
+  await play(queries, appendEvent(after.id, event));
+  const letter = deadLetter === undefined ? {} : { deadLetter };
+  await afterEnd(queries, before, { after, now: event.at, outcome, ...letter, leavesAwaits: true });
 }
 
-const WRITE_LETTER = statement(`
-  insert into hf.dead_letter (execution_id, project, pipeline, status, at, category, code, reason, step, attempts, release)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`);
+const TELL_PARENT = statement(`
+  with ${NOW},
+  told as (
+    update hf.execution p
+       set ${wokenBy('1')}
+      from now
+     where p.id = $1
+       and coalesce(p.status < 10, false) -- guard: ended
+       and p.project = $4 -- guard: project
+    returning p.id, p.news
+  )
+  insert into hf.inbox (execution_id, n, at, kind, name, body)
+  select told.id, told.news, now.at, 'child-ended', $2, $3
+    from told
+   cross join now`);
 
-/** Y-10: in the transaction that ends the execution. */
-async function writeDeadLetter(
+/** X-69: unless the parent has ended, or is of another project. */
+async function tellParent(
   queries: Queries,
-  ended: ExecutionRecord,
-  letter: DeadLetter,
+  { parent, project }: { readonly parent: Parent; readonly project: ProjectName },
+  outcome: Payload | undefined,
 ): Promise<void> {
-  const { id, project, pipeline, status, endedAt, release = null } = ended;
-  const { category, code, reason, step, attempts } = fromDeadLetter(letter);
-  const told = [category, code, reason, step, attempts, release];
-  await queries.rows(WRITE_LETTER, [id, project, pipeline, STATUS_CODES[status], endedAt, ...told]);
+  await queries.rows(TELL_PARENT, [parent.id, parent.call, outcome ?? null, project]);
 }

@@ -3,7 +3,6 @@
 
 import type { Statement } from '../database.ts';
 import { lookUp } from '../predicates.ts';
-import { wokenBy } from './deliver.ts';
 import {
   APPEND_DONE,
   aliveOf,
@@ -28,6 +27,15 @@ const KIN = `
       from (select u.id from unnest($3::uuid[]) as u(id) union select a.id from above a order by 1) k
      cross join lateral (select from hf.execution e where e.id = k.id for no key update of e) l
   ),`;
+
+/** What `n` ended children make of the waiting row `p`: woken when that was enough. */
+export function wokenBy(n: string): string {
+  const wakes = `p.status = 2 and p.wake_after <= ${n}`;
+  return `news       = p.news + ${n},
+           wake_after = case when p.status = 2 then greatest(p.wake_after - ${n}, 0) else p.wake_after end,
+           status     = case when ${wakes} then 0 else p.status end,
+           ready_at   = case when ${wakes} then least(coalesce(p.ready_at, now.at), now.at) else p.ready_at end`;
+}
 
 // The second lock gives the newest row, whose news count; `told` runs after all of `mail`, which it sums up.
 const TELL_PARENTS = `,

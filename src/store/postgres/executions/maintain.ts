@@ -4,13 +4,16 @@ import type { ExecutionId, ProjectName } from '../../../execution/names.ts';
 import type { Instant } from '../../../support/clock.ts';
 import type { Maintain, Maintained } from '../../contract/execution-store.ts';
 import { toExecution } from '../../execution-rows.ts';
+import { saveExecution } from '../../sql/changes.ts';
+import { isDone, obey } from '../../sql/commands.ts';
+import { appendEvent, lockExecution } from '../../sql/executions.ts';
 import { persistently } from '../committer.ts';
 import { type Queries, statement } from '../database.ts';
+import { play } from '../gateway.ts';
 import { lookUp } from '../predicates.ts';
-import { obey } from './command.ts';
-import { afterEnd } from './end-execution.ts';
+import { endWaiting } from './end-execution.ts';
+import { NATIVES } from './natives.ts';
 import type { Parts } from './parts.ts';
-import { appendEvents, lockExecution, saveExecution } from './rows.ts';
 
 // What is listed is looked at again under the lock. With it comes when the next schedule is due, and whether
 // there are errands: that is asked for as often, and a statement of its own would cost every idle process.
@@ -89,17 +92,15 @@ export async function maintain(parts: Parts, { limit }: Maintain): Promise<Maint
 function endOverdue(parts: Parts, id: ExecutionId): Promise<boolean> {
   return persistently(parts.surroundings, () =>
     parts.database.attempt(async (queries) => {
-      const row = await lockExecution(queries, id);
+      const row = await play(queries, lockExecution(id));
       const before = row === undefined ? undefined : toExecution(row);
-      const now = (row?.now ?? 0) as Instant;
+      const now = row?.now ?? (0 as Instant);
       const decision = before === undefined ? undefined : decideOverdue(before, now);
       if (before === undefined || decision === undefined) return { keep: false, result: false };
-      const { execution: after, event } = decision;
-      await saveExecution(queries, after);
-      await appendEvents(queries, id, [event]);
-      if (decision.kind === 'end') {
-        const { outcome, deadLetter } = decision;
-        await afterEnd(queries, before, { after, now, outcome, deadLetter, leavesAwaits: true });
+      if (decision.kind === 'end') await endWaiting(queries, before, decision);
+      else {
+        await play(queries, saveExecution(decision.execution));
+        await play(queries, appendEvent(id, decision.event));
       }
       return { keep: true, result: true };
     }, parts.boundaries),
@@ -143,6 +144,6 @@ async function askToCancel(
   child: { readonly id: ExecutionId; readonly project: ProjectName },
 ): Promise<0 | 1> {
   const asked = { ...child, body: PARENT_ENDED };
-  const answer = await obey(queries, child, (view, now) => decideCancel(view, asked, now));
-  return answer.kind === 'done' || answer.kind === 'passed-on' ? 1 : 0;
+  const answer = await play(queries, obey(NATIVES, asked, decideCancel));
+  return isDone(answer) ? 1 : 0;
 }

@@ -8,12 +8,15 @@ import { systemTimers } from '../../../support/timer.ts';
 import type { ExecutionStore } from '../../contract/execution-store.ts';
 import { archivesOf } from '../../sql/archived.ts';
 import { auditsOf } from '../../sql/audit.ts';
+import { awaitsOf } from '../../sql/awaits.ts';
 import { payloadsOf } from '../../sql/blobs.ts';
 import { censusOf } from '../../sql/census.ts';
+import { commandsOf } from '../../sql/commands.ts';
 import { deadLettersOf } from '../../sql/dead-letters.ts';
 import { readsOf } from '../../sql/executions.ts';
 import { ForgottenKeys } from '../../sql/forget-keys.ts';
 import { jobsOf } from '../../sql/jobs.ts';
+import { reconcileOf } from '../../sql/mend.ts';
 import { refusalsOf } from '../../sql/refusals.ts';
 import { releasesOf } from '../../sql/releases.ts';
 import { removalsOf } from '../../sql/remove.ts';
@@ -25,22 +28,19 @@ import type { Database } from '../database.ts';
 import { gatewayOf } from '../gateway.ts';
 import type { Hints } from '../hints.ts';
 import { findSnapshotProblem } from '../oldest-snapshot.ts';
-import { awaitsOf } from './await-verbs.ts';
 import { Bell } from './bell.ts';
 import { Boundaries } from './boundaries.ts';
 import { claim } from './claim.ts';
 import { ClaimFloors } from './claim-floors.ts';
-import { cancel, pause, resume, signal } from './command.ts';
 import { finisher } from './finish.ts';
 import { fireSchedule } from './fire-schedule.ts';
 import { giverBack } from './give-back.ts';
 import { Ledger } from './ledger.ts';
 import { listExecutions } from './list.ts';
 import { maintain } from './maintain.ts';
-import { readOutcomes } from './outcomes.ts';
+import { NATIVES, sweeper } from './natives.ts';
 import { parker } from './park.ts';
 import type { Parts } from './parts.ts';
-import { reconcile } from './reconcile.ts';
 import { recorder } from './record.ts';
 import { redriver } from './redrive.ts';
 import { Strays } from './strays.ts';
@@ -111,24 +111,20 @@ function othersOf(parts: Parts): Omit<ExecutionStore, Flushing> {
     // The server works while this process does, so that more at once is faster.
     room: () => Number.POSITIVE_INFINITY,
     transact: (request) => transact(parts, request),
-    cancel: (request) => cancel(parts, request),
-    pause: (request) => pause(parts, request),
-    resume: (request) => resume(parts, request),
-    signal: (request) => signal(parts, request),
+    ...commandsOf(gateway, NATIVES),
     maintain: (request) => maintain(parts, request),
     submitted: (request) => submitted(database, request),
-    outcomes: (ids) => readOutcomes(database, ids),
     list: (query) => listExecutions(database, query),
     ...readsOf(gateway),
     ...payloadsOf(gateway),
     ...templatesOf(gateway),
     ...schedulesOf(gateway),
     fireSchedule: (request) => fireSchedule(parts, request),
-    ...awaitsOf(parts),
+    ...awaitsOf(gateway, NATIVES),
     ...auditsOf(gateway),
     ...refusalsOf(gateway),
     ...deadLettersOf(gateway),
-    reconcile: (request) => reconcile(parts, request),
+    ...reconcileOf(gateway, NATIVES, sweeper(parts)),
     ...jobsOf(gateway),
     ...archivesOf(gateway),
     ...removalsOf(gateway),

@@ -5,11 +5,13 @@ import { letThrough, type Places } from '../../../execution/decide/gates.ts';
 import type { ExecutionRecord, Submission } from '../../../execution/execution.ts';
 import type { Instant } from '../../../support/clock.ts';
 import { type ExecutionRow, toExecution } from '../../execution-rows.ts';
+import { saveExecution } from '../../sql/changes.ts';
 import { type Queries, statement } from '../database.ts';
+import { play } from '../gateway.ts';
 import { lookUp } from '../predicates.ts';
 import { numbers, texts, uuids } from './arrays.ts';
 import { lockRates, rateNameOf, saveRates } from './rates.ts';
-import { EXECUTION_COLUMNS, saveExecution } from './rows.ts';
+import { EXECUTION_COLUMNS } from './rows.ts';
 
 const MAKE_PLACES = statement(`
   insert into hf.place (project, key, slots)
@@ -69,17 +71,6 @@ export async function lockPlaces(
     // One that was there may have been forgotten in between (X-26); what is made now is ours.
     if (rows.length === wanted.length) return new Map(rows.map(toEntry));
   }
-}
-
-/** One that is there. */
-export async function lockPlaceOf(
-  queries: Queries,
-  project: string,
-  key: string,
-): Promise<PlaceEntry | undefined> {
-  const values = [texts([project]), texts([key])];
-  const [row] = await queries.rows<PlaceRow & object>(LOCK_PLACES, values);
-  return row === undefined ? undefined : toEntry(row)[1];
 }
 
 interface PlaceRow {
@@ -202,7 +193,7 @@ export async function handOn(
     const name = rateNameOf(next);
     const rate = rates.get(name);
     const handed = letThrough(next, rate?.state, now);
-    await saveExecution(queries, handed.execution);
+    await play(queries, saveExecution(handed.execution));
     if (rate !== undefined) rates.set(name, { ...rate, state: handed.rate });
     await saveRates(queries, rates);
     taken += 1;

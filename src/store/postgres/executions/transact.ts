@@ -5,12 +5,14 @@ import type { HistoryEvent } from '../../../execution/history.ts';
 import { assert } from '../../../support/assert.ts';
 import { InvalidInput } from '../../../support/fault.ts';
 import type { Transact, Transacted } from '../../contract/execution-store.ts';
+import { saveExecution } from '../../sql/changes.ts';
 import { type Attempted, type Queries, statement } from '../database.ts';
+import { play } from '../gateway.ts';
 import { haltIfAhead } from '../halt.ts';
 import { refuseSealed } from '../move/seal.ts';
 import { lend } from './lent-connection.ts';
 import type { Parts } from './parts.ts';
-import { appendEvents, saveExecution } from './rows.ts';
+import { appendEvents } from './rows.ts';
 import { carryOut, type LockedView, lockForOwner } from './write.ts';
 
 /** the user's work runs on the connection whose transaction appends. */
@@ -75,7 +77,7 @@ async function runWork<Result>(
   }
   await appendEvents(queries, request.id, events);
   const after = progress === undefined ? execution : { ...execution, progress };
-  if (after !== execution) await saveExecution(queries, after);
+  if (after !== execution) await play(queries, saveExecution(after));
   const { news } = await carryOut(queries, { request, execution: after, now });
   return { keep: true, result: { kind: 'recorded', news, at: now, result } };
 }

@@ -7,14 +7,16 @@ import type { NewsRefusal, OwnerRefusal } from '../../../execution/refusal.ts';
 import type { Instant } from '../../../support/clock.ts';
 import type { Attachment, OwnerWrite } from '../../contract/execution-store.ts';
 import { type HistoryRow, toExecution, toHistoryEvent } from '../../execution-rows.ts';
+import { openAwaits } from '../../sql/awaits.ts';
+import { saveExecution } from '../../sql/changes.ts';
 import { type Attempted, type Queries, statement } from '../database.ts';
+import { play } from '../gateway.ts';
 import { haltIfAhead } from '../halt.ts';
 import { chainOf, LAST_ISSUED, type SessionJson, toChain } from '../load-view.ts';
-import { openAwaits } from './awaits.ts';
 import { insertChildren } from './insert-executions.ts';
 import { aliveOf } from './owner-guards.ts';
 import type { Parts } from './parts.ts';
-import { appendEvents, EXECUTION_COLUMNS, type StoredRow, saveExecution } from './rows.ts';
+import { appendEvents, EXECUTION_COLUMNS, type StoredRow } from './rows.ts';
 
 // Sessions first, as in every write of an owner; the end of one waits for this transaction.
 const LOCK = statement(`
@@ -110,7 +112,7 @@ export async function write<Request extends OwnerWrite, Answer>(
       return { keep: false, result: deed.answer({ execution, at: decision.at }) };
     }
     const before = view.execution as ExecutionRecord;
-    if (execution !== before) await saveExecution(queries, execution, deed.previous);
+    if (execution !== before) await play(queries, saveExecution(execution, deed.previous));
     await appendEvents(queries, execution.id, decision.events);
     const told = await carryOut(queries, { request, execution, now });
     await deed.also?.(queries, { before, after: execution, now, isEarly });
@@ -143,7 +145,7 @@ export async function carryOut(
   }
   // What has ended waits for nothing.
   if (awaits.length === 0 || isTerminal(execution.status)) return execution;
-  return openAwaits(queries, execution, { awaits, now });
+  return play(queries, openAwaits(execution, awaits, now));
 }
 
 const ATTACH = statement(`

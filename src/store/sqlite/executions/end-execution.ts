@@ -1,16 +1,15 @@
 // All that an end does beside the row itself, whoever brings it about (X-14).
 
-import type { HistoryEvent } from '../../../execution/history.ts';
-import type { ExecutionId, Payload } from '../../../execution/names.ts';
-import type { DeadLetter } from '../../../features/repair/model.ts';
 import type { Finish } from '../../contract/execution-store.ts';
 import { type ExecutionRow, STATUS_CODES } from '../../execution-rows.ts';
+import { closeAwaits } from '../../sql/awaits.ts';
+import type { WaitingEnd } from '../../sql/changes.ts';
+import { writeDeadLetter } from '../../sql/dead-letters.ts';
+import { appendEvent } from '../../sql/executions.ts';
+import { positional } from '../connection.ts';
+import { play } from '../gateway.ts';
 import type { Transaction } from '../transaction.ts';
-import { closeAwaits } from './close-awaits.ts';
-import { writeDeadLetter } from './dead-letters.ts';
-import { deliver } from './deliver.ts';
 import { freePlace } from './gates.ts';
-import { appendOutside } from './history.ts';
 import { addErrand } from './submit.ts';
 import { follow } from './successor.ts';
 
@@ -36,22 +35,14 @@ const HAS_CHILDREN = 'select 1 from execution where parent_id = :id limit 1';
 type Consequences = Pick<Finish, 'outcome' | 'successor' | 'newsSeen' | 'unread'>;
 
 /** Ends an execution that is queued or waiting. */
-export function endWaiting(
-  tx: Transaction,
-  row: ExecutionRow,
-  end: {
-    readonly status: 'failed' | 'cancelled';
-    readonly event: HistoryEvent;
-    readonly outcome: Payload;
-    readonly deadLetter?: DeadLetter;
-  },
-): void {
-  const { event, deadLetter } = end;
-  appendOutside(tx, row.id, event);
-  tx.run(END, { id: row.id, status: STATUS_CODES[end.status], now: tx.now, seq: event.seq });
-  afterEnd(tx, row, { outcome: end.outcome });
-  if (deadLetter !== undefined) writeDeadLetter(tx, row.id, deadLetter);
-  closeAwaits(tx, row.id);
+export function endWaiting(tx: Transaction, row: ExecutionRow, end: WaitingEnd): void {
+  const { execution, event, outcome, deadLetter } = end;
+  const { id, status } = execution;
+  play(tx, appendEvent(id, event));
+  tx.run(END, { id, status: STATUS_CODES[status], now: tx.now, seq: event.seq });
+  afterEnd(tx, row, { outcome });
+  if (deadLetter !== undefined) play(tx, writeDeadLetter(id, deadLetter));
+  play(tx, closeAwaits(id, tx.now));
   tx.ring();
 }
 
@@ -65,13 +56,45 @@ export function afterEnd(tx: Transaction, row: ExecutionRow, consequences: Conse
   if (row.has_place && next?.hasPlace !== true) freePlace(tx, row);
   if (next?.cancelled !== undefined) endWaiting(tx, next.row, next.cancelled);
   // Whoever goes on in its place tells the parent when it ends.
-  if (row.parent_id !== null && successor === undefined) {
-    deliver(tx, row.parent_id as ExecutionId, {
-      kind: 'child-ended',
-      name: row.parent_call,
-      body: outcome ?? null,
-      project: row.project,
-    });
-  }
+  if (row.parent_id !== null && successor === undefined) tellParent(tx, row, outcome);
   if (tx.get(HAS_CHILDREN, { id }) !== undefined) addErrand(tx, id);
+}
+
+// X-16: the end of a child counts down and wakes at zero. A timer that is due already is left alone: it says how long
+// the execution has been ready.
+const ARRIVE = positional(
+  'id now project',
+  `
+  update execution
+     set news = news + 1,
+         wake_after = wake_after - (status = 2 and wake_after > 0),
+         ready_at = case
+                      when status = 2 and wake_after <= 1
+                      then min(coalesce(ready_at, :now), :now)
+                      else ready_at
+                    end,
+         status = case when status = 2 and wake_after <= 1 then 0 else status end
+   where id = :id
+     and status < 10 -- guard: open
+     and project = :project -- guard: project
+  returning news, status`,
+);
+
+const PUT = positional(
+  'id n now name body',
+  `
+  insert into inbox (execution_id, n, at, kind, name, body)
+  values (:id, :n, :now, 'child-ended', :name, :body)`,
+);
+
+/** X-5: counted and kept in one step; X-69: unless the parent has ended, or is of another project. */
+function tellParent(tx: Transaction, child: ExecutionRow, outcome: Finish['outcome']): void {
+  const { parent_id: id, parent_call: call, project } = child;
+  const arriving = tx.arrays<readonly [news: number, status: number]>(ARRIVE);
+  const values = arriving.get(id, tx.now, project);
+  if (values === undefined) return;
+  const [news, status] = values;
+  tx.statement(PUT).run(id, news, tx.now, call, outcome ?? null);
+  // It was waiting, or is queued still; a ring too many is harmless.
+  if (status === STATUS_CODES.queued) tx.ring();
 }

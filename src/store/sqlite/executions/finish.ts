@@ -2,10 +2,11 @@ import { decideFinish } from '../../../execution/decide/owner.ts';
 import { assert } from '../../../support/assert.ts';
 import type { Finish, Finished } from '../../contract/execution-store.ts';
 import { STATUS_CODES } from '../../execution-rows.ts';
+import { closeAwaits } from '../../sql/awaits.ts';
+import { writeDeadLetter } from '../../sql/dead-letters.ts';
 import { positional } from '../connection.ts';
+import { play } from '../gateway.ts';
 import type { Transaction } from '../transaction.ts';
-import { closeAwaits } from './close-awaits.ts';
-import { writeDeadLetter } from './dead-letters.ts';
 import { afterEnd } from './end-execution.ts';
 import { loadRow } from './load-execution.ts';
 import { isOpen, lastSeqAfter, letGo, OWNED, ownedRow } from './owner.ts';
@@ -44,8 +45,8 @@ export function finish(tx: Transaction, request: Finish): Finished {
     const isAlone = concerns % EARLY === 0 && children === undefined && successor === undefined;
     const row = isAlone ? undefined : loadRow(tx, id);
     if (row !== undefined) afterEnd(tx, row, request);
-    if (deadLetter !== undefined) writeDeadLetter(tx, id, deadLetter);
-    if (leavesAwaits === true || concerns >= EARLY) closeAwaits(tx, id);
+    if (deadLetter !== undefined) play(tx, writeDeadLetter(id, deadLetter));
+    if (leavesAwaits === true || concerns >= EARLY) play(tx, closeAwaits(id, now));
     tx.ring();
     return { kind: 'finished', at: now };
   }

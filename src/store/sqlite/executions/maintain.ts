@@ -1,14 +1,18 @@
 import { decideCancel } from '../../../execution/decide/command.ts';
 import { decideOverdue, PARENT_ENDED } from '../../../execution/decide/overdue.ts';
-import type { ExecutionId } from '../../../execution/names.ts';
+import type { ExecutionId, ProjectName } from '../../../execution/names.ts';
 import type { Maintain, Maintained } from '../../contract/execution-store.ts';
 import { toExecution } from '../../execution-rows.ts';
+import { saveExecution } from '../../sql/changes.ts';
+import { isDone, obey } from '../../sql/commands.ts';
+import { appendEvent } from '../../sql/executions.ts';
 import { positional } from '../connection.ts';
+import { play } from '../gateway.ts';
 import type { Transaction } from '../transaction.ts';
-import { commandView, obey } from './command.ts';
 import { endWaiting } from './end-execution.ts';
 import { nextSchedule } from './fire-schedule.ts';
 import { COLUMNS, loadRows } from './load-execution.ts';
+import { NATIVES } from './natives.ts';
 
 // What runs stays in the index: its owner knows the deadline.
 const OVERDUE = positional(
@@ -44,8 +48,12 @@ export function maintain(tx: Transaction, { limit }: Maintain): Omit<Maintained,
   const overdue = rows.slice(0, limit).flatMap((row): readonly ExecutionId[] => {
     const decision = decideOverdue(toExecution(row), tx.now);
     if (decision === undefined) return [];
-    if (decision.kind === 'end') endWaiting(tx, row, { ...decision, status: 'failed' });
-    else obey(tx, { ...decision, kind: 'apply' });
+    if (decision.kind === 'end') endWaiting(tx, row, decision);
+    else {
+      play(tx, saveExecution(decision.execution));
+      play(tx, appendEvent(decision.execution.id, decision.event));
+      tx.ring();
+    }
     return [row.id as ExecutionId];
   });
   const orphans = cancelOrphans(tx, limit);
@@ -82,9 +90,11 @@ function cancelOrphans(
 }
 
 function askToCancel(tx: Transaction, id: ExecutionId): boolean {
-  const view = commandView(tx, id);
-  if (view.execution === undefined) return false;
-  const request = { id, project: view.execution.project, body: PARENT_ENDED };
-  const answer = obey(tx, decideCancel(view, request, tx.now));
-  return answer.kind === 'done' || answer.kind === 'passed-on';
+  const asked = obey(NATIVES, { id }, (view, request, now) => {
+    const project = view.execution?.project ?? ('' as ProjectName);
+    return decideCancel(view, { ...request, project, body: PARENT_ENDED }, now);
+  });
+  const isAsked = isDone(play(tx, asked));
+  if (isAsked) tx.ring();
+  return isAsked;
 }

@@ -1,12 +1,15 @@
 import type { ExecutionStore, OwnerWrite } from '../../contract/execution-store.ts';
 import { archivesOf } from '../../sql/archived.ts';
 import { auditsOf } from '../../sql/audit.ts';
+import { awaitsOf } from '../../sql/awaits.ts';
 import { payloadsOf } from '../../sql/blobs.ts';
 import { censusOf } from '../../sql/census.ts';
+import { commandsOf } from '../../sql/commands.ts';
 import { deadLettersOf } from '../../sql/dead-letters.ts';
 import { readsOf } from '../../sql/executions.ts';
 import { ForgottenKeys } from '../../sql/forget-keys.ts';
 import { jobsOf } from '../../sql/jobs.ts';
+import { reconcileOf } from '../../sql/mend.ts';
 import { refusalsOf } from '../../sql/refusals.ts';
 import { releasesOf } from '../../sql/releases.ts';
 import { removalsOf } from '../../sql/remove.ts';
@@ -16,19 +19,15 @@ import { workersOf } from '../../sql/workers.ts';
 import { clockProblem } from '../clock-problem.ts';
 import type { Database } from '../database.ts';
 import { gatewayOf } from '../gateway.ts';
-import { answer, assignAwait, cancelAwait, expireAwaits, extendAwait } from './awaits.ts';
-import { cancel, pause, resume, signal } from './command.ts';
 import { finish } from './finish.ts';
 import { fireSchedule } from './fire-schedule.ts';
 import { giveBack } from './give-back.ts';
-import { interaction, interactions, lateAnswers } from './interactions.ts';
 import { list } from './list.ts';
 import { maintain } from './maintain.ts';
-import { outcomes } from './outcomes.ts';
+import { NATIVES, sweeper } from './natives.ts';
 import { record } from './owner.ts';
 import { park } from './park.ts';
 import { changeLine } from './pin.ts';
-import { reconcile } from './reconcile.ts';
 import { redrive } from './redrive.ts';
 import { Strays } from './strays.ts';
 import { submit, submitted } from './submit.ts';
@@ -53,35 +52,24 @@ export function executionsOf(database: Database): ExecutionStore {
     finish: (request) => database.perform(finish, withOwnBytes(request)),
     park: (request) => database.perform(park, withOwnBytes(request)),
     giveBack: (request) => database.perform(giveBack, withOwnBytes(request)),
-    cancel: (request) => database.perform(cancel, request),
-    pause: (request) => database.perform(pause, request),
-    resume: (request) => database.perform(resume, request),
-    signal: (request) => database.perform(signal, request),
+    ...commandsOf(gateway, NATIVES),
     maintain: async (request) => ({
       ...(await database.perform(maintain, request)),
       forgotten: await keys.forgetSome(request.limit),
     }),
     submitted: (request) => database.read((tx) => submitted(tx, request)),
-    outcomes: (ids) => database.read((tx) => outcomes(tx, ids)),
     list: (query) => database.read((tx) => list(tx, query)),
     ...readsOf(gateway),
     ...payloadsOf(gateway),
     ...templatesOf(gateway),
     ...schedulesOf(gateway),
     fireSchedule: (request) => database.perform(fireSchedule, request),
-    answer: (request) => database.perform(answer, request),
-    expireAwaits: (request) => database.perform(expireAwaits, request),
-    extendAwait: (request) => database.perform(extendAwait, request),
-    assignAwait: (request) => database.perform(assignAwait, request),
-    cancelAwait: (request) => database.perform(cancelAwait, request),
-    interaction: (query) => database.read((tx) => interaction(tx, query)),
-    interactions: (query) => database.read((tx) => interactions(tx, query)),
-    lateAnswers: (query) => database.read((tx) => lateAnswers(tx, query)),
+    ...awaitsOf(gateway, NATIVES),
     ...auditsOf(gateway),
     ...refusalsOf(gateway),
     ...deadLettersOf(gateway),
     redrive: (request) => database.perform(redrive, request),
-    reconcile: (request) => reconcile(database, request),
+    ...reconcileOf(gateway, NATIVES, sweeper(database)),
     ...jobsOf(gateway),
     ...archivesOf(gateway),
     ...removalsOf(gateway),

@@ -1,13 +1,18 @@
 // What the verbs of owners share: the guarded append, and what every write of an owner carries.
 
 import { decideRecord } from '../../../execution/decide/owner.ts';
+import { isTerminal } from '../../../execution/execution.ts';
 import { EVENT_KINDS, type EventKind, type NewEvent } from '../../../execution/history.ts';
+import type { ExecutionId } from '../../../execution/names.ts';
+import type { OpenAwait } from '../../../features/awaits/model.ts';
 import type { SessionId } from '../../../lease/names.ts';
 import { assert } from '../../../support/assert.ts';
 import type { Attachment, OwnerWrite, Recorded } from '../../contract/execution-store.ts';
+import { openAwaits } from '../../sql/awaits.ts';
 import { positional, type Tail } from '../connection.ts';
+import { play } from '../gateway.ts';
 import type { Transaction } from '../transaction.ts';
-import { openAwaits } from './awaits.ts';
+import { loadExecution } from './load-execution.ts';
 import { lastSeqOf, ownerView, refused } from './owner-view.ts';
 import { insertChildren } from './submit.ts';
 
@@ -180,7 +185,15 @@ export function carry(tx: Transaction, rowId: number, request: OwnerWrite): numb
   if (progress !== undefined) tx.statement(KEEP_PROGRESS).run(rowId, progress);
   if (attachments !== undefined) for (const each of attachments) attach(tx, id, each);
   if (children !== undefined && children.length > 0) insertChildren(tx, children);
-  return awaits === undefined ? 0 : openAwaits(tx, id, awaits);
+  return awaits === undefined ? 0 : open(tx, id, awaits);
+}
+
+function open(tx: Transaction, id: ExecutionId, awaits: readonly OpenAwait[]): number {
+  const execution = loadExecution(tx, id);
+  assert(execution !== undefined, 'W-1: whoever opens an await is stored');
+  // W-9: what ends leaves nothing pending.
+  if (isTerminal(execution.status)) return 0;
+  return play(tx, openAwaits(execution, awaits, tx.now)).news - execution.news;
 }
 
 function attach(tx: Transaction, id: string, attachment: Attachment): void {

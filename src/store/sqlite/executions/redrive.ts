@@ -7,9 +7,7 @@ import { fromSubmit, PREVIOUS_CODES, sagaOf } from '../../execution-rows.ts';
 import { writeAudit } from '../../sql/audit.ts';
 import { play } from '../gateway.ts';
 import type { Transaction } from '../transaction.ts';
-import { markRedriven } from './dead-letters.ts';
 import { noteLimit } from './gates.ts';
-import { appendOutside } from './history.ts';
 import { onceOfJob } from './jobs.ts';
 import { loadExecution } from './load-execution.ts';
 import { refuseRelease } from './pin.ts';
@@ -30,6 +28,18 @@ const START_LATER = `
          saga = :saga,
          deadline_at = :deadlineAt
    where id = :id`;
+
+const APPEND = `
+  insert into history (row_id, seq, at, kind, name, body)
+  select row_id, :seq, :at, :kind, :name, :body
+    from execution
+   where id = :id`;
+
+// Y-22: where there is one.
+const MARK_REDRIVEN = `
+  update dead_letter
+     set redriven_by = :id
+   where execution_id = :of`;
 
 export function redrive(tx: Transaction, request: Redrive): RedriveAnswer {
   const item = { job: request.job, target: request.of };
@@ -67,9 +77,11 @@ function insert(
   const { id, seq, deadlineAt } = execution;
   const isInserted = insertRow(tx, fromSubmit(submit, tx.now), submit);
   assert(isInserted, 'Y-21: a re-drive that may be stored was not');
-  for (const event of events.slice(1)) appendOutside(tx, id, event);
+  for (const { kind, at, seq: nth, name = null, body = null } of events.slice(1)) {
+    tx.run(APPEND, { id, seq: nth, at, kind, name, body });
+  }
   tx.run(START_LATER, { id, seq, saga: sagaOf(execution), deadlineAt: deadlineAt ?? null });
   noteLimit(tx, submit);
-  markRedriven(tx, of, id);
+  tx.run(MARK_REDRIVEN, { of, id });
   tx.ring();
 }

@@ -3,8 +3,7 @@
 
 import { CANCELLED_OUTCOME, endAsCancelled } from '../../../execution/decide/command.ts';
 import { decideSuccessor, inheritanceOf } from '../../../execution/decide/submit.ts';
-import type { HistoryEvent, InboxMessage } from '../../../execution/history.ts';
-import type { Payload } from '../../../execution/names.ts';
+import type { InboxMessage } from '../../../execution/history.ts';
 import { assert } from '../../../support/assert.ts';
 import type { Finish, Submit } from '../../contract/execution-store.ts';
 import {
@@ -14,6 +13,7 @@ import {
   toExecution,
   toInboxMessage,
 } from '../../execution-rows.ts';
+import type { WaitingEnd } from '../../sql/changes.ts';
 import type { Transaction } from '../transaction.ts';
 import { noteLimit } from './gates.ts';
 import { loadRow } from './load-execution.ts';
@@ -49,11 +49,7 @@ export interface Followed {
   readonly row: ExecutionRow;
   readonly hasPlace: boolean;
   /** It ends at once. */
-  readonly cancelled?: {
-    readonly status: 'cancelled';
-    readonly event: HistoryEvent;
-    readonly outcome: Payload;
-  };
+  readonly cancelled?: WaitingEnd;
 }
 
 /** Undefined when its id is taken: then it is left out. */
@@ -76,9 +72,8 @@ export function follow(
   assert(row !== undefined, 'X-14: a successor that was inserted is stored');
   const hasPlace = Boolean(row.has_place);
   if (cancel === undefined) return { row, hasPlace };
-  const { event } = endAsCancelled(toExecution(row), { ...cancel, now: tx.now });
-  const cancelled = { status: 'cancelled', event, outcome: CANCELLED_OUTCOME } as const;
-  return { row, hasPlace, cancelled };
+  const end = endAsCancelled(toExecution(row), { ...cancel, now: tx.now });
+  return { row, hasPlace, cancelled: { ...end, outcome: CANCELLED_OUTCOME } };
 }
 
 function insert(tx: Transaction, ended: ExecutionRow, successor: Submit): void {

@@ -1,0 +1,614 @@
+// Awaits: opened with an owner's write, answered, changed by outsiders, closed by an end (W-1 … W-10). Whoever writes
+// to one has the row of its execution locked, so that an early answer and the opening of its unit cannot miss each
+// other (W-2), and what settles can be told.
+
+import { deliver } from '../../execution/decide/deliver.ts';
+import type { ExecutionRecord } from '../../execution/execution.ts';
+import type { CallKey, ExecutionId, InteractionId } from '../../execution/names.ts';
+import { changedByAnswer, changedByAwaitCommand } from '../../features/audit/decide.ts';
+import type { Audited } from '../../features/audit/model.ts';
+import {
+  type AnswerRequest,
+  type AwaitChange,
+  type AwaitCommandDecision,
+  type AwaitCommandView,
+  closedUnit,
+  decideAnswer,
+  decideAssign,
+  decideCancelAwait,
+  decideDue,
+  decideExtend,
+  decideOpen,
+  type LateAnswer,
+} from '../../features/awaits/decide.ts';
+import {
+  type Answer,
+  type AwaitUnit,
+  type Interaction,
+  isSettled,
+  LATE_ANSWERS_MAX,
+  type OpenAwait,
+} from '../../features/awaits/model.ts';
+import type {
+  AnswerTaken,
+  AwaitAnswer,
+  AwaitCommand,
+  AwaitStore,
+  AwaitsExpired,
+  ExpireAwaits,
+  InteractionFound,
+  ListInteractions,
+  ReadInteraction,
+} from '../../features/awaits/port.ts';
+import {
+  AWAIT_CODES,
+  type AwaitUnitRow,
+  fromAwaitUnit,
+  fromInteraction,
+  INTERACTION_CODES,
+  type InteractionRow,
+  toAnswer,
+  toAwaitUnit,
+  toInteraction,
+} from '../../features/awaits/rows.ts';
+import { assert } from '../../support/assert.ts';
+import type { Instant } from '../../support/clock.ts';
+import { toExecution } from '../execution-rows.ts';
+import { writeAudit } from './audit.ts';
+import { deliverTo, type Natives } from './changes.ts';
+import { lockExecution } from './executions.ts';
+import { ifGiven, newestFirst } from './newest-first.ts';
+import { all, type Gateway, one, type Script, type Sql, sql } from './script.ts';
+
+const OPEN = INTERACTION_CODES.open;
+const EARLY = INTERACTION_CODES.early;
+const CLOSED = INTERACTION_CODES.closed;
+
+const UNIT_TYPES = {
+  execution_id: 'uuid',
+  call: 'text',
+  project: 'text',
+  pipeline: 'text',
+  name: 'text',
+  status: 'smallint',
+  items: 'integer',
+  needed: 'integer',
+  answered: 'integer',
+  opened_at: 'bigint',
+  settled_at: 'bigint',
+  due_at: 'bigint',
+  next_at: 'bigint',
+  about: 'text',
+} satisfies Record<keyof AwaitUnitRow, string>;
+
+const INTERACTION_TYPES = {
+  id: 'text',
+  execution_id: 'uuid',
+  call: 'text',
+  item: 'integer',
+  project: 'text',
+  status: 'smallint',
+  request: 'text',
+  assignee: 'text',
+  answer: 'text',
+  digest: 'text',
+  answered_by: 'text',
+  answered_at: 'bigint',
+  verified: 'boolean',
+  late: 'integer',
+} satisfies Record<keyof InteractionRow, string>;
+
+const UNIT = Object.keys(UNIT_TYPES) as (keyof AwaitUnitRow)[];
+const UNIT_COLUMNS = UNIT.map((name) => `u.${name}`).join(', ');
+const INTERACTION_COLUMNS = Object.keys(INTERACTION_TYPES)
+  .map((name) => `i.${name}`)
+  .join(', ');
+
+/** Beside an interaction, whose columns have the same names. */
+const OF_UNIT = UNIT.map((name) => `u.${name} as unit_${name}`).join(', ');
+
+type FoundRow = InteractionRow & Readonly<Record<`unit_${keyof AwaitUnitRow}`, unknown>>;
+
+function unitIn(row: FoundRow): AwaitUnit | undefined {
+  if (row.unit_call === null) return undefined;
+  return toAwaitUnit(
+    Object.fromEntries(UNIT.map((name): unknown[] => [name, row[`unit_${name}`]])),
+  );
+}
+
+function rowsOf(types: Readonly<Record<string, string>>): string {
+  const columns = Object.entries(types).map(([name, type]) => `${name} ${type}`);
+  return `jsonb_to_recordset(:rows::jsonb) as n(${columns.join(', ')})`;
+}
+
+const SAVE_UNITS = sql(`
+  insert into hf.await_unit (${UNIT.join(', ')})
+  select n.*
+    from ${rowsOf(UNIT_TYPES)}
+   where true
+      on conflict (execution_id, call) do update
+     set status     = excluded.status,
+         answered   = excluded.answered,
+         settled_at = excluded.settled_at,
+         due_at     = excluded.due_at,
+         next_at    = excluded.next_at,
+         about      = excluded.about`);
+
+function* saveUnits(units: readonly AwaitUnit[]): Script<void> {
+  if (units.length > 0) yield* all(SAVE_UNITS, { rows: JSON.stringify(units.map(fromAwaitUnit)) });
+}
+
+// An early answer has a row before its unit has one (W-2). `name` is that of the unit.
+const SAVE_INTERACTIONS = sql(`
+  insert into hf.interaction as i (${Object.keys(INTERACTION_TYPES).join(', ')}, name)
+  select n.*
+    from ${rowsOf({ ...INTERACTION_TYPES, name: 'text' })}
+   where true
+      on conflict (id) do update
+     set status      = excluded.status,
+         late        = excluded.late,
+         name        = excluded.name,
+         request     = excluded.request,
+         assignee    = excluded.assignee,
+         answer      = excluded.answer,
+         digest      = excluded.digest,
+         answered_by = excluded.answered_by,
+         answered_at = excluded.answered_at,
+         verified    = excluded.verified
+   where i.execution_id = excluded.execution_id -- guard: own`);
+
+interface Named {
+  readonly interaction: Interaction;
+  readonly name?: string;
+}
+
+function* saveInteractions(interactions: readonly Named[]): Script<void> {
+  if (interactions.length === 0) return;
+  const rows = interactions.map(({ interaction, name }) => {
+    const row = fromInteraction(interaction);
+    return { ...row, verified: Boolean(row.verified), name };
+  });
+  yield* all(SAVE_INTERACTIONS, { rows: JSON.stringify(rows) });
+}
+
+const CLOSE_OTHERS = sql(`
+  update hf.interaction
+     set status = ${CLOSED}
+   where execution_id = :execution
+     and call = :call
+     and coalesce(status = ${OPEN}, false) -- guard: open`);
+
+// W-5: counted always, kept while there is room.
+const COUNT_LATE = sql('update hf.interaction set late = late + 1 where id = :id');
+
+const KEEP_LATE = sql(`
+  insert into hf.late_answer (interaction_id, n, answer, digest, answered_by, answered_at)
+  select i.id, i.late, :value::text, :digest::text, :by::text, :at::bigint
+    from hf.interaction as i
+   where i.id = :id
+     and i.late <= ${LATE_ANSWERS_MAX} -- guard: room`);
+
+/** It was counted. */
+function* keepLate({ id, answer }: LateAnswer): Script<void> {
+  yield* all(KEEP_LATE, { id, ...answer });
+}
+
+/** With the execution locked; as it is afterwards, when it was told. */
+function* applyAll(
+  execution: ExecutionRecord,
+  changes: readonly AwaitChange[],
+  now: Instant,
+): Script<ExecutionRecord> {
+  yield* saveUnits(changes.map(({ unit }) => unit));
+  const named = changes.flatMap(({ unit: { name }, interactions }) =>
+    interactions.map((interaction) => ({ interaction, name })),
+  );
+  yield* saveInteractions(named);
+  let told = execution;
+  for (const { unit, closesOthers, late = [], message } of changes) {
+    for (const each of late) yield* keepLate(each);
+    if (closesOthers) yield* all(CLOSE_OTHERS, unit);
+    if (message === undefined) continue;
+    const delivery = deliver(told, message, now);
+    yield* deliverTo(delivery, told.status === 'running' ? told.session : undefined);
+    told = delivery.execution;
+  }
+  return told;
+}
+
+const KNOWN = sql(`
+  select u.call
+    from hf.await_unit as u
+   where u.execution_id = :id
+     and u.call = any (:calls)`);
+
+const EARLY_OF = sql(`
+  select ${INTERACTION_COLUMNS}
+    from hf.interaction as i indexed by interaction_execution
+   where i.execution_id = :id
+     and i.call = any (:calls)
+     and coalesce(i.status = ${EARLY}, false)`);
+
+/** W-1: of one that is open; a unit that is there already is left alone. The execution, as it is then. */
+export function* openAwaits(
+  execution: ExecutionRecord,
+  awaits: readonly OpenAwait[],
+  now: Instant,
+): Script<ExecutionRecord> {
+  const { id } = execution;
+  const byCall = new Map(awaits.toReversed().map((open) => [open.call, open]));
+  const calls = [...byCall.keys()];
+  for (const { call } of yield* all<UnitPlace>(KNOWN, { id, calls })) byCall.delete(call);
+  const rows = byCall.size === 0 ? [] : yield* all<InteractionRow>(EARLY_OF, { id, calls });
+  const early = Map.groupBy(rows.map(toInteraction), ({ call }) => call);
+  const changes = awaits
+    .filter((open) => byCall.get(open.call) === open)
+    .map((open) => decideOpen(open, { execution, early: early.get(open.call) ?? [] }, now));
+  return yield* applyAll(execution, changes, now);
+}
+
+const OPEN_UNITS = sql(`
+  select ${UNIT_COLUMNS}
+    from hf.await_unit as u
+   where u.execution_id = :id
+     and coalesce(u.status = ${AWAIT_CODES.open}, false) -- guard: open-unit
+     for no key update of u`);
+
+// What nobody took up came too late.
+const KEEP_EARLY = sql(`
+  insert into hf.late_answer (interaction_id, n, answer, digest, answered_by, answered_at)
+  select i.id, i.late + 1, i.answer, i.digest, i.answered_by, i.answered_at
+    from hf.interaction as i
+   where i.execution_id = :id
+     and coalesce(i.status = ${EARLY}, false) -- guard: early`);
+
+const CLOSE_LEFT = sql(`
+  update hf.interaction
+     set status      = ${CLOSED},
+         late        = late + case when status = ${EARLY} then 1 else 0 end,
+         answer      = null,
+         digest      = null,
+         answered_by = null,
+         answered_at = null,
+         verified    = false
+   where execution_id = :id
+     and coalesce(status in (${OPEN}, ${EARLY}), false) -- guard: left`);
+
+/** W-9: as the execution ends, with its row locked; nobody is told. */
+export function* closeAwaits(id: ExecutionId, now: Instant): Script<void> {
+  const units = yield* all<AwaitUnitRow>(OPEN_UNITS, { id });
+  yield* saveUnits(units.map((row) => closedUnit(toAwaitUnit(row), now)));
+  yield* all(KEEP_EARLY, { id });
+  yield* all(CLOSE_LEFT, { id });
+}
+
+interface UnitPlace {
+  readonly execution: ExecutionId;
+  readonly call: CallKey;
+}
+
+// Where an interaction stands never changes.
+const PLACE_OF = sql(
+  'select i.execution_id as execution, i.call from hf.interaction as i where i.id = :id',
+);
+
+// With the execution locked: a statement of its own sees what was committed before that. The unit's own lock keeps
+// off who would forget to lock the execution.
+const LOAD = sql(`
+  with u as materialized (
+    select ${UNIT_COLUMNS}
+      from hf.await_unit as u
+     where u.execution_id = :execution
+       and u.call = :call
+       for no key update of u
+  )
+  select hf_now() as now, ${INTERACTION_COLUMNS}, ${OF_UNIT}
+    from (select 1) as always
+    left join hf.interaction as i on i.id = :id
+    left join u on true`);
+
+interface Loaded {
+  readonly now: Instant;
+  readonly unit: AwaitUnit | undefined;
+  readonly interaction: Interaction | undefined;
+}
+
+export function* loadUnit(place: UnitPlace, id?: InteractionId): Script<Loaded> {
+  const { execution, call } = place;
+  const row = yield* one<FoundRow & { readonly now: Instant }>(LOAD, { execution, call, id });
+  assert(row !== undefined, 'W-1: a look at a unit has one row');
+  const interaction = row.id === null ? undefined : toInteraction(row);
+  return { now: row.now, unit: unitIn(row), interaction };
+}
+
+const ANSWERED = sql(`
+  select ${INTERACTION_COLUMNS}
+    from hf.interaction as i indexed by interaction_execution
+   where i.execution_id = :execution
+     and i.call = :call
+     and coalesce(i.status = ${INTERACTION_CODES.answered}, false)
+   order by i.execution_id, i.call, i.item`);
+
+export function* answeredOf({ execution, call }: UnitPlace): Script<readonly Interaction[]> {
+  return (yield* all<InteractionRow>(ANSWERED, { execution, call })).map(toInteraction);
+}
+
+interface LockedAwait extends AwaitCommandView, Loaded {
+  readonly execution: ExecutionRecord | undefined;
+}
+
+interface LockAwait {
+  readonly id?: InteractionId;
+  /** Where it stands, unless there is an interaction that says so. */
+  readonly place?: UnitPlace | undefined;
+  /** Whether what is decided about an open unit may settle it, which takes all answers. */
+  maySettle(unit: AwaitUnit, now: Instant): boolean;
+}
+
+const NOTHING: LockedAwait = {
+  now: 0 as Instant,
+  execution: undefined,
+  unit: undefined,
+  interaction: undefined,
+  answered: () => [],
+};
+
+function* lockAwait({ id, place, maySettle }: LockAwait): Script<LockedAwait> {
+  const found = id === undefined ? undefined : yield* one<UnitPlace>(PLACE_OF, { id });
+  const at = found ?? place;
+  if (at === undefined) return NOTHING;
+  const row = yield* lockExecution(at.execution);
+  const execution = row === undefined ? undefined : toExecution(row);
+  const loaded = yield* loadUnit(at, id);
+  const { unit, now } = loaded;
+  const isLast = unit !== undefined && !isSettled(unit) && maySettle(unit, now);
+  const answers = isLast ? yield* answeredOf(at) : undefined;
+  const answered = (): readonly Interaction[] => {
+    assert(answers !== undefined, 'W-3: what settles a unit is known before it is decided');
+    return answers;
+  };
+  return { ...loaded, execution, answered };
+}
+
+function* applyTo({ execution, now }: LockedAwait, change: AwaitChange): Script<void> {
+  assert(execution !== undefined, 'W-1: a unit is of an execution that exists');
+  yield* applyAll(execution, [change], now);
+}
+
+export function awaitsOf({ read, repeat }: Gateway, natives: Natives): AwaitStore {
+  const command =
+    <Request extends AwaitCommand>(decide: Decide<Request>, settles: boolean) =>
+    (request: Request): Promise<AwaitAnswer> =>
+      repeat(() => obey(request, decide, settles), { rings: ({ kind }) => kind === 'done' });
+  return {
+    answer: (request) => repeat(() => answer(request), { rings: hasSettled }),
+    expireAwaits: (request) => expireAwaits({ read, repeat }, natives, request),
+    extendAwait: command(decideExtend, false),
+    assignAwait: command(decideAssign, false),
+    cancelAwait: command(decideCancelAwait, true),
+    interaction: (query) => read(() => readInteraction(query)),
+    interactions: (query) => read(() => listInteractions(query)),
+    lateAnswers: (query) => read(() => lateAnswers(query)),
+  };
+}
+
+type Decide<Request> = (
+  view: AwaitCommandView,
+  request: Request,
+  now: Instant,
+) => AwaitCommandDecision;
+
+/** W-8. */
+function* obey<Request extends AwaitCommand>(
+  request: Request,
+  decide: Decide<Request>,
+  settles: boolean,
+): Script<AwaitAnswer> {
+  const view = yield* lockAwait({ id: request.id, maySettle: () => settles });
+  const decision = decide(view, request, view.now);
+  if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
+  yield* writeAudit(request, changedByAwaitCommand(view, decision), view.now);
+  yield* applyTo(view, decision.change);
+  return { kind: 'done' };
+}
+
+// W-9: its end looks for it.
+const NOTE_EARLY = sql(`
+  update hf.execution
+     set early = true
+   where id = :execution
+     and not early`);
+
+function* answer(request: AnswerRequest & Audited): Script<AnswerTaken> {
+  const { id, place } = request;
+  const view = yield* lockAwait({
+    id,
+    place,
+    maySettle: (unit, now) =>
+      unit.answered + 1 >= unit.needed || (unit.dueAt !== undefined && unit.dueAt <= now),
+  });
+  const decision = decideAnswer(view, request, view.now);
+  yield* writeAudit(request, changedByAnswer(view, decision), view.now);
+  switch (decision.kind) {
+    case 'refuse':
+      return { kind: 'refused', ...decision.refusal };
+    case 'existing':
+      return { kind: 'existing', settled: false };
+    case 'keep-early':
+      yield* saveInteractions([decision]);
+      yield* all(NOTE_EARLY, decision.interaction);
+      return { kind: 'kept', settled: false };
+    case 'apply':
+      yield* applyTo(view, decision.change);
+      return { kind: 'answered', settled: decision.change.unit.status !== 'open' };
+    case 'late':
+      if (decision.change !== undefined) yield* applyTo(view, decision.change);
+      yield* all(COUNT_LATE, { id });
+      yield* keepLate({ id, answer: decision.answer });
+      return { kind: 'refused', ...decision.refusal };
+  }
+}
+
+/** An answer that is too late may have timed its unit out. */
+function hasSettled(taken: AnswerTaken): boolean {
+  return taken.kind === 'refused' ? taken.why === 'answer-late' : taken.settled;
+}
+
+// What is listed is looked at again under the lock.
+const NEXT = sql(`
+  select u.execution_id as execution, u.call, u.next_at - hf_now() as in_ms
+    from hf.await_unit as u indexed by await_unit_next
+   where u.next_at is not null
+   order by u.next_at
+   limit :limit`);
+
+// PostgreSQL: only the primary key fits.
+const DUE_OF = sql(`
+  select u.execution_id as execution, u.call, 0 as in_ms
+    from hf.await_unit as u
+   where u.execution_id = :execution
+     and coalesce(u.next_at <= hf_now(), false)
+   order by u.next_at
+   limit :limit`);
+
+type DueRow = UnitPlace & { readonly in_ms: number };
+
+/** W-6: each in a transaction of its own. One more than asked for is listed: one that is not due says when it is. */
+async function expireAwaits(
+  { read, repeat }: Pick<Gateway, 'read' | 'repeat'>,
+  natives: Natives,
+  { execution, limit }: ExpireAwaits,
+): Promise<AwaitsExpired> {
+  const list = execution === undefined ? NEXT : DUE_OF;
+  const found = await read(() => all<DueRow>(list, { execution, limit: limit + 1 }));
+  const due = found.filter((row) => row.in_ms <= 0);
+  let [settled, started] = [0, 0];
+  for (const place of due.slice(0, limit)) {
+    const done = await repeat(() => expire(natives, place), { rings: isExpired });
+    settled += done.settled;
+    started += done.started;
+  }
+  const isAsIs = execution === undefined && due.length === 0;
+  const [next] = isAsIs ? found : await read(() => all<DueRow>(NEXT, { limit: 1 }));
+  return {
+    settled,
+    started,
+    more: due.length > limit,
+    ...(next === undefined ? {} : { nextInMs: Math.max(0, next.in_ms) }),
+  };
+}
+
+interface Expired {
+  readonly settled: number;
+  readonly started: number;
+}
+
+function isExpired({ settled, started }: Expired): boolean {
+  return settled + started > 0;
+}
+
+function* expire(natives: Natives, place: UnitPlace): Script<Expired> {
+  const view = yield* lockAwait({ place, maySettle: () => true });
+  const { unit, now, answered } = view;
+  const due = unit === undefined ? undefined : decideDue({ unit, answered }, now);
+  if (due === undefined) return { settled: 0, started: 0 };
+  yield* applyTo(view, due.change);
+  let started = 0;
+  // What has the id or the key already was started before, or is another's.
+  for (const start of due.starts) if (yield* natives.submit(start)) started += 1;
+  return { settled: due.change.unit.status === 'open' ? 0 : 1, started };
+}
+
+const WITH_UNIT =
+  'left join hf.await_unit as u on u.execution_id == i.execution_id and u.call = i.call';
+
+const READ = sql(`
+  select ${INTERACTION_COLUMNS}, ${OF_UNIT}
+    from hf.interaction as i ${WITH_UNIT}
+   where i.id = :id
+     and i.project = :project`);
+
+function* readInteraction(query: ReadInteraction): Script<InteractionFound | undefined> {
+  const row = yield* one<FoundRow>(READ, query);
+  return row === undefined ? undefined : toFound(row);
+}
+
+function toFound(row: FoundRow): InteractionFound {
+  return { interaction: toInteraction(row), unit: unitIn(row) };
+}
+
+const IS_OPEN = `i.status = ${OPEN}`;
+
+/** Greater than the id of any interaction. */
+const LAST_ID = "'~'";
+
+const FILTERS = [
+  `(:open::boolean is null or (${IS_OPEN}) = :open)`,
+  '(:execution::uuid is null or coalesce(i.execution_id = :execution, false))',
+  ifGiven('i.call', ':call'),
+  ifGiven('i.assignee', ':assignee'),
+  ifGiven('i.name', ':name'),
+];
+
+function listBy(index: string, lead: Readonly<Record<string, string>>, where = 'true'): Sql {
+  return newestFirst({
+    select: `${INTERACTION_COLUMNS}, ${OF_UNIT}`,
+    table: 'interaction as i',
+    join: WITH_UNIT,
+    id: 'i.id',
+    last: LAST_ID,
+    ...{ index, lead, where, filters: FILTERS },
+  });
+}
+
+const project = ':project';
+const BY_PROJECT = listBy('interaction_list', { 'i.project collate "POSIX"': project });
+const OPEN_BY_PROJECT = listBy('interaction_open', { 'i.project': project }, IS_OPEN);
+const OPEN_BY_ASSIGNEE = listBy(
+  'interaction_assignee',
+  { 'i.assignee': ':assignee', 'i.project': project },
+  `${IS_OPEN} and i.assignee is not null`,
+);
+const OPEN_BY_NAME = listBy(
+  'interaction_name',
+  { 'i.name': ':name', 'i.project': project },
+  `${IS_OPEN} and i.name is not null`,
+);
+
+// An expression, so that no index of ids fits: PostgreSQL would read those of all executions.
+const BY_EXECUTION = sql(`
+  select ${INTERACTION_COLUMNS}, ${OF_UNIT}
+    from hf.interaction as i indexed by interaction_execution ${WITH_UNIT}
+   where i.execution_id = :execution
+     and coalesce(i.project = :project, false)
+     and i.id || '' < coalesce(:before, ${LAST_ID})
+     and ${FILTERS.join('\n     and ')}
+   order by i.id || '' desc
+   limit :limit`);
+
+/** W-10. One filter leads by its index; the others are checked on the way. */
+function* listInteractions(query: ListInteractions): Script<readonly InteractionFound[]> {
+  return (yield* all<FoundRow>(indexFor(query), query)).map(toFound);
+}
+
+/** Those of what is open have nothing else in them. */
+function indexFor({ open, execution, assignee, name }: ListInteractions): Sql {
+  if (execution !== undefined) return BY_EXECUTION;
+  if (open !== true) return BY_PROJECT;
+  if (assignee !== undefined) return OPEN_BY_ASSIGNEE;
+  return name === undefined ? OPEN_BY_PROJECT : OPEN_BY_NAME;
+}
+
+const LATE = sql(`
+  select l.answer, l.digest, l.answered_by, l.answered_at
+    from hf.interaction as i
+    join hf.late_answer as l on l.interaction_id = i.id
+   where i.id = :id
+     and i.project = :project
+   order by l.n`);
+
+/** W-5. */
+function* lateAnswers(query: ReadInteraction): Script<readonly Answer[]> {
+  const rows = yield* all<Parameters<typeof toAnswer>[0]>(LATE, query);
+  return rows.flatMap((row) => toAnswer(row) ?? []);
+}

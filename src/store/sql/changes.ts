@@ -1,0 +1,86 @@
+// What scripts change of executions, with the row locked, and what they leave to the stores.
+
+import type { Delivery } from '../../execution/decide/deliver.ts';
+import type { ExecutionRecord } from '../../execution/execution.ts';
+import type { HistoryEvent, InboxMessage } from '../../execution/history.ts';
+import type { ExecutionId, Payload } from '../../execution/names.ts';
+import type { DeadLetter } from '../../features/repair/model.ts';
+import type { SessionId } from '../../lease/names.ts';
+import type { Instant } from '../../support/clock.ts';
+import type { Submit } from '../contract/execution-store.ts';
+import { holdsOf, STATUS_CODES, sagaOf } from '../execution-rows.ts';
+import { all, type Script, sql } from './script.ts';
+
+/** What hot verbs do, too. Each store does it in its own way, in the transaction of the script. */
+export interface Natives {
+  /** Ends an execution that is queued or waiting, with all that follows from it (X-14). */
+  endWaiting(before: ExecutionRecord, end: WaitingEnd): Script<void>;
+  /** Whether it is new. */
+  submit(request: Submit): Script<boolean>;
+  /** X-12: free places of a key go to those that wait for one. */
+  handOn(places: KeyPlaces): Script<void>;
+}
+
+export interface WaitingEnd {
+  readonly execution: ExecutionRecord;
+  readonly event: HistoryEvent;
+  readonly outcome: Payload;
+  readonly deadLetter?: DeadLetter;
+}
+
+export interface KeyPlaces {
+  readonly project: ExecutionRecord['project'];
+  readonly key: string;
+  readonly limit: number;
+  readonly taken: number;
+  readonly now: Instant;
+}
+
+const SAVE = sql(`
+  update hf.execution
+     set status      = :status,
+         hold        = :hold,
+         gated       = :gated,
+         has_place   = :hasPlace,
+         ready_at    = :readyAt,
+         session_id  = :session,
+         seq         = :seq,
+         news        = :news,
+         wake_after  = :wakeAfter,
+         ended_at    = :endedAt,
+         key         = :key,
+         intent      = :intent,
+         progress    = :progress,
+         previous    = coalesce(:previous, previous),
+         saga        = :saga,
+         deadline_at = :deadlineAt
+   where id = :id`);
+
+/** The row must be locked. */
+export function* saveExecution(execution: ExecutionRecord, previous?: number): Script<void> {
+  const status = STATUS_CODES[execution.status];
+  const codes = { status, hold: holdsOf(execution), saga: sagaOf(execution), previous };
+  yield* all(SAVE, { ...execution, ...codes });
+}
+
+const POST = sql(`
+  insert into hf.inbox (execution_id, n, at, kind, name, body)
+  values (:id, :n, :at, :kind, :name, :body)`);
+
+/** With the row saved with the news that the message counts (X-5). */
+export function* postMessage(id: ExecutionId, message: InboxMessage): Script<void> {
+  yield* all(POST, { id, ...message });
+}
+
+// The next heartbeat makes the holder look. PostgreSQL: owners' locks do not wait for this one.
+const NOTICE = sql('update hf.session set notices = notices + 1 where id = :owner');
+
+/** X-5, X-16. The row must be locked. */
+export function* deliverTo(
+  { execution, message }: Delivery,
+  owner: SessionId | undefined,
+): Script<void> {
+  yield* saveExecution(execution);
+  yield* postMessage(execution.id, message);
+  if (owner !== undefined) yield* all(NOTICE, { owner });
+}

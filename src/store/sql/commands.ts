@@ -1,0 +1,94 @@
+// What others ask of an execution: cancel, pause, resume, signal (X-17 … X-19). One transaction locks the row, asks
+// the pure decision, and does it.
+
+import {
+  askedBy,
+  CANCELLED_OUTCOME,
+  type CommandDecision,
+  type CommandView,
+  decideCancel,
+  decidePause,
+  decideResume,
+  decideSignal,
+} from '../../execution/decide/command.ts';
+import type { ExecutionRecord } from '../../execution/execution.ts';
+import type { InboxMessage } from '../../execution/history.ts';
+import { changedByCommand } from '../../features/audit/decide.ts';
+import type { Instant } from '../../support/clock.ts';
+import type {
+  Cancel,
+  Command,
+  CommandAnswer,
+  ExecutionStore,
+} from '../contract/execution-store.ts';
+import { toExecution } from '../execution-rows.ts';
+import { writeAudit } from './audit.ts';
+import { deliverTo, type Natives, postMessage, saveExecution } from './changes.ts';
+import { appendEvent, lockExecution } from './executions.ts';
+import { onceOfJob } from './jobs.ts';
+import { all, type Gateway, type Script, sql } from './script.ts';
+
+type Decide<Request> = (view: CommandView, request: Request, now: Instant) => CommandDecision;
+
+export function commandsOf(
+  { repeat }: Gateway,
+  natives: Natives,
+): Pick<ExecutionStore, 'cancel' | 'pause' | 'resume' | 'signal'> {
+  const command =
+    <Request extends Command>(decide: Decide<Request>) =>
+    (request: Request & Pick<Cancel, 'job'>): Promise<CommandAnswer> => {
+      const of = { job: request.job, target: request.id };
+      return repeat(() => onceOfJob(of, () => obey(natives, request, decide)), { rings: isDone });
+    };
+  return {
+    cancel: command(decideCancel),
+    pause: command(decidePause),
+    resume: command(decideResume),
+    signal: command(decideSignal),
+  };
+}
+
+export function isDone({ kind }: CommandAnswer): boolean {
+  return kind === 'done' || kind === 'passed-on';
+}
+
+const ASKED = sql(`
+  select kind
+    from hf.inbox indexed by inbox_asked
+   where execution_id = :id
+     and kind in ('cancel', 'pause', 'resume')
+   order by n desc`);
+
+/** J-1: that it was done is written down. */
+export function* obey<Request extends Pick<Command, 'id' | 'audit'>>(
+  natives: Natives,
+  request: Request,
+  decide: Decide<Request>,
+): Script<CommandAnswer> {
+  const { id } = request;
+  const row = yield* lockExecution(id);
+  const now = row?.now ?? (0 as Instant);
+  const before = row === undefined ? undefined : toExecution(row);
+  const hasNews = before !== undefined && before.news > 0;
+  const asked = hasNews ? yield* all<Pick<InboxMessage, 'kind'>>(ASKED, { id }) : [];
+  const view = { execution: before, ...askedBy(asked.map(({ kind }) => kind)) };
+  const decision = decide(view, request, now);
+  yield* writeAudit(request, changedByCommand(before, decision), now);
+  if (decision.kind === 'refuse') return { kind: 'refused', ...decision.refusal };
+  const { execution } = decision;
+  const { status } = execution;
+  if (decision.kind === 'no-change') return { kind: 'no-change', status };
+  if (decision.kind === 'pass-on') {
+    yield* deliverTo(decision, decision.toOwner ? execution.session : undefined);
+    return { kind: decision.toOwner ? 'passed-on' : 'done', status };
+  }
+  if (decision.kind === 'end') {
+    const end = { ...decision, outcome: CANCELLED_OUTCOME };
+    yield* natives.endWaiting(before as ExecutionRecord, end);
+    return { kind: 'done', status };
+  }
+  yield* saveExecution(execution);
+  yield* appendEvent(id, decision.event);
+  if (decision.message !== undefined) yield* postMessage(id, decision.message);
+  return { kind: 'done', status };
+}

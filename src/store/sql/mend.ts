@@ -1,0 +1,265 @@
+// Repairs of what is provable, each a transaction (Z-4). With the row locked it looks again: since it was found, its
+// execution may have gone on.
+
+import { deliver, type NewMessage } from '../../execution/decide/deliver.ts';
+import type { ExecutionRecord } from '../../execution/execution.ts';
+import type { HistoryEvent } from '../../execution/history.ts';
+import type { CallKey, ExecutionId } from '../../execution/names.ts';
+import { INTERACTION_CODES } from '../../features/awaits/rows.ts';
+import {
+  childMessage,
+  hearing,
+  judgePlace,
+  judgeWaiting,
+  settlementMessage,
+  takenFromNobody,
+  type WaitingFacts,
+} from '../../features/reconcile/decide.ts';
+import {
+  type Finding,
+  type InvariantName,
+  isRepairable,
+  type Violation,
+} from '../../features/reconcile/model.ts';
+import type { Reconcile, Reconciled, ReconcileStore } from '../../features/reconcile/port.ts';
+import type { SessionId } from '../../lease/names.ts';
+import type { Instant } from '../../support/clock.ts';
+import {
+  type HistoryRow,
+  ofPipeline,
+  PREVIOUS_CODES,
+  STATUS_CODES,
+  TERMINAL_FROM,
+  toExecution,
+  toHistoryEvent,
+} from '../execution-rows.ts';
+import { answeredOf, closeAwaits, loadUnit } from './awaits.ts';
+import { deliverTo, type Natives, saveExecution } from './changes.ts';
+import { appendEvent, lockExecution } from './executions.ts';
+import { LOOKS, placeFacts, waitingFacts } from './reconcile.ts';
+import { all, type Gateway, one, type Script, sql, worded, wrote } from './script.ts';
+
+/** Sweeps, and whether this session has ended then. */
+export type SweepFor = (session: SessionId) => Promise<boolean>;
+
+export function reconcileOf(
+  gateway: Gateway,
+  natives: Natives,
+  sweepFor: SweepFor,
+): ReconcileStore {
+  const mends = mendsOf(natives);
+  const mend = (violation: Violation): Promise<boolean> => {
+    // Sweeping is many transactions.
+    if (violation.invariant === 'overdue-not-swept') return sweepFor(violation.about as SessionId);
+    const act = mends[violation.invariant];
+    if (act === undefined) return Promise.resolve(false);
+    const isMended = (answer: boolean): boolean => answer;
+    return gateway.repeat(() => act(violation), { keeps: isMended, rings: isMended });
+  };
+  return { reconcile: (request) => reconcile(gateway, mend, request) };
+}
+
+async function reconcile(
+  { read }: Gateway,
+  mend: (violation: Violation) => Promise<boolean>,
+  request: Reconcile,
+): Promise<Reconciled> {
+  const { broken, next } = await read(() => LOOKS[request.part](request));
+  const found: Finding[] = [];
+  for (const each of broken) {
+    const violation = ofPipeline(each);
+    const isTried = request.dryRun !== true && isRepairable(violation.invariant);
+    found.push({ ...violation, repaired: isTried && (await mend(violation)) });
+  }
+  return { found, ...(next === undefined ? {} : { next }) };
+}
+
+/** Whether it was repaired. */
+type Mend = (violation: Violation) => Script<boolean>;
+
+type Mends = Readonly<Partial<Record<InvariantName, Mend>>>;
+
+function mendsOf(natives: Natives): Mends {
+  const countAnew: Mend = (violation) => countPlaces(natives, violation);
+  return {
+    'run-by-nobody': giveBack,
+    'settlement-not-told': whileBroken(tellSettlement),
+    'child-end-not-told': whileBroken(tellChildEnd),
+    'news-not-heard': whileBroken(hear),
+    'child-of-the-ended': whileBroken(noteParent),
+    'await-of-the-ended': closeLeft,
+    'places-miscounted': countAnew,
+    'place-not-given': countAnew,
+    'paused-schedule-with-time': (violation) => wrote(PUT_OFF, violation),
+    'queued-without-time': (violation) => wrote(READY_NOW, violation),
+  };
+}
+
+const READY_NOW = sql(`
+  update hf.execution
+     set ready_at = hf_now()
+   where id = :execution
+     and coalesce(status = ${STATUS_CODES.queued}, false)
+     and ready_at is null
+  returning id`);
+
+const PUT_OFF = sql(`
+  update hf.schedule
+     set next_at = null
+   where project = :project
+     and id = :about
+     and paused
+     and next_at is not null
+  returning id`);
+
+const LAST_EVENT = worded(
+  {
+    sqlite: 'h.row_id = (select e.row_id from execution as e where e.id = :id)',
+    postgres: 'h.execution_id = :id',
+  },
+  (ofHistory) => `
+  select h.seq, h.at, h.fence, h.kind, h.name, h.body
+    from hf.history as h
+   where ${ofHistory}
+   order by h.seq desc
+   limit 1`,
+);
+
+function* lastEventOf(id: ExecutionId): Script<HistoryEvent | undefined> {
+  const row = yield* one<HistoryRow>(LAST_EVENT, { id });
+  return row === undefined ? undefined : toHistoryEvent(row);
+}
+
+/** Z-10. */
+function* giveBack({ execution: id }: Violation): Script<boolean> {
+  const row = id === undefined ? undefined : yield* lockExecution(id);
+  if (id === undefined || row?.status !== STATUS_CODES.running || row.session_id !== null) {
+    return false;
+  }
+  const last = yield* lastEventOf(id);
+  const taken = takenFromNobody(toExecution(row), last?.seq ?? 0, row.now);
+  yield* saveExecution(taken.execution, PREVIOUS_CODES['given-back']);
+  yield* appendEvent(id, taken.event);
+  return true;
+}
+
+/** Locked, and as it was found. */
+interface Broken {
+  readonly facts: WaitingFacts;
+  readonly execution: ExecutionRecord;
+  readonly about: string;
+  readonly now: Instant;
+}
+
+/** Of one that waits, and is as it was found. */
+function whileBroken(act: (broken: Broken) => Script<boolean>): Mend {
+  return function* ({ invariant, execution: id, about = '' }) {
+    const row = id === undefined ? undefined : yield* lockExecution(id);
+    if (row === undefined || id === undefined) return false;
+    const [facts] = yield* waitingFacts([id]);
+    if (facts === undefined) return false;
+    const isAsFound = judgeWaiting(facts).some(
+      (each) => each.invariant === invariant && (each.about ?? '') === about,
+    );
+    if (!isAsFound) return false;
+    return yield* act({ facts, execution: toExecution(row), about, now: row.now });
+  };
+}
+
+function* tellSettlement(broken: Broken): Script<boolean> {
+  const place = { execution: broken.execution.id, call: broken.about as CallKey };
+  const { unit } = yield* loadUnit(place);
+  if (unit === undefined) return false;
+  return yield* tell(broken, settlementMessage(unit, yield* answeredOf(place)));
+}
+
+// The end of a chain of continuations has the greatest id.
+const LAST_CHILD = sql(`
+  select c.id, coalesce(c.status >= ${TERMINAL_FROM}, false) as ended
+    from hf.execution as c indexed by execution_parent
+   where c.parent_id between :id and :id
+     and c.parent_call = :about
+     and c.project = :project
+   order by c.parent_id desc, c.id desc
+   limit 1`);
+
+function* tellChildEnd(broken: Broken): Script<boolean> {
+  const { execution, about } = broken;
+  type Row = { readonly id: ExecutionId; readonly ended: number | boolean };
+  const child = yield* one<Row>(LAST_CHILD, { ...execution, about });
+  if (child === undefined || !child.ended) return false;
+  return yield* tell(
+    broken,
+    childMessage({ id: child.id, call: about }, yield* lastEventOf(child.id)),
+  );
+}
+
+function* tell({ execution, now }: Broken, message: NewMessage | undefined): Script<boolean> {
+  if (message === undefined) return false;
+  yield* deliverTo(deliver(execution, message, now), undefined);
+  return true;
+}
+
+function* hear({ facts, execution, now }: Broken): Script<boolean> {
+  yield* saveExecution(hearing(execution, facts.newest?.n ?? 0, now));
+  return true;
+}
+
+const NOTE_PARENT = worded(
+  { sqlite: "''", postgres: 'null' },
+  (first) => `
+  insert into hf.errand (parent_id, after_id)
+  select e.parent_id, ${first}
+    from hf.execution as e
+   where e.id = :id
+      on conflict (parent_id) do update set after_id = ${first}`,
+);
+
+function* noteParent({ execution: { id } }: Broken): Script<boolean> {
+  yield* all(NOTE_PARENT, { id });
+  return true;
+}
+
+const LEFT_OPEN = sql(`
+  select 1 as open
+    from hf.interaction as i indexed by interaction_execution
+   where i.execution_id = :id
+     and coalesce(i.status = ${INTERACTION_CODES.open}, false)
+   limit 1`);
+
+/** Z-13. */
+function* closeLeft({ execution: id }: Violation): Script<boolean> {
+  const row = id === undefined ? undefined : yield* lockExecution(id);
+  if (id === undefined || row === undefined || row.status < TERMINAL_FROM) return false;
+  if ((yield* one(LEFT_OPEN, { id })) === undefined) return false;
+  yield* closeAwaits(id, row.now);
+  return true;
+}
+
+const LOCK_PLACE = sql(`
+  select p.key
+    from hf.place as p
+   where p.project = :project
+     and p.key = :about
+     for no key update of p`);
+
+const COUNT = sql(`
+  update hf.place
+     set taken = :held
+   where project = :project
+     and key = :key
+  returning hf_now() as now`);
+
+/** Z-14: the executions say what is true. Counted when the key is locked: whoever has or had it is done. */
+function* countPlaces(natives: Natives, { project, about = '' }: Violation): Script<boolean> {
+  if (project === undefined || (yield* one(LOCK_PLACE, { project, about })) === undefined) {
+    return false;
+  }
+  const facts = yield* placeFacts(project, about);
+  if (facts === undefined || judgePlace(facts).length === 0) return false;
+  const counted = yield* one<{ readonly now: Instant }>(COUNT, facts);
+  if (counted === undefined) return false;
+  const { key, slots: limit, held: taken } = facts;
+  yield* natives.handOn({ project, key, limit, taken, now: counted.now });
+  return true;
+}

@@ -1,0 +1,42 @@
+// What scripts ask of SQLite: what hot verbs do, too.
+
+import { assert } from '../../../support/assert.ts';
+import type { Natives } from '../../sql/changes.ts';
+import type { SweepFor } from '../../sql/mend.ts';
+import { native } from '../../sql/script.ts';
+import type { Database } from '../database.ts';
+import { sweep } from '../sweep.ts';
+import type { Transaction } from '../transaction.ts';
+import { endWaiting } from './end-execution.ts';
+import { handOn } from './gates.ts';
+import { loadRow } from './load-execution.ts';
+import { submit } from './submit.ts';
+
+export const NATIVES: Natives = {
+  endWaiting: ({ id }, end) =>
+    native((tx: Transaction) => {
+      const row = loadRow(tx, id);
+      assert(row !== undefined, 'X-17: an execution that is ended is stored');
+      endWaiting(tx, row, end);
+    }),
+  submit: (request) =>
+    native((tx: Transaction) => {
+      const answer = submit(tx, request);
+      return answer.kind === 'submitted' && !answer.existing;
+    }),
+  handOn: ({ project, key, limit }) =>
+    native((tx: Transaction) => {
+      handOn(tx, { project, concurrency: { key, limit } });
+    }),
+};
+
+const SWEEP_MAX = 100;
+
+export function sweeper(database: Database): SweepFor {
+  return (session) =>
+    database.perform((tx) => {
+      // One sweep may have ended several that were found.
+      if (tx.isOpen(session)) sweep(tx, { limit: SWEEP_MAX });
+      return !tx.isOpen(session);
+    }, undefined);
+}
