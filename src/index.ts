@@ -5,20 +5,17 @@ export { type Archive, type ArchiveDocument, ArchiveUnavailable } from './archiv
 export {
   type ExportStoreOptions,
   exportStore,
-  type MoveProgress,
-  type StoreExported,
-} from './embedded/export-store.ts';
-export {
   type ImportStoreOptions,
   importStore,
+  type MoveProgress,
+  type StoreExported,
   type StoreImported,
-} from './embedded/import-store.ts';
-export {
   type StoreUnsealed,
   type UnsealStoreOptions,
   unsealStore,
-} from './embedded/move-options.ts';
+} from './embedded/move-store.ts';
 export { type OpenHoldfastOptions, openHoldfast } from './embedded/open-holdfast.ts';
+export type { HoldfastOptions } from './engine/config.ts';
 export type {
   Child,
   ChildOutcome,
@@ -47,22 +44,20 @@ export {
   SubmitRefused,
   TemplateRefused,
 } from './engine/failures.ts';
+export type { Acting, Handle, ListOptions, Page } from './engine/holdfast.ts';
 export { Holdfast } from './engine/holdfast.ts';
-export type { HoldfastOptions } from './engine/holdfast-options.ts';
-export type { Acting, Handle, ListOptions, Page } from './engine/holdfast-types.ts';
-export { type HostOptions, hostStep } from './engine/host-step.ts';
 export { type InteractionPlace, interactionId } from './engine/ids.ts';
 export {
   type CheckpointPolicy,
+  type HostOptions,
+  hostStep,
   type Pipeline,
   type PipelineOptions,
   pipeline,
-} from './engine/pipeline.ts';
-export {
   type RemoteStep,
   type RemoteStepOptions,
   remoteStep,
-} from './engine/remote-step.ts';
+} from './engine/pipeline.ts';
 export type { SubmitOptions } from './engine/submission.ts';
 export { aesCodec, type CodecKey } from './engine/values/aes-codec.ts';
 export {
@@ -84,6 +79,7 @@ export {
 } from './execution/execution.ts';
 export type { ExplainCode, Explanation } from './execution/explain.ts';
 export type { Failure, FailureCategory } from './execution/failure.ts';
+export { DEFAULT_RETRY, type RetryPolicy } from './execution/failure.ts';
 export type { EventKind as HistoryEventKind, HistoryEvent } from './execution/history.ts';
 export {
   type AuditId,
@@ -107,7 +103,6 @@ export {
   type TemplateRefusal,
 } from './execution/refusal.ts';
 export type { ExecutionObserver, ExecutionReport } from './execution/report.ts';
-export { DEFAULT_RETRY, type RetryPolicy } from './execution/retry.ts';
 export type { Audit, AuditListOptions, RefusalListOptions } from './features/audit/api.ts';
 export type { AuditAct, AuditFacts, AuditRecord, AuditTarget } from './features/audit/model.ts';
 export type { NoteAnswer } from './features/audit/port.ts';

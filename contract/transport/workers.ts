@@ -2,9 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { Holdfast } from '../../src/engine/holdfast.ts';
-import { hostStep } from '../../src/engine/host-step.ts';
-import { pipeline } from '../../src/engine/pipeline.ts';
-import { remoteStep } from '../../src/engine/remote-step.ts';
+import { hostStep, pipeline, remoteStep } from '../../src/engine/pipeline.ts';
 import { aesCodec } from '../../src/engine/values/aes-codec.ts';
 import type { SessionId } from '../../src/lease/names.ts';
 import type { WorkKind } from '../../src/protocol/messages/work-messages.ts';

@@ -1,8 +1,7 @@
 import { once } from 'node:events';
 import { stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { inspectStore } from '../embedded/inspect-store.ts';
-import { storePlace } from '../embedded/open-store.ts';
+import { inspectStore, storePlace } from '../embedded/open-store.ts';
 import { type Config, hidden } from '../server/config.ts';
 import type { StoreReport } from '../store/contract/store-report.ts';
 import { Fault } from '../support/fault.ts';

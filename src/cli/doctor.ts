@@ -1,15 +1,20 @@
 // holdfast doctor: is everything as it must be, and if not, what is to be changed?
 
 import { readFile } from 'node:fs/promises';
-import { setClockBack } from '../embedded/inspect-store.ts';
+import { setClockBack } from '../embedded/open-store.ts';
 import type { Config } from '../server/config.ts';
 import { isLoopback } from '../server/gate.ts';
 import { shownPath } from '../support/hidden-options.ts';
 import { type CommandSpec, type ExitCode, refuseWords, type Typed } from './command.ts';
 import { configFlags, configuredBy } from './configuration.ts';
 import { lookAtCoordinator } from './doctor-coordinator.ts';
-import type { Finding } from './doctor-store.ts';
-import { faultText, fileFindings, portFindings, storeFindings } from './doctor-store.ts';
+import {
+  type Finding,
+  faultText,
+  fileFindings,
+  portFindings,
+  storeFindings,
+} from './doctor-store.ts';
 import { isAtLeast, leastNode } from './node-version.ts';
 import { CONNECTION_FLAGS } from './remote/connection.ts';
 import { print, printLine, printTable } from './screen.ts';

@@ -1,8 +1,7 @@
 // holdfast migrate: brings a store to the schema of this version. Opening a store does the same; this is for
 // those who want it done, and seen, before the first process of a new version starts.
 
-import { inspectStore } from '../embedded/inspect-store.ts';
-import { openStore } from '../embedded/open-store.ts';
+import { inspectStore, openStore } from '../embedded/open-store.ts';
 import { hidden } from '../server/config.ts';
 import type { StoreReport } from '../store/contract/store-report.ts';
 import { type CommandSpec, type ExitCode, refuseWords, type Typed } from './command.ts';

@@ -1,7 +1,6 @@
 // holdfast raise-epoch: after a restore, fences go on above all that were ever issued.
 
-import { inspectStore } from '../embedded/inspect-store.ts';
-import { openStore } from '../embedded/open-store.ts';
+import { inspectStore, openStore } from '../embedded/open-store.ts';
 import { MOVE_FLAGS, moveTyped, required } from '../features/export/cli.ts';
 import { hidden } from '../server/config.ts';
 import { InvalidInput } from '../support/fault.ts';

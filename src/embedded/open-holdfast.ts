@@ -1,7 +1,7 @@
 // `openHoldfast`: the embedded engine on a store that is already open, on a file, or on a URL.
 
+import { HOLDFAST_OPTION_NAMES, type HoldfastOptions } from '../engine/config.ts';
 import { Holdfast } from '../engine/holdfast.ts';
-import { HOLDFAST_OPTION_NAMES, type HoldfastOptions } from '../engine/holdfast-options.ts';
 import type { CoordinatorStore } from '../store/contract/execution-store.ts';
 import { readOptions } from '../support/options.ts';
 import { openStore } from './open-store.ts';

@@ -1,6 +1,7 @@
 // A store that is named by text: a path or a URL. No other driver is loaded than the one it needs.
 
 import type { CoordinatorStore } from '../store/contract/execution-store.ts';
+import type { StoreReport } from '../store/contract/store-report.ts';
 import type { PostgresStoreOptions } from '../store/postgres/open.ts';
 import { Fault, InvalidInput } from '../support/fault.ts';
 import { placeWithoutSecrets } from '../support/hidden-options.ts';
@@ -45,4 +46,38 @@ export function withoutSqlite(cause: NodeJS.ErrnoException): never {
     `A SQLite store needs Node 22.18 or newer; this is ${process.versions.node}. Run it with a newer Node, or use a store at postgres://….`,
     { cause },
   );
+}
+
+// A store that is named by text, looked at without being opened.
+
+export async function inspectStore(
+  text: string,
+  postgres: PostgresSettings = {},
+): Promise<StoreReport> {
+  const place = storePlace(text);
+  if (place.kind === 'postgres') {
+    const { inspectPostgresStore } = await import('../store/postgres/inspect-store.ts');
+    return inspectPostgresStore({ ...postgres, url: place.url });
+  }
+  const { inspectSqliteStore } = await import('../store/sqlite/inspect-store.ts').catch(
+    withoutSqlite,
+  );
+  return inspectSqliteStore(place.file);
+}
+
+/** C-8. By how many milliseconds it was ahead. */
+export async function setClockBack(text: string): Promise<number> {
+  const place = storePlace(text);
+  if (place.kind === 'postgres') {
+    throw new InvalidInput(
+      'Only a SQLite store keeps a clock of its own. Nothing was changed. Set the clock of the PostgreSQL server right.',
+    );
+  }
+  const report = await inspectStore(text);
+  if (!report.exists)
+    throw new InvalidInput(`"${place.file}" does not exist. Nothing was changed.`);
+  const { setSqliteClockBack } = await import('../store/sqlite/clock-problem.ts').catch(
+    withoutSqlite,
+  );
+  return setSqliteClockBack(place.file);
 }

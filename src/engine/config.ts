@@ -1,16 +1,29 @@
 // What the parts of the engine are given. Resolved once, when Holdfast or a worker is opened.
 
+import { isPromise } from 'node:util/types';
 import type { ExecutionObserver } from '../execution/report.ts';
-import type { RefusalTally } from '../features/audit/tally-api.ts';
-import type { AnswerLinks } from '../features/awaits/links-api.ts';
-import type { Retaining } from '../features/retention/options-api.ts';
+import { RefusalTally } from '../features/audit/tally-api.ts';
+import { AnswerLinks, type LinkOptions } from '../features/awaits/links-api.ts';
+import {
+  type Retaining,
+  type RetentionOptions,
+  resolveRetention,
+} from '../features/retention/options-api.ts';
 import type { CoordinatorStore, Outcome, WorkerStore } from '../store/contract/execution-store.ts';
-import type { Clock } from '../support/clock.ts';
-import type { Random } from '../support/random.ts';
-import type { Timers } from '../support/timer.ts';
-import type { ExecutionIds } from './ids.ts';
-import type { KnownPipelines } from './known-pipelines.ts';
-import type { Payloads } from './values/payloads.ts';
+import { type Clock, systemClock } from '../support/clock.ts';
+import { InvalidInput } from '../support/fault.ts';
+import { readOptions, requireMethods, unreadable, wholeNumber } from '../support/options.ts';
+import { type Random, systemRandom } from '../support/random.ts';
+import { systemTimers, type Timers } from '../support/timer.ts';
+import { ExecutionIds } from './ids.ts';
+import { KnownPipelines, type Pipelines } from './pipeline.ts';
+import { patientBlobs } from './store-answers.ts';
+import {
+  DEFAULT_LIMITS,
+  type PayloadCodec,
+  type PayloadLimits,
+  Payloads,
+} from './values/payloads.ts';
 
 /** What a worker needs, also one whose store is a coordinator elsewhere. */
 export interface WorkerConfig {
@@ -52,4 +65,142 @@ export interface EngineConfig extends WorkerConfig {
 
 export function hasStore(config: WorkerConfig): config is EngineConfig {
   return 'access' in config.store;
+}
+
+export interface HoldfastOptions {
+  readonly store: CoordinatorStore;
+  readonly observer?: ExecutionObserver;
+  /** Encrypts or compresses every value before it is stored. */
+  readonly codec?: PayloadCodec;
+  readonly payloads?: Partial<PayloadLimits>;
+  /** Known here without being run here: their questions check what `awaits.answer` is given. */
+  readonly pipelines?: Pipelines;
+  /** Keys that sign answer links. */
+  readonly links?: LinkOptions;
+  /** Answers that only workers can check are checked by one, within this time; refused unless said. */
+  readonly relayAnswersMs?: number;
+  /** What goes once it has ended, and where; nothing unless said. The same in every process that says it. */
+  readonly retention?: RetentionOptions;
+  /** Waits that are shorter stay in memory, longer ones are parked. Default 100. */
+  readonly parkAfterMs?: number;
+  /** After this many claims in a row that were lost without progress an execution is quarantined. At least 3. Default 5. */
+  readonly fruitlessClaimsMax?: number;
+  readonly clock?: Clock;
+  readonly timers?: Timers;
+  readonly random?: Random;
+}
+
+export const HOLDFAST_OPTION_NAMES: readonly (keyof HoldfastOptions)[] = [
+  'store',
+  'observer',
+  'codec',
+  'payloads',
+  'pipelines',
+  'links',
+  'relayAnswersMs',
+  'retention',
+  'parkAfterMs',
+  'fruitlessClaimsMax',
+  'clock',
+  'timers',
+  'random',
+];
+
+const DRIFT_GRACE_MS = 100;
+
+export function resolveOptions(
+  given: HoldfastOptions,
+  told: Pick<WorkerConfig, 'ended' | 'awaitDueIn'>,
+): EngineConfig {
+  const options = readOptions('openHoldfast', given, HOLDFAST_OPTION_NAMES);
+  const { store } = options;
+  requireStore(store);
+  const config = resolveWorkerConfig(options, told);
+  return Object.freeze({
+    ...config,
+    store,
+    refusals: new RefusalTally(store, config.timers, config.clock),
+    relayAnswersMs: relayTimeOf(options.relayAnswersMs),
+    retention: options.retention === undefined ? undefined : resolveRetention(options.retention),
+  });
+}
+
+/** Of a worker whose store may be a coordinator elsewhere. */
+export function resolveWorkerConfig(
+  options: Omit<HoldfastOptions, 'store'> & { readonly store: WorkerStore },
+  told: Pick<WorkerConfig, 'ended' | 'awaitDueIn'>,
+): WorkerConfig {
+  const { store, codec, observer, links, parkAfterMs = 100, fruitlessClaimsMax = 5 } = options;
+  const { clock = systemClock, random = systemRandom, timers = systemTimers } = options;
+  if (observer !== undefined) requireMethods('openHoldfast: observer', observer, ['report']);
+  if (codec !== undefined) requireMethods('openHoldfast: codec', codec, ['encode', 'decode']);
+  requireMethods('openHoldfast: clock', clock, ['wallMs', 'monotonicMs']);
+  requireMethods('openHoldfast: timers', timers, ['after', 'pause', 'soon']);
+  requireMethods('openHoldfast: random', random, ['next', 'uuid']);
+  const limits = limitsOf(options.payloads);
+  return Object.freeze({
+    store,
+    payloads: new Payloads(store.executions, limits, codec),
+    patientPayloads: new Payloads(
+      patientBlobs(store.executions, { timers, random }),
+      limits,
+      codec,
+    ),
+    observer,
+    ...told,
+    pipelines: new KnownPipelines(options.pipelines),
+    links: links === undefined ? undefined : new AnswerLinks(links),
+    refusals: undefined,
+    ids: new ExecutionIds(clock, random),
+    clock,
+    timers,
+    random,
+    parkAfterMs: wholeNumber('parkAfterMs', parkAfterMs, { min: 20, max: 60_000 }),
+    driftGraceMs: DRIFT_GRACE_MS,
+    fruitlessClaimsMax: wholeNumber('fruitlessClaimsMax', fruitlessClaimsMax, {
+      // The first two say nothing of who was to blame (X-57).
+      min: 3,
+      max: 1_000,
+    }),
+  });
+}
+
+export function requireStore(store: unknown): void {
+  try {
+    const { executions, sessions } = (store ?? {}) as Partial<CoordinatorStore>;
+    const isStore =
+      typeof executions?.submit === 'function' && typeof sessions?.open === 'function';
+    if (isStore) return;
+  } catch (cause) {
+    throw unreadable('openHoldfast: store', cause);
+  }
+  throw new InvalidInput(
+    isPromise(store)
+      ? 'openHoldfast: store is a promise. Await the opening of the store before you pass it.'
+      : 'openHoldfast: store is missing or keeps no executions. Open one first, such as await openSqliteStore({ file }), and pass it.',
+  );
+}
+
+function relayTimeOf(given: number | undefined): number | undefined {
+  return given === undefined
+    ? undefined
+    : wholeNumber('relayAnswersMs', given, { min: 1, max: 600_000 });
+}
+
+export function limitsOf(given: Partial<PayloadLimits> | undefined): PayloadLimits {
+  if (given === undefined) return DEFAULT_LIMITS;
+  const chosen = readOptions('payloads', given, Object.keys(DEFAULT_LIMITS));
+  const limits = { ...DEFAULT_LIMITS, ...chosen };
+  const bytesMax = wholeNumber('payloads.bytesMax', limits.bytesMax, { min: 1_024, max: 2 ** 30 });
+  wholeNumber('payloads.inlineBytesMax', limits.inlineBytesMax, { min: 256, max: bytesMax });
+  return limits;
+}
+
+/** A coordinator takes rows of 128 Ki characters; a codec's bytes are a third longer as text. */
+const REMOTE_INLINE_BYTES_MAX = 96_000;
+
+/** Of a worker elsewhere: larger values are kept apart, whatever was said. */
+export function remoteLimitsOf(given: Partial<PayloadLimits> | undefined): PayloadLimits {
+  const limits = limitsOf(given);
+  return { ...limits, inlineBytesMax: Math.min(limits.inlineBytesMax, REMOTE_INLINE_BYTES_MAX) };
 }

@@ -2,9 +2,8 @@
 // back in the same order when the code is run again after a crash, a wait or a deploy.
 
 import type { Attributes, Lane } from '../execution/execution.ts';
-import type { Failure } from '../execution/failure.ts';
+import type { Failure, RetryPolicy } from '../execution/failure.ts';
 import type { ExecutionId } from '../execution/names.ts';
-import type { RetryPolicy } from '../execution/retry.ts';
 import type {
   AwaitItemsOptions,
   AwaitOptions,
@@ -14,8 +13,7 @@ import type {
 import type { Question } from '../features/awaits/questions-api.ts';
 import type { TemplateRef } from '../features/templates/api.ts';
 import type { Fence } from '../lease/fence.ts';
-import type { Pipeline } from './pipeline.ts';
-import type { RemoteStep } from './remote-step.ts';
+import type { Pipeline, RemoteStep } from './pipeline.ts';
 
 export interface StepContext {
   /** Stable over attempts, takeovers and re-drives: hand it to whoever can recognise a repeat. */

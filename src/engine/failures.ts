@@ -1,6 +1,8 @@
 // Errors of user code ↔ failures that can be stored. What user code catches is the same class in the
 // first run and in every replay, made from the stored failure.
 
+import { isAbsolute, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { TerminalStatus } from '../execution/execution.ts';
 import type { Failure, FailureCategory } from '../execution/failure.ts';
 import type { ExecutionId } from '../execution/names.ts';
@@ -13,7 +15,6 @@ import {
 import { describeReleaseRefusal, type ReleaseRefusal } from '../features/releases/refusal-model.ts';
 import { Fault, InvalidInput } from '../support/fault.ts';
 import { boundedText, readOptions, shown } from '../support/options.ts';
-import { codeLocation } from './code-location.ts';
 
 const CATEGORIES: readonly FailureCategory[] = ['retryable', 'permanent', 'denied', 'unknown'];
 const MESSAGE_MAX = 4_096;
@@ -119,26 +120,30 @@ export class ExecutionFailed extends DidNotComplete {
   }
 }
 
-/** The submission was refused: nothing was written. */
-export class SubmitRefused extends Fault {
-  override readonly name = 'SubmitRefused';
-  readonly refusal: SubmitRefusal;
+/** The store refused it: nothing was written. */
+class ExecutionRefused<Refusal extends ExecutionRefusal> extends Fault {
+  readonly refusal: Refusal;
 
-  constructor(refusal: SubmitRefusal) {
-    super('submit-refused', describeExecutionRefusal(refusal));
+  constructor(refusal: Refusal) {
+    super(refusal.why, describeExecutionRefusal(refusal));
     this.refusal = refusal;
   }
 }
 
-/** The act was refused: nothing was written. */
-export class ActRefused extends Fault {
-  override readonly name = 'ActRefused';
-  readonly refusal: ExecutionRefusal;
+/** The submission was refused: nothing was written. */
+export class SubmitRefused extends ExecutionRefused<SubmitRefusal> {
+  override readonly name = 'SubmitRefused';
+  override readonly code = 'submit-refused';
+}
 
-  constructor(refusal: ExecutionRefusal) {
-    super(refusal.why, describeExecutionRefusal(refusal));
-    this.refusal = refusal;
-  }
+/** The act was refused: nothing was written. */
+export class ActRefused extends ExecutionRefused<ExecutionRefusal> {
+  override readonly name = 'ActRefused';
+}
+
+/** The version has other content, or there is no such template: nothing was written. */
+export class TemplateRefused extends ExecutionRefused<TemplateRefusal> {
+  override readonly name = 'TemplateRefused';
 }
 
 /** Of releases: nothing was written. */
@@ -148,17 +153,6 @@ export class ReleaseRefused extends Fault {
 
   constructor(refusal: ReleaseRefusal) {
     super(refusal.why, describeReleaseRefusal(refusal));
-    this.refusal = refusal;
-  }
-}
-
-/** The version has other content, or there is no such template: nothing was written. */
-export class TemplateRefused extends Fault {
-  override readonly name = 'TemplateRefused';
-  readonly refusal: TemplateRefusal;
-
-  constructor(refusal: TemplateRefusal) {
-    super(refusal.why, describeExecutionRefusal(refusal));
     this.refusal = refusal;
   }
 }
@@ -237,4 +231,61 @@ function categoryOf(error: Error): FailureCategory {
 function shortened(message: string): string {
   const text = message.length <= MESSAGE_MAX ? message : `${message.slice(0, MESSAGE_MAX)}…`;
   return text.toWellFormed();
+}
+
+// The place in the user's code that a stack names: its first frame that is neither Holdfast's nor Node's.
+
+const OWN_ROOT = fileURLToPath(new URL('..', import.meta.url));
+const PACKAGES = /[/\\]node_modules[/\\]/;
+
+/** `file:line`, relative to the working directory where it is below it. Code in packages counts only without other. */
+export function codeLocation(stack: string): string | undefined {
+  const places = stack.split('\n').flatMap((line) => placeIn(line) ?? []);
+  const place = places.find(({ file }) => !PACKAGES.test(file)) ?? places[0];
+  return place === undefined ? undefined : `${fromHere(place.file)}:${place.line}`;
+}
+
+interface Place {
+  readonly file: string;
+  readonly line: string;
+}
+
+/** Of `at name (file:line:column)` or `at file:line:column`. */
+function placeIn(frame: string): Place | undefined {
+  const text = frame.trim();
+  if (!text.startsWith('at ')) return undefined;
+  const named = text.endsWith(')') ? text.indexOf(' (') + 2 : 'at '.length;
+  const place = text.slice(named, text.endsWith(')') ? -1 : undefined).replace(/^async /, '');
+  const [column, line, ...rest] = place.split(':').reverse();
+  if (!/^\d+$/.test(column ?? '') || line === undefined || !/^\d+$/.test(line)) return undefined;
+  const file = pathOf(rest.reverse().join(':'));
+  return file === undefined || file.startsWith(OWN_ROOT) ? undefined : { file, line };
+}
+
+function pathOf(place: string): string | undefined {
+  try {
+    // A module that was loaded again has a query behind its name.
+    const path = place.startsWith('file:') ? fileURLToPath(place.replace(/[?#].*$/, '')) : place;
+    return isAbsolute(path) ? path : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function fromHere(file: string): string {
+  try {
+    const path = relative(process.cwd(), file);
+    return path.startsWith('..') || isAbsolute(path) ? file : path;
+  } catch {
+    return file;
+  }
+}
+
+/** Thrown by `ctx.continueAsNew` and caught by the engine alone. */
+export class ContinueAsNew {
+  readonly input: unknown;
+
+  constructor(input: unknown) {
+    this.input = input;
+  }
 }

@@ -1,6 +1,6 @@
 // Holdfast, embedded: submit, run and look after executions on one store.
 
-import type { ExecutionRecord } from '../execution/execution.ts';
+import type { ExecutionRecord, Hold, Status } from '../execution/execution.ts';
 import type { Explanation } from '../execution/explain.ts';
 import type { HistoryEvent } from '../execution/history.ts';
 import { type ExecutionId, parseExecutionId } from '../execution/names.ts';
@@ -19,25 +19,27 @@ import { Schedules } from '../features/schedules/api.ts';
 import { submissionFor, type TemplateRef, Templates } from '../features/templates/api.ts';
 import type {
   AttachmentSummary,
+  AttributeFilter,
   CommandAnswer,
   CoordinatorStore,
   Outcome,
 } from '../store/contract/execution-store.ts';
+import { type EngineConfig, type HoldfastOptions, resolveOptions } from './config.ts';
+import { explainExecution } from './explaining.ts';
+import { SubmitRefused } from './failures.ts';
+import type { Pipeline } from './pipeline.ts';
+import { requireWorker } from './possible-workers.ts';
 import {
   actOf,
+  attachmentQueryOf,
+  type HistoryPage,
+  historyQueryOf,
+  listQueryOf,
   type Message,
   type SignalledSubmit,
   signalledSubmit,
   signalOf,
-} from './command-of.ts';
-import type { EngineConfig } from './config.ts';
-import { explainExecution } from './explaining.ts';
-import { SubmitRefused } from './failures.ts';
-import { type HoldfastOptions, resolveOptions } from './holdfast-options.ts';
-import type { Acting, Handle, ListOptions, Page } from './holdfast-types.ts';
-import { attachmentQueryOf, type HistoryPage, historyQueryOf, listQueryOf } from './list-query.ts';
-import type { Pipeline } from './pipeline.ts';
-import { requireWorker } from './possible-workers.ts';
+} from './requests.ts';
 import { Results, signalFrom, type Waiting } from './results.ts';
 import { type SubmitOptions, store } from './submission.ts';
 import { attachmentAt } from './values/place.ts';
@@ -265,4 +267,40 @@ export class Holdfast {
       result: async (waiting = {}) => this.#results.output<Output>(id, signalFrom(waiting)),
     };
   }
+}
+
+// What callers of Holdfast hand in and get back.
+
+/** An execution that was submitted. */
+export interface Handle<Output> {
+  readonly id: ExecutionId;
+  /** It had been submitted before, with the same key and the same intent. */
+  readonly existing: boolean;
+  /** Its output, when it completes; throws ExecutionFailed when it ends otherwise. */
+  result(options?: Waiting): Promise<Output>;
+}
+
+export interface Acting {
+  readonly project?: string;
+  readonly by?: string;
+  readonly reason?: string;
+}
+
+export interface ListOptions {
+  readonly project?: string;
+  readonly status?: Status | readonly Status[];
+  readonly pipeline?: string;
+  readonly tag?: string;
+  readonly attribute?: AttributeFilter;
+  /** Those that are held for this reason, whatever else holds them. */
+  readonly hold?: Hold;
+  /** Goes on after this page. */
+  readonly cursor?: string;
+  readonly limit?: number;
+}
+
+export interface Page<Item> {
+  readonly items: readonly Item[];
+  /** For the next page; absent on the last. */
+  readonly cursor?: string;
 }

@@ -1,11 +1,15 @@
 // How the engine reports: an observer cannot throw into the engine, and without one problems are warnings.
 
+import type { ExecutionRecord } from '../execution/execution.ts';
+import type { PipelineName } from '../execution/names.ts';
 import {
+  type ClaimReport,
   type ExecutionObserver,
   type ExecutionReport,
   logLine,
   problemLine,
 } from '../execution/report.ts';
+import type { Fence } from '../lease/fence.ts';
 import { thrownText } from '../support/options.ts';
 
 function ignored(): void {
@@ -45,12 +49,17 @@ export function tellTrouble(
   tell(observer, { kind: 'trouble', what, cause: thrownText(fault) });
 }
 
-/** For reports: in which trace, if in one. */
-export function tracedBy({
-  execution,
-}: {
-  readonly execution: { readonly traceparent?: string };
-}): { readonly traceparent?: string } {
-  const { traceparent } = execution;
-  return traceparent === undefined ? {} : { traceparent };
+/** Reports what happened to a claim. */
+export function tellOf(
+  claim: {
+    readonly config: { readonly observer: ExecutionObserver | undefined };
+    readonly claimed: { readonly execution: ExecutionRecord; readonly fence: Fence };
+    readonly pipeline: { readonly name: PipelineName };
+  },
+  report: ClaimReport,
+): void {
+  const { id: execution, traceparent } = claim.claimed.execution;
+  const about = { execution, pipeline: claim.pipeline.name, fence: claim.claimed.fence };
+  const traced = traceparent === undefined ? about : { ...about, traceparent };
+  tell(claim.config.observer, { ...traced, ...report });
 }

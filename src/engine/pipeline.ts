@@ -7,11 +7,11 @@ import {
   optionalFunctions,
   readList,
   readOptions,
+  requireFunction,
   shown,
   wholeNumber,
 } from '../support/options.ts';
-import type { Context, RetryOptions } from './context.ts';
-import { type AnyRemoteStep, requireRemoteStep } from './remote-step.ts';
+import type { Context, RetryOptions, StepContext } from './context.ts';
 import { resolveRetry } from './retry-options.ts';
 import { requireSchema, type Schema } from './values/schema.ts';
 
@@ -52,7 +52,7 @@ export interface Pipeline<Input, Output> extends Omit<PipelineOptions<Input, Out
   readonly checkpoint: CheckpointPolicy;
 }
 
-export type AnyPipeline = Pipeline<never, unknown>;
+export type AnyPipeline = Pipeline<unknown, unknown>;
 
 const NAMES: readonly (keyof PipelineOptions<unknown, unknown>)[] = [
   'name',
@@ -107,11 +107,6 @@ export function asPipeline(value: unknown): AnyPipeline | undefined {
   }
 }
 
-/** With what was stored as its input, which the schema of the pipeline has checked, if it has one. */
-export function runPipeline(pipeline: AnyPipeline, ctx: Context, input: unknown): unknown {
-  return pipeline.run(ctx, input as never);
-}
-
 /** What people submit and spawn: a pipeline, or the name of one. */
 export function pipelineOf(what: string, given: unknown): Pick<AnyPipeline, 'name' | 'input'> {
   if (typeof given === 'string') return { name: parsePipelineName(given) };
@@ -156,4 +151,114 @@ function checkedPolicy(given: CheckpointPolicy): CheckpointPolicy {
       );
   }
   return Object.freeze(policy);
+}
+
+// The pipelines whose code is in this process: those of its workers, and those it was opened with.
+
+// biome-ignore lint/suspicious/noExplicitAny: pipelines of any input and output, in one list
+export type Pipelines = readonly Pipeline<any, any>[];
+
+export class KnownPipelines {
+  readonly #byName: Map<PipelineName, AnyPipeline>;
+
+  constructor(pipelines: Pipelines = []) {
+    this.#byName = new Map(pipelinesByName('openHoldfast', pipelines));
+  }
+
+  /** What was known before under the same name is replaced. */
+  add(pipelines: ReadonlyMap<PipelineName, AnyPipeline>): void {
+    for (const [name, pipeline] of pipelines) this.#byName.set(name, pipeline);
+  }
+
+  get(name: PipelineName): AnyPipeline | undefined {
+    return this.#byName.get(name);
+  }
+}
+
+export function pipelinesByName(
+  what: string,
+  pipelines: unknown,
+): ReadonlyMap<PipelineName, AnyPipeline> {
+  const byName = new Map<PipelineName, AnyPipeline>();
+  for (const each of readList(`${what}: pipelines`, pipelines)) {
+    const pipeline = asPipeline(each);
+    if (pipeline === undefined) {
+      throw new InvalidInput(`${what}: each of pipelines is made by pipeline({ name, run }).`);
+    }
+    if (byName.has(pipeline.name)) {
+      throw new InvalidInput(`${what}: two of pipelines are called "${pipeline.name}".`);
+    }
+    byName.set(pipeline.name, pipeline);
+  }
+  return byName;
+}
+
+// A step that another worker takes: its name and what goes in and comes out, apart from its code. A call of it is
+// a child with one step, so that whoever announces its name can claim it, over any transport and in any
+// language; retries, fences and takeovers are those of every execution.
+
+export interface RemoteStepOptions<Input, Output> {
+  readonly name: string;
+  readonly input?: Schema<Input>;
+  readonly output?: Schema<Output>;
+}
+
+export interface RemoteStep<Input, Output> {
+  readonly name: PipelineName;
+  readonly input?: Schema<Input>;
+  readonly output?: Schema<Output>;
+}
+
+export type AnyRemoteStep = RemoteStep<unknown, unknown>;
+
+const remoteSteps: WeakSet<object> = new WeakSet();
+
+/** Known to both sides: who calls it with `ctx.call`, and who hosts it with `hostStep`. */
+export function remoteStep<Input = unknown, Output = unknown>(
+  options: RemoteStepOptions<Input, Output>,
+): RemoteStep<Input, Output> {
+  const given = readOptions('remoteStep', options, ['name', 'input', 'output']);
+  requireSchema('remoteStep: input', given.input);
+  requireSchema('remoteStep: output', given.output);
+  const step = Object.freeze({ ...given, name: parsePipelineName(given.name) });
+  remoteSteps.add(step);
+  return step;
+}
+
+export function isRemoteStep(value: unknown): value is AnyRemoteStep {
+  return typeof value === 'object' && value !== null && remoteSteps.has(value);
+}
+
+export function requireRemoteStep(what: string, value: unknown): asserts value is AnyRemoteStep {
+  if (isRemoteStep(value)) return;
+  throw new InvalidInput(
+    `${what}: step is one made by remoteStep({ name }); got ${shown(value)}. For a pipeline use ctx.spawn.`,
+  );
+}
+
+// The worker's side of a remote step: its code, as a pipeline of one step.
+
+export interface HostOptions {
+  readonly retry?: RetryOptions;
+  /** How long one attempt may take; none unless said. */
+  readonly timeoutMs?: number;
+}
+
+/** The code of a remote step, for the worker that has it: put it among its pipelines. */
+export function hostStep<Input, Output>(
+  step: RemoteStep<Input, Output>,
+  run: (input: Input, step: StepContext) => Output | Promise<Output>,
+  options: HostOptions = {},
+): Pipeline<Input, Output> {
+  requireRemoteStep('hostStep', step);
+  requireFunction('hostStep: run', run);
+  const given = readOptions('hostStep', options, ['retry', 'timeoutMs']);
+  resolveRetry(given.retry);
+  if (given.timeoutMs !== undefined) {
+    wholeNumber('hostStep: timeoutMs', given.timeoutMs, { min: 1, max: 2 ** 31 - 1 });
+  }
+  return pipeline<Input, Output>({
+    ...step,
+    run: (ctx, input) => ctx.step(step.name, (attempt) => run(input, attempt), given),
+  });
 }

@@ -1,10 +1,9 @@
 // Waiting for executions to end. All who wait in one process share one query at a time; a ring makes it
 // look at once, and it polls because rings may be lost.
 
-import { Continuations } from '../execution/continued.ts';
 import type { ExecutionRecord } from '../execution/execution.ts';
 import type { Failure } from '../execution/failure.ts';
-import { saidIn } from '../execution/history.ts';
+import { Continuations, saidIn } from '../execution/history.ts';
 import { DEFAULT_PROJECT, type ExecutionId } from '../execution/names.ts';
 import { describeExecutionRefusal } from '../execution/refusal.ts';
 import type { Outcome } from '../store/contract/execution-store.ts';

@@ -1,6 +1,6 @@
 // What a person writes about retries, checked and completed once.
 
-import { DEFAULT_RETRY, type RetryPolicy } from '../execution/retry.ts';
+import { DEFAULT_RETRY, type RetryPolicy } from '../execution/failure.ts';
 import { InvalidInput } from '../support/fault.ts';
 import { readList, readOptions, shown, wholeNumber } from '../support/options.ts';
 import type { RetryOptions, RetryRule } from './context.ts';

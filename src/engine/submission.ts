@@ -7,7 +7,13 @@ import {
   type Lane,
   type RateKey,
 } from '../execution/execution.ts';
-import { DEFAULT_PROJECT, type ProjectName, parseProject } from '../execution/names.ts';
+import {
+  DEFAULT_PROJECT,
+  type ExecutionId,
+  type ProjectName,
+  parseExecutionId,
+  parseProject,
+} from '../execution/names.ts';
 import { parseReleaseName } from '../execution/route.ts';
 import { ACTOR_BYTES_MAX, type Audited } from '../features/audit/model.ts';
 import type { TemplateVersion } from '../features/templates/model.ts';
@@ -26,6 +32,7 @@ import {
   readOptions,
   requireMethods,
   shown,
+  TEN_YEARS_MS,
   unreadable,
   wholeNumber,
 } from '../support/options.ts';
@@ -93,7 +100,6 @@ export const SUBMIT_NAMES: readonly (keyof SubmitOptions)[] = [
   'traceparent',
 ];
 
-const TIME_MS_MAX = 10 * 366 * 86_400_000;
 const NAME_BYTES_MAX = 256;
 const TAGS_MAX = 64;
 const NO_TAGS: readonly string[] = Object.freeze([]);
@@ -108,7 +114,6 @@ export interface Asked<Input> {
   readonly owner?: string;
 }
 
-/** Parts that are missing are left out one by one: a spread for each costs more than all the rest. */
 /** Nothing starts after its deadline: a worker takes it at the deadline, and ends it (X-20). */
 export function delayOf({
   delayMs = 0,
@@ -117,6 +122,7 @@ export function delayOf({
   return Math.min(delayMs, deadlineMs);
 }
 
+/** Missing parts are left out one by one: a spread for each costs more than all the rest. */
 type Making = { -readonly [Part in keyof Submit]: Submit[Part] };
 
 export async function submissionOf<Input>(
@@ -225,6 +231,14 @@ export function projectOf(project: string | undefined): ProjectName {
   return project === undefined ? DEFAULT_PROJECT : parseProject(project);
 }
 
+export function cursorOf(cursor: unknown): ExecutionId {
+  try {
+    return parseExecutionId(cursor);
+  } catch {
+    throw new InvalidInput(`cursor is what a list answered with; got ${shown(cursor)}.`);
+  }
+}
+
 /** A copy, all of it checked. */
 export function checkedOptions(given: SubmitOptions | undefined): SubmitOptions {
   if (given === undefined) return NO_OPTIONS;
@@ -249,8 +263,9 @@ export function checkedPlacing(what: string, given: Placing): Placing {
   if (lane !== undefined && !LANES.includes(lane)) {
     throw new InvalidInput(`lane must be one of ${LANES.join(', ')}; got ${shown(lane)}.`);
   }
-  if (delayMs !== undefined) wholeNumber('delayMs', delayMs, { min: 0, max: TIME_MS_MAX });
-  if (deadlineMs !== undefined) wholeNumber('deadlineMs', deadlineMs, { min: 1, max: TIME_MS_MAX });
+  if (delayMs !== undefined) wholeNumber('delayMs', delayMs, { min: 0, max: TEN_YEARS_MS });
+  if (deadlineMs !== undefined)
+    wholeNumber('deadlineMs', deadlineMs, { min: 1, max: TEN_YEARS_MS });
   return {
     ...options,
     ...(concurrency === undefined ? {} : { concurrency: checkedConcurrency(concurrency) }),

@@ -3,7 +3,8 @@
 
 import type { Fence } from '../lease/fence.ts';
 import type { Instant } from '../support/clock.ts';
-import type { Payload } from './names.ts';
+import { Fault } from '../support/fault.ts';
+import type { ExecutionId, Payload } from './names.ts';
 
 export const EVENT_KINDS = [
   // The life of the execution.
@@ -76,4 +77,39 @@ export interface InboxMessage {
   readonly name?: string;
   readonly body?: Payload;
   readonly at: Instant;
+}
+
+// Following an execution to what it was continued as, and on. Who goes on as whom is what workers say.
+
+/**
+ * There may be any number of them and nothing is kept of each: what comes round meets a mark that is set again
+ * after twice as many steps as before (Brent).
+ */
+export class Continuations {
+  readonly #first: ExecutionId;
+  #mark: ExecutionId;
+  #stride = 1;
+  #left = 1;
+
+  constructor(first: ExecutionId) {
+    this.#first = first;
+    this.#mark = first;
+  }
+
+  /** Throws when it was there before: then there is no end to wait for. */
+  step(to: ExecutionId): ExecutionId {
+    if (to === this.#mark) {
+      throw new Fault(
+        'continued-in-circle',
+        `Execution ${this.#first} has no result: what it was continued as comes round to ${to} again. A worker that is not Holdfast's own wrote that. Look at the history of both, and submit the work again.`,
+      );
+    }
+    this.#left -= 1;
+    if (this.#left === 0) {
+      this.#mark = to;
+      this.#stride *= 2;
+      this.#left = this.#stride;
+    }
+    return to;
+  }
 }

@@ -48,6 +48,11 @@ export type ExecutionReport =
   /** The coordinator does not let this worker in: its key has ended or expired, or does not allow this. */
   | { readonly kind: 'denied'; readonly code: string; readonly why: string };
 
+/** What is reported of a claim, without the claim itself. */
+export type ClaimReport = WithoutClaim<Extract<ExecutionReport, About>>;
+
+type WithoutClaim<Report> = Report extends About ? Omit<Report, keyof About> : never;
+
 export interface ExecutionObserver {
   report(report: ExecutionReport): void;
 }

@@ -1,7 +1,7 @@
 // What the handlers of a coordinator work with, made from its options.
 
+import { requireStore } from '../engine/config.ts';
 import { Holdfast } from '../engine/holdfast.ts';
-import { requireStore } from '../engine/holdfast-options.ts';
 import { DEFAULT_PROJECT, type ProjectName } from '../execution/names.ts';
 import type { ExecutionObserver } from '../execution/report.ts';
 import { ROLES, writeKey } from '../features/access/model.ts';

@@ -97,6 +97,9 @@ function meantBy(name: string, known: readonly string[]): string | undefined {
   return meant !== undefined && known.includes(meant) ? meant : undefined;
 }
 
+/** The longest time that a caller may ask for. */
+export const TEN_YEARS_MS: number = 10 * 366 * 86_400_000;
+
 /** A whole number of milliseconds, bytes or things within stated limits. */
 export function wholeNumber(
   what: string,
@@ -210,6 +213,14 @@ export function optionalBooleans(what: string, named: Readonly<Record<string, un
     if (value === undefined || typeof value === 'boolean') continue;
     throw new InvalidInput(`${what}: ${name} must be true or false; got ${shown(value)}.`);
   }
+}
+
+/** Without the properties that are undefined: they were not given. */
+export function present<Given extends object>(
+  given: Given,
+): { readonly [Name in keyof Given]?: Exclude<Given[Name], undefined> } {
+  const entries = Object.entries(given).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as Given;
 }
 
 export function shown(value: unknown): string {

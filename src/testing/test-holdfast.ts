@@ -2,8 +2,8 @@
 // moves it. A pipeline that sleeps for thirty days is tested in milliseconds, with the same engine.
 
 import { isDate } from 'node:util/types';
+import type { HoldfastOptions } from '../engine/config.ts';
 import { Holdfast } from '../engine/holdfast.ts';
-import type { HoldfastOptions } from '../engine/holdfast-options.ts';
 import { SILENT } from '../engine/observer.ts';
 import type { Worker, WorkerOptions } from '../engine/worker/worker-options.ts';
 import { openMemoryStore } from '../store/sqlite/open-memory.ts';

@@ -1,8 +1,8 @@
 // The first word to a coordinator: both sides say what they speak, and what they say from then on is of that version. In a fleet nobody starts first: one that is not there yet is waited for, and
 // that is said.
 
-import { tellTrouble } from '../engine/observer.ts';
-import type { ExecutionObserver } from '../execution/report.ts';
+import { tell, tellTrouble, warn } from '../engine/observer.ts';
+import type { ExecutionObserver, ExecutionReport } from '../execution/report.ts';
 import type { Carrier } from '../protocol/messages/carrier.ts';
 import { OLDEST_WORK_VERSION, WORK_VERSION } from '../protocol/messages/envelope.ts';
 import { Fault, StoreUnavailable } from '../support/fault.ts';
@@ -61,3 +61,18 @@ async function greeted(carrier: Carrier): Promise<Hello> {
 
 /** Also what is said on stderr begins with it. */
 export const NOT_YET = 'The coordinator does not answer yet; the worker waits for it';
+
+// What whoever runs a worker must know, whatever its observer does with it: a Node warning on stderr.
+
+export function speaking(observer: ExecutionObserver | undefined): ExecutionObserver {
+  return {
+    report(report) {
+      if (observer === undefined || isUrgent(report)) warn(report);
+      if (observer !== undefined) tell(observer, report);
+    },
+  };
+}
+
+function isUrgent(report: ExecutionReport): boolean {
+  return report.kind === 'denied' || (report.kind === 'trouble' && report.what === NOT_YET);
+}

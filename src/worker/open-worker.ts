@@ -7,8 +7,8 @@ import {
   limitsOf,
   remoteLimitsOf,
   resolveWorkerConfig,
-} from '../engine/holdfast-options.ts';
-import { pipelinesByName } from '../engine/known-pipelines.ts';
+} from '../engine/config.ts';
+import { pipelinesByName } from '../engine/pipeline.ts';
 import { LiveWorker } from '../engine/worker/worker.ts';
 import {
   resolveWorkerOptions,
@@ -26,10 +26,9 @@ import {
   wholeNumber,
 } from '../support/options.ts';
 import { systemTimers } from '../support/timer.ts';
-import { greet } from './greet.ts';
+import { greet, speaking } from './greet.ts';
 import { httpCarrier } from './http-carrier.ts';
 import { remoteStore } from './remote-store.ts';
-import { speaking } from './speaking.ts';
 
 export type { Worker } from '../engine/worker/worker-options.ts';
 export type { Ask, Carrier } from '../protocol/messages/carrier.ts';

@@ -6,15 +6,15 @@ import {
   limitsOf,
   remoteLimitsOf,
   resolveWorkerConfig,
-} from '../engine/holdfast-options.ts';
-import { type Pipelines, pipelinesByName } from '../engine/known-pipelines.ts';
-import type { AnyPipeline } from '../engine/pipeline.ts';
+} from '../engine/config.ts';
+import { type AnyPipeline, type Pipelines, pipelinesByName } from '../engine/pipeline.ts';
 import { contractsOf } from '../engine/worker/announcer.ts';
 import { addedFor } from '../engine/worker/own-pipelines.ts';
 import { LiveWorker } from '../engine/worker/worker.ts';
 import { resolveWorkerOptions, type WorkerRelease } from '../engine/worker/worker-options.ts';
 import type { ExecutionRecord } from '../execution/execution.ts';
 import { type ProjectName, parseProject } from '../execution/names.ts';
+import type { Carrier } from '../protocol/messages/carrier.ts';
 import { WORK_VERSION } from '../protocol/messages/envelope.ts';
 import type { Driven, PushCommand, PushResult } from '../protocol/messages/push.ts';
 import { Signer, type SigningOptions, SKEW_MS } from '../protocol/messages/signing.ts';
@@ -22,12 +22,12 @@ import type { WorkerStore } from '../store/contract/execution-store.ts';
 import { systemClock } from '../support/clock.ts';
 import { InvalidInput } from '../support/fault.ts';
 import { shownUrl } from '../support/hidden-options.ts';
-import { readOptions, requireMethods, requireUrl } from '../support/options.ts';
+import { boundedText, readOptions, requireMethods, requireUrl } from '../support/options.ts';
 import { systemTimers } from '../support/timer.ts';
+import { greet } from './greet.ts';
+import { httpCarrier } from './http-carrier.ts';
 import { pushedStore } from './pushed-store.ts';
-import { type WayBack, wayBackOf } from './way-back.ts';
-
-export type { WayBack } from './way-back.ts';
+import { remoteStore } from './remote-store.ts';
 
 export interface PushHandlerOptions
   extends Pick<HoldfastOptions, 'codec' | 'observer' | 'payloads'> {
@@ -239,4 +239,51 @@ function denialOf(
   if (pipelines?.includes(pipeline) !== true) return `There is no pipeline "${pipeline}" here.`;
   if (release === undefined || release === own?.name) return undefined;
   return `It is pinned to release "${release}"; here is ${own === undefined ? 'none' : `"${own.name}"`}.`;
+}
+
+// How a handler that was called reaches the coordinator: what it records then is recorded at once.
+
+/** By HTTP with a key of role `work`, or by a carrier, which is yours to close. */
+export type WayBack =
+  | { readonly url: string; readonly key?: string }
+  | { readonly carrier: Carrier };
+
+const KEY_MAX = 256;
+
+/** Reached when it is first needed, and by one greeting. */
+export function wayBackOf(given: WayBack): () => Promise<WorkerStore> {
+  const timers = systemTimers;
+  const carrier = carrierOf(given);
+  let opened: Promise<WorkerStore> | undefined;
+  return () => {
+    opened ??= greet(carrier, { timers, observer: undefined, connectMs: 0 }).then(
+      (hello) => remoteStore({ carrier, hello, timers, pipelines: [] }),
+      (fault: unknown) => {
+        opened = undefined;
+        throw fault;
+      },
+    );
+    return opened;
+  };
+}
+
+function carrierOf(given: WayBack): Carrier {
+  const what = 'pushHandler: coordinator';
+  const names = ['url', 'key', 'carrier'] as const;
+  const way = readOptions<{ url?: string; key?: string; carrier?: Carrier }>(what, given, names);
+  const { url, key, carrier } = way;
+  if (carrier !== undefined) {
+    if ((url ?? key) !== undefined) {
+      throw new InvalidInput(`${what}: url and key are for HTTP; a carrier has its own.`);
+    }
+    requireMethods(`${what}.carrier`, carrier, ['ask', 'close']);
+    return carrier;
+  }
+  requireUrl(what, url);
+  if (key !== undefined) boundedText(`${what}.key`, key, KEY_MAX);
+  return httpCarrier({
+    url: url ?? '',
+    timers: systemTimers,
+    ...(key === undefined ? {} : { key }),
+  });
 }

@@ -16,8 +16,7 @@ import type {
 import { systemClock } from '../support/clock.ts';
 import { Fault } from '../support/fault.ts';
 import type { Timers } from '../support/timer.ts';
-import { Doorbell } from './doorbell.ts';
-import { ToldClaims } from './told-claims.ts';
+import { DeliveredClaims } from './delivered-claims.ts';
 import { WriteQueue } from './write-queue.ts';
 
 /** What a coordinator says of itself. */
@@ -86,7 +85,7 @@ function executionsOf(carrier: Carrier, bell: Doorbell): WorkerExecutions {
   const queue = new WriteQueue(carrier);
   const write = <Answer>(verb: string, request: OwnerWrite): Promise<Answer> =>
     queue.add({ verb, ...withText(request) });
-  const told = toldClaimsOver(carrier);
+  const told = deliveredClaimsOver(carrier);
   const lettingGo = async <Answer extends { readonly kind: string }>(
     verb: string,
     request: OwnerWrite,
@@ -128,8 +127,8 @@ function executionsOf(carrier: Carrier, bell: Doorbell): WorkerExecutions {
   };
 }
 
-function toldClaimsOver(carrier: Carrier): ToldClaims {
-  return new ToldClaims(
+function deliveredClaimsOver(carrier: Carrier): DeliveredClaims {
+  return new DeliveredClaims(
     {
       claim: (request) => claimBy(carrier, request),
       carried: (id) => carriedBy(carrier, id),
@@ -220,4 +219,65 @@ async function wholePage<Item extends Row>(
 
 function placeOf(row: Row): number {
   return 'seq' in row ? row.seq : row.n;
+}
+
+// Rings when the coordinator's does: one request that is held open until then, where the carrier does not ring
+// by itself. Nobody relies on it; workers poll too.
+
+const HELD_MS = 25_000;
+const TROUBLE_PAUSE_MS = 1_000;
+
+export class Doorbell {
+  readonly #carrier: Carrier;
+  readonly #timers: Timers;
+  readonly #listeners: Set<() => void> = new Set();
+  readonly #stop: AbortController = new AbortController();
+  #isAsking = false;
+
+  constructor(carrier: Carrier, timers: Timers) {
+    this.#carrier = carrier;
+    this.#timers = timers;
+  }
+
+  listen(listener: () => void): () => void {
+    if (this.#carrier.onRing !== undefined) return this.#carrier.onRing(listener);
+    this.#listeners.add(listener);
+    if (!this.#isAsking) {
+      this.#isAsking = true;
+      this.#ask().catch(() => undefined);
+    }
+    return () => this.#listeners.delete(listener);
+  }
+
+  close(): void {
+    this.#stop.abort();
+    this.#listeners.clear();
+  }
+
+  async #ask(): Promise<void> {
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      try {
+        const { rang } = await this.#carrier.ask<{ readonly rang: boolean }>({
+          kind: 'waitForBell',
+          body: { waitMs: HELD_MS },
+          signal,
+          timeoutMs: HELD_MS + 10_000,
+        });
+        if (rang) for (const listener of [...this.#listeners]) listener();
+      } catch {
+        if (!signal.aborted) await this.#pause();
+      }
+    }
+  }
+
+  #pause(): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel = this.#timers.after(TROUBLE_PAUSE_MS, resolve);
+      this.#stop.signal.addEventListener('abort', () => {
+        cancel();
+        resolve();
+      });
+    });
+  }
 }

@@ -20,7 +20,7 @@ const MAINTAIN = at('engine/worker/duties.ts', 'MAINTAIN_MS');
 const KEY_CACHE = at('server/gate.ts', 'KEY_CACHE_MS');
 const INLINE = at('engine/values/payloads.ts', 'inlineBytesMax');
 const RELAY = at('server/server-options.ts', 'relayAnswersMs');
-const SLEEP = at('engine/run/calls/sleep.ts', 'SLEEP_MS_MAX');
+const SLEEP = at('support/options.ts', 'TEN_YEARS_MS');
 const TTL = at('lease/session-options.ts', 'TTL_MS_DEFAULT');
 
 /** P4: the bound of a takeover after the ttl. */
@@ -86,9 +86,9 @@ const FIGURES: Readonly<
   'executions/start.md': {
     'five minutes': EXAMPLE,
     'three days': EXAMPLE,
-    '1.6 seconds': 'eight times initialMs, which src/execution/retry.test.ts checks',
+    '1.6 seconds': 'eight times initialMs, which src/execution/failure.test.ts checks',
   },
-  'executions/steps.md': { '100 ms': at('engine/holdfast-options.ts', 'parkAfterMs') },
+  'executions/steps.md': { '100 ms': at('engine/config.ts', 'parkAfterMs') },
   'executions/transactions.md': { '64 KiB': INLINE },
   'executions/values.md': {
     '64 KiB': INLINE,
@@ -101,7 +101,7 @@ const FIGURES: Readonly<
     '1 s': at('execution/decide/suspect.ts', 'minMs'),
   },
   'guards.md': { 'two seconds': at('guards/postgres-marks.ts', 'WORK_MS') },
-  'moving.md': { 'half a minute': at('engine/worker/denial.ts', 'SEALED_PAUSE_MS') },
+  'moving.md': { 'half a minute': at('engine/worker/claim-loop.ts', 'SEALED_PAUSE_MS') },
   'pool.md': { 'two seconds': P4 },
   'protocol.md': { '64 KiB': INLINE },
   'proved-session.md': { 'two seconds': P4 },

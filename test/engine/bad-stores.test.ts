@@ -3,8 +3,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { HoldfastOptions } from '../../src/engine/config.ts';
 import { Holdfast } from '../../src/engine/holdfast.ts';
-import type { HoldfastOptions } from '../../src/engine/holdfast-options.ts';
 import { type Pipeline, pipeline } from '../../src/engine/pipeline.ts';
 import type { ExecutionStore } from '../../src/store/contract/execution-store.ts';
 import { openMemoryStore } from '../../src/store/sqlite/open-memory.ts';

@@ -1,8 +1,8 @@
 // What a case of the engine's behaviour gets: a Holdfast on some store, workers that can be stopped and
 // crashed, and things to wait for. Cases never sleep to be right: they wait for what they need to see.
 
+import type { HoldfastOptions } from '../../src/engine/config.ts';
 import { Holdfast } from '../../src/engine/holdfast.ts';
-import type { HoldfastOptions } from '../../src/engine/holdfast-options.ts';
 import type { Worker, WorkerOptions } from '../../src/engine/worker/worker-options.ts';
 import type { ExecutionRecord } from '../../src/execution/execution.ts';
 import type { HistoryEvent } from '../../src/execution/history.ts';

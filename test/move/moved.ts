@@ -1,9 +1,13 @@
 // What tests of moves look at: all rows of a store, as an export has them, and what is equal about them.
 
 import assert from 'node:assert/strict';
-import { exportStore, type StoreExported } from '../../src/embedded/export-store.ts';
-import { importStore, type StoreImported } from '../../src/embedded/import-store.ts';
-import { openMove } from '../../src/embedded/move-options.ts';
+import {
+  exportStore,
+  importStore,
+  openMove,
+  type StoreExported,
+  type StoreImported,
+} from '../../src/embedded/move-store.ts';
 import type { PostgresSettings } from '../../src/embedded/open-store.ts';
 import type { Cell } from '../../src/features/export/port.ts';
 import type { Counters } from '../../src/features/export/tables-rows.ts';

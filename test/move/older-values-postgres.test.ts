@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openMove } from '../../src/embedded/move-options.ts';
+import { openMove } from '../../src/embedded/move-store.ts';
 import { openStore } from '../../src/embedded/open-store.ts';
 import { parseProject } from '../../src/execution/names.ts';
 import type { MovedRows } from '../../src/features/export/port.ts';

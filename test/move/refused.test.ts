@@ -8,7 +8,7 @@ import { gzipSync } from 'node:zlib';
 import { checkEverything } from '../../contract/execution/check.ts';
 import { mustSubmit } from '../../contract/execution/worker.ts';
 import { LineWriter } from '../../src/embedded/move-lines.ts';
-import { unsealStore } from '../../src/embedded/move-options.ts';
+import { unsealStore } from '../../src/embedded/move-store.ts';
 import { openHoldfast } from '../../src/embedded/open-holdfast.ts';
 import { openStore } from '../../src/embedded/open-store.ts';
 import { StoreSealed } from '../../src/support/fault.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import pg from 'pg';
-import { openMove } from '../../src/embedded/move-options.ts';
+import { openMove } from '../../src/embedded/move-store.ts';
 import type { MoveStore } from '../../src/features/export/port.ts';
 import { LEFT_TABLES, MOVED_TABLES, sealedTables } from '../../src/features/export/tables-rows.ts';
 import { openPostgresStore } from '../../src/store/postgres/open.ts';

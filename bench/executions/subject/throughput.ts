@@ -1,4 +1,4 @@
-import type { Handle } from '../../../src/engine/holdfast-types.ts';
+import type { Handle } from '../../../src/engine/holdfast.ts';
 import type { Pipeline } from '../../../src/engine/pipeline.ts';
 import type { Round } from '../../measure.ts';
 import type { Place } from '../place.ts';

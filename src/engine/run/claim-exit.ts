@@ -1,12 +1,14 @@
 // The writes with which an owner leaves an execution: it ends, waits, or goes back. Each takes along
 // what the journal still has, in one transaction, and happens once.
 
+import { isNativeError } from 'node:util/types';
 import type { TerminalStatus } from '../../execution/execution.ts';
-import type { Failure } from '../../execution/failure.ts';
+import { type Failure, locatedMessage } from '../../execution/failure.ts';
 import { type EventKind, NAMED_CALLS_MAX } from '../../execution/history.ts';
 import type { Payload } from '../../execution/names.ts';
 import { type DeadLetter, deadLetterOf } from '../../features/repair/model.ts';
 import type {
+  Claimed,
   Finish,
   Finished,
   GivenBack,
@@ -15,13 +17,16 @@ import type {
   Submit,
 } from '../../store/contract/execution-store.ts';
 import type { Instant } from '../../support/clock.ts';
-import { ExecutionCancelled, failureOf } from '../failures.ts';
-import { tell, tracedBy } from '../observer.ts';
+import { Fault, StoreCorrupt, StoreUnavailable } from '../../support/fault.ts';
+import { present, thrownText } from '../../support/options.ts';
+import { ContinueAsNew, ExecutionCancelled, failureOf } from '../failures.ts';
+import { tellOf } from '../observer.ts';
+import type { AnyPipeline } from '../pipeline.ts';
+import { HistoryDiffers } from '../store-answers.ts';
 import type { Call, Wait } from './call.ts';
-import { endedBy } from './ends.ts';
+import { isRejection } from './guarded.ts';
 import { lastWordsTo } from './inbox.ts';
 import type { Drift } from './ledger.ts';
-import { HistoryDiffers } from './refused-write.ts';
 import type { Run } from './run.ts';
 
 const GIVE_UP_MS = 1_000;
@@ -38,7 +43,7 @@ interface Leaving<Answer> {
   readonly kind: EventKind;
   readonly body: string;
   readonly write: (base: OwnerWrite) => Promise<Answer>;
-  readonly told: (at: Instant) => void;
+  readonly onWritten: (at: Instant) => void;
 }
 
 type Consequences = Pick<Finish, 'outcome' | 'deadLetter' | 'leavesAwaits'>;
@@ -51,7 +56,7 @@ const LEAVES_LETTER: ReadonlySet<TerminalStatus> = new Set<TerminalStatus>([
   'quarantined',
 ]);
 
-export interface DepartureEvents {
+export interface ClaimExitEvents {
   /** Nothing of its code is listened to any more: only the write with which it leaves is under way. */
   leaving(): void;
   /** The execution is with this worker no longer. */
@@ -59,15 +64,15 @@ export interface DepartureEvents {
   troubled(error: unknown): void;
 }
 
-export class Departure {
-  readonly #run: Run;
-  readonly #events: DepartureEvents;
+export class ClaimExit {
+  readonly run: Run;
+  readonly #events: ClaimExitEvents;
   #isLeaving = false;
   #wasRejected = false;
   #hasGivenUp = false;
 
-  constructor(run: Run, events: DepartureEvents) {
-    this.#run = run;
+  constructor(run: Run, events: ClaimExitEvents) {
+    this.run = run;
     this.#events = events;
   }
 
@@ -83,49 +88,41 @@ export class Departure {
       body,
       write: (base) =>
         this.#executions.finish({ ...withoutAwaits(base), status, ...this.#consequences(end) }),
-      told: (at) => {
+      onWritten: (at) => {
         this.#endedHere({ status, at, body });
-        this.#tell({ kind: 'ended', status, ...(failure === undefined ? {} : { failure }) });
+        tellOf(this.run, { kind: 'ended', status, ...present({ failure }) });
       },
     });
   }
 
   /** What an end brings about beside itself: mostly nothing. */
   #consequences({ status, field, failure }: End): Consequences {
-    const { id, parent } = this.#run.claimed.execution;
-    const { hasAwaited } = this.#run.ledger;
+    const { id, parent } = this.run.claimed.execution;
+    const { hasAwaited } = this.run.ledger;
     if (parent === undefined && failure === undefined && !hasAwaited) return NONE;
     const outcome = `{"id":"${id}","status":"${status}",${field}}` as Payload;
+    const isLetter = failure !== undefined && LEAVES_LETTER.has(status);
     return {
-      ...(parent === undefined ? {} : { outcome }),
-      ...(failure === undefined || !LEAVES_LETTER.has(status)
-        ? {}
-        : { deadLetter: this.#letterOf(failure) }),
-      ...(hasAwaited ? { leavesAwaits: true } : {}),
+      ...(parent !== undefined && { outcome }),
+      ...(isLetter && { deadLetter: this.#letterOf(failure) }),
+      ...(hasAwaited && { leavesAwaits: true }),
     };
   }
 
   continueAs(id: Submit['id'], input: Payload): void {
-    const { project, pipeline, lane, tags, attributes, ...same } = this.#run.claimed.execution;
-    const { deadlineAt } = same;
+    const { id: continues, deadlineAt, ...same } = this.run.claimed.execution;
+    const { project, pipeline, lane, tags, attributes } = same;
+    const { key, intent, parent, concurrency, rate, template } = same;
+    const { submittedBy, scheduled, traceparent } = same;
+    // The overall deadline stays what it was.
+    const deadlineMs = deadlineAt && Math.max(1, Math.ceil(deadlineAt - this.run.storeNow()));
     const successor: Submit = {
       // By which it is known to stay for as long as what it continues (F-2).
-      body: JSON.stringify({ continues: same.id }) as Payload,
+      body: JSON.stringify({ continues }) as Payload,
       // Its steps are others, so their idempotency keys are: it begins a lineage.
       ...{ id, project, pipeline, lane, input, lineage: id, tags, attributes },
-      // The overall deadline stays what it was.
-      ...(deadlineAt === undefined
-        ? {}
-        : { deadlineMs: Math.max(1, Math.ceil(deadlineAt - this.#run.storeNow())) }),
-      ...(same.key === undefined ? {} : { key: same.key }),
-      ...(same.intent === undefined ? {} : { intent: same.intent }),
-      ...(same.parent === undefined ? {} : { parent: same.parent }),
-      ...(same.concurrency === undefined ? {} : { concurrency: same.concurrency }),
-      ...(same.rate === undefined ? {} : { rate: same.rate }),
-      ...(same.template === undefined ? {} : { template: same.template }),
-      ...(same.submittedBy === undefined ? {} : { submittedBy: same.submittedBy }),
-      ...(same.scheduled === undefined ? {} : { scheduled: same.scheduled }),
-      ...(same.traceparent === undefined ? {} : { traceparent: same.traceparent }),
+      ...present({ deadlineMs, key, intent, parent }),
+      ...present({ concurrency, rate, template, submittedBy, scheduled, traceparent }),
     };
     const body = JSON.stringify({ continuedAs: id });
     // What is received by the code of this execution is in the same write, and the same in every try of it.
@@ -134,16 +131,16 @@ export class Departure {
       kind: 'completed',
       body,
       write: (base) => {
-        news ??= { newsSeen: this.#run.inbox.seen, unread: this.#run.inbox.unread };
+        news ??= { newsSeen: this.run.inbox.seen, unread: this.run.inbox.unread };
         return this.#executions.finish({
           ...withoutAwaits(base),
           ...{ status: 'completed', successor, ...news },
-          ...(this.#run.ledger.hasAwaited ? { leavesAwaits: true } : {}),
+          ...(this.run.ledger.hasAwaited && { leavesAwaits: true }),
         });
       },
-      told: (at) => {
+      onWritten: (at) => {
         this.#endedHere({ status: 'completed', at, body });
-        this.#tell({ kind: 'ended', status: 'completed' });
+        tellOf(this.run, { kind: 'ended', status: 'completed' });
       },
     });
   }
@@ -154,7 +151,7 @@ export class Departure {
       kind: 'compensating',
       body: `{"status":"${status}",${field}}`,
       write: (base) => this.#executions.giveBack({ ...base, compensating: true }),
-      told: () => this.#tell({ kind: 'given-back', why: 'compensating' }),
+      onWritten: () => tellOf(this.run, { kind: 'given-back', why: 'compensating' }),
     });
   }
 
@@ -168,7 +165,7 @@ export class Departure {
   block(why: string, about?: Drift | { readonly failure: Failure }): void {
     if (this.#isLeaving) return;
     this.#isLeaving = true;
-    this.#run.over();
+    this.run.over();
     this.#blockUnlessCancelled(why, about).catch((fault: unknown) => this.reject(fault));
   }
 
@@ -177,12 +174,12 @@ export class Departure {
     if (this.#hasGivenUp) return;
     this.#hasGivenUp = true;
     this.#isLeaving = true;
-    this.#run.over();
+    this.run.over();
     this.#blockAtLast(why).catch(() => this.#events.left());
   }
 
   async #blockAtLast(why: string): Promise<void> {
-    const { session, config } = this.#run;
+    const { session, config } = this.run;
     while (!session.signal.aborted) {
       try {
         await this.#blockUnlessCancelled(why);
@@ -196,12 +193,12 @@ export class Departure {
   }
 
   async #blockUnlessCancelled(why: string, about?: object): Promise<void> {
-    const { journal, ledger } = this.#run;
+    const { journal, ledger } = this.run;
     const sentence = ledger.cause === undefined ? why : `What it did cannot be undone: ${why}`;
     const body = JSON.stringify({ why: sentence, ...about }) as Payload;
     for (;;) {
       // Nobody would look at it before it is resumed.
-      const { seen, cancel } = await lastWordsTo(this.#run);
+      const { seen, cancel } = await lastWordsTo(this.run);
       if (cancel !== undefined && ledger.cause === undefined && !this.#wasRejected) {
         this.#isLeaving = false;
         this.#hasGivenUp = false;
@@ -211,18 +208,18 @@ export class Departure {
       const answer = await journal.leave({ kind: 'blocked', body }, (base) =>
         this.#executions.giveBack({
           ...{ ...base, blocked: true, newsSeen: seen },
-          ...compensable(this.#run),
+          ...compensable(this.run),
         }),
       );
       if (answer?.kind === 'refused') continue;
-      if (answer !== undefined) this.#tell({ kind: 'blocked', why: sentence });
+      if (answer !== undefined) tellOf(this.run, { kind: 'blocked', why: sentence });
       this.#events.left();
       return;
     }
   }
 
   #giveIn(end: End): void {
-    if (compensable(this.#run).compensable === true) this.turnBack(end);
+    if (compensable(this.run).compensable === true) this.turnBack(end);
     else this.finish(end);
   }
 
@@ -232,26 +229,26 @@ export class Departure {
       kind: 'given-back',
       body: JSON.stringify({
         why,
-        ...(abandoned ? { abandoned } : {}),
-        ...(why === 'resumed' ? { taken: this.#run.inbox.pauses } : {}),
+        ...(abandoned && { abandoned }),
+        ...(why === 'resumed' && { taken: this.run.inbox.pauses }),
       }),
-      write: (base) => this.#executions.giveBack({ ...base, ...compensable(this.#run) }),
-      told: () => this.#tell({ kind: 'given-back', why }),
+      write: (base) => this.#executions.giveBack({ ...base, ...compensable(this.run) }),
+      onWritten: () => tellOf(this.run, { kind: 'given-back', why }),
     });
   }
 
   /** Unless it was resumed, or cancelled, meanwhile (X-18). */
   pause(): void {
-    const { inbox } = this.#run;
+    const { inbox } = this.run;
     this.#leaveUnlessNews({
       kind: 'paused',
       body: JSON.stringify({ why: 'paused', taken: inbox.pauses }),
       write: (base) =>
         this.#executions.giveBack({
           ...{ ...base, paused: true, newsSeen: inbox.seen },
-          ...compensable(this.#run),
+          ...compensable(this.run),
         }),
-      told: () => this.#tell({ kind: 'given-back', why: 'paused' }),
+      onWritten: () => tellOf(this.run, { kind: 'given-back', why: 'paused' }),
     });
   }
 
@@ -267,12 +264,11 @@ export class Departure {
     }
     this.#wasRejected = true;
     this.#isLeaving = false;
-    const failure: Failure = { ...failureOf(fault), category: 'permanent' };
-    this.finish({ status: 'failed', field: `"failure":${JSON.stringify(failure)}`, failure });
+    this.finish(endedForGood(fault));
   }
 
   park(wake: { readonly inMs: number | undefined; readonly afterChildren: number }): void {
-    const run = this.#run;
+    const run = this.run;
     this.#leaveUnlessNews({
       kind: 'parked',
       body: JSON.stringify({ for: [...run.calls.keys()].slice(0, NAMED_CALLS_MAX) }),
@@ -284,7 +280,7 @@ export class Departure {
           ...compensable(run),
           ...(wake.inMs === undefined ? {} : { wakeInMs: Math.max(0, Math.ceil(wake.inMs)) }),
         }),
-      told: () => this.#tell({ kind: 'parked' }),
+      onWritten: () => tellOf(this.run, { kind: 'parked' }),
     });
   }
 
@@ -292,7 +288,7 @@ export class Departure {
   #leaveUnlessNews(how: Leaving<Parked | GivenBack>): void {
     if (this.#isLeaving) return;
     this.#isLeaving = true;
-    const run = this.#run;
+    const run = this.run;
     run.journal
       .leave({ kind: how.kind, body: how.body as Payload }, how.write)
       .then((answer) => {
@@ -303,7 +299,7 @@ export class Departure {
           return;
         }
         run.over();
-        if (answer !== undefined) how.told(run.storeNow());
+        if (answer !== undefined) how.onWritten(run.storeNow());
         this.#events.left();
       })
       .catch((fault: unknown) => this.reject(fault));
@@ -312,18 +308,21 @@ export class Departure {
   #leave(how: Leaving<Finished | GivenBack>): void {
     if (this.#isLeaving) return;
     this.#isLeaving = true;
-    this.#run.over();
+    this.run.over();
     this.#events.leaving();
-    this.#run.journal.leave({ kind: how.kind, body: how.body as Payload }, how.write).then(
+    this.run.journal.leave({ kind: how.kind, body: how.body as Payload }, how.write).then(
       (answer) => this.#gone(how, answer),
       (fault: unknown) => this.reject(fault),
     );
   }
 
-  #gone({ told }: Leaving<Finished | GivenBack>, answer: Finished | GivenBack | undefined): void {
+  #gone(
+    { onWritten }: Leaving<Finished | GivenBack>,
+    answer: Finished | GivenBack | undefined,
+  ): void {
     try {
-      if (answer?.kind === 'finished') told(answer.at);
-      else if (answer !== undefined) told(this.#run.storeNow());
+      if (answer?.kind === 'finished') onWritten(answer.at);
+      else if (answer !== undefined) onWritten(this.run.storeNow());
       this.#events.left();
     } catch (fault) {
       this.reject(fault);
@@ -331,7 +330,7 @@ export class Departure {
   }
 
   #letterOf(failure: Failure): DeadLetter {
-    const { failedCall } = this.#run;
+    const { failedCall } = this.run;
     return deadLetterOf(failure, failedCall?.key === failure.at ? failedCall?.attempts : 0);
   }
 
@@ -340,7 +339,7 @@ export class Departure {
     readonly at: Instant;
     readonly body: string;
   }): void {
-    const { config, claimed } = this.#run;
+    const { config, claimed } = this.run;
     const { status, at } = end;
     const { fence } = claimed;
     const { id } = claimed.execution;
@@ -349,19 +348,7 @@ export class Departure {
   }
 
   get #executions(): Run['config']['store']['executions'] {
-    return this.#run.config.store.executions;
-  }
-
-  #tell(
-    report:
-      | { readonly kind: 'parked' }
-      | { readonly kind: 'given-back' | 'blocked'; readonly why: string }
-      | { readonly kind: 'ended'; readonly status: TerminalStatus; readonly failure?: Failure },
-  ): void {
-    const { config, claimed, pipeline } = this.#run;
-    const { id: execution } = claimed.execution;
-    const about = { execution, fence: claimed.fence, ...tracedBy(claimed) };
-    tell(config.observer, { ...about, pipeline: pipeline.name, ...report });
+    return this.run.config.store.executions;
   }
 }
 
@@ -373,8 +360,8 @@ function withoutAwaits(write: OwnerWrite): OwnerWrite {
 }
 
 /** Y-3. Once registered they stay, also where history cannot be read. */
-function compensable({ saga, claimed }: Run): { readonly compensable?: true } {
-  return saga.isOwed || claimed.execution.compensable ? { compensable: true } : {};
+function compensable({ compensations, claimed }: Run): { readonly compensable?: true } {
+  return compensations.isOwed || claimed.execution.compensable ? { compensable: true } : {};
 }
 
 /** The first time that one of them is due, the fewest children that one waits for. There may be any number. */
@@ -387,8 +374,88 @@ export function nearestOf(calls: Iterable<Call>): Wait {
     const count = waits?.children ?? children;
     if (children === undefined || (count !== undefined && count < children)) children = count;
   }
+  return present({ dueAt, children });
+}
+
+// How executions end that do not complete: what was thrown, as the end that is recorded.
+
+export function endedBy(status: 'failed' | 'cancelled', error: unknown): End {
+  return { status, ...failed(failureOf(error)) };
+}
+
+/** What the code asked for instead of its next call, when it ended by throwing: for people who look why. */
+export function endBy(thrown: unknown): string {
+  if (thrown instanceof ContinueAsNew) return 'its end';
+  const name = thrown instanceof Error ? `${thrown.name}: ` : '';
+  return `its end (it threw ${name}${thrownText(thrown).slice(0, 200)})`;
+}
+
+/** By their name: those of another realm, as under some test runners, count too. */
+const BUGS: ReadonlySet<string> = new Set(['TypeError', 'ReferenceError']);
+
+/** X-47: code that throws this is wrong, and says nothing about the work that it does. */
+export function bugOf(pipeline: Pick<AnyPipeline, 'isBug'>, error: unknown): Failure | undefined {
+  return !isRejection(error) && isBug(pipeline, error) ? failureOf(error) : undefined;
+}
+
+function isBug({ isBug: rule }: Pick<AnyPipeline, 'isBug'>, error: unknown): boolean {
+  try {
+    if (rule !== undefined) return rule(error) === true;
+    return isNativeError(error) && BUGS.has(error.name);
+  } catch {
+    // A rule that throws is a bug, too.
+    return true;
+  }
+}
+
+export function bugText(failure: Failure): string {
+  const thrown = `${failure.code}: ${locatedMessage(failure)}`;
+  return `The code threw outside a step, and this looks like a bug: ${thrown}. Nothing was undone. Deploy code that is fixed, then resume the execution; or cancel it.`;
+}
+
+/** Trying again cannot help. */
+export function endedForGood(error: unknown): End {
+  return { status: 'failed', ...failed({ ...failureOf(error), category: 'permanent' }) };
+}
+
+export function poisoned(claimed: Claimed): End {
+  return { status: 'quarantined', ...failed(poisonOf(claimed)) };
+}
+
+/** What code throws may be something that cannot even be asked what it is. */
+export function lookable(thrown: unknown): unknown {
+  try {
+    void (thrown instanceof Error);
+    return thrown;
+  } catch {
+    return new Error('Something was thrown that cannot be described.');
+  }
+}
+
+/** With where it happened, if that can be told. */
+export function stackOf(thrown: unknown): string {
+  try {
+    const { stack } = thrown as Error;
+    return typeof stack === 'string' ? stack : thrownText(thrown);
+  } catch {
+    return thrownText(thrown);
+  }
+}
+
+/** Not the code's failure: a key that is missing here, a store that is broken or has been away too long. */
+export function isOfTheStore(error: unknown): error is Fault {
+  if (error instanceof StoreCorrupt || error instanceof StoreUnavailable) return true;
+  return error instanceof Fault && error.code.startsWith('codec-');
+}
+
+function failed(failure: Failure): { readonly field: string; readonly failure: Failure } {
+  return { field: `"failure":${JSON.stringify(failure)}`, failure };
+}
+
+function poisonOf({ execution }: Claimed): Failure {
   return {
-    ...(dueAt === undefined ? {} : { dueAt }),
-    ...(children === undefined ? {} : { children }),
+    category: 'permanent',
+    code: 'poison',
+    message: `Its last ${execution.fruitlessClaims} claims recorded nothing, and the worker of each died or was lost. After the second it was tried beside no other such execution, by workers that had lived longer without it.`,
   };
 }

@@ -1,17 +1,17 @@
-// What an execution has to undo: registered in the order in which the steps ended (Y-1), undone in the
-// reverse, those of a group together (Y-4). Which are registered is what history says; how each is undone is
-// what the code says when it is replayed.
+// The compensations of an execution: registered in the order in which its steps ended (Y-1), run in the reverse,
+// those of a group together (Y-4). History says which are registered; the code, when it is replayed, says how each
+// step is undone.
 
 import type { CallKey } from '../../execution/names.ts';
 import { InvalidInput } from '../../support/fault.ts';
-import { rejectUnknownOptions, shown, wholeNumber } from '../../support/options.ts';
+import { rejectUnknownOptions, shown, TEN_YEARS_MS, wholeNumber } from '../../support/options.ts';
 import type { Compensate, CompensateOptions } from '../context.ts';
 import { type ResolvedRetry, resolveRetry } from '../retry-options.ts';
 import type { Ledger } from './ledger.ts';
 
 /** As the code says it, checked. */
 export interface Compensation {
-  readonly run: Compensate<never>;
+  readonly run: Compensate<unknown>;
   readonly retry: ResolvedRetry;
   readonly timeoutMs: number | undefined;
   readonly group: string | undefined;
@@ -27,7 +27,6 @@ const UNDOABLE =
   'Steps with a compensation have run, and their history is needed to undo them: ctx.checkpoint and ctx.continueAsNew would forget it. Do this work in a child execution, or checkpoint before the first such step.';
 
 const NAMES: readonly (keyof CompensateOptions<unknown>)[] = ['run', 'retry', 'timeoutMs', 'group'];
-const TIMEOUT_MS_MAX = 10 * 366 * 86_400_000;
 
 export function compensationOf(given: unknown): Compensation {
   const options = typeof given === 'function' ? { run: given } : given;
@@ -35,12 +34,12 @@ export function compensationOf(given: unknown): Compensation {
     throw new InvalidInput(`compensate is a function, or { run, … }; got ${shown(given)}.`);
   }
   rejectUnknownOptions('compensate', options, NAMES);
-  const { run, retry, timeoutMs, group } = options as CompensateOptions<never>;
+  const { run, retry, timeoutMs, group } = options as CompensateOptions<unknown>;
   if (typeof run !== 'function') {
     throw new InvalidInput(`compensate.run is a function; got ${shown(run)}.`);
   }
   if (timeoutMs !== undefined) {
-    wholeNumber('compensate.timeoutMs', timeoutMs, { min: 1, max: TIMEOUT_MS_MAX });
+    wholeNumber('compensate.timeoutMs', timeoutMs, { min: 1, max: TEN_YEARS_MS });
   }
   if (group !== undefined && typeof group !== 'string') {
     throw new InvalidInput(`compensate.group is a text; got ${shown(group)}.`);
@@ -53,7 +52,7 @@ export function undoKeyOf(key: CallKey): CallKey {
 }
 
 /** Of one run: what its code could undo, and whether anything is to be. */
-export class Saga {
+export class Compensations {
   /** How many compensations were registered, by this claim and those before it. */
   registered: number;
   readonly #isUndoing: boolean;

@@ -4,13 +4,13 @@
 import type { TerminalStatus } from '../../execution/execution.ts';
 import type { Failure } from '../../execution/failure.ts';
 import type { CallKey } from '../../execution/names.ts';
+import { present } from '../../support/options.ts';
 import type { StepContext, UndoContext } from '../context.ts';
 import { StepFailed } from '../failures.ts';
 import { signalPosition } from '../values/place.ts';
-import type { Attempt } from './calls/attempt.ts';
 import { ReceiveCall } from './calls/receive.ts';
 import { StepCall } from './calls/step.ts';
-import type { Departure } from './claim-exit.ts';
+import type { ClaimExit } from './claim-exit.ts';
 import { type Offered, undoKeyOf, undoOrder } from './compensations.ts';
 import type { Settlement } from './ledger.ts';
 import type { Run } from './run.ts';
@@ -37,25 +37,25 @@ interface Pending {
   readonly promised: PromiseWithResolvers<unknown>;
 }
 
-export class Undoing {
+export class Compensator {
+  readonly #exit: ClaimExit;
   readonly #run: Run;
-  readonly #departure: Departure;
   readonly #pending: Map<CallKey, Pending> = new Map();
   readonly #skips: UndoAct[] = [];
   /** Said during this claim. */
   readonly #retries: UndoAct[] = [];
   #acts = 0;
 
-  constructor(run: Run, departure: Departure) {
-    this.#run = run;
-    this.#departure = departure;
+  constructor(exit: ClaimExit) {
+    this.#exit = exit;
+    this.#run = exit.run;
   }
 
   async start(): Promise<void> {
-    const { ledger, saga } = this.#run;
+    const { ledger, compensations } = this.#run;
     const steps: Step[] = [];
     for (const end of ledger.wayBack.sagas) {
-      const offered = saga.offeredFor(end.body.key);
+      const offered = compensations.offeredFor(end.body.key);
       if (offered === undefined) {
         this.#quarantine(missing(end.body.key));
         return;
@@ -85,7 +85,7 @@ export class Undoing {
     const before = this.#run.ledger.wayBack.undone.find(({ body }) => body.key === key);
     if (before !== undefined)
       return before.kind === 'step-failed' ? givenUp(before, offered) : undefined;
-    const outcome = end.kind === 'step-failed' ? 'unknown' : 'done';
+    const outcome: UndoContext['outcome'] = end.kind === 'step-failed' ? 'unknown' : 'done';
     const place = this.#run.expectedCall(end.body.key);
     const output = await this.#run.payloads.decodeEnvelope(end.body.out ?? {}, place);
     const { compensation, name } = offered;
@@ -95,7 +95,7 @@ export class Undoing {
       name,
       // What it returns is nobody's: it need not be fit to be stored.
       fn: async (step: StepContext): Promise<void> => {
-        await compensation.run(output as never, new Undo(step as Attempt<unknown>, outcome));
+        await compensation.run(output, Object.assign(step, { outcome }));
       },
       retry: compensation.retry,
       timeoutMs: compensation.timeoutMs,
@@ -130,7 +130,8 @@ export class Undoing {
   #listen(): void {
     this.#acts += 1;
     const promised = Promise.withResolvers<UndoAct>();
-    const plan = { key: `signal:${UNDO_ACT}#${this.#acts}` as CallKey, name: UNDO_ACT };
+    const key = `signal:${UNDO_ACT}#${this.#acts}` as CallKey;
+    const plan = { key, name: UNDO_ACT, span: undefined };
     this.#run.admit(new ReceiveCall<UndoAct>(this.#run, plan, promised));
     promised.promise
       .then((act) => {
@@ -160,42 +161,7 @@ export class Undoing {
   }
 
   #finish(status: TerminalStatus, field: string, failure: Failure | undefined): void {
-    this.#departure.finish({ status, field, ...(failure === undefined ? {} : { failure }) });
-  }
-}
-
-/** What a compensation is given: an attempt, and what is known of the step. */
-class Undo implements UndoContext {
-  readonly outcome: 'done' | 'unknown';
-  readonly #attempt: StepContext;
-
-  constructor(attempt: StepContext, outcome: 'done' | 'unknown') {
-    this.#attempt = attempt;
-    this.outcome = outcome;
-  }
-
-  get idempotencyKey(): string {
-    return this.#attempt.idempotencyKey;
-  }
-
-  get fence(): StepContext['fence'] {
-    return this.#attempt.fence;
-  }
-
-  get traceparent(): string | undefined {
-    return this.#attempt.traceparent;
-  }
-
-  get signal(): AbortSignal {
-    return this.#attempt.signal;
-  }
-
-  get attempt(): number {
-    return this.#attempt.attempt;
-  }
-
-  assertHeld(marginMs?: number): void {
-    this.#attempt.assertHeld(marginMs);
+    this.#exit.finish({ status, field, ...present({ failure }) });
   }
 }
 

@@ -6,20 +6,20 @@ import type { ExecutionRecord } from '../../execution/execution.ts';
 import type { BrokenReplay } from '../../features/releases/model.ts';
 import type { Fence } from '../../lease/fence.ts';
 import type { Owner, SessionId } from '../../lease/names.ts';
+import { isOutage } from '../../lease/store-call.ts';
 import type { WorkerStore } from '../../store/contract/execution-store.ts';
-import { Fault, OutcomeUnknown, StoreUnavailable } from '../../support/fault.ts';
+import { Fault } from '../../support/fault.ts';
 import { thrownText } from '../../support/options.ts';
 import type { WorkerConfig } from '../config.ts';
-import { type AnyPipeline, runPipeline } from '../pipeline.ts';
-import { patiently } from '../store-retry.ts';
+import type { AnyPipeline } from '../pipeline.ts';
+import { patiently, readHistory } from '../store-answers.ts';
 import { CHECKPOINT } from '../values/place.ts';
 import { validated } from '../values/schema.ts';
-import { bugOf, bugText, endBy } from './ends.ts';
+import { bugOf, bugText, endBy } from './claim-exit.ts';
 import { type Drift, Ledger } from './ledger.ts';
 import { Run, type RunEvents, type RunSession } from './run.ts';
 import { RunContext } from './run-context.ts';
 
-const HISTORY_PAGE = 2_000;
 /** Code that is not at rest by then waits for something that is no call. */
 const PATIENCE_MS = 10_000;
 
@@ -41,7 +41,7 @@ export async function dryReplay(
   const reader = { config, session: { signal } };
   const execution = await patiently(reader, () => config.store.executions.read(id));
   if (execution === undefined || execution.endedAt !== undefined) return undefined;
-  const events = await patiently(reader, () => historyOf(config, id));
+  const events = await readHistory(reader, id);
   const { release } = execution;
   const patient = { ...config, payloads: config.patientPayloads };
   const broken = await replay(patient, { pipeline, execution, events });
@@ -72,7 +72,7 @@ async function replay(
       runCode(run, execution).then((broken) => over.end(broken), reject);
     });
   } catch (error) {
-    if (error instanceof StoreUnavailable || error instanceof OutcomeUnknown) throw error;
+    if (isOutage(error)) throw error;
     return { why: `It cannot be replayed: ${thrownText(error)}` };
   }
 }
@@ -147,7 +147,7 @@ async function runCode(run: Run, execution: ExecutionRecord): Promise<Broken | u
       ? undefined
       : await run.payloads.decodeEnvelope(saved, run.expectedAt(CHECKPOINT));
   try {
-    await runPipeline(pipeline, new RunContext(run, restored), input);
+    await pipeline.run(new RunContext(run, restored), input);
   } catch (thrown) {
     const bug = bugOf(pipeline, thrown);
     return unaskedIn(run, endBy(thrown)) ?? (bug && { why: bugText(bug) });
@@ -222,15 +222,4 @@ function readOnly(store: WorkerStore): WorkerStore {
       ...{ putBlob: refuse, attributeBlobs: refuse },
     },
   };
-}
-
-async function historyOf(config: WorkerConfig, id: BrokenReplay['execution']): Promise<Events> {
-  const { executions } = config.store;
-  const events = [];
-  for (;;) {
-    const after = events.at(-1)?.seq ?? 0;
-    const page = await executions.history({ id, after, limit: HISTORY_PAGE });
-    events.push(...page);
-    if (page.length < HISTORY_PAGE) return events;
-  }
 }

@@ -27,6 +27,27 @@ export function ignored(): void {
   // Whoever awaits it is told.
 }
 
+type Timed = Pick<Run, 'config' | 'troubled'>;
+
+/** As `Timers.after`. A callback that throws blocks this execution only, never the process. */
+export function after(run: Timed, ms: number, callback: () => void): () => void {
+  return run.config.timers.after(ms, () => safely(run, callback));
+}
+
+/** As `Timers.soon`. */
+export function soon(run: Timed, callback: () => void): void {
+  run.config.timers.soon(() => safely(run, callback));
+}
+
+/** For what no caller awaits: an error that it throws would end the process. */
+export function safely(run: Pick<Run, 'troubled'>, call: () => void): void {
+  try {
+    call();
+  } catch (error) {
+    run.troubled(error);
+  }
+}
+
 type Listen = AbortSignal['addEventListener'];
 type Listener = Parameters<Listen>[1];
 
@@ -64,4 +85,25 @@ export function guardedSignal(
     Object.defineProperty(signal, name, { value });
   }
   return signal;
+}
+
+// An AbortController that is made when somebody looks at its signal. Most executions end without
+// anybody having asked, and a controller costs more than a step.
+
+export class LazyAbort {
+  #controller: AbortController | undefined;
+  #reason: { readonly value: unknown } | undefined;
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#reason !== undefined) this.#controller.abort(this.#reason.value);
+    }
+    return this.#controller.signal;
+  }
+
+  abort(reason: unknown): void {
+    this.#reason ??= { value: reason };
+    this.#controller?.abort(reason);
+  }
 }

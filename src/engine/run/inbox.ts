@@ -3,9 +3,8 @@
 
 import type { InboxMessage } from '../../execution/history.ts';
 import type { CallKey, Payload } from '../../execution/names.ts';
-import { OutcomeUnknown, StoreUnavailable } from '../../support/fault.ts';
-import { patiently } from '../store-retry.ts';
-import { soon } from './idle-detector.ts';
+import { patiently, untilAnswered } from '../store-answers.ts';
+import { soon } from './guarded.ts';
 import type { CallBody, Settlement } from './ledger.ts';
 import type { Run } from './run.ts';
 
@@ -25,7 +24,6 @@ export interface SignalCall {
 }
 
 const PAGE = 1_000;
-const RETRY_MS = 200;
 
 export class Inbox {
   /** Requests to pause and to go on, by their number. */
@@ -174,18 +172,13 @@ export class Inbox {
   async #read(): Promise<void> {
     const { config, claimed } = this.#run;
     const { id } = claimed.execution;
+    const { executions } = config.store;
     while (!this.#run.isOver && this.#announced > this.#seen) {
-      try {
-        const after = this.#seen;
-        const page = await config.store.executions.inbox({ id, after, limit: PAGE });
-        if (this.#run.isOver) break;
-        for (const message of page) this.#take(message);
-        if (page.length === 0) this.#announced = this.#seen;
-      } catch (fault) {
-        if (!(fault instanceof StoreUnavailable) && !(fault instanceof OutcomeUnknown)) throw fault;
-        await config.timers.pause(RETRY_MS, this.#run.session.signal);
-        if (this.#run.session.signal.aborted) break;
-      }
+      const query = { id, after: this.#seen, limit: PAGE };
+      const page = await untilAnswered(this.#run, () => executions.inbox(query));
+      if (page === undefined || this.#run.isOver) break;
+      for (const message of page) this.#take(message);
+      if (page.length === 0) this.#announced = this.#seen;
     }
     this.#reading = undefined;
     if (this.isPaused) this.#run.hold();
@@ -255,8 +248,7 @@ export class Inbox {
     own: CallBody,
   ): void {
     const told = message.body === undefined ? {} : (JSON.parse(message.body) as object);
-    const others = this.#run.under(own.key);
-    const body: CallBody = { ...told, ...own, ...(others === undefined ? {} : { with: others }) };
+    const body: CallBody = { ...told, ...own, ...this.#run.under(own.key) };
     const { n } = message;
     this.#run.ledger.take(n);
     this.#recording.add(n);

@@ -8,32 +8,40 @@
 //   - A fault means that the store is away or has not answered: the same write is repeated until it is
 //     answered or the session is over. Repeating is safe (X-4).
 
-import type { NewEvent } from '../../execution/history.ts';
+import type { HistoryEvent, NewEvent } from '../../execution/history.ts';
 import type { Payload } from '../../execution/names.ts';
 import type { OwnerRefusal } from '../../execution/refusal.ts';
 import type { OwnerVerb } from '../../features/audit/refused-write-model.ts';
-import type { Refused } from '../../features/audit/tally-api.ts';
-import type { Session } from '../../lease/live-session.ts';
+import type { OpenAwait } from '../../features/awaits/model.ts';
 import type {
-  Claimed,
+  Attachment,
   Finished,
   GivenBack,
   OwnerWrite,
   Parked,
   Recorded,
+  Submit,
   Transact,
   Transacted,
   WorkerExecutions,
 } from '../../store/contract/execution-store.ts';
+import type { Instant } from '../../support/clock.ts';
 import { StoreSealed } from '../../support/fault.ts';
 import { atEndOfTurn } from '../../support/timer.ts';
-import type { WorkerConfig } from '../config.ts';
-import { afterFault, tried, untilAnswered } from '../store-retry.ts';
-import { type Already, brought, type Entry, eventOf, isPlain, type Leaving } from './entry.ts';
+import {
+  ClaimLost,
+  HistoryDiffers,
+  isClaimOver,
+  tried,
+  untilAnswered,
+  verbOf,
+  whyOf,
+} from '../store-answers.ts';
 import { ignored } from './guarded.ts';
-import { ClaimLost, HistoryDiffers, isClaimOver, verbOf, whyOf } from './refused-write.ts';
+import type { Run } from './run.ts';
 
 const HISTORY_PAGE = 1_000;
+const PROGRESS_MS = 1_000;
 
 /** `behind`: what is stored is not what this owner takes it for. `closed`: nothing is written from here on. */
 type Phase = 'open' | 'behind' | 'closed';
@@ -47,55 +55,33 @@ interface Batch {
   /** How many of them are not notes. */
   work: number;
   progress: Payload | undefined;
-}
-
-function emptyBatch(progress?: Payload): Batch {
-  return { entries: [], work: 0, progress };
+  /** Something that was recorded until now is to be told to the code when it is durable. */
+  isAwaited: boolean;
 }
 
 /** How a store answers a write with which the owner leaves. */
 type Left = Finished | Parked | GivenBack;
 
 export class Journal {
-  readonly #config: WorkerConfig;
+  readonly #run: Run;
   readonly #claim: Pick<OwnerWrite, 'id' | 'fence' | 'session'>;
-  readonly #owner: Pick<Refused, 'project' | 'owner'>;
-  readonly #over: AbortSignal;
-  readonly #events: JournalEvents;
   #phase: Phase = 'open';
   #next: number;
-  #batch: Batch = emptyBatch();
+  #batch: Batch = { entries: [], work: 0, progress: undefined, isAwaited: false };
   /** Rejects when it was a write to leave with that can never be done. */
   #writing: Promise<unknown> | undefined;
   #flush: Flush = 'none';
-  #recording = 0;
   #cancelFlush: (() => void) | undefined;
 
-  constructor(
-    config: WorkerConfig,
-    claimed: Claimed,
-    carried: {
-      readonly session: Pick<Session, 'id' | 'owner'>;
-      readonly over: AbortSignal;
-      readonly events: JournalEvents;
-    },
-  ) {
-    this.#config = config;
-    const { execution, fence } = claimed;
-    this.#claim = { id: execution.id, fence, session: carried.session.id };
-    this.#owner = { project: execution.project, owner: carried.session.owner };
+  constructor(run: Run) {
+    const { execution, fence } = run.claimed;
+    this.#run = run;
+    this.#claim = { id: execution.id, fence, session: run.session.id };
     this.#next = execution.seq + 1;
-    this.#over = carried.over;
-    this.#events = carried.events;
   }
 
   get isWriting(): boolean {
     return this.#writing !== undefined;
-  }
-
-  /** How many entries wait to be written, notes apart. */
-  get waiting(): number {
-    return this.#batch.work;
   }
 
   /** Written with what comes next, or by `flush`. */
@@ -105,14 +91,27 @@ export class Journal {
     if (entry.isNote !== true) this.#batch.work += 1;
   }
 
-  /** Something is to be told to the code when it is durable. */
-  get isDelivering(): boolean {
-    return this.#recording > 0;
+  /** Whether the next result need not be durable before the code gets it: the checkpoint policy says so. */
+  get mayDefer(): boolean {
+    const { pipeline, ledger } = this.#run;
+    const policy = pipeline.checkpoint;
+    // What is on its way to the code is delivered first, as a replay will do it.
+    if (this.#batch.isAwaited || ledger.settlements.length > 0) return false;
+    // The step that fills the measure waits until all of them are durable.
+    if (policy.every === 'steps') return this.#batch.work + 1 < policy.steps;
+    return policy.every !== 'step';
+  }
+
+  /** The code has the result already. */
+  defer(event: NewEvent): void {
+    this.append({ event, stored: ignored });
+    const policy = this.#run.pipeline.checkpoint;
+    if (policy.every === 'time') this.flushWithin(policy.ms);
   }
 
   /** Written now, together with what else comes in this turn. */
   record(entry: Entry): void {
-    this.#recording += 1;
+    this.#batch.isAwaited = true;
     this.append(entry);
     this.flush();
   }
@@ -125,8 +124,10 @@ export class Journal {
     }
   }
 
+  /** Kept with the next write, or by itself after a second. */
   report(progress: Payload): void {
     this.#batch.progress = progress;
+    this.flushWithin(PROGRESS_MS);
   }
 
   flush(): void {
@@ -141,7 +142,7 @@ export class Journal {
 
   /** Not later than this; what is appended may wait that long. */
   flushWithin(ms: number): void {
-    this.#cancelFlush ??= this.#config.timers.after(ms, () => {
+    this.#cancelFlush ??= this.#run.config.timers.after(ms, () => {
       this.#cancelFlush = undefined;
       this.flush();
     });
@@ -203,7 +204,7 @@ export class Journal {
   ): Promise<Answer | undefined> {
     let answer: Answer | undefined;
     try {
-      answer = await this.#untilAnswered(afterFault(fault, () => write(leaving.base)));
+      answer = await this.#untilAnswered(() => write(leaving.base), fault);
     } finally {
       this.#writing = undefined;
     }
@@ -263,14 +264,14 @@ export class Journal {
       if (answer.kind === 'refused') return await this.#afterRefusedTransact(answer);
       if (answer.kind === 'recorded') {
         this.#next += 1;
-        this.#events.news(answer.news);
+        this.#run.news(answer.news);
       }
       return answer;
     } finally {
       this.#writing = undefined;
       done.resolve();
       this.#goOn();
-      this.#events.written();
+      this.#run.written();
     }
   }
 
@@ -296,12 +297,12 @@ export class Journal {
   }
 
   get #executions(): WorkerExecutions {
-    return this.#config.store.executions;
+    return this.#run.config.store.executions;
   }
 
   #take(): readonly Entry[] {
-    const { entries, progress } = this.#batch;
-    this.#batch = emptyBatch(progress);
+    const { entries, progress, isAwaited } = this.#batch;
+    this.#batch = { entries: [], work: 0, progress, isAwaited };
     return entries;
   }
 
@@ -326,15 +327,14 @@ export class Journal {
 
   async #recordAgain(entries: readonly Entry[], base: OwnerWrite, fault: unknown): Promise<void> {
     try {
-      const again = afterFault(fault, () => this.#executions.record(base));
-      const answer = await this.#untilAnswered(again);
+      const answer = await this.#untilAnswered(() => this.#executions.record(base), fault);
       if (answer === undefined) this.#writing = undefined;
       else this.#recorded(entries, answer);
     } catch (rejection) {
       // Nothing of it was written, and nothing that follows from it may be.
       this.#writing = undefined;
       this.#take();
-      this.#events.rejected(rejection);
+      this.#run.rejected(rejection);
     }
   }
 
@@ -348,14 +348,14 @@ export class Journal {
     this.#next += entries.length;
     try {
       // First what others said: code does not run past a cancellation that came with this answer.
-      this.#events.news(answer.news);
+      this.#run.news(answer.news);
       // Everything that was recorded until now is in what was written: `record` flushes.
-      if (this.#batch.work === 0) this.#recording = 0;
+      if (this.#batch.work === 0) this.#batch.isAwaited = false;
       for (const entry of entries) entry.stored(answer.at);
       this.#goOn();
-      this.#events.written();
+      this.#run.written();
     } catch (error) {
-      this.#events.troubled(error);
+      this.#run.troubled(error);
     }
   }
 
@@ -369,14 +369,16 @@ export class Journal {
   #refused(verb: OwnerVerb, refusal: OwnerRefusal): void {
     this.#note(verb, refusal);
     const fault = this.#lose(refusal);
-    if (fault !== undefined) this.#events.rejected(fault);
+    if (fault !== undefined) this.#run.rejected(fault);
   }
 
   /** J-10. */
   #note(verb: OwnerVerb, refusal: OwnerRefusal): void {
+    const { config, claimed, session } = this.#run;
     const { id: execution, ...claim } = this.#claim;
-    const write = { execution, ...claim, ...this.#owner, verb };
-    this.#config.refusals?.note({ ...write, ...whyOf(refusal) });
+    const { project } = claimed.execution;
+    const write = { execution, ...claim, project, owner: session.owner, verb };
+    config.refusals?.note({ ...write, ...whyOf(refusal) });
   }
 
   /** What it means, when it does not mean that the claim is over. */
@@ -392,33 +394,70 @@ export class Journal {
   }
 
   /** EX-1: the claim ended with a seal; what is left to do is done where the store was moved to. */
-  async #untilAnswered<Answer>(call: () => Promise<Answer>): Promise<Answer | undefined> {
+  async #untilAnswered<Answer>(
+    call: () => Promise<Answer>,
+    fault?: unknown,
+  ): Promise<Answer | undefined> {
     try {
-      return await untilAnswered(this.#config, this.#over, call);
-    } catch (fault) {
-      if (!(fault instanceof StoreSealed)) throw fault;
-      if (this.#phase !== 'closed') this.#end(fault);
+      return await untilAnswered(this.#run, call, fault);
+    } catch (last) {
+      if (!(last instanceof StoreSealed)) throw last;
+      if (this.#phase !== 'closed') this.#end(last);
       return undefined;
     }
   }
 
   #end(reason: Error): void {
     this.close();
-    this.#events.lost(reason);
+    this.#run.lost(reason);
   }
 }
 
-// What a journal tells the drive that it belongs to.
+// What a run puts into the journal: an event, and what is stored together with it.
 
-export interface JournalEvents {
-  /** Another owner, or an ended session. */
-  lost(reason: Error): void;
-  /** The store can never take what it was given; the claim is still there. */
-  rejected(fault: unknown): void;
-  /** The inbox has messages up to this one. */
-  news(news: number): void;
-  /** A write is done: whoever waited for the journal may look again. */
-  written(): void;
-  /** A mistake of ours. */
-  troubled(error: unknown): void;
+export interface Entry {
+  readonly event: NewEvent;
+  readonly children?: readonly Submit[];
+  readonly awaits?: readonly OpenAwait[];
+  readonly attachment?: Attachment;
+  /** Written only together with entries that are not: it proves no progress (X-53). */
+  readonly isNote?: true;
+  /** After it is durable. */
+  stored(at: Instant): void;
+}
+
+/** A write with which the owner leaves, while it is under way. */
+export interface Leaving {
+  readonly event: NewEvent;
+  readonly entries: readonly Entry[];
+  readonly base: OwnerWrite;
+}
+
+export function eventOf({ event }: Entry): NewEvent {
+  return event;
+}
+
+/** Brings nothing but its event. */
+export function isPlain({ children, awaits, attachment }: Entry): boolean {
+  return children === undefined && awaits === undefined && attachment === undefined;
+}
+
+/** All that the entries bring beside their events, for one write. */
+export function brought(
+  entries: readonly Entry[],
+): Pick<OwnerWrite, 'children' | 'awaits' | 'attachments'> {
+  const children = entries.flatMap((entry) => entry.children ?? []);
+  const awaits = entries.flatMap((entry) => entry.awaits ?? []);
+  const attachments = entries.flatMap((entry) => entry.attachment ?? []);
+  return {
+    ...(children.length > 0 ? { children } : {}),
+    ...(awaits.length > 0 ? { awaits } : {}),
+    ...(attachments.length > 0 ? { attachments } : {}),
+  };
+}
+
+/** What was asked for is in history. */
+export interface Already {
+  readonly kind: 'already';
+  readonly event: HistoryEvent;
 }

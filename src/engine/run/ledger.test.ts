@@ -39,9 +39,9 @@ function asking(): Asking {
       calls.set(name as CallKey, {});
       ledger.ask(name as CallKey, calls);
     },
-    fail: (name) => ledger.beginOthers(name as CallKey, calls),
+    fail: (name) => ledger.beginOthers(name as CallKey, calls).with,
     end(name) {
-      const others = ledger.beginOthers(name as CallKey, calls);
+      const others = ledger.beginOthers(name as CallKey, calls).with;
       calls.delete(name as CallKey);
       return others;
     },

@@ -93,6 +93,9 @@ export function needsCall(kind: Settlement['kind']): boolean {
   return kind !== 'child-ended' && kind !== 'cancel-requested';
 }
 
+/** No other call is under way. */
+const ALONE: Pick<CallBody, 'with'> = Object.freeze({});
+
 const NOTHING_BEGUN: Omit<Opening, 'seq'> = Object.freeze({ failed: 0, denied: 0, ids: [] });
 
 /** Calls that the code has made, by their key. */
@@ -110,6 +113,8 @@ class Era {
   /** Open in history, and not asked for yet by the code that runs now. */
   unaskedOpen: Set<CallKey> | undefined;
   begun: Set<CallKey> | undefined;
+  /** Lines that the code has logged since the last settlement, and will log again. */
+  logged = 0;
   /** Asked for since others were last named: of any number under way only these can be new. */
   unnamed: CallKey[] | undefined;
 
@@ -137,15 +142,11 @@ export class Ledger {
   readonly settlements: Settlement[] = [];
   /** The execution's own time: of the last settlement that reached the code, or where this era begins. */
   now: Instant;
-  /** It has opened awaits, now or before: its end must look for those that are open (W-9). */
-  hasAwaited = false;
   #era: Era = new Era(0);
   #back: WayBack | undefined;
   /** The last owner that gave it back left steps running. */
   #wasAbandoned = false;
   #taken: Set<number> | undefined;
-  /** Lines that the code has logged since the last settlement, and will log again. */
-  #logged = 0;
   /** How often each was awaited, in all. */
   #awaits: Map<string, number> | undefined;
 
@@ -203,8 +204,14 @@ export class Ledger {
     else era.unnamed.push(key);
   }
 
+  /** It has awaited something, now or before: its end must look for awaits that are open (W-9). */
+  get hasAwaited(): boolean {
+    return this.#awaits !== undefined;
+  }
+
   /** All that were asked for but this one, as far as they were not begun before. Each is looked at once. */
-  beginOthers(key: CallKey, asked: Asked): readonly CallKey[] | undefined {
+  beginOthers(key: CallKey, asked: Asked): Pick<CallBody, 'with'> {
+    if (asked.size <= 1) return ALONE;
     const asking = this.#era.unnamed ?? [];
     const unnamed: CallKey[] = [];
     this.#era.unnamed = unnamed;
@@ -216,7 +223,7 @@ export class Ledger {
         others.push(other);
       }
     }
-    return others.length === 0 ? undefined : others;
+    return others.length === 0 ? ALONE : { with: others };
   }
 
   /** Unlike other calls, awaits are counted on over checkpoints: outsiders name them by their number. */
@@ -233,8 +240,8 @@ export class Ledger {
 
   /** Whether the line that the code logs now is in history. Called once for each. */
   hasLogged(): boolean {
-    this.#logged -= 1;
-    return this.#logged >= 0;
+    this.#era.logged -= 1;
+    return this.#era.logged >= 0;
   }
 
   /** The code is not listened to any more: neither what it was told nor what it asks for matters. */
@@ -336,7 +343,7 @@ export class Ledger {
         this.#turnBack().cause = JSON.parse(event.body ?? '{}') as Cause;
         return;
       case 'progressed':
-        if (bodyOf(event).inside !== true) this.#logged += 1;
+        if (bodyOf(event).inside !== true) this.#era.logged += 1;
         return;
       case 'checkpointed':
         this.#restart(event, bodyOf(event));
@@ -351,7 +358,6 @@ export class Ledger {
 
   #openedAwait(event: HistoryEvent, body: CallBody): void {
     const { key, ms, items = 0 } = body;
-    this.hasAwaited = true;
     this.noteAwait(key);
     const due = ms === undefined ? {} : { dueAt: (event.at + ms) as Instant };
     this.#open(event, key, { ...NOTHING_BEGUN, ...due, items });
@@ -375,7 +381,7 @@ export class Ledger {
     }
     if (body.saga === true) this.#turnBack().sagas.push(settlement);
     this.settlements.push(settlement);
-    this.#logged = 0;
+    this.#era.logged = 0;
   }
 
   #failed(event: HistoryEvent, body: CallBody): void {
@@ -407,7 +413,6 @@ export class Ledger {
 
   #restart(event: HistoryEvent, body: CallBody): void {
     this.settlements.length = 0;
-    this.#logged = 0;
     this.beginEra(event.at, body.state ?? {});
   }
 

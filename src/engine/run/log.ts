@@ -2,10 +2,10 @@
 
 import { inspect } from 'node:util';
 import type { Payload } from '../../execution/names.ts';
-import { tell, tracedBy } from '../observer.ts';
-import type { Entry } from './entry.ts';
+import { tellOf } from '../observer.ts';
+import { isInside } from './call.ts';
 import { ignored } from './guarded.ts';
-import { isInside } from './inside-step.ts';
+import type { Entry } from './journal.ts';
 import type { Run } from './run.ts';
 
 /** Of one claim: a loop that logs must not fill the store. */
@@ -27,16 +27,7 @@ export class Log {
     const run = this.#run;
     const inside = isInside(run);
     if (run.isReplaying || (!inside && run.ledger.hasLogged())) return;
-    const { claimed, config, pipeline } = run;
-    tell(config.observer, {
-      kind: 'log',
-      execution: claimed.execution.id,
-      pipeline: pipeline.name,
-      fence: claimed.fence,
-      ...tracedBy(claimed),
-      message,
-      ...(data === undefined ? {} : { data }),
-    });
+    tellOf(run, { kind: 'log', message, ...(data === undefined ? {} : { data }) });
     this.#lines += 1;
     if (this.#lines > LINES_MAX) return;
     const isLast = this.#lines === LINES_MAX;

@@ -1,6 +1,6 @@
 // Makes the `ctx` of a run: names each call, checks its arguments, and hands it to the run.
 
-import type { CallKey } from '../../execution/names.ts';
+import type { CallKey, Payload } from '../../execution/names.ts';
 import type { Asked } from '../../features/awaits/options-api.ts';
 import { dateOf } from '../../support/clock.ts';
 import { InvalidInput } from '../../support/fault.ts';
@@ -10,6 +10,7 @@ import {
   readOptions,
   requireFunction,
   shown,
+  TEN_YEARS_MS,
   wholeNumber,
 } from '../../support/options.ts';
 import type {
@@ -23,27 +24,30 @@ import type {
   SpawnOptions,
   StepContext,
 } from '../context.ts';
-import { ContinueAsNew } from '../continue-as-new.ts';
+import { ContinueAsNew } from '../failures.ts';
 import { derivedUuid } from '../ids.ts';
-import type { RemoteStep } from '../remote-step.ts';
+import type { RemoteStep } from '../pipeline.ts';
+import { resolveRetry } from '../retry-options.ts';
+import { CHECKPOINT } from '../values/place.ts';
 import type { Call } from './call.ts';
 import { AttachCall, attachmentOf } from './calls/attach.ts';
 import { awaitAnswers } from './calls/await.ts';
-import { checkpoint } from './calls/checkpoint.ts';
-import { raced } from './calls/raced.ts';
-import { ReceiveCall, timeoutOf } from './calls/receive.ts';
-import { call } from './calls/remote.ts';
-import { SLEEP_MS_MAX, SleepCall, type SleepPlan, untilOf } from './calls/sleep.ts';
-import { fanOut, spawn } from './calls/spawning.ts';
-import { StepCall } from './calls/step.ts';
-import { NO_OPTIONS, STEP_OPTIONS, stepOptions, stepPlanOf } from './calls/step-plan.ts';
+import { ReceiveCall, raced, spanOf } from './calls/receive.ts';
+import { SleepCall, type SleepPlan, untilOf } from './calls/sleep.ts';
+import { call, fanOut, spawn } from './calls/spawn.ts';
+import { StepCall, type StepPlan } from './calls/step.ts';
 import { TransactionCall } from './calls/transaction.ts';
-import { reportProgress } from './durability.ts';
-import { guarded, guardedSignal, ignored, noteRejection } from './guarded.ts';
+import { compensationOf } from './compensations.ts';
+import { guarded, guardedSignal, ignored } from './guarded.ts';
 import { Log } from './log.ts';
 import type { Run } from './run.ts';
 
 const NAME_BYTES_MAX = 256;
+const STEP_OPTIONS: readonly (keyof SagaOptions<unknown>)[] = ['retry', 'timeoutMs', 'compensate'];
+
+// biome-ignore lint/suspicious/noExplicitAny: nothing is said, so it fits every output
+const NO_OPTIONS: SagaOptions<any> = Object.freeze({});
+
 const MAP_OPTIONS: readonly string[] = ['run', 'concurrency', ...STEP_OPTIONS];
 
 export class RunContext implements Context {
@@ -150,7 +154,7 @@ export class RunContext implements Context {
   }
 
   sleep(ms: number, name = 'sleep'): Promise<void> {
-    wholeNumber('ctx.sleep', ms, { min: 0, max: SLEEP_MS_MAX });
+    wholeNumber('ctx.sleep', ms, { min: 0, max: TEN_YEARS_MS });
     return this.#sleep(name, { ms });
   }
 
@@ -183,10 +187,10 @@ export class RunContext implements Context {
   }
 
   receive<Value = unknown>(name: string, options: ReceiveOptions = {}): Promise<Value> {
-    const timeoutMs = timeoutOf(options);
-    const plan = { key: this.nextKey('signal', name), name, timeoutMs };
+    const span = spanOf(options);
+    const plan = { key: this.nextKey('signal', name), name, span };
     const promised = Promise.withResolvers<Value>();
-    const call = new ReceiveCall<Value>(this.#run, plan, settlingOf(promised));
+    const call = new ReceiveCall<Value>(this.#run, plan, promised);
     this.#run.enter(call);
     this.#hasReceived = true;
     return call.seen(promised.promise);
@@ -200,8 +204,35 @@ export class RunContext implements Context {
     return guarded(this.#checkpoint(state));
   }
 
+  /** Its state replaces everything recorded before it: nothing else of the execution may be under way. */
   async #checkpoint(state: unknown): Promise<void> {
-    await checkpoint(this.#run, state);
+    const run = this.#run;
+    if (run.calls.size > 0 || run.activeSteps > 0) {
+      throw new InvalidInput(
+        `ctx.checkpoint: ${[...run.calls.keys()].join(', ') || 'a step'} is still under way. Await everything first: what is not settled would be lost.`,
+      );
+    }
+    run.compensations.assertMayForget();
+    const { unasked } = run;
+    if (unasked !== undefined) {
+      // What the code has not asked for yet would be forgotten.
+      run.events.drifted({ ...unasked, found: 'ctx.checkpoint' });
+      return new Promise<never>(() => undefined);
+    }
+    run.pipeline.validateCheckpoint?.(state);
+    const payload = await run.payloads.encode('A checkpoint', state, run.placeOf(CHECKPOINT));
+    if (run.cancelled !== undefined) throw run.cancelled;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    run.active(1);
+    run.journal.record({
+      event: { kind: 'checkpointed', body: `{"state":${payload}}` as Payload },
+      stored: (at) => {
+        run.beginEra(at);
+        run.active(-1);
+        resolve();
+      },
+    });
+    await promise;
     this.#counts.clear();
     this.#draws = 0;
     this.#uuids = 0;
@@ -214,7 +245,7 @@ export class RunContext implements Context {
   }
 
   continueAsNew(input: unknown): never {
-    this.#run.saga.assertMayForget();
+    this.#run.compensations.assertMayForget();
     throw new ContinueAsNew(input);
   }
 
@@ -248,8 +279,9 @@ export class RunContext implements Context {
       return;
     }
     const payload = this.#run.payloads.encode('Progress', value, this.#run.placeOf('progress'));
-    if (!(payload instanceof Promise)) reportProgress(this.#run, payload);
-    else payload.then((encoded) => reportProgress(this.#run, encoded), ignored);
+    const { journal } = this.#run;
+    if (!(payload instanceof Promise)) journal.report(payload);
+    else payload.then((encoded) => journal.report(encoded), ignored);
   }
 
   /** Kind, name and occurrence: the same in every run of the same code. */
@@ -265,11 +297,9 @@ export class RunContext implements Context {
     return `${call}#${this.#run.ledger.awaitsBefore(call) + count}` as CallKey;
   }
 
-  enter<Result>(
-    make: (promise: { resolve(result: Result): void; reject(error: Error): void }) => Call,
-  ): Promise<Result> {
+  enter<Result>(make: (promised: PromiseWithResolvers<Result>) => Call): Promise<Result> {
     const promised = Promise.withResolvers<Result>();
-    this.#run.enter(make(settlingOf(promised)));
+    this.#run.enter(make(promised));
     return promised.promise;
   }
 
@@ -279,15 +309,37 @@ export class RunContext implements Context {
   }
 }
 
-function settlingOf<Result>({ promise, resolve, reject }: PromiseWithResolvers<Result>): {
-  resolve(result: Result): void;
-  reject(error: Error): void;
-} {
+/** Checked, also where there is no step in the end. */
+function stepOptions<Output>(what: string, given: SagaOptions<Output>): SagaOptions<Output> {
+  if (given === NO_OPTIONS) return given;
+  const options = readOptions(what, given, STEP_OPTIONS);
+  const { timeoutMs } = options;
+  if (timeoutMs !== undefined) wholeNumber('timeoutMs', timeoutMs, { min: 1, max: TEN_YEARS_MS });
+  resolveRetry(options.retry);
+  return options;
+}
+
+/** All of a plan but its key, which counts only calls that were made rightly. */
+function stepPlanOf<Output>(
+  run: Run,
+  asked: {
+    readonly name: string;
+    readonly fn: (step: StepContext) => Output | Promise<Output>;
+    readonly options: SagaOptions<Output>;
+  },
+): Omit<StepPlan<Output>, 'key'> {
+  const { name, fn } = asked;
+  const { timeoutMs, retry, compensate } = stepOptions('ctx.step', asked.options);
+  if (typeof fn !== 'function') {
+    throw new InvalidInput(
+      `ctx.step(${shown(name)}): the second argument is a function; got ${shown(fn)}.`,
+    );
+  }
   return {
-    resolve,
-    reject(error: Error): void {
-      promise.catch(noteRejection);
-      reject(error);
-    },
+    name,
+    fn,
+    retry: retry === undefined ? run.retry : resolveRetry(retry),
+    timeoutMs,
+    compensation: compensate === undefined ? undefined : compensationOf(compensate),
   };
 }

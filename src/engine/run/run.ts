@@ -7,9 +7,9 @@
 //
 // Which of these comes next is `settling.ts`; the stations of a step, one by one, are in `calls/step.ts`.
 //
-//   phase       listens to                 owns
+//   phase       listens to                 owns, beside the signal that stops it
 //   code        the pipeline's code
-//   cancelled   nothing: calls reject      with this error
+//   cancelled   nothing: calls reject      the error that they reject with
 //   undoing     compensations, not code
 //   over        nothing                    the error of one that was cancelled before
 
@@ -20,25 +20,25 @@ import { type Instant, toInstant } from '../../support/clock.ts';
 import type { WorkerConfig } from '../config.ts';
 import { ExecutionCancelled } from '../failures.ts';
 import type { AnyPipeline } from '../pipeline.ts';
+import { type ResolvedRetry, resolveRetry } from '../retry-options.ts';
+import type { ProjectPayloads } from '../values/payloads.ts';
 import { type ExpectedPlace, INPUT, type Place, scheduleOwner } from '../values/place.ts';
-import type { ProjectPayloads } from '../values/project-payloads.ts';
-import type { Call } from './call.ts';
-import { Saga } from './compensations.ts';
-import { Quiet } from './idle-detector.ts';
+import { type Call, refuseInside } from './call.ts';
+import { Compensations } from './compensations.ts';
+import { LazyAbort, soon } from './guarded.ts';
 import { Inbox } from './inbox.ts';
-import { refuseInside } from './inside-step.ts';
-import { Journal, type JournalEvents } from './journal.ts';
-import { LazyAbort } from './lazy-abort.ts';
-import type { Drift, Ledger, Settlement, Unasked } from './ledger.ts';
+import { Journal } from './journal.ts';
+import type { CallBody, Drift, Ledger, Settlement, Unasked } from './ledger.ts';
 import { Settling } from './settling.ts';
 
 type Phase =
-  | { readonly kind: 'code' | 'undoing' }
-  | { readonly kind: 'cancelled'; readonly error: ExecutionCancelled }
-  | { readonly kind: 'over'; readonly error: ExecutionCancelled | undefined };
-
-const CODE: Phase = Object.freeze({ kind: 'code' });
-const UNDOING: Phase = Object.freeze({ kind: 'undoing' });
+  | { readonly kind: 'code' | 'undoing'; readonly stop: LazyAbort }
+  | { readonly kind: 'cancelled'; readonly stop: LazyAbort; readonly error: ExecutionCancelled }
+  | {
+      readonly kind: 'over';
+      readonly stop: LazyAbort;
+      readonly error: ExecutionCancelled | undefined;
+    };
 
 /** What is begun: all that is asked for; nothing new, since it is only replayed, or since it is to leave. */
 type Begins = 'all' | 'replayed' | 'leaving';
@@ -58,11 +58,13 @@ export interface RunEvents {
 /** What a run knows of the session that carries its claim. */
 export type RunSession = Pick<Session, 'id' | 'owner' | 'signal' | 'remainingMs'>;
 
-export class Run implements JournalEvents {
+export class Run {
   readonly config: WorkerConfig;
   readonly claimed: Claimed;
   readonly session: RunSession;
   readonly pipeline: AnyPipeline;
+  /** For steps that do not say otherwise. */
+  readonly retry: ResolvedRetry;
   readonly payloads: ProjectPayloads;
   readonly journal: Journal;
   readonly ledger: Ledger;
@@ -71,17 +73,14 @@ export class Run implements JournalEvents {
   readonly events: RunEvents;
   /** Steps were begun under a claim that was lost, so the first ones now may have run before. */
   mayHaveRun: boolean;
-  /** Pieces of user code that run now; while any does, the execution stays here. */
-  activeSteps = 0;
   /** The last call that failed for good, for who asks why the execution did. */
   failedCall: { readonly key: CallKey; readonly attempts: number } | undefined;
-  #phase: Phase = CODE;
+  readonly #idle: IdleDetector = new IdleDetector(this);
+  readonly #claimedTick: number;
+  #phase: Phase = { kind: 'code', stop: new LazyAbort() };
   #begins: Begins;
   #inbox: Inbox | undefined;
-  #stop: LazyAbort | undefined;
-  #saga: Saga | undefined;
-  #quiet: Quiet | undefined;
-  readonly #claimedTick: number;
+  #compensations: Compensations | undefined;
 
   constructor(
     config: WorkerConfig,
@@ -97,6 +96,7 @@ export class Run implements JournalEvents {
     this.claimed = claim.claimed;
     this.session = claim.session;
     this.pipeline = claim.pipeline;
+    this.retry = resolveRetry(claim.pipeline.retry);
     this.payloads = config.payloads.of(claim.claimed.execution.project);
     this.ledger = claim.ledger;
     this.events = events;
@@ -104,11 +104,7 @@ export class Run implements JournalEvents {
     this.#begins = claim.ledger.cause === undefined ? 'all' : 'replayed';
     this.#claimedTick = config.clock.monotonicMs();
     this.settling = new Settling(this);
-    this.journal = new Journal(config, claim.claimed, {
-      session: claim.session,
-      over: claim.session.signal,
-      events: this,
-    });
+    this.journal = new Journal(this);
   }
 
   /** The code has returned or thrown, or the claim is over: nothing is delivered any more. */
@@ -157,15 +153,19 @@ export class Run implements JournalEvents {
   }
 
   /** What there is to undo; made when the first step that can be undone is asked for. */
-  get saga(): Saga {
-    this.#saga ??= new Saga(this.ledger);
-    return this.#saga;
+  get compensations(): Compensations {
+    this.#compensations ??= new Compensations(this.ledger);
+    return this.#compensations;
   }
 
   /** Aborts when the claim is over or the execution is cancelled. */
   get stop(): LazyAbort {
-    this.#stop ??= new LazyAbort();
-    return this.#stop;
+    return this.#phase.stop;
+  }
+
+  /** Pieces of user code that run now; while any does, the execution stays here. */
+  get activeSteps(): number {
+    return this.#idle.active;
   }
 
   get isReplaying(): boolean {
@@ -249,8 +249,8 @@ export class Run implements JournalEvents {
    * Which other calls are under way, for the event that settles this one; each is named once. Without it a
    * replay could not tell a step that was cut off from one that history does not know.
    */
-  under(key: CallKey): readonly CallKey[] | undefined {
-    return this.calls.size <= 1 ? undefined : this.ledger.beginOthers(key, this.calls);
+  under(key: CallKey): Pick<CallBody, 'with'> {
+    return this.ledger.beginOthers(key, this.calls);
   }
 
   /** A checkpoint is durable: calls are counted anew from here. */
@@ -268,14 +268,14 @@ export class Run implements JournalEvents {
     return true;
   }
 
-  /** A piece of user code begins or ends; while any runs the execution stays here. */
+  /** A piece of user code begins or ends. */
   active(change: 1 | -1): void {
-    this.activeSteps += change;
+    this.#idle.active += change;
     this.disturb();
     if (change === -1) this.written();
   }
 
-  /** As the journal tells: the inbox has this many messages. */
+  /** The inbox has messages up to this one. */
   news(news: number): void {
     if (news > 0) this.inbox.notice(news);
   }
@@ -293,14 +293,12 @@ export class Run implements JournalEvents {
 
   /** Something happened: its code is not at rest. */
   disturb(): void {
-    this.#quiet?.disturb();
+    this.#idle.disturb();
   }
 
   /** Looks, once the code has come to rest, whether there is anything left to do here. */
   rest(): void {
-    if (this.isOver) return;
-    this.#quiet ??= new Quiet(this, () => this.#atRest());
-    this.#quiet.look();
+    if (!this.isOver) this.#idle.look();
   }
 
   /** From here on nothing new is started; what runs may finish. */
@@ -317,7 +315,7 @@ export class Run implements JournalEvents {
   cancel(reason: string): void {
     if (this.isOver || this.cancelled !== undefined) return;
     const error = new ExecutionCancelled(reason);
-    this.#phase = { kind: 'cancelled', error };
+    this.#phase = { kind: 'cancelled', stop: this.stop, error };
     this.stop.abort(error);
     const calls = [...this.calls.values()];
     this.calls.clear();
@@ -325,6 +323,7 @@ export class Run implements JournalEvents {
     for (const call of calls) call.reject(error);
   }
 
+  /** The store can never take what was to be recorded; the claim is still there. */
   rejected(fault: unknown): void {
     this.events.rejected(fault);
   }
@@ -340,25 +339,26 @@ export class Run implements JournalEvents {
   /** Y-4: the code has been heard; from here on calls are those that undo, and it is not listened to. */
   beginUndoing(): void {
     if (this.isFrozen) this.#begins = 'all';
-    this.#phase = UNDOING;
-    this.#stop = undefined;
+    this.#phase = { kind: 'undoing', stop: new LazyAbort() };
     this.calls.clear();
     this.settling.forget();
   }
 
+  /** A mistake of ours. */
   troubled(error: unknown): void {
     this.events.troubled(error);
   }
 
   /** The code is done, or nobody listens to it any more. */
   over(): void {
-    this.#phase = { kind: 'over', error: this.cancelled };
+    this.#phase = { kind: 'over', stop: this.stop, error: this.cancelled };
     this.settling.stopWatching();
     this.journal.stopWaiting();
-    for (const call of this.calls.values()) call.leave?.();
+    for (const call of this.calls.values()) call.leave();
   }
 
-  #atRest(): void {
+  /** Its code has come to rest. */
+  atRest(): void {
     if (this.isOver || this.activeSteps > 0 || this.isReplaying) return;
     const isWaiting =
       this.calls.size > 0 && [...this.calls.values()].every((call) => call.waits !== undefined);
@@ -366,5 +366,36 @@ export class Run implements JournalEvents {
     if (isWaiting && isFree && this.unasked !== undefined) this.settling.watchForDrift();
     else if (isWaiting || !isFree) this.events.idle();
     else this.journal.flush();
+  }
+}
+
+/** Finds out when the code has come to rest: in two turns of the event loop nothing has happened. */
+class IdleDetector {
+  /** Pieces of user code that run now. */
+  active = 0;
+  readonly #run: Run;
+  #happened = 0;
+  #isLooking = false;
+
+  constructor(run: Run) {
+    this.#run = run;
+  }
+
+  /** Something happened: rest begins anew. */
+  disturb(): void {
+    this.#happened += 1;
+  }
+
+  look(): void {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    this.#run.config.timers.soon(() => {
+      const before = this.#happened;
+      soon(this.#run, () => {
+        this.#isLooking = false;
+        if (before === this.#happened) this.#run.atRest();
+        else this.look();
+      });
+    });
   }
 }

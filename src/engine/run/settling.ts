@@ -7,7 +7,7 @@
 
 import type { CallKey } from '../../execution/names.ts';
 import type { Call } from './call.ts';
-import { after, safely } from './idle-detector.ts';
+import { after, safely } from './guarded.ts';
 import { needsCall, type Settlement } from './ledger.ts';
 import type { Run } from './run.ts';
 

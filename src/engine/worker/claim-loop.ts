@@ -1,19 +1,20 @@
 // Claims what is ready for a worker's pipelines, in batches. It is woken by rings and by the next due time, and
 // polls because rings may be lost. Between claims it does what is due for all.
 
+import { LANES, type Lane } from '../../execution/execution.ts';
 import type { PipelineName } from '../../execution/names.ts';
 import { describeExecutionRefusal } from '../../execution/refusal.ts';
+import type { ExecutionObserver } from '../../execution/report.ts';
 import type { ClaimAnswer } from '../../store/contract/execution-store.ts';
+import type { Clock } from '../../support/clock.ts';
+import { AccessDenied, StoreSealed } from '../../support/fault.ts';
 import type { Timers } from '../../support/timer.ts';
 import type { WorkerConfig } from '../config.ts';
-import { tellTrouble } from '../observer.ts';
+import { tell, tellTrouble } from '../observer.ts';
 import type { Announcer } from './announcer.ts';
-import { Denial, pauseAfter, TROUBLE_PAUSE_MS, type WorkerEnd } from './denial.ts';
-import type { Tending } from './duties.ts';
-import { LaneTurns, type Share } from './lane-shares.ts';
-import type { OverdueSessions } from './overdue-sessions.ts';
+import type { OverdueSessions, Tending } from './duties.ts';
 import type { SlotEvents, Slots } from './slots.ts';
-import type { WorkerSettings } from './worker-options.ts';
+import type { WorkerEnd, WorkerSettings } from './worker-options.ts';
 import type { CurrentSession } from './worker-session.ts';
 
 /** A claim takes this many at most: a batch, not a stall. */
@@ -233,5 +234,117 @@ class Pause {
       this.#wake = undefined;
     }
     this.#isOver = false;
+  }
+}
+
+// How a claim is divided between lanes: interactive goes first, batch always gets something.
+
+export interface Share {
+  readonly lane: Lane;
+  readonly limit: number;
+}
+
+/** A fifth is kept for the lane that would otherwise get nothing: batch, or one that was quiet. */
+const KEPT_PART = 5;
+
+/** `quiet`: lanes that had nothing when they were last asked. */
+export function sharesOf(limit: number, turn: number, quiet: ReadonlySet<Lane>): readonly Share[] {
+  const favoured: Lane = quiet.has('interactive') && !quiet.has('batch') ? 'batch' : 'interactive';
+  // Too few places to divide: every fifth turn is the other lane's.
+  const kept =
+    limit >= KEPT_PART ? Math.floor(limit / KEPT_PART) : turn % KEPT_PART === 0 ? limit : 0;
+  return LANES.map((lane) => ({ lane, limit: lane === favoured ? limit - kept : kept }));
+}
+
+/** Lanes that gave less than they were asked for. */
+export function quietLanes(
+  shares: readonly Share[],
+  claimed: readonly { readonly execution: { readonly lane: Lane } }[],
+): ReadonlySet<Lane> {
+  const counts = new Map<Lane, number>();
+  for (const { execution } of claimed) {
+    counts.set(execution.lane, (counts.get(execution.lane) ?? 0) + 1);
+  }
+  return new Set(
+    shares.filter(({ lane, limit }) => (counts.get(lane) ?? 0) < limit).map(({ lane }) => lane),
+  );
+}
+
+/** Whose turn it is, from one claim to the next. */
+export class LaneTurns {
+  #turn = 0;
+  #quiet: ReadonlySet<Lane> = new Set();
+
+  /** None where there is no room: the claim only asks who is overdue. */
+  next(room: number): readonly Share[] {
+    this.#turn += 1;
+    return room <= 0 ? [] : sharesOf(room, this.#turn, this.#quiet);
+  }
+
+  heard(shares: readonly Share[], claimed: Parameters<typeof quietLanes>[1]): void {
+    this.#quiet = quietLanes(shares, claimed);
+  }
+}
+
+// A worker that is not let in any more: its key has ended or expired, or has not the role. An ended key never
+// opens again; but coordinators may know of it one after the other, and one may have been set up wrongly for a
+// moment. So it is told at once, and given up when it lasted longer than the work could be held anyway.
+
+const TTL_MS_DEFAULT = 15_000;
+export const TROUBLE_PAUSE_MS = 500;
+/** Nobody but a person unseals a store. */
+const SEALED_PAUSE_MS = 30_000;
+
+export class Denial {
+  readonly #clock: Clock;
+  readonly #observer: ExecutionObserver | undefined;
+  readonly #ttlMs: number;
+  #sinceMs: number | undefined;
+
+  constructor(
+    {
+      clock,
+      observer,
+    }: { readonly clock: Clock; readonly observer: ExecutionObserver | undefined },
+    ttlMs: number | undefined,
+  ) {
+    this.#clock = clock;
+    this.#observer = observer;
+    this.#ttlMs = ttlMs ?? TTL_MS_DEFAULT;
+  }
+
+  /** It was let in. */
+  over(): void {
+    this.#sinceMs = undefined;
+  }
+
+  /** How the worker ends, once it has lasted; undefined for any other fault, and before that. */
+  met(fault: unknown): WorkerEnd | undefined {
+    if (!isDenied(fault)) return undefined;
+    const { code, message: why } = fault;
+    const now = this.#clock.monotonicMs();
+    if (this.#sinceMs === undefined) {
+      this.#sinceMs = now;
+      tell(this.#observer, { kind: 'denied', code, why });
+    }
+    return now - this.#sinceMs > this.#ttlMs ? { kind: 'denied', code, why } : undefined;
+  }
+}
+
+/** How long a worker waits that could not claim, before it tries again. */
+export function pauseAfter(fault: unknown): number {
+  return isA(StoreSealed, fault) ? SEALED_PAUSE_MS : TROUBLE_PAUSE_MS;
+}
+
+function isDenied(fault: unknown): fault is AccessDenied {
+  return isA(AccessDenied, fault);
+}
+
+/** Total: whatever a store throws. */
+function isA(kind: typeof AccessDenied | typeof StoreSealed, fault: unknown): boolean {
+  try {
+    return fault instanceof kind;
+  } catch {
+    return false;
   }
 }

@@ -1,33 +1,35 @@
 // Drives one claimed execution from its claim to its leaving this worker: reads its history, runs its
 // code, and decides with which write it leaves.
 
-import type { HistoryEvent } from '../../execution/history.ts';
+import type { ClaimReport } from '../../execution/report.ts';
 import type { Session } from '../../lease/live-session.ts';
 import type { Claimed } from '../../store/contract/execution-store.ts';
-import { Fault, OutcomeUnknown, StoreUnavailable } from '../../support/fault.ts';
+import { Fault } from '../../support/fault.ts';
+import { thrownText } from '../../support/options.ts';
 import type { WorkerConfig } from '../config.ts';
-import { ContinueAsNew } from '../continue-as-new.ts';
-import { tell, tracedBy } from '../observer.ts';
-import { runPipeline } from '../pipeline.ts';
-import { Departure, type DepartureEvents, type End, nearestOf } from '../run/claim-exit.ts';
-import { Undoing } from '../run/compensator.ts';
+import { ContinueAsNew } from '../failures.ts';
+import { tell, tellOf } from '../observer.ts';
 import {
   bugOf,
   bugText,
+  ClaimExit,
+  type ClaimExitEvents,
+  type End,
   endBy,
   endedBy,
   endedForGood,
   isOfTheStore,
   lookable,
+  nearestOf,
   poisoned,
   stackOf,
-  Unreadable,
-  unreadable,
-} from '../run/ends.ts';
-import { after } from '../run/idle-detector.ts';
+} from '../run/claim-exit.ts';
+import { Compensator } from '../run/compensator.ts';
+import { after } from '../run/guarded.ts';
 import { type Drift, Ledger } from '../run/ledger.ts';
 import { Run, type RunEvents } from '../run/run.ts';
 import { RunContext } from '../run/run-context.ts';
+import { readHistory } from '../store-answers.ts';
 import { CHECKPOINT, inputOf, OUTPUT } from '../values/place.ts';
 import { validated } from '../values/schema.ts';
 
@@ -37,7 +39,6 @@ export interface Assignment {
   readonly session: Session;
 }
 
-const HISTORY_PAGE = 2_000;
 const RETRY_MS = 200;
 const DONE: Promise<void> = Promise.resolve();
 
@@ -49,14 +50,14 @@ export interface DriveEvents {
   left(drive: Drive): void;
 }
 
-export class Drive implements RunEvents, DepartureEvents {
+export class Drive implements RunEvents, ClaimExitEvents {
   readonly #config: WorkerConfig;
   readonly #assignment: Assignment;
   readonly #events: DriveEvents;
   #isLeaving = false;
   #isGone = false;
-  #run: Run | undefined;
-  #departure: Departure | undefined;
+  /** How its run leaves; undefined until there is a run. */
+  #exit: ClaimExit | undefined;
   #isStopping = false;
   #isUndoing = false;
   /** The code threw this (X-47): it is blocked once its steps have ended. */
@@ -83,79 +84,86 @@ export class Drive implements RunEvents, DepartureEvents {
   /** Lets what runs finish and starts nothing new; then the execution is given back. */
   yield(): void {
     this.#isStopping = true;
-    this.#run?.hold();
+    this.#exit?.run.hold();
   }
 
   /** Gives the execution back although steps of it still run; what they write is refused from then on. */
   abandon(): void {
     this.#isStopping = true;
-    this.#run?.stop.abort(new Fault('worker-stopping', 'The worker stops and its time is up.'));
-    this.#departure?.giveBack('stopping', (this.#run?.activeSteps ?? 0) > 0);
+    if (this.#exit === undefined) return;
+    const { run } = this.#exit;
+    run.stop.abort(new Fault('worker-stopping', 'The worker stops and its time is up.'));
+    this.#exit.giveBack('stopping', run.activeSteps > 0);
   }
 
-  /** Somebody may have left a message: look without waiting for the next write. */
+  /** A message may be there: look without waiting for the next write. */
   lookAtInbox(): void {
-    if (this.#run === undefined) this.#looksAtStart = true;
-    else this.#run.inbox.look();
+    if (this.#exit === undefined) this.#looksAtStart = true;
+    else this.#exit.run.inbox.look();
   }
 
   /** The session is over: nothing can be written any more. */
   sessionOver(): void {
-    this.#run?.lost(new Fault('session-over', 'The session of this worker is over.'));
+    this.#exit?.run.lost(new Fault('session-over', 'The session of this worker is over.'));
     this.left();
   }
 
   /** Nothing is awaited for an execution that is run for the first time, as nearly all are: each wait costs. */
   #begin(): Promise<void> {
     const { claimed } = this.#assignment;
-    if (claimed.previous === 'none') return this.#beginAfter([]);
-    return this.#readHistory()
-      .catch(unreadable)
-      .then((read) => this.#beginAfter(read));
+    const { id, submittedAt } = claimed.execution;
+    if (claimed.previous === 'none') return this.#beginAfter(new Ledger([], submittedAt));
+    const { session } = this.#assignment;
+    return readHistory({ config: this.#config, session }, id)
+      .then((history) => new Ledger(history, submittedAt))
+      .then(
+        (ledger) => this.#beginAfter(ledger),
+        (fault: unknown) => this.#cannotBegin(thrownText(fault)),
+      );
   }
 
-  #beginAfter(read: readonly HistoryEvent[] | Unreadable): Promise<void> {
+  #beginAfter(ledger: Ledger): Promise<void> {
     if (this.#isGone) return DONE;
     const { claimed } = this.#assignment;
-    const { submittedAt } = claimed.execution;
-    const ledger = read instanceof Unreadable ? read : ledgerOf(read, claimed);
-    const run = this.#runOf(ledger instanceof Unreadable ? new Ledger([], submittedAt) : ledger);
-    const departure = new Departure(run, this);
-    this.#run = run;
-    this.#departure = departure;
-    if (ledger instanceof Unreadable) {
-      departure.block(`Its history cannot be read: ${ledger.why}`);
-      return DONE;
-    }
+    const exit = this.#exitOf(ledger);
     if (claimed.execution.fruitlessClaims >= this.#config.fruitlessClaimsMax) {
-      departure.finish(poisoned(claimed));
+      exit.finish(poisoned(claimed));
       return DONE;
     }
     const news = claimed.execution.news + (this.#looksAtStart ? 1 : 0);
-    if (news === 0) return this.#goOn(run, departure);
-    return run.inbox.readAtStart(news).then(() => this.#goOn(run, departure));
+    if (news === 0) return this.#goOn(exit);
+    return exit.run.inbox.readAtStart(news).then(() => this.#goOn(exit));
   }
 
-  #goOn(run: Run, departure: Departure): Promise<void> {
-    if (run.isPastDeadline) return this.#endAtDeadline(run, departure);
+  #cannotBegin(why: string): void {
+    if (this.#isGone) return;
+    const { submittedAt } = this.#assignment.claimed.execution;
+    this.#exitOf(new Ledger([], submittedAt)).block(`Its history cannot be read: ${why}`);
+  }
+
+  #exitOf(ledger: Ledger): ClaimExit {
+    const run = new Run(this.#config, { ...this.#assignment, ledger }, this);
+    this.#exit = new ClaimExit(run, this);
+    return this.#exit;
+  }
+
+  #goOn(exit: ClaimExit): Promise<void> {
+    const { run } = exit;
+    if (run.isPastDeadline) return this.#endAtDeadline(exit);
     if (this.#isStopping) run.hold();
-    this.#watchDeadline(run);
-    return this.#runCode(run, departure);
+    this.#watchDeadline(exit);
+    return this.#runCode(exit);
   }
 
-  #runOf(ledger: Ledger): Run {
-    const { claimed, pipeline, session } = this.#assignment;
-    return new Run(this.#config, { claimed, pipeline, ledger, session }, this);
-  }
-
-  async #runCode(run: Run, departure: Departure): Promise<void> {
-    const { pipeline, claimed } = this.#assignment;
-    const { payloads } = run;
+  async #runCode(exit: ClaimExit): Promise<void> {
+    const { run } = exit;
+    const { pipeline, claimed, payloads } = run;
+    const name = `"${pipeline.name}"`;
     try {
       const stored = payloads.decode(claimed.execution.input, run.expectedInput);
       let input = stored instanceof Promise ? await stored : stored;
       if (pipeline.input !== undefined) {
-        const checked = validated(`The input of "${pipeline.name}"`, pipeline.input, input);
+        const checked = validated(`The input of ${name}`, pipeline.input, input);
         input = checked instanceof Promise ? await checked : checked;
       }
       const saved = run.ledger.restored;
@@ -163,92 +171,88 @@ export class Drive implements RunEvents, DepartureEvents {
         saved === undefined
           ? undefined
           : await payloads.decodeEnvelope(saved, run.expectedAt(CHECKPOINT));
-      let output: unknown = await runPipeline(pipeline, new RunContext(run, restored), input);
+      let output: unknown = await pipeline.run(new RunContext(run, restored), input);
       if (run.calls.size > 0) await stepsLeft(run);
-      if (run.isOver || this.#undoes(run, departure) || !usedUp(run, departure)) return;
+      if (run.isOver || this.#undoes(exit) || !usedUp(exit)) return;
       if (pipeline.output !== undefined) {
-        output = await validated(`The output of "${pipeline.name}"`, pipeline.output, output);
+        output = await validated(`The output of ${name}`, pipeline.output, output);
       }
-      const encoded = payloads.encode(`The output of "${pipeline.name}"`, output, {
-        ...{ owner: claimed.execution.id, position: OUTPUT },
-      });
+      const place = { owner: claimed.execution.id, position: OUTPUT };
+      const encoded = payloads.encode(`The output of ${name}`, output, place);
       const payload = encoded instanceof Promise ? await encoded : encoded;
-      departure.finish({ status: 'completed', field: `"out":${payload}` });
+      exit.finish({ status: 'completed', field: `"out":${payload}` });
     } catch (thrown) {
-      if (run.isOver || this.#undoes(run, departure)) return;
-      await this.#threw(run, departure, lookable(thrown));
+      if (run.isOver || this.#undoes(exit)) return;
+      await this.#threw(exit, lookable(thrown));
     }
   }
 
   /** True when what it did is being undone: then all that was wanted of the code is how. */
-  #undoes(run: Run, departure: Departure): boolean {
-    if (run.ledger.cause === undefined) return false;
+  #undoes(exit: ClaimExit): boolean {
+    if (exit.run.ledger.cause === undefined) return false;
     if (!this.#isUndoing) {
       this.#isUndoing = true;
-      new Undoing(run, departure).start().catch((error: unknown) => this.troubled(error));
+      new Compensator(exit).start().catch((error: unknown) => this.troubled(error));
     }
     return true;
   }
 
   /** Y-2: what can be undone is, once nothing of it runs any more; otherwise this is the end. */
-  async #giveUp(run: Run, departure: Departure, end: End): Promise<void> {
-    await run.saga.settled();
+  async #giveUp(exit: ClaimExit, end: End): Promise<void> {
+    const { run } = exit;
+    await run.compensations.settled();
     if (run.isOver) return;
-    if (run.saga.isOwed) departure.turnBack(end);
-    else departure.finish(end);
+    if (run.compensations.isOwed) exit.turnBack(end);
+    else exit.finish(end);
   }
 
-  async #threw(run: Run, departure: Departure, error: unknown): Promise<void> {
+  async #threw(exit: ClaimExit, error: unknown): Promise<void> {
+    const { run } = exit;
     if (run.cancelled !== undefined) {
-      await this.#giveUp(run, departure, endedBy('cancelled', run.cancelled));
+      await this.#giveUp(exit, endedBy('cancelled', run.cancelled));
       return;
     }
     if (isOfTheStore(error)) {
-      departure.block(`A value cannot be read or written: ${error.message}`);
+      exit.block(`A value cannot be read or written: ${error.message}`);
       return;
     }
-    if (!usedUp(run, departure, endBy(error))) return;
+    if (!usedUp(exit, endBy(error))) return;
     if (!(error instanceof ContinueAsNew)) {
-      this.#bug = bugOf(this.#assignment.pipeline, error);
-      if (this.#bug !== undefined) {
-        run.hold();
-        return;
-      }
-      await this.#giveUp(run, departure, endedBy('failed', error));
+      this.#bug = bugOf(run.pipeline, error);
+      if (this.#bug === undefined) await this.#giveUp(exit, endedBy('failed', error));
+      else run.hold();
       return;
     }
-    const { name } = this.#assignment.pipeline;
     // Nothing reaches this code any more: what arrives is for its successor.
     run.over();
     try {
       const id = run.config.ids.next();
-      const place = inputOf(id);
-      const what = `The input of "${name}"`;
-      departure.continueAs(id, await run.payloads.encode(what, error.input, place));
+      const what = `The input of "${run.pipeline.name}"`;
+      exit.continueAs(id, await run.payloads.encode(what, error.input, inputOf(id)));
     } catch (unfit) {
-      departure.finish(endedBy('failed', unfit));
+      exit.finish(endedBy('failed', unfit));
     }
   }
 
   /** Nothing runs here: either it leaves, or what it waits for is near. */
   idle(): void {
-    const run = this.#run;
-    const departure = this.#departure;
-    if (run === undefined || departure === undefined) return;
+    const exit = this.#exit;
+    if (exit === undefined) return;
+    const { run } = exit;
     if (run.isFrozen && !run.isHeld) {
-      this.#undoes(run, departure);
+      this.#undoes(exit);
       return;
     }
-    if (departure.isLeaving || run.isReadingInbox || run.journal.isWriting) return;
+    if (exit.isLeaving || run.isReadingInbox || run.journal.isWriting) return;
     if (this.#bug !== undefined) {
-      departure.block(bugText(this.#bug), { failure: this.#bug });
+      exit.block(bugText(this.#bug), { failure: this.#bug });
       return;
     }
     if (run.isHeld) {
-      if (this.#isStopping) departure.giveBack('stopping');
+      if (this.#isStopping) exit.giveBack('stopping');
       // Somebody resumed it while it was held: whoever has it next starts what was not started here.
-      else if (!run.inbox.isPaused) departure.giveBack('resumed');
-      else departure.pause();
+      else if (!run.inbox.isPaused) exit.giveBack('resumed');
+      else exit.pause();
       return;
     }
     const { children, dueAt = Infinity } = nearestOf(run.calls.values());
@@ -260,60 +264,39 @@ export class Drive implements RunEvents, DepartureEvents {
       run.journal.flush();
       return;
     }
-    departure.park({ inMs, afterChildren: children ?? 0 });
+    exit.park({ inMs, afterChildren: children ?? 0 });
   }
 
-  #watchDeadline(run: Run): void {
-    const { deadlineAt } = this.#assignment.claimed.execution;
+  #watchDeadline(exit: ClaimExit): void {
+    const { run } = exit;
+    const { deadlineAt } = run.claimed.execution;
     if (deadlineAt === undefined || this.#isGone) return;
     const delayMs = Math.max(0, deadlineAt - run.storeNow());
     this.#cancelDeadline = after(run, delayMs, () => {
       if (run.isOver) return;
       // A timer of the process may be early, or cut short when the wait is very long; and while it is
       // being parked it may yet have to stay.
-      if (this.#departure?.isLeaving === true) {
-        this.#cancelDeadline = after(run, RETRY_MS, () => this.#watchDeadline(run));
-        return;
-      }
-      if (deadlineAt > run.storeNow()) {
-        this.#watchDeadline(run);
-        return;
-      }
-      const departure = this.#departure as Departure;
-      this.#endAtDeadline(run, departure).catch((error: unknown) => this.troubled(error));
+      if (exit.isLeaving) {
+        this.#cancelDeadline = after(run, RETRY_MS, () => this.#watchDeadline(exit));
+      } else if (deadlineAt > run.storeNow()) {
+        this.#watchDeadline(exit);
+      } else this.#endAtDeadline(exit).catch((error: unknown) => this.troubled(error));
     });
   }
 
-  #endAtDeadline(run: Run, departure: Departure): Promise<void> {
+  #endAtDeadline(exit: ClaimExit): Promise<void> {
     const passed = new Fault('deadline-passed', 'The overall deadline has passed.');
-    run.stop.abort(passed);
-    run.freeze();
-    return this.#giveUp(run, departure, endedForGood(passed));
-  }
-
-  async #readHistory(): Promise<readonly HistoryEvent[]> {
-    const { id, seq } = this.#assignment.claimed.execution;
-    const events: HistoryEvent[] = [];
-    for (let last = 0; last < seq && !this.#isGone; ) {
-      try {
-        const query = { id, after: last, limit: HISTORY_PAGE };
-        const page = await this.#config.store.executions.history(query);
-        for (const event of page) events.push(event);
-        last = page.at(-1)?.seq ?? seq;
-      } catch (fault) {
-        if (!(fault instanceof StoreUnavailable) && !(fault instanceof OutcomeUnknown)) throw fault;
-        await this.#config.timers.pause(RETRY_MS, this.#assignment.session.signal);
-      }
-    }
-    return events;
+    exit.run.stop.abort(passed);
+    exit.run.freeze();
+    return this.#giveUp(exit, endedForGood(passed));
   }
 
   drifted(drift: Drift): void {
-    this.#departure?.drift(drift);
+    this.#exit?.drift(drift);
   }
 
   rejected(fault: unknown): void {
-    this.#departure?.reject(fault);
+    this.#exit?.reject(fault);
   }
 
   lost(reason: Error): void {
@@ -325,7 +308,7 @@ export class Drive implements RunEvents, DepartureEvents {
   troubled(error: unknown): void {
     const cause = stackOf(error);
     tell(this.#config.observer, { kind: 'trouble', what: 'An execution could not be run', cause });
-    if (this.#departure !== undefined) this.#departure.giveUp(`The engine failed: ${cause}`);
+    if (this.#exit !== undefined) this.#exit.giveUp(`The engine failed: ${cause}`);
     else this.left();
   }
 
@@ -350,27 +333,8 @@ export class Drive implements RunEvents, DepartureEvents {
     this.#tell({ kind: 'claimed', previous, waitedMs: Math.max(0, claimedAt - since) });
   }
 
-  #tell(
-    report:
-      | {
-          readonly kind: 'claimed';
-          readonly previous: Claimed['previous'];
-          readonly waitedMs: number;
-        }
-      | { readonly kind: 'lost'; readonly why: string },
-  ): void {
-    const { claimed, pipeline } = this.#assignment;
-    const { id: execution } = claimed.execution;
-    const about = { execution, fence: claimed.fence, ...tracedBy(claimed) };
-    tell(this.#config.observer, { ...about, pipeline: pipeline.name, ...report });
-  }
-}
-
-function ledgerOf(history: readonly HistoryEvent[], { execution }: Claimed): Ledger | Unreadable {
-  try {
-    return new Ledger(history, execution.submittedAt);
-  } catch (error) {
-    return unreadable(error);
+  #tell(report: ClaimReport): void {
+    tellOf({ config: this.#config, ...this.#assignment }, report);
   }
 }
 
@@ -386,9 +350,9 @@ async function stepsLeft(run: Run): Promise<void> {
 }
 
 /** False when history has something that the code did not ask for: then it is blocked. */
-function usedUp(run: Run, departure: Departure, found = 'its end'): boolean {
-  const { unasked } = run;
+function usedUp(exit: ClaimExit, found = 'its end'): boolean {
+  const { unasked } = exit.run;
   if (unasked === undefined) return true;
-  departure.drift({ ...unasked, found });
+  exit.drift({ ...unasked, found });
   return false;
 }

@@ -4,9 +4,7 @@ import { parseReleaseName } from '../../execution/route.ts';
 import { parseOwner, type SessionId } from '../../lease/names.ts';
 import { InvalidInput } from '../../support/fault.ts';
 import { boundedText, readOptions, wholeNumber } from '../../support/options.ts';
-import { type Pipelines, pipelinesByName } from '../known-pipelines.ts';
-import type { AnyPipeline } from '../pipeline.ts';
-import type { WorkerEnd } from './denial.ts';
+import { type AnyPipeline, type Pipelines, pipelinesByName } from '../pipeline.ts';
 
 export interface WorkerOptions {
   readonly pipelines: Pipelines;
@@ -111,7 +109,13 @@ function resolveRest(options: Omit<WorkerOptions, 'pipelines'>): Omit<WorkerSett
   };
 }
 
-// What whoever started a worker has of it.
+/** How a worker ended. */
+export type WorkerEnd =
+  | { readonly kind: 'stopped' }
+  /** By `crash`. */
+  | { readonly kind: 'crashed' }
+  /** The coordinator did not let it in for longer than its ttl. */
+  | { readonly kind: 'denied'; readonly code: string; readonly why: string };
 
 export interface Worker {
   /** The session that carries its claims now. */

@@ -9,14 +9,13 @@ import type { Session } from '../../lease/live-session.ts';
 import { hasStore, type WorkerConfig } from '../config.ts';
 import { Announcer } from './announcer.ts';
 import { ClaimLoop } from './claim-loop.ts';
-import type { WorkerEnd } from './denial.ts';
-import { Tending } from './duties.ts';
-import { OverdueSessions } from './overdue-sessions.ts';
+import { OverdueSessions, Tending } from './duties.ts';
 import { type EmployedSettings, withOwn } from './own-pipelines.ts';
 import { Slots } from './slots.ts';
 import {
   resolveWorkerOptions,
   type Worker,
+  type WorkerEnd,
   type WorkerOptions,
   type WorkerSettings,
 } from './worker-options.ts';

@@ -1,10 +1,9 @@
 // The audit, as people read it and add to it: who did what, to what, why, and what that changed.
 
 import type { EngineConfig } from '../../engine/config.ts';
-import type { Acting, Page } from '../../engine/holdfast-types.ts';
+import type { Acting, Page } from '../../engine/holdfast.ts';
 import { ExecutionIds } from '../../engine/ids.ts';
-import { cursorOf } from '../../engine/list-query.ts';
-import { projectOf } from '../../engine/submission.ts';
+import { cursorOf, projectOf } from '../../engine/submission.ts';
 import { type AuditId, type ExecutionId, parseExecutionId } from '../../execution/names.ts';
 import { toFence } from '../../lease/fence.ts';
 import { systemClock, toInstant } from '../../support/clock.ts';

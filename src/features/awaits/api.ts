@@ -1,11 +1,11 @@
 // Awaits, as those see them who answer and look after them. The code that asks has `ctx.await`.
 
 import type { EngineConfig } from '../../engine/config.ts';
-import type { Acting, Page } from '../../engine/holdfast-types.ts';
+import type { Acting, Page } from '../../engine/holdfast.ts';
 import { parseInteractionId } from '../../engine/ids.ts';
 import { projectOf } from '../../engine/submission.ts';
+import type { ProjectPayloads } from '../../engine/values/payloads.ts';
 import { REQUEST } from '../../engine/values/place.ts';
-import type { ProjectPayloads } from '../../engine/values/project-payloads.ts';
 import {
   type CallKey,
   type ExecutionId,
@@ -21,6 +21,7 @@ import {
   optionalBooleans,
   readOptions,
   rejectUnknownOptions,
+  TEN_YEARS_MS,
   wholeNumber,
 } from '../../support/options.ts';
 import { ACTING, stampOf } from '../audit/api.ts';
@@ -99,8 +100,6 @@ export interface AnswerInfo {
   readonly at: Instant;
 }
 
-const TIME_MS_MAX = 10 * 366 * 86_400_000;
-
 export class Awaits {
   readonly #config: EngineConfig;
   readonly #ended: Ended;
@@ -153,7 +152,7 @@ export class Awaits {
   /** A token that answers this interaction, once, without any other right. */
   link(target: InteractionTarget, options: InProject & { readonly expiresInMs: number }): string {
     rejectUnknownOptions('awaits.link', options, ['expiresInMs', 'project']);
-    const range = { min: 1, max: TIME_MS_MAX };
+    const range = { min: 1, max: TEN_YEARS_MS };
     const expiresInMs = wholeNumber('expiresInMs', options.expiresInMs, range);
     const { id, place } = located(target);
     return this.#links.sign({
@@ -197,7 +196,7 @@ export class Awaits {
     ]);
     const which = this.#acting('extend-await', target, acting);
     if (timeoutMs === 'none') return this.#config.store.executions.extendAwait(which);
-    const dueInMs = wholeNumber('timeoutMs', timeoutMs, { min: 1, max: TIME_MS_MAX });
+    const dueInMs = wholeNumber('timeoutMs', timeoutMs, { min: 1, max: TEN_YEARS_MS });
     const answer = await this.#config.store.executions.extendAwait({ ...which, dueInMs });
     this.#config.awaitDueIn(dueInMs);
     return answer;

@@ -10,6 +10,7 @@ import {
   optionalBooleans,
   rejectUnknownOptions,
   shown,
+  TEN_YEARS_MS,
   wholeNumber,
 } from '../../support/options.ts';
 import type { Question } from './questions-api.ts';
@@ -121,7 +122,6 @@ export interface PlannedReminder {
 const COMMON = ['timeoutMs', 'default', 'reminders', 'escalations', 'assignee', 'signed'];
 const SCALAR: readonly string[] = ['request', ...COMMON];
 const ITEMISED: readonly string[] = ['items', 'need', ...COMMON];
-const TIME_MS_MAX = 10 * 366 * 86_400_000;
 const ITEMS_MAX = 10_000;
 const REMINDERS_MAX = 100;
 
@@ -131,7 +131,7 @@ export function resolveAwait(
   const isItemised = isOfItems(options);
   checkNames(options, isItemised);
   const { timeoutMs, signed } = options;
-  if (timeoutMs !== undefined) wholeNumber('timeoutMs', timeoutMs, { min: 1, max: TIME_MS_MAX });
+  if (timeoutMs !== undefined) wholeNumber('timeoutMs', timeoutMs, { min: 1, max: TEN_YEARS_MS });
   optionalBooleans('ctx.await', { signed });
   const items = isItemised
     ? itemsOf(options)
@@ -210,7 +210,7 @@ function remindersOf(
     return {
       kind,
       index,
-      afterMs: wholeNumber(`${kind}s: afterMs`, each.afterMs, { min: 0, max: TIME_MS_MAX }),
+      afterMs: wholeNumber(`${kind}s: afterMs`, each.afterMs, { min: 0, max: TEN_YEARS_MS }),
       pipeline: parsePipelineName(isName ? pipeline : pipeline?.name),
       schema: isName ? undefined : pipeline.input,
       input,

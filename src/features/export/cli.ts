@@ -11,7 +11,7 @@ import {
 } from '../../cli/command.ts';
 import { configFlags, configuredBy } from '../../cli/configuration.ts';
 import { print, printLine } from '../../cli/screen.ts';
-import { exportStore, type MoveProgress } from '../../embedded/export-store.ts';
+import { exportStore, type MoveProgress } from '../../embedded/move-store.ts';
 import { type Config, hidden } from '../../server/config.ts';
 import { environmentWith } from '../../support/environment.ts';
 

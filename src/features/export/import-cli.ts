@@ -2,7 +2,7 @@
 
 import type { CommandSpec, ExitCode, Typed } from '../../cli/command.ts';
 import { print, printLine } from '../../cli/screen.ts';
-import { importStore } from '../../embedded/import-store.ts';
+import { importStore } from '../../embedded/move-store.ts';
 import { hidden } from '../../server/config.ts';
 import { endProgress, MOVE_FLAGS, moveTyped, progressShown, required } from './cli.ts';
 

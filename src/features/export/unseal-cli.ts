@@ -2,7 +2,7 @@
 
 import type { CommandSpec, ExitCode, Typed } from '../../cli/command.ts';
 import { print, printLine } from '../../cli/screen.ts';
-import { unsealStore } from '../../embedded/move-options.ts';
+import { unsealStore } from '../../embedded/move-store.ts';
 import { hidden } from '../../server/config.ts';
 import { MOVE_FLAGS, moveTyped, required } from './cli.ts';
 

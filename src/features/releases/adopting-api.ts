@@ -1,11 +1,10 @@
 // Development: the code that is here is all there is. What was saved becomes a release and is activated, and what is
 // open moves to it where its replay passes; the rest stays where it is, and says why (RE-13).
 
-import { commandOf } from '../../engine/command-of.ts';
 import type { EngineConfig } from '../../engine/config.ts';
 import { ReleaseRefused } from '../../engine/failures.ts';
-import { pipelinesByName } from '../../engine/known-pipelines.ts';
-import type { AnyPipeline } from '../../engine/pipeline.ts';
+import { type AnyPipeline, pipelinesByName } from '../../engine/pipeline.ts';
+import { commandOf } from '../../engine/requests.ts';
 import { dryReplay } from '../../engine/run/dry-replay.ts';
 import { projectOf } from '../../engine/submission.ts';
 import type { ExecutionId, ProjectName } from '../../execution/names.ts';

@@ -2,9 +2,8 @@
 // rolled back, drained and retired.
 
 import type { EngineConfig } from '../../engine/config.ts';
-import type { Acting, Page } from '../../engine/holdfast-types.ts';
-import type { Pipelines } from '../../engine/known-pipelines.ts';
-import { asPipeline } from '../../engine/pipeline.ts';
+import type { Acting, Page } from '../../engine/holdfast.ts';
+import { asPipeline, type Pipelines } from '../../engine/pipeline.ts';
 import { workersOf } from '../../engine/possible-workers.ts';
 import { projectOf } from '../../engine/submission.ts';
 import { type PipelineName, parsePipelineName, parseProject } from '../../execution/names.ts';

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { pipeline } from '../../engine/pipeline.ts';
-import { remoteStep } from '../../engine/remote-step.ts';
+import { pipeline, remoteStep } from '../../engine/pipeline.ts';
 import type { Schema } from '../../engine/values/schema.ts';
 import { question } from '../awaits/questions-api.ts';
 import { contractVersion } from './contract-model.ts';

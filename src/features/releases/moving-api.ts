@@ -1,10 +1,10 @@
 // Another release for one execution. Whether its code fits what is recorded, a worker that has it says first; what was
 // recorded meanwhile is looked at anew (RE-8).
 
-import { commandOf } from '../../engine/command-of.ts';
 import type { EngineConfig } from '../../engine/config.ts';
 import { ReleaseRefused } from '../../engine/failures.ts';
-import type { Acting } from '../../engine/holdfast-types.ts';
+import type { Acting } from '../../engine/holdfast.ts';
+import { commandOf } from '../../engine/requests.ts';
 import { projectOf } from '../../engine/submission.ts';
 import { isTerminal } from '../../execution/execution.ts';
 import {

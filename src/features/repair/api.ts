@@ -1,10 +1,10 @@
 // What people do about executions that went wrong: look at dead letters, drive them again, one or many, see
 // to compensations that fail, cancel many.
 
-import { commandOf, signalOf } from '../../engine/command-of.ts';
 import type { EngineConfig } from '../../engine/config.ts';
 import { ActRefused } from '../../engine/failures.ts';
-import type { Acting, Page } from '../../engine/holdfast-types.ts';
+import type { Acting, Page } from '../../engine/holdfast.ts';
+import { commandOf, signalOf } from '../../engine/requests.ts';
 import { UNDO_ACT, type UndoAct } from '../../engine/run/compensator.ts';
 import { projectOf } from '../../engine/submission.ts';
 import { type ExecutionId, parseExecutionId, parsePipelineName } from '../../execution/names.ts';

@@ -1,8 +1,8 @@
 // Acts on many executions, each a durable job: re-drive dead letters, cancel what is open.
 
 import type { EngineConfig } from '../../engine/config.ts';
-import type { Acting } from '../../engine/holdfast-types.ts';
-import { listQueryOf } from '../../engine/list-query.ts';
+import type { Acting } from '../../engine/holdfast.ts';
+import { listQueryOf } from '../../engine/requests.ts';
 import type { SubmitOptions } from '../../engine/submission.ts';
 import type { Status } from '../../execution/execution.ts';
 import { type ExecutionId, parseExecutionId } from '../../execution/names.ts';
@@ -10,8 +10,7 @@ import { readOptions, rejectUnknownOptions, wholeNumber } from '../../support/op
 import { checkedActing, stampOf } from '../audit/api.ts';
 import type { AuditStamp } from '../audit/model.ts';
 import { type AnyJobInput, type BulkMoveOptions, movable } from '../releases/moving-api.ts';
-import type { RedriveOptions } from './api.ts';
-import { type DeadLetterFilter, FILTERS, filterOf } from './api.ts';
+import { type DeadLetterFilter, FILTERS, filterOf, type RedriveOptions } from './api.ts';
 import { JOB_PIPELINE, type JobInput, type JobOutput } from './jobs-api.ts';
 import type { JobItem } from './port.ts';
 import { modeOf } from './redriving-api.ts';

@@ -3,9 +3,8 @@
 import { isDate } from 'node:util/types';
 import type { Archive } from '../../archive/port.ts';
 import type { EngineConfig } from '../../engine/config.ts';
-import type { Page } from '../../engine/holdfast-types.ts';
-import { cursorOf } from '../../engine/list-query.ts';
-import { projectOf } from '../../engine/submission.ts';
+import type { Page } from '../../engine/holdfast.ts';
+import { cursorOf, projectOf } from '../../engine/submission.ts';
 import { TERMINAL, type TerminalStatus } from '../../execution/execution.ts';
 import { type ExecutionId, parseExecutionId, parsePipelineName } from '../../execution/names.ts';
 import { type Instant, toInstant } from '../../support/clock.ts';

@@ -1,8 +1,7 @@
 // Values as the archive keeps them: as JSON where they can be read here, as they are stored where not. Large ones
 // are documents of their own.
 
-import type { Envelope } from '../../engine/values/envelope.ts';
-import type { ProjectPayloads } from '../../engine/values/project-payloads.ts';
+import type { Envelope, ProjectPayloads } from '../../engine/values/payloads.ts';
 import { digestOf } from '../../support/digest.ts';
 import { Fault } from '../../support/fault.ts';
 import { viewOf } from '../../support/value.ts';

@@ -1,7 +1,7 @@
 // Schedules, as callers see them. They are kept in the store; workers fire them (scheduler.ts).
 
 import type { EngineConfig } from '../../engine/config.ts';
-import type { Acting, Page } from '../../engine/holdfast-types.ts';
+import type { Acting, Page } from '../../engine/holdfast.ts';
 import { projectOf } from '../../engine/submission.ts';
 import { expected, inputOf, scheduleOwner } from '../../engine/values/place.ts';
 import type { ExecutionId, ProjectName } from '../../execution/names.ts';

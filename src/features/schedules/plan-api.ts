@@ -1,20 +1,31 @@
 // What a schedule is: its options, checked, as a plan that is stored, and the submissions that follow.
 
 import type { EngineConfig } from '../../engine/config.ts';
-import type { Acting } from '../../engine/holdfast-types.ts';
+import type { Acting } from '../../engine/holdfast.ts';
 import { type Pipeline, pipelineOf } from '../../engine/pipeline.ts';
-import type { SubmitOptions } from '../../engine/submission.ts';
-import { canonicalDigest, checkedPlacing, projectOf } from '../../engine/submission.ts';
+import {
+  canonicalDigest,
+  checkedPlacing,
+  projectOf,
+  type SubmitOptions,
+} from '../../engine/submission.ts';
 import { expected, inputOf, scheduleOwner } from '../../engine/values/place.ts';
 import { validated } from '../../engine/values/schema.ts';
 import type { Payload, ProjectName } from '../../execution/names.ts';
 import type { Submit } from '../../store/contract/execution-store.ts';
 import { formatInstant, type Instant } from '../../support/clock.ts';
 import { InvalidInput } from '../../support/fault.ts';
-import { boundedText, readOptions, shown, wholeNumber } from '../../support/options.ts';
+import {
+  boundedText,
+  present,
+  readOptions,
+  shown,
+  TEN_YEARS_MS,
+  wholeNumber,
+} from '../../support/options.ts';
 import { stampOf } from '../audit/api.ts';
 import type { AuditStamp } from '../audit/model.ts';
-import { present, submissionFor, type TemplateRef, templatedBy } from '../templates/api.ts';
+import { submissionFor, type TemplateRef, templatedBy } from '../templates/api.ts';
 import type { Schedule } from './model.ts';
 import type { When } from './times-api.ts';
 
@@ -70,7 +81,6 @@ const OPTION_NAMES = ['lane', 'deadlineMs', 'concurrency', 'rate', 'tags', 'attr
 const OVERLAPS: readonly Overlap[] = ['skip', 'allow'];
 const CATCH_UPS: readonly CatchUp[] = ['none', 'one', 'all'];
 const EVERY_MS_MIN = 100;
-const EVERY_MS_MAX = 10 * 366 * 86_400_000;
 /** With the time behind it, it is a key. */
 const ID_BYTES_MAX = 200;
 
@@ -129,7 +139,7 @@ function whenOf(options: Pick<PutScheduleOptions, 'every' | 'cron' | 'timeZone'>
   if (timeZone !== undefined) {
     throw new InvalidInput('schedules.put: timeZone is for cron; every counts milliseconds.');
   }
-  return { every: wholeNumber('every', every, { min: EVERY_MS_MIN, max: EVERY_MS_MAX }) };
+  return { every: wholeNumber('every', every, { min: EVERY_MS_MIN, max: TEN_YEARS_MS }) };
 }
 
 async function targetOf(

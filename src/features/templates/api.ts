@@ -2,7 +2,7 @@
 
 import type { EngineConfig } from '../../engine/config.ts';
 import { TemplateRefused } from '../../engine/failures.ts';
-import type { Page } from '../../engine/holdfast-types.ts';
+import type { Page } from '../../engine/holdfast.ts';
 import type { Pipeline } from '../../engine/pipeline.ts';
 import {
   type Asked,
@@ -18,6 +18,7 @@ import type { Submit } from '../../store/contract/execution-store.ts';
 import { InvalidInput } from '../../support/fault.ts';
 import {
   boundedText,
+  present,
   readEntries,
   readOptions,
   shown,
@@ -250,12 +251,6 @@ function versionOf(cursor: unknown): TemplateVersion {
 function optionsOf(options: TemplateOptions): TemplateOptions {
   const { lane, tags, deadlineMs, concurrency, rate } = options;
   return present({ lane, tags, deadlineMs, concurrency, rate }) as TemplateOptions;
-}
-
-/** What is undefined was not given. */
-export function present<Given extends object>(given: Given): Partial<Given> {
-  const entries = Object.entries(given).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as Partial<Given>;
 }
 
 function mergedParameters(id: string, defaults: unknown, given: unknown): unknown {

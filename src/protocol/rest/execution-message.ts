@@ -1,7 +1,7 @@
 // Records → messages.
 
 import type { Holdfast } from '../../engine/holdfast.ts';
-import { mayBeTagged } from '../../engine/values/envelope.ts';
+import { mayBeTagged } from '../../engine/values/payloads.ts';
 import type { ExecutionRecord } from '../../execution/execution.ts';
 import type { Failure } from '../../execution/failure.ts';
 import { type HistoryEvent, saidIn } from '../../execution/history.ts';

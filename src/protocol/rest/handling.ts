@@ -1,7 +1,7 @@
 // Nothing of one project is seen by another: what belongs to somebody else is not there.
 
 import type { Static } from 'typebox';
-import type { ListOptions } from '../../engine/holdfast-types.ts';
+import type { ListOptions } from '../../engine/holdfast.ts';
 import type { ExecutionRecord, Status } from '../../execution/execution.ts';
 import { type ExecutionId, parseExecutionId } from '../../execution/names.ts';
 import { describeExecutionRefusal } from '../../execution/refusal.ts';

@@ -1,8 +1,7 @@
 // Waiting for an execution to end.
 
-import { Continuations } from '../../execution/continued.ts';
 import { isTerminal } from '../../execution/execution.ts';
-import { type HistoryEvent, saidIn } from '../../execution/history.ts';
+import { Continuations, type HistoryEvent, saidIn } from '../../execution/history.ts';
 import type { ExecutionId } from '../../execution/names.ts';
 import { idParams, result, resultQuery } from '../messages/execution.ts';
 import { readable } from './execution-message.ts';

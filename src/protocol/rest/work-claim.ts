@@ -1,7 +1,7 @@
 // Claims of workers elsewhere. They cannot end the sessions of those who died, so it is done here, by whatever
 // their claims say (P4).
 
-import { OverdueSessions } from '../../engine/worker/overdue-sessions.ts';
+import { OverdueSessions } from '../../engine/worker/duties.ts';
 import { isAddedName } from '../../engine/worker/own-pipelines.ts';
 import { type PipelineName, parsePipelineName } from '../../execution/names.ts';
 import type { Claim, ClaimAnswer, CoordinatorStore } from '../../store/contract/execution-store.ts';

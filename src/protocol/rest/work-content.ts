@@ -2,7 +2,7 @@
 // re-drives, by stores that this one is moved to. What they could not read is refused before anything is written.
 
 import { isLabel } from '../../engine/submission.ts';
-import { parseEnvelope } from '../../engine/values/envelope.ts';
+import { parseEnvelope } from '../../engine/values/payloads.ts';
 import { NAME_BYTES_MAX } from '../../execution/names.ts';
 import { namedBy } from '../../features/retention/model.ts';
 import { isDeeperThan } from '../../support/json-depth.ts';

@@ -1,7 +1,7 @@
 // Every argument of a context: what the code of a pipeline can hand in.
 
 import type { Context } from '../../../src/engine/context.ts';
-import { remoteStep } from '../../../src/engine/remote-step.ts';
+import { remoteStep } from '../../../src/engine/pipeline.ts';
 import { type Argument, argumentsOf, type Fits, type Options } from './argument.ts';
 import { PLACING, partsOfLimits } from './of-holdfast.ts';
 import { ANY_TEXT, FUNCTION, LABEL, NONE, NUMBER, optional, TEXT, VALUE } from './wrong-values.ts';

@@ -1,7 +1,6 @@
 // Every argument of a Holdfast, its templates and its schedules.
 
-import type { Holdfast } from '../../../src/engine/holdfast.ts';
-import type { Handle } from '../../../src/engine/holdfast-types.ts';
+import type { Handle, Holdfast } from '../../../src/engine/holdfast.ts';
 import { pipeline } from '../../../src/engine/pipeline.ts';
 import { type Argument, argumentsOf, type Fits, type Options } from './argument.ts';
 import { LABEL, NONE, NUMBER, optional, SUBMITTING, TEXT, VALUE } from './wrong-values.ts';

@@ -1,8 +1,6 @@
 // Every option of moving a store.
 
-import { exportStore } from '../../../src/embedded/export-store.ts';
-import { importStore } from '../../../src/embedded/import-store.ts';
-import { unsealStore } from '../../../src/embedded/move-options.ts';
+import { exportStore, importStore, unsealStore } from '../../../src/embedded/move-store.ts';
 import type { Options } from './argument.ts';
 import { FUNCTION, NONE, optional, TEXT } from './wrong-values.ts';
 

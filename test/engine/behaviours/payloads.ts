@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
+import type { HoldfastOptions } from '../../../src/engine/config.ts';
 import type { Context } from '../../../src/engine/context.ts';
-import type { Holdfast } from '../../../src/engine/holdfast.ts';
-import type { HoldfastOptions } from '../../../src/engine/holdfast-options.ts';
-import type { Handle } from '../../../src/engine/holdfast-types.ts';
+import type { Handle, Holdfast } from '../../../src/engine/holdfast.ts';
 import { type Pipeline, pipeline } from '../../../src/engine/pipeline.ts';
 import { aesCodec } from '../../../src/engine/values/aes-codec.ts';
 import type { PayloadCodec } from '../../../src/engine/values/payloads.ts';

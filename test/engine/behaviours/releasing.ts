@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Context } from '../../../src/engine/context.ts';
-import type { Holdfast } from '../../../src/engine/holdfast.ts';
-import type { Handle } from '../../../src/engine/holdfast-types.ts';
+import type { Handle, Holdfast } from '../../../src/engine/holdfast.ts';
 import { type Pipeline, pipeline } from '../../../src/engine/pipeline.ts';
 import { type Behaviour, pause, type Stage } from '../stage.ts';
 

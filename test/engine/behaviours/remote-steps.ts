@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { StepFailed } from '../../../src/engine/failures.ts';
-import { hostStep } from '../../../src/engine/host-step.ts';
-import { pipeline } from '../../../src/engine/pipeline.ts';
-import { remoteStep } from '../../../src/engine/remote-step.ts';
+import { hostStep, pipeline, remoteStep } from '../../../src/engine/pipeline.ts';
 import type { Behaviour } from '../stage.ts';
 
 interface Sums {

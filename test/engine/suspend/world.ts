@@ -2,8 +2,8 @@
 // are done.
 
 import assert from 'node:assert/strict';
+import type { HoldfastOptions } from '../../../src/engine/config.ts';
 import { Holdfast } from '../../../src/engine/holdfast.ts';
-import type { HoldfastOptions } from '../../../src/engine/holdfast-options.ts';
 import type { Pipeline } from '../../../src/engine/pipeline.ts';
 import type { Worker } from '../../../src/engine/worker/worker-options.ts';
 import type { HistoryEvent } from '../../../src/execution/history.ts';

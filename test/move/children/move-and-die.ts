@@ -1,7 +1,6 @@
 // Exports or imports, and ends itself at the nth thing that it reports.
 
-import { exportStore, type MoveProgress } from '../../../src/embedded/export-store.ts';
-import { importStore } from '../../../src/embedded/import-store.ts';
+import { exportStore, importStore, type MoveProgress } from '../../../src/embedded/move-store.ts';
 import type { Place } from '../moved.ts';
 
 export interface MoveAndDie {

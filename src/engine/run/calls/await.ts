@@ -2,7 +2,7 @@
 // it asks is opened in the transaction that records it (W-1); how it settled comes as a message, which is
 // history before the code hears of it.
 
-import type { CallKey, Payload } from '../../../execution/names.ts';
+import type { Payload } from '../../../execution/names.ts';
 import type { AwaitStatus, OpenAwait, Reminder } from '../../../features/awaits/model.ts';
 import {
   type Asked,
@@ -14,21 +14,17 @@ import {
   type PlannedReminder,
   resolveAwait,
 } from '../../../features/awaits/options-api.ts';
+import { isOutage } from '../../../lease/store-call.ts';
 import { type Instant, laterBy } from '../../../support/clock.ts';
-import {
-  InvalidInput,
-  OutcomeUnknown,
-  StoreCorrupt,
-  StoreUnavailable,
-} from '../../../support/fault.ts';
-import { thrownText, unreadable } from '../../../support/options.ts';
+import { InvalidInput, StoreCorrupt } from '../../../support/fault.ts';
+import { present, unreadable } from '../../../support/options.ts';
 import { interactionIdOf } from '../../ids.ts';
 import { questionOf } from '../../pipeline.ts';
+import type { ProjectPayloads } from '../../values/payloads.ts';
 import { DEFAULT_ANSWER, inputOf, REQUEST } from '../../values/place.ts';
-import type { ProjectPayloads } from '../../values/project-payloads.ts';
 import { jsonSchemaOf } from '../../values/schema.ts';
-import type { Call, Wait } from '../call.ts';
-import { after, soon } from '../idle-detector.ts';
+import { PromisedCall } from '../call.ts';
+import { soon } from '../guarded.ts';
 import type { CallBody, Opening, Settlement } from '../ledger.ts';
 import type { Run } from '../run.ts';
 import type { RunContext } from '../run-context.ts';
@@ -73,126 +69,91 @@ export async function awaitAnswers(
   return ctx.enter<Outcome>((promise) => new AwaitCall(run, plan, promise));
 }
 
-export class AwaitCall implements Call {
-  waits: Wait | undefined;
-  readonly #run: Run;
-  readonly #plan: AwaitPlan;
-  readonly #resolve: (outcome: Outcome) => void;
-  readonly #reject: (error: Error) => void;
-  readonly #askedAt: Instant;
-  #cancelTimer: (() => void) | undefined;
+class AwaitCall extends PromisedCall<AwaitPlan, Outcome> {
+  readonly #askedAt: Instant = this.run.now;
   #isOpening = false;
 
-  constructor(
-    run: Run,
-    plan: AwaitPlan,
-    promise: { resolve(outcome: Outcome): void; reject(error: Error): void },
-  ) {
-    this.#run = run;
-    this.#plan = plan;
-    this.#resolve = promise.resolve;
-    this.#reject = promise.reject;
-    this.#askedAt = run.now;
-  }
-
-  get key(): CallKey {
-    return this.#plan.key;
-  }
-
-  start(opening: Opening | undefined): void {
-    const { key, name, items } = this.#plan;
+  override start(opening: Opening | undefined): void {
+    const { run } = this;
+    const { key, name, items } = this.plan;
     if (opening !== undefined) {
-      const isThere = this.#run.inbox.awaitSettled({ key, name, items: opening.items ?? 0 });
-      if (!isThere) this.#waitUntil(opening.dueAt);
+      const isThere = run.inbox.awaitSettled({ key, name, items: opening.items ?? 0 });
+      if (!isThere) this.#waitForAnswer(opening.dueAt);
       return;
     }
-    if (items.length === 0) {
-      this.#settleEmpty();
-      return;
-    }
-    this.#run.active(1);
-    this.#open()
-      .catch((error: unknown) => {
-        this.#run.calls.delete(key);
-        this.#reject(error instanceof Error ? error : new Error(thrownText(error)));
-      })
-      .finally(() => this.#run.active(-1));
+    run.active(1);
+    if (items.length === 0) this.#settleEmpty();
+    else
+      this.#open().then(
+        () => run.active(-1),
+        (error: unknown) => this.failUnrecorded(error),
+      );
   }
 
-  settle(settlement: Settlement): Promise<void> {
-    this.#cancelTimer?.();
+  override settle(settlement: Settlement): Promise<void> {
+    this.stopWaiting?.();
     this.waits = undefined;
-    const { payloads } = this.#run;
-    const body = settlement.body as unknown as SettledBody;
-    const outcome = this.#plan.isItemised
+    const { payloads } = this.run;
+    const body = settlement.body as SettledBody;
+    const outcome = this.plan.isItemised
       ? itemsOutcome(payloads, body)
       : scalarOutcome(payloads, body);
-    return outcome.then(this.#resolve, this.#reject);
-  }
-
-  reject(error: Error): void {
-    this.#cancelTimer?.();
-    this.#reject(error);
+    return outcome.then(this.promised.resolve, (error) => this.reject(error));
   }
 
   /** What it opened may have gone with the parking. */
-  leave(): void {
-    this.#cancelTimer?.();
+  override leave(): void {
+    super.leave();
     this.#tellReminders();
   }
 
   /** They count from when it is stored: who looks before finds nothing, and does not look again for long. */
   #tellReminders(): void {
-    const [first] = this.#plan.reminders;
+    const [first] = this.plan.reminders;
     if (!this.#isOpening || first === undefined) return;
     this.#isOpening = false;
-    this.#run.config.awaitDueIn(first.afterMs);
+    this.run.config.awaitDueIn(first.afterMs);
   }
 
-  /** Nobody has to be asked. */
+  /** There are no items to ask for. */
   #settleEmpty(): void {
-    const { key, name } = this.#plan;
-    const run = this.#run;
-    run.active(1);
+    const { run } = this;
+    const { key, name } = this.plan;
     run.ledger.noteAwait(key);
-    const others = run.under(key);
-    const body = {
+    const body: SettledBody = {
       ...{ key, items: 0, settledAt: run.now, status: 'answered', answers: [] },
-      ...(others === undefined ? {} : { with: others }),
+      ...run.under(key),
     };
-    run.journal.record({
-      event: { kind: 'await-settled', name, body: JSON.stringify(body) as Payload },
-      stored: (at) => {
-        run.settle({ kind: 'await-settled', body: body as unknown as CallBody, at, seq: 0 });
-        run.active(-1);
-      },
-    });
+    this.recordEnd({ event: { kind: 'await-settled', name }, body: body as CallBody });
   }
 
   /** Goes with the parking, or as soon as something else runs beside it: people can answer then. */
   async #open(): Promise<void> {
-    const run = this.#run;
-    const { key, name, items, needed, timeoutMs: ms } = this.#plan;
-    const open = await openAwait(run, this.#plan, this.#askedAt);
+    const { run } = this;
+    const { key, name, items, needed, timeoutMs: ms, answerSchema } = this.plan;
+    const open = await openAwait(run, this.plan, this.#askedAt);
     if (!this.#isAsked) return;
-    run.ledger.hasAwaited = true;
     run.ledger.noteAwait(key);
     run.inbox.awaitSettled({ key, name, items: items.length });
-    const { answerSchema } = this.#plan;
     const body = {
-      ...{ key, ...(ms === undefined ? {} : { ms }), items: items.length, needed },
-      ...(answerSchema === undefined ? {} : { answerSchema }),
+      key,
+      ...present({ ms }),
+      items: items.length,
+      needed,
+      ...present({ answerSchema }),
     };
     run.journal.append({
       event: { kind: 'await-opened', name, body: JSON.stringify(body) as Payload },
       awaits: [open],
       stored: (at) => {
         this.#tellReminders();
-        if (ms !== undefined && this.waits?.dueAt !== undefined) this.#waitUntil(laterBy(at, ms));
+        if (ms !== undefined && this.waits?.dueAt !== undefined) {
+          this.#waitForAnswer(laterBy(at, ms));
+        }
       },
     });
     this.#isOpening = true;
-    this.#waitUntil(ms === undefined ? undefined : laterBy(run.storeNow(), ms));
+    this.#waitForAnswer(ms === undefined ? undefined : laterBy(run.storeNow(), ms));
     soon(run, () => {
       if (!run.isOver && run.activeSteps > 0) run.journal.flush();
     });
@@ -200,55 +161,50 @@ export class AwaitCall implements Call {
 
   /** The code still waits for it. */
   get #isAsked(): boolean {
-    return !this.#run.isOver && this.#run.calls.get(this.key) === this;
+    return !this.run.isOver && this.run.calls.get(this.key) === this;
   }
 
-  #waitUntil(dueAt: Instant | undefined): void {
-    this.#cancelTimer?.();
-    if (this.#run.isOver) return;
-    this.waits = dueAt === undefined ? {} : { dueAt };
+  #waitForAnswer(dueAt: Instant | undefined): void {
     if (dueAt !== undefined) {
-      const delayMs = Math.max(0, dueAt - this.#run.storeNow());
-      this.#cancelTimer = after(this.#run, delayMs, () => this.#fire(dueAt));
-    }
-    this.#run.rest();
-  }
-
-  #fire(dueAt: Instant): void {
-    if (!this.#isAsked) return;
-    // A timer of the process may be early, or cut short when the wait is very long.
-    if (dueAt > this.#run.storeNow()) {
-      this.#waitUntil(dueAt);
+      this.waitUntil(dueAt, () => this.#due());
       return;
     }
-    this.waits = undefined;
-    this.#lookWhenDue().catch((error: unknown) => this.#run.troubled(error));
+    this.stopWaiting?.();
+    if (this.run.isOver) return;
+    this.waits = {};
+    this.run.rest();
   }
 
   /** W-6: its time has passed as far as is known here; what is true is what the store says. */
+  #due(): void {
+    if (!this.#isAsked) return;
+    this.waits = undefined;
+    this.#lookWhenDue().catch((error: unknown) => this.run.troubled(error));
+  }
+
   async #lookWhenDue(): Promise<void> {
-    const run = this.#run;
+    const { run } = this;
     for (; this.#isStillOpen; await run.config.timers.pause(RETRY_MS, run.session.signal)) {
       try {
         const dueAt = await this.#settleOrLearn();
         if (dueAt !== 'passed') {
-          if (this.#isStillOpen) this.#waitUntil(dueAt);
+          if (this.#isStillOpen) this.#waitForAnswer(dueAt);
           return;
         }
       } catch (fault) {
-        if (!(fault instanceof StoreUnavailable) && !(fault instanceof OutcomeUnknown)) throw fault;
+        if (!isOutage(fault)) throw fault;
       }
     }
   }
 
   /** No message has come that says how it settled. */
   get #isStillOpen(): boolean {
-    return this.#isAsked && this.#run.inbox.isAwaiting(this.key);
+    return this.#isAsked && this.run.inbox.isAwaiting(this.key);
   }
 
   /** Until when it is open, when somebody has given it more time. */
   async #settleOrLearn(): Promise<Instant | undefined | 'passed'> {
-    const { config, claimed, inbox } = this.#run;
+    const { config, claimed, inbox } = this.run;
     const { id: execution, project } = claimed.execution;
     const { executions } = config.store;
     await executions.expireAwaits({ execution, limit: EXPIRE_LIMIT });
@@ -259,7 +215,7 @@ export class AwaitCall implements Call {
     if (unit === undefined) {
       throw new StoreCorrupt(`${this.key} of ${execution} was opened and is not stored.`);
     }
-    const isPast = unit.dueAt !== undefined && unit.dueAt <= this.#run.storeNow();
+    const isPast = unit.dueAt !== undefined && unit.dueAt <= this.run.storeNow();
     return unit.status !== 'open' || isPast ? 'passed' : unit.dueAt;
   }
 }
@@ -271,29 +227,23 @@ async function openAwait(run: Run, plan: AwaitPlan, askedAt: Instant): Promise<O
   const opened: OpenAwait['items'][number][] = [];
   for (const [item, { request, assignee }] of items.entries()) {
     const id = interactionIdOf({ execution, call, item });
-    const encoded = await payloads.encode(`The request of "${name}"`, request, {
-      ...{ owner: id, position: REQUEST },
-    });
+    const place = { owner: id, position: REQUEST };
+    const encoded = await payloads.encode(`The request of "${name}"`, request, place);
     opened.push({
       id,
-      ...(request === undefined ? {} : { request: encoded }),
-      ...(assignee === undefined ? {} : { assignee }),
+      ...present({ request: request === undefined ? undefined : encoded, assignee }),
     });
   }
   const reminders: Reminder[] = [];
   for (const each of plan.reminders) {
     reminders.push(await reminderOf(run, { ...each, name, askedAt }));
   }
+  const place = { owner: execution, position: DEFAULT_ANSWER };
+  const defaultAnswer =
+    fallback && (await payloads.encode(`The default of "${name}"`, fallback.value, place));
   return {
     ...{ call, name, needed, items: opened, reminders, signed, checked },
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
-    ...(fallback === undefined
-      ? {}
-      : {
-          defaultAnswer: await payloads.encode(`The default of "${name}"`, fallback.value, {
-            ...{ owner: execution, position: DEFAULT_ANSWER },
-          }),
-        }),
+    ...present({ timeoutMs, defaultAnswer }),
   };
 }
 

@@ -4,76 +4,69 @@
 import type { CallKey, ExecutionId } from '../../../execution/names.ts';
 import type { ChildOutcome } from '../../context.ts';
 import { OUTPUT } from '../../values/place.ts';
-import type { Call, Wait } from '../call.ts';
+import { PromisedCall } from '../call.ts';
 import type { Opening, Settlement } from '../ledger.ts';
 import type { Run } from '../run.ts';
-import { childCall } from './spawn.ts';
 
-export class ChildrenCall<Output> implements Call {
+/** Children that were spawned by one call. */
+export interface Spawned {
   readonly key: CallKey;
-  readonly #run: Run;
-  readonly #spawned: { readonly key: CallKey; readonly ids: readonly ExecutionId[] };
-  readonly #resolve: (outcomes: readonly ChildOutcome<Output>[]) => void;
-  readonly #reject: (error: Error) => void;
-  readonly #stopListening: () => void;
+  readonly ids: readonly ExecutionId[];
+}
+
+interface ChildrenPlan {
+  readonly key: CallKey;
+  readonly spawned: Spawned;
+}
+
+/** It is always at rest: its children run elsewhere. */
+export class ChildrenCall<Output> extends PromisedCall<
+  ChildrenPlan,
+  readonly ChildOutcome<Output>[]
+> {
   readonly #missing: Set<CallKey>;
 
   constructor(
     run: Run,
-    wait: {
-      readonly key: CallKey;
-      readonly spawned: { readonly key: CallKey; readonly ids: readonly ExecutionId[] };
-    },
-    promise: {
-      resolve(outcomes: readonly ChildOutcome<Output>[]): void;
-      reject(error: Error): void;
-    },
+    plan: ChildrenPlan,
+    promised: PromiseWithResolvers<readonly ChildOutcome<Output>[]>,
   ) {
-    this.key = wait.key;
-    this.#run = run;
-    this.#spawned = wait.spawned;
-    this.#resolve = promise.resolve;
-    this.#reject = promise.reject;
-    this.#missing = new Set(wait.spawned.ids.map((_, index) => childCall(wait.spawned.key, index)));
-    this.#stopListening = run.inbox.onEnded((call) => {
+    super(run, plan, promised);
+    const { key, ids } = plan.spawned;
+    this.#missing = new Set(ids.map((_, index) => childCall(key, index)));
+    this.stopWaiting = run.inbox.onEnded((call) => {
       if (this.#missing.delete(call)) this.#goOnWhenComplete();
     });
-  }
-
-  /** It is always at rest: what it waits for happens elsewhere. */
-  get waits(): Wait {
-    return { children: this.#missing.size };
   }
 
   /** Whether it can go on follows from what was delivered, in a replay too, not from a record of its own. */
   look(): void {
     for (const call of this.#missing) {
-      if (this.#run.inbox.outcomeOf(call) !== undefined) this.#missing.delete(call);
+      if (this.run.inbox.outcomeOf(call) !== undefined) this.#missing.delete(call);
     }
     this.#goOnWhenComplete();
   }
 
-  start(_opening: Opening | undefined): void {
-    this.#run.rest();
+  override start(_opening: Opening | undefined): void {
+    this.run.rest();
   }
 
-  settle(_settlement: Settlement): void {
+  override settle(_settlement: Settlement): void {
     // Never recorded under a key of its own.
   }
 
-  reject(error: Error): void {
-    this.#stopListening();
-    this.#reject(error);
-  }
-
   #goOnWhenComplete(): void {
-    if (this.#missing.size > 0 || !this.#run.calls.delete(this.key)) return;
-    this.#stopListening();
-    const { key, ids } = this.#spawned;
+    const { run } = this;
+    this.waits = { children: this.#missing.size };
+    if (this.#missing.size > 0 || !run.calls.delete(this.key)) return;
+    this.leave();
+    const { key, ids } = this.plan.spawned;
     const outcomes = ids.map((id, index) =>
-      this.#outcome(id, this.#run.inbox.outcomeOf(childCall(key, index))),
+      this.#outcome(id, run.inbox.outcomeOf(childCall(key, index))),
     );
-    this.#run.settling.deliverAfter(Promise.all(outcomes).then(this.#resolve, this.#reject));
+    run.settling.deliverAfter(
+      Promise.all(outcomes).then(this.promised.resolve, (error) => this.reject(error)),
+    );
   }
 
   async #outcome(
@@ -83,9 +76,12 @@ export class ChildrenCall<Output> implements Call {
     const { status = 'failed', out, failure } = settlement?.body ?? {};
     if (status !== 'completed')
       return { status, id, ...(failure === undefined ? {} : { failure }) };
-    const output = (await this.#run.payloads.decodeEnvelope(out ?? {}, {
-      position: OUTPUT,
-    })) as Output;
-    return { status, id, output };
+    const output = await this.run.payloads.decodeEnvelope(out ?? {}, { position: OUTPUT });
+    return { status, id, output: output as Output };
   }
+}
+
+/** What the child at this place is called in its parent's inbox. */
+export function childCall(key: CallKey, index: number): CallKey {
+  return `${key}[${index}]` as CallKey;
 }

@@ -1,101 +1,148 @@
 // A signal: a named message from outside, kept until the code asks for it.
 
-import type { CallKey } from '../../../execution/names.ts';
-import { readOptions, wholeNumber } from '../../../support/options.ts';
+import { OWN_PREFIX } from '../../../execution/names.ts';
+import { readOptions, TEN_YEARS_MS, wholeNumber } from '../../../support/options.ts';
 import { signalPosition } from '../../values/place.ts';
-import type { Call, Wait } from '../call.ts';
 import type { Opening, Settlement } from '../ledger.ts';
-import type { Run } from '../run.ts';
-import { listenedTo } from './raced.ts';
-import { SLEEP_MS_MAX, SleepCall } from './sleep.ts';
+import { SleepCall, type SleepPlan } from './sleep.ts';
 
-export interface ReceivePlan {
-  readonly key: CallKey;
-  readonly name: string;
-  readonly timeoutMs?: number | undefined;
-}
-
-export function timeoutOf(options: unknown): number | undefined {
+export function spanOf(options: unknown): SleepPlan['span'] {
   const { timeoutMs } = readOptions('ctx.receive', options as { timeoutMs?: number }, [
     'timeoutMs',
   ]);
   if (timeoutMs === undefined) return undefined;
-  return wholeNumber('timeoutMs', timeoutMs, { min: 0, max: SLEEP_MS_MAX });
+  return { ms: wholeNumber('timeoutMs', timeoutMs, { min: 0, max: TEN_YEARS_MS }) };
 }
 
-export class ReceiveCall<Value> implements Call {
-  readonly #run: Run;
-  readonly #plan: ReceivePlan;
-  readonly #resolve: (value: Value) => void;
-  readonly #reject: (error: Error) => void;
-  /** Its end withdraws the receive. */
-  readonly #limit: SleepCall | undefined;
+/** With a time limit it is a sleep that a message ends. */
+export class ReceiveCall<Value> extends SleepCall<Value> {
   #isOpen = false;
   #hasLost: (() => boolean) | undefined;
-
-  constructor(
-    run: Run,
-    plan: ReceivePlan,
-    promise: { resolve(value: Value): void; reject(error: Error): void },
-  ) {
-    this.#run = run;
-    this.#plan = plan;
-    this.#resolve = promise.resolve;
-    this.#reject = promise.reject;
-    const { key, name, timeoutMs: ms } = plan;
-    if (ms === undefined) return;
-    const mayEnd = (): boolean => run.inbox.withdraw(key);
-    const end = { resolve: () => promise.resolve(undefined as Value), reject: promise.reject };
-    this.#limit = new SleepCall(run, { key, name, span: { ms }, mayEnd }, end);
-  }
-
-  get key(): CallKey {
-    return this.#plan.key;
-  }
-
-  get waits(): Wait | undefined {
-    return this.#limit === undefined && this.#isOpen ? {} : this.#limit?.waits;
-  }
 
   /** The promise that the code gets. While it has lost its races, messages are kept for others. */
   seen(promise: Promise<Value>): Promise<Value> {
     this.#hasLost = listenedTo(promise, () => {
-      if (this.#isOpen) this.#run.inbox.offer();
+      if (this.#isOpen) this.run.inbox.offer();
     });
     return promise;
   }
 
-  start(opening: Opening | undefined): void {
-    const { key, name } = this.#plan;
+  override start(opening: Opening | undefined): void {
+    const { key, name } = this.plan;
     this.#isOpen = true;
     const hasLost = (): boolean => this.#hasLost?.() === true;
-    this.#run.inbox.receive({ name, key, hasLost });
-    if (this.#limit === undefined) this.#run.rest();
-    else this.#limit.start(opening);
+    this.run.inbox.receive({ name, key, hasLost });
+    super.start(opening);
   }
 
-  settle(settlement: Settlement): void | Promise<void> {
+  override settle(settlement: Settlement): void | Promise<void> {
     this.#isOpen = false;
-    if (settlement.kind === 'timer-fired') {
-      this.#limit?.settle(settlement);
-      return;
-    }
+    if (settlement.kind === 'timer-fired') return super.settle(settlement);
     this.leave();
-    const { name } = this.#plan;
-    const value = this.#run.payloads.decodeEnvelope(settlement.body.out ?? {}, {
-      position: signalPosition(name),
-      isOpen: name.startsWith('holdfast.'),
-    });
-    if (value instanceof Promise) return value.then(this.#resolve, this.#reject);
-    this.#resolve(value as Value);
+    const { name } = this.plan;
+    const place = { position: signalPosition(name), isOpen: name.startsWith(OWN_PREFIX) };
+    return this.resolveWith(settlement, place);
   }
 
-  reject(error: Error): void {
-    this.leave();
-    this.#reject(error);
+  /** The receive is withdrawn, unless a message has become its own. */
+  protected override mayEnd(): boolean {
+    return this.run.inbox.withdraw(this.key);
+  }
+}
+
+// Knows which receives the code does not wait for any more: those that lost every race they were in.
+//
+// A promise does not say who listens to it, but can see who begins to. `Promise.race` reads `constructor` and
+// then calls `then` with the one `resolve` that it gives to all its promises; `await` reads `constructor` only.
+// Whatever is not known to be a race that another promise has won counts as a listener: no message is kept from
+// code that may want it. The prototype is our own, so that promises of others stay as fast as they are.
+
+interface Race {
+  isDecided: boolean;
+}
+
+/** Who listens to one promise. */
+class Listeners {
+  readonly races: Set<Race> = new Set();
+  /** Something listens that is no race. */
+  isHeard = false;
+  /** `constructor` was read and `then` not called since: an `await`, or the beginning of a race. */
+  isLookedAt = false;
+  /** Our own look at `constructor`. */
+  isOurs = false;
+  readonly onListener: () => void;
+
+  constructor(onListener: () => void) {
+    this.onListener = onListener;
   }
 
-  leave(): void {
-    this.#limit?.leave();
+  get hasLost(): boolean {
+    if (this.isHeard || this.isLookedAt || this.races.size === 0) return false;
+    return [...this.races].every(({ isDecided }) => isDecided);
   }
+}
+
+const LISTENERS: WeakMap<object, Listeners> = new WeakMap();
+const RACES: WeakMap<object, Race> = new WeakMap();
+const NATIVE = /\{\s*\[native code\]\s*\}$/;
+
+type Reaction<Value, Result> = ((value: Value) => Result | PromiseLike<Result>) | null | undefined;
+
+/** The race that a `resolve` of the language belongs to; undefined for functions that anybody wrote. */
+function raceOf(resolve: unknown): Race | undefined {
+  if (typeof resolve !== 'function' || resolve.name !== '') return undefined;
+  if (!NATIVE.test(Function.prototype.toString.call(resolve))) return undefined;
+  const race = RACES.get(resolve) ?? { isDecided: false };
+  RACES.set(resolve, race);
+  return race;
+}
+
+class RacedPromise<Value> extends Promise<Value> {
+  // biome-ignore lint/suspicious/noThenProperty: how a race is seen
+  override then<Result = Value, Failed = never>(
+    onFulfilled?: Reaction<Value, Result>,
+    onRejected?: Reaction<unknown, Failed>,
+  ): Promise<Result | Failed> {
+    const listeners = LISTENERS.get(this);
+    const race = raceOf(onFulfilled);
+    const decide: Reaction<Value, Result> =
+      race === undefined || typeof onFulfilled !== 'function'
+        ? onFulfilled
+        : (value) => {
+            race.isDecided = true;
+            return onFulfilled(value);
+          };
+    if (listeners === undefined) return raced(super.then(decide, onRejected));
+    listeners.isLookedAt = false;
+    if (race === undefined) listeners.isHeard = true;
+    else listeners.races.add(race);
+    listeners.onListener();
+    listeners.isOurs = true;
+    const next = super.then(decide, onRejected);
+    listeners.isOurs = false;
+    return raced(next);
+  }
+}
+
+Object.defineProperty(RacedPromise.prototype, 'constructor', {
+  get(this: object): PromiseConstructor {
+    const listeners = LISTENERS.get(this);
+    if (listeners === undefined || listeners.isOurs) return Promise;
+    if (listeners.isLookedAt) listeners.isHeard = true;
+    listeners.isLookedAt = true;
+    listeners.onListener();
+    return Promise;
+  },
+});
+
+/** The same promise, whose races are seen; so are those of what is made of it by `then`. */
+export function raced<Value>(promise: Promise<Value>): Promise<Value> {
+  return Object.setPrototypeOf(promise, RacedPromise.prototype) as Promise<Value>;
+}
+
+/** As `raced`, for one that is asked whether anybody waits for it. `onListener`: somebody begins to. */
+export function listenedTo(promise: Promise<unknown>, onListener: () => void): () => boolean {
+  const listeners = new Listeners(onListener);
+  LISTENERS.set(raced(promise), listeners);
+  return () => listeners.hasLost;
 }

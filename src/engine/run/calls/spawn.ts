@@ -1,15 +1,33 @@
 // Children: started in the transaction that records their ids, so that nothing can start one twice. Many are
 // started in a few commits.
 
-import type { CallKey, ExecutionId, Payload } from '../../../execution/names.ts';
+import type { CallKey, ExecutionId, Payload, PipelineName } from '../../../execution/names.ts';
+import {
+  checkedRef,
+  isTemplateRef,
+  type TemplateRef,
+  templatedBy,
+} from '../../../features/templates/api.ts';
 import type { Submit } from '../../../store/contract/execution-store.ts';
 import type { Instant } from '../../../support/clock.ts';
-import { thrownText } from '../../../support/options.ts';
-import type { Call } from '../call.ts';
+import { Fault } from '../../../support/fault.ts';
+import { present, readList, readOptions } from '../../../support/options.ts';
+import { hasStore } from '../../config.ts';
+import type { Child, ChildOutcome, Children, Spawnable, SpawnOptions } from '../../context.ts';
+import { ChildFailed, StepFailed } from '../../failures.ts';
+import { pipelineOf, type RemoteStep, requireRemoteStep } from '../../pipeline.ts';
+import { patiently } from '../../store-answers.ts';
+import { checkedPlacing, delayOf, type Placing } from '../../submission.ts';
+import { inputOf } from '../../values/place.ts';
+import { type Schema, validated } from '../../values/schema.ts';
+import { PromisedCall } from '../call.ts';
+import { guarded } from '../guarded.ts';
 import type { CallBody, Opening, Settlement } from '../ledger.ts';
 import type { Run } from '../run.ts';
+import type { RunContext } from '../run-context.ts';
+import { ChildrenCall, childCall, type Spawned } from './children.ts';
 
-export interface SpawnPlan {
+interface SpawnPlan {
   readonly key: CallKey;
   readonly name: string;
   readonly count: number;
@@ -24,75 +42,47 @@ const CHUNK = 1_000;
 /** With their tags and attributes: one write must not keep a store from others. */
 const CHUNK_ROWS = 5_000;
 
-export class SpawnCall implements Call {
-  readonly #run: Run;
-  readonly #plan: SpawnPlan;
-  readonly #resolve: (ids: readonly ExecutionId[]) => void;
-  readonly #reject: (error: Error) => void;
-  readonly #askedAt: Instant;
+class SpawnCall extends PromisedCall<SpawnPlan, readonly ExecutionId[]> {
+  readonly #askedAt: Instant = this.run.now;
 
-  constructor(
-    run: Run,
-    plan: SpawnPlan,
-    promise: { resolve(ids: readonly ExecutionId[]): void; reject(error: Error): void },
-  ) {
-    this.#run = run;
-    this.#plan = plan;
-    this.#resolve = promise.resolve;
-    this.#reject = promise.reject;
-    this.#askedAt = run.now;
-  }
-
-  get key(): CallKey {
-    return this.#plan.key;
-  }
-
-  start(opening: Opening | undefined): void {
+  override start(opening: Opening | undefined): void {
     if (opening !== undefined && this.#hasDrifted(opening, opening.seq)) return;
-    this.#run.active(1);
-    this.#spawnFrom(opening?.ids ?? []).catch((error: unknown) => {
-      this.#run.calls.delete(this.key);
-      this.#reject(error instanceof Error ? error : new Error(thrownText(error)));
-      this.#run.active(-1);
-    });
+    this.run.active(1);
+    this.#spawnFrom(opening?.ids ?? []).catch((error: unknown) => this.failUnrecorded(error));
   }
 
-  settle({ body, seq }: Settlement): void {
-    if (!this.#hasDrifted(body, seq)) this.#resolve(body.ids ?? []);
-  }
-
-  reject(error: Error): void {
-    this.#reject(error);
+  override settle({ body, seq }: Settlement): void {
+    if (!this.#hasDrifted(body, seq)) this.promised.resolve(body.ids ?? []);
   }
 
   /** X-46: the call has the key of a recorded one, and yet these are not its children. */
   #hasDrifted({ of, last, ids }: Pick<CallBody, 'of' | 'last' | 'ids'>, seq: number): boolean {
-    const { key, count, of: asked } = this.#plan;
+    const { key, count, of: asked } = this.plan;
     const recorded = last === true ? (ids?.length ?? 0) : count;
     // Builds before this one did not record what children are of.
     if (of === undefined || (of === asked && recorded === count)) return false;
     const text = (number: number, name: string): string => `${key} (${number} of ${name})`;
-    this.#run.events.drifted({ expected: text(recorded, of), found: text(count, asked), seq });
+    this.run.events.drifted({ expected: text(recorded, of), found: text(count, asked), seq });
     return true;
   }
 
   async #spawnFrom(before: readonly ExecutionId[]): Promise<void> {
-    const { key, name, count, of } = this.#plan;
+    const { key, name, count, of } = this.plan;
     const ids = [...before];
     do {
       const chunk = await this.#nextChunk(ids.length);
-      if (this.#run.isOver || this.#run.cancelled !== undefined) return;
+      if (!this.isWanted) return;
       ids.push(...chunk.map(({ id }) => id));
       const last = ids.length >= count;
-      const body: CallBody = { key, of, ids: chunk.map(({ id }) => id), ...(last ? { last } : {}) };
+      const body: CallBody = { key, of, ids: chunk.map(({ id }) => id), ...(last && { last }) };
       const { promise, resolve } = Promise.withResolvers<void>();
-      this.#run.journal.record({
+      this.run.journal.record({
         event: { kind: 'child-spawned', name, body: JSON.stringify(body) as Payload },
         children: chunk,
         stored: (at) => {
           if (last) {
-            this.#run.settle({ kind: 'child-spawned', body: { ...body, ids }, at, seq: 0 });
-            this.#run.active(-1);
+            this.run.settle({ kind: 'child-spawned', body: { ...body, ids }, at, seq: 0 });
+            this.run.active(-1);
           }
           resolve();
         },
@@ -102,12 +92,12 @@ export class SpawnCall implements Call {
   }
 
   async #nextChunk(from: number): Promise<readonly Submit[]> {
-    const { count } = this.#plan;
+    const { count } = this.plan;
     const to = Math.min(from + CHUNK, count);
     const children: Submit[] = [];
     for (let index = from, rows = 0; index < to && rows < CHUNK_ROWS; index += 1) {
-      const id = this.#run.config.ids.nextAt(this.#askedAt);
-      const child = await this.#plan.childAt(index, id);
+      const id = this.run.config.ids.nextAt(this.#askedAt);
+      const child = await this.plan.childAt(index, id);
       rows += 2 + child.tags.length + Object.keys(child.attributes).length;
       children.push(child);
     }
@@ -115,7 +105,238 @@ export class SpawnCall implements Call {
   }
 }
 
-/** What the child at this place is called in its parent's inbox. */
-export function childCall(key: CallKey, index: number): CallKey {
-  return `${key}[${index}]` as CallKey;
+// `ctx.spawn` and `ctx.fanOut`: what the code asked for, as submissions of children.
+
+interface Asked<Input, Output> {
+  readonly pipeline: Spawnable<Input, Output>;
+  readonly options: SpawnOptions;
+}
+
+/** What was asked for, checked. */
+interface Spawning {
+  readonly pipeline: PipelineName;
+  readonly schema: Schema | undefined;
+  readonly inputs: readonly unknown[];
+  readonly placing: Placing;
+  readonly template?: NonNullable<Submit['template']>;
+}
+
+const NAMES: readonly (keyof SpawnOptions)[] = [
+  ...(['name', 'lane', 'delayMs', 'deadlineMs', 'tags', 'attributes', 'concurrency'] as const),
+  'rate',
+];
+
+export async function spawn<Input, Output>(
+  ctx: RunContext,
+  run: Run,
+  asked: Asked<Input, Output> & { readonly input: Input },
+): Promise<Child<Output>> {
+  const what = 'ctx.spawn';
+  const target = (): Target => targetOf(what, asked.pipeline);
+  const inputs = [asked.input];
+  const spawned = await begin(ctx, run, { ...asked, what, target, inputs, kind: 'child' });
+  return {
+    id: spawned.ids[0] as ExecutionId,
+    result: () =>
+      guarded(
+        ended<Output>(ctx, run, spawned).then(([outcome]) =>
+          outputOf(outcome as ChildOutcome<Output>),
+        ),
+      ),
+  };
+}
+
+export async function fanOut<Input, Output>(
+  ctx: RunContext,
+  run: Run,
+  asked: Asked<Input, Output> & { readonly inputs: readonly Input[] },
+): Promise<Children<Output>> {
+  const inputs = readList('ctx.fanOut: inputs', asked.inputs);
+  const what = 'ctx.fanOut';
+  const target = (): Target => targetOf(what, asked.pipeline);
+  const spawned = await begin(ctx, run, { ...asked, what, target, inputs, kind: 'children' });
+  return {
+    ids: spawned.ids,
+    outcomes: () => ended<Output>(ctx, run, spawned),
+    results: () => guarded(ended<Output>(ctx, run, spawned).then((all) => all.map(outputOf))),
+  };
+}
+
+interface Beginning {
+  readonly what: string;
+  readonly target: () => Target;
+  readonly options: SpawnOptions;
+  readonly inputs: readonly unknown[];
+  readonly kind: string;
+}
+
+async function begin(ctx: RunContext, run: Run, asked: Beginning): Promise<Spawned> {
+  const { what, inputs } = asked;
+  const { name: given, ...placed } = readOptions(what, asked.options, NAMES);
+  const placing = checkedPlacing(what, placed);
+  const target = asked.target();
+  const name = given === undefined ? target.name : given;
+  const key = ctx.nextKey(asked.kind, name);
+  // After a checkpoint calls are counted anew: children of different eras must not be taken for each other.
+  const { era } = run.ledger;
+  const scope = (era === 0 ? key : `${era}/${key}`) as CallKey;
+  const spawning = await spawningOf(run, key, { target, inputs, placing });
+  await checkInputs(run, spawning);
+  const plan = {
+    key,
+    name,
+    count: inputs.length,
+    of: 'ref' in target ? `template ${target.name}` : target.name,
+    childAt: (index: number, id: ExecutionId) =>
+      childOf(run, spawning, { index, id, call: childCall(scope, index) }),
+  };
+  if (inputs.length === 0) return { key: scope, ids: [] };
+  const ids = await ctx.enter<readonly ExecutionId[]>(
+    (promise) => new SpawnCall(run, plan, promise),
+  );
+  return { key: scope, ids };
+}
+
+type Target =
+  | { readonly name: PipelineName; readonly schema: Schema | undefined }
+  | { readonly name: string; readonly ref: TemplateRef };
+
+function targetOf(what: string, given: unknown): Target {
+  if (isTemplateRef(given)) {
+    const { id, version } = checkedRef(given);
+    return { name: id, ref: { template: id, ...(version === undefined ? {} : { version }) } };
+  }
+  const { name, input } = pipelineOf(what, given as string);
+  return { name, schema: input };
+}
+
+async function spawningOf(
+  run: Run,
+  key: CallKey,
+  asked: Pick<Spawning, 'inputs' | 'placing'> & { readonly target: Target },
+): Promise<Spawning> {
+  const { target, inputs, placing } = asked;
+  if (!('ref' in target)) {
+    return { pipeline: target.name, schema: target.schema, inputs, placing };
+  }
+  // In a replay nothing is made of it any more.
+  if (run.ledger.settlements.some(({ body }) => body.key === key)) {
+    return { pipeline: target.name as PipelineName, schema: undefined, inputs: [], placing };
+  }
+  const { config } = run;
+  if (!hasStore(config)) {
+    throw new Fault(
+      'not-remote',
+      'A child made from a template needs a worker that has the store itself. Run this pipeline embedded, or name the pipeline of the child instead of the template.',
+    );
+  }
+  // The execution stays here meanwhile, whatever else it waits for.
+  run.active(1);
+  try {
+    const { template, pipeline, options, inputOf } = await patiently(run, async () =>
+      templatedBy(config, run.claimed.execution.project, await pinned(run, key, target.ref)),
+    );
+    return {
+      ...{ template, pipeline, schema: undefined },
+      inputs: inputs.map(inputOf),
+      placing: { ...options, ...present(placing) },
+    };
+  } finally {
+    run.active(-1);
+  }
+}
+
+/** The newest version is that of the first child: the rest of them, after a crash, have the same. */
+async function pinned(run: Run, key: CallKey, ref: TemplateRef): Promise<TemplateRef> {
+  const [first] = run.ledger.openingOf(key)?.ids ?? [];
+  if (ref.version !== undefined || first === undefined) return ref;
+  const version = (await run.config.store.executions.read(first))?.template?.version;
+  return version === undefined ? ref : { ...ref, version };
+}
+
+/** Before anything is begun: what can never be spawned is no call, and a replay does not ask for it. */
+async function checkInputs(run: Run, { pipeline, schema, inputs }: Spawning): Promise<void> {
+  for (const input of inputs) {
+    if (schema !== undefined) {
+      const checked = validated(`The input of "${pipeline}"`, schema, input);
+      if (checked instanceof Promise) await checked;
+    }
+    run.config.payloads.check(`The input of "${pipeline}"`, input);
+  }
+}
+
+async function childOf(
+  run: Run,
+  { pipeline, inputs, placing, template }: Spawning,
+  child: { readonly index: number; readonly id: ExecutionId; readonly call: CallKey },
+): Promise<Submit> {
+  const { id, call } = child;
+  const { execution } = run.claimed;
+  const { lane, delayMs, deadlineMs, tags = [], attributes = {}, concurrency, rate } = placing;
+  return {
+    id,
+    project: execution.project,
+    pipeline,
+    lane: lane ?? execution.lane,
+    // As it was given: whoever runs it checks it again, and a schema may change what it lets pass.
+    input: await run.payloads.encode(
+      `The input of "${pipeline}"`,
+      inputs[child.index],
+      inputOf(id),
+    ),
+    lineage: id,
+    parent: { id: execution.id, call },
+    tags,
+    attributes,
+    intent: call,
+    ...(delayMs === undefined ? {} : { delayMs: delayOf(placing) }),
+    ...present({ deadlineMs, concurrency, rate, template, traceparent: execution.traceparent }),
+  };
+}
+
+/** How they ended, when all of them have. */
+function ended<Output>(
+  ctx: RunContext,
+  run: Run,
+  spawned: Spawned,
+): Promise<readonly ChildOutcome<Output>[]> {
+  const key = ctx.nextKeyOf('result', spawned.key);
+  return ctx.enter((promise) => new ChildrenCall<Output>(run, { key, spawned }, promise));
+}
+
+function outputOf<Output>(outcome: ChildOutcome<Output>): Output {
+  if (outcome.status === 'completed') return outcome.output;
+  throw new ChildFailed(outcome);
+}
+
+// `ctx.call`: a step that another worker takes.
+
+/** A child with one step, which whoever hosts it takes. */
+export async function call<Input, Output>(
+  ctx: RunContext,
+  run: Run,
+  asked: {
+    readonly step: RemoteStep<Input, Output>;
+    readonly input: Input;
+    readonly options: SpawnOptions;
+  },
+): Promise<Output> {
+  const { step, input, options } = asked;
+  const target = (): { name: typeof step.name; schema: typeof step.input } => {
+    requireRemoteStep('ctx.call', step);
+    return { name: step.name, schema: step.input };
+  };
+  const asking = { what: 'ctx.call', target, options, inputs: [input], kind: 'call' };
+  const [outcome] = await ended<Output>(ctx, run, await begin(ctx, run, asking));
+  if (outcome?.status !== 'completed') throw failedCall(step.name, outcome);
+  if (step.output === undefined) return outcome.output;
+  return validated(`The output of "${step.name}"`, step.output, outcome.output);
+}
+
+/** As a step of one's own that failed for good. */
+function failedCall(name: string, outcome: ChildOutcome<unknown> | undefined): StepFailed {
+  const status = outcome?.status ?? 'failed';
+  const failure = outcome !== undefined && 'failure' in outcome ? outcome.failure : undefined;
+  const message = `It is ${status}, and nobody said why.`;
+  return new StepFailed(name, failure ?? { category: 'unknown', code: status, message });
 }

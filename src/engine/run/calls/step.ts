@@ -10,55 +10,55 @@
 //   journal     `#journal` gives the event to the journal, which calls `stored` when it is durable.
 //   settle      The code gets the result: at once from `stored`, or by `settle` in the order of history.
 
-import type { Failure } from '../../../execution/failure.ts';
+import { decideRetry, type Failure } from '../../../execution/failure.ts';
 import type { CallKey, Payload } from '../../../execution/names.ts';
-import { decideRetry } from '../../../execution/retry.ts';
+import type { Fence } from '../../../lease/fence.ts';
 import type { Instant } from '../../../support/clock.ts';
-import { failureOf, retryAfterOf, StepFailed } from '../../failures.ts';
-import { tell, tracedBy } from '../../observer.ts';
-import { ruleFor } from '../../retry-options.ts';
-import type { Call, Wait } from '../call.ts';
-import { mayBeSoft, softened } from '../durability.ts';
-import type { Entry } from '../entry.ts';
-import { ignored, noteRejection } from '../guarded.ts';
-import { after } from '../idle-detector.ts';
+import { Fault } from '../../../support/fault.ts';
+import { wholeNumber } from '../../../support/options.ts';
+import type { StepContext } from '../../context.ts';
+import { failureOf, retryAfterOf } from '../../failures.ts';
+import { tellOf } from '../../observer.ts';
+import { type ResolvedRetry, ruleFor } from '../../retry-options.ts';
+import { PromisedCall, runInside } from '../call.ts';
+import type { Compensation } from '../compensations.ts';
+import { after, guardedSignal, ignored, LazyAbort } from '../guarded.ts';
+import type { Entry } from '../journal.ts';
 import type { CallBody, Opening, Settlement } from '../ledger.ts';
 import type { Run } from '../run.ts';
-import { Attempt } from './attempt.ts';
-import type { StepPlan } from './step-plan.ts';
+
+/** What a caller of `ctx.step` asks for, checked. */
+export interface StepPlan<Output> {
+  readonly key: CallKey;
+  readonly name: string;
+  readonly fn: (step: StepContext) => Output | Promise<Output>;
+  readonly retry: ResolvedRetry;
+  readonly timeoutMs: number | undefined;
+  /** What undoes it (Y-1). */
+  readonly compensation: Compensation | undefined;
+}
 
 const NO_EVENT: Entry['event'] = { kind: 'step-completed' };
 
 /** A call, and the entry of the journal that records its result: a step is made of as little as possible. */
-export class StepCall<Output> implements Call, Entry {
-  waits: Wait | undefined;
+export class StepCall<Output> extends PromisedCall<StepPlan<Output>, Output> implements Entry {
   event: Entry['event'] = NO_EVENT;
   #output: Output | undefined;
-  readonly #run: Run;
-  readonly #plan: StepPlan<Output>;
-  readonly #promised: PromiseWithResolvers<Output>;
   #failed = 0;
   #denied = 0;
   /** Failed attempts that are known to have had no effect. */
   #harmless = 0;
   #mayHaveRun = false;
   #isDropped = false;
-  #cancelTimer: (() => void) | undefined;
 
   constructor(run: Run, plan: StepPlan<Output>, promised: PromiseWithResolvers<Output>) {
-    this.#run = run;
-    this.#plan = plan;
-    this.#promised = promised;
+    super(run, plan, promised);
     const { key, name, compensation } = plan;
-    if (compensation !== undefined) run.saga.offer(key, { name, compensation });
+    if (compensation !== undefined) run.compensations.offer(key, { name, compensation });
   }
 
-  get key(): CallKey {
-    return this.#plan.key;
-  }
-
-  start(opening: Opening | undefined): void {
-    this.#mayHaveRun = this.#run.mayHaveRun;
+  override start(opening: Opening | undefined): void {
+    this.#mayHaveRun = this.run.mayHaveRun;
     if (opening === undefined) {
       this.#attempt();
       return;
@@ -68,72 +68,45 @@ export class StepCall<Output> implements Call, Entry {
     this.#attemptAt(opening.dueAt);
   }
 
-  settle(settlement: Settlement): void | Promise<void> {
-    this.#cancelTimer?.();
-    if (settlement.kind === 'step-failed') {
-      const { failure, attempt } = settlement.body;
-      this.#run.failedCall = { key: this.key, attempts: attempt ?? 0 };
-      this.reject(new StepFailed(this.#plan.name, failure as Failure));
-      return;
+  override settle(settlement: Settlement): void | Promise<void> {
+    this.stopWaiting?.();
+    const { kind, body } = settlement;
+    if (kind === 'step-failed') {
+      this.run.failedCall = { key: this.key, attempts: body.attempt ?? 0 };
     }
-    const { resolve } = this.#promised;
-    if (settlement.live !== undefined) {
-      resolve(settlement.live.value as Output);
-      return;
-    }
-    const { payloads } = this.#run;
-    const place = this.#run.expectedCall(this.key);
-    const value = payloads.decodeEnvelope(settlement.body.out ?? {}, place);
-    if (value instanceof Promise) return value.then(resolve, (error) => this.reject(error));
-    resolve(value as Output);
+    return this.settleStep(this.plan.name, settlement);
   }
 
   /** Somebody does not want to wait for the next attempt. */
   retryNow(): void {
     if (this.waits === undefined) return;
-    this.#cancelTimer?.();
+    this.stopWaiting?.();
     this.#attempt();
   }
 
-  reject(error: Error): void {
-    this.#cancelTimer?.();
-    this.#promised.promise.catch(noteRejection);
-    this.#promised.reject(error);
-  }
-
-  leave(): void {
-    this.#cancelTimer?.();
-  }
-
   ended(): Promise<void> {
-    return this.#promised.promise.then(ignored, ignored);
+    return this.promised.promise.then(ignored, ignored);
   }
 
   /** The rest goes on without it: whatever becomes of an attempt that is under way, nobody is told. */
   drop(): void {
     this.#isDropped = true;
-    this.#cancelTimer?.();
+    this.stopWaiting?.();
   }
 
   #attemptAt(dueAt: Instant | undefined): void {
-    if (this.#run.isOver) return;
-    const delayMs = dueAt === undefined ? 0 : dueAt - this.#run.storeNow();
-    if (dueAt === undefined || delayMs <= 0) {
-      this.#attempt();
-      return;
-    }
-    this.waits = { dueAt };
-    this.#cancelTimer = after(this.#run, delayMs, () => this.#attempt());
-    this.#run.rest();
+    if (dueAt !== undefined && dueAt > this.run.storeNow()) {
+      this.waitUntil(dueAt, () => this.#attempt());
+    } else this.#attempt();
   }
 
   #attempt(): void {
-    const { isOver, isHeld, cancelled, isPastDeadline } = this.#run;
+    const { isOver, isHeld, cancelled, isPastDeadline } = this.run;
     if (isOver || isHeld || cancelled !== undefined || isPastDeadline) return;
     this.waits = undefined;
     this.#isActive(true);
-    const attempt = new Attempt(this.#run, this.#plan, this.#failed + 1);
-    if (this.#plan.timeoutMs !== undefined) this.#cancelTimer = () => attempt.stopTimer();
+    const attempt = new Attempt(this.run, this.plan, this.#failed + 1);
+    if (this.plan.timeoutMs !== undefined) this.stopWaiting = () => attempt.stopTimer();
     const startedAt = this.#startedAt();
     let output: Output | Promise<Output>;
     let isLater: boolean;
@@ -154,22 +127,22 @@ export class StepCall<Output> implements Call, Entry {
         (value) => this.#encode(value, startedAt),
         (error: unknown) => this.#failedWith(error, startedAt),
       )
-      .catch((error: unknown) => this.#run.troubled(error));
+      .catch((error: unknown) => this.run.troubled(error));
   }
 
   /** While it is, the execution stays here; and nothing is undone beside a step that can be undone (Y-4). */
   #isActive(isActive: boolean): void {
-    if (this.#plan.compensation !== undefined) this.#run.saga.active(isActive ? 1 : -1);
-    this.#run.active(isActive ? 1 : -1);
+    if (this.plan.compensation !== undefined) this.run.compensations.active(isActive ? 1 : -1);
+    this.run.active(isActive ? 1 : -1);
   }
 
   /** Whether nobody wants its outcome any more. Y-1: what can be undone is recorded all the same. */
   #isUnwanted(): boolean {
-    const { isOver, cancelled } = this.#run;
+    const { isOver, cancelled } = this.run;
     return (
       this.#wasDropped() ||
       isOver ||
-      (cancelled !== undefined && this.#plan.compensation === undefined)
+      (cancelled !== undefined && this.plan.compensation === undefined)
     );
   }
 
@@ -181,7 +154,7 @@ export class StepCall<Output> implements Call, Entry {
 
   /** Only who watches wants to know how long it took. */
   #startedAt(): number {
-    const { observer, clock } = this.#run.config;
+    const { observer, clock } = this.run.config;
     return observer === undefined ? 0 : clock.monotonicMs();
   }
 
@@ -190,9 +163,9 @@ export class StepCall<Output> implements Call, Entry {
     const output = { value };
     let payload: Payload | Promise<Payload>;
     try {
-      const what = `The output of step "${this.#plan.name}"`;
-      const place = { ...this.#run.placeOfCall(this.key), live: output };
-      payload = this.#run.payloads.encode(what, value, place);
+      const what = `The output of step "${this.plan.name}"`;
+      const place = { ...this.run.placeOfCall(this.key), live: output };
+      payload = this.run.payloads.encode(what, value, place);
     } catch (error) {
       this.#failedWith(error, startedAt);
       return;
@@ -206,19 +179,19 @@ export class StepCall<Output> implements Call, Entry {
         (encoded) => this.#journal(output, encoded, startedAt),
         (error: unknown) => this.#failedWith(error, startedAt),
       )
-      .catch((error: unknown) => this.#run.troubled(error));
+      .catch((error: unknown) => this.run.troubled(error));
   }
 
   #journal(output: { readonly value: Output }, payload: Payload, startedAt: number): void {
-    const run = this.#run;
+    const { run } = this;
     if (this.#isUnwanted()) return;
-    const { key, name, compensation } = this.#plan;
+    const { key, name, compensation } = this.plan;
     const attempts = this.#failed === 0 ? '' : `,"attempt":${this.#failed + 1}`;
     const again = this.#mayHaveRun ? ',"again":true' : '';
-    const others = run.under(key);
+    const { with: others } = run.under(key);
     const under = others === undefined ? '' : `,"with":${JSON.stringify(others)}`;
     // What is to be undone is durable before anything follows from it.
-    const isSoft = compensation === undefined && mayBeSoft(run);
+    const isSoft = compensation === undefined && run.journal.mayDefer;
     const soft = isSoft ? ',"soft":true' : '';
     const saga = compensation === undefined ? '' : ',"saga":true';
     const text = `{"key":${JSON.stringify(key)},"out":${payload}${attempts}${again}${under}${soft}${saga}}`;
@@ -229,8 +202,7 @@ export class StepCall<Output> implements Call, Entry {
       run.journal.record(this);
       return;
     }
-    run.journal.append({ event: this.event, stored: () => undefined });
-    softened(run);
+    run.journal.defer(this.event);
     run.settle({
       kind: 'step-completed',
       body: { key, soft: true },
@@ -243,23 +215,23 @@ export class StepCall<Output> implements Call, Entry {
 
   /** As an entry of the journal: its result is durable. */
   stored(at: Instant): void {
-    const run = this.#run;
+    const { run } = this;
     const value = this.#output as Output;
     run.mayHaveRun = false;
     if (this.#wasDropped()) return;
-    if (run.settlesAtOnce(this, at)) this.#promised.resolve(value);
+    if (run.settlesAtOnce(this, at)) this.promised.resolve(value);
     else {
-      const body = { key: this.#plan.key };
+      const body = { key: this.plan.key };
       run.settle({ kind: 'step-completed', body, at, seq: 0, live: { value } });
     }
-    if (this.#plan.compensation !== undefined) run.saga.registered += 1;
+    if (this.plan.compensation !== undefined) run.compensations.registered += 1;
     this.#isActive(false);
   }
 
   #failedWith(error: unknown, startedAt: number): void {
-    const run = this.#run;
+    const { run } = this;
     if (this.#isUnwanted()) return;
-    const { key, name, retry } = this.#plan;
+    const { key, name, retry } = this.plan;
     const rule = ruleFor(retry, error);
     const failure: Failure = {
       ...failureOf(error, key),
@@ -278,11 +250,10 @@ export class StepCall<Output> implements Call, Entry {
     );
     // What was cancelled is not tried again.
     const isRetried = decision.kind === 'retry' && run.cancelled === undefined;
-    const others = run.under(key);
     const body: CallBody = {
       key,
       failure,
-      ...(others === undefined ? {} : { with: others }),
+      ...run.under(key),
       attempt: this.#failed + this.#denied,
       ...(isDenied ? { denied: true } : {}),
       ...(isRetried ? { retryInMs: decision.delayMs } : this.#leftBehind()),
@@ -292,7 +263,7 @@ export class StepCall<Output> implements Call, Entry {
       stored: (at) => {
         run.mayHaveRun = false;
         if (this.#wasDropped()) return;
-        if (body.saga === true) run.saga.registered += 1;
+        if (body.saga === true) run.compensations.registered += 1;
         if (isRetried) this.#attemptAt((at + decision.delayMs) as Instant);
         else run.settle({ kind: 'step-failed', body, at, seq: 0 });
         this.#isActive(false);
@@ -303,24 +274,20 @@ export class StepCall<Output> implements Call, Entry {
   /** Y-1: given up, but an attempt may have had its effect. */
   #leftBehind(): Pick<CallBody, 'saga' | 'outcome'> {
     const mayHaveHadEffect = this.#mayHaveRun || this.#failed > this.#harmless;
-    const isUndoable = this.#plan.compensation !== undefined && mayHaveHadEffect;
+    const isUndoable = this.plan.compensation !== undefined && mayHaveHadEffect;
     return isUndoable ? { saga: true, outcome: 'unknown' } : {};
   }
 
   #tell(startedAt: number, failure?: Failure): void {
-    const { config, claimed, pipeline } = this.#run;
-    if (config.observer === undefined && failure === undefined) return;
-    tell(config.observer, {
+    const { clock, observer } = this.run.config;
+    if (observer === undefined && failure === undefined) return;
+    tellOf(this.run, {
       kind: 'step',
-      execution: claimed.execution.id,
-      pipeline: pipeline.name,
-      fence: claimed.fence,
-      step: this.#plan.name,
+      step: this.plan.name,
       attempt: this.#failed + 1,
-      tookMs: config.clock.monotonicMs() - startedAt,
+      tookMs: clock.monotonicMs() - startedAt,
       mayHaveRun: this.#mayHaveRun,
-      ...tracedBy(claimed),
-      ...(failure === undefined ? {} : { failure }),
+      ...(failure && { failure }),
     });
   }
 }
@@ -336,4 +303,94 @@ function hadNoEffect(error: unknown): boolean {
 
 function isPromise<Value>(value: Value | Promise<Value>): value is Promise<Value> {
   return typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
+}
+
+// One try of a step: what the user's function is given, and its time limit.
+
+export class StepTimedOut extends Error {
+  override readonly name = 'TimeoutError';
+  readonly code = 'step-timed-out';
+
+  constructor(step: string, timeoutMs: number) {
+    super(`Step "${step}" did not finish within ${timeoutMs} ms; it may still have its effect.`);
+  }
+}
+
+/** Its signal is made only when somebody looks at it. */
+export class Attempt<Output> implements StepContext {
+  readonly attempt: number;
+  readonly #run: Run;
+  readonly #plan: StepPlan<Output>;
+  #stop: LazyAbort | undefined;
+  #cancelTimer: (() => void) | undefined;
+
+  constructor(run: Run, plan: StepPlan<Output>, attempt: number) {
+    this.#run = run;
+    this.#plan = plan;
+    this.attempt = attempt;
+  }
+
+  get idempotencyKey(): string {
+    return this.#run.idempotencyKey(this.#plan.key);
+  }
+
+  get fence(): Fence {
+    return this.#run.claimed.fence;
+  }
+
+  get traceparent(): string | undefined {
+    return this.#run.claimed.execution.traceparent;
+  }
+
+  get signal(): AbortSignal {
+    this.#stop ??= new LazyAbort();
+    const signal = AbortSignal.any([this.#stop.signal, this.#run.stop.signal]);
+    return guardedSignal(signal, this.#run);
+  }
+
+  assertHeld(marginMs = 0): void {
+    wholeNumber('assertHeld: marginMs', marginMs, { min: 0, max: Number.MAX_SAFE_INTEGER });
+    const { isOver, session } = this.#run;
+    const leftMs = isOver ? 0 : session.remainingMs();
+    if (leftMs > marginMs) return;
+    throw new Fault(
+      'claim-not-held',
+      `This worker is sure of the execution for ${Math.max(0, Math.floor(leftMs))} ms more, not for ${marginMs} ms. Stop here; the step is tried again by whoever owns it then.`,
+    );
+  }
+
+  /** What it calls of the context is refused: it is inside a step. */
+  start(): Output | Promise<Output> {
+    return runInside(this.#run, runAttempt<Output>, this);
+  }
+
+  run(): Output | Promise<Output> {
+    const { timeoutMs, fn } = this.#plan;
+    return timeoutMs === undefined ? fn(this) : this.#runWithin(timeoutMs);
+  }
+
+  async #runWithin(timeoutMs: number): Promise<Output> {
+    const { promise, reject } = Promise.withResolvers<never>();
+    this.#cancelTimer = after(this.#run, timeoutMs, () => {
+      const timedOut = new StepTimedOut(this.#plan.name, timeoutMs);
+      reject(timedOut);
+      this.#stop ??= new LazyAbort();
+      this.#stop.abort(timedOut);
+    });
+    try {
+      return await Promise.race([this.#plan.fn(this), promise]);
+    } finally {
+      this.stopTimer();
+    }
+  }
+
+  /** Also when nobody waits for its end any more. */
+  stopTimer(): void {
+    this.#cancelTimer?.();
+  }
+}
+
+/** One function for all attempts: they are the hot path. */
+function runAttempt<Output>(attempt: Attempt<Output>): Output | Promise<Output> {
+  return attempt.run();
 }

@@ -2,12 +2,10 @@
 // good, unless the store was away: then it is tried again, since it is known, or can be found out,
 // whether it was done.
 
-import type { Failure } from '../../../execution/failure.ts';
 import type { CallKey, Payload } from '../../../execution/names.ts';
-import { failureOf, StepFailed } from '../../failures.ts';
-import type { Call } from '../call.ts';
+import { failureOf } from '../../failures.ts';
+import { PromisedCall } from '../call.ts';
 import type { CallBody, Opening, Settlement } from '../ledger.ts';
-import type { Run } from '../run.ts';
 
 export interface TransactionPlan<Output> {
   readonly key: CallKey;
@@ -15,57 +13,22 @@ export interface TransactionPlan<Output> {
   readonly fn: (connection: never) => Output | Promise<Output>;
 }
 
-export class TransactionCall<Output> implements Call {
-  readonly #run: Run;
-  readonly #plan: TransactionPlan<Output>;
-  readonly #resolve: (output: Output) => void;
-  readonly #reject: (error: Error) => void;
+export class TransactionCall<Output> extends PromisedCall<TransactionPlan<Output>, Output> {
   /** What the code gets: encoding makes it what a replay will give. */
   #output: { value: Output } | undefined;
 
-  constructor(
-    run: Run,
-    plan: TransactionPlan<Output>,
-    promise: { resolve(output: Output): void; reject(error: Error): void },
-  ) {
-    this.#run = run;
-    this.#plan = plan;
-    this.#resolve = promise.resolve;
-    this.#reject = promise.reject;
-  }
-
-  get key(): CallKey {
-    return this.#plan.key;
-  }
-
-  start(_opening: Opening | undefined): void {
-    this.#run.active(1);
+  override start(_opening: Opening | undefined): void {
+    this.run.active(1);
     this.#transact().catch((error: unknown) => this.#failed(error));
   }
 
-  settle(settlement: Settlement): void | Promise<void> {
-    if (settlement.kind === 'step-failed') {
-      this.#reject(new StepFailed(this.#plan.name, settlement.body.failure as Failure));
-      return;
-    }
-    if (settlement.live !== undefined) {
-      this.#resolve(settlement.live.value as Output);
-      return;
-    }
-    const { payloads } = this.#run;
-    const place = this.#run.expectedCall(this.key);
-    const value = payloads.decodeEnvelope(settlement.body.out ?? {}, place);
-    if (value instanceof Promise) return value.then(this.#resolve, this.#reject);
-    this.#resolve(value as Output);
-  }
-
-  reject(error: Error): void {
-    this.#reject(error);
+  override settle(settlement: Settlement): void | Promise<void> {
+    return this.settleStep(this.plan.name, settlement);
   }
 
   async #transact(): Promise<void> {
-    const run = this.#run;
-    const { key, name, fn } = this.#plan;
+    const { run } = this;
+    const { key, name, fn } = this.plan;
     const answer = await run.journal.transact<Output>({
       work: fn as (connection: unknown) => Output | Promise<Output>,
       events: (output) => [{ kind: 'step-completed', name, body: this.#body(output) }],
@@ -85,25 +48,18 @@ export class TransactionCall<Output> implements Call {
 
   /** Inside the user's transaction everything is synchronous, so it must fit the row as it is. */
   #body(output: Output): Payload {
-    const { key, name } = this.#plan;
+    const { run } = this;
+    const { key, name } = this.plan;
     this.#output = { value: output };
-    const { payloads } = this.#run;
-    const place = { ...this.#run.placeOfCall(key), live: this.#output };
-    const payload = payloads.encodeInline(`The output of "${name}"`, output, place);
+    const place = { ...run.placeOfCall(key), live: this.#output };
+    const payload = run.payloads.encodeInline(`The output of "${name}"`, output, place);
     return `{"key":${JSON.stringify(key)},"out":${payload}}` as Payload;
   }
 
   #failed(error: unknown): void {
-    const run = this.#run;
-    if (run.isOver || run.cancelled !== undefined) return;
-    const { key, name } = this.#plan;
+    if (!this.isWanted) return;
+    const { key, name } = this.plan;
     const body: CallBody = { key, failure: failureOf(error, key) };
-    run.journal.record({
-      event: { kind: 'step-failed', name, body: JSON.stringify(body) as Payload },
-      stored: (at) => {
-        run.settle({ kind: 'step-failed', body, at, seq: 0 });
-        run.active(-1);
-      },
-    });
+    this.recordEnd({ event: { kind: 'step-failed', name }, body });
   }
 }

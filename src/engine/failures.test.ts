@@ -3,8 +3,7 @@ import { resolve } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import type { ExecutionId } from '../execution/names.ts';
-import { codeLocation } from './code-location.ts';
-import { ChildFailed, failureOf } from './failures.ts';
+import { ChildFailed, codeLocation, failureOf } from './failures.ts';
 
 const own = pathToFileURL(resolve('src/engine/run/run.ts')).href;
 const user = pathToFileURL(resolve('order.ts')).href;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Lane } from '../../execution/execution.ts';
-import { quietLanes, sharesOf } from './lane-shares.ts';
+import { quietLanes, sharesOf } from './claim-loop.ts';
 
 const none: ReadonlySet<Lane> = new Set();
 

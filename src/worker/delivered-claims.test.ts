@@ -5,7 +5,7 @@ import type { SessionId } from '../lease/names.ts';
 import type { Claim, ClaimAnswer, Claimed } from '../store/contract/execution-store.ts';
 import { OutcomeUnknown } from '../support/fault.ts';
 import { ManualClock } from '../testing/manual-clock.ts';
-import { ToldClaims } from './told-claims.ts';
+import { DeliveredClaims } from './delivered-claims.ts';
 
 const SESSION = 's1' as SessionId;
 const request = { session: SESSION, pipelines: [], shares: [] } as Claim;
@@ -23,13 +23,13 @@ function fencesOf(got: ClaimAnswer): readonly number[] {
 }
 
 function stand(carrier: { readonly doubles?: boolean } = {}): {
-  readonly told: ToldClaims;
+  readonly told: DeliveredClaims;
   readonly store: { carries: number[]; next: ClaimAnswer | Error; asked: number };
   readonly clock: ManualClock;
 } {
   const store = { carries: [] as number[], next: answer() as ClaimAnswer | Error, asked: 0 };
   const clock = new ManualClock();
-  const told = new ToldClaims(
+  const told = new DeliveredClaims(
     {
       async claim() {
         if (store.next instanceof Error) throw store.next;

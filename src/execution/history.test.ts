@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Continuations } from './continued.ts';
+import { Continuations } from './history.ts';
 import type { ExecutionId } from './names.ts';
 
 const id = (n: number): ExecutionId => `${n}` as ExecutionId;

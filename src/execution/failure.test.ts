@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Failure, FailureCategory } from './failure.ts';
-import { DEFAULT_RETRY, decideRetry } from './retry.ts';
+import { DEFAULT_RETRY, decideRetry, type Failure, type FailureCategory } from './failure.ts';
 
 const failure = (category: FailureCategory): Failure => ({ category, code: 'x', message: 'x' });
 const policy = { ...DEFAULT_RETRY, attempts: 3, initialMs: 100, factor: 2, maxMs: 300, jitter: 0 };

@@ -21,7 +21,7 @@ export interface ClaimVerbs {
   carried(session: SessionId): Promise<readonly Claimed[]>;
 }
 
-export class ToldClaims {
+export class DeliveredClaims {
   readonly #verbs: ClaimVerbs;
   readonly #clock: Clock;
   /** What was told and has not been let go of. */

@@ -1,0 +1,323 @@
+// `exportStore`: seals a store and writes all that it keeps into a file.
+
+import type { MovedRows, MoveStore } from '../features/export/port.ts';
+import { epochOf } from '../lease/fence.ts';
+import { OPTION_NAMES } from '../store/postgres/connect.ts';
+import { Fault, InvalidInput } from '../support/fault.ts';
+import { boundedText, readOptions, shown } from '../support/options.ts';
+import { systemRandom } from '../support/random.ts';
+import { systemTimers } from '../support/timer.ts';
+import { ExportFile, linesOf } from './move-files.ts';
+import { FORMAT, LineReader, LineWriter } from './move-lines.ts';
+import { inspectStore, type PostgresSettings, storePlace, withoutSqlite } from './open-store.ts';
+
+export interface ExportStoreOptions {
+  /** `postgres://…`, or the path of a SQLite file. */
+  readonly store: string;
+  /** The file that is made. Gzipped when its name ends in `.gz`. */
+  readonly to: string;
+  /** Who does it; shown to whoever is refused. */
+  readonly actor: string;
+  readonly reason: string;
+  readonly postgres?: PostgresSettings;
+  readonly onProgress?: (progress: MoveProgress) => void;
+}
+
+export interface MoveProgress {
+  /** `waiting`: all is written; whoever held something may believe so for another while (EX-4). */
+  readonly doing: 'sealed' | 'rows' | 'waiting';
+  readonly table?: string;
+  readonly rows: number;
+  readonly leftMs?: number;
+}
+
+export interface StoreExported {
+  /** `again`: it was sealed before, by whoever that was; what is in it is the same. */
+  readonly kind: 'exported' | 'exported-again';
+  readonly id: string;
+  readonly epoch: number;
+  readonly rows: number;
+}
+
+const EXPORT_NAMES = ['store', 'to', 'actor', 'reason', 'postgres', 'onProgress'] as const;
+
+/** EX-1 to EX-5. When it fails after the seal, it can be called again: nothing changes any more. */
+export async function exportStore(options: ExportStoreOptions): Promise<StoreExported> {
+  const asked = checkedExport(options);
+  const move = await openExistingMove(asked.store, asked.postgres);
+  try {
+    const file = await ExportFile.make(asked.to);
+    try {
+      const exported = await writeAll(move, { ...asked, file });
+      await file.finish();
+      return exported;
+    } catch (fault) {
+      await file.discard();
+      throw fault;
+    }
+  } finally {
+    await move.close();
+  }
+}
+
+function checkedExport(options: ExportStoreOptions): ExportStoreOptions {
+  const read = readOptions('exportStore', options, EXPORT_NAMES);
+  boundedText('exportStore: store', read.store, TEXT_MAX);
+  boundedText('exportStore: to', read.to, TEXT_MAX);
+  boundedText('exportStore: actor', read.actor, TEXT_MAX);
+  boundedText('exportStore: reason', read.reason, TEXT_MAX);
+  optionalFunction('exportStore: onProgress', read.onProgress);
+  return { ...read, postgres: postgresOf('exportStore', read.postgres) };
+}
+
+interface Writing extends ExportStoreOptions {
+  readonly file: ExportFile;
+}
+
+async function writeAll(move: MoveStore, writing: Writing): Promise<StoreExported> {
+  const { to, actor, reason, file, onProgress = () => undefined } = writing;
+  const id = systemRandom.uuid();
+  const { kind, seal } = await move.seals.seal({ id, actor, reason, to });
+  onProgress({ doing: 'sealed', rows: 0 });
+  const writer = new LineWriter();
+  const epoch = await move.dump(async (dumped) => {
+    const { counters } = dumped;
+    const of = { kind: move.kind, schema: move.schema, epoch: epochOf(counters.fence) };
+    const header = {
+      holdfast: 'export',
+      format: FORMAT,
+      ...of,
+      seal: dumped.seal,
+      counters,
+    } as const;
+    await file.write(writer.header(header));
+    for await (const some of dumped.rows) {
+      await file.write(writer.some(some));
+      onProgress({ doing: 'rows', table: some.table, rows: writer.rows });
+    }
+    return of.epoch;
+  });
+  await untilNobodyHolds(move, { heldUntil: seal.heldUntil, rows: writer.rows, onProgress });
+  await file.write(writer.end());
+  const again = kind === 'sealed' ? 'exported' : 'exported-again';
+  return { kind: again, id: seal.id, epoch, rows: writer.rows };
+}
+
+interface Waiting {
+  readonly heldUntil: number;
+  readonly rows: number;
+  readonly onProgress: (progress: MoveProgress) => void;
+}
+
+const LOOK_MS = 250;
+
+/**
+ * EX-4: an export is whole, and so can be imported, only when nobody can believe any more to hold something of
+ * this store. No clock of another store is needed for that.
+ */
+async function untilNobodyHolds(move: MoveStore, waiting: Waiting): Promise<void> {
+  const { heldUntil, rows, onProgress } = waiting;
+  for (;;) {
+    const leftMs = heldUntil - (await move.now());
+    if (leftMs <= 0) return;
+    onProgress({ doing: 'waiting', rows, leftMs });
+    await systemTimers.pause(Math.min(leftMs, LOOK_MS));
+  }
+}
+
+// `importStore`: puts an export into a store that is empty.
+
+export interface ImportStoreOptions {
+  /** `postgres://…`, or the path of a SQLite file. Made when it is not there; nothing may be in it. */
+  readonly store: string;
+  /** What `exportStore` made. */
+  readonly from: string;
+  readonly actor: string;
+  readonly postgres?: PostgresSettings;
+  readonly onProgress?: (progress: MoveProgress) => void;
+}
+
+export interface StoreImported {
+  readonly kind: 'imported';
+  /** Of the export. */
+  readonly id: string;
+  /** Fences are issued from here on, above all that the old store has issued. */
+  readonly epoch: number;
+  readonly rows: number;
+}
+
+const IMPORT_NAMES = ['store', 'from', 'actor', 'postgres', 'onProgress'] as const;
+
+/** EX-8, EX-9: all of it or nothing. */
+export async function importStore(options: ImportStoreOptions): Promise<StoreImported> {
+  const { store, from, actor, postgres, onProgress } = checkedImport(options);
+  const lines = linesOf(from)[Symbol.asyncIterator]();
+  const reader = new LineReader();
+  const header = reader.header((await nextLine(lines, reader)) ?? '');
+  const move = await openMove(store, postgres);
+  try {
+    const { seal, counters } = header;
+    const reason = `imported from ${header.kind}, which ${seal.actor} sealed (${seal.reason}), export ${seal.id}`;
+    const rows = told(batches(lines, reader), reader, onProgress);
+    const answer = await move.load({ actor, reason, counters, rows }).catch(placed(reader));
+    if (answer.kind === 'refused') throw notEmpty(answer.tables);
+    return { kind: 'imported', id: seal.id, epoch: answer.epoch, rows: reader.rows };
+  } finally {
+    await lines.return?.(undefined);
+    await move.close();
+  }
+}
+
+function checkedImport(options: ImportStoreOptions): ImportStoreOptions {
+  const read = readOptions('importStore', options, IMPORT_NAMES);
+  boundedText('importStore: store', read.store, TEXT_MAX);
+  boundedText('importStore: from', read.from, TEXT_MAX);
+  boundedText('importStore: actor', read.actor, TEXT_MAX);
+  optionalFunction('importStore: onProgress', read.onProgress);
+  return { ...read, postgres: postgresOf('importStore', read.postgres) };
+}
+
+/** A gzip that was cut says so itself; a file that is not there is no damage. */
+async function nextLine(
+  lines: AsyncIterator<string>,
+  reader: LineReader,
+): Promise<string | undefined> {
+  try {
+    const { value, done } = await lines.next();
+    return done === true ? undefined : value;
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code?.startsWith('Z_') !== true) throw cause;
+    throw reader.broken(`it cannot be unpacked further (${(cause as Error).message})`);
+  }
+}
+
+const BATCH_ROWS = 200;
+const BATCH_BYTES = 4 * 1_024 * 1_024;
+
+/** Rows of one table together, as many as are quickly inserted and easily kept. */
+async function* batches(
+  lines: AsyncIterator<string>,
+  reader: LineReader,
+): AsyncGenerator<MovedRows> {
+  let batch: MovedRows | undefined;
+  let bytes = 0;
+  for (;;) {
+    const text = await nextLine(lines, reader);
+    if (text === undefined) break;
+    const moved = reader.read(text);
+    if (moved === undefined) continue;
+    const isFull = bytes >= BATCH_BYTES || (batch?.rows.length ?? 0) >= BATCH_ROWS;
+    if (batch !== undefined && (isFull || batch.table !== moved.table)) {
+      yield batch;
+      batch = undefined;
+      bytes = 0;
+    }
+    bytes += text.length;
+    const { table, columns } = moved;
+    batch = { table, columns, rows: [...(batch?.rows ?? []), ...moved.rows] };
+  }
+  if (batch !== undefined) yield batch;
+  reader.finish();
+}
+
+async function* told(
+  rows: AsyncIterable<MovedRows>,
+  reader: LineReader,
+  onProgress: ImportStoreOptions['onProgress'],
+): AsyncGenerator<MovedRows> {
+  for await (const some of rows) {
+    onProgress?.({ doing: 'rows', table: some.table, rows: reader.rows });
+    yield some;
+  }
+}
+
+/** What a store cannot take is somewhere in the file. */
+function placed(reader: LineReader): (fault: unknown) => never {
+  return (fault) => {
+    if (!(fault instanceof Fault) || !['store-rejected', 'invalid-input'].includes(fault.code)) {
+      throw fault;
+    }
+    throw new Fault(
+      fault.code,
+      `The rows before line ${reader.line} of the export cannot be stored here: ${fault.message} Nothing was imported.`,
+      { cause: fault },
+    );
+  };
+}
+
+function notEmpty(tables: readonly string[]): Fault {
+  return new Fault(
+    'store-not-empty',
+    `The store is not empty (${tables.join(', ')}): it was imported into already, or is in use. Nothing was changed. Import into a new file, database or schema.`,
+  );
+}
+
+// What the functions of moves check alike.
+
+export const TEXT_MAX = 4_096;
+
+const POSTGRES_NAMES = OPTION_NAMES.filter((name) => name !== 'url');
+
+export function postgresOf(what: string, value: PostgresSettings | undefined): PostgresSettings {
+  return value === undefined ? {} : readOptions(`${what}: postgres`, value, POSTGRES_NAMES);
+}
+
+export function optionalFunction(what: string, value: unknown): void {
+  if (value === undefined || typeof value === 'function') return;
+  throw new InvalidInput(`${what} must be a function; got ${shown(value)}.`);
+}
+
+// A store that is named by text, opened for a move: also one that is sealed.
+
+/** Whoever exports or unseals a store that is not there has mistyped it: nothing is made. */
+export async function openExistingMove(
+  text: string,
+  postgres: PostgresSettings = {},
+): Promise<MoveStore> {
+  const { exists } = await inspectStore(text, postgres);
+  if (exists) return openMove(text, postgres);
+  throw new InvalidInput('There is no store there. Nothing was made; check the path or the URL.');
+}
+
+export async function openMove(text: string, postgres: PostgresSettings = {}): Promise<MoveStore> {
+  const place = storePlace(text);
+  if (place.kind === 'postgres') {
+    const { openPostgresMove } = await import('../store/postgres/move/open-move.ts');
+    return openPostgresMove({ ...postgres, url: place.url });
+  }
+  const { openSqliteMove } = await import('../store/sqlite/move/open-move.ts').catch(withoutSqlite);
+  return openSqliteMove(place.file);
+}
+
+// `unsealStore`: a store whose export was thrown away is used again.
+
+export interface UnsealStoreOptions {
+  readonly store: string;
+  readonly actor: string;
+  readonly reason: string;
+  readonly postgres?: PostgresSettings;
+}
+
+export interface StoreUnsealed {
+  readonly kind: 'unsealed';
+  readonly epoch: number;
+}
+
+const UNSEAL_NAMES = ['store', 'actor', 'reason', 'postgres'] as const;
+
+/** EX-6. Where the export was imported, that store goes on too: make sure that it was not. */
+export async function unsealStore(options: UnsealStoreOptions): Promise<StoreUnsealed> {
+  const read = readOptions('unsealStore', options, UNSEAL_NAMES);
+  const store = boundedText('unsealStore: store', read.store, TEXT_MAX);
+  const actor = boundedText('unsealStore: actor', read.actor, TEXT_MAX);
+  const reason = boundedText('unsealStore: reason', read.reason, TEXT_MAX);
+  const move = await openExistingMove(store, postgresOf('unsealStore', read.postgres));
+  try {
+    const answer = await move.seals.unseal({ actor, reason });
+    if (answer.kind === 'unsealed') return { kind: 'unsealed', epoch: answer.epoch };
+    throw new Fault('not-sealed', 'The store is not sealed. Nothing was changed.');
+  } finally {
+    await move.close();
+  }
+}

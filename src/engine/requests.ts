@@ -1,0 +1,168 @@
+// Who acts on an execution, and why, as it is recorded.
+
+import { HOLDS, type Hold, STATUSES, type Status } from '../execution/execution.ts';
+import { SEQ_MAX } from '../execution/history.ts';
+import { type Payload, parseExecutionId, parsePipelineName } from '../execution/names.ts';
+import { ACTING, checkedActing, stampOf } from '../features/audit/api.ts';
+import type {
+  AttributeFilter,
+  Command,
+  ListExecutions,
+  ReadAttachment,
+  ReadHistory,
+  Signal,
+} from '../store/contract/execution-store.ts';
+import { InvalidInput } from '../support/fault.ts';
+import { boundedText, readList, readOptions, shown, wholeNumber } from '../support/options.ts';
+import type { EngineConfig } from './config.ts';
+import type { Acting, ListOptions } from './holdfast.ts';
+import { cursorOf, isLabel, projectOf, SUBMIT_NAMES, type SubmitOptions } from './submission.ts';
+import type { Payloads } from './values/payloads.ts';
+import { signalPosition } from './values/place.ts';
+
+export interface Message extends Acting {
+  readonly name: string;
+  readonly value?: unknown;
+}
+
+const NAME_BYTES_MAX = 256;
+
+export function commandOf(what: string, id: string, given: Acting): Command {
+  return command(id, readOptions(what, given, ACTING));
+}
+
+/** J-1: with who acts, for the audit. */
+export function actOf(
+  config: EngineConfig,
+  act: 'cancel' | 'pause' | 'resume',
+  { id, acting }: { readonly id: string; readonly acting: Acting },
+): Command {
+  const given = readOptions(act, acting, ACTING);
+  return { ...command(id, given), audit: stampOf(config, act, given) };
+}
+
+export async function signalOf(config: EngineConfig, id: string, given: Message): Promise<Signal> {
+  const {
+    name: named,
+    value,
+    ...acting
+  } = readOptions('signal', given, [...(['name', 'value'] as const), ...ACTING]);
+  const asked = command(id, acting);
+  const name = boundedText('The name of a signal', named, NAME_BYTES_MAX);
+  const out = await config.payloads
+    .of(asked.project)
+    .encode(`The value of signal "${name}"`, value, {
+      ...{ owner: asked.id, position: signalPosition(name) },
+    });
+  const { by } = acting;
+  const body = `{"out":${out}${by === undefined ? '' : `,"by":${JSON.stringify(by)}`}}` as Payload;
+  return { ...asked, name, body };
+}
+
+export interface SignalledSubmit extends Omit<SubmitOptions, 'client'> {
+  /** What finds it. */
+  readonly key: string;
+  readonly signal: Pick<Message, 'name' | 'value'>;
+}
+
+/** Before anything is written: what cannot be sent must not have been submitted either. */
+export function signalledSubmit(
+  payloads: Payloads,
+  given: SignalledSubmit,
+): {
+  readonly submit: SubmitOptions;
+  readonly signal: Pick<Message, 'name' | 'value'>;
+  readonly acting: Acting;
+} {
+  const names = ['signal', ...SUBMIT_NAMES.filter((name) => name !== 'client')];
+  const { signal: sent, ...submit } = readOptions('submitOrSignal', given, names);
+  boundedText('submitOrSignal: key', submit.key, NAME_BYTES_MAX);
+  const signal = readOptions('submitOrSignal: signal', sent, ['name', 'value']);
+  const name = boundedText('The name of a signal', signal.name, NAME_BYTES_MAX);
+  payloads.check(`The value of signal "${name}"`, signal.value);
+  const { project, by } = submit;
+  const acting = {
+    ...(project === undefined ? {} : { project }),
+    ...(by === undefined ? {} : { by }),
+  };
+  return { submit, signal, acting };
+}
+
+function command(id: string, { project, ...said }: Acting): Command {
+  const { by, reason } = checkedActing(said);
+  return {
+    id: parseExecutionId(id),
+    project: projectOf(project),
+    body: JSON.stringify({ by, reason }) as Payload,
+  };
+}
+
+// What callers ask to see, checked and turned into a query.
+
+const HISTORY_PAGE_MAX = 10_000;
+const LIST_NAMES: readonly (keyof ListOptions)[] = [
+  ...(['project', 'status', 'pipeline', 'tag', 'attribute', 'hold', 'cursor', 'limit'] as const),
+];
+
+export interface HistoryPage {
+  readonly after?: number;
+  readonly limit?: number;
+}
+
+export function historyQueryOf(id: string, page: HistoryPage): ReadHistory {
+  const { after = 0, limit = 1_000 } = readOptions('history', page, ['after', 'limit']);
+  return {
+    id: parseExecutionId(id),
+    after: wholeNumber('after', after, { min: 0, max: SEQ_MAX }),
+    limit: wholeNumber('limit', limit, { min: 1, max: HISTORY_PAGE_MAX }),
+  };
+}
+
+export function attachmentQueryOf(id: string, name: string): ReadAttachment {
+  return {
+    id: parseExecutionId(id),
+    name: boundedText('The name of an attachment', name, 256),
+  };
+}
+
+export function listQueryOf(options: ListOptions): ListExecutions {
+  const given = readOptions('list', options, LIST_NAMES);
+  const { project, status, pipeline, tag, attribute, hold, cursor, limit = 100 } = given;
+  return {
+    project: projectOf(project),
+    limit: wholeNumber('limit', limit, { min: 1, max: 10_000 }),
+    ...(status === undefined ? {} : { status: checkedStatus(status) }),
+    ...(pipeline === undefined ? {} : { pipeline: parsePipelineName(pipeline) }),
+    ...(tag === undefined ? {} : { tag: boundedText('tag', tag, 256) }),
+    ...(attribute === undefined ? {} : { attribute: checkedAttribute(attribute) }),
+    ...(hold === undefined ? {} : { hold: checkedHold(hold) }),
+    ...(cursor === undefined ? {} : { before: cursorOf(cursor) }),
+  };
+}
+
+function checkedStatus(status: NonNullable<ListOptions['status']>): readonly Status[] {
+  const all = typeof status === 'string' ? [status] : readList('status', status);
+  const odd = all.findIndex((each) => !STATUSES.includes(each as Status));
+  if (odd === -1) return all as readonly Status[];
+  throw new InvalidInput(`status must be one of ${STATUSES.join(', ')}; got ${shown(all[odd])}.`);
+}
+
+function checkedHold(hold: Hold): Hold {
+  if (HOLDS.includes(hold)) return hold;
+  throw new InvalidInput(`hold must be one of ${HOLDS.join(', ')}; got ${shown(hold)}.`);
+}
+
+function checkedAttribute(given: AttributeFilter): AttributeFilter {
+  const filter = readOptions('attribute', given, ['name', 'equals', 'min', 'max']);
+  boundedText('attribute.name', filter.name, 256);
+  if (filter.equals !== undefined && !isLabel(filter.equals)) {
+    throw new InvalidInput(
+      `attribute.equals is text, a finite number or a boolean; got ${shown(filter.equals)}.`,
+    );
+  }
+  for (const name of ['min', 'max'] as const) {
+    if (filter[name] === undefined || Number.isFinite(filter[name])) continue;
+    throw new InvalidInput(`attribute.${name} is a finite number; got ${shown(filter[name])}.`);
+  }
+  return filter;
+}

@@ -1,0 +1,162 @@
+// What a worker does when the store is away, and what it means when the store refuses a write.
+
+import { isTerminal, type Status } from '../execution/execution.ts';
+import type { EventKind, HistoryEvent } from '../execution/history.ts';
+import type { ExecutionId } from '../execution/names.ts';
+import {
+  describeExecutionRefusal,
+  type ExecutionRefusal,
+  type OwnerRefusal,
+} from '../execution/refusal.ts';
+import type { OwnerVerb, RefusedWrite } from '../features/audit/refused-write-model.ts';
+import { isOutage } from '../lease/store-call.ts';
+import type { BlobStore } from '../store/contract/payload-store.ts';
+import { Fault } from '../support/fault.ts';
+import { jittered } from '../support/random.ts';
+import type { WorkerConfig } from './config.ts';
+import type { Run } from './run/run.ts';
+
+const HISTORY_PAGE = 2_000;
+const AGAIN_MS = { first: 20, max: 2_000 } as const;
+
+/** How often values that are kept apart are tried before the caller gets the fault: about ten minutes. */
+const TRIES_MAX = 300;
+
+type Pausing = Pick<WorkerConfig, 'timers' | 'random'>;
+
+/** Calls again while the store is away, with longer and longer pauses. Throws the last fault once it is to stop. */
+async function again<Answer>(
+  { timers, random }: Pausing,
+  call: () => Promise<Answer>,
+  until: { readonly over?: AbortSignal; readonly triesMax?: number },
+): Promise<Answer> {
+  const { over, triesMax = Infinity } = until;
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await call();
+    } catch (fault) {
+      if (!isOutage(fault) || tries >= triesMax) throw fault;
+      const pauseMs = Math.min(AGAIN_MS.first * 2 ** Math.min(tries - 1, 10), AGAIN_MS.max);
+      await timers.pause(jittered(random, pauseMs, 0.3), over);
+      if (over?.aborted === true) throw fault;
+    }
+  }
+}
+
+/** What a read needs to know of the claim that it is for. */
+export type Reading = Pick<Run, 'config'> & { readonly session: Pick<Run['session'], 'signal'> };
+
+/** Reads of a run: asked again for as long as its session lives. */
+export function patiently<Answer>(
+  { config, session }: Reading,
+  read: () => Promise<Answer>,
+): Promise<Answer> {
+  return again(config, read, { over: session.signal });
+}
+
+export async function readHistory(
+  reading: Reading,
+  id: ExecutionId,
+): Promise<readonly HistoryEvent[]> {
+  const { executions } = reading.config.store;
+  const events: HistoryEvent[] = [];
+  for (;;) {
+    const query = { id, after: events.at(-1)?.seq ?? 0, limit: HISTORY_PAGE };
+    const page = await patiently(reading, () => executions.history(query));
+    for (const event of page) events.push(event);
+    if (page.length < HISTORY_PAGE) return events;
+  }
+}
+
+/**
+ * Undefined when the session is over before the store has answered. Throws what will never change. With a fault, the
+ * call was tried once already.
+ */
+export async function untilAnswered<Answer>(
+  { config, session }: Reading,
+  call: () => Promise<Answer>,
+  fault?: unknown,
+): Promise<Answer | undefined> {
+  const { signal: over } = session;
+  let isTried = fault !== undefined;
+  const next = (): Promise<Answer> => {
+    if (!isTried) return call();
+    isTried = false;
+    return Promise.reject(fault);
+  };
+  try {
+    return await again(config, next, { over });
+  } catch (last) {
+    if (over.aborted && isOutage(last)) return undefined;
+    throw last;
+  }
+}
+
+/**
+ * For values that are kept apart while a step's result waits for that: a store that is away must not turn a step
+ * that has succeeded into one that is tried again.
+ */
+export function patientBlobs(store: BlobStore, config: Pausing): BlobStore {
+  const patient = <Answer>(call: () => Promise<Answer>): Promise<Answer> =>
+    again(config, call, { triesMax: TRIES_MAX });
+  return {
+    putBlob: (blob) => patient(() => store.putBlob(blob)),
+    getBlob: (query) => patient(() => store.getBlob(query)),
+    attributeBlobs: (request) => patient(() => store.attributeBlobs(request)),
+  };
+}
+
+/** What it throws is a fault like any other. */
+export function tried<Answer>(call: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return call();
+  } catch (fault) {
+    return Promise.reject(fault);
+  }
+}
+
+/** Another owner, or an ended session. */
+export class ClaimLost extends Fault {
+  override readonly name = 'ClaimLost';
+
+  constructor(refusal: ExecutionRefusal) {
+    super('claim-lost', describeExecutionRefusal(refusal));
+  }
+}
+
+/** The claim is there, and what was to be written does not fit what is stored. */
+export class HistoryDiffers extends Fault {
+  override readonly name = 'HistoryDiffers';
+
+  constructor(refusal: ExecutionRefusal) {
+    const what =
+      refusal.why === 'seq-taken'
+        ? `Its history has another event at ${refusal.seq} than this worker was to record there, or none before it: something else has written under the same claim.`
+        : describeExecutionRefusal(refusal);
+    super(
+      'history-differs',
+      `${what} This worker has recorded nothing more. Find out what did, then resume the execution: it goes on from what is recorded.`,
+    );
+  }
+}
+
+const OVER: readonly ExecutionRefusal['why'][] = [
+  ...(['execution-unknown', 'superseded', 'not-running', 'claim-ended', 'fence-ahead'] as const),
+];
+
+/** Whose claim it was can do nothing more; others can. */
+export function isClaimOver({ why }: ExecutionRefusal): boolean {
+  return OVER.includes(why);
+}
+
+/** The verb with which an owner leaves that writes this event. */
+export function verbOf(kind: EventKind): OwnerVerb {
+  if (kind === 'parked') return 'park';
+  return isTerminal(kind as Status) ? 'finish' : 'giveBack';
+}
+
+/** What is counted of it. */
+export function whyOf(refusal: OwnerRefusal): Pick<RefusedWrite, 'why' | 'newest'> {
+  const { why } = refusal;
+  return why === 'superseded' ? { why, newest: refusal.newest } : { why };
+}
