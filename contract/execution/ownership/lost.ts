@@ -20,6 +20,7 @@ import {
   mustRecord,
   mustSubmit,
   PIPELINE,
+  PROJECT,
   running,
   signalling,
   step,
@@ -217,6 +218,28 @@ export const lostCases: readonly ExecutionCase[] = [
       assert.deepEqual(claimed, [left.id, first, second]);
     },
   },
+  ...[0, 0.25, 0.5, 0.75, 0.999].map(
+    (dice): ExecutionCase => ({
+      upholds: 'X-7, X-90',
+      name: `a claim with dice ${dice} finds what dead sessions left, of one project or of all`,
+      async run({ store }) {
+        const bob = await worker(store, 'bob');
+        for (const [round, options] of [{ dice }, { dice, project: PROJECT }].entries()) {
+          const dead: Someone[] = [];
+          const left: ExecutionId[] = [];
+          for (const name of ['ann', 'cleo', 'dora']) {
+            const who = await worker(store, `${name} ${round}`);
+            left.push((await running(store, who)).id);
+            dead.push(who);
+          }
+          for (const who of dead) await endSessionOf(store, who);
+          const { claims } = await claimOnce(store, claiming(bob, 10, options));
+          const ids = claims.map(({ execution }) => execution.id);
+          assert.deepEqual(ids.toSorted(), left.toSorted());
+        }
+      },
+    }),
+  ),
   {
     upholds: 'X-11',
     name: 'a claim of nothing takes nothing, and says whether somebody is overdue',

@@ -19,6 +19,7 @@ export const MIGRATIONS: readonly string[] = [
   '0008-rate-starts.sql',
   '0009-clock-seen.sql',
   '0010-quotas.sql',
+  '0011-carriers.sql',
 ];
 
 export const SCHEMA_VERSION: number = MIGRATIONS.length;

@@ -1,7 +1,8 @@
 // The statement of claim. It must not depend on statistics, and costs the same whatever has ended, waits in
 // other pipelines or stands behind a key: all it reads are first entries of indexes.
 //
-//   carrier   the sessions that run something, one index probe each; `dead` are those that have ended
+//   carrier   the sessions that run something of the asked project, one index probe each, from a random one on (`above`,
+//             then `below`); `dead` are those that have ended
 //   spot      pipeline × lane × project with something in it, by loose index scans
 //   seen      the first of each spot, one more than its project's fair part, without locks
 //   allotted  how many of each spot, so that no more rows are locked than are taken; where there is one
@@ -62,6 +63,18 @@ const IS_SUSPECT = `e.fruitless + 1 >= ${SUSPECT_FROM} and ${hasRecordedNothing(
 
 function hasRecordedNothing(): string {
   return '(select h.seq from hf.history h where h.execution_id = e.id order by h.seq desc limit 1) <= e.claimed_seq';
+}
+
+/** One claim looks at no more sessions that run something. It starts at a random one, so that later claims see the rest. */
+const CARRIERS_MAX = 1_000;
+const FIRST_CARRIER = `(lpad(to_hex(floor(coalesce($7::float8, 0) * 4294967296)::bigint), 8, '0') || '-0000-0000-0000-000000000000')::uuid`;
+
+/** The next session that runs something: of the only project, if one is asked for. */
+function nextCarrier(after?: string): string {
+  const beyond = after === undefined ? '' : `and e.session_id > ${after}`;
+  const first = (within: string): string =>
+    `(select e.session_id from hf.execution e where e.status = 1 ${within} ${beyond} order by e.session_id limit 1)`;
+  return `case when $6::text is null then ${first('')} else ${first(`and e.project = $6 and e.project >= ''`)} end`;
 }
 
 /** The first project of a spot, or the one after `above`; when only one is asked for, from that one on. */
@@ -166,20 +179,34 @@ const spotsOf = (scope: Scope): string => `
        and (select m.halted is null from hf.meta m where m.id = 1) -- guard: halted
        and ${SAME_SERVER} -- guard: server
   ),
-  carrier as (
-    select (select e.session_id from hf.execution e where e.status = 1 order by e.session_id limit 1) as id
+  above as (
+    select ${nextCarrier(FIRST_CARRIER)} as id, 1 as nth
      where $10::json is null
     union all
-    select (select e.session_id from hf.execution e where e.status = 1 and e.session_id > c.id order by e.session_id limit 1)
-      from carrier c
+    select ${nextCarrier('c.id')}, c.nth + 1
+      from above c
      where c.id is not null
+       and c.nth < ${CARRIERS_MAX}
+  ),
+  below as (
+    select ${nextCarrier()} as id, (select max(a.nth) from above a) as nth
+     where $10::json is null
+    union all
+    select ${nextCarrier('c.id')}, c.nth + 1
+      from below c
+     where c.id <= ${FIRST_CARRIER}
+       and c.nth < ${CARRIERS_MAX}
+  ),
+  carrier as materialized (
+    select a.id from above a where a.id is not null
+    union all
+    select b.id from below b where b.id <= ${FIRST_CARRIER}
   ),
   dead as materialized (
     select c.id, least(h.ended_at, h.beat_at + h.ttl_ms / ${BEATS_PER_TTL}) as silent_at
       from carrier c
       left join hf.session h on ${lookUp('h.id', 'c.id')}
-     where c.id is not null
-       and ${DEAD} -- guard: lost
+     where ${DEAD} -- guard: lost
   ),
   ${ofAll(scope, SUSPECTS)}
   asked as materialized (

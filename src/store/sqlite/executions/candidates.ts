@@ -3,12 +3,11 @@
 
 import { fairPart, inTurn } from '../../../execution/decide/claim.ts';
 import { isForAnnounced } from '../../../execution/route.ts';
-import type { SessionId } from '../../../lease/names.ts';
 import { positional } from '../connection.ts';
 import type { Transaction } from '../transaction.ts';
 import { passGate } from './gates.ts';
 import { type ChangingRow, loadByRowId } from './load-execution.ts';
-import { type Left, leftByDead, suspectAmong } from './lost.ts';
+import { type Left, suspectAmong } from './lost.ts';
 import { readyRows } from './ready-rows.ts';
 
 export interface Wanted {
@@ -20,8 +19,8 @@ export interface Wanted {
   readonly announced: ReadonlySet<string>;
   /** Of all when undefined. */
   readonly project: string | undefined;
-  /** Sessions that have ended and left something. */
-  readonly dead: readonly SessionId[];
+  /** What sessions that have ended left of these pipelines in this lane. */
+  readonly left: readonly Left[];
   readonly dice: number | undefined;
 }
 
@@ -74,7 +73,7 @@ interface Head {
 /** At most `limit`, no project more than its fair part; those with lost work, then the longest ready, or by dice. */
 export function chooseCandidates(tx: Transaction, wanted: Wanted): readonly Candidate[] {
   const { limit, lane } = wanted;
-  const left = Map.groupBy(leftFor(tx, wanted), ({ project }) => project);
+  const left = Map.groupBy(lostIn(wanted), ({ project }) => project);
   const ready = readyPipelines(loadHeads(tx, wanted), tx.now);
   const projects = inTurn(new Set([...left.keys(), ...ready.keys()]), wanted.dice);
   const part = fairPart(limit, projects.length);
@@ -96,18 +95,14 @@ export function chooseSuspect(
   wanted: readonly Wanted[],
   trying: Parameters<typeof suspectAmong>[2],
 ): readonly Candidate[] {
-  const left = wanted.flatMap((each) => admittedLeft(tx, each));
+  const left = wanted.flatMap((each) => each.left);
   const suspect = suspectAmong(tx, left, trying);
   if (suspect === undefined) return [];
   return loadByRowId(tx, [suspect.rowId]).map((row) => ({ row, isLost: true }));
 }
 
-function leftFor(tx: Transaction, wanted: Wanted): readonly Left[] {
-  return admittedLeft(tx, wanted).filter(({ isSuspect }) => !isSuspect);
-}
-
-function admittedLeft(tx: Transaction, wanted: Wanted): readonly Left[] {
-  return leftByDead(tx, wanted).filter((each) => isAdmitted(wanted, each));
+function lostIn({ left }: Wanted): readonly Left[] {
+  return left.filter(({ isSuspect }) => !isSuspect);
 }
 
 /** Whoever is held back by a gate leaves the index, so that a look at the next page goes on. */
@@ -156,9 +151,11 @@ function isLetThrough(tx: Transaction, row: ChangingRow): boolean {
 export function outlook(
   tx: Transaction,
   wanted: readonly Wanted[],
+  taken: readonly Candidate[],
 ): { readonly more: boolean; readonly nextReadyInMs?: number } {
   const heads = wanted.flatMap((each) => loadHeads(tx, each));
-  const isLostLeft = wanted.some((each) => leftFor(tx, each).length > 0);
+  const takenIds = new Set(taken.flatMap(({ row, isLost }) => (isLost ? [row.row_id] : [])));
+  const isLostLeft = wanted.some((each) => lostIn(each).some(({ rowId }) => !takenIds.has(rowId)));
   if (heads.length === 0) return { more: isLostLeft };
   // One for each project and pipeline, of which there may be any number.
   const next = heads.reduce((least, { readyAt }) => Math.min(least, readyAt), Infinity);
@@ -174,7 +171,7 @@ function loadHeads(tx: Transaction, wanted: Wanted): readonly Head[] {
 }
 
 /** RE-9: what is pinned is for who announced its release, and so is what is asked of it. */
-function isAdmitted(
+export function isAdmitted(
   { announced }: Pick<Wanted, 'announced'>,
   { project, pipeline }: { readonly project: string; readonly pipeline: string },
 ): boolean {

@@ -8,8 +8,8 @@ import type { Claim, ClaimAnswer } from '../../contract/execution-store.ts';
 import { LANE_CODES } from '../../execution-rows.ts';
 import { loadChain, loadMeta } from '../load-view.ts';
 import type { ReadTransaction, Transaction } from '../transaction.ts';
-import { chooseCandidates, chooseSuspect, outlook } from './candidates.ts';
-import { runningSessions } from './lost.ts';
+import { chooseCandidates, chooseSuspect, isAdmitted, outlook } from './candidates.ts';
+import { leftByDead, runningSessions } from './lost.ts';
 import { takeAll } from './take-claims.ts';
 
 const NOTHING: ReadonlySet<string> = new Set();
@@ -22,15 +22,21 @@ export function claim(tx: Transaction, request: Claim): ClaimAnswer {
   if (refusal !== undefined) return { kind: 'refused', ...refusal };
   const self = own.at(-1);
   assert(self !== undefined, 'X-6: a session that is alive is stored');
-  const { project } = request;
-  const { dead, isOverdue } = runningSessions(tx);
-  const pipelines = routesAsked(request);
+  const { project, dice } = request;
+  const { dead, isOverdue } = runningSessions(tx, { project, dice });
+  const pipelines: readonly string[] = routesAsked(request);
   const announced = pipelines.some(isForAnnounced) ? announcedBy(tx, request.session) : NOTHING;
+  const left = leftByDead(tx, dead, dice).filter(
+    (each) =>
+      (project === undefined || each.project === project) &&
+      pipelines.includes(each.pipeline) &&
+      isAdmitted({ announced }, each),
+  );
   const wanted = request.shares
     .filter(({ limit }) => limit > 0)
     .map(({ lane, limit }) => ({
-      ...{ lane: LANE_CODES[lane], limit, pipelines, announced, dead, project },
-      dice: request.dice,
+      ...{ lane: LANE_CODES[lane], limit, pipelines, announced, project, dice },
+      left: left.filter((each) => each.lane === LANE_CODES[lane]),
     }));
   const claimer = claimerOf(self, request.livedMs, tx.now);
   const [suspect] = chooseSuspect(tx, wanted, { id: self.id, claimer });
@@ -39,8 +45,9 @@ export function claim(tx: Transaction, request: Claim): ClaimAnswer {
     const limit = suspect?.row.lane === each.lane ? each.limit - 1 : each.limit;
     return chooseCandidates(tx, { ...each, limit });
   });
-  const claims = takeAll(tx, suspect === undefined ? others : [suspect, ...others], self);
-  return { kind: 'claimed', claims, ...outlook(tx, wanted), overdue: isOverdue };
+  const chosen = suspect === undefined ? others : [suspect, ...others];
+  const claims = takeAll(tx, chosen, self);
+  return { kind: 'claimed', claims, ...outlook(tx, wanted, chosen), overdue: isOverdue };
 }
 
 const ROUTES = 'select project, route from worker_route where session_id = :session';

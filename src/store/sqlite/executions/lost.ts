@@ -1,5 +1,6 @@
-// What dead sessions left (X-7). Who runs something is found by steps through the index, one for each
-// session: what the living run is not looked at.
+// Executions that dead sessions left (X-7). A claim finds the sessions that run something by steps through an index,
+// one for each session of its project, and reads the executions of dead sessions only. It looks at a bounded number of
+// both, from a random place on, so that no tenant can make it long; later claims look at the rest.
 
 import {
   type Claimer,
@@ -15,12 +16,24 @@ import { loadChain } from '../load-view.ts';
 import type { Transaction } from '../transaction.ts';
 import { lastSeqOf } from './owner-view.ts';
 
-const NEXT_RUNNING = positional(
+const NEXT_CARRIER = positional(
   'after',
   `
   select session_id
     from execution indexed by execution_running
    where status = 1
+     and session_id > :after
+   order by session_id
+   limit 1`,
+);
+
+const NEXT_CARRIER_OF_PROJECT = positional(
+  'project after',
+  `
+  select session_id
+    from execution indexed by execution_carrier
+   where status = 1
+     and project = :project
      and session_id > :after
    order by session_id
    limit 1`,
@@ -38,14 +51,28 @@ const IS_OVERDUE = positional(
    limit 1`,
 );
 
-// All that a dead session has left, without the rows themselves: it is not more than one process ran.
+// Without the rows themselves. `+ 0`: for a bare parameter as the limit SQLite plans the statement at every call.
 const LEFT = positional(
-  'session',
+  'session after limit',
   `
   select row_id, id, project, pipeline, lane, claimed_at, claimed_seq, fruitless
     from execution indexed by execution_running
    where status = 1
-     and session_id = :session`,
+     and session_id = :session
+     and row_id > :after
+   order by row_id
+   limit :limit + 0`,
+);
+
+const LAST_LEFT = positional(
+  'session',
+  `
+  select row_id
+    from execution indexed by execution_running
+   where status = 1
+     and session_id = :session
+   order by row_id desc
+   limit 1`,
 );
 
 const CLAIMED_AS_SUSPECTS = positional(
@@ -65,18 +92,58 @@ export interface RunningSessions {
   readonly isOverdue: boolean;
 }
 
-export function runningSessions(tx: Transaction): RunningSessions {
+/** One claim looks at no more sessions, and at no more of what the dead ones left. */
+export const CARRIERS_MAX = 1_000;
+export const LEFT_MAX = 2_000;
+
+/** Of one project, or of all; `dice` is the place to start from, between 0 and 1. */
+interface Range {
+  readonly project: string | undefined;
+  readonly dice: number | undefined;
+}
+
+export function runningSessions(tx: Transaction, range: Range): RunningSessions {
   const dead: SessionId[] = [];
   let isOverdue = false;
-  for (let id = nextRunning(tx, ''); id !== undefined; id = nextRunning(tx, id)) {
+  for (const id of carriers(tx, range)) {
     if (!tx.isOpen(id)) dead.push(id);
     else isOverdue ||= tx.arrays(IS_OVERDUE).get(id, tx.now) !== undefined;
   }
   return { dead, isOverdue };
 }
 
-function nextRunning(tx: Transaction, after: string): SessionId | undefined {
-  return tx.arrays<readonly [SessionId]>(NEXT_RUNNING).get(after)?.[0];
+/** Those after a random id, then those before it. */
+function* carriers(tx: Transaction, { project, dice = 0 }: Range): Generator<SessionId> {
+  const first = Math.floor(dice * 2 ** 32)
+    .toString(16)
+    .padStart(8, '0');
+  let looks = 0;
+  for (const [after, upTo] of [
+    [first, undefined],
+    ['', first],
+  ] as const) {
+    for (
+      let id = nextCarrier(tx, project, after);
+      id !== undefined;
+      id = nextCarrier(tx, project, id)
+    ) {
+      looks += 1;
+      if (looks > CARRIERS_MAX || (upTo !== undefined && id > upTo)) return;
+      yield id;
+    }
+  }
+}
+
+function nextCarrier(
+  tx: Transaction,
+  project: string | undefined,
+  after: string,
+): SessionId | undefined {
+  const found =
+    project === undefined
+      ? tx.arrays<readonly [SessionId]>(NEXT_CARRIER).get(after)
+      : tx.arrays<readonly [SessionId]>(NEXT_CARRIER_OF_PROJECT).get(project, after);
+  return found?.[0];
 }
 
 /** What is left of one execution's claim. */
@@ -85,35 +152,46 @@ export interface Left {
   readonly id: string;
   readonly project: string;
   readonly pipeline: string;
+  readonly lane: number;
   readonly claimedAt: Instant;
   readonly session: SessionId;
   readonly isSuspect: boolean;
 }
 
-/** The longest claimed first. */
+/** What these sessions left, the longest claimed first. */
 export function leftByDead(
   tx: Transaction,
-  wanted: {
-    readonly dead: readonly SessionId[];
-    readonly pipelines: readonly string[];
-    readonly lane: number;
-    readonly project: string | undefined;
-  },
+  dead: readonly SessionId[],
+  dice: number | undefined,
 ): readonly Left[] {
   const left: Left[] = [];
-  for (const session of wanted.dead) {
-    for (const values of tx.arrays<LeftValues>(LEFT).all(session)) {
+  for (const session of dead) {
+    for (const values of leftBy(tx, session, { limit: LEFT_MAX - left.length, dice })) {
       const [rowId, id, project, pipeline, lane, claimedAt, claimedSeq, fruitlessClaims] = values;
-      if (lane !== wanted.lane || !wanted.pipelines.includes(pipeline)) continue;
-      if (wanted.project !== undefined && project !== wanted.project) continue;
       const hasRecorded = fruitlessClaims === 0 || lastSeqOf(tx, id) > claimedSeq;
       left.push({
-        ...{ rowId, id, project, pipeline, claimedAt, session },
+        ...{ rowId, id, project, pipeline, lane, claimedAt, session },
         isSuspect: isSuspect({ fruitlessClaims, hasRecorded }),
       });
     }
+    if (left.length >= LEFT_MAX) break;
   }
   return left.sort(byClaim);
+}
+
+/** Where a session left more than the limit, those after a random one, then those from the first on. */
+function leftBy(
+  tx: Transaction,
+  session: SessionId,
+  { limit, dice = 0 }: { readonly limit: number; readonly dice: number | undefined },
+): readonly LeftValues[] {
+  const statement = tx.arrays<LeftValues>(LEFT);
+  const rows = statement.all(session, 0, limit + 1);
+  if (rows.length <= limit) return rows;
+  const first = rows[0]?.[0] ?? 0;
+  const last = tx.arrays<readonly [number]>(LAST_LEFT).get(session)?.[0] ?? first;
+  const window = statement.all(session, first + Math.floor(dice * (last - first)), limit);
+  return [...window, ...rows.slice(0, limit - window.length)];
 }
 
 /** The one suspect among them that this session may try now. */
